@@ -1,0 +1,68 @@
+# On a machine with only Python and make: `make run` plays and shows games, `make test` checks everything, `make help` tells more.
+
+# ---- settings; any of them may be given on the command line, as in `make run RUN_FLAGS="--games 4"`
+PYTHON    ?=
+EXTRAS    ?= test,viz
+RUN_FLAGS ?=
+BENCHMARK ?=
+RESULTS   ?=
+WORKERS   ?= 2
+PYTEST    ?=
+
+VENV  := .venv
+BIN   := $(VENV)/bin
+comma := ,
+STAMP := $(VENV)/.installed-$(subst $(comma),-,$(EXTRAS))
+
+# The first of these that is new enough.
+CANDIDATES := $(or $(PYTHON),python3 python3.14 python3.13 python3.12 python3.11 python)
+
+.DEFAULT_GOAL := help
+.PHONY: help env run test test-slow pytest lint benchmark results clean distclean
+
+help:  ## show this list
+	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## /\1|/' | awk -F'|' '{ printf "make %-12s %s\n", $$1, $$2 }'
+
+env: $(STAMP)  ## make the environment in .venv, once, and again when pyproject.toml changes
+
+run: env  ## play games with the planner and show them (flags in RUN_FLAGS)
+	$(BIN)/python scripts/plan.py $(RUN_FLAGS)
+
+test: lint pytest  ## check style and types, then run the tests but for the slow ones
+
+pytest: env
+	$(BIN)/python -m pytest -m "not slow" -n $(WORKERS) --dist loadfile $(PYTEST)
+
+test-slow: env  ## run the slow tests
+	$(BIN)/python -m pytest -m slow $(PYTEST)
+
+lint: env  ## check style and types
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+benchmark: env  ## measure the cases named in BENCHMARK (default: all), one JSON line each
+	$(BIN)/python scripts/benchmark.py $(BENCHMARK)
+
+results: env  ## make the tables and figures in docs/results (takes hours; flags in RESULTS)
+	$(BIN)/python scripts/results.py $(RESULTS)
+
+clean:  ## remove caches and builds
+	rm -rf .cache .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist *.egg-info
+	find . -name __pycache__ -type d -not -path './$(VENV)/*' -prune -exec rm -rf {} +
+
+distclean: clean  ## remove the environment also
+	rm -rf $(VENV)
+
+$(STAMP): pyproject.toml
+	@for python in $(CANDIDATES); do \
+	    "$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && break; python=; \
+	done; \
+	if [ -z "$$python" ]; then \
+	    echo "error: Python >= 3.11 is needed and none of these is: $(CANDIDATES); give one by make PYTHON=/path/to/python3" >&2; exit 1; \
+	fi; \
+	if ! $(BIN)/python -c 'import pip, sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then \
+	    echo "making $(VENV) with $$("$$python" --version)"; "$$python" -m venv --clear $(VENV) || exit 1; \
+	fi
+	@echo "installing into $(VENV) (a minute or two)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$(EXTRAS)]'
+	@touch $@

@@ -1,0 +1,28 @@
+"""Anything that chooses actions: rule-based bots, planners, networks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+
+class Agent(NamedTuple):
+    """A player of games, as three pure functions over a batch of lanes.
+
+    Attributes:
+      name: for tables.
+      init: `init(batch_size) -> memory`, a pytree with leading axis B.
+      reset: `reset(memory, lanes) -> memory`; lanes bool [B], those in which a new episode begins.
+      act: `act(params, keys, memory, views, seats, active) -> (actions, memory)`. params: what the agent learnt, or None;
+        keys [B]; views: State [B] if `sees_state`, else Information [B]; seats int32 [B]; active bool [B], lanes that need
+        an action now (elsewhere the action is any, and the memory stays). actions int32 [B].
+      sees_state: whether it is shown the full state (an oracle, which cheats) or only what its seat knows.
+      params: what `act` is given as params.
+    """
+
+    name: str
+    init: Callable[[int], Any]
+    reset: Callable[..., Any]
+    act: Callable[..., tuple[Any, Any]]
+    sees_state: bool = False
+    params: Any = None

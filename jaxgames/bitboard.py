@@ -1,0 +1,354 @@
+"""Boards as sets of cells: 32-bit words in separate leaves, so that every operation is elementwise over a batch.
+
+A `Bits` is a set of cells and behaves like one: `a & b`, `a | b`, `a ^ b`, and `a - b` for what is in `a` but not in `b`.
+There is no complement, because the unused bits of the last word must stay zero: write `grid.full - a`.
+A `Grid` knows the geometry: moving a set by one cell, the set of one cell, and conversions to arrays.
+
+Small numbers per cell are stored bit-sliced: a tuple of `Bits`, lowest binary digit first (`sliced_*` below).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Iterable, Sequence
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+WORD_BITS = 32
+
+UP, DOWN, LEFT, RIGHT = 0, 1, 2, 3
+DIRECTIONS = (UP, DOWN, LEFT, RIGHT)
+OPPOSITE = (DOWN, UP, RIGHT, LEFT)
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class Bits:
+    """A set of cells.
+
+    Attributes:
+      words: uint32 [] each (or a common batch shape); cell `c` is bit `c % 32` of word `c // 32`.
+    """
+
+    words: tuple[Array, ...]
+
+    def __and__(self, other: Bits) -> Bits:
+        return Bits(tuple(a & b for a, b in zip(self.words, other.words, strict=True)))
+
+    def __or__(self, other: Bits) -> Bits:
+        return Bits(tuple(a | b for a, b in zip(self.words, other.words, strict=True)))
+
+    def __xor__(self, other: Bits) -> Bits:
+        return Bits(tuple(a ^ b for a, b in zip(self.words, other.words, strict=True)))
+
+    def __sub__(self, other: Bits) -> Bits:
+        return Bits(tuple(a & ~b for a, b in zip(self.words, other.words, strict=True)))
+
+    def any(self) -> Array:
+        """Says whether the set has a cell. Returns bool []."""
+        return functools.reduce(jnp.bitwise_or, self.words) != 0
+
+    def overlaps(self, other: Bits) -> Array:
+        """Says whether the two sets share a cell. Returns bool []."""
+        return (self & other).any()
+
+    def count(self) -> Array:
+        """Counts the cells. Returns int32 []."""
+        return sum(jax.lax.population_count(word).astype(jnp.int32) for word in self.words)
+
+    def has(self, cell: Array) -> Array:
+        """Says whether `cell` (int [], on the board) is in the set. Returns bool []."""
+        index = cell.astype(jnp.int32)
+        number, bit = index >> 5, (index & 31).astype(jnp.uint32)
+        word = self.words[0]
+        for i in range(1, len(self.words)):
+            word = jnp.where(number == i, self.words[i], word)
+        return ((word >> bit) & 1) != 0
+
+    def when(self, condition: Array) -> Bits:
+        """Gives the set itself where `condition` (bool []) holds, else the empty set."""
+        return Bits(tuple(jnp.where(condition, word, jnp.uint32(0)) for word in self.words))
+
+    def first(self) -> Array:
+        """Gives the lowest cell, int32 []; `32 * number of words` for the empty set."""
+        return _lowest(self.words)
+
+    def last(self) -> Array:
+        """Gives the highest cell, int32 []; -1 for the empty set."""
+        cell = jnp.int32(-1)
+        for i, word in enumerate(self.words):
+            highest = (WORD_BITS * i + 31) - jax.lax.clz(word).astype(jnp.int32)
+            cell = jnp.where(word != 0, highest, cell)
+        return cell
+
+    def pick(self, rank: Array) -> Array:
+        """Gives the cell with exactly `rank` cells of the set below it.
+
+        Args:
+          rank: int32 [], in [0, count).
+
+        Returns:
+          int32 [], a cell; for a rank out of range some number outside the set.
+        """
+        rest, cell, found = rank, jnp.int32(0), jnp.bool_(False)
+        for i, word in enumerate(self.words):
+            inside = jax.lax.population_count(word).astype(jnp.int32)
+            here = ~found & (rest < inside)
+            cell = jnp.where(here, WORD_BITS * i + _pick_in_word(word, rest), cell)
+            found = found | here
+            rest = rest - inside
+        return cell
+
+
+def select(condition: Array, if_true, if_false):
+    """Chooses between two pytrees of equal structure by one bool []."""
+    return jax.tree.map(lambda a, b: jnp.where(condition, a, b), if_true, if_false)
+
+
+def union(sets: Iterable[Bits]) -> Bits:
+    """Gives the union of one or more sets."""
+    return functools.reduce(lambda a, b: a | b, sets)
+
+
+def _lowest(words: Sequence[Array]) -> Array:
+    cell = jnp.int32(WORD_BITS * len(words))
+    for i in range(len(words) - 1, -1, -1):
+        below = jax.lax.population_count(~words[i] & (words[i] - 1)).astype(jnp.int32)
+        cell = jnp.where(words[i] != 0, WORD_BITS * i + below, cell)
+    return cell
+
+
+def _pick_in_word(word: Array, rank: Array) -> Array:
+    """Binary search for the bit of `word` with `rank` set bits below it."""
+    position, rest = jnp.zeros_like(rank), rank
+    for width in (16, 8, 4, 2, 1):
+        low = (word >> position.astype(jnp.uint32)) & jnp.uint32((1 << width) - 1)
+        inside = jax.lax.population_count(low).astype(jnp.int32)
+        above = rest >= inside
+        position = jnp.where(above, position + width, position)
+        rest = jnp.where(above, rest - inside, rest)
+    return position
+
+
+@dataclasses.dataclass(frozen=True)
+class Grid:
+    """A rectangular board of `rows` x `columns` cells; cell = row * columns + column.
+
+    Attributes:
+      rows, columns: at least 2 each.
+    """
+
+    rows: int
+    columns: int
+
+    def __post_init__(self) -> None:
+        if self.rows < 2 or self.columns < 2:
+            raise ValueError(f"rows={self.rows}, columns={self.columns}: must be >= 2")
+
+    @property
+    def num_cells(self) -> int:
+        return self.rows * self.columns
+
+    @property
+    def num_words(self) -> int:
+        return -(-self.num_cells // WORD_BITS)
+
+    def constant(self, cells: Iterable[int] | np.ndarray) -> Bits:
+        """Makes a set from Python: cell numbers, or a bool [rows, columns] array. Leaves are numpy scalars."""
+        if isinstance(cells, np.ndarray) and cells.dtype == bool:
+            cells = np.flatnonzero(cells)
+        words = [0] * self.num_words
+        for cell in cells:
+            words[int(cell) // WORD_BITS] |= 1 << (int(cell) % WORD_BITS)
+        return Bits(tuple(np.uint32(word) for word in words))
+
+    @functools.cached_property
+    def empty(self) -> Bits:
+        return self.constant(())
+
+    @functools.cached_property
+    def full(self) -> Bits:
+        return self.constant(range(self.num_cells))
+
+    @functools.cached_property
+    def _may_go(self) -> tuple[Bits, ...]:
+        """Per direction the cells that have a neighbour there."""
+        row, column = np.divmod(np.arange(self.num_cells), self.columns)
+        inside = (row > 0, row < self.rows - 1, column > 0, column < self.columns - 1)
+        return tuple(self.constant(np.flatnonzero(mask)) for mask in inside)
+
+    def row(self, index: int) -> Bits:
+        return self.constant(range(index * self.columns, (index + 1) * self.columns))
+
+    def column(self, index: int) -> Bits:
+        return self.constant(range(index, self.num_cells, self.columns))
+
+    def shift(self, cells: Bits, direction: int) -> Bits:
+        """Moves every cell by one; what leaves the board is dropped.
+
+        Args:
+          cells: the set.
+          direction: UP, DOWN, LEFT or RIGHT (a Python int).
+
+        Returns:
+          The moved set.
+        """
+        if direction in (LEFT, RIGHT) or direction == DOWN:
+            cells = cells & self._may_go[direction]
+        return self.slide(cells, direction)
+
+    def slide(self, cells: Bits, direction: int) -> Bits:
+        """`shift` without its check of the border: only for sets that have no cell at that border."""
+        distance = self.columns if direction in (UP, DOWN) else 1
+        return _shift_words(cells, distance if direction in (DOWN, RIGHT) else -distance)
+
+    def open_towards(self, cells: Bits, direction: int) -> Bits:
+        """Gives those of `cells` from which one step in `direction` stays on the board."""
+        return cells & self._may_go[direction]
+
+    def neighbours(self, cells: Bits) -> Bits:
+        """Gives all cells next to a cell of the set (4-neighbourhood)."""
+        return union(self.shift(cells, direction) for direction in DIRECTIONS)
+
+    def one_hot(self, cell: Array) -> Bits:
+        """Gives the set of one cell; a number outside [0, 32 * num_words) gives the empty set.
+
+        Args:
+          cell: int [].
+        """
+        index = cell.astype(jnp.int32)
+        bit = jnp.uint32(1) << (index & 31).astype(jnp.uint32)
+        number = index >> 5
+        return Bits(tuple(jnp.where(number == i, bit, jnp.uint32(0)) for i in range(self.num_words)))
+
+    def row_of(self, cell: Array) -> Array:
+        """Row of a cell on the board, int32 []: a multiplication, as division is slow on vectors."""
+        multiplier = -(-(1 << 14) // self.columns)
+        return (cell.astype(jnp.int32) * multiplier) >> 14
+
+    def column_of(self, cell: Array) -> Array:
+        """Column of a cell on the board, int32 []."""
+        return cell.astype(jnp.int32) - self.columns * self.row_of(cell)
+
+    def flood(self, start: Bits, inside: Bits) -> Bits:
+        """Grows `start` through `inside` until nothing is added; `start` itself is kept.
+
+        Under vmap the loop runs until the slowest game is done.
+        """
+
+        def grow(carry):
+            cells, _ = carry
+            grown = cells | (self.neighbours(cells) & inside)
+            return grown, (grown ^ cells).any()
+
+        cells, _ = jax.lax.while_loop(lambda carry: carry[1], grow, (start, jnp.bool_(True)))
+        return cells
+
+    def to_bool(self, cells: Bits) -> Array:
+        """Unpacks a set. Returns bool [rows, columns] (behind the batch shape of the words)."""
+        words = jnp.stack(jnp.broadcast_arrays(*cells.words), axis=-1)
+        bits = (words[..., None] >> np.arange(WORD_BITS, dtype=np.uint32)) & 1
+        flat = bits.reshape(*words.shape[:-1], -1)[..., : self.num_cells]
+        return flat.reshape(*words.shape[:-1], self.rows, self.columns) != 0
+
+    def from_bool(self, array: Array) -> Bits:
+        """Packs bool [..., rows, columns] into a set; the inverse of `to_bool`."""
+        flat = array.reshape(*array.shape[:-2], self.num_cells)
+        pad = [(0, 0)] * (flat.ndim - 1) + [(0, self.num_words * WORD_BITS - self.num_cells)]
+        bits = jnp.pad(flat, pad).reshape(*flat.shape[:-1], self.num_words, WORD_BITS).astype(jnp.uint32)
+        words = (bits << np.arange(WORD_BITS, dtype=np.uint32)).sum(-1, dtype=jnp.uint32)
+        return Bits(tuple(words[..., i] for i in range(self.num_words)))
+
+
+def _shift_words(cells: Bits, distance: int) -> Bits:
+    """Adds `distance` (|distance| < 32) to every cell number; numbers below zero and beyond the last word drop out."""
+    words, count = cells.words, len(cells.words)
+    if distance > 0:
+        carried = [None] + [words[i] >> (WORD_BITS - distance) for i in range(count - 1)]
+        moved = [word << distance for word in words]
+    else:
+        carried = [words[i + 1] << (WORD_BITS + distance) for i in range(count - 1)] + [None]
+        moved = [word >> -distance for word in words]
+    return Bits(tuple(m if c is None else m | c for m, c in zip(moved, carried, strict=True)))
+
+
+# --- numbers per cell, bit-sliced --------------------------------------------------------------------------------------
+
+
+def sliced_equal(planes: Sequence[Bits], value: int, among: Bits) -> Bits:
+    """Gives the cells of `among` whose number is `value` (a Python int)."""
+    for digit, plane in enumerate(planes):
+        among = among & plane if (value >> digit) & 1 else among - plane
+    return among
+
+
+def sliced_decrement(planes: Sequence[Bits]) -> tuple[Bits, ...]:
+    """Subtracts one from every number that is not zero; zeros stay."""
+    borrow = union(planes)
+    result = []
+    for plane in planes:
+        result.append(plane ^ borrow)
+        borrow = borrow - plane
+    return tuple(result)
+
+
+def sliced_write(planes: Sequence[Bits], cells: Bits, value: Array) -> tuple[Bits, ...]:
+    """Writes one number (int [], the same for all `cells`) where zeros stand now."""
+    number = value.astype(jnp.int32)
+    return tuple(plane | cells.when(((number >> digit) & 1) != 0) for digit, plane in enumerate(planes))
+
+
+def sliced_fill(planes: Sequence[Bits], cells: Bits, value: int) -> tuple[Bits, ...]:
+    """Writes a Python int into all `cells`, where zeros stand now."""
+    return tuple(plane | cells if (value >> digit) & 1 else plane for digit, plane in enumerate(planes))
+
+
+def sliced_keep(planes: Sequence[Bits], cells: Bits) -> tuple[Bits, ...]:
+    """Sets all numbers outside `cells` to zero."""
+    return tuple(plane & cells for plane in planes)
+
+
+def sliced_drop(planes: Sequence[Bits], cells: Bits) -> tuple[Bits, ...]:
+    """Sets all numbers in `cells` to zero."""
+    return tuple(plane - cells for plane in planes)
+
+
+def sliced_read(planes: Sequence[Bits], cells: Bits) -> Array:
+    """Reads the number at a one-cell set. Returns int32 [], 0 for the empty set."""
+    return sum(plane.overlaps(cells).astype(jnp.int32) << digit for digit, plane in enumerate(planes))
+
+
+def sliced_to_array(grid: Grid, planes: Sequence[Bits]) -> Array:
+    """Unpacks the numbers. Returns uint8 [rows, columns] (behind the batch shape)."""
+    return sum(grid.to_bool(plane).astype(jnp.uint8) << digit for digit, plane in enumerate(planes))
+
+
+def sliced_from_array(grid: Grid, numbers: Array, digits: int) -> tuple[Bits, ...]:
+    """Packs int [..., rows, columns] into `digits` binary digits; the inverse of `sliced_to_array`."""
+    return tuple(grid.from_bool(((numbers >> digit) & 1) != 0) for digit in range(digits))
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class Tally:
+    """How many things stand in each cell, counted up to "two or more", which is all that collisions need.
+
+    Attributes:
+      some: cells with at least one.
+      many: cells with at least two.
+    """
+
+    some: Bits
+    many: Bits
+
+    def add(self, cells: Bits) -> Tally:
+        """Counts one more in each of `cells`."""
+        return Tally(self.some | cells, self.many | (self.some & cells))
+
+    def clear(self, cells: Bits) -> Tally:
+        """Sets the count of `cells` to zero."""
+        return Tally(self.some - cells, self.many - cells)

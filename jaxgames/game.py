@@ -1,0 +1,105 @@
+"""The interface that every game offers, and how to get a game by name.
+
+All methods work on one game and are meant for `jax.vmap`. Players move at once; a game of turns is the case in which all
+players but one have a single legal action, `pass_action`.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any, Protocol
+
+from jax import Array
+
+
+class Game(Protocol):
+    """Rules as pure functions of arrays. Letters: P players, A actions, K arms of a bandit.
+
+    A state has `terminated` (bool []) and `rewards` (float32 [P]), both written by `step`.
+    """
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def num_players(self) -> int: ...
+    @property
+    def num_actions(self) -> int: ...
+    @property
+    def num_arms(self) -> int: ...
+    @property
+    def pass_action(self) -> int: ...
+    @property
+    def max_steps(self) -> int: ...
+
+    def init(self, key: Array) -> Any:
+        """Draws a start state."""
+        ...
+
+    def draw_chance(self, key: Array, state: Any, actions: Array) -> Any:
+        """Draws what chance decides in this step."""
+        ...
+
+    def apply(self, state: Any, actions: Array, chance: Any) -> Any:
+        """Plays one step with given draws: deterministic, so that recorded draws can be replayed."""
+        ...
+
+    def step(self, state: Any, actions: Array, key: Array) -> Any:
+        """`apply` with fresh draws. actions int32 [P]. Finished games stay as they are."""
+        ...
+
+    def to_play(self, state: Any) -> Array:
+        """int32 []: the player to move, -1 where all move at once."""
+        ...
+
+    def legal_actions(self, state: Any) -> Array:
+        """bool [P, A]; at least one each."""
+        ...
+
+    def search_arms(self, state: Any) -> tuple[Array, Array]:
+        """int32 [P, K] actions and bool [P, K]: what a bandit may choose among in this state."""
+        ...
+
+    def outcome(self, state: Any) -> Array:
+        """float32 [P]: +1 win, 0 draw, -1 loss; 0 while the game runs."""
+        ...
+
+    def in_play(self, state: Any) -> Array:
+        """bool [P]: who has not been eliminated; who is out is not asked for actions."""
+        ...
+
+    def heuristic(self, state: Any) -> Array:
+        """float32 [P]: the handcrafted value that searches back up, also at the end."""
+        ...
+
+    def state_key(self, state: Any) -> Array:
+        """uint32 [2]: the identity of a state in search tables."""
+        ...
+
+    def observe(self, state: Any, player: Array) -> Any:
+        """A pytree of arrays: what this player sees now, and nothing more."""
+        ...
+
+
+_GAMES = {"pommerman": "jaxgames.pommerman.game:make"}
+
+
+def game_names() -> tuple[str, ...]:
+    """Gives the names that `make` knows."""
+    return tuple(_GAMES)
+
+
+def make(name: str, mode: str | None = None, **settings) -> Game:
+    """Makes a game by name.
+
+    Args:
+      name: one of `game_names()`.
+      mode: which variant, a name that the game knows; None: its standard one.
+      **settings: fields of the game's config that differ from the variant's.
+
+    Raises:
+      ValueError: for a name, mode or setting that does not exist.
+    """
+    if name not in _GAMES:
+        raise ValueError(f"game={name!r}: must be one of {', '.join(_GAMES)}")
+    module, function = _GAMES[name].split(":")
+    return getattr(importlib.import_module(module), function)(mode, **settings)

@@ -1,0 +1,9 @@
+"""Pommerman on bit planes: free-for-all, team, radio, one-against-one and the collapsing board."""
+
+from jaxgames.pommerman.config import PRESETS, PommermanConfig, preset
+from jaxgames.pommerman.constants import Cell, Move
+from jaxgames.pommerman.game import Pommerman
+from jaxgames.pommerman.observation import Observation
+from jaxgames.pommerman.state import Agent, Bombs, State
+
+__all__ = ["PRESETS", "Agent", "Bombs", "Cell", "Move", "Observation", "Pommerman", "PommermanConfig", "State", "preset"]

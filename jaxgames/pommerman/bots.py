@@ -1,0 +1,110 @@
+"""Rule-based players of Pommerman, as agents; in radio mode all of them are silent.
+
+They are given the State and look at what they need themselves. The SimpleAgent computes the observation of its seat and
+decides by that alone, so it does not cheat; it can also be given whatever holds its observation. The careful agent uses
+the mask of legal actions, which knows bombs in the fog.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from jaxgames import random_bits
+from jaxgames.agent import Agent
+from jaxgames.bitboard import select
+from jaxgames.pommerman import rules
+from jaxgames.pommerman.config import PommermanConfig
+from jaxgames.pommerman.constants import NUM_MESSAGES, NUM_MOVES, Move
+from jaxgames.pommerman.game import Pommerman
+from jaxgames.pommerman.observation import Observation, choose_seat, observe
+from jaxgames.pommerman.simple_agent import SimpleMemory, decide, draw_words, init_memory, move_mask, pick_move
+from jaxgames.pommerman.state import State
+
+
+def simple_agent(game: Pommerman, observation_of: Callable[[Any], Observation] | None = None) -> Agent:
+    """Makes the official SimpleAgent; see `simple_agent`. Its memory starts anew with every episode.
+
+    Args:
+      game: the variant to play.
+      observation_of: None: it is shown the State (`sees_state`), and uses its own seat's observation only. Otherwise it is shown
+        its Information, and this function takes the latest observation out of it (for one lane; vmapped).
+    """
+    config = game.config
+
+    def init(batch_size: int) -> SimpleMemory:
+        return jax.tree.map(lambda leaf: jnp.full((batch_size,), leaf), init_memory())
+
+    def reset(memory: SimpleMemory, lanes: Array) -> SimpleMemory:
+        return select(lanes, init(len(lanes)), memory)
+
+    def act_one(key: Array, memory: SimpleMemory, view: Any, seat: Array, active: Array) -> tuple[Array, SimpleMemory]:
+        observation = observe(config, view, seat) if observation_of is None else observation_of(view)
+        move, after = decide(config, observation, memory, draw_words(random_bits.lane_key(key)))
+        return _silent(config, move), select(active, after, memory)
+
+    def act(
+        params: Any, keys: Array, memory: SimpleMemory, views: Any, seats: Array, active: Array
+    ) -> tuple[Array, SimpleMemory]:
+        del params
+        return jax.vmap(act_one)(keys, memory, views, seats, active)
+
+    return Agent("simple", init, reset, act, sees_state=observation_of is None)
+
+
+def random_agent(game: Pommerman) -> Agent:
+    """Makes an agent that plays each of the six moves with the same probability."""
+
+    def choose(key: Array, state: State, seat: Array) -> Array:
+        del state, seat
+        return random_bits.below(random_bits.bits(random_bits.lane_key(key), 0), NUM_MOVES)
+
+    return _without_memory("random", game, choose)
+
+
+def careful_agent(game: Pommerman) -> Agent:
+    """Makes an agent that plays each move of the published planner's mask (`rules.legal_moves`) with the same probability."""
+
+    def choose(key: Array, state: State, seat: Array) -> Array:
+        masks = tuple(move_mask(flags) for flags in rules.legal_moves(game.config, state))
+        return pick_move(choose_seat(masks, seat), random_bits.bits(random_bits.lane_key(key), 0))
+
+    return _without_memory("careful", game, choose)
+
+
+def still_agent(game: Pommerman) -> Agent:
+    """Makes an agent that never moves."""
+
+    def choose(key: Array, state: State, seat: Array) -> Array:
+        del key, state, seat
+        return jnp.int32(Move.STOP)
+
+    return _without_memory("still", game, choose)
+
+
+def _without_memory(name: str, game: Pommerman, choose: Callable[[Array, State, Array], Array]) -> Agent:
+    """Makes an agent from a function (key, state, seat) -> move of one lane."""
+
+    def init(batch_size: int) -> tuple[()]:
+        del batch_size
+        return ()
+
+    def reset(memory: tuple[()], lanes: Array) -> tuple[()]:
+        del lanes
+        return memory
+
+    def act(params: Any, keys: Array, memory: tuple[()], views: State, seats: Array, active: Array) -> tuple[Array, tuple[()]]:
+        del params, active
+        moves = jax.vmap(choose)(keys, views, seats)
+        return _silent(game.config, moves), memory
+
+    return Agent(name, init, reset, act, sees_state=True)
+
+
+def _silent(config: PommermanConfig, move: Array) -> Array:
+    """Turns a move into an action without words."""
+    return move * NUM_MESSAGES if config.has_messages else move

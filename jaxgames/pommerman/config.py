@@ -1,0 +1,140 @@
+"""Which Pommerman: mode, board, limits. The presets are the configurations of the official environment."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from jaxgames.bitboard import Grid
+from jaxgames.pommerman.constants import MAX_BLAST_STRENGTH, MAX_STEPS, VIEW_RADIUS, GameType
+
+MODES = ("ffa", "team", "radio", "one_vs_one")
+
+
+@dataclasses.dataclass(frozen=True)
+class PommermanConfig:
+    """Settings of one Pommerman variant; checked when made.
+
+    Attributes:
+      mode: "ffa", "team" (seats 0 and 2 against 1 and 3), "radio" (team with two words per step) or "one_vs_one".
+      board_size: side of the square board, in cells.
+      num_rigid, num_wood: cells of that kind at the start (even numbers: walls come in mirrored pairs).
+      num_items: power-ups hidden under wood at the start.
+      max_steps: the game is over after so many steps.
+      view_radius: an agent sees the square of this radius around it; None: everything.
+      max_blast_strength: cap of the blast strength (the official fogged configurations use 4, the view radius).
+      first_collapse: step of the first collapse of a ring; None: the board never collapses.
+      name: what the official environment calls this configuration, or "".
+    """
+
+    mode: str = "ffa"
+    board_size: int = 11
+    num_rigid: int = 36
+    num_wood: int = 36
+    num_items: int = 20
+    max_steps: int = MAX_STEPS
+    view_radius: int | None = None
+    max_blast_strength: int = MAX_BLAST_STRENGTH
+    first_collapse: int | None = None
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        if self.mode not in MODES:
+            raise ValueError(f"mode={self.mode!r}: must be one of {', '.join(MODES)}")
+        if not 8 <= self.board_size <= 11:
+            raise ValueError(f"board_size={self.board_size}: must be in 8..11")
+        for field in ("num_rigid", "num_wood"):
+            value = getattr(self, field)
+            if value < 0 or value % 2:
+                raise ValueError(f"{field}={value}: must be even and >= 0 (walls are placed in mirrored pairs)")
+        if self.num_fixed_wood > self.num_wood:
+            raise ValueError(f"num_wood={self.num_wood}: must be >= {self.num_fixed_wood}, the wood that joins the corners")
+        room = self.num_wall_candidates
+        if self.num_rigid + self.num_wood - self.num_fixed_wood > room:
+            raise ValueError(f"num_rigid={self.num_rigid}, num_wood={self.num_wood}: the board has room for {room} free walls")
+        if not 0 <= self.num_items <= self.num_wood:
+            raise ValueError(f"num_items={self.num_items}: must be in 0..num_wood={self.num_wood}")
+        if not 1 <= self.max_steps <= 32000:
+            raise ValueError(f"max_steps={self.max_steps}: must be in 1..32000")
+        if self.view_radius is not None and self.view_radius < 1:
+            raise ValueError(f"view_radius={self.view_radius}: must be >= 1, or None for no fog")
+        if not 2 <= self.max_blast_strength <= MAX_BLAST_STRENGTH:
+            raise ValueError(f"max_blast_strength={self.max_blast_strength}: must be in 2..{MAX_BLAST_STRENGTH}")
+        if self.first_collapse is not None and not 0 < self.first_collapse < self.max_steps:
+            raise ValueError(f"first_collapse={self.first_collapse}: must be in 1..max_steps - 1")
+
+    @property
+    def grid(self) -> Grid:
+        return Grid(self.board_size, self.board_size)
+
+    @property
+    def num_players(self) -> int:
+        return 2 if self.mode == "one_vs_one" else 4
+
+    @property
+    def is_team(self) -> bool:
+        return self.mode in ("team", "radio")
+
+    @property
+    def has_messages(self) -> bool:
+        return self.mode == "radio"
+
+    @property
+    def game_type(self) -> GameType:
+        return GameType(MODES.index(self.mode) + 1)
+
+    @property
+    def corners(self) -> tuple[tuple[int, int], ...]:
+        """Start cell (row, column) of each agent."""
+        far = self.board_size - 2
+        return ((1, 1), (far, far)) if self.num_players == 2 else ((1, 1), (far, 1), (far, far), (1, far))
+
+    @property
+    def num_fixed_wood(self) -> int:
+        return 4 * max(self.board_size - 8, 0) if self.num_players == 4 else 0
+
+    @property
+    def num_wall_candidates(self) -> int:
+        """Cells off the main diagonal that are neither start, nor arm, nor fixed wood."""
+        size = self.board_size
+        taken = (2 + 4 + 4 + 4 + 4 if self.num_players == 4 else 8) + self.num_fixed_wood
+        return size * size - size - taken
+
+    @property
+    def collapse_steps(self) -> tuple[int, ...]:
+        """Step counts at which ring 0, 1, 2, ... turns into rigid walls."""
+        if self.first_collapse is None:
+            return ()
+        return tuple(range(self.first_collapse, self.max_steps, max((self.max_steps - self.first_collapse) // 4, 1)))
+
+
+def _preset(name: str, **settings) -> PommermanConfig:
+    return PommermanConfig(name=name, **settings)
+
+
+_FOG = {"view_radius": VIEW_RADIUS, "max_blast_strength": VIEW_RADIUS}
+_SMALL = {"board_size": 8, "num_rigid": 16, "num_wood": 16, "num_items": 10}
+
+PRESETS: dict[str, PommermanConfig] = {
+    "ffa": _preset("PommeFFACompetition-v0"),
+    "ffa_collapse": _preset("PommeFFA-v1", first_collapse=500),
+    "team": _preset("PommeTeamCompetition-v0", mode="team", **_FOG),
+    "team_open": _preset("PommeTeam-v0", mode="team"),
+    "team_collapse": _preset("PommeTeamCompetition-v1", mode="team", first_collapse=500, **_FOG),
+    "radio": _preset("PommeRadioCompetition-v2", mode="radio", **_FOG),
+    "one_vs_one": _preset("OneVsOne-v0", mode="one_vs_one", **_SMALL),
+}
+
+
+def preset(name: str) -> PommermanConfig:
+    """Gives a configuration by its short name ("ffa", "team", ...) or its official one ("PommeFFACompetition-v0").
+
+    Raises:
+      ValueError: for an unknown name.
+    """
+    official = {"PommeFFACompetitionFast-v0": "ffa", "PommeFFAFast-v0": "ffa", "PommeTeamCompetitionFast-v0": "team"}
+    official |= {"PommeTeamFast-v0": "team_open", "PommeRadio-v2": "radio"}
+    official |= {config.name: short for short, config in PRESETS.items()}
+    short = official.get(name, name)
+    if short not in PRESETS:
+        raise ValueError(f"mode={name!r}: must be one of {', '.join(PRESETS)}, or an official name such as PommeTeam-v0")
+    return PRESETS[short]

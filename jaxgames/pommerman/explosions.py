@@ -1,0 +1,105 @@
+"""Bombs tick, explode and set each other off; what the blasts reach (clauses S10 and S11 of the rules)."""
+
+from __future__ import annotations
+
+import jax
+
+from jaxgames.bitboard import (
+    DIRECTIONS,
+    DOWN,
+    LEFT,
+    RIGHT,
+    UP,
+    Bits,
+    Grid,
+    sliced_decrement,
+    sliced_equal,
+    union,
+)
+from jaxgames.pommerman.constants import START_BLAST_STRENGTH
+from jaxgames.pommerman.state import Bombs
+
+
+def tick(bombs: Bombs, burning: Bits) -> tuple[tuple[Bits, ...], Bits]:
+    """Counts every bomb down by one.
+
+    Args:
+      bombs: all bombs, the ones laid in this step included.
+      burning: cells with flames left from earlier steps.
+
+    Returns:
+      life: the new lives, 4 digits.
+      due: bombs that explode by themselves: their time is over, or they have rolled into flames.
+    """
+    life = sliced_decrement(bombs.life)
+    before = bombs.cells
+    return life, (before - union(life)) | (before & burning)
+
+
+def explode(
+    grid: Grid, bombs: Bits, strength: tuple[Bits, ...], due: Bits, rigid: Bits, wood: Bits, max_strength: int
+) -> tuple[Bits, Bits]:
+    """Explodes the bombs that are due and all that they set off.
+
+    Args:
+      grid: the board.
+      bombs: all bombs.
+      strength: their blast strengths, 4 digits.
+      due: bombs that explode by themselves.
+      rigid: walls that stop a blast before them.
+      wood: walls that are burnt and stop a blast.
+      max_strength: no bomb is stronger (a Python int).
+
+    Returns:
+      exploded: the bombs that are gone.
+      blast: all cells reached.
+    """
+    # A ray may leave a cell in a direction when the cell is no wall and not at that border.
+    passable = grid.full - rigid - wood
+    by_strength = [sliced_equal(strength, value, bombs) for value in range(START_BLAST_STRENGTH, max_strength + 1)]
+    leave = tuple(grid.open_towards(passable, direction) for direction in DIRECTIONS)
+
+    def spread(carry):
+        exploded, _, _ = carry
+        blast = exploded
+        sources = [group & exploded for group in by_strength]
+        for direction in DIRECTIONS:
+            blast = blast | _rays(grid, sources, leave[direction], direction)
+        blast = blast - rigid
+        caught = (bombs & blast) - exploded
+        return exploded | caught, blast, caught.any()
+
+    start = (due, due, due.any())
+    exploded, blast, _ = jax.lax.while_loop(lambda carry: carry[2], spread, start)
+    return exploded, blast
+
+
+def _rays(grid: Grid, sources: list[Bits], leave: Bits, direction: int) -> Bits:
+    """Sends rays in one direction; the last list entry is the strongest group.
+
+    All rays advance together: the strongest start first and the weaker join when that is how far they still have to go.
+    """
+    reached, front = [], None
+    for group in reversed(sources):
+        front = group if front is None else front | group
+        front = grid.slide(front & leave, direction)
+        reached.append(front)
+    return union(reached)
+
+
+def may_be_hit(grid: Grid, bombs: Bits, strength: tuple[Bits, ...], max_strength: int) -> Bits:
+    """Marks row and column of each bomb as far as its strength, one cell more than it reaches, through walls.
+
+    This is the careless margin of the published planner's mask (`rules.legal_moves`).
+    """
+    rows, columns = None, None
+    for value in range(max_strength, START_BLAST_STRENGTH - 1, -1):
+        group = sliced_equal(strength, value, bombs)
+        rows = group if rows is None else rows | group
+        columns = group if columns is None else columns | group
+        rows = rows | grid.shift(rows, LEFT) | grid.shift(rows, RIGHT)
+        columns = columns | grid.shift(columns, UP) | grid.shift(columns, DOWN)
+    for _ in range(START_BLAST_STRENGTH - 1):
+        rows = rows | grid.shift(rows, LEFT) | grid.shift(rows, RIGHT)
+        columns = columns | grid.shift(columns, UP) | grid.shift(columns, DOWN)
+    return rows | columns

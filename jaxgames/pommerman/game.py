@@ -1,0 +1,160 @@
+"""Pommerman behind the common game interface (see `jaxgames.game.Game`)."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from jaxgames.pommerman import observation, rules, setup
+from jaxgames.pommerman.config import PommermanConfig, preset
+from jaxgames.pommerman.constants import NUM_MESSAGES, NUM_MOVES
+from jaxgames.pommerman.state import State, state_key
+
+
+@dataclasses.dataclass(frozen=True)
+class Pommerman:
+    """Pommerman: up to four agents lay bombs on a board of walls; the last one alive wins.
+
+    All players act at once. An action is a `Move`; in radio mode `move * 81 + 9 * first_word + second_word`.
+    A number out of range counts as stop. Steps are deterministic once the board is drawn.
+
+    Attributes:
+      config: the variant.
+    """
+
+    config: PommermanConfig = PommermanConfig()
+
+    @property
+    def name(self) -> str:
+        return "pommerman"
+
+    @property
+    def num_players(self) -> int:
+        return self.config.num_players
+
+    @property
+    def num_actions(self) -> int:
+        return rules.num_actions(self.config)
+
+    @property
+    def num_arms(self) -> int:
+        """K of `search_arms`: the six moves, silent in radio mode."""
+        return NUM_MOVES
+
+    @property
+    def pass_action(self) -> int:
+        return 0
+
+    @property
+    def max_steps(self) -> int:
+        """No game is longer."""
+        return self.config.max_steps
+
+    def init(self, key: Array) -> State:
+        """Draws a start state; agent `i` stands in corner `i`."""
+        return setup.init(self.config, key)
+
+    def draw_chance(self, key: Array, state: State, actions: Array) -> tuple[()]:
+        """Nothing is drawn after the start."""
+        del key, state, actions
+        return ()
+
+    def apply(self, state: State, actions: Array, chance: tuple[()] = ()) -> State:
+        """Plays one step; see `rules.step`."""
+        del chance
+        return rules.step(self.config, state, actions)
+
+    def step(self, state: State, actions: Array, key: Array | None = None) -> State:
+        """Plays one step of one game.
+
+        Args:
+          state: one game.
+          actions: int32 [P].
+          key: not used.
+
+        Returns:
+          The state after it; a finished game stays as it is, with rewards 0.
+        """
+        del key
+        return rules.step(self.config, state, actions)
+
+    def to_play(self, state: State) -> Array:
+        """All move at once: int32 [], -1."""
+        del state
+        return jnp.int32(-1)
+
+    def legal_actions(self, state: State) -> Array:
+        """Gives the actions that make sense: the mask of the published planner, with every message in radio mode.
+
+        No move is forbidden by the rules; the mask leaves out steps into walls, bombs, flames and imminent blasts.
+
+        Returns:
+          bool [P, A]; the dead may only stop.
+        """
+        moves = self._legal_moves(state)
+        if not self.config.has_messages:
+            return moves
+        silent = jnp.arange(NUM_MESSAGES) == 0
+        said = state.alive[:, None, None] | silent
+        return (moves[:, :, None] & said).reshape(self.num_players, self.num_actions)
+
+    def search_arms(self, state: State) -> tuple[Array, Array]:
+        """Gives the arms of a bandit per player: the six moves, silent in radio mode.
+
+        Returns:
+          arms: int32 [P, 6], actions.
+          legal: bool [P, 6].
+        """
+        return jnp.asarray(self._arms), self._legal_moves(state)
+
+    @functools.cached_property
+    def _arms(self) -> np.ndarray:
+        stride = NUM_MESSAGES if self.config.has_messages else 1
+        return np.tile(np.arange(NUM_MOVES, dtype=np.int32) * stride, (self.num_players, 1))
+
+    def _legal_moves(self, state: State) -> Array:
+        # One word and then its bits: stacking two dozen deep expressions would make XLA compute all of them for each.
+        word = jnp.uint32(0)
+        for position, legal in enumerate(legal for moves in rules.legal_moves(self.config, state) for legal in moves):
+            word = word | (legal.astype(jnp.uint32) << position)
+        bits = (word >> np.arange(self.num_players * NUM_MOVES, dtype=np.uint32)) & 1
+        return (bits != 0).reshape(self.num_players, NUM_MOVES)
+
+    def outcome(self, state: State) -> Array:
+        """Gives +1 win, 0 draw, -1 loss; 0 while the game runs. Returns float32 [P]."""
+        won = jnp.stack(rules.winners(self.config, state))
+        return jnp.where(won, 1.0, jnp.where(won.any(), -1.0, 0.0)).astype(jnp.float32)
+
+    def in_play(self, state: State) -> Array:
+        """Says which players are still alive. Returns bool [P]."""
+        return state.alive
+
+    def heuristic(self, state: State) -> Array:
+        """Gives the value of a position in the planners of Boney et al.: the official rewards, also before the end.
+
+        Free-for-all: +1 for the only survivor, -1 for the dead, 0 for the living while the game runs; -1 for all at the
+        time limit. Returns float32 [P].
+        """
+        return jnp.stack(rules.seat_rewards(self.config, state.agents, state.step_count)).astype(jnp.float32)
+
+    def state_key(self, state: State) -> Array:
+        """Identifies a state for search tables, uint32 [2]; see `state.state_key` for what it leaves out."""
+        return state_key(state, include_rigid=bool(self.config.collapse_steps))
+
+    def observe(self, state: State, player: Array) -> observation.Observation:
+        """Gives what one player sees now; see `observation.observe`."""
+        return observation.observe(self.config, state, player)
+
+
+def make(mode: str | None = None, **settings) -> Pommerman:
+    """Makes the game from the name of a variant ("ffa" if None) and fields of its config that shall differ."""
+    config = preset("ffa" if mode is None else mode)
+    known = [field.name for field in dataclasses.fields(config)]
+    for name, value in settings.items():
+        if name not in known:
+            raise ValueError(f"{name}={value!r}: no such setting; there are {', '.join(known)}")
+    return Pommerman(dataclasses.replace(config, **settings))

@@ -1,0 +1,255 @@
+"""One step of Pommerman, in the order of the official environment; legal moves; end of the game and its rewards."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from jaxgames.bitboard import (
+    DIRECTIONS,
+    OPPOSITE,
+    Bits,
+    Grid,
+    select,
+    sliced_drop,
+    sliced_equal,
+    union,
+)
+from jaxgames.pommerman import explosions, movement
+from jaxgames.pommerman.config import PommermanConfig
+from jaxgames.pommerman.constants import MAX_AMMO, NUM_MESSAGES, NUM_MOVES, NUM_WORDS, Move
+from jaxgames.pommerman.state import Agent, Bombs, State
+
+
+def num_actions(config: PommermanConfig) -> int:
+    """Six moves; in radio mode times 81 messages."""
+    return NUM_MOVES * (NUM_MESSAGES if config.has_messages else 1)
+
+
+def split_actions(config: PommermanConfig, actions: Array) -> tuple[tuple[Array, ...], tuple[tuple[Array, ...], ...]]:
+    """Takes actions apart.
+
+    Args:
+      config: the variant.
+      actions: int32 [P]; in radio mode `move * 81 + 9 * first_word + second_word`. Out of range counts as a silent stop.
+
+    Returns:
+      moves: int32 [] per seat.
+      messages: per seat two words int8 []; () outside radio mode.
+    """
+    moves, messages = [], []
+    for seat in range(config.num_players):
+        action = actions[seat].astype(jnp.int32)
+        action = jnp.where((action >= 0) & (action < num_actions(config)), action, int(Move.STOP))
+        if config.has_messages:
+            words = action % NUM_MESSAGES
+            messages.append(((words // NUM_WORDS).astype(jnp.int8), (words % NUM_WORDS).astype(jnp.int8)))
+            action = action // NUM_MESSAGES
+        moves.append(action)
+    return tuple(moves), tuple(messages)
+
+
+def step(config: PommermanConfig, state: State, actions: Array) -> State:
+    """Plays one step of one game; a finished game stays as it is, with rewards 0.
+
+    Args:
+      config: the variant.
+      state: one game, no batch axis.
+      actions: int32 [P]; out of range counts as stop, the actions of dead agents are ignored.
+
+    Returns:
+      The state after the step.
+    """
+    after = transition(config, state, actions)
+    silent = dataclasses.replace(state, seat_rewards=tuple(jnp.zeros_like(r) for r in state.seat_rewards))
+    return select(state.terminated, silent, after)
+
+
+def transition(config: PommermanConfig, state: State, actions: Array) -> State:
+    """`step` without the rule that a finished game stays as it is (the official environment simply goes on)."""
+    grid = config.grid
+    moves, messages = split_actions(config, actions)
+
+    # S1: flames age. A hidden item is lost where an older flame dies under a younger one.
+    dying, *younger = state.flames
+    burning = union(younger)
+    items = sliced_drop(state.items, dying & burning)
+    walls = state.rigid | state.wood
+    visible = union(items) - state.wood - burning
+
+    # S2 to S9: bombs are laid, everybody moves, power-ups are taken.
+    bombs, agents = movement.lay_bombs(grid, state.bombs, state.agents, moves)
+    walkers = movement.make_walkers(grid, agents, moves, walls)
+    go, bombs = movement.resolve(grid, walkers, bombs, walls, visible)
+    agents, places = movement.arrive(grid, agents, walkers, go)
+    agents = tuple(_pick_up(config, agent, place & visible, items) for agent, place in zip(agents, places, strict=True))
+    taken = union(places) & visible
+    items, visible = sliced_drop(items, taken), visible - taken
+
+    # S10 to S12: bombs tick and explode, flames spread, walls and open power-ups burn, agents die.
+    life, due = explosions.tick(bombs, burning)
+    exploded, blast = explosions.explode(
+        grid, bombs.cells, bombs.strength, due, state.rigid, state.wood, config.max_blast_strength
+    )
+    agents = tuple(_refund(agent, sliced_equal(bombs.owner, seat, exploded)) for seat, agent in enumerate(agents))
+    bombs = _drop_bombs(dataclasses.replace(bombs, life=life), exploded)
+    burning = burning | blast
+    agents = tuple(
+        dataclasses.replace(agent, alive=agent.alive & ~place.overlaps(burning))
+        for agent, place in zip(agents, places, strict=True)
+    )
+
+    # S13: the clock, the end, the rewards.
+    step_count = state.step_count + jnp.int16(1)
+    after = State(
+        rigid=state.rigid,
+        wood=state.wood - blast,
+        items=sliced_drop(items, blast & visible),
+        flames=(*younger, blast),
+        bombs=bombs,
+        agents=agents,
+        messages=_heard(state.agents, messages),
+        step_count=step_count,
+        terminated=is_over(config, agents, step_count),
+        seat_rewards=seat_rewards(config, agents, step_count),
+    )
+    return collapse(config, after)
+
+
+def _pick_up(config: PommermanConfig, agent: Agent, found: Bits, items: tuple[Bits, ...]) -> Agent:
+    low, high = (plane.overlaps(found) for plane in items)
+    return dataclasses.replace(
+        agent,
+        ammo=jnp.minimum(agent.ammo + (low & ~high).astype(jnp.int8), jnp.int8(MAX_AMMO)),
+        blast_strength=jnp.where(
+            high & ~low,
+            jnp.minimum(agent.blast_strength + jnp.int8(1), jnp.int8(config.max_blast_strength)),
+            agent.blast_strength,
+        ),
+        can_kick=agent.can_kick | (low & high),
+    )
+
+
+def _refund(agent: Agent, exploded: Bits) -> Agent:
+    """Gives ammo back for every bomb that is gone, to dead owners too."""
+    ammo = agent.ammo.astype(jnp.int32) + exploded.count()
+    return dataclasses.replace(agent, ammo=jnp.minimum(ammo, MAX_AMMO).astype(jnp.int8))
+
+
+def _drop_bombs(bombs: Bombs, gone: Bits) -> Bombs:
+    return Bombs(
+        life=sliced_drop(bombs.life, gone),
+        strength=sliced_drop(bombs.strength, gone),
+        owner=sliced_drop(bombs.owner, gone),
+        moving=sliced_drop(bombs.moving, gone),
+    )
+
+
+def _heard(speakers: tuple[Agent, ...], messages: tuple[tuple[Array, ...], ...]) -> tuple[tuple[Array, ...], ...]:
+    """The dead are silent; an agent that dies in this step is still heard."""
+    return tuple(
+        tuple(jnp.where(speaker.alive, word, jnp.int8(0)) for word in words)
+        for speaker, words in zip(speakers, messages, strict=False)
+    )
+
+
+def is_over(config: PommermanConfig, agents: tuple[Agent, ...], step_count: Array) -> Array:
+    """Says whether the game has ended. Returns bool []."""
+    alive = [agent.alive for agent in agents]
+    over = (_count(alive) <= 1) | (step_count >= config.max_steps)
+    if config.is_team:
+        over = over | ~(alive[0] | alive[2]) | ~(alive[1] | alive[3])
+    return over
+
+
+def seat_rewards(config: PommermanConfig, agents: tuple[Agent, ...], step_count: Array) -> tuple[Array, ...]:
+    """Gives the official rewards of a position, int8 [] per seat; a function of who lives and of the clock."""
+    alive = [agent.alive for agent in agents]
+    late = step_count >= config.max_steps
+    minus, none, plus = jnp.int8(-1), jnp.int8(0), jnp.int8(1)
+    if config.is_team:
+        even, odd = alive[0] | alive[2], alive[1] | alive[3]
+        tie = late | ~(even | odd)
+        first = jnp.where(even & ~odd, plus, jnp.where(odd & ~even, minus, jnp.where(tie, minus, none)))
+        second = jnp.where(odd & ~even, plus, jnp.where(even & ~odd, minus, jnp.where(tie, minus, none)))
+        return (first, second, first, second)
+    single = _count(alive) == 1
+    # A dead agent of a running free-for-all is paid -1 at every step; one-against-one pays nothing until the end.
+    lost = minus if config.num_players > 2 else none
+    return tuple(
+        jnp.where(single, jnp.where(lives, plus, minus), jnp.where(late, minus, jnp.where(lives, none, lost)))
+        for lives in alive
+    )
+
+
+def _count(flags: list[Array]) -> Array:
+    return sum(flag.astype(jnp.int8) for flag in flags)
+
+
+def winners(config: PommermanConfig, state: State) -> tuple[Array, ...]:
+    """Says per seat (bool []) whether it has won a finished game; all False in a tie and while the game runs."""
+    rewards = seat_rewards(config, state.agents, state.step_count)
+    return tuple(state.terminated & (reward > 0) for reward in rewards)
+
+
+def collapse(config: PommermanConfig, state: State) -> State:
+    """Turns a ring of the board into rigid walls when its time has come.
+
+    It comes after the end and the rewards of the step were settled, so a death by collapse counts from the next step on.
+    """
+    if not config.collapse_steps:
+        return state
+    grid = config.grid
+    ring = grid.empty
+    for index, when in enumerate(config.collapse_steps):
+        ring = ring | _ring(grid, index).when(state.step_count == when)
+    crushed = state.bombs.cells & ring
+    agents = []
+    for seat, agent in enumerate(state.agents):
+        alive = agent.alive & ~ring.has(agent.cell)
+        agents.append(_refund(dataclasses.replace(agent, alive=alive), sliced_equal(state.bombs.owner, seat, crushed)))
+    return dataclasses.replace(
+        state,
+        rigid=state.rigid | ring,
+        wood=state.wood - ring,
+        items=sliced_drop(state.items, ring),
+        flames=sliced_drop(state.flames, ring),
+        bombs=_drop_bombs(state.bombs, ring),
+        agents=tuple(agents),
+    )
+
+
+def _ring(grid: Grid, index: int) -> Bits:
+    row, column = np.indices((grid.rows, grid.columns))
+    distance = np.minimum(np.minimum(row, column), np.minimum(grid.rows - 1 - row, grid.columns - 1 - column))
+    return grid.constant(distance == index)
+
+
+def legal_moves(config: PommermanConfig, state: State) -> tuple[tuple[Array, ...], ...]:
+    """Gives the published planner's mask: moves that are possible and not into an imminent blast.
+
+    A cell is marked when it holds a bomb, or lies in the row or column of a bomb that explodes in the next step, up to its
+    strength (one cell more than it reaches), walls or not. Stop is legal in an unmarked cell; a step, into an unmarked
+    cell without wall, bomb or flames; a bomb, while ammo is left. Nothing left, or dead: stop alone.
+
+    Returns:
+      Per seat six bool [], in the order of `Move`. (Source: released code of Boney et al., section 1.3 of our notes.)
+    """
+    grid = config.grid
+    bombs = state.bombs.cells
+    imminent = sliced_equal(state.bombs.life, 1, bombs)
+    marked = explosions.may_be_hit(grid, imminent, state.bombs.strength, config.max_blast_strength) | bombs
+    free = grid.full - marked
+    open_cells = free - state.rigid - state.wood - state.burning
+    enter = [grid.shift(open_cells, OPPOSITE[direction]) for direction in DIRECTIONS]
+    result = []
+    for agent in state.agents:
+        own = grid.one_hot(agent.cell).when(agent.alive)
+        bomb = agent.alive & (agent.ammo > 0)
+        steps = [own.overlaps(cells) for cells in enter]
+        anything = steps[0] | steps[1] | steps[2] | steps[3] | bomb
+        result.append((own.overlaps(free) | ~anything, *steps, bomb))
+    return tuple(result)

@@ -1,0 +1,65 @@
+"""Small samples of recorded games, for tests that run anywhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from jaxgames.pommerman import recording, simple_cases
+from jaxgames.replay import BadRecording, read_npz
+
+# Per file: how many episodes of each kind, and of how many steps at least (the shortest such are taken).
+EPISODES = {
+    "ffa_random": (6, 20),
+    "ffa_simple": (1, 0),
+    "ffa_kick": (10, 12),
+    "ffa_conflict": (90, 3),
+    "ffa_collapse": (4, 16),
+    "team": (2, 40),
+    "radio": (2, 10),
+}
+CASES = {"simple_cases": 90}
+
+
+def write_samples(source: Path, target: Path) -> dict[Path, int]:
+    """Writes a small sample of every recording in a folder.
+
+    Args:
+      source: the folder with the recordings.
+      target: the folder for the samples, made where it is missing.
+
+    Returns:
+      The files written, with their sizes in bytes.
+
+    Raises:
+      ValueError: a recording is missing or cannot be read; then nothing is written.
+    """
+    samples = {}
+    for name in (*EPISODES, *CASES):
+        try:
+            arrays = read_npz(source / f"{name}.npz")
+        except BadRecording as error:
+            raise ValueError(f"{source / name}.npz: {error}") from None
+        if name in CASES:
+            chosen = np.linspace(0, len(arrays["board"]) - 1, CASES[name]).astype(np.int64)
+            samples[name] = {field: arrays[field][chosen] for field in simple_cases.SHAPES}
+        else:
+            episodes = shortest_of_each_kind(arrays["ep_kind"], arrays["ep_len"], *EPISODES[name])
+            samples[name] = recording.take_episodes(arrays, episodes)
+    target.mkdir(parents=True, exist_ok=True)
+    sizes = {}
+    for name, arrays in samples.items():
+        path = target / f"{name}.npz"
+        np.savez_compressed(path, allow_pickle=False, **arrays)
+        sizes[path] = path.stat().st_size
+    return sizes
+
+
+def shortest_of_each_kind(kinds: np.ndarray, lengths: np.ndarray, count: int, least: int) -> np.ndarray:
+    """Gives the numbers of the `count` shortest episodes of each kind that have at least `least` steps."""
+    chosen = []
+    for kind in np.unique(kinds):
+        long_enough = np.flatnonzero((kinds == kind) & (lengths >= least))
+        chosen.append(long_enough[np.argsort(lengths[long_enough], kind="stable")][:count])
+    return np.sort(np.concatenate(chosen))

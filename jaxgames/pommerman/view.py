@@ -1,0 +1,131 @@
+"""Pictures of Pommerman as SVG: one position, several side by side, or a whole game that plays in a browser.
+
+All of them take the recorded arrays of `jaxgames.pommerman.arrays` (numpy, states in front) and return a standalone SVG as
+text, so `pathlib.Path("game.svg").write_text(animate(arrays))` is all it takes. Import this file only where it is needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from jaxgames.pommerman import view_parts as parts
+from jaxgames.pommerman.constants import Cell
+from jaxgames.pommerman.view_animation import animate
+
+__all__ = ["animate", "draw", "draw_strip"]
+
+STRIP_SIDE, STRIP_GAP = 240, 16
+
+
+def draw(
+    arrays: Mapping[str, np.ndarray],
+    index: int,
+    *,
+    names: Sequence[str] | None = None,
+    title: str = "Pommerman",
+    caption: str = "",
+) -> str:
+    """Draws one position: the board as nobody sees it (hidden items show faintly), a card per agent, and a legend.
+
+    Args:
+      arrays: recorded arrays, see `jaxgames.pommerman.arrays`.
+      index: which state; 0 is the first.
+      names: one per seat; None: "agent 0", "agent 1", ...
+      title: the heading.
+      caption: a line above the board.
+
+    Returns:
+      A standalone SVG of 720 x 560 pixels.
+
+    Raises:
+      ValueError: an array is missing or has another shape, the index is out of range, or names do not fit the seats.
+    """
+    recording = parts.read(arrays, indices=(index,))
+    names = parts.agent_names(names, recording.num_agents)
+    cards = []
+    for seat, (name, agent) in enumerate(zip(names, recording.agents[0], strict=True)):
+        _, _, alive, ammo, blast, kick = agent.tolist()
+        cards.append(
+            parts.card(
+                seat,
+                name,
+                status=parts.text(50, 38, "alive" if alive else "out", parts.SOFT),
+                ammo=parts.text(42, 67, str(ammo), 'class="number"'),
+                blast=parts.text(95, 67, str(blast), 'class="number"'),
+                kick=parts.KICK_OFF if not kick else "",
+                more="" if alive else parts.CARD_OUT,
+            )
+        )
+    right = parts.PANEL_X + parts.PANEL_WIDTH
+    body = (
+        parts.heading(title)
+        + parts.text(parts.BOARD_X + parts.BOARD_SIDE, 30, caption, parts.CAPTION)
+        + parts.text(right, 30, f"step {int(recording.steps[0])}", 'class="number" text-anchor="end"')
+        + parts.board_group(recording.size, parts.BOARD_X, parts.BOARD_Y, parts.BOARD_SIDE, position(recording, 0))
+        + "".join(cards)
+        + parts.legend(recording.num_agents)
+    )
+    return parts.document(parts.WIDTH, parts.BOARD_Y + parts.BOARD_SIDE + parts.BOARD_X, title, body)
+
+
+def draw_strip(
+    arrays: Mapping[str, np.ndarray],
+    indices: Sequence[int],
+    *,
+    labels: Sequence[str] | None = None,
+    title: str = "Pommerman",
+) -> str:
+    """Draws several positions side by side, boards only, for a README or a page of documentation.
+
+    Args:
+      arrays: recorded arrays, see `jaxgames.pommerman.arrays`.
+      indices: which states, from left to right.
+      labels: a line above each board; None: the step.
+      title: the title of the document (a tooltip; not drawn).
+
+    Returns:
+      A standalone SVG, 256 pixels per board plus 16 wide and 288 high.
+
+    Raises:
+      ValueError: an array is missing or has another shape, an index is out of range, or labels do not fit the indices.
+    """
+    if not len(indices):
+        raise ValueError("indices=[]: must be at least one state")
+    if labels is not None and (isinstance(labels, str) or len(labels) != len(indices)):
+        raise ValueError(f"labels={labels!r}: must be {len(indices)} labels, one per index")
+    recording = parts.read(arrays, indices=indices)
+    if labels is None:
+        labels = [f"step {step}" for step in recording.steps]
+    body = []
+    for place, label in enumerate(labels):
+        x = STRIP_GAP + place * (STRIP_SIDE + STRIP_GAP)
+        body.append(parts.text(x, 22, label, 'class="number"'))
+        body.append(parts.board_group(recording.size, x, 32, STRIP_SIDE, position(recording, place)))
+    width = STRIP_GAP + len(labels) * (STRIP_SIDE + STRIP_GAP)
+    return parts.document(width, 32 + STRIP_SIDE + STRIP_GAP, title, "".join(body))
+
+
+def position(recording: parts.Recording, state: int) -> str:
+    """Everything that stands on the board of one state, in units of `view_parts.CELL`; bombs carry their life as a number."""
+    board, items, lives = recording.board[state], recording.items[state], recording.flame_lives[state]
+    agents = recording.agents[state]
+    body = [
+        parts.in_cell(f"c{code}", row, column)
+        for code in (Cell.RIGID, Cell.WOOD, Cell.EXTRA_BOMB, Cell.INCREASE_RANGE, Cell.KICK)
+        for row, column in np.argwhere(board == code).tolist()
+    ]
+    hidden = np.argwhere((items > 0) & (lives < 0)).tolist()
+    body += [parts.in_cell(f"c{items[row, column]}", row, column, parts.HIDDEN) for row, column in hidden]
+    for life in np.unique(lives[lives >= 0]).tolist():
+        cells = [(row, column) for row, column in np.argwhere(lives == life).tolist()]
+        body.append(f'<path fill="url(#f{life})" d="{parts.flame_path(cells)}"/>')
+    body += [parts.remains(seat, row, column) for seat, (row, column, alive, *_) in enumerate(agents.tolist()) if not alive]
+    under_agent = {(row, column) for row, column, alive, *_ in agents.tolist() if alive}
+    for row, column, owner, life, *_ in recording.bombs[state].tolist():
+        body.append(parts.in_cell(f"b{owner}", row, column, f'stroke-dashoffset="{parts.fuse_offset(life)}"'))
+        if (row, column) not in under_agent:
+            body.append(parts.text(parts.centre(column), parts.centre(row) + 5, str(life), parts.BOMB_LIFE_TEXT))
+    body += [parts.in_cell(f"a{seat}", row, column) for seat, (row, column, alive, *_) in enumerate(agents.tolist()) if alive]
+    return "".join(body)

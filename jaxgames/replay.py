@@ -1,0 +1,166 @@
+"""Replays recorded games of a reference implementation with ours and tells every difference.
+
+A game takes part by a function `replay(arrays, findings) -> N` in its folder: it replays what the arrays of one file hold,
+reports every difference to `findings`, and returns how many transitions (or decisions of a bot) it has checked. It raises
+`BadRecording` where the arrays have not the form of a recording.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import zipfile
+import zlib
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TextIO
+
+import numpy as np
+
+Arrays = dict[str, np.ndarray]
+
+_REPLAYS = {"pommerman": "jaxgames.pommerman.replay:replay"}
+
+SHOWN_DIFFERENCES = 10
+NO_DIFFERENCE, SOME_DIFFERENCE, BAD_FILE = 0, 1, 2
+
+
+class BadRecording(ValueError):
+    """A file holds no recording of this game, or not all of one. The message does not repeat the file's name."""
+
+
+class Findings:
+    """Collects what differs in one file.
+
+    Attributes:
+      count: how many differences there are; a field of one row counts once.
+      lines: the first of them in words.
+      remarks: what else should be known about the file.
+    """
+
+    def __init__(self, shown: int = SHOWN_DIFFERENCES) -> None:
+        self.count = 0
+        self.lines: list[str] = []
+        self.remarks: list[str] = []
+        self._shown = shown
+
+    def add(self, text: str) -> None:
+        """Adds one difference in words."""
+        self.count += 1
+        if len(self.lines) < self._shown:
+            self.lines.append(text)
+
+    def compare(
+        self,
+        field: str,
+        recorded: np.ndarray,
+        replayed: np.ndarray,
+        rows: Callable[[int], str],
+        places: Callable[..., str] = lambda *index: f"[{', '.join(map(str, index))}]" if index else "",
+    ) -> None:
+        """Compares one field of many rows, and adds a difference for every row that differs.
+
+        Args:
+          field: its name.
+          recorded: [R, ...], as it stands in the file.
+          replayed: [R, ...], as it ought to be.
+          rows: tells in words which row it is.
+          places: tells in words which element of a row it is, from its index.
+        """
+        differs = recorded != replayed
+        wrong = np.flatnonzero(differs.reshape(len(differs), -1).any(axis=1))
+        for row in wrong[: max(self._shown - len(self.lines), 0)]:
+            elements = np.argwhere(differs[row])
+            first = tuple(int(i) for i in elements[0])
+            more = f" and {len(elements) - 1} more" if len(elements) > 1 else ""
+            values = f"recorded {recorded[row][first]}, expected {replayed[row][first]}{more}"
+            self.lines.append(f"{rows(int(row))}: {' '.join([field, places(*first)]).strip()}: {values}")
+        self.count += len(wrong)
+
+
+def replay_game_names() -> tuple[str, ...]:
+    """Gives the names of the games that can be replayed."""
+    return tuple(_REPLAYS)
+
+
+def replay_files(
+    game: str,
+    paths: Sequence[str | Path],
+    *,
+    shown: int = SHOWN_DIFFERENCES,
+    out: TextIO | None = None,
+    err: TextIO | None = None,
+) -> int:
+    """Replays files and prints what differs, a line per file, and last `N transitions, M mismatches` over all files.
+
+    A file that cannot be read as a recording is told in one line on `err`, and the others are replayed all the same; if none
+    can be read, nothing else is printed.
+
+    Args:
+      game: one of `replay_game_names()`.
+      paths: npz files.
+      shown: how many differences to print per file.
+      out: for the report; None: the standard output.
+      err: for files that cannot be read; None: the standard error.
+
+    Returns:
+      The exit code: 0 only if there are transitions and none differs; 2 if a file could not be read; otherwise 1.
+
+    Raises:
+      ValueError: the game has no recordings, no file is named, or `shown` is negative.
+    """
+    if game not in _REPLAYS:
+        raise ValueError(f"game={game!r}: must be one of {', '.join(_REPLAYS)}")
+    if not paths:
+        raise ValueError("no file named: give one or more .npz files")
+    if shown < 0:
+        raise ValueError(f"shown={shown}: must be >= 0")
+    out, err = sys.stdout if out is None else out, sys.stderr if err is None else err
+    module, function = _REPLAYS[game].split(":")
+    replay: Callable[[Arrays, Findings], int] = getattr(importlib.import_module(module), function)
+
+    transitions, mismatches, unread = 0, 0, 0
+    for path in paths:
+        findings = Findings(shown)
+        try:
+            count = replay(read_npz(path), findings)
+        except BadRecording as error:
+            unread += 1
+            print(f"error: {path}: {error}", file=err)
+            continue
+        for line in findings.lines:
+            print(f"  {line}", file=out)
+        if findings.count > len(findings.lines) > 0:
+            print(f"  ... and {findings.count - len(findings.lines)} more", file=out)
+        remarks = f" ({'; '.join(findings.remarks)})" if findings.remarks else ""
+        print(f"{path}: {count} transitions, {findings.count} mismatches{remarks}", file=out, flush=True)
+        transitions, mismatches = transitions + count, mismatches + findings.count
+    if unread < len(paths):
+        print(f"{transitions} transitions, {mismatches} mismatches", file=out, flush=True)
+    if unread:
+        return BAD_FILE
+    return NO_DIFFERENCE if transitions > 0 and mismatches == 0 else SOME_DIFFERENCE
+
+
+def read_npz(path: str | Path) -> Arrays:
+    """Reads all arrays of a file.
+
+    Raises:
+      BadRecording: it is missing, torn, or no npz file.
+    """
+    try:
+        # Named by a handle, because np.load leaves a file open that turns out to be torn.
+        with open(path, "rb") as file, np.load(file, allow_pickle=False) as archive:
+            if not isinstance(archive, np.lib.npyio.NpzFile):
+                raise BadRecording("a single array, must be an npz file")
+            return {name: archive[name] for name in archive.files}
+    except OSError as error:
+        raise BadRecording(f"cannot be read: {error.strerror or error}") from None
+    except (zipfile.BadZipFile, zlib.error, EOFError, KeyError, NotImplementedError) as error:
+        raise BadRecording(f"a torn npz file: {error}") from None
+    except BadRecording:
+        raise
+    except ValueError as error:
+        if "pickle" in str(error):
+            raise BadRecording("not an npz file of plain arrays") from None
+        raise BadRecording(f"not a sound npz file: {error}") from None

@@ -1,0 +1,213 @@
+"""Prepares JAX before it starts: XLA flags, one device per core of a CPU, the compilation cache.
+
+This is the one place that does so. Every script, test, notebook and benchmark calls `prepare` before its first array:
+
+    from jaxgames import runtime
+
+    runtime.prepare()
+
+On a CPU it is worth a lot. XLA otherwise gives every output its own kernel, and each kernel computes anew whatever its output
+depends on; a game step has a hundred outputs. And XLA spreads a program of many small kernels badly over the cores: it burns
+more time without ending sooner. One device per core, each with its own share of the games (`data_mesh`), does end sooner.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+import warnings
+from pathlib import Path
+
+import jax
+import numpy as np
+from jax.sharding import AxisType, Mesh
+
+DATA_AXIS = "data"
+
+BACKEND_OPTIONS_FLAG = "--xla_backend_extra_options"
+DEVICE_COUNT_FLAG = "--xla_force_host_platform_device_count"
+MULTI_OUTPUT_FUSION = "xla_cpu_use_multi_output_fusion"
+MIN_COMPILE_SECONDS_TO_CACHE = 0.5
+
+
+def prepare(*, cores: int | None = None, cache: str | os.PathLike[str] | None = None, multi_output_fusion: bool = True) -> None:
+    """Prepares JAX, which must not have started; starts nothing itself, and may be called again with the same settings.
+
+    What the user has set stays: other XLA flags and backend options, a number of CPU devices (`XLA_FLAGS`,
+    `JAX_NUM_CPU_DEVICES`), `PJRT_NPROC`, `JAX_COMPILATION_CACHE_DIR`, `JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS`. An
+    argument given here goes before the environment. Processes started later inherit the flags.
+
+    Args:
+      cores: CPU devices to make and threads to use; None: what the user has set, else every core this process may run on.
+      cache: folder of the compilation cache; None: what the user has set, else `.cache/jax` in the checkout, else in the
+        user's cache folder. A folder that cannot be written gives a warning, and no cache.
+      multi_output_fusion: False leaves out the flag: games play the same, only slower on a CPU.
+
+    Raises:
+      RuntimeError: JAX has already started with other settings.
+      ValueError: `cores` is less than one, or `XLA_FLAGS` holds neither flags nor a file of flags.
+    """
+    if cores is not None and cores < 1:
+        raise ValueError(f"cores={cores}: must be >= 1")
+    environment = _environment(cores, multi_output_fusion)
+    settings = {**_device_count_setting(cores), **_cache_setting(cache)}
+    missing = [f"{name}={value}" for name, value in environment.items() if os.environ.get(name) != value]
+    missing += [f"{name}={value}" for name, value in settings.items() if jax.config.values[name] != value]
+    if missing and backend_is_running():
+        raise RuntimeError(
+            f"JAX has already started, without {', '.join(missing)}: call jaxgames.runtime.prepare() before the first use of "
+            "an array or a device (in a notebook: restart it and run this cell first)"
+        )
+    os.environ.update(environment)
+    for name, value in settings.items():
+        jax.config.update(name, value)
+    if "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS" not in os.environ:
+        jax.config.update("jax_persistent_cache_min_compile_time_secs", MIN_COMPILE_SECONDS_TO_CACHE)
+
+
+def backend_is_running() -> bool:
+    """Says whether JAX has started a backend, and starts none to find out."""
+    count = jax.config.values["jax_num_cpu_devices"]
+    try:
+        jax.config.update("jax_num_cpu_devices", count + 1)  # refused as soon as a backend runs
+    except RuntimeError:
+        return True
+    jax.config.update("jax_num_cpu_devices", count)
+    return False
+
+
+def usable_cores() -> int:
+    """Returns how many cores this process may use: its affinity where there is such a thing, and a container's quota."""
+    return min(_schedulable_cores(), _quota_cores())
+
+
+def data_mesh(num_devices: int | None = None) -> Mesh:
+    """Makes the mesh over which everything that plays many games splits them; starts the backend.
+
+    Args:
+      num_devices: how many of this process's devices to use; None: all.
+
+    Returns:
+      A mesh with the one axis "data", whose arrays are laid out by the compiler (`AxisType.Auto`).
+
+    Raises:
+      ValueError: there are fewer devices.
+    """
+    devices = jax.local_devices()
+    if num_devices is None:
+        num_devices = len(devices)
+    if not 1 <= num_devices <= len(devices):
+        raise ValueError(f"num_devices={num_devices}: must be in 1..{len(devices)}, the devices of this process")
+    return Mesh(np.array(devices[:num_devices]), (DATA_AXIS,), axis_types=(AxisType.Auto,))
+
+
+def _environment(cores: int | None, multi_output_fusion: bool) -> dict[str, str]:
+    """Returns the environment variables that JAX should find when it starts."""
+    flags = _user_flags()
+    if multi_output_fusion:
+        flags = _with_backend_option(flags, MULTI_OUTPUT_FUSION)
+    if cores is not None or jax.config.values["jax_num_cpu_devices"] < 0:
+        flags = _with_device_count(flags, cores)
+    environment = {"XLA_FLAGS": flags} if flags else {}
+    # XLA's pool of threads is as large as the affinity mask: a smaller one has to be asked for.
+    threads = usable_cores() if cores is None else min(cores, usable_cores())
+    if threads < _schedulable_cores() and (cores is not None or "PJRT_NPROC" not in os.environ):
+        environment["PJRT_NPROC"] = str(threads)
+    return environment
+
+
+def _user_flags() -> str:
+    """Returns the flags that the user has set; XLA also takes the name of a file of flags, which is read here."""
+    text = os.environ.get("XLA_FLAGS", "").strip()
+    if not text or text.startswith("-"):
+        return text
+    try:
+        return " ".join(Path(text).read_text(encoding="utf-8").split())
+    except (OSError, UnicodeDecodeError) as error:
+        raise ValueError(f"XLA_FLAGS={text!r}: must be flags that begin with '--', or a readable file of flags") from error
+
+
+def _with_backend_option(flags: str, option: str) -> str:
+    """Adds an option to the list that the user may have given already."""
+    found = list(re.finditer(rf"{BACKEND_OPTIONS_FLAG}=[\"']?([^\s\"']*)", flags))
+    given = [item for match in found for item in match[1].split(",") if item]
+    if option in (item.partition("=")[0] for item in given):
+        return flags
+    if not found:
+        return f"{flags} {BACKEND_OPTIONS_FLAG}={option}".strip()
+    separator = "," if found[-1][1] else ""
+    return flags[: found[-1].end()] + separator + option + flags[found[-1].end() :]
+
+
+def _with_device_count(flags: str, cores: int | None) -> str:
+    """Sets the number of CPU devices; without `cores` only where the user has not."""
+    given = re.search(rf"{DEVICE_COUNT_FLAG}=\S+", flags)
+    if given is None:
+        return f"{flags} {DEVICE_COUNT_FLAG}={usable_cores() if cores is None else cores}".strip()
+    if cores is None:
+        return flags
+    return re.sub(rf"{DEVICE_COUNT_FLAG}=\S+", f"{DEVICE_COUNT_FLAG}={cores}", flags)
+
+
+def _device_count_setting(cores: int | None) -> dict[str, int]:
+    """Returns the setting that goes before the flag, where the user has made it and `cores` may say otherwise."""
+    if cores is None or jax.config.values["jax_num_cpu_devices"] < 0:
+        return {}
+    return {"jax_num_cpu_devices": cores}
+
+
+def _cache_setting(cache: str | os.PathLike[str] | None) -> dict[str, str | None]:
+    """Returns the setting of the compilation cache's folder: None where it cannot be written; nothing where it is off."""
+    if not jax.config.values["jax_enable_compilation_cache"]:
+        return {}
+    if cache is None:
+        cache = jax.config.values["jax_compilation_cache_dir"]
+    if cache is None:
+        cache = os.environ.get("JAX_COMPILATION_CACHE_DIR")  # set since JAX was imported
+    if cache is None:
+        cache = _default_cache()
+    folder = os.fspath(cache)
+    if not folder:
+        return {}
+    if "://" not in folder:
+        folder = os.path.abspath(folder)
+        if not _is_writable(folder):
+            return {"jax_compilation_cache_dir": None}
+    return {"jax_compilation_cache_dir": folder}
+
+
+def _default_cache() -> Path:
+    """Returns the cache folder of the checkout, or the user's where this is installed without one."""
+    checkout = Path(__file__).resolve().parents[1]
+    if (checkout / "pyproject.toml").is_file():
+        return checkout / ".cache" / "jax"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "jaxgames" / "jax"
+
+
+def _is_writable(folder: str) -> bool:
+    """Makes the folder and a file in it; says in a warning why that fails."""
+    try:
+        os.makedirs(folder, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return True
+    except OSError as error:
+        message = f"compilation cache {folder}: {error.strerror}; everything is compiled anew in each process"
+        warnings.warn(message, stacklevel=4)
+        return False
+
+
+def _schedulable_cores() -> int:
+    """Returns the number of cores in this process's affinity mask, else of the machine."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _quota_cores() -> int:
+    """Returns the whole cores that a Linux control group grants, at least one; without a quota, all of the machine's."""
+    try:
+        quota, period = Path("/sys/fs/cgroup/cpu.max").read_text(encoding="ascii").split()
+        return max(1, int(quota) // int(period))
+    except (OSError, ValueError):  # no such file, or "max"
+        return os.cpu_count() or 1

@@ -1,0 +1,1 @@
+"""Command lines, one file per job, without logic of their own."""

@@ -1,0 +1,35 @@
+"""Writes small samples of recorded Pommerman games into tests/data, from a folder with the whole recordings."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from pathlib import Path
+
+import tyro
+
+if __package__ in (None, ""):  # started as a file: the checkout is not on the path yet
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from jaxgames.pommerman import samples
+from scripts import _common
+
+
+@dataclasses.dataclass(frozen=True)
+class Config:
+    """Writes small samples of recorded Pommerman games, for tests that run anywhere."""
+
+    source: tyro.conf.Positional[Path]
+    """Folder with the whole recordings."""
+    target: Path = _common.ROOT / "tests" / "data" / "pommerman"
+    """Folder for the samples."""
+
+
+def main(config: Config) -> None:
+    """Writes the samples and prints their sizes."""
+    for path, size in samples.write_samples(config.source, config.target).items():
+        print(f"{path.name}: {size} bytes")
+
+
+if __name__ == "__main__":
+    _common.run_main(main, Config)

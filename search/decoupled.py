@@ -1,0 +1,287 @@
+"""Tree search for simultaneous moves: in every state each player has a bandit of its own ("decoupled").
+
+One simulation starts at the present state, lets the bandits choose for all players at once, and ends at a fixed depth or at
+the end of the game. The value of its last state is credited to every visited state that is kept. The planners differ in
+which states are kept:
+
+* FDTS (fixed-depth tree search): all of them;
+* MCTS: up to the first one that was not known, which is opened. From there uniformly random play to the fixed depth,
+  or no further play at all.
+
+(Source: Boney et al., Learning to Play Imperfect-Information Games by Imitating an Oracle Planner, Listing 1.)
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from jaxgames import random_bits
+from jaxgames.game import Game
+from jaxgames.random_bits import LaneKey
+from search import bandits, table
+from search.bandits import Bandit
+from search.planner import Plan, Planner
+from search.table import Table
+
+
+# Children of a lane key beside those numbered by depth or simulation.
+_CHANCE = 1 << 20
+_CONCLUSION = 1 << 21
+
+
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    """How a decoupled tree search runs; checked when made.
+
+    Attributes:
+      num_simulations: simulations per plan.
+      horizon: steps per simulation.
+      keep_all: keep every visited state (FDTS) or only one new one per simulation (MCTS).
+      rollout: MCTS: play randomly from the new state to the horizon, else stop there.
+      wave: so many simulations of one tree run at once on the same statistics; divides `num_simulations`.
+      table_rows: rows of the table per game, a power of two.
+    """
+
+    num_simulations: int = 100
+    horizon: int = 20
+    keep_all: bool = True
+    rollout: bool = True
+    wave: int = 1
+    table_rows: int = 2**16
+
+    def __post_init__(self) -> None:
+        for name in ("num_simulations", "horizon", "wave"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name}={getattr(self, name)}: must be >= 1")
+        if self.num_simulations % self.wave:
+            raise ValueError(f"wave={self.wave}: must divide num_simulations={self.num_simulations}")
+        table.check_rows(self.table_rows)
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class _Walk:
+    """Simulations on their way. L lanes, D depths.
+
+    Attributes:
+      states: State [L].
+      inside: bool [L], all states so far were kept.
+      value: float32 [L, P], of the last state; set when a lane stops.
+      keys: uint32 [D, L, 2], states met.
+      arms: int32 [D, L, P], arms chosen in them.
+      kept: bool [D, L], states to keep.
+      credited: bool [D, L], states whose chosen arms get the value.
+      met, known: bool [D, L], states met before the end of the game, and those already in the table.
+    """
+
+    states: object
+    inside: Array
+    value: Array
+    keys: Array
+    arms: Array
+    kept: Array
+    credited: Array
+    met: Array
+    known: Array
+
+
+def decoupled_search(game: Game, bandit: Bandit, settings: Settings, name: str, key=None, arms=None) -> Planner:
+    """Makes a planner.
+
+    Args:
+      game: any game; all its players plan for themselves with the full state.
+      bandit: the rule of choice.
+      settings: sizes and variant.
+      name: for tables.
+      key: `key(state) -> uint32 [2]` in place of the game's `state_key`.
+      arms: `arms(state) -> (int32 [P, K], bool [P, K])` in place of the game's `search_arms`.
+    """
+    key, arms = key or game.state_key, arms or game.search_arms
+    num_words = game.num_players * game.num_arms
+
+    def init(batch_size: int) -> Table:
+        return table.init(batch_size, settings.table_rows, num_words)
+
+    def plan(params, keys: Array, memory: Table, views, seats: Array, active: Array) -> tuple[Plan, Table]:
+        del params, seats
+        batch = keys.shape[0]
+        lanes = jax.vmap(random_bits.lane_key)(keys)
+        trees = jnp.repeat(jnp.arange(batch, dtype=jnp.int32), settings.wave)
+        roots = jax.tree.map(lambda x: x[trees], views)
+        wave_number = jnp.tile(jnp.arange(settings.wave, dtype=jnp.int32), batch)
+        walkers = random_bits.fold(LaneKey(lanes.first[trees], lanes.second[trees]), wave_number)
+        running = active[trees] & ~roots.terminated
+
+        def one_wave(number, carry):
+            memory, met, known = carry
+            walk = _simulate(game, bandit, settings, key, arms, random_bits.fold(walkers, number), memory, trees, roots, running)
+            memory = _keep(settings, bandit, memory, walk, active)
+            return memory, met + count_by_tree(walk.met, batch), known + count_by_tree(walk.known, batch)
+
+        zero = jnp.zeros((batch, settings.horizon), jnp.int32)
+        waves = settings.num_simulations // settings.wave
+        memory, met, known = jax.lax.fori_loop(0, waves, one_wave, (memory, zero, zero))
+        slot = table.find(memory, jnp.arange(batch, dtype=jnp.int32), jax.vmap(key)(views))
+        metrics = {"met": met, "known": known, "evicted": memory.evicted, "stored": memory.stored}
+        return conclude(game, bandit, arms, lanes, views, table.read(memory, slot), metrics), memory
+
+    return Planner(name, init, table.reset, plan, memory_bytes=settings.table_rows * table.row_bytes(num_words))
+
+
+def _simulate(game, bandit, settings: Settings, key, arms, lanes: LaneKey, memory: Table, trees, roots, running) -> _Walk:
+    """Runs one simulation per lane without touching the tables."""
+    depths, count, players = settings.horizon, trees.shape[0], game.num_players
+    flags = jnp.zeros((depths, count), bool)
+    walk = _Walk(
+        states=roots,
+        inside=running,
+        value=jnp.zeros((count, players), jnp.float32),
+        keys=jnp.zeros((depths, count, 2), jnp.uint32),
+        arms=jnp.zeros((depths, count, players), jnp.int32),
+        kept=flags,
+        credited=flags,
+        met=flags,
+        known=flags,
+    )
+    stops = not settings.keep_all and not settings.rollout
+
+    def step(carry):
+        depth, going, walk = carry
+        keys = jax.vmap(key)(walk.states)
+        slot = table.find(memory, trees, keys)
+        met = going & ~walk.states.terminated
+        inside = walk.inside & met
+        credited = inside if settings.keep_all else inside & (slot.found | (depth == 0))
+        words = jnp.where(credited[:, None], table.read(memory, slot), 0)
+        choice, actions = choose_actions(game, bandit, arms, random_bits.fold(lanes, depth), walk.states, words)
+        states = jax.vmap(game.step)(walk.states, actions, chance_keys(lanes, depth))
+        value = walk.value
+        if stops:  # the value of a new state counts; the lane goes on without effect
+            stopped = met & ~credited
+            value = jnp.where(stopped[:, None], jax.vmap(game.heuristic)(walk.states), value)
+            going = going & ~stopped
+        walk = _Walk(
+            states=states,
+            inside=credited,
+            value=value,
+            keys=walk.keys.at[depth].set(keys),
+            arms=walk.arms.at[depth].set(choice),
+            kept=walk.kept.at[depth].set(inside),
+            credited=walk.credited.at[depth].set(credited),
+            met=walk.met.at[depth].set(met),
+            known=walk.known.at[depth].set(met & slot.found),
+        )
+        return depth + 1, going, walk
+
+    def unfinished(carry):
+        depth, going, walk = carry
+        return (depth < depths) & (going & ~walk.states.terminated).any()
+
+    _, going, walk = jax.lax.while_loop(unfinished, step, (jnp.int32(0), running, walk))
+    value = jax.vmap(game.heuristic)(walk.states)
+    return dataclasses.replace(walk, value=jnp.where(going[:, None], value, walk.value))
+
+
+def choose_actions(game: Game, bandit: Bandit, arms: Callable, lanes: LaneKey, states, words: Array) -> tuple[Array, Array]:
+    """Lets every player's bandit choose in every lane.
+
+    Args:
+      game: the game.
+      bandit: the rule.
+      arms: gives the arms of a state.
+      lanes: leaves [L].
+      states: State [L].
+      words: uint32 [L, P * K], zeros for a state that is not known: then the choice is uniform.
+
+    Returns:
+      choice: int32 [L, P], index of the arm.
+      actions: int32 [L, P].
+    """
+    offered, legal = jax.vmap(arms)(states)
+    # As a branch of its own, the drawing is compiled by itself; fused with what is around it, it is not vectorized on a CPU
+    # and costs six times as much. The branch is always taken, but for batches in which nobody is at play any more.
+    scores = jax.lax.cond(
+        (~states.terminated).any(),
+        lambda lanes, words: bandit.scores(lanes, words, game.num_arms),
+        lambda lanes, words: jnp.zeros(words.shape, jnp.float32),
+        LaneKey(lanes.first[:, None], lanes.second[:, None]),
+        words,
+    )
+    choice = bandits.choose(scores.reshape(legal.shape), legal)
+    chosen = choice[:, :, None] == jnp.arange(game.num_arms)
+    return choice, jnp.where(chosen, offered, 0).sum(-1, dtype=jnp.int32)
+
+
+def chance_keys(lanes: LaneKey, depth: Array) -> Array:
+    """Makes keys [L] for the game's own chance, one per lane and depth."""
+    return jax.random.wrap_key_data(jnp.stack(random_bits.fold(lanes, depth + _CHANCE), axis=-1))
+
+
+def count_by_tree(flags: Array, batch: int) -> Array:
+    """Adds up flags of the lanes of each tree: bool [D, L] to int32 [B, D]."""
+    return flags.reshape(flags.shape[0], batch, -1).sum(-1, dtype=jnp.int32).T
+
+
+def _keep(settings: Settings, bandit: Bandit, memory: Table, walk: _Walk, active: Array) -> Table:
+    """Credits the value of each simulation to the states it kept, one simulation of a tree after another.
+
+    A state met m times in one simulation gets m times the value, all for the arm chosen at its last visit: the published
+    code remembers only that one.
+    """
+    depths, lanes, _ = walk.keys.shape
+    batch = lanes // settings.wave
+    trees = jnp.arange(batch, dtype=jnp.int32)
+    same = (walk.keys[:, None] == walk.keys[None]).all(-1) & walk.kept[:, None] & walk.kept[None]
+    later = jnp.arange(depths)[:, None] < jnp.arange(depths)[None]
+    is_last = walk.kept & ~(same & later[..., None]).any(1)
+    times = (same & walk.credited[None]).sum(1, dtype=jnp.uint32)
+    credit = bandit.credit(walk.value)
+
+    def write_one(index, memory):
+        wave, depth = index // depths, index % depths
+
+        def pick(per_lane):
+            return jax.lax.dynamic_index_in_dim(per_lane.reshape(batch, settings.wave, *per_lane.shape[1:]), wave, 1, False)
+
+        def at(path):
+            return pick(jax.lax.dynamic_index_in_dim(path, depth, 0, False))
+
+        slot = table.find(memory, trees, at(walk.keys))
+        words = table.read(memory, slot)
+        words = add_credit(bandit, words, at(walk.arms), pick(credit) * at(times)[:, None])
+        return table.write(memory, slot, words, at(is_last))
+
+    memory = jax.lax.fori_loop(0, depths * settings.wave, write_one, memory)
+    return table.tick(memory, active)
+
+
+def add_credit(bandit: Bandit, words: Array, choice: Array, credit: Array) -> Array:
+    """Adds each player's credit (uint32 [B, P]) to the word of its chosen arm, unless that is full."""
+    per_arm = words.reshape(words.shape[0], choice.shape[1], -1)
+    chosen = choice[:, :, None] == jnp.arange(per_arm.shape[2])
+    added = jnp.where(chosen & ~bandit.is_full(per_arm), credit[:, :, None], 0)
+    return (per_arm + added).reshape(words.shape)
+
+
+def conclude(game: Game, bandit: Bandit, arms: Callable, lanes: LaneKey, views, words: Array, metrics: dict) -> Plan:
+    """Turns the root statistics (uint32 [B, P * K]) of all lanes into a plan."""
+    offered, legal = jax.vmap(arms)(views)
+    words = words.reshape(-1, game.num_players, game.num_arms)
+    policy = bandits.final_policy(bandit, words, legal)
+    choice = bandits.final_choice(random_bits.fold(lanes, _CONCLUSION), policy)
+    values = jnp.where(legal, bandit.values(words), -1.0)
+    chosen = choice[:, :, None] == jnp.arange(game.num_arms)
+    return Plan(
+        actions=jnp.where(chosen, offered, 0).sum(-1, dtype=jnp.int32),
+        arms=offered,
+        values=values,
+        visits=bandit.visits(words),
+        policy=policy,
+        root_value=jnp.where(chosen, values, 0.0).sum(-1),
+        metrics=metrics,
+    )

@@ -1,0 +1,108 @@
+"""The planners of Boney et al. by name, with their published settings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from jax import Array
+
+from jaxgames.game import Game
+from search import bandits
+from search.bandits import Bandit
+from search.decoupled import Settings, decoupled_search
+from search.mcs import flat_search
+from search.planner import Planner
+
+StateFunction = Callable[..., Array]
+
+
+def fdts(
+    game: Game,
+    bandit: Bandit | None = None,
+    *,
+    num_simulations: int = 100,
+    horizon: int = 20,
+    wave: int = 1,
+    table_rows: int = 2**16,
+    key: StateFunction | None = None,
+    arms: Callable | None = None,
+) -> Planner:
+    """Fixed-depth tree search: every state of every simulation is kept, and the tree lives through the episode.
+
+    Args:
+      game: the game; all its players plan for themselves, with the full state.
+      bandit: rule of choice; None: Thompson sampling.
+      num_simulations: simulations per plan.
+      horizon: steps per simulation.
+      wave: simulations of one tree that run at once on the same statistics.
+      table_rows: rows of the search table per game, a power of two; 112 bytes each in Pommerman.
+      key: `key(state) -> uint32 [2]` in place of the game's `state_key`.
+      arms: `arms(state) -> (int32 [P, K], bool [P, K])` in place of the game's `search_arms`.
+    """
+    bandit = bandit or bandits.thompson()
+    settings = Settings(num_simulations, horizon, keep_all=True, wave=wave, table_rows=table_rows)
+    return decoupled_search(game, bandit, settings, f"FDTS + {bandit.name}", key, arms)
+
+
+def mcts(
+    game: Game,
+    bandit: Bandit | None = None,
+    *,
+    num_simulations: int = 100,
+    horizon: int = 20,
+    rollout: bool = True,
+    wave: int = 1,
+    table_rows: int = 2**16,
+    key: StateFunction | None = None,
+    arms: Callable | None = None,
+) -> Planner:
+    """Monte Carlo tree search: each simulation keeps one new state. Arguments as in `fdts`, and:
+
+    Args:
+      rollout: play uniformly at random from the new state to the horizon; else the new state itself is valued.
+    """
+    bandit = bandit or bandits.thompson()
+    settings = Settings(num_simulations, horizon, keep_all=False, rollout=rollout, wave=wave, table_rows=table_rows)
+    name = f"MCTS{'' if rollout else ' (no rollouts)'} + {bandit.name}"
+    return decoupled_search(game, bandit, settings, name, key, arms)
+
+
+def mcs(
+    game: Game,
+    bandit: Bandit | None = None,
+    *,
+    num_simulations: int = 100,
+    horizon: int = 20,
+    wave: int = 1,
+    arms: Callable | None = None,
+) -> Planner:
+    """Flat Monte Carlo search: bandits in the present state only. Arguments as in `fdts`."""
+    bandit = bandit or bandits.thompson()
+    settings = Settings(num_simulations, horizon, wave=wave)
+    return flat_search(game, bandit, settings, f"MCS + {bandit.name}", arms)
+
+
+PLANNERS = ("fdts", "mcts", "mcts_no_rollout", "mcs")
+
+
+def by_name(game: Game, planner: str, bandit: str = "ts", *, table_rows: int = 2**16, **settings) -> Planner:
+    """Makes a planner by its short name.
+
+    Args:
+      game: the game.
+      planner: one of `PLANNERS`.
+      bandit: one of `bandits.BANDITS`.
+      table_rows: ignored by planners without a table.
+      **settings: `num_simulations`, `horizon`, `wave`.
+
+    Raises:
+      ValueError: for a name that does not exist or a setting that is not possible.
+    """
+    rule = bandits.by_name(bandit)
+    if planner == "fdts":
+        return fdts(game, rule, table_rows=table_rows, **settings)
+    if planner in ("mcts", "mcts_no_rollout"):
+        return mcts(game, rule, rollout=planner == "mcts", table_rows=table_rows, **settings)
+    if planner == "mcs":
+        return mcs(game, rule, **settings)
+    raise ValueError(f"planner={planner!r}: must be one of {', '.join(PLANNERS)}")

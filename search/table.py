@@ -1,0 +1,189 @@
+"""The search tree of simultaneous-move planners: per game a set-associative hash table from state to statistics.
+
+A row belongs to one state and holds one word per player and arm. There are no child pointers and no stored states: a
+simulation carries its state along and looks rows up by key. A key may lie in any way of one bucket; when the bucket is full, the
+row that was visited longest ago gives way. So the size is fixed, and a lookup is one read of a bucket and one of a row.
+
+A new episode changes the salt that keys are mixed with: rows of earlier episodes are then never found, and as the longest
+unvisited they are the first to be replaced. Nothing has to be cleared, and what an episode leaves behind cannot change the next.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from jaxgames.hashing import hash_words
+
+WAYS = 4
+_KEY_WORDS = 3  # two of the key, one stamp
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class Table:
+    """Tables of B games. R rows in R / 4 buckets of 4 ways.
+
+    Attributes:
+      keys: uint32 [B * R, 3], two words of the key and the stamp of the last visit, 0 for an empty row.
+      words: uint32 [B * R, P * K], statistics. The rows of a bucket lie side by side in both.
+      episode: uint32 [B], salt of the keys.
+      clock: uint32 [B], simulations so far; stamps are its values.
+      started: uint32 [B], the clock when the episode began: rows with older stamps are empty.
+      evicted: int32 [B], rows of this episode that were replaced.
+      stored: int32 [B], rows of this episode that were opened.
+    """
+
+    keys: Array
+    words: Array
+    episode: Array
+    clock: Array
+    started: Array
+    evicted: Array
+    stored: Array
+
+    @property
+    def num_buckets(self) -> int:
+        return self.keys.shape[0] // (WAYS * self.clock.shape[0])
+
+    @property
+    def num_rows(self) -> int:
+        return self.num_buckets * WAYS
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class Slot:
+    """Where a key is, or would go; leaves [B].
+
+    Attributes:
+      key: uint32 [B, 2], mixed with the episode.
+      row: int32 [B], in [0, B * R): the row that holds the key, else the one that gives way.
+      found: bool [B].
+      evicts: bool [B], opening a row here would replace one of this episode.
+    """
+
+    key: Array
+    row: Array
+    found: Array
+    evicts: Array
+
+
+def init(batch_size: int, num_rows: int, num_words: int) -> Table:
+    """Makes empty tables.
+
+    Args:
+      batch_size: B.
+      num_rows: R, a power of two, at least 4.
+      num_words: statistics per row, P * K.
+
+    Raises:
+      ValueError: for a size that is not possible.
+    """
+    check_rows(num_rows)
+    if batch_size < 1:
+        raise ValueError(f"batch_size={batch_size}: must be >= 1")
+    if batch_size * num_rows >= 2**31:
+        raise ValueError(f"batch_size={batch_size} x table_rows={num_rows}: must be below 2**31; take smaller tables")
+    per_lane = jnp.zeros(batch_size, jnp.uint32)
+    return Table(
+        keys=jnp.zeros((batch_size * num_rows, _KEY_WORDS), jnp.uint32),
+        words=jnp.zeros((batch_size * num_rows, num_words), jnp.uint32),
+        episode=per_lane,
+        clock=per_lane + jnp.uint32(1),
+        started=per_lane + jnp.uint32(1),
+        evicted=jnp.zeros(batch_size, jnp.int32),
+        stored=jnp.zeros(batch_size, jnp.int32),
+    )
+
+
+def check_rows(num_rows: int) -> None:
+    """Raises a ValueError unless `num_rows` is a possible size of a table."""
+    if num_rows < WAYS or num_rows & (num_rows - 1):
+        raise ValueError(f"table_rows={num_rows}: must be a power of two, at least {WAYS}")
+
+
+def row_bytes(num_words: int) -> int:
+    """Bytes of one row with its key."""
+    return 4 * (num_words + _KEY_WORDS)
+
+
+def reset(table: Table, lanes: Array) -> Table:
+    """Forgets everything in some lanes.
+
+    Args:
+      table: B tables.
+      lanes: bool [B], those in which a new episode begins.
+    """
+    return dataclasses.replace(
+        table,
+        episode=table.episode + lanes.astype(jnp.uint32),
+        started=jnp.where(lanes, table.clock, table.started),
+        evicted=jnp.where(lanes, 0, table.evicted),
+        stored=jnp.where(lanes, 0, table.stored),
+    )
+
+
+def find(table: Table, trees: Array, key: Array) -> Slot:
+    """Looks keys up.
+
+    Args:
+      table: B tables.
+      trees: int32 [L], which table.
+      key: uint32 [L, 2], from `Game.state_key`.
+
+    Returns:
+      Slots, leaves [L].
+    """
+    mixed = hash_words((key[:, 0], key[:, 1], table.episode[trees]))
+    bucket = trees * table.num_buckets + (mixed[:, 0] & np.uint32(table.num_buckets - 1)).astype(jnp.int32)
+    entries = table.keys.reshape(-1, WAYS * _KEY_WORDS)[bucket]
+    started = table.started[trees]
+    found, evicts, way, oldest = jnp.zeros_like(trees, bool), jnp.ones_like(trees, bool), jnp.zeros_like(trees), None
+    for index in range(WAYS):
+        first, second, stamp = (entries[:, index * _KEY_WORDS + i] for i in range(_KEY_WORDS))
+        alive = stamp >= started
+        same = alive & (first == mixed[:, 0]) & (second == mixed[:, 1])
+        age = jnp.where(alive, stamp, 0)
+        older = ~found & (age < oldest) if oldest is not None else jnp.zeros_like(found)
+        oldest = age if oldest is None else jnp.minimum(oldest, age)
+        way = jnp.where(same | older, index, way)
+        found, evicts = found | same, evicts & alive
+    return Slot(mixed, bucket * WAYS + way, found, evicts & ~found)
+
+
+def read(table: Table, slot: Slot) -> Array:
+    """Reads statistics, uint32 [L, P * K]: zeros where the key was not found."""
+    words = table.words[slot.row]
+    return jnp.where(slot.found[:, None], words, 0)
+
+
+def write(table: Table, slot: Slot, words: Array, use: Array) -> Table:
+    """Writes one row per table, opens it where the key is new, and stamps it with the present clock.
+
+    Args:
+      table: B tables.
+      slot: leaves [B], from `find` on this very table.
+      words: uint32 [B, P * K], the whole row.
+      use: bool [B], lanes that write.
+    """
+    column = np.arange(_KEY_WORDS)
+    entry = jnp.where(column == 0, slot.key[:, :1], jnp.where(column == 1, slot.key[:, 1:], table.clock[:, None]))
+    row = jnp.where(use, slot.row, table.words.shape[0])
+    opened = use & ~slot.found
+    return dataclasses.replace(
+        table,
+        keys=table.keys.at[row].set(entry, mode="drop"),
+        words=table.words.at[row].set(words, mode="drop"),
+        evicted=table.evicted + (opened & slot.evicts).astype(jnp.int32),
+        stored=table.stored + opened.astype(jnp.int32),
+    )
+
+
+def tick(table: Table, lanes: Array) -> Table:
+    """Lets the clocks of some lanes (bool [B]) go on by one simulation."""
+    return dataclasses.replace(table, clock=table.clock + lanes.astype(jnp.uint32))

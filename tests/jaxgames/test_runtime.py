@@ -1,0 +1,209 @@
+import os
+
+import jax
+import pytest
+
+from jaxgames import runtime
+from tests.processes import ROOT, output_of, run_python
+
+FUSION_OPTION = "xla_cpu_use_multi_output_fusion"
+FUSION = f"--xla_backend_extra_options={FUSION_OPTION}"
+PREPARE = "from jaxgames import runtime; runtime.prepare()"
+SHOW_FLAGS = f"import os; {PREPARE}; print(os.environ['XLA_FLAGS'])"
+SHOW_CACHE = f"import jax; {PREPARE}; print(jax.config.jax_compilation_cache_dir)"
+# Four outputs that XLA computes by four kernels, and by two with multi-output fusion.
+COUNT_FUSIONS = """
+import jax.numpy as jnp
+def outputs(x, y):
+    a = x * y ^ (x >> 3)
+    return a, a + 1, a ^ x, a * y
+x = jnp.arange(8, dtype=jnp.uint32)
+print(jax.jit(outputs).lower(x, x).compile().as_text().count(" fusion("))
+"""
+
+
+def device_count_flag(count: int) -> str:
+    return f"--xla_force_host_platform_device_count={count}"
+
+
+def test_adds_fusion_and_one_device_per_core():
+    assert output_of(SHOW_FLAGS) == f"{FUSION} {device_count_flag(runtime.usable_cores())}"
+
+
+def test_flags_reach_xla():
+    count = f"import jax; print(jax.local_device_count()){COUNT_FUSIONS}"
+    prepare = "from jaxgames import runtime; runtime.prepare(cores=3, multi_output_fusion={}); "
+    on_cpu = {"JAX_PLATFORMS": "cpu"}
+    assert output_of(count, on_cpu).split() == ["1", "4"]  # should this fail one day, XLA may do without the flag
+    assert output_of(prepare.format(False) + count, on_cpu).split() == ["3", "4"]
+    assert output_of(prepare.format(True) + count, on_cpu).split() == ["3", "2"]
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ("--xla_dump_max_hlo_modules=1", f"--xla_dump_max_hlo_modules=1 {FUSION} {device_count_flag(5)}"),
+        ("--xla_backend_extra_options=xla_a,xla_b=2", f"--xla_backend_extra_options=xla_a,xla_b=2,{FUSION_OPTION} "),
+        ("--xla_backend_extra_options=xla_a --xla_x=1", f"--xla_backend_extra_options=xla_a,{FUSION_OPTION} --xla_x=1 "),
+        ('--xla_backend_extra_options="xla_a"', f'--xla_backend_extra_options="xla_a,{FUSION_OPTION}" '),
+        (FUSION, FUSION),
+        (f"{FUSION}=true,xla_a", f"{FUSION}=true,xla_a"),
+        (device_count_flag(4), f"{device_count_flag(4)} {FUSION}"),
+    ],
+)
+def test_keeps_the_flags_of_the_user(given: str, expected: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("XLA_FLAGS", given)
+    monkeypatch.setattr(runtime, "usable_cores", lambda: 5)
+    flags = runtime._environment(cores=None, multi_output_fusion=True)["XLA_FLAGS"]
+    assert flags.startswith(expected)
+    monkeypatch.setenv("XLA_FLAGS", flags)
+    assert runtime._environment(cores=None, multi_output_fusion=True)["XLA_FLAGS"] == flags, "added twice"
+
+
+def test_reads_a_file_of_flags(tmp_path):
+    file = tmp_path / "flags.txt"
+    file.write_text("--xla_dump_max_hlo_modules=1\n--xla_force_host_platform_device_count=2\n")
+    flags = output_of(SHOW_FLAGS, {"XLA_FLAGS": str(file)})
+    assert flags == f"--xla_dump_max_hlo_modules=1 {device_count_flag(2)} {FUSION}"
+
+
+def test_foreign_flags_are_an_error():
+    done = run_python(["-c", PREPARE], {"XLA_FLAGS": "no-such-file"})
+    assert "ValueError: XLA_FLAGS='no-such-file': must be flags" in done.stderr
+
+
+def test_cores_go_before_the_environment():
+    code = "import jax; from jaxgames import runtime; runtime.prepare(cores=3); print(jax.local_device_count('cpu'))"
+    assert output_of(code, {"XLA_FLAGS": device_count_flag(2)}) == "3"
+    assert output_of(code, {"JAX_NUM_CPU_DEVICES": "2"}) == "3"
+    assert output_of(code.replace("cores=3", ""), {"JAX_NUM_CPU_DEVICES": "2"}) == "2"
+
+
+def test_one_core_means_one_thread():
+    code = "from jaxgames import runtime; runtime.prepare(cores=1); import os; print(os.environ.get('PJRT_NPROC'))"
+    assert output_of(code) == ("1" if runtime.usable_cores() > 1 else "None")
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="no affinity on this system")
+def test_affinity_limits_the_cores():
+    code = "import os; os.sched_setaffinity(0, {min(os.sched_getaffinity(0))}); " + SHOW_FLAGS
+    assert output_of(code).endswith(device_count_flag(1))
+
+
+@pytest.mark.parametrize("cores", [0, -1])
+def test_impossible_cores_are_an_error(cores: int):
+    with pytest.raises(ValueError, match=f"cores={cores}: must be >= 1"):
+        runtime.prepare(cores=cores)
+
+
+def test_a_second_call_is_silent_also_after_the_start():
+    code = f"{PREPARE}; runtime.prepare(); import jax; jax.devices(); runtime.prepare(); print(runtime.backend_is_running())"
+    assert output_of(code) == "True"
+
+
+def test_a_late_call_is_an_error():
+    done = run_python(["-c", f"import jax; jax.devices(); {PREPARE}"])
+    assert done.returncode == 1
+    assert "RuntimeError: JAX has already started, without XLA_FLAGS=" in done.stderr
+    assert "call jaxgames.runtime.prepare() before" in done.stderr
+
+
+def test_a_later_call_with_another_wish_is_an_error():
+    done = run_python(["-c", f"{PREPARE}; import jax; jax.devices(); runtime.prepare(cores=7)"])
+    assert "RuntimeError: JAX has already started" in done.stderr
+    assert device_count_flag(7) in done.stderr
+
+
+def test_prepare_starts_no_backend():
+    assert output_of(f"{PREPARE}; print(runtime.backend_is_running())") == "False"
+
+
+@pytest.mark.parametrize("package", ["jaxgames", "search", "training"])
+def test_importing_starts_no_backend(package: str):
+    code = f"""
+import importlib, pkgutil
+import {package}
+from jaxgames import runtime
+for module in pkgutil.walk_packages({package}.__path__, "{package}."):
+    importlib.import_module(module.name)
+    assert not runtime.backend_is_running(), module.name
+print("none")
+"""
+    done = run_python(["-c", code])
+    assert done.stdout.strip() == "none", done.stderr
+
+
+def test_cache_is_in_the_checkout():
+    assert output_of(SHOW_CACHE) == str(ROOT / ".cache" / "jax")
+
+
+def test_cache_of_the_user_is_kept(tmp_path):
+    folder = tmp_path / "mine"
+    assert output_of(SHOW_CACHE, {"JAX_COMPILATION_CACHE_DIR": str(folder)}) == str(folder)
+    assert folder.is_dir()
+    later = SHOW_CACHE.replace("import jax;", f"import jax, os; os.environ['JAX_COMPILATION_CACHE_DIR'] = {str(folder)!r};")
+    assert output_of(later) == str(folder)
+
+
+def test_cache_given_goes_before_the_environment(tmp_path):
+    code = SHOW_CACHE.replace("prepare()", f"prepare(cache={str(tmp_path / 'given')!r})")
+    assert output_of(code, {"JAX_COMPILATION_CACHE_DIR": str(tmp_path / "mine")}) == str(tmp_path / "given")
+
+
+@pytest.mark.parametrize("off", [{"JAX_COMPILATION_CACHE_DIR": ""}, {"JAX_ENABLE_COMPILATION_CACHE": "false"}])
+def test_cache_can_be_switched_off(off: dict[str, str]):
+    assert output_of(SHOW_CACHE, off) in ("", "None")
+
+
+def test_cache_outside_a_checkout_is_the_users(tmp_path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(runtime, "__file__", str(tmp_path / "site-packages" / "jaxgames" / "runtime.py"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "caches"))
+    assert runtime._default_cache() == tmp_path / "caches" / "jaxgames" / "jax"
+
+
+def test_an_unwritable_cache_is_a_warning(tmp_path):
+    file = tmp_path / "file"
+    file.write_text("")  # no folder can be made below a file, not even by root
+    done = run_python(["-c", f"{SHOW_CACHE}; runtime.prepare()"], {"JAX_COMPILATION_CACHE_DIR": str(file / "cache")})
+    assert done.returncode == 0
+    assert done.stdout.strip() == "None"
+    assert f"UserWarning: compilation cache {file / 'cache'}: Not a directory" in done.stderr
+    assert '"<string>", line 1' in done.stderr or "<string>:1:" in done.stderr, "the warning names the caller's line"
+
+
+def test_compiled_programs_are_cached(tmp_path):
+    code = f"""
+from jaxgames import runtime
+runtime.prepare(cache={str(tmp_path)!r})
+import jax
+jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
+jax.jit(lambda x: x * x + 1)(jax.numpy.arange(7))
+"""
+    output_of(code)
+    assert any(file.name.endswith("-cache") for file in tmp_path.iterdir())
+
+
+def test_quota_of_a_container(monkeypatch: pytest.MonkeyPatch):
+    for text, cores in (("200000 100000", 2), ("150000 100000", 1), ("50000 100000", 1), ("max 100000", os.cpu_count())):
+        monkeypatch.setattr(runtime.Path, "read_text", lambda *_, text=text, **__: text)
+        assert runtime._quota_cores() == cores
+
+
+def test_data_mesh_splits_over_all_devices():
+    code = """
+from jaxgames import runtime
+runtime.prepare(cores=4)
+import jax
+mesh = runtime.data_mesh()
+print(mesh.axis_names, mesh.size, mesh.axis_types == (jax.sharding.AxisType.Auto,), runtime.data_mesh(2).size)
+games = jax.device_put(jax.numpy.arange(8), jax.NamedSharding(mesh, jax.P("data")))
+print([int(shard.data[0]) for shard in games.addressable_shards], int(games[5]))
+"""
+    lines = output_of(code, {"JAX_PLATFORMS": "cpu"}).splitlines()
+    assert lines == ["('data',) 4 True 2", "[0, 2, 4, 6] 5"]
+
+
+@pytest.mark.parametrize("num_devices", [0, 1000])
+def test_data_mesh_of_impossible_size_is_an_error(num_devices: int):
+    with pytest.raises(ValueError, match=rf"num_devices={num_devices}: must be in 1\.\.{jax.local_device_count()}"):
+        runtime.data_mesh(num_devices)

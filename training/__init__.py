@@ -1,0 +1,1 @@
+"""Networks, learners, evaluation and checkpoints on top of `search` and `jaxgames`."""

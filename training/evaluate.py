@@ -1,0 +1,347 @@
+"""Plays whole games between any agents, many at a time in one compiled loop, and counts how they end.
+
+Exactly the asked number of games is played, each to its end: stopping at a time limit would favour short games. A lane whose
+game is over takes the next one. Game `i` depends on `fold_in(key, i)` alone, so neither the batch size nor the number of
+devices changes any game (but for the last digits of networks).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from jax.sharding import Mesh, PartitionSpec
+
+from jaxgames import runtime
+from jaxgames.agent import Agent
+from jaxgames.game import Game
+
+STEPS_PER_CALL = 16
+
+
+@dataclasses.dataclass(frozen=True)
+class Games:
+    """How games ended. N games, P agents; column `k` belongs to `agents[k]`, wherever it sat.
+
+    Attributes:
+      outcomes: int8 [N, P], +1 win, 0 draw, -1 loss.
+      survived: bool [N, P], the agent was in play until the last step began.
+      seats: int8 [N, P], where it sat.
+      lengths: int32 [N], steps.
+      moves: int [P], how often each agent was asked.
+      actions: int16 [R, T, P] by seat, of the first R games, as far as recorded; -1 behind the end.
+      memories: the agents' memories at the end, by group of equal agents, leading axis devices x lanes.
+    """
+
+    outcomes: np.ndarray
+    survived: np.ndarray
+    seats: np.ndarray
+    lengths: np.ndarray
+    moves: np.ndarray
+    actions: np.ndarray
+    memories: Any = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Progress:
+    """What a progress report is told: counts so far.
+
+    Attributes:
+      games: finished games.
+      wins, draws, losses: of the first agent, by the released counting.
+      moves: of the first agent.
+    """
+
+    games: int
+    wins: int
+    draws: int
+    losses: int
+    moves: int
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class _Lanes:
+    """The loop's carry on one device: B lanes, G games of this device.
+
+    Attributes:
+      states, seats: what each lane plays: State [B], int32 [B, P], the seat of each agent.
+      number: int32 [B], local number of the game; G where there is none left to play.
+      clock: int32 [B], steps played.
+      keys: [B], keys of the games.
+      memories: per group of agents.
+      next_number: int32 [], the next game to start.
+      results: int16 [G, 3 P + 1]: outcomes, survived and seats by agent, then the length; one array, written at once, because
+        scatters of different rank side by side crash the compiler's multi-output fusion.
+      actions: int16 [R * T, P].
+      moves: int32 [P].
+    """
+
+    states: Any
+    seats: Array
+    number: Array
+    clock: Array
+    keys: Array
+    memories: tuple
+    next_number: Array
+    results: Array
+    actions: Array
+    moves: Array
+
+
+def play(
+    game: Game,
+    agents: Sequence[Agent],
+    key: Array,
+    num_games: int,
+    *,
+    batch_size: int = 64,
+    shuffle_seats: bool = True,
+    record: int = 0,
+    mesh: Mesh | None = None,
+    report: Callable[[Progress], None] | None = None,
+) -> Games:
+    """Plays games to their end.
+
+    Args:
+      game: the game.
+      agents: one per player; agents that are the same object are asked together.
+      key: a typed random key; game `i` uses `fold_in(key, i)`.
+      num_games: how many.
+      batch_size: lanes in all, split over the devices; fewer if there are fewer games.
+      shuffle_seats: draw who sits where for each game; else agent `k` sits in seat `k`.
+      record: so many of the first games are recorded (`replay` turns them into states).
+      mesh: one axis "data"; None: all devices of this process.
+      report: called now and then with the counts so far.
+
+    Raises:
+      ValueError: for a wrong number of agents, games or lanes.
+    """
+    if len(agents) != game.num_players:
+        raise ValueError(f"{len(agents)} agents: {game.name} has {game.num_players} players")
+    for name, value, low in (("num_games", num_games, 1), ("batch_size", batch_size, 1), ("record", record, 0)):
+        if value < low:
+            raise ValueError(f"{name}={value}: must be >= {low}")
+    mesh = mesh or runtime.data_mesh()
+    num_devices = mesh.devices.size
+    per_device = -(-num_games // num_devices)
+    lanes = min(-(-batch_size // num_devices), per_device)
+    recorded = min(-(-record // num_devices), per_device)
+    groups = _group(agents)
+    loop = _Loop(game, groups, num_games, num_devices, per_device, lanes, recorded, shuffle_seats)
+    params = tuple(agent.params for agent, _ in groups)
+
+    spread, same = PartitionSpec("data"), PartitionSpec()
+    start = jax.jit(jax.shard_map(loop.start, mesh=mesh, in_specs=same, out_specs=spread, check_vma=False))
+    advance = jax.jit(
+        jax.shard_map(loop.advance, mesh=mesh, in_specs=(same, same, spread), out_specs=(spread, spread), check_vma=False),
+        donate_argnums=(2,),
+    )
+    carry = start(key)
+    done = 0
+    while done < num_games:
+        carry, counts = advance(params, key, carry)
+        done, wins, draws, moves = (int(x) for x in np.asarray(counts).sum(0))
+        if report:
+            report(Progress(done, wins, draws, done - wins - draws, moves))
+    return _gather(carry, num_games, num_devices, record, game.max_steps)
+
+
+def _group(agents: Sequence[Agent]) -> list[tuple[Agent, tuple[int, ...]]]:
+    """Puts equal agents together: [(agent, indices)]."""
+    groups: dict[int, list[int]] = {}
+    for index, agent in enumerate(agents):
+        groups.setdefault(next((i for i in groups if agents[i] is agent), index), []).append(index)
+    return [(agents[first], tuple(indices)) for first, indices in groups.items()]
+
+
+def _gather(carry: _Lanes, num_games: int, num_devices: int, record: int, max_steps: int) -> Games:
+    """Brings the devices' results into the order of the games: game i was number i // D on device i % D."""
+
+    def in_order(results: Array, count: int) -> np.ndarray:
+        array = np.asarray(results).reshape(num_devices, -1, *results.shape[1:])
+        return np.swapaxes(array, 0, 1).reshape(-1, *results.shape[1:])[:count]
+
+    results = in_order(carry.results, num_games)
+    players = carry.moves.shape[1]
+    actions = carry.actions.reshape(-1, max_steps, players)
+    return Games(
+        outcomes=results[:, :players].astype(np.int8),
+        survived=results[:, players : 2 * players] != 0,
+        seats=results[:, 2 * players : 3 * players].astype(np.int8),
+        lengths=results[:, -1].astype(np.int32),
+        moves=np.asarray(carry.moves).sum(0),
+        actions=in_order(actions, min(record, num_games)),
+        memories=carry.memories,
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class _Loop:
+    """The compiled loop of one device; all fields are static."""
+
+    game: Game
+    groups: list[tuple[Agent, tuple[int, ...]]]
+    num_games: int
+    num_devices: int
+    per_device: int
+    lanes: int
+    recorded: int
+    shuffle_seats: bool
+
+    def start(self, key: Array) -> _Lanes:
+        number = jnp.arange(self.lanes, dtype=jnp.int32)
+        states, seats, keys = self._new_games(key, number)
+        players, games = self.game.num_players, self.per_device
+        memories = tuple(agent.init(len(indices) * self.lanes) for agent, indices in self.groups)
+        return _Lanes(
+            states=states,
+            seats=seats,
+            number=jnp.where(self._exists(number), number, games),
+            clock=jnp.zeros_like(number),
+            keys=keys,
+            memories=memories,
+            next_number=jnp.full((1,), self.lanes, jnp.int32),
+            results=jnp.zeros((games, 3 * players + 1), jnp.int16),
+            actions=jnp.full((self.recorded * self.game.max_steps, players), -1, jnp.int16),
+            moves=jnp.zeros((1, players), jnp.int32),
+        )
+
+    def advance(self, params: tuple, key: Array, lanes: _Lanes) -> tuple[_Lanes, Array]:
+        """Plays some steps in all lanes. Returns the lanes, and int32 [1, 4]: games, wins, draws, moves of the first agent."""
+
+        def unfinished(carry):
+            step, lanes = carry
+            return (step < STEPS_PER_CALL) & (lanes.number < self.per_device).any()
+
+        def body(carry):
+            return carry[0] + 1, self._step(params, key, carry[1])
+
+        _, lanes = jax.lax.while_loop(unfinished, body, (jnp.int32(0), lanes))
+        over = lanes.results[:, -1] > 0
+        won = (lanes.results[:, 0] > 0) & over
+        draw = (lanes.results[:, : self.game.num_players] == 0).all(1) & over
+        return lanes, jnp.stack([over.sum(), won.sum(), draw.sum(), lanes.moves[0, 0]])[None]
+
+    def _exists(self, number: Array) -> Array:
+        """bool: this device has a game with this local number."""
+        index = number * self.num_devices + jax.lax.axis_index("data")
+        return (number < self.per_device) & (index < self.num_games)
+
+    def _new_games(self, key: Array, number: Array) -> tuple[Any, Array, Array]:
+        """Draws start state, seats and key of games by local number."""
+        index = number * self.num_devices + jax.lax.axis_index("data")
+        keys = jax.vmap(functools.partial(jax.random.fold_in, key))(index)
+        init_keys, seat_keys, play_keys = (jax.vmap(functools.partial(jax.random.fold_in, data=i))(keys) for i in range(3))
+        players = self.game.num_players
+        seats = jnp.tile(jnp.arange(players, dtype=jnp.int32), (self.lanes, 1))
+        if self.shuffle_seats:
+            seats = jax.vmap(lambda k: jax.random.permutation(k, players))(seat_keys).astype(jnp.int32)
+        return jax.vmap(self.game.init)(init_keys), seats, play_keys
+
+    def _step(self, params: tuple, key: Array, lanes: _Lanes) -> _Lanes:
+        game, players = self.game, self.game.num_players
+        busy = lanes.number < self.per_device
+        in_play = jax.vmap(game.in_play)(lanes.states)
+        step_keys = jax.vmap(jax.random.fold_in)(lanes.keys, lanes.clock)
+        actions = jnp.full((self.lanes, players), game.pass_action, jnp.int32)
+        memories, moves, rows = [], lanes.moves, jnp.arange(self.lanes)
+        for param, (agent, indices), memory in zip(params, self.groups, lanes.memories, strict=True):
+            chosen, active, memory = self._ask(param, agent, indices, memory, lanes, step_keys, busy, in_play)
+            memories.append(memory)
+            for position, index in enumerate(indices):
+                seat = lanes.seats[:, index]
+                action = jnp.where(active[position], chosen[position], game.pass_action)
+                actions = actions.at[rows, seat].set(action)
+                moves = moves.at[0, index].add(active[position].sum(dtype=jnp.int32))
+        chance_keys = jax.vmap(functools.partial(jax.random.fold_in, data=players))(step_keys)
+        states = jax.vmap(game.step)(lanes.states, actions, chance_keys)
+        finished = busy & states.terminated
+        by_agent = functools.partial(jnp.take_along_axis, indices=lanes.seats, axis=1)
+        outcome = by_agent(jax.vmap(game.outcome)(states))
+        result = (outcome, by_agent(in_play), lanes.seats, lanes.clock[:, None] + 1)
+        result = jnp.concatenate([part.astype(jnp.int16) for part in result], axis=1)
+        slot = jnp.where(finished, lanes.number, self.per_device)
+        row = jnp.where(busy & (lanes.number < self.recorded), lanes.number * game.max_steps + lanes.clock, len(lanes.actions))
+        lanes = dataclasses.replace(
+            lanes,
+            states=states,
+            clock=lanes.clock + 1,
+            memories=tuple(memories),
+            results=lanes.results.at[slot].set(result, mode="drop"),
+            actions=lanes.actions.at[row].set(actions.astype(jnp.int16), mode="drop") if self.recorded else lanes.actions,
+            moves=moves,
+        )
+        return jax.lax.cond(finished.any(), functools.partial(self._refill, key), lambda lanes, _: lanes, lanes, finished)
+
+    def _ask(self, params, agent: Agent, indices, memory, lanes: _Lanes, step_keys, busy, in_play):
+        """Asks one group of equal agents. Returns actions and active, both [members, B], and the memory."""
+        seats = jnp.concatenate([lanes.seats[:, index] for index in indices])
+        keys = jnp.concatenate([jax.vmap(functools.partial(jax.random.fold_in, data=i))(step_keys) for i in indices])
+        states = lanes.states
+        if len(indices) > 1:
+            states = jax.tree.map(lambda x: jnp.concatenate([x] * len(indices)), states)
+        alive = jnp.take_along_axis(jnp.concatenate([in_play] * len(indices)), seats[:, None], axis=1)[:, 0]
+        active = jnp.concatenate([busy] * len(indices)) & alive
+        views = states if agent.sees_state else jax.vmap(self.game.observe)(states, seats)
+        chosen, memory = agent.act(params, keys, memory, views, seats, active)
+        return chosen.reshape(len(indices), -1), active.reshape(len(indices), -1), memory
+
+    def _refill(self, key: Array, lanes: _Lanes, finished: Array) -> _Lanes:
+        """Gives the lanes that have finished the next games."""
+        number = lanes.next_number[0] + jnp.cumsum(finished.astype(jnp.int32)) - 1
+        number = jnp.where(finished, jnp.where(self._exists(number), number, self.per_device), lanes.number)
+        fresh = finished & (number < self.per_device)
+        states, seats, keys = self._new_games(key, jnp.minimum(number, self.per_device))
+
+        def renew(new, old):
+            return jnp.where(fresh.reshape(-1, *[1] * (new.ndim - 1)), new, old)
+
+        memories = []
+        for (agent, indices), memory in zip(self.groups, lanes.memories, strict=True):
+            memories.append(agent.reset(memory, jnp.tile(fresh, len(indices))))
+        return dataclasses.replace(
+            lanes,
+            states=jax.tree.map(renew, states, lanes.states),
+            seats=renew(seats, lanes.seats),
+            number=number,
+            clock=jnp.where(fresh, 0, lanes.clock),
+            keys=jnp.where(fresh, keys, lanes.keys),
+            memories=tuple(memories),
+            next_number=lanes.next_number + finished.sum(dtype=jnp.int32),
+        )
+
+
+def replay(game: Game, key: Array, index: int, games: Games):
+    """Rebuilds the states of a recorded game.
+
+    Args:
+      game, key: as given to `play`.
+      index: number of the game, below `record`.
+      games: what `play` returned.
+
+    Returns:
+      State with leaves [length + 1]: the start and the state after every step.
+    """
+    if not 0 <= index < len(games.actions):
+        raise ValueError(f"index={index}: must be below the {len(games.actions)} recorded games")
+    game_key = jax.random.fold_in(key, index)
+    state = game.init(jax.random.fold_in(game_key, 0))
+    play_key = jax.random.fold_in(game_key, 2)
+    length = int(games.lengths[index])
+
+    def step(state, xs):
+        number, actions = xs
+        step_key = jax.random.fold_in(jax.random.fold_in(play_key, number), game.num_players)
+        after = game.step(state, actions.astype(jnp.int32), step_key)
+        return after, after
+
+    xs = (jnp.arange(game.max_steps), jnp.asarray(games.actions[index]))
+    _, after = jax.jit(lambda s, x: jax.lax.scan(step, s, x))(state, xs)
+    return jax.tree.map(lambda first, rest: np.concatenate([np.asarray(first)[None], np.asarray(rest[:length])]), state, after)

@@ -1,0 +1,236 @@
+"""The main job: one player against rule-based ones, shown live, with a table, a JSON result and one game as a picture."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import platform
+import time
+from importlib import metadata
+from pathlib import Path
+
+import jax
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
+
+import jaxgames
+from jaxgames.agent import Agent
+from jaxgames.game import Game
+from search import bandits, presets
+from search.planner import as_agent
+from training import counting, evaluate
+from training.files import write_atomically
+
+# Win, draw, loss in per cent over 400 games against three rule-based agents, by the released counting (Boney et al.).
+PAPER = {
+    ("simple", ""): (19.2, 23.4, 57.4),
+    ("mcs", "ucb"): (35.8, 41.0, 23.2),
+    ("mcs", "ts"): (36.3, 37.5, 26.2),
+    ("mcts", "ucb"): (37.3, 32.4, 30.3),
+    ("mcts", "ts"): (40.8, 36.1, 23.1),
+    ("mcts_no_rollout", "ucb"): (21.0, 17.7, 61.3),
+    ("mcts_no_rollout", "ts"): (17.8, 14.2, 68.0),
+    ("fdts", "ucb"): (42.3, 32.5, 25.2),
+    ("fdts", "ts"): (51.3, 29.0, 18.2),
+}
+PAPER_SETTINGS = {"game": "pommerman", "mode": "ffa", "num_simulations": 100, "horizon": 20}
+
+
+@dataclasses.dataclass(frozen=True)
+class MatchConfig:
+    """Pits a player against rule-based agents, each game to its end.
+
+    Attributes:
+      game: name of the game.
+      mode: its variant.
+      planner: who plays the first part: fdts, mcts, mcts_no_rollout, mcs, or simple (one of the rule-based agents itself).
+      bandit: how a planner chooses among arms: ts, ucb or uniform.
+      num_simulations: simulations per move.
+      horizon: steps per simulation.
+      games: games to play, each to its end.
+      seed: of boards, seats and all play.
+      batch: games at a time, over all devices.
+      wave: simulations of one tree that run at once.
+      table_rows: rows of the search table per game, a power of two.
+      output: folder for result.json and game.svg.
+    """
+
+    game: str = "pommerman"
+    mode: str = "ffa"
+    planner: str = "fdts"
+    bandit: str = "ts"
+    num_simulations: int = 100
+    horizon: int = 20
+    games: int = 100
+    seed: int = 0
+    batch: int = 100
+    wave: int = 1
+    table_rows: int = 2**16
+    output: str = "output"
+
+    def __post_init__(self) -> None:
+        if self.planner not in (*presets.PLANNERS, "simple"):
+            raise ValueError(f"planner={self.planner!r}: must be one of {', '.join(presets.PLANNERS)}, simple")
+        if self.bandit not in bandits.BANDITS:
+            raise ValueError(f"bandit={self.bandit!r}: must be one of {', '.join(bandits.BANDITS)}")
+        for name in ("num_simulations", "horizon", "games", "batch", "wave", "table_rows"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name}={getattr(self, name)}: must be >= 1")
+        if not 0 <= self.seed < 2**32:
+            raise ValueError(f"seed={self.seed}: must be in 0..{2**32 - 1}")
+        if self.num_simulations % self.wave:
+            raise ValueError(f"wave={self.wave}: must divide num_simulations={self.num_simulations}")
+
+
+def make_players(config: MatchConfig, game: Game) -> list[Agent]:
+    """Gives the player and its rule-based opponents (in team modes the first of them is no opponent but sits anywhere)."""
+    from jaxgames.pommerman.bots import simple_agent
+
+    simple = simple_agent(game)
+    if config.planner == "simple":
+        return [simple] * game.num_players
+    planner = presets.by_name(
+        game,
+        config.planner,
+        config.bandit,
+        num_simulations=config.num_simulations,
+        horizon=config.horizon,
+        wave=config.wave,
+        table_rows=config.table_rows,
+    )
+    check_memory(config, planner.memory_bytes)
+    return [as_agent(planner), *[simple] * (game.num_players - 1)]
+
+
+def check_memory(config: MatchConfig, bytes_per_lane: int) -> None:
+    """Raises a ValueError when the search tables of a batch cannot fit into memory."""
+    free = _free_memory()
+    needed = bytes_per_lane * min(config.batch, config.games)
+    if free is not None and needed > 0.9 * free:
+        raise ValueError(
+            f"batch={config.batch}: its search tables need {needed / 1e9:.1f} GB and {free / 1e9:.1f} GB are free; "
+            f"take a batch of at most {max(int(0.8 * free / bytes_per_lane), 1)} or fewer table_rows than {config.table_rows}"
+        )
+
+
+def _free_memory() -> int | None:
+    """Bytes free on the devices, None where that is not known."""
+    stats = [device.memory_stats() for device in jax.local_devices()]
+    if all(s and "bytes_limit" in s for s in stats):
+        return sum(s["bytes_limit"] - s.get("bytes_in_use", 0) for s in stats if s)
+    try:
+        lines = Path("/proc/meminfo").read_text().splitlines()
+    except OSError:
+        return None
+    return next((1024 * int(line.split()[1]) for line in lines if line.startswith("MemAvailable")), None)
+
+
+def run(config: MatchConfig, console: Console | None = None) -> dict:
+    """Plays the match, shows it, and writes `result.json` and `game.svg` into the output folder.
+
+    Returns:
+      What `result.json` holds.
+
+    Raises:
+      ValueError: for settings that are not possible.
+      OSError: the output folder cannot be written (found before anything is played).
+    """
+    console = console or Console()
+    output = Path(config.output)
+    output.mkdir(parents=True, exist_ok=True)
+    write_atomically(output / "settings.json", json.dumps(dataclasses.asdict(config), indent=2) + "\n")
+    game = jaxgames.make(config.game, config.mode)
+    players = make_players(config, game)
+    console.print(f"[bold]{players[0].name}[/] against {game.num_players - 1} x {players[-1].name}, {config.game} {config.mode}")
+    key = jax.random.key(config.seed)
+    started = time.perf_counter()
+    with _progress(console) as bar:
+        task = bar.add_task("compiling", total=config.games, score="", speed="")
+
+        def report(progress: evaluate.Progress) -> None:
+            bar.update(
+                task,
+                description="playing",
+                completed=progress.games,
+                score=f"win {progress.wins}  draw {progress.draws}  loss {progress.losses}",
+                speed=f"{progress.moves / (time.perf_counter() - started):.0f} moves/s",
+            )
+
+        games = evaluate.play(
+            game, players, key, config.games, batch_size=config.batch, record=config.games, report=report
+        )
+    seconds = time.perf_counter() - started
+    result = summarize(config, games, seconds)
+    console.print(_table(config, players[0].name, result))
+    write_atomically(output / "result.json", json.dumps(result, indent=2) + "\n")
+    picture = save_picture(game, key, games, [p.name for p in players], output / "game.svg")
+    console.print(f"results in {output / 'result.json'}; game {picture} to watch in a browser: {output / 'game.svg'}")
+    return result
+
+
+def summarize(config: MatchConfig, games: evaluate.Games, seconds: float) -> dict:
+    """Puts the results of a match into a dictionary for JSON."""
+    released, strict = counting.count(games), counting.count(games, strict=True)
+    return {
+        "settings": dataclasses.asdict(config),
+        "games": released.games,
+        "wins": released.wins,
+        "draws": released.draws,
+        "losses": released.losses,
+        "released": released.as_dict(),
+        "strict": strict.as_dict(),
+        "wins_by_seat": counting.count_by_seat(games).tolist(),
+        "mean_length": float(games.lengths.mean()),
+        "moves": int(games.moves[0]),
+        "moves_per_second": float(games.moves[0] / seconds),
+        "seconds": seconds,
+        "device": f"{jax.device_count()} x {jax.devices()[0].device_kind}",
+        "versions": {"python": platform.python_version(), "jax": jax.__version__, "jaxgames": metadata.version("jaxgames")},
+    }
+
+
+def save_picture(game: Game, key, games: evaluate.Games, names: list[str], path: Path) -> int:
+    """Draws the first recorded game that the first player won (or the first game) as an animation.
+
+    Returns:
+      The number of the game.
+    """
+    from jaxgames.pommerman import interop, view
+
+    won = (games.outcomes[: len(games.actions), 0] > 0).nonzero()[0]
+    index = int(won[0]) if len(won) else 0
+    arrays = interop.to_arrays(game.config, evaluate.replay(game, key, index, games))
+    by_seat = [""] * len(names)
+    for name, seat in zip(names, games.seats[index], strict=True):
+        by_seat[seat] = name
+    write_atomically(path, view.animate(arrays, names=by_seat))
+    return index
+
+
+def _progress(console: Console) -> Progress:
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[score]}"),
+        TextColumn("{task.fields[speed]}"),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
+    return Progress(*columns, console=console)
+
+
+def _table(config: MatchConfig, name: str, result: dict) -> Table:
+    table = Table("", "win %", "draw %", "loss %", "games", title=f"{name} in {config.game} {config.mode}")
+    for title, rule in (("released counting", "released"), ("strict counting", "strict")):
+        counts = result[rule]
+        cells = []
+        for what, interval in (("wins", "win_interval"), ("draws", "draw_interval"), ("losses", "loss_interval")):
+            low, high = counts[interval]
+            cells.append(f"{100 * counts[what] / counts['games']:.1f} ({100 * low:.1f} - {100 * high:.1f})")
+        table.add_row(title, *cells, str(counts["games"]))
+    paper = PAPER.get((config.planner, "" if config.planner == "simple" else config.bandit))
+    if paper and all(getattr(config, field) == value for field, value in PAPER_SETTINGS.items()):
+        table.add_row("paper, released counting", *(f"{value:.1f}" for value in paper), "400")
+    return table
