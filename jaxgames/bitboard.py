@@ -139,15 +139,15 @@ class Grid:
     """A rectangular board of `rows` x `columns` cells; cell = row * columns + column.
 
     Attributes:
-      rows, columns: at least 2 each.
+      rows, columns: 2 to 31 each, so that a move by one row shifts a word by less than its length.
     """
 
     rows: int
     columns: int
 
     def __post_init__(self) -> None:
-        if self.rows < 2 or self.columns < 2:
-            raise ValueError(f"rows={self.rows}, columns={self.columns}: must be >= 2")
+        if not (2 <= self.rows < WORD_BITS and 2 <= self.columns < WORD_BITS):
+            raise ValueError(f"rows={self.rows}, columns={self.columns}: must be in 2..{WORD_BITS - 1}")
 
     @property
     def num_cells(self) -> int:
@@ -227,8 +227,8 @@ class Grid:
 
     def row_of(self, cell: Array) -> Array:
         """Row of a cell on the board, int32 []: a multiplication, as division is slow on vectors."""
-        multiplier = -(-(1 << 14) // self.columns)
-        return (cell.astype(jnp.int32) * multiplier) >> 14
+        multiplier = -(-(1 << 16) // self.columns)  # exact for every grid of this size
+        return (cell.astype(jnp.int32) * multiplier) >> 16
 
     def column_of(self, cell: Array) -> Array:
         """Column of a cell on the board, int32 []."""

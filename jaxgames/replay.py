@@ -68,7 +68,7 @@ class Findings:
           places: tells in words which element of a row it is, from its index.
         """
         differs = recorded != replayed
-        wrong = np.flatnonzero(differs.reshape(len(differs), -1).any(axis=1))
+        wrong = np.flatnonzero(any_in_row(differs))
         for row in wrong[: max(self._shown - len(self.lines), 0)]:
             elements = np.argwhere(differs[row])
             first = tuple(int(i) for i in elements[0])
@@ -76,6 +76,11 @@ class Findings:
             values = f"recorded {recorded[row][first]}, expected {replayed[row][first]}{more}"
             self.lines.append(f"{rows(int(row))}: {' '.join([field, places(*first)]).strip()}: {values}")
         self.count += len(wrong)
+
+
+def any_in_row(mask: np.ndarray) -> np.ndarray:
+    """Says of every row of bool [R, ...] whether it has a True. Returns bool [R]."""
+    return np.asarray(mask.any(axis=tuple(range(1, mask.ndim))))
 
 
 def replay_game_names() -> tuple[str, ...]:
@@ -150,10 +155,12 @@ def read_npz(path: str | Path) -> Arrays:
     """
     try:
         # Named by a handle, because np.load leaves a file open that turns out to be torn.
-        with open(path, "rb") as file, np.load(file, allow_pickle=False) as archive:
+        with open(path, "rb") as file:
+            archive = np.load(file, allow_pickle=False)
             if not isinstance(archive, np.lib.npyio.NpzFile):
                 raise BadRecording("a single array, must be an npz file")
-            return {name: archive[name] for name in archive.files}
+            with archive:
+                return {name: archive[name] for name in archive.files}
     except OSError as error:
         raise BadRecording(f"cannot be read: {error.strerror or error}") from None
     except (zipfile.BadZipFile, zlib.error, EOFError, KeyError, NotImplementedError) as error:

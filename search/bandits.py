@@ -21,6 +21,9 @@ from search import beta
 _HALF_BITS = 16
 _VISIT_BITS = 14
 _VALUE_STEPS = 8  # UCB1 keeps values in steps of 1/8
+# An arm gets at most so many credits at once: a state may be met in every step of a simulation.
+MAX_CREDITS = 512
+_TIE = 1e-5  # UCB1 scores no further apart are equal: float32 knows no better
 
 
 class Bandit(NamedTuple):
@@ -87,12 +90,17 @@ def ucb1(c: float = 2.0) -> Bandit:
 
     def scores(lane: LaneKey, words: Array, num_arms: int) -> Array:
         count = (words & np.uint32((1 << _VISIT_BITS) - 1)).astype(jnp.float32)
-        total = count.reshape(*words.shape[:-1], -1, num_arms).sum(-1)
-        total = jnp.repeat(total, num_arms, axis=-1)
+
+        def by_player(per_arm: Array) -> Array:
+            return per_arm.reshape(*words.shape[:-1], -1, num_arms)
+
+        total = jnp.repeat(by_player(count).sum(-1), num_arms, axis=-1)
         bonus = c * jnp.sqrt(jnp.log(jnp.maximum(total, 1.0)) / jnp.maximum(count, 1.0))
-        # A tie is broken by noise far below any difference of means; arms never tried tie at a large number.
+        score = jnp.where(count > 0, _mean(words) + bonus, -jnp.inf)
+        best = jnp.repeat(by_player(score).max(-1), num_arms, axis=-1)
+        # Noise breaks ties: among the arms never tried, else among the best.
         noise = _noise(lane, words)
-        return jnp.where(count > 0, _mean(words) + bonus + 1e-6 * noise, 1e3 + noise)
+        return jnp.where(count > 0, jnp.where(score >= best - _TIE, noise, -1.0), 1.0 + noise)
 
     def credit(value: Array) -> Array:
         summed = jnp.round((value + 1) * _VALUE_STEPS).astype(jnp.uint32)
@@ -102,7 +110,7 @@ def ucb1(c: float = 2.0) -> Bandit:
         return (words & np.uint32((1 << _VISIT_BITS) - 1)).astype(jnp.int32)
 
     def is_full(words: Array) -> Array:
-        return visits(words) >= (1 << _VISIT_BITS) - 512
+        return visits(words) >= (1 << _VISIT_BITS) - MAX_CREDITS
 
     def merit(words: Array) -> Array:
         return visits(words).astype(jnp.float32)
@@ -194,7 +202,7 @@ def _credit_sign(value: Array) -> Array:
 
 def _halves_full(words: Array) -> Array:
     wins, losses = _halves(words)
-    return jnp.maximum(wins, losses) >= (1 << _HALF_BITS) - 1024
+    return jnp.maximum(wins, losses) >= (1 << _HALF_BITS) - 2 * MAX_CREDITS
 
 
 def _mean(words: Array) -> Array:

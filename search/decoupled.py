@@ -45,6 +45,7 @@ class Settings:
       rollout: MCTS: play randomly from the new state to the horizon, else stop there.
       wave: so many simulations of one tree run at once on the same statistics; divides `num_simulations`.
       table_rows: rows of the table per game, a power of two.
+      lanes_at_once: so many lanes that need a plan are worked on together, then the next; lanes that need none cost nothing.
     """
 
     num_simulations: int = 100
@@ -53,9 +54,10 @@ class Settings:
     rollout: bool = True
     wave: int = 1
     table_rows: int = 2**16
+    lanes_at_once: int = 128
 
     def __post_init__(self) -> None:
-        for name in ("num_simulations", "horizon", "wave"):
+        for name in ("num_simulations", "horizon", "wave", "lanes_at_once"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name}={getattr(self, name)}: must be >= 1")
         if self.num_simulations % self.wave:
@@ -109,13 +111,16 @@ def decoupled_search(game: Game, bandit: Bandit, settings: Settings, name: str, 
 
     def plan(params, keys: Array, memory: Table, views, seats: Array, active: Array) -> tuple[Plan, Table]:
         del params, seats
+        return in_parts(search, settings.lanes_at_once, keys, memory, views, active & ~views.terminated)
+
+    def search(keys: Array, memory: Table, views, active: Array) -> tuple[Plan, Table]:
         batch = keys.shape[0]
         lanes = jax.vmap(random_bits.lane_key)(keys)
         trees = jnp.repeat(jnp.arange(batch, dtype=jnp.int32), settings.wave)
         roots = jax.tree.map(lambda x: x[trees], views)
         wave_number = jnp.tile(jnp.arange(settings.wave, dtype=jnp.int32), batch)
         walkers = random_bits.fold(LaneKey(lanes.first[trees], lanes.second[trees]), wave_number)
-        running = active[trees] & ~roots.terminated
+        running = active[trees]
 
         def one_wave(number, carry):
             memory, met, known = carry
@@ -131,6 +136,45 @@ def decoupled_search(game: Game, bandit: Bandit, settings: Settings, name: str, 
         return conclude(game, bandit, arms, lanes, views, table.read(memory, slot), metrics), memory
 
     return Planner(name, init, table.reset, plan, memory_bytes=settings.table_rows * table.row_bytes(num_words))
+
+
+def in_parts(search: Callable, size: int, keys: Array, memory: Table, views, active: Array) -> tuple[Plan, Table]:
+    """Plans for the lanes that need it, `size` at a time.
+
+    Args:
+      search: `search(keys, memory, views, active) -> (Plan, memory)` for a batch of at most `size` lanes.
+      size: lanes at a time.
+      keys, memory, views, active: for all B lanes.
+
+    Returns:
+      The plan of every active lane (zeros elsewhere), and the memory.
+    """
+    batch = keys.shape[0]
+    size = min(size, batch)
+    order = jnp.argsort(~active, stable=True).astype(jnp.int32)
+    rank = jnp.argsort(order).astype(jnp.int32)
+    order = jnp.concatenate([order, order[:size]])
+    count = active.sum(dtype=jnp.int32)
+    shapes = jax.eval_shape(search, keys[:size], table.take(memory, order[:size]), jax.tree.map(lambda x: x[:size], views), active[:size])
+    plans = jax.tree.map(lambda x: jnp.zeros((batch, *x.shape[1:]), x.dtype), shapes[0])
+
+    def one_part(carry):
+        done, plans, memory = carry
+        lanes = jax.lax.dynamic_slice_in_dim(order, done, size)
+        part, tables = search(
+            keys[lanes], table.take(memory, lanes), jax.tree.map(lambda x: x[lanes], views), done + jnp.arange(size) < count
+        )
+        here = (rank >= done) & (rank < jnp.minimum(done + size, count))
+
+        def merge(whole: Array, piece: Array) -> Array:
+            # By gather: scatters of different rank side by side crash the compiler's multi-output fusion.
+            here_too = here.reshape(-1, *[1] * (whole.ndim - 1))
+            return jnp.where(here_too, piece[jnp.clip(rank - done, 0, size - 1)], whole)
+
+        return done + size, jax.tree.map(merge, plans, part), table.put_back(memory, tables, merge)
+
+    _, plans, memory = jax.lax.while_loop(lambda carry: carry[0] < count, one_part, (jnp.int32(0), plans, memory))
+    return plans, memory
 
 
 def _simulate(game, bandit, settings: Settings, key, arms, lanes: LaneKey, memory: Table, trees, roots, running) -> _Walk:
@@ -149,6 +193,7 @@ def _simulate(game, bandit, settings: Settings, key, arms, lanes: LaneKey, memor
         known=flags,
     )
     stops = not settings.keep_all and not settings.rollout
+    root_keys = jax.vmap(key)(roots)  # the root is in the tree also before it has a row in the table
 
     def step(carry):
         depth, going, walk = carry
@@ -156,7 +201,7 @@ def _simulate(game, bandit, settings: Settings, key, arms, lanes: LaneKey, memor
         slot = table.find(memory, trees, keys)
         met = going & ~walk.states.terminated
         inside = walk.inside & met
-        credited = inside if settings.keep_all else inside & (slot.found | (depth == 0))
+        credited = inside if settings.keep_all else inside & (slot.found | (keys == root_keys).all(-1))
         words = jnp.where(credited[:, None], table.read(memory, slot), 0)
         choice, actions = choose_actions(game, bandit, arms, random_bits.fold(lanes, depth), walk.states, words)
         states = jax.vmap(game.step)(walk.states, actions, chance_keys(lanes, depth))

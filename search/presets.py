@@ -56,9 +56,10 @@ def mcts(
     key: StateFunction | None = None,
     arms: Callable | None = None,
 ) -> Planner:
-    """Monte Carlo tree search: each simulation keeps one new state. Arguments as in `fdts`, and:
+    """Monte Carlo tree search: each simulation keeps one new state.
 
     Args:
+      game, bandit, num_simulations, horizon, wave, table_rows, key, arms: as in `fdts`.
       rollout: play uniformly at random from the new state to the horizon; else the new state itself is valued.
     """
     bandit = bandit or bandits.thompson()

@@ -4,13 +4,15 @@ A row belongs to one state and holds one word per player and arm. There are no c
 simulation carries its state along and looks rows up by key. A key may lie in any way of one bucket; when the bucket is full, the
 row that was visited longest ago gives way. So the size is fixed, and a lookup is one read of a bucket and one of a row.
 
-A new episode changes the salt that keys are mixed with: rows of earlier episodes are then never found, and as the longest
-unvisited they are the first to be replaced. Nothing has to be cleared, and what an episode leaves behind cannot change the next.
+Rows carry the time of their last visit, and a row from before the episode began counts as empty. So a new episode clears
+nothing, and what the earlier ones left behind changes nothing in it.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import functools
+from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
@@ -21,34 +23,37 @@ from jaxgames.hashing import hash_words
 
 WAYS = 4
 _KEY_WORDS = 3  # two of the key, one stamp
+_PER_LANE = ("first_bucket", "clock", "started", "evicted", "stored")
 
 
-@jax.tree_util.register_dataclass
+@functools.partial(
+    jax.tree_util.register_dataclass,
+    data_fields=("keys", "words", "first_bucket", "clock", "started", "evicted", "stored"),
+    meta_fields=("num_buckets",),
+)
 @dataclasses.dataclass(frozen=True)
 class Table:
     """Tables of B games. R rows in R / 4 buckets of 4 ways.
 
     Attributes:
+      num_buckets: R / 4.
       keys: uint32 [B * R, 3], two words of the key and the stamp of the last visit, 0 for an empty row.
       words: uint32 [B * R, P * K], statistics. The rows of a bucket lie side by side in both.
-      episode: uint32 [B], salt of the keys.
+      first_bucket: int32 [B], where the rows of each table begin.
       clock: uint32 [B], simulations so far; stamps are its values.
       started: uint32 [B], the clock when the episode began: rows with older stamps are empty.
       evicted: int32 [B], rows of this episode that were replaced.
       stored: int32 [B], rows of this episode that were opened.
     """
 
+    num_buckets: int
     keys: Array
     words: Array
-    episode: Array
+    first_bucket: Array
     clock: Array
     started: Array
     evicted: Array
     stored: Array
-
-    @property
-    def num_buckets(self) -> int:
-        return self.keys.shape[0] // (WAYS * self.clock.shape[0])
 
     @property
     def num_rows(self) -> int:
@@ -61,7 +66,7 @@ class Slot:
     """Where a key is, or would go; leaves [B].
 
     Attributes:
-      key: uint32 [B, 2], mixed with the episode.
+      key: uint32 [B, 2], mixed.
       row: int32 [B], in [0, B * R): the row that holds the key, else the one that gives way.
       found: bool [B].
       evicts: bool [B], opening a row here would replace one of this episode.
@@ -91,9 +96,10 @@ def init(batch_size: int, num_rows: int, num_words: int) -> Table:
         raise ValueError(f"batch_size={batch_size} x table_rows={num_rows}: must be below 2**31; take smaller tables")
     per_lane = jnp.zeros(batch_size, jnp.uint32)
     return Table(
+        num_buckets=num_rows // WAYS,
+        first_bucket=jnp.arange(batch_size, dtype=jnp.int32) * (num_rows // WAYS),
         keys=jnp.zeros((batch_size * num_rows, _KEY_WORDS), jnp.uint32),
         words=jnp.zeros((batch_size * num_rows, num_words), jnp.uint32),
-        episode=per_lane,
         clock=per_lane + jnp.uint32(1),
         started=per_lane + jnp.uint32(1),
         evicted=jnp.zeros(batch_size, jnp.int32),
@@ -121,11 +127,27 @@ def reset(table: Table, lanes: Array) -> Table:
     """
     return dataclasses.replace(
         table,
-        episode=table.episode + lanes.astype(jnp.uint32),
         started=jnp.where(lanes, table.clock, table.started),
         evicted=jnp.where(lanes, 0, table.evicted),
         stored=jnp.where(lanes, 0, table.stored),
     )
+
+
+def take(table: Table, lanes: Array) -> Table:
+    """Gives the tables of some lanes (int32 [C]) as a batch of their own; rows stay where they are."""
+    return dataclasses.replace(table, **{name: getattr(table, name)[lanes] for name in _PER_LANE})
+
+
+def put_back(table: Table, part: Table, merge: Callable[[Array, Array], Array]) -> Table:
+    """Puts the tables of some lanes back after work on `take(table, lanes)`.
+
+    Args:
+      table: all tables, from before.
+      part: the tables of the lanes; its rows are taken as they are, so nothing else may have been written in between.
+      merge: puts what belongs to the lanes [C, ...] into what belongs to all [B, ...].
+    """
+    fields = {name: merge(getattr(table, name), getattr(part, name)) for name in _PER_LANE}
+    return dataclasses.replace(table, keys=part.keys, words=part.words, **fields)
 
 
 def find(table: Table, trees: Array, key: Array) -> Slot:
@@ -139,8 +161,8 @@ def find(table: Table, trees: Array, key: Array) -> Slot:
     Returns:
       Slots, leaves [L].
     """
-    mixed = hash_words((key[:, 0], key[:, 1], table.episode[trees]))
-    bucket = trees * table.num_buckets + (mixed[:, 0] & np.uint32(table.num_buckets - 1)).astype(jnp.int32)
+    mixed = hash_words((key[:, 0], key[:, 1]))
+    bucket = table.first_bucket[trees] + (mixed[:, 0] & np.uint32(table.num_buckets - 1)).astype(jnp.int32)
     entries = table.keys.reshape(-1, WAYS * _KEY_WORDS)[bucket]
     started = table.started[trees]
     found, evicts, way, oldest = jnp.zeros_like(trees, bool), jnp.ones_like(trees, bool), jnp.zeros_like(trees), None

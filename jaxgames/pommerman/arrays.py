@@ -37,8 +37,7 @@ from jaxgames.pommerman.constants import (
     Cell,
 )
 from jaxgames.pommerman.state import Agent, Bombs, State
-
-Arrays = dict[str, np.ndarray]
+from jaxgames.replay import Arrays, any_in_row
 
 STATE_FIELDS = ("s_board", "s_items", "s_flames", "s_nbombs", "s_bombs", "s_agents", "s_step")
 MAX_LISTED_BOMBS = 32
@@ -194,7 +193,7 @@ def check_arrays(config: PommermanConfig, arrays: Mapping[str, np.ndarray]) -> N
     """
     check_form(config, arrays)
     for fact, wrong in impossible_facts(config, arrays):
-        states = np.flatnonzero(wrong.reshape(len(wrong), -1).any(axis=1))
+        states = np.flatnonzero(any_in_row(wrong))
         if len(states):
             raise ValueError(f"state {states[0]}: {fact} ({len(states)} states)")
 
@@ -223,7 +222,7 @@ def impossible_states(config: PommermanConfig, arrays: Mapping[str, np.ndarray])
     """Says which states cannot occur. Returns bool [S]."""
     wrong = np.zeros(len(arrays["s_board"]), bool)
     for _, where in impossible_facts(config, arrays):
-        wrong |= where.reshape(len(where), -1).any(1)
+        wrong |= any_in_row(where)
     return wrong
 
 

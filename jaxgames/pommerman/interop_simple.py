@@ -14,6 +14,7 @@ A recording holds N situations (observation and memory), each given to fresh cop
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -36,6 +37,7 @@ OBSERVATION_FIELDS = (*MAPS, "position", "ammo", "blast_strength", "can_kick")
 MEMORY_FIELDS = ("recent", "prev_direction")
 RESULT_FIELDS = ("count_big", "mask_big", "n_memory_appended", "n_prev_changed")
 FIELDS = (*OBSERVATION_FIELDS, "source", *MEMORY_FIELDS, *RESULT_FIELDS)
+FLAME_LIFE_DIGITS = 2
 FOGGED_SOURCE = 1
 RECORDED_RUNS = 30  # behind n_memory_appended and n_prev_changed
 MAX_STANDARD_ERRORS = 5.0
@@ -75,29 +77,32 @@ def observation_from_arrays(config: PommermanConfig, arrays: Mapping[str, Any]) 
     cell = position[:, 0] * grid.columns + position[:, 1]
     shown = [(board == Cell.AGENT_0 + seat).reshape(cases, -1) for seat in range(seats)]
     kinds = np.where((board >= FIRST_ITEM) & (board < FIRST_ITEM + NUM_ITEM_KINDS), board - (FIRST_ITEM - 1), 0)
-    direction = arrays["bomb_moving_direction"]
+    alive: Any = np.ones(cases, bool)
     silent = np.zeros(cases, np.int8)
+    facts: Any = {  # numpy where an Observation says jax: the two are interchangeable outside jit
+        "agent_cells": tuple(np.where(s.any(1), s.argmax(1), NOWHERE).astype(np.int8) for s in shown),
+        "alive": (alive,) * seats,
+        "seat": board[np.arange(cases), position[:, 0], position[:, 1]] - Cell.AGENT_0,
+        "own": Agent(
+            cell=cell.astype(np.int8),
+            alive=alive,
+            ammo=arrays["ammo"].astype(np.int8),
+            blast_strength=arrays["blast_strength"].astype(np.int8),
+            can_kick=arrays["can_kick"] != 0,
+        ),
+        "message": (silent, silent) if config.has_messages else (),
+        "step_count": np.zeros(cases, np.int16),
+    }
     return Observation(
         view=pack(grid, board != Cell.FOG),
         rigid=pack(grid, board == Cell.RIGID),
         wood=pack(grid, board == Cell.WOOD),
         items=pack_number(grid, kinds, ITEM_DIGITS),
-        flame_life=pack_number(grid, arrays["flame_life"], 2),
+        flame_life=pack_number(grid, arrays["flame_life"], FLAME_LIFE_DIGITS),
         bomb_life=pack_number(grid, arrays["bomb_life"], LIFE_DIGITS),
         bomb_strength=pack_number(grid, arrays["bomb_blast_strength"], STRENGTH_DIGITS),
-        bomb_moving=tuple(pack(grid, direction == 1 + d) for d in range(4)),
-        agent_cells=tuple(np.where(s.any(1), s.argmax(1), NOWHERE).astype(np.int8) for s in shown),
-        alive=(np.ones(cases, bool),) * seats,
-        seat=board[np.arange(cases), position[:, 0], position[:, 1]] - Cell.AGENT_0,
-        own=Agent(
-            cell=cell.astype(np.int8),
-            alive=np.ones(cases, bool),
-            ammo=arrays["ammo"].astype(np.int8),
-            blast_strength=arrays["blast_strength"].astype(np.int8),
-            can_kick=arrays["can_kick"] != 0,
-        ),
-        message=(silent, silent) if config.has_messages else (),
-        step_count=np.zeros(cases, np.int16),
+        bomb_moving=tuple(pack(grid, arrays["bomb_moving_direction"] == 1 + d) for d in range(4)),
+        **facts,
     )
 
 
@@ -107,7 +112,8 @@ def memory_from_arrays(config: PommermanConfig, arrays: Mapping[str, Any]) -> Si
     cells = np.where(recent[..., 0] >= 0, recent[..., 0] * config.board_size + recent[..., 1], NOWHERE).astype(np.int8)
     length = (cells >= 0).sum(1)
     latest = [np.where(length > back, cells[np.arange(len(cells)), length - 1 - back], NOWHERE) for back in range(MEMORY_LENGTH)]
-    return SimpleMemory(tuple(cell.astype(np.int8) for cell in latest), arrays["prev_direction"].astype(np.int8))
+    memory: Any = (tuple(cell.astype(np.int8) for cell in latest), arrays["prev_direction"].astype(np.int8))
+    return SimpleMemory(*memory)
 
 
 class Tried(NamedTuple):
@@ -135,7 +141,14 @@ def count_decisions(config: PommermanConfig, observation: Observation, memory: S
       seed: of the random words; case and draw number are counted from it.
     """
     lane = random_bits.lane_key(jax.random.key(seed))
+    observation, memory = jax.tree.map(jnp.asarray, (observation, memory))
+    return Tried(*(np.asarray(counted) for counted in _count(config, draws, observation, memory, lane)))
 
+
+@functools.partial(jax.jit, static_argnums=(0, 1))
+def _count(
+    config: PommermanConfig, draws: int, observation: Observation, memory: SimpleMemory, lane: random_bits.LaneKey
+) -> Tried:
     cases = len(memory.previous)
 
     def draw(case: Array, observation: Observation, memory: SimpleMemory, number: Array) -> Tried:
@@ -143,17 +156,13 @@ def count_decisions(config: PommermanConfig, observation: Observation, memory: S
         appended = jnp.stack([a != b for a, b in zip(after.recent, memory.recent, strict=True)]).any()
         return Tried(jnp.arange(NUM_MOVES) == move, appended, after.previous != memory.previous)
 
-    def count(observation: Observation, memory: SimpleMemory) -> Tried:
-        def draw_all(total: Tried, number: Array) -> tuple[Tried, None]:
-            tried = jax.vmap(draw, in_axes=(0, 0, 0, None))(jnp.arange(cases), observation, memory, number)
-            return jax.tree.map(lambda t, new: t + new.astype(jnp.int32), total, tried), None
+    def draw_all(total: Tried, number: Array) -> tuple[Tried, None]:
+        tried = jax.vmap(draw, in_axes=(0, 0, 0, None))(jnp.arange(cases), observation, memory, number)
+        return jax.tree.map(lambda t, new: t + new.astype(jnp.int32), total, tried), None
 
-        none = jnp.zeros(cases, jnp.int32)
-        total, _ = jax.lax.scan(draw_all, Tried(jnp.zeros((cases, NUM_MOVES), jnp.int32), none, none), jnp.arange(draws))
-        return total
-
-    observation, memory = jax.tree.map(jnp.asarray, (observation, memory))
-    return Tried(*(np.asarray(counted) for counted in jax.jit(count)(observation, memory)))
+    none = jnp.zeros(cases, jnp.int32)
+    total, _ = jax.lax.scan(draw_all, Tried(jnp.zeros((cases, NUM_MOVES), jnp.int32), none, none), jnp.arange(draws))
+    return total
 
 
 def check_simple_cases(

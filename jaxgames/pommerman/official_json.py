@@ -12,6 +12,7 @@ rewards 0; except just after a collapse, which ends a game only with the next st
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -247,17 +248,15 @@ def _with_messages(config: PommermanConfig, state: State, value: Any) -> State:
         words = _list(piece[name], f"{MESSAGES}.{name}", WORDS_PER_MESSAGE)
         checked = (_integer(word, f"{MESSAGES}.{name}[{i}]", 0, NUM_WORDS - 1) for i, word in enumerate(words))
         spoken.append(tuple(np.int8(word) for word in checked))
-    return _replace(state, messages=tuple(spoken))
+    messages: Any = tuple(spoken)
+    return dataclasses.replace(state, messages=messages)
 
 
 def _with_end(config: PommermanConfig, state: State) -> State:
     agents = jax.tree.map(jnp.asarray, state.agents)
     over = bool(rules.is_over(config, agents, jnp.asarray(state.step_count)))
-    return _replace(state, terminated=np.bool_(over and int(state.step_count) not in config.collapse_steps))
-
-
-def _replace(state: State, **changes: Any) -> State:
-    return State(**{name: changes.get(name, getattr(state, name)) for name in State.__dataclass_fields__})
+    terminated: Any = np.bool_(over and int(state.step_count) not in config.collapse_steps)
+    return dataclasses.replace(state, terminated=terminated)
 
 
 # --- one value ---------------------------------------------------------------------------------------------------------

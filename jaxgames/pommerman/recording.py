@@ -26,7 +26,7 @@ from jaxgames.pommerman.arrays import STATE_FIELDS, check_form
 from jaxgames.pommerman.config import PommermanConfig, preset
 from jaxgames.pommerman.constants import NUM_MOVES, NUM_WORDS, START_AMMO, START_BLAST_STRENGTH, Cell, Move
 from jaxgames.pommerman.official_observation import MESSAGE_FIELD, OBSERVATION_FIELDS
-from jaxgames.replay import Arrays, BadRecording, Findings
+from jaxgames.replay import Arrays, BadRecording, Findings, any_in_row
 
 TRANSITION_FIELDS = ("a_action", "a_reward", "a_done", "a_result")
 EPISODE_FIELDS = ("ep_kind", "ep_state0", "ep_trans0", "ep_len", "ep_max_blast")
@@ -181,7 +181,7 @@ def check_values(config: PommermanConfig, arrays: Arrays, findings: Findings) ->
         if name in arrays and (name == "a_action" or config.has_messages):
             values = arrays[name].astype(np.int64)
             wrong = (values < 0) | (values >= count)
-            for row in np.flatnonzero(wrong.reshape(len(wrong), -1).any(axis=1)):
+            for row in np.flatnonzero(any_in_row(wrong)):
                 agent, value = np.argwhere(wrong[row])[0][0], values[row][wrong[row]][0]
                 findings.add(f"transition row {row}: {name} of agent {agent}: recorded {value}, must be in 0..{count - 1}")
 

@@ -25,7 +25,7 @@ from jaxgames.pommerman.official_actions import join_words
 from jaxgames.pommerman.official_observation import MESSAGE_FIELD, OBSERVATION_FIELDS, observations_to_arrays
 from jaxgames.pommerman.recording import SENT_FIELD, config_of
 from jaxgames.pommerman.state import State
-from jaxgames.replay import Arrays, BadRecording, Findings
+from jaxgames.replay import Arrays, BadRecording, Findings, any_in_row
 
 BATCH = 1024  # states per call, the last one padded: one compilation per variant
 DRAWS = 200  # decisions of our SimpleAgent per recorded case
@@ -86,7 +86,7 @@ def replay_games(arrays: Arrays, findings: Findings) -> int:
     for config, episodes in _by_config(mode, arrays, usable).items():
         rows = _Rows.of(arrays, episodes)
         for fact, wrong in impossible_facts(config, {name: arrays[name][rows.states] for name in STATE_FIELDS}):
-            for state in rows.states[wrong.reshape(len(wrong), -1).any(axis=1)]:
+            for state in rows.states[any_in_row(wrong)]:
                 findings.add(f"state row {state}: impossible: {fact}")
                 possible[state] = False
         _replay_transitions(config, arrays, rows.only(possible), spoken, findings)
@@ -151,7 +151,7 @@ def _replay_transitions(config: PommermanConfig, arrays: Arrays, rows: _Rows, sp
         rewards = np.stack(after.seat_rewards, axis=-1)
         result = np.where(after.terminated, np.where(rewards.max(-1) > 0, Result.WIN, Result.TIE), Result.INCOMPLETE)
         for field, value in (("a_reward", rewards), ("a_done", after.terminated), ("a_result", result)):
-            findings.compare(field, arrays[field][transition], value.astype(np.int8), name, _PLACES.get(field, _no_place))
+            findings.compare(field, arrays[field][transition], np.asarray(value, np.int8), name, _PLACES.get(field, _no_place))
         if config.has_messages:
             spoken[before + 1] = np.array(after.messages).transpose(2, 0, 1)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 
 import jax
@@ -78,25 +79,37 @@ def draw_walls(config: PommermanConfig, key: Array) -> tuple[Bits, Bits]:
     Returns:
       rigid, wood: mirrored at the main diagonal, on which there are none; at most 4 passages are cut off.
     """
+
+    def attempt(carry: tuple[Array, Bits, Bits, Array]) -> tuple[Array, Bits, Bits, Array]:
+        key, draw_key = jax.random.split(carry[0])
+        rigid, wood, cut_off = try_walls(config, draw_key)
+        return key, rigid, wood, cut_off > MAX_UNREACHABLE_PASSAGES
+
+    empty = jax.tree.map(jnp.asarray, config.grid.empty)
+    _, rigid, wood, _ = jax.lax.while_loop(lambda carry: carry[3], attempt, (key, empty, empty, jnp.bool_(True)))
+    return rigid, wood
+
+
+def try_walls(config: PommermanConfig, key: Array) -> tuple[Bits, Bits, Array]:
+    """Draws walls once, whatever they cut off.
+
+    Args:
+      config: the variant.
+      key: a typed random key.
+
+    Returns:
+      rigid, wood: mirrored at the main diagonal, on which there are none.
+      cut_off: int32 [], passages that cannot be reached from the last corner, even through wood.
+    """
     grid = config.grid
     upper, fixed_wood, corners = (grid.constant(cells) for cells in _plan(config))
     start = grid.constant([config.corners[2 if config.num_players == 4 else 1][0] * (config.board_size + 1)])
     rigid_pairs = config.num_rigid // 2
-    pairs = rigid_pairs + (config.num_wood - config.num_fixed_wood) // 2
-
-    def attempt(carry):
-        key, _, _, _ = carry
-        key, draw_key = jax.random.split(key)
-        bits = jax.random.bits(draw_key, (pairs,))
-        rigid = _draw_pairs(grid, upper, bits[:rigid_pairs])
-        wood = _draw_pairs(grid, upper - rigid, bits[rigid_pairs:]) | fixed_wood
-        passages = grid.full - rigid - wood - corners
-        cut_off = passages - grid.flood(start, grid.full - rigid)
-        return key, rigid, wood, cut_off.count() > MAX_UNREACHABLE_PASSAGES
-
-    empty = jax.tree.map(jnp.asarray, grid.empty)
-    _, rigid, wood, _ = jax.lax.while_loop(lambda carry: carry[3], attempt, (key, empty, empty, jnp.bool_(True)))
-    return rigid, wood
+    bits = jax.random.bits(key, (rigid_pairs + (config.num_wood - config.num_fixed_wood) // 2,))
+    rigid = _draw_pairs(grid, upper, bits[:rigid_pairs])
+    wood = _draw_pairs(grid, upper - rigid, bits[rigid_pairs:]) | fixed_wood
+    passages = grid.full - rigid - wood - corners
+    return rigid, wood, (passages - grid.flood(start, grid.full - rigid)).count()
 
 
 def _draw_pairs(grid: Grid, candidates: Bits, bits: Array) -> Bits:
@@ -173,6 +186,6 @@ def with_seats(state: State, seats: Array) -> State:
         Agent(cells[seat], agent.alive, agent.ammo, agent.blast_strength, agent.can_kick)
         for seat, agent in enumerate(state.agents)
     )
-    return State(**{**{f: getattr(state, f) for f in state.__dataclass_fields__}, "agents": agents})
+    return dataclasses.replace(state, agents=agents)
 
 

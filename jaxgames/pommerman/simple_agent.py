@@ -249,8 +249,8 @@ def _flee(config: PommermanConfig, scene: Scene, place: _Place) -> tuple[Array, 
     in_danger = unsafe[UP] | unsafe[DOWN] | unsafe[LEFT] | unsafe[RIGHT]
     cornered = unsafe[UP] & unsafe[DOWN] & unsafe[LEFT] & unsafe[RIGHT]
 
-    enterable = place.open | scene.hidden
-    safe = move_mask([place.beside[d].overlaps(enterable) & ~unsafe[d] for d in DIRECTIONS])
+    # (The official agent would also step into fog; but the next cells are always in view.)
+    safe = move_mask([place.beside[d].overlaps(place.open) & ~unsafe[d] for d in DIRECTIONS])
     on_board = move_mask([place.beside[d].any() & unsafe[d] for d in DIRECTIONS])
     flights = jnp.where(safe != 0, safe, on_board) << Move.UP
 

@@ -13,7 +13,7 @@ import numpy as np
 from jaxgames.pommerman.config import PommermanConfig, preset
 from jaxgames.pommerman.constants import BOMB_LIFE, FLAME_LIFE, MAX_AMMO, NUM_MOVES, START_BLAST_STRENGTH, Cell, Move
 from jaxgames.pommerman.official_observation import allegiance
-from jaxgames.replay import Arrays, BadRecording, Findings
+from jaxgames.replay import Arrays, BadRecording, Findings, any_in_row
 
 MAPS = ("board", "bomb_blast_strength", "bomb_life", "bomb_moving_direction", "flame_life")
 RUNS, ALL_RUNS = 30, 130  # of the official agent; with those of the checked re-implementation
@@ -73,7 +73,7 @@ def check_consistency(arrays: Arrays, findings: Findings) -> np.ndarray:
     sound = np.ones(len(numbers["board"]), bool)
     for facts in (_counts(numbers), _memory(numbers), _view(numbers)):
         for fact, where in facts:
-            wrong = where.reshape(len(where), -1).any(axis=1)
+            wrong = any_in_row(where)
             sound &= ~wrong
             for case in np.flatnonzero(wrong):
                 findings.add(f"case {case}: {fact}")
@@ -102,8 +102,9 @@ def _memory(n: Mapping[str, np.ndarray]) -> Iterator[tuple[str, np.ndarray]]:
     recent, size = n["recent"], n["board"].shape[1]
     yield f"n_recent: not in 0..{MEMORY_LENGTH}", (n["n_recent"] < 0) | (n["n_recent"] > MEMORY_LENGTH)
     valid = np.arange(MEMORY_LENGTH) < n["n_recent"][:, None]
-    yield "recent: not on the board, or not -1 behind the last", np.where(
-        valid[..., None], (recent < 0) | (recent >= size), recent != -1
+    yield (
+        "recent: not on the board, or not -1 behind the last",
+        np.where(valid[..., None], (recent < 0) | (recent >= size), recent != -1),
     )
     row, column = (np.clip(recent[..., axis], 0, size - 1) for axis in (0, 1))
     code = n["board"][np.arange(len(recent))[:, None], row, column]
@@ -130,7 +131,7 @@ def _view(n: Mapping[str, np.ndarray]) -> Iterator[tuple[str, np.ndarray]]:
     own = board[np.arange(cases), row, column]
     yield "position: there is no agent on the board", own < Cell.AGENT_0
     for seat in range(config.num_players):
-        yield f"board: agent {seat} twice", (board == Cell.AGENT_0 + seat).reshape(cases, -1).sum(1) > 1
+        yield f"board: agent {seat} twice", (board == Cell.AGENT_0 + seat).sum((1, 2)) > 1
         for mode, here in (("ffa", ~fogged), ("team", fogged)):
             expected = allegiance(preset(mode), seat)[1]
             yield f"enemies: not those of agent {seat}", here & (own == Cell.AGENT_0 + seat) & (n["enemies"] != expected).any(1)
@@ -140,7 +141,7 @@ def _view(n: Mapping[str, np.ndarray]) -> Iterator[tuple[str, np.ndarray]]:
     away = np.maximum(abs(rows - row[:, None, None]), abs(columns - column[:, None, None]))
     hidden = fogged[:, None, None] & (away > (radius or size))
     yield "board: fog and view do not agree", (board == Cell.FOG) != hidden
-    rigid = (board == Cell.RIGID).reshape(cases, -1).sum(1)
+    rigid = (board == Cell.RIGID).sum((1, 2))
     yield "source: the number of rigid walls is another", ~fogged & ((rigid == config.num_rigid) != (source == FREE_FOR_ALL))
 
     strength, life, direction, flame = (n[name] for name in MAPS[1:])
@@ -148,8 +149,9 @@ def _view(n: Mapping[str, np.ndarray]) -> Iterator[tuple[str, np.ndarray]]:
     too_strong = (strength < START_BLAST_STRENGTH) | (strength > cap[:, None, None])
     yield "bomb_blast_strength: out of range", (strength < 0) | (bomb & too_strong)
     yield "bomb_life: out of range, or not where the bombs are", np.where(bomb, (life < 1) | (life >= BOMB_LIFE), life != 0)
-    yield "bomb_moving_direction: out of range, or not where the bombs are", np.where(
-        bomb & (board == Cell.BOMB), (direction < 0) | (direction > Move.RIGHT), direction != 0
+    yield (
+        "bomb_moving_direction: out of range, or not where the bombs are",
+        np.where(bomb & (board == Cell.BOMB), (direction < 0) | (direction > Move.RIGHT), direction != 0),
     )
     yield "board: bombs and bomb_blast_strength do not agree", np.where(board < Cell.AGENT_0, bomb != (board == Cell.BOMB), False)
     dark = (flame < 1) | (flame > FLAME_LIFE + 1)

@@ -24,7 +24,6 @@ class Scene:
       passages: board code 0.
       walkable: passages and power-ups: what everybody can cross.
       candidates: what the search looks at: everything in view but rigid walls and flames.
-      hidden: cells in fog.
       wood: wood.
       items: extra bombs, ranges, kicks.
       agents: per seat the set of its cell, empty if dead or out of view.
@@ -37,7 +36,6 @@ class Scene:
     passages: Bits
     walkable: Bits
     candidates: Bits
-    hidden: Bits
     wood: Bits
     items: tuple[Bits, ...]
     agents: tuple[Bits, ...]
@@ -71,7 +69,6 @@ def look(config: PommermanConfig, observation: Observation) -> Scene:
         passages=walkable - union(observation.items),
         walkable=walkable,
         candidates=candidates,
-        hidden=grid.full - observation.view,
         wood=observation.wood,
         items=item_cells(grid, observation),
         agents=agents,

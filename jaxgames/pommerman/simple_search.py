@@ -90,18 +90,17 @@ def any_beyond(grid: Grid, own: Bits, open_cells: Bits, candidates: Bits, wanted
       bool [].
     """
 
-    def search(carry):
+    def search(carry: tuple[Array, Bits]) -> tuple[Array, Bits]:
         _, start = carry
         ball = jax.lax.fori_loop(0, SEARCH_RADIUS, lambda _, cells: cells | grid.neighbours(cells), start)
         inside = candidates & ball
 
-        def grow(cells):
+        def grow(cells: Bits) -> Bits:
             return cells | (grid.neighbours(cells & open_cells) & inside)
 
-        def grow_on(carry):
-            cells, _ = carry
-            grown = grow(cells)
-            return grown, (grown ^ cells).any()
+        def grow_on(carry: tuple[Bits, Array]) -> tuple[Bits, Array]:
+            grown = grow(carry[0])
+            return grown, (grown ^ carry[0]).any()
 
         near = jax.lax.fori_loop(0, count, lambda _, cells: grow(cells), start)
         cells, _ = jax.lax.while_loop(lambda carry: carry[1], grow_on, (near, jnp.bool_(True)))
@@ -220,7 +219,7 @@ def _just_out_of_reach(grid: Grid, filled: Sequence[Bits], cell: Array, directio
     for ray in DIRECTIONS:
         if ray != OPPOSITE[direction]:  # there the bomb is in the way
             # A number that has run over the side of the board names a cell on the other side of the agent, where no ray of
-            # this direction goes; but for a blast that spans the board, it could be another next cell's neighbour.
+            # this direction goes; only a blast longer than the board could name one on this side again.
             target = cell + delta[direction] + delta[ray] * (strength + 1)
             target = jnp.where(strength < grid.columns - 1, target, -1)
             targets.append(filled[ray] & grid.one_hot(target))

@@ -27,7 +27,7 @@ def draw(
     title: str = "Pommerman",
     caption: str = "",
 ) -> str:
-    """Draws one position: the board as nobody sees it (hidden items show faintly), a card per agent, and a legend.
+    """Draws one position: the whole board (hidden items show faintly), a card per agent, and a legend.
 
     Args:
       arrays: recorded arrays, see `jaxgames.pommerman.arrays`.
@@ -37,7 +37,7 @@ def draw(
       caption: a line above the board.
 
     Returns:
-      A standalone SVG of 720 x 560 pixels.
+      A standalone SVG of 720 x 546 pixels.
 
     Raises:
       ValueError: an array is missing or has another shape, the index is out of range, or names do not fit the seats.
@@ -61,11 +61,11 @@ def draw(
     right = parts.PANEL_X + parts.PANEL_WIDTH
     body = (
         parts.heading(title)
-        + parts.text(parts.BOARD_X + parts.BOARD_SIDE, 30, caption, parts.CAPTION)
+        + parts.caption_line(caption)
         + parts.text(right, 30, f"step {int(recording.steps[0])}", 'class="number" text-anchor="end"')
         + parts.board_group(recording.size, parts.BOARD_X, parts.BOARD_Y, parts.BOARD_SIDE, position(recording, 0))
         + "".join(cards)
-        + parts.legend(recording.num_agents)
+        + parts.legend()
     )
     return parts.document(parts.WIDTH, parts.BOARD_Y + parts.BOARD_SIDE + parts.BOARD_X, title, body)
 

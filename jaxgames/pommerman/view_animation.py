@@ -18,7 +18,8 @@ from jaxgames.pommerman.view_timeline import BombTrack, Timeline, bomb_tracks, f
 
 FADE_STATES = 4  # how long a dying agent takes to fade
 BANNER_DELAY = 0.15  # share of the pause at the end that passes before the result shows, and again until it is there
-LINE, DIGIT = 20, 9  # height of a line in a strip of numbers, width of a digit
+TEAM_NAMES = "ABAB"  # by seat
+LINE, DIGIT = 20, 10.5  # height of a line in a strip of numbers, width of a digit
 BAR_Y = 541
 
 
@@ -58,6 +59,7 @@ def animate(
             raise ValueError(f"{option}={value}: must be in 0.01..60 seconds")
     lines = _caption_lines(captions, recording.num_states)
     deaths = _deaths(recording.agents[:, :, 2])
+    winners = winning_seats(recording, teams=teams) if result is None else []
     if result is None:
         result = game_result(recording, names, teams=teams)
 
@@ -68,12 +70,24 @@ def animate(
         + _step_counter(timeline, recording)
         + parts.board_group(recording.size, parts.BOARD_X, parts.BOARD_Y, parts.BOARD_SIDE, _board(timeline, recording, deaths))
         + "".join(_card(timeline, recording, seat, names[seat], deaths[seat], teams) for seat in range(recording.num_agents))
-        + parts.legend(recording.num_agents)
+        + parts.legend()
         + _progress(timeline, deaths)
-        + _banner(timeline, result)
+        + _banner(timeline, result, winners)
         + timeline.style()
     )
     return parts.document(parts.WIDTH, parts.HEIGHT, title, body)
+
+
+def winning_seats(recording: parts.Recording, *, teams: bool = False) -> list[int]:
+    """The seats that won, by who is alive in the last state; empty for a draw and for a game that is not over.
+
+    Args:
+      recording: a game.
+      teams: whether seats 0 and 2 play against seats 1 and 3; a dead member of a winning team has won too.
+    """
+    sides = [seat % 2 if teams else seat for seat in range(recording.num_agents)]
+    left = {side for side, alive in zip(sides, recording.agents[-1, :, 2].tolist(), strict=True) if alive}
+    return [seat for seat, side in enumerate(sides) if left == {side}]
 
 
 def game_result(recording: parts.Recording, names: Sequence[str], *, teams: bool = False) -> str:
@@ -84,16 +98,14 @@ def game_result(recording: parts.Recording, names: Sequence[str], *, teams: bool
       names: one per seat.
       teams: whether seats 0 and 2 play against seats 1 and 3.
     """
-    alive = np.flatnonzero(recording.agents[-1, :, 2])
-    sides = {int(seat) % 2 if teams else int(seat) for seat in alive}
-    if not sides:
+    winners = winning_seats(recording, teams=teams)
+    if winners:
+        listed = " and ".join(dict.fromkeys(names[seat] for seat in winners))
+        return f"team {TEAM_NAMES[winners[0]]} wins: {listed}" if teams else f"{listed} wins"
+    left, last = int((recording.agents[-1, :, 2] != 0).sum()), int(recording.steps[-1])
+    if not left:
         return "draw: nobody is left"
-    if len(sides) == 1:
-        side = sides.pop()
-        winners = [name for seat, name in enumerate(names) if (seat % 2 if teams else seat) == side]
-        return f"{' and '.join(winners)} win{'' if len(winners) > 1 else 's'}"
-    last = int(recording.steps[-1])
-    return f"draw: step limit, {len(alive)} left" if last >= MAX_STEPS else f"recording ends at step {last}, {len(alive)} left"
+    return f"draw: step limit, {left} left" if last >= MAX_STEPS else f"the recording ends at step {last}, {left} left"
 
 
 def _board(timeline: Timeline, recording: parts.Recording, deaths: Sequence[int | None]) -> str:
@@ -108,14 +120,14 @@ def _board(timeline: Timeline, recording: parts.Recording, deaths: Sequence[int 
     hidden = np.where(lives < 0, recording.items, 0)
     for row, column, code, start, stop in runs(hidden):
         body.append(parts.in_cell(f"c{code}", row, column, f"{parts.HIDDEN} {timeline.visible(start, stop)}".strip()))
-    for seat, death in enumerate(deaths):
-        if death is not None:
-            row, column = recording.agents[death, seat, :2].tolist()
-            body.append(parts.remains(seat, row, column, timeline.visible(death, timeline.num_states)))
     for (start, burning), cells in flame_groups(recording).items():
         frames = [(age, f"fill:url(#f{life})") for age, life in enumerate(burning)]
         more = timeline.visible(start, start + len(burning), frames)
         body.append(f'<path fill="url(#f{burning[0]})" {more} d="{parts.flame_path(cells)}"/>')
+    for seat, death in enumerate(deaths):
+        if death is not None:
+            row, column = recording.agents[death, seat, :2].tolist()
+            body.append(parts.remains(seat, row, column, timeline.visible(death, timeline.num_states)))
     body += [_bomb(timeline, track) for track in bomb_tracks(recording)]
     body += [_agent(timeline, recording.agents[:, seat], seat, death) for seat, death in enumerate(deaths)]
     return "".join(body)
@@ -151,12 +163,10 @@ def _agent(timeline: Timeline, agent: np.ndarray, seat: int, death: int | None) 
 
 
 def _strip(timeline: Timeline, words: Sequence[str], x: float, y: float, width: float) -> str:
-    """A number that changes, one text per state: a window on a strip of all of them. Its right end is at x + width."""
+    """A number that changes, one text per state: a window on a strip of all of them, with its top left corner at (x, y)."""
     lines = {word: line for line, word in enumerate(sorted(set(words)))}
     shifts = [-LINE * lines[word] for word in words]
-    strip = "".join(
-        parts.text(width, 15 + LINE * line, word, 'class="number" text-anchor="end"') for word, line in lines.items() if word
-    )
+    strip = "".join(parts.text(1, 15 + LINE * line, word, 'class="number"') for word, line in lines.items() if word)
     more = timeline.steps_rule(shifts, "transform:translateY({}px)")
     start = f' transform="translate(0 {shifts[0]})"' if shifts[0] else ""
     return f'<svg x="{x:g}" y="{y:g}" width="{width:g}" height="{LINE}"><g {more}{start}>{strip}</g></svg>'
@@ -165,23 +175,24 @@ def _strip(timeline: Timeline, words: Sequence[str], x: float, y: float, width: 
 def _step_counter(timeline: Timeline, recording: parts.Recording) -> str:
     right = parts.PANEL_X + parts.PANEL_WIDTH
     steps = recording.steps.tolist()
-    last = f"/ {max(steps)}"
-    x = right - DIGIT * len(last) - 2
-    body = []
-    for power in (10**digit for digit in range(len(str(max(steps))))):
-        x -= DIGIT
-        words = [str(step // power % 10) if step >= power or power == 1 else "" for step in steps]
-        body.append(_strip(timeline, words, x, 15, DIGIT))
-    body.append(parts.text(x - 5, 30, "step", 'class="number" text-anchor="end"'))
-    body.append(parts.text(right, 30, last, 'class="number" text-anchor="end"'))
+    last = str(max(steps))
+    words = [f"{step:>{len(last)}}" for step in steps]
+    x = right - DIGIT * (2 * len(last) + 1.8)
+    digits = [_strip(timeline, column, x + DIGIT * place, 15, DIGIT + 2) for place, column in enumerate(_columns(words))]
+    body = [parts.text(x - 4, 30, "step", 'class="number" text-anchor="end"'), *digits]
+    body.append(parts.text(right, 30, f"/ {last}", 'class="number" text-anchor="end"'))
     return "".join(body)
+
+
+def _columns(words: Sequence[str]) -> list[list[str]]:
+    """The characters of words of one length, place by place; nothing for a blank."""
+    return [[letter.strip() for letter in column] for column in zip(*words, strict=True)]
 
 
 def _captions(timeline: Timeline, lines: Sequence[str]) -> str:
     starts = [state for state, line in enumerate(lines) if state == 0 or line != lines[state - 1]]
-    x = parts.BOARD_X + parts.BOARD_SIDE
     return "".join(
-        parts.text(x, 31, lines[start], f"{parts.CAPTION} {timeline.visible(start, stop)}".strip())
+        parts.caption_line(lines[start], timeline.visible(start, stop))
         for start, stop in zip(starts, [*starts[1:], timeline.num_states], strict=True)
         if lines[start]
     )
@@ -189,7 +200,7 @@ def _captions(timeline: Timeline, lines: Sequence[str]) -> str:
 
 def _card(timeline: Timeline, recording: parts.Recording, seat: int, name: str, death: int | None, teams: bool) -> str:
     _, _, _, ammo, blast, kick = recording.agents[:, seat].T.tolist()
-    side = f"team {'AB'[seat % 2]}, " if teams else ""
+    side = f"team {TEAM_NAMES[seat]}, " if teams else ""
     end = timeline.num_states if death is None else death
     words = [(0, end, f"{side}alive")] if end else []
     if death is not None:
@@ -199,8 +210,8 @@ def _card(timeline: Timeline, recording: parts.Recording, seat: int, name: str, 
         seat,
         name,
         status="".join(status),
-        ammo=_strip(timeline, [str(number) for number in ammo], 41, 52, 20),
-        blast=_strip(timeline, [str(number) for number in blast], 94, 52, 20),
+        ammo=_strip(timeline, [str(number) for number in ammo], 41, 52, 22),
+        blast=_strip(timeline, [str(number) for number in blast], 94, 52, 22),
         kick=timeline.steps_rule([0.15 + 0.85 * bool(able) for able in kick], "opacity:{:.3g}")
         + ("" if kick[0] else f" {parts.KICK_OFF}"),
         more=timeline.steps_rule([1 if state < end else 0.4 for state in range(timeline.num_states)], "opacity:{}"),
@@ -225,17 +236,20 @@ def _progress(timeline: Timeline, deaths: Sequence[int | None]) -> str:
     )
 
 
-def _banner(timeline: Timeline, result: str) -> str:
-    height, middle = 64, parts.BOARD_SIDE / 2
-    start = timeline.percent(timeline.seconds_per_step * (timeline.num_states - 1) + BANNER_DELAY * timeline.end_pause)
-    shown = timeline.percent(timeline.seconds_per_step * (timeline.num_states - 1) + 2 * BANNER_DELAY * timeline.end_pause)
+def _banner(timeline: Timeline, result: str, winners: Sequence[int]) -> str:
+    height = 100 if winners else 64
+    top = parts.BOARD_Y + (parts.BOARD_SIDE - height) / 2
+    end = timeline.seconds_per_step * (timeline.num_states - 1)
+    start, shown = (timeline.percent(end + share * BANNER_DELAY * timeline.end_pause) for share in (1, 2))
     more = timeline.rule(f"0%,{start}{{opacity:0}}{shown},to{{opacity:1}}", "linear")
-    words = parts.text(
-        parts.BOARD_SIDE / 2, 40, result, f'text-anchor="middle" font-size="22" font-weight="700" fill="{parts.INK}"'
-    )
+    middle = parts.BOARD_SIDE / 2
+    words = parts.fitted(middle, height - 24, result, 22, parts.BOARD_SIDE, f'text-anchor="middle" {parts.BOLD}')
+    places = [middle + 44 * (place - (len(winners) - 1) / 2) for place in range(len(winners))]
     return (
-        f'<g opacity="0" class="{more}" transform="translate({parts.BOARD_X} {parts.BOARD_Y + middle - height / 2:g})">'
-        f'<rect width="{parts.BOARD_SIDE}" height="{height}" fill="#fff" opacity=".92"/>{words}</g>'
+        f'<g opacity="0" class="{more}" transform="translate({parts.BOARD_X} {top:g})">'
+        f'<rect width="{parts.BOARD_SIDE}" height="{height}" fill="#fff" opacity=".93"/>'
+        f"{''.join(parts.use(f'a{seat}', x, 32) for seat, x in zip(winners, places, strict=True))}"
+        f"{words}</g>"
     )
 
 

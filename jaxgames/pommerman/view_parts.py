@@ -6,6 +6,7 @@ Boards are drawn in units of 40 per cell, with every symbol centred on its cell;
 from __future__ import annotations
 
 import dataclasses
+import operator
 from collections.abc import Mapping, Sequence
 from xml.sax.saxutils import escape
 
@@ -20,7 +21,7 @@ BOARD_X, BOARD_Y, BOARD_SIDE = 16, 46, 484
 PANEL_X, PANEL_WIDTH = 516, 188
 CARD_HEIGHT, CARD_STEP = 82, 90
 LEGEND_HEIGHT = 120
-MAX_NAME = 19  # characters that fit on a card
+LETTER_WIDTH = 0.7  # of a bold letter in a wide font, as a share of the font size
 
 # By seat. At least 29 apart in CIELAB for normal sight, protanopia, deuteranopia and tritanopia alike (Machado's matrices).
 AGENT_COLOURS = ("#0b62c4", "#f2b705", "#2bb58a", "#8e1652")
@@ -31,7 +32,8 @@ SOFT = 'class="soft"'
 HIDDEN = 'opacity=".45"'
 KICK_OFF = 'opacity=".15"'
 CARD_OUT = 'opacity=".4"'
-CAPTION = f'text-anchor="end" font-size="13" fill="{SOFT_INK}"'
+BOLD = f'font-weight="700" fill="{INK}"'
+CAPTION = f'text-anchor="end" fill="{SOFT_INK}"'
 BOMB_LIFE_TEXT = 'text-anchor="middle" font-size="14" font-weight="700" fill="#fff"'
 
 _FLAMES = "".join(
@@ -75,7 +77,8 @@ SYMBOLS = (
 <path stroke="#2b3340" stroke-width="2.6" d="M8-11v8M4-7h8"/></g>
 <g id="c{Cell.INCREASE_RANGE:d}">{_TILE.format("#fff", "#d9480f")}<path fill="#e8590c" d="{_FIRE}"/></g>
 <g id="c{Cell.KICK:d}">{_TILE.format("#fff", "#5f3dc4")}<path fill="#5f3dc4" d="{_BOOT}"/></g>
-<path id="x" d="M-8-8L8 8M-8 8L8-8" fill="none" stroke-width="5" stroke-linecap="round"/>
+<g id="x" fill="none" stroke-linecap="round"><path stroke="#fff" stroke-width="9" d="M-8-8L8 8M-8 8L8-8"/>
+<path stroke-width="5" d="M-8-8L8 8M-8 8L8-8"/></g>
 <g id="bomb"><circle r="8" fill="#2b3340"/><circle cx="-2.7" cy="-3" r="2" fill="#fff" opacity=".75"/></g>
 <path id="fire" fill="#e8590c" d="{_FIRE}"/><path id="boot" fill="#5f3dc4" d="{_BOOT}"/>
 <g id="flames">{_LEGEND_FLAMES}</g></defs>"""
@@ -151,7 +154,7 @@ def read(arrays: Mapping[str, np.ndarray], *, indices: Sequence[int] | None = No
     for name, shape in shapes.items():
         if fields[name].shape != (len(board), *shape):
             raise ValueError(f"{name}: shape {fields[name].shape}, must be {(len(board), *shape)} to go with s_board")
-    chosen = range(len(board)) if indices is None else indices
+    chosen = range(len(board)) if indices is None else [operator.index(index) for index in indices]
     for index in chosen:
         if not 0 <= index < len(board):
             raise ValueError(f"index={index}: must be in 0..{len(board) - 1}, the states of this recording")
@@ -216,9 +219,22 @@ def board_group(size: int, x: float, y: float, side: float, body: str) -> str:
     )
 
 
+def plain(words: str) -> str:
+    """Words as they may stand in XML: escaped, without control characters."""
+    return escape("".join(letter for letter in str(words) if letter.isprintable()))
+
+
 def text(x: float, y: float, words: str, more: str = "") -> str:
     """A line of text; `more` holds further attributes."""
-    return f'<text x="{x:g}" y="{y:g}"{" " if more else ""}{more}>{escape(words)}</text>'
+    return f'<text x="{x:g}" y="{y:g}"{" " if more else ""}{more}>{plain(words)}</text>'
+
+
+def fitted(x: float, y: float, words: str, size: float, width: float, more: str) -> str:
+    """A line of text that stays within a width: smaller when long, and cut at three quarters of the size."""
+    smaller = max(0.75 * size, min(size, width / (LETTER_WIDTH * max(len(words), 1))))
+    most = max(int(width / (LETTER_WIDTH * smaller)), 1)
+    short = words if len(words) <= most else words[: most - 1].rstrip() + "…"
+    return text(x, y, short, f'font-size="{smaller:.3g}" {more}')
 
 
 def card(seat: int, name: str, *, status: str, ammo: str, blast: str, kick: str, more: str = "") -> str:
@@ -233,21 +249,18 @@ def card(seat: int, name: str, *, status: str, ammo: str, blast: str, kick: str,
       kick: attributes of the symbol that says whether the agent can kick.
       more: attributes of the whole card.
     """
-    short = name if len(name) <= MAX_NAME else name[: MAX_NAME - 1].rstrip() + "…"
     return (
         f'<g transform="translate({PANEL_X} {BOARD_Y + seat * CARD_STEP})"><rect width="{PANEL_WIDTH}" height="{CARD_HEIGHT}" '
         f'rx="8" fill="{CARD}"/><rect width="6" height="{CARD_HEIGHT}" rx="3" fill="{AGENT_COLOURS[seat]}"/>'
-        f"<g{' ' if more else ''}{more}><title>{escape(name)}</title>"
-        f'{use(f"a{seat}", 29, 25)}{text(50, 22, short, f"""font-size="13.5" font-weight="700" fill="{INK}" """.strip())}{status}'
+        f"<g{' ' if more else ''}{more}><title>{plain(name)}</title>"
+        f"{use(f'a{seat}', 29, 25)}{fitted(50, 22, name, 13.5, PANEL_WIDTH - 54, BOLD)}{status}"
         f"{use('bomb', 29, 62)}{ammo}{use('fire', 82, 62)}{blast}{use('boot', 138, 62, kick)}</g></g>"
     )
 
 
-def legend(num_agents: int) -> str:
+def legend() -> str:
     """What the symbols mean, at the bottom of the panel."""
     top = BOARD_Y + BOARD_SIDE - LEGEND_HEIGHT
-    if top < BOARD_Y + (num_agents - 1) * CARD_STEP + CARD_HEIGHT:
-        raise AssertionError("no room for the legend")
     rows = [
         ((f"c{Cell.RIGID:d}", "rigid wall", ""), (f"c{Cell.EXTRA_BOMB:d}", "extra bomb", "")),
         ((f"c{Cell.WOOD:d}", "wood", ""), (f"c{Cell.INCREASE_RANGE:d}", "longer blast", "")),
@@ -265,19 +278,24 @@ def legend(num_agents: int) -> str:
 
 
 def heading(title: str) -> str:
-    """The title of a picture."""
-    return text(BOARD_X, 31, title, f'font-size="19" font-weight="700" fill="{INK}"')
+    """The title of a picture, above the left third of the board."""
+    return fitted(BOARD_X, 31, title, 19, BOARD_SIDE / 3, BOLD)
+
+
+def caption_line(words: str, more: str = "") -> str:
+    """A line above the rest of the board."""
+    return fitted(BOARD_X + BOARD_SIDE, 31, words, 13, BOARD_SIDE * 2 / 3 - 8, f"{CAPTION}{' ' if more else ''}{more}")
 
 
 def remains(seat: int, row: int, column: int, more: str = "") -> str:
     """A cross where an agent died."""
-    return in_cell("x", row, column, f'stroke="{AGENT_COLOURS[seat]}" opacity=".6"{" " if more else ""}{more}')
+    return in_cell("x", row, column, f'stroke="{AGENT_COLOURS[seat]}" opacity=".85"{" " if more else ""}{more}')
 
 
 def document(width: float, height: float, title: str, body: str) -> str:
     """A standalone SVG."""
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="pommerman" viewBox="0 0 {width:g} {height:g}" width="{width:g}" '
-        f'height="{height:g}"><title>{escape(title)}</title>{STYLE}{SYMBOLS}'
+        f'height="{height:g}"><title>{plain(title)}</title>{STYLE}{SYMBOLS}'
         f'<rect width="{width:g}" height="{height:g}" rx="10" fill="{PAPER}"/>{body}</svg>\n'
     )

@@ -1,0 +1,115 @@
+"""The rule-based players behind the common agent interface."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy import stats
+
+from jaxgames.pommerman import bots
+from jaxgames.pommerman.arrays import STATE_FIELDS, from_arrays
+from jaxgames.pommerman.constants import NUM_MESSAGES, Move
+from jaxgames.pommerman.game import make
+from jaxgames.pommerman.simple_agent import NOWHERE
+from tests.jaxgames.pommerman.positions import equal
+from tests.jaxgames.pommerman.test_simple_agent import SAMPLE
+
+BATCH = 64
+MAKERS = (bots.simple_agent, bots.random_agent, bots.careful_agent, bots.still_agent)
+
+
+def table(mode, recording):
+    """A batch of recorded states, a key and a seat for each, and lanes of which every third is not active."""
+    arrays = dict(np.load(SAMPLE.with_name(f"{recording}.npz")))
+    game = make(mode)
+    states = from_arrays(game.config, {name: arrays[name][:BATCH] for name in STATE_FIELDS})
+    keys = jax.random.split(jax.random.key(4), BATCH)
+    seats = jnp.arange(BATCH, dtype=jnp.int32) % game.num_players
+    return game, jax.tree.map(jnp.asarray, states), keys, seats, jnp.arange(BATCH) % 3 > 0
+
+
+@pytest.fixture(scope="module")
+def free_for_all():
+    return table("ffa", "ffa_simple")
+
+
+@pytest.mark.parametrize("maker", MAKERS)
+@pytest.mark.parametrize("mode, recording", [("ffa", "ffa_simple"), ("radio", "radio")])
+def test_agents_act_for_a_batch(maker, mode, recording):
+    game, states, keys, seats, active = table(mode, recording)
+    agent = maker(game)
+    assert agent.sees_state
+    memory = agent.init(BATCH)
+    actions, after = jax.jit(agent.act)(agent.params, keys, memory, states, seats, active)
+    assert actions.shape == (BATCH,) and actions.dtype == jnp.int32
+    assert jax.tree.structure(after) == jax.tree.structure(memory)
+    assert all(leaf.shape == (BATCH,) for leaf in jax.tree.leaves(after))
+    assert (actions >= 0).all() and (actions < game.num_actions).all()
+    if mode == "radio":
+        assert (actions % NUM_MESSAGES == 0).all()
+
+
+def test_lanes_that_are_not_active_keep_their_memory(free_for_all):
+    game, states, keys, seats, active = free_for_all
+    agent = bots.simple_agent(game)
+    _, memory = jax.jit(agent.act)(None, keys, agent.init(BATCH), states, seats, active)
+    latest = np.asarray(memory.recent[0])
+    assert (latest[~np.asarray(active)] == NOWHERE).all()
+    assert (latest[np.asarray(active)] != NOWHERE).any()
+
+
+def test_a_new_episode_begins_with_a_fresh_memory(free_for_all):
+    game, states, keys, seats, active = free_for_all
+    agent = bots.simple_agent(game)
+    _, memory = jax.jit(agent.act)(None, keys, agent.init(BATCH), states, seats, active)
+    lanes = jnp.arange(BATCH) < 20
+    after = agent.reset(memory, lanes)
+    fresh = agent.init(BATCH)
+    assert equal(jax.tree.map(lambda leaf: leaf[:20], after), jax.tree.map(lambda leaf: leaf[:20], fresh))
+    assert equal(jax.tree.map(lambda leaf: leaf[20:], after), jax.tree.map(lambda leaf: leaf[20:], memory))
+
+
+def test_the_simple_agent_needs_its_observation_only(free_for_all):
+    game, states, keys, seats, active = free_for_all
+    oracle, fair = bots.simple_agent(game), bots.simple_agent(game, observation_of=lambda seen: seen["now"])
+    assert not fair.sees_state
+    seen = {"now": jax.jit(jax.vmap(game.observe))(states, seats)}
+    one = jax.jit(oracle.act)(None, keys, oracle.init(BATCH), states, seats, active)
+    other = jax.jit(fair.act)(None, keys, fair.init(BATCH), seen, seats, active)
+    assert equal(one, other)
+
+
+def test_the_random_agent_is_uniform(free_for_all):
+    game, states, _, seats, _ = free_for_all
+    act = bots.random_agent(game).act
+    keys = jax.random.split(jax.random.key(6), (100, BATCH))
+    actions, _ = jax.jit(jax.vmap(lambda key: act(None, key, (), states, seats, None)))(keys)
+    assert stats.chisquare(np.bincount(np.ravel(actions), minlength=len(Move))).pvalue > 1e-4
+
+
+def test_the_careful_agent_plays_every_legal_action_and_no_other(free_for_all):
+    game, states, _, seats, _ = free_for_all
+    act = bots.careful_agent(game).act
+    keys = jax.random.split(jax.random.key(6), (200, BATCH))
+    actions, _ = jax.jit(jax.vmap(lambda key: act(None, key, (), states, seats, None)))(keys)
+    counts = (np.asarray(actions)[..., None] == np.arange(len(Move))).sum(0)
+    legal = np.asarray(jax.jit(jax.vmap(game.legal_actions))(states))[np.arange(BATCH), np.asarray(seats)]
+    assert ((counts > 0) == legal).all()
+    share = counts[legal] / 200 * legal.sum(1).repeat(legal.sum(1))
+    assert abs(share - 1).max() < 0.6
+
+
+def test_the_still_agent_stops(free_for_all):
+    game, states, keys, seats, active = free_for_all
+    actions, _ = bots.still_agent(game).act(None, keys, (), states, seats, active)
+    assert (actions == Move.STOP).all()
+
+
+def test_an_action_does_not_depend_on_the_batch(free_for_all):
+    game, states, keys, seats, active = free_for_all
+    agent = bots.simple_agent(game)
+    act = jax.jit(agent.act)
+    together = act(None, keys, agent.init(BATCH), states, seats, active)
+    part = slice(5, 7)
+    few = act(None, keys[part], agent.init(2), jax.tree.map(lambda leaf: leaf[part], states), seats[part], active[part])
+    assert equal(few, jax.tree.map(lambda leaf: leaf[part], together))

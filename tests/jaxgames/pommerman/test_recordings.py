@@ -1,0 +1,51 @@
+"""Recorded games of the official environment are replayed without a difference."""
+
+import io
+
+import numpy as np
+import pytest
+
+from jaxgames import replay
+from jaxgames.pommerman import interop
+from tests.jaxgames.pommerman import recordings
+
+ALL = (*recordings.GAMES, recordings.CASES)
+WHOLE_SET = {"ffa_random": 4131, "ffa_simple": 8046, "ffa_kick": 4088, "ffa_conflict": 8274}
+WHOLE_SET |= {"ffa_collapse": 529, "team": 3684, "radio": 2111, "simple_cases": 3000}
+
+
+def run(paths):
+    out, err = io.StringIO(), io.StringIO()
+    code = replay.replay_files("pommerman", paths, out=out, err=err)
+    return code, out.getvalue().splitlines(), err.getvalue()
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_samples(name):
+    arrays = recordings.sample(name)
+    count = len(arrays["a_action"]) if "a_action" in arrays else len(arrays["board"])
+    code, lines, _ = run([recordings.SAMPLES / f"{name}.npz"])
+    assert lines[-1] == f"{count} transitions, 0 mismatches", "\n".join(lines)
+    assert code == 0
+
+
+@pytest.mark.skipif(not recordings.WHOLE.is_dir(), reason="the whole recordings do not lie beside the checkout")
+@pytest.mark.parametrize("name", ALL)
+def test_whole_recordings(name):
+    code, lines, _ = run([recordings.WHOLE / f"{name}.npz"])
+    assert lines[-1] == f"{WHOLE_SET[name]} transitions, 0 mismatches", "\n".join(lines)
+    assert code == 0
+
+
+def test_samples_are_small():
+    assert sum(path.stat().st_size for path in recordings.SAMPLES.iterdir()) < 300_000
+
+
+@pytest.mark.parametrize("name", recordings.GAMES)
+def test_states_survive_the_way_there_and_back(name):
+    config, arrays, state = recordings.states(name)
+    expected = interop.sort_bombs({field: arrays[field] for field in interop.STATE_FIELDS})
+    returned = interop.to_arrays(config, state)
+    for field in interop.STATE_FIELDS:
+        assert np.array_equal(returned[field], expected[field]), field
+        assert returned[field].dtype == expected[field].dtype, field

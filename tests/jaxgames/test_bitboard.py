@@ -1,0 +1,220 @@
+"""Sets of cells against numpy arrays, on boards of several sizes; everything mapped over a batch of random sets."""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxgames import bitboard
+from jaxgames.bitboard import DIRECTIONS, DOWN, LEFT, OPPOSITE, RIGHT, UP, Bits, Grid, Tally
+
+SIZES = [(11, 11), (8, 8), (19, 19), (9, 5), (2, 3), (31, 2)]
+BATCH = 32
+DELTA = {UP: (-1, 0), DOWN: (1, 0), LEFT: (0, -1), RIGHT: (0, 1)}
+
+
+def random_masks(size, seed, count=BATCH):
+    """Bool [count, rows, columns], from empty to full."""
+    rng = np.random.default_rng(seed)
+    masks = rng.random((count, *size)) < np.linspace(0, 1, count)[:, None, None]
+    masks[0], masks[-1] = False, True
+    return masks
+
+
+def moved(mask, direction):
+    """One set moved by one cell; what leaves the board is dropped."""
+    row, column = DELTA[direction]
+    padded = np.pad(mask, 1)
+    return np.roll(padded, (row, column), (0, 1))[1:-1, 1:-1]
+
+
+@functools.cache
+def everything(size):
+    """All that is computed from two sets `a` and `b`, compiled once per board."""
+    grid = Grid(*size)
+
+    def results(a, b):
+        return {
+            "and": grid.to_bool(a & b),
+            "or": grid.to_bool(a | b),
+            "xor": grid.to_bool(a ^ b),
+            "minus": grid.to_bool(a - b),
+            "any": a.any(),
+            "overlaps": a.overlaps(b),
+            "count": a.count(),
+            "first": a.first(),
+            "last": a.last(),
+            "has": jax.vmap(a.has)(jnp.arange(grid.num_cells)),
+            "pick": jax.vmap(a.pick)(jnp.arange(grid.num_cells)),
+            "shift": [grid.to_bool(grid.shift(a, d)) for d in DIRECTIONS],
+            "open": [grid.to_bool(grid.open_towards(a, d)) for d in DIRECTIONS],
+            "neighbours": grid.to_bool(grid.neighbours(a)),
+            "flood": grid.to_bool(grid.flood(a & b, a)),
+            "when": [grid.to_bool(a.when(jnp.bool_(flag))) for flag in (False, True)],
+            "words": grid.from_bool(grid.to_bool(a)),
+        }
+
+    masks = random_masks(size, 1), random_masks(size, 2)[np.random.default_rng(3).permutation(BATCH)]
+    sets = [grid.from_bool(jnp.asarray(mask)) for mask in masks]
+    return grid, masks, sets, jax.tree.map(np.asarray, jax.jit(jax.vmap(results))(*sets))
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_operations_on_sets(size):
+    _, (a, b), sets, got = everything(size)
+    assert (got["and"] == (a & b)).all()
+    assert (got["or"] == (a | b)).all()
+    assert (got["xor"] == (a ^ b)).all()
+    assert (got["minus"] == (a & ~b)).all()
+    assert (got["any"] == a.any((1, 2))).all()
+    assert (got["overlaps"] == (a & b).any((1, 2))).all()
+    assert not got["when"][0].any()
+    assert (got["when"][1] == a).all()
+    for word, same in zip(sets[0].words, got["words"].words, strict=True):
+        assert (np.asarray(word) == same).all()
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_counting_and_picking(size):
+    grid, (a, _), _, got = everything(size)
+    for index, mask in enumerate(a):
+        cells = np.flatnonzero(mask)
+        assert got["count"][index] == len(cells)
+        assert got["first"][index] == (cells[0] if len(cells) else 32 * grid.num_words)
+        assert got["last"][index] == (cells[-1] if len(cells) else -1)
+        assert (got["has"][index] == mask.ravel()).all()
+        assert (got["pick"][index][: len(cells)] == cells).all()
+        # A rank out of range gives a number that is not in the set.
+        outside = got["pick"][index][len(cells) :]
+        assert not np.isin(outside, cells[1:]).any()
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_moving(size):
+    _, (a, _), _, got = everything(size)
+    inside = np.ones(size, bool)
+    for direction in DIRECTIONS:
+        expected = np.stack([moved(mask, direction) for mask in a])
+        assert (got["shift"][direction] == expected).all()
+        may_go = moved(inside, OPPOSITE[direction])
+        assert (got["open"][direction] == (a & may_go)).all()
+    around = functools.reduce(np.logical_or, [np.stack([moved(mask, d) for mask in a]) for d in DIRECTIONS])
+    assert (got["neighbours"] == around).all()
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_flooding(size):
+    _, (a, b), _, got = everything(size)
+    for index in range(BATCH):
+        cells = a[index] & b[index]
+        while True:
+            grown = cells | (functools.reduce(np.logical_or, [moved(cells, d) for d in DIRECTIONS]) & a[index])
+            if (grown == cells).all():
+                break
+            cells = grown
+        assert (got["flood"][index] == cells).all()
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_cells_and_constants(size):
+    grid = Grid(*size)
+    cells = np.arange(grid.num_cells)
+    assert (np.asarray(grid.row_of(jnp.asarray(cells))) == cells // size[1]).all()
+    assert (np.asarray(grid.column_of(jnp.asarray(cells))) == cells % size[1]).all()
+    numbers = jnp.arange(-3, 32 * grid.num_words + 3)
+    hot = np.asarray(grid.to_bool(jax.vmap(grid.one_hot)(numbers))).reshape(len(numbers), -1)
+    assert (hot == (np.asarray(numbers)[:, None] == cells)).all()
+    assert np.asarray(grid.to_bool(grid.full)).all()
+    assert not np.asarray(grid.to_bool(grid.empty)).any()
+    assert int(grid.full.count()) == grid.num_cells, "unused bits of the last word are zero"
+    for index in (0, size[0] - 1):
+        assert np.flatnonzero(np.asarray(grid.to_bool(grid.row(index)))).tolist() == list(
+            range(index * size[1], (index + 1) * size[1])
+        )
+    for index in (0, size[1] - 1):
+        assert np.flatnonzero(np.asarray(grid.to_bool(grid.column(index)))).tolist() == list(
+            range(index, grid.num_cells, size[1])
+        )
+    mask = np.random.default_rng(0).random(size) < 0.5
+    assert (np.asarray(grid.to_bool(grid.constant(mask))) == mask).all()
+    assert (np.asarray(grid.to_bool(grid.constant(np.flatnonzero(mask)))) == mask).all()
+
+
+def test_rows_and_columns_of_every_possible_grid():
+    for rows in range(2, 32):
+        for columns in (2, 3, 7, 26, 28, 29, 30, 31):
+            cells = np.arange(rows * columns, dtype=np.int32)
+            assert (Grid(rows, columns).row_of(cells) == cells // columns).all()
+
+
+@pytest.mark.parametrize("size", [(1, 5), (5, 1), (32, 5), (5, 32), (0, 0)])
+def test_grids_that_cannot_be(size):
+    with pytest.raises(ValueError, match=rf"rows={size[0]}, columns={size[1]}: must be in 2\.\.31"):
+        Grid(*size)
+
+
+def test_batches_of_sets():
+    grid = Grid(9, 5)
+    masks = random_masks((9, 5), 4, 24).reshape(4, 6, 9, 5)
+    sets = grid.from_bool(jnp.asarray(masks))
+    assert all(word.shape == (4, 6) for word in sets.words)
+    assert (np.asarray(grid.to_bool(sets)) == masks).all()
+    joined = bitboard.union(Bits(tuple(word[i] for word in sets.words)) for i in range(4))
+    assert (np.asarray(grid.to_bool(joined)) == masks.any(0)).all()
+    flags = jnp.arange(4) % 2 == 0
+    chosen = jax.vmap(bitboard.select)(flags, sets, jax.tree.map(jnp.zeros_like, sets))
+    assert (np.asarray(grid.to_bool(chosen)) == masks * np.array([1, 0, 1, 0])[:, None, None, None]).all()
+
+
+# --- numbers per cell --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", [(11, 11), (9, 5)])
+def test_numbers_per_cell(size):
+    grid, rng = Grid(*size), np.random.default_rng(5)
+    numbers = rng.integers(0, 16, (BATCH, *size))
+    area = rng.random((BATCH, *size)) < 0.5
+    values = rng.integers(0, 16, BATCH)
+
+    def results(planes, cells, value):
+        free = bitboard.sliced_drop(planes, cells)
+        return {
+            "array": bitboard.sliced_to_array(grid, planes),
+            "equal": [grid.to_bool(bitboard.sliced_equal(planes, v, cells)) for v in range(16)],
+            "decrement": bitboard.sliced_to_array(grid, bitboard.sliced_decrement(planes)),
+            "keep": bitboard.sliced_to_array(grid, bitboard.sliced_keep(planes, cells)),
+            "drop": bitboard.sliced_to_array(grid, free),
+            "write": bitboard.sliced_to_array(grid, bitboard.sliced_write(free, cells, value)),
+            "fill": bitboard.sliced_to_array(grid, bitboard.sliced_fill(free, cells, 9)),
+            "read": [bitboard.sliced_read(planes, grid.one_hot(jnp.int32(cell))) for cell in (0, 7, grid.num_cells - 1, -1)],
+        }
+
+    planes = bitboard.sliced_from_array(grid, jnp.asarray(numbers), 4)
+    got = jax.tree.map(np.asarray, jax.jit(jax.vmap(results))(planes, grid.from_bool(jnp.asarray(area)), jnp.asarray(values)))
+    assert (got["array"] == numbers).all()
+    for value in range(16):
+        assert (got["equal"][value] == ((numbers == value) & area)).all()
+    assert (got["decrement"] == np.maximum(numbers - 1, 0)).all()
+    assert (got["keep"] == np.where(area, numbers, 0)).all()
+    assert (got["drop"] == np.where(area, 0, numbers)).all()
+    assert (got["write"] == np.where(area, values[:, None, None], numbers)).all()
+    assert (got["fill"] == np.where(area, 9, numbers)).all()
+    flat = numbers.reshape(BATCH, -1)
+    for read, cell in zip(got["read"][:3], (0, 7, -1), strict=True):
+        assert (read == flat[:, cell]).all()
+    assert not got["read"][3].any(), "the empty set"
+
+
+def test_tally_counts_up_to_many():
+    grid = Grid(9, 5)
+    masks = random_masks((9, 5), 6, 5)
+    tally, count = Tally(grid.empty, grid.empty), np.zeros((9, 5), int)
+    for mask in masks:
+        tally, count = tally.add(grid.constant(mask)), count + mask
+        assert (np.asarray(grid.to_bool(tally.some)) == (count >= 1)).all()
+        assert (np.asarray(grid.to_bool(tally.many)) == (count >= 2)).all()
+    cleared = tally.clear(grid.constant(masks[2]))
+    assert (np.asarray(grid.to_bool(cleared.some)) == (count >= 1) & ~masks[2]).all()
+    assert (np.asarray(grid.to_bool(cleared.many)) == (count >= 2) & ~masks[2]).all()

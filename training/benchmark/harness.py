@@ -1,0 +1,217 @@
+"""Measures a case in this process, which must have been prepared for it (see `worker`)."""
+
+from __future__ import annotations
+
+import datetime
+import statistics
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from jax.sharding import Mesh, PartitionSpec
+
+from jaxgames import runtime
+from training.benchmark import machine
+from training.benchmark.case import Case, Program, Request, Tally, empty_tally
+
+SIGNIFICANT_DIGITS = 5
+
+
+class Lap(NamedTuple):
+    """One repeat: units done, CPU seconds of all threads, wall seconds."""
+
+    units: int
+    cpu: float
+    wall: float
+
+
+def measure(case: Case, request: Request, mesh: Mesh | None = None) -> dict[str, Any]:
+    """Measures a case.
+
+    Args:
+      case: which.
+      request: how.
+      mesh: one axis "data"; None: all devices of this process.
+
+    Returns:
+      The row for the JSON file; what is behind its names is told in `docs/benchmarks.md`.
+    """
+    mesh = mesh or runtime.data_mesh()
+    on_cpu = mesh.devices.flat[0].platform == "cpu"
+    batch = request.batch or (case.batch if on_cpu else case.accelerator_batch)
+    figures = case.measure(request, mesh, batch)
+    row: dict[str, Any] = {
+        "case": case.name,
+        "unit": case.unit,
+        "per_cpu_second": None,
+        "per_wall_second": None,
+        "cores": request.cores,
+        "devices": mesh.devices.size,
+        "batch": batch * mesh.devices.size,
+        "compile_seconds": None,
+        "mean_episode_length": None,
+        "resets": None,
+        "checksum": None,
+        "repeats": {"number": request.repeats},
+        "details": {},
+    }
+    figures["settings"] = {**figures.get("settings", {}), "seed": request.seed}
+    row |= figures
+    if not on_cpu:  # what the host does meanwhile says nothing
+        row["per_cpu_second"] = None
+    row |= machine.describe(mesh.devices.flat[0])
+    row["date"] = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+    return row
+
+
+def throughput(make: Callable[[int], Program]) -> Callable[[Request, Mesh, int], dict[str, Any]]:
+    """Makes the `measure` of a case from a function that makes its program for so many lanes per device."""
+
+    def run(request: Request, mesh: Mesh, batch: int) -> dict[str, Any]:
+        return time_program(make(batch), request, mesh, batch)
+
+    return run
+
+
+def time_program(program: Program, request: Request, mesh: Mesh, batch: int) -> dict[str, Any]:
+    """Compiles a program for all devices of a mesh, warms it up and times it.
+
+    Args:
+      program: the work of one device.
+      request: how often, and the seed.
+      mesh: one axis "data".
+      batch: lanes per device.
+
+    Returns:
+      Figures: throughput, compile seconds, counts, checksum, repeats, settings and details.
+    """
+    carry = _start(program, mesh, batch, request.seed)
+    timed, compile_seconds = _compile(program.timed, mesh, carry)
+    between = _compile(program.between, mesh, carry)[0] if program.between else None
+
+    def call(carry: Any) -> tuple[Any, float, float]:
+        cpu, wall = time.process_time(), time.perf_counter()
+        carry = jax.block_until_ready(timed(carry))
+        cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
+        if between:
+            carry = jax.block_until_ready(between(carry))
+        return carry, cpu, wall
+
+    for _ in range(program.warm_up):
+        carry, _, _ = call(carry)
+    first = before = _read(carry)
+    laps = []
+    for _ in range(request.repeats):
+        cpu = wall = 0.0
+        for _ in range(program.calls):
+            carry, call_cpu, call_wall = call(carry)
+            cpu, wall = cpu + call_cpu, wall + call_wall
+        after = _read(carry)
+        laps.append(Lap(_total(after.units - before.units), cpu, wall))
+        before = after
+    resets, lengths = _total(before.episodes - first.episodes), _total(before.lengths - first.lengths)
+    return {
+        **_rates(laps),
+        "compile_seconds": _rounded(compile_seconds),
+        "mean_episode_length": _rounded(lengths / resets) if lengths else None,
+        "resets": resets,
+        "checksum": f"{int(before.checksum.sum(dtype=np.uint32)):08x}",
+        "settings": dict(program.settings),
+        "details": _details(program, carry, mesh),
+    }
+
+
+def compilation(make: Callable[[int], Mapping[str, tuple[Callable, Sequence[Any]]]]) -> Callable[..., dict[str, Any]]:
+    """Makes the `measure` of a case that only compiles.
+
+    Args:
+      make: takes the number of lanes and gives functions by name, each with shapes of its arguments. What is called "step" goes
+        into the column of compile seconds.
+    """
+
+    def run(request: Request, mesh: Mesh, batch: int) -> dict[str, Any]:
+        del mesh
+        seconds: dict[str, list[float]] = {}
+        for name, (function, arguments) in make(batch).items():
+            for _ in range(request.repeats):
+                jax.clear_caches()  # else the second compilation would find parts of the first
+                started = time.perf_counter()
+                jax.jit(function).lower(*arguments).compile()
+                seconds.setdefault(name, []).append(time.perf_counter() - started)
+        return {
+            "batch": batch,
+            "devices": 1,
+            "compile_seconds": _rounded(statistics.median(seconds["step"])),
+            "repeats": {
+                "number": request.repeats,
+                **{name: {"best": _rounded(min(s)), "median": _rounded(statistics.median(s))} for name, s in seconds.items()},
+            },
+            "details": {f"{name}_seconds": _rounded(statistics.median(s)) for name, s in seconds.items()},
+        }
+
+    return run
+
+
+def _start(program: Program, mesh: Mesh, batch: int, seed: int) -> Any:
+    """Makes the carry of all devices: leaves [devices, ...]."""
+
+    def start(key: Array) -> Any:
+        numbers = jax.lax.axis_index(runtime.DATA_AXIS) * batch + jnp.arange(batch, dtype=jnp.int32)
+        return _with_device_axis((program.start(key, numbers), empty_tally(batch)))
+
+    spread, same = PartitionSpec(runtime.DATA_AXIS), PartitionSpec()
+    return jax.jit(jax.shard_map(start, mesh=mesh, in_specs=same, out_specs=spread, check_vma=False))(jax.random.key(seed))
+
+
+def _compile(function: Callable, mesh: Mesh, carry: Any) -> tuple[Callable[[Any], Any], float]:
+    """Compiles one part of a program for all devices. Returns it and the seconds that took."""
+
+    def local(carry: Any) -> Any:
+        return _with_device_axis(function(*jax.tree.map(lambda leaf: leaf[0], carry)))
+
+    spread = PartitionSpec(runtime.DATA_AXIS)
+    mapped = jax.shard_map(local, mesh=mesh, in_specs=(spread,), out_specs=spread, check_vma=False)
+    started = time.perf_counter()
+    compiled = jax.jit(mapped, donate_argnums=0).lower(carry).compile()
+    return compiled, time.perf_counter() - started
+
+
+def _with_device_axis(tree: Any) -> Any:
+    return jax.tree.map(lambda leaf: leaf[None], tree)
+
+
+def _read(carry: Any) -> Tally:
+    """Brings the tally to the host; leaves uint32 [devices, B]."""
+    return Tally(*(np.asarray(leaf) for leaf in carry[1]))
+
+
+def _total(counts: np.ndarray) -> int:
+    return int(counts.sum(dtype=np.uint64))
+
+
+def _rates(laps: Sequence[Lap]) -> dict[str, Any]:
+    """Gives the medians of the repeats as the throughput, with the best beside them."""
+    rates: dict[str, Any] = {}
+    repeats: dict[str, Any] = {"number": len(laps)}
+    for name, clock in (("per_cpu_second", "cpu"), ("per_wall_second", "wall")):
+        values = [lap.units / max(getattr(lap, clock), 1e-9) for lap in laps]
+        rates[name] = _rounded(statistics.median(values))
+        repeats[name] = {"best": _rounded(max(values)), "median": rates[name]}
+    return {**rates, "repeats": repeats}
+
+
+def _details(program: Program, carry: Any, mesh: Mesh) -> dict[str, float]:
+    def local(state: Any) -> Any:
+        return _with_device_axis(program.describe(jax.tree.map(lambda leaf: leaf[0], state)))
+
+    spread = PartitionSpec(runtime.DATA_AXIS)
+    described = jax.jit(jax.shard_map(local, mesh=mesh, in_specs=(spread,), out_specs=spread, check_vma=False))(carry[0])
+    return {name: _rounded(np.mean(np.asarray(values))) for name, values in described.items()}
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.{SIGNIFICANT_DIGITS}g}")
