@@ -11,12 +11,16 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import operator
 from collections.abc import Iterable, Sequence
+from typing import Any, TypeVar
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+
+Tree = TypeVar("Tree")
 
 WORD_BITS = 32
 
@@ -58,7 +62,7 @@ class Bits:
 
     def count(self) -> Array:
         """Counts the cells. Returns int32 []."""
-        return sum(jax.lax.population_count(word).astype(jnp.int32) for word in self.words)
+        return functools.reduce(operator.add, (jax.lax.population_count(word).astype(jnp.int32) for word in self.words))
 
     def has(self, cell: Array) -> Array:
         """Says whether `cell` (int [], on the board) is in the set. Returns bool []."""
@@ -104,9 +108,10 @@ class Bits:
         return cell
 
 
-def select(condition: Array, if_true, if_false):
+def select(condition: Array, if_true: Tree, if_false: Tree) -> Tree:
     """Chooses between two pytrees of equal structure by one bool []."""
-    return jax.tree.map(lambda a, b: jnp.where(condition, a, b), if_true, if_false)
+    chosen: Tree = jax.tree.map(lambda a, b: jnp.where(condition, a, b), if_true, if_false)
+    return chosen
 
 
 def union(sets: Iterable[Bits]) -> Bits:
@@ -164,7 +169,8 @@ class Grid:
         words = [0] * self.num_words
         for cell in cells:
             words[int(cell) // WORD_BITS] |= 1 << (int(cell) % WORD_BITS)
-        return Bits(tuple(np.uint32(word) for word in words))
+        leaves: Any = (np.uint32(word) for word in words)  # numpy: the same to JAX, and made without it
+        return Bits(tuple(leaves))
 
     @functools.cached_property
     def empty(self) -> Bits:
@@ -240,7 +246,7 @@ class Grid:
         Under vmap the loop runs until the slowest game is done.
         """
 
-        def grow(carry):
+        def grow(carry: tuple[Bits, Array]) -> tuple[Bits, Array]:
             cells, _ = carry
             grown = cells | (self.neighbours(cells) & inside)
             return grown, (grown ^ cells).any()
@@ -319,12 +325,12 @@ def sliced_drop(planes: Sequence[Bits], cells: Bits) -> tuple[Bits, ...]:
 
 def sliced_read(planes: Sequence[Bits], cells: Bits) -> Array:
     """Reads the number at a one-cell set. Returns int32 [], 0 for the empty set."""
-    return sum(plane.overlaps(cells).astype(jnp.int32) << digit for digit, plane in enumerate(planes))
+    return functools.reduce(operator.or_, (plane.overlaps(cells).astype(jnp.int32) << i for i, plane in enumerate(planes)))
 
 
 def sliced_to_array(grid: Grid, planes: Sequence[Bits]) -> Array:
     """Unpacks the numbers. Returns uint8 [rows, columns] (behind the batch shape)."""
-    return sum(grid.to_bool(plane).astype(jnp.uint8) << digit for digit, plane in enumerate(planes))
+    return functools.reduce(operator.or_, (grid.to_bool(plane).astype(jnp.uint8) << i for i, plane in enumerate(planes)))
 
 
 def sliced_from_array(grid: Grid, numbers: Array, digits: int) -> tuple[Bits, ...]:

@@ -88,7 +88,7 @@ def game_names() -> tuple[str, ...]:
     return tuple(_GAMES)
 
 
-def make(name: str, mode: str | None = None, **settings) -> Game:
+def make(name: str, mode: str | None = None, **settings: Any) -> Game:
     """Makes a game by name.
 
     Args:
@@ -102,4 +102,5 @@ def make(name: str, mode: str | None = None, **settings) -> Game:
     if name not in _GAMES:
         raise ValueError(f"game={name!r}: must be one of {', '.join(_GAMES)}")
     module, function = _GAMES[name].split(":")
-    return getattr(importlib.import_module(module), function)(mode, **settings)
+    game: Game = getattr(importlib.import_module(module), function)(mode, **settings)
+    return game

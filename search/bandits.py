@@ -41,7 +41,7 @@ class Bandit(NamedTuple):
     """
 
     name: str
-    scores: Callable[[LaneKey, Array, Array], Array]
+    scores: Callable[[LaneKey, Array, int], Array]
     credit: Callable[[Array], Array]
     is_full: Callable[[Array], Array]
     values: Callable[[Array], Array]

@@ -28,7 +28,6 @@ from search.bandits import Bandit
 from search.planner import Plan, Planner
 from search.table import Table
 
-
 # Children of a lane key beside those numbered by depth or simulation.
 _CHANCE = 1 << 20
 _CONCLUSION = 1 << 21
@@ -103,6 +102,8 @@ def decoupled_search(game: Game, bandit: Bandit, settings: Settings, name: str, 
       key: `key(state) -> uint32 [2]` in place of the game's `state_key`.
       arms: `arms(state) -> (int32 [P, K], bool [P, K])` in place of the game's `search_arms`.
     """
+    if settings.horizon > bandits.MAX_CREDITS:
+        raise ValueError(f"horizon={settings.horizon}: must be in 1..{bandits.MAX_CREDITS}")
     key, arms = key or game.state_key, arms or game.search_arms
     num_words = game.num_players * game.num_arms
 
@@ -135,7 +136,14 @@ def decoupled_search(game: Game, bandit: Bandit, settings: Settings, name: str, 
         metrics = {"met": met, "known": known, "evicted": memory.evicted, "stored": memory.stored}
         return conclude(game, bandit, arms, lanes, views, table.read(memory, slot), metrics), memory
 
-    return Planner(name, init, table.reset, plan, memory_bytes=settings.table_rows * table.row_bytes(num_words))
+    return Planner(
+        name,
+        init,
+        table.reset,
+        plan,
+        memory_bytes=settings.table_rows * table.row_bytes(num_words),
+        metrics={"met": (settings.horizon,), "known": (settings.horizon,)},
+    )
 
 
 def in_parts(search: Callable, size: int, keys: Array, memory: Table, views, active: Array) -> tuple[Plan, Table]:
@@ -144,7 +152,10 @@ def in_parts(search: Callable, size: int, keys: Array, memory: Table, views, act
     Args:
       search: `search(keys, memory, views, active) -> (Plan, memory)` for a batch of at most `size` lanes.
       size: lanes at a time.
-      keys, memory, views, active: for all B lanes.
+      keys: [B].
+      memory: all tables.
+      views: State [B].
+      active: bool [B], lanes that need a plan.
 
     Returns:
       The plan of every active lane (zeros elsewhere), and the memory.
@@ -155,7 +166,9 @@ def in_parts(search: Callable, size: int, keys: Array, memory: Table, views, act
     rank = jnp.argsort(order).astype(jnp.int32)
     order = jnp.concatenate([order, order[:size]])
     count = active.sum(dtype=jnp.int32)
-    shapes = jax.eval_shape(search, keys[:size], table.take(memory, order[:size]), jax.tree.map(lambda x: x[:size], views), active[:size])
+    first = order[:size]
+    some = jax.tree.map(lambda x: x[first], views)
+    shapes = jax.eval_shape(search, keys[first], table.take(memory, first), some, active[first])
     plans = jax.tree.map(lambda x: jnp.zeros((batch, *x.shape[1:]), x.dtype), shapes[0])
 
     def one_part(carry):

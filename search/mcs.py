@@ -54,9 +54,12 @@ def flat_search(game: Game, bandit: Bandit, settings: Settings, name: str, arms=
 
             first = jnp.zeros((trees.shape[0], game.num_players), jnp.int32)
             flags = jnp.zeros((settings.horizon, trees.shape[0]), bool)
-            _, states, first, now = jax.lax.while_loop(
-                lambda c: (c[0] < settings.horizon) & (running & ~c[1].terminated).any(), step, (jnp.int32(0), roots, first, flags)
-            )
+
+            def unfinished(carry):
+                depth, states, *_ = carry
+                return (depth < settings.horizon) & (running & ~states.terminated).any()
+
+            _, states, first, now = jax.lax.while_loop(unfinished, step, (jnp.int32(0), roots, first, flags))
             credit = jnp.where(running[:, None], bandit.credit(jax.vmap(game.heuristic)(states)), 0)
             for index in range(settings.wave):
                 words = add_credit(bandit, words, first[index :: settings.wave], credit[index :: settings.wave])
@@ -74,4 +77,5 @@ def flat_search(game: Game, bandit: Bandit, settings: Settings, name: str, arms=
         reset=lambda memory, lanes: memory,
         plan=plan,
         memory_bytes=4 * game.num_players * game.num_arms,
+        metrics={"met": (settings.horizon,)},
     )

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import jax
+import jax.numpy as jnp
 from jax import Array
 
 from jaxgames.agent import Agent
@@ -46,6 +47,7 @@ class Planner(NamedTuple):
       plan: `plan(params, keys, memory, views, seats, active) -> (Plan, memory)`; keys [B], views [B], seats int32 [B] (for
         whom; planners by self-play plan for all), active bool [B] (elsewhere the plan is any and the memory stays).
       memory_bytes: bytes of memory per lane.
+      metrics: shape per lane of each metric that may be added up over plans.
       sees_state: whether views are full states (an oracle) or what the seat knows.
     """
 
@@ -54,14 +56,38 @@ class Planner(NamedTuple):
     reset: Callable[..., Any]
     plan: Callable[..., tuple[Plan, Any]]
     memory_bytes: int
+    metrics: Mapping[str, tuple[int, ...]]
     sees_state: bool = True
 
 
-def as_agent(planner: Planner) -> Agent:
-    """Makes a player out of a planner: it acts for the seat it is asked for."""
+def as_agent(planner: Planner, *, keep_metrics: bool = False) -> Agent:
+    """Makes a player out of a planner: it acts for the seat it is asked for.
+
+    Args:
+      planner: any.
+      keep_metrics: the agent's memory becomes (the planner's memory, the metrics added up over all moves, by lane).
+    """
 
     def act(params, keys, memory, views, seats, active):
         plan, memory = planner.plan(params, keys, memory, views, seats, active)
         return jax.vmap(lambda actions, seat: actions[seat])(plan.actions, seats), memory
 
-    return Agent(planner.name, planner.init, planner.reset, act, sees_state=planner.sees_state)
+    if not keep_metrics:
+        return Agent(planner.name, planner.init, planner.reset, act, sees_state=planner.sees_state)
+
+    def init_counting(batch_size: int):
+        totals = {name: jnp.zeros((batch_size, *shape), jnp.int32) for name, shape in planner.metrics.items()}
+        return planner.init(batch_size), totals
+
+    def reset_counting(memory, lanes):
+        return planner.reset(memory[0], lanes), memory[1]
+
+    def act_counting(params, keys, memory, views, seats, active):
+        plan, kept = planner.plan(params, keys, memory[0], views, seats, active)
+        totals = {
+            name: total + jnp.where(active.reshape(-1, *[1] * (total.ndim - 1)), plan.metrics[name], 0)
+            for name, total in memory[1].items()
+        }
+        return jax.vmap(lambda actions, seat: actions[seat])(plan.actions, seats), (kept, totals)
+
+    return Agent(planner.name, init_counting, reset_counting, act_counting, sees_state=planner.sees_state)

@@ -59,8 +59,15 @@ def mcts(
     """Monte Carlo tree search: each simulation keeps one new state.
 
     Args:
-      game, bandit, num_simulations, horizon, wave, table_rows, key, arms: as in `fdts`.
+      game: the game; all its players plan for themselves, with the full state.
+      bandit: rule of choice; None: Thompson sampling.
+      num_simulations: simulations per plan.
+      horizon: steps per simulation, at most.
       rollout: play uniformly at random from the new state to the horizon; else the new state itself is valued.
+      wave: simulations of one tree that run at once on the same statistics.
+      table_rows: rows of the search table per game, a power of two.
+      key: in place of the game's `state_key`, as in `fdts`.
+      arms: in place of the game's `search_arms`, as in `fdts`.
     """
     bandit = bandit or bandits.thompson()
     settings = Settings(num_simulations, horizon, keep_all=False, rollout=rollout, wave=wave, table_rows=table_rows)
@@ -77,7 +84,7 @@ def mcs(
     wave: int = 1,
     arms: Callable | None = None,
 ) -> Planner:
-    """Flat Monte Carlo search: bandits in the present state only. Arguments as in `fdts`."""
+    """Flat Monte Carlo search: bandits in the present state only, random play behind it. Arguments as in `fdts`."""
     bandit = bandit or bandits.thompson()
     settings = Settings(num_simulations, horizon, wave=wave)
     return flat_search(game, bandit, settings, f"MCS + {bandit.name}", arms)

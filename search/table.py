@@ -13,6 +13,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Callable
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -146,7 +147,7 @@ def put_back(table: Table, part: Table, merge: Callable[[Array, Array], Array]) 
       part: the tables of the lanes; its rows are taken as they are, so nothing else may have been written in between.
       merge: puts what belongs to the lanes [C, ...] into what belongs to all [B, ...].
     """
-    fields = {name: merge(getattr(table, name), getattr(part, name)) for name in _PER_LANE}
+    fields: dict[str, Any] = {name: merge(getattr(table, name), getattr(part, name)) for name in _PER_LANE}
     return dataclasses.replace(table, keys=part.keys, words=part.words, **fields)
 
 

@@ -7,8 +7,9 @@ Two players pull a token along a short track. Who pulls it to the own end wins; 
     SHOUT  nothing, and allowed only while the token is in the middle
 
 Whoever has the back to the wall (one more cell and the game is lost) may only pull. An illegal action counts as REST.
-Pulling is a dominant action everywhere. The key leaves out the step count, so that states come back within a simulation.
-With `marks` > 1 a mark that changes with every action makes many states; with `slips` a pull fails by chance one time in four.
+Pulling is a dominant action everywhere. The key leaves out the step count, so that states come back within a simulation. With
+`marks` > 1 a mark that changes with every action makes many states; with `slips` a pull fails by chance one time in four (without
+them nobody loses, for whoever is cornered pulls).
 """
 
 from __future__ import annotations

@@ -81,4 +81,26 @@ def wilson(successes: int, trials: int, z: float = Z_95) -> tuple[float, float]:
     centre = rate + z * z / (2 * trials)
     spread = z * math.sqrt(rate * (1 - rate) / trials + z * z / (4 * trials * trials))
     scale = 1 + z * z / trials
-    return max(0.0, (centre - spread) / scale), min(1.0, (centre + spread) / scale)
+    low = (centre - spread) / scale if successes else 0.0  # exactly, whatever the rounding
+    high = (centre + spread) / scale if successes < trials else 1.0
+    return low, high
+
+
+def same_distribution(first: np.ndarray, second: np.ndarray) -> tuple[float, float]:
+    """Tests whether two samples of counts come from one distribution.
+
+    Args:
+      first: int [C], how often each of C outcomes came up.
+      second: the same of the other sample.
+
+    Returns:
+      The chi-square statistic with C - 1 degrees of freedom, and the chance of one at least as large.
+    """
+    total = first + second
+    kept = total > 0
+    expected = np.stack([total * (sample.sum() / total.sum()) for sample in (first, second)])
+    statistic = float((((np.stack([first, second]) - expected) ** 2)[:, kept] / expected[:, kept]).sum())
+    # The regularized upper incomplete gamma function, which JAX has and numpy lacks.
+    from jax.scipy.special import gammaincc
+
+    return statistic, float(gammaincc((kept.sum() - 1) / 2, statistic / 2))

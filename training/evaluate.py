@@ -265,8 +265,8 @@ class _Loop:
         finished = busy & states.terminated
         by_agent = functools.partial(jnp.take_along_axis, indices=lanes.seats, axis=1)
         outcome = by_agent(jax.vmap(game.outcome)(states))
-        result = (outcome, by_agent(in_play), lanes.seats, lanes.clock[:, None] + 1)
-        result = jnp.concatenate([part.astype(jnp.int16) for part in result], axis=1)
+        parts = (outcome, by_agent(in_play), lanes.seats, lanes.clock[:, None] + 1)
+        result = jnp.concatenate([part.astype(jnp.int16) for part in parts], axis=1)
         slot = jnp.where(finished, lanes.number, self.per_device)
         row = jnp.where(busy & (lanes.number < self.recorded), lanes.number * game.max_steps + lanes.clock, len(lanes.actions))
         lanes = dataclasses.replace(
@@ -322,7 +322,8 @@ def replay(game: Game, key: Array, index: int, games: Games):
     """Rebuilds the states of a recorded game.
 
     Args:
-      game, key: as given to `play`.
+      game: as given to `play`.
+      key: as given to `play`.
       index: number of the game, below `record`.
       games: what `play` returned.
 

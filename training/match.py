@@ -17,6 +17,7 @@ from rich.table import Table
 import jaxgames
 from jaxgames.agent import Agent
 from jaxgames.game import Game
+from jaxgames.pommerman import Pommerman, bots
 from search import bandits, presets
 from search.planner import as_agent
 from training import counting, evaluate
@@ -85,9 +86,9 @@ class MatchConfig:
 
 def make_players(config: MatchConfig, game: Game) -> list[Agent]:
     """Gives the player and its rule-based opponents (in team modes the first of them is no opponent but sits anywhere)."""
-    from jaxgames.pommerman.bots import simple_agent
-
-    simple = simple_agent(game)
+    if not isinstance(game, Pommerman):
+        raise ValueError(f"game={config.game!r}: this match needs a game with rule-based players: pommerman")
+    simple = bots.simple_agent(game)
     if config.planner == "simple":
         return [simple] * game.num_players
     planner = presets.by_name(
@@ -137,11 +138,11 @@ def run(config: MatchConfig, console: Console | None = None) -> dict:
       OSError: the output folder cannot be written (found before anything is played).
     """
     console = console or Console()
+    game = jaxgames.make(config.game, config.mode)
+    players = make_players(config, game)
     output = Path(config.output)
     output.mkdir(parents=True, exist_ok=True)
     write_atomically(output / "settings.json", json.dumps(dataclasses.asdict(config), indent=2) + "\n")
-    game = jaxgames.make(config.game, config.mode)
-    players = make_players(config, game)
     console.print(f"[bold]{players[0].name}[/] against {game.num_players - 1} x {players[-1].name}, {config.game} {config.mode}")
     key = jax.random.key(config.seed)
     started = time.perf_counter()
@@ -198,6 +199,8 @@ def save_picture(game: Game, key, games: evaluate.Games, names: list[str], path:
     """
     from jaxgames.pommerman import interop, view
 
+    if not isinstance(game, Pommerman):
+        raise ValueError(f"game={game.name!r}: no pictures of this game; there are some of pommerman")
     won = (games.outcomes[: len(games.actions), 0] > 0).nonzero()[0]
     index = int(won[0]) if len(won) else 0
     arrays = interop.to_arrays(game.config, evaluate.replay(game, key, index, games))

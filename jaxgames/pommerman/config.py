@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 from jaxgames.bitboard import Grid
 from jaxgames.pommerman.constants import MAX_BLAST_STRENGTH, MAX_STEPS, VIEW_RADIUS, GameType
@@ -107,7 +108,7 @@ class PommermanConfig:
         return tuple(range(self.first_collapse, self.max_steps, max((self.max_steps - self.first_collapse) // 4, 1)))
 
 
-def _preset(name: str, **settings) -> PommermanConfig:
+def _preset(name: str, **settings: Any) -> PommermanConfig:
     return PommermanConfig(name=name, **settings)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import jax
+from jax import Array
 
 from jaxgames.bitboard import (
     DIRECTIONS,
@@ -59,7 +60,7 @@ def explode(
     by_strength = [sliced_equal(strength, value, bombs) for value in range(START_BLAST_STRENGTH, max_strength + 1)]
     leave = tuple(grid.open_towards(passable, direction) for direction in DIRECTIONS)
 
-    def spread(carry):
+    def spread(carry: tuple[Bits, Bits, Array]) -> tuple[Bits, Bits, Array]:
         exploded, _, _ = carry
         blast = exploded
         sources = [group & exploded for group in by_strength]
@@ -92,11 +93,10 @@ def may_be_hit(grid: Grid, bombs: Bits, strength: tuple[Bits, ...], max_strength
 
     This is the careless margin of the published planner's mask (`rules.legal_moves`).
     """
-    rows, columns = None, None
+    rows, columns = grid.empty, grid.empty
     for value in range(max_strength, START_BLAST_STRENGTH - 1, -1):
         group = sliced_equal(strength, value, bombs)
-        rows = group if rows is None else rows | group
-        columns = group if columns is None else columns | group
+        rows, columns = rows | group, columns | group
         rows = rows | grid.shift(rows, LEFT) | grid.shift(rows, RIGHT)
         columns = columns | grid.shift(columns, UP) | grid.shift(columns, DOWN)
     for _ in range(START_BLAST_STRENGTH - 1):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -150,7 +151,7 @@ class Pommerman:
         return observation.observe(self.config, state, player)
 
 
-def make(mode: str | None = None, **settings) -> Pommerman:
+def make(mode: str | None = None, **settings: Any) -> Pommerman:
     """Makes the game from the name of a variant ("ffa" if None) and fields of its config that shall differ."""
     config = preset("ffa" if mode is None else mode)
     known = [field.name for field in dataclasses.fields(config)]

@@ -8,7 +8,6 @@ saves. `official_observation`: what an agent sees as the official dictionary, an
 from jaxgames.pommerman.arrays import (
     MAX_LISTED_BOMBS,
     STATE_FIELDS,
-    Arrays,
     check_arrays,
     from_arrays,
     impossible_states,
@@ -22,8 +21,7 @@ from jaxgames.pommerman.arrays import (
 from jaxgames.pommerman.official_actions import check_actions, from_official_actions, to_official_actions
 from jaxgames.pommerman.official_json import from_json, to_json
 from jaxgames.pommerman.official_observation import observation_dict, observations_to_arrays
-
-_pack_number = pack_number
+from jaxgames.replay import Arrays
 
 __all__ = [
     "MAX_LISTED_BOMBS",

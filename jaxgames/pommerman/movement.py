@@ -8,6 +8,8 @@ bounces (`_agents_alone`). Where a bomb rolls or may be kicked, the full contest
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -112,7 +114,7 @@ def resolve(grid: Grid, walkers: tuple[Walker, ...], bombs: Bombs, walls: Bits, 
     for meeting in meets:
         needed = needed | meeting
 
-    def contest(carry):
+    def contest(carry: tuple[Array, tuple[Array, ...], Bombs]) -> tuple[Array, tuple[Array, ...], Bombs]:
         # The barrier ties what the contest reads to what the loop carries. Without it the compiler sees work that does
         # not change in the loop, and does it before the loop, always, whether a round is played or not.
         inside, *given = jax.lax.optimization_barrier((carry, _stack(walkers), _stack(swapped), walls, items))
@@ -143,22 +145,23 @@ def _agents_alone(walkers: tuple[Walker, ...], swapped: tuple[Array, ...], bombs
     count = len(walkers)
     moving = [w.moving & ~s for w, s in zip(walkers, swapped, strict=True)]
     target = [select(m, w.want, w.own) for w, m in zip(walkers, moving, strict=True)]
-    clash = [[target[i].overlaps(target[j]) if i < j else None for j in range(count)] for i in range(count)]
+    clash = {(i, j): target[i].overlaps(target[j]) for i in range(count) for j in range(i + 1, count)}
     bounced = []
     for i in range(count):
         hit = target[i].overlaps(bombs)
         for j in range(count):
             if i != j:
-                hit = hit | clash[min(i, j)][max(i, j)]
+                hit = hit | clash[min(i, j), max(i, j)]
         bounced.append(moving[i] & hit)
-    follows = [[moving[i] & target[i].overlaps(walkers[j].own) if i != j else None for j in range(count)] for i in range(count)]
+    others = [(i, j) for i in range(count) for j in range(count) if i != j]
+    follows = {(i, j): moving[i] & target[i].overlaps(walkers[j].own) for i, j in others}
     for _ in range(count - 1):  # the longest queue of agents that bounce one after another
         spread = []
         for i in range(count):
             hit = bounced[i]
             for j in range(count):
                 if i != j:
-                    hit = hit | (bounced[j] & follows[i][j])
+                    hit = hit | (bounced[j] & follows[i, j])
             spread.append(hit)
         bounced = spread
     return tuple(m & ~b for m, b in zip(moving, bounced, strict=True))
@@ -188,7 +191,7 @@ class _Contest:
     changed: Array
 
 
-def _stack(per_agent: tuple):
+def _stack(per_agent: tuple[Any, ...]) -> Any:
     return jax.tree.map(lambda *leaves: jnp.stack(leaves), *per_agent)
 
 
@@ -215,7 +218,7 @@ def _contest(
     return contest.go, _carry_bombs(grid, walkers, bombs, contest, sources, targets)
 
 
-def _until_settled(contest: _Contest, one_round) -> _Contest:
+def _until_settled(contest: _Contest, one_round: Callable[[_Contest], _Contest]) -> _Contest:
     contest = dataclasses.replace(contest, changed=jnp.bool_(True))
     return jax.lax.while_loop(lambda c: c.changed, one_round, contest)
 
@@ -307,11 +310,11 @@ def _carry_bombs(
     for seat in range(walkers.can_kick.shape[0]):
         source, target = (Bits(tuple(word[seat] for word in sets.words)) for sets in (sources, targets))
         moved = moved | target.when(digits.overlaps(source))
-    planes = [Bits(tuple(word[i] for word in moved.words)) for i in range(len(planes))]
+    split = tuple(Bits(tuple(word[i] for word in moved.words)) for i in range(len(planes)))
 
     moving = (grid.slide(contest.rolling[d], d) | _merge(targets.when(walkers.steps[d])) for d in DIRECTIONS)
     first, second = len(bombs.life), len(bombs.life) + len(bombs.strength)
-    return Bombs(tuple(planes[:first]), tuple(planes[first:second]), tuple(planes[second:]), tuple(moving))
+    return Bombs(split[:first], split[first:second], split[second:], tuple(moving))
 
 
 def arrive(

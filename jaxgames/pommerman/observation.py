@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -99,7 +100,7 @@ def field_of_view(config: PommermanConfig, cell: Array) -> Bits:
     return rows & columns
 
 
-def choose_seat(per_seat: tuple, player: Array):
+def choose_seat(per_seat: tuple[Any, ...], player: Array) -> Any:
     """Picks one seat's entry (a pytree) by a traced index."""
     chosen = per_seat[0]
     for seat in range(1, len(per_seat)):

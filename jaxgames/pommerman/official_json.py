@@ -22,7 +22,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxgames.pommerman import rules
-from jaxgames.pommerman.arrays import MAX_LISTED_BOMBS, Arrays, from_arrays, impossible_facts, to_arrays
+from jaxgames.pommerman.arrays import MAX_LISTED_BOMBS, from_arrays, impossible_facts, to_arrays
 from jaxgames.pommerman.config import PommermanConfig
 from jaxgames.pommerman.constants import (
     BOMB_LIFE,
@@ -38,6 +38,7 @@ from jaxgames.pommerman.constants import (
 )
 from jaxgames.pommerman.official_actions import from_official_actions, to_official_actions
 from jaxgames.pommerman.state import State
+from jaxgames.replay import Arrays
 
 FIELDS = ("board_size", "step_count", "board", "agents", "bombs", "flames", "items")
 OTHER_FIELDS = ("intended_actions", "radio_vocab_size", "radio_num_words", "collapses")  # read past; also all that begin with _

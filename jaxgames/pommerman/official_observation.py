@@ -16,10 +16,11 @@ from typing import Any
 import jax
 import numpy as np
 
-from jaxgames.pommerman.arrays import Arrays, unpack, unpack_number
+from jaxgames.pommerman.arrays import unpack, unpack_number
 from jaxgames.pommerman.config import PommermanConfig
 from jaxgames.pommerman.constants import FIRST_ITEM, Cell
 from jaxgames.pommerman.observation import Observation
+from jaxgames.replay import Arrays
 
 OBSERVATION_FIELDS = ("o_board", "o_blast", "o_life", "o_dir", "o_flame")
 MESSAGE_FIELD = "o_message"

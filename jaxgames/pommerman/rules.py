@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
+import operator
 
 import jax.numpy as jnp
 import numpy as np
@@ -186,7 +188,7 @@ def seat_rewards(config: PommermanConfig, agents: tuple[Agent, ...], step_count:
 
 
 def _count(flags: list[Array]) -> Array:
-    return sum(flag.astype(jnp.int8) for flag in flags)
+    return functools.reduce(operator.add, (flag.astype(jnp.int8) for flag in flags))
 
 
 def winners(config: PommermanConfig, state: State) -> tuple[Array, ...]:

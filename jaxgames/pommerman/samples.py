@@ -19,7 +19,7 @@ EPISODES = {
     "team": (2, 40),
     "radio": (2, 10),
 }
-CASES = {"simple_cases": 90}
+CASES = {"simple_cases": 300}
 
 
 def write_samples(source: Path, target: Path) -> dict[Path, int]:

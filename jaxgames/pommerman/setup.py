@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+from collections.abc import Iterable
 
 import jax
 import jax.numpy as jnp
@@ -115,7 +116,7 @@ def try_walls(config: PommermanConfig, key: Array) -> tuple[Bits, Bits, Array]:
 def _draw_pairs(grid: Grid, candidates: Bits, bits: Array) -> Bits:
     """Draws as many cells as there are words, without replacement, and adds their mirror images."""
 
-    def draw(carry, word):
+    def draw(carry: tuple[Bits, Bits], word: Array) -> tuple[tuple[Bits, Bits], None]:
         left, taken = carry
         cell = left.pick(random_bits.below(word, left.count()))
         here = grid.one_hot(cell)
@@ -138,10 +139,10 @@ def _plan(config: PommermanConfig) -> tuple[tuple[int, ...], tuple[int, ...], tu
         arms = {(1, 2), (1, 3), (far, far - 1), (far, far - 2)}
         joined = set()
 
-    def both(cells):
+    def both(cells: set[tuple[int, int]]) -> set[tuple[int, int]]:
         return cells | {(column, row) for row, column in cells}
 
-    def numbers(cells):
+    def numbers(cells: Iterable[tuple[int, int]]) -> tuple[int, ...]:
         return tuple(sorted(row * size + column for row, column in cells))
 
     free -= both(arms) | both(joined) | set(config.corners)
@@ -162,7 +163,7 @@ def draw_items(config: PommermanConfig, key: Array, wood: Bits) -> tuple[Bits, .
     grid = config.grid
     bits = jax.random.bits(key, (config.num_items, 2))
 
-    def hide(carry, words):
+    def hide(carry: tuple[Bits, tuple[Bits, ...]], words: Array) -> tuple[tuple[Bits, tuple[Bits, ...]], None]:
         left, items = carry
         here = grid.one_hot(left.pick(random_bits.below(words[0], left.count())))
         kind = 1 + random_bits.below(words[1], jnp.int32(NUM_ITEM_KINDS))

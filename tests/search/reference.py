@@ -180,23 +180,30 @@ def lane_of(tree, index):
     return jax.tree.map(lambda leaf: leaf[index], tree)
 
 
+rule_of = functools.cache(bandits.by_name)
+
+
 @functools.cache
+def make(game, kind: str, bandit: str = "ts", **settings):
+    """`presets.by_name` that gives the same object again, which then is compiled once."""
+    return presets.by_name(game, kind, bandit, **{"table_rows": 2**12, **settings})
+
+
 def compiled(planner):
     """`planner.plan(keys, memory, states, active)`, compiled, for whomever."""
+    return functools.partial(_plan, planner.plan)
 
-    @jax.jit
-    def plan(keys, memory, states, active):
-        return planner.plan(None, keys, memory, states, jnp.zeros(active.shape, jnp.int32), active)
 
-    return plan
+@functools.partial(jax.jit, static_argnums=0)
+def _plan(plan, keys, memory, states, active):
+    return plan(None, keys, memory, states, jnp.zeros(active.shape, jnp.int32), active)
 
 
 def assert_like_reference(game, kind: str, bandit: str, states, *, moves: int, num_simulations: int, horizon: int, wave: int = 1):
     """Plans and plays some moves in all lanes, one of which rests at times, and compares all that is known of the roots."""
-    rule = bandits.by_name(bandit)
-    planner = presets.by_name(game, kind, bandit, num_simulations=num_simulations, horizon=horizon, wave=wave, table_rows=2**12)
+    planner = make(game, kind, bandit, num_simulations=num_simulations, horizon=horizon, wave=wave)
     batch = len(states.terminated)
-    references = [Reference(kind, game, rule, num_simulations, horizon, wave) for _ in range(batch)]
+    references = [Reference(kind, game, rule_of(bandit), num_simulations, horizon, wave) for _ in range(batch)]
     memory = planner.init(batch)
     for move in range(moves):
         keys = jax.random.split(jax.random.key(100 + move), batch)

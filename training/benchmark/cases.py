@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from training.benchmark import pommerman, pommerman_search
 from training.benchmark.case import Case
+from training.benchmark.pommerman import CASES as POMMERMAN
+from training.benchmark.pommerman_search import CASES as POMMERMAN_SEARCH
 
-CASES: tuple[Case, ...] = (*pommerman.CASES, *pommerman_search.CASES)
+CASES: tuple[Case, ...] = (*POMMERMAN, *POMMERMAN_SEARCH)
 
 
 def find(name: str) -> Case:

@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 from jax.sharding import Mesh, PartitionSpec
+from jax.typing import ArrayLike
 
 from jaxgames import runtime
 from training.benchmark import machine
@@ -186,11 +187,11 @@ def _with_device_axis(tree: Any) -> Any:
 
 def _read(carry: Any) -> Tally:
     """Brings the tally to the host; leaves uint32 [devices, B]."""
-    return Tally(*(np.asarray(leaf) for leaf in carry[1]))
+    return jax.tree.map(np.asarray, carry[1])
 
 
-def _total(counts: np.ndarray) -> int:
-    return int(counts.sum(dtype=np.uint64))
+def _total(counts: ArrayLike) -> int:
+    return int(np.asarray(counts).sum(dtype=np.uint64))
 
 
 def _rates(laps: Sequence[Lap]) -> dict[str, Any]:

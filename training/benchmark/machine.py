@@ -65,9 +65,11 @@ def commit(folder: Path = CHECKOUT) -> str | None:
 
 def _git(folder: Path, *arguments: str) -> str | None:
     """Asks git. Returns what it prints; None where it fails or is missing."""
-    environment = {**os.environ, "GIT_OPTIONAL_LOCKS": "0"}
+    command = ["git", "-C", str(folder), *arguments]
     try:
-        done = subprocess.run(["git", "-C", str(folder), *arguments], capture_output=True, text=True, env=environment, check=False)
+        done = subprocess.run(
+            command, capture_output=True, text=True, env={**os.environ, "GIT_OPTIONAL_LOCKS": "0"}, check=False
+        )
     except OSError:
         return None
     return done.stdout.strip() if done.returncode == 0 else None

@@ -171,7 +171,7 @@ def _case(
     return Case(f"pommerman/{name}", "steps", summary, throughput(make), **fields)
 
 
-CASES = (
+CASES: tuple[Case, ...] = (
     _case(
         "random",
         "uniformly random moves, start states from a pool",

@@ -23,7 +23,7 @@ from search.presets import fdts
 from training.benchmark.case import Case, Program, Tally
 from training.benchmark.harness import compilation, throughput
 from training.benchmark.pommerman import CHECKSUM_FACTOR, MODE, ffa, join_moves, lane_keys
-from training.benchmark.pommerman_starts import Pool
+from training.benchmark.pommerman_starts import POOL_SIZE, Pool
 
 NUM_SIMULATIONS, HORIZON, TABLE_ROWS = 100, 20, 2**16  # those of the strength results
 MID_GAME = 120  # steps before anything is timed
@@ -101,8 +101,9 @@ def play_and_plan(game: Pommerman, planner: Planner, batch: int, *, warm_up: int
             units=tally.units + asked.astype(jnp.uint32),
             checksum=tally.checksum * CHECKSUM_FACTOR + jnp.where(asked, digest, 0),
         )
-        counts = {name: plans.metrics[name] for name in ("stored", "evicted")}
-        return dataclasses.replace(match, trees=trees, actions=actions, asked=asked, **counts), tally
+        stored, evicted = plans.metrics["stored"], plans.metrics["evicted"]
+        match = dataclasses.replace(match, trees=trees, actions=actions, asked=asked, stored=stored, evicted=evicted)
+        return match, tally
 
     def step(match: Match, tally: Tally) -> tuple[Match, Tally]:
         clock = match.clock + 1
@@ -145,13 +146,13 @@ def fdts_match(
     table_rows: int = TABLE_ROWS,
     warm_up: int = MID_GAME,
     calls: int = CALLS,
-    pool_size: int | None = None,
+    pool_size: int = POOL_SIZE,
 ) -> Program:
     """Makes the program of FDTS with Thompson sampling against three SimpleAgents."""
     game = ffa()
+    planner = fdts(game, num_simulations=num_simulations, horizon=horizon, table_rows=table_rows)
+    program = play_and_plan(game, planner, batch, warm_up=warm_up, calls=calls, pool=Pool(game.config, pool_size))
     sizes = {"num_simulations": num_simulations, "horizon": horizon, "table_rows": table_rows}
-    pool = Pool(game.config) if pool_size is None else Pool(game.config, pool_size)
-    program = play_and_plan(game, fdts(game, **sizes), batch, warm_up=warm_up, calls=calls, pool=pool)
     return dataclasses.replace(program, settings={**program.settings, **sizes})
 
 
@@ -163,7 +164,7 @@ def step_and_planner(
     horizon: int = HORIZON,
     table_rows: int = TABLE_ROWS,
 ) -> dict[str, tuple[Callable, Sequence[Any]]]:
-    """Gives what `pommerman/compile` compiles: a step of `batch` games, and a plan of `plan_batch` games; with argument shapes."""
+    """Gives a step of `batch` games and a plan of `plan_batch` games, as functions with the shapes of their arguments."""
     game = ffa()
     planner = fdts(game, num_simulations=num_simulations, horizon=horizon, table_rows=table_rows)
 
@@ -182,7 +183,7 @@ def step_and_planner(
     }
 
 
-CASES = (
+CASES: tuple[Case, ...] = (
     Case(
         "pommerman/fdts",
         "plans",

@@ -161,6 +161,13 @@ def test_a_kick_against_another_bomb_fails():
     assert set(after.bombs) == {(0, 1), (0, 2)}
 
 
+def test_a_kick_against_a_bomb_that_rolls_there_fails_and_does_not_stop_that_bomb():
+    start = position("0..\n...", m0=KICKER, bombs={(0, 1): Bomb(), (1, 2): Bomb(owner=1, direction=UP)})
+    after = play(start, RIGHT)
+    assert cells(after, 0) == [(0, 0)]
+    assert after.bombs == {(0, 1): Bomb(life=8), (0, 2): Bomb(owner=1, life=8, direction=UP)}
+
+
 def test_a_kick_into_a_cell_that_somebody_wants_fails():
     after = play(position("0..1", m0=KICKER, bombs={(0, 1): Bomb()}), RIGHT, LEFT)
     assert cells(after, 0, 1) == [(0, 0), (0, 2)]

@@ -1,0 +1,13 @@
+"""Measures how fast things are and keeps the results: `python scripts/benchmark.py --help`."""
+
+from scripts._common import run_main
+from training.benchmark.command import BenchmarkConfig, run
+
+
+def main(config: BenchmarkConfig) -> int:
+    """Measures; returns the exit code."""
+    return run(config)
+
+
+if __name__ == "__main__":
+    run_main(main, BenchmarkConfig)

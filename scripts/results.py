@@ -1,0 +1,43 @@
+"""Makes the pages in docs/results: `python scripts/results.py pommerman` (takes about an hour on two cores)."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import tyro
+
+from scripts._common import run_main
+from training.results import pommerman
+
+
+@dataclasses.dataclass(frozen=True)
+class Config:
+    """Reproduces tables and figures of the papers; what has been played before is read, not played again."""
+
+    page: tyro.conf.Positional[str] = "pommerman"
+    """Which page: pommerman."""
+    folder: Path = Path("docs/results")
+    """Where the page, its figures and the data go."""
+    scale: float = 1.0
+    """Plays so many times the number of games, for a quick look or a closer one."""
+    batch: int = 256
+    """Games at a time."""
+
+
+def main(config: Config) -> None:
+    """Plays what is missing and writes the page."""
+    if config.page != "pommerman":
+        raise ValueError(f"page={config.page!r}: must be pommerman")
+    if config.scale <= 0:
+        raise ValueError(f"scale={config.scale}: must be > 0")
+    sizes = {
+        field.name: max(1, round(field.default * config.scale))
+        for field in dataclasses.fields(pommerman.Plan)
+        if field.name.endswith("games") and isinstance(field.default, int)
+    }
+    pommerman.make(pommerman.Plan(config.folder, batch=config.batch, **sizes))
+
+
+if __name__ == "__main__":
+    run_main(main, Config)

@@ -1,0 +1,221 @@
+"""Playing whole games: how many, by whom, from where, and that nothing depends on batch or devices."""
+
+import dataclasses
+import json
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import Array
+from scipy import stats
+
+from jaxgames import runtime
+from jaxgames.agent import Agent
+from tests.processes import output_of
+from tests.training import match_on_devices
+from tests.tug import PULL, REST, Tug, random_player, steady_player
+from training import evaluate
+
+KEY = jax.random.key(3)
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class Countdown:
+    """A state of `Waiting`: leaves int32 [4] (when each seat drops out), int32 [], int32 [4], bool [], float32 [4]."""
+
+    out_at: Array
+    step_count: Array
+    played: Array
+    terminated: Array
+    rewards: Array
+
+
+@dataclasses.dataclass(frozen=True)
+class Waiting:
+    """Four players wait until they drop out, at steps drawn at the start; the last one wins, or the last two draw."""
+
+    name: str = "waiting"
+    num_players: int = 4
+    num_actions: int = 10
+    pass_action: int = 0
+    max_steps: int = 8
+
+    def init(self, key: Array) -> Countdown:
+        zero = jnp.zeros(4, jnp.int32)
+        return Countdown(jax.random.randint(key, (4,), 1, 8), jnp.int32(0), zero, jnp.bool_(False), jnp.zeros(4))
+
+    def step(self, state: Countdown, actions: Array, key: Array) -> Countdown:
+        del key
+        count = state.step_count + 1
+        over = (state.out_at > count).sum() <= 1
+        after = Countdown(state.out_at, count, actions, over, state.rewards)
+        return jax.tree.map(lambda old, new: jnp.where(state.terminated, old, new), state, after)
+
+    def in_play(self, state: Countdown) -> Array:
+        return state.out_at > state.step_count
+
+    def outcome(self, state: Countdown) -> Array:
+        left = self.in_play(state)
+        return jnp.where(state.terminated & left.any(), jnp.where(left, 1.0, -1.0), 0.0)
+
+    def observe(self, state: Countdown, player: Array) -> Array:
+        return state.out_at[player]
+
+
+def numbered(number: int) -> Agent:
+    """Plays the number of its seat plus this one. Its memory: calls since the last reset, int32 [B]."""
+
+    def act(params, keys, memory, views, seats, active):
+        del params, keys
+        assert views.shape == seats.shape  # what the seat knows, not the state
+        return (seats + number).astype(jnp.int32), memory + active
+
+    return Agent(f"{number}", lambda size: jnp.zeros(size, jnp.int32), lambda memory, lanes: jnp.where(lanes, 0, memory), act)
+
+
+@pytest.fixture(scope="module")
+def waited():
+    one, other = numbered(1), numbered(5)
+    return evaluate.play(Waiting(), [other, one, one, one], KEY, 1000, batch_size=64, record=1000)
+
+
+@pytest.fixture(scope="module")
+def tugged():
+    return match_on_devices.play(8)
+
+
+def starts(game, count):
+    """Start states of the first games, from their keys."""
+    keys = [jax.random.fold_in(jax.random.fold_in(KEY, index), 0) for index in range(count)]
+    return jax.device_get(jax.jit(jax.vmap(game.init))(jnp.stack(keys)))
+
+
+def test_every_game_is_played_to_its_end(waited):
+    """Lengths, outcomes and survivors are known from the start states alone."""
+    out_at = starts(Waiting(), 1000).out_at
+    ordered = np.sort(out_at, axis=1)
+    np.testing.assert_array_equal(waited.lengths, ordered[:, -2])
+    np.testing.assert_array_equal(np.sort(waited.seats, axis=1), np.tile(np.arange(4), (1000, 1)))
+    of_agents = np.take_along_axis(out_at, waited.seats.astype(int), axis=1)
+    last = of_agents > ordered[:, -2:-1]
+    np.testing.assert_array_equal(waited.outcomes, np.where(last.any(1, keepdims=True), np.where(last, 1, -1), 0))
+    np.testing.assert_array_equal(waited.survived, of_agents >= ordered[:, -2:-1])
+    # Everybody is asked at every step that begins before it drops out.
+    np.testing.assert_array_equal(waited.moves, np.minimum(of_agents, waited.lengths[:, None]).sum(0))
+    assert (waited.outcomes == 0).all(1).any() and (waited.outcomes > 0).any()
+
+
+def test_who_is_out_passes(waited):
+    out_at = starts(Waiting(), 1000).out_at
+    step = np.arange(8)[None, :, None]
+    expected = np.zeros((1000, 8, 4), int)
+    for agent, number in enumerate((5, 1, 1, 1)):
+        seat = waited.seats[:, agent].astype(int)
+        expected[np.arange(1000), :, seat] = (seat + number)[:, None]
+    expected = np.where(step < out_at[:, None], expected, 0)
+    expected = np.where(step < waited.lengths[:, None, None], expected, -1)
+    np.testing.assert_array_equal(waited.actions, expected)
+
+
+def test_seats_are_drawn_uniformly(waited):
+    orders = np.unique(waited.seats, axis=0, return_counts=True)[1]
+    assert len(orders) == 24
+    assert stats.chisquare(orders).pvalue > 1e-4
+    # And without regard to the game that was drawn.
+    first = starts(Waiting(), 1000).out_at[:, 0] > 4
+    seat_by_start = [np.bincount(waited.seats[first == part, 0], minlength=4) for part in (True, False)]
+    assert stats.chi2_contingency(seat_by_start).pvalue > 1e-4
+
+
+def test_a_lane_that_is_refilled_begins_anew(waited):
+    """What the agents remember is of their last game: at most its length, and nothing of those before it."""
+    memories = [np.asarray(memory) for memory in waited.memories]
+    assert [memory.shape for memory in memories] == [(64,), (3 * 64,)]
+    assert all((memory <= 7).all() for memory in memories) and waited.moves[0] > 64 * 7
+
+
+def test_batch_size_does_not_matter(tugged):
+    """Also for a planner whose table overflows."""
+    other = match_on_devices.play(3)
+    assert match_on_devices.as_lists(other) == match_on_devices.as_lists(tugged)
+    assert tugged.memories[0].evicted.shape == (8,)
+
+
+@pytest.mark.parametrize("devices", [2, 4])
+def test_number_of_devices_does_not_matter(devices, tugged):
+    printed = output_of(f"from tests.training.match_on_devices import main; main({devices})")
+    count, games, few = json.loads(printed)
+    assert count == devices
+    assert games == match_on_devices.as_lists(tugged)
+    for name, values in few.items():  # fewer games than devices: the same ones
+        if name != "moves":
+            assert values == games[name][:3]
+
+
+def test_the_planner_beats_random_play(tugged):
+    outcomes = tugged.outcomes
+    assert outcomes.shape == (match_on_devices.NUM_GAMES, 2)
+    np.testing.assert_array_equal(outcomes.sum(1), 0)
+    assert (outcomes[:, 0] > 0).sum() > 2 * (outcomes[:, 0] < 0).sum()
+    np.testing.assert_array_equal(tugged.moves, tugged.lengths.sum())
+
+
+@pytest.mark.parametrize("index", [0, 7, match_on_devices.NUM_GAMES - 1])
+def test_recorded_games_replay_to_their_outcome(index, tugged):
+    """With the same slips, which are drawn anew from the key."""
+    game = match_on_devices.GAME
+    states = evaluate.replay(game, KEY, index, tugged)
+    length = tugged.lengths[index]
+    assert len(states.terminated) == length + 1
+    np.testing.assert_array_equal(states.terminated, np.arange(length + 1) == length)
+    np.testing.assert_array_equal(states.step_count, np.arange(length + 1))
+    last = jax.tree.map(lambda leaf: jnp.asarray(leaf[-1]), states)
+    np.testing.assert_array_equal(np.asarray(game.outcome(last))[tugged.seats[index]], tugged.outcomes[index])
+    assert (tugged.actions[index, :length] >= 0).all() and (tugged.actions[index, length:] == -1).all()
+
+
+def test_fixed_seats_a_short_recording_and_reports():
+    told = []
+    agents = [steady_player(PULL), steady_player(REST)]
+    games = evaluate.play(Tug(slips=True), agents, KEY, 20, batch_size=4, shuffle_seats=False, record=2, report=told.append)
+    np.testing.assert_array_equal(games.seats, np.tile([0, 1], (20, 1)))
+    assert games.actions.shape == (2, 12, 2)
+    for index in range(2):
+        assert (games.actions[index, : games.lengths[index]] == [PULL, REST]).all()
+    assert [progress.games for progress in told] == sorted(progress.games for progress in told)
+    last = told[-1]
+    won, drawn = (games.outcomes[:, 0] > 0).sum(), (games.outcomes == 0).all(1).sum()
+    assert (last.games, last.wins, last.draws, last.losses, last.moves) == (20, won, drawn, 20 - won - drawn, games.moves[0])
+
+
+def test_no_recording():
+    games = evaluate.play(Tug(), [random_player(), random_player()], KEY, 3, batch_size=100)
+    assert games.outcomes.shape == (3, 2) and games.actions.shape == (0, 12, 2)
+    with pytest.raises(ValueError, match="index=0: must be below the 0 recorded games"):
+        evaluate.replay(Tug(), KEY, 0, games)
+
+
+def test_equal_agents_are_asked_together():
+    one, other = random_player(), random_player()
+    games = evaluate.play(Tug(), [one, one], KEY, 4, batch_size=2, mesh=runtime.data_mesh())
+    assert [memory.shape for memory in games.memories] == [(4, 2)]
+    games = evaluate.play(Tug(), [one, other], KEY, 4, batch_size=2)
+    assert [memory.shape for memory in games.memories] == [(2, 2), (2, 2)]
+
+
+@pytest.mark.parametrize(
+    ("agents", "num_games", "settings", "message"),
+    [
+        (1, 5, {}, "1 agents: tug has 2 players"),
+        (3, 5, {}, "3 agents: tug has 2 players"),
+        (2, 0, {}, "num_games=0: must be >= 1"),
+        (2, -1, {}, "num_games=-1: must be >= 1"),
+        (2, 5, {"batch_size": 0}, "batch_size=0: must be >= 1"),
+        (2, 5, {"record": -1}, "record=-1: must be >= 0"),
+    ],
+)
+def test_wrong_arguments(agents, num_games, settings, message):
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        evaluate.play(Tug(), [steady_player(REST)] * agents, KEY, num_games, **settings)

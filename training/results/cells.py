@@ -1,0 +1,100 @@
+"""One cell of a results table: a player with settings, a number of games, and how they ended, kept in a JSON file."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import time
+from pathlib import Path
+
+import jax
+import numpy as np
+
+import jaxgames
+from search import presets
+from search.planner import as_agent
+from training import counting, evaluate
+from training.files import write_atomically
+from training.match import MatchConfig, make_players
+
+
+@dataclasses.dataclass(frozen=True)
+class Cell:
+    """What to play.
+
+    Attributes:
+      planner, bandit, num_simulations, horizon, table_rows: as in `match.MatchConfig`.
+      games: how many.
+      seed: of everything.
+    """
+
+    planner: str
+    bandit: str = "ts"
+    num_simulations: int = 100
+    horizon: int = 20
+    games: int = 200
+    seed: int = 2021
+    table_rows: int = 2**16
+
+    @property
+    def name(self) -> str:
+        """The file's name: no two different cells share one."""
+        parts = [self.planner]
+        if self.planner != "simple":
+            parts += [self.bandit, f"n{self.num_simulations}", f"k{self.horizon}"]
+        if self.table_rows != Cell.table_rows:
+            parts.append(f"rows{self.table_rows}")
+        return "-".join([*parts, f"games{self.games}", f"seed{self.seed}"])
+
+
+def result_of(cell: Cell, folder: Path, batch: int = 256) -> dict:
+    """Plays a cell, or reads what was played before.
+
+    Args:
+      cell: what to play.
+      folder: where `<name>.json` lies or goes.
+      batch: games at a time.
+
+    Returns:
+      Counts by both rules, wins by seat, lengths, time, the share of known states by depth, table use.
+    """
+    path = folder / f"{cell.name}.json"
+    if path.exists():
+        return json.loads(path.read_text())
+    result = play_cell(cell, batch)
+    write_atomically(path, json.dumps(result, indent=1) + "\n")
+    return result
+
+
+def play_cell(cell: Cell, batch: int) -> dict:
+    """Plays one cell against three rule-based agents."""
+    game = jaxgames.make("pommerman", "ffa")
+    settings = dataclasses.asdict(cell)
+    config = MatchConfig(**settings, batch=batch)
+    players = make_players(config, game)
+    bytes_per_lane = 0
+    if cell.planner != "simple":
+        options = {name: settings[name] for name in ("num_simulations", "horizon", "table_rows")}
+        planner = presets.by_name(game, cell.planner, cell.bandit, **options)
+        bytes_per_lane = planner.memory_bytes
+        players[0] = as_agent(planner, keep_metrics=True)
+    started, cpu = time.perf_counter(), time.process_time()
+    games = evaluate.play(game, players, jax.random.key(cell.seed), cell.games, batch_size=batch)
+    seconds, cpu_seconds = time.perf_counter() - started, time.process_time() - cpu
+    result = {
+        "cell": settings,
+        "released": counting.count(games).as_dict(),
+        "strict": counting.count(games, strict=True).as_dict(),
+        "wins_by_seat": counting.count_by_seat(games).tolist(),
+        "draws": int((games.outcomes == 0).all(1).sum()),
+        "lengths": games.lengths.tolist(),
+        "moves": games.moves.tolist(),
+        "seconds": round(seconds, 1),
+        "cpu_seconds": round(cpu_seconds, 1),
+        "memory_bytes_per_game": bytes_per_lane,
+        "device": f"{jax.device_count()} x {jax.devices()[0].device_kind}",
+        "jax": jax.__version__,
+    }
+    if cell.planner != "simple":
+        result["metrics"] = {name: np.asarray(value).sum(0).tolist() for name, value in games.memories[0][1].items()}
+    return result

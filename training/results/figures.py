@@ -1,0 +1,66 @@
+"""The figures of the results pages, as SVG. matplotlib comes with the extra `viz`."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from training import counting
+
+if TYPE_CHECKING:
+    from training.results.cells import Cell
+
+_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
+
+
+def known_states_figure(cells: Sequence[tuple[Cell, dict]]) -> str:
+    """Draws the share of states already in the tree over depth, one line per planner with a tree."""
+    figure, axes = _axes("depth, steps from the present state", "states already known, %")
+    lines = [(cell, result["metrics"]) for cell, result in cells if "known" in result.get("metrics", {})]
+    for index, (cell, metrics) in enumerate(lines):
+        known, met = np.array(metrics["known"]), np.array(metrics["met"])
+        depth = np.flatnonzero(met[1:]) + 1
+        style = "-" if cell.bandit == "ts" else "--"
+        label = f"{cell.planner.upper().replace('_', ' ')} + {cell.bandit.upper()}"
+        axes.plot(depth, 100 * known[depth] / met[depth], style, color=_COLOURS[index // 2], label=label)
+    if lines:
+        axes.legend(frameon=False)
+    return _svg(figure)
+
+
+def sweep_figure(cells: Sequence[tuple[Cell, dict]]) -> str:
+    """Draws the win rate over the number of simulations, one line per depth, with 95 % intervals."""
+    figure, axes = _axes("simulations per move", "games won, %")
+    for index, horizon in enumerate(sorted({cell.horizon for cell, _ in cells})):
+        line = sorted((c.num_simulations, r["released"]) for c, r in cells if c.horizon == horizon)
+        x = [n for n, _ in line]
+        rate = np.array([100 * r["wins"] / r["games"] for _, r in line])
+        bounds = 100 * np.array([counting.wilson(r["wins"], r["games"]) for _, r in line])
+        errors = np.abs(bounds.T - rate)
+        axes.errorbar(x, rate, errors, color=_COLOURS[index], marker="o", capsize=3, label=f"depth {horizon}")
+    if cells:
+        axes.legend(frameon=False)
+    return _svg(figure)
+
+
+def _axes(x_label: str, y_label: str):
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6.4, 3.8), layout="constrained")
+    axes = figure.subplots()
+    axes.set(xlabel=x_label, ylabel=y_label)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(axis="y", alpha=0.3)
+    return figure, axes
+
+
+def _svg(figure) -> str:
+    import matplotlib as mpl
+
+    text = io.StringIO()
+    with mpl.rc_context({"svg.hashsalt": "jaxgames"}):  # the same picture, the same bytes
+        figure.savefig(text, format="svg", metadata={"Date": None})
+    return text.getvalue()

@@ -1,0 +1,233 @@
+"""The planning results of Boney et al. on Pommerman: Tables II and III, Fig. 4, win rate over depth and simulations.
+
+Everything is played with one seed per section and kept in docs/results/data; a page and its figures are made from that.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from training import counting
+from training.files import write_atomically
+from training.match import PAPER
+from training.results.cells import Cell, result_of
+from training.results.figures import known_states_figure, sweep_figure
+
+PLANNER_NAMES = {
+    "simple": "SimpleAgent in that seat",
+    "mcs": "MCS",
+    "mcts": "MCTS, random rollouts",
+    "mcts_no_rollout": "MCTS, no rollouts",
+    "fdts": "FDTS",
+}
+TABLE = [Cell(planner, bandit) for planner in ("mcs", "mcts", "mcts_no_rollout", "fdts") for bandit in ("ucb", "ts")]
+HORIZONS, SIMULATIONS = (10, 15, 20), (50, 100, 200)
+
+# The official environment with four SimpleAgents, pooled: games, wins by seat, draws, mean length (rules, section 12).
+OFFICIAL_GAMES, OFFICIAL_WINS, OFFICIAL_DRAWS, OFFICIAL_LENGTH = 2560, (545, 426, 568, 413), 608, 378.0
+# The spread of the lengths is that of our own sample: the official one was not kept.
+
+
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    """How much to play.
+
+    Attributes:
+      folder: where the page, figures and data go.
+      best_games: games of FDTS + TS.
+      games: games of every other cell.
+      sweep_games: games per cell of the sweep over depth and simulations.
+      simple_games: games of four SimpleAgents.
+      batch: games at a time.
+    """
+
+    folder: Path
+    best_games: int = 400
+    games: int = 200
+    sweep_games: int = 100
+    simple_games: int = 4000
+    batch: int = 256
+
+    def table_cells(self) -> list[Cell]:
+        """The cells of Tables II and III."""
+        best = ("fdts", "ts")
+        return [replace(c, games=self.best_games if (c.planner, c.bandit) == best else self.games) for c in TABLE]
+
+    def sweep_cells(self) -> list[Cell]:
+        """The cells of win rate over depth and simulations, with FDTS + TS."""
+        cells = [Cell("fdts", "ts", n, k, self.sweep_games) for k in HORIZONS for n in SIMULATIONS]
+        return [replace(c, games=self.best_games) if (c.num_simulations, c.horizon) == (100, 20) else c for c in cells]
+
+    def memory_cells(self) -> list[Cell]:
+        """FDTS + TS with small tables: what forgetting does."""
+        return [Cell("fdts", "ts", games=self.sweep_games, table_rows=rows) for rows in (2**10, 2**13)]
+
+    def simple_cell(self) -> Cell:
+        """Four SimpleAgents."""
+        return Cell("simple", games=self.simple_games)
+
+
+def make(plan: Plan, report: Callable[[str], None] = print) -> None:
+    """Plays what is missing and writes the page after each cell, so that a stopped run leaves a readable page.
+
+    Args:
+      plan: how much.
+      report: told about each finished cell.
+    """
+    cells = [plan.simple_cell(), *reversed(plan.table_cells()), *plan.sweep_cells(), *plan.memory_cells()]
+    results: dict[Cell, dict] = {}
+    for cell in cells:
+        if cell in results:
+            continue
+        results[cell] = result_of(cell, plan.folder / "data", plan.batch)
+        report(f"{cell.name}: {_rates(results[cell], 'released')}, {results[cell]['seconds']} s")
+        write_page(plan, results)
+
+
+def write_page(plan: Plan, results: dict[Cell, dict]) -> None:
+    """Writes docs/results/pommerman.md and its figures from what has been played so far."""
+    parts = [_HEAD, _planner_table(plan, results), _sweep_table(plan, results), _known_table(plan, results)]
+    parts += [_memory_table(plan, results), _cost_table(plan, results), _simple_section(plan, results)]
+    table = [c for c in plan.table_cells() if c in results]
+    write_atomically(plan.folder / "pommerman_known.svg", known_states_figure([(c, results[c]) for c in table]))
+    sweep = [(c, results[c]) for c in plan.sweep_cells() if c in results]
+    write_atomically(plan.folder / "pommerman_sweep.svg", sweep_figure(sweep))
+    write_atomically(plan.folder / "pommerman.md", "\n\n".join(part for part in parts if part) + "\n")
+
+
+_HEAD = """# Planning in Pommerman
+
+Made by `python scripts/results.py pommerman` (seed 2021 throughout; the games themselves are in `data/`, one file per cell).
+One planner against three SimpleAgents in PommeFFACompetition-v0, seats drawn at random, every game to its end.
+Rates are in per cent with 95 % Wilson intervals. The released counting calls a game a draw when nobody won, also if the planner
+died early; the strict counting does so only if the planner was in play until the last step began."""
+
+
+def _rates(result: dict, rule: str) -> str:
+    count = result[rule]
+    return " / ".join(f"{100 * count[what] / count['games']:.1f}" for what in ("wins", "draws", "losses"))
+
+
+def _interval(successes: int, trials: int) -> str:
+    low, high = counting.wilson(successes, trials)
+    return f"{100 * successes / trials:.1f} ({100 * low:.0f}–{100 * high:.0f})"
+
+
+def _markdown(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    head = list(head)
+    lines = [head, ["---"] * len(head), *[list(row) for row in rows]]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def _planner_table(plan: Plan, results: dict[Cell, dict]) -> str:
+    rows = []
+    for cell in [plan.simple_cell(), *plan.table_cells()]:
+        if cell not in results:
+            continue
+        count, strict = results[cell]["released"], results[cell]["strict"]
+        bandit = "" if cell.planner == "simple" else cell.bandit
+        paper = PAPER[cell.planner, bandit]
+        ours = [_interval(count[what], count["games"]) for what in ("wins", "draws", "losses")]
+        outside = _outside_paper(count, paper)
+        name = f"{PLANNER_NAMES[cell.planner]} {'+ ' + bandit.upper() if bandit else ''}".strip()
+        rows.append([name, *ours, " / ".join(map(str, paper)), _rates(results[cell], "strict"), str(strict["games"]), outside])
+    head = ["player", "win", "draw", "loss", "paper", "strict counting", "games", "differs from the paper in"]
+    note = (
+        "100 simulations, depth 20. \"Differs\" names what lies outside by a two-sided test at 1 % that counts both samples' "
+        "errors (the paper's 400 games)."
+    )
+    return f"## Planners (Tables II and III)\n\n{note}\n\n{_markdown(head, rows)}"
+
+
+def _outside_paper(count: dict, paper: tuple[float, ...], paper_games: int = 400) -> str:
+    """Names the results whose rate differs from the paper's."""
+    differing = []
+    for what, theirs in zip(("wins", "draws", "losses"), paper, strict=True):
+        rate, share = count[what] / count["games"], theirs / 100
+        pooled = (count[what] + theirs / 100 * paper_games) / (count["games"] + paper_games)
+        error = np.sqrt(pooled * (1 - pooled) * (1 / count["games"] + 1 / paper_games))
+        if error and abs(rate - share) > 2.576 * error:
+            differing.append(what)
+    return ", ".join(differing) or "–"
+
+
+def _sweep_table(plan: Plan, results: dict[Cell, dict]) -> str:
+    rows = []
+    for horizon in HORIZONS:
+        row = [str(horizon)]
+        for simulations in SIMULATIONS:
+            found = [c for c in plan.sweep_cells() if (c.num_simulations, c.horizon) == (simulations, horizon) and c in results]
+            counts = [results[c]["released"] for c in found]
+            row += [f"{_interval(c['wins'], c['games'])}, loss {100 * c['losses'] / c['games']:.0f}" for c in counts[:1]] or [""]
+        rows.append(row)
+    table = _markdown(["depth", *(f"{n} simulations" for n in SIMULATIONS)], rows)
+    picture = "![win rate over depth and simulations](pommerman_sweep.svg)"
+    return f"## Win rate over depth and simulations (FDTS + TS)\n\n{table}\n\n{picture}"
+
+
+def _known_table(plan: Plan, results: dict[Cell, dict]) -> str:
+    depths = (1, 2, 3, 5, 8, 12, 16, 19)
+    rows = []
+    for cell in plan.table_cells():
+        metrics = results.get(cell, {}).get("metrics", {})
+        if "known" in metrics:
+            known, met = np.array(metrics["known"]), np.maximum(np.array(metrics["met"]), 1)
+            name = f"{PLANNER_NAMES[cell.planner]} + {cell.bandit.upper()}"
+            rows.append([name, *(f"{100 * known[d] / met[d]:.1f}" for d in depths if d < len(known))])
+    table = _markdown(["share of known states, %, at depth", *map(str, depths)], rows)
+    return f"## Reuse of the tree (Fig. 4)\n\n{table}\n\n![share of known states by depth](pommerman_known.svg)"
+
+
+def _memory_table(plan: Plan, results: dict[Cell, dict]) -> str:
+    best = [c for c in plan.table_cells() if (c.planner, c.bandit) == ("fdts", "ts")]
+    rows = []
+    for cell in [*plan.memory_cells(), *best]:
+        if cell in results:
+            count = results[cell]["released"]
+            rates = [_interval(count[what], count["games"]) for what in ("wins", "draws", "losses")]
+            rows.append([str(cell.table_rows), *rates, str(count["games"])])
+    return f"## Size of the table (FDTS + TS)\n\n{_markdown(['rows per game', 'win', 'draw', 'loss', 'games'], rows)}"
+
+
+def _cost_table(plan: Plan, results: dict[Cell, dict]) -> str:
+    rows = []
+    for cell in plan.table_cells():
+        if cell in results:
+            result = results[cell]
+            per_move = 1e3 * result["cpu_seconds"] / max(result["moves"][0], 1)
+            memory = result["memory_bytes_per_game"] / 1e6
+            name = f"{PLANNER_NAMES[cell.planner]} + {cell.bandit.upper()}"
+            rows.append([name, f"{memory:.2f}", f"{per_move:.2f}", f"{np.mean(result['lengths']):.0f}"])
+    head = ["planner", "memory per game, MB", "CPU ms per move, opponents and compilation included", "mean length, steps"]
+    return f"## Memory and time (section III-E)\n\n{_markdown(head, rows)}"
+
+
+def _simple_section(plan: Plan, results: dict[Cell, dict]) -> str:
+    cell = plan.simple_cell()
+    if cell not in results:
+        return ""
+    result = results[cell]
+    games, lengths = result["released"]["games"], np.array(result["lengths"])
+    ours = np.array([*result["wins_by_seat"], result["draws"]])
+    theirs = np.array([*OFFICIAL_WINS, OFFICIAL_DRAWS])
+    statistic, p_value = counting.same_distribution(ours, theirs)
+    error = lengths.std() * np.sqrt(1 / games + 1 / OFFICIAL_GAMES)
+    rows = [
+        [name, *(f"{100 * n / total:.1f}" for n in numbers), f"{length:.0f}", str(total)]
+        for name, numbers, total, length in (
+            ("ours", ours, games, lengths.mean()),
+            ("official environment", theirs, OFFICIAL_GAMES, OFFICIAL_LENGTH),
+        )
+    ]
+    table = _markdown(["", "seat 0 wins", "seat 1", "seat 2", "seat 3", "draws", "mean length", "games"], rows)
+    text = (
+        f"One joint chi-square test over wins by seat and draws, both samples' errors counted: {statistic:.2f} with 4 degrees of "
+        f"freedom, p = {p_value:.3f}. Mean length differs by {lengths.mean() - OFFICIAL_LENGTH:+.1f} steps, "
+        f"standard error {error:.1f} (the spread of our lengths is used for both)."
+    )
+    return f"## Four SimpleAgents by seat\n\n{table}\n\n{text}"
