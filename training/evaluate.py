@@ -153,6 +153,11 @@ def play(
     return _gather(carry, num_games, num_devices, record, game.max_steps)
 
 
+def bytes_of_results(game: Game, num_games: int, record: int) -> int:
+    """Gives the bytes that `play` takes up for what it returns, but for the memories."""
+    return 2 * (num_games * (3 * game.num_players + 1) + record * game.max_steps * game.num_players)
+
+
 def _group(agents: Sequence[Agent]) -> list[tuple[Agent, tuple[int, ...]]]:
     """Puts equal agents together: [(agent, indices)]."""
     groups: dict[int, list[int]] = {}

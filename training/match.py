@@ -35,6 +35,7 @@ PAPER = {
     ("fdts", "ucb"): (42.3, 32.5, 25.2),
     ("fdts", "ts"): (51.3, 29.0, 18.2),
 }
+RECORDED = 200  # games among which one is chosen as the picture
 PAPER_SETTINGS = {"game": "pommerman", "mode": "ffa", "num_simulations": 100, "horizon": 20}
 
 
@@ -90,6 +91,7 @@ def make_players(config: MatchConfig, game: Game) -> list[Agent]:
         raise ValueError(f"game={config.game!r}: this match needs a game with rule-based players: pommerman")
     simple = bots.simple_agent(game)
     if config.planner == "simple":
+        check_memory(config, game)
         return [simple] * game.num_players
     planner = presets.by_name(
         game,
@@ -100,18 +102,33 @@ def make_players(config: MatchConfig, game: Game) -> list[Agent]:
         wave=config.wave,
         table_rows=config.table_rows,
     )
-    check_memory(config, planner.memory_bytes)
+    check_memory(config, game, planner.memory_bytes)
     return [as_agent(planner), *[simple] * (game.num_players - 1)]
 
 
-def check_memory(config: MatchConfig, bytes_per_lane: int) -> None:
-    """Raises a ValueError when the search tables of a batch cannot fit into memory."""
-    free = _free_memory()
-    needed = bytes_per_lane * min(config.batch, config.games)
-    if free is not None and needed > 0.9 * free:
+def check_memory(config: MatchConfig, game: Game, table_bytes: int = 0) -> None:
+    """Raises a ValueError when what a match keeps cannot fit into memory.
+
+    Args:
+      config: the match.
+      game: its game.
+      table_bytes: search tables of one game at play.
+    """
+    state = jax.eval_shape(game.init, jax.random.key(0))
+    views = game.num_players * sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(state))
+    lane, free = table_bytes + views, _free_memory()
+    if free is None:
+        return
+    results = evaluate.bytes_of_results(game, config.games, min(config.games, RECORDED))
+    needed = lane * min(config.batch, config.games) + results
+    if needed > 0.9 * free:
+        fits = int((0.8 * free - results) / lane)
+        if fits >= 1:
+            advice = f"a batch of at most {fits}" + (f" or fewer table_rows than {config.table_rows}" if table_bytes else "")
+        else:
+            advice = f"fewer games than {config.games}" if results > lane else f"fewer table_rows than {config.table_rows}"
         raise ValueError(
-            f"batch={config.batch}: its search tables need {needed / 1e9:.1f} GB and {free / 1e9:.1f} GB are free; "
-            f"take a batch of at most {max(int(0.8 * free / bytes_per_lane), 1)} or fewer table_rows than {config.table_rows}"
+            f"batch={config.batch}: the match needs {needed / 1e9:.1f} GB and {free / 1e9:.1f} GB are free; take {advice}"
         )
 
 
@@ -159,7 +176,7 @@ def run(config: MatchConfig, console: Console | None = None) -> dict:
             )
 
         games = evaluate.play(
-            game, players, key, config.games, batch_size=config.batch, record=config.games, report=report
+            game, players, key, config.games, batch_size=config.batch, record=min(config.games, RECORDED), report=report
         )
     seconds = time.perf_counter() - started
     result = summarize(config, games, seconds)

@@ -74,7 +74,9 @@ def test_nothing_else_is_left(played):
         (["--seed", "-1"], ["seed=-1: must be in 0.."]),
         (["--num-simulations", "10", "--wave", "4"], ["wave=4: must divide num_simulations=10"]),
         (["--table-rows", "100"], ["table_rows=100: must be a power of two"]),
-        (["--batch", "1000000", "--games", "1000000"], ["batch=1000000: its search tables need", "take a batch of at most"]),
+        (["--batch", "1000000", "--games", "1000000"], ["batch=1000000: the match needs", "take a batch of at most"]),
+        (["--table-rows", "1099511627776", "--batch", "1"], ["batch=1: ", "take fewer table_rows than 1099511627776"]),
+        (["--planner", "simple", "--games", "1000000000000"], ["batch=100: ", "take fewer games than 1000000000000"]),
     ],
     ids=lambda value: " ".join(value) if value[0].startswith("--") else "",
 )
@@ -99,9 +101,10 @@ def test_an_output_that_cannot_be_written(name, tmp_path, capsys):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("planner", ["mcts", "mcts_no_rollout", "mcs", "simple"])
-@pytest.mark.parametrize("mode", ["team", "radio", "one_vs_one"])
-def test_every_mode_and_planner(mode, planner, tmp_path):
+@pytest.mark.parametrize(
+    ("mode", "planner"), [("ffa_collapse", "mcts"), ("team", "mcts_no_rollout"), ("radio", "simple"), ("one_vs_one", "mcs")]
+)
+def test_modes_and_planners(mode, planner, tmp_path):
     assert leave(*TINY, "--mode", mode, "--planner", planner, "--output", str(tmp_path)) == 0
     assert json.loads((tmp_path / "result.json").read_text())["games"] == 3
     assert ElementTree.parse(tmp_path / "game.svg").getroot().tag.endswith("svg")

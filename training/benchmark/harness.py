@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import statistics
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -126,35 +126,43 @@ def time_program(program: Program, request: Request, mesh: Mesh, batch: int) -> 
     }
 
 
-def compilation(make: Callable[[int], Mapping[str, tuple[Callable, Sequence[Any]]]]) -> Callable[..., dict[str, Any]]:
-    """Makes the `measure` of a case that only compiles.
+def compilation(
+    make: Callable[[int], Mapping[str, tuple[Callable, Sequence[Any]]]], settings: Mapping[str, Any] | None = None
+) -> Callable[[Request, Mesh, int], dict[str, Any]]:
+    """Makes the `measure` of a case that only compiles, for one device.
 
     Args:
       make: takes the number of lanes and gives functions by name, each with shapes of its arguments. What is called "step" goes
         into the column of compile seconds.
+      settings: what a reader must know to judge the figures.
     """
 
     def run(request: Request, mesh: Mesh, batch: int) -> dict[str, Any]:
         del mesh
-        seconds: dict[str, list[float]] = {}
-        for name, (function, arguments) in make(batch).items():
-            for _ in range(request.repeats):
-                jax.clear_caches()  # else the second compilation would find parts of the first
-                started = time.perf_counter()
-                jax.jit(function).lower(*arguments).compile()
-                seconds.setdefault(name, []).append(time.perf_counter() - started)
+        repeats: dict[str, Any] = {"number": request.repeats}
+        functions = make(batch)
+        for name, (function, arguments) in functions.items():
+            laps = [_time_compilation(function, arguments) for _ in range(request.repeats)]
+            for clock in ("wall", "cpu"):
+                seconds = [getattr(lap, clock) for lap in laps]
+                repeats[f"{name}_{clock}"] = {"best": _rounded(min(seconds)), "median": _median(seconds)}
         return {
             "batch": batch,
             "devices": 1,
-            "compile_seconds": _rounded(statistics.median(seconds["step"])),
-            "repeats": {
-                "number": request.repeats,
-                **{name: {"best": _rounded(min(s)), "median": _rounded(statistics.median(s))} for name, s in seconds.items()},
-            },
-            "details": {f"{name}_seconds": _rounded(statistics.median(s)) for name, s in seconds.items()},
+            "compile_seconds": repeats["step_wall"]["median"],
+            "repeats": repeats,
+            "settings": dict(settings or {}),
+            "details": {f"{name}_seconds": repeats[f"{name}_wall"]["median"] for name in functions},
         }
 
     return run
+
+
+def _time_compilation(function: Callable, arguments: Sequence[Any]) -> Lap:
+    jax.clear_caches()  # else the second compilation would find parts of the first
+    cpu, wall = time.process_time(), time.perf_counter()
+    jax.jit(function).lower(*arguments).compile()
+    return Lap(1, time.process_time() - cpu, time.perf_counter() - wall)
 
 
 def _start(program: Program, mesh: Mesh, batch: int, seed: int) -> Any:
@@ -200,7 +208,7 @@ def _rates(laps: Sequence[Lap]) -> dict[str, Any]:
     repeats: dict[str, Any] = {"number": len(laps)}
     for name, clock in (("per_cpu_second", "cpu"), ("per_wall_second", "wall")):
         values = [lap.units / max(getattr(lap, clock), 1e-9) for lap in laps]
-        rates[name] = _rounded(statistics.median(values))
+        rates[name] = _median(values)
         repeats[name] = {"best": _rounded(max(values)), "median": rates[name]}
     return {**rates, "repeats": repeats}
 
@@ -212,6 +220,10 @@ def _details(program: Program, carry: Any, mesh: Mesh) -> dict[str, float]:
     spread = PartitionSpec(runtime.DATA_AXIS)
     described = jax.jit(jax.shard_map(local, mesh=mesh, in_specs=(spread,), out_specs=spread, check_vma=False))(carry[0])
     return {name: _rounded(np.mean(np.asarray(values))) for name, values in described.items()}
+
+
+def _median(values: Iterable[float]) -> float:
+    return _rounded(statistics.median(values))
 
 
 def _rounded(value: float) -> float:

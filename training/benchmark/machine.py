@@ -67,9 +67,7 @@ def _git(folder: Path, *arguments: str) -> str | None:
     """Asks git. Returns what it prints; None where it fails or is missing."""
     command = ["git", "-C", str(folder), *arguments]
     try:
-        done = subprocess.run(
-            command, capture_output=True, text=True, env={**os.environ, "GIT_OPTIONAL_LOCKS": "0"}, check=False
-        )
+        done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "GIT_OPTIONAL_LOCKS": "0"}, check=False)
     except OSError:
         return None
     return done.stdout.strip() if done.returncode == 0 else None

@@ -26,11 +26,12 @@ from training.benchmark.pommerman import CHECKSUM_FACTOR, MODE, ffa, join_moves,
 from training.benchmark.pommerman_starts import POOL_SIZE, Pool
 
 NUM_SIMULATIONS, HORIZON, TABLE_ROWS = 100, 20, 2**16  # those of the strength results
+SIZES = {"num_simulations": NUM_SIMULATIONS, "horizon": HORIZON, "table_rows": TABLE_ROWS}
 MID_GAME = 120  # steps before anything is timed
 CALLS = 4
 SEAT_COUNTER = 65  # of a lane's key of one step
-STEP_BATCH = 256
-PLAN_BATCH = 64
+STEP_BATCH = 512
+PLAN_BATCH = 128
 
 
 @jax.tree_util.register_dataclass
@@ -198,7 +199,7 @@ CASES: tuple[Case, ...] = (
         "pommerman/compile",
         "s",
         "seconds to compile a step and a planner",
-        compilation(step_and_planner),
+        compilation(step_and_planner, {"mode": MODE, "planner": "FDTS + TS", "plan_batch": PLAN_BATCH, **SIZES}),
         batch=STEP_BATCH,
         accelerator_batch=65536,
         reach="step 5 s, planner 15 s; aim 2 s, 6 s",

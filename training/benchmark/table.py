@@ -114,23 +114,27 @@ def refresh(path: Path, text: str) -> None:
 
 def for_terminal() -> rich.table.Table:
     """Makes the empty table that is shown while cases are measured."""
-    table = rich.table.Table(box=rich.box.SIMPLE_HEAD, padding=0)
+    table = rich.table.Table(box=rich.box.SIMPLE_HEAD, padding=0, show_edge=False)
     table.add_column("case", no_wrap=True)
-    for name in ("cores", "per CPU s", "per wall s", "batch", "compile", "length", "resets", "checksum"):
+    for name in ("cores", "per CPU s", "per wall s", "batch", "compile", "length", "checksum"):
         table.add_column(name, justify="right")
     return table
 
 
 def add_row(table: rich.table.Table, row: Row) -> None:
     """Adds a row to the table of `for_terminal`."""
+    if row["unit"] == "s":
+        for name, seconds in row["details"].items():
+            work = f"{row['case']} {name.removesuffix('_seconds')}"
+            table.add_row(work, str(row["cores"]), NONE, NONE, NONE, f"{seconds:.1f} s", NONE, NONE)
+        return
     table.add_row(
         row["case"],
         str(row["cores"]),
         _result(row, "per_cpu_second"),
-        _result(row, "per_wall_second") if row["unit"] != "s" else NONE,
+        _result(row, "per_wall_second"),
         str(row["batch"]),
         f"{row['compile_seconds']:.1f} s",
         NONE if row["mean_episode_length"] is None else f"{row['mean_episode_length']:.1f}",
-        NONE if row["resets"] is None else str(row["resets"]),
         row["checksum"] or NONE,
     )

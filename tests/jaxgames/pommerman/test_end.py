@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxgames.pommerman import rules
+from jaxgames.pommerman import interop, rules
 from jaxgames.pommerman.config import preset
 from jaxgames.pommerman.game import Pommerman
 from jaxgames.pommerman.state import Agent
@@ -198,6 +198,9 @@ def test_what_a_collapse_does_to_a_ring():
     assert after.men[0] == Man(ammo=3, alive=False, cell=(0, 0)), "its bomb vanished without exploding"
     assert after.men[3].ammo == 10
     assert after.men[1] == Man(cell=(2, 3))
+    again = interop.from_arrays(COLLAPSE, interop.to_arrays(COLLAPSE, after.state))
+    assert equal(again.items, after.state.items), "nothing is left under the walls"
+    assert equal(again.bombs, after.state.bombs)
 
 
 def test_a_death_by_collapse_counts_from_the_next_step_on():
