@@ -34,6 +34,9 @@ class Bandit(NamedTuple):
       scores: `scores(lane, words, num_arms) -> float32 [..., P * K]`, drawn with the lane key, of words uint32 [..., P * K]; the
         legal arm with the highest is tried. An illegal arm has been tried never.
       credit: `credit(value) -> uint32`, what a simulation with this value (float32 in [-1, 1]) adds to the word of its arm.
+      soft_credit: `soft_credit(value, noise) -> uint32`, the same for values between -1, 0 and 1, rounded by noise in [0, 1).
+      prior: `prior(policy, legal, weight) -> uint32 [..., K]`, words as if `policy` (float32 [..., K]) had been worth `weight`
+        simulations; a uniform policy leaves all means as they are.
       is_full: `is_full(word) -> bool`, the counts are near their limit and stay as they are from here on.
       values: `values(words) -> float32`, mean result.
       visits: `visits(words) -> int32`.
@@ -43,6 +46,8 @@ class Bandit(NamedTuple):
     name: str
     scores: Callable[[LaneKey, Array, int], Array]
     credit: Callable[[Array], Array]
+    soft_credit: Callable[[Array, Array], Array]
+    prior: Callable[[Array, Array, float], Array]
     is_full: Callable[[Array], Array]
     values: Callable[[Array], Array]
     visits: Callable[[Array], Array]
@@ -62,9 +67,7 @@ def thompson() -> Bandit:
         number = jnp.arange(words.shape[-1], dtype=jnp.int32) * 2
         return beta.sample_beta(random_bits.bits(lane, number), random_bits.bits(lane, number + 1), wins, losses)
 
-    return Bandit(
-        "TS", scores, _credit_sign, _halves_full, values=_posterior_mean, visits=_half_visits, merit=_posterior_mean
-    )
+    return _half_count_bandit("TS", scores)
 
 
 def uniform() -> Bandit:
@@ -74,9 +77,7 @@ def uniform() -> Bandit:
         del num_arms
         return _noise(lane, words)
 
-    return Bandit(
-        "uniform", scores, _credit_sign, _halves_full, values=_posterior_mean, visits=_half_visits, merit=_posterior_mean
-    )
+    return _half_count_bandit("uniform", scores)
 
 
 def ucb1(c: float = 2.0) -> Bandit:
@@ -115,7 +116,14 @@ def ucb1(c: float = 2.0) -> Bandit:
     def merit(words: Array) -> Array:
         return visits(words).astype(jnp.float32)
 
-    return Bandit("UCB", scores, credit, is_full, values=_mean, visits=visits, merit=merit)
+    def prior(policy: Array, legal: Array, weight: float) -> Array:
+        return jnp.round(weight * policy).astype(jnp.uint32) * credit(jnp.zeros_like(policy))
+
+    def soft_credit(value: Array, noise: Array) -> Array:
+        del noise
+        return credit(value)
+
+    return Bandit("UCB", scores, credit, soft_credit, prior, is_full, values=_mean, visits=visits, merit=merit)
 
 
 BANDITS = {"ts": thompson, "ucb": ucb1, "uniform": uniform}
@@ -176,6 +184,21 @@ def final_choice(lane: LaneKey, policy: Array) -> Array:
     return choose(noise, policy > 0)
 
 
+def _half_count_bandit(name: str, scores: Callable[[LaneKey, Array, int], Array]) -> Bandit:
+    """A bandit that counts wins and losses in halves and chooses the highest posterior mean in the end."""
+    return Bandit(
+        name,
+        scores,
+        _credit_sign,
+        _soft_halves,
+        _prior_halves,
+        _halves_full,
+        values=_posterior_mean,
+        visits=_half_visits,
+        merit=_posterior_mean,
+    )
+
+
 def _noise(lane: LaneKey, words: Array) -> Array:
     """One uniform number per element of the last axis."""
     return random_bits.uniform(random_bits.bits(lane, jnp.arange(words.shape[-1], dtype=jnp.int32)))
@@ -198,6 +221,19 @@ def _half_visits(words: Array) -> Array:
 def _credit_sign(value: Array) -> Array:
     sign = jnp.sign(value).astype(jnp.int32)
     return ((1 + sign).astype(jnp.uint32) << _HALF_BITS) | (1 - sign).astype(jnp.uint32)
+
+
+def _soft_halves(value: Array, noise: Array) -> Array:
+    wins = jnp.clip(jnp.floor(1 + value + noise), 0, 2).astype(jnp.uint32)
+    return (wins << _HALF_BITS) | (2 - wins)
+
+
+def _prior_halves(policy: Array, legal: Array, weight: float) -> Array:
+    """Wins by the policy, losses by what it leaves to the other arms."""
+    others = jnp.maximum(legal.sum(-1, keepdims=True) - 1, 1)
+    wins = jnp.round(2 * weight * policy).astype(jnp.uint32)
+    losses = jnp.round(2 * weight * (1 - policy) / others).astype(jnp.uint32)
+    return jnp.where(legal & (legal.sum(-1, keepdims=True) > 1), (wins << _HALF_BITS) | losses, 0)
 
 
 def _halves_full(words: Array) -> Array:

@@ -14,6 +14,7 @@ which states are kept:
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Callable
 
 import jax
@@ -25,6 +26,7 @@ from jaxgames.game import Game
 from jaxgames.random_bits import LaneKey
 from search import bandits, table
 from search.bandits import Bandit
+from search.guide import Guide, rounding_noise
 from search.planner import Plan, Planner
 from search.table import Table
 
@@ -91,7 +93,9 @@ class _Walk:
     known: Array
 
 
-def decoupled_search(game: Game, bandit: Bandit, settings: Settings, name: str, key=None, arms=None) -> Planner:
+def decoupled_search(
+    game: Game, bandit: Bandit, settings: Settings, name: str, key=None, arms=None, guide: Guide | None = None
+) -> Planner:
     """Makes a planner.
 
     Args:
@@ -101,6 +105,8 @@ def decoupled_search(game: Game, bandit: Bandit, settings: Settings, name: str, 
       name: for tables.
       key: `key(state) -> uint32 [2]` in place of the game's `state_key`.
       arms: `arms(state) -> (int32 [P, K], bool [P, K])` in place of the game's `search_arms`.
+      guide: a network that weighs on the choices in the present state and values the last ones; its parameters are the
+        planner's. None: no network.
     """
     if settings.horizon > bandits.MAX_CREDITS:
         raise ValueError(f"horizon={settings.horizon}: must be in 1..{bandits.MAX_CREDITS}")
@@ -111,10 +117,11 @@ def decoupled_search(game: Game, bandit: Bandit, settings: Settings, name: str, 
         return table.init(batch_size, settings.table_rows, num_words)
 
     def plan(params, keys: Array, memory: Table, views, seats: Array, active: Array) -> tuple[Plan, Table]:
-        del params, seats
+        del seats
+        search = functools.partial(search_with, params)
         return in_parts(search, settings.lanes_at_once, keys, memory, views, active & ~views.terminated)
 
-    def search(keys: Array, memory: Table, views, active: Array) -> tuple[Plan, Table]:
+    def search_with(params, keys: Array, memory: Table, views, active: Array) -> tuple[Plan, Table]:
         batch = keys.shape[0]
         lanes = jax.vmap(random_bits.lane_key)(keys)
         trees = jnp.repeat(jnp.arange(batch, dtype=jnp.int32), settings.wave)
@@ -122,11 +129,19 @@ def decoupled_search(game: Game, bandit: Bandit, settings: Settings, name: str, 
         wave_number = jnp.tile(jnp.arange(settings.wave, dtype=jnp.int32), batch)
         walkers = random_bits.fold(LaneKey(lanes.first[trees], lanes.second[trees]), wave_number)
         running = active[trees]
+        prior = guide.prior_words(game, bandit, params, views, jax.vmap(arms)(views)[1]) if guide else None
+        root_prior = None if prior is None else prior[trees]
 
         def one_wave(number, carry):
             memory, met, known = carry
-            walk = _simulate(game, bandit, settings, key, arms, random_bits.fold(walkers, number), memory, trees, roots, running)
-            memory = _keep(settings, bandit, memory, walk, active)
+            lanes = random_bits.fold(walkers, number)
+            walk = _simulate(game, bandit, settings, key, arms, lanes, memory, trees, roots, running, root_prior)
+            if guide and guide.values:
+                value = guide.final_values(game, params, walk.states, walk.value)
+                credit = bandit.soft_credit(value, rounding_noise(lanes, game.num_players))
+            else:
+                credit = bandit.credit(walk.value)
+            memory = _keep(settings, bandit, memory, walk, credit, active)
             return memory, met + count_by_tree(walk.met, batch), known + count_by_tree(walk.known, batch)
 
         zero = jnp.zeros((batch, settings.horizon), jnp.int32)
@@ -134,7 +149,8 @@ def decoupled_search(game: Game, bandit: Bandit, settings: Settings, name: str, 
         memory, met, known = jax.lax.fori_loop(0, waves, one_wave, (memory, zero, zero))
         slot = table.find(memory, jnp.arange(batch, dtype=jnp.int32), jax.vmap(key)(views))
         metrics = {"met": met, "known": known, "evicted": memory.evicted, "stored": memory.stored}
-        return conclude(game, bandit, arms, lanes, views, table.read(memory, slot), metrics), memory
+        words = table.read(memory, slot) if prior is None else table.read(memory, slot) + prior
+        return conclude(game, bandit, arms, lanes, views, words, metrics), memory
 
     return Planner(
         name,
@@ -190,7 +206,9 @@ def in_parts(search: Callable, size: int, keys: Array, memory: Table, views, act
     return plans, memory
 
 
-def _simulate(game, bandit, settings: Settings, key, arms, lanes: LaneKey, memory: Table, trees, roots, running) -> _Walk:
+def _simulate(
+    game, bandit, settings: Settings, key, arms, lanes: LaneKey, memory: Table, trees, roots, running, root_prior
+) -> _Walk:
     """Runs one simulation per lane without touching the tables."""
     depths, count, players = settings.horizon, trees.shape[0], game.num_players
     flags = jnp.zeros((depths, count), bool)
@@ -214,8 +232,11 @@ def _simulate(game, bandit, settings: Settings, key, arms, lanes: LaneKey, memor
         slot = table.find(memory, trees, keys)
         met = going & ~walk.states.terminated
         inside = walk.inside & met
-        credited = inside if settings.keep_all else inside & (slot.found | (keys == root_keys).all(-1))
+        is_root = (keys == root_keys).all(-1)
+        credited = inside if settings.keep_all else inside & (slot.found | is_root)
         words = jnp.where(credited[:, None], table.read(memory, slot), 0)
+        if root_prior is not None:
+            words = words + jnp.where(is_root[:, None], root_prior, 0)
         choice, actions = choose_actions(game, bandit, arms, random_bits.fold(lanes, depth), walk.states, words)
         states = jax.vmap(game.step)(walk.states, actions, chance_keys(lanes, depth))
         value = walk.value
@@ -285,8 +306,8 @@ def count_by_tree(flags: Array, batch: int) -> Array:
     return flags.reshape(flags.shape[0], batch, -1).sum(-1, dtype=jnp.int32).T
 
 
-def _keep(settings: Settings, bandit: Bandit, memory: Table, walk: _Walk, active: Array) -> Table:
-    """Credits the value of each simulation to the states it kept, one simulation of a tree after another.
+def _keep(settings: Settings, bandit: Bandit, memory: Table, walk: _Walk, credit: Array, active: Array) -> Table:
+    """Gives each simulation's credit (uint32 [L, P]) to the states it kept, one simulation of a tree after another.
 
     A state met m times in one simulation gets m times the value, all for the arm chosen at its last visit: the published
     code remembers only that one.
@@ -298,7 +319,6 @@ def _keep(settings: Settings, bandit: Bandit, memory: Table, walk: _Walk, active
     later = jnp.arange(depths)[:, None] < jnp.arange(depths)[None]
     is_last = walk.kept & ~(same & later[..., None]).any(1)
     times = (same & walk.credited[None]).sum(1, dtype=jnp.uint32)
-    credit = bandit.credit(walk.value)
 
     def write_one(index, memory):
         wave, depth = index // depths, index % depths

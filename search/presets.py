@@ -10,6 +10,7 @@ from jaxgames.game import Game
 from search import bandits
 from search.bandits import Bandit
 from search.decoupled import Settings, decoupled_search
+from search.guide import Guide
 from search.mcs import flat_search
 from search.planner import Planner
 
@@ -26,6 +27,7 @@ def fdts(
     table_rows: int = 2**16,
     key: StateFunction | None = None,
     arms: Callable | None = None,
+    guide: Guide | None = None,
 ) -> Planner:
     """Fixed-depth tree search: every state of every simulation is kept, and the tree lives through the episode.
 
@@ -38,10 +40,12 @@ def fdts(
       table_rows: rows of the search table per game, a power of two; 112 bytes each in Pommerman.
       key: `key(state) -> uint32 [2]` in place of the game's `state_key`.
       arms: `arms(state) -> (int32 [P, K], bool [P, K])` in place of the game's `search_arms`.
+      guide: a network whose policy and values bias the search.
     """
     bandit = bandit or bandits.thompson()
     settings = Settings(num_simulations, horizon, keep_all=True, wave=wave, table_rows=table_rows)
-    return decoupled_search(game, bandit, settings, f"FDTS + {bandit.name}", key, arms)
+    name = f"{'guided ' if guide else ''}FDTS + {bandit.name}"
+    return decoupled_search(game, bandit, settings, name, key, arms, guide)
 
 
 def mcts(

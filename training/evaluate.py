@@ -134,15 +134,10 @@ def play(
     lanes = min(-(-batch_size // num_devices), per_device)
     recorded = min(-(-record // num_devices), per_device)
     groups = _group(agents)
-    loop = _Loop(game, groups, num_games, num_devices, per_device, lanes, recorded, shuffle_seats)
     params = tuple(agent.params for agent, _ in groups)
-
-    spread, same = PartitionSpec("data"), PartitionSpec()
-    start = jax.jit(jax.shard_map(loop.start, mesh=mesh, in_specs=same, out_specs=spread, check_vma=False))
-    advance = jax.jit(
-        jax.shard_map(loop.advance, mesh=mesh, in_specs=(same, same, spread), out_specs=(spread, spread), check_vma=False),
-        donate_argnums=(2,),
-    )
+    static = tuple((agent._replace(params=None), indices) for agent, indices in groups)
+    loop = _Loop(game, static, num_games, num_devices, per_device, lanes, recorded, shuffle_seats)
+    start, advance = _compiled(loop, mesh)
     carry = start(key)
     done = 0
     while done < num_games:
@@ -151,6 +146,18 @@ def play(
         if report:
             report(Progress(done, wins, draws, done - wins - draws, moves))
     return _gather(carry, num_games, num_devices, record, game.max_steps)
+
+
+@functools.lru_cache(maxsize=8)
+def _compiled(loop: _Loop, mesh: Mesh) -> tuple[Callable, Callable]:
+    """Jits a loop once per set of agents: evaluating new parameters of the same agent again and again compiles nothing."""
+    spread, same = PartitionSpec("data"), PartitionSpec()
+    start = jax.jit(jax.shard_map(loop.start, mesh=mesh, in_specs=same, out_specs=spread, check_vma=False))
+    advance = jax.jit(
+        jax.shard_map(loop.advance, mesh=mesh, in_specs=(same, same, spread), out_specs=(spread, spread), check_vma=False),
+        donate_argnums=(2,),
+    )
+    return start, advance
 
 
 def bytes_of_results(game: Game, num_games: int, record: int) -> int:
@@ -192,7 +199,7 @@ class _Loop:
     """The compiled loop of one device; all fields are static."""
 
     game: Game
-    groups: list[tuple[Agent, tuple[int, ...]]]
+    groups: tuple[tuple[Agent, tuple[int, ...]], ...]
     num_games: int
     num_devices: int
     per_device: int

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+from collections.abc import Sequence
 from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from jaxgames.pommerman import observation, rules, setup
+from jaxgames.pommerman import rules, setup
 from jaxgames.pommerman.config import PommermanConfig, preset
 from jaxgames.pommerman.constants import NUM_MESSAGES, NUM_MOVES
+from jaxgames.pommerman.observation import Observation, observe
 from jaxgames.pommerman.state import State, state_key
 
 
@@ -110,20 +112,27 @@ class Pommerman:
           arms: int32 [P, 6], actions.
           legal: bool [P, 6].
         """
-        return jnp.asarray(self._arms), self._legal_moves(state)
+        return jnp.tile(jnp.asarray(self.arm_actions), (self.num_players, 1)), self._legal_moves(state)
 
     @functools.cached_property
-    def _arms(self) -> np.ndarray:
-        stride = NUM_MESSAGES if self.config.has_messages else 1
-        return np.tile(np.arange(NUM_MOVES, dtype=np.int32) * stride, (self.num_players, 1))
+    def arm_actions(self) -> np.ndarray:
+        """int32 [6], the action of each arm: the same in all states and for all players."""
+        return np.arange(NUM_MOVES, dtype=np.int32) * (NUM_MESSAGES if self.config.has_messages else 1)
+
+    def known_arms(self, observation: Observation) -> Array:
+        """Gives the legal arms of `search_arms` as far as one player can know them.
+
+        Args:
+          observation: from `observe`.
+
+        Returns:
+          bool [6]; the dead may only stop.
+        """
+        return _unpacked(rules.observed_moves(self.config, observation))
 
     def _legal_moves(self, state: State) -> Array:
-        # One word and then its bits: stacking two dozen deep expressions would make XLA compute all of them for each.
-        word = jnp.uint32(0)
-        for position, legal in enumerate(legal for moves in rules.legal_moves(self.config, state) for legal in moves):
-            word = word | (legal.astype(jnp.uint32) << position)
-        bits = (word >> np.arange(self.num_players * NUM_MOVES, dtype=np.uint32)) & 1
-        return (bits != 0).reshape(self.num_players, NUM_MOVES)
+        moves = [legal for moves in rules.legal_moves(self.config, state) for legal in moves]
+        return _unpacked(moves).reshape(self.num_players, NUM_MOVES)
 
     def outcome(self, state: State) -> Array:
         """Gives +1 win, 0 draw, -1 loss; 0 while the game runs. Returns float32 [P]."""
@@ -146,9 +155,17 @@ class Pommerman:
         """Identifies a state for search tables, uint32 [2]; see `state.state_key` for what it leaves out."""
         return state_key(state, include_rigid=bool(self.config.collapse_steps))
 
-    def observe(self, state: State, player: Array) -> observation.Observation:
+    def observe(self, state: State, player: Array) -> Observation:
         """Gives what one player sees now; see `observation.observe`."""
-        return observation.observe(self.config, state, player)
+        return observe(self.config, state, player)
+
+
+def _unpacked(flags: Sequence[Array]) -> Array:
+    """Stacks bool [] flags to bool [N] by way of one word: a stack of deep expressions makes XLA compute all for each."""
+    word = jnp.uint32(0)
+    for position, flag in enumerate(flags):
+        word = word | (flag.astype(jnp.uint32) << position)
+    return ((word >> np.arange(len(flags), dtype=np.uint32)) & 1) != 0
 
 
 def make(mode: str | None = None, **settings: Any) -> Pommerman:

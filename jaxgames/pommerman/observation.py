@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from jaxgames.bitboard import Bits, Grid, sliced_keep
+from jaxgames.bitboard import Bits, sliced_keep
 from jaxgames.pommerman.config import PommermanConfig
 from jaxgames.pommerman.constants import ITEM_DIGITS
 from jaxgames.pommerman.state import Agent, State
@@ -108,8 +108,7 @@ def choose_seat(per_seat: tuple[Any, ...], player: Array) -> Any:
     return chosen
 
 
-def item_cells(grid: Grid, observation: Observation) -> tuple[Bits, ...]:
+def item_cells(observation: Observation) -> tuple[Bits, ...]:
     """Splits the visible power-ups by kind: extra bombs, ranges, kicks."""
-    del grid
     low, high = observation.items[:ITEM_DIGITS]
     return low - high, high - low, low & high

@@ -10,19 +10,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from jaxgames.bitboard import (
-    DIRECTIONS,
-    OPPOSITE,
-    Bits,
-    Grid,
-    select,
-    sliced_drop,
-    sliced_equal,
-    union,
-)
+from jaxgames.bitboard import DIRECTIONS, OPPOSITE, Bits, Grid, select, sliced_drop, sliced_equal, union
 from jaxgames.pommerman import explosions, movement
 from jaxgames.pommerman.config import PommermanConfig
 from jaxgames.pommerman.constants import MAX_AMMO, NUM_MESSAGES, NUM_MOVES, NUM_WORDS, Move
+from jaxgames.pommerman.observation import Observation
 from jaxgames.pommerman.state import Agent, Bombs, State
 
 
@@ -182,8 +174,7 @@ def seat_rewards(config: PommermanConfig, agents: tuple[Agent, ...], step_count:
     # A dead agent of a running free-for-all is paid -1 at every step; one-against-one pays nothing until the end.
     lost = minus if config.num_players > 2 else none
     return tuple(
-        jnp.where(single, jnp.where(lives, plus, minus), jnp.where(late, minus, jnp.where(lives, none, lost)))
-        for lives in alive
+        jnp.where(single, jnp.where(lives, plus, minus), jnp.where(late, minus, jnp.where(lives, none, lost))) for lives in alive
     )
 
 
@@ -240,15 +231,31 @@ def legal_moves(config: PommermanConfig, state: State) -> tuple[tuple[Array, ...
     Returns:
       Per seat six bool [], in the order of `Move`. (Source: released code of Boney et al., section 1.3 of our notes.)
     """
+    walls = state.rigid | state.wood | state.burning
+    return _moves_of(config, state.agents, state.bombs.life, state.bombs.strength, walls)
+
+
+def observed_moves(config: PommermanConfig, observation: Observation) -> tuple[Array, ...]:
+    """Gives the mask of `legal_moves` as far as one agent can know it: by what it sees.
+
+    Returns:
+      Six bool [], in the order of `Move`.
+    """
+    walls = observation.rigid | observation.wood | union(observation.flame_life)
+    return _moves_of(config, (observation.own,), observation.bomb_life, observation.bomb_strength, walls)[0]
+
+
+def _moves_of(
+    config: PommermanConfig, agents: tuple[Agent, ...], life: tuple[Bits, ...], strength: tuple[Bits, ...], walls: Bits
+) -> tuple[tuple[Array, ...], ...]:
     grid = config.grid
-    bombs = state.bombs.cells
-    imminent = sliced_equal(state.bombs.life, 1, bombs)
-    marked = explosions.may_be_hit(grid, imminent, state.bombs.strength, config.max_blast_strength) | bombs
+    bombs = union(life)
+    imminent = sliced_equal(life, 1, bombs)
+    marked = explosions.may_be_hit(grid, imminent, strength, config.max_blast_strength) | bombs
     free = grid.full - marked
-    open_cells = free - state.rigid - state.wood - state.burning
-    enter = [grid.shift(open_cells, OPPOSITE[direction]) for direction in DIRECTIONS]
+    enter = [grid.shift(free - walls, OPPOSITE[direction]) for direction in DIRECTIONS]
     result = []
-    for agent in state.agents:
+    for agent in agents:
         own = grid.one_hot(agent.cell).when(agent.alive)
         bomb = agent.alive & (agent.ammo > 0)
         steps = [own.overlaps(cells) for cells in enter]

@@ -70,7 +70,7 @@ def look(config: PommermanConfig, observation: Observation) -> Scene:
         walkable=walkable,
         candidates=candidates,
         wood=observation.wood,
-        items=item_cells(grid, observation),
+        items=item_cells(observation),
         agents=agents,
         bombs=bombs,
         strength=observation.bomb_strength,

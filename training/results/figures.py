@@ -13,7 +13,7 @@ from training import counting
 if TYPE_CHECKING:
     from training.results.cells import Cell
 
-_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 
 
 def known_states_figure(cells: Sequence[tuple[Cell, dict]]) -> str:
@@ -25,10 +25,10 @@ def known_states_figure(cells: Sequence[tuple[Cell, dict]]) -> str:
         depth = np.flatnonzero(met[1:]) + 1
         style = "-" if cell.bandit == "ts" else "--"
         label = f"{cell.planner.upper().replace('_', ' ')} + {cell.bandit.upper()}"
-        axes.plot(depth, 100 * known[depth] / met[depth], style, color=_COLOURS[index // 2], label=label)
+        axes.plot(depth, 100 * known[depth] / met[depth], style, color=COLOURS[index // 2], label=label)
     if lines:
         axes.legend(frameon=False)
-    return _svg(figure)
+    return as_svg(figure)
 
 
 def sweep_figure(cells: Sequence[tuple[Cell, dict]]) -> str:
@@ -40,24 +40,32 @@ def sweep_figure(cells: Sequence[tuple[Cell, dict]]) -> str:
         rate = np.array([100 * r["wins"] / r["games"] for _, r in line])
         bounds = 100 * np.array([counting.wilson(r["wins"], r["games"]) for _, r in line])
         errors = np.abs(bounds.T - rate)
-        axes.errorbar(x, rate, errors, color=_COLOURS[index], marker="o", capsize=3, label=f"depth {horizon}")
+        axes.errorbar(x, rate, errors, color=COLOURS[index], marker="o", capsize=3, label=f"depth {horizon}")
     if cells:
         axes.legend(frameon=False)
-    return _svg(figure)
+    return as_svg(figure)
+
+
+def axes_in_a_row(count: int, x_label: str, y_labels: Sequence[str]):
+    """Makes a figure with some axes side by side."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6.4 if count == 1 else 4.2 * count, 3.8), layout="constrained")
+    parts = figure.subplots(1, count, squeeze=False)[0]
+    for axes, y_label in zip(parts, y_labels, strict=True):
+        axes.set(xlabel=x_label, ylabel=y_label)
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.grid(axis="y", alpha=0.3)
+    return figure, parts
 
 
 def _axes(x_label: str, y_label: str):
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(6.4, 3.8), layout="constrained")
-    axes = figure.subplots()
-    axes.set(xlabel=x_label, ylabel=y_label)
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.grid(axis="y", alpha=0.3)
-    return figure, axes
+    figure, parts = axes_in_a_row(1, x_label, (y_label,))
+    return figure, parts[0]
 
 
-def _svg(figure) -> str:
+def as_svg(figure) -> str:
+    """Gives a figure as SVG text."""
     import matplotlib as mpl
 
     text = io.StringIO()

@@ -116,7 +116,7 @@ def test_the_youngest_flame_is_seen():
 def test_power_ups_by_kind():
     state = position("0brk", hidden={(2, 2): 6}, flames={(2, 2): [1]})
     seen = observe_batch(preset("ffa"), state, 0)
-    kinds = [np.argwhere(interop.unpack(preset("ffa").grid, cells)[0]).tolist() for cells in item_cells(preset("ffa").grid, seen)]
+    kinds = [np.argwhere(interop.unpack(preset("ffa").grid, cells)[0]).tolist() for cells in item_cells(seen)]
     assert kinds == [[[0, 1]], [[0, 2]], [[0, 3]]]
 
 

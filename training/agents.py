@@ -1,0 +1,84 @@
+"""Agents by name, for command lines: rule-based ones, planners, and followers out of files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import jax
+
+from jaxgames.agent import Agent
+from jaxgames.game import Game
+from jaxgames.pommerman import Pommerman, bots
+from search import presets
+from search.planner import as_agent
+from training import follower
+from training.follower import FollowerConfig
+from training.weights import load_weights
+
+TRAINED = Path(__file__).parent / "trained"
+BUNDLED = TRAINED / "pommerman_follower.npz"
+
+_BOTS = {"simple": bots.simple_agent, "random": bots.random_agent, "careful": bots.careful_agent}
+NAMES = (*_BOTS, *presets.PLANNERS, "follower")
+
+
+def make(spec: str, game: Game) -> Agent:
+    """Makes an agent from a text such as "simple", "fdts:bandit=ucb,num_simulations=50" or "follower:output/best.npz".
+
+    Args:
+      spec: a name out of `NAMES`; behind a colon, settings of a planner, or the weights of a follower: a file or the folder of a
+        training run. A follower without a file is the one that comes with this package.
+      game: what it will play.
+
+    Returns:
+      The agent; its name tells its settings.
+
+    Raises:
+      ValueError: there is no such agent or setting, or the weights are of another game.
+      OSError: the file cannot be read.
+    """
+    name, _, options = spec.partition(":")
+    if name not in NAMES:
+        raise ValueError(f"agent={spec!r}: must be one of {', '.join(NAMES)}, such as fdts:bandit=ucb or follower:FILE")
+    if not isinstance(game, Pommerman):
+        raise ValueError(f"agent={spec!r}: plays pommerman, not {game.name}")
+    if name == "follower":
+        return load_follower(options or BUNDLED, game)._replace(name=spec)
+    if name in _BOTS:
+        if options:
+            raise ValueError(f"agent={spec!r}: {name} has no settings")
+        return _BOTS[name](game)
+    return as_agent(presets.by_name(game, name, **_settings(spec, options)))._replace(name=spec)
+
+
+def load_follower(path: str | Path, game: Pommerman) -> Agent:
+    """Makes a follower from a weights file or the folder of a training run (its best weights).
+
+    Raises:
+      ValueError: the file is no weights of a follower in this game.
+      OSError: it cannot be read.
+    """
+    path = Path(path)
+    if path.is_dir():
+        path = path / "best.npz"
+    _, meta = load_weights(path, expect={"kind": "follower", "game": game.name, "version": follower.VERSION})
+    config = FollowerConfig(**{name: str(meta.get(name, "")) for name in ("mode", "planes", "network")})
+    who = follower.make(config)
+    if who.game != game:
+        raise ValueError(f"weights {path}: of mode {config.mode!r}, and this is another one: give --mode {config.mode}")
+    params, _ = load_weights(path, jax.eval_shape(who.init, jax.random.key(0)), who.meta)
+    return who.agent(params)
+
+
+def _settings(spec: str, options: str) -> dict[str, Any]:
+    """Reads "bandit=ucb,horizon=10"."""
+    settings: dict[str, Any] = {}
+    for part in filter(None, options.split(",")):
+        name, _, value = part.partition("=")
+        if name not in ("bandit", "num_simulations", "horizon", "wave", "table_rows") or not value:
+            raise ValueError(f"agent={spec!r}: {part!r} is no setting such as bandit=ucb, num_simulations=50, horizon=10")
+        if name != "bandit" and not value.isdecimal():
+            raise ValueError(f"agent={spec!r}: {name}={value!r} must be a whole number")
+        settings[name] = value if name == "bandit" else int(value)
+    return settings

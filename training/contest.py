@@ -1,0 +1,120 @@
+"""Plays any agents against each other and tells how each of them did."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import time
+from pathlib import Path
+
+import jax
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+import jaxgames
+from training import agents, counting, evaluate
+from training.files import write_atomically
+from training.match import RECORDED, save_picture
+
+
+@dataclasses.dataclass(frozen=True)
+class ContestConfig:
+    """Plays agents against each other in games to their end; who sits where is drawn for each game.
+
+    Attributes:
+      agents: one per player, such as follower, follower:FILE, simple, random, fdts:bandit=ucb,num_simulations=50.
+      game: name of the game.
+      mode: its variant.
+      games: games to play.
+      seed: of boards, seats and all play.
+      batch: games at a time, over all devices.
+      output: folder for result.json and game.svg; "": none.
+    """
+
+    agents: tuple[str, ...] = ("follower", "simple", "simple", "simple")
+    game: str = "pommerman"
+    mode: str = "ffa"
+    games: int = 400
+    seed: int = 0
+    batch: int = 128
+    output: str = ""
+
+    def __post_init__(self) -> None:
+        for name in ("games", "batch"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name}={getattr(self, name)}: must be >= 1")
+        if not 0 <= self.seed < 2**32:
+            raise ValueError(f"seed={self.seed}: must be in 0..{2**32 - 1}")
+
+
+def run(config: ContestConfig, console: Console | None = None) -> dict:
+    """Plays, shows a table, and writes result.json and game.svg if there is an output folder.
+
+    Returns:
+      What result.json holds.
+
+    Raises:
+      ValueError: for agents or settings that are not possible.
+      OSError: weights cannot be read, or the output folder not written.
+    """
+    console = console or Console()
+    game = jaxgames.make(config.game, config.mode)
+    if len(config.agents) != game.num_players:
+        raise ValueError(f"{len(config.agents)} agents: {config.game} {config.mode} has {game.num_players} players")
+    made = {spec: agents.make(spec, game) for spec in config.agents}
+    players = [made[spec] for spec in config.agents]
+    folder = Path(config.output) if config.output else None
+    if folder:
+        write_atomically(folder / "settings.json", json.dumps(dataclasses.asdict(config), indent=2) + "\n")
+    key, started = jax.random.key(config.seed), time.perf_counter()
+    with console.status("playing") as status:
+        games = evaluate.play(
+            game,
+            players,
+            key,
+            config.games,
+            batch_size=config.batch,
+            record=min(config.games, RECORDED) if folder else 0,
+            report=lambda progress: status.update(f"{progress.games} of {config.games} games"),
+        )
+    result = {"settings": dataclasses.asdict(config), "seconds": time.perf_counter() - started}
+    result |= {"mean_length": float(games.lengths.mean()), "agents": summarize(config.agents, games)}
+    console.print(_table(result))
+    if folder:
+        write_atomically(folder / "result.json", json.dumps(result, indent=2) + "\n")
+        save_picture(game, key, games, list(config.agents), folder / "game.svg")
+        console.print(f"results in {folder}", highlight=False)
+    return result
+
+
+def summarize(names: tuple[str, ...], games: evaluate.Games) -> list[dict]:
+    """Counts per agent, in the order given; agents of the same name are counted together.
+
+    Returns:
+      Dictionaries with name, `released` and `strict`.
+    """
+    result = []
+    for name in dict.fromkeys(names):
+        columns = [index for index, other in enumerate(names) if other == name]
+        counts = {}
+        for rule in ("released", "strict"):
+            parts = [counting.count(games, agent, strict=rule == "strict") for agent in columns]
+            sums = np.array([(part.games, part.wins, part.draws, part.losses) for part in parts]).sum(0)
+            counts[rule] = counting.Count(*(int(number) for number in sums)).as_dict()
+        result.append({"name": name, **counts})
+    return result
+
+
+def _table(result: dict) -> Table:
+    title = f"mean length {result['mean_length']:.0f} steps"
+    table = Table("agent", "counting", "win %", "draw %", "loss %", "games", title=title)
+    for agent in result["agents"]:
+        for rule in ("released", "strict"):
+            counts, cells = agent[rule], []
+            for what in ("win", "draw", "loss"):
+                low, high = counts[f"{what}_interval"]
+                number = counts[{"win": "wins", "draw": "draws", "loss": "losses"}[what]]
+                cells.append(f"{100 * number / counts['games']:.1f} ({100 * low:.1f} - {100 * high:.1f})")
+            table.add_row(agent["name"] if rule == "released" else "", rule, *cells, str(counts["games"]))
+    return table

@@ -1,0 +1,117 @@
+"""Trees of arrays as lists of named leaves: what the file formats of this package have in common."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+
+@dataclasses.dataclass(frozen=True)
+class Leaf:
+    """What a file says of one array of a tree.
+
+    Attributes:
+      path: where it is, such as "params/dense/kernel".
+      shape: its shape.
+      dtype: its type, such as "float32" or "key<fry>" (a typed random key).
+    """
+
+    path: str
+    shape: tuple[int, ...]
+    dtype: str
+
+    def __str__(self) -> str:
+        return f"{self.dtype} {list(self.shape)}"
+
+
+def named_leaves(tree: Any) -> dict[str, Any]:
+    """Gives the leaves of any tree under their paths, in the order of the tree.
+
+    Raises:
+      ValueError: a leaf is not an array, or two leaves have the same path.
+    """
+    leaves: dict[str, Any] = {}
+    for keys, leaf in jax.tree_util.tree_flatten_with_path(tree)[0]:
+        path = jax.tree_util.keystr(keys, simple=True, separator="/")
+        if not hasattr(leaf, "shape") or not hasattr(leaf, "dtype"):
+            raise ValueError(f"leaf {path} is a Python {type(leaf).__name__}: must be an array")
+        if path in leaves:
+            raise ValueError(f"leaf {path}: two leaves of the tree have this path")
+        leaves[path] = leaf
+    return leaves
+
+
+def describe(leaves: Mapping[str, Any]) -> list[Leaf]:
+    """Describes leaves, which may be arrays or `jax.ShapeDtypeStruct`."""
+    return [Leaf(path, tuple(leaf.shape), str(leaf.dtype)) for path, leaf in leaves.items()]
+
+
+def first_difference(saved: Sequence[Leaf], expected: Sequence[Leaf], *, dtypes: bool = True) -> str | None:
+    """Names the first leaf that a file and a template do not share.
+
+    Args:
+      saved: what the file holds, in any order.
+      expected: what the template holds.
+      dtypes: whether the types must be the same, and not only the shapes.
+
+    Returns:
+      A few words with the leaf's path and both descriptions; None where there is no difference.
+    """
+    there, here = {leaf.path: leaf for leaf in saved}, {leaf.path: leaf for leaf in expected}
+    for path in [*here, *there]:
+        if path not in there:
+            return f"leaf {path} is not in the file, and {here[path]} is expected"
+        if path not in here:
+            return f"leaf {path} is {there[path]} in the file, and none is expected"
+        if there[path].shape != here[path].shape or (dtypes and there[path].dtype != here[path].dtype):
+            return f"leaf {path} is {there[path]} in the file, and {here[path]} is expected"
+    return None
+
+
+def is_key(leaf: Any) -> bool:
+    """Says whether a leaf holds typed random keys."""
+    return jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)
+
+
+def to_host(leaf: Any) -> np.ndarray:
+    """Gives an array's values, typed keys as the words behind them; every part of it must be on devices of this process."""
+    return np.asarray(jax.random.key_data(leaf) if is_key(leaf) else leaf)
+
+
+def host_shape(leaf: Any) -> tuple[int, ...]:
+    """Returns the shape that `to_host` would give, also for a `jax.ShapeDtypeStruct`."""
+    return tuple(jax.eval_shape(jax.random.key_data, leaf).shape if is_key(leaf) else leaf.shape)
+
+
+def from_host(values: np.ndarray, template: Any) -> Any:
+    """Makes an array of the template's kind, on the template's devices.
+
+    Args:
+      values: as `to_host` gave them.
+      template: an array of numpy or JAX, or a `jax.ShapeDtypeStruct`; of a JAX array it may have been donated.
+
+    Returns:
+      numpy for numpy; else a JAX array, laid out like the template where that is bound to devices, and otherwise as free to be
+      moved as the template is.
+    """
+    if isinstance(template, np.generic):
+        return values[()]
+    if isinstance(template, np.ndarray):
+        return values
+    array: Any = values
+    if is_key(template):
+        array = jax.random.wrap_key_data(jnp.asarray(values), impl=_key_implementation(template))
+    bound = template.committed if isinstance(template, jax.Array) else template.sharding is not None
+    return jax.device_put(array, template.sharding if bound else None)
+
+
+def _key_implementation(keys: Any) -> Any:
+    """Returns the name of the generator that typed keys are for; JAX tells it of arrays only, hence the trace."""
+    found = []
+    jax.eval_shape(lambda traced: found.append(jax.random.key_impl(traced)), jax.ShapeDtypeStruct(keys.shape, keys.dtype))
+    return found[0]

@@ -1,0 +1,1 @@
+"""Networks in flax.nnx, used as pure functions of parameters and inputs."""

@@ -1,0 +1,134 @@
+"""The follower's networks: planes in, one logit per arm and a value out."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from flax import nnx
+from jax import Array
+
+from training.networks.convolution import Convolution
+
+
+@dataclasses.dataclass(frozen=True)
+class NetworkConfig:
+    """Sizes of a network; checked when made.
+
+    Attributes:
+      width: features of the convolutions.
+      layers: convolutions in a row, or blocks of two with a skip connection.
+      residual: blocks instead of single convolutions, with layer normalization.
+      value_head: also learn the value of the oracle's choice; else the value is 0.
+    """
+
+    width: int = 32
+    layers: int = 4
+    residual: bool = False
+    value_head: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("width", "layers"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name}={getattr(self, name)}: must be >= 1")
+
+
+PRESETS = {
+    "paper": NetworkConfig(),
+    "paper_value": NetworkConfig(value_head=True),
+    "residual": NetworkConfig(width=64, layers=6, residual=True, value_head=True),
+}
+
+
+class Network(NamedTuple):
+    """A network as pure functions.
+
+    Attributes:
+      init: `init(key) -> params`.
+      apply: `apply(params, planes) -> (logits float32 [B, K], value float32 [B])`, planes float32 [B, H, W, C]; the value is
+        in [-1, 1].
+    """
+
+    init: Callable[[Array], Any]
+    apply: Callable[[Any, Array], tuple[Array, Array]]
+
+
+class _Block(nnx.Module):
+    """Two convolutions with a skip connection."""
+
+    def __init__(self, width: int, *, rngs: nnx.Rngs) -> None:
+        self.first, self.second = Convolution(width, width, rngs=rngs), Convolution(width, width, rngs=rngs)
+        self.normalization = nnx.LayerNorm(width, rngs=rngs)
+
+    def __call__(self, inputs: Array) -> Array:
+        inside = nnx.relu(self.first(self.normalization(inputs)))
+        return inputs + self.second(inside)
+
+
+class _Follower(nnx.Module):
+    """Convolutions, then one linear layer per head on all cells, as in the paper."""
+
+    def __init__(self, config: NetworkConfig, height: int, width: int, channels: int, num_arms: int, *, rngs: nnx.Rngs) -> None:
+        features = config.width
+        self.config = config
+        self.entry = Convolution(channels, features, rngs=rngs)
+        if config.residual:
+            self.body: nnx.List = nnx.List([_Block(features, rngs=rngs) for _ in range(config.layers)])
+            self.squeeze = nnx.Linear(features, 8, rngs=rngs)
+            features = 8
+        else:
+            self.body = nnx.List([Convolution(features, features, rngs=rngs) for _ in range(config.layers - 1)])
+        self.policy = nnx.Linear(height * width * features, num_arms, rngs=rngs)
+        if config.value_head:
+            self.value = nnx.Linear(height * width * features, 1, kernel_init=nnx.initializers.zeros, rngs=rngs)
+
+    def __call__(self, planes: Array) -> tuple[Array, Array]:
+        features = self.entry(planes)
+        if self.config.residual:
+            for block in self.body:
+                features = block(features)
+            features = nnx.relu(self.squeeze(nnx.relu(features)))
+        else:
+            features = nnx.relu(features)
+            for layer in self.body:
+                features = nnx.relu(layer(features))
+        flat = features.reshape(features.shape[0], -1)
+        value = jnp.tanh(self.value(flat)[:, 0]) if self.config.value_head else jnp.zeros(flat.shape[0], flat.dtype)
+        return self.policy(flat), value
+
+
+def make(config: NetworkConfig, shape: tuple[int, int, int], num_arms: int) -> Network:
+    """Makes a network.
+
+    Args:
+      config: its sizes.
+      shape: of the planes, (H, W, C).
+      num_arms: K.
+    """
+
+    def build(key: Array) -> _Follower:
+        return _Follower(config, *shape, num_arms, rngs=nnx.Rngs(key))
+
+    structure = nnx.split(nnx.eval_shape(lambda: build(jax.random.key(0))), nnx.Param)[0]
+
+    def init(key: Array) -> Any:
+        return nnx.to_pure_dict(nnx.split(build(key), nnx.Param)[1])
+
+    def apply(params: Any, planes: Array) -> tuple[Array, Array]:
+        return nnx.merge(structure, nnx.State(params))(planes)
+
+    return Network(init, apply)
+
+
+def by_name(name: str, shape: tuple[int, int, int], num_arms: int) -> Network:
+    """Makes a network by the name of its preset.
+
+    Raises:
+      ValueError: for an unknown name.
+    """
+    if name not in PRESETS:
+        raise ValueError(f"network={name!r}: must be one of {', '.join(PRESETS)}")
+    return make(PRESETS[name], shape, num_arms)
