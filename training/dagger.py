@@ -171,9 +171,9 @@ class Dagger:
         same, split = PartitionSpec(), PartitionSpec("data")
         fields: list[Any] = [same] * 6 + [split] * 2  # the buffers and the lanes differ from device to device
         specs = Learner(*fields)
-        self.init = jax.jit(jax.shard_map(self._init, mesh=mesh, in_specs=same, out_specs=specs, check_vma=False))
+        self.init = jax.jit(jax.shard_map(self.local_init, mesh=mesh, in_specs=same, out_specs=specs, check_vma=False))
         self.iterate = jax.jit(
-            jax.shard_map(self._iterate, mesh=mesh, in_specs=(same, same, specs), out_specs=(specs, same), check_vma=False),
+            jax.shard_map(self.local_iterate, mesh=mesh, in_specs=(same, same, specs), out_specs=(specs, same), check_vma=False),
             donate_argnums=(2,),
         )
 
@@ -181,7 +181,8 @@ class Dagger:
         game = self.follower.game
         return Sample(game.observe(game.init(key), jnp.int32(0)), jnp.zeros(game.num_arms), jnp.float32(0))
 
-    def _init(self, key: Array, params: Any) -> Learner:
+    def local_init(self, key: Array, params: Any) -> Learner:
+        """`init` on one device of the axis "data"."""
         zero = jnp.int32(0)
         return Learner(
             params=params,
@@ -194,7 +195,9 @@ class Dagger:
             battles=self.rules.start(key, jax.lax.axis_index("data")),
         )
 
-    def _iterate(self, key: Array, oracle_params: Any, learner: Learner) -> tuple[Learner, dict[str, Array]]:
+    def local_iterate(self, key: Array, oracle_params: Any, learner: Learner) -> tuple[Learner, dict[str, Array]]:
+        """`iterate` on one device of the axis "data"."""
+
         def one_step(_, carry):
             battles, samples, seen = carry
             battles, samples, more = self._play(key, learner.params, oracle_params, battles, samples)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from training.benchmark.case import Case
+from training.benchmark.follower import CASES as FOLLOWER
 from training.benchmark.pommerman import CASES as POMMERMAN
 from training.benchmark.pommerman_search import CASES as POMMERMAN_SEARCH
 
-CASES: tuple[Case, ...] = (*POMMERMAN, *POMMERMAN_SEARCH)
+CASES: tuple[Case, ...] = (*POMMERMAN, *POMMERMAN_SEARCH, *FOLLOWER)
 
 
 def find(name: str) -> Case:

@@ -77,7 +77,9 @@ def _result(row: Row, clock: str) -> str:
     rate = row[clock]
     if not rate:
         return NONE
-    return f"{1000 / rate:.3g} ms" if row["unit"] == "plans" else f"{short(rate)}/s"
+    if row["unit"] == "batches":  # counted in observations
+        return f"{1000 * row['batch'] / row['devices'] / rate:.3g} ms"
+    return f"{1000 / rate:.3g} ms" if row["unit"] in ("plans", "decisions") else f"{short(rate)}/s"
 
 
 def short(number: float) -> str:
