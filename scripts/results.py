@@ -1,4 +1,4 @@
-"""Makes the pages in docs/results: `python scripts/results.py pommerman` (takes about an hour on two cores)."""
+"""Makes the pages in docs/results: `python scripts/results.py pommerman` (takes hours on two cores)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from pathlib import Path
 import tyro
 
 from scripts._common import run_main
-from training.results import pommerman
+from training.results import follower, pommerman
+
+PAGES = ("pommerman", "follower")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -16,19 +18,22 @@ class Config:
     """Reproduces tables and figures of the papers; what has been played before is read, not played again."""
 
     page: tyro.conf.Positional[str] = "pommerman"
-    """Which page: pommerman."""
+    """Which page: pommerman (planners) or follower (learning)."""
     folder: Path = Path("docs/results")
     """Where the page, its figures and the data go."""
     scale: float = 1.0
-    """Plays so many times the number of games, for a quick look or a closer one."""
+    """Plays so many times the number of games, for a quick look or a closer one; planners only."""
     batch: int = 256
     """Games at a time."""
 
 
 def main(config: Config) -> None:
     """Plays what is missing and writes the page."""
-    if config.page != "pommerman":
-        raise ValueError(f"page={config.page!r}: must be pommerman")
+    if config.page not in PAGES:
+        raise ValueError(f"page={config.page!r}: must be one of {', '.join(PAGES)}")
+    if config.page == "follower":
+        follower.make(follower.Plan(config.folder))
+        return
     if config.scale <= 0:
         raise ValueError(f"scale={config.scale}: must be > 0")
     sizes = {

@@ -10,10 +10,11 @@ import jax
 from jaxgames.agent import Agent
 from jaxgames.game import Game
 from jaxgames.pommerman import Pommerman, bots
-from search import presets
+from search import bandits, presets
+from search.guide import Guide
 from search.planner import as_agent
 from training import follower
-from training.follower import FollowerConfig
+from training.follower import Follower, FollowerConfig
 from training.weights import load_weights
 
 TRAINED = Path(__file__).parent / "trained"
@@ -49,11 +50,25 @@ def make(spec: str, game: Game) -> Agent:
         if options:
             raise ValueError(f"agent={spec!r}: {name} has no settings")
         return _BOTS[name](game)
-    return as_agent(presets.by_name(game, name, **_settings(spec, options)))._replace(name=spec)
+    settings = _settings(spec, options)
+    if "guide" not in settings:
+        return as_agent(presets.by_name(game, name, **settings))._replace(name=spec)
+    if name != "fdts":
+        raise ValueError(f"agent={spec!r}: only fdts takes a guide")
+    who, params = read_follower(settings.pop("guide"), game)
+    guide = Guide(who.evaluate, settings.pop("prior_weight", Guide.prior_weight), bool(settings.pop("guide_values", 0)))
+    bandit = bandits.by_name(settings.pop("bandit", "ts"))
+    return as_agent(presets.fdts(game, bandit, guide=guide, **settings))._replace(name=spec, params=params)
 
 
 def load_follower(path: str | Path, game: Pommerman) -> Agent:
-    """Makes a follower from a weights file or the folder of a training run (its best weights).
+    """Makes a player from a weights file or the folder of a training run; see `read_follower`."""
+    who, params = read_follower(path, game)
+    return who.agent(params)
+
+
+def read_follower(path: str | Path, game: Pommerman) -> tuple[Follower, Any]:
+    """Reads a follower and its parameters from a weights file or the folder of a training run (its best weights).
 
     Raises:
       ValueError: the file is no weights of a follower in this game.
@@ -68,7 +83,10 @@ def load_follower(path: str | Path, game: Pommerman) -> Agent:
     if who.game != game:
         raise ValueError(f"weights {path}: of mode {config.mode!r}, and this is another one: give --mode {config.mode}")
     params, _ = load_weights(path, jax.eval_shape(who.init, jax.random.key(0)), who.meta)
-    return who.agent(params)
+    return who, params
+
+
+_NUMBERS = {"num_simulations": int, "horizon": int, "wave": int, "table_rows": int, "prior_weight": float, "guide_values": int}
 
 
 def _settings(spec: str, options: str) -> dict[str, Any]:
@@ -76,9 +94,13 @@ def _settings(spec: str, options: str) -> dict[str, Any]:
     settings: dict[str, Any] = {}
     for part in filter(None, options.split(",")):
         name, _, value = part.partition("=")
-        if name not in ("bandit", "num_simulations", "horizon", "wave", "table_rows") or not value:
-            raise ValueError(f"agent={spec!r}: {part!r} is no setting such as bandit=ucb, num_simulations=50, horizon=10")
-        if name != "bandit" and not value.isdecimal():
-            raise ValueError(f"agent={spec!r}: {name}={value!r} must be a whole number")
-        settings[name] = value if name == "bandit" else int(value)
+        if name in ("bandit", "guide") and value:
+            settings[name] = value
+        elif name in _NUMBERS:
+            try:
+                settings[name] = _NUMBERS[name](value)
+            except ValueError:
+                raise ValueError(f"agent={spec!r}: {name}={value!r} must be a number") from None
+        else:
+            raise ValueError(f"agent={spec!r}: {part!r} is none of bandit, guide, {', '.join(_NUMBERS)}, such as horizon=10")
     return settings

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+import textwrap
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -43,6 +44,19 @@ def sweep_figure(cells: Sequence[tuple[Cell, dict]]) -> str:
         axes.errorbar(x, rate, errors, color=COLOURS[index], marker="o", capsize=3, label=f"depth {horizon}")
     if cells:
         axes.legend(frameon=False)
+    return as_svg(figure)
+
+
+def visits_figure(behaviours: Mapping[str, dict]) -> str:
+    """Draws where agents spend their time, one board each; all begin at the top left."""
+    figure, parts = axes_in_a_row(len(behaviours), "", [""] * len(behaviours))
+    figure.set_size_inches(2.3 * len(behaviours), 2.7)
+    for axes, (name, found) in zip(parts, behaviours.items(), strict=True):
+        axes.imshow(np.sqrt(found["visits"]), cmap="viridis")
+        axes.set_title("\n".join(textwrap.wrap(name, 22)), fontsize=8)
+        axes.grid(visible=False)
+        axes.set_xticks([])
+        axes.set_yticks([])
     return as_svg(figure)
 
 

@@ -1,0 +1,229 @@
+"""The follower's results (Table VIII of Boney et al. and what lies behind it): trained, evaluated, and made into a page.
+
+Runs live in a work folder and are resumed there; what the page needs of a finished run is kept as one JSON file.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+
+from jaxgames.pommerman import bots
+from search import presets
+from search.planner import as_agent
+from training import counting, evaluate, follower, train_follower
+from training.behaviour import behaviour
+from training.dagger import DaggerConfig
+from training.files import write_atomically
+from training.follower import FollowerConfig
+from training.logs import read_log
+from training.results.curves import learning_figure
+from training.results.figures import visits_figure
+from training.train_follower import TrainConfig
+from training.weights import load_weights
+
+PAPER = {"DAgger": (23.3, 22.5, 54.2), "cloning": (17.4, 19.2, 63.4)}
+WATCHED = 100  # games in which moves and cells are counted
+_LAST = 40  # iterations over which the agreement at the end is averaged
+
+BASE = TrainConfig(learn=DaggerConfig(updates_per_step=0.5), evaluate_every=100, checkpoint_every=100)
+
+
+@dataclasses.dataclass(frozen=True)
+class Group:
+    """Runs that differ in the seed alone.
+
+    Attributes:
+      name: for files.
+      title: for the table.
+      config: of all of them.
+      seeds: how many.
+    """
+
+    name: str
+    title: str
+    config: TrainConfig
+    seeds: int = 1
+
+
+GROUPS = (
+    Group("dagger", "DAgger", BASE, 3),
+    Group("cloning", "cloning", replace(BASE, learn=replace(BASE.learn, method="cloning")), 2),
+    Group("zero", "DAgger, plane 9 empty", replace(BASE, follower=FollowerConfig(planes="paper_zero_life"))),
+    Group("extended", "DAgger, extended planes", replace(BASE, follower=FollowerConfig(planes="extended"))),
+    Group(
+        "ours",
+        "DAgger, extended planes, symmetries",
+        replace(BASE, follower=FollowerConfig(planes="extended"), learn=replace(BASE.learn, symmetries=True)),
+        3,
+    ),
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    """What to do.
+
+    Attributes:
+      folder: where the page, figures and data go.
+      work: where runs are kept while they train.
+      groups: the runs.
+    """
+
+    folder: Path
+    work: Path = Path("output/results/follower")
+    groups: Sequence[Group] = GROUPS
+
+    def runs(self) -> list[tuple[Group, int]]:
+        """All runs, the first seed of every group before the second of any."""
+        most = max(group.seeds for group in self.groups)
+        return [(group, seed) for seed in range(most) for group in self.groups if seed < group.seeds]
+
+    def data(self, group: Group, seed: int) -> Path:
+        """The file of a finished run."""
+        return self.folder / "data" / f"follower-{group.name}-seed{seed}.json"
+
+
+def make(plan: Plan, report: Callable[[str], None] = print) -> None:
+    """Trains what is missing, and writes the page after each run.
+
+    Args:
+      plan: what to do.
+      report: told about each finished run.
+    """
+    for group, seed in plan.runs():
+        path = plan.data(group, seed)
+        if not path.exists():
+            output = plan.work / f"{group.name}{seed}"
+            config = replace(group.config, seed=seed, output=str(output), resume=True)
+            if not (output / "result.json").exists() and train_follower.run(config) is None:
+                return  # asked to stop
+            write_atomically(path, json.dumps(collect(config), indent=1) + "\n")
+            report(f"{group.name}, seed {seed}: {_rates(json.loads(path.read_text())['released'])}")
+        write_page(plan)
+
+
+def collect(config: TrainConfig) -> dict[str, Any]:
+    """Puts together what the page needs of a finished run, and watches its best follower play."""
+    folder = Path(config.output)
+    train_follower.check_settings(config, folder / "settings.json")
+    log = read_log(folder / "log.jsonl")
+    who = follower.make(config.follower)
+    params, _ = load_weights(folder / "best.npz", jax.eval_shape(who.init, jax.random.key(0)), who.meta)
+    fields = ("battles", "steps", "cross_entropy", "agreement", "entropy")
+    rated = [record for record in log if "wins" in record]
+    last = log[-_LAST:]
+    result = json.loads((folder / "result.json").read_text())
+    result["settings"] = {name: value for name, value in result["settings"].items() if name not in ("output", "resume")}
+    return result | {
+        "behaviour": watch(who, who.agent(params)),
+        "agreement": float(np.mean([record["agreement"] for record in last])),
+        "entropy": float(np.mean([record["entropy"] for record in last])),
+        "curve": [{name: record[name] for name in fields} for record in log[:: max(len(log) // 150, 1)]],
+        "rated": [{name: record[name] for name in ("battles", "wins", "draws", "losses")} for record in rated],
+    }
+
+
+def watch(who: follower.Follower, agent) -> dict:
+    """Counts the moves and cells of an agent against three rule-based ones, on boards of its own."""
+    key = jax.random.key(4242)
+    simple = bots.simple_agent(who.game)
+    games = evaluate.play(who.game, [agent, simple, simple, simple], key, WATCHED, batch_size=WATCHED, record=WATCHED)
+    return behaviour(who.game, key, games)
+
+
+def reference_behaviour(folder: Path) -> dict[str, dict]:
+    """The same of the oracle and of a rule-based agent; measured once and kept."""
+    path = folder / "data" / "follower-reference.json"
+    if not path.exists():
+        who = follower.make(FollowerConfig())
+        oracle = as_agent(presets.fdts(who.game, table_rows=2**14))
+        found = {"oracle": watch(who, oracle), "SimpleAgent": watch(who, bots.simple_agent(who.game))}
+        write_atomically(path, json.dumps(found, indent=1) + "\n")
+    return json.loads(path.read_text())
+
+
+def write_page(plan: Plan) -> None:
+    """Writes docs/results/follower.md and its figures from the runs that are finished."""
+    results: dict[Group, list[dict]] = {}
+    for group in plan.groups:
+        paths = [plan.data(group, seed) for seed in range(group.seeds)]
+        if found := [json.loads(path.read_text()) for path in paths if path.exists()]:
+            results[group] = found
+    curves = [(group.title, _as_log(found[0])) for group, found in results.items()]
+    write_atomically(plan.folder / "follower_learning.svg", learning_figure(curves))
+    behaviours = {group.title: found[0]["behaviour"] for group, found in results.items()} | reference_behaviour(plan.folder)
+    write_atomically(plan.folder / "follower_visits.svg", visits_figure(behaviours))
+    parts = [_HEAD, _table(results), _seeds(results), "## Learning curves\n\n![learning curves](follower_learning.svg)"]
+    parts += [_behaviour_table(behaviours), "![visited cells](follower_visits.svg)"]
+    write_atomically(plan.folder / "follower.md", "\n\n".join(parts) + "\n")
+
+
+_HEAD = """# Imitating the oracle in Pommerman
+
+Made by `python scripts/results.py follower`. 500 battles each; the oracle is FDTS + TS with 100 simulations of depth 20 and 2^14
+rows per battle; 64 battles at once, one gradient step of 32 samples for every second step of a battle (the paper: every step, one battle
+at a time), Adam with rate 0.001. The parameters reported were chosen by the most wins in 100 games on boards of their own, after
+every 100 battles; the games reported are 400 others, against three SimpleAgents, seats drawn at random. Rates in per cent with
+95 % Wilson intervals over all seeds together."""
+
+
+def _table(results: dict[Group, list[dict]]) -> str:
+    lines = ["## Table VIII", "", "| follower | win | draw | loss | strict counting | paper | seeds | games |"]
+    lines.append("|" + " --- |" * 8)
+    for group, found in results.items():
+        pooled = {rule: {k: sum(r[rule][k] for r in found) for k in _COUNTS} for rule in ("released", "strict")}
+        cells = [_interval(pooled["released"], what) for what in ("wins", "draws", "losses")]
+        paper = " / ".join(f"{x:.1f}" for x in PAPER[group.title]) if group.title in PAPER else "–"
+        games = pooled["released"]["games"]
+        lines.append(f"| {group.title} | {' | '.join(cells)} | {_rates(pooled['strict'])} | {paper} | {len(found)} | {games} |")
+    return "\n".join(lines)
+
+
+def _seeds(results: dict[Group, list[dict]]) -> str:
+    lines = ["| follower | by seed: win / draw / loss | steps | gradient steps | minutes | agreement with the oracle, % |"]
+    lines.append("|" + " --- |" * 6)
+    for group, found in results.items():
+        rates = "; ".join(_rates(one["released"]) for one in found)
+        means = {name: np.mean([one[name] for one in found]) for name in ("steps", "updates", "seconds", "agreement")}
+        lines.append(
+            f"| {group.title} | {rates} | {means['steps']:.0f} | {means['updates']:.0f} | {means['seconds'] / 60:.1f} | "
+            f"{100 * means['agreement']:.1f} |"
+        )
+    return "\n".join(lines)
+
+
+def _behaviour_table(behaviours: dict[str, dict]) -> str:
+    lines = ["## What they do", "", f"In {WATCHED} games against three SimpleAgents, while alive.", ""]
+    first = next(iter(behaviours.values()))
+    lines.append(f"| agent | {' | '.join(f'{move}, %' for move in first['moves'])} | bombs per game | cells visited per game |")
+    lines.append("|" + " --- |" * (len(first["moves"]) + 3))
+    for title, found in behaviours.items():
+        moves = " | ".join(f"{100 * share:.1f}" for share in found["moves"].values())
+        lines.append(f"| {title} | {moves} | {found['bombs']:.1f} | {found['cells']:.1f} |")
+    return "\n".join(lines)
+
+
+_COUNTS = ("games", "wins", "draws", "losses")
+
+
+def _rates(count: dict) -> str:
+    return " / ".join(f"{100 * count[what] / count['games']:.1f}" for what in ("wins", "draws", "losses"))
+
+
+def _interval(count: dict, what: str) -> str:
+    low, high = counting.wilson(count[what], count["games"])
+    return f"{100 * count[what] / count['games']:.1f} ({100 * low:.0f}–{100 * high:.0f})"
+
+
+def _as_log(result: dict) -> list[dict]:
+    """The curve of a run with the ratings put in, as the figure wants it."""
+    rated = [{**record, "cross_entropy": None, "agreement": None} for record in result["rated"]]
+    return sorted([*result["curve"], *rated], key=lambda record: record["battles"])
