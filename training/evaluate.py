@@ -118,7 +118,7 @@ def play(
       shuffle_seats: draw who sits where for each game; else agent `k` sits in seat `k`.
       record: so many of the first games are recorded (`replay` turns them into states).
       mesh: one axis "data"; None: all devices of this process.
-      report: called now and then with the counts so far.
+      report: called when all is compiled, and then now and then with the counts so far.
 
     Raises:
       ValueError: for a wrong number of agents, games or lanes.
@@ -139,9 +139,10 @@ def play(
     loop = _Loop(game, static, num_games, num_devices, per_device, lanes, recorded, shuffle_seats)
     start, advance = _compiled(loop, mesh)
     carry = start(key)
-    done = 0
+    done, steps = -1, 0  # the first call only compiles
     while done < num_games:
-        carry, counts = advance(params, key, carry)
+        carry, counts = advance(params, key, carry, np.int32(steps))
+        steps = STEPS_PER_CALL
         done, wins, draws, moves = (int(x) for x in np.asarray(counts).sum(0))
         if report:
             report(Progress(done, wins, draws, done - wins - draws, moves))
@@ -154,7 +155,7 @@ def _compiled(loop: _Loop, mesh: Mesh) -> tuple[Callable, Callable]:
     spread, same = PartitionSpec("data"), PartitionSpec()
     start = jax.jit(jax.shard_map(loop.start, mesh=mesh, in_specs=same, out_specs=spread, check_vma=False))
     advance = jax.jit(
-        jax.shard_map(loop.advance, mesh=mesh, in_specs=(same, same, spread), out_specs=(spread, spread), check_vma=False),
+        jax.shard_map(loop.advance, mesh=mesh, in_specs=(same, same, spread, same), out_specs=(spread, spread), check_vma=False),
         donate_argnums=(2,),
     )
     return start, advance
@@ -225,12 +226,16 @@ class _Loop:
             moves=jnp.zeros((1, players), jnp.int32),
         )
 
-    def advance(self, params: tuple, key: Array, lanes: _Lanes) -> tuple[_Lanes, Array]:
-        """Plays some steps in all lanes. Returns the lanes, and int32 [1, 4]: games, wins, draws, moves of the first agent."""
+    def advance(self, params: tuple, key: Array, lanes: _Lanes, steps: Array) -> tuple[_Lanes, Array]:
+        """Plays so many steps (int32 []) in all lanes.
+
+        Returns:
+          The lanes, and int32 [1, 4]: games, wins, draws, moves of the first agent.
+        """
 
         def unfinished(carry):
             step, lanes = carry
-            return (step < STEPS_PER_CALL) & (lanes.number < self.per_device).any()
+            return (step < steps) & (lanes.number < self.per_device).any()
 
         def body(carry):
             return carry[0] + 1, self._step(params, key, carry[1])

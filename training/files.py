@@ -5,7 +5,20 @@ from __future__ import annotations
 import contextlib
 import os
 import uuid
+from collections.abc import Mapping
 from pathlib import Path
+
+
+def check_folder(folder: str | os.PathLike[str]) -> None:
+    """Makes a folder where it is missing, and sees whether files can be written there.
+
+    Raises:
+      OSError: they cannot.
+    """
+    probe = Path(folder) / f".{uuid.uuid4().hex}"
+    probe.parent.mkdir(parents=True, exist_ok=True)
+    probe.open("xb").close()
+    probe.unlink()
 
 
 def write_atomically(path: str | os.PathLike[str], content: str | bytes) -> None:
@@ -18,16 +31,32 @@ def write_atomically(path: str | os.PathLike[str], content: str | bytes) -> None
     Raises:
       OSError: the file cannot be written; the old content stays, and no other file is left behind.
     """
-    target = Path(path)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    temporary = target.with_name(f".{target.name[:80]}.{uuid.uuid4().hex}")
+    write_together({path: content})
+
+
+def write_together(contents: Mapping[str | os.PathLike[str], str | bytes]) -> None:
+    """Writes several files as `write_atomically` does; the first appears when all of them are on the disk.
+
+    Args:
+      contents: by file.
+
+    Raises:
+      OSError: a file cannot be written; no other file is left behind.
+    """
+    temporaries: dict[Path, Path] = {}
     try:
-        with temporary.open("xb") as file:
-            file.write(content.encode("utf-8") if isinstance(content, str) else content)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(target)
+        for path, content in contents.items():
+            target = Path(path)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            temporary = temporaries[target] = target.with_name(f".{target.name[:80]}.{uuid.uuid4().hex}")
+            with temporary.open("xb") as file:
+                file.write(content.encode("utf-8") if isinstance(content, str) else content)
+                file.flush()
+                os.fsync(file.fileno())
+        for target, temporary in temporaries.items():
+            temporary.replace(target)
     except BaseException:
         with contextlib.suppress(OSError):
-            temporary.unlink(missing_ok=True)
+            for temporary in temporaries.values():
+                temporary.unlink(missing_ok=True)
         raise

@@ -21,7 +21,7 @@ from jaxgames.pommerman import Pommerman, bots
 from search import bandits, presets
 from search.planner import as_agent
 from training import counting, evaluate
-from training.files import write_atomically
+from training.files import check_folder, write_together
 
 # Win, draw, loss in per cent over 400 games against three rule-based agents, by the released counting (Boney et al.).
 PAPER = {
@@ -55,7 +55,7 @@ class MatchConfig:
       batch: games at a time, over all devices.
       wave: simulations of one tree that run at once.
       table_rows: rows of the search table per game, a power of two.
-      output: folder for result.json and game.svg.
+      output: folder for result.json and game.svg; "": none.
     """
 
     game: str = "pommerman"
@@ -145,7 +145,7 @@ def _free_memory() -> int | None:
 
 
 def run(config: MatchConfig, console: Console | None = None) -> dict:
-    """Plays the match, shows it, and writes `result.json` and `game.svg` into the output folder.
+    """Plays the match, shows it, and writes `result.json` and `game.svg` into the output folder, if there is one.
 
     Returns:
       What `result.json` holds.
@@ -157,38 +157,47 @@ def run(config: MatchConfig, console: Console | None = None) -> dict:
     console = console or Console()
     game = jaxgames.make(config.game, config.mode)
     players = make_players(config, game)
-    output = Path(config.output)
-    output.mkdir(parents=True, exist_ok=True)
-    write_atomically(output / "settings.json", json.dumps(dataclasses.asdict(config), indent=2) + "\n")
+    output = Path(config.output) if config.output else None
+    if output:
+        check_folder(output)
     console.print(f"[bold]{players[0].name}[/] against {game.num_players - 1} x {players[-1].name}, {config.game} {config.mode}")
     key = jax.random.key(config.seed)
-    started = time.perf_counter()
+    started, compiled = time.perf_counter(), 0.0
     with _progress(console) as bar:
         task = bar.add_task("compiling", total=config.games, score="", speed="")
 
         def report(progress: evaluate.Progress) -> None:
+            nonlocal compiled
+            now = time.perf_counter()
+            compiled = compiled or now
             bar.update(
                 task,
                 description="playing",
                 completed=progress.games,
                 score=f"win {progress.wins}  draw {progress.draws}  loss {progress.losses}",
-                speed=f"{progress.moves / (time.perf_counter() - started):.0f} moves/s",
+                speed=f"{progress.moves / max(now - compiled, 1e-9):.0f} moves/s",
             )
 
         games = evaluate.play(
-            game, players, key, config.games, batch_size=config.batch, record=min(config.games, RECORDED), report=report
+            game,
+            players,
+            key,
+            config.games,
+            batch_size=config.batch,
+            record=min(config.games, RECORDED) if output else 0,
+            report=report,
         )
-    seconds = time.perf_counter() - started
-    result = summarize(config, games, seconds)
+    result = summarize(config, games, time.perf_counter() - started, compiled - started)
     console.print(_table(config, players[0].name, result))
-    write_atomically(output / "result.json", json.dumps(result, indent=2) + "\n")
-    picture = save_picture(game, key, games, [p.name for p in players], output / "game.svg")
-    console.print(f"results in {output / 'result.json'}; game {picture} to watch in a browser: {output / 'game.svg'}")
+    if output:
+        picture, svg = draw_game(game, key, games, [p.name for p in players])
+        write_together({output / "game.svg": svg, output / "result.json": json.dumps(result, indent=2) + "\n"})
+        console.print(f"results in {output / 'result.json'}; game {picture} to watch in a browser: {output / 'game.svg'}")
     return result
 
 
-def summarize(config: MatchConfig, games: evaluate.Games, seconds: float) -> dict:
-    """Puts the results of a match into a dictionary for JSON."""
+def summarize(config: MatchConfig, games: evaluate.Games, seconds: float, compile_seconds: float) -> dict:
+    """Puts the results of a match into a dictionary for JSON; moves per second are those of playing, without compilation."""
     released, strict = counting.count(games), counting.count(games, strict=True)
     return {
         "settings": dataclasses.asdict(config),
@@ -201,18 +210,26 @@ def summarize(config: MatchConfig, games: evaluate.Games, seconds: float) -> dic
         "wins_by_seat": counting.count_by_seat(games).tolist(),
         "mean_length": float(games.lengths.mean()),
         "moves": int(games.moves[0]),
-        "moves_per_second": float(games.moves[0] / seconds),
+        "moves_per_second": float(games.moves[0] / max(seconds - compile_seconds, 1e-9)),
         "seconds": seconds,
+        "compile_seconds": compile_seconds,
         "device": f"{jax.device_count()} x {jax.devices()[0].device_kind}",
         "versions": {"python": platform.python_version(), "jax": jax.__version__, "jaxgames": metadata.version("jaxgames")},
     }
 
 
 def save_picture(game: Game, key, games: evaluate.Games, names: list[str], path: Path) -> int:
+    """Writes the picture of `draw_game` to a file. Returns the number of the game."""
+    index, svg = draw_game(game, key, games, names)
+    write_together({path: svg})
+    return index
+
+
+def draw_game(game: Game, key, games: evaluate.Games, names: list[str]) -> tuple[int, str]:
     """Draws the first recorded game that the first player won (or the first game) as an animation.
 
     Returns:
-      The number of the game.
+      The number of the game, and SVG.
     """
     from jaxgames.pommerman import interop, view
 
@@ -224,8 +241,9 @@ def save_picture(game: Game, key, games: evaluate.Games, names: list[str], path:
     by_seat = [""] * len(names)
     for name, seat in zip(names, games.seats[index], strict=True):
         by_seat[seat] = name
-    write_atomically(path, view.animate(arrays, names=by_seat))
-    return index
+    winners = sorted(int(seat) for seat in games.seats[index][games.outcomes[index] > 0])
+    teams, limit = game.config.is_team, game.max_steps
+    return index, view.animate(arrays, names=by_seat, teams=teams, winners=winners, max_steps=limit)
 
 
 def _progress(console: Console) -> Progress:

@@ -104,6 +104,7 @@ def from_arrays(config: PommermanConfig, arrays: Mapping[str, np.ndarray]) -> St
         "step_count": arrays["s_step"].astype(np.int16),
         "terminated": np.zeros(states, bool),
         "seat_rewards": (np.zeros(states, np.int8),) * seats,
+        "final_rewards": (np.zeros(states, np.int8),) * seats if config.collapse_steps else (),
     }
     return State(
         rigid=pack(grid, board == Cell.RIGID),

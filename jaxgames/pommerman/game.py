@@ -149,7 +149,7 @@ class Pommerman:
         Free-for-all: +1 for the only survivor, -1 for the dead, 0 for the living while the game runs; -1 for all at the
         time limit. Returns float32 [P].
         """
-        return jnp.stack(rules.seat_rewards(self.config, state.agents, state.step_count)).astype(jnp.float32)
+        return jnp.stack(rules.standing(self.config, state)).astype(jnp.float32)
 
     def state_key(self, state: State) -> Array:
         """Identifies a state for search tables, uint32 [2]; see `state.state_key` for what it leaves out."""

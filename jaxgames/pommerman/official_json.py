@@ -256,8 +256,12 @@ def _with_messages(config: PommermanConfig, state: State, value: Any) -> State:
 def _with_end(config: PommermanConfig, state: State) -> State:
     agents = jax.tree.map(jnp.asarray, state.agents)
     over = bool(rules.is_over(config, agents, jnp.asarray(state.step_count)))
-    terminated: Any = np.bool_(over and int(state.step_count) not in config.collapse_steps)
-    return dataclasses.replace(state, terminated=terminated)
+    over = over and int(state.step_count) not in config.collapse_steps
+    facts: dict[str, Any] = {"terminated": np.bool_(over)}
+    if over and config.collapse_steps:
+        rewards = rules.seat_rewards(config, agents, jnp.asarray(state.step_count))
+        facts["final_rewards"] = tuple(np.int8(reward) for reward in rewards)
+    return dataclasses.replace(state, **facts)
 
 
 # --- one value ---------------------------------------------------------------------------------------------------------

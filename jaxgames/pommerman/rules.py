@@ -98,6 +98,7 @@ def transition(config: PommermanConfig, state: State, actions: Array) -> State:
 
     # S13: the clock, the end, the rewards.
     step_count = state.step_count + jnp.int16(1)
+    rewards = seat_rewards(config, agents, step_count)
     after = State(
         rigid=state.rigid,
         wood=state.wood - blast,
@@ -108,7 +109,8 @@ def transition(config: PommermanConfig, state: State, actions: Array) -> State:
         messages=_heard(state.agents, messages),
         step_count=step_count,
         terminated=is_over(config, agents, step_count),
-        seat_rewards=seat_rewards(config, agents, step_count),
+        seat_rewards=rewards,
+        final_rewards=rewards if config.collapse_steps else (),
     )
     return collapse(config, after)
 
@@ -184,8 +186,13 @@ def _count(flags: list[Array]) -> Array:
 
 def winners(config: PommermanConfig, state: State) -> tuple[Array, ...]:
     """Says per seat (bool []) whether it has won a finished game; all False in a tie and while the game runs."""
+    return tuple(state.terminated & (reward > 0) for reward in standing(config, state))
+
+
+def standing(config: PommermanConfig, state: State) -> tuple[Array, ...]:
+    """Gives int8 [] per seat: the rewards that ended a finished game, those of the position while it runs."""
     rewards = seat_rewards(config, state.agents, state.step_count)
-    return tuple(state.terminated & (reward > 0) for reward in rewards)
+    return select(state.terminated, state.final_rewards, rewards) if config.collapse_steps else rewards
 
 
 def collapse(config: PommermanConfig, state: State) -> State:

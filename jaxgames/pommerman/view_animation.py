@@ -33,6 +33,8 @@ def animate(
     title: str = "Pommerman",
     result: str | None = None,
     teams: bool = False,
+    winners: Sequence[int] | None = None,
+    max_steps: int = MAX_STEPS,
 ) -> str:
     """Draws a whole game as one animated SVG.
 
@@ -45,6 +47,8 @@ def animate(
       title: the heading.
       result: what is announced at the end; None: who is left (see `game_result`).
       teams: whether seats 0 and 2 play against seats 1 and 3.
+      winners: the seats that won, where the last state does not tell (a collapse may kill winners after the end).
+      max_steps: the game's limit.
 
     Returns:
       A standalone SVG of 720 x 560 pixels. Holding the mouse button down on it pauses.
@@ -59,9 +63,10 @@ def animate(
             raise ValueError(f"{option}={value}: must be in 0.01..60 seconds")
     lines = _caption_lines(captions, recording.num_states)
     deaths = _deaths(recording.agents[:, :, 2])
-    winners = winning_seats(recording, teams=teams) if result is None else []
+    shown: Sequence[int] = []
     if result is None:
-        result = game_result(recording, names, teams=teams)
+        shown = winning_seats(recording, teams=teams) if winners is None else winners
+        result = game_result(recording, names, teams=teams, winners=shown, max_steps=max_steps)
 
     timeline = Timeline(recording, seconds_per_step, end_pause)
     body = (
@@ -72,7 +77,7 @@ def animate(
         + "".join(_card(timeline, recording, seat, names[seat], deaths[seat], teams) for seat in range(recording.num_agents))
         + parts.legend()
         + _progress(timeline, deaths)
-        + _banner(timeline, result, winners)
+        + _banner(timeline, result, shown)
         + timeline.style()
     )
     return parts.document(parts.WIDTH, parts.HEIGHT, title, body)
@@ -90,22 +95,31 @@ def winning_seats(recording: parts.Recording, *, teams: bool = False) -> list[in
     return [seat for seat, side in enumerate(sides) if left == {side}]
 
 
-def game_result(recording: parts.Recording, names: Sequence[str], *, teams: bool = False) -> str:
-    """Says how a game ended, by who is alive in its last state.
+def game_result(
+    recording: parts.Recording,
+    names: Sequence[str],
+    *,
+    teams: bool = False,
+    winners: Sequence[int] | None = None,
+    max_steps: int = MAX_STEPS,
+) -> str:
+    """Says how a game ended.
 
     Args:
       recording: a game.
       names: one per seat.
       teams: whether seats 0 and 2 play against seats 1 and 3.
+      winners: the seats that won; None: by who is alive in the last state.
+      max_steps: the game's limit.
     """
-    winners = winning_seats(recording, teams=teams)
+    winners = winning_seats(recording, teams=teams) if winners is None else winners
     if winners:
         listed = " and ".join(dict.fromkeys(names[seat] for seat in winners))
         return f"team {TEAM_NAMES[winners[0]]} wins: {listed}" if teams else f"{listed} wins"
     left, last = int((recording.agents[-1, :, 2] != 0).sum()), int(recording.steps[-1])
     if not left:
         return "draw: nobody is left"
-    return f"draw: step limit, {left} left" if last >= MAX_STEPS else f"the recording ends at step {last}, {left} left"
+    return f"draw: step limit, {left} left" if last >= max_steps else f"the recording ends at step {last}, {left} left"
 
 
 def _board(timeline: Timeline, recording: parts.Recording, deaths: Sequence[int | None]) -> str:

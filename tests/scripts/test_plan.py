@@ -1,12 +1,18 @@
 """The main job: what it writes, and how it turns bad input down."""
 
+import dataclasses
 import json
 from xml.etree import ElementTree
 
+import jax
+import numpy as np
 import pytest
 
+import jaxgames
+from jaxgames.pommerman.bots import still_agent
 from scripts._common import run_main
 from scripts.plan import main
+from training import evaluate, match
 from training.match import MatchConfig
 
 TINY = ["--num-simulations", "4", "--horizon", "4", "--games", "3", "--batch", "2", "--table-rows", "256", "--seed", "5"]
@@ -42,7 +48,8 @@ def test_the_result(played):
     assert result["strict"]["draws"] <= result["released"]["draws"]
     assert len(result["wins_by_seat"]) == 4 and sum(result["wins_by_seat"]) <= 3
     assert 0 < result["moves"] <= 3 * 800 and 0 < result["mean_length"] <= 800
-    assert result["moves_per_second"] == pytest.approx(result["moves"] / result["seconds"])
+    assert 0 < result["compile_seconds"] < result["seconds"]
+    assert result["moves_per_second"] == pytest.approx(result["moves"] / (result["seconds"] - result["compile_seconds"]))
     assert {"device", "versions"} <= set(result)
 
 
@@ -54,7 +61,38 @@ def test_the_picture(played):
 
 
 def test_nothing_else_is_left(played):
-    assert sorted(path.name for path in played.iterdir()) == ["game.svg", "result.json", "settings.json"]
+    assert sorted(path.name for path in played.iterdir()) == ["game.svg", "result.json"]
+
+
+def test_a_stopped_match_leaves_an_older_result_alone(played, monkeypatch):
+    before = {path.name: path.read_bytes() for path in played.iterdir()}
+
+    def interrupt(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    for module, name in ((evaluate, "play"), (match, "draw_game")):
+        with monkeypatch.context() as patch:
+            patch.setattr(module, name, interrupt)
+            assert leave(*TINY, "--games", "2", "--output", str(played)) == 130
+        assert {path.name: path.read_bytes() for path in played.iterdir()} == before
+
+
+def test_without_an_output_nothing_is_written(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert leave(*TINY, "--games", "1", "--output", "") == 0
+    assert "results in" not in capsys.readouterr().out
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_picture_tells_teams_limit_and_winners():
+    """Outcomes are given, so that a team's win, a collapse that kills the winner, and a short limit are told apart."""
+    game = jaxgames.make("pommerman", "team", max_steps=4)
+    agents = [still_agent(game)] * 4
+    games = evaluate.play(game, agents, jax.random.key(0), 1, shuffle_seats=False, record=1)
+    index, svg = match.draw_game(game, jax.random.key(0), games, list("abcd"))
+    assert index == 0 and games.lengths[0] == 4 and "draw: step limit, 4 left" in svg and "team A, alive" in svg
+    won = dataclasses.replace(games, outcomes=np.array([[-1, 1, -1, 1]], np.int8))
+    assert "team B wins: b and d" in match.draw_game(game, jax.random.key(0), won, list("abcd"))[1]
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@ import os
 
 import pytest
 
-from training.files import write_atomically
+from training.files import check_folder, write_atomically, write_together
 
 
 @pytest.mark.parametrize(("content", "stored"), [("größer\n", "größer\n".encode()), (b"\x00\xff", b"\x00\xff")])
@@ -44,3 +44,18 @@ def test_a_folder_that_is_a_file_is_an_error(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(OSError, match="file"):
         write_atomically(tmp_path / "file" / "result.json", "x")
+
+
+def test_of_several_files_none_is_replaced_before_all_are_written(tmp_path):
+    write_together({tmp_path / "one": "1", tmp_path / "two": b"1"})
+    with pytest.raises(TypeError):
+        write_together({tmp_path / "one": "2", tmp_path / "two": None})
+    assert [(path.name, path.read_text()) for path in sorted(tmp_path.iterdir())] == [("one", "1"), ("two", "1")]
+
+
+def test_a_folder_is_checked_without_a_trace(tmp_path):
+    check_folder(tmp_path / "new")
+    assert list((tmp_path / "new").iterdir()) == []
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OSError, match="file"):
+        check_folder(tmp_path / "file")

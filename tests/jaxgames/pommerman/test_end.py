@@ -210,5 +210,19 @@ def test_a_death_by_collapse_counts_from_the_next_step_on():
     assert (steps[1].done, steps[1].rewards) == (True, (-1, 1, -1, -1))
 
 
+def test_a_winner_crushed_by_the_collapse_has_won():
+    """Agent 1 dies on its bomb in the step that ends the game, and agent 0 under the walls that come after the end."""
+    game, rows = Pommerman(COLLAPSE), ["0"] + ["."] * 8 + [".1"]
+    end = play(position("\n".join(rows), bombs={(9, 1): Bomb(owner=1, life=1)}, step=499, config=COLLAPSE), config=COLLAPSE)
+    assert (end.done, end.rewards) == (True, (1, -1, -1, -1))
+    assert not end.men[0].alive
+    later = play(end.state, config=COLLAPSE)
+    assert later.rewards == (0, 0, 0, 0)
+    for result in (end, later):
+        one = jax.tree.map(lambda leaf: jnp.asarray(leaf)[0], result.state)
+        assert np.asarray(game.outcome(one)).tolist() == [1, -1, -1, -1]
+        assert np.asarray(game.heuristic(one)).tolist() == [1, -1, -1, -1]
+
+
 def test_a_drawing_with_a_dead_agent_is_a_possible_state():
     assert look(position("0", m1=Man(cell=(4, 4)))).men[1] == Man(alive=False, cell=(4, 4))

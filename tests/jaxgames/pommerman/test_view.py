@@ -217,6 +217,13 @@ def test_the_result_tells_who_is_left(alive, last_step, teams, result):
     assert "agreed" in view.animate(arrays, teams=teams, result="agreed")
 
 
+def test_the_result_may_differ_from_who_is_left_and_from_the_usual_limit():
+    arrays = empty(2, first_step=49)
+    assert "draw: step limit, 4 left" in view.animate(arrays, max_steps=50)
+    arrays["s_agents"][1, :, 2] = 0  # a collapse came after the end
+    assert "b wins" in view.animate(arrays, names=list("abcd"), winners=[1])
+
+
 def test_one_state_is_a_film_too():
     film = Film(view.animate(empty(1)))
     assert_shows(film, empty(1), 0, 1.0)
