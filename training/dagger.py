@@ -45,6 +45,8 @@ class DaggerConfig:
       target: what is imitated: best (evenly among the oracle's best arms), first_best (the first of them, as the released
         code) or values (a softmax of its posterior means).
       temperature: of that softmax.
+      averaging: the parameters that are evaluated and kept are a running mean with this decay per gradient step; 0: the last
+        ones, as in the paper.
       value_weight: of the squared error of the value, if the network has one.
       symmetries: turn and mirror the boards of each gradient step at random.
       stop_rule: unchanged, released or off; see `battles.BattleRules`.
@@ -61,6 +63,7 @@ class DaggerConfig:
     buffer_size: int = 100_000
     target: str = "best"
     temperature: float = 0.05
+    averaging: float = 0.0
     value_weight: float = 0.5
     symmetries: bool = False
     stop_rule: str = "unchanged"
@@ -76,6 +79,8 @@ class DaggerConfig:
         for name in ("updates_per_step", "value_weight", "stop_without_bomb"):
             if not getattr(self, name) >= 0:
                 raise ValueError(f"{name}={getattr(self, name)}: must be >= 0")
+        if not 0 <= self.averaging < 1:
+            raise ValueError(f"averaging={self.averaging}: must be at least 0 and below 1")
         for name in ("learning_rate", "temperature"):
             if not 0 < getattr(self, name) < float("inf"):
                 raise ValueError(f"{name}={getattr(self, name)}: must be > 0")
@@ -106,6 +111,7 @@ class Learner:
 
     Attributes:
       params, optimizer_state: the same on all devices.
+      averaged: running mean of the parameters over gradient steps, with which a follower plays best.
       updates: int32 [], gradient steps so far.
       owed: float32 [], gradient steps not yet made.
       steps: int32 [], steps of all battles so far.
@@ -116,6 +122,7 @@ class Learner:
 
     params: Any
     optimizer_state: Any
+    averaged: Any
     updates: Array
     owed: Array
     steps: Array
@@ -169,7 +176,7 @@ class Dagger:
         self.optimizer = optax.adam(config.learning_rate)
         self.packing = packing_of(jax.eval_shape(self._example, jax.random.key(0)))
         same, split = PartitionSpec(), PartitionSpec("data")
-        fields: list[Any] = [same] * 6 + [split] * 2  # the buffers and the lanes differ from device to device
+        fields: list[Any] = [same] * 7 + [split] * 2  # the buffers and the lanes differ from device to device
         specs = Learner(*fields)
         self.init = jax.jit(jax.shard_map(self.local_init, mesh=mesh, in_specs=same, out_specs=specs, check_vma=False))
         self.iterate = jax.jit(
@@ -187,6 +194,7 @@ class Dagger:
         return Learner(
             params=params,
             optimizer_state=self.optimizer.init(params),
+            averaged=params,
             updates=zero,
             owed=jnp.float32(0),
             steps=zero,
@@ -276,7 +284,7 @@ class Dagger:
         share = self.config.batch_size // self.devices
 
         def one_update(index, carry):
-            params, optimizer_state, sums = carry
+            params, optimizer_state, averaged, sums = carry
             update = learner.updates + index
             update_key = jax.random.fold_in(jax.random.fold_in(key, _LEARNING), update)
             rows = ring.sample(learner.ring, jax.random.fold_in(update_key, device), share)
@@ -288,10 +296,13 @@ class Dagger:
             norm = optax.global_norm(gradient)
             bad = ~(jnp.isfinite(loss) & jnp.isfinite(norm))
             sums = sums + jnp.stack([loss, entropy, norm, bad.astype(jnp.float32)])
-            return optax.apply_updates(params, change), optimizer_state, sums
+            params = optax.apply_updates(params, change)
+            # Early on the mean goes over what there is, so that it does not remember how the network was drawn.
+            weight = jnp.maximum(1 - self.config.averaging, 1 / (update + 1.0))
+            return params, optimizer_state, optax.incremental_update(params, averaged, weight), sums
 
-        start = (learner.params, learner.optimizer_state, jnp.zeros(4))
-        params, optimizer_state, sums = jax.lax.fori_loop(0, number, one_update, start)
+        start = (learner.params, learner.optimizer_state, learner.averaged, jnp.zeros(4))
+        params, optimizer_state, averaged, sums = jax.lax.fori_loop(0, number, one_update, start)
         learner = dataclasses.replace(learner, params=params, optimizer_state=optimizer_state, updates=learner.updates + number)
         return learner, sums
 

@@ -167,7 +167,7 @@ class _Job:
         write_atomically(self.folder / "settings.json", json.dumps(dataclasses.asdict(config), indent=2) + "\n")
         params = self.who.init(jax.random.fold_in(self.key, _CHOOSING))
         learner = self.dagger.init(self.key, params)
-        state = _Run(learner, _copy(learner.params), np.int32(-1), np.int32(0), 0, 0.0)
+        state = _Run(learner, _copy(learner.averaged), np.int32(-1), np.int32(0), 0, 0.0)
         found = checkpoints.restore(state.tree()) if config.resume else None
         if found is None:
             return state
@@ -223,10 +223,10 @@ class _Job:
 
     def rate(self, run: _Run, ended: int) -> dict[str, float]:
         """Plays against rule-based agents and keeps the parameters if they are the best so far."""
-        score = self.play(run.learner.params, _CHOOSING, self.config.evaluate_games)
+        score = self.play(run.learner.averaged, _CHOOSING, self.config.evaluate_games)
         run.evaluated = np.int32(ended)
         if score.wins > run.best_wins:
-            run.best, run.best_wins = _copy(run.learner.params), np.int32(score.wins)
+            run.best, run.best_wins = _copy(run.learner.averaged), np.int32(score.wins)
             save_weights(self.folder / "best.npz", jax.device_get(run.best), self.who.meta | {"battles": ended})
         return {"wins": score.wins / score.games, "draws": score.draws / score.games, "losses": score.losses / score.games}
 
