@@ -160,10 +160,13 @@ def read_npz(path: str | Path) -> Arrays:
             if not isinstance(archive, np.lib.npyio.NpzFile):
                 raise BadRecording("a single array, must be an npz file")
             with archive:
-                return {name: archive[name] for name in archive.files}
+                # A member that is no array comes as bytes: an array of a form that no field has.
+                return {name: np.asarray(archive[name]) for name in archive.files}
     except OSError as error:
         raise BadRecording(f"cannot be read: {error.strerror or error}") from None
-    except (zipfile.BadZipFile, zlib.error, EOFError, KeyError, NotImplementedError) as error:
+    except (MemoryError, OverflowError):
+        raise BadRecording("a torn npz file: an array larger than the memory") from None
+    except (zipfile.BadZipFile, zlib.error, EOFError, KeyError, RuntimeError) as error:  # RuntimeError: encrypted
         raise BadRecording(f"a torn npz file: {error}") from None
     except BadRecording:
         raise

@@ -9,6 +9,7 @@ from jaxgames.bitboard import Grid
 from jaxgames.pommerman.constants import MAX_BLAST_STRENGTH, MAX_STEPS, VIEW_RADIUS, GameType
 
 MODES = ("ffa", "team", "radio", "one_vs_one")
+_OPTIONAL = ("view_radius", "first_collapse")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,12 +42,20 @@ class PommermanConfig:
     def __post_init__(self) -> None:
         if self.mode not in MODES:
             raise ValueError(f"mode={self.mode!r}: must be one of {', '.join(MODES)}")
+        for field in dataclasses.fields(self):
+            value: Any = getattr(self, field.name)
+            if field.name in _OPTIONAL and value is None:
+                continue
+            kind: type = str if field.name in ("mode", "name") else int
+            if not isinstance(value, kind) or isinstance(value, bool):
+                form = "a text" if kind is str else "an integer or None" if field.name in _OPTIONAL else "an integer"
+                raise ValueError(f"{field.name}={value!r}: must be {form}")
         if not 8 <= self.board_size <= 11:
             raise ValueError(f"board_size={self.board_size}: must be in 8..11")
-        for field in ("num_rigid", "num_wood"):
-            value = getattr(self, field)
+        for name in ("num_rigid", "num_wood"):
+            value = getattr(self, name)
             if value < 0 or value % 2:
-                raise ValueError(f"{field}={value}: must be even and >= 0 (walls are placed in mirrored pairs)")
+                raise ValueError(f"{name}={value}: must be even and >= 0 (walls are placed in mirrored pairs)")
         if self.num_fixed_wood > self.num_wood:
             raise ValueError(f"num_wood={self.num_wood}: must be >= {self.num_fixed_wood}, the wood that joins the corners")
         room = self.num_wall_candidates

@@ -7,6 +7,7 @@ import functools
 from collections.abc import Sequence
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
@@ -15,6 +16,7 @@ from jaxgames.pommerman import rules, setup
 from jaxgames.pommerman.config import PommermanConfig, preset
 from jaxgames.pommerman.constants import NUM_MESSAGES, NUM_MOVES
 from jaxgames.pommerman.observation import Observation, observe
+from jaxgames.pommerman.official_actions import check_actions
 from jaxgames.pommerman.state import State, state_key
 
 
@@ -67,8 +69,9 @@ class Pommerman:
         return ()
 
     def apply(self, state: State, actions: Array, chance: tuple[()] = ()) -> State:
-        """Plays one step; see `rules.step`."""
+        """Plays one step; see `step`."""
         del chance
+        self._check_known(actions)
         return rules.step(self.config, state, actions)
 
     def step(self, state: State, actions: Array, key: Array | None = None) -> State:
@@ -76,14 +79,22 @@ class Pommerman:
 
         Args:
           state: one game.
-          actions: int32 [P].
+          actions: int32 [P]. A number out of range counts as stop where it is traced.
           key: not used.
 
         Returns:
           The state after it; a finished game stays as it is, with rewards 0.
+
+        Raises:
+          ValueError: actions are no integers, not one per seat, or known (no JAX array) and out of range.
         """
         del key
+        self._check_known(actions)
         return rules.step(self.config, state, actions)
+
+    def _check_known(self, actions: Any) -> None:
+        if not isinstance(actions, jax.Array):
+            check_actions(self.config, actions)
 
     def to_play(self, state: State) -> Array:
         """All move at once: int32 [], -1."""
@@ -156,7 +167,7 @@ class Pommerman:
         return state_key(state, include_rigid=bool(self.config.collapse_steps))
 
     def observe(self, state: State, player: Array) -> Observation:
-        """Gives what one player sees now; see `observation.observe`."""
+        """Gives what one player (int []) sees now; see `observation.observe`."""
         return observe(self.config, state, player)
 
 
@@ -169,10 +180,14 @@ def _unpacked(flags: Sequence[Array]) -> Array:
 
 
 def make(mode: str | None = None, **settings: Any) -> Pommerman:
-    """Makes the game from the name of a variant ("ffa" if None) and fields of its config that shall differ."""
+    """Makes the game from the name of a variant ("ffa" if None) and fields of its config that shall differ.
+
+    What differs from an official configuration no longer has its name.
+    """
     config = preset("ffa" if mode is None else mode)
     known = [field.name for field in dataclasses.fields(config)]
     for name, value in settings.items():
         if name not in known:
             raise ValueError(f"{name}={value!r}: no such setting; there are {', '.join(known)}")
-    return Pommerman(dataclasses.replace(config, **settings))
+    changed = dataclasses.replace(config, **settings)
+    return Pommerman(changed if changed == config or "name" in settings else dataclasses.replace(changed, name=""))

@@ -51,15 +51,23 @@ class Observation:
     step_count: Array
 
 
-def observe(config: PommermanConfig, state: State, player: Array) -> Observation:
+def observe(config: PommermanConfig, state: State, player: Array | int) -> Observation:
     """Gives what one agent sees now, and nothing more. The view of a dead agent stays where it died.
 
     Args:
       config: the variant.
       state: one game.
-      player: int [], seat in [0, P).
+      player: int [], seat in [0, P). A traced one out of range counts as seat 0.
+
+    Raises:
+      ValueError: the seat is no integer [], or known (no JAX array) and out of range.
     """
+    if jnp.shape(player) or not jnp.issubdtype(jnp.result_type(player), jnp.integer):
+        raise ValueError(f"player of shape {jnp.shape(player)} and type {jnp.result_type(player)}: must be one integer")
+    if not isinstance(player, jax.Array) and not 0 <= player < config.num_players:
+        raise ValueError(f"player={player}: must be in 0..{config.num_players - 1}")
     player = jnp.asarray(player, jnp.int32)
+    player = jnp.where((player >= 0) & (player < config.num_players), player, 0)
     own = choose_seat(state.agents, player)
     view = field_of_view(config, own.cell)
     newest, middle, oldest = state.flames[2], state.flames[1], state.flames[0]

@@ -33,10 +33,18 @@ def split_actions(config: PommermanConfig, actions: Array) -> tuple[tuple[Array,
     Returns:
       moves: int32 [] per seat.
       messages: per seat two words int8 []; () outside radio mode.
+
+    Raises:
+      ValueError: the actions are no integers, or not one per seat.
     """
+    shape, dtype = jnp.shape(actions), jnp.result_type(actions)
+    if shape != (config.num_players,) or not jnp.issubdtype(dtype, jnp.integer):
+        form = f"integers of shape ({config.num_players},), one per seat"
+        raise ValueError(f"actions of shape {shape} and type {dtype}: must be {form}")
+    actions = jnp.asarray(actions, jnp.int32)
     moves, messages = [], []
     for seat in range(config.num_players):
-        action = actions[seat].astype(jnp.int32)
+        action = actions[seat]
         action = jnp.where((action >= 0) & (action < num_actions(config)), action, int(Move.STOP))
         if config.has_messages:
             words = action % NUM_MESSAGES

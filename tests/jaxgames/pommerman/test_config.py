@@ -150,6 +150,12 @@ def test_wall_candidates_of_the_standard_board():
         ("max_blast_strength", 11),
         ("first_collapse", 0),
         ("first_collapse", 800),
+        ("board_size", "a"),
+        ("num_items", None),
+        ("num_wood", 36.0),
+        ("max_steps", True),
+        ("view_radius", "far"),
+        ("name", None),
     ],
 )
 def test_bad_settings_are_named(setting, value):
@@ -169,7 +175,9 @@ def test_unknown_names():
 
 def test_making_a_game():
     game = jaxgames.make("pommerman", "team", num_items=4)
-    assert game.config == dataclasses.replace(preset("team"), num_items=4)
+    assert game.config == dataclasses.replace(preset("team"), num_items=4, name=""), "no official configuration any more"
+    assert make("team", num_items=20).config == preset("team")
+    assert make("team", num_items=4, name="mine").config.name == "mine"
     assert (game.name, game.num_players, game.num_actions, game.num_arms, game.pass_action, game.max_steps) == (
         "pommerman",
         4,

@@ -240,6 +240,20 @@ def write_foreign(path):
     np.savez(path, moves=np.zeros(4))
 
 
+def write_member_without_header(path):
+    arrays = small("ffa_kick")
+    np.savez(path, **{name: array for name, array in arrays.items() if name != "s_board"})
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("s_board", arrays["s_board"].tobytes())
+
+
+def write_immense(path):
+    header = io.BytesIO()
+    np.lib.format.write_array_header_1_0(header, {"descr": "|u1", "fortran_order": False, "shape": (10**15,)})
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("s_board.npy", header.getvalue())
+
+
 def write_nothing(path):
     path.write_bytes(b"")
 
@@ -256,6 +270,8 @@ def write_nothing(path):
         (write_objects, "not an npz file of plain arrays"),
         (write_other_archive, "no Pommerman recording"),
         (write_foreign, "no Pommerman recording: has moves"),
+        (write_member_without_header, "s_board: shape ()"),
+        (write_immense, "an array larger than the memory"),
     ],
 )
 def test_files_that_are_no_recording(tmp_path, write, told):

@@ -1,9 +1,12 @@
 """One hand-made position per clause of the written rules: S1 to S3 (flames, wishes) and S9 to S12 (items, explosions)."""
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from jaxgames.pommerman.config import preset
+from jaxgames.pommerman.game import Pommerman
 from tests.jaxgames.pommerman.positions import (
     BOMB,
     DOWN,
@@ -320,3 +323,40 @@ def test_a_position_survives_being_looked_at():
     assert seen.bombs == {(3, 3): Bomb(1, 4, 6, DOWN)}
     assert seen.hidden == {(1, 0): KICK}
     assert seen.board[:2, :3].tolist() == [[10, 1, 6], [2, 4, 11]]
+
+
+# --- wrong calls -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("actions", "told"),
+    [
+        (jnp.array([4, 2]), r"actions of shape \(2,\) and type int32: must be integers of shape \(4,\)"),
+        (jnp.zeros((2, 4), jnp.int32), r"actions of shape \(2, 4\)"),
+        (jnp.int32(1), r"actions of shape \(\)"),
+        (jnp.array([0.0, 1.0, 2.0, 3.9]), "type float32"),
+        (jnp.zeros(4, bool), "type bool"),
+        (np.array([0, 1, 2, 6]), r"action 6 of agent 3: must be in 0\.\.5"),
+        ([0, 0, -1, 0], r"action -1 of agent 2: must be in 0\.\.5"),
+    ],
+)
+def test_wrong_actions_are_told_while_tracing(actions, told):
+    game, state = Pommerman(), jax.tree.map(lambda leaf: leaf[0], position("0.1.2"))
+    for function in (game.step, game.apply):
+        with pytest.raises(ValueError, match=told) as caught:
+            jax.eval_shape(lambda state, function=function: function(state, actions), state)
+        assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("player", [4, -1, np.int64(7), 1.5, np.arange(2), True])
+def test_wrong_seats_are_told_while_tracing(player):
+    state = jax.tree.map(lambda leaf: leaf[0], position("0.1.2"))
+    with pytest.raises(ValueError, match="player"):
+        jax.eval_shape(lambda state: Pommerman().observe(state, player), state)
+
+
+def test_a_traced_seat_out_of_range_counts_as_seat_0():
+    game, state = Pommerman(), jax.tree.map(lambda leaf: leaf[0], position("0.1.2"))
+    seen = jax.jit(jax.vmap(game.observe, in_axes=(None, 0)))(state, jnp.array([0, 4, -1]))
+    first = jax.tree.map(lambda leaf: leaf[:1], seen)
+    assert all(equal(jax.tree.map(lambda leaf, i=i: leaf[i : i + 1], seen), first) for i in (1, 2))
