@@ -36,7 +36,8 @@ class Bandit(NamedTuple):
       credit: `credit(value) -> uint32`, what a simulation with this value (float32 in [-1, 1]) adds to the word of its arm.
       soft_credit: `soft_credit(value, noise) -> uint32`, the same for values between -1, 0 and 1, rounded by noise in [0, 1).
       prior: `prior(policy, legal, weight) -> uint32 [..., K]`, words as if `policy` (float32 [..., K]) had been worth `weight`
-        simulations; a uniform policy leaves all means as they are.
+        simulations, at most MAX_CREDITS; by a uniform policy all arms have the mean of an arm never tried. A single legal arm
+        gets nothing.
       is_full: `is_full(word) -> bool`, the counts are near their limit and stay as they are from here on.
       values: `values(words) -> float32`, mean result.
       visits: `visits(words) -> int32`.
@@ -117,11 +118,12 @@ def ucb1(c: float = 2.0) -> Bandit:
         return visits(words).astype(jnp.float32)
 
     def prior(policy: Array, legal: Array, weight: float) -> Array:
-        return jnp.round(weight * policy).astype(jnp.uint32) * credit(jnp.zeros_like(policy))
+        words = jnp.round(weight * policy).astype(jnp.uint32) * credit(jnp.zeros_like(policy))
+        return jnp.where(legal & (legal.sum(-1, keepdims=True) > 1), words, 0)
 
     def soft_credit(value: Array, noise: Array) -> Array:
-        del noise
-        return credit(value)
+        summed = jnp.clip(jnp.floor((value + 1) * _VALUE_STEPS + noise), 0, 2 * _VALUE_STEPS).astype(jnp.uint32)
+        return (summed << _VISIT_BITS) | 1
 
     return Bandit("UCB", scores, credit, soft_credit, prior, is_full, values=_mean, visits=visits, merit=merit)
 
@@ -231,8 +233,8 @@ def _soft_halves(value: Array, noise: Array) -> Array:
 def _prior_halves(policy: Array, legal: Array, weight: float) -> Array:
     """Wins by the policy, losses by what it leaves to the other arms."""
     others = jnp.maximum(legal.sum(-1, keepdims=True) - 1, 1)
-    wins = jnp.round(2 * weight * policy).astype(jnp.uint32)
-    losses = jnp.round(2 * weight * (1 - policy) / others).astype(jnp.uint32)
+    # Halves are rounded up, and what is a half but for float32 also: equal shares must not be rounded to different sides.
+    wins, losses = (jnp.floor(2 * weight * share + 0.501).astype(jnp.uint32) for share in (policy, (1 - policy) / others))
     return jnp.where(legal & (legal.sum(-1, keepdims=True) > 1), (wins << _HALF_BITS) | losses, 0)
 
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Callable
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -34,6 +35,8 @@ from search.table import Table
 _CHANCE = 1 << 20
 _CONCLUSION = 1 << 21
 
+LANES_AT_ONCE = 128  # on a CPU: half of it costs a full batch of Pommerman a tenth more, a quarter of it four tenths
+
 
 @dataclasses.dataclass(frozen=True)
 class Settings:
@@ -46,7 +49,7 @@ class Settings:
       rollout: MCTS: play randomly from the new state to the horizon, else stop there.
       wave: so many simulations of one tree run at once on the same statistics; divides `num_simulations`.
       table_rows: rows of the table per game, a power of two.
-      lanes_at_once: so many lanes that need a plan are worked on together, then the next; lanes that need none cost nothing.
+      lanes_at_once: at most so many of the lanes that need a plan are worked on together, then the next; see `in_parts`.
     """
 
     num_simulations: int = 100
@@ -55,7 +58,7 @@ class Settings:
     rollout: bool = True
     wave: int = 1
     table_rows: int = 2**16
-    lanes_at_once: int = 128
+    lanes_at_once: int = LANES_AT_ONCE
 
     def __post_init__(self) -> None:
         for name in ("num_simulations", "horizon", "wave", "lanes_at_once"):
@@ -149,7 +152,8 @@ def decoupled_search(
         memory, met, known = jax.lax.fori_loop(0, waves, one_wave, (memory, zero, zero))
         slot = table.find(memory, jnp.arange(batch, dtype=jnp.int32), jax.vmap(key)(views))
         metrics = {"met": met, "known": known, "evicted": memory.evicted, "stored": memory.stored}
-        words = table.read(memory, slot) if prior is None else table.read(memory, slot) + prior
+        words = table.read(memory, slot)
+        words = words if prior is None else with_prior(bandit, words, prior)
         return conclude(game, bandit, arms, lanes, views, words, metrics), memory
 
     return Planner(
@@ -162,36 +166,50 @@ def decoupled_search(
     )
 
 
-def in_parts(search: Callable, size: int, keys: Array, memory: Table, views, active: Array) -> tuple[Plan, Table]:
-    """Plans for the lanes that need it, `size` at a time.
+def in_parts(
+    search: Callable,
+    size: int,
+    keys: Array,
+    memory,
+    views,
+    active: Array,
+    take: Callable = table.take,
+    put_back: Callable = table.put_back,
+) -> tuple[Plan, Any]:
+    """Plans for the lanes that need it, some at a time: equal parts of the batch, of at most `size` lanes.
+
+    A part costs the same however many of its lanes need a plan, so lanes that need none cost nothing as far as they fill whole
+    parts. Large parts are more efficient in a full batch, small ones in one that is running dry.
 
     Args:
       search: `search(keys, memory, views, active) -> (Plan, memory)` for a batch of at most `size` lanes.
-      size: lanes at a time.
+      size: lanes at a time, at most.
       keys: [B].
       memory: all tables.
       views: State [B].
       active: bool [B], lanes that need a plan.
+      take: `take(memory, lanes) -> memory` of some lanes, int32 [C].
+      put_back: `put_back(memory, part, merge) -> memory`; see `table.put_back`.
 
     Returns:
       The plan of every active lane (zeros elsewhere), and the memory.
     """
     batch = keys.shape[0]
-    size = min(size, batch)
+    size = -(-batch // -(-batch // size))
     order = jnp.argsort(~active, stable=True).astype(jnp.int32)
     rank = jnp.argsort(order).astype(jnp.int32)
     order = jnp.concatenate([order, order[:size]])
     count = active.sum(dtype=jnp.int32)
     first = order[:size]
     some = jax.tree.map(lambda x: x[first], views)
-    shapes = jax.eval_shape(search, keys[first], table.take(memory, first), some, active[first])
+    shapes = jax.eval_shape(search, keys[first], take(memory, first), some, active[first])
     plans = jax.tree.map(lambda x: jnp.zeros((batch, *x.shape[1:]), x.dtype), shapes[0])
 
     def one_part(carry):
         done, plans, memory = carry
         lanes = jax.lax.dynamic_slice_in_dim(order, done, size)
         part, tables = search(
-            keys[lanes], table.take(memory, lanes), jax.tree.map(lambda x: x[lanes], views), done + jnp.arange(size) < count
+            keys[lanes], take(memory, lanes), jax.tree.map(lambda x: x[lanes], views), done + jnp.arange(size) < count
         )
         here = (rank >= done) & (rank < jnp.minimum(done + size, count))
 
@@ -200,7 +218,7 @@ def in_parts(search: Callable, size: int, keys: Array, memory: Table, views, act
             here_too = here.reshape(-1, *[1] * (whole.ndim - 1))
             return jnp.where(here_too, piece[jnp.clip(rank - done, 0, size - 1)], whole)
 
-        return done + size, jax.tree.map(merge, plans, part), table.put_back(memory, tables, merge)
+        return done + size, jax.tree.map(merge, plans, part), put_back(memory, tables, merge)
 
     _, plans, memory = jax.lax.while_loop(lambda carry: carry[0] < count, one_part, (jnp.int32(0), plans, memory))
     return plans, memory
@@ -236,7 +254,7 @@ def _simulate(
         credited = inside if settings.keep_all else inside & (slot.found | is_root)
         words = jnp.where(credited[:, None], table.read(memory, slot), 0)
         if root_prior is not None:
-            words = words + jnp.where(is_root[:, None], root_prior, 0)
+            words = with_prior(bandit, words, jnp.where(is_root[:, None], root_prior, 0))
         choice, actions = choose_actions(game, bandit, arms, random_bits.fold(lanes, depth), walk.states, words)
         states = jax.vmap(game.step)(walk.states, actions, chance_keys(lanes, depth))
         value = walk.value
@@ -319,9 +337,10 @@ def _keep(settings: Settings, bandit: Bandit, memory: Table, walk: _Walk, credit
     later = jnp.arange(depths)[:, None] < jnp.arange(depths)[None]
     is_last = walk.kept & ~(same & later[..., None]).any(1)
     times = (same & walk.credited[None]).sum(1, dtype=jnp.uint32)
+    reached = jnp.max(jnp.where(walk.kept.any(1), jnp.arange(1, depths + 1, dtype=jnp.int32), 0))  # nothing is kept beyond
 
     def write_one(index, memory):
-        wave, depth = index // depths, index % depths
+        wave, depth = index // reached, index % reached
 
         def pick(per_lane):
             return jax.lax.dynamic_index_in_dim(per_lane.reshape(batch, settings.wave, *per_lane.shape[1:]), wave, 1, False)
@@ -334,8 +353,13 @@ def _keep(settings: Settings, bandit: Bandit, memory: Table, walk: _Walk, credit
         words = add_credit(bandit, words, at(walk.arms), pick(credit) * at(times)[:, None])
         return table.write(memory, slot, words, at(is_last))
 
-    memory = jax.lax.fori_loop(0, depths * settings.wave, write_one, memory)
+    memory = jax.lax.fori_loop(0, reached * settings.wave, write_one, memory)
     return table.tick(memory, active)
+
+
+def with_prior(bandit: Bandit, words: Array, prior: Array) -> Array:
+    """Adds a prior to statistics, both uint32 [B, P * K], but where these are so full that it might not fit."""
+    return words + jnp.where(bandit.is_full(words), 0, prior)
 
 
 def add_credit(bandit: Bandit, words: Array, choice: Array, credit: Array) -> Array:

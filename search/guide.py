@@ -13,7 +13,7 @@ from jax import Array
 from jaxgames import random_bits
 from jaxgames.game import Game
 from jaxgames.random_bits import LaneKey
-from search.bandits import Bandit
+from search.bandits import MAX_CREDITS, Bandit
 
 _ROUNDING = 1 << 22  # child of a lane key
 
@@ -33,18 +33,21 @@ class Guide:
     values: bool = False
 
     def __post_init__(self) -> None:
-        if not 0 <= self.prior_weight <= 1000:
-            raise ValueError(f"prior_weight={self.prior_weight}: must be in 0..1000")
+        if not 0 <= self.prior_weight <= MAX_CREDITS:
+            raise ValueError(f"prior_weight={self.prior_weight}: must be in 0..{MAX_CREDITS}")
 
     def prior_words(self, game: Game, bandit: Bandit, params: Any, states: Any, legal: Array) -> Array:
-        """Gives statistics as if the policy had been played: uint32 [B, P * K] for states [B] and legal bool [B, P, K]."""
+        """Gives statistics as if the policy had been played: uint32 [B, P * K] for states [B] and legal bool [B, P, K].
+
+        They are zeros where the network gives no numbers.
+        """
         batch = legal.shape[0]
         if not self.prior_weight:
             return jnp.zeros((batch, game.num_players * game.num_arms), jnp.uint32)
         logits, _ = self._ask(game, params, states)
         policy = jax.nn.softmax(jnp.where(legal, logits.reshape(legal.shape), -1e9), axis=-1)
-        policy = jnp.where(legal, jnp.nan_to_num(policy), 0.0)
-        return bandit.prior(policy, legal, self.prior_weight).reshape(batch, -1)
+        words = bandit.prior(jnp.where(legal, policy, 0.0), legal, self.prior_weight)
+        return jnp.where(jnp.isfinite(policy).all(-1, keepdims=True), words, 0).reshape(batch, -1)
 
     def final_values(self, game: Game, params: Any, states: Any, values: Array) -> Array:
         """Gives float32 [B, P]: `values` of the last states [B], the network's where a player is undecided."""

@@ -13,7 +13,7 @@ from jaxgames import random_bits
 from jaxgames.game import Game
 from jaxgames.random_bits import LaneKey
 from search.bandits import Bandit
-from search.decoupled import Settings, add_credit, chance_keys, choose_actions, conclude, count_by_tree
+from search.decoupled import Settings, add_credit, chance_keys, choose_actions, conclude, count_by_tree, in_parts
 from search.planner import Plan, Planner
 
 
@@ -23,7 +23,7 @@ def flat_search(game: Game, bandit: Bandit, settings: Settings, name: str, arms=
     Args:
       game: any game.
       bandit: the rule of choice in the present state.
-      settings: `num_simulations`, `horizon` and `wave` count.
+      settings: `num_simulations`, `horizon`, `wave` and `lanes_at_once` count.
       name: for tables.
       arms: `arms(state) -> (int32 [P, K], bool [P, K])` in place of the game's `search_arms`.
     """
@@ -31,11 +31,15 @@ def flat_search(game: Game, bandit: Bandit, settings: Settings, name: str, arms=
 
     def plan(params, keys: Array, memory: Array, views, seats: Array, active: Array) -> tuple[Plan, Array]:
         del params, seats
+        active, parts = active & ~views.terminated, settings.lanes_at_once
+        return in_parts(search, parts, keys, memory, views, active, lambda memory, _: memory, lambda memory, *_: memory)
+
+    def search(keys: Array, memory: Array, views, active: Array) -> tuple[Plan, Array]:
         batch = keys.shape[0]
         lanes = jax.vmap(random_bits.lane_key)(keys)
         trees = jnp.repeat(jnp.arange(batch, dtype=jnp.int32), settings.wave)
         roots = jax.tree.map(lambda x: x[trees], views)
-        running = active[trees] & ~roots.terminated
+        running = active[trees]
         wave_number = jnp.tile(jnp.arange(settings.wave, dtype=jnp.int32), batch)
         walkers = random_bits.fold(LaneKey(lanes.first[trees], lanes.second[trees]), wave_number)
 

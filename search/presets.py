@@ -9,7 +9,7 @@ from jax import Array
 from jaxgames.game import Game
 from search import bandits
 from search.bandits import Bandit
-from search.decoupled import Settings, decoupled_search
+from search.decoupled import LANES_AT_ONCE, Settings, decoupled_search
 from search.guide import Guide
 from search.mcs import flat_search
 from search.planner import Planner
@@ -25,6 +25,7 @@ def fdts(
     horizon: int = 20,
     wave: int = 1,
     table_rows: int = 2**16,
+    lanes_at_once: int = LANES_AT_ONCE,
     key: StateFunction | None = None,
     arms: Callable | None = None,
     guide: Guide | None = None,
@@ -36,14 +37,16 @@ def fdts(
       bandit: rule of choice; None: Thompson sampling.
       num_simulations: simulations per plan.
       horizon: steps per simulation.
-      wave: simulations of one tree that run at once on the same statistics.
-      table_rows: rows of the search table per game, a power of two; 112 bytes each in Pommerman.
+      wave: simulations of one tree that run at once on the same statistics. This suits Thompson sampling, whose walks differ by
+        their draws; by UCB1 all walks of a wave go the same way until they meet chance.
+      table_rows: rows of the search table per game, a power of two; 108 bytes each in Pommerman.
+      lanes_at_once: lanes that are worked on together, see `decoupled.in_parts`; fewer where most lanes need no plan.
       key: `key(state) -> uint32 [2]` in place of the game's `state_key`.
       arms: `arms(state) -> (int32 [P, K], bool [P, K])` in place of the game's `search_arms`.
       guide: a network whose policy and values bias the search.
     """
     bandit = bandit or bandits.thompson()
-    settings = Settings(num_simulations, horizon, keep_all=True, wave=wave, table_rows=table_rows)
+    settings = Settings(num_simulations, horizon, True, wave=wave, table_rows=table_rows, lanes_at_once=lanes_at_once)
     name = f"{'guided ' if guide else ''}FDTS + {bandit.name}"
     return decoupled_search(game, bandit, settings, name, key, arms, guide)
 
@@ -57,10 +60,14 @@ def mcts(
     rollout: bool = True,
     wave: int = 1,
     table_rows: int = 2**16,
+    lanes_at_once: int = LANES_AT_ONCE,
     key: StateFunction | None = None,
     arms: Callable | None = None,
 ) -> Planner:
     """Monte Carlo tree search: each simulation keeps one new state.
+
+    A simulation ends at the horizon also without rollouts, where the published code goes on to the first state that is not known;
+    in Pommerman few come that far.
 
     Args:
       game: the game; all its players plan for themselves, with the full state.
@@ -68,13 +75,14 @@ def mcts(
       num_simulations: simulations per plan.
       horizon: steps per simulation, at most.
       rollout: play uniformly at random from the new state to the horizon; else the new state itself is valued.
-      wave: simulations of one tree that run at once on the same statistics.
+      wave: simulations of one tree that run at once on the same statistics, as in `fdts`.
       table_rows: rows of the search table per game, a power of two.
+      lanes_at_once: as in `fdts`.
       key: in place of the game's `state_key`, as in `fdts`.
       arms: in place of the game's `search_arms`, as in `fdts`.
     """
     bandit = bandit or bandits.thompson()
-    settings = Settings(num_simulations, horizon, keep_all=False, rollout=rollout, wave=wave, table_rows=table_rows)
+    settings = Settings(num_simulations, horizon, False, rollout, wave, table_rows, lanes_at_once)
     name = f"MCTS{'' if rollout else ' (no rollouts)'} + {bandit.name}"
     return decoupled_search(game, bandit, settings, name, key, arms)
 
@@ -86,11 +94,12 @@ def mcs(
     num_simulations: int = 100,
     horizon: int = 20,
     wave: int = 1,
+    lanes_at_once: int = LANES_AT_ONCE,
     arms: Callable | None = None,
 ) -> Planner:
     """Flat Monte Carlo search: bandits in the present state only, random play behind it. Arguments as in `fdts`."""
     bandit = bandit or bandits.thompson()
-    settings = Settings(num_simulations, horizon, wave=wave)
+    settings = Settings(num_simulations, horizon, wave=wave, lanes_at_once=lanes_at_once)
     return flat_search(game, bandit, settings, f"MCS + {bandit.name}", arms)
 
 
@@ -105,7 +114,7 @@ def by_name(game: Game, planner: str, bandit: str = "ts", *, table_rows: int = 2
       planner: one of `PLANNERS`.
       bandit: one of `bandits.BANDITS`.
       table_rows: ignored by planners without a table.
-      **settings: `num_simulations`, `horizon`, `wave`.
+      **settings: `num_simulations`, `horizon`, `wave`, `lanes_at_once`, ...
 
     Raises:
       ValueError: for a name that does not exist or a setting that is not possible.

@@ -24,13 +24,16 @@ from jaxgames.hashing import hash_words
 
 WAYS = 4
 _KEY_WORDS = 3  # two of the key, one stamp
+# Rows are at least one word longer than keys: scatters into two arrays of one shape side by side, as for one player with three
+# arms, crash the compiler's multi-output fusion.
+_LEAST_WORDS = _KEY_WORDS + 1
 _PER_LANE = ("first_bucket", "clock", "started", "evicted", "stored")
 
 
 @functools.partial(
     jax.tree_util.register_dataclass,
     data_fields=("keys", "words", "first_bucket", "clock", "started", "evicted", "stored"),
-    meta_fields=("num_buckets",),
+    meta_fields=("num_buckets", "num_words"),
 )
 @dataclasses.dataclass(frozen=True)
 class Table:
@@ -38,8 +41,9 @@ class Table:
 
     Attributes:
       num_buckets: R / 4.
+      num_words: P * K, statistics of a row.
       keys: uint32 [B * R, 3], two words of the key and the stamp of the last visit, 0 for an empty row.
-      words: uint32 [B * R, P * K], statistics. The rows of a bucket lie side by side in both.
+      words: uint32 [B * R, max(P * K, 4)], statistics, and zeros behind them. The rows of a bucket lie side by side in both.
       first_bucket: int32 [B], where the rows of each table begin.
       clock: uint32 [B], simulations so far; stamps are its values.
       started: uint32 [B], the clock when the episode began: rows with older stamps are empty.
@@ -48,6 +52,7 @@ class Table:
     """
 
     num_buckets: int
+    num_words: int
     keys: Array
     words: Array
     first_bucket: Array
@@ -67,7 +72,7 @@ class Slot:
     """Where a key is, or would go; leaves [B].
 
     Attributes:
-      key: uint32 [B, 2], mixed.
+      key: uint32 [B, 2], hashed once more, so that low bits that differ little fill different buckets.
       row: int32 [B], in [0, B * R): the row that holds the key, else the one that gives way.
       found: bool [B].
       evicts: bool [B], opening a row here would replace one of this episode.
@@ -98,9 +103,10 @@ def init(batch_size: int, num_rows: int, num_words: int) -> Table:
     per_lane = jnp.zeros(batch_size, jnp.uint32)
     return Table(
         num_buckets=num_rows // WAYS,
+        num_words=num_words,
         first_bucket=jnp.arange(batch_size, dtype=jnp.int32) * (num_rows // WAYS),
         keys=jnp.zeros((batch_size * num_rows, _KEY_WORDS), jnp.uint32),
-        words=jnp.zeros((batch_size * num_rows, num_words), jnp.uint32),
+        words=jnp.zeros((batch_size * num_rows, max(num_words, _LEAST_WORDS)), jnp.uint32),
         clock=per_lane + jnp.uint32(1),
         started=per_lane + jnp.uint32(1),
         evicted=jnp.zeros(batch_size, jnp.int32),
@@ -116,7 +122,7 @@ def check_rows(num_rows: int) -> None:
 
 def row_bytes(num_words: int) -> int:
     """Bytes of one row with its key."""
-    return 4 * (num_words + _KEY_WORDS)
+    return 4 * (max(num_words, _LEAST_WORDS) + _KEY_WORDS)
 
 
 def reset(table: Table, lanes: Array) -> Table:
@@ -181,7 +187,7 @@ def find(table: Table, trees: Array, key: Array) -> Slot:
 
 def read(table: Table, slot: Slot) -> Array:
     """Reads statistics, uint32 [L, P * K]: zeros where the key was not found."""
-    words = table.words[slot.row]
+    words = table.words[slot.row][:, : table.num_words]
     return jnp.where(slot.found[:, None], words, 0)
 
 
@@ -198,6 +204,7 @@ def write(table: Table, slot: Slot, words: Array, use: Array) -> Table:
     entry = jnp.where(column == 0, slot.key[:, :1], jnp.where(column == 1, slot.key[:, 1:], table.clock[:, None]))
     row = jnp.where(use, slot.row, table.words.shape[0])
     opened = use & ~slot.found
+    words = jnp.pad(words, ((0, 0), (0, table.words.shape[1] - table.num_words)))
     return dataclasses.replace(
         table,
         keys=table.keys.at[row].set(entry, mode="drop"),

@@ -89,6 +89,37 @@ def test_a_single_legal_arm(planner, states):
     assert_finite(plan)
 
 
+@dataclasses.dataclass(frozen=True)
+class Solo:
+    """The tug of war for one: player 0 alone, against nobody. Three words of statistics per state, as many as a key takes."""
+
+    tug: Tug = Tug(max_steps=8)
+    name: str = "solo"
+    num_players: int = 1
+    num_arms: int = 3
+
+    def step(self, state, actions, key):
+        return self.tug.step(state, jnp.concatenate([actions, jnp.array([REST])]), key)
+
+    def heuristic(self, state):
+        return self.tug.heuristic(state)[:1]
+
+    def state_key(self, state):
+        return self.tug.state_key(state)
+
+    def search_arms(self, state):
+        return jax.tree.map(lambda leaf: leaf[:1], self.tug.search_arms(state))
+
+
+@pytest.mark.parametrize("kind", ["fdts", "mcts", "mcts_no_rollout"])
+def test_one_player_with_three_arms(kind):
+    planner, states = make(Solo(), kind, num_simulations=200, horizon=8), states_of(Solo().tug, [0, 1, 0, -1])
+    assert planner.memory_bytes == 2**12 * 4 * (3 + 4)
+    plan, _ = compiled(planner)(keys_of(0), planner.init(BATCH), states, yes())
+    np.testing.assert_array_equal(plan.actions[:, 0], PULL)
+    assert (plan.visits.sum((1, 2)) >= 200).all()
+
+
 def test_batch_size_does_not_matter():
     """Bit for bit, whether lanes are planned for alone, all at once, or three at a time, also when rows give way."""
     game = Tug(marks=10**6, slips=True, max_steps=40, length=3)

@@ -36,6 +36,9 @@ def test_batch_size_does_not_matter():
     planner, states, keys = make(GAME, "mcs", **SIZE), states_of(GAME, [0, 1, 0, -1]), keys_of(0)
     active = np.array([True, True, False, True])
     plan, memory = compiled(planner)(keys, planner.init(4), states, active)
+    parts = make(GAME, "mcs", lanes_at_once=2, **SIZE)
+    in_parts, _ = compiled(parts)(keys, parts.init(4), states, active)
+    jax.tree.map(lambda a, b: np.testing.assert_array_equal(a[active], b[active]), plan, in_parts)
     for lane in np.flatnonzero(active):
         just = slice(lane, lane + 1)
         one, _ = compiled(planner)(keys[just], planner.init(1), lane_of(states, just), active[just])
