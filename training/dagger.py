@@ -45,6 +45,8 @@ class DaggerConfig:
       target: what is imitated: best (evenly among the oracle's best arms), first_best (the first of them, as the released
         code) or values (a softmax of its posterior means).
       temperature: of that softmax.
+      stakes: weigh samples by how much the choice matters (the oracle's best value less the mean over legal arms), with this
+        much added to the weight of all; 0: all weigh the same, as in the paper.
       averaging: the parameters that are evaluated and kept are a running mean with this decay per gradient step; 0: the last
         ones, as in the paper.
       value_weight: of the squared error of the value, if the network has one.
@@ -63,6 +65,7 @@ class DaggerConfig:
     buffer_size: int = 100_000
     target: str = "best"
     temperature: float = 0.05
+    stakes: float = 0.0
     averaging: float = 0.0
     value_weight: float = 0.5
     symmetries: bool = False
@@ -76,7 +79,7 @@ class DaggerConfig:
         for name in ("battles", "lanes", "steps", "batch_size"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name}={getattr(self, name)}: must be >= 1")
-        for name in ("updates_per_step", "value_weight", "stop_without_bomb"):
+        for name in ("updates_per_step", "value_weight", "stakes", "stop_without_bomb"):
             if not getattr(self, name) >= 0:
                 raise ValueError(f"{name}={getattr(self, name)}: must be >= 0")
         if not 0 <= self.averaging < 1:
@@ -97,11 +100,13 @@ class Sample:
       observation: what the player saw.
       target: float32 [K], the distribution to imitate.
       value: float32 [], the oracle's.
+      weight: float32 [], how much the choice matters: the oracle's best value less the mean over legal arms.
     """
 
     observation: Any
     target: Array
     value: Array
+    weight: Array
 
 
 @jax.tree_util.register_dataclass
@@ -186,7 +191,7 @@ class Dagger:
 
     def _example(self, key: Array) -> Sample:
         game = self.follower.game
-        return Sample(game.observe(game.init(key), jnp.int32(0)), jnp.zeros(game.num_arms), jnp.float32(0))
+        return Sample(game.observe(game.init(key), jnp.int32(0)), jnp.zeros(game.num_arms), jnp.float32(0), jnp.float32(0))
 
     def local_init(self, key: Array, params: Any) -> Learner:
         """`init` on one device of the axis "data"."""
@@ -251,7 +256,9 @@ class Dagger:
         living = jax.vmap(game.in_play)(battles.states) & rules.busy(battles)[:, None]
         actions = jnp.where(living, actions, game.pass_action)
 
-        sample = Sample(views, target.reshape(lanes * players, -1), plan.root_value.reshape(-1))
+        sample = Sample(
+            views, target.reshape(lanes * players, -1), plan.root_value.reshape(-1), _stakes(plan.values).reshape(-1)
+        )
         samples = ring.add(samples, jax.vmap(self.packing.pack)(sample), living.reshape(-1))
         busy = rules.busy(battles)
         battles, ended = rules.advance(key, keys, battles, actions, choice)
@@ -275,7 +282,7 @@ class Dagger:
             return plan.policy
         if self.config.target == "first_best":
             return jax.nn.one_hot(jnp.argmax(plan.policy, -1), plan.policy.shape[-1])
-        legal = plan.values >= 0  # the oracle gives illegal arms the value -1, and means of wins lie in [0, 1]
+        legal = _is_legal(plan.values)
         return jnp.exp(masked_log_softmax(plan.values / self.config.temperature, legal))
 
     def _learn(self, key: Array, learner: Learner, number: Array) -> tuple[Learner, Array]:
@@ -303,7 +310,13 @@ class Dagger:
 
         start = (learner.params, learner.optimizer_state, learner.averaged, jnp.zeros(4))
         params, optimizer_state, averaged, sums = jax.lax.fori_loop(0, number, one_update, start)
-        learner = dataclasses.replace(learner, params=params, optimizer_state=optimizer_state, updates=learner.updates + number)
+        learner = dataclasses.replace(
+            learner,
+            params=params,
+            optimizer_state=optimizer_state,
+            averaged=averaged,
+            updates=learner.updates + number,
+        )
         return learner, sums
 
     def _loss(self, params: Any, batch: Sample, which: Array) -> tuple[Array, Array]:
@@ -312,7 +325,11 @@ class Dagger:
         if self.config.symmetries:
             planes, target = symmetry.turn(planes, target, which, self.follower.planes.first_direction)
         logits, value = self.follower.network.apply(params, planes)
-        entropy = optax.softmax_cross_entropy(logits, target).mean()
+        entropies = optax.softmax_cross_entropy(logits, target)
+        if self.config.stakes:
+            weight = batch.weight + self.config.stakes
+            entropies = entropies * weight / weight.mean()
+        entropy = entropies.mean()
         # The oracle's value is a probability to win against losing; the network's lies in [-1, 1].
         error = jnp.square(value - (2 * batch.value - 1)).mean()
         return entropy + self.config.value_weight * error, entropy
@@ -336,3 +353,15 @@ class Dagger:
             "new_samples": seen["samples"],
             "buffer": jax.lax.psum(learner.ring.size[0], "data"),
         }
+
+
+def _is_legal(values: Array) -> Array:
+    """The oracle gives illegal arms the value -1; means of wins lie in [0, 1]."""
+    return values >= 0
+
+
+def _stakes(values: Array) -> Array:
+    """Best value less the mean over legal arms: float32 [..., K] -> [...]."""
+    legal = _is_legal(values)
+    mean = jnp.where(legal, values, 0.0).sum(-1) / jnp.maximum(legal.sum(-1), 1)
+    return values.max(-1) - mean
