@@ -102,6 +102,18 @@ def data_mesh(num_devices: int | None = None) -> Mesh:
     return Mesh(np.array(devices[:num_devices]), (DATA_AXIS,), axis_types=(AxisType.Auto,))
 
 
+def free_memory() -> int | None:
+    """Gives the bytes that are free on the devices of this process, None where that is not known; starts the backend."""
+    stats = [device.memory_stats() for device in jax.local_devices()]
+    if all(s and "bytes_limit" in s for s in stats):
+        return sum(s["bytes_limit"] - s.get("bytes_in_use", 0) for s in stats if s)
+    try:
+        lines = Path("/proc/meminfo").read_text().splitlines()
+    except OSError:
+        return None
+    return next((1024 * int(line.split()[1]) for line in lines if line.startswith("MemAvailable")), None)
+
+
 def _environment(cores: int | None, multi_output_fusion: bool) -> dict[str, str]:
     """Returns the environment variables that JAX should find when it starts."""
     flags = _user_flags()

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import dis
 import io
 import os
 import re
 import sys
+import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NoReturn, TypeVar
@@ -112,14 +112,8 @@ def is_bad_input(error: ValueError | OSError) -> bool:
     """
     if isinstance(error, OSError):
         return True
-    origin = error.__traceback__
-    if origin is None:
-        return False
-    while origin.tb_next is not None:
-        origin = origin.tb_next
-    code = origin.tb_frame.f_code
-    raised_by_statement = code.co_code[origin.tb_lasti] == dis.opmap["RAISE_VARARGS"]
-    return raised_by_statement and os.path.abspath(code.co_filename).startswith(OUR_FOLDERS)
+    *_, origin = traceback.extract_tb(error.__traceback__)
+    return (origin.line or "").startswith("raise ") and os.path.abspath(origin.filename).startswith(OUR_FOLDERS)
 
 
 def one_line(text: str) -> str:

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-import sys
 from pathlib import Path
 
 import tyro
-
-if __package__ in (None, ""):  # started as a file: the checkout is not on the path yet
-    sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from jaxgames.pommerman import samples
 from scripts import _common

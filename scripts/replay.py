@@ -6,13 +6,9 @@ Example: python scripts/replay.py pommerman tests/data/pommerman/*.npz
 from __future__ import annotations
 
 import dataclasses
-import sys
 from pathlib import Path
 
 import tyro
-
-if __package__ in (None, ""):  # started as a file: the checkout is not on the path yet
-    sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from jaxgames import replay
 from scripts import _common

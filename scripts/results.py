@@ -7,7 +7,7 @@ from pathlib import Path
 
 import tyro
 
-from scripts._common import run_main
+from scripts._common import ROOT, run_main
 from training.results import follower, pommerman
 
 PAGES = ("pommerman", "follower")
@@ -36,6 +36,8 @@ def main(config: Config) -> None:
         return
     if config.scale <= 0:
         raise ValueError(f"scale={config.scale}: must be > 0")
+    if config.scale != 1 and config.folder.resolve() in {folder.resolve() for folder in (Config.folder, ROOT / Config.folder)}:
+        raise ValueError(f"scale={config.scale}: would overwrite the page of the full numbers of games; give --folder")
     sizes = {
         field.name: max(1, round(field.default * config.scale))
         for field in dataclasses.fields(pommerman.Plan)

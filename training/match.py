@@ -15,6 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 import jaxgames
+from jaxgames import runtime
 from jaxgames.agent import Agent
 from jaxgames.game import Game
 from jaxgames.pommerman import Pommerman, bots
@@ -116,7 +117,7 @@ def check_memory(config: MatchConfig, game: Game, table_bytes: int = 0) -> None:
     """
     state = jax.eval_shape(game.init, jax.random.key(0))
     views = game.num_players * sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(state))
-    lane, free = table_bytes + views, _free_memory()
+    lane, free = table_bytes + views, runtime.free_memory()
     if free is None:
         return
     results = evaluate.bytes_of_results(game, config.games, min(config.games, RECORDED))
@@ -130,18 +131,6 @@ def check_memory(config: MatchConfig, game: Game, table_bytes: int = 0) -> None:
         raise ValueError(
             f"batch={config.batch}: the match needs {needed / 1e9:.1f} GB and {free / 1e9:.1f} GB are free; take {advice}"
         )
-
-
-def _free_memory() -> int | None:
-    """Bytes free on the devices, None where that is not known."""
-    stats = [device.memory_stats() for device in jax.local_devices()]
-    if all(s and "bytes_limit" in s for s in stats):
-        return sum(s["bytes_limit"] - s.get("bytes_in_use", 0) for s in stats if s)
-    try:
-        lines = Path("/proc/meminfo").read_text().splitlines()
-    except OSError:
-        return None
-    return next((1024 * int(line.split()[1]) for line in lines if line.startswith("MemAvailable")), None)
 
 
 def run(config: MatchConfig, console: Console | None = None) -> dict:

@@ -406,7 +406,15 @@ def test_a_case_is_measured_in_a_process_of_its_own():
     assert (row["case"], row["cores"], row["devices"], row["batch"]) == ("pommerman/random", 1, 1, 1)
 
 
+@pytest.mark.parametrize("case", ["random", "fdts"])
+def test_a_batch_that_does_not_fit_is_one_line(case, capfd):
+    assert leave(f"pommerman/{case}", "--batch", "1000000000", "--cores", "1", "--no-record", "--json") == 1
+    printed = capfd.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith(f"error: pommerman/{case} on 1 core: batch=1000000000: ") and printed.err.count("\n") == 1
+
+
 def test_a_process_that_dies_is_an_error(capfd):
-    with pytest.raises(worker.MeasurementError, match="no such case on 1 cores"):
+    with pytest.raises(worker.MeasurementError, match="no such case on 1 core"):
         worker.measure_apart(Request("no such case"))
     assert "must be one of pommerman/random" in capfd.readouterr().err

@@ -14,6 +14,10 @@ DEFAULT_REPEATS = 7
 LEAST_REPEATS = 5
 
 
+class TooLarge(ValueError):
+    """What was asked for does not fit on the devices."""
+
+
 class Tally(NamedTuple):
     """What the lanes of one device have done so far; uint32 [B] each, and counting on beyond 2**32 from zero.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import math
 import statistics
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -17,7 +18,7 @@ from jax.typing import ArrayLike
 
 from jaxgames import runtime
 from training.benchmark import machine
-from training.benchmark.case import Case, Program, Request, Tally, empty_tally
+from training.benchmark.case import Case, Program, Request, Tally, TooLarge, empty_tally
 
 SIGNIFICANT_DIGITS = 5
 
@@ -89,7 +90,11 @@ def time_program(program: Program, request: Request, mesh: Mesh, batch: int) -> 
 
     Returns:
       Figures: throughput, compile seconds, counts, checksum, repeats, settings and details.
+
+    Raises:
+      TooLarge: the batch does not fit.
     """
+    check_size(program, mesh, batch)
     carry = _start(program, mesh, batch, request.seed)
     timed, compile_seconds = _compile(program.timed, mesh, carry)
     between = _compile(program.between, mesh, carry)[0] if program.between else None
@@ -124,6 +129,19 @@ def time_program(program: Program, request: Request, mesh: Mesh, batch: int) -> 
         "settings": dict(program.settings),
         "details": _details(program, carry, mesh),
     }
+
+
+def check_size(program: Program, mesh: Mesh, batch: int) -> None:
+    """Raises TooLarge when the lanes of a program cannot fit into memory; a call keeps what it is given beside what it makes."""
+    try:
+        carry = jax.eval_shape(program.start, jax.random.key(0), jax.ShapeDtypeStruct((batch,), jnp.int32))
+    except (ValueError, OverflowError) as error:
+        raise TooLarge(f"batch={batch}: {error}") from error
+    needed = 2 * mesh.devices.size * sum(math.prod(leaf.shape) * leaf.dtype.itemsize for leaf in jax.tree.leaves(carry))
+    free = runtime.free_memory()
+    if free is not None and needed > 0.9 * free:
+        fits = max(1, int(0.8 * batch * free / needed))
+        raise TooLarge(f"batch={batch}: needs {needed / 1e9:.1f} GB and {free / 1e9:.1f} GB are free; take at most {fits}")
 
 
 def compilation(

@@ -16,8 +16,10 @@ import jax
 
 from jaxgames import runtime
 from training.benchmark import cases, harness
-from training.benchmark.case import Request
+from training.benchmark.case import Request, TooLarge
 from training.benchmark.machine import CHECKOUT
+
+REFUSED = 3  # exit code of the process that measures
 
 
 class MeasurementError(RuntimeError):
@@ -34,7 +36,7 @@ def measure_apart(request: Request) -> dict[str, Any]:
       The row.
 
     Raises:
-      MeasurementError: the process ended without a row; what it had to say is on stderr.
+      MeasurementError: what was asked for does not fit, or the process ended without a row; what it had to say is on stderr.
     """
     done = subprocess.run(
         [sys.executable, "-m", "training.benchmark.worker"],
@@ -44,9 +46,11 @@ def measure_apart(request: Request) -> dict[str, Any]:
         cwd=CHECKOUT,
         check=False,
     )
-    lines = done.stdout.splitlines()
+    lines, what = done.stdout.splitlines(), f"{request.case} on {request.cores} core{'s' * (request.cores > 1)}"
+    if done.returncode == REFUSED and lines:
+        raise MeasurementError(f"{what}: {lines[-1]}")
     if done.returncode or not lines:
-        raise MeasurementError(f"{request.case} on {request.cores} cores: the process that measured ended with {done.returncode}")
+        raise MeasurementError(f"{what}: the process that measured ended with {done.returncode}")
     return json.loads(lines[-1])
 
 
@@ -60,10 +64,17 @@ def prepare(cores: int) -> None:
 
 
 def main() -> None:
-    """Takes a request from stdin, prints its row."""
+    """Takes a request from stdin, prints its row; or, with its own exit code, why it is too large, in one line."""
     request = Request(**json.load(sys.stdin))
     prepare(request.cores)
-    print(json.dumps(harness.measure(cases.find(request.case), request)), flush=True)
+    try:
+        row = harness.measure(cases.find(request.case), request)
+    except (TooLarge, jax.errors.JaxRuntimeError) as error:
+        if not isinstance(error, TooLarge) and "RESOURCE_EXHAUSTED" not in str(error):
+            raise
+        print(" ".join(str(error).split()), flush=True)
+        sys.exit(REFUSED)
+    print(json.dumps(row), flush=True)
 
 
 if __name__ == "__main__":
