@@ -80,7 +80,7 @@ class Game(Protocol):
         ...
 
 
-_GAMES = {"pommerman": "jaxgames.pommerman.game:make"}
+_GAMES = {"pommerman": "jaxgames.pommerman.game:make", "hex": "jaxgames.hex.game:make"}
 
 
 def game_names() -> tuple[str, ...]:

@@ -19,7 +19,7 @@ import numpy as np
 
 Arrays = dict[str, np.ndarray]
 
-_REPLAYS = {"pommerman": "jaxgames.pommerman.replay:replay"}
+_REPLAYS = {"pommerman": "jaxgames.pommerman.replay:replay", "hex": "jaxgames.hex.replay:replay"}
 
 SHOWN_DIFFERENCES = 10
 NO_DIFFERENCE, SOME_DIFFERENCE, BAD_FILE = 0, 1, 2
@@ -73,7 +73,8 @@ class Findings:
             elements = np.argwhere(differs[row])
             first = tuple(int(i) for i in elements[0])
             more = f" and {len(elements) - 1} more" if len(elements) > 1 else ""
-            values = f"recorded {recorded[row][first]}, expected {replayed[row][first]}{more}"
+            place = (row, *first)
+            values = f"recorded {recorded[place]}, expected {replayed[place]}{more}"
             self.lines.append(f"{rows(int(row))}: {' '.join([field, places(*first)]).strip()}: {values}")
         self.count += len(wrong)
 

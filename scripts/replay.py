@@ -19,7 +19,7 @@ class Config:
     """Replays recorded games of a reference implementation; exit code 0 only if there are some and nothing differs."""
 
     game: tyro.conf.Positional[str]
-    """Which game: pommerman."""
+    """Which game: pommerman or hex."""
     files: tyro.conf.Positional[tuple[Path, ...]]
     """Recordings (npz)."""
     shown: int = replay.SHOWN_DIFFERENCES

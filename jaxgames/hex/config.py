@@ -1,0 +1,58 @@
+"""Which Hex: the board, and what happens when a hidden stone is hit."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from jaxgames.hex.geometry import HexGrid
+
+RULES = ("hex", "abrupt", "classical")
+MODES = {"hex": "hex", "adh": "abrupt", "cdh": "classical"}
+
+
+@dataclasses.dataclass(frozen=True)
+class HexConfig:
+    """Settings of one variant; checked when made.
+
+    Attributes:
+      board_size: side of the board, in cells.
+      rules: "hex" (both see everything), "abrupt" (DarkHex; who tries a cell with a hidden stone loses the turn) or "classical"
+        (DarkHex; who does so tries again).
+    """
+
+    board_size: int = 11
+    rules: str = "hex"
+
+    def __post_init__(self) -> None:
+        if self.board_size not in range(2, 20):
+            raise ValueError(f"board_size={self.board_size!r}: must be in 2..19")
+        if self.rules not in RULES:
+            raise ValueError(f"rules={self.rules!r}: must be one of {', '.join(RULES)}")
+
+    @property
+    def grid(self) -> HexGrid:
+        return HexGrid(self.board_size, self.board_size)
+
+    @property
+    def num_cells(self) -> int:
+        return self.board_size * self.board_size
+
+    @property
+    def is_dark(self) -> bool:
+        return self.rules != "hex"
+
+    @property
+    def max_steps(self) -> int:
+        """Longest game in attempts: each fills a cell of the mover's own view, and a full board is won."""
+        return 2 * self.num_cells - 1 if self.is_dark else self.num_cells
+
+
+def preset(mode: str) -> HexConfig:
+    """Gives a configuration by its short name: hex, adh (abrupt DarkHex) or cdh (classical DarkHex), 11 x 11.
+
+    Raises:
+      ValueError: for an unknown name.
+    """
+    if mode not in MODES:
+        raise ValueError(f"mode={mode!r}: must be one of {', '.join(MODES)}")
+    return HexConfig(rules=MODES[mode])

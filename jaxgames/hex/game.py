@@ -1,0 +1,137 @@
+"""Hex and DarkHex behind the common game interface (see `jaxgames.game.Game`)."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from jaxgames.hex import hidden, information, rules
+from jaxgames.hex.config import HexConfig, preset
+from jaxgames.hex.information import Information, Observation
+from jaxgames.hex.state import State, state_key
+
+
+@dataclasses.dataclass(frozen=True)
+class Hex:
+    """Hex and DarkHex. Action `row * n + column` is a cell, action `n * n` passes, which is all that the other player can do.
+
+    A cell that is not empty in the mover's view, or a pass by the mover, loses the game.
+
+    Attributes:
+      config: the variant.
+    """
+
+    config: HexConfig = HexConfig()
+
+    @property
+    def name(self) -> str:
+        return "hex"
+
+    @property
+    def num_players(self) -> int:
+        return 2
+
+    @property
+    def num_actions(self) -> int:
+        return self.config.num_cells + 1
+
+    @property
+    def num_arms(self) -> int:
+        return self.config.num_cells
+
+    @property
+    def pass_action(self) -> int:
+        return self.config.num_cells
+
+    @property
+    def max_steps(self) -> int:
+        """No game is longer."""
+        return self.config.max_steps
+
+    def init(self, key: Array | None = None) -> State:
+        """Gives the empty board; nothing is drawn."""
+        del key
+        return rules.init(self.config)
+
+    def draw_chance(self, key: Array, state: State, actions: Array) -> tuple[()]:
+        """Nothing is drawn."""
+        del key, state, actions
+        return ()
+
+    def apply(self, state: State, actions: Array, chance: tuple[()] = ()) -> State:
+        """Plays one attempt; see `rules.step`."""
+        del chance
+        return rules.step(self.config, state, actions[state.player.astype(jnp.int32)])
+
+    def step(self, state: State, actions: Array, key: Array | None = None) -> State:
+        """Plays one attempt of the player to move; actions int32 [2], the other's is ignored."""
+        del key
+        return self.apply(state, actions)
+
+    def to_play(self, state: State) -> Array:
+        """int32 []: the player to move."""
+        return state.player.astype(jnp.int32)
+
+    def legal_actions(self, state: State) -> Array:
+        """Gives bool [2, n * n + 1]."""
+        cells = self.config.grid.to_bool(rules.legal_cells(self.config, state)).reshape(-1)
+        passes = jnp.arange(self.num_actions) == self.pass_action
+        own = jnp.where(state.terminated, passes, jnp.append(cells, False))
+        moves = jnp.arange(2)[:, None] == state.player
+        return jnp.where(moves, own, passes)
+
+    def search_arms(self, state: State) -> tuple[Array, Array]:
+        """Gives every cell to the player to move, and the pass alone to the other: int32 [2, n * n], bool [2, n * n]."""
+        legal = self.legal_actions(state)
+        passes = legal[:, -1:]
+        number = np.arange(self.num_arms, dtype=np.int32)
+        arms = jnp.where(passes & (number == 0), self.pass_action, number)
+        return arms.astype(jnp.int32), jnp.where(passes, number == 0, legal[:, :-1])
+
+    def outcome(self, state: State) -> Array:
+        """Gives +1 win, -1 loss; 0 while the game runs. Returns float32 [2]."""
+        won = rules.winner(state).astype(jnp.float32)
+        return won * np.array([1, -1], np.float32)
+
+    def in_play(self, state: State) -> Array:
+        """Nobody is ever eliminated: bool [2]."""
+        del state
+        return jnp.ones(2, bool)
+
+    def heuristic(self, state: State) -> Array:
+        """The outcome: float32 [2]."""
+        return self.outcome(state)
+
+    def state_key(self, state: State) -> Array:
+        """Identifies a state for search tables, uint32 [2]."""
+        return state_key(state)
+
+    def observe(self, state: State, player: Array) -> Observation:
+        """Gives what one player sees now; see `information.observe`."""
+        return information.observe(self.config, state, player)
+
+    def init_information(self, player: Array) -> Information:
+        """Gives what a player knows before the first move."""
+        return information.init(self.config, player)
+
+    def update_information(self, info: Information, observation: Observation, own_action: Array) -> Information:
+        """Adds what a player has seen and done; see `information.update`."""
+        return information.update(self.config, info, observation, own_action)
+
+    def sample_hidden(self, key: Array, info: Information) -> State:
+        """Draws a full state that fits what a player knows; see `hidden.sample`."""
+        return hidden.sample(self.config, key, info).state
+
+
+def make(mode: str | None = None, **settings: Any) -> Hex:
+    """Makes the game from the name of a variant ("hex" if None; adh, cdh) and fields of its config that shall differ."""
+    config = preset("hex" if mode is None else mode)
+    known = [field.name for field in dataclasses.fields(config)]
+    for name, value in settings.items():
+        if name not in known:
+            raise ValueError(f"{name}={value!r}: no such setting; there are {', '.join(known)}")
+    return Hex(dataclasses.replace(config, **settings))

@@ -1,0 +1,47 @@
+"""The board of Hex as bits: six neighbours, and the edges that each player joins."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from jaxgames.bitboard import DOWN, LEFT, RIGHT, UP, Bits, Grid
+
+BLACK, WHITE = 0, 1
+_STEPS_PER_ROUND = 2  # of a flood between two looks whether it is done
+
+
+@dataclasses.dataclass(frozen=True)
+class HexGrid(Grid):
+    """A rhombus: row 0 is north, column 0 west; (r, c) also touches (r - 1, c + 1) and (r + 1, c - 1)."""
+
+    def neighbours(self, cells: Bits) -> Bits:
+        """Gives all cells next to a cell of the set (six directions)."""
+        left, right = self.shift(cells, LEFT), self.shift(cells, RIGHT)
+        return left | right | self.shift(cells | right, UP) | self.shift(cells | left, DOWN)
+
+    def edges(self, player: int) -> tuple[Bits, Bits]:
+        """Gives the two edges a player joins: north and south for the first, west and east for the second."""
+        far = self.rows - 1
+        return (self.row(0), self.row(far)) if player == BLACK else (self.column(0), self.column(far))
+
+    def empty_words(self) -> Bits:
+        """Gives the empty set as arrays, for the carry of a loop."""
+        return jax.tree.map(jnp.asarray, self.empty)
+
+    def flood(self, start: Bits, inside: Bits) -> Bits:
+        """Grows `start` through `inside` until nothing is added; `start` itself is kept."""
+
+        def grow(carry: tuple[Bits, Array]) -> tuple[Bits, Array]:
+            cells, _ = carry
+            grown = cells
+            for _ in range(_STEPS_PER_ROUND):
+                grown = grown | (self.neighbours(grown) & inside)
+            return grown, (grown ^ cells).any()
+
+        start = jax.tree.map(jnp.asarray, start)
+        cells, _ = jax.lax.while_loop(lambda carry: carry[1], grow, (start, start.any()))
+        return cells

@@ -1,0 +1,180 @@
+"""Drawing the hidden stones of DarkHex: a full state that fits what a player knows."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from jaxgames import random_bits
+from jaxgames.bitboard import Bits, select
+from jaxgames.hex.config import HexConfig
+from jaxgames.hex.geometry import BLACK, WHITE
+from jaxgames.hex.information import Information
+from jaxgames.hex.state import State
+from jaxgames.random_bits import LaneKey
+
+COUNT_RULES = ("dp", "fork")
+MAX_TRIES = 64  # boards drawn before stones are taken away
+# Children of the lane key.
+_COUNT, _OTHER_VIEW, _REMOVAL, _PLACES = range(4)
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class Sample:
+    """A drawn state.
+
+    Attributes:
+      state: it fits all that is known, if `fits`.
+      fits: bool []; False where no number of hidden stones is possible, or none of the boards drawn was unfinished.
+      removed: int32 [], stones taken away again because the other would have won on every board drawn.
+    """
+
+    state: State
+    fits: Array
+    removed: Array
+
+
+def sample(config: HexConfig, key: Array, info: Information, count_rule: str = "dp") -> Sample:
+    """Draws a state: first how many stones are hidden, then where, evenly among the boards on which nobody has won.
+
+    Args:
+      config: the variant.
+      key: a random key.
+      info: what the player knows; the game is not over.
+      count_rule: abrupt DarkHex: "dp" draws the number by `Information.collisions`; "fork" takes as many stones of the other as
+        the player has, as the published code.
+
+    Returns:
+      The sample. A view that no board fits gives `fits` False and a state with what is known and some stones or none.
+
+    Raises:
+      ValueError: for an unknown rule.
+    """
+    if count_rule not in COUNT_RULES:
+        raise ValueError(f"count_rule={count_rule!r}: must be one of {', '.join(COUNT_RULES)}")
+    grid, view = config.grid, info.view
+    lane = random_bits.lane_key(key)
+    candidates = grid.full - view.own - view.known
+    number, possible = _count(config, random_bits.fold(lane, _COUNT), info, count_rule)
+    first = view.player == BLACK
+    near_edge = select(first, grid.edges(WHITE)[0], grid.edges(BLACK)[0])
+    far_edge = select(first, grid.edges(WHITE)[1], grid.edges(BLACK)[1])
+
+    def wins(stones: Bits) -> Array:
+        return grid.flood(stones & near_edge, stones).overlaps(far_edge)
+
+    def again(carry: tuple[Bits, Array, Array]) -> Array:
+        _, over, tries = carry
+        return over & (tries < MAX_TRIES)
+
+    def draw(carry: tuple[Bits, Array, Array]) -> tuple[Bits, Array, Array]:
+        _, _, tries = carry
+        placed = subset(random_bits.fold(lane, _PLACES + tries), candidates, number)
+        return placed, wins(placed | view.known), tries + 1
+
+    placed, over, _ = jax.lax.while_loop(again, draw, (grid.empty_words(), jnp.bool_(True), jnp.int32(0)))
+
+    def remove(carry: tuple[Bits, Array, Array]) -> tuple[Bits, Array, Array]:
+        stones, _, removed = carry
+        rank = random_bits.below(random_bits.bits(random_bits.fold(lane, _REMOVAL), removed), stones.count())
+        fewer = stones - grid.one_hot(stones.pick(rank.astype(jnp.int32)))
+        return fewer, wins(fewer | view.known), removed + 1
+
+    unlucky = (placed, over, jnp.int32(0))
+    placed, _, removed = jax.lax.while_loop(lambda carry: carry[1] & carry[0].any(), remove, unlucky)
+    state = _state(config, random_bits.fold(lane, _OTHER_VIEW), info, view.known | placed)
+    return Sample(state, possible & ~over, removed)
+
+
+def subset(lane: LaneKey, cells: Bits, number: Array) -> Bits:
+    """Draws `number` (int32 [], at most as many as there are) of the cells, every choice with the same probability."""
+    none = jax.tree.map(jnp.zeros_like, cells)
+
+    def one_more(carry: tuple[Bits, Bits, Array, Array]) -> tuple[Bits, Bits, Array, Array]:
+        rest, chosen, count, left = carry
+        rank = random_bits.below(random_bits.bits(lane, left), count).astype(jnp.int32)
+        words = []
+        below = jnp.int32(0)  # cells of the rest in the words before
+        for word in rest.words:
+            inside = jax.lax.population_count(word).astype(jnp.int32)
+            here = (rank >= below) & (rank < below + inside)
+            words.append(jnp.where(here, _bit(word, rank - below), jnp.uint32(0)))
+            below = below + inside
+        spot = Bits(tuple(words))
+        return rest - spot, chosen | spot, count - 1, left - 1
+
+    start = (cells, none, cells.count(), jnp.minimum(number, cells.count()))
+    return jax.lax.while_loop(lambda carry: carry[3] > 0, one_more, start)[1]
+
+
+def _bit(word: Array, rank: Array) -> Array:
+    """Gives the set bit of `word` with `rank` set bits below it, as a word."""
+    position, rest = jnp.zeros_like(word), rank
+    for width in (16, 8, 4, 2, 1):
+        low = (word >> position) & jnp.uint32((1 << width) - 1)
+        inside = jax.lax.population_count(low).astype(jnp.int32)
+        above = rest >= inside
+        position = jnp.where(above, position + width, position)
+        rest = jnp.where(above, rest - inside, rest)
+    return jnp.uint32(1) << position
+
+
+def count_distribution(config: HexConfig, info: Information, count_rule: str = "dp") -> Array:
+    """Gives the probabilities of the numbers of hidden stones: float32 [n * n + 1], zeros where no number is possible."""
+    view = info.view
+    known, mine = view.known.count(), view.own.count()
+    room = config.num_cells - known - mine
+    numbers = jnp.arange(config.num_cells + 1)
+    turns = view.other_turns.astype(jnp.int32)
+    if config.rules == "abrupt" and count_rule == "dp":
+        lost = turns - known - numbers  # turns lost, if so many stones are hidden
+        chance = jnp.where(lost >= 0, info.collisions[jnp.clip(lost, 0, config.num_cells)], 0.0)
+    else:
+        exact = (mine if count_rule == "fork" and config.rules == "abrupt" else turns) - known
+        chance = (numbers == jnp.maximum(exact, 0)).astype(jnp.float32) if config.is_dark else (numbers == 0) * 1.0
+    chance = jnp.where(numbers <= room, chance, 0.0)
+    return chance / jnp.maximum(chance.sum(), 1e-30)
+
+
+def _count(config: HexConfig, lane: LaneKey, info: Information, count_rule: str) -> tuple[Array, Array]:
+    """Draws the number of hidden stones, and says whether any is possible."""
+    chance = count_distribution(config, info, count_rule)
+    total = jnp.cumsum(chance)
+    noise = random_bits.uniform(random_bits.bits(lane, 0)) * total[-1]
+    # The last possible number, should rounding leave nothing above the noise.
+    most = jnp.max(jnp.where(chance > 0, jnp.arange(len(chance)), 0))
+    number = jnp.minimum(jnp.argmax(total > noise), most)
+    return number.astype(jnp.int32), total[-1] > 0
+
+
+def _state(config: HexConfig, lane: LaneKey, info: Information, others: Bits) -> State:
+    """Builds the state in which the other player has these stones."""
+    grid, view = config.grid, info.view
+    first = view.player == BLACK
+    stones = (select(first, view.own, others), select(first, others, view.own))
+    # What the other has run into: as many of my stones as it has lost turns, any of them.
+    lost = jnp.maximum(view.other_turns.astype(jnp.int32) - others.count(), 0) if config.rules == "abrupt" else jnp.int32(0)
+    met = subset(lane, view.own, lost) if config.is_dark else grid.empty_words()
+    known = view.known if config.is_dark else grid.empty_words()
+    joined = [
+        tuple(grid.flood(stones[player] & grid.edges(player)[edge], stones[player]) for player in (BLACK, WHITE))
+        for edge in (0, 1)
+    ]
+    mover = jnp.where(view.to_move, view.player, 1 - view.player).astype(jnp.int8)
+    turns = (view.own_turns, view.other_turns)
+    return State(
+        stones=stones,
+        found=(select(first, known, met), select(first, met, known)),
+        near=(joined[0][0], joined[0][1]),
+        far=(joined[1][0], joined[1][1]),
+        player=mover,
+        turns=(jnp.where(first, *turns), jnp.where(first, turns[1], turns[0])),
+        attempts=(info.num_attempts + view.other_turns).astype(jnp.int16),
+        last=jnp.int16(-1),
+        terminated=view.terminated,
+        seat_rewards=(jnp.int8(0), jnp.int8(0)),
+    )

@@ -1,0 +1,162 @@
+"""States as the plain arrays, tensors and texts of OpenSpiel, and back."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxgames.bitboard import Bits
+from jaxgames.hex.config import HexConfig
+from jaxgames.hex.geometry import BLACK, WHITE
+from jaxgames.hex.rules import init
+from jaxgames.hex.state import State
+
+# Codes of cells, times +1 for the first player and -1 for the second.
+PLAIN, JOINED_FAR, JOINED_NEAR, WINNING = 1, 2, 3, 4
+NUM_CODES = 9
+_SIGNS = {BLACK: 1, WHITE: -1}
+_LETTERS = {1: "x", 0: ".", -1: "o"}
+
+
+def board(config: HexConfig, state: State) -> np.ndarray:
+    """Gives the true board, int8 [..., n * n]: 1 first player, -1 second, 0 empty."""
+    return _cells(config, state.stones[BLACK]) - _cells(config, state.stones[WHITE])
+
+
+def joined_codes(config: HexConfig, state: State) -> np.ndarray:
+    """Gives OpenSpiel's codes of Hex, int8 [..., n * n].
+
+    0 is empty, +-1 plain, +-2 joined to the far edge, +-3 to the near edge, +-4 the winning stone.
+    """
+    codes = np.zeros_like(board(config, state))
+    for player, sign in _SIGNS.items():
+        kinds = (
+            (PLAIN, state.stones[player]),
+            (JOINED_FAR, state.far[player]),
+            (JOINED_NEAR, state.near[player]),
+        )
+        for code, cells in kinds:
+            codes = np.where(_cells(config, cells) > 0, sign * code, codes)
+    return _with_winning_stone(config, state, codes).astype(np.int8)
+
+
+def view_codes(config: HexConfig, state: State, player: int) -> np.ndarray:
+    """Gives a player's view in DarkHex, int8 [..., n * n]: 1, -1, 0 and +-4 for its own winning stone."""
+    sign = _SIGNS[player]
+    codes = sign * (_cells(config, state.stones[player]) - _cells(config, state.found[player]))
+    won = _with_winning_stone(config, state, codes)
+    mine = np.asarray(state.player)[..., None] == player
+    return np.where(mine, won, codes).astype(np.int8)
+
+
+def observation_tensor(config: HexConfig, state: State, player: int) -> np.ndarray:
+    """Gives OpenSpiel's observation tensor, float32: [n * n * 9] in DarkHex (cell by cell), [9, n, n] in Hex."""
+    codes = view_codes(config, state, player) if config.is_dark else joined_codes(config, state)
+    hot = np.eye(NUM_CODES, dtype=np.float32)[codes.astype(int) + NUM_CODES // 2]
+    if config.is_dark:
+        return hot.reshape(*codes.shape[:-1], -1)
+    size = config.board_size
+    return np.moveaxis(hot, -1, -2).reshape(*codes.shape[:-1], NUM_CODES, size, size)
+
+
+def observation_string(config: HexConfig, state: State, player: int) -> str:
+    """Gives OpenSpiel's observation string of DarkHex: the rows of the player's own view (one game)."""
+    codes = np.sign(view_codes(config, state, player)).reshape(config.board_size, config.board_size)
+    return "\n".join("".join(_LETTERS[int(code)] for code in row) for row in codes)
+
+
+def information_string(config: HexConfig, state: State, player: int, attempts: np.ndarray) -> str:
+    """Gives OpenSpiel's information-state string of DarkHex (one game).
+
+    Args:
+      config: the variant.
+      state: one game.
+      player: whose.
+      attempts: int [k], the cells that this player has tried, in order.
+    """
+    tried = "".join(f"{player},{int(cell)} " for cell in attempts)
+    return f"{observation_string(config, state, player)}\n{int(state.attempts)}\n{tried}"
+
+
+def cell_name(config: HexConfig, cell: int) -> str:
+    """Gives the name of a cell, such as a1 for the north-west corner and b1 for the one east of it."""
+    row, column = divmod(cell, config.board_size)
+    return f"{chr(ord('a') + column)}{row + 1}"
+
+
+def parse_cell(config: HexConfig, name: str) -> int:
+    """Gives the number of a cell by its name.
+
+    Raises:
+      ValueError: there is no such cell.
+    """
+    column, row = ord(name[:1] or " ") - ord("a"), name[1:]
+    if not row.isdecimal() or not 0 <= column < config.board_size or not 1 <= int(row) <= config.board_size:
+        last = cell_name(config, config.num_cells - 1)
+        raise ValueError(f"cell={name!r}: must be in a1..{last}")
+    return (int(row) - 1) * config.board_size + column
+
+
+def from_board(config: HexConfig, cells: np.ndarray, player: int, found: tuple[np.ndarray, np.ndarray] | None = None) -> State:
+    """Makes a state that is not finished from a board.
+
+    Args:
+      config: the variant.
+      cells: int [n * n], 1, -1 or 0.
+      player: whose turn it is.
+      found: DarkHex: bool [n * n] each, the other's stones that each player has run into; None: nothing.
+
+    Raises:
+      ValueError: another shape, another code, somebody has won, or something was found where no stone is.
+    """
+    cells = np.asarray(cells).reshape(-1)
+    if cells.size != config.num_cells:
+        raise ValueError(f"{cells.size} cells: a board of {config.board_size} x {config.board_size} has {config.num_cells}")
+    wrong = np.flatnonzero((cells < -1) | (cells > 1))
+    if wrong.size:
+        raise ValueError(f"cell {wrong[0]} is {cells[wrong[0]]}: must be 1, -1 or 0")
+    if player not in (BLACK, WHITE):
+        raise ValueError(f"player={player}: must be 0 or 1")
+    grid = config.grid
+    stones = tuple(_bits(config, cells == sign) for sign in _SIGNS.values())
+    met = tuple(_bits(config, np.asarray(part, bool).reshape(-1)) for part in found) if found else (grid.empty_words(),) * 2
+    for seat in (BLACK, WHITE):
+        if bool((met[seat] - stones[1 - seat]).any()):
+            raise ValueError(f"found[{seat}]: has a cell without a stone of the other player")
+    near, far = (
+        tuple(grid.flood(stones[seat] & grid.edges(seat)[edge], stones[seat]) for seat in (BLACK, WHITE)) for edge in (0, 1)
+    )
+    for seat in (BLACK, WHITE):
+        if bool(near[seat].overlaps(far[seat])):
+            raise ValueError(f"player {seat} has won on this board: the game is over")
+    counts = [stones[seat].count() + met[seat].count() for seat in (BLACK, WHITE)]
+    start = init(config)
+    return State(
+        stones=(stones[0], stones[1]),
+        found=(met[0], met[1]),
+        near=(near[0], near[1]),
+        far=(far[0], far[1]),
+        player=jnp.int8(player),
+        turns=(counts[0].astype(jnp.int16), counts[1].astype(jnp.int16)),
+        attempts=(counts[0] + counts[1]).astype(jnp.int16),
+        last=start.last,
+        terminated=start.terminated,
+        seat_rewards=start.seat_rewards,
+    )
+
+
+def _bits(config: HexConfig, mask: np.ndarray) -> Bits:
+    return jax.tree.map(jnp.asarray, config.grid.constant(np.asarray(mask, bool)))
+
+
+def _cells(config: HexConfig, cells: Bits) -> np.ndarray:
+    """int8 [..., n * n]."""
+    words = np.stack(np.broadcast_arrays(*(np.asarray(word) for word in cells.words)), axis=-1)
+    bits = (words[..., None] >> np.arange(32, dtype=np.uint32)) & 1
+    return bits.reshape(*words.shape[:-1], -1)[..., : config.num_cells].astype(np.int8)
+
+
+def _with_winning_stone(config: HexConfig, state: State, codes: np.ndarray) -> np.ndarray:
+    last, player = np.asarray(state.last)[..., None], np.asarray(state.player)[..., None]
+    return np.where(np.arange(config.num_cells) == last, np.where(player == BLACK, WINNING, -WINNING), codes)

@@ -1,0 +1,52 @@
+"""Random games for the tests of Hex."""
+
+from __future__ import annotations
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxgames.hex import Hex, rules
+
+
+@functools.partial(jax.jit, static_argnums=(0, 2))
+def random_games(game: Hex, keys, steps: int):
+    """Plays uniformly at random; gives states and both players' information [G, steps + 1], cells tried int32 [G, steps]."""
+    players = jnp.arange(2)
+
+    def start():
+        return game.init(), jax.vmap(game.init_information)(players)
+
+    def attempt(carry, key):
+        state, infos = carry
+        legal = rules.legal_cells(game.config, state)
+        cell = legal.pick(jax.random.randint(key, (), 0, jnp.maximum(legal.count(), 1)))
+        cell = jnp.where(state.terminated, game.pass_action, cell)
+        actions = jnp.where(players == state.player, cell, game.pass_action)
+        state = game.step(state, actions)
+        views = jax.vmap(lambda player: game.observe(state, player))(players)
+        infos = jax.vmap(game.update_information)(infos, views, actions)
+        return (state, infos), ((state, infos), cell)
+
+    def one(key):
+        _, (rest, cells) = jax.lax.scan(attempt, start(), jax.random.split(key, steps))
+        return jax.tree.map(lambda first, others: jnp.concatenate([first[None], others]), start(), rest), cells
+
+    (states, infos), cells = jax.vmap(one)(keys)
+    return states, infos, cells
+
+
+def play(game: Hex, cells):
+    """Plays cells one after another; gives the state after each."""
+    step = jax.jit(lambda state, cell: rules.step(game.config, state, cell))
+    states = [game.init()]
+    for cell in cells:
+        states.append(step(states[-1], jnp.int32(cell)))
+    return states
+
+
+def at(tree, *index):
+    """Takes one element out of a batch, as numpy."""
+    return jax.tree.map(lambda leaf: np.asarray(leaf)[index], tree)

@@ -1,0 +1,60 @@
+"""Recorded games of OpenSpiel replay without a difference, and damage is noticed."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from jaxgames.hex.replay import replay
+from jaxgames.replay import BadRecording, Findings
+
+SAMPLES = Path(__file__).resolve().parents[2] / "data" / "hex"
+WHOLE = Path(__file__).resolve().parents[4] / "shared" / "data" / "dark_hex"
+FILES = sorted(WHOLE.glob("*.npz")) or sorted(SAMPLES.glob("*.npz"))
+
+
+def load(path):
+    with np.load(path) as file:
+        return dict(file)
+
+
+def check(arrays):
+    findings = Findings()
+    return replay(arrays, findings), findings
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_replays_without_a_difference(path):
+    count, findings = check(load(path))
+    assert count > 100
+    assert findings.count == 0, findings.lines
+
+
+@pytest.mark.parametrize("name", ["hex_3x3", "adh_3x3", "cdh_3x3"])
+def test_notices_damage_to_every_field(name):
+    whole = load(SAMPLES / f"{name}.npz")
+    for field, array in whole.items():
+        damaged = array.copy()
+        index = (len(damaged) // 2,) + (0,) * (damaged.ndim - 1)
+        if field == "offsets":
+            damaged[index] += 1
+        elif array.dtype.kind == "U":
+            damaged[index] = damaged[index].replace(".", "x", 1) if "." in damaged[index] else damaged[index] + "x"
+        elif field == "legal":
+            damaged[index] ^= 0x80
+        else:
+            damaged[index] += 1
+        _, findings = check({**whole, field: damaged})
+        assert findings.count > 0, field
+
+
+def test_refuses_what_is_no_recording():
+    whole = load(SAMPLES / "adh_3x3.npz")
+    with pytest.raises(BadRecording, match="lacks view1"):
+        check({name: array for name, array in whole.items() if name != "view1"})
+    with pytest.raises(BadRecording, match="board: shape"):
+        check({**whole, "board": whole["board"][:, :8]})
+    with pytest.raises(BadRecording, match="offsets"):
+        check({**whole, "offsets": whole["offsets"][::-1]})
+    with pytest.raises(BadRecording, match="action: float"):
+        check({**whole, "action": whole["action"].astype(float)})
