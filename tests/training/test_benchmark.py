@@ -271,21 +271,21 @@ def test_the_table_shows_the_newest_rows():
         made_up_row("pommerman/fdts", per_cpu_second=640.0, batch=64),
         made_up_row("pommerman/random", per_cpu_second=1.0, per_wall_second=1.0),
         made_up_row("pommerman/random", per_cpu_second=5.58e6, per_wall_second=5.5e6),
-        made_up_row("pommerman/random", 2, per_cpu_second=5.4e6, per_wall_second=10.45e6, date="2030-02-02T03:04:05+00:00"),
+        made_up_row("pommerman/random", 2, per_wall_second=10.45e6, date="2030-02-02T03:04:05+00:00", commit="new"),
         made_up_row("pommerman/compile", details={"step_seconds": 2.04, "planner_seconds": 5.25}),
         made_up_row("pommerman/random", device="Test GPU", platform="gpu", per_cpu_second=None, per_wall_second=4.56e8),
     ]
     text = table.markdown(rows)
     lines = text.splitlines()
-    assert lines[0] == "**Test CPU, 2 cores, jax 1.2.3, 2030-02-02, commit abc1234**"
-    assert lines[2] == "| work | peer | reach | ours, one core | all cores, wall | speed-up | batch | compile |"
+    assert lines[0] == "**Test CPU, 2 cores, jax 1.2.3, 2030-01-02 to 2030-02-02**"
+    assert lines[2] == "| work | peer | reach | ours, one core | all cores, wall | speed-up | batch | compile | commit |"
     random, fdts, compiling = lines[4:7]
     assert random.startswith("| `pommerman/random`: ")
-    assert random.endswith("| 5.58 M/s | 10.4 M/s | 1.90x | 256 | 3.1 s |")
-    assert fdts.endswith("| 3 ms, aim 1.5 ms | 1.56 ms | – | – | 64 | 3.1 s |")
-    assert compiling.endswith("| step 2.0 s, planner 5.2 s | – | – | 256 | – |")
-    assert lines[8] == "**Test GPU, 1 core, jax 1.2.3, 2030-01-02, commit abc1234**"
-    assert lines[12].endswith("| – | 456 M/s | – | 256 | 3.1 s |")
+    assert random.endswith("| 5.58 M/s | 10.4 M/s | 1.90x | 256 | 3.1 s | abc1234, new |")
+    assert fdts.endswith("| 3 ms, aim 1.5 ms | 1.56 ms | – | – | 64 | 3.1 s | abc1234 |")
+    assert compiling.endswith("| step 2.0 s, planner 5.2 s | – | – | 256 | – | abc1234 |")
+    assert lines[8] == "**Test GPU, 1 core, jax 1.2.3, 2030-01-02**"
+    assert lines[12].endswith("| – | 456 M/s | – | 256 | 3.1 s | abc1234 |")
 
 
 @pytest.mark.parametrize(

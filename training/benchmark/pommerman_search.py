@@ -102,7 +102,8 @@ def play_and_plan(game: Pommerman, planner: Planner, batch: int, *, warm_up: int
             units=tally.units + asked.astype(jnp.uint32),
             checksum=tally.checksum * CHECKSUM_FACTOR + jnp.where(asked, digest, 0),
         )
-        stored, evicted = plans.metrics["stored"], plans.metrics["evicted"]
+        none = jnp.zeros(batch, jnp.int32)  # of a planner without a table
+        stored, evicted = (plans.metrics.get(name, none) for name in ("stored", "evicted"))
         match = dataclasses.replace(match, trees=trees, actions=actions, asked=asked, stored=stored, evicted=evicted)
         return match, tally
 

@@ -15,7 +15,7 @@ from training.files import write_atomically
 
 BEGIN, END = "<!-- figures -->", "<!-- /figures -->"
 NONE = "–"
-COLUMNS = ("work", "peer", "reach", "ours, one core", "all cores, wall", "speed-up", "batch", "compile")
+COLUMNS = ("work", "peer", "reach", "ours, one core", "all cores, wall", "speed-up", "batch", "compile", "commit")
 
 
 def markdown(rows: Sequence[Row]) -> str:
@@ -36,9 +36,9 @@ def markdown(rows: Sequence[Row]) -> str:
 def _device_table(device: str, rows: Sequence[Row]) -> str:
     last = max(rows, key=lambda row: row["date"])
     cores = max(row["cores"] for row in rows)
-    title = f"{device}, {cores} core{'s' * (cores > 1)}, jax {last['versions']['jax']}, {last['date'][:10]}"
-    if last["commit"]:
-        title += f", commit {last['commit']}"
+    dates = dict.fromkeys((min(row["date"] for row in rows)[:10], last["date"][:10]))
+    versions = " and ".join(dict.fromkeys(row["versions"]["jax"] for row in rows))
+    title = f"{device}, {cores} core{'s' * (cores > 1)}, jax {versions}, {' to '.join(dates)}"
     lines = [f"**{title}**", "", _markdown_row(COLUMNS), _markdown_row(["---"] * len(COLUMNS))]
     for case in cases.CASES:
         of_case = {row["cores"]: row for row in rows if row["case"] == case.name}
@@ -67,6 +67,7 @@ def _cells(case: Case, rows: dict[int, Row]) -> list[str]:
         speed_up,
         str(shown["batch"]),
         NONE if case.unit == "s" else f"{shown['compile_seconds']:.1f} s",
+        ", ".join(dict.fromkeys(row["commit"] or NONE for row in (one, every) if row)),
     ]
 
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
+import hashlib
 import json
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 import jax
@@ -14,8 +17,11 @@ import jaxgames
 from search import presets
 from search.planner import as_agent
 from training import counting, evaluate
+from training.benchmark import machine
 from training.files import write_atomically
 from training.match import MatchConfig, make_players
+
+SOURCES = ("jaxgames/pommerman", "search")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -56,14 +62,51 @@ def result_of(cell: Cell, folder: Path, batch: int = 256) -> dict:
       batch: games at a time.
 
     Returns:
-      Counts by both rules, wins by seat, lengths, time, the share of known states by depth, table use.
+      Counts by both rules, wins by seat, lengths, time, the share of known states by depth, and where it comes from (`origin`).
     """
-    path = folder / f"{cell.name}.json"
-    if path.exists():
-        return json.loads(path.read_text())
-    result = play_cell(cell, batch)
-    write_atomically(path, json.dumps(result, indent=1) + "\n")
+    result = stored(cell.name, folder)
+    if result is None:
+        result = {**play_cell(cell, batch), **origin()}
+        store(cell.name, folder, result)
     return result
+
+
+def stored(name: str, folder: Path) -> dict | None:
+    """Reads what was kept under a name; None if nothing was."""
+    path = folder / f"{name}.json"
+    return json.loads(path.read_text()) if path.exists() else None
+
+
+def store(name: str, folder: Path, result: dict) -> None:
+    """Keeps a result under a name."""
+    write_atomically(folder / f"{name}.json", json.dumps(result, indent=1) + "\n")
+
+
+def origin() -> dict:
+    """Tells on what and with which code a result is made: device, versions, commit, and a hash of rules and planners."""
+    return {**machine.describe(jax.devices()[0]), "sources": source_hash()}
+
+
+@functools.cache
+def source_hash(root: Path = machine.CHECKOUT) -> str:
+    """Gives 16 hexadecimal digits that change with any file of the game and the planners in a checkout."""
+    digest = hashlib.sha256()
+    for path in sorted(path for folder in SOURCES for path in (root / folder).glob("*.py")):
+        digest.update(f"{path.relative_to(root)}\n".encode() + path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def from_other_code(results: Mapping[str, dict]) -> str:
+    """Says in one line which results were not made by the present rules and planners; "" if all were.
+
+    Args:
+      results: by name, as kept.
+    """
+    older = [name for name, result in results.items() if result.get("sources") != source_hash()]
+    if not older:
+        return ""
+    listed = ", ".join(older[:3]) + (f" and {len(older) - 3} more" if len(older) > 3 else "")
+    return f"warning: made by other versions of {', '.join(SOURCES)}: {listed} (what is deleted is made again)"
 
 
 def play_cell(cell: Cell, batch: int) -> dict:
@@ -92,8 +135,7 @@ def play_cell(cell: Cell, batch: int) -> dict:
         "seconds": round(seconds, 1),
         "cpu_seconds": round(cpu_seconds, 1),
         "memory_bytes_per_game": bytes_per_lane,
-        "device": f"{jax.device_count()} x {jax.devices()[0].device_kind}",
-        "jax": jax.__version__,
+        "devices": jax.device_count(),
     }
     if cell.planner != "simple":
         result["metrics"] = {name: np.asarray(value).sum(0).tolist() for name, value in games.memories[0][1].items()}
