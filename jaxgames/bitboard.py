@@ -323,19 +323,9 @@ def sliced_drop(planes: Sequence[Bits], cells: Bits) -> tuple[Bits, ...]:
     return tuple(plane - cells for plane in planes)
 
 
-def sliced_read(planes: Sequence[Bits], cells: Bits) -> Array:
-    """Reads the number at a one-cell set. Returns int32 [], 0 for the empty set."""
-    return functools.reduce(operator.or_, (plane.overlaps(cells).astype(jnp.int32) << i for i, plane in enumerate(planes)))
-
-
 def sliced_to_array(grid: Grid, planes: Sequence[Bits]) -> Array:
     """Unpacks the numbers. Returns uint8 [rows, columns] (behind the batch shape)."""
     return functools.reduce(operator.or_, (grid.to_bool(plane).astype(jnp.uint8) << i for i, plane in enumerate(planes)))
-
-
-def sliced_from_array(grid: Grid, numbers: Array, digits: int) -> tuple[Bits, ...]:
-    """Packs int [..., rows, columns] into `digits` binary digits; the inverse of `sliced_to_array`."""
-    return tuple(grid.from_bool(((numbers >> digit) & 1) != 0) for digit in range(digits))
 
 
 @jax.tree_util.register_dataclass

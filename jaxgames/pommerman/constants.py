@@ -4,10 +4,6 @@ from __future__ import annotations
 
 import enum
 
-import numpy as np
-
-from jaxgames import bitboard
-
 
 class Cell(enum.IntEnum):
     """Board codes; agent `i` is `AGENT_0 + i`."""
@@ -59,14 +55,6 @@ NUM_WORDS = 9  # words 0..8: the declared range is 0..7, the documentation says 
 NUM_MESSAGES = NUM_WORDS * NUM_WORDS
 WORDS_PER_MESSAGE = 2
 
-# Directions of `bitboard` in the order of the moves UP, DOWN, LEFT, RIGHT.
-DIRECTION_OF_MOVE = {
-    Move.UP: bitboard.UP,
-    Move.DOWN: bitboard.DOWN,
-    Move.LEFT: bitboard.LEFT,
-    Move.RIGHT: bitboard.RIGHT,
-}
-
 START_AMMO = 1
 START_BLAST_STRENGTH = 2
 MAX_AMMO = 10
@@ -83,7 +71,3 @@ OWNER_DIGITS = 2
 ITEM_DIGITS = 2  # 0 none, else code - 5
 FIRST_ITEM = int(Cell.EXTRA_BOMB)
 NUM_ITEM_KINDS = 3
-
-# Column deltas and row deltas of the six moves, for scalar arithmetic.
-ROW_DELTA = np.array([0, -1, 1, 0, 0, 0], np.int8)
-COLUMN_DELTA = np.array([0, 0, 0, -1, 1, 0], np.int8)

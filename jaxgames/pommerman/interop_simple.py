@@ -1,15 +1,4 @@
-"""Recorded decisions of the official SimpleAgent, and how ours compares with them.
-
-A recording holds N situations (observation and memory), each given to fresh copies of the official agent many times:
-
-    board, bomb_blast_strength, bomb_life, bomb_moving_direction, flame_life   uint8 [N, 11, 11], as observed
-    position int8 [N, 2], ammo, blast_strength int8 [N], can_kick uint8 [N]     own values
-    source uint8 [N]                  0 free-for-all, 1 team or radio with fog, 2 free-for-all on open boards
-    recent int8 [N, 6, 2]             cells, the oldest first, padded with -1
-    prev_direction uint8 [N]          0 none, 1..4
-    count_big uint16 [N, 6]           how often each move came out; mask_big uint8 [N]: bit of every move that did
-    n_memory_appended, n_prev_changed uint8 [N]   of 30 runs, in how many `recent` / `prev_direction` had another value after
-"""
+"""Recorded decisions of the official SimpleAgent (see `simple_cases` for the file), and how ours compares with them."""
 
 from __future__ import annotations
 
@@ -30,16 +19,11 @@ from jaxgames.pommerman.config import PommermanConfig, preset
 from jaxgames.pommerman.constants import FIRST_ITEM, ITEM_DIGITS, LIFE_DIGITS, NUM_ITEM_KINDS, NUM_MOVES, STRENGTH_DIGITS, Cell
 from jaxgames.pommerman.observation import Observation
 from jaxgames.pommerman.simple_agent import MEMORY_LENGTH, NOWHERE, SimpleMemory, decide, draw_words
+from jaxgames.pommerman.simple_cases import FOGGED, RUNS, check_form
 from jaxgames.pommerman.state import Agent
 
-MAPS = ("board", "bomb_blast_strength", "bomb_life", "bomb_moving_direction", "flame_life")
-OBSERVATION_FIELDS = (*MAPS, "position", "ammo", "blast_strength", "can_kick")
-MEMORY_FIELDS = ("recent", "prev_direction")
-RESULT_FIELDS = ("count_big", "mask_big", "n_memory_appended", "n_prev_changed")
-FIELDS = (*OBSERVATION_FIELDS, "source", *MEMORY_FIELDS, *RESULT_FIELDS)
 FLAME_LIFE_DIGITS = 2
-FOGGED_SOURCE = 1
-RECORDED_RUNS = 30  # behind n_memory_appended and n_prev_changed
+BATCH = 512  # cases per call, the last one padded: one compilation per variant
 MAX_STANDARD_ERRORS = 5.0
 MAX_IMPOSSIBLE_SHARE = 0.03
 
@@ -140,24 +124,28 @@ def count_decisions(config: PommermanConfig, observation: Observation, memory: S
       draws: decisions per case.
       seed: of the random words; case and draw number are counted from it.
     """
-    lane = random_bits.lane_key(jax.random.key(seed))
-    observation, memory = jax.tree.map(jnp.asarray, (observation, memory))
-    return Tried(*(np.asarray(counted) for counted in _count(config, draws, observation, memory, lane)))
+    lane, cases = random_bits.lane_key(jax.random.key(seed)), len(np.asarray(memory.previous))
+    parts = []
+    for start in range(0, cases, BATCH):
+        rows = np.minimum(np.arange(start, start + BATCH), cases - 1)
+        part = jax.tree.map(lambda leaf, rows=rows: jnp.asarray(np.asarray(leaf)[rows]), (observation, memory))
+        parts.append(jax.device_get(_count(config, draws, jnp.asarray(rows, jnp.int32), *part, lane)))
+    return Tried(*(np.concatenate(counted)[:cases] for counted in zip(*parts, strict=True)))
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1))
 def _count(
-    config: PommermanConfig, draws: int, observation: Observation, memory: SimpleMemory, lane: random_bits.LaneKey
+    config: PommermanConfig, draws: int, number: Array, observation: Observation, memory: SimpleMemory, lane: random_bits.LaneKey
 ) -> Tried:
-    cases = len(memory.previous)
+    cases = len(number)
 
-    def draw(case: Array, observation: Observation, memory: SimpleMemory, number: Array) -> Tried:
-        move, after = decide(config, observation, memory, draw_words(random_bits.fold(lane, case), number))
+    def draw(case: Array, observation: Observation, memory: SimpleMemory, turn: Array) -> Tried:
+        move, after = decide(config, observation, memory, draw_words(random_bits.fold(lane, case), turn))
         appended = jnp.stack([a != b for a, b in zip(after.recent, memory.recent, strict=True)]).any()
         return Tried(jnp.arange(NUM_MOVES) == move, appended, after.previous != memory.previous)
 
-    def draw_all(total: Tried, number: Array) -> tuple[Tried, None]:
-        tried = jax.vmap(draw, in_axes=(0, 0, 0, None))(jnp.arange(cases), observation, memory, number)
+    def draw_all(total: Tried, turn: Array) -> tuple[Tried, None]:
+        tried = jax.vmap(draw, in_axes=(0, 0, 0, None))(number, observation, memory, turn)
         return jax.tree.map(lambda t, new: t + new.astype(jnp.int32), total, tried), None
 
     none = jnp.zeros(cases, jnp.int32)
@@ -174,7 +162,7 @@ def check_simple_cases(
     move, or of a change of memory, differs by more than 5 standard errors (of both samples together).
 
     Args:
-      recording: a file, or its arrays (see the top of this file).
+      recording: a file, or its arrays (see `simple_cases`).
       draws: decisions per case.
       seed: of our random words.
 
@@ -182,22 +170,18 @@ def check_simple_cases(
       The number of cases, and what differs.
 
     Raises:
-      ValueError: a field is missing or has another length.
+      ValueError: a field is missing or has another form, or there are no draws.
     """
     arrays = dict(recording) if isinstance(recording, Mapping) else dict(np.load(recording))
-    for name in FIELDS:
-        if name not in arrays:
-            raise ValueError(f"{name}: missing; a recording has {', '.join(FIELDS)}")
-        if len(arrays[name]) != len(arrays["board"]):
-            raise ValueError(f"{name}: {len(arrays[name])} cases, must be {len(arrays['board'])}, as many as boards")
+    check_form(arrays)
     if draws < 1:
         raise ValueError(f"draws={draws}: must be >= 1")
-    fogged = arrays["source"] == FOGGED_SOURCE
+    fogged = arrays["source"] == FOGGED
     mismatches: list[Mismatch] = []
     for mode, chosen in (("ffa", ~fogged), ("team", fogged)):
         index = np.flatnonzero(chosen)
         if len(index):
-            mismatches += _compare(preset(mode), {name: arrays[name][index] for name in FIELDS}, index, draws, seed)
+            mismatches += _compare(preset(mode), {name: array[index] for name, array in arrays.items()}, index, draws, seed)
     return len(fogged), sorted(mismatches)
 
 
@@ -217,9 +201,9 @@ def _compare(
         text = f"move {move}: {share[case, move]:.1%}, recorded {expected[case, move]} of {runs[case]}"
         found.append(Mismatch(int(index[case]), "move", text))
     for field, ours, name in (("recent", tried.appended, "n_memory_appended"), ("previous", tried.changed, "n_prev_changed")):
-        errors = standard_errors(ours, draws, arrays[name].astype(np.int64), RECORDED_RUNS)
+        errors = standard_errors(ours, draws, arrays[name].astype(np.int64), RUNS)
         for case in np.flatnonzero(errors > MAX_STANDARD_ERRORS):
-            text = f"changed in {ours[case] / draws:.1%}, recorded {arrays[name][case]} of {RECORDED_RUNS}"
+            text = f"changed in {ours[case] / draws:.1%}, recorded {arrays[name][case]} of {RUNS}"
             found.append(Mismatch(int(index[case]), field, text))
     return found
 

@@ -24,6 +24,7 @@ from jaxgames.bitboard import (
     Grid,
     Tally,
     select,
+    sliced_fill,
     sliced_write,
     union,
 )
@@ -72,8 +73,7 @@ def lay_bombs(grid: Grid, bombs: Bombs, agents: tuple[Agent, ...], moves: tuple[
         laid = (move == Move.BOMB) & agent.alive & (agent.ammo > 0) & ~cells.overlaps(here)
         here = here.when(laid)
         cells = cells | here
-        life = tuple(plane | here if (BOMB_LIFE >> digit) & 1 else plane for digit, plane in enumerate(life))
-        owner = tuple(plane | here if (seat >> digit) & 1 else plane for digit, plane in enumerate(owner))
+        life, owner = sliced_fill(life, here, BOMB_LIFE), sliced_fill(owner, here, seat)
         strength = sliced_write(strength, here, agent.blast_strength)
         left.append(dataclasses.replace(agent, ammo=agent.ammo - laid.astype(jnp.int8)))
     return Bombs(life, strength, owner, bombs.moving), tuple(left)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from collections.abc import Iterable
 
@@ -174,20 +173,3 @@ def draw_items(config: PommermanConfig, key: Array, wood: Bits) -> tuple[Bits, .
     empty = jax.tree.map(jnp.zeros_like, wood)
     (_, items), _ = jax.lax.scan(hide, (wood, (empty,) * ITEM_DIGITS), bits)
     return items
-
-
-def with_seats(state: State, seats: Array) -> State:
-    """Puts the agents of a start state into other corners.
-
-    Args:
-      state: a start state (agents alike but for their cells).
-      seats: int [P], seat `i` gets the cell that agent `seats[i]` has now; a permutation.
-    """
-    cells = jnp.stack([agent.cell for agent in state.agents])[seats]
-    agents = tuple(
-        Agent(cells[seat], agent.alive, agent.ammo, agent.blast_strength, agent.can_kick)
-        for seat, agent in enumerate(state.agents)
-    )
-    return dataclasses.replace(state, agents=agents)
-
-

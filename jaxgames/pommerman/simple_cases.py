@@ -1,5 +1,16 @@
 """The file of recorded SimpleAgent decisions: which arrays it has, and whether they agree with each other.
 
+It holds N situations (observation and memory), each given to fresh copies of the official agent many times:
+
+    board, bomb_blast_strength, bomb_life, bomb_moving_direction, flame_life   uint8 [N, 11, 11], as observed
+    position int8 [N, 2], ammo, blast_strength int8 [N], can_kick uint8 [N], enemies [N, 3]     own values
+    source uint8 [N]                  0 free-for-all, 1 team or radio with fog, 2 free-for-all on open boards
+    recent int8 [N, 6, 2]             cells, the oldest first, n_recent of them, padded with -1
+    prev_direction uint8 [N]          0 none, 1..4
+    count, count_big uint16 [N, 6]    how often each move came out of 30 and 130 runs; mask, mask_big: bit of every move that did
+    n_memory_appended, n_prev_changed uint8 [N]   of 30 runs, in how many `recent` / `prev_direction` had another value after
+    n_exception uint8 [N]             of 30 runs, how many failed
+
 `interop_simple` compares the decisions with ours; what the agent does not look at, and the counts among themselves, are
 checked here.
 """
@@ -13,11 +24,11 @@ import numpy as np
 from jaxgames.pommerman.config import PommermanConfig, preset
 from jaxgames.pommerman.constants import BOMB_LIFE, FLAME_LIFE, MAX_AMMO, NUM_MOVES, START_BLAST_STRENGTH, Cell, Move
 from jaxgames.pommerman.official_observation import allegiance
+from jaxgames.pommerman.simple_agent import MEMORY_LENGTH
 from jaxgames.replay import Arrays, BadRecording, Findings, any_in_row
 
 MAPS = ("board", "bomb_blast_strength", "bomb_life", "bomb_moving_direction", "flame_life")
 RUNS, ALL_RUNS = 30, 130  # of the official agent; with those of the checked re-implementation
-MEMORY_LENGTH = 6
 SHAPES: dict[str, tuple[int, ...]] = {
     **dict.fromkeys(MAPS, (11, 11)),
     "position": (2,),

@@ -124,8 +124,8 @@ died early; the strict counting does so only if the planner was in play until th
 
 _DISCUSSION = """### Where this differs from the paper
 
-Flat search (MCS) passes the test, though it too loses less often; FDTS and MCTS with rollouts die less often here, and FDTS + TS draws more and wins less
-than published, so it does not come out best. The printed row of FDTS + TS sums to 98.5 %. Looked into:
+Flat search (MCS) passes the test, though it too loses less often; FDTS and MCTS with rollouts die less often here, and FDTS + TS
+draws more and wins less than published, so it does not come out best. The printed row of FDTS + TS sums to 98.5 %. Looked into:
 
 * the search: root visits and results of every arm equal those of a plain Python version of the published pseudocode, over several
   moves with tree reuse, on short searches in Pommerman too (`tests/search`; draws, mask and key are shared with it);

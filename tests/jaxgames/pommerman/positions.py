@@ -23,6 +23,11 @@ FFA = preset("ffa")
 TEAM = preset("team")
 STOP, UP, DOWN, LEFT, RIGHT, BOMB = range(6)
 EXTRA, RANGE, KICK = 6, 7, 8
+# Cells next to the corners of the standard board, which stay free.
+PROTECTED = (
+    *((1, 2), (1, 3), (2, 1), (3, 1), (7, 1), (8, 1), (9, 2), (9, 3)),
+    *((9, 7), (9, 8), (7, 9), (8, 9), (1, 7), (1, 8), (2, 9), (3, 9)),
+)
 CODES = {".": 0, "#": 1, "+": 2, "*": 4, "b": EXTRA, "r": RANGE, "k": KICK}
 
 

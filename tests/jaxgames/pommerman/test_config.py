@@ -10,6 +10,7 @@ from jaxgames.pommerman import constants, setup
 from jaxgames.pommerman.config import PRESETS, PommermanConfig, preset
 from jaxgames.pommerman.constants import Cell, GameType, Move, Result
 from jaxgames.pommerman.game import Pommerman, make
+from tests.jaxgames.pommerman.positions import PROTECTED
 
 
 def test_board_codes():
@@ -32,11 +33,6 @@ def test_moves_results_and_game_types():
     assert [int(move) for move in Move] == list(range(6))
     assert {result.name: int(result) for result in Result} == {"WIN": 0, "LOSS": 1, "TIE": 2, "INCOMPLETE": 3}
     assert {kind.name: int(kind) for kind in GameType} == {"FFA": 1, "TEAM": 2, "RADIO": 3, "ONE_VS_ONE": 4}
-
-
-def test_deltas_of_the_moves():
-    moves = list(zip(constants.ROW_DELTA.tolist(), constants.COLUMN_DELTA.tolist(), strict=True))
-    assert moves == [(0, 0), (-1, 0), (1, 0), (0, -1), (0, 1), (0, 0)]
 
 
 def test_numbers():
@@ -107,25 +103,7 @@ def test_wall_candidates_of_the_standard_board():
     assert fixed_wood == tuple(sorted([1 * 11 + i for i in (4, 5, 6)] + [9 * 11 + i for i in (4, 5, 6)]
                                       + [i * 11 + 1 for i in (4, 5, 6)] + [i * 11 + 9 for i in (4, 5, 6)]))  # fmt: skip
     assert corners == (12, 20, 100, 108)
-    taken = [
-        (1, 2),
-        (1, 3),
-        (2, 1),
-        (3, 1),
-        (7, 1),
-        (8, 1),
-        (9, 2),
-        (9, 3),
-        (9, 7),
-        (9, 8),
-        (7, 9),
-        (8, 9),
-        (1, 7),
-        (1, 8),
-        (2, 9),
-        (3, 9),
-    ]
-    protected = {row * 11 + column for row, column in taken}
+    protected = {row * 11 + column for row, column in PROTECTED}
     assert not protected & set(upper)
     assert all(cell // 11 < cell % 11 for cell in upper)
 

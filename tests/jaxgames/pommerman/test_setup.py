@@ -7,30 +7,13 @@ from scipy import stats
 
 from jaxgames.pommerman import interop, setup
 from jaxgames.pommerman.config import preset
+from tests.jaxgames.pommerman.positions import PROTECTED
 
 FFA = preset("ffa")
 BOARDS = 4096
 TINY = 1e-4  # a right generator fails one test in ten thousand
 
 CORNERS = ((1, 1), (9, 1), (9, 9), (1, 9))
-PROTECTED = [
-    (1, 2),
-    (1, 3),
-    (2, 1),
-    (3, 1),
-    (7, 1),
-    (8, 1),
-    (9, 2),
-    (9, 3),
-    (9, 7),
-    (9, 8),
-    (7, 9),
-    (8, 9),
-    (1, 7),
-    (1, 8),
-    (2, 9),
-    (3, 9),
-]
 FIXED_WOOD = [cell for i in (4, 5, 6) for cell in ((1, i), (9, i), (i, 1), (i, 9))]
 
 # Of 600 boards of the official generator: attempts, and boards with 0..4 passages that cannot be reached.
@@ -170,11 +153,3 @@ def test_the_small_board():
     for cell in ((1, 2), (1, 3), (2, 1), (3, 1), (6, 5), (6, 4), (5, 6), (4, 6)):
         assert (board[:, *cell] == 0).all()
     interop.check_arrays(config, starts)
-
-
-def test_seats_can_be_exchanged():
-    state = jax.tree.map(lambda leaf: leaf[0], draw(FFA, 1))
-    moved = setup.with_seats(state, np.array([2, 3, 0, 1]))
-    cells = [int(agent.cell) for agent in moved.agents]
-    assert cells == [9 * 11 + 9, 11 + 9, 11 + 1, 9 * 11 + 1]
-    assert [a.ammo for a in moved.agents] == [a.ammo for a in state.agents]
