@@ -1,0 +1,430 @@
+"""PUCT: tree search with a network, or any function, that gives a policy and a value; for a batch of games at once.
+
+One simulation walks down by the rule of choice, opens one node, and takes its value up again. Lanes whose walks have ended
+wait for the longest; what a walk carries is one number per lane, and the trees are touched by reads and writes of single rows.
+(Sources: Silver et al., AlphaZero; the preset `alphaze` is that of Bluml et al., AlphaZe**; `mctx` that of the library mctx.)
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from jaxgames.game import Game
+from search import puct_tree
+from search.planner import Plan, Planner
+from search.puct_tree import (
+    ARM,
+    CHILD,
+    NEXT_ARM,
+    NEXT_PRIOR,
+    NO_ARM,
+    OPENED,
+    PLAYER,
+    PRIOR,
+    PROVEN,
+    ROOT,
+    TERMINAL,
+    TOTAL,
+    UNPROVEN,
+    VISITS,
+    NewNode,
+    Tree,
+    as_words,
+)
+
+Evaluate = Callable[[Any, Any, Array], tuple[Array, Array]]
+_BLOCK = 32  # children looked at together
+
+
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    """How a PUCT search runs; checked when made.
+
+    Attributes:
+      num_simulations: nodes opened, or final states met again, per plan.
+      c_init, c_base: exploration constant c(N) = ln((N + c_base + 1) / c_base) + c_init.
+      first_value: Q of an arm never tried, for the mover; None: the value of its node, as in mctx.
+      scaled: Q is scaled to [0, 1] between the least and the greatest of the node, as in mctx.
+      count_self: N counts the opening of the node itself, as in mctx.
+      dirichlet_fraction, dirichlet_alpha: noise in the root's priors.
+      temperature: of the final choice by visits; 0: the most visited arm.
+      q_veto: swap the visits of the best and of the most visited arm if the best has a Q higher by more than this; None: never.
+      q_weight: add (Q2 - Q1) * q_weight * n1 to the second most visited arm if its Q is higher.
+      solve: prove wins and losses, and do not choose what is lost.
+      single_player: one agent alone: values keep their sign.
+      reuse: keep the tree from move to move.
+      max_children: children opened per node at most; None: as many as there are arms or simulations.
+    """
+
+    num_simulations: int = 800
+    c_init: float = 2.5
+    c_base: float = 19652.0
+    first_value: float | None = -1.0
+    scaled: bool = False
+    count_self: bool = False
+    dirichlet_fraction: float = 0.0
+    dirichlet_alpha: float = 0.3
+    temperature: float = 0.0
+    q_veto: float | None = None
+    q_weight: float = 0.0
+    solve: bool = False
+    single_player: bool = False
+    reuse: bool = False
+    max_children: int | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("num_simulations", "max_children"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise ValueError(f"{name}={value}: must be >= 1")
+        for name in ("c_init", "temperature", "q_weight"):
+            if not getattr(self, name) >= 0:
+                raise ValueError(f"{name}={getattr(self, name)}: must be >= 0")
+        for name in ("c_base", "dirichlet_alpha"):
+            if not getattr(self, name) > 0:
+                raise ValueError(f"{name}={getattr(self, name)}: must be > 0")
+        if not 0 <= self.dirichlet_fraction <= 1:
+            raise ValueError(f"dirichlet_fraction={self.dirichlet_fraction}: must be in 0..1")
+
+
+ALPHAZE = Settings()
+MCTX = Settings(c_init=1.25, first_value=None, scaled=True, count_self=True)
+
+
+def puct(game: Game, evaluate: Evaluate, settings: Settings = ALPHAZE, *, name: str = "PUCT") -> Planner:
+    """Makes a planner for games in which one player moves at a time.
+
+    Args:
+      game: the game; with `single_player`, a game of one.
+      evaluate: `evaluate(params, states [B], seats int32 [B]) -> (logits float32 [B, K], value float32 [B])`, for the player who
+        moves; logits of illegal arms are ignored.
+      settings: of the search.
+      name: for tables.
+
+    Returns:
+      A planner; plan columns of players who do not move show their pass.
+    """
+    num_nodes = (2 if settings.reuse else 1) * (settings.num_simulations + 1)
+    num_children = min(game.num_arms, settings.num_simulations, settings.max_children or game.num_arms)
+    shape = jax.eval_shape(game.init, jax.random.key(0))
+    search = _Search(game, evaluate, settings)
+
+    def init(batch_size: int) -> Tree:
+        return puct_tree.init(shape, batch_size, num_nodes, game.num_arms, num_children)
+
+    def plan(params, keys: Array, memory: Tree, views, seats: Array, active: Array) -> tuple[Plan, Tree]:
+        del seats
+        return search.plan(params, keys, memory, views, active & ~views.terminated)
+
+    one = jax.eval_shape(lambda: init(1))
+    size = sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(one))
+    return Planner(name, init, puct_tree.reset, plan, memory_bytes=size, metrics={"depth": (), "nodes": ()})
+
+
+@dataclasses.dataclass(frozen=True)
+class _Search:
+    game: Game
+    evaluate: Evaluate
+    settings: Settings
+
+    def plan(self, params, keys: Array, tree: Tree, views, active: Array) -> tuple[Plan, Tree]:
+        """Searches in all active lanes; the others take part without effect."""
+        tree = self._roots(params, keys, tree, views, active)
+
+        def simulate(_, carry):
+            return self._simulate(params, keys, active, *carry)
+
+        start = (tree, jnp.zeros(active.shape[0], jnp.int32))
+        tree, depth = jax.lax.fori_loop(0, self.settings.num_simulations, simulate, start)
+        return self._conclude(keys, tree, views, depth), tree
+
+    def _new_node(self, params, states) -> NewNode:
+        game = self.game
+        player = jnp.zeros_like(states.terminated, jnp.int32)
+        if not self.settings.single_player:
+            player = jax.vmap(game.to_play)(states)
+        logits, value = self.evaluate(params, states, player)
+        _, legal = jax.vmap(game.search_arms)(states)
+        legal = jnp.take_along_axis(legal, player[:, None, None], axis=1)[:, 0]
+        outcome = jnp.take_along_axis(jax.vmap(game.outcome)(states), player[:, None], axis=1)[:, 0]
+        prior = jnp.where(legal, jax.nn.softmax(jnp.where(legal, logits, jnp.finfo(jnp.float32).min), axis=-1), 0.0)
+        return NewNode(
+            state=states,
+            key=jax.vmap(game.state_key)(states),
+            player=player.astype(jnp.int32),
+            value=jnp.where(states.terminated, outcome, value),
+            terminal=states.terminated,
+            prior=jnp.where(states.terminated[:, None], 0.0, prior),
+        )
+
+    def _roots(self, params, keys: Array, tree: Tree, views, active: Array) -> Tree:
+        """Cuts the trees to what hangs below the present states, and opens those that are not known."""
+        settings = self.settings
+        new = self._new_node(params, views)
+        if settings.dirichlet_fraction:
+            new = new._replace(prior=self._with_noise(keys, new.prior))
+        known = jnp.full_like(new.player, -1)
+        if settings.reuse:
+            # Lanes that need no plan keep nothing: what they knew could not be moved along with the rows of the others.
+            known = jnp.where(active, puct_tree.find(tree, new.key), -1)
+            tree = puct_tree.cut(tree, known, settings.num_simulations + 1)
+            known = jnp.where(tree.used[:, ROOT], ROOT, -1)
+        else:  # rows from before lie behind `size` and are written before they are read
+            tree = dataclasses.replace(tree, size=jnp.int32(0))
+        fresh = known < 0
+        # Row 0 of the lanes that begin anew; the rows of the others are taken.
+        tree = puct_tree.put_roots(tree, new, fresh)
+        rows = jnp.where(fresh, tree.row(jnp.zeros_like(known)), tree.numbers.shape[0])
+        return puct_tree.write(tree, rows, jnp.zeros_like(known), puct_tree.fresh_numbers(new))
+
+    def _with_noise(self, keys: Array, prior: Array) -> Array:
+        legal = prior > 0
+        draws = jax.vmap(lambda key: jax.random.gamma(key, self.settings.dirichlet_alpha, prior.shape[1:]))(keys)
+        noise = jnp.where(legal, draws, 0.0)
+        noise = noise / jnp.maximum(noise.sum(-1, keepdims=True), 1e-30)
+        mixed = (1 - self.settings.dirichlet_fraction) * prior + self.settings.dirichlet_fraction * noise
+        return jnp.where(legal, jnp.maximum(mixed, 1e-30), 0.0)
+
+    def _choose(self, tree: Tree, node: Array) -> Array:
+        """Chooses among the children of a node and its next arm: the place of a child, their number for the next arm."""
+        settings = self.settings
+        row = tree.row(node)
+        opened, next_prior = tree.whole(row, OPENED), tree.real(row, NEXT_PRIOR)
+        visits = tree.whole(row, VISITS).astype(jnp.float32)
+        own = tree.real(row, TOTAL) / jnp.maximum(visits, 1)
+        count = visits if settings.count_self else visits - 1
+        rate = (jnp.log((count + settings.c_base + 1) / settings.c_base) + settings.c_init) * jnp.sqrt(count)
+        needed = -(-jnp.max(opened) // _BLOCK)
+
+        def read(index: Array) -> tuple[Array, Array, Array, Array]:
+            place = index * _BLOCK + jnp.arange(_BLOCK)
+            column = jnp.minimum(1 + place, tree.num_children)
+            here = place < opened[:, None]
+            count = tree.whole(row[:, None], VISITS, column).astype(jnp.float32)
+            total = tree.real(row[:, None], TOTAL, column)
+            return here, column, count, total / jnp.maximum(count, 1)
+
+        low = high = own
+        if settings.scaled:
+
+            def bounds(index: Array, carry: tuple[Array, Array]) -> tuple[Array, Array]:
+                here, _, count, value = read(index)
+                value = jnp.where(here & (count > 0), value, own[:, None])
+                return jnp.minimum(carry[0], value.min(-1)), jnp.maximum(carry[1], value.max(-1))
+
+            low, high = jax.lax.fori_loop(0, needed, bounds, (low, high))
+        width = jnp.maximum(high - low, 1e-8)
+        untried = low if settings.scaled else own if settings.first_value is None else jnp.full_like(own, settings.first_value)
+
+        def scale(value: Array) -> Array:
+            return (value - low[:, None]) / width[:, None] if settings.scaled else value
+
+        def better(index: Array, carry: tuple[Array, Array]) -> tuple[Array, Array]:
+            best, place = carry
+            here, column, count, value = read(index)
+            value = scale(jnp.where(count > 0, value, untried[:, None]))
+            score = value + rate[:, None] * tree.real(row[:, None], PRIOR, column) / (count + 1)
+            if settings.solve:  # what is lost is avoided
+                score = jnp.where(tree.whole(row[:, None], PROVEN, column) == -1, -1e9, score)
+            score = jnp.where(here, score, -jnp.inf)
+            most, spot = score.max(-1), score.argmax(-1).astype(jnp.int32)
+            return jnp.maximum(best, most), jnp.where(most > best, index * _BLOCK + spot, place)
+
+        best, place = jax.lax.fori_loop(0, needed, better, (jnp.full_like(own, -jnp.inf), jnp.zeros_like(node)))
+        next_score = scale(untried[:, None])[:, 0] + rate * next_prior
+        take_next = (tree.whole(row, NEXT_ARM) != NO_ARM) & (next_score > best)
+        return jnp.where(take_next, opened, place)
+
+    def _simulate(self, params, keys: Array, active: Array, tree: Tree, depth_sum: Array) -> tuple[Tree, Array]:
+        """Walks down, opens a node, and takes its value up."""
+        batch, limit = active.shape[0], tree.num_nodes
+        lanes = jnp.arange(batch)
+
+        def step(carry):
+            going, node, depth, path = carry
+            chosen = self._choose(tree, node)
+            row = tree.row(node)
+            opens = chosen >= tree.whole(row, OPENED)
+            child = tree.whole(row, CHILD, jnp.minimum(1 + chosen, tree.num_children))
+            # One word per step: the node and the place of its child.
+            word = node * (tree.num_children + 1) + chosen
+            path = path.at[jnp.where(going, depth, limit), lanes].set(word, mode="drop")
+            ends = opens | (tree.of_node(child, TERMINAL) != 0)
+            here = jnp.where(going & ~opens, child, node)
+            return going & ~ends, here, depth + going, path
+
+        zero = jnp.zeros(batch, jnp.int32)
+        root = tree.row(zero)
+        going = active & ((tree.whole(root, OPENED) > 0) | (tree.whole(root, NEXT_ARM) != NO_ARM))
+        start = (going, zero, zero, jnp.zeros((limit, batch), jnp.int32))
+        _, node, depth, path = jax.lax.while_loop(lambda carry: carry[0].any(), step, start)
+        last, place = jnp.divmod(path[jnp.maximum(depth - 1, 0), lanes], tree.num_children + 1)
+        opens = going & (place >= tree.whole(tree.row(last), OPENED))
+
+        parents = tree.states(last)
+        arm = jnp.maximum(tree.whole(tree.row(last), NEXT_ARM), 0)
+        new = self._new_node(params, self._apply(keys, parents, arm, tree.size))
+        fresh = puct_tree.fresh_numbers(new)
+        child = tree.size
+        proven = fresh[:, PROVEN].astype(jnp.int32)
+        turned = (tree.of_node(last, PLAYER) != new.player) & (not self.settings.single_player)
+        own, edge = puct_tree.opened_numbers(tree, last, child, _turned_proof(proven, turned))
+        outside = tree.numbers.shape[0]
+        rows = jnp.concatenate([jnp.where(opens, tree.row(last), outside)] * 2)
+        rows = jnp.concatenate([rows, jnp.where(opens, tree.row(zero + child), outside)])
+        tree = puct_tree.write(
+            puct_tree.put(tree, new, last, opens),
+            rows,
+            jnp.concatenate([zero, 1 + place, zero]),
+            jnp.concatenate([own, edge, fresh]),
+        )
+        leaf = jnp.where(opens, child, node)
+        value = jnp.where(opens, new.value, tree.raw(node))
+        return self._back_up(tree, going, opens, leaf, value, depth, path), depth_sum + depth
+
+    def _apply(self, keys: Array, states, arm: Array, number: Array):
+        """Plays an arm of the player to move in each lane."""
+        game = self.game
+        offered, _ = jax.vmap(game.search_arms)(states)
+        player = jnp.zeros_like(arm) if self.settings.single_player else jax.vmap(game.to_play)(states)
+        moves = jnp.take_along_axis(offered, player[:, None, None], axis=1)[:, 0]
+        action = jnp.take_along_axis(moves, arm[:, None], axis=1)
+        seats = jnp.arange(game.num_players)
+        actions = jnp.where(seats == player[:, None], action, game.pass_action).astype(jnp.int32)
+        return jax.vmap(game.step)(states, actions, jax.vmap(jax.random.fold_in, (0, None))(keys, number))
+
+    def _back_up(self, tree: Tree, going: Array, opens: Array, leaf: Array, value: Array, depth: Array, path: Array) -> Tree:
+        """Adds the value of the node `leaf` to all that lies on the way to it."""
+        settings = self.settings
+        outside = tree.numbers.shape[0]
+
+        def added(tree: Tree, row: Array, column: Array, value: Array, proven: Array | None) -> Array:
+            words = tree.numbers[row, :, column]
+            visits, total = words[:, VISITS] + 1, as_words(puct_tree.as_real(words[:, TOTAL]) + value)
+            number = jnp.arange(words.shape[1])
+            words = jnp.where(number == VISITS, visits[:, None], jnp.where(number == TOTAL, total[:, None], words))
+            return words if proven is None else jnp.where(number == PROVEN, as_words(proven)[:, None], words)
+
+        def step(carry):
+            level, below, value, tree = carry
+            here = going & (level < depth)
+            node, place = jnp.divmod(path[level], tree.num_children + 1)
+            turned = (tree.of_node(node, PLAYER) != tree.of_node(below, PLAYER)) & (not settings.single_player)
+            value = jnp.where(here & turned, -value, value)
+            row, zero = tree.row(node), jnp.zeros_like(node)
+            own_proof = edge_proof = None
+            if settings.solve:
+                edge_proof = _turned_proof(tree.whole(tree.row(below), PROVEN), turned)
+                own_proof = self._proof(tree, node, place, edge_proof)
+            words = jnp.concatenate([added(tree, row, zero, value, own_proof), added(tree, row, 1 + place, value, edge_proof)])
+            rows = jnp.where(here, row, outside)
+            tree = puct_tree.write(tree, jnp.concatenate([rows, rows]), jnp.concatenate([zero, 1 + place]), words)
+            return level - 1, jnp.where(here, node, below), value, tree
+
+        # A final state that was met again is counted too; a new one has been when it was opened.
+        row, zero = tree.row(leaf), jnp.zeros_like(leaf)
+        again = jnp.where(going & ~opens, row, outside)
+        tree = puct_tree.write(tree, again, zero, added(tree, row, zero, value, None))
+        return jax.lax.while_loop(lambda carry: carry[0] >= 0, step, (depth.max() - 1, leaf, value, tree))[3]
+
+    def _proof(self, tree: Tree, node: Array, place: Array, newest: Array) -> Array:
+        """What is certain of a node for its mover: won if a child is, else the best of all once all are certain.
+
+        `newest` is what is certain of the child in `place`, which the node may not know yet.
+        """
+        row = tree.row(node)
+        number = jnp.arange(tree.num_children)
+        opened = number < tree.whole(row, OPENED)[:, None]
+        known = tree.whole(row[:, None], PROVEN, 1 + number)
+        known = jnp.where(number == place[:, None], newest[:, None], known)
+        certain = known != UNPROVEN
+        best = jnp.where(opened & certain, known, -UNPROVEN).max(-1)
+        complete = (tree.whole(row, NEXT_ARM) == NO_ARM) & (~opened | certain).all(-1) & opened.any(-1)
+        before = tree.whole(row, PROVEN)
+        return jnp.where(before != UNPROVEN, before, jnp.where((best == 1) | complete, best, UNPROVEN))
+
+    def _conclude(self, keys: Array, tree: Tree, views, depth: Array) -> Plan:
+        settings, game = self.settings, self.game
+        batch = keys.shape[0]
+        offered, legal = jax.vmap(game.search_arms)(views)
+        player = jnp.zeros(batch, jnp.int32) if settings.single_player else jax.vmap(game.to_play)(views)
+        root = tree.row(jnp.zeros(batch, jnp.int32))
+        column = 1 + jnp.arange(tree.num_children)
+        opened = column <= tree.whole(root, OPENED)[:, None]
+        arm = jnp.where(opened, tree.whole(root[:, None], ARM, column), game.num_arms)
+        count = tree.whole(root[:, None], VISITS, column)
+        rate = jnp.where(count > 0, tree.real(root[:, None], TOTAL, column) / jnp.maximum(count, 1), 0.0)
+
+        def per_arm(numbers: Array, fill: float = 0) -> Array:
+            # By comparing, not by writing: several writes side by side do not compile.
+            here = arm[:, :, None] == jnp.arange(game.num_arms)
+            summed = jnp.where(here, numbers[:, :, None], 0).sum(1, dtype=numbers.dtype)
+            return jnp.where(here.any(1), summed, fill).astype(numbers.dtype)
+
+        visits, values = per_arm(count), per_arm(rate, -1.0)
+        own_legal = jnp.take_along_axis(legal, player[:, None, None], axis=1)[:, 0]
+        weight = self._weights(visits.astype(jnp.float32), values)
+        if settings.solve:
+            proven = jnp.where(opened, tree.whole(root[:, None], PROVEN, column), UNPROVEN)
+            won, lost = (per_arm((proven == result).astype(jnp.float32)) for result in (1, -1))
+            kept = jnp.where(lost > 0, 0.0, weight)
+            weight = jnp.where(won.any(-1, keepdims=True), won, jnp.where(kept.any(-1, keepdims=True), kept, weight))
+        weight = jnp.where(weight.any(-1, keepdims=True), weight, own_legal.astype(jnp.float32))
+        policy = weight / weight.sum(-1, keepdims=True)
+        chosen = self._draw(keys, policy)
+        everyone = jnp.arange(game.num_players) == player[:, None]
+        passes = jnp.arange(game.num_arms) == 0
+        action = jnp.take_along_axis(jnp.take_along_axis(offered, player[:, None, None], axis=1)[:, 0], chosen[:, None], axis=1)
+        own = everyone[:, :, None]
+        root_value = tree.real(root, TOTAL) / jnp.maximum(tree.whole(root, VISITS), 1)
+        return Plan(
+            actions=jnp.where(everyone, action, game.pass_action).astype(jnp.int32),
+            arms=offered,
+            values=jnp.where(own, values[:, None], 0.0),
+            visits=jnp.where(own, visits[:, None], 0),
+            policy=jnp.where(own, policy[:, None], passes.astype(jnp.float32)),
+            root_value=jnp.where(everyone, root_value[:, None], 0.0 if settings.single_player else -root_value[:, None]),
+            metrics={"depth": depth, "nodes": jnp.broadcast_to(tree.size, batch)},
+        )
+
+    def _weights(self, visits: Array, values: Array) -> Array:
+        """Visits with the corrections by Q: float32 [B, K]."""
+        settings = self.settings
+        index = jnp.arange(visits.shape[-1])
+        first = visits.argmax(-1)
+        first_visits, first_value = visits.max(-1), jnp.take_along_axis(values, first[:, None], -1)[:, 0]
+        is_first = index == first[:, None]
+        if settings.q_veto is not None:
+            tried = jnp.where(visits > 1, values, -jnp.inf)
+            best = tried.argmax(-1)
+            swaps = (tried.max(-1) > first_value + settings.q_veto)[:, None]
+            best_visits = jnp.take_along_axis(visits, best[:, None], -1)
+            swapped = jnp.where(is_first, best_visits, jnp.where(index == best[:, None], first_visits[:, None], visits))
+            visits, first_again = jnp.where(swaps, swapped, visits), ~swaps[:, 0]
+        else:
+            first_again = jnp.ones_like(first_visits, bool)
+        if settings.q_weight:
+            second = jnp.where(is_first, -1.0, visits).argmax(-1)
+            gain = jnp.take_along_axis(values, second[:, None], -1)[:, 0] - first_value
+            extra = jnp.where(first_again & (gain > 0), gain * settings.q_weight * first_visits, 0.0)
+            visits = visits + jnp.where(index == second[:, None], extra[:, None], 0.0)
+        return visits
+
+    def _draw(self, keys: Array, policy: Array) -> Array:
+        """Draws by policy ** (1 / temperature); the first of the highest at temperature 0."""
+        if not self.settings.temperature:
+            return policy.argmax(-1).astype(jnp.int32)
+        noise = jax.vmap(lambda key: jax.random.gumbel(jax.random.fold_in(key, 1 << 20), policy.shape[1:]))(keys)
+        score = jnp.log(jnp.maximum(policy, 1e-30)) / self.settings.temperature + noise
+        return jnp.where(policy > 0, score, -jnp.inf).argmax(-1).astype(jnp.int32)
+
+
+def _turned_proof(proven: Array, turned: Array) -> Array:
+    """Turns what is certain for one player into what is for the other, where `turned`."""
+    return jnp.where(turned & (proven != UNPROVEN), -proven, proven)

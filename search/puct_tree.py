@@ -1,0 +1,269 @@
+"""The tree of a PUCT search: nodes in rows, children in the order in which they were opened.
+
+All children of a node that were never tried are worth the same, so among them the one with the highest prior is tried next.
+A node therefore keeps its tried children side by side and, of the others, only the next one; choosing looks at a few
+numbers instead of at every action. The priors of all actions are looked at once more when a child is opened.
+
+What never changes of a node is written once, as one row of words at the same place in all lanes. The numbers that do change lie
+in one more array: XLA's multi-output fusion cannot compile writes into several arrays that stand side by side.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from jaxgames.packing import Packing, packing_of
+
+ROOT = 0
+NO_ARM = -1
+UNPROVEN = 2  # a result that is not certain; else 1, 0 or -1
+
+# The words of `Tree.numbers`. Column 0 of a node is the node itself, column 1 + c its child in place c.
+NUM_WORDS = 6
+VISITS, TOTAL = 0, 1  # of node and child: int, float
+OPENED, NEXT_ARM, NEXT_PRIOR = 2, 3, 4  # of the node: int, int, float
+ARM, CHILD, PRIOR = 2, 3, 4  # of a child: int, int, float
+PROVEN = 5  # of node and child, for the mover of the node: int
+
+
+# The first words of a row of `Tree.fixed`; behind them the priors of all arms, then the state.
+USED, PLAYER, TERMINAL, PARENT, RAW, KEY = 0, 1, 2, 3, 4, 5
+_HEAD = 7
+
+
+@functools.partial(
+    jax.tree_util.register_dataclass, data_fields=("size", "fixed", "numbers"), meta_fields=("num_arms", "packing")
+)
+@dataclasses.dataclass(frozen=True)
+class Tree:
+    """Trees of B lanes with room for N nodes of K arms each; C children at most are opened per node.
+
+    Attributes:
+      num_arms: K.
+      packing: of a state.
+      size: int32 [], rows in use, in every lane; node 0 is the root.
+      fixed: uint32 [B, N, W], per node: whether the row is used in this lane, who moves, whether the game is over, the number of
+        the parent (-1 for the root), what the network or the rules say for the mover, the key, the priors (0 for illegal
+        arms), and the state.
+      numbers: uint32 [B * N, NUM_WORDS, 1 + C], see above; floats by their bits.
+    """
+
+    num_arms: int
+    packing: Packing
+    size: Array
+    fixed: Array
+    numbers: Array
+
+    @property
+    def num_nodes(self) -> int:
+        return int(self.fixed.shape[1])
+
+    @property
+    def num_children(self) -> int:
+        return int(self.numbers.shape[2]) - 1
+
+    @property
+    def used(self) -> Array:
+        """bool [B, N], rows that are a node of the lane's tree."""
+        return self.fixed[:, :, USED] != 0
+
+    def of_node(self, node: Array, word: int) -> Array:
+        """Reads one whole number of one node per lane (int32 [B]) that never changes, int32 [B]."""
+        return self.fixed[jnp.arange(node.shape[0]), node, word].astype(jnp.int32)
+
+    def raw(self, node: Array) -> Array:
+        """Reads what the network or the rules say of one node per lane, float32 [B]."""
+        return as_real(self.fixed[jnp.arange(node.shape[0]), node, RAW])
+
+    def prior(self, node: Array) -> Array:
+        """Reads the priors of one node per lane, float32 [B, K]."""
+        return as_real(self.fixed[jnp.arange(node.shape[0]), node][:, _HEAD : _HEAD + self.num_arms])
+
+    def states(self, node: Array) -> Any:
+        """Reads the state of one node per lane, State [B]."""
+        return jax.vmap(self.packing.unpack)(self.fixed[jnp.arange(node.shape[0]), node][:, _HEAD + self.num_arms :])
+
+    def row(self, node: Array) -> Array:
+        """Gives the rows of `numbers` for one node per lane, int32 [B]."""
+        return jnp.arange(node.shape[0]) * self.num_nodes + node
+
+    def whole(self, row: Array, word: int, column: Array | int = 0) -> Array:
+        """Reads whole numbers, int32."""
+        return self.numbers[row, word, column].astype(jnp.int32)
+
+    def real(self, row: Array, word: int, column: Array | int = 0) -> Array:
+        """Reads floating-point numbers, float32."""
+        return as_real(self.numbers[row, word, column])
+
+
+class NewNode(NamedTuple):
+    """What is known of a state when its node is opened; leaves [B].
+
+    Attributes:
+      state: State.
+      key: uint32 [B, 2].
+      player: int32.
+      value: float32, for the mover.
+      terminal: bool.
+      prior: float32 [B, K], 0 for illegal arms.
+    """
+
+    state: Any
+    key: Array
+    player: Array
+    value: Array
+    terminal: Array
+    prior: Array
+
+
+def as_real(words: Array) -> Array:
+    """Reads float32 out of their bits."""
+    return jax.lax.bitcast_convert_type(words, jnp.float32)
+
+
+def as_words(numbers: Array) -> Array:
+    """Gives whole or floating-point numbers as uint32."""
+    if jnp.issubdtype(numbers.dtype, jnp.floating):
+        return jax.lax.bitcast_convert_type(numbers.astype(jnp.float32), jnp.uint32)
+    return numbers.astype(jnp.int32).astype(jnp.uint32)
+
+
+def init(state: Any, batch_size: int, num_nodes: int, num_arms: int, num_children: int) -> Tree:
+    """Makes empty trees; `state` gives the shapes of one state."""
+    packing = packing_of(state)
+    return Tree(
+        num_arms=num_arms,
+        packing=packing,
+        size=jnp.int32(0),
+        fixed=jnp.zeros((batch_size, num_nodes, _HEAD + num_arms + packing.num_words), jnp.uint32),
+        numbers=jnp.zeros((batch_size * num_nodes, NUM_WORDS, 1 + num_children), jnp.uint32),
+    )
+
+
+def reset(tree: Tree, lanes: Array) -> Tree:
+    """Forgets everything in some lanes (bool [B])."""
+    word = jnp.arange(tree.fixed.shape[2])
+    return dataclasses.replace(tree, fixed=jnp.where(lanes[:, None, None] & (word == USED), 0, tree.fixed))
+
+
+def put(tree: Tree, new: NewNode, parent: Array, use: Array) -> Tree:
+    """Writes what never changes of new nodes into the next row, in the lanes of `use` bool [B]; the row is used up in all."""
+    words = _fixed_words(tree, new, parent, use)
+    fixed = jax.lax.dynamic_update_slice_in_dim(tree.fixed, words[:, None], tree.size, 1)
+    return dataclasses.replace(tree, size=tree.size + 1, fixed=fixed)
+
+
+def put_roots(tree: Tree, new: NewNode, use: Array) -> Tree:
+    """Writes new nodes into row 0 of the lanes of `use` bool [B]; at least one row is in use afterwards."""
+    words = _fixed_words(tree, new, jnp.full_like(new.player, -1), jnp.ones_like(use))
+    words = jnp.where(use[:, None], words, tree.fixed[:, ROOT])
+    fixed = jax.lax.dynamic_update_slice_in_dim(tree.fixed, words[:, None], ROOT, 1)
+    return dataclasses.replace(tree, size=jnp.maximum(tree.size, 1), fixed=fixed)
+
+
+def _fixed_words(tree: Tree, new: NewNode, parent: Array, use: Array) -> Array:
+    head = [as_words(part) for part in (use.astype(jnp.int32), new.player, new.terminal.astype(jnp.int32), parent, new.value)]
+    state = jax.vmap(tree.packing.pack)(new.state)
+    parts = [*(part[:, None] for part in head), new.key, as_words(new.prior), state]
+    return jnp.concatenate(jax.lax.optimization_barrier(parts), axis=1)
+
+
+def fresh_numbers(new: NewNode) -> Array:
+    """Gives the column of new nodes themselves: uint32 [B, NUM_WORDS]."""
+    best = new.prior.argmax(-1).astype(jnp.int32)
+    most = new.prior.max(-1)
+    proven = jnp.where(new.terminal, jnp.sign(new.value).astype(jnp.int32), UNPROVEN)
+    next_arm = jnp.where((most > 0) & ~new.terminal, best, NO_ARM)
+    zero = jnp.zeros_like(best)
+    return _column(visits=zero + 1, total=new.value, two=zero, three=next_arm, four=most, proven=proven)
+
+
+def opened_numbers(tree: Tree, node: Array, child: Array, proven: Array) -> tuple[Array, Array]:
+    """Gives two columns, uint32 [B, NUM_WORDS] each, for opening the next arm of a node as the child with number `child` [].
+
+    Returns:
+      of the node itself, and of the new child.
+    """
+    row = tree.row(node)
+    opened, arm, prior = tree.whole(row, OPENED), tree.whole(row, NEXT_ARM), tree.real(row, NEXT_PRIOR)
+    all_priors = tree.prior(node)
+    number = jnp.arange(all_priors.shape[-1])
+    # Those behind it: a smaller prior, or the same and a higher number.
+    behind = (all_priors < prior[:, None]) | ((all_priors == prior[:, None]) & (number > arm[:, None]))
+    rest = jnp.where(behind, all_priors, 0.0)
+    most = rest.max(-1)
+    room = opened + 1 < tree.num_children
+    next_arm = jnp.where((most > 0) & room, rest.argmax(-1).astype(jnp.int32), NO_ARM)
+    own = _column(
+        visits=tree.whole(row, VISITS),
+        total=tree.real(row, TOTAL),
+        two=opened + 1,
+        three=next_arm,
+        four=most,
+        proven=tree.whole(row, PROVEN),
+    )
+    zero = jnp.zeros_like(opened)
+    number_of_child = jnp.broadcast_to(child, opened.shape)
+    return own, _column(visits=zero, total=zero.astype(jnp.float32), two=arm, three=number_of_child, four=prior, proven=proven)
+
+
+def write(tree: Tree, rows: Array, columns: Array, words: Array) -> Tree:
+    """Writes columns uint32 [M, NUM_WORDS] at (rows, columns) int32 [M]; rows out of range are left out."""
+    return dataclasses.replace(tree, numbers=tree.numbers.at[rows, :, columns].set(words, mode="drop"))
+
+
+def _column(*, visits: Array, total: Array, two: Array, three: Array, four: Array, proven: Array) -> Array:
+    parts = [as_words(part) for part in (visits, total, two, three, four, proven)]
+    return jnp.stack(jax.lax.optimization_barrier(parts), axis=-1)
+
+
+def find(tree: Tree, keys: Array) -> Array:
+    """Finds the first node with a key: int32 [B], -1 where there is none (keys uint32 [B, 2])."""
+    same = (tree.fixed[:, :, KEY : KEY + 2] == keys[:, None]).all(-1) & tree.used
+    return jnp.where(same.any(-1), same.argmax(-1), -1).astype(jnp.int32)
+
+
+def cut(tree: Tree, root: Array, room: int) -> Tree:
+    """Keeps what hangs below new roots, and nothing where that would leave too little room.
+
+    Args:
+      tree: B trees.
+      root: int32 [B], the node that becomes the root; -1: keep nothing.
+      room: rows that must stay free in every lane.
+
+    Returns:
+      Trees that begin at row 0; `size` is that of the largest.
+    """
+    batch = root.shape[0]
+    lanes = jnp.arange(batch)[:, None]
+    number = jnp.arange(tree.num_nodes)
+    # Ancestors by doubling: after k rounds `above` is the ancestor 2^k steps up; the new root is its own.
+    parent = tree.fixed[:, :, PARENT].astype(jnp.int32)
+    above = jnp.where((number == root[:, None]) | (parent < 0), number, parent)
+    for _ in range(max(tree.num_nodes - 1, 1).bit_length()):
+        above = jnp.take_along_axis(above, above, axis=1)
+    keep = (above == root[:, None]) & tree.used & (root >= 0)[:, None]
+    keep = keep & (keep.sum(-1, dtype=jnp.int32) + room <= tree.num_nodes)[:, None]
+    count = keep.sum(-1, dtype=jnp.int32)
+    place = jnp.where(keep, jnp.cumsum(keep, axis=1) - 1, 0).astype(jnp.int32)
+    source = jnp.argsort(~keep, axis=1, stable=True)  # those kept come first, in their order
+
+    numbers = tree.numbers.reshape(batch, tree.num_nodes, *tree.numbers.shape[1:])[lanes, source]
+    children = jax.vmap(lambda places, old: places[old])(place, numbers[:, :, CHILD].astype(jnp.int32))
+    word, column = jnp.arange(NUM_WORDS)[:, None], jnp.arange(numbers.shape[-1])
+    # Word CHILD of column 0 is the next arm, and stays.
+    renumber = (word == CHILD) & (column > 0)
+    numbers = jnp.where(renumber, children[:, :, None].astype(jnp.uint32), numbers)
+    fixed = tree.fixed[lanes, source]
+    parent = jnp.take_along_axis(place, jnp.maximum(parent[lanes, source], 0), axis=1)
+    parent = jnp.where(number == ROOT, -1, parent)[..., None].astype(jnp.uint32)
+    here = (number < count[:, None])[..., None].astype(jnp.uint32)
+    index = jnp.arange(fixed.shape[2])
+    fixed = jnp.where(index == PARENT, parent, jnp.where(index == USED, here, fixed))
+    return dataclasses.replace(tree, size=count.max(), fixed=fixed, numbers=numbers.reshape(tree.numbers.shape))
