@@ -21,7 +21,7 @@ from jaxgames.game import Game
 from jaxgames.pommerman import Pommerman, bots
 from search import bandits, presets
 from search.planner import as_agent
-from training import counting, evaluate
+from training import agents, counting, evaluate
 from training.files import check_folder, write_together
 
 # Win, draw, loss in per cent over 400 games against three rule-based agents, by the released counting (Boney et al.).
@@ -35,7 +35,9 @@ PAPER = {
     ("mcts_no_rollout", "ts"): (17.8, 14.2, 68.0),
     ("fdts", "ucb"): (42.3, 32.5, 25.2),
     ("fdts", "ts"): (51.3, 29.0, 18.2),
+    ("follower", ""): (23.3, 22.5, 54.2),
 }
+WITHOUT_SEARCH = ("simple", "follower")
 RECORDED = 200  # games among which one is chosen as the picture
 PAPER_SETTINGS = {"game": "pommerman", "mode": "ffa", "num_simulations": 100, "horizon": 20}
 
@@ -47,7 +49,8 @@ class MatchConfig:
     Attributes:
       game: name of the game.
       mode: its variant.
-      planner: who plays the first part: fdts, mcts, mcts_no_rollout, mcs, or simple (one of the rule-based agents itself).
+      planner: who plays the first part: fdts, mcts, mcts_no_rollout, mcs, follower (a trained network), or simple (one of the
+        rule-based agents itself).
       bandit: how a planner chooses among arms: ts, ucb or uniform.
       num_simulations: simulations per move.
       horizon: steps per simulation.
@@ -56,6 +59,7 @@ class MatchConfig:
       batch: games at a time, over all devices.
       wave: simulations of one tree that run at once.
       table_rows: rows of the search table per game, a power of two.
+      weights: of the follower: a file, or the folder of a training run; "": those that come with this package.
       output: folder for result.json and game.svg; "": none.
     """
 
@@ -70,11 +74,14 @@ class MatchConfig:
     batch: int = 100
     wave: int = 1
     table_rows: int = 2**16
+    weights: str = ""
     output: str = "output"
 
     def __post_init__(self) -> None:
-        if self.planner not in (*presets.PLANNERS, "simple"):
-            raise ValueError(f"planner={self.planner!r}: must be one of {', '.join(presets.PLANNERS)}, simple")
+        if self.planner not in (*presets.PLANNERS, *WITHOUT_SEARCH):
+            raise ValueError(f"planner={self.planner!r}: must be one of {', '.join((*presets.PLANNERS, *WITHOUT_SEARCH))}")
+        if self.weights and self.planner != "follower":
+            raise ValueError(f"weights={self.weights!r}: only planner=follower takes weights")
         if self.bandit not in bandits.BANDITS:
             raise ValueError(f"bandit={self.bandit!r}: must be one of {', '.join(bandits.BANDITS)}")
         for name in ("num_simulations", "horizon", "games", "batch", "wave", "table_rows"):
@@ -91,9 +98,10 @@ def make_players(config: MatchConfig, game: Game) -> list[Agent]:
     if not isinstance(game, Pommerman):
         raise ValueError(f"game={config.game!r}: this match needs a game with rule-based players: pommerman")
     simple = bots.simple_agent(game)
-    if config.planner == "simple":
+    if config.planner in WITHOUT_SEARCH:
         check_memory(config, game)
-        return [simple] * game.num_players
+        first = agents.load_follower(config.weights or agents.BUNDLED, game) if config.planner == "follower" else simple
+        return [first, *[simple] * (game.num_players - 1)]
     planner = presets.by_name(
         game,
         config.planner,
@@ -257,7 +265,7 @@ def _table(config: MatchConfig, name: str, result: dict) -> Table:
             low, high = counts[interval]
             cells.append(f"{100 * counts[what] / counts['games']:.1f} ({100 * low:.1f} - {100 * high:.1f})")
         table.add_row(title, *cells, str(counts["games"]))
-    paper = PAPER.get((config.planner, "" if config.planner == "simple" else config.bandit))
+    paper = PAPER.get((config.planner, "" if config.planner in WITHOUT_SEARCH else config.bandit))
     if paper and all(getattr(config, field) == value for field, value in PAPER_SETTINGS.items()):
         table.add_row("paper, released counting", *(f"{value:.1f}" for value in paper), "400")
     return table
