@@ -14,8 +14,8 @@ from rich.table import Table
 
 import jaxgames
 from training import agents, counting, evaluate
-from training.files import write_atomically
-from training.match import RECORDED, save_picture
+from training.files import check_folder, write_together
+from training.match import RECORDED, draw_game
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,7 +66,7 @@ def run(config: ContestConfig, console: Console | None = None) -> dict:
     players = [made[spec] for spec in config.agents]
     folder = Path(config.output) if config.output else None
     if folder:
-        write_atomically(folder / "settings.json", json.dumps(dataclasses.asdict(config), indent=2) + "\n")
+        check_folder(folder)
     key, started = jax.random.key(config.seed), time.perf_counter()
     with console.status("playing") as status:
         games = evaluate.play(
@@ -82,8 +82,9 @@ def run(config: ContestConfig, console: Console | None = None) -> dict:
     result |= {"mean_length": float(games.lengths.mean()), "agents": summarize(config.agents, games)}
     console.print(_table(result))
     if folder:
-        write_atomically(folder / "result.json", json.dumps(result, indent=2) + "\n")
-        save_picture(game, key, games, list(config.agents), folder / "game.svg")
+        number, svg = draw_game(game, key, games, list(config.agents))
+        result["picture_of_game"] = number
+        write_together({folder / "game.svg": svg, folder / "result.json": json.dumps(result, indent=2) + "\n"})
         console.print(f"results in {folder}", highlight=False)
     return result
 
