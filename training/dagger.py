@@ -80,7 +80,7 @@ class DaggerConfig:
             if getattr(self, name) < 1:
                 raise ValueError(f"{name}={getattr(self, name)}: must be >= 1")
         for name in ("updates_per_step", "value_weight", "stakes", "stop_without_bomb"):
-            if not getattr(self, name) >= 0:
+            if not 0 <= getattr(self, name) < float("inf"):
                 raise ValueError(f"{name}={getattr(self, name)}: must be >= 0")
         if not 0 <= self.averaging < 1:
             raise ValueError(f"averaging={self.averaging}: must be at least 0 and below 1")
@@ -163,6 +163,8 @@ class Dagger:
         for name in ("lanes", "batch_size", "buffer_size"):
             if getattr(config, name) % devices:
                 raise ValueError(f"{name}={getattr(config, name)}: must be a multiple of the {devices} devices")
+        if config.battles < devices:
+            raise ValueError(f"battles={config.battles}: must be at least the {devices} devices")
         players = follower.game.num_players
         if config.buffer_size < config.lanes * players:
             raise ValueError(
@@ -300,7 +302,7 @@ class Dagger:
             (loss, entropy), gradient = jax.value_and_grad(self._loss, has_aux=True)(params, batch, which)
             loss, entropy, gradient = jax.lax.pmean((loss, entropy, gradient), "data")
             change, optimizer_state = self.optimizer.update(gradient, optimizer_state)
-            norm = optax.global_norm(gradient)
+            norm = optax.tree.norm(gradient)
             bad = ~(jnp.isfinite(loss) & jnp.isfinite(norm))
             sums = sums + jnp.stack([loss, entropy, norm, bad.astype(jnp.float32)])
             params = optax.apply_updates(params, change)
@@ -341,7 +343,7 @@ class Dagger:
             "loss": loss,
             "cross_entropy": entropy,
             "gradient_norm": norm,
-            "finite": bad == 0,
+            "finite": (bad == 0) & jnp.isfinite(optax.tree.norm(learner.params)),
             "agreement": seen["agreed"] / samples,
             "entropy": seen["entropy"] / samples,
             "arms": seen["arms"] / samples,

@@ -53,7 +53,7 @@ def add(ring: Ring, rows: Array, use: Array) -> Ring:
 
 
 def sample(ring: Ring, key: Array, count: int) -> Array:
-    """Draws rows evenly: one from each of `count` equal parts of what is held, so none twice while there are enough.
+    """Draws rows, all equally likely: one from each of `count` parts of what is held, so none twice while there are enough.
 
     Args:
       ring: not empty (of an empty one, the first row is given).
@@ -63,6 +63,11 @@ def sample(ring: Ring, key: Array, count: int) -> Array:
     Returns:
       uint32 [count, W].
     """
-    spot = (jnp.arange(count) + jax.random.uniform(key, (count,))) / count
-    index = jnp.minimum((spot * ring.size[0]).astype(jnp.int32), jnp.maximum(ring.size[0] - 1, 0))
-    return ring.rows[index]
+    held = jnp.maximum(ring.size[0], 1)
+    number = jnp.arange(count + 1)
+    edges = number * (held // count) + number * (held % count) // count  # number * held // count, which may not fit
+    first, width = edges[:-1], edges[1:] - edges[:-1]
+    spot_key, turn_key = jax.random.split(key)
+    spot = first + (jax.random.uniform(spot_key, (count,)) * width).astype(jnp.int32)
+    # Parts differ by one row in width: where they begin is drawn too.
+    return ring.rows[(spot + jax.random.randint(turn_key, (), 0, held)) % held]

@@ -289,12 +289,12 @@ def check_settings(config: TrainConfig, path: Path) -> None:
     if not path.exists():
         return
     try:
-        before = json.loads(path.read_text())
-    except ValueError as error:
-        raise ValueError(f"{path}: not JSON ({error}); remove it to go on with the settings given") from None
+        before = _flat(json.loads(path.read_text()))
+    except (ValueError, AttributeError) as error:
+        raise ValueError(f"{path}: no settings ({error}); remove it to go on with the settings given") from None
     free = {"output", "resume", "keep", "checkpoint_every", "final_games"}
     for name, value in _flat(json.loads(json.dumps(dataclasses.asdict(config)))).items():
-        found = _flat(before).get(name)
+        found = before.get(name)
         if name not in free and found != value:
             raise ValueError(f"{name}={value!r}: the run in {path.parent} has {found!r}; give that, or choose another output")
 

@@ -219,3 +219,29 @@ def test_equal_agents_are_asked_together():
 def test_wrong_arguments(agents, num_games, settings, message):
     with pytest.raises(ValueError, match=f"^{message}$"):
         evaluate.play(Tug(), [steady_player(REST)] * agents, KEY, num_games, **settings)
+
+
+def test_other_parameters_of_the_same_agents_compile_nothing():
+    """And it is they that play."""
+    traced = []
+
+    def act(params, keys, memory, views, seats, active):
+        del keys, views, seats, active
+        traced.append(True)
+        return jnp.full_like(memory, params["action"]), memory
+
+    agent = Agent("learner", lambda size: jnp.zeros(size, jnp.int32), lambda memory, lanes: memory, act)
+    opponent = steady_player(REST)
+
+    def play(number, num_games=5):
+        players = [agent._replace(params={"action": jnp.int32(number)}), opponent]
+        games = evaluate.play(Tug(), players, KEY, num_games, batch_size=4, shuffle_seats=False, record=1)
+        return games.actions[0, : games.lengths[0]]
+
+    won = play(PULL)
+    np.testing.assert_array_equal(won, [[PULL, REST]] * len(won))
+    times = len(traced)
+    np.testing.assert_array_equal(play(REST), [[REST, REST]] * 12)
+    assert times == len(traced) > 0
+    play(PULL, num_games=6)
+    assert len(traced) > times, "another loop"

@@ -1,0 +1,71 @@
+"""A follower and oracles so small that a learner compiles in seconds, and what learners leave in their buffers."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+import jaxgames
+from jaxgames.pommerman import planes
+from search import presets
+from search.planner import Plan, Planner
+from training.follower import Follower
+from training.networks import follower as networks
+from training.networks.follower import NetworkConfig
+
+GAME = jaxgames.make("pommerman", "ffa", board_size=8, num_rigid=12, num_wood=12, num_items=10, max_steps=40)
+
+
+def follower() -> Follower:
+    """Two narrow convolutions and a value."""
+    shown = planes.paper(GAME.config)
+    config = NetworkConfig(width=4, layers=2, value_head=True)
+    return Follower(GAME, shown, networks.make(config, (8, 8, len(shown.channels)), GAME.num_arms), {})
+
+
+def searching_oracle() -> Planner:
+    """A real one with a real tree."""
+    return presets.fdts(GAME, num_simulations=4, horizon=3, table_rows=256)
+
+
+def drawing_oracle(game=GAME) -> Planner:
+    """Draws values 0.1 to 0.4, so that equal ones are common.
+
+    They depend on the key and on how often it was asked in this battle, which is its memory.
+    """
+
+    def plan(params, keys, memory, views, seats, active):
+        del params, seats
+        arms, legal = jax.vmap(game.search_arms)(views)
+        keys = jax.vmap(jax.random.fold_in)(keys, memory)
+        drawn = jax.vmap(lambda key: jax.random.randint(key, legal.shape[1:], 1, 5))(keys)
+        values = jnp.where(legal, drawn / 10, -1.0)
+        best = values >= values.max(-1, keepdims=True)
+        choice = jnp.argmax(best, -1)[..., None]
+        chosen = Plan(
+            actions=jnp.take_along_axis(arms, choice, -1)[..., 0],
+            arms=arms,
+            values=values,
+            visits=legal.astype(jnp.int32),
+            policy=best / best.sum(-1, keepdims=True),
+            root_value=values.max(-1),
+            metrics={},
+        )
+        return chosen, memory + active
+
+    def reset(memory, lanes):
+        return jnp.where(lanes, 0, memory)
+
+    return Planner("drawing", lambda size: jnp.zeros(size, jnp.int32), reset, plan, memory_bytes=4, metrics={})
+
+
+def rows_of(buffer) -> np.ndarray:
+    """What a ring holds, while nothing has given way: device by device, in the order in which it came; uint32 [N, W]."""
+    shares = np.split(np.asarray(buffer.rows), len(buffer.size))
+    return np.concatenate([share[:size] for share, size in zip(shares, np.asarray(buffer.size), strict=True)])
+
+
+def as_set(rows: np.ndarray) -> list[bytes]:
+    """Rows without their order."""
+    return sorted(row.tobytes() for row in rows)
