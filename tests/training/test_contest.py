@@ -39,10 +39,10 @@ def test_agents_that_do_not_exist(spec, message):
 
 
 def test_weights_that_are_none(tmp_path):
-    with pytest.raises(OSError, match="nothing.npz"):
+    with pytest.raises(OSError, match=r"nothing\.npz"):
         agents.make(f"follower:{tmp_path / 'nothing.npz'}", GAME)
     (tmp_path / "torn.npz").write_bytes(b"PK")
-    with pytest.raises(ValueError, match="torn.npz"):
+    with pytest.raises(ValueError, match=r"torn\.npz"):
         agents.make(f"follower:{tmp_path / 'torn.npz'}", GAME)
 
 
