@@ -350,16 +350,25 @@ def replay(game: Game, key: Array, index: int, games: Games):
     if not 0 <= index < len(games.actions):
         raise ValueError(f"index={index}: must be below the {len(games.actions)} recorded games")
     game_key = jax.random.fold_in(key, index)
-    state = game.init(jax.random.fold_in(game_key, 0))
-    play_key = jax.random.fold_in(game_key, 2)
-    length = int(games.lengths[index])
-
-    def step(state, xs):
-        number, actions = xs
-        step_key = jax.random.fold_in(jax.random.fold_in(play_key, number), game.num_players)
-        after = game.step(state, actions.astype(jnp.int32), step_key)
-        return after, after
-
     xs = (jnp.arange(game.max_steps), jnp.asarray(games.actions[index]))
-    _, after = jax.jit(lambda s, x: jax.lax.scan(step, s, x))(state, xs)
+    hashable: Any = game  # a frozen config decides what is compiled
+    state, after = _replayer(hashable)(jax.random.fold_in(game_key, 0), jax.random.fold_in(game_key, 2), xs)
+    length = int(games.lengths[index])
     return jax.tree.map(lambda first, rest: np.concatenate([np.asarray(first)[None], np.asarray(rest[:length])]), state, after)
+
+
+@functools.lru_cache(maxsize=8)
+def _replayer(game: Any) -> Callable:
+    """Jits the replay of a game once for all games."""
+
+    def run(init_key: Array, play_key: Array, xs: tuple[Array, Array]) -> tuple[Any, Any]:
+        def step(state, number_and_actions):
+            number, actions = number_and_actions
+            step_key = jax.random.fold_in(jax.random.fold_in(play_key, number), game.num_players)
+            after = game.step(state, actions.astype(jnp.int32), step_key)
+            return after, after
+
+        start = game.init(init_key)
+        return start, jax.lax.scan(step, start, xs)[1]
+
+    return jax.jit(run)

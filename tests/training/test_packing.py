@@ -11,7 +11,6 @@ from hypothesis.extra import numpy as hnp
 
 import jaxgames
 from tests.jaxgames.pommerman.positions import equal
-from training.dagger import Sample
 from training.packing import packing_of
 
 TYPES = ("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "float32")
@@ -53,12 +52,12 @@ def test_samples_of_a_game():
     game = jaxgames.make("pommerman", "radio")
     states = jax.jit(jax.vmap(game.init))(jax.random.split(jax.random.key(0), 3))
     observations = jax.vmap(lambda state: game.observe(state, jnp.int32(2)))(states)
-    samples = Sample(observations, jax.random.uniform(jax.random.key(1), (3, 6)), jnp.array([0.25, -0.0, 1e-40]))
+    samples = {"seen": observations, "target": jax.random.uniform(jax.random.key(1), (3, 6)), "value": jnp.array([0.25, -0.0, 1])}
     packing = packing_of(jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape[1:], leaf.dtype), samples))
     words = jax.jit(jax.vmap(packing.pack))(samples)
     assert words.shape == (3, packing.num_words)
     back = jax.jit(jax.vmap(packing.unpack))(words)
-    assert equal(back, samples) and np.signbit(back.value[1])
+    assert equal(back, samples) and np.signbit(back["value"][1])
 
 
 def test_a_packing_may_be_a_static_argument():

@@ -30,10 +30,18 @@ from training.logs import RunLog, read_log
 from training.train_follower import OracleConfig, TrainConfig, make_oracle
 from training.weights import load_weights, save_weights
 
+BATTLES = 4
 TINY = TrainConfig(
     follower=FollowerConfig(mode="one_vs_one"),
     learn=DaggerConfig(
-        battles=6, lanes=2, steps=2, updates_per_step=0.75, batch_size=8, buffer_size=64, stop_rule="off", stop_without_bomb=10
+        battles=BATTLES,
+        lanes=2,
+        steps=4,
+        updates_per_step=0.75,
+        batch_size=8,
+        buffer_size=64,
+        stop_rule="off",
+        stop_without_bomb=10,
     ),
     oracle=OracleConfig(num_simulations=2, horizon=2, table_rows=64),
     seed=3,
@@ -127,11 +135,8 @@ def test_what_a_run_writes(straight):
     log = read_log(folder / "log.jsonl")
     assert [line["iteration"] for line in log] == list(range(1, len(log) + 1))
     last = log[-1]
-    assert (
-        (result["battles"], result["steps"], result["updates"])
-        == (6, last["steps"], last["updates"])
-        == (6, last["steps"], int(0.75 * last["steps"]))
-    )
+    told = (last["battles"], last["steps"], last["updates"])
+    assert (result["battles"], result["steps"], result["updates"]) == told == (BATTLES, last["steps"], int(0.75 * last["steps"]))
     assert result["released"]["games"] == result["strict"]["games"] == 2
     assert 0 < result["mean_length"] <= 800 and result["seconds"] >= last["seconds"] > 0
     assert all(line["seconds"] > 0 and line["steps_per_second"] > 0 for line in log)
@@ -147,9 +152,9 @@ def test_the_weights_of_a_run(straight):
     who = follower.make(TINY.follower)
     shapes = jax.eval_shape(who.init, jax.random.key(0))
     final, meta = load_weights(folder / "final.npz", shapes, who.meta)
-    assert meta == who.meta | {"battles": 6}
+    assert meta == who.meta | {"battles": BATTLES}
     best, meta = load_weights(folder / "best.npz", shapes, who.meta)
-    assert meta == who.meta | {"battles": 6}
+    assert meta == who.meta | {"battles": BATTLES}
     jax.tree.map(np.testing.assert_array_equal, best, final)  # no running mean was asked for
     first = who.init(jax.random.key(0))
     assert not np.array_equal(final["policy"]["kernel"], first["policy"]["kernel"])
@@ -168,9 +173,9 @@ def test_evaluations_on_the_way(jobs, tmp_path):
     rated = [(line["battles"], line["wins"]) for line in read_log(tmp_path / "log.jsonl") if "wins" in line]
     before = 0
     for line in read_log(tmp_path / "log.jsonl"):
-        assert ("wins" in line) == (line["battles"] - before >= 2 or line["battles"] == 6)
+        assert ("wins" in line) == (line["battles"] - before >= 2 or line["battles"] == BATTLES)
         before = line["battles"] if "wins" in line else before
-    assert len(rated) >= 2 and rated[-1][0] == 6
+    assert len(rated) >= 2 and rated[-1][0] == BATTLES
     _, meta = load_weights(tmp_path / "best.npz")
     assert meta["battles"] == max(rated, key=lambda one: (one[1], -one[0]))[0]
 
@@ -204,13 +209,13 @@ def test_a_run_that_is_asked_to_stop_goes_on_as_if_nothing_had_happened(number, 
         assert newest(tmp_path) == iteration == len(log_of(tmp_path))
         assert not (tmp_path / "final.npz").exists() and not (tmp_path / "result.json").exists()
     result, printed = run(tmp_path, resume=True)
-    assert "going on after iteration 11" in printed and result["battles"] == 6
+    assert "going on after iteration 11" in printed and result["battles"] == BATTLES
     assert_same(tmp_path, straight[0])
 
 
 def test_a_wish_to_stop_in_the_last_iteration_comes_too_late(straight, signal_at, tmp_path):
     signal_at(signal.SIGTERM, len(log_of(straight[0])))
-    assert run(tmp_path)[0]["battles"] == 6
+    assert run(tmp_path)[0]["battles"] == BATTLES
     assert_same(tmp_path, straight[0])
 
 
@@ -263,7 +268,7 @@ def contents(folder):
     [
         ({"seed": 4}, "seed=4: the run in {folder} has 3; give that, or choose another output"),
         ({"evaluate_every": 7}, "evaluate_every=7: the run in {folder} has 1000; give that, or choose another output"),
-        ({"learn": {"battles": 7}}, "learn.battles=7: the run in {folder} has 6; give that, or choose another output"),
+        ({"learn": {"battles": 7}}, "learn.battles=7: the run in {folder} has 4; give that, or choose another output"),
         ({"learn": {"learning_rate": 0.5}}, "learn.learning_rate=0.5: the run in {folder} has 0.001; give that, or"),
         ({"oracle": {"horizon": 3}}, "oracle.horizon=3: the run in {folder} has 2; give that, or choose another output"),
         ({"follower": {"planes": "extended"}}, "follower.planes='extended': the run in {folder} has 'paper'; give that, or"),
@@ -408,16 +413,16 @@ def test_a_device_that_fails(straight, spoil, tmp_path):
 # --- killed ------------------------------------------------------------------------------------------------------------
 
 
-def start(folder, *, resume):
+def start(config):
     """Starts the command line in a process of its own, on as many devices as this one has."""
-    flat = train_follower._flat(dataclasses.asdict(settings(folder)))
+    flat = train_follower._flat(dataclasses.asdict(config))
     flags = [
         part
         for name, value in flat.items()
         if name != "resume" and value != "" and not isinstance(value, bool)
         for part in (f"--{name}", f"{value}")
     ]
-    flags += ["--resume"] if resume else []
+    flags += ["--resume"] if config.resume else []
     environment = {name: value for name, value in os.environ.items() if is_kept(name) or name in ("XLA_FLAGS", "PJRT_NPROC")}
     return subprocess.Popen(
         [sys.executable, "scripts/train_follower.py", *flags],
@@ -429,12 +434,12 @@ def start(folder, *, resume):
     )
 
 
-def kill_at_random(folder, times, source, numbers=(signal.SIGKILL,)):
-    """Starts the run, and again, and kills each process at some moment after its first iteration; at last lets it end."""
-    log = folder / "log.jsonl"
+def kill_at_random(config, times, source, numbers=(signal.SIGKILL,)):
+    """Starts a run, and again, and kills each process at some moment after its first iteration; at last lets it end."""
+    log, again = Path(config.output) / "log.jsonl", dataclasses.replace(config, resume=True)
     for turn in range(times):
         before = set(log.read_bytes().splitlines()) if log.exists() else set()
-        process = start(folder, resume=turn > 0)
+        process = start(again if turn else config)
         alive_until = time.monotonic() + 280
         while process.poll() is None and time.monotonic() < alive_until:
             lines = log.read_bytes().splitlines() if log.exists() else []
@@ -446,22 +451,24 @@ def kill_at_random(folder, times, source, numbers=(signal.SIGKILL,)):
         process.send_signal(number)
         told, error = process.communicate(timeout=280)
         assert process.returncode == (-number if number == signal.SIGKILL else 0), told + error
-    process = start(folder, resume=True)
+    process = start(again)
     told, error = process.communicate(timeout=280)
     assert process.returncode == 0, told + error
     assert "going on after iteration" in told and "results in" in told
 
 
 def test_a_run_that_is_killed_twice(straight, tmp_path):
-    kill_at_random(tmp_path / "run", 2, random.Random(0))
+    kill_at_random(settings(tmp_path / "run"), 2, random.Random(0))
     assert_same(tmp_path / "run", straight[0])
 
 
 @pytest.mark.slow
-def test_a_run_that_is_killed_twenty_times(straight, tmp_path):
+def test_a_run_that_is_killed_twenty_times(jobs, tmp_path):
     """And asked to stop now and then."""
-    kill_at_random(tmp_path / "run", 20, random.Random(1), (signal.SIGKILL,) * 4 + (signal.SIGTERM,))
-    assert_same(tmp_path / "run", straight[0])
+    learn = dataclasses.replace(TINY.learn, battles=60)
+    run(tmp_path / "straight", learn=learn)
+    kill_at_random(settings(tmp_path / "run", learn=learn), 20, random.Random(1), (signal.SIGKILL,) * 4 + (signal.SIGTERM,))
+    assert_same(tmp_path / "run", tmp_path / "straight")
 
 
 # --- guides ------------------------------------------------------------------------------------------------------------
@@ -487,7 +494,7 @@ def test_the_second_round(straight, jobs, tmp_path):
     save_weights(tmp_path / "guide.npz", jax.device_get(who.init(jax.random.key(0))), who.meta)
     oracle = dataclasses.replace(TINY.oracle, guide=str(tmp_path / "guide.npz"), guide_values=True)
     result, _ = run(tmp_path / "run", follower=config, oracle=oracle)
-    assert result["battles"] == 6 and log_of(tmp_path / "run") != log_of(straight[0])
+    assert result["battles"] == BATTLES and log_of(tmp_path / "run") != log_of(straight[0])
     assert all(np.isfinite(line["loss"]) for line in log_of(tmp_path / "run"))
 
 
