@@ -115,6 +115,8 @@ def make(plan: Plan, report: Callable[[str], None] = print) -> None:
             write_atomically(path, json.dumps(collect(config), indent=1) + "\n")
             report(f"{group.name}, seed {seed}: {_rates(json.loads(path.read_text())['released'])}")
         write_page(plan)
+    reference_behaviour(plan.folder)
+    write_page(plan)
 
 
 def collect(config: TrainConfig) -> dict[str, Any]:
@@ -146,10 +148,12 @@ def watch(who: follower.Follower, agent) -> dict:
     return behaviour(who.game, key, games)
 
 
-def reference_behaviour(folder: Path) -> dict[str, dict]:
-    """The same of the oracle and of a rule-based agent; measured once and kept."""
+def reference_behaviour(folder: Path, measure: bool = True) -> dict[str, dict]:
+    """The same of the oracle and of a rule-based agent; measured once and kept. Nothing if not to be measured now."""
     path = folder / "data" / "follower-reference.json"
     if not path.exists():
+        if not measure:
+            return {}
         who = follower.make(FollowerConfig())
         oracle = as_agent(presets.fdts(who.game, table_rows=2**14))
         found = {"oracle": watch(who, oracle), "SimpleAgent": watch(who, bots.simple_agent(who.game))}
@@ -166,7 +170,8 @@ def write_page(plan: Plan) -> None:
             results[group] = found
     curves = [(group.title, _as_log(found[0])) for group, found in results.items()]
     write_atomically(plan.folder / "follower_learning.svg", learning_figure(curves))
-    behaviours = {group.title: found[0]["behaviour"] for group, found in results.items()} | reference_behaviour(plan.folder)
+    behaviours = {group.title: found[0]["behaviour"] for group, found in results.items()}
+    behaviours |= reference_behaviour(plan.folder, measure=False)
     write_atomically(plan.folder / "follower_visits.svg", visits_figure(behaviours))
     parts = [_HEAD, _table(results), _seeds(results), "## Learning curves\n\n![learning curves](follower_learning.svg)"]
     parts += [_behaviour_table(behaviours), "![visited cells](follower_visits.svg)"]
