@@ -98,6 +98,9 @@ class TrainConfig:
             raise ValueError(f"final_games={self.final_games}: must be >= 0")
         if not 0 <= self.seed < 2**32:
             raise ValueError(f"seed={self.seed}: must be in 0..{2**32 - 1}")
+        needs_chances = self.learn.target == "values" or self.learn.stakes > 0 or self.follower.network != "paper"
+        if self.oracle.bandit == "ucb" and needs_chances:
+            raise ValueError("bandit='ucb': its values are no chances to win: take ts, or the paper's target, stakes and network")
 
 
 def run(config: TrainConfig, console: Console | None = None) -> dict | None:

@@ -50,6 +50,8 @@ TINY = TrainConfig(
     final_games=2,
     checkpoint_every=3,
 )
+UCB = OracleConfig(bandit="ucb")
+NO_CHANCES = "bandit='ucb': its values are no chances to win: take ts, or the paper's target, stakes and network"
 TIMES = ("seconds", "steps_per_second")
 
 
@@ -167,19 +169,6 @@ def test_same_seed_same_run(straight, tmp_path):
     assert log_of(tmp_path / "other") != log_of(tmp_path)
 
 
-def test_evaluations_on_the_way(jobs, tmp_path):
-    """As soon as so many battles have ended since the last one, and at the end; the first of the best parameters are kept."""
-    run(tmp_path, evaluate_every=2)
-    rated = [(line["battles"], line["wins"]) for line in read_log(tmp_path / "log.jsonl") if "wins" in line]
-    before = 0
-    for line in read_log(tmp_path / "log.jsonl"):
-        assert ("wins" in line) == (line["battles"] - before >= 2 or line["battles"] == BATTLES)
-        before = line["battles"] if "wins" in line else before
-    assert len(rated) >= 2 and rated[-1][0] == BATTLES
-    _, meta = load_weights(tmp_path / "best.npz")
-    assert meta["battles"] == max(rated, key=lambda one: (one[1], -one[0]))[0]
-
-
 # --- going on ----------------------------------------------------------------------------------------------------------
 
 
@@ -197,6 +186,25 @@ def signal_at(monkeypatch):
         monkeypatch.setattr(train_follower, "RunLog", Log)
 
     return arrange
+
+
+def test_evaluations_on_the_way(jobs, signal_at, tmp_path):
+    """As soon as so many battles have ended since the last one, and at the end; the first of the best parameters are kept."""
+    run(tmp_path / "run", evaluate_every=2)
+    log = log_of(tmp_path / "run")
+    rated = [(line["battles"], line["wins"]) for line in log if "wins" in line]
+    before = 0
+    for line in log:
+        assert ("wins" in line) == (line["battles"] - before >= 2 or line["battles"] == BATTLES)
+        before = line["battles"] if "wins" in line else before
+    assert len(rated) >= 2 and rated[-1][0] == BATTLES
+    _, meta = load_weights(tmp_path / "run" / "best.npz")
+    assert meta["battles"] == max(rated, key=lambda one: (one[1], -one[0]))[0]
+    # A run that goes on remembers what was evaluated.
+    signal_at(signal.SIGTERM, next(line["iteration"] for line in log if "wins" in line) + 1)
+    assert run(tmp_path / "stopped", evaluate_every=2)[0] is None
+    run(tmp_path / "stopped", evaluate_every=2, resume=True)
+    assert_same(tmp_path / "stopped", tmp_path / "run")
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -320,6 +328,9 @@ def test_a_folder_that_cannot_be_made(jobs, tmp_path):
         ({"keep": 0}, "keep=0: must be >= 1"),
         ({"seed": -1}, "seed=-1: must be in 0..4294967295"),
         ({"seed": 2**32}, "seed=4294967296: must be in 0..4294967295"),
+        ({"oracle": UCB, "learn": DaggerConfig(target="values")}, NO_CHANCES),
+        ({"oracle": UCB, "learn": DaggerConfig(stakes=0.1)}, NO_CHANCES),
+        ({"oracle": UCB, "follower": FollowerConfig(network="residual")}, NO_CHANCES),
     ],
 )
 def test_bad_settings(values, message):
