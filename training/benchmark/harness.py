@@ -95,7 +95,7 @@ def time_program(program: Program, request: Request, mesh: Mesh, batch: int) -> 
       TooLarge: the batch does not fit.
     """
     check_size(program, mesh, batch)
-    carry = _start(program, mesh, batch, request.seed)
+    carry = _starter(program, mesh, batch)(jax.random.key(request.seed))
     timed, compile_seconds = _compile(program.timed, mesh, carry)
     between = _compile(program.between, mesh, carry)[0] if program.between else None
 
@@ -134,10 +134,10 @@ def time_program(program: Program, request: Request, mesh: Mesh, batch: int) -> 
 def check_size(program: Program, mesh: Mesh, batch: int) -> None:
     """Raises TooLarge when the lanes of a program cannot fit into memory; a call keeps what it is given beside what it makes."""
     try:
-        carry = jax.eval_shape(program.start, jax.random.key(0), jax.ShapeDtypeStruct((batch,), jnp.int32))
+        carry = jax.eval_shape(_starter(program, mesh, batch), jax.random.key(0))
     except (ValueError, OverflowError) as error:
         raise TooLarge(f"batch={batch}: {error}") from error
-    needed = 2 * mesh.devices.size * sum(math.prod(leaf.shape) * leaf.dtype.itemsize for leaf in jax.tree.leaves(carry))
+    needed = 2 * sum(math.prod(leaf.shape) * leaf.dtype.itemsize for leaf in jax.tree.leaves(carry))
     free = runtime.free_memory()
     if free is not None and needed > 0.9 * free:
         fits = max(1, int(0.8 * batch * free / needed))
@@ -183,15 +183,15 @@ def _time_compilation(function: Callable, arguments: Sequence[Any]) -> Lap:
     return Lap(1, time.process_time() - cpu, time.perf_counter() - wall)
 
 
-def _start(program: Program, mesh: Mesh, batch: int, seed: int) -> Any:
-    """Makes the carry of all devices: leaves [devices, ...]."""
+def _starter(program: Program, mesh: Mesh, batch: int) -> Callable[[Array], Any]:
+    """Makes the function from a key to the carry of all devices: leaves [devices, ...]."""
 
     def start(key: Array) -> Any:
         numbers = jax.lax.axis_index(runtime.DATA_AXIS) * batch + jnp.arange(batch, dtype=jnp.int32)
         return _with_device_axis((program.start(key, numbers), empty_tally(batch)))
 
     spread, same = PartitionSpec(runtime.DATA_AXIS), PartitionSpec()
-    return jax.jit(jax.shard_map(start, mesh=mesh, in_specs=same, out_specs=spread, check_vma=False))(jax.random.key(seed))
+    return jax.jit(jax.shard_map(start, mesh=mesh, in_specs=same, out_specs=spread, check_vma=False))
 
 
 def _compile(function: Callable, mesh: Mesh, carry: Any) -> tuple[Callable[[Any], Any], float]:
