@@ -7,7 +7,7 @@ players but one have a single legal action, `pass_action`.
 from __future__ import annotations
 
 import importlib
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from jax import Array
 
@@ -77,6 +77,32 @@ class Game(Protocol):
 
     def observe(self, state: Any, player: Array) -> Any:
         """A pytree of arrays: what this player sees now, and nothing more."""
+        ...
+
+
+@runtime_checkable
+class HiddenGame(Game, Protocol):
+    """A game of which players do not see everything; letters as in `Game`."""
+
+    @property
+    def open_game(self) -> Game:
+        """The same game with nothing hidden, as it is played in the tree of a search from a drawn state."""
+        ...
+
+    def open_state(self, state: Any) -> Any:
+        """The state of `open_game` that a state of this game is when everything is seen."""
+        ...
+
+    def init_information(self, player: Array) -> Any:
+        """What a player (int32 []) knows before the first step."""
+        ...
+
+    def update_information(self, info: Any, observation: Any, own_action: Array) -> Any:
+        """Adds to what a player knows its view after a step and its own action in it (int32 [])."""
+        ...
+
+    def sample_hidden(self, key: Array, info: Any) -> Any:
+        """Draws a state that fits what a player knows."""
         ...
 
 

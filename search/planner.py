@@ -60,6 +60,24 @@ class Planner(NamedTuple):
     sees_state: bool = True
 
 
+def of_seat(rows: Array, seats: Array) -> Array:
+    """Picks the row of one seat per lane: [B, P, ...], int32 [B] -> [B, ...].
+
+    By selecting, not by a gather: XLA's multi-output fusion fails where several of these stand side by side.
+    """
+    shape = (-1, *[1] * (rows.ndim - 2))
+    chosen = rows[:, 0]
+    for seat in range(1, rows.shape[1]):
+        chosen = jnp.where((seats == seat).reshape(shape), rows[:, seat], chosen)
+    return chosen
+
+
+def of_arm(rows: Array, arms: Array) -> Array:
+    """Picks one number per lane: [B, K], int32 [B] -> [B]; by comparing, for the same reason."""
+    here = jnp.arange(rows.shape[1]) == arms[:, None]
+    return jnp.where(here, rows, 0).sum(1, dtype=rows.dtype)
+
+
 def as_agent(planner: Planner, *, keep_metrics: bool = False) -> Agent:
     """Makes a player out of a planner: it acts for the seat it is asked for.
 
@@ -70,7 +88,7 @@ def as_agent(planner: Planner, *, keep_metrics: bool = False) -> Agent:
 
     def act(params, keys, memory, views, seats, active):
         plan, memory = planner.plan(params, keys, memory, views, seats, active)
-        return jax.vmap(lambda actions, seat: actions[seat])(plan.actions, seats), memory
+        return of_seat(plan.actions, seats), memory
 
     if not keep_metrics:
         return Agent(planner.name, planner.init, planner.reset, act, sees_state=planner.sees_state)
@@ -88,6 +106,6 @@ def as_agent(planner: Planner, *, keep_metrics: bool = False) -> Agent:
             name: total + jnp.where(active.reshape(-1, *[1] * (total.ndim - 1)), plan.metrics[name], 0)
             for name, total in memory[1].items()
         }
-        return jax.vmap(lambda actions, seat: actions[seat])(plan.actions, seats), (kept, totals)
+        return of_seat(plan.actions, seats), (kept, totals)
 
     return Agent(planner.name, init_counting, reset_counting, act_counting, sees_state=planner.sees_state)

@@ -17,7 +17,7 @@ from jax import Array
 
 from jaxgames.game import Game
 from search import puct_tree
-from search.planner import Plan, Planner
+from search.planner import Plan, Planner, of_arm, of_seat
 from search.puct_tree import (
     ARM,
     CHILD,
@@ -151,8 +151,8 @@ class _Search:
             player = jax.vmap(game.to_play)(states)
         logits, value = self.evaluate(params, states, player)
         _, legal = jax.vmap(game.search_arms)(states)
-        legal = jnp.take_along_axis(legal, player[:, None, None], axis=1)[:, 0]
-        outcome = jnp.take_along_axis(jax.vmap(game.outcome)(states), player[:, None], axis=1)[:, 0]
+        legal = of_seat(legal, player)
+        outcome = of_seat(jax.vmap(game.outcome)(states), player)
         prior = jnp.where(legal, jax.nn.softmax(jnp.where(legal, logits, jnp.finfo(jnp.float32).min), axis=-1), 0.0)
         return NewNode(
             state=states,
@@ -176,7 +176,7 @@ class _Search:
             tree = puct_tree.cut(tree, known, settings.num_simulations + 1)
             known = jnp.where(tree.used[:, ROOT], ROOT, -1)
         else:  # rows from before lie behind `size` and are written before they are read
-            tree = dataclasses.replace(tree, size=jnp.int32(0))
+            tree = dataclasses.replace(tree, size=jnp.zeros(1, jnp.int32))
         fresh = known < 0
         # Row 0 of the lanes that begin anew; the rows of the others are taken.
         tree = puct_tree.put_roots(tree, new, fresh)
@@ -269,9 +269,9 @@ class _Search:
 
         parents = tree.states(last)
         arm = jnp.maximum(tree.whole(tree.row(last), NEXT_ARM), 0)
-        new = self._new_node(params, self._apply(keys, parents, arm, tree.size))
+        new = self._new_node(params, self._apply(keys, parents, arm, tree.size[0]))
         fresh = puct_tree.fresh_numbers(new)
-        child = tree.size
+        child = tree.size[0]
         proven = fresh[:, PROVEN].astype(jnp.int32)
         turned = (tree.of_node(last, PLAYER) != new.player) & (not self.settings.single_player)
         own, edge = puct_tree.opened_numbers(tree, last, child, _turned_proof(proven, turned))
@@ -293,8 +293,8 @@ class _Search:
         game = self.game
         offered, _ = jax.vmap(game.search_arms)(states)
         player = jnp.zeros_like(arm) if self.settings.single_player else jax.vmap(game.to_play)(states)
-        moves = jnp.take_along_axis(offered, player[:, None, None], axis=1)[:, 0]
-        action = jnp.take_along_axis(moves, arm[:, None], axis=1)
+        moves = of_seat(offered, player)
+        action = of_arm(moves, arm)[:, None]
         seats = jnp.arange(game.num_players)
         actions = jnp.where(seats == player[:, None], action, game.pass_action).astype(jnp.int32)
         return jax.vmap(game.step)(states, actions, jax.vmap(jax.random.fold_in, (0, None))(keys, number))
@@ -368,7 +368,7 @@ class _Search:
             return jnp.where(here.any(1), summed, fill).astype(numbers.dtype)
 
         visits, values = per_arm(count), per_arm(rate, -1.0)
-        own_legal = jnp.take_along_axis(legal, player[:, None, None], axis=1)[:, 0]
+        own_legal = of_seat(legal, player)
         weight = self._weights(visits.astype(jnp.float32), values)
         if settings.solve:
             proven = jnp.where(opened, tree.whole(root[:, None], PROVEN, column), UNPROVEN)
@@ -380,7 +380,7 @@ class _Search:
         chosen = self._draw(keys, policy)
         everyone = jnp.arange(game.num_players) == player[:, None]
         passes = jnp.arange(game.num_arms) == 0
-        action = jnp.take_along_axis(jnp.take_along_axis(offered, player[:, None, None], axis=1)[:, 0], chosen[:, None], axis=1)
+        action = of_arm(of_seat(offered, player), chosen)[:, None]
         own = everyone[:, :, None]
         root_value = tree.real(root, TOTAL) / jnp.maximum(tree.whole(root, VISITS), 1)
         return Plan(
@@ -398,20 +398,20 @@ class _Search:
         settings = self.settings
         index = jnp.arange(visits.shape[-1])
         first = visits.argmax(-1)
-        first_visits, first_value = visits.max(-1), jnp.take_along_axis(values, first[:, None], -1)[:, 0]
+        first_visits, first_value = visits.max(-1), of_arm(values, first)
         is_first = index == first[:, None]
         if settings.q_veto is not None:
             tried = jnp.where(visits > 1, values, -jnp.inf)
             best = tried.argmax(-1)
             swaps = (tried.max(-1) > first_value + settings.q_veto)[:, None]
-            best_visits = jnp.take_along_axis(visits, best[:, None], -1)
+            best_visits = of_arm(visits, best)[:, None]
             swapped = jnp.where(is_first, best_visits, jnp.where(index == best[:, None], first_visits[:, None], visits))
             visits, first_again = jnp.where(swaps, swapped, visits), ~swaps[:, 0]
         else:
             first_again = jnp.ones_like(first_visits, bool)
         if settings.q_weight:
             second = jnp.where(is_first, -1.0, visits).argmax(-1)
-            gain = jnp.take_along_axis(values, second[:, None], -1)[:, 0] - first_value
+            gain = of_arm(values, second) - first_value
             extra = jnp.where(first_again & (gain > 0), gain * settings.q_weight * first_visits, 0.0)
             visits = visits + jnp.where(index == second[:, None], extra[:, None], 0.0)
         return visits

@@ -47,7 +47,7 @@ class Tree:
     Attributes:
       num_arms: K.
       packing: of a state.
-      size: int32 [], rows in use, in every lane; node 0 is the root.
+      size: int32 [1], rows in use, in every lane; node 0 is the root.
       fixed: uint32 [B, N, W], per node: whether the row is used in this lane, who moves, whether the game is over, the number of
         the parent (-1 for the root), what the network or the rules say for the mover, the key, the priors (0 for illegal
         arms), and the state.
@@ -140,7 +140,7 @@ def init(state: Any, batch_size: int, num_nodes: int, num_arms: int, num_childre
     return Tree(
         num_arms=num_arms,
         packing=packing,
-        size=jnp.int32(0),
+        size=jnp.zeros(1, jnp.int32),
         fixed=jnp.zeros((batch_size, num_nodes, _HEAD + num_arms + packing.num_words), jnp.uint32),
         numbers=jnp.zeros((batch_size * num_nodes, NUM_WORDS, 1 + num_children), jnp.uint32),
     )
@@ -155,7 +155,7 @@ def reset(tree: Tree, lanes: Array) -> Tree:
 def put(tree: Tree, new: NewNode, parent: Array, use: Array) -> Tree:
     """Writes what never changes of new nodes into the next row, in the lanes of `use` bool [B]; the row is used up in all."""
     words = _fixed_words(tree, new, parent, use)
-    fixed = jax.lax.dynamic_update_slice_in_dim(tree.fixed, words[:, None], tree.size, 1)
+    fixed = jax.lax.dynamic_update_slice_in_dim(tree.fixed, words[:, None], tree.size[0], 1)
     return dataclasses.replace(tree, size=tree.size + 1, fixed=fixed)
 
 
@@ -266,4 +266,4 @@ def cut(tree: Tree, root: Array, room: int) -> Tree:
     here = (number < count[:, None])[..., None].astype(jnp.uint32)
     index = jnp.arange(fixed.shape[2])
     fixed = jnp.where(index == PARENT, parent, jnp.where(index == USED, here, fixed))
-    return dataclasses.replace(tree, size=count.max(), fixed=fixed, numbers=numbers.reshape(tree.numbers.shape))
+    return dataclasses.replace(tree, size=count.max(keepdims=True), fixed=fixed, numbers=numbers.reshape(tree.numbers.shape))

@@ -9,11 +9,12 @@ import jax
 
 from jaxgames.agent import Agent
 from jaxgames.game import Game
+from jaxgames.hex import Hex
 from jaxgames.pommerman import Pommerman, bots
 from search import bandits, presets
 from search.guide import Guide
 from search.planner import as_agent
-from training import follower
+from training import follower, hex_agents
 from training.follower import Follower, FollowerConfig
 from training.weights import load_weights
 
@@ -28,9 +29,9 @@ def make(spec: str, game: Game) -> Agent:
     """Makes an agent from a text such as "simple", "fdts:bandit=ucb,num_simulations=50" or "follower:output/best.npz".
 
     Args:
-      spec: a name out of `NAMES`; behind a colon, settings of a planner, or the weights of a follower: a file or the folder of a
-        training run. A follower without a file is the one that comes with this package.
-      game: what it will play.
+      spec: of Pommerman, a name out of `NAMES`; behind a colon, settings of a planner, or the weights of a follower: a file or
+        the folder of a training run. A follower without a file is the one that comes with this package.
+      game: what it will play. Players of Hex: see `hex_agents.make`.
 
     Returns:
       The agent; its name tells its settings.
@@ -39,11 +40,13 @@ def make(spec: str, game: Game) -> Agent:
       ValueError: there is no such agent or setting, or the weights are of another game.
       OSError: the file cannot be read.
     """
+    if isinstance(game, Hex):
+        return hex_agents.make(spec, game)
+    if not isinstance(game, Pommerman):
+        raise ValueError(f"agent={spec!r}: there are no agents for {game.name}")
     name, _, options = spec.partition(":")
     if name not in NAMES:
         raise ValueError(f"agent={spec!r}: must be one of {', '.join(NAMES)}, such as fdts:bandit=ucb or follower:FILE")
-    if not isinstance(game, Pommerman):
-        raise ValueError(f"agent={spec!r}: plays pommerman, not {game.name}")
     if name == "follower":
         return load_follower(options or BUNDLED, game)._replace(name=spec)
     if name in _BOTS:

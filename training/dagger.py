@@ -41,6 +41,7 @@ class DaggerConfig:
       updates_per_step: gradient steps per step of one battle.
       batch_size: samples per gradient step, over all devices.
       learning_rate: of Adam.
+      final_rate: the learning rate falls in a line with the battles that are over, to this part of itself; 1: it stays.
       buffer_size: samples kept, over all devices; the oldest give way.
       target: what is imitated: best (evenly among the oracle's best arms), first_best (the first of them, as the released
         code) or values (a softmax of its posterior means).
@@ -62,6 +63,7 @@ class DaggerConfig:
     updates_per_step: float = 1.0
     batch_size: int = 32
     learning_rate: float = 1e-3
+    final_rate: float = 1.0
     buffer_size: int = 100_000
     target: str = "best"
     temperature: float = 0.05
@@ -82,6 +84,8 @@ class DaggerConfig:
         for name in ("updates_per_step", "value_weight", "stakes", "stop_without_bomb"):
             if not 0 <= getattr(self, name) < float("inf"):
                 raise ValueError(f"{name}={getattr(self, name)}: must be >= 0")
+        if not 0 <= self.final_rate <= 1:
+            raise ValueError(f"final_rate={self.final_rate}: must be in 0..1")
         if not 0 <= self.averaging < 1:
             raise ValueError(f"averaging={self.averaging}: must be at least 0 and below 1")
         for name in ("learning_rate", "temperature"):
@@ -291,6 +295,8 @@ class Dagger:
         """Makes some gradient steps. Returns the sums of loss, cross-entropy, squared gradient norm, and steps not finite."""
         device = jax.lax.axis_index("data")
         share = self.config.batch_size // self.devices
+        passed = jnp.minimum(learner.ended / self.config.battles, 1.0)
+        scale = 1 + (self.config.final_rate - 1) * passed
 
         def one_update(index, carry):
             params, optimizer_state, averaged, sums = carry
@@ -305,7 +311,7 @@ class Dagger:
             norm = optax.tree.norm(gradient)
             bad = ~(jnp.isfinite(loss) & jnp.isfinite(norm))
             sums = sums + jnp.stack([loss, entropy, norm, bad.astype(jnp.float32)])
-            params = optax.apply_updates(params, change)
+            params = optax.apply_updates(params, jax.tree.map(lambda leaf: scale * leaf, change))
             # Early on the mean goes over what there is, so that it does not remember how the network was drawn.
             weight = jnp.maximum(1 - self.config.averaging, 1 / (update + 1.0))
             return params, optimizer_state, optax.incremental_update(params, averaged, weight), sums

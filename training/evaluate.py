@@ -20,9 +20,11 @@ from jax.sharding import Mesh, PartitionSpec
 
 from jaxgames import runtime
 from jaxgames.agent import Agent
-from jaxgames.game import Game
+from jaxgames.game import Game, HiddenGame
+from search.planner import of_seat
 
 STEPS_PER_CALL = 16
+SEATINGS = ("drawn", "fixed", "rotated")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,6 +39,7 @@ class Games:
       moves: int [P], how often each agent was asked.
       actions: int16 [R, T, P] by seat, of the first R games, as far as recorded; -1 behind the end.
       memories: the agents' memories at the end, by group of equal agents, leading axis devices x lanes.
+      seating: as given to `play`.
     """
 
     outcomes: np.ndarray
@@ -46,6 +49,7 @@ class Games:
     moves: np.ndarray
     actions: np.ndarray
     memories: Any = None
+    seating: str = "drawn"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -75,6 +79,7 @@ class _Lanes:
       number: int32 [B], local number of the game; G where there is none left to play.
       clock: int32 [B], steps played.
       keys: [B], keys of the games.
+      infos: Information [B, P] by seat, where the game has it and somebody plays by it; else ().
       memories: per group of agents.
       next_number: int32 [], the next game to start.
       results: int16 [G, 3 P + 1]: outcomes, survived and seats by agent, then the length; one array, written at once, because
@@ -88,6 +93,7 @@ class _Lanes:
     number: Array
     clock: Array
     keys: Array
+    infos: Any
     memories: tuple
     next_number: Array
     results: Array
@@ -102,7 +108,7 @@ def play(
     num_games: int,
     *,
     batch_size: int = 64,
-    shuffle_seats: bool = True,
+    seating: str = "drawn",
     record: int = 0,
     mesh: Mesh | None = None,
     report: Callable[[Progress], None] | None = None,
@@ -115,7 +121,8 @@ def play(
       key: a typed random key; game `i` uses `fold_in(key, i)`.
       num_games: how many.
       batch_size: lanes in all, split over the devices; fewer if there are fewer games.
-      shuffle_seats: draw who sits where for each game; else agent `k` sits in seat `k`.
+      seating: drawn (who sits where is drawn for each game), fixed (agent `k` sits in seat `k`) or rotated (games P * i to
+        P * i + P - 1 have one start state, and agents move on by a seat from each of them to the next).
       record: so many of the first games are recorded (`replay` turns them into states).
       mesh: one axis "data"; None: all devices of this process.
       report: called when all is compiled, and then now and then with the counts so far.
@@ -128,6 +135,8 @@ def play(
     for name, value, low in (("num_games", num_games, 1), ("batch_size", batch_size, 1), ("record", record, 0)):
         if value < low:
             raise ValueError(f"{name}={value}: must be >= {low}")
+    if seating not in SEATINGS:
+        raise ValueError(f"seating={seating!r}: must be one of {', '.join(SEATINGS)}")
     mesh = mesh or runtime.data_mesh()
     num_devices = mesh.devices.size
     per_device = -(-num_games // num_devices)
@@ -136,7 +145,7 @@ def play(
     groups = _group(agents)
     params = tuple(agent.params for agent, _ in groups)
     static = tuple((agent._replace(params=None), indices) for agent, indices in groups)
-    loop = _Loop(game, static, num_games, num_devices, per_device, lanes, recorded, shuffle_seats)
+    loop = _Loop(game, static, num_games, num_devices, per_device, lanes, recorded, seating)
     start, advance = _compiled(loop, mesh)
     carry = start(key)
     done, steps = -1, 0  # the first call only compiles
@@ -146,7 +155,7 @@ def play(
         done, wins, draws, moves = (int(x) for x in np.asarray(counts).sum(0))
         if report:
             report(Progress(done, wins, draws, done - wins - draws, moves))
-    return _gather(carry, num_games, num_devices, record, game.max_steps)
+    return dataclasses.replace(_gather(carry, num_games, num_devices, record, game.max_steps), seating=seating)
 
 
 @functools.lru_cache(maxsize=8)
@@ -206,7 +215,7 @@ class _Loop:
     per_device: int
     lanes: int
     recorded: int
-    shuffle_seats: bool
+    seating: str
 
     def start(self, key: Array) -> _Lanes:
         number = jnp.arange(self.lanes, dtype=jnp.int32)
@@ -219,6 +228,7 @@ class _Loop:
             number=jnp.where(self._exists(number), number, games),
             clock=jnp.zeros_like(number),
             keys=keys,
+            infos=self._new_infos(),
             memories=memories,
             next_number=jnp.full((1,), self.lanes, jnp.int32),
             results=jnp.zeros((games, 3 * players + 1), jnp.int16),
@@ -258,19 +268,60 @@ class _Loop:
         init_keys, seat_keys, play_keys = (jax.vmap(functools.partial(jax.random.fold_in, data=i))(keys) for i in range(3))
         players = self.game.num_players
         seats = jnp.tile(jnp.arange(players, dtype=jnp.int32), (self.lanes, 1))
-        if self.shuffle_seats:
+        if self.seating == "drawn":
             seats = jax.vmap(lambda k: jax.random.permutation(k, players))(seat_keys).astype(jnp.int32)
+        elif self.seating == "rotated":
+            seats = (seats + index[:, None]) % players
+            start = index // players * players  # the first game with this start state
+            init_keys = jax.vmap(lambda i: jax.random.fold_in(jax.random.fold_in(key, i), 0))(start)
         return jax.vmap(self.game.init)(init_keys), seats, play_keys
+
+    @property
+    def _informed(self) -> bool:
+        return isinstance(self.game, HiddenGame) and not all(agent.sees_state for agent, _ in self.groups)
+
+    def _new_infos(self) -> Any:
+        """What is known before the first step: Information [B, P], or ()."""
+        if not self._informed:
+            return ()
+        game: Any = self.game
+        infos = jax.vmap(game.init_information)(jnp.arange(game.num_players))
+        return jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (self.lanes, *leaf.shape)), infos)
+
+    def _inform(self, infos: Any, states: Any, actions: Array) -> Any:
+        """Adds what everybody has seen of a step."""
+        if not self._informed:
+            return ()
+        game: Any = self.game
+
+        def of_seat(info: Any, state: Any, seat: Array, action: Array) -> Any:
+            return game.update_information(info, game.observe(state, seat), action)
+
+        return jax.vmap(jax.vmap(of_seat, (0, None, 0, 0)), (0, 0, None, 0))(infos, states, jnp.arange(game.num_players), actions)
+
+    def _views(self, agent: Agent, lanes: _Lanes, states: Any, seats: Array) -> Any:
+        """What the members of a group are shown; states and seats [members * B]."""
+        if agent.sees_state:
+            return states
+        if not self._informed:
+            return jax.vmap(self.game.observe)(states, seats)
+        members = seats.reshape(-1, self.lanes)
+        return jax.tree.map(lambda leaf: jnp.concatenate([of_seat(leaf, seat) for seat in members]), lanes.infos)
 
     def _step(self, params: tuple, key: Array, lanes: _Lanes) -> _Lanes:
         game, players = self.game, self.game.num_players
         busy = lanes.number < self.per_device
         in_play = jax.vmap(game.in_play)(lanes.states)
+        mover = jax.vmap(game.to_play)(lanes.states)[:, None]
+        asked = in_play & ((mover < 0) | (mover == jnp.arange(players)))
         step_keys = jax.vmap(jax.random.fold_in)(lanes.keys, lanes.clock)
         actions = jnp.full((self.lanes, players), game.pass_action, jnp.int32)
         memories, moves, rows = [], lanes.moves, jnp.arange(self.lanes)
         for param, (agent, indices), memory in zip(params, self.groups, lanes.memories, strict=True):
-            chosen, active, memory = self._ask(param, agent, indices, memory, lanes, step_keys, busy, in_play)
+            chosen, active, memory = self._ask(param, agent, indices, memory, lanes, step_keys, busy, asked)
+            # One group after the other: XLA's multi-output fusion would join what they do alike, and fails at search trees.
+            chosen, memory, states, step_keys = jax.lax.optimization_barrier((chosen, memory, lanes.states, step_keys))
+            lanes = dataclasses.replace(lanes, states=states)
             memories.append(memory)
             for position, index in enumerate(indices):
                 seat = lanes.seats[:, index]
@@ -290,6 +341,7 @@ class _Loop:
             lanes,
             states=states,
             clock=lanes.clock + 1,
+            infos=self._inform(lanes.infos, states, actions),
             memories=tuple(memories),
             results=lanes.results.at[slot].set(result, mode="drop"),
             actions=lanes.actions.at[row].set(actions.astype(jnp.int16), mode="drop") if self.recorded else lanes.actions,
@@ -297,16 +349,16 @@ class _Loop:
         )
         return jax.lax.cond(finished.any(), functools.partial(self._refill, key), lambda lanes, _: lanes, lanes, finished)
 
-    def _ask(self, params, agent: Agent, indices, memory, lanes: _Lanes, step_keys, busy, in_play):
+    def _ask(self, params, agent: Agent, indices, memory, lanes: _Lanes, step_keys, busy, asked):
         """Asks one group of equal agents. Returns actions and active, both [members, B], and the memory."""
         seats = jnp.concatenate([lanes.seats[:, index] for index in indices])
         keys = jnp.concatenate([jax.vmap(functools.partial(jax.random.fold_in, data=i))(step_keys) for i in indices])
         states = lanes.states
         if len(indices) > 1:
             states = jax.tree.map(lambda x: jnp.concatenate([x] * len(indices)), states)
-        alive = jnp.take_along_axis(jnp.concatenate([in_play] * len(indices)), seats[:, None], axis=1)[:, 0]
-        active = jnp.concatenate([busy] * len(indices)) & alive
-        views = states if agent.sees_state else jax.vmap(self.game.observe)(states, seats)
+        needed = of_seat(jnp.concatenate([asked] * len(indices)), seats)
+        active = jnp.concatenate([busy] * len(indices)) & needed
+        views = self._views(agent, lanes, states, seats)
         chosen, memory = agent.act(params, keys, memory, views, seats, active)
         return chosen.reshape(len(indices), -1), active.reshape(len(indices), -1), memory
 
@@ -330,6 +382,7 @@ class _Loop:
             number=number,
             clock=jnp.where(fresh, 0, lanes.clock),
             keys=jnp.where(fresh, keys, lanes.keys),
+            infos=jax.tree.map(renew, self._new_infos(), lanes.infos),
             memories=tuple(memories),
             next_number=lanes.next_number + finished.sum(dtype=jnp.int32),
         )
@@ -349,10 +402,11 @@ def replay(game: Game, key: Array, index: int, games: Games):
     """
     if not 0 <= index < len(games.actions):
         raise ValueError(f"index={index}: must be below the {len(games.actions)} recorded games")
-    game_key = jax.random.fold_in(key, index)
+    start = index // game.num_players * game.num_players if games.seating == "rotated" else index
+    start_key, game_key = jax.random.fold_in(key, start), jax.random.fold_in(key, index)
     xs = (jnp.arange(game.max_steps), jnp.asarray(games.actions[index]))
     hashable: Any = game  # a frozen config decides what is compiled
-    state, after = _replayer(hashable)(jax.random.fold_in(game_key, 0), jax.random.fold_in(game_key, 2), xs)
+    state, after = _replayer(hashable)(jax.random.fold_in(start_key, 0), jax.random.fold_in(game_key, 2), xs)
     length = int(games.lengths[index])
     return jax.tree.map(lambda first, rest: np.concatenate([np.asarray(first)[None], np.asarray(rest[:length])]), state, after)
 

@@ -14,7 +14,7 @@ from jaxgames.pommerman import Pommerman, planes
 from jaxgames.pommerman.config import preset
 from jaxgames.pommerman.planes import Planes
 from training.networks import follower as networks
-from training.networks.follower import Network
+from training.networks.network import Network
 
 VERSION = 1  # of parameters: changes exactly when older ones do not fit any more
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import json
 import time
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ from jaxgames.pommerman.constants import Move
 from search import bandits, presets
 from search.guide import Guide
 from search.planner import Planner
-from training import counting, evaluate, follower
+from training import counting, evaluate, follower, job
 from training.checkpoints import Checkpoints
 from training.counting import Count
 from training.dagger import Dagger, DaggerConfig, Learner
@@ -116,14 +115,14 @@ def run(config: TrainConfig, console: Console | None = None) -> dict | None:
       OSError: the output folder cannot be written, or the disk is full.
     """
     console = console or Console()
-    job = _Job(config, console)
+    work = _Job(config, console)
     with (
         StopRequest() as stop,
-        Checkpoints(job.folder / "checkpoints", job.who.meta, keep=config.keep) as checkpoints,
+        Checkpoints(work.folder / "checkpoints", work.who.meta, keep=config.keep) as checkpoints,
     ):
-        state = job.start_or_resume(checkpoints)
-        finished = job.learn(state, checkpoints, stop)
-    return job.finish(state) if finished else None
+        state = work.start_or_resume(checkpoints)
+        finished = work.learn(state, checkpoints, stop)
+    return work.finish(state) if finished else None
 
 
 @dataclasses.dataclass
@@ -167,10 +166,10 @@ class _Job:
             check_settings(config, self.folder / "settings.json")
         elif checkpoints.steps():
             raise ValueError(f"output={config.output!r}: holds a run; go on with --resume, or choose another folder")
-        write_atomically(self.folder / "settings.json", json.dumps(dataclasses.asdict(config), indent=2) + "\n")
+        job.write_settings(config, self.folder / "settings.json")
         params = self.who.init(jax.random.fold_in(self.key, _CHOOSING))
         learner = self.dagger.init(self.key, params)
-        state = _Run(learner, _copy(learner.averaged), np.int32(-1), np.int32(0), 0, 0.0)
+        state = _Run(learner, job.copy(learner.averaged), np.int32(-1), np.int32(0), 0, 0.0)
         found = checkpoints.restore(state.tree()) if config.resume else None
         if found is None:
             return state
@@ -203,13 +202,13 @@ class _Job:
                     ) from error
                 run.iteration += 1
                 run.seconds = time.monotonic() - begun
-                if not metrics["finite"]:
+                if not metrics.pop("finite"):
                     raise ValueError(
                         f"iteration {run.iteration}: the loss or its gradient is not a number; iteration {saved} is saved; "
                         f"take a smaller learning_rate than {config.learn.learning_rate}"
                     )
                 ended = int(metrics["battles"])
-                values = _plain(metrics) | {"seconds": run.seconds}
+                values = job.plain(metrics) | {"seconds": run.seconds}
                 values["steps_per_second"] = int(metrics["new_steps"]) / (time.monotonic() - started)
                 if ended - run.evaluated >= config.evaluate_every or ended >= total:
                     last_result = self.rate(run, ended)
@@ -229,7 +228,7 @@ class _Job:
         score = self.play(run.learner.averaged, _CHOOSING, self.config.evaluate_games)
         run.evaluated = np.int32(ended)
         if score.wins > run.best_wins:
-            run.best, run.best_wins = _copy(run.learner.averaged), np.int32(score.wins)
+            run.best, run.best_wins = job.copy(run.learner.averaged), np.int32(score.wins)
             save_weights(self.folder / "best.npz", jax.device_get(run.best), self.who.meta | {"battles": ended})
         return {"wins": score.wins / score.games, "draws": score.draws / score.games, "losses": score.losses / score.games}
 
@@ -289,17 +288,7 @@ def make_oracle(config: TrainConfig, who: Follower) -> tuple[Planner, Any]:
 
 def check_settings(config: TrainConfig, path: Path) -> None:
     """Raises a ValueError if the run in the folder has other settings, but for how far it goes and what is kept."""
-    if not path.exists():
-        return
-    try:
-        before = _flat(json.loads(path.read_text()))
-    except (ValueError, AttributeError) as error:
-        raise ValueError(f"{path}: no settings ({error}); remove it to go on with the settings given") from None
-    free = {"output", "resume", "keep", "checkpoint_every", "final_games"}
-    for name, value in _flat(json.loads(json.dumps(dataclasses.asdict(config)))).items():
-        found = before.get(name)
-        if name not in free and found != value:
-            raise ValueError(f"{name}={value!r}: the run in {path.parent} has {found!r}; give that, or choose another output")
+    job.check_settings(config, path, job.FREE | {"final_games"})
 
 
 def plot_curves(folder: Path, console: Console) -> None:
@@ -310,22 +299,6 @@ def plot_curves(folder: Path, console: Console) -> None:
         write_atomically(folder / "learning.svg", learning_figure([(folder.name, read_log(folder / "log.jsonl"))]))
     except ImportError:
         console.print("no plots: pip install jaxgames[viz]", markup=False, highlight=False)
-
-
-def _copy(params: Any) -> Any:
-    """Copies parameters: the learner's own are given away with the next iteration."""
-    return jax.tree.map(lambda leaf: leaf.copy(), params)
-
-
-def _flat(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    result: dict[str, Any] = {}
-    for name, value in tree.items():
-        result |= _flat(value, f"{prefix}{name}.") if isinstance(value, Mapping) else {prefix + name: value}
-    return result
-
-
-def _plain(metrics: dict[str, Any]) -> dict[str, Any]:
-    return {name: value.tolist() for name, value in metrics.items() if name != "finite"}
 
 
 def _moves(shares: np.ndarray) -> dict[str, float]:

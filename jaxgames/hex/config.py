@@ -48,11 +48,15 @@ class HexConfig:
 
 
 def preset(mode: str) -> HexConfig:
-    """Gives a configuration by its short name: hex, adh (abrupt DarkHex) or cdh (classical DarkHex), 11 x 11.
+    """Gives a configuration by its short name: hex, adh (abrupt DarkHex) or cdh (classical DarkHex).
+
+    Args:
+      mode: the name, 11 x 11 cells; or with the side of the board behind it, such as adh-5.
 
     Raises:
-      ValueError: for an unknown name.
+      ValueError: for an unknown name or an impossible size.
     """
-    if mode not in MODES:
-        raise ValueError(f"mode={mode!r}: must be one of {', '.join(MODES)}")
-    return HexConfig(rules=MODES[mode])
+    name, dash, size = mode.partition("-")
+    if name not in MODES or (dash and not size.isdecimal()):
+        raise ValueError(f"mode={mode!r}: must be one of {', '.join(MODES)}, with the size of a board that is not 11 as in adh-5")
+    return HexConfig(int(size), MODES[name]) if dash else HexConfig(rules=MODES[name])

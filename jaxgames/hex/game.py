@@ -5,11 +5,12 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from jaxgames.hex import hidden, information, rules
+from jaxgames.hex import hidden, information, planes, rules
 from jaxgames.hex.config import HexConfig, preset
 from jaxgames.hex.information import Information, Observation
 from jaxgames.hex.state import State, state_key
@@ -113,6 +114,38 @@ class Hex:
     def observe(self, state: State, player: Array) -> Observation:
         """Gives what one player sees now; see `information.observe`."""
         return information.observe(self.config, state, player)
+
+    @property
+    def input_shape(self) -> tuple[int, int, int]:
+        """Shape of `input_planes`, (rows, columns, planes)."""
+        return (self.config.board_size, self.config.board_size, planes.NUM_PLANES)
+
+    @property
+    def num_symmetries(self) -> int:
+        """How many ways there are to turn boards in `symmetry`."""
+        return planes.NUM_SYMMETRIES
+
+    def input_planes(self, state: State, player: Array) -> Array:
+        """Gives what a network is shown of a state, in the direction of a player; see `planes.planes`."""
+        return planes.planes(self.config, state, player)
+
+    def orient(self, per_arm: Array, player: Array) -> Array:
+        """Turns numbers per arm, [K], from the player's direction to the board's, or back."""
+        return planes.turn_cells(self.config, per_arm, player)
+
+    def symmetry(self, shown: Array, per_arm: Array, which: Array) -> tuple[Array, Array]:
+        """Turns planes and numbers per arm, both in the player's direction; see `planes.symmetry`."""
+        return planes.symmetry(shown, per_arm, which)
+
+    @property
+    def open_game(self) -> Hex:
+        """Hex on the same board."""
+        return Hex(dataclasses.replace(self.config, rules="hex"))
+
+    def open_state(self, state: State) -> State:
+        """The same stones with everything seen."""
+        nothing = jax.tree.map(jnp.zeros_like, state.found)
+        return dataclasses.replace(state, found=nothing)
 
     def init_information(self, player: Array) -> Information:
         """Gives what a player knows before the first move."""

@@ -6,6 +6,7 @@ import dataclasses
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 from jaxgames.bitboard import DOWN, LEFT, RIGHT, UP, Bits, Grid
@@ -27,6 +28,17 @@ class HexGrid(Grid):
         """Gives the two edges a player joins: north and south for the first, west and east for the second."""
         far = self.rows - 1
         return (self.row(0), self.row(far)) if player == BLACK else (self.column(0), self.column(far))
+
+    @property
+    def neighbour_table(self) -> np.ndarray:
+        """int [n * n, 6], the cells next to each cell; n * n where there is none."""
+        row, column = np.divmod(np.arange(self.rows * self.columns), self.columns)
+        table = []
+        for down, right in ((-1, 0), (-1, 1), (0, -1), (0, 1), (1, -1), (1, 0)):
+            r, c = row + down, column + right
+            inside = (r >= 0) & (r < self.rows) & (c >= 0) & (c < self.columns)
+            table.append(np.where(inside, r * self.columns + c, self.rows * self.columns))
+        return np.stack(table, axis=-1)
 
     def empty_words(self) -> Bits:
         """Gives the empty set as arrays, for the carry of a loop."""

@@ -11,6 +11,8 @@ from jaxgames.hex.geometry import BLACK, WHITE
 from jaxgames.hex.state import State
 
 NUM_PLANES = 8
+NUM_SYMMETRIES = 2
+_ROTATED = [1, 0, 2, 3, 5, 4, 6, 7]  # the near edge becomes the far one
 
 
 def planes(config: HexConfig, state: State, player: Array) -> Array:
@@ -45,3 +47,15 @@ def turn_cells(config: HexConfig, per_cell: Array, player: Array) -> Array:
     size = config.board_size
     turned = per_cell.reshape(size, size).T.reshape(-1)
     return jnp.where(player == BLACK, per_cell, turned)
+
+
+def symmetry(planes: Array, per_cell: Array, which: Array) -> tuple[Array, Array]:
+    """Turns boards by half a circle where `which` (int [], 0 or 1) is 1; the game stays the same.
+
+    Args:
+      planes: [B, n, n, 8].
+      per_cell: [B, n * n], numbers that belong to the cells.
+      which: for the whole batch.
+    """
+    turned = planes[:, ::-1, ::-1][..., jnp.array(_ROTATED)]
+    return jnp.where(which == 1, turned, planes), jnp.where(which == 1, per_cell[:, ::-1], per_cell)

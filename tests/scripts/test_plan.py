@@ -88,7 +88,7 @@ def test_a_picture_tells_teams_limit_and_winners():
     """Outcomes are given, so that a team's win, a collapse that kills the winner, and a short limit are told apart."""
     game = jaxgames.make("pommerman", "team", max_steps=4)
     agents = [still_agent(game)] * 4
-    games = evaluate.play(game, agents, jax.random.key(0), 1, shuffle_seats=False, record=1)
+    games = evaluate.play(game, agents, jax.random.key(0), 1, seating="fixed", record=1)
     index, svg = match.draw_game(game, jax.random.key(0), games, list("abcd"))
     assert index == 0 and games.lengths[0] == 4 and "draw: step limit, 4 left" in svg and "team A, alive" in svg
     won = dataclasses.replace(games, outcomes=np.array([[-1, 1, -1, 1]], np.int8))

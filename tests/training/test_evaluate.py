@@ -53,6 +53,10 @@ class Waiting:
         after = Countdown(state.out_at, count, actions, over, state.rewards)
         return jax.tree.map(lambda old, new: jnp.where(state.terminated, old, new), state, after)
 
+    def to_play(self, state: Countdown) -> Array:
+        del state
+        return jnp.int32(-1)
+
     def in_play(self, state: Countdown) -> Array:
         return state.out_at > state.step_count
 
@@ -179,7 +183,7 @@ def test_recorded_games_replay_to_their_outcome(index, tugged):
 def test_fixed_seats_a_short_recording_and_reports():
     told = []
     agents = [steady_player(PULL), steady_player(REST)]
-    games = evaluate.play(Tug(slips=True), agents, KEY, 20, batch_size=4, shuffle_seats=False, record=2, report=told.append)
+    games = evaluate.play(Tug(slips=True), agents, KEY, 20, batch_size=4, seating="fixed", record=2, report=told.append)
     np.testing.assert_array_equal(games.seats, np.tile([0, 1], (20, 1)))
     assert games.actions.shape == (2, 12, 2)
     for index in range(2):
@@ -235,7 +239,7 @@ def test_other_parameters_of_the_same_agents_compile_nothing():
 
     def play(number, num_games=5):
         players = [agent._replace(params={"action": jnp.int32(number)}), opponent]
-        games = evaluate.play(Tug(), players, KEY, num_games, batch_size=4, shuffle_seats=False, record=1)
+        games = evaluate.play(Tug(), players, KEY, num_games, batch_size=4, seating="fixed", record=1)
         return games.actions[0, : games.lengths[0]]
 
     won = play(PULL)

@@ -22,7 +22,7 @@ from rich.console import Console
 from scripts._common import run_main
 from scripts.train_follower import main
 from tests.processes import ROOT, is_kept
-from training import follower, train_follower
+from training import follower, job, train_follower
 from training.checkpoints import Checkpoints
 from training.dagger import DaggerConfig
 from training.follower import FollowerConfig
@@ -426,7 +426,7 @@ def test_a_device_that_fails(straight, spoil, tmp_path):
 
 def start(config):
     """Starts the command line in a process of its own, on as many devices as this one has."""
-    flat = train_follower._flat(dataclasses.asdict(config))
+    flat = job.flat(dataclasses.asdict(config))
     flags = [
         part
         for name, value in flat.items()

@@ -60,7 +60,7 @@ def _cells(case: Case, rows: dict[int, Row]) -> list[str]:
         speed_up = f"{every['per_wall_second'] / one['per_wall_second']:.2f}x"
     return [
         f"`{case.name}`: {case.summary}",
-        case.peer or NONE,
+        _peer(case, shown),
         case.reach or NONE,
         _result(one, "per_cpu_second") if one else NONE,
         _result(every, "per_wall_second") if every is not one or every["platform"] != "cpu" else NONE,
@@ -69,6 +69,14 @@ def _cells(case: Case, rows: dict[int, Row]) -> list[str]:
         NONE if case.unit == "s" else f"{shown['compile_seconds']:.1f} s",
         ", ".join(dict.fromkeys(row["commit"] or NONE for row in (one, every) if row)),
     ]
+
+
+def _peer(case: Case, row: Row) -> str:
+    """Writes what a peer reaches; one that was measured in the same run stands in the row's details."""
+    try:
+        return case.peer.format(**row["details"]) or NONE
+    except KeyError:
+        return case.peer.partition("{")[0].strip()
 
 
 def _result(row: Row, clock: str) -> str:
@@ -80,6 +88,8 @@ def _result(row: Row, clock: str) -> str:
         return NONE
     if row["unit"] == "batches":  # counted in observations
         return f"{1000 * row['batch'] / row['devices'] / rate:.3g} ms"
+    if row["unit"] == "worlds":
+        return f"{1e6 / rate:.3g} us"
     return f"{1000 / rate:.3g} ms" if row["unit"] in ("plans", "decisions") else f"{short(rate)}/s"
 
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -12,6 +11,7 @@ from flax import nnx
 from jax import Array
 
 from training.networks.convolution import Convolution
+from training.networks.network import Network
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,19 +41,6 @@ PRESETS = {
     "paper_value": NetworkConfig(value_head=True),
     "residual": NetworkConfig(width=64, layers=6, residual=True, value_head=True),
 }
-
-
-class Network(NamedTuple):
-    """A network as pure functions.
-
-    Attributes:
-      init: `init(key) -> params`.
-      apply: `apply(params, planes) -> (logits float32 [B, K], value float32 [B])`, planes float32 [B, H, W, C]; the value is
-        in [-1, 1].
-    """
-
-    init: Callable[[Array], Any]
-    apply: Callable[[Any, Array], tuple[Array, Array]]
 
 
 class _Block(nnx.Module):

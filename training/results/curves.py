@@ -31,6 +31,30 @@ def learning_figure(runs: Sequence[tuple[str, Sequence[dict]]]) -> str:
     return as_svg(figure)
 
 
+def alphaze_figure(runs: Sequence[tuple[str, Sequence[dict]]]) -> str:
+    """Draws the policy's cross-entropy, the error of the value and the points against a random player over searches.
+
+    Args:
+      runs: name and log (records as `logs.read_log` gives them) of each run.
+    """
+    labels = ("cross-entropy of the policy", "squared error of the value", "points against a random player, %")
+    figure, parts = axes_in_a_row(3, "searches", labels)
+    for index, (name, log) in enumerate(runs):
+        colour = COLOURS[index % len(COLOURS)]
+        searches, points = 0, []
+        for record in log:
+            searches = record.get("samples", searches)
+            points.append((searches, record))
+        for axes, field in zip(parts, ("cross_entropy", "value_error"), strict=False):
+            learnt = [(x, record[field]) for x, record in points if field in record]
+            axes.plot([x for x, _ in learnt], _smooth([y for _, y in learnt]), color=colour, label=name)
+        rated = [(x, 100 * record["score_against_random"]) for x, record in points if "score_against_random" in record]
+        parts[2].plot([x for x, _ in rated], [y for _, y in rated], marker="o", color=colour, label=name)
+    if runs:
+        parts[2].legend(frameon=False)
+    return as_svg(figure)
+
+
 def _smooth(values: Sequence[float]) -> np.ndarray:
     """Running means over the last iterations."""
     array = np.array(values, float)

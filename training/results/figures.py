@@ -13,6 +13,7 @@ from training import counting
 
 if TYPE_CHECKING:
     from training.results.cells import Cell
+    from training.tournament import CrossTable
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 
@@ -57,6 +58,32 @@ def visits_figure(behaviours: Mapping[str, dict]) -> str:
         axes.grid(visible=False)
         axes.set_xticks([])
         axes.set_yticks([])
+    return as_svg(figure)
+
+
+def cross_table_figure(table: CrossTable) -> str:
+    """Draws the share of points of each player (row) against each other (column), the best first, with Elo."""
+    from matplotlib.figure import Figure
+
+    order = np.argsort(-table.ratings, kind="stable")
+    size = len(order)
+    shares = np.full((size, size), np.nan)
+    met = table.games > 0
+    shares[met] = 100 * table.points[met] / table.games[met]
+    shares = shares[np.ix_(order, order)]
+    figure = Figure(figsize=(3.4 + 0.7 * size, 1.6 + 0.5 * size), layout="constrained")
+    axes = figure.subplots()
+    axes.imshow(shares, cmap="RdBu", vmin=0, vmax=100, alpha=0.8)
+    for row in range(size):
+        for column in range(size):
+            if row != column and not np.isnan(shares[row, column]):
+                axes.text(column, row, f"{shares[row, column]:.0f}", ha="center", va="center", fontsize=9)
+    names = ["\n".join(textwrap.wrap(f"{table.names[index]} ({table.ratings[index]:+.0f})", 34)) for index in order]
+    axes.set_yticks(range(size), [f"{place + 1}  {name}" for place, name in enumerate(names)], fontsize=8)
+    axes.set_xticks(range(size), [str(place + 1) for place in range(size)])
+    axes.set_title("points in % against; Elo in brackets", fontsize=9)
+    axes.tick_params(length=0)
+    axes.spines[:].set_visible(False)
     return as_svg(figure)
 
 

@@ -26,7 +26,7 @@ from training.follower import FollowerConfig
 from training.logs import read_log
 from training.results.curves import learning_figure
 from training.results.figures import visits_figure
-from training.train_follower import TrainConfig
+from training.train_follower import OracleConfig, TrainConfig
 from training.weights import load_weights
 
 PAPER = {"DAgger": (23.3, 22.5, 54.2), "cloning": (17.4, 19.2, 63.4)}
@@ -35,6 +35,14 @@ _LAST = 40  # iterations over which the agreement at the end is averaged
 
 _LEARN = DaggerConfig(updates_per_step=0.5, averaging=0.999)
 BASE = TrainConfig(learn=_LEARN, evaluate_every=100, checkpoint_every=100)
+_OURS = replace(
+    BASE,
+    follower=FollowerConfig(planes="extended"),
+    learn=replace(_LEARN, symmetries=True, stakes=0.01),
+    evaluate_every=50,
+)
+_AGGREGATED = replace(_OURS.learn, buffer_size=400_000, final_rate=0.05)
+_GUIDE = OracleConfig(guide="training/trained/pommerman_follower.npz")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,17 +68,10 @@ GROUPS = (
     Group("plain", "DAgger, last parameters", replace(BASE, learn=replace(_LEARN, averaging=0.0))),
     Group("zero", "DAgger, plane 9 empty", replace(BASE, follower=FollowerConfig(planes="paper_zero_life"))),
     Group("extended", "DAgger, extended planes", replace(BASE, follower=FollowerConfig(planes="extended"))),
-    Group(
-        "ours",
-        "ours",
-        replace(
-            BASE,
-            follower=FollowerConfig(planes="extended"),
-            learn=replace(_LEARN, symmetries=True, stakes=0.01),
-            evaluate_every=50,
-        ),
-        3,
-    ),
+    Group("ours", "ours", _OURS, 3),
+    Group("ours_cloning", "ours, cloning", replace(_OURS, learn=replace(_OURS.learn, method="cloning")), 3),
+    Group("aggregated", "ours, larger buffer and falling rate", replace(_OURS, learn=_AGGREGATED), 3),
+    Group("guided", "ours, second round", replace(_OURS, oracle=_GUIDE)),
 )
 
 

@@ -1,0 +1,308 @@
+"""Search where something is hidden: worlds that fit what is known are drawn and searched as if all were seen.
+
+What the searches find is put together; all worlds of all lanes are one batch. (Source: Bluml et al., AlphaZe**, Eq. 3 and 4,
+Algorithms 1 and 2.)
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from jaxgames.game import HiddenGame
+from search import puct
+from search.planner import Plan, Planner, of_arm, of_seat
+from search.puct import Evaluate
+from search.puct_tree import as_real, as_words
+
+COMBINATIONS = ("policy", "medoid", "value")
+TREES = ("open", "game")
+_LOWEST = -1.0  # result of what was not tried or cannot be done
+
+
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    """How worlds are drawn, searched and put together; checked when made.
+
+    Attributes:
+      combine: policy (PC-PIMC: the mean of the worlds' policies), medoid (the policy nearest to that mean in L1, as the published
+        code) or value (PIMC: the sum of the worlds' results of each action at the root).
+      num_worlds: worlds per plan.
+      split: the simulations are split among the worlds; else each of them gets all.
+      tree: open (everything is seen in the tree) or game (the tree plays the game with what is hidden from each side).
+      value_temperature: of the policy with combine="value", a softmax of the mean results; 0: all on the best.
+      temperature: of the final choice; 0: the most likely action.
+      search: of one world; its temperature and reuse do not matter.
+      lanes_at_once: so many lanes that need a plan are searched together.
+    """
+
+    combine: str = "policy"
+    num_worlds: int = 12
+    split: bool = False
+    tree: str = "open"
+    value_temperature: float = 0.0
+    temperature: float = 0.0
+    search: puct.Settings = puct.ALPHAZE
+    lanes_at_once: int = 32
+
+    def __post_init__(self) -> None:
+        for name, choices in (("combine", COMBINATIONS), ("tree", TREES)):
+            if getattr(self, name) not in choices:
+                raise ValueError(f"{name}={getattr(self, name)!r}: must be one of {', '.join(choices)}")
+        for name in ("num_worlds", "lanes_at_once"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name}={getattr(self, name)}: must be >= 1")
+        for name in ("value_temperature", "temperature"):
+            if not getattr(self, name) >= 0:
+                raise ValueError(f"{name}={getattr(self, name)}: must be >= 0")
+        if self.split and self.search.num_simulations < self.num_worlds:
+            raise ValueError(
+                f"split: num_simulations={self.search.num_simulations} must be at least num_worlds={self.num_worlds}"
+            )
+
+
+def pimc_tree(game: HiddenGame, evaluate: Evaluate, settings: Settings = Settings(), *, name: str = "") -> Planner:
+    """Makes a planner that searches every drawn world with PUCT: PC-PIMC, or PIMC with combine="value".
+
+    Args:
+      game: a game in which something is hidden; views are its Information.
+      evaluate: as for `puct.puct`, in the game that the tree plays.
+      settings: see there.
+      name: for tables; "": PC-PIMC or PIMC.
+
+    Returns:
+      A planner. Its memory is room for the trees; nothing is kept from move to move. A plan's visits and values are those of all
+      worlds together.
+    """
+    inside = game.open_game if settings.tree == "open" else game
+    simulations = settings.search.num_simulations // (settings.num_worlds if settings.split else 1)
+    search = dataclasses.replace(settings.search, num_simulations=simulations, temperature=0.0, reuse=False)
+    planner = puct.puct(inside, evaluate, search)
+    worlds = settings.num_worlds
+
+    def search_some(params: Any, keys: Array, memory: Any, views: Any, seats: Array, active: Array) -> tuple[_Found, Any]:
+        """Searches for the lanes of one portion."""
+        states = draw_worlds(game, keys, views, worlds)
+        roots = states if inside is game else jax.vmap(game.open_state)(states)
+        search_keys = jax.vmap(lambda key: jax.random.split(jax.random.fold_in(key, 1), worlds))(keys).reshape(-1)
+        owners, needed = (jnp.repeat(x, worlds) for x in (seats, active))
+        plans, memory = planner.plan(params, search_keys, memory, roots, owners, needed)
+
+        def own(per_player: Array) -> Array:
+            """Picks the seat's row: [B * W, P, ...] -> [B, W, ...]."""
+            rows = of_seat(per_player, owners)
+            return rows.reshape(-1, worlds, *rows.shape[1:])
+
+        visits = own(plans.visits)
+        results = jnp.where(visits > 0, own(plans.values), _LOWEST)
+        counts = [plans.metrics[name].reshape(-1, worlds).sum(1) for name in planner.metrics]
+        found = _Found(combine(settings, own(plans.policy), results), results.mean(1), visits.sum(1), jnp.stack(counts, -1))
+        return found, memory
+
+    def plan(params: Any, keys: Array, memory: Any, views: Any, seats: Array, active: Array) -> tuple[Plan, Any]:
+        found, memory = _in_portions(settings.lanes_at_once, search_some, params, keys, memory, views, seats, active)
+        metrics = {name: found.metrics[:, number] for number, name in enumerate(planner.metrics)}
+        states = draw_worlds(game, keys, views, 1)
+        return _as_plan(game, settings, keys, states, seats, found.policy, found.values, found.visits, metrics), memory
+
+    label = name or {"policy": "PC-PIMC", "medoid": "PC-PIMC, medoid", "value": "PIMC"}[settings.combine]
+    return Planner(
+        label,
+        lambda batch_size: planner.init(min(batch_size, settings.lanes_at_once) * worlds),
+        lambda memory, lanes: memory,  # a search without reuse begins anew anyhow
+        plan,
+        memory_bytes=worlds * planner.memory_bytes,
+        metrics=planner.metrics,
+        sees_state=False,
+    )
+
+
+def pimc_value(game: HiddenGame, evaluate: Evaluate, settings: Settings = Settings(), *, name: str = "PIMC, no tree") -> Planner:
+    """Makes a planner that looks one action ahead in every drawn world: the sum of the value after each action (Eq. 3).
+
+    Args:
+      game: a game in which something is hidden; views are its Information.
+      evaluate: as for `puct.puct`; its logits do not matter.
+      settings: of these, num_worlds, tree, value_temperature and temperature matter.
+      name: for tables.
+    """
+    inside = game.open_game if settings.tree == "open" else game
+    worlds = settings.num_worlds
+    settings = dataclasses.replace(settings, combine="value")
+
+    def plan(params: Any, keys: Array, memory: Any, views: Any, seats: Array, active: Array) -> tuple[Plan, Any]:
+        del active
+        states = draw_worlds(game, keys, views, worlds)
+        roots = states if inside is game else jax.vmap(game.open_state)(states)
+        owners = jnp.repeat(seats, worlds)
+        step_keys = jax.vmap(lambda key: jax.random.split(jax.random.fold_in(key, 1), worlds))(keys).reshape(-1)
+        offered, legal = (of_seat(both, owners) for both in jax.vmap(inside.search_arms)(roots))
+
+        def after(arm: Array) -> Array:
+            """The value of one arm in all worlds, float32 [B * W]."""
+            everyone = jnp.arange(game.num_players) == owners[:, None]
+            actions = jnp.where(everyone, offered[:, arm, None], game.pass_action)
+            states = jax.vmap(inside.step)(roots, actions, step_keys)
+            movers = jnp.maximum(jax.vmap(inside.to_play)(states), 0)
+            _, value = evaluate(params, states, movers)
+            value = jnp.where(movers == owners, value, -value)
+            outcome = of_seat(jax.vmap(inside.outcome)(states), owners)
+            return jnp.where(states.terminated, outcome, value)
+
+        found = jax.lax.map(after, jnp.arange(game.num_arms))
+        results = jnp.where(legal, found.T, _LOWEST).reshape(-1, worlds, game.num_arms)
+        counts = legal.reshape(results.shape).sum(1, dtype=jnp.int32)
+        first = jax.tree.map(lambda leaf: leaf.reshape(-1, worlds, *leaf.shape[1:])[:, 0], states)
+        policy = combine(settings, jnp.zeros_like(results), results)
+        return _as_plan(game, settings, keys, first, seats, policy, results.mean(1), counts, {}), memory
+
+    return Planner(name, lambda batch_size: (), lambda memory, lanes: memory, plan, memory_bytes=0, metrics={}, sees_state=False)
+
+
+def true_sight(
+    game: HiddenGame, evaluate: Evaluate, settings: puct.Settings = puct.ALPHAZE, *, name: str = "TrueSight"
+) -> Planner:
+    """Makes a planner that searches the true world, as if it saw everything: for training data only (Algorithm 2).
+
+    Args:
+      game: a game in which something is hidden; views are its states.
+      evaluate: as for `puct.puct`, in the open game.
+      settings: of the search.
+      name: for tables.
+    """
+    planner = puct.puct(game.open_game, evaluate, settings, name=name)
+
+    def plan(params: Any, keys: Array, memory: Any, views: Any, seats: Array, active: Array) -> tuple[Plan, Any]:
+        return planner.plan(params, keys, memory, jax.vmap(game.open_state)(views), seats, active)
+
+    return planner._replace(plan=plan)
+
+
+class _Found(NamedTuple):
+    """What searches found, by lane: policy and values float32 [B, K], visits int32 [B, K], metrics int32 [B, M]."""
+
+    policy: Array
+    values: Array
+    visits: Array
+    metrics: Array
+
+
+def _in_portions(
+    size: int, search: Callable, params: Any, keys: Array, memory: Any, views: Any, seats: Array, active: Array
+) -> tuple[_Found, Any]:
+    """Lets `search` work on `size` lanes at a time, those that are active and no others."""
+    batch = seats.shape[0]
+    size = min(size, batch)
+    order = jnp.argsort(~active, stable=True)  # active lanes first
+    needed = active.sum(dtype=jnp.int32)
+    rounds = -(-batch // size)
+    padded = jnp.pad(order, (0, rounds * size - batch))
+
+    def portion(number: Array, memory: Any) -> tuple[_Found, Any]:
+        lanes = jax.lax.dynamic_slice_in_dim(padded, number * size, size)
+        use = number * size + jnp.arange(size) < needed
+        return search(params, keys[lanes], memory, jax.tree.map(lambda leaf: leaf[lanes], views), seats[lanes], use)
+
+    shapes = jax.eval_shape(lambda: portion(jnp.int32(0), memory)[0])
+    widths = [leaf.shape[1] for leaf in shapes]
+    places = [sum(widths[:number]) for number in range(1, len(widths))]
+
+    def body(carry: tuple[Array, Array, Any]) -> tuple[Array, Array, Any]:
+        number, words, memory = carry
+        found, memory = portion(number, memory)
+        row = jnp.concatenate([as_words(leaf) for leaf in found], axis=1)  # one array, one write
+        return number + 1, jax.lax.dynamic_update_slice_in_dim(words, row, number * size, 0), memory
+
+    start = (jnp.int32(0), jnp.zeros((rounds * size, sum(widths)), jnp.uint32), memory)
+    _, words, memory = jax.lax.while_loop(lambda carry: carry[0] * size < needed, body, start)
+    words = words[jnp.argsort(order)]
+    parts = jnp.split(words, places, axis=1)
+    whole = [leaf.dtype != jnp.float32 for leaf in shapes]
+    return _Found(*(part.astype(jnp.int32) if w else as_real(part) for part, w in zip(parts, whole, strict=True))), memory
+
+
+def draw_worlds(game: HiddenGame, keys: Array, views: Any, num_worlds: int) -> Any:
+    """Draws worlds that fit what is known, lane by lane.
+
+    Args:
+      game: the game.
+      keys: [B].
+      views: Information [B].
+      num_worlds: W.
+
+    Returns:
+      State [B * W]: the worlds of the first lane come first.
+    """
+
+    def of_lane(key: Array, view: Any) -> Any:
+        return jax.vmap(lambda k: game.sample_hidden(k, view))(jax.random.split(jax.random.fold_in(key, 0), num_worlds))
+
+    states = jax.vmap(of_lane)(keys, views)
+    return jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), states)
+
+
+def combine(settings: Settings, policies: Array, results: Array) -> Array:
+    """Puts the worlds together.
+
+    Args:
+      settings: how.
+      policies: float32 [B, W, K].
+      results: float32 [B, W, K], mean result of each action; the lowest for those not tried.
+
+    Returns:
+      float32 [B, K], a distribution.
+    """
+    mean = policies.mean(1)
+    if settings.combine == "policy":
+        return mean
+    if settings.combine == "medoid":
+        distance = jnp.abs(policies - mean[:, None]).sum(-1)
+        nearest = distance.argmin(-1)
+        return jnp.take_along_axis(policies, nearest[:, None, None], axis=1)[:, 0]
+    scores = results.mean(1)
+    if not settings.value_temperature:
+        return jax.nn.one_hot(scores.argmax(-1), scores.shape[-1])
+    return jax.nn.softmax(scores / settings.value_temperature, -1)
+
+
+def _as_plan(
+    game: HiddenGame,
+    settings: Settings,
+    keys: Array,
+    states: Any,
+    seats: Array,
+    policy: Array,
+    values: Array,
+    visits: Array,
+    metrics: dict[str, Array],
+) -> Plan:
+    """Makes the plan of the seats; the others pass. `states` [B] is any world of each lane: all have the same legal actions."""
+    offered, legal = jax.vmap(game.search_arms)(states)
+    own_arms, own_legal = (of_seat(both, seats) for both in (offered, legal))
+    policy = jnp.where(own_legal, policy, 0.0)
+    policy = jnp.where(policy.any(-1, keepdims=True), policy, own_legal.astype(jnp.float32))
+    policy = policy / policy.sum(-1, keepdims=True)
+    if settings.temperature:
+        noise = jax.vmap(lambda key: jax.random.gumbel(jax.random.fold_in(key, 2), policy.shape[1:]))(keys)
+        score = jnp.log(jnp.maximum(policy, 1e-30)) / settings.temperature + noise
+        arm = jnp.where(policy > 0, score, -jnp.inf).argmax(-1)
+    else:
+        arm = policy.argmax(-1)
+    action = of_arm(own_arms, arm)[:, None]
+    root_value = (policy * values).sum(-1, keepdims=True)
+    mine = jnp.arange(game.num_players) == seats[:, None]
+    passes = (jnp.arange(game.num_arms) == 0).astype(jnp.float32)
+    return Plan(
+        actions=jnp.where(mine, action, game.pass_action).astype(jnp.int32),
+        arms=offered,
+        values=jnp.where(mine[:, :, None], values[:, None], 0.0),
+        visits=jnp.where(mine[:, :, None], visits[:, None], 0),
+        policy=jnp.where(mine[:, :, None], policy[:, None], passes),
+        root_value=jnp.where(mine, root_value, -root_value),
+        metrics=metrics,
+    )

@@ -1,0 +1,107 @@
+"""Players of Hex and DarkHex by name, for command lines."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import jax
+
+from jaxgames.agent import Agent
+from jaxgames.hex import Hex
+from jaxgames.hex.bots import BOTS
+from search import pimc, puct
+from search.planner import as_agent
+from search.rollout import random_rollouts
+from training import policy_value
+from training.policy_value import PolicyValue, PolicyValueConfig
+from training.weights import load_weights
+
+# Agents with a search, and how they put worlds together.
+_SEARCHES = {"pc_pimc": "policy", "medoid": "medoid", "pimc": "value", "pimc_value": "value", "true_sight": ""}
+NAMES = (*BOTS, "network", *_SEARCHES)
+_OPTIONS = {
+    "num_simulations": int,
+    "num_worlds": int,
+    "split": int,
+    "num_rollouts": int,
+    "temperature": float,
+    "q_veto": float,
+    "q_weight": float,
+    "solve": int,
+    "tree": str,
+    "weights": str,
+}
+
+
+def make(spec: str, game: Hex) -> Agent:
+    """Makes a player from a text such as "random" or "pc_pimc:weights=FILE,num_worlds=12,num_simulations=800".
+
+    Args:
+      spec: a name out of `NAMES`; behind a colon its settings. Without weights, a search values states by random play.
+      game: what it will play.
+
+    Raises:
+      ValueError: there is no such player or setting, or the weights are of another game.
+      OSError: the file cannot be read.
+    """
+    name, _, text = spec.partition(":")
+    if name not in NAMES:
+        raise ValueError(f"agent={spec!r}: must be one of {', '.join(NAMES)}, such as pc_pimc:num_worlds=6")
+    options = _options(spec, text)
+    if name in BOTS:
+        if options:
+            raise ValueError(f"agent={spec!r}: {name} has no settings")
+        return BOTS[name](game)
+    who, params = (None, None) if "weights" not in options else read_network(options.pop("weights"), game)
+    if name == "network":
+        if who is None or options:
+            raise ValueError(f"agent={spec!r}: must be network:weights=FILE")
+        return who.agent(params, name=spec)
+    rollouts = options.pop("num_rollouts", 1)
+    evaluate = who.evaluate if who else random_rollouts(game.open_game, rollouts)
+    of_search = {key: options.pop(key) for key in ("num_simulations", "q_veto", "q_weight") if key in options}
+    settings = puct.Settings(solve=bool(options.pop("solve", 0)), **of_search)
+    if name == "true_sight":
+        if options:
+            raise ValueError(f"agent={spec!r}: true_sight has no setting {next(iter(options))}")
+        planner = pimc.true_sight(game, evaluate, settings)
+    else:
+        options["split"] = bool(options.get("split", 0))
+        how = pimc.Settings(combine=_SEARCHES[name], search=settings, **options)
+        planner = (pimc.pimc_value if name == "pimc_value" else pimc.pimc_tree)(game, evaluate, how)
+    return as_agent(planner)._replace(name=spec, params=params)
+
+
+def read_network(path: str | Path, game: Hex) -> tuple[PolicyValue, Any]:
+    """Reads a network and its parameters from a weights file or the folder of a training run (its best weights).
+
+    Raises:
+      ValueError: the file is no weights of a network for this game and board.
+      OSError: it cannot be read.
+    """
+    path = Path(path)
+    if path.is_dir():
+        path = path / "best.npz"
+    _, meta = load_weights(path, expect={"kind": "policy_value", "game": game.name, "version": policy_value.VERSION})
+    config = PolicyValueConfig(**{name: str(meta.get(name, "")) for name in ("game", "mode", "network")})
+    who = policy_value.make(config)
+    size, wanted = who.game.config.board_size, game.config.board_size
+    if size != wanted:
+        raise ValueError(f"weights {path}: of a board with {size} x {size} cells, and this one has {wanted} x {wanted}")
+    params, _ = load_weights(path, jax.eval_shape(who.init, jax.random.key(0)), who.meta)
+    return who._replace(game=game), params
+
+
+def _options(spec: str, text: str) -> dict[str, Any]:
+    """Reads "num_worlds=6,split=1"."""
+    options: dict[str, Any] = {}
+    for part in filter(None, text.split(",")):
+        name, _, value = part.partition("=")
+        if name not in _OPTIONS or not value:
+            raise ValueError(f"agent={spec!r}: {part!r} is none of {', '.join(_OPTIONS)}, such as num_worlds=6")
+        try:
+            options[name] = _OPTIONS[name](value)
+        except ValueError:
+            raise ValueError(f"agent={spec!r}: {name}={value!r} must be a number") from None
+    return options
