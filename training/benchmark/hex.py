@@ -23,7 +23,7 @@ from jaxgames.hex.information import Information
 from jaxgames.hex.state import State
 from jaxgames.random_bits import LaneKey
 from search import puct
-from training.benchmark.case import Case, Program, Request, Tally
+from training.benchmark.case import Case, Program, Request, Tally, empty_tally
 from training.benchmark.harness import compilation, throughput, time_program
 from training.benchmark.machine import CHECKOUT
 from training.benchmark.pommerman import CHECKSUM_FACTOR, lane_keys
@@ -129,42 +129,66 @@ def worlds(batch: int, *, calls: int = 64, size: int = SIZE) -> Program:
     return Program(start, timed, settings={"rules": "abrupt", "board_size": size, "attempts_before": HALF_GAME})
 
 
-def no_opinion(params: Any, states: State, seats: Array, *, cells: int = SIZE * SIZE) -> tuple[Array, Array]:
-    """Uniform priors and the value 0."""
-    del params, states
-    return jnp.zeros((seats.shape[0], cells)), jnp.zeros(seats.shape[0])
+def opinion(game: Hex, states: State) -> tuple[Array, Array]:
+    """Nearly uniform priors and a value anywhere in -1..1, both by a hash of each state: float32 [B, K], [B].
+
+    With a constant value a search like mctx's looks one step ahead and tries every cell once; these values make trees as deep
+    as those of real games. Priors differ a little because mctx breaks ties by noise.
+    """
+
+    def of_state(state: State) -> tuple[Array, Array]:
+        lane = random_bits.lane_key(jax.random.wrap_key_data(game.state_key(state)))
+        noise = random_bits.uniform(random_bits.bits(lane, jnp.arange(game.num_arms + 1)))
+        return 0.01 * noise[:-1], 2 * noise[-1] - 1
+
+    return jax.vmap(of_state)(states)
 
 
-def searches(batch: int, *, num_simulations: int, preset: puct.Settings = puct.ALPHAZE, size: int = SIZE) -> Program:
-    """Makes a program of PUCT searches with uniform priors and a constant value; one search of one game is one unit."""
+def positions(game: Hex, lanes: LaneKey) -> State:
+    """Boards with some random stones, by lane."""
+
+    def one(lane: LaneKey) -> State:
+        def attempt(state: State, clock: Array) -> tuple[State, None]:
+            cell = random_cell(game.config, state, random_bits.fold(lane, clock))
+            return rules.step(game.config, state, cell), None
+
+        return jax.lax.scan(attempt, game.init(), jnp.arange(START_MOVES))[0]
+
+    return jax.vmap(one)(lanes)
+
+
+def visits_digest(visits: Array) -> Array:
+    """One word per lane of root visits int32 [B, K]."""
+    weights = 2 * np.arange(visits.shape[1], dtype=np.uint32) + 1
+    return (visits.astype(jnp.uint32) * weights).sum(-1, dtype=jnp.uint32)
+
+
+def searches(batch: int, *, num_simulations: int, size: int = SIZE) -> Program:
+    """Makes a program of PUCT searches by the rules of mctx; one search of one game is one unit."""
     game = Hex(HexConfig(size))
-    settings = dataclasses.replace(preset, num_simulations=num_simulations)
-    planner = puct.puct(game, functools.partial(no_opinion, cells=size * size), settings)
+    settings = dataclasses.replace(puct.MCTX, num_simulations=num_simulations)
+    planner = puct.puct(game, lambda params, states, seats: opinion(game, states), settings)
 
-    def start(key: Array, numbers: Array) -> tuple[State, Any, LaneKey, Array]:
+    def start(key: Array, numbers: Array) -> tuple[State, Any, LaneKey, Array, Array, Array]:
         keys = lane_keys(key, numbers)
-
-        def one(lane: LaneKey) -> State:
-            def attempt(state: State, clock: Array) -> tuple[State, None]:
-                cell = random_cell(game.config, state, random_bits.fold(lane, clock))
-                return rules.step(game.config, state, cell), None
-
-            return jax.lax.scan(attempt, game.init(), jnp.arange(START_MOVES))[0]
-
-        return jax.vmap(one)(keys), planner.init(batch), keys, jnp.int32(START_MOVES)
+        nothing = jnp.zeros(batch, jnp.uint32)
+        return positions(game, keys), planner.init(batch), keys, jnp.int32(START_MOVES), nothing, nothing
 
     def timed(carry: Any, tally: Tally) -> tuple[Any, Tally]:
-        states, memory, keys, clock = carry
+        states, memory, keys, clock, _, _ = carry
         draw = jax.random.wrap_key_data(jnp.stack(random_bits.fold(keys, clock), axis=-1))
         seats = states.player.astype(jnp.int32)
         plan, memory = planner.plan(None, draw, memory, states, seats, jnp.ones(batch, bool))
-        weights = 2 * np.arange(game.num_arms, dtype=np.uint32) + 1
-        digest = (plan.visits.sum(1).astype(jnp.uint32) * weights).sum(-1, dtype=jnp.uint32)
+        digest = visits_digest(plan.visits.sum(1))
         tally = tally._replace(units=tally.units + 1, checksum=tally.checksum * CHECKSUM_FACTOR + digest)
-        return (states, memory, keys, clock + 1), tally
+        depth = plan.metrics["depth"].astype(jnp.uint32)
+        return (states, memory, keys, clock + 1, digest, depth), tally
+
+    def describe(carry: Any) -> dict[str, Array]:
+        return {"mean_depth": carry[5] / num_simulations}
 
     shown = {"board_size": size, "num_simulations": num_simulations, "start_moves": START_MOVES}
-    return Program(start, timed, warm_up=1, calls=1, settings=shown)
+    return Program(start, timed, warm_up=1, calls=1, settings=shown, describe=describe)
 
 
 def beside_mctx(num_simulations: int) -> Callable[[Request, Mesh, int], dict[str, Any]]:
@@ -175,29 +199,43 @@ def beside_mctx(num_simulations: int) -> Callable[[Request, Mesh, int], dict[str
         figures = time_program(program, request, mesh, batch)
         if mesh.devices.flat[0].platform != "cpu" or mesh.devices.size > 1:
             return figures
-        command = [sys.executable, "-m", "training.benchmark.mctx_peer", str(SIZE), str(batch), str(num_simulations)]
+        command = [sys.executable, "-m", "training.benchmark.mctx_peer", *map(str, (SIZE, batch, num_simulations, request.seed))]
         done = subprocess.run(command, stdout=subprocess.PIPE, text=True, cwd=CHECKOUT, check=False)
         if done.returncode:
             figures["details"]["mctx"] = "could not be run"
             return figures
         peer = json.loads(done.stdout.splitlines()[-1])
         ours = batch / figures["per_cpu_second"]
+        same = np.mean(_digests(program, request.seed, batch) == np.array(peer["visits"], np.uint32))
         figures["details"] |= {
             "cpu_seconds_per_batch": float(f"{ours:.4g}"),
             "mctx_cpu_seconds_per_batch": float(f"{peer['cpu_seconds']:.4g}"),
             "mctx_compile_seconds": float(f"{peer['compile_seconds']:.4g}"),
             "times_mctx": float(f"{peer['cpu_seconds'] / ours:.4g}"),
+            "lanes_with_the_same_visits": float(same),
         }
         return figures
 
     return measure
 
 
+def _digests(program: Program, seed: int, batch: int) -> np.ndarray:
+    """The digests of the root visits of the first searches, uint32 [batch]."""
+
+    def first(key: Array) -> Array:
+        carry = program.start(key, jnp.arange(batch, dtype=jnp.int32))
+        (*_, digest, _), _ = program.timed(carry, empty_tally(batch))
+        return digest
+
+    return np.asarray(jax.jit(first)(jax.random.key(seed)))
+
+
 def step_and_search(batch: int) -> dict[str, tuple[Callable, Sequence[Any]]]:
     """Gives a step of `batch` games and a search, as functions with the shapes of their arguments."""
     dark, game = Hex(HexConfig(SIZE, "abrupt")), Hex(HexConfig(SIZE))
     lanes = PUCT_SIZES[100]
-    planner = puct.puct(game, no_opinion, dataclasses.replace(puct.ALPHAZE, num_simulations=100))
+    settings = dataclasses.replace(puct.MCTX, num_simulations=100)
+    planner = puct.puct(game, lambda params, states, seats: opinion(game, states), settings)
 
     def shapes(lanes: int) -> Any:
         return jax.eval_shape(lambda: jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (lanes, *leaf.shape)), game.init()))
@@ -226,7 +264,7 @@ CASES: tuple[Case, ...] = (
     Case(
         "hex/puct_100",
         "batches",
-        "PUCT, Hex 11 x 11, 100 simulations, uniform priors and constant value; per batch",
+        "PUCT, Hex 11 x 11, 100 simulations by the rules of mctx, nearly uniform priors, values by a hash; per batch",
         beside_mctx(100),
         batch=PUCT_SIZES[100],
         accelerator_batch=4096,
