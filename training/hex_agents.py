@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +63,8 @@ def make(spec: str, game: Hex) -> Agent:
     evaluate = who.evaluate if who else random_rollouts(game.open_game, rollouts)
     of_search = {key: options.pop(key) for key in ("num_simulations", "q_veto", "q_weight") if key in options}
     settings = puct.Settings(solve=bool(options.pop("solve", 0)), **of_search)
+    if who is None:  # without priors that tell cells apart, all must be looked at
+        settings = dataclasses.replace(settings, first_value=None)
     if name == "true_sight":
         if options:
             raise ValueError(f"agent={spec!r}: true_sight has no setting {next(iter(options))}")

@@ -1,4 +1,4 @@
-"""The main job: one player against rule-based ones, shown live, with a table, a JSON result and one game as a picture."""
+"""The main job: one player against others, shown live, with a table, a JSON result and one game as a picture."""
 
 from __future__ import annotations
 
@@ -18,10 +18,12 @@ import jaxgames
 from jaxgames import runtime
 from jaxgames.agent import Agent
 from jaxgames.game import Game
-from jaxgames.pommerman import Pommerman, bots
+from jaxgames.hex import Hex
+from jaxgames.hex import view as hex_view
+from jaxgames.pommerman import Pommerman, bots, interop, view
 from search import bandits, presets
 from search.planner import as_agent
-from training import agents, counting, evaluate
+from training import agents, counting, evaluate, hex_agents
 from training.files import check_folder, write_together
 
 # Win, draw, loss in per cent over 400 games against three rule-based agents, by the released counting (Boney et al.).
@@ -44,30 +46,35 @@ PAPER_SETTINGS = {"game": "pommerman", "mode": "ffa", "num_simulations": 100, "h
 
 @dataclasses.dataclass(frozen=True)
 class MatchConfig:
-    """Pits a player against rule-based agents, each game to its end.
+    """Pits a player against rule-based agents, or others, each game to its end.
 
     Attributes:
       game: name of the game.
       mode: its variant.
-      planner: who plays the first part: fdts, mcts, mcts_no_rollout, mcs, follower (a trained network), or simple (one of the
-        rule-based agents itself).
-      bandit: how a planner chooses among arms: ts, ucb or uniform.
-      num_simulations: simulations per move.
-      horizon: steps per simulation.
+      planner: who plays the first part. Pommerman: fdts, mcts, mcts_no_rollout, mcs, follower (a trained network), or simple (one
+        of the rule-based agents itself). Hex: pc_pimc, medoid, pimc, pimc_value, true_sight, network, path or random.
+      opponent: who plays the others, as scripts/evaluate.py takes it; "": simple in Pommerman, random in Hex.
+      bandit: how a planner of Pommerman chooses among arms: ts, ucb or uniform.
+      num_simulations: simulations per move; in Hex per world.
+      num_worlds: Hex: worlds that are drawn per move.
+      horizon: Pommerman: steps per simulation.
       games: games to play, each to its end.
       seed: of boards, seats and all play.
       batch: games at a time, over all devices.
-      wave: simulations of one tree that run at once.
-      table_rows: rows of the search table per game, a power of two.
-      weights: of the follower: a file, or the folder of a training run; "": those that come with this package.
+      wave: Pommerman: simulations of one tree that run at once.
+      table_rows: Pommerman: rows of the search table per game, a power of two.
+      weights: of a network: a file, or the folder of a training run; "": the follower that comes with this package, and in Hex a
+        search without network, which values boards by random play.
       output: folder for result.json and game.svg; "": none.
     """
 
     game: str = "pommerman"
     mode: str = "ffa"
     planner: str = "fdts"
+    opponent: str = ""
     bandit: str = "ts"
     num_simulations: int = 100
+    num_worlds: int = 12
     horizon: int = 20
     games: int = 100
     seed: int = 0
@@ -78,13 +85,14 @@ class MatchConfig:
     output: str = "output"
 
     def __post_init__(self) -> None:
-        if self.planner not in (*presets.PLANNERS, *WITHOUT_SEARCH):
-            raise ValueError(f"planner={self.planner!r}: must be one of {', '.join((*presets.PLANNERS, *WITHOUT_SEARCH))}")
-        if self.weights and self.planner != "follower":
+        known = hex_agents.NAMES if self.game == "hex" else (*presets.PLANNERS, *WITHOUT_SEARCH)
+        if self.planner not in known:
+            raise ValueError(f"planner={self.planner!r}: must be one of {', '.join(known)}")
+        if self.weights and self.game != "hex" and self.planner != "follower":
             raise ValueError(f"weights={self.weights!r}: only planner=follower takes weights")
         if self.bandit not in bandits.BANDITS:
             raise ValueError(f"bandit={self.bandit!r}: must be one of {', '.join(bandits.BANDITS)}")
-        for name in ("num_simulations", "horizon", "games", "batch", "wave", "table_rows"):
+        for name in ("num_simulations", "horizon", "num_worlds", "games", "batch", "wave", "table_rows"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name}={getattr(self, name)}: must be >= 1")
         if not 0 <= self.seed < 2**32:
@@ -94,14 +102,22 @@ class MatchConfig:
 
 
 def make_players(config: MatchConfig, game: Game) -> list[Agent]:
-    """Gives the player and its rule-based opponents (in team modes the first of them is no opponent but sits anywhere)."""
+    """Gives the player and its opponents (in team modes the first of them is no opponent but sits anywhere)."""
+    first = _hex_player(config, game) if isinstance(game, Hex) else _pommerman_player(config, game)
+    name = config.opponent or ("random" if isinstance(game, Hex) else "simple")
+    # The same object where it plays on both sides: equal agents are asked together.
+    other = first if first.name == name else agents.make(name, game)
+    return [first, *[other] * (game.num_players - 1)]
+
+
+def _pommerman_player(config: MatchConfig, game: Game) -> Agent:
     if not isinstance(game, Pommerman):
-        raise ValueError(f"game={config.game!r}: this match needs a game with rule-based players: pommerman")
-    simple = bots.simple_agent(game)
+        raise ValueError(f"game={config.game!r}: there are no players for it")
     if config.planner in WITHOUT_SEARCH:
         check_memory(config, game)
-        first = agents.load_follower(config.weights or agents.BUNDLED, game) if config.planner == "follower" else simple
-        return [first, *[simple] * (game.num_players - 1)]
+        if config.planner == "simple":
+            return bots.simple_agent(game)
+        return agents.load_follower(config.weights or agents.BUNDLED, game)
     planner = presets.by_name(
         game,
         config.planner,
@@ -112,7 +128,20 @@ def make_players(config: MatchConfig, game: Game) -> list[Agent]:
         table_rows=config.table_rows,
     )
     check_memory(config, game, planner.memory_bytes)
-    return [as_agent(planner), *[simple] * (game.num_players - 1)]
+    return as_agent(planner)
+
+
+def _hex_player(config: MatchConfig, game: Hex) -> Agent:
+    settings = {"weights": config.weights} if config.weights else {}
+    if config.planner in ("pc_pimc", "medoid", "pimc", "true_sight"):
+        settings |= {"num_simulations": str(config.num_simulations)}
+    if config.planner in ("pc_pimc", "medoid", "pimc", "pimc_value"):
+        settings |= {"num_worlds": str(config.num_worlds)}
+    text = ",".join(f"{name}={value}" for name, value in settings.items())
+    agent = agents.make(f"{config.planner}:{text}" if text else config.planner, game)
+    trees = jax.tree.leaves(jax.eval_shape(lambda: agent.init(1)))
+    check_memory(config, game, sum(leaf.size * leaf.dtype.itemsize for leaf in trees))
+    return agent._replace(name=config.planner)
 
 
 def check_memory(config: MatchConfig, game: Game, table_bytes: int = 0) -> None:
@@ -228,16 +257,17 @@ def draw_game(game: Game, key, games: evaluate.Games, names: list[str]) -> tuple
     Returns:
       The number of the game, and SVG.
     """
-    from jaxgames.pommerman import interop, view
-
-    if not isinstance(game, Pommerman):
-        raise ValueError(f"game={game.name!r}: no pictures of this game; there are some of pommerman")
     won = (games.outcomes[: len(games.actions), 0] > 0).nonzero()[0]
     index = int(won[0]) if len(won) else 0
-    arrays = interop.to_arrays(game.config, evaluate.replay(game, key, index, games))
+    states = evaluate.replay(game, key, index, games)
     by_seat = [""] * len(names)
     for name, seat in zip(names, games.seats[index], strict=True):
         by_seat[seat] = name
+    if isinstance(game, Hex):
+        return index, hex_view.animate(game.config, states, names=by_seat)
+    if not isinstance(game, Pommerman):
+        raise ValueError(f"game={game.name!r}: no pictures of this game")
+    arrays = interop.to_arrays(game.config, states)
     winners = sorted(int(seat) for seat in games.seats[index][games.outcomes[index] > 0])
     teams, limit = game.config.is_team, game.max_steps
     return index, view.animate(arrays, names=by_seat, teams=teams, winners=winners, max_steps=limit)
@@ -258,13 +288,18 @@ def _progress(console: Console) -> Progress:
 
 def _table(config: MatchConfig, name: str, result: dict) -> Table:
     table = Table("", "win %", "draw %", "loss %", "games", title=f"{name} in {config.game} {config.mode}")
-    for title, rule in (("released counting", "released"), ("strict counting", "strict")):
+    rules = [("released counting", "released"), ("strict counting", "strict")]
+    if result["released"] == result["strict"]:
+        rules = [("", "released")]
+    for title, rule in rules:
         counts = result[rule]
         cells = []
         for what, interval in (("wins", "win_interval"), ("draws", "draw_interval"), ("losses", "loss_interval")):
             low, high = counts[interval]
             cells.append(f"{100 * counts[what] / counts['games']:.1f} ({100 * low:.1f} - {100 * high:.1f})")
         table.add_row(title, *cells, str(counts["games"]))
+    if config.opponent not in ("", "simple"):
+        return table
     paper = PAPER.get((config.planner, "" if config.planner in WITHOUT_SEARCH else config.bandit))
     if paper and all(getattr(config, field) == value for field, value in PAPER_SETTINGS.items()):
         table.add_row("paper, released counting", *(f"{value:.1f}" for value in paper), "400")

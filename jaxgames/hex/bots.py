@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 from jaxgames import random_bits
@@ -32,12 +33,14 @@ def path_agent(game: Hex) -> Agent:
     """Makes an agent that plays where it needs the fewest stones to join its edges, and the other too.
 
     It counts, by the stones it knows, how many free cells lie on a shortest way through each cell for either side, and takes the
-    cell with the smallest sum; the first such. It never looks further.
+    cell with the smallest sum, the most central of several. It never looks further.
     """
     config = game.config
     size = config.board_size
     neighbours = config.grid.neighbour_table
     far = jnp.float32(1e4)
+    offsets = np.abs(np.stack(np.divmod(np.arange(size * size), size)) - (size - 1) / 2).sum(0)
+    eccentricity = (offsets / 1024).astype(np.float32)  # less than one stone
 
     def distances(free: Array, own: Array, player: int, near: bool) -> Array:
         """Stones needed to join each cell, itself included, to one of the player's edges: float32 [n * n]."""
@@ -64,7 +67,7 @@ def path_agent(game: Hex) -> Agent:
             stones = jnp.where(view.player == player, own, known)
             return distances(free, stones, player, True) + distances(free, stones, player, False) - 1
 
-        score = jnp.where(free, through(0) + through(1), jnp.inf)
+        score = jnp.where(free, through(0) + through(1) + eccentricity, jnp.inf)
         return score.argmin().astype(jnp.int32)
 
     def act(params: None, keys: Array, memory: tuple, views: Information, seats: Array, active: Array) -> tuple[Array, tuple]:

@@ -7,9 +7,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxgames.bitboard import Bits
+from jaxgames.hex import hidden
 from jaxgames.hex.config import HexConfig
 from jaxgames.hex.geometry import BLACK, WHITE
-from jaxgames.hex.rules import init
+from jaxgames.hex.information import Information
+from jaxgames.hex.rules import init, legal_cells, step
 from jaxgames.hex.state import State
 
 # Codes of cells, times +1 for the first player and -1 for the second.
@@ -96,6 +98,37 @@ def parse_cell(config: HexConfig, name: str) -> int:
         last = cell_name(config, config.num_cells - 1)
         raise ValueError(f"cell={name!r}: must be in a1..{last}")
     return (int(row) - 1) * config.board_size + column
+
+
+def attempt(config: HexConfig, state: State, cell: int | str) -> State:
+    """Lets the player to move try a cell, after checking that it may (one game).
+
+    Args:
+      config: the variant.
+      state: one game.
+      cell: its number or its name.
+
+    Raises:
+      ValueError: there is no such cell, it is not empty in the mover's view, or the game is over.
+    """
+    number = parse_cell(config, cell) if isinstance(cell, str) else int(cell)
+    if not 0 <= number < config.num_cells:
+        raise ValueError(f"cell={number}: must be in 0..{config.num_cells - 1}")
+    if bool(state.terminated):
+        raise ValueError(f"cell={cell_name(config, number)}: the game is over")
+    if not bool((config.grid.one_hot(jnp.int32(number)) & legal_cells(config, state)).any()):
+        raise ValueError(f"cell={cell_name(config, number)}: is taken in the view of the player to move")
+    return step(config, state, jnp.int32(number))
+
+
+def check_information(config: HexConfig, info: Information) -> None:
+    """Raises a ValueError if no board fits what a player knows (one player); `hidden.sample` says so by `fits`."""
+    if not 0 <= int(info.view.player) <= 1:
+        raise ValueError(f"player={int(info.view.player)}: must be 0 or 1")
+    if not bool(hidden.sample(config, jax.random.key(0), info).fits):
+        view = info.view
+        known = f"{int(view.own.count())} own stones, {int(view.known.count())} known ones"
+        raise ValueError(f"no board fits: {known}, {int(view.other_turns)} turns of the other on {config.num_cells} cells")
 
 
 def from_board(config: HexConfig, cells: np.ndarray, player: int, found: tuple[np.ndarray, np.ndarray] | None = None) -> State:

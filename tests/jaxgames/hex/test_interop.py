@@ -1,12 +1,15 @@
 """Borders: names of cells, boards from outside, planes."""
 
+import dataclasses
+import re
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import jaxgames
-from jaxgames.hex import Hex, HexConfig, interop, planes, rules
+from jaxgames.hex import Hex, HexConfig, information, interop, planes, rules
 from tests.jaxgames.hex.playing import at, random_games
 
 
@@ -88,3 +91,25 @@ def test_the_second_player_sees_the_board_turned_over():
     turned = planes.turn_cells(config, numbers, jnp.int32(1))
     assert float(turned[1]) == 5 and np.array_equal(planes.turn_cells(config, turned, jnp.int32(1)), numbers)
     assert rules.init(config).player == 0
+
+
+def test_attempts_are_checked():
+    config = HexConfig(3)
+    state = interop.attempt(config, rules.init(config), "b2")
+    for cell, message in (("b2", "cell=b2: is taken"), ("d1", "cell='d1': must be in a1..c3"), (9, "cell=9: must be in 0..8")):
+        with pytest.raises(ValueError, match=re.escape(message)):
+            interop.attempt(config, state, cell)
+    for cell in ("a1", "b1", "a2", "b3"):
+        state = interop.attempt(config, state, cell)
+    with pytest.raises(ValueError, match="cell=c3: the game is over"):
+        interop.attempt(config, state, "c3")
+
+
+def test_a_view_that_no_board_fits():
+    config = HexConfig(3, "classical")
+    info = information.init(config, jnp.int32(0))
+    interop.check_information(config, info)
+    # Nine turns of the other, who has joined its edges then wherever the stones are.
+    view = dataclasses.replace(info.view, other_turns=jnp.int16(9))
+    with pytest.raises(ValueError, match="no board fits: 0 own stones, 0 known ones, 9 turns of the other on 9 cells"):
+        interop.check_information(config, dataclasses.replace(info, view=view))

@@ -1,0 +1,231 @@
+"""Pictures of Hex and DarkHex as SVG: one position, or a whole game that plays in a browser.
+
+Both return a standalone SVG as text. In DarkHex the true board stands beside what each player sees. Programs that do not
+play animations show the last position, with the number of its move on every stone.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Sequence
+from xml.sax.saxutils import escape
+
+import numpy as np
+
+from jaxgames.hex.config import HexConfig
+from jaxgames.hex.geometry import BLACK, WHITE
+from jaxgames.hex.interop import board, cell_name, view_codes
+from jaxgames.hex.state import State
+
+SECONDS_PER_ATTEMPT, SECONDS_AT_END = 0.6, 4.0
+SIDE = 16.0  # of a hexagon
+MARGIN = 30.0
+_WIDE, _HIGH = math.sqrt(3) * SIDE, 1.5 * SIDE
+_CELL, _LINE, _PAPER = "#f3efe4", "#b9b2a0", "#ffffff"
+_COLOURS = ("#20242c", "#fbfbfb")  # stones
+_EDGES = ("#20242c", "#d0a94f")  # of the sides that each player joins
+_RIMS = ("#000000", "#8a8578")
+_HIT, _WON = "#c8372d", "#2f9e57"
+_FONT = "font-family='Helvetica,Arial,sans-serif'"
+
+
+@dataclasses.dataclass(frozen=True)
+class _Stone:
+    """A stone on one board: its cell, whose it is, the attempt with which it comes into sight, and its number (0: none)."""
+
+    cell: int
+    player: int
+    since: int
+    number: int
+
+
+def draw(config: HexConfig, state: State, *, names: Sequence[str] = ("black", "white"), caption: str = "") -> str:
+    """Draws one position.
+
+    Args:
+      config: the variant.
+      state: one game.
+      names: of the players.
+      caption: a line below.
+    """
+    truth = board(config, state)
+    boards = {"board": _stones_of(truth)}
+    if config.is_dark:
+        boards |= {f"seen by {names[player]}": _stones_of(view_codes(config, state, player)) for player in (BLACK, WHITE)}
+    return _picture(config, boards, names, caption, {}, [], seconds=0.0)
+
+
+def animate(config: HexConfig, states: State, *, names: Sequence[str] = ("black", "white")) -> str:
+    """Draws a game.
+
+    Args:
+      config: the variant.
+      states: leaves [length + 1]: the start and the state after every attempt.
+      names: of the players.
+
+    Raises:
+      ValueError: there is no attempt.
+    """
+    truth = board(config, states)
+    length = len(truth) - 1
+    if length < 1:
+        raise ValueError(f"{length} attempts: must be at least 1")
+    boards = {"board": _appearing(truth)}
+    hits: list[tuple[int, int]] = []
+    if config.is_dark:
+        for player in (BLACK, WHITE):
+            boards[f"seen by {names[player]}"] = _appearing(view_codes(config, states, player))
+        movers = np.asarray(states.player)[:-1]
+        for attempt in range(length):
+            views = np.sign(view_codes(config, states, int(movers[attempt])))
+            if (truth[attempt] == truth[attempt + 1]).all() and (views[attempt] != views[attempt + 1]).any():
+                hits.append((int(np.flatnonzero(views[attempt] != views[attempt + 1])[0]), attempt + 1))
+    last = np.asarray(states.last)[-1]
+    caption, chain = f"{length} attempts, the game is not over", []
+    if np.asarray(states.terminated)[-1]:
+        mover = int(np.asarray(states.player)[-1])
+        winner = mover if last >= 0 else 1 - mover
+        how = f"at {cell_name(config, int(last))}" if last >= 0 else "by an attempt that is not allowed"
+        caption = f"{names[winner]} wins {how}, attempt {length}"
+        chain = _chain(config, truth[-1] == (1 if winner == BLACK else -1), winner) if last >= 0 else []
+    marks = {"board": hits}
+    seconds = SECONDS_PER_ATTEMPT * length + SECONDS_AT_END
+    return _picture(config, boards, names, caption, marks, chain, seconds=seconds)
+
+
+def _stones_of(cells: np.ndarray) -> list[_Stone]:
+    return [_Stone(int(cell), BLACK if cells[cell] > 0 else WHITE, 0, 0) for cell in np.flatnonzero(cells)]
+
+
+def _appearing(codes: np.ndarray) -> list[_Stone]:
+    """The stones of a board over time [length + 1, n * n], each with the attempt that brought it into sight."""
+    signs = np.sign(codes)
+    stones = []
+    for cell in np.flatnonzero(signs[-1]):
+        since = int(np.argmax(signs[:, cell] != 0))
+        stones.append(_Stone(int(cell), BLACK if signs[-1, cell] > 0 else WHITE, since, since))
+    return stones
+
+
+def _chain(config: HexConfig, own: np.ndarray, player: int) -> list[int]:
+    """A shortest chain of stones that joins the player's edges."""
+    table = config.grid.neighbour_table
+    rows, columns = np.divmod(np.arange(config.num_cells), config.board_size)
+    line = rows if player == BLACK else columns
+    before = {int(cell): -1 for cell in np.flatnonzero(own & (line == 0))}
+    queue = list(before)
+    for cell in queue:
+        if line[cell] == config.board_size - 1:
+            path = [cell]
+            while before[path[-1]] >= 0:
+                path.append(before[path[-1]])
+            return path
+        for other in table[cell].tolist():
+            if other < config.num_cells and own[other] and other not in before:
+                before[other] = cell
+                queue.append(other)
+    return []
+
+
+def _centre(config: HexConfig, cell: int) -> tuple[float, float]:
+    row, column = divmod(cell, config.board_size)
+    return MARGIN + _WIDE * (column + row / 2 + 0.5), MARGIN + SIDE + _HIGH * row
+
+
+def _corner(x: float, y: float, number: int) -> str:
+    angle = math.pi / 180 * (60 * number - 90)
+    return f"{x + SIDE * math.cos(angle):.1f},{y + SIDE * math.sin(angle):.1f}"
+
+
+def _empty_board(config: HexConfig) -> str:
+    """Cells, coloured edges, and names of rows and columns."""
+    size, parts = config.board_size, []
+    for cell in range(config.num_cells):
+        x, y = _centre(config, cell)
+        corners = " ".join(_corner(x, y, number) for number in range(6))
+        parts.append(f"<polygon points='{corners}' fill='{_CELL}' stroke='{_LINE}'/>")
+    # Corners of a cell clockwise from the top: 0 top, 1 upper right, 2 lower right, 3 bottom, 4 lower left, 5 upper left.
+    sides = (
+        (BLACK, range(size), (5, 0, 1)),
+        (BLACK, range(config.num_cells - size, config.num_cells), (4, 3, 2)),
+        (WHITE, range(0, config.num_cells, size), (5, 4, 3)),
+        (WHITE, range(size - 1, config.num_cells, size), (0, 1, 2)),
+    )
+    for player, cells, corners_of_side in sides:
+        points = " ".join(_corner(*_centre(config, cell), corner) for cell in cells for corner in corners_of_side)
+        line = f"fill='none' stroke='{_EDGES[player]}' stroke-width='3.5' stroke-linejoin='round'"
+        parts.append(f"<polyline points='{points}' {line}/>")
+    label = f"{_FONT} font-size='10' fill='#6b675d' text-anchor='middle'"
+    for number in range(size):
+        x, y = _centre(config, number)
+        parts.append(f"<text x='{x - 6:.1f}' y='{y - SIDE - 5:.1f}' {label}>{chr(ord('a') + number)}</text>")
+        x, y = _centre(config, number * size)
+        parts.append(f"<text x='{x - _WIDE / 2 - 10:.1f}' y='{y + 3.5:.1f}' {label}>{number + 1}</text>")
+    return "".join(parts)
+
+
+def _shown_from(attempt: int, seconds: float, until: int | None = None) -> str:
+    """An animation that shows an element from an attempt on; "" if the picture stands still."""
+    if not seconds:
+        return ""
+    begin = attempt * SECONDS_PER_ATTEMPT / seconds
+    if until is None:
+        values, times = "0;1", f"0;{begin:.4f}"
+    else:
+        values, times = "0;1;0", f"0;{begin:.4f};{until * SECONDS_PER_ATTEMPT / seconds:.4f}"
+    return (
+        f"<animate attributeName='opacity' calcMode='discrete' dur='{seconds:.1f}s' repeatCount='indefinite' "
+        f"values='{values}' keyTimes='{times}'/>"
+    )
+
+
+def _stone(config: HexConfig, stone: _Stone, seconds: float) -> str:
+    x, y = _centre(config, stone.cell)
+    radius = 0.68 * SIDE
+    colour, rim, ink = _COLOURS[stone.player], _RIMS[stone.player], _COLOURS[1 - stone.player]
+    body = f"<circle cx='{x:.1f}' cy='{y:.1f}' r='{radius:.1f}' fill='{colour}' stroke='{rim}' stroke-width='1.2'/>"
+    if stone.number:
+        text = f"{_FONT} font-size='9' text-anchor='middle' fill='{ink}'"
+        body += f"<text x='{x:.1f}' y='{y + 3.2:.1f}' {text}>{stone.number}</text>"
+    return f"<g>{_shown_from(stone.since, seconds)}{body}</g>"
+
+
+def _picture(
+    config: HexConfig,
+    boards: dict[str, list[_Stone]],
+    names: Sequence[str],
+    caption: str,
+    marks: dict[str, list[tuple[int, int]]],
+    chain: Sequence[int],
+    *,
+    seconds: float,
+) -> str:
+    right, bottom = _centre(config, config.num_cells - 1)
+    wide, high = right + _WIDE / 2 + MARGIN, bottom + SIDE + 8
+    empty = _empty_board(config)
+    parts = []
+    for place, (title, stones) in enumerate(boards.items()):
+        body = [empty, *(_stone(config, stone, seconds) for stone in stones)]
+        for cell, attempt in marks.get(title, []):
+            x, y = _centre(config, cell)
+            cross = f"M{x - 7:.1f},{y - 7:.1f}l14,14m0,-14l-14,14"
+            shown = _shown_from(attempt, seconds, attempt + 1)
+            parts_of_mark = f"<path d='{cross}' stroke='{_HIT}' stroke-width='3' opacity='0'>{shown}</path>"
+            body.append(parts_of_mark)
+        if place == 0 and chain:
+            points = " ".join(f"{x:.1f},{y:.1f}" for x, y in (_centre(config, cell) for cell in chain))
+            shown = _shown_from(max(stone.since for stone in stones), seconds)
+            line = f"stroke='{_WON}' stroke-width='4' stroke-linecap='round' stroke-linejoin='round' fill='none' opacity='0.8'"
+            body.append(f"<polyline points='{points}' {line}>{shown.replace('0;1', '0;0.8')}</polyline>")
+        label = f"{_FONT} font-size='13' font-weight='bold' fill='#3a3833'"
+        body.append(f"<text x='{MARGIN:.0f}' y='{high + 10:.1f}' {label}>{escape(title)}</text>")
+        parts.append(f"<g transform='translate({place * wide:.1f} 34)'>{''.join(body)}</g>")
+    total, height = wide * len(boards), high + 34 + 44
+    head = f"{_FONT} font-size='14' fill='#3a3833'"
+    joins = f"{names[BLACK]} (black) joins top and bottom, {names[WHITE]} (white) joins left and right"
+    parts.append(f"<text x='{MARGIN:.0f}' y='24' {head}>{escape(joins)}</text>")
+    parts.append(f"<text x='{MARGIN:.0f}' y='{height - 10:.1f}' {head}>{escape(caption)}</text>")
+    size = f"width='{total:.0f}' height='{height:.0f}' viewBox='0 0 {total:.0f} {height:.0f}'"
+    ground = f"<rect width='100%' height='100%' fill='{_PAPER}'/>"
+    return f"<svg xmlns='http://www.w3.org/2000/svg' {size}>{ground}{''.join(parts)}</svg>\n"
