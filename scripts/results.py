@@ -8,9 +8,9 @@ from pathlib import Path
 import tyro
 
 from scripts._common import ROOT, run_main
-from training.results import follower, pommerman
+from training.results import alphaze, alphaze_page, follower, pommerman
 
-PAGES = ("pommerman", "follower")
+PAGES = ("pommerman", "follower", "alphaze")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -18,13 +18,15 @@ class Config:
     """Reproduces tables and figures of the papers; what has been played before is read, not played again."""
 
     page: tyro.conf.Positional[str] = "pommerman"
-    """Which page: pommerman (planners) or follower (learning)."""
+    """Which page: pommerman (planners), follower (imitation) or alphaze (DarkHex)."""
     folder: Path = Path("docs/results")
     """Where the page, its figures and the data go."""
     scale: float = 1.0
     """Plays so many times the number of games, for a quick look or a closer one; planners only."""
     batch: int = 256
-    """Games at a time."""
+    """Games at a time; planners only."""
+    part: tuple[str, ...] = ()
+    """Of the page alphaze: 2x2, 3x3, 5x5, 8x8, time, 11x11; all if none is named."""
 
 
 def main(config: Config) -> None:
@@ -33,6 +35,9 @@ def main(config: Config) -> None:
         raise ValueError(f"page={config.page!r}: must be one of {', '.join(PAGES)}")
     if config.page == "follower":
         follower.make(follower.Plan(config.folder))
+        return
+    if config.page == "alphaze":
+        alphaze.make(alphaze.Plan(config.folder), alphaze_page.write_page, config.part)
         return
     if config.scale <= 0:
         raise ValueError(f"scale={config.scale}: must be > 0")

@@ -1,0 +1,146 @@
+"""The page of AlphaZe**'s results, from what has been measured."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from training.counting import wilson
+from training.files import write_atomically
+from training.results.alphaze import (
+    HUGE,
+    NUMBERS_OF_SAMPLES,
+    SMALL,
+    TINY,
+    TSL_EPOCHS,
+    VARIANTS,
+    Plan,
+    rival_name,
+    speeds,
+)
+from training.results.cells import stored
+from training.results.curves import alphaze_figure
+
+
+def write_page(plan: Plan) -> None:
+    """Writes docs/results/alphaze.md and its figures from what has been measured."""
+    curves = [(run.title, found["curve"]) for run in VARIANTS if (found := stored(f"{run.name}-seed0", plan.data))]
+    write_atomically(plan.folder / "alphaze_learning.svg", alphaze_figure(curves))
+    parts = [_HEAD, _exact_table(plan), _response_table(plan), _variants_table(plan)]
+    parts += ["![learning on 5 x 5 cells](alphaze_learning.svg)", _table6(plan), _samples_table(plan), _time_table(plan)]
+    parts.append(_elo_table(plan))
+    write_atomically(plan.folder / "alphaze.md", "\n\n".join(part for part in parts if part) + "\n")
+
+
+_HEAD = """# AlphaZe** in DarkHex
+
+Made by `python scripts/results.py alphaze`; abrupt DarkHex throughout. What was not measured yet is left out or shown as "–".
+The paper trains for days on three GPUs (409 600 searches per epoch of 800 nodes per world); these are runs of minutes on two CPU
+cores with tiny networks, so it is the order of the methods that can be compared, not their strength. Intervals: 95 % (Wilson)."""
+
+
+def _lines(head: str, rows: list[list[str]]) -> str:
+    columns = head.split("|")
+    lines = [f"| {' | '.join(column.strip() for column in columns)} |", "|" + " --- |" * len(columns)]
+    return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows)])
+
+
+def _share(wins: int, games: int) -> str:
+    low, high = wilson(wins, games)
+    return f"{100 * wins / games:.1f} ({100 * low:.0f}–{100 * high:.0f})"
+
+
+def _settings(found: dict) -> str:
+    learn, who = found["settings"]["learn"], found["settings"]["who"]
+    text = f"Network `{who['network']}`, {learn['num_worlds']} worlds x {learn['num_simulations']} simulations, "
+    return text + f"{found['searches']} searches in {found['games']} games, {found['seconds'] / 60:.1f} minutes."
+
+
+def _exact_table(plan: Plan) -> str:
+    run, found = stored(TINY.name, plan.data), stored(f"{TINY.name}-exact", plan.data)
+    if not run or not found:
+        return ""
+    rows = [[str(row["epoch"]), f"{row['drawn']:.3f}", f"{row['greedy']:.3f}"] for row in found["rows"]]
+    text = "Exploitability as OpenSpiel computes it (random play has 0.417), of the policy of the search and of its best action."
+    return f"## 2 x 2, exactly\n\n{text} {_settings(run)}\n\n" + _lines("epoch | drawn by the policy | best action", rows)
+
+
+def _response_table(plan: Plan) -> str:
+    run, found = stored(SMALL.name, plan.data), stored(f"{SMALL.name}-response", plan.data)
+    if not run or not found:
+        return ""
+    rows = []
+    for row in found["rows"]:
+        cells = [str(row["epoch"]), *(f"{100 * row[seat]:.1f}" for seat in ("first", "second"))]
+        rows.append([*cells, f"{50 * (row['first'] + row['second']):.1f}", f"{100 * row['response']:.1f}"])
+    text = (
+        "Points against a random player (1000 games), and what a response wins that was trained against the frozen player for "
+        "10 000 games and knows its view and seat: a lower bound of what can be won."
+    )
+    head = "epoch | first, % | second, % | both, % | trained response wins, %"
+    return f"## 3 x 3\n\n{text} {_settings(run)}\n\n" + _lines(head, rows)
+
+
+def _variants_table(plan: Plan) -> str:
+    rows = []
+    for run in VARIANTS:
+        found = [one for seed in range(run.seeds) if (one := stored(f"{run.name}-seed{seed}", plan.data))]
+        if not found:
+            continue
+        last = [[r["score_against_random"] for r in one["curve"] if "score_against_random" in r][-1] for one in found]
+        first = [next(r["score_against_random"] for r in one["curve"] if "score_against_random" in r) for one in found]
+        cells = [f"{100 * np.mean(scores):.1f}" for scores in (first, last)]
+        spread = f"{100 * min(last):.0f}–{100 * max(last):.0f}" if len(last) > 1 else "–"
+        minutes, speed = (np.mean([one[name] for one in found]) for name in ("seconds", "searches_per_second"))
+        rows.append([run.title, *cells, spread, str(len(found)), f"{minutes / 60:.1f}", f"{speed:.0f}"])
+    if not rows:
+        return ""
+    head = "variant | after epoch 1, % | at the end, % | least and most | seeds | minutes | searches/s"
+    text = f"Points against a random player (200 games); TSL and Hex: the first {TSL_EPOCHS} of 12 epochs were such games."
+    return f"## 5 x 5, learning (Fig. 5A)\n\n{text}\n\n" + _lines(head, rows)
+
+
+def _table6(plan: Plan) -> str:
+    rows = []
+    for samples in plan.samples:
+        for run in VARIANTS[:4]:
+            found = stored(rival_name(run, samples), plan.data)
+            if found:
+                rows.append([str(samples), run.title, _share(found["wins"], found["games"]), str(found["games"])])
+    if not rows:
+        return ""
+    text = (
+        f"Points against TSL + PC-PIMC with 12 samples (Table 6); {plan.nodes} nodes per world for both, where the paper gives "
+        "milliseconds or 800 nodes."
+    )
+    return f"## 5 x 5, samples\n\n{text}\n\n" + _lines("samples | player | points, % | games", rows)
+
+
+def _samples_table(plan: Plan) -> str:
+    found = [one for samples in NUMBERS_OF_SAMPLES if (one := stored(f"hex-8x8-by-samples-{samples}", plan.data))]
+    if not found:
+        return ""
+    rows = [[str(one["samples"]), _share(one["wins"], one["games"]), str(one["games"])] for one in found]
+    text = "Points of PC-PIMC against PIMC with the same network and as many worlds (Fig. 6A)."
+    return f"## 8 x 8, PC-PIMC against PIMC\n\n{text}\n\n" + _lines("samples | points of PC-PIMC, % | games", rows)
+
+
+def _time_table(plan: Plan) -> str:
+    rows = []
+    for name, _ in speeds(plan):
+        if found := stored(name, plan.data):
+            size = found["mode"].removeprefix("adh-")
+            rows.append([f"{size} x {size}", str(found["samples"]), f"{found['cpu_seconds_per_game']:.3g}"])
+    if not rows:
+        return ""
+    text = "CPU seconds per game (both players, 32 simulations per world, network `small`), 16 games at a time (Fig. 6B)."
+    return f"## Time per game\n\n{text}\n\n" + _lines("board | samples | CPU s per game", rows)
+
+
+def _elo_table(plan: Plan) -> str:
+    run, found = stored(HUGE.name, plan.data), stored(f"{HUGE.name}-elo", plan.data)
+    if not run or not found:
+        return ""
+    columns = zip(found["names"], found["elo"], found["elo_standard_error"], strict=True)
+    rows = [[name, f"{rating:+.0f} ± {1.96 * error:.0f}"] for name, rating, error in columns]
+    text = f"Round robin, 40 games per pair; {run['searches_per_second']:.0f} searches per second while training."
+    return f"## 11 x 11 (Fig. 5B)\n\n{text} {_settings(run)}\n\n" + _lines("player | Elo", rows)
