@@ -28,7 +28,7 @@ METHODS = ("pc_pimc", "medoid", "pimc", "pimc_value")
 OPTIMIZERS = ("adam", "sgd")
 _LEARNING = 1 << 30  # keys of gradient steps, beside those of games
 _PARTS = ("value_error", "cross_entropy", "agreement")  # of what `_loss` tells
-_SHORTEST_GAME = 3  # steps: no game of the buffer is shorter, so that outcomes are not forgotten before their samples
+_SHORTEST_GAME = 3  # steps: none is shorter on any board, so that outcomes are not forgotten before their samples
 
 
 @dataclasses.dataclass(frozen=True)
@@ -185,11 +185,13 @@ class Alphaze:
                 raise ValueError(f"{name}={getattr(config, name)}: must be a multiple of the {devices} devices")
         self.config, self.who, self.devices = config, who, devices
         moves = config.explore_moves if config.explore_moves >= 0 else max(who.game.num_arms // 6, 1)
-        capacity = config.buffer_size // devices
+        capacity, lanes = config.buffer_size // devices, config.lanes // devices
+        # Steps of all lanes since the oldest game of the buffer began, as games; what is at work, and what a restart adds.
+        remembered = (capacity + lanes * who.game.max_steps) // _SHORTEST_GAME + 3 * lanes
         self.games = SelfPlay(
             who.game,
-            lanes=config.lanes // devices,
-            remembered=capacity // _SHORTEST_GAME + 2 * config.lanes,
+            lanes=lanes,
+            remembered=remembered,
             explore_steps=who.game.num_players * moves,
             temperature=config.temperature,
         )

@@ -1,6 +1,7 @@
 """Playing whole games: how many, by whom, from where, and that nothing depends on batch or devices."""
 
 import dataclasses
+import functools
 import json
 
 import jax
@@ -10,8 +11,11 @@ import pytest
 from jax import Array
 from scipy import stats
 
+import jaxgames
 from jaxgames import runtime
 from jaxgames.agent import Agent
+from jaxgames.hex.bots import BOTS
+from jaxgames.packing import packing_of
 from tests.processes import output_of
 from tests.training import match_on_devices
 from tests.tug import PULL, REST, Tug, random_player, steady_player
@@ -249,3 +253,101 @@ def test_other_parameters_of_the_same_agents_compile_nothing():
     assert times == len(traced) > 0
     play(PULL, num_games=6)
     assert len(traced) > times, "another loop"
+
+
+# --- games in which something is hidden --------------------------------------------------------------------------------
+
+DARK = jaxgames.make("hex", "adh-3")
+
+
+PACKING = packing_of(jax.eval_shape(lambda: DARK.init_information(jnp.int32(0))))
+
+
+def remembering(name: str) -> Agent:
+    """Tries any cell that it does not know to be taken. Its memory: how often it was asked, and what it was shown each time."""
+    random = BOTS["random"](DARK)
+
+    def init(size):
+        return jnp.zeros(size, jnp.int32), jnp.zeros((size, DARK.max_steps, PACKING.num_words), jnp.uint32)
+
+    def act(params, keys, memory, views, seats, active):
+        count, rows = memory
+        here = (jnp.arange(DARK.max_steps) == count[:, None]) & active[:, None]
+        rows = jnp.where(here[..., None], jax.vmap(PACKING.pack)(views)[:, None], rows)
+        return random.act(None, keys, (), views, seats, active)[0], (count + active, rows)
+
+    return Agent(name, init, lambda memory, lanes: memory, act)
+
+
+@pytest.fixture(scope="module")
+def hidden():
+    """One game per lane, so that no memory is of two games."""
+    agents = [remembering("one"), remembering("other")]
+    return evaluate.play(DARK, agents, KEY, 6, batch_size=6, seating="rotated", record=6)
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def informed(seat, info, state, action):
+    return DARK.update_information(info, DARK.observe(state, jnp.int32(seat)), action)
+
+
+def test_agents_are_shown_what_their_seat_knows_and_only_the_player_to_move_is_asked(hidden):
+    asked = np.zeros(2, int)
+    for index in range(6):
+        states = evaluate.replay(DARK, KEY, index, hidden)
+        infos = [jax.device_get(DARK.init_information(jnp.int32(seat))) for seat in (0, 1)]
+        counts = [0, 0]
+        for step in range(hidden.lengths[index]):
+            mover = int(states.player[step])
+            agent = hidden.seats[index].tolist().index(mover)
+            _, rows = hidden.memories[agent]
+            shown = PACKING.unpack(rows[index, counts[agent]])
+            jax.tree.map(np.testing.assert_array_equal, shown, infos[mover])
+            actions = hidden.actions[index, step]
+            assert actions[1 - mover] == DARK.pass_action != actions[mover]
+            counts[agent] += 1
+            after = jax.tree.map(lambda leaf, n=step: leaf[n + 1], states)
+            infos = [jax.device_get(informed(seat, infos[seat], after, actions[seat])) for seat in (0, 1)]
+        assert [int(hidden.memories[agent][0][index]) for agent in (0, 1)] == counts
+        asked += counts
+    np.testing.assert_array_equal(hidden.moves, asked)
+
+
+def test_what_is_known_goes_with_the_game_and_the_seat(hidden):
+    """The same games by one agent that is asked for both seats at once, in lanes that are refilled."""
+    both = remembering("both")
+    games = evaluate.play(DARK, [both, both], KEY, 6, batch_size=2, seating="rotated", record=6)
+    for name in ("actions", "outcomes", "seats", "lengths", "moves"):
+        np.testing.assert_array_equal(getattr(games, name), getattr(hidden, name), name)
+
+
+def test_games_with_rotated_seats_replay_to_their_outcome(hidden):
+    np.testing.assert_array_equal(hidden.seats, [[0, 1], [1, 0]] * 3)
+    for index in range(6):
+        states = evaluate.replay(DARK, KEY, index, hidden)
+        np.testing.assert_array_equal(states.terminated, np.arange(len(states.terminated)) == hidden.lengths[index])
+        winner = int(states.player[-1])
+        assert hidden.outcomes[index].tolist() == [1 if seat == winner else -1 for seat in hidden.seats[index]]
+
+
+def test_each_start_is_played_from_all_seats_in_turn():
+    """By four players, with fewer lanes than games; what is drawn later is not the same."""
+    agents = [numbered(number) for number in range(4)]
+    games = evaluate.play(Waiting(), agents, KEY, 16, batch_size=3, seating="rotated", record=16)
+    np.testing.assert_array_equal(games.seats, (np.arange(4) + np.arange(16)[:, None]) % 4)
+    starts = np.stack([evaluate.replay(Waiting(), KEY, index, games).out_at[0] for index in range(16)])
+    np.testing.assert_array_equal(starts, starts[::4].repeat(4, 0))
+    assert len(np.unique(starts, axis=0)) == 4
+    np.testing.assert_array_equal(games.lengths, np.sort(starts, axis=1)[:, -2])  # these are the games that were played
+    slips = Tug(slips=True)
+    pulls = steady_player(PULL)
+    twice = evaluate.play(slips, [pulls, pulls], KEY, 40, batch_size=7, seating="rotated", record=40)
+    assert (twice.lengths[::2] != twice.lengths[1::2]).any()
+    for index in (0, 1, 38, 39):
+        last = jax.tree.map(lambda leaf: jnp.asarray(leaf[-1]), evaluate.replay(slips, KEY, index, twice))
+        np.testing.assert_array_equal(np.asarray(slips.outcome(last))[twice.seats[index]], twice.outcomes[index])
+
+
+def test_a_seating_that_does_not_exist():
+    with pytest.raises(ValueError, match=r"^seating='round': must be one of drawn, fixed, rotated$"):
+        evaluate.play(Tug(), [steady_player(REST)] * 2, KEY, 2, seating="round")

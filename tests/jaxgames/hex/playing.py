@@ -50,3 +50,19 @@ def play(game: Hex, cells):
 def at(tree, *index):
     """Takes one element out of a batch, as numpy."""
     return jax.tree.map(lambda leaf: np.asarray(leaf)[index], tree)
+
+
+def joined(board, sign):
+    """Whether a player (1 or -1) has joined its edges on a board, int [n, n]; in plain Python."""
+    own = (board if sign == 1 else board.T) == sign
+    size, seen, todo = len(board), set(), [(0, int(column)) for column in np.flatnonzero(own[0])]
+    while todo:
+        row, column = todo.pop()
+        if (row, column) in seen:
+            continue
+        seen.add((row, column))
+        for down, right in ((-1, 0), (-1, 1), (0, -1), (0, 1), (1, -1), (1, 0)):
+            r, c = row + down, column + right
+            if 0 <= r < size and 0 <= c < size and own[r, c]:
+                todo.append((r, c))
+    return any(row == size - 1 for row, _ in seen)

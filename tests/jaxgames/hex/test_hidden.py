@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from jaxgames.hex import Hex, HexConfig, hidden, interop, rules
-from tests.jaxgames.hex.playing import at, random_games
+from tests.jaxgames.hex.playing import at, joined, random_games
 
 TINY = 1e-4
 
@@ -77,22 +77,6 @@ def test_samples_fit_what_is_known(rules_name, steps):
                 lambda a, b: bool((np.asarray(a) == np.asarray(b)).all()), getattr(one, name), getattr(fresh, name)
             )
             assert all(jax.tree.leaves(same)), name
-
-
-def joined(board, sign):
-    """Whether a player (sign) has won on a [3, 3] board."""
-    board = board if sign == 1 else board.T
-    seen = {(0, c) for c in range(3) if board[0, c] == sign}
-    while True:
-        more = {
-            (r + dr, c + dc)
-            for r, c in seen
-            for dr, dc in ((-1, 0), (-1, 1), (0, -1), (0, 1), (1, -1), (1, 0))
-            if 0 <= r + dr < 3 and 0 <= c + dc < 3 and board[r + dr, c + dc] == sign
-        } - seen
-        if not more:
-            return any(r == 2 for r, _ in seen)
-        seen |= more
 
 
 @pytest.mark.parametrize("seed, steps, player", [(0, 5, 0), (1, 6, 1), (2, 7, 0)])

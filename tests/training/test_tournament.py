@@ -1,0 +1,190 @@
+"""Round robins: seats, starts, tables that add up, and what the command line refuses."""
+
+import io
+import json
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from rich.console import Console
+
+import jaxgames
+from jaxgames.agent import Agent
+from scripts import tournament as script
+from scripts._common import run_main
+from tests.tug import PULL, REST, Tug, random_player, steady_player
+from training import elo, hex_agents, policy_value, tournament
+from training.policy_value import PolicyValueConfig
+from training.tournament import CrossTable, TournamentConfig, play_pair, round_robin
+from training.weights import save_weights
+
+KEY = jax.random.key(5)
+GAMES = 12
+PLAYERS = {"pulls": steady_player(PULL), "random": random_player(), "rests": steady_player(REST)}
+
+
+def giving_up() -> Agent:
+    """Pulls unless it is behind: who is ahead at the start wins, and a start in the middle is a draw."""
+
+    def act(params, keys, memory, views, seats, active):
+        return jnp.where(views < 0, REST, PULL), memory
+
+    return Agent("gives up", lambda batch_size: (), lambda memory, lanes: memory, act)
+
+
+@pytest.fixture(scope="module")
+def table():
+    told = []
+    return round_robin(Tug(slips=True), PLAYERS, KEY, GAMES, batch_size=5, report=told.append), told
+
+
+# --- pairs -------------------------------------------------------------------------------------------------------------
+
+
+def test_both_sit_in_both_seats_from_the_same_starts():
+    points = play_pair(Tug(), [giving_up(), giving_up()], KEY, 40, batch_size=7)
+    np.testing.assert_array_equal(points[:20] + points[20:], 1)
+    assert set(points[:20].tolist()) == {0, 0.5, 1}
+
+
+@pytest.mark.parametrize(("first", "points"), [(PULL, 1), (REST, 0)])
+def test_points_are_those_of_the_first_agent(first, points):
+    pair = [steady_player(first), steady_player(PULL + REST - first)]
+    np.testing.assert_array_equal(play_pair(Tug(), pair, KEY, 6), np.full(6, points))
+
+
+def test_the_first_half_is_played_in_the_first_seat():
+    def act(params, keys, memory, views, seats, active):
+        return jnp.where(seats == 0, PULL, REST), memory
+
+    agent = Agent("pulls in the first seat", lambda batch_size: (), lambda memory, lanes: memory, act)
+    points = play_pair(Tug(), [agent, steady_player(REST)], KEY, 6, batch_size=4)
+    np.testing.assert_array_equal(points, [1, 1, 1, 0.5, 0.5, 0.5])
+
+
+def test_a_pair_of_four_is_refused():
+    with pytest.raises(ValueError, match=r"^game='pommerman': has 4 players; a round robin needs a game of two$"):
+        play_pair(jaxgames.make("pommerman", "ffa"), [], KEY, 2)
+    for number in (0, 3, -2):
+        with pytest.raises(ValueError, match=f"^num_games={number}: must be even and at least 2, because seats are "):
+            play_pair(Tug(), [], KEY, number)
+
+
+# --- tables ------------------------------------------------------------------------------------------------------------
+
+
+def test_points_and_games_of_a_round_robin_add_up(table):
+    found, told = table
+    assert found.names == tuple(PLAYERS)
+    np.testing.assert_array_equal(found.games, GAMES * (1 - np.eye(3)))
+    np.testing.assert_array_equal(found.points + found.points.T, found.games)
+    assert (found.first_points <= found.points).all() and (found.points - found.first_points <= GAMES / 2).all()
+    assert told[0] == f"pulls - random: {found.points[0, 1]:g} - {found.points[1, 0]:g}" and len(told) == 3
+    assert found.ratings[0] == 0 and (np.diff(found.ratings) < 0).all()  # to pull is best, to rest is worst
+
+
+def test_pairs_play_games_of_their_own(table):
+    key = jax.random.fold_in(jax.random.fold_in(KEY, 0), 1)
+    result = play_pair(Tug(slips=True), [PLAYERS["pulls"], PLAYERS["random"]], key, GAMES)
+    found, _ = table
+    assert (found.points[0, 1], found.first_points[0, 1]) == (result.sum(), result[: GAMES // 2].sum())
+    assert found.first_points[1, 0] == GAMES / 2 - result[GAMES // 2 :].sum()
+
+
+def test_a_table_is_shown_best_first(table):
+    found, _ = table
+    turned = CrossTable(found.names[::-1], *(part[::-1, ::-1] for part in (found.points, found.games, found.first_points)))
+    console = Console(file=io.StringIO(), width=150)
+    console.print(turned.shown())
+    printed = console.file.getvalue()
+    places = [printed.index(f"{place} {name}") for place, name in enumerate(("pulls", "random", "rests"), 1)]
+    assert places == sorted(places)
+    share = 100 * found.points[0].sum() / (2 * GAMES)
+    assert f"{share:.1f} (" in printed and "+0 ± 0" in printed  # the first given is the one whose Elo is 0
+    stored = json.loads(json.dumps(turned.as_dict()))
+    assert stored["elo"] == [round(x, 1) for x in elo.fit(turned.points, turned.games)] and stored["elo"][0] == 0
+    assert stored["elo_standard_error"][0] == 0 < min(stored["elo_standard_error"][1:])
+
+
+def test_one_player_is_no_tournament():
+    with pytest.raises(ValueError, match=r"^1 players: a tournament needs at least two$"):
+        round_robin(Tug(), {"alone": steady_player(REST)}, KEY, 2)
+
+
+# --- runs --------------------------------------------------------------------------------------------------------------
+
+
+def test_what_a_run_writes(tmp_path):
+    console = Console(file=io.StringIO(), width=150)
+    config = TournamentConfig(("random", "path"), mode="hex-3", games=20, output=str(tmp_path / "new" / "folder"))
+    result = tournament.run(config, console)
+    assert {path.name for path in (tmp_path / "new" / "folder").iterdir()} == {"result.json", "cross_table.svg"}
+    stored = json.loads((tmp_path / "new" / "folder" / "result.json").read_text())
+    assert stored == json.loads(json.dumps(result))
+    assert stored["names"] == ["random", "path"] and stored["settings"]["mode"] == "hex-3" and stored["seconds"] > 0
+    assert stored["points"][1][0] > 12 and stored["elo"][1] > 0  # who looks for ways beats who does not
+    assert "<svg" in (tmp_path / "new" / "folder" / "cross_table.svg").read_text()
+    assert "random - path: " in console.file.getvalue()
+    again = tournament.run(config, Console(file=io.StringIO()))
+    assert again["points"] == result["points"]
+
+
+def leave(*arguments):
+    with pytest.raises(SystemExit) as stop:
+        run_main(script.main, TournamentConfig, arguments)
+    return stop.value.code
+
+
+@pytest.fixture(scope="module")
+def weights(tmp_path_factory):
+    """Weights of a network for 3 x 3 cells, never trained."""
+    who = policy_value.make(PolicyValueConfig(mode="adh-3"))
+    path = tmp_path_factory.mktemp("weights") / "best.npz"
+    save_weights(path, jax.jit(who.init)(jax.random.key(0)), who.meta)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--agents", "random", "guesses"], "agent='guesses': must be one of random, path, network, pc_pimc, medoid, pimc, "),
+        (["--agents", "random", "path:depth=2"], "agent='path:depth=2': 'depth=2' is none of num_simulations, "),
+        (["--agents", "random", "path:num_worlds=2"], "agent='path:num_worlds=2': path has no settings"),
+        (["--agents", "random", "pimc:num_worlds=few"], "agent='pimc:num_worlds=few': num_worlds='few' must be a number"),
+        (["--agents", "random", "pimc:num_worlds=0"], "num_worlds=0: must be >= 1"),
+        (["--agents", "random", "network"], "agent='network': must be network:weights=FILE"),
+        (["--agents", "random", "true_sight:num_worlds=2"], "agent='true_sight:num_worlds=2': true_sight has no setting "),
+        (["--agents", "random", "network:weights=nothing.npz"], "[Errno 2] No such file or directory: 'nothing.npz'"),
+        (["--agents", "random", "random"], "agents=random random: must be two or more, each named once"),
+        (["--agents", "random"], "agents=random: must be two or more, each named once"),
+        (["--games", "3"], "games=3: must be even and at least 2, because seats are changed half-way"),
+        (["--batch", "0"], "batch=0: must be >= 1"),
+        (["--seed", "-1"], "seed=-1: must be in 0..4294967295"),
+        (["--mode", "adh-1"], "board_size=1: must be in 2..19"),
+        (["--mode", "dark"], "mode='dark': must be one of hex, adh, cdh"),
+        (["--game", "chess"], "game='chess': must be one of pommerman, hex"),
+        (["--game", "pommerman", "--mode", "ffa", "--agents", "simple", "random"], "game='pommerman': has 4 players; a round"),
+    ],
+)
+def test_bad_input_is_one_line(arguments, told, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(tournament.evaluate, "play", lambda *_, **__: pytest.fail("played"))
+    assert leave(*arguments, "--output", str(tmp_path / "run")) == 2
+    error = capsys.readouterr().err
+    assert error.startswith(f"error: {told}") and error.count("\n") == 1
+    assert not (tmp_path / "run" / "result.json").exists()
+
+
+def test_weights_of_another_board_are_refused(weights, capsys):
+    assert leave("--agents", "random", f"network:weights={weights}", "--mode", "adh-5") == 2
+    told = f"error: weights {weights}: of a board with 3 x 3 cells, and this one has 5 x 5\n"
+    assert capsys.readouterr().err == told
+
+
+def test_weights_of_the_same_board_serve_other_rules(weights):
+    """Also by the folder that holds them."""
+    game = jaxgames.make("hex", "cdh-3")
+    agent = hex_agents.make(f"network:weights={weights.parent}", game)
+    infos = jax.tree.map(lambda leaf: leaf[None], game.init_information(jnp.int32(0)))
+    act = jax.jit(lambda params, keys: agent.act(params, keys, (), infos, jnp.zeros(1, jnp.int32), None)[0])
+    assert 0 <= int(act(agent.params, jax.random.split(KEY, 1))[0]) < 9

@@ -1,0 +1,44 @@
+"""AlphaZe** so small that its programs compile in seconds: DarkHex on 3 x 3 cells, and a network of one narrow block."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import jaxgames
+from jaxgames import runtime
+from training.alphaze import Alphaze, AlphazeConfig
+from training.networks import rise
+from training.networks.rise import RiseConfig
+from training.policy_value import PolicyValue
+
+GAME = jaxgames.make("hex", "adh-3")
+NETWORK = RiseConfig(width=8, blocks=1, inside=8, excited=0, inside_step=0, value_planes=4, value_width=8, groups=4)
+CONFIG = AlphazeConfig(
+    num_worlds=2,
+    num_simulations=4,
+    lanes=4,
+    steps=10,
+    epoch_samples=120,
+    buffer_size=128,
+    epoch_updates=40,
+    updates=20,
+    batch_size=32,
+    learning_rate=0.02,
+    explore_moves=9,
+)
+
+
+def player() -> PolicyValue:
+    """The network."""
+    return PolicyValue(GAME, rise.make(NETWORK, GAME.input_shape, 1), {})
+
+
+def programs(config: AlphazeConfig = CONFIG, mesh=None) -> Alphaze:
+    """On all devices, if not told otherwise."""
+    return Alphaze(config, player(), mesh or runtime.data_mesh())
+
+
+def rows_of(ring, device: int = 0) -> np.ndarray:
+    """What a device's ring holds, while nothing has given way, in the order in which it came; uint32 [N, W]."""
+    sizes = np.asarray(ring.size)
+    return np.split(np.asarray(ring.rows), len(sizes))[device][: sizes[device]]
