@@ -59,8 +59,9 @@ def make(spec: str, game: Hex) -> Agent:
         if who is None or options:
             raise ValueError(f"agent={spec!r}: must be network:weights=FILE")
         return who.agent(params, name=spec)
-    rollouts = options.pop("num_rollouts", 1)
-    evaluate = who.evaluate if who else random_rollouts(game.open_game, rollouts)
+    if who and "num_rollouts" in options:
+        raise ValueError(f"agent={spec!r}: a network values boards by itself: leave out num_rollouts or weights")
+    evaluate = who.evaluate if who else random_rollouts(game.open_game, options.pop("num_rollouts", 1))
     of_search = {key: options.pop(key) for key in ("num_simulations", "q_veto", "q_weight") if key in options}
     settings = puct.Settings(solve=bool(options.pop("solve", 0)), **of_search)
     if who is None:  # without priors that tell cells apart, all must be looked at
