@@ -15,10 +15,9 @@ from typing import Any
 import jax
 import numpy as np
 
+from jaxgames.agent import Agent
 from jaxgames.pommerman import bots
-from search import presets
-from search.planner import as_agent
-from training import counting, evaluate, follower, train_follower
+from training import agents, counting, evaluate, follower, train_follower
 from training.behaviour import behaviour
 from training.dagger import DaggerConfig
 from training.files import write_atomically
@@ -31,6 +30,8 @@ from training.weights import load_weights
 
 PAPER = {"DAgger": (23.3, 22.5, 54.2), "cloning": (17.4, 19.2, 63.4)}
 WATCHED = 100  # games in which moves and cells are counted
+REFERENCE_GAMES = 200
+ORACLE_ROWS = 2**14
 _LAST = 40  # iterations over which the agreement at the end is averaged
 
 _LEARN = DaggerConfig(updates_per_step=0.5, averaging=0.999)
@@ -116,7 +117,7 @@ def make(plan: Plan, report: Callable[[str], None] = print) -> None:
             write_atomically(path, json.dumps(collect(config), indent=1) + "\n")
             report(f"{group.name}, seed {seed}: {_rates(json.loads(path.read_text())['released'])}")
         write_page(plan)
-    reference_behaviour(plan.folder)
+    references(plan.folder)
     write_page(plan)
 
 
@@ -141,25 +142,34 @@ def collect(config: TrainConfig) -> dict[str, Any]:
     }
 
 
-def watch(who: follower.Follower, agent) -> dict:
-    """Counts the moves and cells of an agent against three rule-based ones, on boards of its own."""
+def watch(who: follower.Follower, agent: Agent, num_games: int = WATCHED) -> dict[str, Any]:
+    """Counts moves, cells and results of an agent against three rule-based ones, on boards of its own."""
     key = jax.random.key(4242)
     simple = bots.simple_agent(who.game)
-    games = evaluate.play(who.game, [agent, simple, simple, simple], key, WATCHED, batch_size=WATCHED, record=WATCHED)
-    return behaviour(who.game, key, games)
+    games = evaluate.play(who.game, [agent, simple, simple, simple], key, num_games, batch_size=WATCHED, record=WATCHED)
+    return behaviour(who.game, key, games) | {"released": counting.count(games).as_dict()}
 
 
-def reference_behaviour(folder: Path, measure: bool = True) -> dict[str, dict]:
-    """The same of the oracle and of a rule-based agent; measured once and kept. Nothing if not to be measured now."""
+def references(folder: Path, measure: bool = True) -> dict[str, dict]:
+    """The same of the oracle, of oracles that a follower guides, and of a rule-based agent.
+
+    Each is measured once and kept; what is missing is left out if it is not to be measured now.
+    """
+    who = follower.make(FollowerConfig())
+    guided = f"fdts:table_rows={ORACLE_ROWS},guide={agents.BUNDLED}"
+    makers: dict[str, Callable[[], Agent]] = {
+        "SimpleAgent": lambda: bots.simple_agent(who.game),
+        "oracle": lambda: agents.make(f"fdts:table_rows={ORACLE_ROWS}", who.game),
+        "oracle, guided by the policy of ours": lambda: agents.make(guided, who.game),
+        "the same, policy weighed four times": lambda: agents.make(f"{guided},prior_weight=16", who.game),
+    }
     path = folder / "data" / "follower-reference.json"
-    if not path.exists():
-        if not measure:
-            return {}
-        who = follower.make(FollowerConfig())
-        oracle = as_agent(presets.fdts(who.game, table_rows=2**14))
-        found = {"oracle": watch(who, oracle), "SimpleAgent": watch(who, bots.simple_agent(who.game))}
-        write_atomically(path, json.dumps(found, indent=1) + "\n")
-    return json.loads(path.read_text())
+    found = json.loads(path.read_text()) if path.exists() else {}
+    for title, maker in makers.items():
+        if measure and title not in found:
+            found[title] = watch(who, maker(), REFERENCE_GAMES)
+            write_atomically(path, json.dumps(found, indent=1) + "\n")
+    return found
 
 
 def write_page(plan: Plan) -> None:
@@ -172,11 +182,12 @@ def write_page(plan: Plan) -> None:
     curves = [(group.title, _as_log(found[0])) for group, found in results.items()]
     write_atomically(plan.folder / "follower_learning.svg", learning_figure(curves))
     behaviours = {group.title: found[0]["behaviour"] for group, found in results.items()}
-    behaviours |= reference_behaviour(plan.folder, measure=False)
+    measured = references(plan.folder, measure=False)
+    behaviours |= measured
     write_atomically(plan.folder / "follower_visits.svg", visits_figure(behaviours))
     parts = [_HEAD, _table(results), _seeds(results), "## Learning curves\n\n![learning curves](follower_learning.svg)"]
-    parts += [_behaviour_table(behaviours), "![visited cells](follower_visits.svg)"]
-    write_atomically(plan.folder / "follower.md", "\n\n".join(parts) + "\n")
+    parts += [_references_table(measured), _behaviour_table(behaviours), "![visited cells](follower_visits.svg)"]
+    write_atomically(plan.folder / "follower.md", "\n\n".join(part for part in parts if part) + "\n")
 
 
 _HEAD = """# Imitating the oracle in Pommerman
@@ -212,6 +223,18 @@ def _seeds(results: dict[Group, list[dict]]) -> str:
             f"| {group.title} | {rates} | {means['steps']:.0f} | {means['updates']:.0f} | {means['seconds'] / 60:.1f} | "
             f"{100 * means['agreement']:.1f} |"
         )
+    return "\n".join(lines)
+
+
+def _references_table(measured: dict[str, dict]) -> str:
+    if not measured:
+        return ""
+    lines = ["## Those who label, and whether a follower helps them", "", "Against three SimpleAgents, as above.", ""]
+    lines += ["| player | win | draw | loss | games |", "|" + " --- |" * 5]
+    for title, found in measured.items():
+        count = found["released"]
+        cells = " | ".join(_interval(count, what) for what in ("wins", "draws", "losses"))
+        lines.append(f"| {title} | {cells} | {count['games']} |")
     return "\n".join(lines)
 
 
