@@ -135,9 +135,7 @@ class SelfPlay:
         plan, memory = planner.plan(params, plan_keys, memory, views, player, jnp.ones(self.lanes, bool))
         shown = lanes.states if planner.sees_state else jax.vmap(game.sample_hidden)(world_keys, info)
         policy = of_seat(plan.policy, player)
-        sample = Sample(
-            jax.vmap(game.open_state)(shown), policy.astype(jnp.float16), player.astype(jnp.int8), lanes.number
-        )
+        sample = Sample(jax.vmap(game.open_state)(shown), policy.astype(jnp.float16), player.astype(jnp.int8), lanes.number)
         arm = self._choose(draw_keys, policy, lanes.clock)
         arms = of_seat(plan.arms, player)
         action = of_arm(arms, arm)[:, None]
@@ -157,9 +155,7 @@ class SelfPlay:
         value = of_seat(plan.root_value, player)
         return {"entropy": entropy, "root_value": value.sum(), "searches": jnp.int32(self.lanes)}
 
-    def _advance(
-        self, key: Array, device: Array, keys: Array, lanes: Lanes, actions: Array
-    ) -> tuple[Lanes, dict[str, Array]]:
+    def _advance(self, key: Array, device: Array, keys: Array, lanes: Lanes, actions: Array) -> tuple[Lanes, dict[str, Array]]:
         game = self.game
         states = jax.vmap(game.step)(lanes.states, actions, keys)
 

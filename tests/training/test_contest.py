@@ -49,7 +49,7 @@ def test_weights_that_are_none(tmp_path):
 def test_the_follower_of_the_package_plays_pommerman_alone():
     follower = agents.make("follower", GAME)
     assert follower.name == "follower" and not follower.sees_state
-    with pytest.raises(ValueError, match="plays pommerman, not hex"):
+    with pytest.raises(ValueError, match="must be one of random, path, network"):
         agents.make("follower", jaxgames.make("hex"))
     with pytest.raises(ValueError, match="give --mode ffa"):
         agents.make("follower", jaxgames.make("pommerman", "team"))

@@ -103,9 +103,7 @@ def worlds(batch: int, *, calls: int = 64, size: int = SIZE) -> Program:
                 mine = jnp.where(players == state.player, cell, game.pass_action)
                 infos_after = jax.vmap(game.update_information)(infos, seen, mine)
                 # A game that would end waits.
-                return jax.tree.map(
-                    functools.partial(jnp.where, after.terminated), (state, infos), (after, infos_after)
-                ), None
+                return jax.tree.map(functools.partial(jnp.where, after.terminated), (state, infos), (after, infos_after)), None
 
             begin = (game.init(), jax.vmap(game.init_information)(players))
             (state, infos), _ = jax.lax.scan(attempt, begin, jnp.arange(1, HALF_GAME + 1))

@@ -30,6 +30,7 @@ def main(size: int, batch: int, simulations: int, seed: int, repeats: int = 3) -
 
     jax.config.update("jax_enable_compilation_cache", False)
     game = Hex(HexConfig(size))
+
     def illegal(states: Any) -> Any:
         legal = jax.vmap(lambda state: game.config.grid.to_bool(rules.legal_cells(game.config, state)).reshape(-1))(states)
         return ~legal
