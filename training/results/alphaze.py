@@ -130,7 +130,8 @@ def make(
                     return  # asked to stop
                 store(name, plan.data, {**result, **origin()})
                 report(f"{name}: {time.perf_counter() - started:.0f} s")
-            write_page(plan)
+                write_page(plan)
+    write_page(plan)
 
 
 Measurements = list[tuple[str, Callable[[], dict | None]]]
