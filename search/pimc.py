@@ -101,14 +101,20 @@ def pimc_tree(game: HiddenGame, evaluate: Evaluate, settings: Settings = Setting
         visits = own(plans.visits)
         results = jnp.where(visits > 0, own(plans.values), _LOWEST)
         counts = [plans.metrics[name].reshape(-1, worlds).sum(1) for name in planner.metrics]
-        found = _Found(combine(settings, own(plans.policy), results), results.mean(1), visits.sum(1), jnp.stack(counts, -1))
+        arms, legal = _offers(game, states, seats, worlds)
+        found = _Found(
+            policy=jnp.where(legal, combine(settings, own(plans.policy), results), 0.0),
+            values=results.mean(1),
+            visits=visits.sum(1),
+            arms=arms,
+            root_value=own(plans.root_value[..., None]).mean(1),
+            metrics=jnp.stack(counts, -1),
+        )
         return found, memory
 
     def plan(params: Any, keys: Array, memory: Any, views: Any, seats: Array, active: Array) -> tuple[Plan, Any]:
         found, memory = _in_portions(settings.lanes_at_once, search_some, params, keys, memory, views, seats, active)
-        metrics = {name: found.metrics[:, number] for number, name in enumerate(planner.metrics)}
-        states = draw_worlds(game, keys, views, 1)
-        return _as_plan(game, settings, keys, states, seats, found.policy, found.values, found.visits, metrics), memory
+        return _as_plan(game, settings, keys, seats, found, tuple(planner.metrics)), memory
 
     label = name or {"policy": "PC-PIMC", "medoid": "PC-PIMC, medoid", "value": "PIMC"}[settings.combine]
     return Planner(
@@ -128,20 +134,20 @@ def pimc_value(game: HiddenGame, evaluate: Evaluate, settings: Settings = Settin
     Args:
       game: a game in which something is hidden; views are its Information.
       evaluate: as for `puct.puct`; its logits do not matter.
-      settings: of these, num_worlds, tree, value_temperature and temperature matter.
+      settings: of these, num_worlds, tree, value_temperature, temperature and lanes_at_once matter.
       name: for tables.
     """
     inside = game.open_game if settings.tree == "open" else game
     worlds = settings.num_worlds
     settings = dataclasses.replace(settings, combine="value")
 
-    def plan(params: Any, keys: Array, memory: Any, views: Any, seats: Array, active: Array) -> tuple[Plan, Any]:
+    def look_ahead(params: Any, keys: Array, memory: Any, views: Any, seats: Array, active: Array) -> tuple[_Found, Any]:
         del active
         states = draw_worlds(game, keys, views, worlds)
         roots = states if inside is game else jax.vmap(game.open_state)(states)
         owners = jnp.repeat(seats, worlds)
         step_keys = jax.vmap(lambda key: jax.random.split(jax.random.fold_in(key, 1), worlds))(keys).reshape(-1)
-        offered, legal = (of_seat(both, owners) for both in jax.vmap(inside.search_arms)(roots))
+        offered, possible = (of_seat(both, owners) for both in jax.vmap(inside.search_arms)(roots))
 
         def after(arm: Array) -> Array:
             """The value of one arm in all worlds, float32 [B * W]."""
@@ -155,11 +161,22 @@ def pimc_value(game: HiddenGame, evaluate: Evaluate, settings: Settings = Settin
             return jnp.where(states.terminated, outcome, value)
 
         found = jax.lax.map(after, jnp.arange(game.num_arms))
-        results = jnp.where(legal, found.T, _LOWEST).reshape(-1, worlds, game.num_arms)
-        counts = legal.reshape(results.shape).sum(1, dtype=jnp.int32)
-        first = jax.tree.map(lambda leaf: leaf.reshape(-1, worlds, *leaf.shape[1:])[:, 0], states)
-        policy = combine(settings, jnp.zeros_like(results), results)
-        return _as_plan(game, settings, keys, first, seats, policy, results.mean(1), counts, {}), memory
+        results = jnp.where(possible, found.T, _LOWEST).reshape(-1, worlds, game.num_arms)
+        arms, legal = _offers(game, states, seats, worlds)
+        scores = jnp.where(legal, results.mean(1), _LOWEST)
+        result = _Found(
+            policy=jnp.where(legal, combine(settings, jnp.zeros_like(results), results), 0.0),
+            values=scores,
+            visits=possible.reshape(results.shape).sum(1, dtype=jnp.int32),
+            arms=arms,
+            root_value=scores.max(-1, keepdims=True),
+            metrics=jnp.zeros((seats.shape[0], 0), jnp.int32),
+        )
+        return result, memory
+
+    def plan(params: Any, keys: Array, memory: Any, views: Any, seats: Array, active: Array) -> tuple[Plan, Any]:
+        found, memory = _in_portions(settings.lanes_at_once, look_ahead, params, keys, memory, views, seats, active)
+        return _as_plan(game, settings, keys, seats, found, ()), memory
 
     return Planner(name, lambda batch_size: (), lambda memory, lanes: memory, plan, memory_bytes=0, metrics={}, sees_state=False)
 
@@ -184,11 +201,22 @@ def true_sight(
 
 
 class _Found(NamedTuple):
-    """What searches found, by lane: policy and values float32 [B, K], visits int32 [B, K], metrics int32 [B, M]."""
+    """What searches found for the seat that was asked for, by lane.
+
+    Attributes:
+      policy: float32 [B, K], 0 for arms that are not legal.
+      values: float32 [B, K].
+      visits: int32 [B, K].
+      arms: int32 [B, K].
+      root_value: float32 [B, 1].
+      metrics: int32 [B, M].
+    """
 
     policy: Array
     values: Array
     visits: Array
+    arms: Array
+    root_value: Array
     metrics: Array
 
 
@@ -270,39 +298,33 @@ def combine(settings: Settings, policies: Array, results: Array) -> Array:
     return jax.nn.softmax(scores / settings.value_temperature, -1)
 
 
-def _as_plan(
-    game: HiddenGame,
-    settings: Settings,
-    keys: Array,
-    states: Any,
-    seats: Array,
-    policy: Array,
-    values: Array,
-    visits: Array,
-    metrics: dict[str, Array],
-) -> Plan:
-    """Makes the plan of the seats; the others pass. `states` [B] is any world of each lane: all have the same legal actions."""
-    offered, legal = jax.vmap(game.search_arms)(states)
-    own_arms, own_legal = (of_seat(both, seats) for both in (offered, legal))
-    policy = jnp.where(own_legal, policy, 0.0)
-    policy = jnp.where(policy.any(-1, keepdims=True), policy, own_legal.astype(jnp.float32))
-    policy = policy / policy.sum(-1, keepdims=True)
+def _offers(game: HiddenGame, states: Any, seats: Array, worlds: int) -> tuple[Array, Array]:
+    """Arms int32 [B, K] and which of them are legal, bool [B, K]: in all worlds of a lane the same, so the first one tells."""
+    first = jax.tree.map(lambda leaf: leaf.reshape(-1, worlds, *leaf.shape[1:])[:, 0], states)
+    arms, legal = (of_seat(both, seats) for both in jax.vmap(game.search_arms)(first))
+    return arms, legal
+
+
+def _as_plan(game: HiddenGame, settings: Settings, keys: Array, seats: Array, found: _Found, metrics: tuple[str, ...]) -> Plan:
+    """Makes the plan of the seats; the others pass."""
+    weight = found.policy.sum(-1, keepdims=True)
+    first = jnp.arange(game.num_arms) == 0
+    policy = jnp.where(weight > 0, found.policy / jnp.maximum(weight, 1e-30), first)  # lanes that were not asked for: any
     if settings.temperature:
         noise = jax.vmap(lambda key: jax.random.gumbel(jax.random.fold_in(key, 2), policy.shape[1:]))(keys)
         score = jnp.log(jnp.maximum(policy, 1e-30)) / settings.temperature + noise
         arm = jnp.where(policy > 0, score, -jnp.inf).argmax(-1)
     else:
         arm = policy.argmax(-1)
-    action = of_arm(own_arms, arm)[:, None]
-    root_value = (policy * values).sum(-1, keepdims=True)
+    action = of_arm(found.arms, arm)[:, None]
     mine = jnp.arange(game.num_players) == seats[:, None]
-    passes = (jnp.arange(game.num_arms) == 0).astype(jnp.float32)
+    own = mine[:, :, None]
     return Plan(
         actions=jnp.where(mine, action, game.pass_action).astype(jnp.int32),
-        arms=offered,
-        values=jnp.where(mine[:, :, None], values[:, None], 0.0),
-        visits=jnp.where(mine[:, :, None], visits[:, None], 0),
-        policy=jnp.where(mine[:, :, None], policy[:, None], passes),
-        root_value=jnp.where(mine, root_value, -root_value),
-        metrics=metrics,
+        arms=jnp.where(own, found.arms[:, None], game.pass_action),
+        values=jnp.where(own, found.values[:, None], 0.0),
+        visits=jnp.where(own, found.visits[:, None], 0),
+        policy=jnp.where(own, policy[:, None], first.astype(jnp.float32)),
+        root_value=jnp.where(mine, found.root_value, -found.root_value),
+        metrics={name: found.metrics[:, number] for number, name in enumerate(metrics)},
     )

@@ -23,7 +23,8 @@ class Plan:
       arms: int32 [B, P, K], the actions that the columns below stand for.
       values: float32 [B, P, K], mean result of each arm (posterior mean, or Q); illegal arms have the lowest.
       visits: int32 [B, P, K], how often each arm was tried, earlier plans of this state included.
-      policy: float32 [B, P, K], the distribution of the final choice.
+      policy: float32 [B, P, K], what the final choice goes by (of a search by visits: their shares), before a temperature that
+        sharpens it; the first of equals is chosen where nothing is drawn.
       root_value: float32 [B, P], value of the final choice.
       metrics: arrays with leading axis B, by name.
     """

@@ -8,6 +8,7 @@ wait for the longest; what a walk carries is one number per lane, and the trees 
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -40,6 +41,8 @@ from search.puct_tree import (
 
 Evaluate = Callable[[Any, Any, Array], tuple[Array, Array]]
 _BLOCK = 32  # children looked at together
+_LEAST_PRIOR = 1e-30
+_NOISE, _CHOICE = 1 << 20, (1 << 20) + 1  # children of a lane's key, behind those of simulations
 
 
 @dataclasses.dataclass(frozen=True)
@@ -83,14 +86,19 @@ class Settings:
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise ValueError(f"{name}={value}: must be >= 1")
-        for name in ("c_init", "temperature", "q_weight"):
-            if not getattr(self, name) >= 0:
-                raise ValueError(f"{name}={getattr(self, name)}: must be >= 0")
+        for name in ("c_init", "temperature", "q_weight", "q_veto"):
+            value = getattr(self, name)
+            if value is not None and not 0 <= value < math.inf:
+                raise ValueError(f"{name}={value}: must be >= 0")
         for name in ("c_base", "dirichlet_alpha"):
-            if not getattr(self, name) > 0:
+            if not 0 < getattr(self, name) < math.inf:
                 raise ValueError(f"{name}={getattr(self, name)}: must be > 0")
+        if self.first_value is not None and not math.isfinite(self.first_value):
+            raise ValueError(f"first_value={self.first_value}: must be a finite number")
         if not 0 <= self.dirichlet_fraction <= 1:
             raise ValueError(f"dirichlet_fraction={self.dirichlet_fraction}: must be in 0..1")
+        if self.reuse and self.dirichlet_fraction:
+            raise ValueError(f"dirichlet_fraction={self.dirichlet_fraction}: must be 0 with reuse: a kept root has its priors")
 
 
 ALPHAZE = Settings()
@@ -111,7 +119,7 @@ def puct(game: Game, evaluate: Evaluate, settings: Settings = ALPHAZE, *, name: 
       A planner; plan columns of players who do not move show their pass.
     """
     num_nodes = (2 if settings.reuse else 1) * (settings.num_simulations + 1)
-    num_children = min(game.num_arms, settings.num_simulations, settings.max_children or game.num_arms)
+    num_children = min(game.num_arms, num_nodes - 1, settings.max_children or game.num_arms)
     shape = jax.eval_shape(game.init, jax.random.key(0))
     search = _Search(game, evaluate, settings)
 
@@ -137,8 +145,8 @@ class _Search:
         """Searches in all active lanes; the others take part without effect."""
         tree = self._roots(params, keys, tree, views, active)
 
-        def simulate(_, carry):
-            return self._simulate(params, keys, active, *carry)
+        def simulate(number, carry):
+            return self._simulate(params, jax.vmap(jax.random.fold_in, (0, None))(keys, number), active, *carry)
 
         start = (tree, jnp.zeros(active.shape[0], jnp.int32))
         tree, depth = jax.lax.fori_loop(0, self.settings.num_simulations, simulate, start)
@@ -153,7 +161,8 @@ class _Search:
         _, legal = jax.vmap(game.search_arms)(states)
         legal = of_seat(legal, player)
         outcome = of_seat(jax.vmap(game.outcome)(states), player)
-        prior = jnp.where(legal, jax.nn.softmax(jnp.where(legal, logits, jnp.finfo(jnp.float32).min), axis=-1), 0.0)
+        share = jax.nn.softmax(jnp.where(legal, logits, jnp.finfo(jnp.float32).min), axis=-1)
+        prior = jnp.where(legal, jnp.maximum(share, _LEAST_PRIOR), 0.0)  # never 0: that says illegal
         return NewNode(
             state=states,
             key=jax.vmap(game.state_key)(states),
@@ -171,10 +180,9 @@ class _Search:
             new = new._replace(prior=self._with_noise(keys, new.prior))
         known = jnp.full_like(new.player, -1)
         if settings.reuse:
-            # Lanes that need no plan keep nothing: what they knew could not be moved along with the rows of the others.
             known = jnp.where(active, puct_tree.find(tree, new.key), -1)
-            tree = puct_tree.cut(tree, known, settings.num_simulations + 1)
-            known = jnp.where(tree.used[:, ROOT], ROOT, -1)
+            tree = puct_tree.cut(tree, known, settings.num_simulations + 1, active)
+            known = jnp.where(tree.used[:, ROOT] | ~active, ROOT, -1)
         else:  # rows from before lie behind `size` and are written before they are read
             tree = dataclasses.replace(tree, size=jnp.zeros(1, jnp.int32))
         fresh = known < 0
@@ -185,11 +193,12 @@ class _Search:
 
     def _with_noise(self, keys: Array, prior: Array) -> Array:
         legal = prior > 0
-        draws = jax.vmap(lambda key: jax.random.gamma(key, self.settings.dirichlet_alpha, prior.shape[1:]))(keys)
+        alpha = self.settings.dirichlet_alpha
+        draws = jax.vmap(lambda key: jax.random.gamma(jax.random.fold_in(key, _NOISE), alpha, prior.shape[1:]))(keys)
         noise = jnp.where(legal, draws, 0.0)
         noise = noise / jnp.maximum(noise.sum(-1, keepdims=True), 1e-30)
         mixed = (1 - self.settings.dirichlet_fraction) * prior + self.settings.dirichlet_fraction * noise
-        return jnp.where(legal, jnp.maximum(mixed, 1e-30), 0.0)
+        return jnp.where(legal, jnp.maximum(mixed, _LEAST_PRIOR), 0.0)
 
     def _choose(self, tree: Tree, node: Array) -> Array:
         """Chooses among the children of a node and its next arm: the place of a child, their number for the next arm."""
@@ -269,7 +278,7 @@ class _Search:
 
         parents = tree.states(last)
         arm = jnp.maximum(tree.whole(tree.row(last), NEXT_ARM), 0)
-        new = self._new_node(params, self._apply(keys, parents, arm, tree.size[0]))
+        new = self._new_node(params, self._apply(keys, parents, arm))
         fresh = puct_tree.fresh_numbers(new)
         child = tree.size[0]
         proven = fresh[:, PROVEN].astype(jnp.int32)
@@ -279,7 +288,7 @@ class _Search:
         rows = jnp.concatenate([jnp.where(opens, tree.row(last), outside)] * 2)
         rows = jnp.concatenate([rows, jnp.where(opens, tree.row(zero + child), outside)])
         tree = puct_tree.write(
-            puct_tree.put(tree, new, last, opens),
+            puct_tree.put(tree, new, last, opens, active if self.settings.reuse else None),
             rows,
             jnp.concatenate([zero, 1 + place, zero]),
             jnp.concatenate([own, edge, fresh]),
@@ -288,7 +297,7 @@ class _Search:
         value = jnp.where(opens, new.value, tree.raw(node))
         return self._back_up(tree, going, opens, leaf, value, depth, path), depth_sum + depth
 
-    def _apply(self, keys: Array, states, arm: Array, number: Array):
+    def _apply(self, keys: Array, states, arm: Array):
         """Plays an arm of the player to move in each lane."""
         game = self.game
         offered, _ = jax.vmap(game.search_arms)(states)
@@ -297,7 +306,7 @@ class _Search:
         action = of_arm(moves, arm)[:, None]
         seats = jnp.arange(game.num_players)
         actions = jnp.where(seats == player[:, None], action, game.pass_action).astype(jnp.int32)
-        return jax.vmap(game.step)(states, actions, jax.vmap(jax.random.fold_in, (0, None))(keys, number))
+        return jax.vmap(game.step)(states, actions, keys)
 
     def _back_up(self, tree: Tree, going: Array, opens: Array, leaf: Array, value: Array, depth: Array, path: Array) -> Tree:
         """Adds the value of the node `leaf` to all that lies on the way to it."""
@@ -345,7 +354,8 @@ class _Search:
         known = jnp.where(number == place[:, None], newest[:, None], known)
         certain = known != UNPROVEN
         best = jnp.where(opened & certain, known, -UNPROVEN).max(-1)
-        complete = (tree.whole(row, NEXT_ARM) == NO_ARM) & (~opened | certain).all(-1) & opened.any(-1)
+        legal = (tree.prior(node) > 0).sum(-1)
+        complete = (opened.sum(-1) == legal) & (~opened | certain).all(-1) & opened.any(-1)
         before = tree.whole(row, PROVEN)
         return jnp.where(before != UNPROVEN, before, jnp.where((best == 1) | complete, best, UNPROVEN))
 
@@ -390,7 +400,7 @@ class _Search:
             visits=jnp.where(own, visits[:, None], 0),
             policy=jnp.where(own, policy[:, None], passes.astype(jnp.float32)),
             root_value=jnp.where(everyone, root_value[:, None], 0.0 if settings.single_player else -root_value[:, None]),
-            metrics={"depth": depth, "nodes": jnp.broadcast_to(tree.size, batch)},
+            metrics={"depth": depth, "nodes": tree.whole(root, VISITS)},
         )
 
     def _weights(self, visits: Array, values: Array) -> Array:
@@ -420,7 +430,7 @@ class _Search:
         """Draws by policy ** (1 / temperature); the first of the highest at temperature 0."""
         if not self.settings.temperature:
             return policy.argmax(-1).astype(jnp.int32)
-        noise = jax.vmap(lambda key: jax.random.gumbel(jax.random.fold_in(key, 1 << 20), policy.shape[1:]))(keys)
+        noise = jax.vmap(lambda key: jax.random.gumbel(jax.random.fold_in(key, _CHOICE), policy.shape[1:]))(keys)
         score = jnp.log(jnp.maximum(policy, 1e-30)) / self.settings.temperature + noise
         return jnp.where(policy > 0, score, -jnp.inf).argmax(-1).astype(jnp.int32)
 

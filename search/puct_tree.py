@@ -152,9 +152,14 @@ def reset(tree: Tree, lanes: Array) -> Tree:
     return dataclasses.replace(tree, fixed=jnp.where(lanes[:, None, None] & (word == USED), 0, tree.fixed))
 
 
-def put(tree: Tree, new: NewNode, parent: Array, use: Array) -> Tree:
-    """Writes what never changes of new nodes into the next row, in the lanes of `use` bool [B]; the row is used up in all."""
+def put(tree: Tree, new: NewNode, parent: Array, use: Array, lanes: Array | None = None) -> Tree:
+    """Writes what never changes of new nodes into the next row, in the lanes of `use` bool [B].
+
+    The row is used up in all `lanes` (bool [B]); the others keep what they have there. None: all lanes.
+    """
     words = _fixed_words(tree, new, parent, use)
+    if lanes is not None:
+        words = jnp.where(lanes[:, None], words, jax.lax.dynamic_index_in_dim(tree.fixed, tree.size[0], 1, keepdims=False))
     fixed = jax.lax.dynamic_update_slice_in_dim(tree.fixed, words[:, None], tree.size[0], 1)
     return dataclasses.replace(tree, size=tree.size + 1, fixed=fixed)
 
@@ -229,16 +234,17 @@ def find(tree: Tree, keys: Array) -> Array:
     return jnp.where(same.any(-1), same.argmax(-1), -1).astype(jnp.int32)
 
 
-def cut(tree: Tree, root: Array, room: int) -> Tree:
+def cut(tree: Tree, root: Array, room: int, active: Array) -> Tree:
     """Keeps what hangs below new roots, and nothing where that would leave too little room.
 
     Args:
       tree: B trees.
       root: int32 [B], the node that becomes the root; -1: keep nothing.
       room: rows that must stay free in every lane.
+      active: bool [B], lanes to work on; the others stay as they are.
 
     Returns:
-      Trees that begin at row 0; `size` is that of the largest.
+      Trees that begin at row 0; `size` is that of the largest of these lanes.
     """
     batch = root.shape[0]
     lanes = jnp.arange(batch)[:, None]
@@ -266,4 +272,7 @@ def cut(tree: Tree, root: Array, room: int) -> Tree:
     here = (number < count[:, None])[..., None].astype(jnp.uint32)
     index = jnp.arange(fixed.shape[2])
     fixed = jnp.where(index == PARENT, parent, jnp.where(index == USED, here, fixed))
-    return dataclasses.replace(tree, size=count.max(keepdims=True), fixed=fixed, numbers=numbers.reshape(tree.numbers.shape))
+    changed = active[:, None, None]
+    fixed = jnp.where(changed, fixed, tree.fixed)
+    numbers = jnp.where(changed[..., None], numbers, tree.numbers.reshape(numbers.shape)).reshape(tree.numbers.shape)
+    return dataclasses.replace(tree, size=jnp.where(active, count, 0).max(keepdims=True), fixed=fixed, numbers=numbers)

@@ -41,6 +41,7 @@ class AlphazeConfig:
       pretrain_epochs: so many epochs before those play the open game instead (section 9.2).
       num_worlds: worlds per search [12].
       num_simulations: per world [800].
+      lanes_at_once: games whose worlds are searched together; an accelerator wants all lanes at once.
       lanes: games at once, over all devices.
       steps: in all lanes per call of the playing program.
       epoch_samples: searches per epoch [409 600 in DarkHex].
@@ -53,7 +54,7 @@ class AlphazeConfig:
       value_weight: alpha of Eq. 5.
       weight_decay: c of Eq. 5.
       dirichlet_fraction, dirichlet_alpha: noise at the roots of self-play.
-      explore_moves: in a player's first moves the action is drawn by the policy; -1: a sixth of the cells.
+      explore_moves: in so many first attempts of each side the action is drawn by the policy; -1: a sixth of the cells.
       temperature: of that draw.
       value_temperature: of the policy to be learnt with the methods pimc and pimc_value.
       symmetries: turn the boards of each gradient step at random.
@@ -64,6 +65,7 @@ class AlphazeConfig:
     pretrain_epochs: int = 0
     num_worlds: int = 6
     num_simulations: int = 32
+    lanes_at_once: int = 32
     lanes: int = 128
     steps: int = 16
     epoch_samples: int = 16_384
@@ -86,8 +88,8 @@ class AlphazeConfig:
         for name, choices in (("method", METHODS), ("optimizer", OPTIMIZERS)):
             if getattr(self, name) not in choices:
                 raise ValueError(f"{name}={getattr(self, name)!r}: must be one of {', '.join(choices)}")
-        counts = ("num_worlds", "num_simulations", "lanes", "steps", "epoch_samples", "epoch_updates", "updates", "batch_size")
-        for name in counts:
+        counts = ("num_worlds", "num_simulations", "lanes_at_once", "lanes", "steps", "epoch_samples")
+        for name in (*counts, "epoch_updates", "updates", "batch_size"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name}={getattr(self, name)}: must be >= 1")
         for name, low in (("true_sight_epochs", 0), ("pretrain_epochs", 0), ("explore_moves", -1)):
@@ -149,6 +151,7 @@ def make_player(config: AlphazeConfig, who: PolicyValue, *, noise: bool = False,
     settings = pimc.Settings(
         combine=combine,
         num_worlds=config.num_worlds,
+        lanes_at_once=config.lanes_at_once,
         search=search,
         temperature=temperature,
         value_temperature=config.value_temperature if noise or temperature else 0.0,
@@ -192,6 +195,7 @@ class Alphaze:
             who.game,
             lanes=lanes,
             remembered=remembered,
+            num_devices=devices,
             explore_steps=who.game.num_players * moves,
             temperature=config.temperature,
         )

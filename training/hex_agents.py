@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,15 +22,24 @@ from training.weights import load_weights
 # Agents with a search, and how they put worlds together.
 _SEARCHES = {"pc_pimc": "policy", "medoid": "medoid", "pimc": "value", "pimc_value": "value", "true_sight": ""}
 NAMES = (*BOTS, "network", *_SEARCHES)
-_OPTIONS = {
+
+
+def _flag(text: str) -> bool:
+    """Reads 0 or 1."""
+    if text not in ("0", "1"):
+        raise ValueError(text)
+    return text == "1"
+
+
+_OPTIONS: dict[str, Callable[[str], Any]] = {
     "num_simulations": int,
     "num_worlds": int,
-    "split": int,
+    "split": _flag,
     "num_rollouts": int,
     "temperature": float,
     "q_veto": float,
     "q_weight": float,
-    "solve": int,
+    "solve": _flag,
     "tree": str,
     "weights": str,
 }
@@ -63,7 +73,9 @@ def make(spec: str, game: Hex) -> Agent:
         raise ValueError(f"agent={spec!r}: a network values boards by itself: leave out num_rollouts or weights")
     evaluate = who.evaluate if who else random_rollouts(game.open_game, options.pop("num_rollouts", 1))
     of_search = {key: options.pop(key) for key in ("num_simulations", "q_veto", "q_weight") if key in options}
-    settings = puct.Settings(solve=bool(options.pop("solve", 0)), **of_search)
+    if name == "pimc_value" and (of_search or {"solve", "split"} & set(options)):
+        raise ValueError(f"agent={spec!r}: pimc_value has no tree: it takes num_worlds, tree, temperature, weights, num_rollouts")
+    settings = puct.Settings(solve=options.pop("solve", False), **of_search)
     if who is None:  # without priors that tell cells apart, all must be looked at
         settings = dataclasses.replace(settings, first_value=None)
     if name == "true_sight":
@@ -71,7 +83,6 @@ def make(spec: str, game: Hex) -> Agent:
             raise ValueError(f"agent={spec!r}: true_sight has no setting {next(iter(options))}")
         planner = pimc.true_sight(game, evaluate, settings)
     else:
-        options["split"] = bool(options.get("split", 0))
         how = pimc.Settings(combine=_SEARCHES[name], search=settings, **options)
         planner = (pimc.pimc_value if name == "pimc_value" else pimc.pimc_tree)(game, evaluate, how)
     return as_agent(planner)._replace(name=spec, params=params)

@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import jax
+from jax.sharding import Mesh
 
+from jaxgames import runtime
 from training.files import write_atomically
 
 FREE = frozenset({"output", "resume", "keep", "checkpoint_every"})  # settings that may change when a run goes on
@@ -46,6 +48,12 @@ def check_settings(config: Any, path: Path, free: Collection[str] = FREE) -> Non
 def plain(metrics: Mapping[str, Any]) -> dict[str, Any]:
     """Gives arrays of metrics as Python's numbers and lists."""
     return {name: value.tolist() for name, value in jax.device_get(dict(metrics)).items()}
+
+
+def mesh_for(*numbers: int) -> Mesh:
+    """Makes a mesh of as many devices as there are and as divide all the numbers."""
+    count = next(n for n in range(jax.device_count(), 0, -1) if all(number % n == 0 for number in numbers))
+    return runtime.data_mesh(count)
 
 
 def copy(params: Any) -> Any:

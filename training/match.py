@@ -39,6 +39,7 @@ PAPER = {
     ("fdts", "ts"): (51.3, 29.0, 18.2),
     ("follower", ""): (23.3, 22.5, 54.2),
 }
+DEFAULTS = {"pommerman": ("ffa", "fdts"), "hex": ("adh-5", "pc_pimc")}  # mode and planner
 WITHOUT_SEARCH = ("simple", "follower")
 RECORDED = 200  # games among which one is chosen as the picture
 PAPER_SETTINGS = {"game": "pommerman", "mode": "ffa", "num_simulations": 100, "horizon": 20}
@@ -50,9 +51,10 @@ class MatchConfig:
 
     Attributes:
       game: name of the game.
-      mode: its variant.
-      planner: who plays the first part. Pommerman: fdts, mcts, mcts_no_rollout, mcs, follower (a trained network), or simple (one
-        of the rule-based agents itself). Hex: pc_pimc, medoid, pimc, pimc_value, true_sight, network, path or random.
+      mode: its variant; "": ffa in Pommerman, adh-5 (abrupt DarkHex, 5 x 5 cells) in Hex.
+      planner: who plays the first part; "": fdts in Pommerman, pc_pimc in Hex. Pommerman: fdts, mcts, mcts_no_rollout, mcs,
+        follower (a trained network), or simple (one of the rule-based agents itself). Hex: pc_pimc, medoid, pimc, pimc_value,
+        true_sight, network, path or random.
       opponent: who plays the others, as scripts/evaluate.py takes it; "": simple in Pommerman, random in Hex.
       bandit: how a planner of Pommerman chooses among arms: ts, ucb or uniform.
       num_simulations: simulations per move; in Hex per world.
@@ -69,8 +71,8 @@ class MatchConfig:
     """
 
     game: str = "pommerman"
-    mode: str = "ffa"
-    planner: str = "fdts"
+    mode: str = ""
+    planner: str = ""
     opponent: str = ""
     bandit: str = "ts"
     num_simulations: int = 100
@@ -85,6 +87,11 @@ class MatchConfig:
     output: str = "output"
 
     def __post_init__(self) -> None:
+        if self.game not in DEFAULTS:
+            raise ValueError(f"game={self.game!r}: must be one of {', '.join(DEFAULTS)}")
+        mode, planner = DEFAULTS[self.game]
+        object.__setattr__(self, "mode", self.mode or mode)
+        object.__setattr__(self, "planner", self.planner or planner)
         known = hex_agents.NAMES if self.game == "hex" else (*presets.PLANNERS, *WITHOUT_SEARCH)
         if self.planner not in known:
             raise ValueError(f"planner={self.planner!r}: must be one of {', '.join(known)}")
@@ -139,8 +146,9 @@ def _hex_player(config: MatchConfig, game: Hex) -> Agent:
         settings |= {"num_worlds": str(config.num_worlds)}
     text = ",".join(f"{name}={value}" for name, value in settings.items())
     agent = agents.make(f"{config.planner}:{text}" if text else config.planner, game)
-    trees = jax.tree.leaves(jax.eval_shape(lambda: agent.init(1)))
-    check_memory(config, game, sum(leaf.size * leaf.dtype.itemsize for leaf in trees))
+    lanes = min(config.batch, config.games)
+    trees = jax.tree.leaves(jax.eval_shape(lambda: agent.init(lanes)))
+    check_memory(config, game, -(-sum(leaf.size * leaf.dtype.itemsize for leaf in trees) // lanes))
     return agent._replace(name=config.planner)
 
 
@@ -161,10 +169,13 @@ def check_memory(config: MatchConfig, game: Game, table_bytes: int = 0) -> None:
     needed = lane * min(config.batch, config.games) + results
     if needed > 0.9 * free:
         fits = int((0.8 * free - results) / lane)
+        smaller = f"fewer table_rows than {config.table_rows}"
+        if isinstance(game, Hex):
+            smaller = f"fewer num_simulations than {config.num_simulations}"
         if fits >= 1:
-            advice = f"a batch of at most {fits}" + (f" or fewer table_rows than {config.table_rows}" if table_bytes else "")
+            advice = f"a batch of at most {fits}" + (f" or {smaller}" if table_bytes else "")
         else:
-            advice = f"fewer games than {config.games}" if results > lane else f"fewer table_rows than {config.table_rows}"
+            advice = f"fewer games than {config.games}" if results > lane else smaller
         raise ValueError(
             f"batch={config.batch}: the match needs {needed / 1e9:.1f} GB and {free / 1e9:.1f} GB are free; take {advice}"
         )

@@ -25,7 +25,7 @@ class Lanes:
     Attributes:
       states: State [L].
       infos: Information [L, P].
-      number: int32 [L], which game.
+      number: int32 [L], which game of this device.
       clock: int32 [L], steps played.
       next_number: int32 [1], the next game of this device to begin.
       outcomes: int8 [G, P], how each of the last games ended, at its number modulo G; `UNFINISHED` while it is played.
@@ -64,14 +64,17 @@ class SelfPlay:
     Attributes:
       game: what.
       lanes: games at once, on this device.
+      num_devices: which share the games: device `d` plays games d, d + num_devices, ...; a game depends on its number alone.
       remembered: games whose outcome is remembered, G.
-      explore_steps: in so many first steps of a game the action is drawn by the search's policy; then the best is taken.
+      explore_steps: in so many first steps of a game (attempts of both sides) the action is drawn by the search's policy; then
+        the best is taken.
       temperature: of that draw.
     """
 
     game: HiddenGame
     lanes: int
     remembered: int
+    num_devices: int = 1
     explore_steps: int = 0
     temperature: float = 1.0
 
@@ -193,8 +196,7 @@ class SelfPlay:
         return lanes, counts
 
     def _game_keys(self, key: Array, device: Array, number: Array) -> Array:
-        here = jax.random.fold_in(key, device)
-        return jax.vmap(lambda n: jax.random.fold_in(here, n))(number)
+        return jax.vmap(lambda n: jax.random.fold_in(key, n * self.num_devices + device))(number)
 
     def _boards(self, keys: Array) -> Any:
         return jax.vmap(lambda k: self.game.init(jax.random.fold_in(k, 0)))(keys)

@@ -12,11 +12,9 @@ import jax
 import numpy as np
 from rich.console import Console
 
-from jaxgames import runtime
 from jaxgames.agent import Agent
-from jaxgames.hex import bots
 from search.planner import as_agent
-from training import elo, job, policy_value
+from training import agents, elo, job, policy_value
 from training.alphaze import Alphaze, AlphazeConfig, Learner, make_player
 from training.checkpoints import Checkpoints
 from training.display import Display
@@ -132,13 +130,14 @@ class _Job:
         self.config, self.console = config, console
         self.folder = Path(config.output)
         self.who: PolicyValue = policy_value.make(config.who)
-        self.programs = Alphaze(config.learn, self.who, runtime.data_mesh())
+        learn = config.learn
+        self.programs = Alphaze(learn, self.who, job.mesh_for(learn.lanes, learn.batch_size, learn.buffer_size))
         self.key = jax.random.key(config.seed)
         gate = make_player(config.learn, self.who, temperature=config.gate_temperature)
         # Two agents of one planner: they are asked apart, because they differ in parameters.
         self.contender, self.champion = as_agent(gate), as_agent(gate)
         self.player: Agent = as_agent(make_player(config.learn, self.who))
-        self.random = bots.random_agent(self.who.game)
+        self.random = agents.make("random", self.who.game)
 
     def start_or_resume(self, checkpoints: Checkpoints) -> _Run:
         """Begins a run, or takes up the one in the folder."""
@@ -257,7 +256,7 @@ class _Job:
         result: dict[str, Any] = {
             "settings": dataclasses.asdict(config),
             "searches": int(run.learner.samples),
-            "games": int(np.asarray(run.learner.lanes.next_number).sum()) - config.learn.lanes,
+            "games": self._games(run),
             "updates": int(run.learner.updates),
             "seconds": run.seconds,
             "rating": float(run.rating),
@@ -269,6 +268,12 @@ class _Job:
         plot_curves(self.folder, self.console)
         self.console.print(f"results in {self.folder}", highlight=False)
         return result
+
+    def _games(self, run: _Run) -> int:
+        """Games that were played to their end: those begun, but for what is at work and what a restart gave up."""
+        restarts = int(0 < self.config.learn.pretrain_epochs <= int(run.epoch))
+        begun = int(np.asarray(run.learner.lanes.next_number).sum())
+        return begun - (1 + restarts) * self.config.learn.lanes
 
     def _tournament(self) -> dict[str, Any]:
         config = self.config

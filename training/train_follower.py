@@ -12,7 +12,6 @@ import jax
 import numpy as np
 from rich.console import Console
 
-from jaxgames import runtime
 from jaxgames.pommerman import bots
 from jaxgames.pommerman.constants import Move
 from search import bandits, presets
@@ -154,7 +153,8 @@ class _Job:
         self.folder = Path(config.output)
         self.who: Follower = follower.make(config.follower)
         oracle, self.oracle_params = make_oracle(config, self.who)
-        self.dagger = Dagger(config.learn, self.who, oracle, runtime.data_mesh())
+        learn = config.learn
+        self.dagger = Dagger(learn, self.who, oracle, job.mesh_for(learn.lanes, learn.batch_size, learn.buffer_size))
         self.key = jax.random.key(config.seed)
         self.player = self.who.agent()
         self.opponent = bots.simple_agent(self.who.game)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
@@ -18,6 +19,7 @@ from jaxgames.random_bits import LaneKey
 
 COUNT_RULES = ("dp", "fork")
 MAX_TRIES = 64  # boards drawn before stones are taken away
+TRIES_PER_COUNT = 8  # boards drawn with one number of stones, before that is drawn anew
 # Children of the lane key.
 _COUNT, _OTHER_VIEW, _REMOVAL, _PLACES = range(4)
 
@@ -41,6 +43,8 @@ class Sample:
 def sample(config: HexConfig, key: Array, info: Information, count_rule: str = "dp") -> Sample:
     """Draws a state: first how many stones are hidden, then where, evenly among the boards on which nobody has won.
 
+    If `TRIES_PER_COUNT` boards with one number of stones were all won, another number is drawn.
+
     Args:
       config: the variant.
       key: a random key.
@@ -59,7 +63,7 @@ def sample(config: HexConfig, key: Array, info: Information, count_rule: str = "
     grid, view = config.grid, info.view
     lane = random_bits.lane_key(key)
     candidates = grid.full - view.own - view.known
-    number, possible = _count(config, random_bits.fold(lane, _COUNT), info, count_rule)
+    draw_number, possible = _counts(config, random_bits.fold(lane, _COUNT), info, count_rule)
     first = view.player == BLACK
     near_edge = select(first, grid.edges(WHITE)[0], grid.edges(BLACK)[0])
     far_edge = select(first, grid.edges(WHITE)[1], grid.edges(BLACK)[1])
@@ -73,7 +77,7 @@ def sample(config: HexConfig, key: Array, info: Information, count_rule: str = "
 
     def draw(carry: tuple[Bits, Array, Array]) -> tuple[Bits, Array, Array]:
         _, _, tries = carry
-        placed = subset(random_bits.fold(lane, _PLACES + tries), candidates, number)
+        placed = subset(random_bits.fold(lane, _PLACES + tries), candidates, draw_number(tries // TRIES_PER_COUNT))
         return placed, wins(placed | view.known), tries + 1
 
     placed, over, _ = jax.lax.while_loop(again, draw, (grid.empty_words(), jnp.bool_(True), jnp.int32(0)))
@@ -140,15 +144,18 @@ def count_distribution(config: HexConfig, info: Information, count_rule: str = "
     return chance / jnp.maximum(chance.sum(), 1e-30)
 
 
-def _count(config: HexConfig, lane: LaneKey, info: Information, count_rule: str) -> tuple[Array, Array]:
-    """Draws the number of hidden stones, and says whether any is possible."""
+def _counts(config: HexConfig, lane: LaneKey, info: Information, count_rule: str) -> tuple[Callable[[Array], Array], Array]:
+    """Gives a function that draws a number of hidden stones (int32 []) for each turn, and whether any is possible."""
     chance = count_distribution(config, info, count_rule)
     total = jnp.cumsum(chance)
-    noise = random_bits.uniform(random_bits.bits(lane, 0)) * total[-1]
     # The last possible number, should rounding leave nothing above the noise.
     most = jnp.max(jnp.where(chance > 0, jnp.arange(len(chance)), 0))
-    number = jnp.minimum(jnp.argmax(total > noise), most)
-    return number.astype(jnp.int32), total[-1] > 0
+
+    def draw(turn: Array) -> Array:
+        noise = random_bits.uniform(random_bits.bits(lane, turn)) * total[-1]
+        return jnp.minimum(jnp.argmax(total > noise), most).astype(jnp.int32)
+
+    return draw, total[-1] > 0
 
 
 def _state(config: HexConfig, lane: LaneKey, info: Information, others: Bits) -> State:

@@ -18,6 +18,7 @@ from jaxgames.hex.state import State
 PLAIN, JOINED_FAR, JOINED_NEAR, WINNING = 1, 2, 3, 4
 NUM_CODES = 9
 _SIGNS = {BLACK: 1, WHITE: -1}
+_ATTEMPTS_TO_FIT = 64  # samples, before a view is said to fit no board
 _LETTERS = {1: "x", 0: ".", -1: "o"}
 
 
@@ -125,7 +126,8 @@ def check_information(config: HexConfig, info: Information) -> None:
     """Raises a ValueError if no board fits what a player knows (one player); `hidden.sample` says so by `fits`."""
     if not 0 <= int(info.view.player) <= 1:
         raise ValueError(f"player={int(info.view.player)}: must be 0 or 1")
-    if not bool(hidden.sample(config, jax.random.key(0), info).fits):
+    keys = jax.random.split(jax.random.key(0), _ATTEMPTS_TO_FIT)
+    if not bool(jax.vmap(lambda key: hidden.sample(config, key, info))(keys).fits.any()):
         view = info.view
         known = f"{int(view.own.count())} own stones, {int(view.known.count())} known ones"
         raise ValueError(f"no board fits: {known}, {int(view.other_turns)} turns of the other on {config.num_cells} cells")

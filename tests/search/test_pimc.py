@@ -84,8 +84,9 @@ def test_where_everything_is_seen_all_searches_are_puct():
     seeing, _ = search(pimc.true_sight, ABRUPT, SEARCH, states, seats)
     drawing, _ = search(pimc.pimc_tree, OPEN, Settings(num_worlds=1, search=SEARCH), infos, seats)
     same_plans(seeing, plain)
-    for name in ("actions", "arms", "visits", "policy"):
+    for name in ("actions", "visits", "policy", "root_value"):
         np.testing.assert_array_equal(getattr(drawing, name), getattr(plain, name), name)
+    np.testing.assert_array_equal(own(drawing.arms, seats), own(plain.arms, seats))
     np.testing.assert_array_equal(own(drawing.values, seats), own(plain.values, seats))
     assert len(np.unique(plain.actions, axis=0)) > 3 and (own(plain.visits, seats).sum(-1) == SIMULATIONS).all()
 
@@ -142,7 +143,7 @@ def test_a_plan_puts_together_what_puct_finds_in_each_world(game, settings):
     assert not found[taken].any()
     np.testing.assert_array_equal(own(plan.actions, seats), found.argmax(-1))
     np.testing.assert_array_equal(own(plan.actions, 1 - seats), game.pass_action)
-    np.testing.assert_allclose(own(plan.root_value, seats), (found * results.mean(1)).sum(-1), rtol=1e-5)
+    np.testing.assert_allclose(own(plan.root_value, seats), own(each.root_value, owners).reshape(LANES, -1).mean(1), rtol=1e-5)
     np.testing.assert_array_equal(own(plan.root_value, 1 - seats), -own(plan.root_value, seats))
 
 

@@ -193,3 +193,32 @@ def test_corrections_by_q():
 def test_settings_are_checked(field, value):
     with pytest.raises(ValueError, match=f"{field}={value}: must be"):
         dataclasses.replace(puct.ALPHAZE, **{field: value})
+
+
+def test_lanes_that_rest_keep_their_trees():
+    # What happens between two moves of a player: the other's turn, in which it is not asked.
+    states = positions(0)
+    _, memory = search(states, reuse=True)
+    plan, _ = search(states, memory, reuse=True)
+    resting = jnp.arange(BATCH) % 2 == 0
+    _, between = search(positions(3), memory, reuse=True, active=~resting)
+    again, _ = search(states, between, reuse=True)
+    assert np.array_equal(again.visits[::2], plan.visits[::2])
+    assert (own(again.visits, states)[1::2].sum(-1) == 40).all()
+
+
+def test_nothing_is_proven_of_arms_that_may_not_be_opened():
+    states = positions(2)
+    certain, _ = search(states, solve=True, num_simulations=300)
+    capped, _ = search(states, solve=True, num_simulations=300, max_children=2)
+    assert np.isfinite(np.asarray(capped.policy)).all()
+    # With two of seven children a node is never lost for certain; a proof of a win stays one.
+    won = own(certain.policy, states).max(-1) == 1
+    assert won.any()
+    for lane in np.flatnonzero(own(capped.visits, states).sum(-1) < 300):
+        assert won[lane] or float(capped.root_value[lane].max()) < 1
+
+
+def test_noise_and_kept_trees_exclude_each_other():
+    with pytest.raises(ValueError, match=r"dirichlet_fraction=0\.25: must be 0 with reuse"):
+        Settings(reuse=True, dirichlet_fraction=0.25)

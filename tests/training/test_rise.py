@@ -128,6 +128,14 @@ def test_half_precision_is_near():
         assert not np.array_equal(half, whole)
 
 
+def test_half_precision_computes_in_it():
+    _, params, apply = small("bfloat16")
+    text = str(jax.make_jaxpr(apply)(params, normal(7, 4, *SHAPE)))
+    products = [line for line in text.splitlines() if "dot_general" in line or "conv_general_dilated" in line]
+    whole = [line for line in products if ":f32" in line.split("=")[0]]
+    assert len(products) > 8 and len(whole) == 1  # the value's last layer
+
+
 def test_every_parameter_matters():
     _, params, apply = small()
     boards = normal(8, 4, *SHAPE)

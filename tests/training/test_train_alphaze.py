@@ -217,7 +217,7 @@ def test_the_open_game_comes_first_and_then_new_games_are_begun(jobs, monkeypatc
     result, _ = run(tmp_path, learn=dataclasses.replace(TINY.learn, pretrain_epochs=1), final_games=0)
     assert called == ["open", "open", "restart", "true_sight", "true_sight", "fair", "fair"]
     ended = sum(line.get("games", 0) for line in log_of(tmp_path))
-    assert result["games"] == ended + TINY.learn.lanes  # those given up
+    assert result["games"] == ended > 0  # without those given up
 
 
 def test_the_weights_of_a_run_play(straight):

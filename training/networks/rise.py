@@ -97,24 +97,25 @@ class _Depthwise(nnx.Module):
 class _Excitation(nnx.Module):
     """Scales each feature by what the whole board says of it."""
 
-    def __init__(self, features: int, *, rngs: nnx.Rngs) -> None:
-        self.squeeze = nnx.Linear(features, features // 2, kernel_init=_INITIAL, rngs=rngs)
-        self.excite = nnx.Linear(features // 2, features, kernel_init=_INITIAL, rngs=rngs)
+    def __init__(self, features: int, dtype: jnp.dtype, *, rngs: nnx.Rngs) -> None:
+        self.squeeze = nnx.Linear(features, features // 2, kernel_init=_INITIAL, dtype=dtype, rngs=rngs)
+        self.excite = nnx.Linear(features // 2, features, kernel_init=_INITIAL, dtype=dtype, rngs=rngs)
 
     def __call__(self, inputs: Array) -> Array:
         scale = jax.nn.sigmoid(self.excite(nnx.relu(self.squeeze(inputs.mean((1, 2))))))
-        return inputs * scale[:, None, None].astype(inputs.dtype)
+        return inputs * scale[:, None, None]
 
 
 class _Block(nnx.Module):
     """Wide, depthwise, narrow; the input is added and nothing follows."""
 
-    def __init__(self, width: int, inside: int, excited: bool, groups: int, *, rngs: nnx.Rngs) -> None:
-        self.excitation = _Excitation(width, rngs=rngs) if excited else None
-        self.expand = nnx.Linear(width, inside, use_bias=False, kernel_init=_INITIAL, rngs=rngs)
+    def __init__(self, width: int, inside: int, excited: bool, groups: int, dtype: jnp.dtype, *, rngs: nnx.Rngs) -> None:
+        self.excitation = _Excitation(width, dtype, rngs=rngs) if excited else None
+        self.expand = nnx.Linear(width, inside, use_bias=False, kernel_init=_INITIAL, dtype=dtype, rngs=rngs)
         self.depthwise = _Depthwise(inside, rngs=rngs)
-        self.project = nnx.Linear(inside, width, use_bias=False, kernel_init=_INITIAL, rngs=rngs)
-        self.norms = nnx.List([nnx.GroupNorm(size, num_groups=groups, rngs=rngs) for size in (inside, inside, width)])
+        self.project = nnx.Linear(inside, width, use_bias=False, kernel_init=_INITIAL, dtype=dtype, rngs=rngs)
+        sizes = (inside, inside, width)
+        self.norms = nnx.List([nnx.GroupNorm(size, num_groups=groups, dtype=dtype, rngs=rngs) for size in sizes])
 
     def __call__(self, inputs: Array) -> Array:
         features = inputs if self.excitation is None else self.excitation(inputs)
@@ -129,23 +130,24 @@ class _Rise(nnx.Module):
     def __init__(self, config: RiseConfig, shape: tuple[int, int, int], policy_planes: int, *, rngs: nnx.Rngs) -> None:
         height, wide, channels = shape
         width, groups = config.width, config.groups
-        self.dtype = jnp.dtype(config.dtype)
+        self.dtype = dtype = jnp.dtype(config.dtype)
         self.stem = _Convolution(channels, width, rngs=rngs)
-        self.stem_norm = nnx.GroupNorm(width, num_groups=groups, rngs=rngs)
+        self.stem_norm = nnx.GroupNorm(width, num_groups=groups, dtype=dtype, rngs=rngs)
         first_excited = config.blocks - config.excited
         self.blocks = nnx.List(
             [
-                _Block(width, config.inside + config.inside_step * number, number >= first_excited, groups, rngs=rngs)
+                _Block(width, config.inside + config.inside_step * number, number >= first_excited, groups, dtype, rngs=rngs)
                 for number in range(config.blocks)
             ]
         )
         planes = config.value_planes
-        self.value_planes = nnx.Linear(width, planes, use_bias=False, kernel_init=_INITIAL, rngs=rngs)
-        self.value_norm = nnx.GroupNorm(planes, num_groups=groups, rngs=rngs)
-        self.value_hidden = nnx.Linear(height * wide * planes, config.value_width, kernel_init=_INITIAL, rngs=rngs)
+        self.value_planes = nnx.Linear(width, planes, use_bias=False, kernel_init=_INITIAL, dtype=dtype, rngs=rngs)
+        self.value_norm = nnx.GroupNorm(planes, num_groups=groups, dtype=dtype, rngs=rngs)
+        flat = height * wide * planes
+        self.value_hidden = nnx.Linear(flat, config.value_width, kernel_init=_INITIAL, dtype=dtype, rngs=rngs)
         self.value = nnx.Linear(config.value_width, 1, kernel_init=_INITIAL, rngs=rngs)
         self.policy_hidden = _Convolution(width, width, rngs=rngs)
-        self.policy_norm = nnx.GroupNorm(width, num_groups=groups, rngs=rngs)
+        self.policy_norm = nnx.GroupNorm(width, num_groups=groups, dtype=dtype, rngs=rngs)
         self.policy = _Convolution(width, policy_planes, rngs=rngs)
         self.policy_bias = nnx.Param(jnp.zeros(policy_planes, jnp.float32))
 
@@ -155,7 +157,7 @@ class _Rise(nnx.Module):
             features = block(features)
         board = nnx.relu(self.value_norm(self.value_planes(features)))
         hidden = nnx.relu(self.value_hidden(board.reshape(board.shape[0], -1)))
-        value = jnp.tanh(self.value(hidden)[:, 0].astype(jnp.float32))
+        value = jnp.tanh(self.value(hidden.astype(jnp.float32))[:, 0])
         policy = self.policy(nnx.relu(self.policy_norm(self.policy_hidden(features)))).astype(jnp.float32)
         return (policy + self.policy_bias[...]).reshape(policy.shape[0], -1), value
 
