@@ -201,8 +201,9 @@ every 100 battles; the games reported are 400 others, against three SimpleAgents
 95 % Wilson intervals over all seeds together."""
 
 
-_ABOUT_TIME = """Seed 1 of "ours" had two cores of an AMD EPYC to itself and took 18.0 minutes; other runs shared their cores with other work, so
-their minutes say little. A buffer of 400 000 samples with a learning rate that falls to a twentieth changes nothing."""
+_ABOUT_TIME = """Seed 1 of "ours" had two cores of an AMD EPYC to itself and took 18.0 minutes; other runs shared their cores with
+other work, so their minutes say little. A buffer of 400 000 samples with a learning rate that falls to a twentieth changes
+nothing."""
 
 
 def _table(results: dict[Group, list[dict]]) -> str:
