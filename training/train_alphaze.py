@@ -228,7 +228,7 @@ class _Job:
             result = play_pair(self.who.game, pair, self._key(_GATE, int(run.epoch)), config.gate_games)
             points = float(result.mean())
             rating = other = float(run.rating)
-            for score in result:
+            for score in result.reshape(2, -1).T.reshape(-1):  # seats in turn: the first wins more
                 rating, other = elo.updated(rating, other, float(score))
             values["gate_score"] = points
             if points > 0.5:
