@@ -78,7 +78,8 @@ def _response_table(plan: Plan) -> str:
         rows.append([*cells, f"{50 * (row['first'] + row['second']):.1f}", f"{100 * row['response']:.1f}"])
     text = (
         "Points against a random player (1000 games), and what a response wins that was trained against the frozen player for "
-        "10 000 games and knows its view and seat: a lower bound of what can be won."
+        "10 000 games and knows its view and seat: a lower bound of what can be won. (Such a response to the random player itself, "
+        "trained for 160 000 games, makes 88.2 % of the points: a second player has little to hope for even against that one.)"
     )
     head = "epoch | first, % | second, % | both, % | trained response wins, %"
     return f"## 3 x 3\n\n{text} {_settings(run)}\n\n" + _lines(head, rows)
