@@ -24,10 +24,11 @@ from training.results.curves import alphaze_figure
 def write_page(plan: Plan) -> None:
     """Writes docs/results/alphaze.md and its figures from what has been measured."""
     curves = [(run.title, found["curve"]) for run in VARIANTS if (found := stored(f"{run.name}-seed0", plan.data))]
-    write_atomically(plan.folder / "alphaze_learning.svg", alphaze_figure(curves))
     parts = [_HEAD, _exact_table(plan), _response_table(plan), _variants_table(plan)]
-    parts += ["![learning on 5 x 5 cells](alphaze_learning.svg)", _table6(plan), _samples_table(plan), _time_table(plan)]
-    parts.append(_elo_table(plan))
+    if curves:
+        write_atomically(plan.folder / "alphaze_learning.svg", alphaze_figure(curves))
+        parts.append("![learning on 5 x 5 cells](alphaze_learning.svg)")
+    parts += [_table6(plan), _samples_table(plan), _time_table(plan), _elo_table(plan)]
     write_atomically(plan.folder / "alphaze.md", "\n\n".join(part for part in parts if part) + "\n")
 
 
@@ -78,8 +79,8 @@ def _response_table(plan: Plan) -> str:
         rows.append([*cells, f"{50 * (row['first'] + row['second']):.1f}", f"{100 * row['response']:.1f}"])
     text = (
         "Points against a random player (1000 games), and what a response wins that was trained against the frozen player for "
-        "10 000 games and knows its view and seat: a lower bound of what can be won. (Such a response to the random player itself, "
-        "trained for 160 000 games, makes 88.2 % of the points: a second player has little to hope for even against that one.)"
+        "10 000 games and knows its view and seat: a lower bound of what can be won. (Such a response to the random player "
+        "itself, trained for 160 000 games, makes 88.2 %: a second player has little to hope for even against that one.)"
     )
     head = "epoch | first, % | second, % | both, % | trained response wins, %"
     return f"## 3 x 3\n\n{text} {_settings(run)}\n\n" + _lines(head, rows)
