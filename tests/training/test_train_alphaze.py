@@ -182,7 +182,7 @@ def test_only_a_network_that_makes_more_than_half_of_the_points_takes_over(tmp_p
     assert [line["replaced"] for line in ends] == [0, 1, 0]
     assert [line["score_against_random"] for line in ends] == [0.75] * 3
     rating = other = 0.0
-    for score in (1, 1, 0, 1, 0, 1):
+    for score in (1, 1, 1, 0, 0, 1):  # the first game in the first seat, the first in the second, and so on
         rating, other = elo.updated(rating, other, score)
     assert [line["rating"] for line in ends] == pytest.approx([0, rating, rating], rel=1e-6)
     files = [load_weights(tmp_path / f"epoch-{epoch:03d}.npz") for epoch in range(TINY.epochs + 1)]
