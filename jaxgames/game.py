@@ -9,6 +9,8 @@ from __future__ import annotations
 import importlib
 from typing import Any, Protocol, runtime_checkable
 
+import jax
+import jax.numpy as jnp
 from jax import Array
 
 
@@ -130,3 +132,25 @@ def make(name: str, mode: str | None = None, **settings: Any) -> Game:
     module, function = _GAMES[name].split(":")
     game: Game = getattr(importlib.import_module(module), function)(mode, **settings)
     return game
+
+
+def init_all_information(game: HiddenGame, lanes: int) -> Any:
+    """Gives what all players know before the first step of so many games: Information [lanes, P]."""
+    infos = jax.vmap(game.init_information)(jnp.arange(game.num_players))
+    return jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (lanes, *leaf.shape)), infos)
+
+
+def update_all_information(game: HiddenGame, infos: Any, states: Any, actions: Array) -> Any:
+    """Adds what all players have seen of a step.
+
+    Args:
+      game: the game.
+      infos: Information [B, P].
+      states: State [B], after the step.
+      actions: int32 [B, P], those of the step.
+    """
+
+    def of_seat(info: Any, state: Any, seat: Array, action: Array) -> Any:
+        return game.update_information(info, game.observe(state, seat), action)
+
+    return jax.vmap(jax.vmap(of_seat, (0, None, 0, 0)), (0, 0, None, 0))(infos, states, jnp.arange(game.num_players), actions)

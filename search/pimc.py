@@ -16,7 +16,8 @@ from jax import Array
 
 from jaxgames.game import HiddenGame
 from search import puct
-from search.planner import Plan, Planner, of_arm, of_seat
+from search.choice import draw_arm, plan_of_mover
+from search.planner import Plan, Planner, of_seat
 from search.puct import Evaluate
 from search.puct_tree import as_real, as_words
 
@@ -310,21 +311,16 @@ def _as_plan(game: HiddenGame, settings: Settings, keys: Array, seats: Array, fo
     weight = found.policy.sum(-1, keepdims=True)
     first = jnp.arange(game.num_arms) == 0
     policy = jnp.where(weight > 0, found.policy / jnp.maximum(weight, 1e-30), first)  # lanes that were not asked for: any
-    if settings.temperature:
-        noise = jax.vmap(lambda key: jax.random.gumbel(jax.random.fold_in(key, 2), policy.shape[1:]))(keys)
-        score = jnp.log(jnp.maximum(policy, 1e-30)) / settings.temperature + noise
-        arm = jnp.where(policy > 0, score, -jnp.inf).argmax(-1)
-    else:
-        arm = policy.argmax(-1)
-    action = of_arm(found.arms, arm)[:, None]
-    mine = jnp.arange(game.num_players) == seats[:, None]
-    own = mine[:, :, None]
-    return Plan(
-        actions=jnp.where(mine, action, game.pass_action).astype(jnp.int32),
-        arms=jnp.where(own, found.arms[:, None], game.pass_action),
-        values=jnp.where(own, found.values[:, None], 0.0),
-        visits=jnp.where(own, found.visits[:, None], 0),
-        policy=jnp.where(own, policy[:, None], first.astype(jnp.float32)),
-        root_value=jnp.where(mine, found.root_value, -found.root_value),
+    draw_keys = jax.vmap(lambda key: jax.random.fold_in(key, 2))(keys)
+    mine = (jnp.arange(game.num_players) == seats[:, None])[:, :, None]
+    return plan_of_mover(
+        game,
+        seats,
+        draw_arm(draw_keys, policy, settings.temperature),
+        arms=jnp.where(mine, found.arms[:, None], game.pass_action),
+        policy=policy,
+        values=found.values,
+        visits=found.visits,
+        root_value=found.root_value[:, 0],
         metrics={name: found.metrics[:, number] for number, name in enumerate(metrics)},
     )

@@ -18,6 +18,7 @@ from jax import Array
 
 from jaxgames.game import Game
 from search import puct_tree
+from search.choice import corrected_visits, draw_arm, plan_of_mover
 from search.planner import Plan, Planner, of_arm, of_seat
 from search.puct_tree import (
     ARM,
@@ -379,7 +380,7 @@ class _Search:
 
         visits, values = per_arm(count), per_arm(rate, -1.0)
         own_legal = of_seat(legal, player)
-        weight = self._weights(visits.astype(jnp.float32), values)
+        weight = corrected_visits(visits.astype(jnp.float32), values, settings.q_veto, settings.q_weight)
         if settings.solve:
             proven = jnp.where(opened, tree.whole(root[:, None], PROVEN, column), UNPROVEN)
             won, lost = (per_arm((proven == result).astype(jnp.float32)) for result in (1, -1))
@@ -387,52 +388,19 @@ class _Search:
             weight = jnp.where(won.any(-1, keepdims=True), won, jnp.where(kept.any(-1, keepdims=True), kept, weight))
         weight = jnp.where(weight.any(-1, keepdims=True), weight, own_legal.astype(jnp.float32))
         policy = weight / weight.sum(-1, keepdims=True)
-        chosen = self._draw(keys, policy)
-        everyone = jnp.arange(game.num_players) == player[:, None]
-        passes = jnp.arange(game.num_arms) == 0
-        action = of_arm(of_seat(offered, player), chosen)[:, None]
-        own = everyone[:, :, None]
-        root_value = tree.real(root, TOTAL) / jnp.maximum(tree.whole(root, VISITS), 1)
-        return Plan(
-            actions=jnp.where(everyone, action, game.pass_action).astype(jnp.int32),
+        draw_keys = jax.vmap(lambda key: jax.random.fold_in(key, _CHOICE))(keys)
+        return plan_of_mover(
+            game,
+            player,
+            draw_arm(draw_keys, policy, settings.temperature),
             arms=offered,
-            values=jnp.where(own, values[:, None], 0.0),
-            visits=jnp.where(own, visits[:, None], 0),
-            policy=jnp.where(own, policy[:, None], passes.astype(jnp.float32)),
-            root_value=jnp.where(everyone, root_value[:, None], 0.0 if settings.single_player else -root_value[:, None]),
+            policy=policy,
+            values=values,
+            visits=visits,
+            root_value=tree.real(root, TOTAL) / jnp.maximum(tree.whole(root, VISITS), 1),
             metrics={"depth": depth, "nodes": tree.whole(root, VISITS)},
+            alone=settings.single_player,
         )
-
-    def _weights(self, visits: Array, values: Array) -> Array:
-        """Visits with the corrections by Q: float32 [B, K]."""
-        settings = self.settings
-        index = jnp.arange(visits.shape[-1])
-        first = visits.argmax(-1)
-        first_visits, first_value = visits.max(-1), of_arm(values, first)
-        is_first = index == first[:, None]
-        if settings.q_veto is not None:
-            tried = jnp.where(visits > 1, values, -jnp.inf)
-            best = tried.argmax(-1)
-            swaps = (tried.max(-1) > first_value + settings.q_veto)[:, None]
-            best_visits = of_arm(visits, best)[:, None]
-            swapped = jnp.where(is_first, best_visits, jnp.where(index == best[:, None], first_visits[:, None], visits))
-            visits, first_again = jnp.where(swaps, swapped, visits), ~swaps[:, 0]
-        else:
-            first_again = jnp.ones_like(first_visits, bool)
-        if settings.q_weight:
-            second = jnp.where(is_first, -1.0, visits).argmax(-1)
-            gain = of_arm(values, second) - first_value
-            extra = jnp.where(first_again & (gain > 0), gain * settings.q_weight * first_visits, 0.0)
-            visits = visits + jnp.where(index == second[:, None], extra[:, None], 0.0)
-        return visits
-
-    def _draw(self, keys: Array, policy: Array) -> Array:
-        """Draws by policy ** (1 / temperature); the first of the highest at temperature 0."""
-        if not self.settings.temperature:
-            return policy.argmax(-1).astype(jnp.int32)
-        noise = jax.vmap(lambda key: jax.random.gumbel(jax.random.fold_in(key, _CHOICE), policy.shape[1:]))(keys)
-        score = jnp.log(jnp.maximum(policy, 1e-30)) / self.settings.temperature + noise
-        return jnp.where(policy > 0, score, -jnp.inf).argmax(-1).astype(jnp.int32)
 
 
 def _turned_proof(proven: Array, turned: Array) -> Array:

@@ -16,7 +16,7 @@ from search.guide import Guide
 from search.planner import as_agent
 from training import follower, hex_agents
 from training.follower import Follower, FollowerConfig
-from training.weights import load_weights
+from training.weights import load_weights, weights_file
 
 TRAINED = Path(__file__).parent / "trained"
 BUNDLED = TRAINED / "pommerman_follower.npz"
@@ -77,9 +77,7 @@ def read_follower(path: str | Path, game: Pommerman) -> tuple[Follower, Any]:
       ValueError: the file is no weights of a follower in this game.
       OSError: it cannot be read.
     """
-    path = Path(path)
-    if path.is_dir():
-        path = path / "best.npz"
+    path = weights_file(path)
     _, meta = load_weights(path, expect={"kind": "follower", "game": game.name, "version": follower.VERSION})
     config = FollowerConfig(**{name: str(meta.get(name, "")) for name in ("mode", "planes", "network")})
     who = follower.make(config)

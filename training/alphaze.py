@@ -18,7 +18,7 @@ from jax.sharding import Mesh, PartitionSpec
 
 from search import pimc, puct
 from search.planner import Planner
-from training import ring
+from training import checks, ring
 from training.packing import packing_of
 from training.policy_value import PolicyValue
 from training.ring import Ring
@@ -89,18 +89,11 @@ class AlphazeConfig:
             if getattr(self, name) not in choices:
                 raise ValueError(f"{name}={getattr(self, name)!r}: must be one of {', '.join(choices)}")
         counts = ("num_worlds", "num_simulations", "lanes_at_once", "lanes", "steps", "epoch_samples")
-        for name in (*counts, "epoch_updates", "updates", "batch_size"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name}={getattr(self, name)}: must be >= 1")
-        for name, low in (("true_sight_epochs", 0), ("pretrain_epochs", 0), ("explore_moves", -1)):
-            if getattr(self, name) < low:
-                raise ValueError(f"{name}={getattr(self, name)}: must be >= {low}")
-        for name in ("value_weight", "weight_decay", "temperature", "value_temperature"):
-            if not 0 <= getattr(self, name) < float("inf"):
-                raise ValueError(f"{name}={getattr(self, name)}: must be >= 0")
-        for name in ("learning_rate", "dirichlet_alpha"):
-            if not 0 < getattr(self, name) < float("inf"):
-                raise ValueError(f"{name}={getattr(self, name)}: must be > 0")
+        checks.at_least(1, self, *counts, "epoch_updates", "updates", "batch_size")
+        checks.at_least(0, self, "true_sight_epochs", "pretrain_epochs")
+        checks.at_least(-1, self, "explore_moves")
+        checks.numbers(self, "value_weight", "weight_decay", "temperature", "value_temperature")
+        checks.numbers(self, "learning_rate", "dirichlet_alpha", positive=True)
         if not 0 <= self.dirichlet_fraction <= 1:
             raise ValueError(f"dirichlet_fraction={self.dirichlet_fraction}: must be in 0..1")
         if self.buffer_size < max(self.batch_size, self.lanes):
@@ -132,6 +125,16 @@ class Learner:
     lanes: Lanes
 
 
+def _search_settings(config: AlphazeConfig, noise: bool) -> puct.Settings:
+    """How one world is searched, with noise at the root or without."""
+    return dataclasses.replace(
+        puct.ALPHAZE,
+        num_simulations=config.num_simulations,
+        dirichlet_fraction=config.dirichlet_fraction if noise else 0.0,
+        dirichlet_alpha=config.dirichlet_alpha,
+    )
+
+
 def make_player(config: AlphazeConfig, who: PolicyValue, *, noise: bool = False, temperature: float = 0.0) -> Planner:
     """Makes the planner that a method plays with; params of its plans are those of the network.
 
@@ -141,18 +144,12 @@ def make_player(config: AlphazeConfig, who: PolicyValue, *, noise: bool = False,
       noise: at the roots, for self-play.
       temperature: of the final choice.
     """
-    search = dataclasses.replace(
-        puct.ALPHAZE,
-        num_simulations=config.num_simulations,
-        dirichlet_fraction=config.dirichlet_fraction if noise else 0.0,
-        dirichlet_alpha=config.dirichlet_alpha,
-    )
     combine = {"pc_pimc": "policy", "medoid": "medoid", "pimc": "value", "pimc_value": "value"}[config.method]
     settings = pimc.Settings(
         combine=combine,
         num_worlds=config.num_worlds,
         lanes_at_once=config.lanes_at_once,
-        search=search,
+        search=_search_settings(config, noise),
         temperature=temperature,
         value_temperature=config.value_temperature if noise or temperature else 0.0,
     )
@@ -183,9 +180,7 @@ class Alphaze:
           ValueError: numbers that cannot be split over the devices.
         """
         devices = mesh.devices.size
-        for name in ("lanes", "batch_size", "buffer_size"):
-            if getattr(config, name) % devices:
-                raise ValueError(f"{name}={getattr(config, name)}: must be a multiple of the {devices} devices")
+        checks.split(devices, config, "lanes", "batch_size", "buffer_size")
         self.config, self.who, self.devices = config, who, devices
         moves = config.explore_moves if config.explore_moves >= 0 else max(who.game.num_arms // 6, 1)
         capacity, lanes = config.buffer_size // devices, config.lanes // devices
@@ -202,10 +197,11 @@ class Alphaze:
         self.packing = packing_of(jax.eval_shape(self.games.example))
         self.optimizer = self._optimizer()
         open_games = dataclasses.replace(self.games, game=who.game.open_game)
+        search = _search_settings(config, noise=True)
         ways = {
             "fair": (self.games, make_player(config, who, noise=True)),
-            "true_sight": (self.games, pimc.true_sight(who.game, who.evaluate, self._search())),
-            "open": (open_games, pimc.true_sight(who.game.open_game, who.evaluate, self._search())),
+            "true_sight": (self.games, pimc.true_sight(who.game, who.evaluate, search)),
+            "open": (open_games, pimc.true_sight(who.game.open_game, who.evaluate, search)),
         }
         same, split = PartitionSpec(), PartitionSpec("data")
         fields: list[Any] = [same] * 4 + [split] * 2
@@ -239,15 +235,6 @@ class Alphaze:
         if epoch < config.pretrain_epochs:
             return "open"
         return "true_sight" if epoch < config.pretrain_epochs + config.true_sight_epochs else "fair"
-
-    def _search(self) -> puct.Settings:
-        config = self.config
-        return dataclasses.replace(
-            puct.ALPHAZE,
-            num_simulations=config.num_simulations,
-            dirichlet_fraction=config.dirichlet_fraction,
-            dirichlet_alpha=config.dirichlet_alpha,
-        )
 
     def _optimizer(self) -> optax.GradientTransformation:
         """The direction of a step; `_rate` gives its length."""

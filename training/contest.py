@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 import jaxgames
-from training import agents, counting, evaluate
+from training import agents, checks, counting, evaluate
 from training.files import check_folder, write_together
 from training.match import RECORDED, draw_game
 
@@ -41,11 +41,8 @@ class ContestConfig:
     output: str = ""
 
     def __post_init__(self) -> None:
-        for name in ("games", "batch"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name}={getattr(self, name)}: must be >= 1")
-        if not 0 <= self.seed < 2**32:
-            raise ValueError(f"seed={self.seed}: must be in 0..{2**32 - 1}")
+        checks.at_least(1, self, "games", "batch")
+        checks.seed(self)
 
 
 def run(config: ContestConfig, console: Console | None = None) -> dict:

@@ -18,7 +18,7 @@ from jax import Array
 from jax.sharding import Mesh, PartitionSpec
 
 from search.planner import Plan, Planner
-from training import ring, symmetry
+from training import checks, ring, symmetry
 from training.battles import STOP_RULES, BattleRules, Battles
 from training.follower import Follower, masked_log_softmax
 from training.packing import packing_of
@@ -78,19 +78,13 @@ class DaggerConfig:
         for name, choices in (("method", METHODS), ("target", TARGETS), ("stop_rule", STOP_RULES)):
             if getattr(self, name) not in choices:
                 raise ValueError(f"{name}={getattr(self, name)!r}: must be one of {', '.join(choices)}")
-        for name in ("battles", "lanes", "steps", "batch_size"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name}={getattr(self, name)}: must be >= 1")
-        for name in ("updates_per_step", "value_weight", "stakes", "stop_without_bomb"):
-            if not 0 <= getattr(self, name) < float("inf"):
-                raise ValueError(f"{name}={getattr(self, name)}: must be >= 0")
+        checks.at_least(1, self, "battles", "lanes", "steps", "batch_size")
+        checks.numbers(self, "updates_per_step", "value_weight", "stakes", "stop_without_bomb")
         if not 0 <= self.final_rate <= 1:
             raise ValueError(f"final_rate={self.final_rate}: must be in 0..1")
         if not 0 <= self.averaging < 1:
             raise ValueError(f"averaging={self.averaging}: must be at least 0 and below 1")
-        for name in ("learning_rate", "temperature"):
-            if not 0 < getattr(self, name) < float("inf"):
-                raise ValueError(f"{name}={getattr(self, name)}: must be > 0")
+        checks.numbers(self, "learning_rate", "temperature", positive=True)
         if self.buffer_size < self.batch_size:
             raise ValueError(f"buffer_size={self.buffer_size}: must be at least batch_size={self.batch_size}")
 
@@ -164,9 +158,7 @@ class Dagger:
           ValueError: numbers that cannot be split over the devices.
         """
         devices = mesh.devices.size
-        for name in ("lanes", "batch_size", "buffer_size"):
-            if getattr(config, name) % devices:
-                raise ValueError(f"{name}={getattr(config, name)}: must be a multiple of the {devices} devices")
+        checks.split(devices, config, "lanes", "batch_size", "buffer_size")
         if config.battles < devices:
             raise ValueError(f"battles={config.battles}: must be at least the {devices} devices")
         players = follower.game.num_players

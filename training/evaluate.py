@@ -20,7 +20,7 @@ from jax.sharding import Mesh, PartitionSpec
 
 from jaxgames import runtime
 from jaxgames.agent import Agent
-from jaxgames.game import Game, HiddenGame
+from jaxgames.game import Game, HiddenGame, init_all_information, update_all_information
 from search.planner import of_seat
 
 STEPS_PER_CALL = 16
@@ -280,24 +280,17 @@ class _Loop:
     def _informed(self) -> bool:
         return isinstance(self.game, HiddenGame) and not all(agent.sees_state for agent, _ in self.groups)
 
+    @property
+    def _hidden_game(self) -> Any:
+        return self.game
+
     def _new_infos(self) -> Any:
         """What is known before the first step: Information [B, P], or ()."""
-        if not self._informed:
-            return ()
-        game: Any = self.game
-        infos = jax.vmap(game.init_information)(jnp.arange(game.num_players))
-        return jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (self.lanes, *leaf.shape)), infos)
+        return init_all_information(self._hidden_game, self.lanes) if self._informed else ()
 
     def _inform(self, infos: Any, states: Any, actions: Array) -> Any:
         """Adds what everybody has seen of a step."""
-        if not self._informed:
-            return ()
-        game: Any = self.game
-
-        def of_seat(info: Any, state: Any, seat: Array, action: Array) -> Any:
-            return game.update_information(info, game.observe(state, seat), action)
-
-        return jax.vmap(jax.vmap(of_seat, (0, None, 0, 0)), (0, 0, None, 0))(infos, states, jnp.arange(game.num_players), actions)
+        return update_all_information(self._hidden_game, infos, states, actions) if self._informed else ()
 
     def _views(self, agent: Agent, lanes: _Lanes, states: Any, seats: Array) -> Any:
         """What the members of a group are shown; states and seats [members * B]."""

@@ -17,7 +17,7 @@ from search.planner import as_agent
 from search.rollout import random_rollouts
 from training import policy_value
 from training.policy_value import PolicyValue, PolicyValueConfig
-from training.weights import load_weights
+from training.weights import load_weights, weights_file
 
 # Agents with a search, and how they put worlds together.
 _SEARCHES = {"pc_pimc": "policy", "medoid": "medoid", "pimc": "value", "pimc_value": "value", "true_sight": ""}
@@ -95,9 +95,7 @@ def read_network(path: str | Path, game: Hex) -> tuple[PolicyValue, Any]:
       ValueError: the file is no weights of a network for this game and board.
       OSError: it cannot be read.
     """
-    path = Path(path)
-    if path.is_dir():
-        path = path / "best.npz"
+    path = weights_file(path)
     _, meta = load_weights(path, expect={"kind": "policy_value", "game": game.name, "version": policy_value.VERSION})
     config = PolicyValueConfig(**{name: str(meta.get(name, "")) for name in ("game", "mode", "network")})
     who = policy_value.make(config)

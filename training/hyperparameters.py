@@ -12,7 +12,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from training import train_follower
+from training import checks, train_follower
 from training.files import write_atomically
 from training.train_follower import TrainConfig
 
@@ -44,9 +44,7 @@ class SearchConfig:
     output: str = "output/hyperparameters"
 
     def __post_init__(self) -> None:
-        for name in ("trials", "battles"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name}={getattr(self, name)}: must be >= 1")
+        checks.at_least(1, self, "trials", "battles")
         for name in ("horizons", "num_simulations", "batch_sizes", "learning_rates"):
             if not getattr(self, name):
                 raise ValueError(f"{name}: give at least one value")

@@ -1,20 +1,98 @@
-"""What training jobs share: settings that must stay the same when a run goes on, and metrics as plain numbers."""
+"""What training jobs share: from the first check of their folder to the last picture."""
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import importlib
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import jax
 from jax.sharding import Mesh
+from rich.console import Console
 
 from jaxgames import runtime
+from training.checkpoints import Checkpoints
 from training.files import write_atomically
+from training.logs import read_log
+from training.stopping import StopRequest
 
 FREE = frozenset({"output", "resume", "keep", "checkpoint_every"})  # settings that may change when a run goes on
+
+
+class Job(Protocol):
+    """What `main` needs of a training job; `State` is whatever it hands on."""
+
+    folder: Path
+    who: Any
+
+    def start_or_resume(self, checkpoints: Checkpoints) -> Any: ...
+
+    def learn(self, run: Any, checkpoints: Checkpoints, stop: StopRequest) -> bool: ...
+
+    def finish(self, run: Any) -> dict: ...
+
+
+def main(job: Job, keep: int) -> dict | None:
+    """Runs a job to its end, or until SIGTERM or an interrupt.
+
+    Args:
+      job: what to do.
+      keep: checkpoints kept.
+
+    Returns:
+      What the job's result.json holds; None if it was stopped before the end.
+    """
+    with StopRequest() as stop, Checkpoints(job.folder / "checkpoints", job.who.meta, keep=keep) as checkpoints:
+        state = job.start_or_resume(checkpoints)
+        finished = job.learn(state, checkpoints, stop)
+    return job.finish(state) if finished else None
+
+
+def begin(config: Any, folder: Path, checkpoints: Checkpoints, free: Collection[str]) -> None:
+    """Checks that a config fits the folder of its run, and writes it there.
+
+    Raises:
+      ValueError: there is a run and `config.resume` is not set, or one with other settings.
+    """
+    if config.resume:
+        check_settings(config, folder / "settings.json", free)
+    elif checkpoints.steps():
+        raise ValueError(f"output={config.output!r}: holds a run; go on with --resume, or choose another folder")
+    write_settings(config, folder / "settings.json")
+
+
+@contextlib.contextmanager
+def iteration(number: int, saved: int) -> Iterator[None]:
+    """Turns the failure of a device into a ValueError that names the iteration and the last one saved."""
+    try:
+        yield
+    except jax.errors.JaxRuntimeError as error:
+        reason = str(error).splitlines()[0][:120]
+        raise ValueError(
+            f"the device failed in iteration {number} ({reason}): go on with --resume, iteration {saved} is saved"
+        ) from error
+
+
+def check_finite(finite: bool, number: int, saved: int, learning_rate: float) -> None:
+    """Raises a ValueError that names the iteration if its loss or gradient is not a number."""
+    if not finite:
+        raise ValueError(
+            f"iteration {number}: the loss or its gradient is not a number; iteration {saved} is saved; "
+            f"take a smaller learning_rate than {learning_rate}"
+        )
+
+
+def plot_curves(folder: Path, console: Console, figure: str) -> None:
+    """Draws the log as learning.svg by a function of `training.results.curves`; says so where matplotlib is missing."""
+    try:
+        curves = importlib.import_module("training.results.curves")
+        write_atomically(folder / "learning.svg", getattr(curves, figure)([(folder.name, read_log(folder / "log.jsonl"))]))
+    except ImportError:
+        console.print("no plots: pip install jaxgames[viz]", markup=False, highlight=False)
 
 
 def write_settings(config: Any, path: Path) -> None:

@@ -23,7 +23,7 @@ from jaxgames.hex import view as hex_view
 from jaxgames.pommerman import Pommerman, bots, interop, view
 from search import bandits, presets
 from search.planner import as_agent
-from training import agents, counting, evaluate, hex_agents
+from training import agents, checks, counting, evaluate, hex_agents
 from training.files import check_folder, write_together
 
 # Win, draw, loss in per cent over 400 games against three rule-based agents, by the released counting (Boney et al.).
@@ -99,11 +99,8 @@ class MatchConfig:
             raise ValueError(f"weights={self.weights!r}: only planner=follower takes weights")
         if self.bandit not in bandits.BANDITS:
             raise ValueError(f"bandit={self.bandit!r}: must be one of {', '.join(bandits.BANDITS)}")
-        for name in ("num_simulations", "horizon", "num_worlds", "games", "batch", "wave", "table_rows"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name}={getattr(self, name)}: must be >= 1")
-        if not 0 <= self.seed < 2**32:
-            raise ValueError(f"seed={self.seed}: must be in 0..{2**32 - 1}")
+        checks.at_least(1, self, "num_simulations", "horizon", "num_worlds", "games", "batch", "wave", "table_rows")
+        checks.seed(self)
         if self.num_simulations % self.wave:
             raise ValueError(f"wave={self.wave}: must divide num_simulations={self.num_simulations}")
 

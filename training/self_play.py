@@ -9,7 +9,8 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from jaxgames.game import HiddenGame
+from jaxgames.game import HiddenGame, init_all_information, update_all_information
+from search.choice import draw_arm
 from search.planner import Plan, Planner, of_arm, of_seat
 
 # Children of the key of a step.
@@ -83,7 +84,7 @@ class SelfPlay:
         number = jnp.arange(self.lanes, dtype=jnp.int32)
         return Lanes(
             states=self._boards(self._game_keys(key, device, number)),
-            infos=self._new_infos(),
+            infos=init_all_information(self.game, self.lanes),
             number=number,
             clock=jnp.zeros(self.lanes, jnp.int32),
             next_number=jnp.full(1, self.lanes, jnp.int32),
@@ -96,7 +97,7 @@ class SelfPlay:
         return dataclasses.replace(
             lanes,
             states=self._boards(self._game_keys(key, device, number)),
-            infos=self._new_infos(),
+            infos=init_all_information(self.game, self.lanes),
             number=number,
             clock=jnp.zeros_like(lanes.clock),
             next_number=lanes.next_number + self.lanes,
@@ -148,9 +149,7 @@ class SelfPlay:
         return lanes, memory, sample, counts | self._watch(plan, policy, player)
 
     def _choose(self, keys: Array, policy: Array, clock: Array) -> Array:
-        noise = jax.vmap(lambda k: jax.random.gumbel(k, policy.shape[1:]))(keys)
-        score = jnp.log(jnp.maximum(policy, 1e-30)) / max(self.temperature, 1e-6) + noise
-        drawn = jnp.where(policy > 0, score, -jnp.inf).argmax(-1)
+        drawn = draw_arm(keys, policy, max(self.temperature, 1e-6))
         return jnp.where(clock < self.explore_steps, drawn, policy.argmax(-1))
 
     def _watch(self, plan: Plan, policy: Array, player: Array) -> dict[str, Array]:
@@ -162,12 +161,7 @@ class SelfPlay:
         game = self.game
         states = jax.vmap(game.step)(lanes.states, actions, keys)
 
-        def inform(info: Any, state: Any, seat: Array, action: Array) -> Any:
-            return game.update_information(info, game.observe(state, seat), action)
-
-        infos = jax.vmap(jax.vmap(inform, (0, None, 0, 0)), (0, 0, None, 0))(
-            lanes.infos, states, jnp.arange(game.num_players), actions
-        )
+        infos = update_all_information(game, lanes.infos, states, actions)
         ended = states.terminated
         outcome = jax.vmap(game.outcome)(states)
         number = lanes.next_number + jnp.cumsum(ended.astype(jnp.int32)) - 1
@@ -187,7 +181,7 @@ class SelfPlay:
         fresh = self._boards(self._game_keys(key, device, number))
         lanes = Lanes(
             states=jax.tree.map(renew, fresh, states),
-            infos=jax.tree.map(renew, self._new_infos(), infos),
+            infos=jax.tree.map(renew, init_all_information(self.game, self.lanes), infos),
             number=number,
             clock=jnp.where(ended, 0, lanes.clock + 1),
             next_number=lanes.next_number + ended.sum(dtype=jnp.int32),
@@ -200,7 +194,3 @@ class SelfPlay:
 
     def _boards(self, keys: Array) -> Any:
         return jax.vmap(lambda k: self.game.init(jax.random.fold_in(k, 0)))(keys)
-
-    def _new_infos(self) -> Any:
-        infos = jax.vmap(self.game.init_information)(jnp.arange(self.game.num_players))
-        return jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (self.lanes, *leaf.shape)), infos)

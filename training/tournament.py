@@ -20,7 +20,7 @@ from rich.table import Table
 import jaxgames
 from jaxgames.agent import Agent
 from jaxgames.game import Game
-from training import agents, elo, evaluate
+from training import agents, checks, elo, evaluate
 from training.counting import wilson
 from training.files import check_folder, write_together
 
@@ -106,10 +106,8 @@ class TournamentConfig:
             raise ValueError(f"agents={' '.join(self.agents)}: must be two or more, each named once")
         if self.games < 2 or self.games % 2:
             raise ValueError(f"games={self.games}: must be even and at least 2, because seats are changed half-way")
-        if self.batch < 1:
-            raise ValueError(f"batch={self.batch}: must be >= 1")
-        if not 0 <= self.seed < 2**32:
-            raise ValueError(f"seed={self.seed}: must be in 0..{2**32 - 1}")
+        checks.at_least(1, self, "batch")
+        checks.seed(self)
 
 
 def run(config: TournamentConfig, console: Console | None = None) -> dict:

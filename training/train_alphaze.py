@@ -14,12 +14,12 @@ from rich.console import Console
 
 from jaxgames.agent import Agent
 from search.planner import as_agent
-from training import agents, elo, job, policy_value
+from training import agents, checks, elo, job, policy_value
 from training.alphaze import Alphaze, AlphazeConfig, Learner, make_player
 from training.checkpoints import Checkpoints
 from training.display import Display
 from training.files import write_atomically
-from training.logs import RunLog, read_log
+from training.logs import RunLog
 from training.policy_value import PolicyValue, PolicyValueConfig
 from training.stopping import StopRequest
 from training.tournament import play_pair, round_robin
@@ -66,17 +66,12 @@ class TrainConfig:
     resume: bool = False
 
     def __post_init__(self) -> None:
-        for name, low in (("epochs", 1), ("checkpoint_every", 1), ("keep", 1), ("final_entries", 1)):
-            if getattr(self, name) < low:
-                raise ValueError(f"{name}={getattr(self, name)}: must be >= {low}")
-        for name in ("gate_games", "rate_games", "final_games", "gate_temperature"):
-            if getattr(self, name) < 0:
-                raise ValueError(f"{name}={getattr(self, name)}: must be >= 0")
+        checks.at_least(1, self, "epochs", "checkpoint_every", "keep", "final_entries")
+        checks.at_least(0, self, "gate_games", "rate_games", "final_games", "gate_temperature")
         for name in ("gate_games", "final_games"):
             if getattr(self, name) % 2:
                 raise ValueError(f"{name}={getattr(self, name)}: must be even, because colours are swapped half-way")
-        if not 0 <= self.seed < 2**32:
-            raise ValueError(f"seed={self.seed}: must be in 0..{2**32 - 1}")
+        checks.seed(self)
 
 
 def run(config: TrainConfig, console: Console | None = None) -> dict | None:
@@ -92,14 +87,7 @@ def run(config: TrainConfig, console: Console | None = None) -> dict | None:
       ValueError: settings that are not possible, or other ones than those of the run to resume; a loss that is no number.
       OSError: the output folder cannot be written, or the disk is full.
     """
-    work = _Job(config, console or Console())
-    with (
-        StopRequest() as stop,
-        Checkpoints(work.folder / "checkpoints", work.who.meta, keep=config.keep) as checkpoints,
-    ):
-        state = work.start_or_resume(checkpoints)
-        finished = work.learn(state, checkpoints, stop)
-    return work.finish(state) if finished else None
+    return job.main(_Job(config, console or Console()), config.keep)
 
 
 @dataclasses.dataclass
@@ -142,11 +130,7 @@ class _Job:
     def start_or_resume(self, checkpoints: Checkpoints) -> _Run:
         """Begins a run, or takes up the one in the folder."""
         config = self.config
-        if config.resume:
-            job.check_settings(config, self.folder / "settings.json", _FREE)
-        elif checkpoints.steps():
-            raise ValueError(f"output={config.output!r}: holds a run; go on with --resume, or choose another folder")
-        job.write_settings(config, self.folder / "settings.json")
+        job.begin(config, self.folder, checkpoints, _FREE)
         params = self.who.init(jax.random.fold_in(self.key, _INIT))
         learner = self.programs.init(self.key, params)
         state = _Run(learner, job.copy(learner.params), np.float32(0), np.int32(0), 0, 0.0)
@@ -173,13 +157,10 @@ class _Job:
         ):
             while run.epoch < config.epochs:
                 started = time.monotonic()
-                values = self._advance(run)
+                with job.iteration(run.iteration + 1, saved):
+                    values = self._advance(run)
                 run.iteration += 1
-                if not values.pop("finite", True):
-                    raise ValueError(
-                        f"iteration {run.iteration}: the loss or its gradient is not a number; iteration {saved} is saved; "
-                        f"take a smaller learning_rate than {config.learn.learning_rate}"
-                    )
+                job.check_finite(values.pop("finite", True), run.iteration, saved, config.learn.learning_rate)
                 if "games" in values:
                     searches = config.learn.lanes * config.learn.steps
                     values["searches_per_second"] = searches / (time.monotonic() - started)
@@ -202,16 +183,11 @@ class _Job:
     def _advance(self, run: _Run) -> dict[str, Any]:
         """One call of a compiled program: games while the epoch lacks samples, else gradient steps."""
         learn, epoch = self.config.learn, int(run.epoch)
-        try:
-            if int(run.learner.samples) < (epoch + 1) * learn.epoch_samples:
-                run.learner, metrics = self.programs.play[self.programs.kind(epoch)](self.key, run.arena, run.learner)
-            else:
-                run.learner, metrics = self.programs.learn(self.key, run.learner)
-            return job.plain(metrics)
-        except jax.errors.JaxRuntimeError as error:
-            raise ValueError(
-                f"the device failed in iteration {run.iteration + 1} ({str(error).splitlines()[0][:120]}): go on with --resume"
-            ) from error
+        if int(run.learner.samples) < (epoch + 1) * learn.epoch_samples:
+            run.learner, metrics = self.programs.play[self.programs.kind(epoch)](self.key, run.arena, run.learner)
+        else:
+            run.learner, metrics = self.programs.learn(self.key, run.learner)
+        return job.plain(metrics)
 
     def _epoch_is_over(self, run: _Run) -> bool:
         learn, epochs, learner = self.config.learn, int(run.epoch) + 1, run.learner
@@ -265,7 +241,7 @@ class _Job:
         if config.final_games:
             result["tournament"] = self._tournament()
         write_atomically(self.folder / "result.json", json.dumps(result, indent=2) + "\n")
-        plot_curves(self.folder, self.console)
+        job.plot_curves(self.folder, self.console, "alphaze_figure")
         self.console.print(f"results in {self.folder}", highlight=False)
         return result
 
@@ -296,16 +272,6 @@ class _Job:
 
     def _save(self, params: Any, epoch: int) -> None:
         save_weights(self._weights(epoch), jax.device_get(params), self.who.meta | {"epoch": epoch})
-
-
-def plot_curves(folder: Path, console: Console) -> None:
-    """Draws the log as learning.svg; says so where matplotlib is missing."""
-    try:
-        from training.results.curves import alphaze_figure
-
-        write_atomically(folder / "learning.svg", alphaze_figure([(folder.name, read_log(folder / "log.jsonl"))]))
-    except ImportError:
-        console.print("no plots: pip install jaxgames[viz]", markup=False, highlight=False)
 
 
 _SHOWN = {

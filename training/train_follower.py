@@ -17,19 +17,20 @@ from jaxgames.pommerman.constants import Move
 from search import bandits, presets
 from search.guide import Guide
 from search.planner import Planner
-from training import counting, evaluate, follower, job
+from training import checks, counting, evaluate, follower, job
 from training.checkpoints import Checkpoints
 from training.counting import Count
 from training.dagger import Dagger, DaggerConfig, Learner
 from training.display import Display
 from training.files import write_atomically
 from training.follower import Follower, FollowerConfig
-from training.logs import RunLog, read_log
+from training.logs import RunLog
 from training.stopping import StopRequest
 from training.weights import load_weights, save_weights
 
 # Keys for choosing a checkpoint and for the reported games: other boards, other seats.
 _CHOOSING, _REPORTING = 1 << 28, (1 << 28) + 1
+_FREE = job.FREE | {"final_games"}  # settings that may change when a run goes on
 
 
 @dataclasses.dataclass(frozen=True)
@@ -89,13 +90,9 @@ class TrainConfig:
     resume: bool = False
 
     def __post_init__(self) -> None:
-        for name in ("evaluate_every", "evaluate_games", "checkpoint_every", "keep"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name}={getattr(self, name)}: must be >= 1")
-        if self.final_games < 0:
-            raise ValueError(f"final_games={self.final_games}: must be >= 0")
-        if not 0 <= self.seed < 2**32:
-            raise ValueError(f"seed={self.seed}: must be in 0..{2**32 - 1}")
+        checks.at_least(1, self, "evaluate_every", "evaluate_games", "checkpoint_every", "keep")
+        checks.at_least(0, self, "final_games")
+        checks.seed(self)
         needs_chances = self.learn.target == "values" or self.learn.stakes > 0 or self.follower.network != "paper"
         if self.oracle.bandit == "ucb" and needs_chances:
             raise ValueError("bandit='ucb': its values are no chances to win: take ts, or the paper's target, stakes and network")
@@ -113,15 +110,7 @@ def run(config: TrainConfig, console: Console | None = None) -> dict | None:
       ValueError: settings that are not possible, or other ones than those of the run to resume; a loss that is no number.
       OSError: the output folder cannot be written, or the disk is full.
     """
-    console = console or Console()
-    work = _Job(config, console)
-    with (
-        StopRequest() as stop,
-        Checkpoints(work.folder / "checkpoints", work.who.meta, keep=config.keep) as checkpoints,
-    ):
-        state = work.start_or_resume(checkpoints)
-        finished = work.learn(state, checkpoints, stop)
-    return work.finish(state) if finished else None
+    return job.main(_Job(config, console or Console()), config.keep)
 
 
 @dataclasses.dataclass
@@ -162,11 +151,7 @@ class _Job:
     def start_or_resume(self, checkpoints: Checkpoints) -> _Run:
         """Begins a run, or takes up the one in the folder."""
         config = self.config
-        if config.resume:
-            check_settings(config, self.folder / "settings.json")
-        elif checkpoints.steps():
-            raise ValueError(f"output={config.output!r}: holds a run; go on with --resume, or choose another folder")
-        job.write_settings(config, self.folder / "settings.json")
+        job.begin(config, self.folder, checkpoints, _FREE)
         params = self.who.init(jax.random.fold_in(self.key, _CHOOSING))
         learner = self.dagger.init(self.key, params)
         state = _Run(learner, job.copy(learner.averaged), np.int32(-1), np.int32(0), 0, 0.0)
@@ -192,21 +177,12 @@ class _Job:
         ):
             while ended < total:
                 started = time.monotonic()
-                try:
+                with job.iteration(run.iteration + 1, saved):
                     run.learner, metrics = self.dagger.iterate(self.key, self.oracle_params, run.learner)
                     metrics = jax.device_get(metrics)
-                except jax.errors.JaxRuntimeError as error:
-                    raise ValueError(
-                        f"the device failed in iteration {run.iteration + 1} ({str(error).splitlines()[0][:120]}): "
-                        f"go on with --resume, iteration {saved} is saved"
-                    ) from error
                 run.iteration += 1
                 run.seconds = time.monotonic() - begun
-                if not metrics.pop("finite"):
-                    raise ValueError(
-                        f"iteration {run.iteration}: the loss or its gradient is not a number; iteration {saved} is saved; "
-                        f"take a smaller learning_rate than {config.learn.learning_rate}"
-                    )
+                job.check_finite(metrics.pop("finite"), run.iteration, saved, config.learn.learning_rate)
                 ended = int(metrics["battles"])
                 values = job.plain(metrics) | {"seconds": run.seconds}
                 values["steps_per_second"] = int(metrics["new_steps"]) / (time.monotonic() - started)
@@ -262,7 +238,7 @@ class _Job:
             rates = " / ".join(f"{100 * n / released.games:.1f}" for n in (released.wins, released.draws, released.losses))
             self.console.print(f"win / draw / loss {rates} % in {released.games} games", highlight=False)
         write_atomically(self.folder / "result.json", json.dumps(result, indent=2) + "\n")
-        plot_curves(self.folder, self.console)
+        job.plot_curves(self.folder, self.console, "learning_figure")
         self.console.print(f"results in {self.folder}", highlight=False)
         return result
 
@@ -288,17 +264,7 @@ def make_oracle(config: TrainConfig, who: Follower) -> tuple[Planner, Any]:
 
 def check_settings(config: TrainConfig, path: Path) -> None:
     """Raises a ValueError if the run in the folder has other settings, but for how far it goes and what is kept."""
-    job.check_settings(config, path, job.FREE | {"final_games"})
-
-
-def plot_curves(folder: Path, console: Console) -> None:
-    """Draws the log as learning.svg; says so where matplotlib is missing."""
-    try:
-        from training.results.curves import learning_figure
-
-        write_atomically(folder / "learning.svg", learning_figure([(folder.name, read_log(folder / "log.jsonl"))]))
-    except ImportError:
-        console.print("no plots: pip install jaxgames[viz]", markup=False, highlight=False)
+    job.check_settings(config, path, _FREE)
 
 
 def _moves(shares: np.ndarray) -> dict[str, float]:

@@ -42,6 +42,11 @@ def save_weights(path: str | os.PathLike[str], params: Any, meta: Mapping[str, A
     write_atomically(path, file.getvalue())
 
 
+def weights_file(path: str | os.PathLike[str]) -> Path:
+    """Gives the weights that a path means: a file, or the best of the training run in a folder."""
+    return Path(path) / "best.npz" if Path(path).is_dir() else Path(path)
+
+
 def load_weights(
     path: str | os.PathLike[str], template: Any = None, expect: Mapping[str, Any] | None = None
 ) -> tuple[Any, dict[str, Any]]:

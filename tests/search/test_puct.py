@@ -11,6 +11,7 @@ import pytest
 import jaxgames
 from jaxgames.hex import interop, planes, rules
 from search import puct
+from search.choice import corrected_visits
 from search.puct import Settings
 from tests.processes import run_python
 from tests.search import puct_reference
@@ -180,11 +181,9 @@ def test_temperature_draws_by_visits():
 
 
 def test_corrections_by_q():
-    rules_of = puct._Search(GAME, evaluate, Settings(q_veto=0.4))
     visits, values = jnp.array([[10.0, 3.0, 5.0]]), jnp.array([[0.0, 0.5, 0.1]])
-    assert rules_of._weights(visits, values).tolist() == [[3, 10, 5]]
-    closer = puct._Search(GAME, evaluate, Settings(q_veto=0.6, q_weight=1.0))
-    assert np.allclose(closer._weights(visits, values), [[10, 3, 5 + 0.1 * 10]])
+    assert corrected_visits(visits, values, q_veto=0.4, q_weight=0.0).tolist() == [[3, 10, 5]]
+    assert np.allclose(corrected_visits(visits, values, q_veto=0.6, q_weight=1.0), [[10, 3, 5 + 0.1 * 10]])
 
 
 @pytest.mark.parametrize("field, value", [

@@ -10,6 +10,8 @@ import jax.numpy as jnp
 from jax import Array
 from jax.sharding import Mesh
 
+from training import checks
+
 DEFAULT_REPEATS = 7
 LEAST_REPEATS = 5
 
@@ -87,14 +89,12 @@ class Request:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if self.cores < 1:
-            raise ValueError(f"cores={self.cores}: must be >= 1")
+        checks.at_least(1, self, "cores")
         if self.batch is not None and self.batch < 1:
             raise ValueError(f"batch={self.batch}: must be >= 1")
         if self.repeats < LEAST_REPEATS:
             raise ValueError(f"repeats={self.repeats}: must be >= {LEAST_REPEATS}")
-        if not 0 <= self.seed < 2**32:
-            raise ValueError(f"seed={self.seed}: must be in 0..{2**32 - 1}")
+        checks.seed(self)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
 
-import jax
 import jax.numpy as jnp
 from flax import nnx
 from jax import Array
 
+from training import checks
 from training.networks.convolution import Convolution
-from training.networks.network import Network
+from training.networks.network import Network, from_module
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,9 +30,7 @@ class NetworkConfig:
     value_head: bool = False
 
     def __post_init__(self) -> None:
-        for name in ("width", "layers"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name}={getattr(self, name)}: must be >= 1")
+        checks.at_least(1, self, "width", "layers")
 
 
 PRESETS = {
@@ -95,19 +92,7 @@ def make(config: NetworkConfig, shape: tuple[int, int, int], num_arms: int) -> N
       shape: of the planes, (H, W, C).
       num_arms: K.
     """
-
-    def build(key: Array) -> _Follower:
-        return _Follower(config, *shape, num_arms, rngs=nnx.Rngs(key))
-
-    structure = nnx.split(nnx.eval_shape(lambda: build(jax.random.key(0))), nnx.Param)[0]
-
-    def init(key: Array) -> Any:
-        return nnx.to_pure_dict(nnx.split(build(key), nnx.Param)[1])
-
-    def apply(params: Any, planes: Array) -> tuple[Array, Array]:
-        return nnx.merge(structure, nnx.State(params))(planes)
-
-    return Network(init, apply)
+    return from_module(lambda key: _Follower(config, *shape, num_arms, rngs=nnx.Rngs(key)))
 
 
 def by_name(name: str, shape: tuple[int, int, int], num_arms: int) -> Network:

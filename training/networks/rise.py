@@ -7,15 +7,15 @@ see the same function as learning does, and nothing but parameters has to be kep
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 from flax import nnx
 from jax import Array
 
+from training import checks
 from training.networks.convolution import convolve, convolve_depthwise
-from training.networks.network import Network
+from training.networks.network import Network, from_module
 
 _INITIAL = nnx.initializers.xavier_uniform()
 _SIZE = 3
@@ -48,9 +48,7 @@ class RiseConfig:
     dtype: str = "float32"
 
     def __post_init__(self) -> None:
-        for name in ("width", "blocks", "inside", "value_planes", "value_width", "groups"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name}={getattr(self, name)}: must be >= 1")
+        checks.at_least(1, self, "width", "blocks", "inside", "value_planes", "value_width", "groups")
         if not 0 <= self.excited <= self.blocks:
             raise ValueError(f"excited={self.excited}: must be in 0..{self.blocks}, the number of blocks")
         if self.inside_step < 0:
@@ -170,19 +168,7 @@ def make(config: RiseConfig, shape: tuple[int, int, int], policy_planes: int) ->
       shape: of the planes, (H, W, C).
       policy_planes: logits per cell; logit `(row * W + column) * policy_planes + plane`.
     """
-
-    def build(key: Array) -> _Rise:
-        return _Rise(config, shape, policy_planes, rngs=nnx.Rngs(key))
-
-    structure = nnx.split(nnx.eval_shape(lambda: build(jax.random.key(0))), nnx.Param)[0]
-
-    def init(key: Array) -> Any:
-        return nnx.to_pure_dict(nnx.split(build(key), nnx.Param)[1])
-
-    def apply(params: Any, planes: Array) -> tuple[Array, Array]:
-        return nnx.merge(structure, nnx.State(params))(planes)
-
-    return Network(init, apply)
+    return from_module(lambda key: _Rise(config, shape, policy_planes, rngs=nnx.Rngs(key)))
 
 
 def by_name(name: str, shape: tuple[int, int, int], policy_planes: int) -> Network:

@@ -1,0 +1,106 @@
+"""From what a search has found to an action: corrected visits, draws, and the plan of a player whose turn it is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from jaxgames.game import Game
+from search.planner import Plan, of_arm, of_seat
+
+
+def draw_arm(keys: Array, policy: Array, temperature: float) -> Array:
+    """Draws an arm per lane by policy ** (1 / temperature); the first of the most likely at temperature 0.
+
+    Args:
+      keys: [B].
+      policy: float32 [B, K]; arms with 0 are never drawn.
+      temperature: see above.
+
+    Returns:
+      int32 [B].
+    """
+    if not temperature:
+        return policy.argmax(-1).astype(jnp.int32)
+    noise = jax.vmap(lambda key: jax.random.gumbel(key, policy.shape[1:]))(keys)
+    score = jnp.log(jnp.maximum(policy, 1e-30)) / temperature + noise
+    return jnp.where(policy > 0, score, -jnp.inf).argmax(-1).astype(jnp.int32)
+
+
+def corrected_visits(visits: Array, values: Array, q_veto: float | None, q_weight: float) -> Array:
+    """Corrects visits by Q, as the engine of AlphaZe** does.
+
+    Args:
+      visits: float32 [B, K].
+      values: float32 [B, K], mean results.
+      q_veto: swap the visits of the best and of the most visited arm if the value of the best is higher by more than this; None:
+        never.
+      q_weight: else add (Q2 - Q1) * q_weight * n1 to the second most visited arm if its value is higher.
+
+    Returns:
+      float32 [B, K].
+    """
+    index = jnp.arange(visits.shape[-1])
+    first = visits.argmax(-1)
+    first_visits, first_value = visits.max(-1), of_arm(values, first)
+    is_first = index == first[:, None]
+    if q_veto is not None:
+        tried = jnp.where(visits > 1, values, -jnp.inf)
+        best = tried.argmax(-1)
+        swaps = (tried.max(-1) > first_value + q_veto)[:, None]
+        best_visits = of_arm(visits, best)[:, None]
+        swapped = jnp.where(is_first, best_visits, jnp.where(index == best[:, None], first_visits[:, None], visits))
+        visits, first_again = jnp.where(swaps, swapped, visits), ~swaps[:, 0]
+    else:
+        first_again = jnp.ones_like(first_visits, bool)
+    if q_weight:
+        second = jnp.where(is_first, -1.0, visits).argmax(-1)
+        gain = of_arm(values, second) - first_value
+        extra = jnp.where(first_again & (gain > 0), gain * q_weight * first_visits, 0.0)
+        visits = visits + jnp.where(index == second[:, None], extra[:, None], 0.0)
+    return visits
+
+
+def plan_of_mover(
+    game: Game,
+    seats: Array,
+    chosen: Array,
+    *,
+    arms: Array,
+    policy: Array,
+    values: Array,
+    visits: Array,
+    root_value: Array,
+    metrics: dict[str, Any],
+    alone: bool = False,
+) -> Plan:
+    """Makes the plan of one player per lane; the others pass.
+
+    Args:
+      game: the game.
+      seats: int32 [B], whose turn it is.
+      chosen: int32 [B], the arm.
+      arms: int32 [B, P, K].
+      policy: float32 [B, K], of the player.
+      values: float32 [B, K], of the player.
+      visits: int32 [B, K].
+      root_value: float32 [B], for the player; the others have the opposite.
+      metrics: as for `Plan`.
+      alone: there is no opponent: the others have the value 0.
+    """
+    mine = jnp.arange(game.num_players) == seats[:, None]
+    own = mine[:, :, None]
+    passes = (jnp.arange(game.num_arms) == 0).astype(jnp.float32)
+    action = of_arm(of_seat(arms, seats), chosen)[:, None]
+    return Plan(
+        actions=jnp.where(mine, action, game.pass_action).astype(jnp.int32),
+        arms=arms,
+        values=jnp.where(own, values[:, None], 0.0),
+        visits=jnp.where(own, visits[:, None], 0),
+        policy=jnp.where(own, policy[:, None], passes),
+        root_value=jnp.where(mine, root_value[:, None], 0.0 if alone else -root_value[:, None]),
+        metrics=metrics,
+    )

@@ -1,0 +1,34 @@
+"""Checks of settings that many configs share; each is a ValueError of one line."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+
+def at_least(low: int, config: Any, *names: str) -> None:
+    """Raises unless all these fields are `low` or more."""
+    for name in names:
+        if getattr(config, name) < low:
+            raise ValueError(f"{name}={getattr(config, name)}: must be >= {low}")
+
+
+def numbers(config: Any, *names: str, positive: bool = False) -> None:
+    """Raises unless all these fields are finite and 0 or more, or more than 0."""
+    for name in names:
+        value = getattr(config, name)
+        if not 0 <= value < math.inf or (positive and not value):
+            raise ValueError(f"{name}={value}: must be {'>' if positive else '>='} 0")
+
+
+def seed(config: Any) -> None:
+    """Raises unless the field `seed` fits into 32 bits."""
+    if not 0 <= config.seed < 2**32:
+        raise ValueError(f"seed={config.seed}: must be in 0..{2**32 - 1}")
+
+
+def split(devices: int, config: Any, *names: str) -> None:
+    """Raises unless all these fields can be split over so many devices."""
+    for name in names:
+        if getattr(config, name) % devices:
+            raise ValueError(f"{name}={getattr(config, name)}: must be a multiple of the {devices} devices")
