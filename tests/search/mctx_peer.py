@@ -13,12 +13,12 @@ runtime.prepare(cores=1, multi_output_fusion=False)
 
 import jax  # noqa: E402
 import jax.numpy as jnp  # noqa: E402
-import mctx  # noqa: E402
 import numpy as np  # noqa: E402
 
 import jaxgames  # noqa: E402
 from jaxgames.hex import planes, rules  # noqa: E402
 from search import puct  # noqa: E402
+from training.benchmark.mctx_peer import visits_of_mctx  # noqa: E402
 
 
 def main(size, batch, simulations):
@@ -30,9 +30,6 @@ def main(size, batch, simulations):
         shown = jax.vmap(lambda state, seat: planes.planes(game.config, state, seat))(states, seats)
         out = jax.lax.dot(shown.reshape(len(seats), -1), weights, precision="highest")
         return out[:, :-1], jnp.tanh(out[:, -1])
-
-    def legal_of(states):
-        return jax.vmap(lambda state: game.config.grid.to_bool(rules.legal_cells(game.config, state)).reshape(-1))(states)
 
     def start(key):
         def attempt(state, key):
@@ -49,35 +46,8 @@ def main(size, batch, simulations):
     plan, _ = jax.jit(planner.plan)(None, keys, planner.init(batch), states, seats, active)
     ours = np.take_along_axis(np.asarray(plan.visits), np.asarray(states.player)[:, None, None].astype(int), 1)[:, 0]
 
-    def recurrent(params, key, action, before):
-        after = jax.vmap(lambda state, cell: rules.step(game.config, state, cell))(before, action)
-        logits, value = network(after, after.player.astype(int))
-        reward = jax.vmap(rules.winner)(after) * jnp.where(before.player == 0, 1.0, -1.0)
-        return mctx.RecurrentFnOutput(
-            reward=jnp.where(before.terminated, 0.0, reward),
-            discount=jnp.where(after.terminated, 0.0, -1.0),
-            prior_logits=jnp.where(legal_of(after), logits, jnp.finfo(jnp.float32).min),
-            value=jnp.where(after.terminated, 0.0, value),
-        ), after
-
-    logits, value = network(states, states.player.astype(int))
-    root = mctx.RootFnOutput(prior_logits=logits, value=value, embedding=states)
-    theirs = jax.jit(
-        lambda root: (
-            mctx.muzero_policy(
-                None,
-                jax.random.key(0),
-                root,
-                recurrent,
-                simulations,
-                invalid_actions=~legal_of(states),
-                dirichlet_fraction=0.0,
-                temperature=0.0,
-            )
-            .search_tree.summary()
-            .visit_counts
-        )
-    )(root)
+    search = visits_of_mctx(game, lambda states: network(states, states.player.astype(int)), simulations)
+    theirs = jax.jit(search)(jax.random.key(0), states)
     print(json.dumps({"ours": ours.tolist(), "theirs": np.asarray(theirs).astype(int).tolist()}))
 
 

@@ -3,25 +3,22 @@
 import copy
 import dataclasses
 import importlib.util
-import io
 import itertools
 import json
-import os
 import signal
-from pathlib import Path
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from rich.console import Console
 
 import jaxgames
 from scripts._common import run_main
 from scripts.train_alphaze import main
+from tests.training.jobs import log_without, newest, result_of, run_here, send_signal_at, shared_jobs
 from training import elo, hex_agents, train_alphaze
 from training.alphaze import AlphazeConfig
-from training.logs import RunLog, read_log
+from training.logs import read_log
 from training.policy_value import PolicyValueConfig
 from training.tournament import CrossTable
 from training.train_alphaze import TrainConfig
@@ -62,21 +59,7 @@ TIMES = ("seconds", "searches_per_second")
 @pytest.fixture(scope="module", autouse=True)
 def jobs():
     """Jobs of equal settings but for the folder share what they have compiled."""
-    made, patch = {}, pytest.MonkeyPatch()
-
-    class SharedJob(train_alphaze._Job):
-        def __init__(self, config, console):
-            programs = (config.who, config.learn, config.gate_temperature)
-            if programs not in made:
-                super().__init__(config, console)
-                made[programs] = copy.copy(self)
-            self.__dict__ |= vars(made[programs])
-            self.config, self.console, self.folder = config, console, Path(config.output)
-            self.key = jax.random.key(config.seed)
-
-    patch.setattr(train_alphaze, "_Job", SharedJob)
-    yield SharedJob
-    patch.undo()
+    yield from shared_jobs(train_alphaze, lambda config: (config.who, config.learn, config.gate_temperature))
 
 
 def settings(folder, **changes):
@@ -85,9 +68,7 @@ def settings(folder, **changes):
 
 def run(folder, **changes):
     """Runs in this process; returns the result, and what was printed."""
-    console = Console(file=io.StringIO(), width=200)
-    result = train_alphaze.run(settings(folder, **changes), console)
-    return result, console.file.getvalue()
+    return run_here(train_alphaze, settings(folder, **changes))
 
 
 @pytest.fixture(scope="module")
@@ -99,14 +80,7 @@ def straight(jobs, tmp_path_factory):
 
 def log_of(folder):
     """The log without times."""
-    return [{name: value for name, value in line.items() if name not in TIMES} for line in read_log(folder / "log.jsonl")]
-
-
-def result_of(folder):
-    """The result without times and what may differ between runs."""
-    result = json.loads((folder / "result.json").read_text())
-    del result["seconds"], result["settings"]["output"], result["settings"]["resume"]
-    return result
+    return log_without(folder, TIMES)
 
 
 def assert_same(folder, expected):
@@ -115,11 +89,6 @@ def assert_same(folder, expected):
         assert (folder / name).read_bytes() == (expected / name).read_bytes(), name
     assert log_of(folder) == log_of(expected)
     assert result_of(folder) == result_of(expected)
-
-
-def newest(folder):
-    """The iteration of the newest checkpoint."""
-    return max(int(path.name) for path in (folder / "checkpoints").glob("*") if path.name.isdigit())
 
 
 # --- a whole run -------------------------------------------------------------------------------------------------------
@@ -239,13 +208,7 @@ def signal_at(monkeypatch):
     """`signal_at(*iterations)`: this process gets SIGTERM while these iterations are logged."""
 
     def arrange(*iterations):
-        class Log(RunLog):
-            def write(self, iteration, values):
-                super().write(iteration, values)
-                if iteration in iterations:
-                    os.kill(os.getpid(), signal.SIGTERM)
-
-        monkeypatch.setattr(train_alphaze, "RunLog", Log)
+        send_signal_at(monkeypatch, train_alphaze, signal.SIGTERM, iterations)
 
     return arrange
 
@@ -402,7 +365,9 @@ def test_a_device_that_fails(straight, spoil, tmp_path):
     spoil(3, fail)
     with pytest.raises(ValueError) as error:  # noqa: PT011
         run(tmp_path)
-    assert str(error.value) == "the device failed in iteration 7 (INTERNAL: the device is gone): go on with --resume"
+    assert str(error.value) == (
+        "the device failed in iteration 7 (INTERNAL: the device is gone): go on with --resume, iteration 6 is saved"
+    )
     spoil(0, fail)
     run(tmp_path, resume=True)
     assert_same(tmp_path, straight[0])

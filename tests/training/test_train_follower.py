@@ -3,7 +3,6 @@
 import copy
 import dataclasses
 import importlib.util
-import io
 import json
 import os
 import random
@@ -17,16 +16,16 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from rich.console import Console
 
 from scripts._common import run_main
 from scripts.train_follower import main
 from tests.processes import ROOT, is_kept
+from tests.training.jobs import log_without, newest, result_of, run_here, send_signal_at, shared_jobs
 from training import follower, job, train_follower
 from training.checkpoints import Checkpoints
 from training.dagger import DaggerConfig
 from training.follower import FollowerConfig
-from training.logs import RunLog, read_log
+from training.logs import read_log
 from training.train_follower import OracleConfig, TrainConfig, make_oracle
 from training.weights import load_weights, save_weights
 
@@ -61,21 +60,7 @@ TIMES = ("seconds", "steps_per_second")
 @pytest.fixture(scope="module")
 def jobs():
     """Jobs of equal settings but for the folder share what they have compiled."""
-    made, patch = {}, pytest.MonkeyPatch()
-
-    class SharedJob(train_follower._Job):
-        def __init__(self, config, console):
-            programs = (config.follower, config.learn, config.oracle)
-            if programs not in made:
-                super().__init__(config, console)
-                made[programs] = copy.copy(self)
-            self.__dict__ |= vars(made[programs])
-            self.config, self.console, self.folder = config, console, Path(config.output)
-            self.key = jax.random.key(config.seed)
-
-    patch.setattr(train_follower, "_Job", SharedJob)
-    yield SharedJob
-    patch.undo()
+    yield from shared_jobs(train_follower, lambda config: (config.follower, config.learn, config.oracle))
 
 
 def settings(folder, **changes):
@@ -84,9 +69,7 @@ def settings(folder, **changes):
 
 def run(folder, **changes):
     """Runs in this process; returns the result, and what was printed."""
-    console = Console(file=io.StringIO(), width=200)
-    result = train_follower.run(settings(folder, **changes), console)
-    return result, console.file.getvalue()
+    return run_here(train_follower, settings(folder, **changes))
 
 
 @pytest.fixture(scope="module")
@@ -98,7 +81,7 @@ def straight(jobs, tmp_path_factory):
 
 def log_of(folder):
     """The log without times."""
-    return [{name: value for name, value in line.items() if name not in TIMES} for line in read_log(folder / "log.jsonl")]
+    return log_without(folder, TIMES)
 
 
 def assert_same(folder, expected):
@@ -109,19 +92,9 @@ def assert_same(folder, expected):
         for array in one.files:
             assert one[array].tobytes() == other[array].tobytes(), (name, array)
     assert log_of(folder) == log_of(expected)
-    one, other = (json.loads((path / "result.json").read_text()) for path in (folder, expected))
-    for result in (one, other):
-        del result["seconds"]
-        for name in ("output", "resume"):
-            del result["settings"][name]
-    assert one == other
+    assert result_of(folder) == result_of(expected)
     steps = [sorted(int(path.name) for path in (each / "checkpoints").iterdir()) for each in (folder, expected)]
     assert steps[0][-1] == steps[1][-1] == len(log_of(expected))
-
-
-def newest(folder):
-    """The iteration of the newest checkpoint, 0 if there is none."""
-    return max((int(path.name) for path in (folder / "checkpoints").glob("*") if path.name.isdigit()), default=0)
 
 
 # --- a whole run -------------------------------------------------------------------------------------------------------
@@ -177,13 +150,7 @@ def signal_at(monkeypatch):
     """`signal_at(number, *iterations)`: this process gets a signal while these iterations are logged."""
 
     def arrange(number, *iterations):
-        class Log(RunLog):
-            def write(self, iteration, values):
-                super().write(iteration, values)
-                if iteration in iterations:
-                    os.kill(os.getpid(), number)
-
-        monkeypatch.setattr(train_follower, "RunLog", Log)
+        send_signal_at(monkeypatch, train_follower, number, iterations)
 
     return arrange
 

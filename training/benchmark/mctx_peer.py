@@ -10,26 +10,28 @@ import os
 import statistics
 import sys
 import time
+from collections.abc import Callable
 from typing import Any
 
 from jaxgames import runtime
 
 
-def main(size: int, batch: int, simulations: int, seed: int, repeats: int = 3) -> None:
-    """Measures and prints."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
-    os.environ.pop("XLA_FLAGS", None)  # those of the caller
-    runtime.prepare(cores=cores, multi_output_fusion=False)
+def visits_of_mctx(game: Any, evaluate: Callable[[Any], tuple[Any, Any]], simulations: int) -> Callable[[Any, Any], Any]:
+    """Makes a search of Hex by `mctx.muzero_policy`.
+
+    Args:
+      game: Hex.
+      evaluate: `evaluate(states [B]) -> (logits [B, K], value [B])` for the player to move.
+      simulations: per search.
+
+    Returns:
+      `search(key, states [B])`, the visit counts of the roots, [B, K].
+    """
     import jax
     import jax.numpy as jnp
     import mctx
 
-    from jaxgames.hex import Hex, HexConfig, rules
-    from training.benchmark.hex import opinion, positions, visits_digest
-    from training.benchmark.pommerman import lane_keys
-
-    jax.config.update("jax_enable_compilation_cache", False)
-    game = Hex(HexConfig(size))
+    from jaxgames.hex import rules
 
     def illegal(states: Any) -> Any:
         legal = jax.vmap(lambda state: game.config.grid.to_bool(rules.legal_cells(game.config, state)).reshape(-1))(states)
@@ -39,7 +41,7 @@ def main(size: int, batch: int, simulations: int, seed: int, repeats: int = 3) -
         del params, key
         after = jax.vmap(lambda state, cell: rules.step(game.config, state, cell))(before, action)
         reward = jax.vmap(rules.winner)(after) * jnp.where(before.player == 0, 1.0, -1.0)
-        logits, value = opinion(game, after)
+        logits, value = evaluate(after)
         output = mctx.RecurrentFnOutput(
             reward=jnp.where(before.terminated, 0.0, reward),
             discount=jnp.where(after.terminated, 0.0, -1.0),
@@ -49,12 +51,11 @@ def main(size: int, batch: int, simulations: int, seed: int, repeats: int = 3) -
         return output, after
 
     def search(key: Any, states: Any) -> Any:
-        logits, value = opinion(game, states)
-        root = mctx.RootFnOutput(prior_logits=logits, value=value, embedding=states)
+        logits, value = evaluate(states)
         found = mctx.muzero_policy(
             None,
             key,
-            root,
+            mctx.RootFnOutput(prior_logits=logits, value=value, embedding=states),
             recurrent,
             simulations,
             invalid_actions=illegal(states),
@@ -63,6 +64,25 @@ def main(size: int, batch: int, simulations: int, seed: int, repeats: int = 3) -
         )
         return found.search_tree.summary().visit_counts
 
+    return search
+
+
+def main(size: int, batch: int, simulations: int, seed: int, repeats: int = 3) -> None:
+    """Measures and prints."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
+    os.environ.pop("XLA_FLAGS", None)  # those of the caller
+    runtime.prepare(cores=cores, multi_output_fusion=False)
+    import jax
+    import jax.numpy as jnp
+
+    from jaxgames.hex import Hex, HexConfig
+    from training.benchmark.hex import opinion, positions, visits_digest
+    from training.benchmark.pommerman import lane_keys
+
+    jax.config.update("jax_enable_compilation_cache", False)
+    game = Hex(HexConfig(size))
+
+    search = visits_of_mctx(game, lambda states: opinion(game, states), simulations)
     key = jax.random.key(seed)
     # The same positions as in the case.
     states = positions(game, lane_keys(key, jnp.arange(batch)))
