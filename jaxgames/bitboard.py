@@ -96,16 +96,17 @@ class Bits:
           rank: int32 [], in [0, count).
 
         Returns:
-          int32 [], a cell; for a rank out of range some number outside the set.
+          int32 [], a cell; for a rank out of range any number.
         """
-        rest, cell, found = rank, jnp.int32(0), jnp.bool_(False)
-        for i, word in enumerate(self.words):
-            inside = jax.lax.population_count(word).astype(jnp.int32)
-            here = ~found & (rest < inside)
-            cell = jnp.where(here, WORD_BITS * i + _pick_in_word(word, rest), cell)
-            found = found | here
-            rest = rest - inside
-        return cell
+        word, rest, first = self.words[0], rank, jnp.int32(0)
+        below = jax.lax.population_count(word).astype(jnp.int32)  # cells in the words before
+        for i, other in enumerate(self.words[1:], 1):
+            beyond = rank >= below
+            word = jnp.where(beyond, other, word)
+            rest = jnp.where(beyond, rank - below, rest)
+            first = jnp.where(beyond, WORD_BITS * i, first)
+            below = below + jax.lax.population_count(other).astype(jnp.int32)
+        return first + _pick_in_word(word, rest)
 
 
 def select(condition: Array, if_true: Tree, if_false: Tree) -> Tree:
@@ -216,6 +217,16 @@ class Grid:
         """Gives those of `cells` from which one step in `direction` stays on the board."""
         return cells & self._may_go[direction]
 
+    def translate(self, cells: Bits, rows: int, columns: int) -> Bits:
+        """Moves every cell by so many rows down and columns right (Python ints); what leaves the board is dropped."""
+        kept = [self.column(index) for index in range(self.columns) if 0 <= index + columns < self.columns]
+        if not kept or abs(rows) >= self.rows:
+            return self.empty
+        if columns:
+            cells = cells & union(kept)
+        moved = _shift_words(cells, rows * self.columns + columns)
+        return moved & self.full if rows > 0 else moved
+
     def neighbours(self, cells: Bits) -> Bits:
         """Gives all cells next to a cell of the set (4-neighbourhood)."""
         return union(self.shift(cells, direction) for direction in DIRECTIONS)
@@ -271,15 +282,27 @@ class Grid:
 
 
 def _shift_words(cells: Bits, distance: int) -> Bits:
-    """Adds `distance` (|distance| < 32) to every cell number; numbers below zero and beyond the last word drop out."""
-    words, count = cells.words, len(cells.words)
-    if distance > 0:
-        carried = [None] + [words[i] >> (WORD_BITS - distance) for i in range(count - 1)]
-        moved = [word << distance for word in words]
-    else:
-        carried = [words[i + 1] << (WORD_BITS + distance) for i in range(count - 1)] + [None]
-        moved = [word >> -distance for word in words]
-    return Bits(tuple(m if c is None else m | c for m, c in zip(moved, carried, strict=True)))
+    """Adds `distance` to every cell number; numbers below zero and beyond the last word drop out."""
+    whole, part = divmod(abs(distance), WORD_BITS)
+    words = cells.words if distance >= 0 else cells.words[::-1]
+    zero = jnp.zeros_like(words[0])
+    moved = ((zero,) * whole + words)[: len(words)]
+    if part:
+        carried = (None, *moved[:-1])
+        there, back = (_left, _right) if distance > 0 else (_right, _left)
+        moved = tuple(
+            there(word, part) if low is None else there(word, part) | back(low, WORD_BITS - part)
+            for word, low in zip(moved, carried, strict=True)
+        )
+    return Bits(moved if distance >= 0 else moved[::-1])
+
+
+def _left(word: Array, distance: int) -> Array:
+    return word << distance
+
+
+def _right(word: Array, distance: int) -> Array:
+    return word >> distance
 
 
 # --- numbers per cell, bit-sliced --------------------------------------------------------------------------------------

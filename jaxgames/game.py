@@ -95,8 +95,8 @@ class HiddenGame(Game, Protocol):
         """The state of `open_game` that a state of this game is when everything is seen."""
         ...
 
-    def init_information(self, player: Array) -> Any:
-        """What a player (int32 []) knows before the first step."""
+    def init_information(self, player: Array, observation: Any = None) -> Any:
+        """What a player (int32 []) knows before the first step, from its first view; None where the start is always the same."""
         ...
 
     def update_information(self, info: Any, observation: Any, own_action: Array) -> Any:
@@ -108,7 +108,11 @@ class HiddenGame(Game, Protocol):
         ...
 
 
-_GAMES = {"pommerman": "jaxgames.pommerman.game:make", "hex": "jaxgames.hex.game:make"}
+_GAMES = {
+    "pommerman": "jaxgames.pommerman.game:make",
+    "hex": "jaxgames.hex.game:make",
+    "hero_academy": "jaxgames.hero_academy.game:make",
+}
 
 
 def game_names() -> tuple[str, ...]:
@@ -134,10 +138,13 @@ def make(name: str, mode: str | None = None, **settings: Any) -> Game:
     return game
 
 
-def init_all_information(game: HiddenGame, lanes: int) -> Any:
-    """Gives what all players know before the first step of so many games: Information [lanes, P]."""
-    infos = jax.vmap(game.init_information)(jnp.arange(game.num_players))
-    return jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (lanes, *leaf.shape)), infos)
+def init_all_information(game: HiddenGame, states: Any) -> Any:
+    """Gives what all players know before the first step: of start states [B], Information [B, P]."""
+
+    def of_seat(state: Any, seat: Array) -> Any:
+        return game.init_information(seat, game.observe(state, seat))
+
+    return jax.vmap(jax.vmap(of_seat, (None, 0)), (0, None))(states, jnp.arange(game.num_players))
 
 
 def update_all_information(game: HiddenGame, infos: Any, states: Any, actions: Array) -> Any:

@@ -19,7 +19,7 @@ import numpy as np
 
 Arrays = dict[str, np.ndarray]
 
-_REPLAYS = {"pommerman": "jaxgames.pommerman.replay:replay", "hex": "jaxgames.hex.replay:replay"}
+_REPLAYS = {name: f"jaxgames.{name}.replay:replay" for name in ("pommerman", "hex", "hero_academy")}
 
 SHOWN_DIFFERENCES = 10
 NO_DIFFERENCE, SOME_DIFFERENCE, BAD_FILE = 0, 1, 2

@@ -19,7 +19,7 @@ class Config:
     """Replays recorded games of a reference implementation; exit code 0 only if there are some and nothing differs."""
 
     game: tyro.conf.Positional[str]
-    """Which game: pommerman or hex."""
+    """Which game: pommerman, hex or hero_academy."""
     files: tyro.conf.Positional[tuple[Path, ...]]
     """Recordings (npz)."""
     shown: int = replay.SHOWN_DIFFERENCES

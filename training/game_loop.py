@@ -71,7 +71,7 @@ class Loop:
             number=jnp.where(self._exists(number), number, games),
             clock=jnp.zeros_like(number),
             keys=keys,
-            infos=self._new_infos(),
+            infos=self._new_infos(states),
             memories=memories,
             next_number=jnp.full((1,), self.lanes, jnp.int32),
             results=jnp.zeros((games, 3 * players + 1), jnp.int16),
@@ -127,9 +127,9 @@ class Loop:
     def _hidden_game(self) -> Any:
         return self.game
 
-    def _new_infos(self) -> Any:
+    def _new_infos(self, states: Any) -> Any:
         """What is known before the first step: Information [B, P], or ()."""
-        return init_all_information(self._hidden_game, self.lanes) if self._informed else ()
+        return init_all_information(self._hidden_game, states) if self._informed else ()
 
     def _inform(self, infos: Any, states: Any, actions: Array) -> Any:
         """Adds what everybody has seen of a step."""
@@ -218,7 +218,7 @@ class Loop:
             number=number,
             clock=jnp.where(fresh, 0, lanes.clock),
             keys=jnp.where(fresh, keys, lanes.keys),
-            infos=jax.tree.map(renew, self._new_infos(), lanes.infos),
+            infos=jax.tree.map(renew, self._new_infos(states), lanes.infos),
             memories=tuple(memories),
             next_number=lanes.next_number + finished.sum(dtype=jnp.int32),
         )

@@ -82,9 +82,10 @@ class SelfPlay:
     def start(self, key: Array, device: Array) -> Lanes:
         """Begins the first games of a device."""
         number = jnp.arange(self.lanes, dtype=jnp.int32)
+        states = self._boards(self._game_keys(key, device, number))
         return Lanes(
-            states=self._boards(self._game_keys(key, device, number)),
-            infos=init_all_information(self.game, self.lanes),
+            states=states,
+            infos=init_all_information(self.game, states),
             number=number,
             clock=jnp.zeros(self.lanes, jnp.int32),
             next_number=jnp.full(1, self.lanes, jnp.int32),
@@ -94,10 +95,11 @@ class SelfPlay:
     def restart(self, key: Array, device: Array, lanes: Lanes) -> Lanes:
         """Gives up the games of all lanes and begins the next ones; what the others ended with stays."""
         number = lanes.next_number + jnp.arange(self.lanes)
+        states = self._boards(self._game_keys(key, device, number))
         return dataclasses.replace(
             lanes,
-            states=self._boards(self._game_keys(key, device, number)),
-            infos=init_all_information(self.game, self.lanes),
+            states=states,
+            infos=init_all_information(self.game, states),
             number=number,
             clock=jnp.zeros_like(lanes.clock),
             next_number=lanes.next_number + self.lanes,
@@ -181,7 +183,7 @@ class SelfPlay:
         fresh = self._boards(self._game_keys(key, device, number))
         lanes = Lanes(
             states=jax.tree.map(renew, fresh, states),
-            infos=jax.tree.map(renew, init_all_information(self.game, self.lanes), infos),
+            infos=jax.tree.map(renew, init_all_information(self.game, fresh), infos),
             number=number,
             clock=jnp.where(ended, 0, lanes.clock + 1),
             next_number=lanes.next_number + ended.sum(dtype=jnp.int32),

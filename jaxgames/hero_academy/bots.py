@@ -1,0 +1,58 @@
+"""Simple players of Hero Academy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from jaxgames import random_bits
+from jaxgames.agent import Agent
+from jaxgames.hero_academy import ratings
+
+if TYPE_CHECKING:
+    from jaxgames.hero_academy.game import HeroAcademy
+
+
+def random_agent(game: HeroAcademy) -> Agent:
+    """Plays a uniformly random legal action."""
+
+    def choose(key: Array, state: Any) -> Array:
+        legal = game.legal_set(state)
+        rank = random_bits.below(random_bits.bits(random_bits.lane_key(key), 0), legal.count())
+        return legal.pick(rank)
+
+    return _agent("random", choose)
+
+
+def best_rated_agent(game: HeroAcademy) -> Agent:
+    """Plays the highest rated of the pruned actions (the reference's "heuristic" player)."""
+
+    def choose(key: Array, state: Any) -> Array:
+        del key
+        return ratings.best(game.config, state, game.legal_set(state, pruned=True))
+
+    return _agent("best_rated", choose)
+
+
+def _agent(name: str, choose: Callable[[Array, Any], Array]) -> Agent:
+    """A player without memory. It looks at the state, but at nothing that is hidden from the player to move."""
+
+    def init(batch_size: int) -> Array:
+        return jnp.zeros(batch_size, jnp.int8)
+
+    def reset(memory: Array, lanes: Array) -> Array:
+        del lanes
+        return memory
+
+    def act(params: Any, keys: Array, memory: Array, views: Any, seats: Array, active: Array) -> tuple[Array, Array]:
+        del params, seats, active
+        return jax.vmap(choose)(keys, views).astype(jnp.int32), memory
+
+    return Agent(name, init, reset, act, sees_state=True)
+
+
+BOTS = {"random": random_agent, "best_rated": best_rated_agent}

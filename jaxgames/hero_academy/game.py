@@ -1,0 +1,174 @@
+"""Hero Academy behind the common game interface (see `jaxgames.game.Game`)."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from jaxgames.bitboard import WORD_BITS, Bits
+from jaxgames.hero_academy import actions, evaluation, observation, rules, setup, units
+from jaxgames.hero_academy.actions import Layout
+from jaxgames.hero_academy.config import HeroAcademyConfig, preset
+from jaxgames.hero_academy.legal import legal_set
+from jaxgames.hero_academy.observation import Observation
+from jaxgames.hero_academy.state import State, state_key
+
+NUM_ARMS = 64
+
+
+@dataclasses.dataclass(frozen=True)
+class HeroAcademy:
+    """Hero Academy. Actions are numbered as `actions` says; who is not to move passes.
+
+    An action that is neither legal nor End Turn, a pass by the player to move too, loses the game.
+
+    Attributes:
+      config: the variant.
+    """
+
+    config: HeroAcademyConfig = HeroAcademyConfig()
+
+    @property
+    def name(self) -> str:
+        return "hero_academy"
+
+    @property
+    def num_players(self) -> int:
+        return 2
+
+    @property
+    def layout(self) -> Layout:
+        return actions.layout(self.config)
+
+    @property
+    def num_actions(self) -> int:
+        return self.layout.num_actions
+
+    @property
+    def num_arms(self) -> int:
+        return NUM_ARMS
+
+    @property
+    def pass_action(self) -> int:
+        return self.layout.pass_action
+
+    @property
+    def max_steps(self) -> int:
+        """No game is longer."""
+        return self.config.max_steps
+
+    def init(self, key: Array) -> State:
+        """Deals first hands; see `setup.init`."""
+        return setup.init(self.config, key)
+
+    def draw_chance(self, key: Array, state: State, actions: Array) -> Array | tuple[()]:
+        """Draws the words by which End Turn draws cards, uint32 [12]; nothing by seeded draws."""
+        del state, actions
+        return () if self.config.draws == "seeded" else rules.draw_words(key)
+
+    def apply(self, state: State, actions: Array, chance: Array | tuple[()] = ()) -> State:
+        """Plays the action of the player to move; actions int32 [2]. See `rules.step`."""
+        words = None if isinstance(chance, tuple) else chance
+        return rules.step(self.config, state, jnp.where(state.player == 1, actions[1], actions[0]), words)
+
+    def step(self, state: State, actions: Array, key: Array | None = None) -> State:
+        """`apply` with fresh draws; by seeded draws the key is not needed."""
+        return self.apply(state, actions, () if key is None else self.draw_chance(key, state, actions))
+
+    def advance(self, state: State, action: Array, key: Array | None) -> State:
+        """`step` without its checks, for planners: an action known to be legal or End Turn (int32 []), a game that goes on."""
+        words = None if self.config.draws == "seeded" or key is None else rules.draw_words(key)
+        return rules.advance(self.config, state, action, words)
+
+    def legal_set(self, state: State, *, pruned: bool = False) -> Bits:
+        """Gives the legal actions of the player to move as a set of numbers; see `legal.legal_set`."""
+        return legal_set(self.config, state, pruned=pruned)
+
+    def to_play(self, state: State) -> Array:
+        """int32 []: the player to move."""
+        return state.player.astype(jnp.int32)
+
+    def legal_actions(self, state: State) -> Array:
+        """Gives bool [2, A]."""
+        words = jnp.stack(self.legal_set(state).words)
+        own = ((words[:, None] >> np.arange(WORD_BITS, dtype=np.uint32)) & 1).reshape(-1) != 0
+        passes = jnp.arange(self.num_actions) == self.pass_action
+        moves = (jnp.arange(2)[:, None] == state.player) & ~state.terminated
+        return jnp.where(moves, own, passes)
+
+    def search_arms(self, state: State) -> tuple[Array, Array]:
+        """Gives up to 64 of the actions that planners look at, evenly spread over their numbers: int32 [2, K], bool [2, K]."""
+        legal = self.legal_set(state, pruned=True)
+        count = legal.count()
+        number = jnp.arange(NUM_ARMS, dtype=jnp.int32)
+        rank = jnp.where(count > NUM_ARMS, (number * count) // NUM_ARMS, number)
+        arms = jax.vmap(legal.pick)(jnp.minimum(rank, jnp.maximum(count - 1, 0)))
+        moves = (jnp.arange(2)[:, None] == state.player) & ~state.terminated
+        offered = jnp.where(moves & (number < count), arms, self.pass_action)
+        return offered.astype(jnp.int32), jnp.where(moves, number < count, number == 0)
+
+    def outcome(self, state: State) -> Array:
+        """Gives +1 win, 0 draw, -1 loss; 0 while the game runs. Returns float32 [2]."""
+        first = (state.winner == 0).astype(jnp.float32) - (state.winner == 1).astype(jnp.float32)
+        return first * np.array([1, -1], np.float32)
+
+    def in_play(self, state: State) -> Array:
+        """Nobody is ever eliminated: bool [2]."""
+        del state
+        return jnp.ones(2, bool)
+
+    def heuristic(self, state: State) -> Array:
+        """Gives the heuristic of `evaluation.points` as a share of that of a won game: float32 [2]."""
+        return jnp.stack(evaluation.points(self.config, state)).astype(jnp.float32) / units.WIN_VALUE
+
+    def state_key(self, state: State) -> Array:
+        """Identifies a state for search tables, uint32 [2]."""
+        return state_key(state, self.config.num_cells)
+
+    def observe(self, state: State, player: Array) -> Observation:
+        """Gives what one player sees now; see `observation.observe`."""
+        return observation.observe(self.config, state, player)
+
+    @property
+    def open_game(self) -> HeroAcademy:
+        """The same game with open hands."""
+        return HeroAcademy(dataclasses.replace(self.config, hidden_hands=False))
+
+    def open_state(self, state: State) -> State:
+        """The state itself."""
+        return state
+
+    def init_information(self, player: Array, observation: Observation | None = None) -> Observation:
+        """The first view, in which a player finds its first hand.
+
+        Raises:
+          ValueError: there is none: first hands differ from game to game.
+        """
+        del player
+        if observation is None:
+            raise ValueError("observation=None: hands are dealt, so give init_information the player's first observation")
+        return observation
+
+    def update_information(self, info: Observation, observation: Observation, own_action: Array) -> Observation:
+        """The latest view: it holds all that a player knows."""
+        del info, own_action
+        return observation
+
+    def sample_hidden(self, key: Array, info: Observation) -> State:
+        """Draws a full state that fits what a player knows; see `observation.sample`."""
+        return observation.sample(self.config, key, info)
+
+
+def make(mode: str | None = None, **settings: Any) -> HeroAcademy:
+    """Makes the game from the name of a variant ("standard" if None) and fields of its config that shall differ."""
+    config = preset("standard" if mode is None else mode)
+    known = [field.name for field in dataclasses.fields(config)]
+    for name, value in settings.items():
+        if name not in known:
+            raise ValueError(f"{name}={value!r}: no such setting; there are {', '.join(known)}")
+    return HeroAcademy(dataclasses.replace(config, **settings))

@@ -1,0 +1,259 @@
+"""States as the plain arrays of the reference implementation, and back; its numbering of actions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from jaxgames.bitboard import Bits
+from jaxgames.hero_academy import actions, cards, units
+from jaxgames.hero_academy.actions import OFFSETS
+from jaxgames.hero_academy.config import HeroAcademyConfig
+from jaxgames.hero_academy.state import Board, State
+
+FIELDS = (
+    "player",
+    "turn",
+    "ap",
+    "terminal",
+    "winner",
+    "unit_class",
+    "unit_owner",
+    "unit_hp",
+    "unit_equip",
+    "hand",
+    "deck",
+    "deck_seed",
+)
+
+
+def to_arrays(config: HeroAcademyConfig, states: State) -> dict[str, np.ndarray]:
+    """Gives many states ([N]) as the arrays of `FIELDS`; see the README of the recordings for shapes."""
+    board = states.board
+    shape = (-1, config.grid.rows, config.grid.columns)
+
+    def number(planes: tuple[Bits, ...], dtype: Any) -> np.ndarray:
+        digits = np.stack([_cells(config, plane) for plane in planes], -1).astype(np.int64)
+        return (digits << np.arange(len(planes))).sum(-1).astype(dtype).reshape(shape)
+
+    occupied = _cells(config, board.occupied)
+    owner = occupied * (1 + _cells(config, board.second))
+    over, winner = np.asarray(states.terminated), np.asarray(states.winner)
+    return {
+        "player": np.asarray(states.player).astype(np.uint8) + 1,
+        "turn": np.asarray(states.turn).astype(np.uint8),
+        "ap": np.asarray(states.action_points).astype(np.uint8),
+        "terminal": over.astype(np.uint8),
+        "winner": np.where(over, winner + 1, -1).astype(np.int8),
+        "unit_class": number(board.kinds, np.uint8),
+        "unit_owner": owner.astype(np.uint8).reshape(shape),
+        "unit_hp": number(board.hit_points, np.int16),
+        "unit_equip": number(board.items, np.uint8),
+        "hand": np.stack([counts_of(fields) for fields in states.hands], 1),
+        "deck": np.stack([counts_of(fields) for fields in states.decks], 1),
+        "deck_seed": np.stack([np.asarray(seed) for seed in states.seeds], 1).astype(np.int32),
+    }
+
+
+def from_arrays(config: HeroAcademyConfig, arrays: Mapping[str, np.ndarray]) -> State:
+    """Makes states [N] from the arrays of `FIELDS`.
+
+    Raises:
+      ValueError: an array is missing, has another shape, or holds what cannot be.
+    """
+    lacking = [name for name in FIELDS if name not in arrays]
+    if lacking:
+        raise ValueError(f"no states of Hero Academy: lacks {', '.join(lacking)}")
+    count = len(arrays["player"])
+    grid = (count, config.grid.rows, config.grid.columns)
+    shapes: dict[str, tuple[int, ...]] = {name: grid for name in FIELDS if name.startswith("unit")}
+    shapes |= {"hand": (count, 2, cards.NUM_CARDS), "deck": (count, 2, cards.NUM_CARDS), "deck_seed": (count, 2)}
+    for name in FIELDS:
+        if np.shape(arrays[name]) != shapes.get(name, (count,)):
+            raise ValueError(f"{name}: shape {np.shape(arrays[name])}, must be {shapes.get(name, (count,))}")
+    flat = {name: np.asarray(arrays[name]).reshape(count, -1).astype(np.int64) for name in FIELDS}
+    kinds, hit_points, items = flat["unit_class"], flat["unit_hp"], flat["unit_equip"]
+    _check("unit_class", kinds, units.EMPTY, units.CRYSTAL)
+    _check("unit_owner", flat["unit_owner"], 0, 2)
+    _check("unit_equip", items, 0, 15)
+    _check("player", flat["player"], 1, 2)
+    _check("hand", flat["hand"], 0, cards.MOST_OF_A_KIND)
+    _check("deck", flat["deck"], 0, cards.MOST_OF_A_KIND)
+    armour = units.ARMOUR_HIT_POINTS[kinds] * ((items & 1) + ((items >> units.HELM) & 1))
+    most = units.BASE_HIT_POINTS[kinds] + armour
+    if ((hit_points < 0) | (hit_points > most)).any():
+        where = np.argwhere((hit_points < 0) | (hit_points > most))[0]
+        raise ValueError(f"unit_hp: {hit_points[tuple(where)]} of a {units.UNIT_NAMES[kinds[tuple(where)]]}, in state {where[0]}")
+    if ((kinds > 0) != (flat["unit_owner"] > 0)).any():
+        raise ValueError("unit_owner: must be 1 or 2 where something stands, and 0 elsewhere")
+
+    def plane(mask: np.ndarray) -> Bits:
+        padded = np.zeros((count, 32 * config.grid.num_words), np.uint64)
+        padded[:, : config.num_cells] = mask != 0
+        words = (padded.reshape(count, -1, 32) << np.arange(32, dtype=np.uint64)).sum(-1).astype(np.uint32)
+        return Bits(tuple(jnp.asarray(words[:, i]) for i in range(config.grid.num_words)))
+
+    def digits(number: np.ndarray, bits: int) -> tuple[Bits, ...]:
+        return tuple(plane((number >> digit) & 1) for digit in range(bits))
+
+    board = Board(
+        kinds=digits(kinds, units.KIND_BITS),
+        second=plane(flat["unit_owner"] == 2),
+        alive=plane(hit_points > 0),
+        hurt=plane((kinds > 0) & (hit_points != most)),
+        items=digits(items, len(units.ITEM_NAMES)),
+        hit_points=digits(hit_points, units.HIT_POINT_BITS),
+    )
+
+    def pair(name: str, convert: Callable[[np.ndarray], Any]) -> tuple:
+        both = flat[name].reshape(count, 2, -1)
+        return convert(both[:, 0]), convert(both[:, 1])
+
+    def fields(counts: np.ndarray) -> Any:
+        shifts = cards.FIELD_BITS * np.arange(cards.NUM_CARDS)
+        return jnp.asarray((counts << shifts).sum(-1).astype(np.uint32))
+
+    over, winner = flat["terminal"][:, 0] != 0, flat["winner"][:, 0]
+    zero = jnp.zeros(count, jnp.int8)
+    return State(
+        board=board,
+        hands=pair("hand", fields),
+        decks=pair("deck", fields),
+        seeds=pair("deck_seed", lambda seed: jnp.asarray(seed[:, 0].astype(np.int32))),
+        player=jnp.asarray((flat["player"][:, 0] - 1).astype(np.int8)),
+        action_points=jnp.asarray(flat["ap"][:, 0].astype(np.int8)),
+        turn=jnp.asarray(flat["turn"][:, 0].astype(np.int16)),
+        winner=jnp.asarray(np.where(over, winner - 1, -1).astype(np.int8)),
+        terminated=jnp.asarray(over),
+        seat_rewards=(zero, zero),
+    )
+
+
+def _check(name: str, values: np.ndarray, least: int, most: int) -> None:
+    wrong = values[(values < least) | (values > most)]
+    if wrong.size:
+        raise ValueError(f"{name}: {wrong[0]} is out of range, must be in {least}..{most}")
+
+
+def _cells(config: HeroAcademyConfig, cells: Bits) -> np.ndarray:
+    """int8 [N, cells]."""
+    words = np.stack([np.asarray(word) for word in cells.words], axis=-1)
+    bits = (words[..., None] >> np.arange(32, dtype=np.uint32)) & 1
+    return bits.reshape(*words.shape[:-1], -1)[..., : config.num_cells].astype(np.int8)
+
+
+def counts_of(fields: Any) -> np.ndarray:
+    """Gives the cards of hands or decks (uint32 [...]) as counts, uint8 [..., 11]."""
+    shifts = cards.FIELD_BITS * np.arange(cards.NUM_CARDS, dtype=np.uint32)
+    return ((np.asarray(fields)[..., None] >> shifts) & 3).astype(np.uint8)
+
+
+# --- the reference's flat numbers of actions ---------------------------------------------------------------------------
+
+
+def num_flat(config: HeroAcademyConfig) -> int:
+    """How many flat numbers there are; the last is End Turn."""
+    cells = config.num_cells
+    return cells * cells + cards.NUM_CARDS * (cells + 1) + 1
+
+
+def to_flat(config: HeroAcademyConfig) -> np.ndarray:
+    """Gives the flat number of each of our actions, int32 [A], but for two kinds: -1 where there is none.
+
+    The ninja's exchanges count from the ninja's cell, and deploy squares are those of the player: see `flat_action`.
+    """
+    layout, cells = actions.layout(config), config.num_cells
+    table = np.full(layout.num_actions, -1, np.int32)
+    for offset, (right, down) in enumerate(OFFSETS):
+        for cell in range(cells):
+            row, column = divmod(cell, config.grid.columns)
+            if 0 <= row + down < config.grid.rows and 0 <= column + right < config.grid.columns:
+                table[layout.unit(offset, cell)] = cell * cells + cell + down * config.grid.columns + right
+    for card in range(cards.NUM_UNIT_CARDS, cards.NUM_CARDS):
+        for cell in range(cells):
+            table[layout.play(card, cell)] = cells * cells + card * cells + cell
+    for card in range(cards.NUM_CARDS):
+        table[layout.swap_card(card)] = cells * cells + cards.NUM_CARDS * cells + card
+    table[layout.end_turn] = num_flat(config) - 1
+    return table
+
+
+def flat_masks(config: HeroAcademyConfig, states: State, legal: np.ndarray) -> np.ndarray:
+    """Turns sets of our actions, bool [N, A], into sets of flat numbers, bool [N, F]."""
+    layout, cells = actions.layout(config), config.num_cells
+    table = to_flat(config)
+    masks = np.zeros((len(legal), num_flat(config)), bool)
+    ours = np.flatnonzero(table >= 0)
+    masks[:, table[ours]] = legal[:, ours]
+    second = np.asarray(states.player) == 1
+    for number in range(config.deploy_cells.shape[1]):
+        square = config.deploy_cells[second.astype(int), number]
+        for card in range(cards.NUM_UNIT_CARDS):
+            masks[np.arange(len(legal)), cells * cells + card * cells + square] = legal[:, layout.deploy(card, number)]
+    ninja = ninja_cells(config, states)
+    for cell in range(cells):
+        masks[np.arange(len(legal)), ninja * cells + cell] |= legal[:, layout.trade_with(cell)]
+    return masks
+
+
+def ninja_cells(config: HeroAcademyConfig, states: State) -> np.ndarray:
+    """Cells of the living ninja of the player to move, int [N]; 0 where there is none."""
+    board = states.board
+    ninjas = _cells(config, board.of_kind(units.NINJA) & board.alive) != 0
+    mine = _cells(config, board.second) == np.asarray(states.player)[:, None]
+    return (ninjas & mine).argmax(1)
+
+
+def from_flat(config: HeroAcademyConfig, states: State, flat: np.ndarray) -> np.ndarray:
+    """Turns a flat number per state, int [N], into ours: int32 [N].
+
+    Raises:
+      ValueError: a number out of range, or of an action that is possible nowhere.
+    """
+    layout, cells = actions.layout(config), config.num_cells
+    _check("action", np.asarray(flat), 0, num_flat(config) - 1)
+    reverse = np.full(num_flat(config), -1, np.int32)
+    table = to_flat(config)
+    reverse[table[table >= 0]] = np.flatnonzero(table >= 0)
+    result = reverse[flat]
+    card, target = np.divmod(np.asarray(flat) - cells * cells, cells)
+    second = (np.asarray(states.player) == 1).astype(int)
+    for number in range(config.deploy_cells.shape[1]):
+        deploys = (card >= 0) & (card < cards.NUM_UNIT_CARDS) & (target == config.deploy_cells[second, number])
+        result = np.where(deploys, [layout.deploy(int(c) % cards.NUM_CARDS, number) for c in card], result)
+    actor, onto = np.divmod(np.minimum(flat, cells * cells - 1), cells)
+    rows, board = np.arange(len(result)), states.board
+    mine = _cells(config, board.second) == np.asarray(states.player)[:, None]
+    friends = mine & (_cells(config, board.alive) != 0)
+    ninjas = friends & (_cells(config, board.of_kind(units.NINJA)) != 0)
+    trades = (np.asarray(flat) < cells * cells) & ninjas[rows, actor] & friends[rows, onto]
+    result = np.where(trades, layout.trade_with(0) + onto, result)
+    if (result < 0).any():
+        raise ValueError(f"action={int(np.asarray(flat)[result < 0][0])}: is possible in no state")
+    return result.astype(np.int32)
+
+
+def draw_words(deck: np.ndarray, drawn: np.ndarray) -> np.ndarray:
+    """Gives random words by which these cards are drawn, uint32 [6].
+
+    Args:
+      deck: counts before, int [11].
+      drawn: kinds in the order in which they were drawn, int [k], at most 6.
+
+    Raises:
+      ValueError: a card that is not in the deck any more, or too many.
+    """
+    if len(drawn) > cards.HAND_SIZE:
+        raise ValueError(f"{len(drawn)} cards drawn: must be at most {cards.HAND_SIZE}")
+    left = np.asarray(deck).astype(int).copy()
+    words = np.zeros(cards.HAND_SIZE, np.uint32)
+    for number, card in enumerate(drawn):
+        if left[card] == 0:
+            raise ValueError(f"draw {number}: no {cards.CARD_NAMES[card]} is left in the deck")
+        rank, total = int(left[:card].sum()), int(left.sum())
+        words[number] = -(-(rank << 32) // total)
+        left[card] -= 1
+    return words

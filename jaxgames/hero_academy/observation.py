@@ -1,0 +1,124 @@
+"""What a player sees, and what it knows: with hidden hands all but the other's hand and the order of the decks."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from jaxgames import random_bits
+from jaxgames.hero_academy import cards, draws
+from jaxgames.hero_academy.config import HeroAcademyConfig
+from jaxgames.hero_academy.state import Board, State
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class Observation:
+    """One player's view of the present, and all that it remembers.
+
+    Attributes:
+      viewer: int8 [], whose view it is.
+      board: everything on it.
+      hand, deck: uint32 [], the viewer's own cards, counts.
+      other_cards: uint32 [], the other's hand and deck together: whatever it has not played is in one of the two.
+      other_hand: uint32 [], the other's hand; zero if hands are hidden.
+      other_hand_size: int8 [].
+      seeds: int32 [] each, of the decks; zeros if hands are hidden.
+      player, action_points, turn, winner, terminated, seat_rewards: as in the state.
+    """
+
+    viewer: Array
+    board: Board
+    hand: Array
+    deck: Array
+    other_cards: Array
+    other_hand: Array
+    other_hand_size: Array
+    seeds: tuple[Array, Array]
+    player: Array
+    action_points: Array
+    turn: Array
+    winner: Array
+    terminated: Array
+    seat_rewards: tuple[Array, Array]
+
+
+def observe(config: HeroAcademyConfig, state: State, viewer: Array) -> Observation:
+    """Gives what a player (int [], may be traced) sees now, and nothing more."""
+    second = viewer == 1
+    hand, deck = (jnp.where(second, pair[1], pair[0]) for pair in (state.hands, state.decks))
+    other_hand, other_deck = (jnp.where(second, pair[0], pair[1]) for pair in (state.hands, state.decks))
+    hidden = config.hidden_hands
+    zero = jnp.int32(0)
+    return Observation(
+        viewer=jnp.asarray(viewer).astype(jnp.int8),
+        board=state.board,
+        hand=hand,
+        deck=deck,
+        other_cards=other_hand + other_deck,
+        other_hand=jnp.zeros_like(other_hand) if hidden else other_hand,
+        other_hand_size=draws.count(other_hand).astype(jnp.int8),
+        seeds=(zero, zero) if hidden else state.seeds,
+        player=state.player,
+        action_points=state.action_points,
+        turn=state.turn,
+        winner=state.winner,
+        terminated=state.terminated,
+        seat_rewards=state.seat_rewards,
+    )
+
+
+def sample(config: HeroAcademyConfig, key: Array, seen: Observation) -> State:
+    """Draws a full state that fits what a player knows.
+
+    The other's hand is drawn from its cards that have not been seen, every card as likely. As long as the other has not moved,
+    its hand holds exactly three units, as every first hand; what it has kept or played later is no evidence here. With hidden
+    hands and seeded draws the seeds of the decks are drawn anew.
+
+    Args:
+      config: the variant.
+      key: one key.
+      seen: of the player.
+    """
+    hand_key, *seed_keys = jax.random.split(key, 3)
+    hand = drawn_hand(hand_key, seen) if config.hidden_hands else seen.other_hand
+    deck = seen.other_cards - hand
+    second = seen.viewer == 1
+
+    def pair(mine: Array, theirs: Array) -> tuple[Array, Array]:
+        return jnp.where(second, theirs, mine), jnp.where(second, mine, theirs)
+
+    seeds = seen.seeds
+    if config.hidden_hands and config.draws == "seeded":
+        fresh = [jax.random.randint(each, (), 0, cards.NUM_SEEDS, jnp.int32) for each in seed_keys]
+        seeds = (fresh[0], fresh[1])
+    return State(
+        board=seen.board,
+        hands=pair(seen.hand, hand),
+        decks=pair(seen.deck, deck),
+        seeds=seeds,
+        player=seen.player,
+        action_points=seen.action_points,
+        turn=seen.turn,
+        winner=seen.winner,
+        terminated=seen.terminated,
+        seat_rewards=seen.seat_rewards,
+    )
+
+
+def drawn_hand(key: Array, seen: Observation) -> Array:
+    """Draws the other's hand, uint32 []."""
+    lane = random_bits.lane_key(key)
+    # The first player has not moved before turn 1 ends, nor the second before turn 2 begins.
+    untouched = (seen.turn == 1) & (seen.viewer == 0)
+    hand = jnp.uint32(0)
+    for number in range(cards.HAND_SIZE):
+        of_units = cards.UNIT_FIELDS if number < cards.FIRST_UNITS else ~cards.UNIT_FIELDS
+        fields = jnp.where(untouched, jnp.uint32(of_units), jnp.uint32(0xFFFFFFFF))
+        rest = (seen.other_cards - hand) & fields
+        rank = random_bits.below(random_bits.bits(lane, number), draws.count(rest))
+        hand = hand + jnp.where(number < seen.other_hand_size, draws.card_at(rest, rank), jnp.uint32(0))
+    return hand
