@@ -11,12 +11,13 @@ import numpy as np
 from jax import Array
 
 from jaxgames.bitboard import WORD_BITS, Bits
-from jaxgames.hero_academy import actions, evaluation, observation, rules, setup, units
+from jaxgames.hero_academy import actions, evaluation, observation, policies, ratings, rules, setup, units
 from jaxgames.hero_academy.actions import Layout
 from jaxgames.hero_academy.config import HeroAcademyConfig, preset
 from jaxgames.hero_academy.legal import legal_set
 from jaxgames.hero_academy.observation import Observation
 from jaxgames.hero_academy.state import State, state_key
+from jaxgames.random_bits import LaneKey
 
 NUM_ARMS = 64
 
@@ -88,6 +89,29 @@ class HeroAcademy:
     def legal_set(self, state: State, *, pruned: bool = False) -> Bits:
         """Gives the legal actions of the player to move as a set of numbers; see `legal.legal_set`."""
         return legal_set(self.config, state, pruned=pruned)
+
+    @property
+    def end_turn(self) -> int:
+        """The action that ends a turn."""
+        return self.layout.end_turn
+
+    @property
+    def turn_length(self) -> int:
+        """Actions of a turn, its end included, at most."""
+        return max(self.config.action_points, self.config.first_action_points) + 1
+
+    def best_rated(self, state: State, among: Bits) -> Array:
+        """Gives the highest rated of a set of legal actions; see `ratings.best`."""
+        return ratings.best(self.config, state, among)
+
+    def rollout_action(self, state: State, lane: LaneKey, greediness: float) -> Array:
+        """Chooses an action as rollouts do; see `policies.rollout_action`."""
+        return policies.rollout_action(self.config, state, lane, greediness)
+
+    def position_key(self, state: State) -> Array:
+        """`state_key` without the action points and the turn, uint32 [2]: the same where an action has been undone."""
+        still = dataclasses.replace(state, action_points=jnp.zeros_like(state.action_points), turn=jnp.zeros_like(state.turn))
+        return state_key(still, self.config.num_cells)
 
     def to_play(self, state: State) -> Array:
         """int32 []: the player to move."""

@@ -1,0 +1,112 @@
+"""What planners of whole turns need of a game: sets of actions of the player to move, and a step by it alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from jaxgames import random_bits
+from jaxgames.bitboard import WORD_BITS, Bits
+from jaxgames.game import Game
+from jaxgames.random_bits import LaneKey
+
+
+@runtime_checkable
+class SetGame(Game, Protocol):
+    """A game of turns that gives its legal actions as sets of numbers, and leaves out those that are not worth a look."""
+
+    @property
+    def end_turn(self) -> int: ...
+    @property
+    def turn_length(self) -> int: ...
+
+    def legal_set(self, state: Any, *, pruned: bool = False) -> Bits:
+        """Gives the legal actions of the player to move."""
+        ...
+
+    def advance(self, state: Any, action: Array, key: Array | None) -> Any:
+        """Plays an action that is legal, or ends the turn, in a game that goes on."""
+        ...
+
+    def best_rated(self, state: Any, among: Bits) -> Array:
+        """Gives the most promising of a set of actions at first sight."""
+        ...
+
+    def rollout_action(self, state: Any, lane: LaneKey, greediness: float) -> Array:
+        """Chooses an action as rollouts do; greediness: the chance of the most promising one."""
+        ...
+
+    def position_key(self, state: Any) -> Array:
+        """`state_key` without what an action costs, so that one which is undone again leads to the same."""
+        ...
+
+
+class Moves(NamedTuple):
+    """How planners of whole turns play a game; all functions are of one state.
+
+    Attributes:
+      offered: `offered(state) -> Bits`, actions of the player to move that are worth a look; at least one.
+      legal: `legal(state) -> Bits`, all of them.
+      advance: `advance(state, action, lane) -> state`, with a lane key for chance.
+      best_rated: `best_rated(state, among) -> action`.
+      rollout_action: `rollout_action(state, lane, greediness) -> action`.
+      position_key: `position_key(state) -> uint32 [2]`.
+      end_turn: the action that ends a turn.
+      turn_length: actions in a turn, its end included, at most.
+    """
+
+    offered: Callable[[Any], Bits]
+    legal: Callable[[Any], Bits]
+    advance: Callable[[Any, Array, LaneKey], Any]
+    best_rated: Callable[[Any, Bits], Array]
+    rollout_action: Callable[[Any, LaneKey, float], Array]
+    position_key: Callable[[Any], Array]
+    end_turn: int
+    turn_length: int
+
+
+def moves_of(game: Game) -> Moves:
+    """Gives the moves of a game of turns.
+
+    Raises:
+      ValueError: the game does not have turns of several actions.
+    """
+    if not isinstance(game, SetGame):
+        raise ValueError(f"game={game.name!r}: has no turns of several actions")
+
+    def offered(state: Any) -> Bits:
+        return game.legal_set(state, pruned=True)
+
+    def advance(state: Any, action: Array, lane: LaneKey) -> Any:
+        return game.advance(state, action, jax.random.wrap_key_data(jnp.stack(lane)))
+
+    return Moves(
+        offered,
+        game.legal_set,
+        advance,
+        game.best_rated,
+        game.rollout_action,
+        game.position_key,
+        game.end_turn,
+        game.turn_length,
+    )
+
+
+def has(actions: Bits, action: Array) -> Array:
+    """Says whether a set has an action (int32 []; a negative one: no). Returns bool []."""
+    return actions.has(action) & (action >= 0)
+
+
+def draw(actions: Bits, word: Array) -> Array:
+    """Draws one of a set by a random word, int32 []."""
+    return actions.pick(random_bits.below(word, actions.count()))
+
+
+def without(actions: Bits, action: Array) -> Bits:
+    """Takes one action (int32 []) out of a set."""
+    number, bit = action >> 5, jnp.uint32(1) << (action & (WORD_BITS - 1)).astype(jnp.uint32)
+    return Bits(tuple(jnp.where(number == i, word & ~bit, word) for i, word in enumerate(actions.words)))
