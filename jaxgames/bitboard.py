@@ -98,15 +98,25 @@ class Bits:
         Returns:
           int32 [], a cell; for a rank out of range any number.
         """
-        word, rest, first = self.words[0], rank, jnp.int32(0)
-        below = jax.lax.population_count(word).astype(jnp.int32)  # cells in the words before
-        for i, other in enumerate(self.words[1:], 1):
+        counts = [jax.lax.population_count(word).astype(jnp.int32) for word in self.words]
+        words, first = list(self.words), jnp.int32(0)
+        # By halves: a chain over the words would be as deep as there are words, and the compiler works out every link of a chain
+        # once per use.
+        while len(words) > 1:
+            half = 1 << ((len(words) - 1).bit_length() - 1)
+            below = functools.reduce(operator.add, counts[:half])
             beyond = rank >= below
-            word = jnp.where(beyond, other, word)
-            rest = jnp.where(beyond, rank - below, rest)
-            first = jnp.where(beyond, WORD_BITS * i, first)
-            below = below + jax.lax.population_count(other).astype(jnp.int32)
-        return first + _pick_in_word(word, rest)
+            words, counts = _half(beyond, words, half), _half(beyond, counts, half)
+            rank = jnp.where(beyond, rank - below, rank)
+            first = jnp.where(beyond, first + WORD_BITS * half, first)
+        return first + _pick_in_word(words[0], rank)
+
+
+def _half(second: Array, parts: list[Array], half: int) -> list[Array]:
+    """Chooses the first `half` of some arrays or the others, behind which come zeros."""
+    zero = jnp.zeros_like(parts[0])
+    others = parts[half:] + [zero] * (2 * half - len(parts))
+    return [jnp.where(second, b, a) for a, b in zip(parts[:half], others, strict=True)]
 
 
 def select(condition: Array, if_true: Tree, if_false: Tree) -> Tree:
@@ -121,11 +131,14 @@ def union(sets: Iterable[Bits]) -> Bits:
 
 
 def _lowest(words: Sequence[Array]) -> Array:
-    cell = jnp.int32(WORD_BITS * len(words))
-    for i in range(len(words) - 1, -1, -1):
-        below = jax.lax.population_count(~words[i] & (words[i] - 1)).astype(jnp.int32)
-        cell = jnp.where(words[i] != 0, WORD_BITS * i + below, cell)
-    return cell
+    left, first = list(words), jnp.int32(0)
+    while len(left) > 1:  # by halves, as in `pick`
+        half = 1 << ((len(left) - 1).bit_length() - 1)
+        beyond = functools.reduce(jnp.bitwise_or, left[:half]) == 0
+        left = _half(beyond, left, half)
+        first = jnp.where(beyond, first + WORD_BITS * half, first)
+    below = jax.lax.population_count(~left[0] & (left[0] - 1)).astype(jnp.int32)
+    return jnp.where(left[0] != 0, first + below, WORD_BITS * len(words))
 
 
 def _pick_in_word(word: Array, rank: Array) -> Array:

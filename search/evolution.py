@@ -22,7 +22,7 @@ from jaxgames.bitboard import Bits
 from jaxgames.game import Game
 from jaxgames.random_bits import LaneKey
 from search import moves as sets
-from search.moves import Moves, moves_of
+from search.moves import Moves, moves_of, value_for
 from search.planner import Planner
 from search.turns import LANES_AT_ONCE, TurnPlan, turn_planner
 
@@ -105,14 +105,27 @@ def oep(game: Game, settings: Settings | None = None) -> Planner:
       game: a game of turns (see `moves.moves_of`), of which the planner sees the full state.
       settings: None: those of the paper, with 200 generations.
     """
-    settings = settings or Settings()
+    return _planner(game, settings or Settings(), "OEP", keeps_plan=True)
+
+
+def rolling_horizon(game: Game, settings: Settings | None = None) -> Planner:
+    """The same, but only the first action of the evolved turn is played: the rest of the turn is evolved anew before each.
+
+    Args:
+      game: as for `oep`.
+      settings: as for `oep`; they hold for each action.
+    """
+    return _planner(game, settings or Settings(), "Rolling Horizon Evolution", keeps_plan=False)
+
+
+def _planner(game: Game, settings: Settings, name: str, keeps_plan: bool) -> Planner:
     moves = moves_of(game)
 
     def search(params: Any, lanes: LaneKey, states: Any, seats: Array, active: Array) -> TurnPlan:
         del params, active
         return evolve(game, moves, settings, lanes, states, seats)
 
-    return turn_planner(game, moves, "OEP", search, lanes_at_once=settings.lanes_at_once)
+    return turn_planner(game, moves, name, search, lanes_at_once=settings.lanes_at_once, keeps_plan=keeps_plan)
 
 
 def evolve(game: Game, moves: Moves, settings: Settings, lanes: LaneKey, roots: Any, seats: Array) -> TurnPlan:
@@ -189,14 +202,8 @@ def _play(game: Game, moves: Moves, states: Any, seats: Array, keys: LaneKey, ge
 
     running = ~states.terminated & (jax.vmap(game.to_play)(states) == seats)
     (states, _), genomes = jax.lax.scan(step, (states, running), (jnp.arange(moves.turn_length), given))
-    values = jax.vmap(functools.partial(_value, game))(states, seats)
+    values = jax.vmap(functools.partial(value_for, game))(states, seats)
     return genomes.T, values
-
-
-def _value(game: Game, state: Any, seat: Array) -> Array:
-    """The heuristic from the view of a seat."""
-    values = game.heuristic(state)
-    return jnp.where(jnp.arange(len(values)) == seat, values, 0.0).sum()
 
 
 def _crossing(first: Array, second: Array) -> tuple[Array, Array, Array, Array]:

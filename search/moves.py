@@ -110,3 +110,12 @@ def without(actions: Bits, action: Array) -> Bits:
     """Takes one action (int32 []) out of a set."""
     number, bit = action >> 5, jnp.uint32(1) << (action & (WORD_BITS - 1)).astype(jnp.uint32)
     return Bits(tuple(jnp.where(number == i, word & ~bit, word) for i, word in enumerate(actions.words)))
+
+
+def value_for(game: Game, state: Any, seat: Array) -> Array:
+    """Gives the heuristic from the view of a seat, float32 []."""
+    values = game.heuristic(state)
+    chosen = values[0]
+    for player in range(1, game.num_players):
+        chosen = jnp.where(seat == player, values[player], chosen)
+    return chosen

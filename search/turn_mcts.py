@@ -17,7 +17,6 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax import Array
 
 from jaxgames import random_bits
@@ -25,7 +24,7 @@ from jaxgames.bitboard import Bits
 from jaxgames.game import Game
 from jaxgames.packing import Packing, packing_of
 from jaxgames.random_bits import LaneKey
-from search.moves import Moves, moves_of, without
+from search.moves import Moves, moves_of, value_for, without
 from search.planner import Planner, of_arm
 from search.turns import LANES_AT_ONCE, TurnPlan, turn_planner
 
@@ -411,9 +410,7 @@ def _rollout(game: Game, moves: Moves, settings: Settings, lanes: LaneKey, state
         return (carry[0] < moves.turn_length) & going(carry[1]).any()
 
     _, states = jax.lax.while_loop(unfinished, step, (jnp.int32(0), states))
-    values = jax.vmap(game.heuristic)(states)
-    mine = jnp.where(np.arange(values.shape[1]) == seats[:, None], values, 0.0).sum(1)
-    return 0.5 + 0.5 * mine
+    return 0.5 + 0.5 * jax.vmap(functools.partial(value_for, game))(states, seats)
 
 
 def _back_up(tree: Tree, seats: Array, path: Array, length: Array, value: Array) -> Tree:

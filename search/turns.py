@@ -55,7 +55,9 @@ class Kept:
 Search = Callable[[Any, LaneKey, Any, Array, Array], TurnPlan]
 
 
-def turn_planner(game: Game, moves: Moves, name: str, search: Search, *, lanes_at_once: int = LANES_AT_ONCE) -> Planner:
+def turn_planner(
+    game: Game, moves: Moves, name: str, search: Search, *, lanes_at_once: int = LANES_AT_ONCE, keeps_plan: bool = True
+) -> Planner:
     """Makes a planner out of a search for whole turns.
 
     Args:
@@ -65,6 +67,7 @@ def turn_planner(game: Game, moves: Moves, name: str, search: Search, *, lanes_a
       search: `search(params, lanes, states, seats, active) -> TurnPlan` for a batch; lanes uint32 [B] each, states of which the
         seats are to move, active bool [B] (elsewhere the plan is any).
       lanes_at_once: lanes that think together; see `decoupled.in_parts`.
+      keeps_plan: play the whole plan; else think again before every action.
     """
 
     def search_states(params: Any, keys: Array, views: Any, active: Array) -> TurnPlan:
@@ -91,7 +94,7 @@ def turn_planner(game: Game, moves: Moves, name: str, search: Search, *, lanes_a
         awaited, planned = _at(memory.keys, memory.next), _at(memory.turn.actions, memory.next)
         fits = (awaited == now).all(-1) & (planned >= 0) & (memory.next < memory.turn.actions.shape[1])
         active = active & ~views.terminated
-        needed = active & ~fits
+        needed = active & ~fits if keeps_plan else active
 
         def think(part_keys: Array, nothing: tuple, part: Any, part_active: Array) -> tuple[tuple[TurnPlan, Array], tuple]:
             del nothing

@@ -9,12 +9,13 @@ import jax
 
 from jaxgames.agent import Agent
 from jaxgames.game import Game
+from jaxgames.hero_academy import HeroAcademy
 from jaxgames.hex import Hex
 from jaxgames.pommerman import Pommerman, bots
 from search import bandits, presets
 from search.guide import Guide
 from search.planner import as_agent
-from training import follower, hex_agents
+from training import follower, hero_agents, hex_agents
 from training.follower import Follower, FollowerConfig
 from training.weights import load_weights, weights_file
 
@@ -31,7 +32,7 @@ def make(spec: str, game: Game) -> Agent:
     Args:
       spec: of Pommerman, a name out of `NAMES`; behind a colon, settings of a planner, or the weights of a follower: a file or
         the folder of a training run. A follower without a file is the one that comes with this package.
-      game: what it will play. Players of Hex: see `hex_agents.make`.
+      game: what it will play. Players of other games: see `hex_agents.make` and `hero_agents.make`.
 
     Returns:
       The agent; its name tells its settings.
@@ -42,6 +43,8 @@ def make(spec: str, game: Game) -> Agent:
     """
     if isinstance(game, Hex):
         return hex_agents.make(spec, game)
+    if isinstance(game, HeroAcademy):
+        return hero_agents.make(spec, game)
     if not isinstance(game, Pommerman):
         raise ValueError(f"agent={spec!r}: there are no agents for {game.name}")
     name, _, options = spec.partition(":")

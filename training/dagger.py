@@ -254,9 +254,7 @@ class Dagger:
         living = jax.vmap(game.in_play)(battles.states) & rules.busy(battles)[:, None]
         actions = jnp.where(living, actions, game.pass_action)
 
-        sample = Sample(
-            views, target.reshape(lanes * players, -1), plan.root_value.reshape(-1), _stakes(plan.values).reshape(-1)
-        )
+        sample = Sample(views, target.reshape(lanes * players, -1), plan.root_value.reshape(-1), _stakes(plan.values).reshape(-1))
         samples = ring.add(samples, jax.vmap(self.packing.pack)(sample), living.reshape(-1))
         busy = rules.busy(battles)
         battles, ended = rules.advance(key, keys, battles, actions, choice)

@@ -67,9 +67,7 @@ class SearchConfig:
         return dataclasses.replace(
             base,
             oracle=dataclasses.replace(base.oracle, horizon=horizon, num_simulations=num_simulations),
-            learn=dataclasses.replace(
-                base.learn, battles=self.battles, batch_size=batch_size, learning_rate=learning_rate
-            ),
+            learn=dataclasses.replace(base.learn, battles=self.battles, batch_size=batch_size, learning_rate=learning_rate),
             output=str(Path(self.output) / f"trial{number}"),
             resume=True,
         )

@@ -18,12 +18,14 @@ import jaxgames
 from jaxgames import runtime
 from jaxgames.agent import Agent
 from jaxgames.game import Game
+from jaxgames.hero_academy import HeroAcademy
+from jaxgames.hero_academy import view as hero_view
 from jaxgames.hex import Hex
 from jaxgames.hex import view as hex_view
 from jaxgames.pommerman import Pommerman, bots, interop, view
 from search import bandits, presets
 from search.planner import as_agent
-from training import agents, checks, counting, evaluate, hex_agents
+from training import agents, checks, counting, evaluate, hero_agents, hex_agents
 from training.files import check_folder, write_together
 
 # Win, draw, loss in per cent over 400 games against three rule-based agents, by the released counting (Boney et al.).
@@ -39,8 +41,15 @@ PAPER = {
     ("fdts", "ts"): (51.3, 29.0, 18.2),
     ("follower", ""): (23.3, 22.5, 54.2),
 }
-DEFAULTS = {"pommerman": ("ffa", "fdts"), "hex": ("adh-5", "pc_pimc")}  # mode and planner
+# Mode, planner and opponent.
+DEFAULTS = {
+    "pommerman": ("ffa", "fdts", "simple"),
+    "hex": ("adh-5", "pc_pimc", "random"),
+    "hero_academy": ("standard", "oep", "greedy_action"),
+}
+KNOWN = {"pommerman": (*presets.PLANNERS, "simple", "follower"), "hex": hex_agents.NAMES, "hero_academy": hero_agents.NAMES}
 WITHOUT_SEARCH = ("simple", "follower")
+HERO_SEARCHES = [name for name in hero_agents.PLANNERS if name != "greedy_action"]  # those with a budget
 RECORDED = 200  # games among which one is chosen as the picture
 PAPER_SETTINGS = {"game": "pommerman", "mode": "ffa", "num_simulations": 100, "horizon": 20}
 
@@ -51,14 +60,17 @@ class MatchConfig:
 
     Attributes:
       game: name of the game.
-      mode: its variant; "": ffa in Pommerman, adh-5 (abrupt DarkHex, 5 x 5 cells) in Hex.
-      planner: who plays the first part; "": fdts in Pommerman, pc_pimc in Hex. Pommerman: fdts, mcts, mcts_no_rollout, mcs,
-        follower (a trained network), or simple (one of the rule-based agents itself). Hex: pc_pimc, medoid, pimc, pimc_value,
-        true_sight, network, path or random.
-      opponent: who plays the others, as scripts/evaluate.py takes it; "": simple in Pommerman, random in Hex.
+      mode: its variant; "": ffa in Pommerman, adh-5 (abrupt DarkHex, 5 x 5 cells) in Hex, standard in Hero Academy.
+      planner: who plays the first part; "": fdts in Pommerman, pc_pimc in Hex, oep in Hero Academy. Pommerman: fdts, mcts,
+        mcts_no_rollout, mcs, follower (a trained network), or simple (one of the rule-based agents itself). Hex: pc_pimc, medoid,
+        pimc, pimc_value, true_sight, network, path or random. Hero Academy: oep, rolling_horizon, mcts, mcts_non_exploring,
+        mcts_bridge_burning, greedy_turn, greedy_action, best_rated or random.
+      opponent: who plays the others, as scripts/evaluate.py takes it; "": simple in Pommerman, random in Hex, greedy_action in
+        Hero Academy.
       bandit: how a planner of Pommerman chooses among arms: ts, ucb or uniform.
       num_simulations: simulations per move; in Hex per world.
       num_worlds: Hex: worlds that are drawn per move.
+      num_evaluations: Hero Academy: turns that a planner values per turn, or simulations of a tree.
       horizon: Pommerman: steps per simulation.
       games: games to play, each to its end.
       seed: of boards, seats and all play.
@@ -77,6 +89,7 @@ class MatchConfig:
     bandit: str = "ts"
     num_simulations: int = 100
     num_worlds: int = 12
+    num_evaluations: int = 5000
     horizon: int = 20
     games: int = 100
     seed: int = 0
@@ -89,17 +102,19 @@ class MatchConfig:
     def __post_init__(self) -> None:
         if self.game not in DEFAULTS:
             raise ValueError(f"game={self.game!r}: must be one of {', '.join(DEFAULTS)}")
-        mode, planner = DEFAULTS[self.game]
+        mode, planner, _ = DEFAULTS[self.game]
         object.__setattr__(self, "mode", self.mode or mode)
         object.__setattr__(self, "planner", self.planner or planner)
-        known = hex_agents.NAMES if self.game == "hex" else (*presets.PLANNERS, *WITHOUT_SEARCH)
+        known = KNOWN[self.game]
         if self.planner not in known:
             raise ValueError(f"planner={self.planner!r}: must be one of {', '.join(known)}")
         if self.weights and self.game != "hex" and self.planner != "follower":
             raise ValueError(f"weights={self.weights!r}: only planner=follower takes weights")
         if self.bandit not in bandits.BANDITS:
             raise ValueError(f"bandit={self.bandit!r}: must be one of {', '.join(bandits.BANDITS)}")
-        checks.at_least(1, self, "num_simulations", "horizon", "num_worlds", "games", "batch", "wave", "table_rows")
+        checks.at_least(
+            1, self, "num_simulations", "num_evaluations", "horizon", "num_worlds", "games", "batch", "wave", "table_rows"
+        )
         checks.seed(self)
         if self.num_simulations % self.wave:
             raise ValueError(f"wave={self.wave}: must divide num_simulations={self.num_simulations}")
@@ -107,8 +122,9 @@ class MatchConfig:
 
 def make_players(config: MatchConfig, game: Game) -> list[Agent]:
     """Gives the player and its opponents (in team modes the first of them is no opponent but sits anywhere)."""
-    first = _hex_player(config, game) if isinstance(game, Hex) else _pommerman_player(config, game)
-    name = config.opponent or ("random" if isinstance(game, Hex) else "simple")
+    makers = {"hex": _hex_player, "hero_academy": _hero_player}
+    first = makers.get(config.game, _pommerman_player)(config, game)
+    name = config.opponent or DEFAULTS[config.game][2]
     # The same object where it plays on both sides: equal agents are asked together.
     other = first if first.name == name else agents.make(name, game)
     return [first, *[other] * (game.num_players - 1)]
@@ -142,7 +158,16 @@ def _hex_player(config: MatchConfig, game: Hex) -> Agent:
     if config.planner in ("pc_pimc", "medoid", "pimc", "pimc_value"):
         settings |= {"num_worlds": str(config.num_worlds)}
     text = ",".join(f"{name}={value}" for name, value in settings.items())
-    agent = agents.make(f"{config.planner}:{text}" if text else config.planner, game)
+    return _within_memory(config, game, agents.make(f"{config.planner}:{text}" if text else config.planner, game))
+
+
+def _hero_player(config: MatchConfig, game: Game) -> Agent:
+    budget = f":num_evaluations={config.num_evaluations}" if config.planner in HERO_SEARCHES else ""
+    return _within_memory(config, game, agents.make(config.planner + budget, game))
+
+
+def _within_memory(config: MatchConfig, game: Game, agent: Agent) -> Agent:
+    """Gives an agent its plain name, if what it keeps fits into memory."""
     lanes = min(config.batch, config.games)
     trees = jax.tree.leaves(jax.eval_shape(lambda: agent.init(lanes)))
     check_memory(config, game, -(-sum(leaf.size * leaf.dtype.itemsize for leaf in trees) // lanes))
@@ -273,6 +298,10 @@ def draw_game(game: Game, key, games: evaluate.Games, names: list[str]) -> tuple
         by_seat[seat] = name
     if isinstance(game, Hex):
         return index, hex_view.animate(game.config, states, names=by_seat)
+    if isinstance(game, HeroAcademy):
+        actions = games.actions[index][: int(games.lengths[index])]
+        played = [int(row[row != game.pass_action][0]) for row in actions]
+        return index, hero_view.animate(game.config, states, played, names=by_seat)
     if not isinstance(game, Pommerman):
         raise ValueError(f"game={game.name!r}: no pictures of this game")
     arrays = interop.to_arrays(game.config, states)

@@ -170,9 +170,7 @@ def _highest(groups: list[tuple[Sequence[Bits], Bits]]) -> list[tuple[Array, Bit
     """Finds the highest number on each set of cells. Returns it (int32 [], -1 for an empty set) and the cells that have it."""
     zero = jnp.zeros_like(groups[0][1].words[0])
     width = len(groups[0][1].words)
-    rows = [
-        [plane.words[i] for plane in digits] + [zero] * (_DIGITS - len(digits)) for digits, _ in groups for i in range(width)
-    ]
+    rows = [[plane.words[i] for plane in digits] + [zero] * (_DIGITS - len(digits)) for digits, _ in groups for i in range(width)]
     # A loop, because the compiler works a chain of digits out once per use of every link.
     by_digit = [jnp.stack(row[::-1]) for row in jax.lax.optimization_barrier(rows)]
 

@@ -183,8 +183,8 @@ def _planner_table(plan: Plan, results: dict[Cell, dict]) -> str:
         rows.append([name, *ours, theirs, _rates(results[cell], "strict"), str(strict["games"]), differs, outside])
     head = ["player", "win", "draw", "loss", "paper", "strict counting", "games", "differs from the paper in", "outside"]
     note = (
-        "100 simulations, depth 20. \"Differs\" names what differs by a two-sided test at 1 % that counts both samples' errors; "
-        "\"outside\", rates of ours that lie outside the paper's own 95 % interval (Wilson, 400 games), our errors not counted."
+        '100 simulations, depth 20. "Differs" names what differs by a two-sided test at 1 % that counts both samples\' errors; '
+        '"outside", rates of ours that lie outside the paper\'s own 95 % interval (Wilson, 400 games), our errors not counted.'
     )
     return f"## Planners (Tables II and III)\n\n{note}\n\n{_markdown(head, rows)}"
 

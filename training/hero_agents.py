@@ -1,0 +1,92 @@
+"""Players of Hero Academy by name, for command lines."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from jaxgames.agent import Agent
+from jaxgames.hero_academy import HeroAcademy
+from jaxgames.hero_academy.bots import BOTS
+from search import evolution, greedy, turn_mcts
+from search.planner import Planner, as_agent
+
+# Names, the settings behind them, and what each may be given.
+_TREES = {
+    "mcts": turn_mcts.Settings(),
+    "mcts_non_exploring": turn_mcts.NON_EXPLORING,
+    "mcts_bridge_burning": turn_mcts.BRIDGE_BURNING,
+}
+_EVOLUTIONS = {"oep": evolution.oep, "rolling_horizon": evolution.rolling_horizon}
+PLANNERS = ("greedy_action", "greedy_turn", *_TREES, *_EVOLUTIONS)
+NAMES = (*BOTS, *PLANNERS)
+_KINDS = {
+    "num_evaluations": int,
+    "num_generations": int,
+    "num_simulations": int,
+    "population": int,
+    "survivors": float,
+    "mutation": float,
+    "exploration": float,
+    "greediness": float,
+    "lanes_at_once": int,
+}
+
+
+def make(spec: str, game: HeroAcademy) -> Agent:
+    """Makes a player from a text such as "greedy_action" or "oep:num_evaluations=20000,mutation=0.3".
+
+    Args:
+      spec: a name out of `NAMES`; behind a colon its settings. The budget of all planners may be given as `num_evaluations`.
+      game: what it will play.
+
+    Raises:
+      ValueError: there is no such player or setting.
+    """
+    name, _, text = spec.partition(":")
+    if name not in NAMES:
+        raise ValueError(f"agent={spec!r}: must be one of {', '.join(NAMES)}, such as oep:num_evaluations=20000")
+    options = _options(spec, text)
+    if name in BOTS or name == "greedy_action":
+        if options:
+            raise ValueError(f"agent={spec!r}: {name} has no settings")
+        return BOTS[name](game) if name in BOTS else as_agent(greedy.greedy_action(game))._replace(name=spec)
+    return as_agent(_planner(name, spec, game, options))._replace(name=spec)
+
+
+def _planner(name: str, spec: str, game: HeroAcademy, options: dict[str, Any]) -> Planner:
+    if name == "greedy_turn":
+        return greedy.greedy_turn(game, _with(spec, greedy.Settings(), options))
+    if name in _TREES:
+        if "num_evaluations" in options:
+            options["num_simulations"] = options.pop("num_evaluations")
+        return turn_mcts.turn_mcts(game, _with(spec, _TREES[name], options))
+    evaluations = options.pop("num_evaluations", None)
+    if evaluations is not None and "num_generations" in options:
+        raise ValueError(f"agent={spec!r}: give num_evaluations or num_generations, not both")
+    settings = _with(spec, evolution.Settings(), options)
+    if evaluations is not None:
+        settings = evolution.generations_for(evaluations, settings)
+    return _EVOLUTIONS[name](game, settings)
+
+
+def _with(spec: str, settings: Any, options: dict[str, Any]) -> Any:
+    known = [field.name for field in dataclasses.fields(settings)]
+    for option in options:
+        if option not in known:
+            raise ValueError(f"agent={spec!r}: has no setting {option}; it takes {', '.join(known)}")
+    return dataclasses.replace(settings, **options)
+
+
+def _options(spec: str, text: str) -> dict[str, Any]:
+    """Reads "num_evaluations=5000,mutation=0.1"."""
+    options: dict[str, Any] = {}
+    for part in filter(None, text.split(",")):
+        name, _, value = part.partition("=")
+        if name not in _KINDS or not value:
+            raise ValueError(f"agent={spec!r}: {part!r} is none of {', '.join(_KINDS)}, such as num_evaluations=5000")
+        try:
+            options[name] = _KINDS[name](value)
+        except ValueError:
+            raise ValueError(f"agent={spec!r}: {name}={value!r} must be a number") from None
+    return options
