@@ -51,15 +51,19 @@ def replay(arrays: Arrays, findings: Findings) -> int:
     if lacking:
         raise BadRecording(f"no recording of Hero Academy: lacks {', '.join(lacking)}")
     try:
-        states = interop.from_arrays(_CONFIG, arrays)
-    except ValueError as error:
-        raise BadRecording(str(error)) from None
+        return _replay(arrays, findings, is_games)
+    except (ValueError, IndexError) as error:
+        raise BadRecording(str(error) if isinstance(error, BadRecording) else f"arrays do not fit together: {error}") from None
+
+
+def _replay(arrays: Arrays, findings: Findings, is_games: bool) -> int:
+    states = interop.from_arrays(_CONFIG, arrays)
+    transitions = _of_games(arrays) if is_games else _of_steps(arrays)
     _compare_states(arrays, states, findings)
     seeded = True
     if is_games:
         seeded = _is_seeded(arrays)
         _compare_deals(arrays, findings, seeded)
-    transitions = _of_games(arrays) if is_games else _of_steps(arrays)
     _compare_transitions(arrays, states, transitions, findings, seeded)
     return len(transitions.source)
 
@@ -161,11 +165,8 @@ def _row_name(arrays: Arrays) -> Callable[[int], str]:
 
 def _compare_transitions(arrays: Arrays, states: State, steps: _Transitions, findings: Findings, seeded: bool) -> None:
     before = jax.tree.map(lambda leaf: leaf[steps.source], states)
-    try:
-        ours = interop.from_flat(_CONFIG, before, steps.action.astype(int))
-        words = None if seeded else _words(arrays, steps)
-    except ValueError as error:
-        raise BadRecording(str(error)) from None
+    ours = interop.from_flat(_CONFIG, before, steps.action.astype(int))
+    words = None if seeded else _words(arrays, steps)
     if words is None:
         after = _in_portions(_seeded_step, before, ours)
     else:
