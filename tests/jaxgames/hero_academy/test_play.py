@@ -1,0 +1,184 @@
+"""Whole random games on every board: what must always hold, ratings, deals, and what a player may see."""
+
+import dataclasses
+import functools
+import itertools
+from collections import Counter
+
+import chex
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxgames import random_bits
+from jaxgames.hero_academy import cards, draws, interop, make, observation, ratings
+from tests.jaxgames.hero_academy.positions import position
+
+BATCH = 64
+MODES = ["standard", "hidden", "small", "tiny", "ap-1", "ap-15"]
+
+
+@functools.cache
+def played(mode, steps=240):
+    """States [steps, B] of random play."""
+    game = make(mode)
+
+    def step(states, key):
+        def one(state, key):
+            legal = game.legal_set(state)
+            lane = random_bits.lane_key(jax.random.fold_in(key, 0))
+            action = legal.pick(random_bits.below(random_bits.bits(lane, 0), legal.count()))
+            action = jnp.where(state.terminated, game.pass_action, action)
+            return game.step(state, jnp.full(2, action), jax.random.fold_in(key, 1)), action
+
+        keys = jax.vmap(functools.partial(jax.random.fold_in, key))(jnp.arange(BATCH))
+        after, actions = jax.vmap(one)(states, keys)
+        return after, (after, actions)
+
+    start = jax.vmap(game.init)(jax.random.split(jax.random.key(1), BATCH))
+    _, (states, actions) = jax.jit(lambda s: jax.lax.scan(step, s, jax.random.split(jax.random.key(2), steps)))(start)
+    return game, jax.device_get(start), jax.device_get(states), np.asarray(actions)
+
+
+def flat(states):
+    return jax.tree.map(lambda leaf: np.asarray(leaf).reshape(-1, *leaf.shape[2:]), states)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_what_must_always_hold(mode):
+    game, _, states, _ = played(mode)
+    config, every = game.config, flat(states)
+    arrays = interop.to_arrays(config, every)
+    # What is kept beside the rest follows from it: `from_arrays` works it out anew, and checks hit points.
+    rebuilt = interop.from_arrays(config, arrays)
+    rebuilt = dataclasses.replace(rebuilt, seat_rewards=every.seat_rewards)
+    for ours, theirs, crystals in zip(every.board.hurt.words, rebuilt.board.hurt.words, every.board.crystals.words, strict=True):
+        np.testing.assert_array_equal(ours & ~crystals, theirs & ~crystals)
+    same = dataclasses.replace(rebuilt.board, hurt=every.board.hurt)
+    chex.assert_trees_all_equal(every, dataclasses.replace(rebuilt, board=same))
+    # Nobody has more of a kind of unit than its deck held.
+    for seat in (0, 1):
+        for card in range(cards.NUM_UNIT_CARDS):
+            on_board = ((arrays["unit_class"] == card + 1) & (arrays["unit_owner"] == seat + 1)).sum((1, 2))
+            held = arrays["hand"][:, seat, card] + arrays["deck"][:, seat, card]
+            assert (on_board + held <= config.deck[card]).all()
+    assert (arrays["hand"].sum(2) <= cards.HAND_SIZE).all()
+    assert (arrays["ap"] <= max(config.action_points, config.first_action_points)).all()
+
+
+def test_most_games_come_to_an_end_and_rewards_are_given_once():
+    _, _, states, _ = played("tiny")
+    over = states.terminated
+    assert over[-1].mean() > 0.1
+    ended = over & ~np.concatenate([np.zeros((1, BATCH), bool), over[:-1]])
+    assert (np.asarray(states.rewards)[~ended] == 0).all()
+    assert (np.asarray(states.rewards).sum(-1) == 0).all()
+
+
+@pytest.mark.parametrize("mode", ["standard", "hidden"])
+def test_a_game_alone_goes_as_it_does_in_a_batch(mode):
+    game, start, states, actions = played(mode)
+    state = jax.tree.map(lambda leaf: leaf[3], start)
+    step = jax.jit(game.step)
+    keys = jax.random.split(jax.random.key(2), len(actions))
+    for number in range(40):
+        key = jax.random.fold_in(jax.random.fold_in(keys[number], 3), 1)
+        state = step(state, jnp.full(2, actions[number, 3]), key)
+        chex.assert_trees_all_equal(jax.device_get(state), jax.tree.map(lambda leaf, n=number: leaf[n, 3], states))
+
+
+def test_the_highest_rated_action_is_found():
+    game, _, states, _ = played("standard")
+    some = jax.tree.map(lambda leaf: leaf[7::31], flat(states))
+    running = ~some.terminated & (some.action_points > 0)
+    best = jax.jit(jax.vmap(lambda state: ratings.best(game.config, state, game.legal_set(state))))(some)
+    legal = jax.jit(jax.vmap(game.legal_actions))(some)
+    rate = jax.jit(jax.vmap(lambda state, action: ratings.rating(game.config, state, action)))
+    own = np.asarray(legal)[np.arange(len(running)), some.player]
+    rows, actions = np.nonzero(own & running[:, None])
+    of_row = jax.tree.map(lambda leaf: leaf[rows], some)
+    order = np.asarray(rate(of_row, jnp.asarray(actions))).astype(int) * game.num_actions - actions
+    highest = np.full(len(running), -(10**9))
+    np.maximum.at(highest, rows, order)
+    np.testing.assert_array_equal(np.asarray(best)[running], (-highest % game.num_actions)[running])
+
+
+def test_arms_are_legal_and_all_of_them_where_they_are_few():
+    game, _, states, _ = played("standard")
+    some = jax.tree.map(lambda leaf: leaf[::61], flat(states))
+    arms, offered = jax.jit(jax.vmap(game.search_arms))(some)
+    legal = np.asarray(jax.jit(jax.vmap(game.legal_actions))(some))
+    pruned = np.asarray(jax.jit(jax.vmap(lambda state: game.legal_set(state, pruned=True).count()))(some))
+    for row in range(len(legal)):
+        for seat in (0, 1):
+            chosen = np.asarray(arms)[row, seat][np.asarray(offered)[row, seat]]
+            assert legal[row, seat, chosen].all()
+            assert len(set(chosen.tolist())) == len(chosen)
+            mine = seat == some.player[row] and not some.terminated[row]
+            assert len(chosen) == (min(pruned[row], game.num_arms) if mine else 1)
+
+
+def test_first_hands_are_dealt_as_by_dealing_anew():
+    config = make("tiny", draws="random").config
+    hands = np.asarray(jax.jit(jax.vmap(lambda key: draws.first_hand(config, key)))(jax.random.split(jax.random.key(5), 20_000)))
+    counts = interop.counts_of(hands)
+    assert (counts.sum(1) == cards.HAND_SIZE).all()
+    assert (counts[:, : cards.NUM_UNIT_CARDS].sum(1) == cards.FIRST_UNITS).all()
+    # One card of each kind: 10 x 20 hands, all as likely.
+    found = Counter(hands.tolist())
+    assert len(found) == 200
+    expected = len(hands) / 200
+    assert sum((number - expected) ** 2 / expected for number in found.values()) < 267  # 199 degrees of freedom, p = 0.001
+
+
+def test_a_player_sees_nothing_of_the_others_hand():
+    game = make("hidden")
+    names = list(cards.CARD_NAMES)
+    one = position({(2, 3): "K"}, hand=["potion"], other_hand=["knight", "archer"], deck=("wizard", "ninja"))
+    deck = [0] * cards.NUM_CARDS
+    for name in ("knight", "archer", "wizard", "ninja"):
+        deck[names.index(name)] += 1
+    swapped = dataclasses.replace(
+        one, hands=(one.hands[0], one.decks[1]), decks=(one.decks[0], one.hands[1]), seeds=(one.seeds[0] + 1, one.seeds[1] + 7)
+    )
+    chex.assert_trees_all_equal(game.observe(one, jnp.int32(0)), game.observe(swapped, jnp.int32(0)))
+    open_game = make("standard")
+    assert int(open_game.observe(one, jnp.int32(0)).other_hand) == int(one.hands[1])
+
+
+def test_hidden_hands_are_drawn_evenly():
+    game = make("hidden")
+    state = position({(2, 3): "K"}, other_hand=["knight", "archer"], deck=("wizard", "potion", "potion"), hand=["scroll"])
+    seen = game.observe(state, jnp.int32(0))
+    sample = jax.jit(jax.vmap(lambda key: game.sample_hidden(key, seen)))
+    worlds = sample(jax.random.split(jax.random.key(3), 6000))
+    hands = np.asarray(worlds.hands[1])
+    assert (np.asarray(worlds.hands[1]) + np.asarray(worlds.decks[1]) == int(state.hands[1]) + int(state.decks[1])).all()
+    unseen = [
+        name
+        for name, count in zip(cards.CARD_NAMES, interop.counts_of(np.uint32(seen.other_cards)), strict=True)
+        for _ in range(count)
+    ]
+    expected = Counter()
+    for pair in itertools.combinations(range(len(unseen)), 2):
+        key = sum(1 << (2 * cards.CARD_NAMES.index(unseen[place])) for place in pair)
+        expected[key] += 6000 / 10
+    found = Counter(hands.tolist())
+    assert set(found) == set(expected)
+    assert sum((found[key] - number) ** 2 / number for key, number in expected.items()) < 22.5  # 6 degrees of freedom, p = 0.001
+    # Nobody has moved yet: exactly three units.
+    start = game.init(jax.random.key(0))
+    first = jax.jit(jax.vmap(lambda key: observation.drawn_hand(key, game.observe(start, jnp.int32(0)))))
+    counts = interop.counts_of(np.asarray(first(jax.random.split(jax.random.key(4), 200))))
+    assert (counts[:, : cards.NUM_UNIT_CARDS].sum(1) == cards.FIRST_UNITS).all()
+
+
+def test_information_is_the_latest_view():
+    game = make("hidden")
+    state = game.init(jax.random.key(0))
+    seen = game.observe(state, jnp.int32(1))
+    info = game.init_information(jnp.int32(1), seen)
+    chex.assert_trees_all_equal(info, seen)
+    with pytest.raises(ValueError, match="observation=None"):
+        game.init_information(jnp.int32(1))
