@@ -17,6 +17,8 @@ from training.match import MatchConfig
 
 TINY = ["--num-simulations", "4", "--horizon", "4", "--games", "3", "--batch", "2", "--table-rows", "256", "--seed", "5"]
 
+QUICK = ["--game", "hex", "--mode", "adh-3", "--planner", "random", "--games", "2", "--batch", "2"]
+
 
 def leave(*arguments: str) -> int:
     with pytest.raises(SystemExit) as stop:
@@ -73,13 +75,13 @@ def test_a_stopped_match_leaves_an_older_result_alone(played, monkeypatch):
     for module, name in ((evaluate, "play"), (match, "draw_game")):
         with monkeypatch.context() as patch:
             patch.setattr(module, name, interrupt)
-            assert leave(*TINY, "--games", "2", "--output", str(played)) == 130
+            assert leave(*QUICK, "--output", str(played)) == 130
         assert {path.name: path.read_bytes() for path in played.iterdir()} == before
 
 
 def test_without_an_output_nothing_is_written(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    assert leave(*TINY, "--games", "1", "--output", "") == 0
+    assert leave(*QUICK, "--output", "") == 0
     assert "results in" not in capsys.readouterr().out
     assert list(tmp_path.iterdir()) == []
 

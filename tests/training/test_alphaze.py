@@ -269,6 +269,7 @@ def test_bad_settings(values, message):
 # --- devices -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_two_devices():
     """A game is the same on whatever device it is played; all hold the same parameters; what cannot be split is refused."""
     found = json.loads(output_of("from tests.training.alphaze_on_devices import main; main()"))

@@ -6,11 +6,12 @@ from collections.abc import Iterable
 
 from training.benchmark.case import Case
 from training.benchmark.follower import CASES as FOLLOWER
+from training.benchmark.hero_academy import CASES as HERO_ACADEMY
 from training.benchmark.hex import CASES as HEX
 from training.benchmark.pommerman import CASES as POMMERMAN
 from training.benchmark.pommerman_search import CASES as POMMERMAN_SEARCH
 
-CASES: tuple[Case, ...] = (*POMMERMAN, *POMMERMAN_SEARCH, *FOLLOWER, *HEX)
+CASES: tuple[Case, ...] = (*POMMERMAN, *POMMERMAN_SEARCH, *FOLLOWER, *HEX, *HERO_ACADEMY)
 
 
 def find(name: str) -> Case:

@@ -16,7 +16,7 @@ from jaxgames.hero_academy import cards, draws, interop, make, observation, rati
 from tests.jaxgames.hero_academy.positions import position
 
 BATCH = 64
-MODES = ["standard", "hidden", "small", "tiny", "ap-1", "ap-15"]
+MODES = ["standard", "hidden", "tiny", *(pytest.param(mode, marks=pytest.mark.slow) for mode in ("small", "ap-1", "ap-15"))]
 
 
 @functools.cache

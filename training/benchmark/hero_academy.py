@@ -1,0 +1,229 @@
+"""Benchmarks of Hero Academy: random games, the heuristic, evolving turns, and trees over turns."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from jaxgames import random_bits
+from jaxgames.bitboard import select
+from jaxgames.hero_academy import HeroAcademy, evaluation
+from jaxgames.hero_academy.state import State
+from jaxgames.random_bits import LaneKey
+from search import evolution, turn_mcts
+from search.moves import moves_of
+from training.benchmark.case import Case, Program, Tally
+from training.benchmark.harness import compilation, throughput
+from training.benchmark.pommerman import CHECKSUM_FACTOR, lane_keys
+
+STEPS = 1024
+MID_GAME = 60  # random steps before anything else is timed: ten turns
+EVALUATIONS = 4096  # of the heuristic, per lane and repeat
+GENERATIONS = 20
+SIMULATIONS = 200
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class Lanes:
+    """Games on one device: states [B], the states in which they begin anew, keys of the lanes, steps so far."""
+
+    states: State
+    starts: State
+    keys: LaneKey
+    clock: Array
+
+
+def random_step(game: HeroAcademy, state: State, lane: LaneKey) -> State:
+    """Plays one of the legal actions, all as likely."""
+    legal = game.legal_set(state)
+    return game.advance(state, legal.pick(random_bits.below(random_bits.bits(lane, 0), legal.count())), None)
+
+
+def begin(game: HeroAcademy, key: Array, numbers: Array) -> Lanes:
+    """Deals first hands, by lane."""
+    keys = lane_keys(key, numbers)
+    starts = jax.vmap(lambda lane: game.init(jax.random.wrap_key_data(jnp.stack(random_bits.fold(lane, 0)))))(keys)
+    return Lanes(starts, starts, keys, jnp.int32(0))
+
+
+def advance(game: HeroAcademy, lanes: Lanes, steps: int) -> tuple[Lanes, Array, Array]:
+    """Plays so many random steps; a game that has ended begins anew. Returns games ended and a checksum, uint32 [B] each."""
+
+    def step(carry: tuple[State, Array, Array, Array], _: None) -> tuple[tuple[State, Array, Array, Array], None]:
+        states, clock, episodes, checksum = carry
+        keys = random_bits.fold(lanes.keys, clock)
+        states = jax.vmap(functools.partial(random_step, game))(states, keys)
+        over = states.terminated
+        digest = states.board.hit_points[3].words[0] ^ states.hands[0] ^ states.decks[1]
+        states = jax.vmap(select)(over, lanes.starts, states)
+        carry = (states, clock + 1, episodes + over.astype(jnp.uint32), checksum * CHECKSUM_FACTOR + digest)
+        return carry, None
+
+    zero = jnp.zeros_like(lanes.keys.first)
+    (states, clock, episodes, checksum), _ = jax.lax.scan(step, (lanes.states, lanes.clock + 1, zero, zero), length=steps)
+    return dataclasses.replace(lanes, states=states, clock=clock), episodes, checksum
+
+
+def play(batch: int, *, steps: int = STEPS) -> Program:
+    """Makes a program of random games: the legal set, one of it, a step, and a new game after the end; a step is one unit."""
+    del batch
+    game = HeroAcademy()
+
+    def timed(lanes: Lanes, tally: Tally) -> tuple[Lanes, Tally]:
+        lanes, episodes, checksum = advance(game, lanes, steps)
+        return lanes, tally._replace(
+            units=tally.units + np.uint32(steps), episodes=tally.episodes + episodes, checksum=tally.checksum + checksum
+        )
+
+    return Program(functools.partial(begin, game), timed, settings={"steps_per_repeat": steps})
+
+
+def _mid_game(game: HeroAcademy) -> Callable[[Array, Array], Lanes]:
+    """Starts in the middle of random games, at the start of a turn."""
+
+    def start(key: Array, numbers: Array) -> Lanes:
+        lanes, _, _ = advance(game, begin(game, key, numbers), MID_GAME)
+        states = jax.vmap(lambda state: game.advance(state, jnp.int32(game.end_turn), None))(lanes.states)
+        running = ~states.terminated
+        return dataclasses.replace(lanes, states=jax.vmap(select)(running, states, lanes.starts))
+
+    return start
+
+
+def heuristic(batch: int, *, evaluations: int = EVALUATIONS) -> Program:
+    """Makes a program that values states; each is changed a little from one evaluation to the next."""
+    del batch
+    game = HeroAcademy()
+
+    def timed(lanes: Lanes, tally: Tally) -> tuple[Lanes, Tally]:
+        def once(number: Array, carry: tuple[State, Array]) -> tuple[State, Array]:
+            states, checksum = carry
+            board = states.board
+            # Hit points change by the number, so that nothing can be worked out once for all rounds.
+            digit = jax.tree.map(lambda word: word ^ (number.astype(jnp.uint32) & jnp.uint32(1)), board.hit_points[0])
+            kinds = (jax.tree.map(lambda word: word ^ (checksum & jnp.uint32(2)), board.kinds[0]), *board.kinds[1:])
+            board = dataclasses.replace(board, hit_points=(digit, *board.hit_points[1:]), kinds=kinds)
+            states = dataclasses.replace(states, board=board)
+            first, _ = jax.vmap(functools.partial(evaluation.points, game.config))(states)
+            return states, checksum * CHECKSUM_FACTOR + first.astype(jnp.uint32)
+
+        _, checksum = jax.lax.fori_loop(0, evaluations, once, (lanes.states, tally.checksum))
+        return lanes, tally._replace(units=tally.units + np.uint32(evaluations), checksum=checksum)
+
+    return Program(_mid_game(game), timed, settings={"random_steps_before": MID_GAME})
+
+
+def oep(batch: int, *, generations: int = GENERATIONS) -> Program:
+    """Makes a program that evolves turns; a genome that is made and evaluated is one unit."""
+    del batch
+    game = HeroAcademy()
+    moves = moves_of(game)
+    settings = evolution.Settings(num_generations=generations)
+
+    def timed(lanes: Lanes, tally: Tally) -> tuple[Lanes, Tally]:
+        keys = random_bits.fold(lanes.keys, lanes.clock)
+        seats = jax.vmap(game.to_play)(lanes.states)
+        turn = evolution.evolve(game, moves, settings, keys, lanes.states, seats)
+        checksum = tally.checksum * CHECKSUM_FACTOR + turn.actions.sum(1).astype(jnp.uint32)
+        tally = tally._replace(units=tally.units + np.uint32(settings.num_evaluations), checksum=checksum)
+        return dataclasses.replace(lanes, clock=lanes.clock + 1), tally
+
+    sizes = {"population": settings.population, "generations": generations, "action_points": game.config.action_points}
+    return Program(_mid_game(game), timed, settings=sizes)
+
+
+def mcts(batch: int, *, simulations: int = SIMULATIONS) -> Program:
+    """Makes a program of vanilla tree search; a simulation is one unit."""
+    game = HeroAcademy()
+    moves = moves_of(game)
+    settings = turn_mcts.Settings(num_simulations=simulations)
+
+    def timed(lanes: Lanes, tally: Tally) -> tuple[Lanes, Tally]:
+        keys = random_bits.fold(lanes.keys, lanes.clock)
+        seats = jax.vmap(game.to_play)(lanes.states)
+        turn = turn_mcts.search(game, moves, settings, keys, lanes.states, seats, jnp.ones(batch, bool))
+        checksum = tally.checksum * CHECKSUM_FACTOR + turn.actions.sum(1).astype(jnp.uint32)
+        tally = tally._replace(units=tally.units + np.uint32(simulations), checksum=checksum)
+        return dataclasses.replace(lanes, clock=lanes.clock + 1), tally
+
+    return Program(_mid_game(game), timed, settings={"simulations": simulations})
+
+
+def step_and_planner(batch: int) -> dict[str, tuple[Callable, Sequence[Any]]]:
+    """Gives a step of `batch` games and OEP for 32 games, as functions with the shapes of their arguments."""
+    game = HeroAcademy()
+    planner = evolution.oep(game)
+    lanes = planner_lanes = evolution.Settings().lanes_at_once
+
+    def shapes(lanes: int) -> Any:
+        return jax.eval_shape(lambda: jax.vmap(game.init)(jax.random.split(jax.random.key(0), lanes)))
+
+    keys = jax.eval_shape(lambda: jax.random.split(jax.random.key(0), planner_lanes))
+    seats, active = jax.ShapeDtypeStruct((lanes,), jnp.int32), jax.ShapeDtypeStruct((lanes,), bool)
+    memory = jax.eval_shape(lambda: planner.init(lanes))
+    actions = jax.ShapeDtypeStruct((batch, 2), jnp.int32)
+    return {
+        "step": (jax.vmap(lambda state, chosen: game.apply(state, chosen)), (shapes(batch), actions)),
+        "planner": (planner.plan, (None, keys, memory, shapes(lanes), seats, active)),
+    }
+
+
+CASES: tuple[Case, ...] = (
+    Case(
+        "hero_academy/random",
+        "steps",
+        "Hero Academy: the legal set, one of it at random, a step, new games after the end",
+        throughput(play),
+        batch=1024,
+        accelerator_batch=65536,
+        peer="Java 0.25 M/s",
+        reach="2 M/s, aim 5 M/s",
+    ),
+    Case(
+        "hero_academy/heuristic",
+        "evaluations",
+        "the heuristic of a position",
+        throughput(heuristic),
+        batch=1024,
+        accelerator_batch=65536,
+        peer="Java 3.6-4.0 M/s",
+        reach="20 M/s, aim 50 M/s",
+    ),
+    Case(
+        "hero_academy/oep",
+        "genomes",
+        "OEP: turns made and evaluated, population 100, 5 action points, mid-game",
+        throughput(oep),
+        batch=16,
+        accelerator_batch=1024,
+        peer="Java 8-48 k/s",
+        reach="200 k/s, aim 600 k/s",
+    ),
+    Case(
+        "hero_academy/mcts",
+        "simulations",
+        "vanilla MCTS over turns, 200 simulations, mid-game",
+        throughput(mcts),
+        batch=128,
+        accelerator_batch=4096,
+        peer="Java 30-80 k/s",
+        reach="100 k/s, aim 300 k/s",
+    ),
+    Case(
+        "hero_academy/compile",
+        "s",
+        "seconds to compile a step and OEP",
+        compilation(step_and_planner, {"population": 100}),
+        batch=1024,
+        accelerator_batch=65536,
+        reach="step 5 s, planner 25 s; aim 2 s, 10 s",
+    ),
+)
