@@ -17,7 +17,7 @@ from search.decoupled import in_parts
 from search.moves import Moves
 from search.planner import Plan, Planner
 
-LANES_AT_ONCE = 32
+LANES_AT_ONCE = 64  # on a CPU: half of it costs a tenth more, in trees a third
 
 
 @jax.tree_util.register_dataclass

@@ -158,7 +158,7 @@ def mcts(batch: int, *, simulations: int = SIMULATIONS) -> Program:
 
 
 def step_and_planner(batch: int) -> dict[str, tuple[Callable, Sequence[Any]]]:
-    """Gives a step of `batch` games and OEP for 32 games, as functions with the shapes of their arguments."""
+    """Gives a step of `batch` games and OEP for as many as think at once, as functions with the shapes of their arguments."""
     game = HeroAcademy()
     planner = evolution.oep(game)
     lanes = planner_lanes = evolution.Settings().lanes_at_once
@@ -202,7 +202,7 @@ CASES: tuple[Case, ...] = (
         "genomes",
         "OEP: turns made and evaluated, population 100, 5 action points, mid-game",
         throughput(oep),
-        batch=16,
+        batch=64,
         accelerator_batch=1024,
         peer="Java 8-48 k/s",
         reach="200 k/s, aim 600 k/s",
