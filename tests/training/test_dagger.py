@@ -326,6 +326,7 @@ def test_samples_of_cloning(cloned):
     assert len(np.unique(numbers[:, :6])) > 10 and numbers[:, 7].max() > 0.1
 
 
+@pytest.mark.slow
 def test_samples_of_cloning_do_not_depend_on_the_number_of_lanes(cloned):
     _, learner, metrics = cloned
     _, other, other_metrics = cloning_on_devices.clone(lanes=2, steps=3)
@@ -335,6 +336,7 @@ def test_samples_of_cloning_do_not_depend_on_the_number_of_lanes(cloned):
     assert expected["busy"] == 0 and expected["battles"] == cloning_on_devices.BATTLES and expected["finite"]
 
 
+@pytest.mark.slow
 def test_samples_of_cloning_do_not_depend_on_the_number_of_devices(cloned):
     """And all devices learn the same."""
     _, learner, metrics = cloned
