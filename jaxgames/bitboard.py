@@ -278,6 +278,12 @@ class Grid:
         cells, _ = jax.lax.while_loop(lambda carry: carry[1], grow, (start, jnp.bool_(True)))
         return cells
 
+    def to_numpy(self, cells: Bits) -> np.ndarray:
+        """Unpacks a set on the host. Returns int8 [num_cells] (behind the batch shape of the words)."""
+        words = np.stack(np.broadcast_arrays(*(np.asarray(word) for word in cells.words)), axis=-1)
+        bits = (words[..., None] >> np.arange(WORD_BITS, dtype=np.uint32)) & 1
+        return bits.reshape(*words.shape[:-1], -1)[..., : self.num_cells].astype(np.int8)
+
     def to_bool(self, cells: Bits) -> Array:
         """Unpacks a set. Returns bool [rows, columns] (behind the batch shape of the words)."""
         words = jnp.stack(jnp.broadcast_arrays(*cells.words), axis=-1)
@@ -357,6 +363,50 @@ def sliced_keep(planes: Sequence[Bits], cells: Bits) -> tuple[Bits, ...]:
 def sliced_drop(planes: Sequence[Bits], cells: Bits) -> tuple[Bits, ...]:
     """Sets all numbers in `cells` to zero."""
     return tuple(plane - cells for plane in planes)
+
+
+def sliced_constants(amounts: Sequence[tuple[Bits, int]]) -> tuple[Bits, ...]:
+    """Writes a Python int, not negative, on each set of cells; the sets do not overlap, and elsewhere are zeros."""
+    empty = amounts[0][0] - amounts[0][0]
+    digits = max(amount for _, amount in amounts).bit_length()
+    return tuple(union([empty, *(cells for cells, amount in amounts if (amount >> digit) & 1)]) for digit in range(digits))
+
+
+def sliced_add(first: Sequence[Bits], second: Sequence[Bits]) -> tuple[Bits, ...]:
+    """Adds numbers cell by cell; missing digits are zeros."""
+    if len(first) < len(second):
+        first, second = second, first
+    result: list[Bits] = []
+    carry: Bits | None = None
+    for digit, plane in enumerate(first):
+        others = [part for part in (*second[digit : digit + 1], carry) if part is not None]
+        total, carried = plane, []
+        for other in others:
+            carried.append(total & other)
+            total = total ^ other
+        result.append(total)
+        carry = union(carried) if carried else None
+    return (*result, carry) if carry is not None else tuple(result)
+
+
+def sliced_subtract(first: Sequence[Bits], second: Sequence[Bits]) -> tuple[tuple[Bits, ...], Bits]:
+    """Subtracts numbers, of no more digits, cell by cell.
+
+    Returns:
+      The differences, by as many digits as `first` has, and the cells where they are negative (there they are off by a
+      power of 2).
+    """
+    borrow = first[0] - first[0]
+    result = []
+    for digit, plane in enumerate(first):
+        taken = second[digit] if digit < len(second) else None
+        if taken is None:
+            result.append(plane ^ borrow)
+            borrow = borrow - plane
+        else:
+            result.append(plane ^ taken ^ borrow)
+            borrow = ((taken | borrow) - plane) | (taken & borrow)
+    return tuple(result), borrow
 
 
 def sliced_to_array(grid: Grid, planes: Sequence[Bits]) -> Array:

@@ -22,7 +22,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from jaxgames import random_bits
+from jaxgames import checks, random_bits
 from jaxgames.game import Game
 from jaxgames.random_bits import LaneKey
 from search import bandits, table
@@ -61,9 +61,7 @@ class Settings:
     lanes_at_once: int = LANES_AT_ONCE
 
     def __post_init__(self) -> None:
-        for name in ("num_simulations", "horizon", "wave", "lanes_at_once"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name}={getattr(self, name)}: must be >= 1")
+        checks.at_least(1, self, "num_simulations", "horizon", "wave", "lanes_at_once")
         if self.num_simulations % self.wave:
             raise ValueError(f"wave={self.wave}: must divide num_simulations={self.num_simulations}")
         table.check_rows(self.table_rows)

@@ -17,13 +17,13 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from jaxgames import random_bits
+from jaxgames import checks, random_bits
 from jaxgames.bitboard import Bits
 from jaxgames.game import Game
 from jaxgames.random_bits import LaneKey
 from search import moves as sets
 from search.moves import Moves, moves_of, value_for
-from search.planner import Planner
+from search.planner import Planner, where_lanes
 from search.turns import LANES_AT_ONCE, TurnPlan, turn_planner
 
 # Of a genome's key in one generation: children by position, for the game's own chance, and for a mutant; then counters.
@@ -52,9 +52,7 @@ class Settings:
     lanes_at_once: int = LANES_AT_ONCE
 
     def __post_init__(self) -> None:
-        for name in ("num_generations", "lanes_at_once"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name}={getattr(self, name)}: must be >= 1")
+        checks.at_least(1, self, "num_generations", "lanes_at_once")
         if self.population < 4:
             raise ValueError(f"population={self.population}: must be >= 4, for two parents and as many children")
         if not 2 <= self.num_survivors < self.population:
@@ -197,8 +195,7 @@ def _play(game: Game, moves: Moves, states: Any, seats: Array, keys: LaneKey, ge
             return after, action, (game.to_play(after) == seat) & ~after.terminated
 
         after, action, on = jax.vmap(one)(keys, states, seats, given)
-        states = jax.tree.map(lambda new, old: jnp.where(going, new, old), after, states)
-        return (states, going & on), jnp.where(going, action, -1)
+        return (where_lanes(going, after, states), going & on), jnp.where(going, action, -1)
 
     running = ~states.terminated & (jax.vmap(game.to_play)(states) == seats)
     (states, _), genomes = jax.lax.scan(step, (states, running), (jnp.arange(moves.turn_length), given))

@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from jaxgames import random_bits
+from jaxgames import checks, random_bits
 from jaxgames.bitboard import Bits
 from jaxgames.game import Game
 from jaxgames.packing import Packing, packing_of
@@ -33,14 +33,7 @@ def greedy_action(game: Game) -> Planner:
     """
     moves = moves_of(game)
 
-    def init(batch_size: int) -> Array:
-        return jnp.zeros(batch_size, jnp.int8)
-
-    def reset(memory: Array, lanes: Array) -> Array:
-        del lanes
-        return memory
-
-    def plan(params: Any, keys: Array, memory: Array, views: Any, seats: Array, active: Array) -> tuple[Plan, Array]:
+    def plan(params: Any, keys: Array, memory: tuple, views: Any, seats: Array, active: Array) -> tuple[Plan, tuple]:
         del params, seats
         to_play = jax.vmap(game.to_play)(views)
         action, value = best_action(game, moves, jax.vmap(random_bits.lane_key)(keys), views, to_play, active)
@@ -50,7 +43,7 @@ def greedy_action(game: Game) -> Planner:
         one = jnp.ones((*actions.shape, 1), jnp.float32)
         return Plan(actions, actions[..., None], values[..., None], one.astype(jnp.int32), one, values, {}), memory
 
-    return Planner("Greedy Action", init, reset, plan, memory_bytes=1, metrics={})
+    return Planner("Greedy Action", lambda batch_size: (), lambda memory, lanes: memory, plan, memory_bytes=0, metrics={})
 
 
 def best_action(game: Game, moves: Moves, lanes: LaneKey, states: Any, seats: Array, active: Array) -> tuple[Array, Array]:
@@ -114,9 +107,7 @@ class Settings:
     lanes_at_once: int = LANES_AT_ONCE
 
     def __post_init__(self) -> None:
-        for name in ("num_evaluations", "lanes_at_once"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name}={getattr(self, name)}: must be >= 1")
+        checks.at_least(1, self, "num_evaluations", "lanes_at_once")
         if self.table_rows < _WAYS or self.table_rows & (self.table_rows - 1):
             raise ValueError(f"table_rows={self.table_rows}: must be a power of two, at least {_WAYS}")
 

@@ -14,6 +14,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from jaxgames import checks
 from jaxgames.game import HiddenGame
 from search import puct
 from search.choice import draw_arm, plan_of_mover
@@ -55,9 +56,7 @@ class Settings:
         for name, choices in (("combine", COMBINATIONS), ("tree", TREES)):
             if getattr(self, name) not in choices:
                 raise ValueError(f"{name}={getattr(self, name)!r}: must be one of {', '.join(choices)}")
-        for name in ("num_worlds", "lanes_at_once"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name}={getattr(self, name)}: must be >= 1")
+        checks.at_least(1, self, "num_worlds", "lanes_at_once")
         for name in ("value_temperature", "temperature"):
             if not getattr(self, name) >= 0:
                 raise ValueError(f"{name}={getattr(self, name)}: must be >= 0")

@@ -19,13 +19,13 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from jaxgames import random_bits
+from jaxgames import checks, random_bits
 from jaxgames.bitboard import Bits
 from jaxgames.game import Game
 from jaxgames.packing import Packing, packing_of
 from jaxgames.random_bits import LaneKey
 from search.moves import Moves, moves_of, value_for, without
-from search.planner import Planner, of_arm
+from search.planner import Planner, of_arm, where_lanes
 from search.turns import LANES_AT_ONCE, TurnPlan, turn_planner
 
 _WAYS = 4
@@ -58,9 +58,7 @@ class Settings:
     lanes_at_once: int = LANES_AT_ONCE
 
     def __post_init__(self) -> None:
-        for name in ("num_simulations", "max_children", "max_depth", "lanes_at_once"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name}={getattr(self, name)}: must be >= 1")
+        checks.at_least(1, self, "num_simulations", "max_children", "max_depth", "lanes_at_once")
         if self.exploration < 0:
             raise ValueError(f"exploration={self.exploration}: must be >= 0")
         if not 0 <= self.greediness <= 1:
@@ -174,7 +172,7 @@ def search(game: Game, moves: Moves, settings: Settings, lanes: LaneKey, roots: 
     def one(number: Array, carry: tuple[Tree, Array, Array]) -> tuple[Tree, Array, Array]:
         tree, deepest, outcomes = carry
         if settings.burn_bridges:
-            tree = _burn(rows, tree, number, points, settings.num_simulations)
+            tree = _burn(tree, number, points, settings.num_simulations)
         tree, depth, ended = simulate(random_bits.fold(lanes, number), tree)
         return tree, jnp.maximum(deepest, depth), outcomes + ended
 
@@ -273,7 +271,7 @@ def _simulate(
     path = path.at[lane, at].set(jnp.stack([number, edge], -1), mode="drop")
     length = jnp.where(active, depth + grows, 0)
 
-    leaf = jax.tree.map(lambda new, old: jnp.where(grows.reshape(-1, *[1] * (new.ndim - 1)), new, old), after, node.state)
+    leaf = where_lanes(grows, after, node.state)
     value = _rollout(game, moves, settings, random_bits.fold(lanes, _ROLLOUT), leaf, seats)
     tree = _back_up(tree, seats, path, length, value)
     ended = is_new & (counts[:, _MOVER] == seats) & (movers != seats)
@@ -286,7 +284,7 @@ def _with_end(moves: Moves, lanes: LaneKey, states: Any) -> Any:
     ended = jax.vmap(lambda state, key: moves.advance(state, jnp.int32(moves.end_turn), key))(
         states, random_bits.fold(lanes, _END)
     )
-    return jax.tree.map(lambda new, old: jnp.where(over, new, old), ended, states)
+    return where_lanes(over, ended, states)
 
 
 def _descend(settings: Settings, tree: Tree, active: Array) -> tuple[Array, Array, Array, Array]:
@@ -402,9 +400,7 @@ def _rollout(game: Game, moves: Moves, settings: Settings, lanes: LaneKey, state
             action = moves.rollout_action(state, key, settings.greediness)
             return moves.advance(state, action, random_bits.fold(key, 0))
 
-        after = jax.vmap(one)(states, keys)
-        on = going(states)
-        return number + 1, jax.tree.map(lambda new, old: jnp.where(on, new, old), after, states)
+        return number + 1, where_lanes(going(states), jax.vmap(one)(states, keys), states)
 
     def unfinished(carry: tuple[Array, Any]) -> Array:
         return (carry[0] < moves.turn_length) & going(carry[1]).any()
@@ -456,17 +452,15 @@ def _child(edges: Array, edge: Array) -> Array:
     return of_arm(edges[..., _CHILD].astype(jnp.int32), edge) - 1
 
 
-def _burn(rows: Rows, tree: Tree, number: Array, points: Array, total: int) -> Tree:
+def _burn(tree: Tree, number: Array, points: Array, total: int) -> Tree:
     """At the begin of a phase leaves one node on the best path only its best edge.
 
     Args:
-      rows: how nodes become rows.
       tree: the trees.
       number: int32 [], of the simulation to come.
       points: int32 [B], actions left at the root, as many as there are phases.
       total: simulations.
     """
-    del rows
     phase = (number * points) // total
     begins = (number > 0) & (phase > ((number - 1) * points) // total)
     lane = jnp.arange(len(points))

@@ -16,9 +16,10 @@ import optax
 from jax import Array
 from jax.sharding import Mesh, PartitionSpec
 
+from jaxgames import checks
 from search import pimc, puct
 from search.planner import Planner
-from training import checks, ring
+from training import ring
 from training.packing import packing_of
 from training.policy_value import PolicyValue
 from training.ring import Ring

@@ -11,7 +11,7 @@ from jax import Array
 
 from jaxgames.pommerman import Pommerman
 from jaxgames.pommerman.constants import Move
-from search.planner import Plan, Planner
+from search.planner import Plan, Planner, where_lanes
 
 WINDOW = 10  # steps over which the oracle's choices are compared
 STOP_RULES = ("off", "unchanged", "released")
@@ -141,18 +141,15 @@ class BattleRules:
         order = jnp.cumsum(ended.astype(jnp.int32)) - 1
         number = jnp.where(ended, battles.next_number + order * self.num_devices, battles.number)
 
-        def fresh(new: Array, old: Array) -> Array:
-            return jnp.where(ended.reshape(-1, *[1] * (old.ndim - 1)), new, old)
-
         def renew(states: Any) -> Any:
-            return jax.tree.map(fresh, self._boards(key, number), states)
+            return where_lanes(ended, self._boards(key, number), states)
 
         return dataclasses.replace(
             battles,
             states=jax.lax.cond(ended.any(), renew, lambda states: states, battles.states),
             number=number,
             clock=jnp.where(ended, 0, battles.clock),
-            recent=fresh(jnp.zeros_like(battles.recent), battles.recent),
+            recent=where_lanes(ended, jnp.zeros_like(battles.recent), battles.recent),
             quiet=jnp.where(ended, 0, battles.quiet),
             next_number=battles.next_number + ended.sum(dtype=jnp.int32) * self.num_devices,
         )

@@ -13,7 +13,8 @@ from rich.console import Console
 from rich.table import Table
 
 import jaxgames
-from training import agents, checks, counting, evaluate
+from jaxgames import checks
+from training import agents, counting, evaluate
 from training.files import check_folder, write_together
 from training.match import RECORDED, draw_game
 

@@ -17,8 +17,9 @@ import optax
 from jax import Array
 from jax.sharding import Mesh, PartitionSpec
 
+from jaxgames import checks
 from search.planner import Plan, Planner
-from training import checks, ring, symmetry
+from training import ring, symmetry
 from training.battles import STOP_RULES, BattleRules, Battles
 from training.follower import Follower, masked_log_softmax
 from training.packing import packing_of

@@ -12,7 +12,7 @@ from jax import Array
 
 from jaxgames.agent import Agent
 from jaxgames.game import Game, HiddenGame, init_all_information, update_all_information
-from search.planner import of_seat
+from search.planner import of_seat, where_lanes
 
 
 @jax.tree_util.register_dataclass
@@ -205,20 +205,17 @@ class Loop:
         fresh = finished & (number < self.per_device)
         states, seats, keys = self._new_games(key, jnp.minimum(number, self.per_device))
 
-        def renew(new, old):
-            return jnp.where(fresh.reshape(-1, *[1] * (new.ndim - 1)), new, old)
-
         memories = []
         for (agent, indices), memory in zip(self.groups, lanes.memories, strict=True):
             memories.append(agent.reset(memory, jnp.tile(fresh, len(indices))))
         return dataclasses.replace(
             lanes,
-            states=jax.tree.map(renew, states, lanes.states),
-            seats=renew(seats, lanes.seats),
+            states=where_lanes(fresh, states, lanes.states),
+            seats=where_lanes(fresh, seats, lanes.seats),
             number=number,
             clock=jnp.where(fresh, 0, lanes.clock),
             keys=jnp.where(fresh, keys, lanes.keys),
-            infos=jax.tree.map(renew, self._new_infos(states), lanes.infos),
+            infos=where_lanes(fresh, self._new_infos(states), lanes.infos),
             memories=tuple(memories),
             next_number=lanes.next_number + finished.sum(dtype=jnp.int32),
         )

@@ -10,6 +10,7 @@ from jaxgames.hero_academy import HeroAcademy
 from jaxgames.hero_academy.bots import BOTS
 from search import evolution, greedy, turn_mcts
 from search.planner import Planner, as_agent
+from training.specs import read_options
 
 # Names, the settings behind them, and what each may be given.
 _TREES = {
@@ -46,7 +47,7 @@ def make(spec: str, game: HeroAcademy) -> Agent:
     name, _, text = spec.partition(":")
     if name not in NAMES:
         raise ValueError(f"agent={spec!r}: must be one of {', '.join(NAMES)}, such as oep:num_evaluations=20000")
-    options = _options(spec, text)
+    options = read_options(spec, text, _KINDS, "num_evaluations=5000")
     if name in BOTS or name == "greedy_action":
         if options:
             raise ValueError(f"agent={spec!r}: {name} has no settings")
@@ -76,17 +77,3 @@ def _with(spec: str, settings: Any, options: dict[str, Any]) -> Any:
         if option not in known:
             raise ValueError(f"agent={spec!r}: has no setting {option}; it takes {', '.join(known)}")
     return dataclasses.replace(settings, **options)
-
-
-def _options(spec: str, text: str) -> dict[str, Any]:
-    """Reads "num_evaluations=5000,mutation=0.1"."""
-    options: dict[str, Any] = {}
-    for part in filter(None, text.split(",")):
-        name, _, value = part.partition("=")
-        if name not in _KINDS or not value:
-            raise ValueError(f"agent={spec!r}: {part!r} is none of {', '.join(_KINDS)}, such as num_evaluations=5000")
-        try:
-            options[name] = _KINDS[name](value)
-        except ValueError:
-            raise ValueError(f"agent={spec!r}: {name}={value!r} must be a number") from None
-    return options

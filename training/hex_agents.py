@@ -17,6 +17,7 @@ from search.planner import as_agent
 from search.rollout import random_rollouts
 from training import policy_value
 from training.policy_value import PolicyValue, PolicyValueConfig
+from training.specs import read_options
 from training.weights import load_weights, weights_file
 
 # Agents with a search, and how they put worlds together.
@@ -59,7 +60,7 @@ def make(spec: str, game: Hex) -> Agent:
     name, _, text = spec.partition(":")
     if name not in NAMES:
         raise ValueError(f"agent={spec!r}: must be one of {', '.join(NAMES)}, such as pc_pimc:num_worlds=6")
-    options = _options(spec, text)
+    options = read_options(spec, text, _OPTIONS, "num_worlds=6")
     if name in BOTS:
         if options:
             raise ValueError(f"agent={spec!r}: {name} has no settings")
@@ -104,17 +105,3 @@ def read_network(path: str | Path, game: Hex) -> tuple[PolicyValue, Any]:
         raise ValueError(f"weights {path}: of a board with {size} x {size} cells, and this one has {wanted} x {wanted}")
     params, _ = load_weights(path, jax.eval_shape(who.init, jax.random.key(0)), who.meta)
     return who._replace(game=game), params
-
-
-def _options(spec: str, text: str) -> dict[str, Any]:
-    """Reads "num_worlds=6,split=1"."""
-    options: dict[str, Any] = {}
-    for part in filter(None, text.split(",")):
-        name, _, value = part.partition("=")
-        if name not in _OPTIONS or not value:
-            raise ValueError(f"agent={spec!r}: {part!r} is none of {', '.join(_OPTIONS)}, such as num_worlds=6")
-        try:
-            options[name] = _OPTIONS[name](value)
-        except ValueError:
-            raise ValueError(f"agent={spec!r}: {name}={value!r} must be a number") from None
-    return options

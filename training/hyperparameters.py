@@ -12,7 +12,8 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from training import checks, train_follower
+from jaxgames import checks
+from training import train_follower
 from training.files import write_atomically
 from training.train_follower import TrainConfig
 

@@ -15,7 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 import jaxgames
-from jaxgames import runtime
+from jaxgames import checks, runtime
 from jaxgames.agent import Agent
 from jaxgames.game import Game
 from jaxgames.hero_academy import HeroAcademy
@@ -25,7 +25,7 @@ from jaxgames.hex import view as hex_view
 from jaxgames.pommerman import Pommerman, bots, interop, view
 from search import bandits, presets
 from search.planner import as_agent
-from training import agents, checks, counting, evaluate, hero_agents, hex_agents
+from training import agents, counting, evaluate, hero_agents, hex_agents
 from training.files import check_folder, write_together
 
 # Win, draw, loss in per cent over 400 games against three rule-based agents, by the released counting (Boney et al.).

@@ -11,7 +11,7 @@ from jax import Array
 
 from jaxgames.game import HiddenGame, init_all_information, update_all_information
 from search.choice import draw_arm
-from search.planner import Plan, Planner, of_arm, of_seat
+from search.planner import Plan, Planner, of_arm, of_seat, where_lanes
 
 # Children of the key of a step.
 _PLAN, _DRAW, _CHANCE, _WORLD = range(4)
@@ -177,13 +177,10 @@ class SelfPlay:
             "first_wins": (ended & (outcome[:, 0] > 0)).sum(dtype=jnp.int32),
         }
 
-        def renew(new: Array, old: Array) -> Array:
-            return jnp.where(ended.reshape(-1, *[1] * (old.ndim - 1)), new, old)
-
         fresh = self._boards(self._game_keys(key, device, number))
         lanes = Lanes(
-            states=jax.tree.map(renew, fresh, states),
-            infos=jax.tree.map(renew, init_all_information(self.game, fresh), infos),
+            states=where_lanes(ended, fresh, states),
+            infos=where_lanes(ended, init_all_information(self.game, fresh), infos),
             number=number,
             clock=jnp.where(ended, 0, lanes.clock + 1),
             next_number=lanes.next_number + ended.sum(dtype=jnp.int32),

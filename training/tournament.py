@@ -18,9 +18,10 @@ from rich.console import Console
 from rich.table import Table
 
 import jaxgames
+from jaxgames import checks
 from jaxgames.agent import Agent
 from jaxgames.game import Game
-from training import agents, checks, elo, evaluate
+from training import agents, elo, evaluate
 from training.counting import wilson
 from training.files import check_folder, write_together
 

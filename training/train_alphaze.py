@@ -12,9 +12,10 @@ import jax
 import numpy as np
 from rich.console import Console
 
+from jaxgames import checks
 from jaxgames.agent import Agent
 from search.planner import as_agent
-from training import agents, checks, elo, job, policy_value
+from training import agents, elo, job, policy_value
 from training.alphaze import Alphaze, AlphazeConfig, Learner, make_player
 from training.checkpoints import Checkpoints
 from training.display import Display

@@ -12,12 +12,13 @@ import jax
 import numpy as np
 from rich.console import Console
 
+from jaxgames import checks
 from jaxgames.pommerman import bots
 from jaxgames.pommerman.constants import Move
 from search import bandits, presets
 from search.guide import Guide
 from search.planner import Planner
-from training import checks, counting, evaluate, follower, job
+from training import counting, evaluate, follower, job
 from training.checkpoints import Checkpoints
 from training.counting import Count
 from training.dagger import Dagger, DaggerConfig, Learner

@@ -41,18 +41,11 @@ def best_rated_agent(game: HeroAcademy) -> Agent:
 def _agent(name: str, choose: Callable[[Array, Any], Array]) -> Agent:
     """A player without memory. It looks at the state, but at nothing that is hidden from the player to move."""
 
-    def init(batch_size: int) -> Array:
-        return jnp.zeros(batch_size, jnp.int8)
-
-    def reset(memory: Array, lanes: Array) -> Array:
-        del lanes
-        return memory
-
-    def act(params: Any, keys: Array, memory: Array, views: Any, seats: Array, active: Array) -> tuple[Array, Array]:
+    def act(params: Any, keys: Array, memory: tuple, views: Any, seats: Array, active: Array) -> tuple[Array, tuple]:
         del params, seats, active
         return jax.vmap(choose)(keys, views).astype(jnp.int32), memory
 
-    return Agent(name, init, reset, act, sees_state=True)
+    return Agent(name, lambda batch_size: (), lambda memory, lanes: memory, act, sees_state=True)
 
 
 BOTS = {"random": random_agent, "best_rated": best_rated_agent}

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
 
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from jaxgames.bitboard import Bits, select, union
+from jaxgames.bitboard import Bits, select, sliced_constants, sliced_drop, sliced_subtract, union
 from jaxgames.hero_academy import units
 from jaxgames.hero_academy.config import HeroAcademyConfig
 from jaxgames.hero_academy.legal import Sides
@@ -220,23 +219,12 @@ def burn(config: HeroAcademyConfig, sides: Sides, board: Board, spot: Bits, bonu
     for held in range(config.num_assault + 1):
         here = crystals.when(bonus == units.ASSAULT_BONUS * held)
         amounts.append((here, units.INFERNO_DAMAGE + units.ASSAULT_BONUS * held))
-    left, negative = _subtract(board.hit_points, amounts)
+    left, negative = sliced_subtract(board.hit_points, sliced_constants(amounts))
     dead = struck & (negative | (struck - union(left)))
     burnt = dataclasses.replace(
         board,
         alive=board.alive - dead,
         hurt=board.hurt | struck,
-        hit_points=tuple(plane - dead for plane in left),
+        hit_points=sliced_drop(left, dead),
     )
     return burnt, (sides.fallen & sides.other & block) | (dead & crystals)
-
-
-def _subtract(planes: Sequence[Bits], amounts: list[tuple[Bits, int]]) -> tuple[list[Bits], Bits]:
-    """Subtracts a number from the cells of each set. Returns the differences, and the cells where they are negative."""
-    borrow = empty = amounts[0][0] - amounts[0][0]
-    result = []
-    for digit, plane in enumerate(planes):
-        taken = union([empty, *(cells for cells, amount in amounts if (amount >> digit) & 1)])
-        result.append(plane ^ taken ^ borrow)
-        borrow = ((taken | borrow) - plane) | (taken & borrow)
-    return result, borrow

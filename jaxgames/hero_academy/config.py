@@ -8,7 +8,7 @@ import functools
 import numpy as np
 
 from jaxgames.bitboard import Bits, Grid
-from jaxgames.hero_academy import cards, units
+from jaxgames.hero_academy import cards
 
 # "." plain, d and D deploy squares of the first and second player, c and C their crystals, S defense, A assault, P power.
 BOARDS = {
@@ -146,11 +146,6 @@ class HeroAcademyConfig:
     def deck_word(self) -> int:
         """The full deck as a word of fields."""
         return sum(count << (cards.FIELD_BITS * card) for card, count in enumerate(self.deck))
-
-    @property
-    def first_value(self) -> int:
-        """Value of a crystal that nobody has touched."""
-        return int(3 * units.BASE_HIT_POINTS[units.CRYSTAL])
 
 
 def preset(mode: str) -> HeroAcademyConfig:

@@ -36,15 +36,15 @@ def to_arrays(config: HeroAcademyConfig, states: State) -> dict[str, np.ndarray]
     shape = (-1, config.grid.rows, config.grid.columns)
 
     def number(planes: tuple[Bits, ...], dtype: Any) -> np.ndarray:
-        digits = np.stack([_cells(config, plane) for plane in planes], -1).astype(np.int64)
+        digits = np.stack([config.grid.to_numpy(plane) for plane in planes], -1).astype(np.int64)
         return (digits << np.arange(len(planes))).sum(-1).astype(dtype).reshape(shape)
 
-    occupied = _cells(config, board.occupied)
-    owner = occupied * (1 + _cells(config, board.second))
+    occupied = config.grid.to_numpy(board.occupied)
+    owner = occupied * (1 + config.grid.to_numpy(board.second))
     over, winner = np.asarray(states.terminated), np.asarray(states.winner)
     return {
         "player": np.asarray(states.player).astype(np.uint8) + 1,
-        "turn": np.asarray(states.turn).astype(np.uint8),
+        "turn": np.asarray(states.turn).astype(np.int16),
         "ap": np.asarray(states.action_points).astype(np.uint8),
         "terminal": over.astype(np.uint8),
         "winner": np.where(over, winner + 1, -1).astype(np.int8),
@@ -82,8 +82,7 @@ def from_arrays(config: HeroAcademyConfig, arrays: Mapping[str, np.ndarray]) -> 
     _check("player", flat["player"], 1, 2)
     _check("hand", flat["hand"], 0, cards.MOST_OF_A_KIND)
     _check("deck", flat["deck"], 0, cards.MOST_OF_A_KIND)
-    armour = units.ARMOUR_HIT_POINTS[kinds] * ((items & 1) + ((items >> units.HELM) & 1))
-    most = units.BASE_HIT_POINTS[kinds] + armour
+    most = units.most_hit_points(kinds, items)
     if ((hit_points < 0) | (hit_points > most)).any():
         where = np.argwhere((hit_points < 0) | (hit_points > most))[0]
         raise ValueError(f"unit_hp: {hit_points[tuple(where)]} of a {units.UNIT_NAMES[kinds[tuple(where)]]}, in state {where[0]}")
@@ -91,10 +90,7 @@ def from_arrays(config: HeroAcademyConfig, arrays: Mapping[str, np.ndarray]) -> 
         raise ValueError("unit_owner: must be 1 or 2 where something stands, and 0 elsewhere")
 
     def plane(mask: np.ndarray) -> Bits:
-        padded = np.zeros((count, 32 * config.grid.num_words), np.uint64)
-        padded[:, : config.num_cells] = mask != 0
-        words = (padded.reshape(count, -1, 32) << np.arange(32, dtype=np.uint64)).sum(-1).astype(np.uint32)
-        return Bits(tuple(jnp.asarray(words[:, i]) for i in range(config.grid.num_words)))
+        return config.grid.from_bool(jnp.asarray(mask.reshape(grid) != 0))
 
     def digits(number: np.ndarray, bits: int) -> tuple[Bits, ...]:
         return tuple(plane((number >> digit) & 1) for digit in range(bits))
@@ -136,13 +132,6 @@ def _check(name: str, values: np.ndarray, least: int, most: int) -> None:
     wrong = values[(values < least) | (values > most)]
     if wrong.size:
         raise ValueError(f"{name}: {wrong[0]} is out of range, must be in {least}..{most}")
-
-
-def _cells(config: HeroAcademyConfig, cells: Bits) -> np.ndarray:
-    """int8 [N, cells]."""
-    words = np.stack([np.asarray(word) for word in cells.words], axis=-1)
-    bits = (words[..., None] >> np.arange(32, dtype=np.uint32)) & 1
-    return bits.reshape(*words.shape[:-1], -1)[..., : config.num_cells].astype(np.int8)
 
 
 def counts_of(fields: Any) -> np.ndarray:
@@ -202,8 +191,8 @@ def flat_masks(config: HeroAcademyConfig, states: State, legal: np.ndarray) -> n
 def ninja_cells(config: HeroAcademyConfig, states: State) -> np.ndarray:
     """Cells of the living ninja of the player to move, int [N]; 0 where there is none."""
     board = states.board
-    ninjas = _cells(config, board.of_kind(units.NINJA) & board.alive) != 0
-    mine = _cells(config, board.second) == np.asarray(states.player)[:, None]
+    ninjas = config.grid.to_numpy(board.of_kind(units.NINJA) & board.alive) != 0
+    mine = config.grid.to_numpy(board.second) == np.asarray(states.player)[:, None]
     return (ninjas & mine).argmax(1)
 
 
@@ -226,9 +215,9 @@ def from_flat(config: HeroAcademyConfig, states: State, flat: np.ndarray) -> np.
         result = np.where(deploys, [layout.deploy(int(c) % cards.NUM_CARDS, number) for c in card], result)
     actor, onto = np.divmod(np.minimum(flat, cells * cells - 1), cells)
     rows, board = np.arange(len(result)), states.board
-    mine = _cells(config, board.second) == np.asarray(states.player)[:, None]
-    friends = mine & (_cells(config, board.alive) != 0)
-    ninjas = friends & (_cells(config, board.of_kind(units.NINJA)) != 0)
+    mine = config.grid.to_numpy(board.second) == np.asarray(states.player)[:, None]
+    friends = mine & (config.grid.to_numpy(board.alive) != 0)
+    ninjas = friends & (config.grid.to_numpy(board.of_kind(units.NINJA)) != 0)
     trades = (np.asarray(flat) < cells * cells) & ninjas[rows, actor] & friends[rows, onto]
     result = np.where(trades, layout.trade_with(0) + onto, result)
     if (result < 0).any():

@@ -8,13 +8,13 @@ by digit.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import jax
 import jax.numpy as jnp
 from jax import Array
 
-from jaxgames.bitboard import Bits, select, union
+from jaxgames.bitboard import Bits, select, sliced_add, sliced_constants, sliced_keep, sliced_subtract, union
 from jaxgames.hero_academy import actions, cards, combat, units
 from jaxgames.hero_academy.actions import DISTANCES, OFFSETS
 from jaxgames.hero_academy.config import HeroAcademyConfig
@@ -32,7 +32,7 @@ POTION_ITEM = 200  # per piece of equipment of a knocked-down unit
 END_TURN = 10_000  # with no action points left
 
 _BIAS = 512  # makes all ratings positive
-_DIGITS = 15
+_DIGITS = 15  # of the highest rating: an inferno on nine knocked-down knights
 
 
 def rating(config: HeroAcademyConfig, state: State, action: Array) -> Array:
@@ -129,17 +129,19 @@ def _groups(config: HeroAcademyConfig, layout: actions.Layout, state: State, sid
         if healing is not None:
             heals.append((word, right, down, healing))
     cells_of = functools.partial(_cells_of, config)
-    lost, most = _lost_digits(config, board)
+    most = _most_digits(board)
+    lost, _ = sliced_subtract(most, sliced_keep(board.hit_points[: len(most)], board.occupied - board.crystals))
     fallen = sides.fallen
     bias = [(config.grid.full, _BIAS)]
     attack_values = _power_digits(config, board, WIZARD_ATTACK)
-    heal_values = _add(_constants([(fallen, REVIVE)]), _keep(lost, board.alive))
+    heal_values = sliced_add(sliced_constants([(fallen, REVIVE)]), sliced_keep(lost, board.alive))
     special = config.squares("dDSAP") - sides.occupied
-    move_values = _add(_keep(_add(most, most), fallen), _constants([(special, SPECIAL_SQUARE)]))
+    twice = sliced_keep(sliced_add(most, most), fallen)
+    move_values = sliced_add(twice, sliced_constants([(special, SPECIAL_SQUARE)]))
     groups: list[Group] = [
-        (_add(attack_values, _constants(bias)), cells_of(attacks), attacks),
-        (_add(heal_values, _constants(bias)), cells_of(heals), heals),
-        (_add(move_values, _constants(bias)), cells_of(moves), moves),
+        (sliced_add(attack_values, sliced_constants(bias)), cells_of(attacks), attacks),
+        (sliced_add(heal_values, sliced_constants(bias)), cells_of(heals), heals),
+        (sliced_add(move_values, sliced_constants(bias)), cells_of(moves), moves),
     ]
     first_card = layout.plain + 1
     played: dict[int, Place] = {}
@@ -148,11 +150,14 @@ def _groups(config: HeroAcademyConfig, layout: actions.Layout, state: State, sid
         played[card] = (word, 0, 0, part(word))
     infernos, potions = [played.pop(cards.INFERNO)], [played.pop(cards.POTION)]
     equipment = list(played.values())
-    fire = _add(_inferno_digits(config, sides, board), _constants([(grid.full, _BIAS + INFERNO)]))
-    pieces = functools.reduce(_add, (_constants([(carriers, POTION_ITEM)]) for carriers in board.items))
-    of_fallen = _add(_constants([(fallen, -POTION)]), _add(_keep(most, fallen), _keep(pieces, fallen)))
-    drink = _add(_add(of_fallen, _keep(lost, board.alive)), _constants([(grid.full, _BIAS + POTION)]))
-    equip = _add(_keep(_power_digits(config, board, 0), grid.full - board.hurt), _constants(bias))
+    fire = sliced_add(_inferno_digits(config, sides, board), sliced_constants([(grid.full, _BIAS + INFERNO)]))
+    pieces = functools.reduce(sliced_add, (sliced_constants([(carriers, POTION_ITEM)]) for carriers in board.items))
+    of_fallen = sliced_add(
+        sliced_constants([(fallen, -POTION)]), sliced_add(sliced_keep(most, fallen), sliced_keep(pieces, fallen))
+    )
+    drink = sliced_add(of_fallen, sliced_keep(lost, board.alive))
+    drink = sliced_add(drink, sliced_constants([(grid.full, _BIAS + POTION)]))
+    equip = sliced_add(sliced_keep(_power_digits(config, board, 0), grid.full - board.hurt), sliced_constants(bias))
     groups += [
         (fire, cells_of(infernos), infernos),
         (drink, cells_of(potions), potions),
@@ -170,7 +175,11 @@ def _highest(groups: list[tuple[Sequence[Bits], Bits]]) -> list[tuple[Array, Bit
     """Finds the highest number on each set of cells. Returns it (int32 [], -1 for an empty set) and the cells that have it."""
     zero = jnp.zeros_like(groups[0][1].words[0])
     width = len(groups[0][1].words)
-    rows = [[plane.words[i] for plane in digits] + [zero] * (_DIGITS - len(digits)) for digits, _ in groups for i in range(width)]
+    rows = [
+        [plane.words[i] for plane in digits[:_DIGITS]] + [zero] * (_DIGITS - len(digits))
+        for digits, _ in groups
+        for i in range(width)
+    ]
     # A loop, because the compiler works a chain of digits out once per use of every link.
     by_digit = [jnp.stack(row[::-1]) for row in jax.lax.optimization_barrier(rows)]
 
@@ -191,50 +200,10 @@ def _highest(groups: list[tuple[Sequence[Bits], Bits]]) -> list[tuple[Array, Bit
     ]
 
 
-# --- bit-sliced numbers, lowest digit first; missing digits are zeros ---------------------------------------------------
+# --- numbers by cell ----------------------------------------------------------------------------------------------------
 
 
-def _constants(amounts: Iterable[tuple[Bits, int]]) -> list[Bits]:
-    """Writes a number on each set of cells; the sets do not overlap."""
-    amounts = [(cells, amount) for cells, amount in amounts if amount]
-    if not amounts:
-        return []
-    empty = amounts[0][0] - amounts[0][0]
-    digits = max(amount for _, amount in amounts).bit_length()
-    return [union([empty, *(cells for cells, amount in amounts if (amount >> place) & 1)]) for place in range(digits)]
-
-
-def _add(a: Sequence[Bits], b: Sequence[Bits]) -> list[Bits]:
-    """Adds numbers cell by cell, at most `_DIGITS` digits."""
-    if not a or not b:
-        return list(a or b)
-    if len(a) < len(b):
-        a, b = b, a
-    result = []
-    carry: Bits | None = None
-    for place, first in enumerate(a):
-        second = b[place] if place < len(b) else None
-        parts = [part for part in (second, carry) if part is not None]
-        if not parts:
-            result.append(first)
-        elif len(parts) == 1:
-            result.append(first ^ parts[0])
-            carry = first & parts[0]
-        else:
-            half = first ^ parts[0]
-            result.append(half ^ parts[1])
-            carry = (first & parts[0]) | (half & parts[1])
-    if carry is not None and len(result) < _DIGITS:
-        result.append(carry)
-    return result
-
-
-def _keep(digits: Sequence[Bits], cells: Bits) -> list[Bits]:
-    """Sets numbers elsewhere to zero."""
-    return [plane & cells for plane in digits]
-
-
-def _most_digits(board: Board) -> list[Bits]:
+def _most_digits(board: Board) -> tuple[Bits, ...]:
     """Hit points at full health."""
     dragons, helms = board.items[units.DRAGONSCALE], board.items[units.HELM]
     one, two = dragons ^ helms, dragons & helms
@@ -244,23 +213,10 @@ def _most_digits(board: Board) -> list[Bits]:
     for cells, kind in ((knights, units.KNIGHT), (standing - knights, units.ARCHER)):
         base, more = int(units.BASE_HIT_POINTS[kind]), int(units.ARMOUR_HIT_POINTS[kind])
         amounts += [(cells - one - two, base), (cells & one, base + more), (cells & two, base + 2 * more)]
-    return _constants(amounts)
+    return sliced_constants(amounts)
 
 
-def _lost_digits(config: HeroAcademyConfig, board: Board) -> tuple[list[Bits], list[Bits]]:
-    """Hit points that units lack, and what they have at full health."""
-    most = _most_digits(board)
-    standing = board.occupied - board.crystals
-    empty = config.grid.empty
-    borrow, result = empty, []
-    for place, plane in enumerate(most):
-        taken = board.hit_points[place] & standing
-        result.append(plane ^ taken ^ borrow)
-        borrow = ((taken | borrow) - plane) | (taken & borrow)
-    return result, most
-
-
-def _power_digits(config: HeroAcademyConfig, board: Board, wizards_more: int) -> list[Bits]:
+def _power_digits(config: HeroAcademyConfig, board: Board, wizards_more: int) -> tuple[Bits, ...]:
     """Power of every unit on its cell."""
     archers, wizards = board.of_kind(units.ARCHER), board.of_kind(units.WIZARD)
     standing = board.occupied - board.crystals
@@ -276,18 +232,18 @@ def _power_digits(config: HeroAcademyConfig, board: Board, wizards_more: int) ->
                     strength = base + (base // 2 if runemetal else 0) + (units.SQUARE_POWER if square else 0)
                     strength *= units.SCROLL_FACTOR if scroll else 1
                     amounts.append((those, strength + (wizards_more if kind == units.WIZARD else 0)))
-    return _constants(amounts)
+    return sliced_constants(amounts)
 
 
-def _inferno_digits(config: HeroAcademyConfig, sides: Sides, board: Board) -> list[Bits]:
+def _inferno_digits(config: HeroAcademyConfig, sides: Sides, board: Board) -> tuple[Bits, ...]:
     """What an inferno on every cell would hit, in points of its rating."""
     grid = config.grid
     fallen = sides.other & sides.fallen
-    most = _keep(_most_digits(board), fallen)
-    content = _add(_add(most, most), _constants([(sides.targets, INFERNO_HIT)]))
+    most = sliced_keep(_most_digits(board), fallen)
+    content = sliced_add(sliced_add(most, most), sliced_constants([(sides.targets, INFERNO_HIT)]))
 
-    def spread(digits: list[Bits], down: int, right: int) -> list[Bits]:
-        return [grid.translate(plane, down, right) for plane in digits]
+    def spread(digits: Sequence[Bits], down: int, right: int) -> tuple[Bits, ...]:
+        return tuple(grid.translate(plane, down, right) for plane in digits)
 
-    wide = _add(_add(content, spread(content, 0, 1)), spread(content, 0, -1))
-    return _add(_add(wide, spread(wide, 1, 0)), spread(wide, -1, 0))
+    wide = sliced_add(sliced_add(content, spread(content, 0, 1)), spread(content, 0, -1))
+    return sliced_add(sliced_add(wide, spread(wide, 1, 0)), spread(wide, -1, 0))

@@ -52,8 +52,10 @@ def replay(arrays: Arrays, findings: Findings) -> int:
         raise BadRecording(f"no recording of Hero Academy: lacks {', '.join(lacking)}")
     try:
         return _replay(arrays, findings, is_games)
+    except BadRecording:
+        raise
     except (ValueError, IndexError) as error:
-        raise BadRecording(str(error) if isinstance(error, BadRecording) else f"arrays do not fit together: {error}") from None
+        raise BadRecording(f"arrays do not fit together: {error}") from None
 
 
 def _replay(arrays: Arrays, findings: Findings, is_games: bool) -> int:

@@ -51,3 +51,9 @@ DEFENSE_VALUE = np.array([0, 30, 80, 20, 70, 60, 0], np.int32)
 POWER_VALUE = np.array([0, 30, 120, 40, 100, 70, 0], np.int32)
 DEPLOY_VALUE = -75
 WIN_VALUE = 60_000
+
+
+def most_hit_points(kinds: np.ndarray, items: np.ndarray) -> np.ndarray:
+    """Gives hit points at full health by kind and equipment (bits), on the host; int32 arrays of one shape."""
+    pieces = ((items >> DRAGONSCALE) & 1) + ((items >> HELM) & 1)
+    return BASE_HIT_POINTS[kinds] + pieces * ARMOUR_HIT_POINTS[kinds]

@@ -150,7 +150,7 @@ def _frame(config: HeroAcademyConfig, state: dict[str, np.ndarray], turn: list[i
 def _unit(config: HeroAcademyConfig, cell: int, kind: int, owner: int, state: dict[str, np.ndarray]) -> str:
     x, y = _middle(config, cell)
     hit_points, items = int(state["unit_hp"].ravel()[cell]), int(state["unit_equip"].ravel()[cell])
-    most = int(units.BASE_HIT_POINTS[kind] + units.ARMOUR_HIT_POINTS[kind] * ((items & 1) + ((items >> units.HELM) & 1)))
+    most = int(units.most_hit_points(np.array(kind), np.array(items)))
     colour = _COLOURS[owner] if hit_points else _PALE[owner]
     if kind == units.CRYSTAL:
         shape = f"<path d='M{x} {y - 22}L{x + 15} {y - 4}L{x} {y + 14}L{x - 15} {y - 4}z' fill='{colour}'/>"

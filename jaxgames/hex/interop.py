@@ -24,7 +24,7 @@ _LETTERS = {1: "x", 0: ".", -1: "o"}
 
 def board(config: HexConfig, state: State) -> np.ndarray:
     """Gives the true board, int8 [..., n * n]: 1 first player, -1 second, 0 empty."""
-    return _cells(config, state.stones[BLACK]) - _cells(config, state.stones[WHITE])
+    return config.grid.to_numpy(state.stones[BLACK]) - config.grid.to_numpy(state.stones[WHITE])
 
 
 def joined_codes(config: HexConfig, state: State) -> np.ndarray:
@@ -40,14 +40,14 @@ def joined_codes(config: HexConfig, state: State) -> np.ndarray:
             (JOINED_NEAR, state.near[player]),
         )
         for code, cells in kinds:
-            codes = np.where(_cells(config, cells) > 0, sign * code, codes)
+            codes = np.where(config.grid.to_numpy(cells) > 0, sign * code, codes)
     return _with_winning_stone(config, state, codes).astype(np.int8)
 
 
 def view_codes(config: HexConfig, state: State, player: int) -> np.ndarray:
     """Gives a player's view in DarkHex, int8 [..., n * n]: 1, -1, 0 and +-4 for its own winning stone."""
     sign = _SIGNS[player]
-    codes = sign * (_cells(config, state.stones[player]) - _cells(config, state.found[player]))
+    codes = sign * (config.grid.to_numpy(state.stones[player]) - config.grid.to_numpy(state.found[player]))
     won = _with_winning_stone(config, state, codes)
     mine = np.asarray(state.player)[..., None] == player
     return np.where(mine, won, codes).astype(np.int8)
@@ -183,13 +183,6 @@ def from_board(config: HexConfig, cells: np.ndarray, player: int, found: tuple[n
 
 def _bits(config: HexConfig, mask: np.ndarray) -> Bits:
     return jax.tree.map(jnp.asarray, config.grid.constant(np.asarray(mask, bool)))
-
-
-def _cells(config: HexConfig, cells: Bits) -> np.ndarray:
-    """int8 [..., n * n]."""
-    words = np.stack(np.broadcast_arrays(*(np.asarray(word) for word in cells.words)), axis=-1)
-    bits = (words[..., None] >> np.arange(32, dtype=np.uint32)) & 1
-    return bits.reshape(*words.shape[:-1], -1)[..., : config.num_cells].astype(np.int8)
 
 
 def _with_winning_stone(config: HexConfig, state: State, codes: np.ndarray) -> np.ndarray:

@@ -207,9 +207,7 @@ def _add_each(tally: Tally, sets: Bits) -> Tally:
     return tally
 
 
-def _contest(
-    grid: Grid, walkers: Walker, swapped: Array, bombs: Bombs, walls: Bits, items: Bits
-) -> tuple[Array, Bombs]:
+def _contest(grid: Grid, walkers: Walker, swapped: Array, bombs: Bombs, walls: Bits, items: Bits) -> tuple[Array, Bombs]:
     """Plays S3 to S8 in full."""
     contest = _start(grid, walkers, swapped, bombs, walls, items)
     contest = _until_settled(contest, lambda c: _first_closure(grid, walkers, c))
@@ -254,9 +252,7 @@ def _first_closure(grid: Grid, walkers: Walker, contest: _Contest) -> _Contest:
     return _Contest(contest.go & ~bounces, rolling, contest.kicks, agents, contest.bombs.add(back), changed)
 
 
-def _kick(
-    grid: Grid, walkers: Walker, contest: _Contest, cells: Bits, walls: Bits, items: Bits
-) -> tuple[_Contest, Bits, Bits]:
+def _kick(grid: Grid, walkers: Walker, contest: _Contest, cells: Bits, walls: Bits, items: Bits) -> tuple[_Contest, Bits, Bits]:
     """S6: every agent that meets a bomb kicks it, or both stay. All decide on what stood before the kicks.
 
     Returns:
@@ -295,9 +291,7 @@ def _second_closure(grid: Grid, walkers: Walker, sources: Bits, targets: Bits, c
     return _Contest(contest.go & ~bounces, rolling, contest.kicks & ~bounces, agents, contest.bombs.add(back), changed)
 
 
-def _carry_bombs(
-    grid: Grid, walkers: Walker, bombs: Bombs, contest: _Contest, sources: Bits, targets: Bits
-) -> Bombs:
+def _carry_bombs(grid: Grid, walkers: Walker, bombs: Bombs, contest: _Contest, sources: Bits, targets: Bits) -> Bombs:
     """S8: bombs go where they may, with all their numbers; whoever stayed has stopped for good."""
     sources, targets = sources.when(contest.kicks), targets.when(contest.kicks)
     resting = bombs.cells - union(contest.rolling) - _merge(sources)
@@ -333,5 +327,3 @@ def arrive(
         moved.append(dataclasses.replace(agent, cell=agent.cell + jnp.where(goes, step, jnp.int8(0))))
         places.append(select(goes, walker.want, walker.own))
     return tuple(moved), tuple(places)
-
-

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jax import Array
 from jax.sharding import Mesh
 
-from training import checks
+from jaxgames import checks
 
 DEFAULT_REPEATS = 7
 LEAST_REPEATS = 5

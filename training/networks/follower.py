@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from flax import nnx
 from jax import Array
 
-from training import checks
+from jaxgames import checks
 from training.networks.convolution import Convolution
 from training.networks.network import Network, from_module
 

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 from flax import nnx
 from jax import Array
 
-from training import checks
+from jaxgames import checks
 from training.networks.convolution import convolve, convolve_depthwise
 from training.networks.network import Network, from_module
 

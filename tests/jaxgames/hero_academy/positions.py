@@ -29,8 +29,7 @@ def position(things, *, player=0, points=5, turn=5, hand=(), other_hand=(), deck
     for (x, y), thing in things.items():
         letter, hit_points, items = thing if isinstance(thing, tuple) else (thing, None, 0)
         kind = KINDS[letter.upper()]
-        armour = units.ARMOUR_HIT_POINTS[kind] * ((items & 1) + ((items >> 2) & 1))
-        most = int(units.BASE_HIT_POINTS[kind] + armour)
+        most = int(units.most_hit_points(np.array(kind), np.array(items)))
         arrays["unit_class"][0, y, x] = kind
         arrays["unit_owner"][0, y, x] = 1 if letter.isupper() else 2
         arrays["unit_hp"][0, y, x] = most if hit_points is None else hit_points
