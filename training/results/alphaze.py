@@ -45,8 +45,8 @@ def _small(mode: str, **learn: Any) -> TrainConfig:
 
 def _medium(mode: str = "adh-5", epochs: int = 12, **learn: Any) -> TrainConfig:
     """A run with about 6 worlds x 32 nodes per move."""
-    config = AlphazeConfig(**{"num_worlds": 6, "num_simulations": 32, "epoch_samples": 16_384, **learn})
-    who = PolicyValueConfig(mode=mode, network="small")
+    config = AlphazeConfig(**{"num_worlds": 6, "num_simulations": 32, "epoch_samples": 8192, **learn})
+    who = PolicyValueConfig(mode=mode, network="tiny")
     return TrainConfig(who=who, learn=config, epochs=epochs, rate_games=200, final_games=0)
 
 
@@ -77,7 +77,7 @@ VARIANTS = (
     Run("hex-5x5-hex_pc_pimc", "Hex, then PC-PIMC", _medium(pretrain_epochs=TSL_EPOCHS), 3),
 )
 LARGE = Run("hex-8x8-tsl_pc_pimc", "8 x 8, TSL + PC-PIMC", _medium("adh-8", 6, true_sight_epochs=4))
-HUGE = Run("hex-11x11-tsl_pc_pimc", "11 x 11, TSL + PC-PIMC", _medium("adh-11", 4, true_sight_epochs=3, epoch_samples=8192))
+HUGE = Run("hex-11x11-tsl_pc_pimc", "11 x 11, TSL + PC-PIMC", _medium("adh-11", 4, true_sight_epochs=3))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -283,14 +283,13 @@ def _time(plan: Plan, mode: str, samples: int) -> dict:
     """CPU seconds per game of PC-PIMC against itself, with a network that knows nothing: its size is what counts."""
     del plan
     game: Any = jaxgames.make("hex", mode)
-    who = policy_value.make(PolicyValueConfig(mode=mode, network="small"))
+    who = policy_value.make(PolicyValueConfig(mode=mode))
     config = AlphazeConfig(num_worlds=samples, num_simulations=32)
     player = as_agent(make_player(config, who))._replace(params=who.init(jax.random.key(SEED)))
-    play_pair(game, (player, player), jax.random.key(SEED), 2, batch_size=16)
-    games = 32
-    play_pair(game, (player, player), jax.random.key(SEED), games, batch_size=16)  # compiles
+    games = 16
+    play_pair(game, (player, player), jax.random.key(SEED), games, batch_size=games)  # compiles
     started, cpu = time.perf_counter(), time.process_time()
-    play_pair(game, (player, player), jax.random.key(SEED + 1), games, batch_size=16)
+    play_pair(game, (player, player), jax.random.key(SEED + 1), games, batch_size=games)
     return {
         "mode": mode,
         "samples": samples,

@@ -138,7 +138,7 @@ def _time_table(plan: Plan) -> str:
             rows.append([f"{size} x {size}", str(found["samples"]), f"{found['cpu_seconds_per_game']:.3g}"])
     if not rows:
         return ""
-    text = "CPU seconds per game (both players, 32 simulations per world, network `small`), 16 games at a time (Fig. 6B)."
+    text = "CPU seconds per game (both players, 32 simulations per world, network `tiny`), 16 games at a time (Fig. 6B)."
     return f"## Time per game\n\n{text}\n\n" + _lines("board | samples | CPU s per game", rows)
 
 
