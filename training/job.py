@@ -90,7 +90,7 @@ def plot_curves(folder: Path, console: Console, figure: str) -> None:
     """Draws the log as learning.svg by a function of `training.results.curves`; says so where matplotlib is missing."""
     try:
         curves = importlib.import_module("training.results.curves")
-        write_atomically(folder / "learning.svg", getattr(curves, figure)([(folder.name, read_log(folder / "log.jsonl"))]))
+        write_atomically(folder / "learning.svg", getattr(curves, figure)([(folder.name, [read_log(folder / "log.jsonl")])]))
     except ImportError:
         console.print("no plots: pip install jaxgames[viz]", markup=False, highlight=False)
 

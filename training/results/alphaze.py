@@ -27,6 +27,7 @@ from training.alphaze import AlphazeConfig, make_player
 from training.exploitability import ResponseConfig
 from training.logs import read_log
 from training.policy_value import PolicyValueConfig
+from training.random_bound import best_against_random
 from training.results.cells import origin, store, stored
 from training.tournament import play_pair, round_robin
 from training.train_alphaze import TrainConfig
@@ -142,7 +143,11 @@ def _two(plan: Plan) -> Measurements:
 
 
 def _three(plan: Plan) -> Measurements:
-    return [(SMALL.name, partial(_train, plan, SMALL, 0)), (f"{SMALL.name}-response", partial(_responses, plan))]
+    return [
+        (SMALL.name, partial(_train, plan, SMALL, 0)),
+        (f"{SMALL.name}-response", partial(_responses, plan)),
+        (f"{SMALL.name}-bound", lambda: dict(zip(("first", "second"), best_against_random(3), strict=True))),
+    ]
 
 
 def _five(plan: Plan) -> Measurements:

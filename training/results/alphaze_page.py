@@ -14,6 +14,7 @@ from training.results.alphaze import (
     TSL_EPOCHS,
     VARIANTS,
     Plan,
+    Run,
     rival_name,
     speeds,
 )
@@ -23,7 +24,7 @@ from training.results.curves import alphaze_figure
 
 def write_page(plan: Plan) -> None:
     """Writes docs/results/alphaze.md and its figures from what has been measured."""
-    curves = [(run.title, found["curve"]) for run in VARIANTS if (found := stored(f"{run.name}-seed0", plan.data))]
+    curves = [(run.title, [one["curve"] for one in found]) for run in VARIANTS if (found := _seeds(plan, run))]
     parts = [_HEAD, _exact_table(plan), _response_table(plan), _variants_table(plan)]
     if curves:
         write_atomically(plan.folder / "alphaze_learning.svg", alphaze_figure(curves))
@@ -56,6 +57,10 @@ def _settings(found: dict) -> str:
     return text + f"{found['searches']} searches in {found['games']} games, {found['seconds'] / 60:.1f} minutes."
 
 
+def _seeds(plan: Plan, run: Run) -> list[dict]:
+    return [found for seed in range(run.seeds) if (found := stored(f"{run.name}-seed{seed}", plan.data))]
+
+
 def _exact_table(plan: Plan) -> str:
     run, found = stored(TINY.name, plan.data), stored(f"{TINY.name}-exact", plan.data)
     if not run or not found:
@@ -73,15 +78,22 @@ def _response_table(plan: Plan) -> str:
     run, found = stored(SMALL.name, plan.data), stored(f"{SMALL.name}-response", plan.data)
     if not run or not found:
         return ""
+    bound = stored(f"{SMALL.name}-bound", plan.data)
     rows = []
     for row in found["rows"]:
         cells = [str(row["epoch"]), *(f"{100 * row[seat]:.1f}" for seat in ("first", "second"))]
         rows.append([*cells, f"{50 * (row['first'] + row['second']):.1f}", f"{100 * row['response']:.1f}"])
     text = (
         "Points against a random player (1000 games), and what a response wins that was trained against the frozen player for "
-        "10 000 games and knows its view and seat: a lower bound of what can be won. (Such a response to the random player "
-        "itself, trained for 160 000 games, makes 88.2 %: a second player has little to hope for even against that one.)"
+        "10 000 games and knows its view and seat: a lower bound of what can be won."
     )
+    if bound:
+        cells = [f"{100 * bound[seat]:.1f}" for seat in ("first", "second")]
+        rows.append(["best reply", *cells, f"{50 * (bound['first'] + bound['second']):.1f}", "–"])
+        text += (
+            " The last row is exact: nobody can make more against the random player (`training/random_bound.py` goes through all "
+            "sequences of attempts), so a second player has little to hope for even against that one."
+        )
     head = "epoch | first, % | second, % | both, % | trained response wins, %"
     return f"## 3 x 3\n\n{text} {_settings(run)}\n\n" + _lines(head, rows)
 
@@ -89,7 +101,7 @@ def _response_table(plan: Plan) -> str:
 def _variants_table(plan: Plan) -> str:
     rows = []
     for run in VARIANTS:
-        found = [one for seed in range(run.seeds) if (one := stored(f"{run.name}-seed{seed}", plan.data))]
+        found = _seeds(plan, run)
         if not found:
             continue
         last = [[r["score_against_random"] for r in one["curve"] if "score_against_random" in r][-1] for one in found]

@@ -10,55 +10,67 @@ from training.results.figures import COLOURS, as_svg, axes_in_a_row
 
 _WINDOW = 20  # iterations over which noisy values are averaged
 
+# Name and logs (records as `logs.read_log` gives them), one per seed.
+Runs = Sequence[tuple[str, Sequence[Sequence[dict]]]]
+# A field of the records, its factor and its label.
+_Curve = tuple[str, float, str]
 
-def learning_figure(runs: Sequence[tuple[str, Sequence[dict]]]) -> str:
+
+def learning_figure(runs: Runs) -> str:
     """Draws loss, agreement with the oracle and win rate over battles.
 
     Args:
-      runs: name and log (records as `logs.read_log` gives them) of each run.
+      runs: loss and agreement are the first seed's; of the win rate the mean is drawn, and a band from the lowest to the highest.
     """
-    figure, parts = axes_in_a_row(3, "battles", ("cross-entropy", "agreement with the oracle, %", "games won, %"))
-    for index, (name, log) in enumerate(runs):
-        colour = COLOURS[index % len(COLOURS)]
-        learnt = [record for record in log if record.get("cross_entropy") is not None]
-        battles = [record["battles"] for record in learnt]
-        for axes, field, scale in zip(parts, ("cross_entropy", "agreement"), (1, 100), strict=False):
-            axes.plot(battles, scale * _smooth([record[field] for record in learnt]), color=colour, label=name)
-        rated = [(record["battles"], 100 * record["wins"]) for record in log if "wins" in record]
-        parts[2].plot([b for b, _ in rated], [w for _, w in rated], marker="o", color=colour, label=name)
-    if runs:
-        parts[2].legend(frameon=False)
-    return as_svg(figure)
+    noisy = (("cross_entropy", 1, "cross-entropy"), ("agreement", 100, "agreement with the oracle, %"))
+    return _figure(runs, ("battles", "battles"), noisy, ("wins", 100, "games won, %"))
 
 
-def alphaze_figure(runs: Sequence[tuple[str, Sequence[dict]]]) -> str:
+def alphaze_figure(runs: Runs) -> str:
     """Draws the policy's cross-entropy, the error of the value and the points against a random player over searches.
 
     Args:
-      runs: name and log (records as `logs.read_log` gives them) of each run.
+      runs: the first two are the first seed's; of the points the mean is drawn, and a band from the fewest to the most.
     """
-    labels = ("cross-entropy of the policy", "squared error of the value", "points against a random player, %")
-    figure, parts = axes_in_a_row(3, "searches", labels)
-    for index, (name, log) in enumerate(runs):
+    noisy = (("cross_entropy", 1, "cross-entropy of the policy"), ("value_error", 1, "squared error of the value"))
+    return _figure(runs, ("samples", "searches"), noisy, ("score_against_random", 100, "points against a random player, %"))
+
+
+def _figure(runs: Runs, over: tuple[str, str], noisy: Sequence[_Curve], rated: _Curve) -> str:
+    field_over, label_over = over
+    figure, parts = axes_in_a_row(1 + len(noisy), label_over, [label for _, _, label in (*noisy, rated)])
+    for index, (name, logs) in enumerate(runs):
         colour = COLOURS[index % len(COLOURS)]
-        searches, points = 0, []
-        for record in log:
-            searches = record.get("samples", searches)
-            points.append((searches, record))
-        for axes, field in zip(parts, ("cross_entropy", "value_error"), strict=False):
-            learnt = [(x, record[field]) for x, record in points if field in record]
-            axes.plot([x for x, _ in learnt], _smooth([y for _, y in learnt]), color=colour, label=name)
-        rated = [(x, 100 * record["score_against_random"]) for x, record in points if "score_against_random" in record]
-        parts[2].plot([x for x, _ in rated], [y for _, y in rated], marker="o", color=colour, label=name)
+        for axes, (field, scale, _) in zip(parts, noisy, strict=False):
+            x, values = _along(logs[:1], field_over, field)
+            axes.plot(x, scale * _smooth(values[0]), color=colour, label=name)
+        field, scale, _ = rated
+        x, values = _along(logs, field_over, field)
+        parts[-1].plot(x, scale * values.mean(0), marker="o", color=colour, label=name)
+        parts[-1].fill_between(x, scale * values.min(0), scale * values.max(0), color=colour, alpha=0.15, linewidth=0)
     if runs:
-        parts[2].legend(frameon=False)
+        figure.legend(*parts[-1].get_legend_handles_labels(), loc="outside lower center", ncol=5, frameon=False)
     return as_svg(figure)
 
 
-def _smooth(values: Sequence[float]) -> np.ndarray:
+def _along(logs: Sequence[Sequence[dict]], over: str, field: str) -> tuple[np.ndarray, np.ndarray]:
+    """A field of each log [logs, n], as far as all have it, over another one, as the first log has it [n]."""
+    x, rows = [], []
+    for log in logs:
+        place, row = 0, []
+        for record in log:
+            place = record.get(over, place)
+            if record.get(field) is not None:
+                row.append((place, record[field]))
+        x.append([place for place, _ in row])
+        rows.append([value for _, value in row])
+    shortest = min(map(len, rows))
+    return np.array(x[0][:shortest]), np.array([row[:shortest] for row in rows], float)
+
+
+def _smooth(values: np.ndarray) -> np.ndarray:
     """Running means over the last iterations."""
-    array = np.array(values, float)
-    sums = np.cumsum(np.insert(array, 0, 0.0))
-    start = np.maximum(np.arange(len(array)) + 1 - _WINDOW, 0)
-    end = np.arange(len(array)) + 1
+    sums = np.cumsum(np.insert(values, 0, 0.0))
+    start = np.maximum(np.arange(len(values)) + 1 - _WINDOW, 0)
+    end = np.arange(len(values)) + 1
     return (sums[end] - sums[start]) / (end - start)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from training.results.cells import Cell
     from training.tournament import CrossTable
 
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#999999", "#8c564b")
 
 
 def known_states_figure(cells: Sequence[tuple[Cell, dict]]) -> str:

@@ -71,7 +71,7 @@ GROUPS = (
     Group("extended", "DAgger, extended planes", replace(BASE, follower=FollowerConfig(planes="extended"))),
     Group("ours", "ours", _OURS, 3),
     Group("ours_cloning", "ours, cloning", replace(_OURS, learn=replace(_OURS.learn, method="cloning")), 3),
-    Group("aggregated", "ours, larger buffer and falling rate", replace(_OURS, learn=_AGGREGATED), 3),
+    Group("aggregated", "ours, larger buffer and falling rate", replace(_OURS, learn=_AGGREGATED)),
     Group("guided", "ours, second round", replace(_OURS, oracle=_GUIDE)),
 )
 
@@ -179,7 +179,7 @@ def write_page(plan: Plan) -> None:
         paths = [plan.data(group, seed) for seed in range(group.seeds)]
         if found := [json.loads(path.read_text()) for path in paths if path.exists()]:
             results[group] = found
-    curves = [(group.title, _as_log(found[0])) for group, found in results.items()]
+    curves = [(group.title, [_as_log(one) for one in found]) for group, found in results.items()]
     write_atomically(plan.folder / "follower_learning.svg", learning_figure(curves))
     behaviours = {group.title: found[0]["behaviour"] for group, found in results.items()}
     measured = references(plan.folder, measure=False)
