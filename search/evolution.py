@@ -1,7 +1,7 @@
 """Online evolutionary planning: a population of turns evolves, and the best is played.
 
-A genome is the list of actions to the end of the turn, End Turn included; it is legal by construction. Every generation the worst
-give way to children of the others. All genomes of all games of a batch are bred together, position by position.
+Every generation the worst genomes give way to children of the others; all genomes of all games of a batch are bred together.
+Beyond the paper there are ways to keep a population from looking alike: niches, restarts, islands.
 
 (Source: Justesen et al., Playing Multi-Action Adversarial Games: Online Evolutionary Planning versus Tree Search, section V.)
 """
@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -18,19 +17,17 @@ import jax.numpy as jnp
 from jax import Array
 
 from jaxgames import checks, random_bits
-from jaxgames.bitboard import Bits
 from jaxgames.game import Game
+from jaxgames.packing import packing_of
 from jaxgames.random_bits import LaneKey
-from search import moves as sets
-from search.moves import Moves, moves_of, value_for
-from search.planner import Planner, where_lanes
-from search.turns import LANES_AT_ONCE, TurnPlan, turn_planner
+from search import population
+from search.breeding import Notes, breed
+from search.moves import Moves, finish_turn, moves_of, value_for
+from search.planner import Planner
+from search.turns import LANES_AT_ONCE, TurnPlan, TurnSearch, never, turn_planner
 
-# Of a genome's key in one generation: children by position, for the game's own chance, and for a mutant; then counters.
-_CHANCE = 1 << 20
-_MUTATE = 1 << 21
-_FIRST_PARENT, _SECOND_PARENT, _MUTANT, _PLACE = range(4)
-_COIN, _DRAW = range(2)  # of the key of a position
+_ISLAND = 1 << 20  # children of a lane's key, beside those by round
+_AGAIN = 1 << 21
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,6 +39,13 @@ class Settings:
       population: genomes.
       survivors: share of them that is kept from one generation to the next.
       mutation: chance that a child has one gene drawn anew.
+      rollouts: 0: the heuristic behind the own turn is the value; else so many turns of the opponent are played behind it as
+        rollouts do, and the value is the mean behind them. They are played anew every generation, and the lowest mean counts.
+      greediness: chance that a rollout takes the highest rated action.
+      niches: only the best genome of all that lead to the same state may survive.
+      restart_after: so many generations without a better turn, and all but the best turn begins anew; 0: never.
+      islands: populations that evolve apart, as a batch axis; the best of them is played.
+      migrate_every: generations between two voyages, in which each island's best takes the place of the next one's worst.
       lanes_at_once: games that think together.
     """
 
@@ -49,16 +53,24 @@ class Settings:
     population: int = 100
     survivors: float = 0.5
     mutation: float = 0.1
+    rollouts: int = 0
+    greediness: float = 0.5
+    niches: bool = False
+    restart_after: int = 0
+    islands: int = 1
+    migrate_every: int = 10
     lanes_at_once: int = LANES_AT_ONCE
 
     def __post_init__(self) -> None:
-        checks.at_least(1, self, "num_generations", "lanes_at_once")
+        checks.at_least(1, self, "num_generations", "islands", "migrate_every", "lanes_at_once")
+        checks.at_least(0, self, "rollouts", "restart_after")
         if self.population < 4:
             raise ValueError(f"population={self.population}: must be >= 4, for two parents and as many children")
         if not 2 <= self.num_survivors < self.population:
             raise ValueError(f"survivors={self.survivors}: must leave 2 to {self.population - 1} of {self.population} genomes")
-        if not 0 <= self.mutation <= 1:
-            raise ValueError(f"mutation={self.mutation}: must be in 0..1")
+        for name in ("mutation", "greediness"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise ValueError(f"{name}={getattr(self, name)}: must be in 0..1")
 
     @property
     def num_survivors(self) -> int:
@@ -79,9 +91,14 @@ class Settings:
         return self.random_rounds + self.num_generations - 1
 
     @property
+    def round_evaluations(self) -> int:
+        """Turns evaluated in a round: with rollouts survivors too."""
+        return self.islands * (self.population if self.rollouts else self.num_children)
+
+    @property
     def num_evaluations(self) -> int:
-        """Genomes made and evaluated per turn."""
-        return self.rounds * self.num_children
+        """Turns evaluated per plan."""
+        return self.rounds * self.round_evaluations
 
 
 def generations_for(evaluations: int, settings: Settings) -> Settings:
@@ -92,7 +109,7 @@ def generations_for(evaluations: int, settings: Settings) -> Settings:
     """
     if evaluations < 1:
         raise ValueError(f"evaluations={evaluations}: must be >= 1")
-    more = evaluations // settings.num_children - settings.random_rounds
+    more = evaluations // settings.round_evaluations - settings.random_rounds
     return dataclasses.replace(settings, num_generations=1 + max(more, 0))
 
 
@@ -118,198 +135,179 @@ def rolling_horizon(game: Game, settings: Settings | None = None) -> Planner:
 
 def _planner(game: Game, settings: Settings, name: str, keeps_plan: bool) -> Planner:
     moves = moves_of(game)
-
-    def search(params: Any, lanes: LaneKey, states: Any, seats: Array, active: Array) -> TurnPlan:
-        del params, active
-        return evolve(game, moves, settings, lanes, states, seats)
-
+    search = evolution(game, moves, settings)
     return turn_planner(game, moves, name, search, lanes_at_once=settings.lanes_at_once, keeps_plan=keeps_plan)
 
 
-def evolve(game: Game, moves: Moves, settings: Settings, lanes: LaneKey, roots: Any, seats: Array) -> TurnPlan:
-    """Evolves turns from many states at once.
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class Evolving:
+    """Populations on their way. B games (times islands), N genomes each, L genes.
+
+    Attributes:
+      lanes: uint32 [B] each, keys.
+      roots: State [B], where the turns start.
+      seats: int32 [B], whose they are.
+      genomes: int32 [B, N, L].
+      notes: arrays [B, N, ...]: "value", float32; "outcome", uint32 [2], with niches; "end", the packed state, with rollouts.
+      elite: int32 [B, L], the best turn before the last restart, of value `elite_value`, float32 [B].
+      elite_value: see `elite`.
+      since: int32 [B], generations without a better turn.
+      breeds_from: int32 [B], the round in which random turns end.
+    """
+
+    lanes: LaneKey
+    roots: Any
+    seats: Array
+    genomes: Array
+    notes: Notes
+    elite: Array
+    elite_value: Array
+    since: Array
+    breeds_from: Array
+
+
+def evolution(game: Game, moves: Moves, settings: Settings) -> TurnSearch:
+    """Makes the search for a turn: a round is a generation.
 
     Args:
       game: the game.
       moves: how it is played.
       settings: see `Settings`.
-      lanes: uint32 [B] each, keys.
-      roots: State [B], at any point of a turn.
-      seats: int32 [B], who is to move, for whom turns are valued.
     """
-    kept, made = settings.num_survivors, settings.num_children
-    batch = len(seats)
-    many_roots, many_seats = _spread(roots, made), _spread(seats, made)
-    start = (
-        jnp.full((batch, settings.population, moves.turn_length), -1, jnp.int32),
-        jnp.full((batch, settings.population), -jnp.inf, jnp.float32),
+    size, kept, made = settings.population, settings.num_survivors, settings.num_children
+    judge = functools.partial(_judge, game, moves, settings)
+
+    def start(lanes: LaneKey, states: Any, seats: Array, active: Array) -> Evolving:
+        del active
+        if settings.islands > 1:
+            # Every island is a lane with a key of its own.
+            lanes = population.genome_keys(random_bits.fold(lanes, _ISLAND), settings.islands)
+            states, seats = population.spread((states, seats), settings.islands)
+        batch = len(seats)
+        shapes = jax.eval_shape(judge, lanes, states, seats)
+        notes = {name: jnp.zeros((batch, size, *leaf.shape[1:]), leaf.dtype) for name, leaf in shapes.items()}
+        return Evolving(
+            lanes=lanes,
+            roots=states,
+            seats=seats,
+            genomes=jnp.full((batch, size, moves.turn_length), -1, jnp.int32),
+            notes=notes | {"value": jnp.full((batch, size), -jnp.inf, jnp.float32)},
+            elite=jnp.full((batch, moves.turn_length), -1, jnp.int32),
+            elite_value=jnp.full(batch, -jnp.inf),
+            since=jnp.zeros(batch, jnp.int32),
+            breeds_from=jnp.full(batch, settings.random_rounds, jnp.int32),
+        )
+
+    def generation(number: Array, now: Evolving) -> Evolving:
+        now = _sorted(settings, now)
+        if settings.restart_after:
+            now = _restarted(settings, number, now)
+        if settings.islands > 1:
+            now = _migrated(settings, number, now)
+        if settings.rollouts:
+            now = _judged_again(game, moves, settings, random_bits.fold(now.lanes, _AGAIN + number), now)
+        keys = population.genome_keys(random_bits.fold(now.lanes, number), made)
+        first, second = (
+            population.rows(now.genomes, population.by_game(parent, made)).reshape(-1, moves.turn_length)
+            for parent in population.parents(keys, kept)
+        )
+        # In the first rounds there are no parents yet, and turns are random.
+        breeds = jnp.repeat(number >= now.breeds_from, made)
+        found = breed(game, moves, judge, settings.mutation, keys, now.roots, now.seats, first, second, breeds, made)
+        children, notes = population.by_game(found, made)
+        return dataclasses.replace(
+            now,
+            genomes=now.genomes.at[:, kept:].set(children),
+            notes={name: leaf.at[:, kept:].set(notes[name]) for name, leaf in now.notes.items()},
+        )
+
+    def finish(now: Evolving) -> TurnPlan:
+        values = now.notes["value"]
+        best, lane = values.argmax(1), jnp.arange(len(values))
+        keeps = values[lane, best] >= now.elite_value
+        turns = jnp.where(keeps[:, None], now.genomes[lane, best], now.elite)
+        highest = jnp.maximum(values.max(1), now.elite_value)
+        apart = values.max(1) - values.min(1)
+        if settings.islands > 1:
+            turns, highest, apart = population.by_game((turns, highest, apart), settings.islands)
+            island, lane = highest.argmax(1), jnp.arange(len(highest))
+            turns, highest, apart = turns[lane, island], highest[lane, island], apart[lane, island]
+        return TurnPlan(turns, highest, {"value_spread": apart})
+
+    return TurnSearch(start, generation, finish, never, settings.rounds)
+
+
+def _judge(game: Game, moves: Moves, settings: Settings, lanes: LaneKey, states: Any, seats: Array) -> Notes:
+    """Notes the value of the states behind turns, and what else is needed of them."""
+    notes = {}
+    if settings.rollouts:
+        notes["end"] = jax.vmap(packing_of(jax.eval_shape(game.init, jax.random.key(0))).pack)(states)
+        notes["value"] = _rollout_value(game, moves, settings, lanes, states, seats)
+    else:
+        notes["value"] = jax.vmap(functools.partial(value_for, game))(states, seats)
+    if settings.niches:
+        notes["outcome"] = jax.vmap(game.state_key)(states)
+    return notes
+
+
+def _rollout_value(game: Game, moves: Moves, settings: Settings, lanes: LaneKey, states: Any, seats: Array) -> Array:
+    """The mean heuristic for the seat behind so many turns of the other, float32 [G]."""
+
+    def one(number: Array, total: Array) -> Array:
+        ends = finish_turn(game, moves, settings.greediness, random_bits.fold(lanes, number), states)
+        return total + jax.vmap(functools.partial(value_for, game))(ends, seats)
+
+    return jax.lax.fori_loop(0, settings.rollouts, one, jnp.zeros(len(seats))) / settings.rollouts
+
+
+def _sorted(settings: Settings, now: Evolving) -> Evolving:
+    """Puts the best first."""
+    notes = now.notes
+    if settings.niches:
+        notes = notes | {"value": population.without_twins(notes["value"], notes["outcome"])}
+    genomes, notes = population.rows((now.genomes, notes), population.order_of(notes["value"]))
+    return dataclasses.replace(now, genomes=genomes, notes=notes)
+
+
+def _restarted(settings: Settings, number: Array, now: Evolving) -> Evolving:
+    """Forgets all turns but the best where nothing better was found for long. Populations are sorted."""
+    values = now.notes["value"]
+    better = values[:, 0] > now.elite_value
+    settled = number > now.breeds_from
+    since = jnp.where(better | ~settled, 0, now.since + 1)
+    again = since >= settings.restart_after
+    return dataclasses.replace(
+        now,
+        notes=now.notes | {"value": jnp.where(again[:, None], -jnp.inf, values)},
+        elite=jnp.where(better[:, None], now.genomes[:, 0], now.elite),
+        elite_value=jnp.maximum(values[:, 0], now.elite_value),
+        since=jnp.where(again, 0, since),
+        breeds_from=jnp.where(again, number + settings.random_rounds, now.breeds_from),
     )
 
-    def generation(number: Array, carry: tuple[Array, Array]) -> tuple[Array, Array]:
-        genomes, values = _sorted(*carry)
-        keys = _genome_keys(random_bits.fold(lanes, number), made)
-        parents = [_by_game(parent, made) for parent in _parents(keys, kept)]
-        # In the first rounds there are no parents yet, and turns are random.
-        breeds = number >= settings.random_rounds
-        given = _crossing(*(jnp.where(breeds, _rows(genomes, parent), -1).reshape(-1, moves.turn_length) for parent in parents))
-        children, child_values = _play(game, moves, many_roots, many_seats, keys, _crossed_gene, given)
-        children, child_values = _mutated(game, moves, settings, keys, roots, seats, children, child_values, breeds)
-        genomes = genomes.at[:, kept:].set(_by_game(children, made))
-        return genomes, values.at[:, kept:].set(_by_game(child_values, made))
 
-    genomes, values = jax.lax.fori_loop(0, settings.rounds, generation, start)
-    best = values.argmax(1)
-    lane = jnp.arange(len(best))
-    spread = values.max(1) - values.min(1)
-    return TurnPlan(genomes[lane, best], values[lane, best], {"value_spread": spread})
+def _migrated(settings: Settings, number: Array, now: Evolving) -> Evolving:
+    """Sends a copy of each island's best to the next island now and then, where it is the last survivor. All are sorted."""
+    sails = (number >= settings.random_rounds) & (number % settings.migrate_every == 0)
+    last = settings.num_survivors - 1
+
+    def send(leaf: Array) -> Array:
+        apart = population.by_game(leaf, settings.islands)
+        arrived = jnp.roll(apart[:, :, 0], 1, axis=1).reshape(-1, *leaf.shape[2:])
+        return leaf.at[:, last].set(jnp.where(sails, arrived, leaf[:, last]))
+
+    genomes, notes = jax.tree.map(send, (now.genomes, now.notes))
+    return dataclasses.replace(now, genomes=genomes, notes=notes)
 
 
-# --- genomes, one per lane ----------------------------------------------------------------------------------------------
-
-Gene = Callable[[Moves, LaneKey, Any, Bits, Any], Array]
-
-
-def _play(game: Game, moves: Moves, states: Any, seats: Array, keys: LaneKey, gene: Gene, given: Any) -> tuple[Array, Array]:
-    """Plays turns whose genes are chosen as they go.
-
-    Args:
-      game: the game.
-      moves: how it is played.
-      states: State [G], where they start.
-      seats: int32 [G].
-      keys: uint32 [G] each.
-      gene: `gene(moves, key, state, offered, given) -> action` of one genome at one position.
-      given: what it is given, arrays [L, G, ...].
-
-    Returns:
-      Genomes int32 [G, L], -1 behind End Turn, and their values float32 [G].
-    """
-
-    def step(carry: tuple[Any, Array], now: tuple[Array, Any]) -> tuple[tuple[Any, Array], Array]:
-        states, going = carry
-        position, given = now
-
-        def one(key: LaneKey, state: Any, seat: Array, given: Any) -> tuple[Any, Array, Array]:
-            action = gene(moves, random_bits.fold(key, position), state, moves.offered(state), given)
-            after = moves.advance(state, action, random_bits.fold(key, _CHANCE + position))
-            return after, action, (game.to_play(after) == seat) & ~after.terminated
-
-        after, action, on = jax.vmap(one)(keys, states, seats, given)
-        return (where_lanes(going, after, states), going & on), jnp.where(going, action, -1)
-
-    running = ~states.terminated & (jax.vmap(game.to_play)(states) == seats)
-    (states, _), genomes = jax.lax.scan(step, (states, running), (jnp.arange(moves.turn_length), given))
-    values = jax.vmap(functools.partial(value_for, game))(states, seats)
-    return genomes.T, values
-
-
-def _crossing(first: Array, second: Array) -> tuple[Array, Array, Array, Array]:
-    """Gives both parents' genes at every place and at the next, int32 [L, G] each, from int32 [G, L]."""
-
-    def behind(genes: Array) -> Array:
-        return jnp.concatenate([genes[1:], jnp.full_like(genes[:1], -1)])
-
-    return first.T, second.T, behind(first.T), behind(second.T)
-
-
-def _crossed_gene(moves: Moves, key: LaneKey, state: Any, offered: Bits, given: tuple[Array, ...]) -> Array:
-    """Takes the gene of one parent by a coin, else of the other, else one of the next place, else draws one."""
-    del moves, state
-    first, second, behind_first, behind_second = given
-    coin = (random_bits.bits(key, _COIN) >> 31) != 0
-    heads, tails = jnp.where(coin, first, second), jnp.where(coin, second, first)
-    gene = sets.draw(offered, random_bits.bits(key, _DRAW))
-    for candidate in (behind_second, behind_first, tails, heads):
-        gene = jnp.where(sets.has(offered, candidate), candidate, gene)
-    return gene
-
-
-def _mutant_gene(moves: Moves, key: LaneKey, state: Any, offered: Bits, given: tuple[Array, Array]) -> Array:
-    """Draws the gene at one place anew, and those behind it that have become illegal."""
-    old, distance = given
-    others = sets.without(offered, jnp.maximum(old, 0))
-    drawn = sets.draw(others, random_bits.bits(key, _DRAW))
-    drawn = jnp.where(others.any(), drawn, moves.end_turn)
-    keeps = (distance < 0) | ((distance > 0) & sets.has(moves.legal(state), old))
-    return jnp.where(keeps, old, drawn)
-
-
-def _mutated(
-    game: Game,
-    moves: Moves,
-    settings: Settings,
-    keys: LaneKey,
-    roots: Any,
-    seats: Array,
-    genomes: Array,
-    values: Array,
-    breeds: Array,
-) -> tuple[Array, Array]:
-    """Mutates some of the children, if they are bred at all (bool []); those alone are played again, a portion at a time."""
-    count = len(values)
-    is_mutant = breeds & (random_bits.uniform(random_bits.bits(keys, _MUTANT)) < settings.mutation)
-    length = (genomes >= 0).sum(1, dtype=jnp.int32)
-    places = random_bits.below(random_bits.bits(keys, _PLACE), length)
-    portion = max(1, min(count, int(count * settings.mutation * 1.2)))
-    order = jnp.argsort(~is_mutant, stable=True).astype(jnp.int32)
-    rank = jnp.argsort(order).astype(jnp.int32)
-    order = jnp.concatenate([order, jnp.broadcast_to(order[:1], (portion,))])
-    total = is_mutant.sum(dtype=jnp.int32)
-    games = jnp.arange(count, dtype=jnp.int32) // settings.num_children
-
-    def one_portion(carry: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
-        done, genomes, values = carry
-        chosen = jax.lax.dynamic_slice_in_dim(order, done, portion)
-        of_game = games[chosen]
-        states, mine = jax.tree.map(lambda leaf: leaf[of_game], (roots, seats))
-        own_keys = random_bits.fold(LaneKey(*(half[chosen] for half in keys)), _MUTATE)
-        given = (genomes[chosen].T, jnp.arange(moves.turn_length)[:, None] - places[chosen])
-        new, new_values = _play(game, moves, states, mine, own_keys, _mutant_gene, given)
-        here = is_mutant & (rank >= done) & (rank < done + portion)
-        at = jnp.clip(rank - done, 0, portion - 1)
-        return done + portion, jnp.where(here[:, None], new[at], genomes), jnp.where(here, new_values[at], values)
-
-    _, genomes, values = jax.lax.while_loop(lambda carry: carry[0] < total, one_portion, (jnp.int32(0), genomes, values))
-    return genomes, values
-
-
-# --- populations --------------------------------------------------------------------------------------------------------
-
-
-def _genome_keys(lanes: LaneKey, count: int) -> LaneKey:
-    """Gives each genome of each game a key: uint32 [B * count] each."""
-    keys = random_bits.fold(LaneKey(lanes.first[:, None], lanes.second[:, None]), jnp.arange(count))
-    return LaneKey(keys.first.reshape(-1), keys.second.reshape(-1))
-
-
-def _spread(tree: Any, count: int) -> Any:
-    """Repeats every game for each of its genomes: [B, ...] -> [B * count, ...]."""
-    return jax.tree.map(lambda leaf: jnp.repeat(leaf, count, axis=0), tree)
-
-
-def _by_game(rows: Array, count: int) -> Array:
-    """[B * count, ...] -> [B, count, ...]."""
-    return rows.reshape(-1, count, *rows.shape[1:])
-
-
-def _sorted(genomes: Array, values: Array) -> tuple[Array, Array]:
-    """Sorts every population, the best first, equals in their order: by counting, which on a CPU is much faster than a sort."""
-    ahead = values[:, None, :] > values[:, :, None]
-    number = jnp.arange(values.shape[1])
-    ahead = ahead | ((values[:, None, :] == values[:, :, None]) & (number[None, :] < number[:, None]))
-    rank = ahead.sum(-1, dtype=jnp.int32)
-    lane = jnp.arange(len(values))[:, None]
-    order = jnp.zeros_like(rank).at[lane, rank].set(jnp.broadcast_to(number.astype(jnp.int32), rank.shape))
-    return _rows(genomes, order), jnp.take_along_axis(values, order, axis=1)
-
-
-def _rows(genomes: Array, index: Array) -> Array:
-    """Picks genomes: [B, N, L], int32 [B, C] -> [B, C, L]."""
-    return jnp.take_along_axis(genomes, index[:, :, None], axis=1)
-
-
-def _parents(keys: LaneKey, survivors: int) -> tuple[Array, Array]:
-    """Draws two different survivors for each child, int32 [G] each."""
-    first = random_bits.below(random_bits.bits(keys, _FIRST_PARENT), survivors)
-    other = random_bits.below(random_bits.bits(keys, _SECOND_PARENT), survivors - 1)
-    return first, jnp.where(other >= first, other + 1, other)
+def _judged_again(game: Game, moves: Moves, settings: Settings, lanes: LaneKey, now: Evolving) -> Evolving:
+    """Plays the rollouts of survivors anew; the lowest value counts, so that luck does not last."""
+    kept = settings.num_survivors
+    unpack = packing_of(jax.eval_shape(game.init, jax.random.key(0))).unpack
+    ends = now.notes["end"][:, :kept]
+    states = jax.vmap(unpack)(ends.reshape(-1, ends.shape[-1]))
+    keys, seats = population.genome_keys(lanes, kept), jnp.repeat(now.seats, kept)
+    values = _rollout_value(game, moves, settings, keys, states, seats).reshape(-1, kept)
+    lowest = now.notes["value"].at[:, :kept].min(values)
+    return dataclasses.replace(now, notes=now.notes | {"value": lowest})

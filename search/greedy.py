@@ -19,7 +19,7 @@ from jaxgames.packing import Packing, packing_of
 from jaxgames.random_bits import LaneKey
 from search.moves import Moves, moves_of, value_for, without
 from search.planner import Plan, Planner, of_arm
-from search.turns import LANES_AT_ONCE, TurnPlan, turn_planner
+from search.turns import LANES_AT_ONCE, TurnPlan, TurnSearch, turn_planner
 
 _AT_ONCE = 16  # actions of a state that are tried together
 _WAYS = 4
@@ -121,18 +121,14 @@ def greedy_turn(game: Game, settings: Settings | None = None) -> Planner:
     """
     settings = settings or Settings()
     moves = moves_of(game)
-
-    def search(params: Any, lanes: LaneKey, states: Any, seats: Array, active: Array) -> TurnPlan:
-        del params, lanes
-        return best_turn(game, moves, settings, states, seats, active)
-
-    return turn_planner(game, moves, "Greedy Turn", search, lanes_at_once=settings.lanes_at_once)
+    return turn_planner(game, moves, "Greedy Turn", best_turn(game, moves, settings), lanes_at_once=settings.lanes_at_once)
 
 
 class _Walk(NamedTuple):
     """The way through the turns. B lanes, L actions deep.
 
     Attributes:
+      seats: int32 [B], who is to move.
       depth: int32 [B], of the state in hand; -1 when all is done.
       frames: uint32 [B, L, F], the states on the way and what is still to be tried in them.
       taken: int32 [B, L], the actions on the way.
@@ -142,6 +138,7 @@ class _Walk(NamedTuple):
       seen: uint32 [B, H, 8], keys of states.
     """
 
+    seats: Array
     depth: Array
     frames: Array
     taken: Array
@@ -151,8 +148,8 @@ class _Walk(NamedTuple):
     seen: Array
 
 
-def best_turn(game: Game, moves: Moves, settings: Settings, roots: Any, seats: Array, active: Array) -> TurnPlan:
-    """Goes through the turns of many states at once.
+def best_turn(game: Game, moves: Moves, settings: Settings) -> TurnSearch:
+    """Makes the search that goes through turns: a round is an action tried, or a step back where none is left.
 
     A state from which nothing but End Turn is left is valued like the end of a turn (the released program finds no turn there).
 
@@ -160,31 +157,35 @@ def best_turn(game: Game, moves: Moves, settings: Settings, roots: Any, seats: A
       game: the game.
       moves: how it is played.
       settings: see `Settings`.
-      roots: State [B].
-      seats: int32 [B], who is to move.
-      active: bool [B], lanes to look at.
     """
     packing = packing_of(jax.eval_shape(game.init, jax.random.key(0)))
-    batch, length = len(seats), moves.turn_length
-    lane = jnp.arange(batch)
+    length = moves.turn_length
     buckets = settings.table_rows // _WAYS
-    first = _frame(packing, roots, jax.vmap(moves.offered)(roots))
-    start = _Walk(
-        depth=jnp.where(active, 0, -1),
-        frames=jnp.zeros((batch, length, first.shape[1]), jnp.uint32).at[:, 0].set(first),
-        taken=jnp.full((batch, length), -1, jnp.int32),
-        best=jnp.full((batch, length), -1, jnp.int32).at[:, 0].set(moves.end_turn),
-        value=jnp.full(batch, -jnp.inf),
-        evaluations=jnp.zeros(batch, jnp.int32),
-        seen=jnp.zeros((batch, buckets, 2 * _WAYS), jnp.uint32),
-    )
     nobody = LaneKey(jnp.uint32(0), jnp.uint32(0))
+
+    def start(lanes: LaneKey, states: Any, seats: Array, active: Array) -> _Walk:
+        del lanes
+        batch = len(seats)
+        first = _frame(packing, states, jax.vmap(moves.offered)(states))
+        return _Walk(
+            seats=seats,
+            depth=jnp.where(active, 0, -1),
+            frames=jnp.zeros((batch, length, first.shape[1]), jnp.uint32).at[:, 0].set(first),
+            taken=jnp.full((batch, length), -1, jnp.int32),
+            best=jnp.full((batch, length), -1, jnp.int32).at[:, 0].set(moves.end_turn),
+            value=jnp.full(batch, -jnp.inf),
+            evaluations=jnp.zeros(batch, jnp.int32),
+            seen=jnp.zeros((batch, buckets, 2 * _WAYS), jnp.uint32),
+        )
 
     def going(walk: _Walk) -> Array:
         return (walk.depth >= 0) & (walk.evaluations < settings.num_evaluations)
 
-    def step(walk: _Walk) -> _Walk:
+    def step(number: Array, walk: _Walk) -> _Walk:
+        del number
         on = going(walk)
+        seats, batch = walk.seats, len(walk.seats)
+        lane = jnp.arange(batch)
         depth = jnp.maximum(walk.depth, 0)
         row = walk.frames[lane, depth]
         states = jax.vmap(packing.unpack)(row)
@@ -220,6 +221,7 @@ def best_turn(game: Game, moves: Moves, settings: Settings, roots: Any, seats: A
         at = jnp.concatenate([jnp.where(tries, depth, length), jnp.where(enters, depth + 1, length)])
         frames = walk.frames.at[twice, at].set(jnp.concatenate([rest, child]), mode="drop")
         return _Walk(
+            seats=seats,
             depth=jnp.where(enters, depth + 1, jnp.where(on & ~tries, walk.depth - 1, walk.depth)),
             frames=frames,
             taken=taken,
@@ -229,8 +231,11 @@ def best_turn(game: Game, moves: Moves, settings: Settings, roots: Any, seats: A
             seen=walk.seen.at[lane, jnp.where(enters, bucket, buckets)].set(moved, mode="drop"),
         )
 
-    walk = jax.lax.while_loop(lambda walk: going(walk).any(), step, start)
-    return TurnPlan(walk.best, walk.value, {"evaluations": walk.evaluations, "exhaustive": walk.depth < 0})
+    def finish(walk: _Walk) -> TurnPlan:
+        return TurnPlan(walk.best, walk.value, {"evaluations": walk.evaluations, "exhaustive": walk.depth < 0})
+
+    # Every evaluation takes a few rounds, so it is `done` that ends the search.
+    return TurnSearch(start, step, finish, lambda walk: ~going(walk).any(), 2**30)
 
 
 def _frame(packing: Packing, states: Any, untried: Bits) -> Array:

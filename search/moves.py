@@ -13,6 +13,7 @@ from jaxgames import random_bits
 from jaxgames.bitboard import WORD_BITS, Bits
 from jaxgames.game import Game
 from jaxgames.random_bits import LaneKey
+from search.planner import where_lanes
 
 
 @runtime_checkable
@@ -119,3 +120,34 @@ def value_for(game: Game, state: Any, seat: Array) -> Array:
     for player in range(1, game.num_players):
         chosen = jnp.where(seat == player, values[player], chosen)
     return chosen
+
+
+def finish_turn(game: Game, moves: Moves, greediness: float, lanes: LaneKey, states: Any) -> Any:
+    """Plays on as rollouts do, to the end of the turn in which each state is.
+
+    Args:
+      game: the game.
+      moves: how it is played.
+      greediness: chance of the action of the highest rating.
+      lanes: uint32 [B] each, keys.
+      states: State [B].
+    """
+    movers = jax.vmap(game.to_play)(states)
+
+    def going(states: Any) -> Array:
+        return ~states.terminated & (jax.vmap(game.to_play)(states) == movers)
+
+    def step(carry: tuple[Array, Any]) -> tuple[Array, Any]:
+        number, states = carry
+        keys = random_bits.fold(lanes, number)
+
+        def one(state: Any, key: LaneKey) -> Any:
+            action = moves.rollout_action(state, key, greediness)
+            return moves.advance(state, action, random_bits.fold(key, 0))
+
+        return number + 1, where_lanes(going(states), jax.vmap(one)(states, keys), states)
+
+    def unfinished(carry: tuple[Array, Any]) -> Array:
+        return (carry[0] < moves.turn_length) & going(carry[1]).any()
+
+    return jax.lax.while_loop(unfinished, step, (jnp.int32(0), states))[1]

@@ -24,9 +24,9 @@ from jaxgames.bitboard import Bits
 from jaxgames.game import Game
 from jaxgames.packing import Packing, packing_of
 from jaxgames.random_bits import LaneKey
-from search.moves import Moves, moves_of, value_for, without
+from search.moves import Moves, finish_turn, moves_of, value_for, without
 from search.planner import Planner, of_arm, where_lanes
-from search.turns import LANES_AT_ONCE, TurnPlan, turn_planner
+from search.turns import LANES_AT_ONCE, TurnPlan, TurnSearch, never, turn_planner
 
 _WAYS = 4
 _NONE = -1
@@ -144,43 +144,66 @@ def turn_mcts(game: Game, settings: Settings | None = None) -> Planner:
     elif settings.burn_bridges:
         name = "bridge-burning MCTS"
 
-    def plan(params: Any, lanes: LaneKey, states: Any, seats: Array, active: Array) -> TurnPlan:
-        del params
-        return search(game, moves, settings, lanes, states, seats, active)
-
-    return turn_planner(game, moves, name, plan, lanes_at_once=settings.lanes_at_once)
+    return turn_planner(game, moves, name, tree_search(game, moves, settings), lanes_at_once=settings.lanes_at_once)
 
 
-def search(game: Game, moves: Moves, settings: Settings, lanes: LaneKey, roots: Any, seats: Array, active: Array) -> TurnPlan:
-    """Searches the turns that begin in many states at once.
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class Searching:
+    """A search on its way. All with leading axis B, but for `before`.
+
+    Attributes:
+      lanes: uint32 [B] each, keys.
+      seats: int32 [B], who is to move.
+      active: bool [B], lanes to search.
+      points: int32 [B], actions left at the root.
+      tree: the trees.
+      deepest: int32 [B], the longest path.
+      outcomes: int32 [B], states behind the own turn that were met.
+      before: int32 [], the number of the last simulation.
+    """
+
+    lanes: LaneKey
+    seats: Array
+    active: Array
+    points: Array
+    tree: Tree
+    deepest: Array
+    outcomes: Array
+    before: Array
+
+
+def tree_search(game: Game, moves: Moves, settings: Settings) -> TurnSearch:
+    """Makes the search for a turn: a round is a simulation.
 
     Args:
       game: the game.
       moves: how it is played.
       settings: see `Settings`.
-      lanes: uint32 [B] each, keys.
-      roots: State [B].
-      seats: int32 [B], who is to move.
-      active: bool [B], lanes to search.
     """
-    offered = jax.eval_shape(jax.vmap(moves.offered), roots)
-    rows = Rows(packing_of(jax.eval_shape(game.init, jax.random.key(0))), len(offered.words))
-    points = jnp.maximum(roots.action_points.astype(jnp.int32), 1)
-    tree = _plant(game, moves, settings, rows, roots)
-    simulate = functools.partial(_simulate, game, moves, settings, rows, seats, active)
+    state = jax.eval_shape(game.init, jax.random.key(0))
+    rows = Rows(packing_of(state), len(jax.eval_shape(moves.offered, state).words))
 
-    def one(number: Array, carry: tuple[Tree, Array, Array]) -> tuple[Tree, Array, Array]:
-        tree, deepest, outcomes = carry
+    def start(lanes: LaneKey, states: Any, seats: Array, active: Array) -> Searching:
+        points = jnp.maximum(states.action_points.astype(jnp.int32), 1)
+        zero = jnp.zeros_like(seats)
+        return Searching(lanes, seats, active, points, _plant(game, moves, settings, rows, states), zero, zero, jnp.int32(0))
+
+    def simulation(number: Array, now: Searching) -> Searching:
+        tree = now.tree
         if settings.burn_bridges:
-            tree = _burn(tree, number, points, settings.num_simulations)
-        tree, depth, ended = simulate(random_bits.fold(lanes, number), tree)
-        return tree, jnp.maximum(deepest, depth), outcomes + ended
+            tree = _burn(tree, number, now.before, now.points, settings.num_simulations)
+        lanes = random_bits.fold(now.lanes, number)
+        tree, depth, ended = _simulate(game, moves, settings, rows, now.seats, now.active, lanes, tree)
+        deepest, outcomes = jnp.maximum(now.deepest, depth), now.outcomes + ended
+        return dataclasses.replace(now, tree=tree, deepest=deepest, outcomes=outcomes, before=number)
 
-    zero = jnp.zeros_like(seats)
-    tree, deepest, outcomes = jax.lax.fori_loop(0, settings.num_simulations, one, (tree, zero, zero))
-    actions, value = _read_plan(moves, tree, seats)
-    metrics = {"nodes": tree.size, "depth": deepest, "outcomes": outcomes}
-    return TurnPlan(actions, value, metrics)
+    def finish(now: Searching) -> TurnPlan:
+        actions, value = _read_plan(moves, now.tree, now.seats)
+        metrics = {"nodes": now.tree.size, "depth": now.deepest, "outcomes": now.outcomes}
+        return TurnPlan(actions, value, metrics)
+
+    return TurnSearch(start, simulation, finish, never, settings.num_simulations)
 
 
 def _plant(game: Game, moves: Moves, settings: Settings, rows: Rows, roots: Any) -> Tree:
@@ -272,7 +295,8 @@ def _simulate(
     length = jnp.where(active, depth + grows, 0)
 
     leaf = where_lanes(grows, after, node.state)
-    value = _rollout(game, moves, settings, random_bits.fold(lanes, _ROLLOUT), leaf, seats)
+    ends = finish_turn(game, moves, settings.greediness, random_bits.fold(lanes, _ROLLOUT), leaf)
+    value = 0.5 + 0.5 * jax.vmap(functools.partial(value_for, game))(ends, seats)
     tree = _back_up(tree, seats, path, length, value)
     ended = is_new & (counts[:, _MOVER] == seats) & (movers != seats)
     return tree, length, ended.astype(jnp.int32)
@@ -385,30 +409,6 @@ def _add(
     )
 
 
-def _rollout(game: Game, moves: Moves, settings: Settings, lanes: LaneKey, states: Any, seats: Array) -> Array:
-    """Plays to the end of the turn in which a state is, and gives its value for a seat, from 0 to 1: float32 [B]."""
-    movers = jax.vmap(game.to_play)(states)
-
-    def going(states: Any) -> Array:
-        return ~states.terminated & (jax.vmap(game.to_play)(states) == movers)
-
-    def step(carry: tuple[Array, Any]) -> tuple[Array, Any]:
-        number, states = carry
-        keys = random_bits.fold(lanes, number)
-
-        def one(state: Any, key: LaneKey) -> Any:
-            action = moves.rollout_action(state, key, settings.greediness)
-            return moves.advance(state, action, random_bits.fold(key, 0))
-
-        return number + 1, where_lanes(going(states), jax.vmap(one)(states, keys), states)
-
-    def unfinished(carry: tuple[Array, Any]) -> Array:
-        return (carry[0] < moves.turn_length) & going(carry[1]).any()
-
-    _, states = jax.lax.while_loop(unfinished, step, (jnp.int32(0), states))
-    return 0.5 + 0.5 * jax.vmap(functools.partial(value_for, game))(states, seats)
-
-
 def _back_up(tree: Tree, seats: Array, path: Array, length: Array, value: Array) -> Tree:
     """Adds a value to every edge of the path, from the view of who chose it, and a visit to every node."""
     lane, total = jnp.arange(len(seats)), tree.counts.shape[1]
@@ -452,17 +452,18 @@ def _child(edges: Array, edge: Array) -> Array:
     return of_arm(edges[..., _CHILD].astype(jnp.int32), edge) - 1
 
 
-def _burn(tree: Tree, number: Array, points: Array, total: int) -> Tree:
+def _burn(tree: Tree, number: Array, before: Array, points: Array, total: int) -> Tree:
     """At the begin of a phase leaves one node on the best path only its best edge.
 
     Args:
       tree: the trees.
       number: int32 [], of the simulation to come.
+      before: int32 [], of the one before it.
       points: int32 [B], actions left at the root, as many as there are phases.
       total: simulations.
     """
     phase = (number * points) // total
-    begins = (number > 0) & (phase > ((number - 1) * points) // total)
+    begins = phase > (before * points) // total
     lane = jnp.arange(len(points))
 
     def down(carry: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -52,11 +52,50 @@ class Kept:
     next: Array
 
 
-Search = Callable[[Any, LaneKey, Any, Array, Array], TurnPlan]
+class TurnSearch(NamedTuple):
+    """A search for turns that goes on round by round, so that it can also be stopped by a clock (`deadline`).
+
+    Attributes:
+      start: `start(lanes, states, seats, active) -> carry` for a batch; lanes uint32 [B] each, states of which the seats are to
+        move, active bool [B] (elsewhere the plan is any).
+      round: `round(number, carry) -> carry`; numbers grow, and say how much of the budget is spent.
+      finish: `finish(carry) -> TurnPlan`.
+      done: `done(carry) -> bool []`: more rounds change nothing.
+      rounds: the budget.
+    """
+
+    start: Callable[[LaneKey, Any, Array, Array], Any]
+    round: Callable[[Array, Any], Any]
+    finish: Callable[[Any], TurnPlan]
+    done: Callable[[Any], Array]
+    rounds: int
+
+    def run(self, lanes: LaneKey, states: Any, seats: Array, active: Array | None = None) -> TurnPlan:
+        """Spends the whole budget."""
+        active = jnp.ones(len(seats), bool) if active is None else active
+        return self.finish(self.rounds_from(jnp.int32(0), self.rounds, self.start(lanes, states, seats, active)))
+
+    def rounds_from(self, first: Array, end: Array | int, carry: Any) -> Any:
+        """Goes through the rounds first, first + 1, ... before `end`, unless all is done earlier."""
+
+        def one(numbered: tuple[Array, Any]) -> tuple[Array, Any]:
+            number, carry = numbered
+            return number + 1, self.round(number, carry)
+
+        def unfinished(numbered: tuple[Array, Any]) -> Array:
+            return (numbered[0] < end) & ~self.done(numbered[1])
+
+        return jax.lax.while_loop(unfinished, one, (first, carry))[1]
+
+
+def never(carry: Any) -> Array:
+    """The `done` of a search that can always go on."""
+    del carry
+    return jnp.bool_(False)
 
 
 def turn_planner(
-    game: Game, moves: Moves, name: str, search: Search, *, lanes_at_once: int = LANES_AT_ONCE, keeps_plan: bool = True
+    game: Game, moves: Moves, name: str, search: TurnSearch, *, lanes_at_once: int = LANES_AT_ONCE, keeps_plan: bool = True
 ) -> Planner:
     """Makes a planner out of a search for whole turns.
 
@@ -64,23 +103,21 @@ def turn_planner(
       game: a game of turns.
       moves: how it is played.
       name: for tables.
-      search: `search(params, lanes, states, seats, active) -> TurnPlan` for a batch; lanes uint32 [B] each, states of which the
-        seats are to move, active bool [B] (elsewhere the plan is any).
+      search: what is spent once per plan.
       lanes_at_once: lanes that think together; see `decoupled.in_parts`.
       keeps_plan: play the whole plan; else think again before every action.
     """
 
-    def search_states(params: Any, keys: Array, views: Any, active: Array) -> TurnPlan:
+    def search_states(keys: Array, views: Any, active: Array) -> TurnPlan:
         lanes = jax.vmap(random_bits.lane_key)(keys)
-        seats = jax.vmap(game.to_play)(views)
-        return search(params, lanes, views, seats, active)
+        return search.run(lanes, views, jax.vmap(game.to_play)(views), active)
 
     def init(batch_size: int) -> Kept:
         state = jax.eval_shape(game.init, jax.random.key(0))
         views = jax.tree.map(lambda leaf: jax.ShapeDtypeStruct((batch_size, *leaf.shape), leaf.dtype), state)
         keys = jax.eval_shape(lambda: jax.random.split(jax.random.key(0), batch_size))
         active = jax.ShapeDtypeStruct((batch_size,), bool)
-        shapes = jax.eval_shape(search_states, None, keys, views, active)
+        shapes = jax.eval_shape(search_states, keys, views, active)
         blank = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes)
         length = blank.actions.shape[1]
         return Kept(blank, jnp.zeros((batch_size, length, 2), jnp.uint32), jnp.full(batch_size, length, jnp.int32))
@@ -89,7 +126,7 @@ def turn_planner(
         return dataclasses.replace(memory, next=jnp.where(lanes, memory.turn.actions.shape[1], memory.next))
 
     def plan(params: Any, keys: Array, memory: Kept, views: Any, seats: Array, active: Array) -> tuple[Plan, Kept]:
-        del seats
+        del params, seats
         now = jax.vmap(game.state_key)(views)
         awaited, planned = _at(memory.keys, memory.next), _at(memory.turn.actions, memory.next)
         fits = (awaited == now).all(-1) & (planned >= 0) & (memory.next < memory.turn.actions.shape[1])
@@ -98,7 +135,7 @@ def turn_planner(
 
         def think(part_keys: Array, nothing: tuple, part: Any, part_active: Array) -> tuple[tuple[TurnPlan, Array], tuple]:
             del nothing
-            turn = search_states(params, part_keys, part, part_active)
+            turn = search_states(part_keys, part, part_active)
             return (turn, _expected_keys(game, moves, part, turn.actions)), ()
 
         fresh, _ = in_parts(think, lanes_at_once, keys, (), views, needed, lambda m, _: m, lambda m, *_: m)

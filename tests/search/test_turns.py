@@ -121,8 +121,7 @@ def test_the_roots_are_worth_planning_for():
 
 def test_greedy_turn_goes_through_all_turns():
     settings = greedy.Settings(num_evaluations=100_000)
-    search = jax.jit(lambda states: greedy.best_turn(GAME, MOVES, settings, states, SEATS, ONES))
-    turn = search(roots())
+    turn = jax.jit(greedy.best_turn(GAME, MOVES, settings).run)(lanes(), roots(), SEATS)
     assert turn.metrics["exhaustive"].all()
     np.testing.assert_allclose(turn.value, best_values(), rtol=1e-6)
     np.testing.assert_allclose(value_of(turn), best_values(), rtol=1e-6)
@@ -140,7 +139,7 @@ def test_greedy_action_takes_the_best_action():
 
 
 EVOLUTION = evolution.Settings(num_generations=60, population=40, mutation=0.3)
-EVOLVE = jax.jit(lambda keys, states, seats: evolution.evolve(GAME, MOVES, EVOLUTION, keys, states, seats))
+EVOLVE = jax.jit(evolution.evolution(GAME, MOVES, EVOLUTION).run)
 
 
 def test_evolution_finds_the_best_turn():
@@ -166,8 +165,8 @@ def test_a_lane_does_not_depend_on_the_others():
 )
 def test_tree_search_plans_legal_turns_that_help(settings):
     settings = dataclasses.replace(settings, num_simulations=300, max_children=48)
-    search = jax.jit(lambda keys, states: turn_mcts.search(GAME, MOVES, settings, keys, states, SEATS, ONES))
-    turn = search(lanes(), roots())
+    search = jax.jit(turn_mcts.tree_search(GAME, MOVES, settings).run)
+    turn = search(lanes(), roots(), SEATS)
     reached = value_of(turn)
     assert (reached <= best_values() + 1e-6).all()
     assert (np.asarray(turn.metrics["nodes"]) <= 301).all()
@@ -176,7 +175,7 @@ def test_tree_search_plans_legal_turns_that_help(settings):
     # Better than ending the turn at once.
     at_once = ADVANCE(roots(), jnp.full(LANES, GAME.end_turn), None)
     assert (reached >= np.asarray(VALUE(at_once, SEATS))).mean() > 0.6
-    again = search(lanes(), roots())
+    again = search(lanes(), roots(), SEATS)
     chex.assert_trees_all_equal(turn, again)
 
 

@@ -19,6 +19,7 @@ from jaxgames.hero_academy.state import State
 from jaxgames.random_bits import LaneKey
 from search import evolution, turn_mcts
 from search.moves import moves_of
+from search.turns import TurnSearch
 from training.benchmark.case import Case, Program, Tally
 from training.benchmark.harness import compilation, throughput
 from training.benchmark.pommerman import CHECKSUM_FACTOR, lane_keys
@@ -125,48 +126,43 @@ def oep(batch: int, *, generations: int = GENERATIONS) -> Program:
     """Makes a program that evolves turns; a genome that is made and evaluated is one unit."""
     del batch
     game = HeroAcademy()
-    moves = moves_of(game)
     settings = evolution.Settings(num_generations=generations)
-
-    def timed(lanes: Lanes, tally: Tally) -> tuple[Lanes, Tally]:
-        keys = random_bits.fold(lanes.keys, lanes.clock)
-        seats = jax.vmap(game.to_play)(lanes.states)
-        turn = evolution.evolve(game, moves, settings, keys, lanes.states, seats)
-        checksum = tally.checksum * CHECKSUM_FACTOR + turn.actions.sum(1).astype(jnp.uint32)
-        tally = tally._replace(units=tally.units + np.uint32(settings.num_evaluations), checksum=checksum)
-        return dataclasses.replace(lanes, clock=lanes.clock + 1), tally
-
     sizes = {"population": settings.population, "generations": generations, "action_points": game.config.action_points}
-    return Program(_mid_game(game), timed, settings=sizes)
+    return _planning(game, evolution.evolution(game, moves_of(game), settings), settings.num_evaluations, sizes)
 
 
 def mcts(batch: int, *, simulations: int = SIMULATIONS) -> Program:
     """Makes a program of vanilla tree search; a simulation is one unit."""
+    del batch
     game = HeroAcademy()
-    moves = moves_of(game)
-    settings = turn_mcts.Settings(num_simulations=simulations)
+    search = turn_mcts.tree_search(game, moves_of(game), turn_mcts.Settings(num_simulations=simulations))
+    return _planning(game, search, simulations, {"simulations": simulations})
+
+
+def _planning(game: HeroAcademy, search: TurnSearch, units: int, sizes: dict[str, int]) -> Program:
+    """Makes a program that searches so many units for each turn."""
 
     def timed(lanes: Lanes, tally: Tally) -> tuple[Lanes, Tally]:
         keys = random_bits.fold(lanes.keys, lanes.clock)
-        seats = jax.vmap(game.to_play)(lanes.states)
-        turn = turn_mcts.search(game, moves, settings, keys, lanes.states, seats, jnp.ones(batch, bool))
+        turn = search.run(keys, lanes.states, jax.vmap(game.to_play)(lanes.states))
         checksum = tally.checksum * CHECKSUM_FACTOR + turn.actions.sum(1).astype(jnp.uint32)
-        tally = tally._replace(units=tally.units + np.uint32(simulations), checksum=checksum)
-        return dataclasses.replace(lanes, clock=lanes.clock + 1), tally
+        return dataclasses.replace(lanes, clock=lanes.clock + 1), tally._replace(
+            units=tally.units + np.uint32(units), checksum=checksum
+        )
 
-    return Program(_mid_game(game), timed, settings={"simulations": simulations})
+    return Program(_mid_game(game), timed, settings=sizes)
 
 
 def step_and_planner(batch: int) -> dict[str, tuple[Callable, Sequence[Any]]]:
     """Gives a step of `batch` games and OEP for as many as think at once, as functions with the shapes of their arguments."""
     game = HeroAcademy()
     planner = evolution.oep(game)
-    lanes = planner_lanes = evolution.Settings().lanes_at_once
+    lanes = evolution.Settings().lanes_at_once
 
-    def shapes(lanes: int) -> Any:
-        return jax.eval_shape(lambda: jax.vmap(game.init)(jax.random.split(jax.random.key(0), lanes)))
+    def shapes(count: int) -> Any:
+        return jax.eval_shape(lambda: jax.vmap(game.init)(jax.random.split(jax.random.key(0), count)))
 
-    keys = jax.eval_shape(lambda: jax.random.split(jax.random.key(0), planner_lanes))
+    keys = jax.eval_shape(lambda: jax.random.split(jax.random.key(0), lanes))
     seats, active = jax.ShapeDtypeStruct((lanes,), jnp.int32), jax.ShapeDtypeStruct((lanes,), bool)
     memory = jax.eval_shape(lambda: planner.init(lanes))
     actions = jax.ShapeDtypeStruct((batch, 2), jnp.int32)
