@@ -173,14 +173,15 @@ def in_parts(
     active: Array,
     take: Callable = table.take,
     put_back: Callable = table.put_back,
-) -> tuple[Plan, Any]:
+) -> tuple[Any, Any]:
     """Plans for the lanes that need it, some at a time: equal parts of the batch, of at most `size` lanes.
 
     A part costs the same however many of its lanes need a plan, so lanes that need none cost nothing as far as they fill whole
     parts. Large parts are more efficient in a full batch, small ones in one that is running dry.
 
     Args:
-      search: `search(keys, memory, views, active) -> (Plan, memory)` for a batch of at most `size` lanes.
+      search: `search(keys, memory, views, active) -> (Plan, memory)` for a batch of at most `size` lanes; any tree in place of
+        the plan.
       size: lanes at a time, at most.
       keys: [B].
       memory: all tables.

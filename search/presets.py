@@ -1,17 +1,19 @@
-"""The planners of Boney et al. by name, with their published settings."""
+"""Planners by name, with their published settings."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from jax import Array
 
 from jaxgames.game import Game
-from search import bandits
+from search import bandits, evolution, string_evolution
 from search.bandits import Bandit
 from search.decoupled import LANES_AT_ONCE, Settings, decoupled_search
 from search.guide import Guide
 from search.mcs import flat_search
+from search.moves import SetGame
 from search.planner import Planner
 
 StateFunction = Callable[..., Array]
@@ -103,7 +105,27 @@ def mcs(
     return flat_search(game, bandit, settings, f"MCS + {bandit.name}", arms)
 
 
-PLANNERS = ("fdts", "mcts", "mcts_no_rollout", "mcs")
+def oep(game: Game, **settings: Any) -> Planner:
+    """Online evolutionary planning: of turns, or in a game of simultaneous moves of strings of actions.
+
+    Args:
+      game: the game.
+      **settings: fields of `evolution.Settings` (turns) or `string_evolution.Settings`.
+    """
+    if isinstance(game, SetGame):
+        return evolution.oep(game, evolution.Settings(**settings))
+    return string_evolution.oep_strings(game, string_evolution.Settings(**settings))
+
+
+def rolling_horizon(game: Game, **settings: Any) -> Planner:
+    """Rolling Horizon Evolution; arguments as for `oep`."""
+    if isinstance(game, SetGame):
+        return evolution.rolling_horizon(game, evolution.Settings(**settings))
+    return string_evolution.rolling_horizon_strings(game, string_evolution.Settings(**settings))
+
+
+PLANNERS = ("fdts", "mcts", "mcts_no_rollout", "mcs")  # of Boney et al.
+EVOLUTIONS = {"oep": oep, "rolling_horizon": rolling_horizon}
 
 
 def by_name(game: Game, planner: str, bandit: str = "ts", *, table_rows: int = 2**16, **settings) -> Planner:
@@ -111,14 +133,18 @@ def by_name(game: Game, planner: str, bandit: str = "ts", *, table_rows: int = 2
 
     Args:
       game: the game.
-      planner: one of `PLANNERS`.
-      bandit: one of `bandits.BANDITS`.
+      planner: one of `PLANNERS` or `EVOLUTIONS`.
+      bandit: one of `bandits.BANDITS`; ignored by evolution, which has none.
       table_rows: ignored by planners without a table.
       **settings: `num_simulations`, `horizon`, `wave`, `lanes_at_once`, ...
 
     Raises:
       ValueError: for a name that does not exist or a setting that is not possible.
     """
+    if planner in EVOLUTIONS:
+        if settings.pop("wave", 1) != 1:
+            raise ValueError(f"planner={planner!r}: has no waves")
+        return EVOLUTIONS[planner](game, **settings)
     rule = bandits.by_name(bandit)
     if planner == "fdts":
         return fdts(game, rule, table_rows=table_rows, **settings)
@@ -126,4 +152,4 @@ def by_name(game: Game, planner: str, bandit: str = "ts", *, table_rows: int = 2
         return mcts(game, rule, rollout=planner == "mcts", table_rows=table_rows, **settings)
     if planner == "mcs":
         return mcs(game, rule, **settings)
-    raise ValueError(f"planner={planner!r}: must be one of {', '.join(PLANNERS)}")
+    raise ValueError(f"planner={planner!r}: must be one of {', '.join((*PLANNERS, *EVOLUTIONS))}")

@@ -17,13 +17,14 @@ from search.guide import Guide
 from search.planner import as_agent
 from training import follower, hero_agents, hex_agents
 from training.follower import Follower, FollowerConfig
+from training.specs import read_options
 from training.weights import load_weights, weights_file
 
 TRAINED = Path(__file__).parent / "trained"
 BUNDLED = TRAINED / "pommerman_follower.npz"
 
 _BOTS = {"simple": bots.simple_agent, "random": bots.random_agent, "careful": bots.careful_agent}
-NAMES = (*_BOTS, *presets.PLANNERS, "follower")
+NAMES = (*_BOTS, *presets.PLANNERS, *presets.EVOLUTIONS, "follower")
 
 
 def make(spec: str, game: Game) -> Agent:
@@ -56,6 +57,9 @@ def make(spec: str, game: Game) -> Agent:
         if options:
             raise ValueError(f"agent={spec!r}: {name} has no settings")
         return _BOTS[name](game)
+    if name in presets.EVOLUTIONS:
+        found = read_options(spec, options, _EVOLUTION_NUMBERS, "num_simulations=200")
+        return as_agent(presets.EVOLUTIONS[name](game, **found))._replace(name=spec)
     settings = _settings(spec, options)
     if "guide" not in settings:
         return as_agent(presets.by_name(game, name, **settings))._replace(name=spec)
@@ -91,6 +95,7 @@ def read_follower(path: str | Path, game: Pommerman) -> tuple[Follower, Any]:
 
 
 _NUMBERS = {"num_simulations": int, "horizon": int, "wave": int, "table_rows": int, "prior_weight": float, "guide_values": int}
+_EVOLUTION_NUMBERS = {"num_simulations": int, "horizon": int, "population": int, "survivors": float, "mutation": float}
 
 
 def _settings(spec: str, options: str) -> dict[str, Any]:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from typing import Any
 
 from jaxgames.agent import Agent
 from jaxgames.hero_academy import HeroAcademy
 from jaxgames.hero_academy.bots import BOTS
-from search import evolution, greedy, turn_mcts
+from search import coevolution, evolution, greedy, turn_mcts
 from search.planner import Planner, as_agent
-from training.specs import read_options
+from training.specs import read_flag, read_options
 
 # Names, the settings behind them, and what each may be given.
 _TREES = {
@@ -18,16 +19,26 @@ _TREES = {
     "mcts_non_exploring": turn_mcts.NON_EXPLORING,
     "mcts_bridge_burning": turn_mcts.BRIDGE_BURNING,
 }
-_EVOLUTIONS = {"oep": evolution.oep, "rolling_horizon": evolution.rolling_horizon}
+_EVOLUTIONS: dict[str, tuple[Callable[..., Planner], Callable[[], Any], Callable[[int, Any], Any]]] = {
+    "oep": (evolution.oep, evolution.Settings, evolution.generations_for),
+    "oep_replies": (coevolution.coevolution, coevolution.Settings, coevolution.generations_for),
+    "rolling_horizon": (evolution.rolling_horizon, evolution.Settings, evolution.generations_for),
+}
 PLANNERS = ("greedy_action", "greedy_turn", *_TREES, *_EVOLUTIONS)
 NAMES = (*BOTS, *PLANNERS)
-_KINDS = {
+_KINDS: dict[str, Callable[[str], Any]] = {
     "num_evaluations": int,
     "num_generations": int,
     "num_simulations": int,
     "population": int,
     "survivors": float,
     "mutation": float,
+    "replies": int,
+    "rollouts": int,
+    "niches": read_flag,
+    "restart_after": int,
+    "islands": int,
+    "migrate_every": int,
     "exploration": float,
     "greediness": float,
     "lanes_at_once": int,
@@ -65,10 +76,9 @@ def _planner(name: str, spec: str, game: HeroAcademy, options: dict[str, Any]) -
     evaluations = options.pop("num_evaluations", None)
     if evaluations is not None and "num_generations" in options:
         raise ValueError(f"agent={spec!r}: give num_evaluations or num_generations, not both")
-    settings = _with(spec, evolution.Settings(), options)
-    if evaluations is not None:
-        settings = evolution.generations_for(evaluations, settings)
-    return _EVOLUTIONS[name](game, settings)
+    make_planner, make_settings, generations_for = _EVOLUTIONS[name]
+    settings = _with(spec, make_settings(), options)
+    return make_planner(game, settings if evaluations is None else generations_for(evaluations, settings))
 
 
 def _with(spec: str, settings: Any, options: dict[str, Any]) -> Any:

@@ -17,7 +17,7 @@ from search.planner import as_agent
 from search.rollout import random_rollouts
 from training import policy_value
 from training.policy_value import PolicyValue, PolicyValueConfig
-from training.specs import read_options
+from training.specs import read_flag, read_options
 from training.weights import load_weights, weights_file
 
 # Agents with a search, and how they put worlds together.
@@ -25,22 +25,15 @@ _SEARCHES = {"pc_pimc": "policy", "medoid": "medoid", "pimc": "value", "pimc_val
 NAMES = (*BOTS, "network", *_SEARCHES)
 
 
-def _flag(text: str) -> bool:
-    """Reads 0 or 1."""
-    if text not in ("0", "1"):
-        raise ValueError(text)
-    return text == "1"
-
-
 _OPTIONS: dict[str, Callable[[str], Any]] = {
     "num_simulations": int,
     "num_worlds": int,
-    "split": _flag,
+    "split": read_flag,
     "num_rollouts": int,
     "temperature": float,
     "q_veto": float,
     "q_weight": float,
-    "solve": _flag,
+    "solve": read_flag,
     "tree": str,
     "weights": str,
 }

@@ -47,8 +47,13 @@ DEFAULTS = {
     "hex": ("adh-5", "pc_pimc", "random"),
     "hero_academy": ("standard", "oep", "greedy_action"),
 }
-KNOWN = {"pommerman": (*presets.PLANNERS, "simple", "follower"), "hex": hex_agents.NAMES, "hero_academy": hero_agents.NAMES}
+KNOWN = {
+    "pommerman": (*presets.PLANNERS, *presets.EVOLUTIONS, "simple", "follower"),
+    "hex": hex_agents.NAMES,
+    "hero_academy": hero_agents.NAMES,
+}
 WITHOUT_SEARCH = ("simple", "follower")
+WITHOUT_BANDITS = (*WITHOUT_SEARCH, *presets.EVOLUTIONS)
 HERO_SEARCHES = [name for name in hero_agents.PLANNERS if name != "greedy_action"]  # those with a budget
 RECORDED = 200  # games among which one is chosen as the picture
 PAPER_SETTINGS = {"game": "pommerman", "mode": "ffa", "num_simulations": 100, "horizon": 20}
@@ -62,9 +67,9 @@ class MatchConfig:
       game: name of the game.
       mode: its variant; "": ffa in Pommerman, adh-5 (abrupt DarkHex, 5 x 5 cells) in Hex, standard in Hero Academy.
       planner: who plays the first part; "": fdts in Pommerman, pc_pimc in Hex, oep in Hero Academy. Pommerman: fdts, mcts,
-        mcts_no_rollout, mcs, follower (a trained network), or simple (one of the rule-based agents itself). Hex: pc_pimc, medoid,
-        pimc, pimc_value, true_sight, network, path or random. Hero Academy: oep, rolling_horizon, mcts, mcts_non_exploring,
-        mcts_bridge_burning, greedy_turn, greedy_action, best_rated or random.
+        mcts_no_rollout, mcs, oep, rolling_horizon, follower (a trained network), or simple (one of the rule-based agents
+        itself). Hex: pc_pimc, medoid, pimc, pimc_value, true_sight, network, path or random. Hero Academy: oep, oep_replies, rolling_horizon,
+        mcts, mcts_non_exploring, mcts_bridge_burning, greedy_turn, greedy_action, best_rated or random.
       opponent: who plays the others, as scripts/evaluate.py takes it; "": simple in Pommerman, random in Hex, greedy_action in
         Hero Academy.
       bandit: how a planner of Pommerman chooses among arms: ts, ucb or uniform.
@@ -337,7 +342,7 @@ def _table(config: MatchConfig, name: str, result: dict) -> Table:
         table.add_row(title, *cells, str(counts["games"]))
     if config.opponent not in ("", "simple"):
         return table
-    paper = PAPER.get((config.planner, "" if config.planner in WITHOUT_SEARCH else config.bandit))
+    paper = PAPER.get((config.planner, "" if config.planner in WITHOUT_BANDITS else config.bandit))
     if paper and all(getattr(config, field) == value for field, value in PAPER_SETTINGS.items()):
         table.add_row("paper, released counting", *(f"{value:.1f}" for value in paper), "400")
     return table

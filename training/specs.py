@@ -6,6 +6,13 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 
+def read_flag(text: str) -> bool:
+    """Reads 0 or 1."""
+    if text not in ("0", "1"):
+        raise ValueError(text)
+    return text == "1"
+
+
 def read_options(spec: str, text: str, kinds: Mapping[str, Callable[[str], Any]], example: str) -> dict[str, Any]:
     """Reads settings.
 

@@ -47,7 +47,8 @@ class Cell:
         """The file's name: no two different cells share one."""
         parts = [self.planner]
         if self.planner != "simple":
-            parts += [self.bandit, f"n{self.num_simulations}", f"k{self.horizon}"]
+            parts += [] if self.planner in presets.EVOLUTIONS else [self.bandit]
+            parts += [f"n{self.num_simulations}", f"k{self.horizon}"]
         if self.table_rows != Cell.table_rows:
             parts.append(f"rows{self.table_rows}")
         return "-".join([*parts, f"games{self.games}", f"seed{self.seed}"])

@@ -25,6 +25,8 @@ PLANNER_NAMES = {
     "mcts": "MCTS, random rollouts",
     "mcts_no_rollout": "MCTS, no rollouts",
     "fdts": "FDTS",
+    "oep": "OEP",
+    "rolling_horizon": "Rolling Horizon Evolution",
 }
 TABLE = [Cell(planner, bandit) for planner in ("mcs", "mcts", "mcts_no_rollout", "fdts") for bandit in ("ucb", "ts")]
 HORIZONS, SIMULATIONS = (10, 15, 20), (50, 100, 200)
@@ -66,6 +68,11 @@ class Plan:
         cells = [Cell("fdts", "ts", n, k, self.sweep_games) for k in HORIZONS for n in SIMULATIONS]
         return [replace(c, games=self.best_games) if (c.num_simulations, c.horizon) == (100, 20) else c for c in cells]
 
+    def evolution_cells(self) -> list[Cell]:
+        """Planners that are not of the paper: evolving strings, at the same number of simulations and at ten times as many."""
+        sizes = ((100, 20), (1000, 20))
+        return [Cell(planner, "ts", n, k, self.sweep_games) for planner in ("oep", "rolling_horizon") for n, k in sizes]
+
     def memory_cells(self) -> list[Cell]:
         """FDTS + TS with small tables: what forgetting does."""
         return [Cell("fdts", "ts", games=self.sweep_games, table_rows=rows) for rows in (2**10, 2**13)]
@@ -83,7 +90,17 @@ def make(plan: Plan, report: Callable[[str], None] = print) -> None:
       report: told about each finished cell.
     """
     data = plan.folder / "data"
-    cells = list(dict.fromkeys([plan.simple_cell(), *reversed(plan.table_cells()), *plan.sweep_cells(), *plan.memory_cells()]))
+    cells = list(
+        dict.fromkeys(
+            [
+                plan.simple_cell(),
+                *reversed(plan.table_cells()),
+                *plan.sweep_cells(),
+                *plan.memory_cells(),
+                *plan.evolution_cells(),
+            ]
+        )
+    )
     results = {cell: result for cell in cells if (result := stored(cell.name, data))}
     costs = {cell: cost for cell in plan.table_cells() if (cost := stored(name_of(cell), data))}
     warning = from_other_code({cell.name: r for cell, r in results.items()} | {name_of(c): cost for c, cost in costs.items()})
@@ -105,7 +122,12 @@ def make(plan: Plan, report: Callable[[str], None] = print) -> None:
 def write_page(plan: Plan, results: dict[Cell, dict], costs: dict[Cell, dict]) -> None:
     """Writes docs/results/pommerman.md and its figures from what has been played and measured so far."""
     parts = [_HEAD, _planner_table(plan, results), _DISCUSSION, _sweep_table(plan, results), _known_table(plan, results)]
-    parts += [_memory_table(plan, results), _cost_table(plan, results, costs), _simple_section(plan, results)]
+    parts += [
+        _evolution_table(plan, results),
+        _memory_table(plan, results),
+        _cost_table(plan, results, costs),
+        _simple_section(plan, results),
+    ]
     parts.append(_origins([*results.values(), *costs.values()]))
     table = [c for c in plan.table_cells() if c in results]
     write_atomically(plan.folder / "pommerman_known.svg", known_states_figure([(c, results[c]) for c in table]))
@@ -236,6 +258,22 @@ def _known_table(plan: Plan, results: dict[Cell, dict]) -> str:
             rows.append([name, *(f"{100 * known[d] / met[d]:.1f}" for d in depths if d < len(known))])
     table = _markdown(["share of known states, %, at depth", *map(str, depths)], rows)
     return f"## Reuse of the tree (Fig. 4)\n\n{table}\n\n![share of known states by depth](pommerman_known.svg)"
+
+
+def _evolution_table(plan: Plan, results: dict[Cell, dict]) -> str:
+    rows = []
+    for cell in plan.evolution_cells():
+        if cell in results:
+            count = results[cell]["released"]
+            rates = [_interval(count[what], count["games"]) for what in ("wins", "draws", "losses")]
+            cpu = 1e3 * results[cell]["cpu_seconds"] / max(results[cell]["moves"][0], 1)
+            sizes = [str(cell.num_simulations), str(cell.horizon)]
+            rows.append([PLANNER_NAMES[cell.planner], *sizes, *rates, str(count["games"]), f"{cpu:.2f}"])
+    if not rows:
+        return ""
+    head = ["planner", "simulations", "steps", "win", "draw", "loss", "games", "CPU ms per move, everything included"]
+    note = "Strings of actions that evolve against those of the other players (`search/string_evolution.py`), 10 per player."
+    return f"## Evolution\n\n{note}\n\n{_markdown(head, rows)}"
 
 
 def _memory_table(plan: Plan, results: dict[Cell, dict]) -> str:

@@ -1,0 +1,223 @@
+"""Turns that evolve against an evolving population of the opponent's replies.
+
+Every generation the opponent's turns are bred against the best own turn, and all own turns are valued behind the best of these
+replies. The lowest value that a turn has met with counts, so that it has to stand against all replies found so far.
+
+(Beyond Justesen et al., who name evolution on both sides as a way to look further ahead.)
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from jaxgames import checks, random_bits
+from jaxgames.game import Game
+from jaxgames.packing import packing_of
+from jaxgames.random_bits import LaneKey
+from search import population
+from search.breeding import Judge, Notes, breed, replay
+from search.moves import Moves, moves_of, value_for
+from search.planner import Planner
+from search.turns import LANES_AT_ONCE, TurnPlan, TurnSearch, never, turn_planner
+
+_REPLY, _AGAIN, _ANSWER = (1 << power for power in (20, 21, 22))  # children of a round's key
+
+Found = tuple[Array, Notes]  # genomes, and what is noted of them
+
+
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    """How turns and replies evolve; checked when made.
+
+    Attributes:
+      num_generations: generations, the first of random turns.
+      population: own turns.
+      replies: turns of the opponent.
+      survivors: share of both that is kept from one generation to the next.
+      mutation: chance that a child has one gene drawn anew.
+      lanes_at_once: games that think together.
+    """
+
+    num_generations: int = 100
+    population: int = 60
+    replies: int = 12
+    survivors: float = 0.5
+    mutation: float = 0.1
+    lanes_at_once: int = LANES_AT_ONCE
+
+    def __post_init__(self) -> None:
+        checks.at_least(1, self, "num_generations", "lanes_at_once")
+        for name in ("population", "replies"):
+            size = getattr(self, name)
+            if size < 4:
+                raise ValueError(f"{name}={size}: must be >= 4, for two parents and as many children")
+            if not 2 <= int(size * self.survivors) < size:
+                raise ValueError(f"survivors={self.survivors}: must leave 2 to {size - 1} of {name}={size}")
+        if not 0 <= self.mutation <= 1:
+            raise ValueError(f"mutation={self.mutation}: must be in 0..1")
+
+    @property
+    def rounds(self) -> int:
+        """Rounds in all: the first two make random turns only."""
+        return 1 + self.num_generations
+
+    @property
+    def round_evaluations(self) -> int:
+        """Turns played in a round: new own ones, all replies, and the best reply to every own turn."""
+        return 2 * self.population - int(self.population * self.survivors) + self.replies
+
+    @property
+    def num_evaluations(self) -> int:
+        """Turns played per plan."""
+        return self.rounds * self.round_evaluations
+
+
+def generations_for(evaluations: int, settings: Settings) -> Settings:
+    """Gives the settings with as many generations as so many evaluations allow, at least one.
+
+    Raises:
+      ValueError: there are none.
+    """
+    if evaluations < 1:
+        raise ValueError(f"evaluations={evaluations}: must be >= 1")
+    return dataclasses.replace(settings, num_generations=max(evaluations // settings.round_evaluations - 1, 1))
+
+
+def coevolution(game: Game, settings: Settings | None = None) -> Planner:
+    """Online evolutionary planning against evolving replies.
+
+    Args:
+      game: a game of turns for two (see `moves.moves_of`), of which the planner sees the full state.
+      settings: None: 100 generations.
+
+    Raises:
+      ValueError: the game is not for two.
+    """
+    settings = settings or Settings()
+    moves = moves_of(game)
+    return turn_planner(game, moves, "OEP + replies", coevolve(game, moves, settings), lanes_at_once=settings.lanes_at_once)
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class Coevolving:
+    """Both populations on their way. B games, N own genomes, M replies, L genes.
+
+    Attributes:
+      lanes: uint32 [B] each, keys.
+      roots: State [B], where the turns start.
+      seats: int32 [B], whose they are.
+      genomes: int32 [B, N, L].
+      notes: "value", float32 [B, N], the lowest so far; "end", uint32 [B, N, F], the packed state behind each.
+      replies: int32 [B, M, L].
+      reply_values: float32 [B, M], for the opponent, behind the best own turn of their round.
+    """
+
+    lanes: LaneKey
+    roots: Any
+    seats: Array
+    genomes: Array
+    notes: Notes
+    replies: Array
+    reply_values: Array
+
+
+def coevolve(game: Game, moves: Moves, settings: Settings) -> TurnSearch:
+    """Makes the search for a turn: a round is a generation of both populations.
+
+    Args:
+      game: the game.
+      moves: how it is played.
+      settings: see `Settings`.
+
+    Raises:
+      ValueError: the game is not for two.
+    """
+    if game.num_players != 2:
+        raise ValueError(f"game={game.name!r}: has {game.num_players} players, and replies are those of one opponent")
+    packing = packing_of(jax.eval_shape(game.init, jax.random.key(0)))
+    length, size = moves.turn_length, settings.population
+    kept, kept_replies = (int(count * settings.survivors) for count in (size, settings.replies))
+
+    def note_end(lanes: LaneKey, states: Any, seats: Array) -> Notes:
+        del lanes
+        return {"end": jax.vmap(packing.pack)(states), "value": jnp.zeros(len(seats))}
+
+    def value_own(lanes: LaneKey, states: Any, seats: Array) -> Notes:
+        del lanes
+        return {"value": jax.vmap(functools.partial(value_for, game))(states, seats)}
+
+    def value_other(lanes: LaneKey, states: Any, seats: Array) -> Notes:
+        return value_own(lanes, states, 1 - seats)
+
+    def start(lanes: LaneKey, states: Any, seats: Array, active: Array) -> Coevolving:
+        del active
+        shape = (len(seats), settings.population)
+        worst = functools.partial(jnp.full, fill_value=-jnp.inf, dtype=jnp.float32)
+        return Coevolving(
+            lanes=lanes,
+            roots=states,
+            seats=seats,
+            genomes=jnp.full((*shape, length), -1, jnp.int32),
+            notes={"value": worst(shape), "end": jnp.zeros((*shape, packing.num_words), jnp.uint32)},
+            replies=jnp.full((len(seats), settings.replies, length), -1, jnp.int32),
+            reply_values=worst((len(seats), settings.replies)),
+        )
+
+    def children(lanes: LaneKey, judge: Judge, states: Any, seats: Array, parents: Array, made: int, breeds: Array) -> Found:
+        """New turns from states [B], int32 [B, made, L], of sorted parents, int32 [B, K, L], with what the judge notes."""
+        keys = population.genome_keys(lanes, made)
+        first, second = (
+            population.rows(parents, population.by_game(parent, made)).reshape(-1, length)
+            for parent in population.parents(keys, parents.shape[1])
+        )
+        wanted = jnp.broadcast_to(breeds, len(first))
+        found = breed(game, moves, judge, settings.mutation, keys, states, seats, first, second, wanted, made)
+        return population.by_game(found, made)
+
+    def replayed(lanes: LaneKey, judge: Judge, states: Any, seats: Array, turns: Array) -> Found:
+        """Turns int32 [B, K, L] from states [B * K], for seats [B], with what the judge notes."""
+        count = turns.shape[1]
+        keys, mine = population.genome_keys(lanes, count), jnp.repeat(seats, count)
+        return population.by_game(replay(game, moves, judge, keys, states, mine, turns.reshape(-1, length)), count)
+
+    def replies_to(lanes: LaneKey, now: Coevolving, states: Any, breeds: Array) -> Found:
+        """The next generation of replies, int32 [B, M, L], valued in the states [B]."""
+        others = 1 - now.seats
+        survivors = population.rows(now.replies, population.order_of(now.reply_values))[:, :kept_replies]
+        old = replayed(random_bits.fold(lanes, _AGAIN), value_own, population.spread(states, kept_replies), others, survivors)
+        made = settings.replies - kept_replies
+        new = children(random_bits.fold(lanes, _REPLY), value_own, states, others, survivors, made, breeds)
+        return jax.tree.map(lambda first, second: jnp.concatenate([first, second], 1), old, new)
+
+    def generation(number: Array, now: Coevolving) -> Coevolving:
+        lanes, breeds = random_bits.fold(now.lanes, number), number >= 2
+        lane = jnp.arange(len(now.seats))
+        genomes, notes = population.rows((now.genomes, now.notes), population.order_of(now.notes["value"]))
+        new, found = children(lanes, note_end, now.roots, now.seats, genomes[:, :kept], size - kept, breeds)
+        genomes = genomes.at[:, kept:].set(new)
+        ends = notes["end"].at[:, kept:].set(found["end"])
+        # Replies are bred against the best turn; in the first round there is none yet, and any will do.
+        facing = jax.vmap(packing.unpack)(jnp.where(number == 0, ends[:, kept], ends[:, 0]))
+        replies, valued = replies_to(lanes, now, facing, breeds)
+        strongest = replies[lane, valued["value"].argmax(1)]
+        states = jax.vmap(packing.unpack)(ends.reshape(-1, packing.num_words))
+        against = jnp.repeat(strongest[:, None], size, axis=1)
+        _, met = replayed(random_bits.fold(lanes, _ANSWER), value_other, states, 1 - now.seats, against)
+        lowest = jnp.minimum(notes["value"].at[:, kept:].set(jnp.inf), met["value"])
+        notes = {"value": lowest, "end": ends}
+        return dataclasses.replace(now, genomes=genomes, notes=notes, replies=replies, reply_values=valued["value"])
+
+    def finish(now: Coevolving) -> TurnPlan:
+        values = now.notes["value"]
+        best, reply, lane = values.argmax(1), now.reply_values.argmax(1), jnp.arange(len(values))
+        metrics = {"value_spread": values.max(1) - values.min(1), "reply": now.replies[lane, reply]}
+        return TurnPlan(now.genomes[lane, best], values[lane, best], metrics)
+
+    return TurnSearch(start, generation, finish, never, settings.rounds)
