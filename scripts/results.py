@@ -8,9 +8,9 @@ from pathlib import Path
 import tyro
 
 from scripts._common import ROOT, run_main
-from training.results import alphaze, alphaze_page, follower, pommerman
+from training.results import alphaze, alphaze_page, follower, hero_academy, hero_page, pommerman
 
-PAGES = ("pommerman", "follower", "alphaze")
+PAGES = ("pommerman", "follower", "alphaze", "hero_academy")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -18,7 +18,7 @@ class Config:
     """Reproduces tables and figures of the papers; what has been played before is read, not played again."""
 
     page: tyro.conf.Positional[str] = "pommerman"
-    """Which page: pommerman (planners), follower (imitation) or alphaze (DarkHex)."""
+    """Which page: pommerman (planners), follower (imitation), alphaze (DarkHex) or hero_academy (planners of turns)."""
     folder: Path = Path("docs/results")
     """Where the page, its figures and the data go."""
     scale: float = 1.0
@@ -26,7 +26,8 @@ class Config:
     batch: int = 256
     """Games at a time; planners only."""
     part: tuple[str, ...] = ()
-    """Of the page alphaze: 2x2, 3x3, 5x5, 8x8, time, 11x11; all if none is named."""
+    """Of the page alphaze: 2x2, 3x3, 5x5, 8x8, time, 11x11; of hero_academy: table2, budgets, extras, outcomes, hidden, actions;
+    all if none is named."""
 
 
 def main(config: Config) -> None:
@@ -38,6 +39,9 @@ def main(config: Config) -> None:
         return
     if config.page == "alphaze":
         alphaze.make(alphaze.Plan(config.folder), alphaze_page.write_page, config.part)
+        return
+    if config.page == "hero_academy":
+        hero_academy.make(hero_academy.Plan(config.folder), hero_page.write_page, config.part)
         return
     if config.scale <= 0:
         raise ValueError(f"scale={config.scale}: must be > 0")

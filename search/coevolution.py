@@ -39,6 +39,8 @@ class Settings:
       num_generations: generations, the first of random turns.
       population: own turns.
       replies: turns of the opponent.
+      judges: so many of the best replies are played behind every own turn in each generation; the lowest value counts.
+      trial: share of the rounds, the last ones, in which no more own turns are bred: those that are there have to stand.
       survivors: share of both that is kept from one generation to the next.
       mutation: chance that a child has one gene drawn anew.
       lanes_at_once: games that think together.
@@ -47,6 +49,8 @@ class Settings:
     num_generations: int = 100
     population: int = 60
     replies: int = 12
+    judges: int = 3
+    trial: float = 0.25
     survivors: float = 0.5
     mutation: float = 0.1
     lanes_at_once: int = LANES_AT_ONCE
@@ -59,8 +63,11 @@ class Settings:
                 raise ValueError(f"{name}={size}: must be >= 4, for two parents and as many children")
             if not 2 <= int(size * self.survivors) < size:
                 raise ValueError(f"survivors={self.survivors}: must leave 2 to {size - 1} of {name}={size}")
-        if not 0 <= self.mutation <= 1:
-            raise ValueError(f"mutation={self.mutation}: must be in 0..1")
+        if not 1 <= self.judges <= self.replies:
+            raise ValueError(f"judges={self.judges}: must be in 1..{self.replies}, the number of replies")
+        for name in ("mutation", "trial"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise ValueError(f"{name}={getattr(self, name)}: must be in 0..1")
 
     @property
     def rounds(self) -> int:
@@ -69,8 +76,8 @@ class Settings:
 
     @property
     def round_evaluations(self) -> int:
-        """Turns played in a round: new own ones, all replies, and the best reply to every own turn."""
-        return 2 * self.population - int(self.population * self.survivors) + self.replies
+        """Turns played in a round: new own ones, all replies, and the best replies to every own turn."""
+        return self.population * (1 + self.judges) - int(self.population * self.survivors) + self.replies
 
     @property
     def num_evaluations(self) -> int:
@@ -177,7 +184,8 @@ def coevolve(game: Game, moves: Moves, settings: Settings) -> TurnSearch:
             population.rows(parents, population.by_game(parent, made)).reshape(-1, length)
             for parent in population.parents(keys, parents.shape[1])
         )
-        wanted = jnp.broadcast_to(breeds, len(first))
+        # Of two alike comes nothing new: a random turn takes its place, or replies soon leave the same gap forever.
+        wanted = breeds & (first != second).any(-1)
         found = breed(game, moves, judge, settings.mutation, keys, states, seats, first, second, wanted, made)
         return population.by_game(found, made)
 
@@ -198,19 +206,22 @@ def coevolve(game: Game, moves: Moves, settings: Settings) -> TurnSearch:
 
     def generation(number: Array, now: Coevolving) -> Coevolving:
         lanes, breeds = random_bits.fold(now.lanes, number), number >= 2
-        lane = jnp.arange(len(now.seats))
         genomes, notes = population.rows((now.genomes, now.notes), population.order_of(now.notes["value"]))
         new, found = children(lanes, note_end, now.roots, now.seats, genomes[:, :kept], size - kept, breeds)
-        genomes = genomes.at[:, kept:].set(new)
-        ends = notes["end"].at[:, kept:].set(found["end"])
+        # While turns are on trial their number does not grow: values of new ones are those of few replies, and too high.
+        grows = number < settings.rounds - int(settings.rounds * settings.trial)
+        genomes = genomes.at[:, kept:].set(jnp.where(grows, new, genomes[:, kept:]))
+        ends = notes["end"].at[:, kept:].set(jnp.where(grows, found["end"], notes["end"][:, kept:]))
         # Replies are bred against the best turn; in the first round there is none yet, and any will do.
         facing = jax.vmap(packing.unpack)(jnp.where(number == 0, ends[:, kept], ends[:, 0]))
         replies, valued = replies_to(lanes, now, facing, breeds)
-        strongest = replies[lane, valued["value"].argmax(1)]
-        states = jax.vmap(packing.unpack)(ends.reshape(-1, packing.num_words))
-        against = jnp.repeat(strongest[:, None], size, axis=1)
-        _, met = replayed(random_bits.fold(lanes, _ANSWER), value_other, states, 1 - now.seats, against)
-        lowest = jnp.minimum(notes["value"].at[:, kept:].set(jnp.inf), met["value"])
+        judges = population.rows(replies, population.order_of(valued["value"])[:, : settings.judges])
+        # Every own turn with every judge, the judges of one turn side by side.
+        states = jax.vmap(packing.unpack)(jnp.repeat(ends.reshape(-1, packing.num_words), settings.judges, axis=0))
+        _, met = replayed(random_bits.fold(lanes, _ANSWER), value_other, states, 1 - now.seats, jnp.tile(judges, (1, size, 1)))
+        met_lowest = met["value"].reshape(-1, size, settings.judges).min(-1)
+        before = notes["value"]
+        lowest = jnp.minimum(before.at[:, kept:].set(jnp.where(grows, jnp.inf, before[:, kept:])), met_lowest)
         notes = {"value": lowest, "end": ends}
         return dataclasses.replace(now, genomes=genomes, notes=notes, replies=replies, reply_values=valued["value"])
 

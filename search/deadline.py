@@ -54,7 +54,9 @@ def by_the_clock(game: Game, search: TurnSearch) -> Think:
             raise ValueError(f"milliseconds={milliseconds}: must be > 0")
         batch = len(keys)
         if batch not in compiled:
-            finish(go_on(jnp.int32(0), jnp.int32(1), start(keys, states))[0])
+            # Twice: what a round gives back may be typed more strictly than what the first one was given.
+            carry, _ = go_on(jnp.int32(0), jnp.int32(1), start(keys, states))
+            finish(go_on(jnp.int32(1), jnp.int32(2), carry)[0])
             compiled.add(batch)
         began = time.perf_counter()
         carry = jax.block_until_ready(start(keys, states))

@@ -149,7 +149,7 @@ class Evolving:
       roots: State [B], where the turns start.
       seats: int32 [B], whose they are.
       genomes: int32 [B, N, L].
-      notes: arrays [B, N, ...]: "value", float32; "outcome", uint32 [2], with niches; "end", the packed state, with rollouts.
+      notes: arrays [B, N, ...]: "value", float32; "outcome", uint32 [2], if noted; "end", the packed state, with rollouts.
       elite: int32 [B, L], the best turn before the last restart, of value `elite_value`, float32 [B].
       elite_value: see `elite`.
       since: int32 [B], generations without a better turn.
@@ -167,16 +167,17 @@ class Evolving:
     breeds_from: Array
 
 
-def evolution(game: Game, moves: Moves, settings: Settings) -> TurnSearch:
+def evolution(game: Game, moves: Moves, settings: Settings, *, notes_outcomes: bool = False) -> TurnSearch:
     """Makes the search for a turn: a round is a generation.
 
     Args:
       game: the game.
       moves: how it is played.
       settings: see `Settings`.
+      notes_outcomes: note what each turn leads to also without niches, for those who count them.
     """
     size, kept, made = settings.population, settings.num_survivors, settings.num_children
-    judge = functools.partial(_judge, game, moves, settings)
+    judge = functools.partial(_judge, game, moves, settings, settings.niches or notes_outcomes)
 
     def start(lanes: LaneKey, states: Any, seats: Array, active: Array) -> Evolving:
         del active
@@ -238,7 +239,9 @@ def evolution(game: Game, moves: Moves, settings: Settings) -> TurnSearch:
     return TurnSearch(start, generation, finish, never, settings.rounds)
 
 
-def _judge(game: Game, moves: Moves, settings: Settings, lanes: LaneKey, states: Any, seats: Array) -> Notes:
+def _judge(
+    game: Game, moves: Moves, settings: Settings, notes_outcomes: bool, lanes: LaneKey, states: Any, seats: Array
+) -> Notes:
     """Notes the value of the states behind turns, and what else is needed of them."""
     notes = {}
     if settings.rollouts:
@@ -246,7 +249,7 @@ def _judge(game: Game, moves: Moves, settings: Settings, lanes: LaneKey, states:
         notes["value"] = _rollout_value(game, moves, settings, lanes, states, seats)
     else:
         notes["value"] = jax.vmap(functools.partial(value_for, game))(states, seats)
-    if settings.niches:
+    if notes_outcomes:
         notes["outcome"] = jax.vmap(game.state_key)(states)
     return notes
 

@@ -73,8 +73,8 @@ def count_by_seat(games: Games) -> np.ndarray:
     return np.array([((games.outcomes > 0) & (games.seats == seat)).sum() for seat in range(players)])
 
 
-def wilson(successes: int, trials: int, z: float = Z_95) -> tuple[float, float]:
-    """Gives the Wilson interval of a rate: 95 % unless `z` says otherwise."""
+def wilson(successes: float, trials: int, z: float = Z_95) -> tuple[float, float]:
+    """Gives the Wilson interval of a rate: 95 % unless `z` says otherwise. Half successes are draws that count half."""
     if trials == 0:
         return 0.0, 1.0
     rate = successes / trials

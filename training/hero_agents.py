@@ -34,6 +34,8 @@ _KINDS: dict[str, Callable[[str], Any]] = {
     "survivors": float,
     "mutation": float,
     "replies": int,
+    "judges": int,
+    "trial": float,
     "rollouts": int,
     "niches": read_flag,
     "restart_after": int,

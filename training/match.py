@@ -68,8 +68,8 @@ class MatchConfig:
       mode: its variant; "": ffa in Pommerman, adh-5 (abrupt DarkHex, 5 x 5 cells) in Hex, standard in Hero Academy.
       planner: who plays the first part; "": fdts in Pommerman, pc_pimc in Hex, oep in Hero Academy. Pommerman: fdts, mcts,
         mcts_no_rollout, mcs, oep, rolling_horizon, follower (a trained network), or simple (one of the rule-based agents
-        itself). Hex: pc_pimc, medoid, pimc, pimc_value, true_sight, network, path or random. Hero Academy: oep, oep_replies, rolling_horizon,
-        mcts, mcts_non_exploring, mcts_bridge_burning, greedy_turn, greedy_action, best_rated or random.
+        itself). Hex: pc_pimc, medoid, pimc, pimc_value, true_sight, network, path or random. Hero Academy: oep, oep_replies,
+        rolling_horizon, mcts, mcts_non_exploring, mcts_bridge_burning, greedy_turn, greedy_action, best_rated or random.
       opponent: who plays the others, as scripts/evaluate.py takes it; "": simple in Pommerman, random in Hex, greedy_action in
         Hero Academy.
       bandit: how a planner of Pommerman chooses among arms: ts, ucb or uniform.

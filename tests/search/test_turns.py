@@ -159,7 +159,7 @@ def test_a_lane_does_not_depend_on_the_others():
 @pytest.mark.parametrize(
     "settings",
     [
-        pytest.param(turn_mcts.Settings(), id="vanilla"),
+        pytest.param(turn_mcts.Settings(), id="vanilla", marks=pytest.mark.slow),
         pytest.param(dataclasses.replace(turn_mcts.NON_EXPLORING, burn_bridges=True), id="burning", marks=pytest.mark.slow),
     ],
 )

@@ -33,6 +33,7 @@ def plan(tmp_path, monkeypatch):
     """A plan of which nothing is really trained, played or drawn; `calls` tells what would have been."""
     calls = []
     monkeypatch.setattr(alphaze_page, "alphaze_figure", lambda curves: f"<svg>{len(curves)}</svg>")
+    monkeypatch.setattr(alphaze, "best_against_random", lambda size: (0.95, 0.81))
     for name, result in FOUND.items():
         monkeypatch.setattr(alphaze, name, lambda *arguments, name=name, result=result: (calls.append(name), dict(result))[1])
     return Plan(tmp_path), calls
@@ -48,7 +49,13 @@ def test_everything_is_measured_once_and_shown(plan):
     page = make(plan)
     titles = [line for line in page.splitlines() if line.startswith("## ")]
     assert [title.split()[1] for title in titles] == ["2", "3", "5", "5", "8", "Time", "11"]
-    for row in ("| 12 | 0.123 | 0.500 |", "| 99.0 | 93.0 | 96.0 | 87.5 |", "| 75.0 (69–80) | 200 |", "| epoch 0 | +321 ± 98 |"):
+    for row in (
+        "| 12 | 0.123 | 0.500 |",
+        "| 99.0 | 93.0 | 96.0 | 87.5 |",
+        "| best reply | 95.0 | 81.0 | 88.0 | – |",
+        "| 75.0 (69–80) | 200 |",
+        "| epoch 0 | +321 ± 98 |",
+    ):
         assert row in page
     assert "| TSL + PC-PIMC | 60.0 | 90.0 | 90–90 | 3 | 2.0 | 1234 |" in page
     before = len(calls)

@@ -1,0 +1,244 @@
+"""Evolving turns, in all its kinds, in a game whose turns can all be gone through."""
+
+import dataclasses
+import functools
+import itertools
+
+import chex
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxgames import random_bits
+from search import coevolution, deadline, evolution, greedy, turn_mcts
+from search.moves import moves_of, value_for
+from search.turns import TurnPlan
+from tests.hoard import PAIR, Hoard
+
+GAME = Hoard()
+MOVES = moves_of(GAME)
+LANES = 8
+ROOTS = jax.vmap(GAME.init)(jax.random.split(jax.random.key(2), LANES))
+SEATS = jnp.zeros(LANES, jnp.int32)
+ADVANCE = jax.jit(jax.vmap(lambda state, action: GAME.advance(state, action, None)))
+VALUE = jax.jit(jax.vmap(functools.partial(value_for, GAME)))
+BASE = evolution.Settings(num_generations=40, population=16, mutation=0.3)
+REPLIES = coevolution.Settings(num_generations=200, population=16, replies=8, mutation=0.3)
+
+
+def lanes(seed=0):
+    return jax.vmap(random_bits.lane_key)(jax.random.split(jax.random.key(seed), LANES))
+
+
+def run(search, seed=0):
+    return jax.jit(search.run)(lanes(seed), ROOTS, SEATS)
+
+
+def worth(worths, mine, theirs):
+    """The heuristic for whoever has the things `mine`, in whole hundredths."""
+    pairs = [sum({2 * k, 2 * k + 1} <= set(some) for k in range(len(worths) // 2)) for some in (mine, theirs)]
+    return sum(worths[i] for i in mine) - sum(worths[i] for i in theirs) + PAIR * (pairs[0] - pairs[1])
+
+
+def turns_of(free):
+    return list(itertools.combinations(sorted(free), min(GAME.points, len(free))))
+
+
+def best_values():
+    """The most that a turn can be worth, in each root."""
+    return np.array([max(worth(w, t, ()) for t in turns_of(range(8))) for w in np.asarray(ROOTS.worths).tolist()]) / 100
+
+
+def answered(worths, turn):
+    """What a turn is worth behind the best reply."""
+    return min(worth(worths, turn, reply) for reply in turns_of(set(range(8)) - set(turn)))
+
+
+def taken(turn: TurnPlan):
+    """The things that each plan takes; it has to be legal, and to end with the end of the turn."""
+    states, result = ROOTS, [[] for _ in range(LANES)]
+    for place in range(MOVES.turn_length):
+        for lane, action in enumerate(np.asarray(turn.actions)[:, place].tolist()):
+            if action in range(8):
+                assert action not in result[lane]
+                result[lane].append(action)
+        states = ADVANCE(states, jnp.where(turn.actions[:, place] < 0, GAME.end_turn, turn.actions[:, place]))
+    assert (np.asarray(states.player) == 1).all()
+    assert all(len(things) == GAME.points for things in result)
+    return result
+
+
+KINDS = {
+    "plain": BASE,
+    "niches": dataclasses.replace(BASE, niches=True),
+    "restarts": dataclasses.replace(BASE, restart_after=5),
+    "islands": dataclasses.replace(BASE, islands=3, population=8, migrate_every=4),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_best_turn_is_found(kind):
+    turn = run(evolution.evolution(GAME, MOVES, KINDS[kind]))
+    np.testing.assert_allclose(turn.value, best_values(), rtol=1e-5)
+    found = [worth(w, t, ()) for w, t in zip(np.asarray(ROOTS.worths).tolist(), taken(turn), strict=True)]
+    np.testing.assert_allclose(np.array(found) / 100, turn.value, rtol=1e-5)
+
+
+def evolved(settings, rounds=10):
+    search = evolution.evolution(GAME, MOVES, settings)
+    carry = jax.jit(search.start)(lanes(), ROOTS, SEATS, jnp.ones(LANES, bool))
+    return jax.jit(lambda carry: search.rounds_from(jnp.int32(0), rounds, carry))(carry)
+
+
+def outcomes(genomes):
+    """How many different sets of things the survivors' turns take, per lane."""
+    kept = np.asarray(genomes)[:, : BASE.num_survivors]
+    return np.array([len({tuple(sorted(genome)) for genome in lane.tolist()}) for lane in kept])
+
+
+def sorted_population(settings):
+    return evolution._sorted(settings, evolved(settings))
+
+
+def test_niches_keep_one_turn_of_each_outcome():
+    plain, niches = (sorted_population(KINDS[kind]).genomes for kind in ("plain", "niches"))
+    assert (outcomes(niches) == BASE.num_survivors).all()
+    assert outcomes(plain).mean() < BASE.num_survivors - 2
+
+
+def test_restarts_forget_all_but_the_best():
+    restarts = dataclasses.replace(BASE, restart_after=2)
+    now = evolved(restarts, rounds=30)
+    plain = evolved(BASE, rounds=30)
+    # The best turns are there, in the population or beside it; the populations differ from those that had 30 rounds.
+    best = np.maximum(np.asarray(now.notes["value"]).max(1), np.asarray(now.elite_value))
+    np.testing.assert_allclose(best, best_values(), rtol=1e-5)
+    assert (np.asarray(now.breeds_from) > restarts.random_rounds).all()
+    assert np.asarray(now.notes["value"]).mean() < np.asarray(plain.notes["value"]).mean()
+
+
+def test_islands_are_apart_but_for_voyages():
+    alone = dataclasses.replace(BASE, islands=2, migrate_every=1000)
+    genomes = np.asarray(evolved(alone).genomes).reshape(LANES, 2, BASE.population, -1)
+    assert (genomes[:, 0] != genomes[:, 1]).any((1, 2)).all()
+    # The number 10 sends each island's best to the other one.
+    before = evolution._sorted(alone, evolved(alone))
+    after = evolution._migrated(dataclasses.replace(alone, migrate_every=10), jnp.int32(10), before)
+    last = BASE.num_survivors - 1
+    old, new = (np.asarray(x.genomes).reshape(LANES, 2, BASE.population, -1) for x in (before, after))
+    np.testing.assert_array_equal(new[:, 0, last], old[:, 1, 0])
+    np.testing.assert_array_equal(new[:, 1, last], old[:, 0, 0])
+    np.testing.assert_array_equal(np.delete(new, last, 2), np.delete(old, last, 2))
+    at_home = evolution._migrated(dataclasses.replace(alone, migrate_every=7), jnp.int32(10), before)
+    chex.assert_trees_all_equal(at_home, before)
+
+
+def test_rollouts_look_at_what_the_other_can_do():
+    """A greedy opponent takes the rest of what is worth most, so the value is that of this very reply."""
+    settings = dataclasses.replace(BASE, rollouts=2, greediness=1.0)
+    turn = run(evolution.evolution(GAME, MOVES, settings))
+    for lane, worths in enumerate(np.asarray(ROOTS.worths).tolist()):
+
+        def greedy_reply(turn, worths=worths):
+            free = sorted(set(range(8)) - set(turn), key=lambda i: (-worths[i], i))
+            return worth(worths, turn, free[: GAME.points])
+
+        best = max(greedy_reply(turn) for turn in turns_of(range(8)))
+        assert float(turn.value[lane]) == pytest.approx(best / 100, abs=1e-6)
+        assert greedy_reply(taken(turn)[lane]) == best
+
+
+def test_the_lowest_of_random_rollouts_counts():
+    settings = dataclasses.replace(BASE, rollouts=1, greediness=0.0, num_generations=60)
+    turn = run(evolution.evolution(GAME, MOVES, settings))
+    lowest = [answered(w, t) / 100 for w, t in zip(np.asarray(ROOTS.worths).tolist(), taken(turn), strict=True)]
+    own = [worth(w, t, ()) / 100 for w, t in zip(np.asarray(ROOTS.worths).tolist(), taken(turn), strict=True)]
+    assert (np.asarray(turn.value) >= np.array(lowest) - 1e-6).all()
+    assert (np.asarray(turn.value) < np.array(own)).all()
+
+
+def test_replies_make_turns_stand_against_the_best_one():
+    turn = run(coevolution.coevolve(GAME, MOVES, REPLIES))
+    worths = np.asarray(ROOTS.worths).tolist()
+    best = np.array([max(answered(w, t) for t in turns_of(range(8))) for w in worths]) / 100
+    np.testing.assert_allclose(turn.value, best, atol=1e-6)
+    np.testing.assert_allclose([answered(w, t) / 100 for w, t in zip(worths, taken(turn), strict=True)], best, atol=1e-6)
+    # Who looks at the own turn alone is worth less behind the best reply, in some of the games.
+    blind = taken(run(evolution.evolution(GAME, MOVES, BASE)))
+    assert np.mean([answered(w, t) / 100 for w, t in zip(worths, blind, strict=True)]) < best.mean()
+
+
+@pytest.mark.parametrize(
+    "search",
+    [
+        pytest.param(
+            evolution.evolution(GAME, MOVES, dataclasses.replace(BASE, niches=True, restart_after=3, islands=2)), id="oep"
+        ),
+        pytest.param(coevolution.coevolve(GAME, MOVES, REPLIES), id="replies"),
+    ],
+)
+def test_a_lane_does_not_depend_on_the_others(search):
+    order = jnp.array([3, 0, 5, 1, 4, 2, 7, 6])
+    whole = run(search)
+    keys, states = jax.tree.map(lambda leaf: leaf[order], (lanes(), ROOTS))
+    chex.assert_trees_all_equal(jax.tree.map(lambda leaf: leaf[order], whole), jax.jit(search.run)(keys, states, SEATS))
+
+
+def test_budgets_count_all_turns_that_are_played():
+    assert BASE.num_evaluations == (2 + 39) * 8
+    assert KINDS["islands"].num_evaluations == (2 + 39) * 3 * 4
+    assert dataclasses.replace(BASE, rollouts=1).num_evaluations == (2 + 39) * 16
+    assert REPLIES.num_evaluations == 201 * (8 + 3 * 16 + 8)
+    assert coevolution.generations_for(3200, REPLIES).num_evaluations == 3200
+    assert evolution.generations_for(1, KINDS["islands"]).num_generations == 1
+
+
+CLOCKED = {
+    "oep": evolution.evolution(GAME, MOVES, dataclasses.replace(BASE, num_generations=10**6)),
+    "mcts": turn_mcts.tree_search(GAME, MOVES, turn_mcts.Settings(num_simulations=3000, max_children=9)),
+    "burning": turn_mcts.tree_search(GAME, MOVES, turn_mcts.Settings(3000, burn_bridges=True, max_children=9)),
+    "greedy turn": greedy.best_turn(GAME, MOVES, greedy.Settings(num_evaluations=10**6)),
+}
+
+
+@pytest.mark.parametrize("name", CLOCKED)
+def test_more_time_more_rounds(name):
+    think = deadline.by_the_clock(GAME, CLOCKED[name])
+    keys = jax.random.split(jax.random.key(3), LANES)
+    _, few = think(keys, ROOTS, 0.001)
+    turn, many = think(keys, ROOTS, 200)
+    taken(turn)
+    assert 1 <= few < many
+    if name in ("oep", "greedy turn"):
+        np.testing.assert_allclose(turn.value, best_values(), rtol=1e-5)
+    else:
+        assert (np.asarray(turn.metrics["nodes"]) <= many + 1).all()
+
+
+def test_without_time_nothing_can_be_thought():
+    with pytest.raises(ValueError, match="milliseconds=0: must be > 0"):
+        deadline.by_the_clock(GAME, CLOCKED["oep"])(jax.random.split(jax.random.key(3), LANES), ROOTS, 0)
+
+
+@pytest.mark.parametrize(
+    ("make_settings", "message"),
+    [
+        (lambda: evolution.Settings(rollouts=-1), "rollouts=-1"),
+        (lambda: evolution.Settings(restart_after=-1), "restart_after=-1"),
+        (lambda: evolution.Settings(islands=0), "islands=0"),
+        (lambda: evolution.Settings(migrate_every=0), "migrate_every=0"),
+        (lambda: evolution.Settings(greediness=1.5), "greediness=1.5"),
+        (lambda: coevolution.Settings(replies=1), "replies=1: must be >= 4"),
+        (lambda: coevolution.Settings(population=2), "population=2: must be >= 4"),
+        (lambda: coevolution.Settings(survivors=0.0), "survivors=0.0"),
+        (lambda: coevolution.Settings(judges=0), r"judges=0: must be in 1\.\.12"),
+        (lambda: coevolution.Settings(trial=2), "trial=2"),
+        (lambda: coevolution.Settings(mutation=-1), "mutation=-1"),
+        (lambda: coevolution.generations_for(0, REPLIES), "evaluations=0"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_one_line(make_settings, message):
+    with pytest.raises(ValueError, match=message) as error:
+        make_settings()
+    assert "\n" not in str(error.value)

@@ -1,0 +1,172 @@
+"""The page of Hero Academy's results, from what has been played."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from training.counting import wilson
+from training.files import write_atomically
+from training.results.cells import stored
+from training.results.figures import COLOURS, as_svg, axes_in_a_row
+from training.results.hero_academy import (
+    ACTION_POINTS,
+    BUDGETS,
+    EXTRAS,
+    PLAYERS,
+    RIVAL_BUDGET,
+    TREES,
+    Plan,
+    cell_name,
+    table_cells,
+)
+
+# Points in per cent of the row against the column, as far as the paper's text names them (Table II, six seconds per turn).
+PAPER = {
+    ("oep", "greedy_action"): 90.0,
+    ("oep", "greedy_turn"): 80.5,
+    ("greedy_turn", "greedy_action"): 64.0,
+    ("mcts_non_exploring", "oep"): 58.0,
+}
+
+_HEAD = """# Planning turns in Hero Academy
+
+Made by `python scripts/results.py hero_academy`; open hands, draws from a known order, sides changed half-way; draws count half.
+Budgets are evaluations per turn (of a tree: simulations), which no machine changes. The Java program made 15 000 to 97 000
+evaluations of OEP and 30 000 to 80 000 simulations per CPU second, so its six seconds would be 90 000 to 580 000 and 180 000 to
+480 000. What was not played yet is left out or shown as "–". Intervals: 95 % (Wilson, of points)."""
+
+
+def write_page(plan: Plan) -> None:
+    """Writes docs/results/hero_academy.md and its figures from what has been played."""
+    parts = [_HEAD, _table2(plan), _budget_section(plan), _action_section(plan), _outcome_table(plan), _extra_table(plan)]
+    parts.append(_hidden_table(plan))
+    write_atomically(plan.folder / "hero_academy.md", "\n\n".join(part for part in parts if part) + "\n")
+
+
+def _markdown(head: str, rows: Sequence[Sequence[str]]) -> str:
+    columns = [column.strip() for column in head.split("|")]
+    lines = [f"| {' | '.join(columns)} |", "|" + " --- |" * len(columns)]
+    return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows)])
+
+
+def _points(found: dict) -> tuple[float, float, float]:
+    """Points of the first player in per cent, and the bounds of their interval."""
+    points = found["wins"] + found["draws"] / 2
+    low, high = wilson(points, found["games"])
+    return 100 * points / found["games"], 100 * low, 100 * high
+
+
+def _shown(found: dict) -> str:
+    points, low, high = _points(found)
+    return f"{points:.1f} ({low:.0f}–{high:.0f})"
+
+
+def _table2(plan: Plan) -> str:
+    shares: dict[tuple[str, str], str] = {}
+    for first, second, size, _ in table_cells(plan):
+        if found := stored(cell_name(first, second), plan.data):
+            points = _points(found)[0]
+            mark = "" if size == plan.evaluations else "*"
+            shares[first, second], shares[second, first] = f"{points:.0f}{mark}", f"{100 - points:.0f}{mark}"
+    if not shares:
+        return ""
+    known = [name for name in PLAYERS if any(name in pair for pair in shares)]
+    rows = [[PLAYERS[row], *(shares.get((row, column), "–") for column in known)] for row in known]
+    paper = "; ".join(f"{PLAYERS[a]} – {PLAYERS[b]} {share:g}" for (a, b), share in PAPER.items())
+    text = (
+        f"Points of the row against the column in per cent: {plan.games} games at {plan.evaluations} evaluations per turn; with "
+        f"a star {plan.small_games} games at {plan.small_evaluations}. The paper, six seconds per turn: {paper}."
+    )
+    return f"## Everybody against everybody (Table II)\n\n{text}\n\n" + _markdown(
+        " | ".join(["", *(PLAYERS[n] for n in known)]), rows
+    )
+
+
+def _curve_figure(label: str, lines: Sequence[tuple[str, Sequence[tuple[float, dict]]]], *, log: bool = False) -> str:
+    """Draws points in per cent over a number, one line with intervals per name."""
+    figure, (axes,) = axes_in_a_row(1, label, ("points, %",))
+    for index, (name, found) in enumerate(lines):
+        x = [number for number, _ in found]
+        middle, low, high = np.array([_points(one) for _, one in found]).T
+        axes.errorbar(x, middle, [middle - low, high - middle], marker="o", capsize=3, color=COLOURS[index], label=name)
+    axes.axhline(50, color="#999999", linewidth=0.8)
+    axes.set_ylim(0, 100)
+    if log:
+        axes.set_xscale("log")
+    axes.legend(frameon=False)
+    return as_svg(figure)
+
+
+def _budget_section(plan: Plan) -> str:
+    players = ("oep", "mcts_bridge_burning")
+    lines = [
+        (PLAYERS[player], [(size, one) for size in BUDGETS if (one := stored(f"hero-budget-{player}-{size}", plan.data))])
+        for player in players
+    ]
+    lines = [(name, found) for name, found in lines if found]
+    if not lines:
+        return ""
+    write_atomically(plan.folder / "hero_budgets.svg", _curve_figure("evaluations per turn", lines, log=True))
+    rows = [[name, *(_shown(dict(found)[size]) if size in dict(found) else "–" for size in BUDGETS)] for name, found in lines]
+    text = f"Points against OEP with {RIVAL_BUDGET} evaluations, {plan.games} games each."
+    table = _markdown(" | ".join(["evaluations per turn", *map(str, BUDGETS)]), rows)
+    return f"## Strength over budget\n\n{text}\n\n{table}\n\n![points over budget](hero_budgets.svg)"
+
+
+def _action_section(plan: Plan) -> str:
+    lines = [
+        (PLAYERS[tree], [(n, one) for n in ACTION_POINTS if (one := stored(f"hero-actions-{n}-{tree}", plan.data))])
+        for tree in TREES
+    ]
+    lines = [(name, found) for name, found in lines if found]
+    if not lines:
+        return ""
+    write_atomically(plan.folder / "hero_actions.svg", _curve_figure("actions per turn", lines))
+    rows = [[name, *(_shown(dict(found)[n]) if n in dict(found) else "–" for n in ACTION_POINTS)] for name, found in lines]
+    text = (
+        f"Points of OEP against the three searches of trees, {plan.study_evaluations} evaluations per turn, {plan.games} games "
+        "each."
+    )
+    table = _markdown(" | ".join(["actions per turn", *map(str, ACTION_POINTS)]), rows)
+    return f"## Actions per turn (Fig. 5)\n\n{text}\n\n{table}\n\n![points over actions per turn](hero_actions.svg)"
+
+
+def _outcome_table(plan: Plan) -> str:
+    found = stored("hero-outcomes", plan.data)
+    if not found:
+        return ""
+    rows = []
+    for name, one in found["players"].items():
+        outcome, depth = one["outcomes"], one.get("depth")
+        shown = "–" if depth is None else f"{depth['mean']:.1f} ({depth['most']:.0f})"
+        rows.append([PLAYERS[name], f"{outcome['mean']:.0f}", f"{outcome['median']:.0f}", f"{outcome['most']:.0f}", shown])
+    text = (
+        f"{found['positions']} positions at the start of turns, {found['evaluations']} evaluations each: different states behind "
+        "the own turn that were looked at (paper, six seconds: Greedy Turn 579 912, OEP 9344, MCTS 201), and the longest path "
+        "in actions."
+    )
+    head = "planner | outcomes, mean | median | most | depth, mean (most)"
+    return f"## What is looked at (section VII-A)\n\n{text}\n\n" + _markdown(head, rows)
+
+
+def _extra_table(plan: Plan) -> str:
+    found = {name: stored(f"hero-extra-{name.replace(' ', '_')}", plan.data) for name in EXTRAS}
+    rows = [[name, f"`{one['players'][0]}`", _shown(one), str(one["games"])] for name, one in found.items() if one]
+    if not rows:
+        return ""
+    text = f"Points against plain OEP, both with {RIVAL_BUDGET} evaluations per turn (of rolling horizon: per action)."
+    return f"## Beyond the paper\n\n{text}\n\n" + _markdown("variant | player | points, % | games", rows)
+
+
+def _hidden_table(plan: Plan) -> str:
+    found = {title: stored(f"hero-hidden-{name}", plan.data) for name, title in PLAYERS.items()}
+    rows = [[title, _shown(one), str(one["games"])] for title, one in found.items() if one]
+    if not rows:
+        return ""
+    text = (
+        "Cards are drawn at random and hands hidden; planners see the state all the same. Points against OEP, "
+        f"{RIVAL_BUDGET} evaluations each."
+    )
+    return f"## Random draws\n\n{text}\n\n" + _markdown("player | points, % | games", rows)
