@@ -27,12 +27,19 @@ BASE = evolution.Settings(num_generations=40, population=16, mutation=0.3)
 REPLIES = coevolution.Settings(num_generations=200, population=16, replies=8, mutation=0.3)
 
 
-def lanes(seed=0):
-    return jax.vmap(random_bits.lane_key)(jax.random.split(jax.random.key(seed), LANES))
+def lanes():
+    return jax.vmap(random_bits.lane_key)(jax.random.split(jax.random.key(0), LANES))
 
 
-def run(search, seed=0):
-    return jax.jit(search.run)(lanes(seed), ROOTS, SEATS)
+@functools.cache
+def compiled(settings):
+    """The whole search with some settings, compiled once."""
+    kind = coevolution.coevolve if isinstance(settings, coevolution.Settings) else evolution.evolution
+    return jax.jit(kind(GAME, MOVES, settings).run)
+
+
+def run(settings):
+    return compiled(settings)(lanes(), ROOTS, SEATS)
 
 
 def worth(worths, mine, theirs):
@@ -79,16 +86,20 @@ KINDS = {
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_best_turn_is_found(kind):
-    turn = run(evolution.evolution(GAME, MOVES, KINDS[kind]))
+    turn = run(KINDS[kind])
     np.testing.assert_allclose(turn.value, best_values(), rtol=1e-5)
     found = [worth(w, t, ()) for w, t in zip(np.asarray(ROOTS.worths).tolist(), taken(turn), strict=True)]
     np.testing.assert_allclose(np.array(found) / 100, turn.value, rtol=1e-5)
 
 
+@functools.cache
 def evolved(settings, rounds=10):
     search = evolution.evolution(GAME, MOVES, settings)
-    carry = jax.jit(search.start)(lanes(), ROOTS, SEATS, jnp.ones(LANES, bool))
-    return jax.jit(lambda carry: search.rounds_from(jnp.int32(0), rounds, carry))(carry)
+
+    def some(lanes, roots, seats):
+        return search.rounds_from(jnp.int32(0), rounds, search.start(lanes, roots, seats, jnp.ones(LANES, bool)))
+
+    return jax.jit(some)(lanes(), ROOTS, SEATS)
 
 
 def outcomes(genomes):
@@ -137,7 +148,7 @@ def test_islands_are_apart_but_for_voyages():
 def test_rollouts_look_at_what_the_other_can_do():
     """A greedy opponent takes the rest of what is worth most, so the value is that of this very reply."""
     settings = dataclasses.replace(BASE, rollouts=2, greediness=1.0)
-    turn = run(evolution.evolution(GAME, MOVES, settings))
+    turn = run(settings)
     for lane, worths in enumerate(np.asarray(ROOTS.worths).tolist()):
 
         def greedy_reply(turn, worths=worths):
@@ -151,7 +162,7 @@ def test_rollouts_look_at_what_the_other_can_do():
 
 def test_the_lowest_of_random_rollouts_counts():
     settings = dataclasses.replace(BASE, rollouts=1, greediness=0.0, num_generations=60)
-    turn = run(evolution.evolution(GAME, MOVES, settings))
+    turn = run(settings)
     lowest = [answered(w, t) / 100 for w, t in zip(np.asarray(ROOTS.worths).tolist(), taken(turn), strict=True)]
     own = [worth(w, t, ()) / 100 for w, t in zip(np.asarray(ROOTS.worths).tolist(), taken(turn), strict=True)]
     assert (np.asarray(turn.value) >= np.array(lowest) - 1e-6).all()
@@ -159,30 +170,22 @@ def test_the_lowest_of_random_rollouts_counts():
 
 
 def test_replies_make_turns_stand_against_the_best_one():
-    turn = run(coevolution.coevolve(GAME, MOVES, REPLIES))
+    turn = run(REPLIES)
     worths = np.asarray(ROOTS.worths).tolist()
     best = np.array([max(answered(w, t) for t in turns_of(range(8))) for w in worths]) / 100
     np.testing.assert_allclose(turn.value, best, atol=1e-6)
     np.testing.assert_allclose([answered(w, t) / 100 for w, t in zip(worths, taken(turn), strict=True)], best, atol=1e-6)
     # Who looks at the own turn alone is worth less behind the best reply, in some of the games.
-    blind = taken(run(evolution.evolution(GAME, MOVES, BASE)))
+    blind = taken(run(BASE))
     assert np.mean([answered(w, t) / 100 for w, t in zip(worths, blind, strict=True)]) < best.mean()
 
 
-@pytest.mark.parametrize(
-    "search",
-    [
-        pytest.param(
-            evolution.evolution(GAME, MOVES, dataclasses.replace(BASE, niches=True, restart_after=3, islands=2)), id="oep"
-        ),
-        pytest.param(coevolution.coevolve(GAME, MOVES, REPLIES), id="replies"),
-    ],
-)
-def test_a_lane_does_not_depend_on_the_others(search):
+@pytest.mark.parametrize("settings", [KINDS["islands"], REPLIES], ids=["oep", "replies"])
+def test_a_lane_does_not_depend_on_the_others(settings):
     order = jnp.array([3, 0, 5, 1, 4, 2, 7, 6])
-    whole = run(search)
     keys, states = jax.tree.map(lambda leaf: leaf[order], (lanes(), ROOTS))
-    chex.assert_trees_all_equal(jax.tree.map(lambda leaf: leaf[order], whole), jax.jit(search.run)(keys, states, SEATS))
+    whole = jax.tree.map(lambda leaf: leaf[order], run(settings))
+    chex.assert_trees_all_equal(whole, compiled(settings)(keys, states, SEATS))
 
 
 def test_budgets_count_all_turns_that_are_played():
@@ -202,7 +205,7 @@ CLOCKED = {
 }
 
 
-@pytest.mark.parametrize("name", CLOCKED)
+@pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.slow) if n == "mcts" else n for n in CLOCKED])
 def test_more_time_more_rounds(name):
     think = deadline.by_the_clock(GAME, CLOCKED[name])
     keys = jax.random.split(jax.random.key(3), LANES)

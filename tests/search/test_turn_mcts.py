@@ -24,7 +24,7 @@ SIMULATIONS = 150
     "settings",
     [
         pytest.param(turn_mcts.Settings(), id="vanilla"),
-        pytest.param(turn_mcts.NON_EXPLORING, id="non-exploring"),
+        pytest.param(turn_mcts.NON_EXPLORING, id="non-exploring", marks=pytest.mark.slow),
         pytest.param(turn_mcts.BRIDGE_BURNING, id="bridge-burning"),
     ],
 )
