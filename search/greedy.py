@@ -113,7 +113,7 @@ class Settings:
 
 
 def greedy_turn(game: Game, settings: Settings | None = None) -> Planner:
-    """Goes through turns depth first, in the order of actions' numbers, and plays the best one that it has come to.
+    """Goes through turns depth first, in the game's order of actions, and plays the best one that it has come to.
 
     Args:
       game: a game of turns (see `moves.moves_of`), of which the planner sees the full state.
@@ -191,7 +191,7 @@ def best_turn(game: Game, moves: Moves, settings: Settings) -> TurnSearch:
         states = jax.vmap(packing.unpack)(row)
         left = Bits(tuple(row[:, packing.num_words :].T))
         tries = on & jax.vmap(Bits.any)(left)
-        action = jax.vmap(Bits.first)(left)
+        action = jax.vmap(moves.first_listed)(states, left)
         action = jnp.where(tries, action, moves.end_turn).astype(jnp.int32)
         after = jax.vmap(lambda state, chosen: moves.advance(state, chosen, nobody))(states, action)
         offered = jax.vmap(moves.offered)(after)

@@ -37,6 +37,10 @@ class SetGame(Game, Protocol):
         """Gives the most promising of a set of actions at first sight."""
         ...
 
+    def first_listed(self, state: Any, among: Bits) -> Array:
+        """Gives the first of a set of actions in the order in which to go through them."""
+        ...
+
     def rollout_action(self, state: Any, lane: LaneKey, greediness: float) -> Array:
         """Chooses an action as rollouts do; greediness: the chance of the most promising one."""
         ...
@@ -54,6 +58,7 @@ class Moves(NamedTuple):
       legal: `legal(state) -> Bits`, all of them.
       advance: `advance(state, action, lane) -> state`, with a lane key for chance.
       best_rated: `best_rated(state, among) -> action`.
+      first_listed: `first_listed(state, among) -> action`.
       rollout_action: `rollout_action(state, lane, greediness) -> action`.
       position_key: `position_key(state) -> uint32 [2]`.
       end_turn: the action that ends a turn.
@@ -64,6 +69,7 @@ class Moves(NamedTuple):
     legal: Callable[[Any], Bits]
     advance: Callable[[Any, Array, LaneKey], Any]
     best_rated: Callable[[Any, Bits], Array]
+    first_listed: Callable[[Any, Bits], Array]
     rollout_action: Callable[[Any, LaneKey, float], Array]
     position_key: Callable[[Any], Array]
     end_turn: int
@@ -90,6 +96,7 @@ def moves_of(game: Game) -> Moves:
         game.legal_set,
         advance,
         game.best_rated,
+        game.first_listed,
         game.rollout_action,
         game.position_key,
         game.end_turn,

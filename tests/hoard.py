@@ -122,6 +122,10 @@ class Hoard:
         wanted = jax.vmap(among.has)(jnp.arange(self.num_actions))
         return jnp.where(wanted, jnp.append(state.worths, 0), -1).argmax().astype(jnp.int32)
 
+    def first_listed(self, state: State, among: Bits) -> Array:
+        del state
+        return among.first()
+
     def rollout_action(self, state: State, lane: LaneKey, greediness: float) -> Array:
         offered = self.legal_set(state, pruned=True)
         drawn = offered.pick(random_bits.below(random_bits.bits(lane, 0), offered.count()))

@@ -11,7 +11,7 @@ import numpy as np
 from jax import Array
 
 from jaxgames.bitboard import WORD_BITS, Bits
-from jaxgames.hero_academy import actions, evaluation, observation, policies, ratings, rules, setup, units
+from jaxgames.hero_academy import actions, evaluation, observation, order, policies, ratings, rules, setup, units
 from jaxgames.hero_academy.actions import Layout
 from jaxgames.hero_academy.config import HeroAcademyConfig, preset
 from jaxgames.hero_academy.legal import legal_set
@@ -103,6 +103,10 @@ class HeroAcademy:
     def best_rated(self, state: State, among: Bits) -> Array:
         """Gives the highest rated of a set of legal actions; see `ratings.best`."""
         return ratings.best(self.config, state, among)
+
+    def first_listed(self, state: State, among: Bits) -> Array:
+        """Gives the first of a set of legal actions in the released program's order; see `order.first_listed`."""
+        return order.first_listed(self.config, state, among)
 
     def rollout_action(self, state: State, lane: LaneKey, greediness: float) -> Array:
         """Chooses an action as rollouts do; see `policies.rollout_action`."""

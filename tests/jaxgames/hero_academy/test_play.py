@@ -12,7 +12,10 @@ import numpy as np
 import pytest
 
 from jaxgames import random_bits
-from jaxgames.hero_academy import cards, draws, interop, make, observation, ratings
+from jaxgames.bitboard import Bits
+from jaxgames.hero_academy import cards, draws, interop, make, observation, ratings, units
+from jaxgames.hero_academy.legal import Sides
+from search.moves import without
 from tests.jaxgames.hero_academy.positions import position
 
 BATCH = 64
@@ -102,6 +105,48 @@ def test_the_highest_rated_action_is_found():
     highest = np.full(len(running), -(10**9))
     np.maximum.at(highest, rows, order)
     np.testing.assert_array_equal(np.asarray(best)[running], (-highest % game.num_actions)[running])
+
+
+def listed_at(config, parse, state, action):
+    """Where an action stands in the released program's list, by the rules' text: something to sort by."""
+    what = jax.tree.map(int, parse(jnp.int32(action)))
+    columns = config.grid.columns
+    row, column = divmod(what.cell, columns)
+    if what.is_unit:
+        return (0, column, row, column + what.right, row + what.down)
+    if what.is_trade:
+        ninja = int((state.board.of_kind(units.NINJA) & Sides(config, state).own_units).first())
+        return (0, ninja % columns, ninja // columns, column, row)
+    if what.is_deploy:
+        return (1, what.card, 0, what.place, 0)
+    if what.is_card:
+        return (1, what.card, 0, column, row)
+    return (1, what.card, 1, 0, 0) if what.is_swap_card else (2, 0, 0, 0, 0)
+
+
+def test_actions_are_listed_as_in_the_released_program():
+    game, _, states, _ = played("standard")
+    every = flat(states)
+    pick = np.flatnonzero(~every.terminated)[::2500]
+    some = jax.tree.map(lambda leaf: jnp.asarray(leaf[pick]), every)
+    sets = jax.jit(jax.vmap(game.legal_set))(some)
+    most = int(jax.vmap(Bits.count)(sets).max())
+
+    def next_one(left, _):
+        action = jax.vmap(game.first_listed)(some, left)
+        return jax.vmap(without)(left, action), action
+
+    _, order = jax.jit(lambda sets: jax.lax.scan(next_one, sets, None, length=most))(sets)
+    kinds = Counter()
+    parse = jax.jit(game.layout.parse)
+    for lane in range(len(pick)):
+        state = jax.tree.map(lambda leaf, lane=lane: leaf[lane], some)
+        count = int(jax.tree.map(lambda leaf, lane=lane: leaf[lane], sets).count())
+        places = [listed_at(game.config, parse, state, action) for action in np.asarray(order)[:count, lane]]
+        assert places == sorted(places)
+        assert len(set(places)) == count
+        kinds.update(place[:3:2] for place in places)
+    assert len(kinds) >= 4
 
 
 def test_arms_are_legal_and_all_of_them_where_they_are_few():
