@@ -169,7 +169,7 @@ def _crossed_gene(moves: Moves, key: LaneKey, state: Any, offered: Bits, given: 
 def _mutant_gene(moves: Moves, key: LaneKey, state: Any, offered: Bits, given: tuple[Array, Array]) -> Array:
     """Draws the gene at one place anew, and those behind it that have become illegal."""
     old, distance = given
-    others = sets.without(offered, jnp.maximum(old, 0))
+    others = sets.without(offered, old)
     drawn = sets.draw(others, random_bits.bits(key, _DRAW))
     drawn = jnp.where(others.any(), drawn, moves.end_turn)
     keeps = (distance < 0) | ((distance > 0) & sets.has(moves.legal(state), old))

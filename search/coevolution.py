@@ -65,35 +65,52 @@ class Settings:
                 raise ValueError(f"survivors={self.survivors}: must leave 2 to {size - 1} of {name}={size}")
         if not 1 <= self.judges <= self.replies:
             raise ValueError(f"judges={self.judges}: must be in 1..{self.replies}, the number of replies")
-        for name in ("mutation", "trial"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise ValueError(f"{name}={getattr(self, name)}: must be in 0..1")
+        if not 0 <= self.mutation <= 1:
+            raise ValueError(f"mutation={self.mutation}: must be in 0..1")
+        if not 0 <= self.trial < 1:
+            raise ValueError(f"trial={self.trial}: must be at least 0 and below 1")
+
+    @property
+    def num_children(self) -> int:
+        return self.population - int(self.population * self.survivors)
+
+    @property
+    def random_rounds(self) -> int:
+        """Rounds in which random turns are made, until there is a whole generation of both."""
+        made = self.replies - int(self.replies * self.survivors)
+        return max(-(-self.population // self.num_children), -(-self.replies // made))
 
     @property
     def rounds(self) -> int:
-        """Rounds in all: the first two make random turns only."""
-        return 1 + self.num_generations
+        """Rounds in all."""
+        return self.random_rounds + self.num_generations - 1
 
     @property
-    def round_evaluations(self) -> int:
-        """Turns played in a round: new own ones, all replies, and the best replies to every own turn."""
-        return self.population * (1 + self.judges) - int(self.population * self.survivors) + self.replies
+    def growing_rounds(self) -> int:
+        """Rounds before the trial."""
+        return max(self.rounds - int(self.rounds * self.trial), self.random_rounds)
 
     @property
     def num_evaluations(self) -> int:
-        """Turns played per plan."""
-        return self.rounds * self.round_evaluations
+        """Turns played per plan: in each round all replies, and the best to every own turn; before the trial new own ones."""
+        return self.rounds * (self.population * self.judges + self.replies) + self.growing_rounds * self.num_children
 
 
 def generations_for(evaluations: int, settings: Settings) -> Settings:
-    """Gives the settings with as many generations as so many evaluations allow, at least one.
+    """Gives the settings with as many generations as so many evaluations allow.
 
     Raises:
-      ValueError: there are none.
+      ValueError: they are not enough for one.
     """
-    if evaluations < 1:
-        raise ValueError(f"evaluations={evaluations}: must be >= 1")
-    return dataclasses.replace(settings, num_generations=max(evaluations // settings.round_evaluations - 1, 1))
+    least = dataclasses.replace(settings, num_generations=1)
+    if evaluations < least.num_evaluations:
+        raise ValueError(f"evaluations={evaluations}: must be >= {least.num_evaluations}, the first generation")
+    first, end = 1, 2 + evaluations // (settings.population * settings.judges + settings.replies)
+    while end - first > 1:
+        middle = (first + end) // 2
+        fits = dataclasses.replace(settings, num_generations=middle).num_evaluations <= evaluations
+        first, end = (middle, end) if fits else (first, middle)
+    return dataclasses.replace(settings, num_generations=first)
 
 
 def coevolution(game: Game, settings: Settings | None = None) -> Planner:
@@ -124,6 +141,7 @@ class Coevolving:
       notes: "value", float32 [B, N], the lowest so far; "end", uint32 [B, N, F], the packed state behind each.
       replies: int32 [B, M, L].
       reply_values: float32 [B, M], for the opponent, behind the best own turn of their round.
+      rounds: int32 [], how many there were (by a clock, their numbers leave gaps).
     """
 
     lanes: LaneKey
@@ -133,6 +151,7 @@ class Coevolving:
     notes: Notes
     replies: Array
     reply_values: Array
+    rounds: Array
 
 
 def coevolve(game: Game, moves: Moves, settings: Settings) -> TurnSearch:
@@ -175,6 +194,7 @@ def coevolve(game: Game, moves: Moves, settings: Settings) -> TurnSearch:
             notes={"value": worst(shape), "end": jnp.zeros((*shape, packing.num_words), jnp.uint32)},
             replies=jnp.full((len(seats), settings.replies, length), -1, jnp.int32),
             reply_values=worst((len(seats), settings.replies)),
+            rounds=jnp.int32(0),
         )
 
     def children(lanes: LaneKey, judge: Judge, states: Any, seats: Array, parents: Array, made: int, breeds: Array) -> Found:
@@ -205,30 +225,37 @@ def coevolve(game: Game, moves: Moves, settings: Settings) -> TurnSearch:
         return jax.tree.map(lambda first, second: jnp.concatenate([first, second], 1), old, new)
 
     def generation(number: Array, now: Coevolving) -> Coevolving:
-        lanes, breeds = random_bits.fold(now.lanes, number), number >= 2
+        lanes, breeds = random_bits.fold(now.lanes, number), now.rounds >= settings.random_rounds
         genomes, notes = population.rows((now.genomes, now.notes), population.order_of(now.notes["value"]))
-        new, found = children(lanes, note_end, now.roots, now.seats, genomes[:, :kept], size - kept, breeds)
-        # While turns are on trial their number does not grow: values of new ones are those of few replies, and too high.
-        grows = number < settings.rounds - int(settings.rounds * settings.trial)
-        genomes = genomes.at[:, kept:].set(jnp.where(grows, new, genomes[:, kept:]))
-        ends = notes["end"].at[:, kept:].set(jnp.where(grows, found["end"], notes["end"][:, kept:]))
+        # While turns are on trial none is bred: values of new ones are those of few replies, and too high.
+        grows = number < settings.growing_rounds
+        old = genomes[:, kept:], {"end": notes["end"][:, kept:], "value": notes["value"][:, kept:]}
+
+        def grown(_: Found) -> Found:
+            new, found = children(lanes, note_end, now.roots, now.seats, genomes[:, :kept], size - kept, breeds)
+            return new, found | {"value": jnp.full_like(found["value"], jnp.inf)}
+
+        new, found = jax.lax.cond(grows, grown, lambda old: old, old)
+        genomes, ends = genomes.at[:, kept:].set(new), notes["end"].at[:, kept:].set(found["end"])
+        before = notes["value"].at[:, kept:].set(found["value"])
         # Replies are bred against the best turn; in the first round there is none yet, and any will do.
-        facing = jax.vmap(packing.unpack)(jnp.where(number == 0, ends[:, kept], ends[:, 0]))
+        facing = jax.vmap(packing.unpack)(jnp.where(now.rounds == 0, ends[:, kept], ends[:, 0]))
         replies, valued = replies_to(lanes, now, facing, breeds)
         judges = population.rows(replies, population.order_of(valued["value"])[:, : settings.judges])
         # Every own turn with every judge, the judges of one turn side by side.
         states = jax.vmap(packing.unpack)(jnp.repeat(ends.reshape(-1, packing.num_words), settings.judges, axis=0))
         _, met = replayed(random_bits.fold(lanes, _ANSWER), value_other, states, 1 - now.seats, jnp.tile(judges, (1, size, 1)))
         met_lowest = met["value"].reshape(-1, size, settings.judges).min(-1)
-        before = notes["value"]
-        lowest = jnp.minimum(before.at[:, kept:].set(jnp.where(grows, jnp.inf, before[:, kept:])), met_lowest)
+        lowest = jnp.minimum(before, met_lowest)
         notes = {"value": lowest, "end": ends}
-        return dataclasses.replace(now, genomes=genomes, notes=notes, replies=replies, reply_values=valued["value"])
+        evolved = dataclasses.replace(now, genomes=genomes, notes=notes, replies=replies, reply_values=valued["value"])
+        return dataclasses.replace(evolved, rounds=now.rounds + 1)
 
     def finish(now: Coevolving) -> TurnPlan:
         values = now.notes["value"]
         best, reply, lane = values.argmax(1), now.reply_values.argmax(1), jnp.arange(len(values))
-        metrics = {"value_spread": values.max(1) - values.min(1), "reply": now.replies[lane, reply]}
+        finite = jnp.where(values > -jnp.inf, values, jnp.inf)
+        metrics = {"value_spread": values.max(1) - finite.min(1), "reply": now.replies[lane, reply]}
         return TurnPlan(now.genomes[lane, best], values[lane, best], metrics)
 
     return TurnSearch(start, generation, finish, never, settings.rounds)

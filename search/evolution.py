@@ -42,10 +42,13 @@ class Settings:
       rollouts: 0: the heuristic behind the own turn is the value; else so many turns of the opponent are played behind it as
         rollouts do, and the value is the mean behind them. They are played anew every generation, and the lowest mean counts.
       greediness: chance that a rollout takes the highest rated action.
-      niches: only the best genome of all that lead to the same state may survive.
-      restart_after: so many generations without a better turn, and all but the best turn begins anew; 0: never.
+      niches: only the best genome of all that lead to the same state may survive. With random draws at the end of a turn states
+        differ by what was drawn.
+      restart_after: after so many generations without a better turn the population begins anew, and the best turn so far is put
+        aside, to be played if nothing better is found; 0: never.
       islands: populations that evolve apart, as a batch axis; the best of them is played.
-      migrate_every: generations between two voyages, in which each island's best takes the place of the next one's worst.
+      migrate_every: rounds between two voyages, in which each island's best takes the place of the next one's last survivor (the
+        released program sends the last but one, and lets islands grow).
       lanes_at_once: games that think together.
     """
 
@@ -102,15 +105,16 @@ class Settings:
 
 
 def generations_for(evaluations: int, settings: Settings) -> Settings:
-    """Gives the settings with as many generations as so many evaluations allow, at least one.
+    """Gives the settings with as many generations as so many evaluations allow.
 
     Raises:
-      ValueError: there are none.
+      ValueError: they are not enough for one.
     """
-    if evaluations < 1:
-        raise ValueError(f"evaluations={evaluations}: must be >= 1")
+    least = settings.random_rounds * settings.round_evaluations
+    if evaluations < least:
+        raise ValueError(f"evaluations={evaluations}: must be >= {least}, the first generation of {settings.population}")
     more = evaluations // settings.round_evaluations - settings.random_rounds
-    return dataclasses.replace(settings, num_generations=1 + max(more, 0))
+    return dataclasses.replace(settings, num_generations=1 + more)
 
 
 def oep(game: Game, settings: Settings | None = None) -> Planner:
@@ -152,8 +156,10 @@ class Evolving:
       notes: arrays [B, N, ...]: "value", float32; "outcome", uint32 [2], if noted; "end", the packed state, with rollouts.
       elite: int32 [B, L], the best turn before the last restart, of value `elite_value`, float32 [B].
       elite_value: see `elite`.
-      since: int32 [B], generations without a better turn.
+      reached: float32 [B], the highest value since the last restart.
+      since: int32 [B], rounds without a higher one.
       breeds_from: int32 [B], the round in which random turns end.
+      rounds: int32 [], how many there were (by a clock, their numbers leave gaps).
     """
 
     lanes: LaneKey
@@ -163,8 +169,10 @@ class Evolving:
     notes: Notes
     elite: Array
     elite_value: Array
+    reached: Array
     since: Array
     breeds_from: Array
+    rounds: Array
 
 
 def evolution(game: Game, moves: Moves, settings: Settings, *, notes_outcomes: bool = False) -> TurnSearch:
@@ -196,16 +204,18 @@ def evolution(game: Game, moves: Moves, settings: Settings, *, notes_outcomes: b
             notes=notes | {"value": jnp.full((batch, size), -jnp.inf, jnp.float32)},
             elite=jnp.full((batch, moves.turn_length), -1, jnp.int32),
             elite_value=jnp.full(batch, -jnp.inf),
+            reached=jnp.full(batch, -jnp.inf),
             since=jnp.zeros(batch, jnp.int32),
             breeds_from=jnp.full(batch, settings.random_rounds, jnp.int32),
+            rounds=jnp.int32(0),
         )
 
     def generation(number: Array, now: Evolving) -> Evolving:
         now = _sorted(settings, now)
         if settings.restart_after:
-            now = _restarted(settings, number, now)
+            now = _restarted(settings, now)
         if settings.islands > 1:
-            now = _migrated(settings, number, now)
+            now = _migrated(settings, now)
         if settings.rollouts:
             now = _judged_again(game, moves, settings, random_bits.fold(now.lanes, _AGAIN + number), now)
         keys = population.genome_keys(random_bits.fold(now.lanes, number), made)
@@ -214,13 +224,14 @@ def evolution(game: Game, moves: Moves, settings: Settings, *, notes_outcomes: b
             for parent in population.parents(keys, kept)
         )
         # In the first rounds there are no parents yet, and turns are random.
-        breeds = jnp.repeat(number >= now.breeds_from, made)
+        breeds = jnp.repeat(now.rounds >= now.breeds_from, made)
         found = breed(game, moves, judge, settings.mutation, keys, now.roots, now.seats, first, second, breeds, made)
         children, notes = population.by_game(found, made)
         return dataclasses.replace(
             now,
             genomes=now.genomes.at[:, kept:].set(children),
             notes={name: leaf.at[:, kept:].set(notes[name]) for name, leaf in now.notes.items()},
+            rounds=now.rounds + 1,
         )
 
     def finish(now: Evolving) -> TurnPlan:
@@ -229,7 +240,7 @@ def evolution(game: Game, moves: Moves, settings: Settings, *, notes_outcomes: b
         keeps = values[lane, best] >= now.elite_value
         turns = jnp.where(keeps[:, None], now.genomes[lane, best], now.elite)
         highest = jnp.maximum(values.max(1), now.elite_value)
-        apart = values.max(1) - values.min(1)
+        apart = values.max(1) - jnp.where(values > -jnp.inf, values, jnp.inf).min(1)
         if settings.islands > 1:
             turns, highest, apart = population.by_game((turns, highest, apart), settings.islands)
             island, lane = highest.argmax(1), jnp.arange(len(highest))
@@ -273,35 +284,43 @@ def _sorted(settings: Settings, now: Evolving) -> Evolving:
     return dataclasses.replace(now, genomes=genomes, notes=notes)
 
 
-def _restarted(settings: Settings, number: Array, now: Evolving) -> Evolving:
-    """Forgets all turns but the best where nothing better was found for long. Populations are sorted."""
+def _restarted(settings: Settings, now: Evolving) -> Evolving:
+    """Begins anew where nothing better was found for long. Populations are sorted."""
     values = now.notes["value"]
-    better = values[:, 0] > now.elite_value
-    settled = number > now.breeds_from
-    since = jnp.where(better | ~settled, 0, now.since + 1)
+    top = values[:, 0]
+    settled = now.rounds > now.breeds_from
+    since = jnp.where((top > now.reached) | ~settled, 0, now.since + 1)
     again = since >= settings.restart_after
+    better = again & (top > now.elite_value)
     return dataclasses.replace(
         now,
         notes=now.notes | {"value": jnp.where(again[:, None], -jnp.inf, values)},
         elite=jnp.where(better[:, None], now.genomes[:, 0], now.elite),
-        elite_value=jnp.maximum(values[:, 0], now.elite_value),
+        elite_value=jnp.where(better, top, now.elite_value),
+        reached=jnp.where(again, -jnp.inf, jnp.maximum(top, now.reached)),
         since=jnp.where(again, 0, since),
-        breeds_from=jnp.where(again, number + settings.random_rounds, now.breeds_from),
+        breeds_from=jnp.where(again, now.rounds + settings.random_rounds, now.breeds_from),
     )
 
 
-def _migrated(settings: Settings, number: Array, now: Evolving) -> Evolving:
-    """Sends a copy of each island's best to the next island now and then, where it is the last survivor. All are sorted."""
-    sails = (number >= settings.random_rounds) & (number % settings.migrate_every == 0)
+def _migrated(settings: Settings, now: Evolving) -> Evolving:
+    """Sends a copy of each island's best to the next island now and then, but from or to one that begins anew. All are sorted."""
     last = settings.num_survivors - 1
+    settled = now.rounds >= now.breeds_from
+    sails = settled & _from_before(settled, settings.islands) & (now.rounds % settings.migrate_every == 0)
 
     def send(leaf: Array) -> Array:
-        apart = population.by_game(leaf, settings.islands)
-        arrived = jnp.roll(apart[:, :, 0], 1, axis=1).reshape(-1, *leaf.shape[2:])
-        return leaf.at[:, last].set(jnp.where(sails, arrived, leaf[:, last]))
+        arrived = _from_before(leaf[:, 0], settings.islands)
+        here = sails.reshape(-1, *[1] * (arrived.ndim - 1))
+        return leaf.at[:, last].set(jnp.where(here, arrived, leaf[:, last]))
 
     genomes, notes = jax.tree.map(send, (now.genomes, now.notes))
     return dataclasses.replace(now, genomes=genomes, notes=notes)
+
+
+def _from_before(rows: Array, islands: int) -> Array:
+    """What each island's neighbour has: [B * islands, ...]."""
+    return jnp.roll(population.by_game(rows, islands), 1, axis=1).reshape(rows.shape)
 
 
 def _judged_again(game: Game, moves: Moves, settings: Settings, lanes: LaneKey, now: Evolving) -> Evolving:

@@ -23,6 +23,7 @@ from search.turns import LANES_AT_ONCE, TurnPlan, TurnSearch, turn_planner
 
 _AT_ONCE = 16  # actions of a state that are tried together
 _WAYS = 4
+_MOST_ROWS = 2**18  # of a table whose size is not given; 8 bytes each
 
 
 def greedy_action(game: Game) -> Planner:
@@ -98,18 +99,24 @@ class Settings:
 
     Attributes:
       num_evaluations: turns that are valued, at most.
-      table_rows: states of the turn that are remembered, so as not to go on from them again; a power of two.
+      table_rows: states of the turn that are remembered, so as not to look at them again; a power of two, or 0: at least twice
+        the number of evaluations.
       lanes_at_once: games that think together.
     """
 
     num_evaluations: int = 5000
-    table_rows: int = 2**14
+    table_rows: int = 0
     lanes_at_once: int = LANES_AT_ONCE
 
     def __post_init__(self) -> None:
         checks.at_least(1, self, "num_evaluations", "lanes_at_once")
-        if self.table_rows < _WAYS or self.table_rows & (self.table_rows - 1):
-            raise ValueError(f"table_rows={self.table_rows}: must be a power of two, at least {_WAYS}")
+        if self.table_rows and (self.table_rows < _WAYS or self.table_rows & (self.table_rows - 1)):
+            raise ValueError(f"table_rows={self.table_rows}: must be 0 or a power of two, at least {_WAYS}")
+
+    @property
+    def num_buckets(self) -> int:
+        rows = self.table_rows or min(1 << (2 * self.num_evaluations - 1).bit_length(), _MOST_ROWS)
+        return max(rows // _WAYS, 1)
 
 
 def greedy_turn(game: Game, settings: Settings | None = None) -> Planner:
@@ -151,7 +158,8 @@ class _Walk(NamedTuple):
 def best_turn(game: Game, moves: Moves, settings: Settings) -> TurnSearch:
     """Makes the search that goes through turns: a round is an action tried, or a step back where none is left.
 
-    A state from which nothing but End Turn is left is valued like the end of a turn (the released program finds no turn there).
+    A state that was met before is neither entered nor valued again. A state from which nothing but End Turn is left is valued
+    like the end of a turn (the released program finds no turn there).
 
     Args:
       game: the game.
@@ -160,7 +168,7 @@ def best_turn(game: Game, moves: Moves, settings: Settings) -> TurnSearch:
     """
     packing = packing_of(jax.eval_shape(game.init, jax.random.key(0)))
     length = moves.turn_length
-    buckets = settings.table_rows // _WAYS
+    buckets = settings.num_buckets
     nobody = LaneKey(jnp.uint32(0), jnp.uint32(0))
 
     def start(lanes: LaneKey, states: Any, seats: Array, active: Array) -> _Walk:
@@ -197,13 +205,10 @@ def best_turn(game: Game, moves: Moves, settings: Settings) -> TurnSearch:
         offered = jax.vmap(moves.offered)(after)
         ends = (action == moves.end_turn) | after.terminated | (jax.vmap(game.to_play)(after) != seats)
         only_end = jax.vmap(Bits.count)(offered) == jax.vmap(lambda cells: cells.has(jnp.int32(moves.end_turn)))(offered)
-        leaf = tries & (ends | only_end)
         value = jax.vmap(lambda state, seat: value_for(game, state, seat))(after, seats)
         here = jnp.arange(length) == depth[:, None]
         forgotten = jnp.where(jnp.arange(length) > depth[:, None], -1, walk.taken)
         taken = jnp.where(tries[:, None], jnp.where(here, action[:, None], forgotten), walk.taken)
-        # Of equals the later one wins.
-        better = leaf & (value >= walk.value)
         ended = jnp.where(ends[:, None], -1, moves.end_turn)
         whole = jnp.where(jnp.arange(length) == depth[:, None] + 1, ended, taken)
 
@@ -211,7 +216,9 @@ def best_turn(game: Game, moves: Moves, settings: Settings) -> TurnSearch:
         bucket = (keys[:, 0] & jnp.uint32(buckets - 1)).astype(jnp.int32)
         held = walk.seen[lane, bucket].reshape(batch, _WAYS, 2)
         known = (held == keys[:, None]).all(-1).any(1)
-        enters = tries & ~leaf & ~known
+        leaf = tries & ~known & (ends | only_end)
+        better = leaf & (value >= walk.value)  # of equals the later one wins
+        enters = tries & ~known & ~(ends | only_end)
         moved = jnp.concatenate([keys[:, None], held[:, :-1]], 1).reshape(batch, -1)  # the oldest drops out
         rest = _frame(packing, states, jax.vmap(without)(left, action))
         child = _frame(packing, after, offered)
@@ -228,7 +235,7 @@ def best_turn(game: Game, moves: Moves, settings: Settings) -> TurnSearch:
             best=jnp.where(better[:, None], whole, walk.best),
             value=jnp.where(better, value, walk.value),
             evaluations=walk.evaluations + leaf,
-            seen=walk.seen.at[lane, jnp.where(enters, bucket, buckets)].set(moved, mode="drop"),
+            seen=walk.seen.at[lane, jnp.where(enters | leaf, bucket, buckets)].set(moved, mode="drop"),
         )
 
     def finish(walk: _Walk) -> TurnPlan:

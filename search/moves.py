@@ -115,7 +115,7 @@ def draw(actions: Bits, word: Array) -> Array:
 
 
 def without(actions: Bits, action: Array) -> Bits:
-    """Takes one action (int32 []) out of a set."""
+    """Takes one action (int32 []; a negative one: nothing) out of a set."""
     number, bit = action >> 5, jnp.uint32(1) << (action & (WORD_BITS - 1)).astype(jnp.uint32)
     return Bits(tuple(jnp.where(number == i, word & ~bit, word) for i, word in enumerate(actions.words)))
 

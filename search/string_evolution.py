@@ -26,8 +26,9 @@ from search import population
 from search.decoupled import LANES_AT_ONCE, chance_keys, in_parts
 from search.planner import Plan, Planner, where_lanes
 
-# Children of a lane's key by generation; beside them those of the first strings. Then of a generation's key, and of a child's.
-_FIRST = 1 << 20
+# Children of a lane's key by generation; beside them those of the first strings and of the way that the best lead along (games'
+# own chance has its own). Then children of a generation's key, and counters of a child's.
+_FIRST, _KEPT = 1 << 22, 1 << 23
 _PARTNERS, _BREED, _PLAY = range(3)
 _COIN, _MUTATION, _GENE = 1 << 10, 1 << 11, 1 << 12  # counters, by gene
 
@@ -122,7 +123,7 @@ def rolling_horizon_strings(game: Game, settings: Settings | None = None, arms: 
     shape = (game.num_players, settings.population, settings.horizon)
 
     def init(batch_size: int) -> Array:
-        return jnp.full((batch_size, *shape), -1, jnp.int8)
+        return jnp.full((batch_size, *shape), -1, jnp.int16)
 
     def plan(params: Any, keys: Array, memory: Array, views: Any, seats: Array, active: Array) -> tuple[Plan, Array]:
         del params, seats
@@ -131,7 +132,7 @@ def rolling_horizon_strings(game: Game, settings: Settings | None = None, arms: 
             lanes = jax.vmap(random_bits.lane_key)(keys)
             found = _evolve(game, arms, settings, lanes, views, before.astype(jnp.int32))
             shifted = jnp.concatenate([found.genomes[..., 1:], jnp.full_like(found.genomes[..., :1], -1)], -1)
-            return _plan(arms, views, found), jnp.where(active[:, None, None, None], shifted.astype(jnp.int8), before)
+            return _plan(arms, views, found), jnp.where(active[:, None, None, None], shifted.astype(jnp.int16), before)
 
         active = active & ~views.terminated
         return in_parts(
@@ -146,10 +147,10 @@ def rolling_horizon_strings(game: Game, settings: Settings | None = None, arms: 
         )
 
     def reset(memory: Array, lanes: Array) -> Array:
-        return jnp.where(lanes[:, None, None, None], jnp.int8(-1), memory)
+        return jnp.where(lanes[:, None, None, None], jnp.int16(-1), memory)
 
     size = game.num_players * settings.population * settings.horizon
-    return Planner("Rolling Horizon Evolution", init, reset, plan, memory_bytes=size, metrics={})
+    return Planner("Rolling Horizon Evolution", init, reset, plan, memory_bytes=2 * size, metrics={})
 
 
 def oep_strings(game: Game, settings: Settings | None = None, arms: Callable | None = None) -> Planner:
@@ -184,7 +185,7 @@ def oep_strings(game: Game, settings: Settings | None = None, arms: Callable | N
             del nothing, active
             lanes = jax.vmap(random_bits.lane_key)(keys)
             found = _evolve(game, arms, settings, lanes, views, jnp.full((len(keys), *_shape(game, settings)), -1))
-            return (_plan(arms, views, found), _kept(game, arms, lanes, views, found)), ()
+            return (_plan(arms, views, found), _kept(game, arms, random_bits.fold(lanes, _KEPT), views, found)), ()
 
         needed = active & ~fits
         (fresh, new), _ = in_parts(search, settings.lanes_at_once, keys, (), views, needed, lambda m, _: m, lambda m, *_: m)

@@ -150,7 +150,7 @@ def turn_mcts(game: Game, settings: Settings | None = None) -> Planner:
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class Searching:
-    """A search on its way. All with leading axis B, but for `before`.
+    """A search on its way. All with leading axis B.
 
     Attributes:
       lanes: uint32 [B] each, keys.
@@ -160,7 +160,7 @@ class Searching:
       tree: the trees.
       deepest: int32 [B], the longest path.
       outcomes: int32 [B], states behind the own turn that were met.
-      before: int32 [], the number of the last simulation.
+      burnt: int32 [B], levels of the tree at which bridges have been burnt.
     """
 
     lanes: LaneKey
@@ -170,7 +170,7 @@ class Searching:
     tree: Tree
     deepest: Array
     outcomes: Array
-    before: Array
+    burnt: Array
 
 
 def tree_search(game: Game, moves: Moves, settings: Settings) -> TurnSearch:
@@ -187,16 +187,17 @@ def tree_search(game: Game, moves: Moves, settings: Settings) -> TurnSearch:
     def start(lanes: LaneKey, states: Any, seats: Array, active: Array) -> Searching:
         points = jnp.maximum(states.action_points.astype(jnp.int32), 1)
         zero = jnp.zeros_like(seats)
-        return Searching(lanes, seats, active, points, _plant(game, moves, settings, rows, states), zero, zero, jnp.int32(0))
+        return Searching(lanes, seats, active, points, _plant(game, moves, settings, rows, states), zero, zero, zero)
 
     def simulation(number: Array, now: Searching) -> Searching:
-        tree = now.tree
+        tree, burnt = now.tree, now.burnt
         if settings.burn_bridges:
-            tree = _burn(tree, number, now.before, now.points, settings.num_simulations)
+            begins = (number * now.points) // settings.num_simulations > burnt
+            tree, burnt = _burn(tree, burnt, begins), burnt + begins
         lanes = random_bits.fold(now.lanes, number)
         tree, depth, ended = _simulate(game, moves, settings, rows, now.seats, now.active, lanes, tree)
         deepest, outcomes = jnp.maximum(now.deepest, depth), now.outcomes + ended
-        return dataclasses.replace(now, tree=tree, deepest=deepest, outcomes=outcomes, before=number)
+        return dataclasses.replace(now, tree=tree, deepest=deepest, outcomes=outcomes, burnt=burnt)
 
     def finish(now: Searching) -> TurnPlan:
         actions, value = _read_plan(moves, now.tree, now.seats)
@@ -298,7 +299,7 @@ def _simulate(
     ends = finish_turn(game, moves, settings.greediness, random_bits.fold(lanes, _ROLLOUT), leaf)
     value = 0.5 + 0.5 * jax.vmap(functools.partial(value_for, game))(ends, seats)
     tree = _back_up(tree, seats, path, length, value)
-    ended = is_new & (counts[:, _MOVER] == seats) & (movers != seats)
+    ended = is_new & (counts[:, _MOVER] == seats) & ((movers != seats) | after.terminated)
     return tree, length, ended.astype(jnp.int32)
 
 
@@ -452,29 +453,25 @@ def _child(edges: Array, edge: Array) -> Array:
     return of_arm(edges[..., _CHILD].astype(jnp.int32), edge) - 1
 
 
-def _burn(tree: Tree, number: Array, before: Array, points: Array, total: int) -> Tree:
-    """At the begin of a phase leaves one node on the best path only its best edge.
+def _burn(tree: Tree, level: Array, begins: Array) -> Tree:
+    """Leaves the node at a level of the best path only its best edge.
 
     Args:
       tree: the trees.
-      number: int32 [], of the simulation to come.
-      before: int32 [], of the one before it.
-      points: int32 [B], actions left at the root, as many as there are phases.
-      total: simulations.
+      level: int32 [B].
+      begins: bool [B], the trees in which a phase begins.
     """
-    phase = (number * points) // total
-    begins = phase > (before * points) // total
-    lane = jnp.arange(len(points))
+    lane = jnp.arange(len(level))
 
     def down(carry: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
-        level, node, depth = carry
+        number, node, depth = carry
         edge, mean, edges = _best_edge(tree, node)
-        on = (mean > -jnp.inf) & (depth < phase - 1)
-        return level + 1, jnp.where(on, _child(edges, edge), node), depth + on
+        on = (mean > -jnp.inf) & (depth < level)
+        return number + 1, jnp.where(on, _child(edges, edge), node), depth + on
 
-    zero = jnp.zeros_like(points)
-    levels = jnp.where(begins.any(), phase.max(), 0)
-    _, node, _ = jax.lax.while_loop(lambda carry: carry[0] < levels - 1, down, (jnp.int32(0), zero, zero))
+    zero = jnp.zeros_like(level)
+    levels = jnp.where(begins, level, 0).max()
+    _, node, _ = jax.lax.while_loop(lambda carry: carry[0] < levels, down, (jnp.int32(0), zero, zero))
     edge, mean, edges = _best_edge(tree, node)
     cuts = begins & (mean > -jnp.inf)
     keeps = (jnp.arange(edges.shape[1]) == edge[:, None])[..., None]

@@ -72,6 +72,8 @@ def _planner(name: str, spec: str, game: HeroAcademy, options: dict[str, Any]) -
     if name == "greedy_turn":
         return greedy.greedy_turn(game, _with(spec, greedy.Settings(), options))
     if name in _TREES:
+        if {"num_evaluations", "num_simulations"} <= set(options):
+            raise ValueError(f"agent={spec!r}: give num_evaluations or num_simulations, not both")
         if "num_evaluations" in options:
             options["num_simulations"] = options.pop("num_evaluations")
         return turn_mcts.turn_mcts(game, _with(spec, _TREES[name], options))

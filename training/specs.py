@@ -33,5 +33,6 @@ def read_options(spec: str, text: str, kinds: Mapping[str, Callable[[str], Any]]
         try:
             options[name] = kinds[name](value)
         except ValueError:
-            raise ValueError(f"agent={spec!r}: {name}={value!r} must be a number") from None
+            what = "0 or 1" if kinds[name] is read_flag else "a number"
+            raise ValueError(f"agent={spec!r}: {name}={value!r} must be {what}") from None
     return options

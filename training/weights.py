@@ -43,8 +43,20 @@ def save_weights(path: str | os.PathLike[str], params: Any, meta: Mapping[str, A
 
 
 def weights_file(path: str | os.PathLike[str]) -> Path:
-    """Gives the weights that a path means: a file, or the best of the training run in a folder."""
-    return Path(path) / "best.npz" if Path(path).is_dir() else Path(path)
+    """Gives the weights that a path means: a file, or the best of the training run in a folder.
+
+    Raises:
+      ValueError: it is a folder without weights.
+    """
+    path = Path(path)
+    if not path.is_dir():
+        return path
+    best = path / "best.npz"
+    if not best.exists():
+        raise ValueError(
+            f"weights={str(path)!r}: holds no best.npz; a training run writes it when it first rates what it has learnt"
+        )
+    return best
 
 
 def load_weights(

@@ -62,7 +62,9 @@ def test_what_a_plan_tells(name):
     np.testing.assert_allclose(found.policy.sum(-1), 1, rtol=1e-6)
     np.testing.assert_array_equal(found.visits.sum(-1), SIZE["population"])
     np.testing.assert_allclose(found.root_value, found.values.max(-1))
-    np.testing.assert_array_equal(jnp.take_along_axis(found.arms, found.values.argmax(-1)[..., None], 2)[..., 0], found.actions)
+    # The action is that of an arm of the highest value.
+    best = (found.arms == found.actions[..., None]) & (found.values == found.values.max(-1, keepdims=True))
+    assert np.asarray(best).any(-1).all()
 
 
 @BOTH

@@ -213,7 +213,7 @@ def test_a_plan_is_kept_and_made_anew_where_the_game_took_another_way():
         (lambda: evolution.Settings(num_generations=0), "num_generations=0"),
         (lambda: evolution.Settings(survivors=1.0), "survivors=1.0"),
         (lambda: evolution.Settings(mutation=2), "mutation=2"),
-        (lambda: evolution.generations_for(0, evolution.Settings()), "evaluations=0: must be >= 1"),
+        (lambda: evolution.generations_for(0, evolution.Settings()), "evaluations=0: must be >= 100"),
         (lambda: turn_mcts.Settings(num_simulations=0), "num_simulations=0"),
         (lambda: turn_mcts.Settings(exploration=-1), "exploration=-1"),
         (lambda: turn_mcts.Settings(greediness=2), "greediness=2"),

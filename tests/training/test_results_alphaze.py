@@ -20,7 +20,8 @@ PLAYED = {"wins": 150, "games": 200, "samples": 6, "mode": "adh-5", "cpu_seconds
 FOUND = {
     "_train": TRAINED,
     "_exact": {"rows": [{"epoch": 0, "drawn": 0.4, "greedy": 0.8}, {"epoch": 12, "drawn": 0.123, "greedy": 0.5}]},
-    "_responses": {"rows": [{"epoch": 12, "first": 0.99, "second": 0.93, "response": 0.875}]},
+    "_responses": {"games": 1000, "rows": [{"epoch": 12, "first": 0.99, "second": 0.93, "response": 0.875}]},
+    "_over_epochs": {"title": "PIMC", "rows": [{"epoch": 1, "wins": 50, "games": 200}]},
     "_rival": PLAYED,
     "_by_samples": PLAYED,
     "_time": PLAYED,
@@ -48,10 +49,11 @@ def test_everything_is_measured_once_and_shown(plan):
     plan, calls = plan
     page = make(plan)
     titles = [line for line in page.splitlines() if line.startswith("## ")]
-    assert [title.split()[1] for title in titles] == ["2", "3", "5", "5", "8", "Time", "11"]
+    assert [title.split()[1] for title in titles] == ["2", "3", "5", "5", "5", "8", "Time", "11"]
     for row in (
         "| 12 | 0.123 | 0.500 |",
-        "| 99.0 | 93.0 | 96.0 | 87.5 |",
+        "| 99.0 | 93.0 | 96.0 (95–97) | 87.5 (8",
+        "| PIMC | 25.0 (20–31) |",
         "| best reply | 95.0 | 81.0 | 88.0 | – |",
         "| 75.0 (69–80) | 200 |",
         "| epoch 0 | +321 ± 98 |",

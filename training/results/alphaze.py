@@ -151,14 +151,15 @@ def _three(plan: Plan) -> Measurements:
 
 
 def _five(plan: Plan) -> Measurements:
-    """Curves of all variants, the first seed of each before the second of any; then Table 6 with the first."""
+    """Curves of all variants, the first seed of each before the second of any; Table 6 and Fig. 5A with the first."""
     seeds = range(max(run.seeds for run in VARIANTS))
     runs = [(seed, run) for seed in seeds for run in VARIANTS if seed < run.seeds]
     found: Measurements = [(f"{run.name}-seed{seed}", partial(_train, plan, run, seed)) for seed, run in runs]
-    rivals = [(run, samples) for samples in plan.samples for run in VARIANTS[:4]]
+    rivals = [(run, samples) for samples in plan.samples for run in VARIANTS]
     table: Measurements = [(rival_name(run, samples), partial(_rival, plan, run, samples)) for run, samples in rivals]
+    over: Measurements = [(f"{run.name}-epochs", partial(_over_epochs, plan, run)) for run in VARIANTS]
     first = len(VARIANTS)
-    return [*found[:first], *table, *found[first:]]
+    return [*found[:first], *table, *over, *found[first:]]
 
 
 def rival_name(run: Run, samples: int) -> str:
@@ -273,6 +274,18 @@ def _rival(plan: Plan, run: Run, samples: int) -> dict:
     theirs = _player(plan, reference, 0, epochs, num_worlds=12, num_simulations=plan.nodes)
     points = play_pair(game, (mine, theirs), jax.random.key(SEED), plan.games)
     return {"title": run.title, "samples": samples, "nodes": plan.nodes, "wins": int(points.sum()), "games": len(points)}
+
+
+def _over_epochs(plan: Plan, run: Run) -> dict:
+    """Fig. 5A: the networks of some epochs against the last one of TSL + PC-PIMC, with the search of training."""
+    reference = VARIANTS[2]
+    game: Any = jaxgames.make("hex", reference.config.who.mode)
+    theirs = _player(plan, reference, 0, _epochs(plan, reference))
+    rows = []
+    for epoch in _chosen_epochs(plan, run):
+        points = play_pair(game, (_player(plan, run, 0, epoch), theirs), jax.random.key(SEED), plan.games)
+        rows.append({"epoch": epoch, "wins": int(points.sum()), "games": len(points)})
+    return {"title": run.title, "rows": rows}
 
 
 def _by_samples(plan: Plan, samples: int) -> dict:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from training.counting import wilson
+from training.exploitability import ResponseConfig
 from training.files import write_atomically
 from training.results.alphaze import (
     HUGE,
+    LARGE,
     NUMBERS_OF_SAMPLES,
     SMALL,
     TINY,
@@ -29,7 +31,7 @@ def write_page(plan: Plan) -> None:
     if curves:
         write_atomically(plan.folder / "alphaze_learning.svg", alphaze_figure(curves))
         parts.append("![learning on 5 x 5 cells](alphaze_learning.svg)")
-    parts += [_table6(plan), _samples_table(plan), _time_table(plan), _elo_table(plan)]
+    parts += [_epochs_table(plan), _table6(plan), _samples_table(plan), _time_table(plan), _elo_table(plan)]
     write_atomically(plan.folder / "alphaze.md", "\n\n".join(part for part in parts if part) + "\n")
 
 
@@ -37,7 +39,11 @@ _HEAD = """# AlphaZe** in DarkHex
 
 Made by `python scripts/results.py alphaze`; abrupt DarkHex throughout. What was not measured yet is left out or shown as "–".
 The paper trains for days on three GPUs (409 600 searches per epoch of 800 nodes per world); these are runs of minutes on two CPU
-cores with tiny networks, so it is the order of the methods that can be compared, not their strength. Intervals: 95 % (Wilson)."""
+cores with tiny networks, so it is the order of the methods that can be compared, not their strength. Intervals in brackets: 95 %
+(Wilson)."""
+
+
+_RESPONSE_GAMES = ResponseConfig.final_games
 
 
 def _lines(head: str, rows: list[list[str]]) -> str:
@@ -82,17 +88,22 @@ def _response_table(plan: Plan) -> str:
     rows = []
     for row in found["rows"]:
         cells = [str(row["epoch"]), *(f"{100 * row[seat]:.1f}" for seat in ("first", "second"))]
-        rows.append([*cells, f"{50 * (row['first'] + row['second']):.1f}", f"{100 * row['response']:.1f}"])
+        both = _share(round(found["games"] * (row["first"] + row["second"]) / 2), found["games"])
+        rows.append([*cells, both, _share(round(_RESPONSE_GAMES * row["response"]), _RESPONSE_GAMES)])
     text = (
         "Points against a random player (1000 games), and what a response wins that was trained against the frozen player for "
         "10 000 games and knows its view and seat: a lower bound of what can be won."
     )
     if bound:
         cells = [f"{100 * bound[seat]:.1f}" for seat in ("first", "second")]
-        rows.append(["best reply", *cells, f"{50 * (bound['first'] + bound['second']):.1f}", "–"])
+        both = 50 * (bound["first"] + bound["second"])
+        rows.append(["best reply", *cells, f"{both:.1f}", "–"])
         text += (
             " The last row is exact: nobody can make more against the random player (`training/random_bound.py` goes through all "
-            "sequences of attempts), so a second player has little to hope for even against that one."
+            f"sequences of attempts): more than {both:.1f} % as either colour on average cannot be had on this board, and what "
+            "is trained comes as near to it as these games can tell. Who has learnt the frozen player still wins nearly always, "
+            "hardly less than before training: it takes the best action of each search and so varies little (on 2 x 2, where "
+            "this can be worked out, the same policy drawn from has a quarter of the exploitability)."
         )
     head = "epoch | first, % | second, % | both, % | trained response wins, %"
     return f"## 3 x 3\n\n{text} {_settings(run)}\n\n" + _lines(head, rows)
@@ -113,14 +124,26 @@ def _variants_table(plan: Plan) -> str:
     if not rows:
         return ""
     head = "variant | after epoch 1, % | at the end, % | least and most | seeds | minutes | searches/s"
-    text = f"Points against a random player (200 games); TSL and Hex: the first {TSL_EPOCHS} of 12 epochs were such games."
-    return f"## 5 x 5, learning (Fig. 5A)\n\n{text}\n\n" + _lines(head, rows)
+    one = _seeds(plan, VARIANTS[0])
+    text = f"Points against a random player (200 games); TSL and Hex: the first {TSL_EPOCHS} of 12 epochs were such games. "
+    text += _settings(one[0]) if one else ""
+    return f"## 5 x 5, learning\n\n{text}\n\n" + _lines(head, rows)
+
+
+def _epochs_table(plan: Plan) -> str:
+    found = [one for run in VARIANTS if (one := stored(f"{run.name}-epochs", plan.data))]
+    if not found:
+        return ""
+    rows = [[one["title"], *(_share(row["wins"], row["games"]) for row in one["rows"])] for one in found]
+    text = "Points in per cent against the last network of TSL + PC-PIMC, both with the search of training; 200 games each."
+    head = " | ".join(["epoch", *(str(row["epoch"]) for row in found[0]["rows"])])
+    return f"## 5 x 5, strength over epochs (Fig. 5A)\n\n{text}\n\n" + _lines(head, rows)
 
 
 def _table6(plan: Plan) -> str:
     rows = []
     for samples in plan.samples:
-        for run in VARIANTS[:4]:
+        for run in VARIANTS:
             found = stored(rival_name(run, samples), plan.data)
             if found:
                 rows.append([str(samples), run.title, _share(found["wins"], found["games"]), str(found["games"])])
@@ -138,7 +161,9 @@ def _samples_table(plan: Plan) -> str:
     if not found:
         return ""
     rows = [[str(one["samples"]), _share(one["wins"], one["games"]), str(one["games"])] for one in found]
-    text = "Points of PC-PIMC against PIMC with the same network and as many worlds (Fig. 6A)."
+    run = stored(LARGE.name, plan.data)
+    text = "Points of PC-PIMC against PIMC with the same network and as many worlds (Fig. 6A). "
+    text += _settings(run) if run else ""
     return f"## 8 x 8, PC-PIMC against PIMC\n\n{text}\n\n" + _lines("samples | points of PC-PIMC, % | games", rows)
 
 
