@@ -28,12 +28,13 @@ from training.exploitability import ResponseConfig
 from training.logs import read_log
 from training.policy_value import PolicyValueConfig
 from training.random_bound import best_against_random
-from training.results.cells import origin, store, stored
+from training.results.cells import Measurements, make_parts
 from training.tournament import play_pair, round_robin
 from training.train_alphaze import TrainConfig
 from training.weights import load_weights
 
 SEED = 2023  # of all measurements
+SOURCES = ("jaxgames/hex", "search", "training")
 NUMBERS_OF_SAMPLES = (1, 3, 6, 12, 20)  # in Fig. 6A
 TSL_EPOCHS = 5  # epochs with TrueSight, of 12
 
@@ -120,22 +121,8 @@ def make(
     Raises:
       ValueError: there is no such part.
     """
-    for part in parts or PARTS:
-        if part not in PARTS:
-            raise ValueError(f"part={part!r}: must be one of {', '.join(PARTS)}")
-        for name, measure in PARTS[part](plan):
-            if stored(name, plan.data) is None:
-                started = time.perf_counter()
-                result = measure()
-                if result is None:
-                    return  # asked to stop
-                store(name, plan.data, {**result, **origin()})
-                report(f"{name}: {time.perf_counter() - started:.0f} s")
-                write_page(plan)
-    write_page(plan)
-
-
-Measurements = list[tuple[str, Callable[[], dict | None]]]
+    made = {name: partial(part, plan) for name, part in PARTS.items()}
+    make_parts(made, parts, plan.data, SOURCES, partial(write_page, plan), report)
 
 
 def _two(plan: Plan) -> Measurements:

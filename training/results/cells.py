@@ -7,7 +7,7 @@ import functools
 import hashlib
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import jax
@@ -22,6 +22,9 @@ from training.files import write_atomically
 from training.match import MatchConfig, make_players
 
 SOURCES = ("jaxgames/pommerman", "search")
+
+# What is measured: its name, and how.
+Measurements = list[tuple[str, Callable[[], dict | None]]]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -83,16 +86,52 @@ def store(name: str, folder: Path, result: dict) -> None:
     write_atomically(folder / f"{name}.json", json.dumps(result, indent=1) + "\n")
 
 
-def origin() -> dict:
+def make_parts(
+    parts: Mapping[str, Callable[[], Measurements]],
+    chosen: Sequence[str],
+    folder: Path,
+    sources: tuple[str, ...],
+    write_page: Callable[[], None],
+    report: Callable[[str], None],
+) -> None:
+    """Makes what is missing of a page, and writes the page after each measurement.
+
+    Args:
+      parts: what there is to measure, by name.
+      chosen: which of them, in this order; (): all.
+      folder: where `<name>.json` lies or goes.
+      sources: folders of the code on which results depend.
+      write_page: writes it from the folder.
+      report: told about each measurement.
+
+    Raises:
+      ValueError: there is no such part.
+    """
+    for part in chosen or parts:
+        if part not in parts:
+            raise ValueError(f"part={part!r}: must be one of {', '.join(parts)}")
+        for name, measure in parts[part]():
+            if stored(name, folder) is None:
+                started = time.perf_counter()
+                result = measure()
+                if result is None:
+                    return  # asked to stop
+                store(name, folder, {**result, **origin(sources)})
+                report(f"{name}: {time.perf_counter() - started:.0f} s")
+                write_page()
+    write_page()
+
+
+def origin(sources: tuple[str, ...] = SOURCES) -> dict:
     """Tells on what and with which code a result is made: device, versions, commit, and a hash of rules and planners."""
-    return {**machine.describe(jax.devices()[0]), "sources": source_hash()}
+    return {**machine.describe(jax.devices()[0]), "sources": source_hash(sources=sources)}
 
 
 @functools.cache
-def source_hash(root: Path = machine.CHECKOUT) -> str:
+def source_hash(root: Path = machine.CHECKOUT, sources: tuple[str, ...] = SOURCES) -> str:
     """Gives 16 hexadecimal digits that change with any file of the game and the planners in a checkout."""
     digest = hashlib.sha256()
-    for path in sorted(path for folder in SOURCES for path in (root / folder).glob("*.py")):
+    for path in sorted(path for folder in sources for path in (root / folder).glob("*.py")):
         digest.update(f"{path.relative_to(root)}\n".encode() + path.read_bytes())
     return digest.hexdigest()[:16]
 

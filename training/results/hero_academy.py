@@ -23,10 +23,11 @@ from jaxgames.hero_academy import HeroAcademy
 from search import evolution, greedy, turn_mcts
 from search.moves import moves_of
 from training import hero_agents
-from training.results.cells import origin, store, stored
+from training.results.cells import Measurements, make_parts
 from training.tournament import play_pair
 
 SEED = 2016  # of everything
+SOURCES = ("jaxgames/hero_academy", "search")
 PLAYERS = {
     "random": "random",
     "greedy_action": "Greedy Action",
@@ -79,9 +80,6 @@ class Plan:
         return self.folder / "data"
 
 
-Measurements = list[tuple[str, Callable[[], dict]]]
-
-
 def make(
     plan: Plan, write_page: Callable[[Plan], None], parts: Sequence[str] = (), report: Callable[[str], None] = print
 ) -> None:
@@ -96,16 +94,8 @@ def make(
     Raises:
       ValueError: there is no such part.
     """
-    for part in parts or PARTS:
-        if part not in PARTS:
-            raise ValueError(f"part={part!r}: must be one of {', '.join(PARTS)}")
-        for name, measure in PARTS[part](plan):
-            if stored(name, plan.data) is None:
-                started = time.perf_counter()
-                store(name, plan.data, {**measure(), **origin()})
-                report(f"{name}: {time.perf_counter() - started:.0f} s")
-                write_page(plan)
-    write_page(plan)
+    made = {name: partial(part, plan) for name, part in PARTS.items()}
+    make_parts(made, parts, plan.data, SOURCES, partial(write_page, plan), report)
 
 
 def table_cells(plan: Plan) -> list[tuple[str, str, int, int]]:
@@ -118,9 +108,34 @@ def table_cells(plan: Plan) -> list[tuple[str, str, int, int]]:
     return sorted(cells, key=lambda cell: (cell[1] != "oep", -cell[2]))
 
 
-def cell_name(first: str, second: str) -> str:
+def cell_name(first: str, second: str, size: int, games: int) -> str:
     """The name of a pair of Table II."""
-    return f"hero-table2-{first}-{second}"
+    return f"hero-table2-{first}-{second}-n{size}-games{games}"
+
+
+def budget_name(plan: Plan, player: str, size: int) -> str:
+    """The name of a measurement of strength over budget."""
+    return f"hero-budget-{player}-n{size}-games{plan.games}"
+
+
+def actions_name(plan: Plan, tree: str, points: int) -> str:
+    """The name of a measurement of Fig. 5."""
+    return f"hero-actions-{points}-{tree}-n{plan.study_evaluations}-games{plan.games}"
+
+
+def extra_name(plan: Plan, extra: str) -> str:
+    """The name of a measurement of what goes beyond the paper."""
+    return f"hero-extra-{extra.replace(' ', '_')}-games{2 * plan.games}"
+
+
+def hidden_name(plan: Plan, player: str) -> str:
+    """The name of a measurement with random draws."""
+    return f"hero-hidden-{player}-games{plan.games}"
+
+
+def outcomes_name(plan: Plan) -> str:
+    """The name of the measurement of what is looked at."""
+    return f"hero-outcomes-n{plan.evaluations}"
 
 
 def with_budget(player: str, evaluations: int) -> str:
@@ -133,7 +148,7 @@ def with_budget(player: str, evaluations: int) -> str:
 
 def _table2(plan: Plan) -> Measurements:
     return [
-        (cell_name(first, second), partial(_match, plan, with_budget(first, size), with_budget(second, size), games))
+        (cell_name(first, second, size, games), partial(_match, plan, with_budget(first, size), with_budget(second, size), games))
         for first, second, size, games in table_cells(plan)
     ]
 
@@ -141,7 +156,7 @@ def _table2(plan: Plan) -> Measurements:
 def _budgets(plan: Plan) -> Measurements:
     rival = with_budget("oep", RIVAL_BUDGET)
     return [
-        (f"hero-budget-{player}-{size}", partial(_match, plan, with_budget(player, size), rival, plan.games))
+        (budget_name(plan, player, size), partial(_match, plan, with_budget(player, size), rival, plan.games))
         for player in ("oep", "mcts_bridge_burning")
         for size in BUDGETS
     ]
@@ -152,7 +167,7 @@ def _actions(plan: Plan) -> Measurements:
     size = plan.study_evaluations
     return [
         (
-            f"hero-actions-{points}-{tree}",
+            actions_name(plan, tree, points),
             partial(_match, plan, with_budget("oep", size), with_budget(tree, size), plan.games, f"ap-{points}"),
         )
         for tree in reversed(TREES)
@@ -163,22 +178,22 @@ def _actions(plan: Plan) -> Measurements:
 def _extras(plan: Plan) -> Measurements:
     rival = with_budget("oep", RIVAL_BUDGET)
     return [
-        (f"hero-extra-{name.replace(' ', '_')}", partial(_match, plan, with_budget(spec, RIVAL_BUDGET), rival, 2 * plan.games))
+        (extra_name(plan, name), partial(_match, plan, with_budget(spec, RIVAL_BUDGET), rival, 2 * plan.games))
         for name, spec in EXTRAS.items()
     ]
 
 
 def _hidden(plan: Plan) -> Measurements:
-    """Matches with random draws and hidden hands. Planners see the state all the same."""
+    """Matches with random draws and hidden hands."""
     rival = with_budget("oep", RIVAL_BUDGET)
     return [
-        (f"hero-hidden-{player}", partial(_match, plan, with_budget(player, RIVAL_BUDGET), rival, plan.games, "hidden"))
+        (hidden_name(plan, player), partial(_match, plan, with_budget(player, RIVAL_BUDGET), rival, plan.games, "hidden"))
         for player in ("greedy_action", "greedy_turn", "mcts_bridge_burning")
     ]
 
 
 def _outcomes(plan: Plan) -> Measurements:
-    return [("hero-outcomes", partial(outcomes, plan))]
+    return [(outcomes_name(plan), partial(outcomes, plan))]
 
 
 PARTS: dict[str, Callable[[Plan], Measurements]] = {
@@ -214,16 +229,16 @@ def outcomes(plan: Plan, games: int = 32) -> dict:
 
     Args:
       plan: how many evaluations a turn has.
-      games: positions, each at the start of a turn some way into a game between best-rated players.
+      games: positions, each at the start of a turn some way into a game in which actions are chosen as rollouts do.
     """
     game = jaxgames.make("hero_academy", "standard")
     assert isinstance(game, HeroAcademy)
     moves = moves_of(game)
-    keys = jax.random.split(jax.random.key(SEED), games)
+    keys, more_keys = jax.random.split(jax.random.key(SEED), (2, games))
     states = jax.jit(jax.vmap(lambda key, turns: _some_turns(game, key, turns)))(keys, 6 + jnp.arange(games) % 20)
     going = np.flatnonzero(~np.asarray(states.terminated))
     states = jax.tree.map(lambda leaf: leaf[going], states)
-    lanes, seats = jax.vmap(random_bits.lane_key)(keys[going]), jax.vmap(game.to_play)(states)
+    lanes, seats = jax.vmap(random_bits.lane_key)(more_keys[going]), jax.vmap(game.to_play)(states)
     result: dict = {"evaluations": plan.evaluations, "positions": len(going), "players": {}}
     walk = greedy.best_turn(game, moves, greedy.Settings(num_evaluations=plan.evaluations))
     turn = jax.jit(walk.run)(lanes, states, seats)
@@ -243,8 +258,9 @@ def outcomes(plan: Plan, games: int = 32) -> dict:
 
 
 def _some_turns(game: HeroAcademy, key: jax.Array, turns: jax.Array):
-    """A state at the start of a turn, so many turns into a game in which actions are drawn by rollouts' rules."""
-    lane = random_bits.lane_key(key)
+    """A state at the start of a turn, so many turns into a game in which actions are chosen as rollouts do."""
+    deal, play = jax.random.split(key)
+    lane = random_bits.lane_key(play)
 
     def step(carry):
         number, state = carry
@@ -254,7 +270,7 @@ def _some_turns(game: HeroAcademy, key: jax.Array, turns: jax.Array):
     def unfinished(carry):
         return (carry[1].turn < turns) & ~carry[1].terminated
 
-    return jax.lax.while_loop(unfinished, step, (jnp.int32(0), game.init(key)))[1]
+    return jax.lax.while_loop(unfinished, step, (jnp.int32(0), game.init(deal)))[1]
 
 
 def _evolved_outcomes(game: HeroAcademy, settings: evolution.Settings, lanes, states, seats) -> np.ndarray:

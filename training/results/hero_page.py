@@ -18,7 +18,12 @@ from training.results.hero_academy import (
     RIVAL_BUDGET,
     TREES,
     Plan,
+    actions_name,
+    budget_name,
     cell_name,
+    extra_name,
+    hidden_name,
+    outcomes_name,
     table_cells,
 )
 
@@ -33,9 +38,9 @@ PAPER = {
 _HEAD = """# Planning turns in Hero Academy
 
 Made by `python scripts/results.py hero_academy`; open hands, draws from a known order, sides changed half-way; draws count half.
-Budgets are evaluations per turn (of a tree: simulations), which no machine changes. The Java program made 15 000 to 97 000
-evaluations of OEP and 30 000 to 80 000 simulations per CPU second, so its six seconds would be 90 000 to 580 000 and 180 000 to
-480 000. What was not played yet is left out or shown as "–". Intervals: 95 % (Wilson, of points)."""
+Budgets are evaluations per turn, which no machine changes: of OEP new turns that are made and valued, of a tree simulations. The
+Java program made 7 500 to 49 000 new turns and 30 000 to 80 000 simulations per CPU second, so its six seconds would be 45 000 to
+290 000 and 180 000 to 480 000. What was not played yet is left out or shown as "–". Intervals: 95 % (Wilson, of points)."""
 
 
 def write_page(plan: Plan) -> None:
@@ -65,11 +70,12 @@ def _shown(found: dict) -> str:
 
 def _table2(plan: Plan) -> str:
     shares: dict[tuple[str, str], str] = {}
-    for first, second, size, _ in table_cells(plan):
-        if found := stored(cell_name(first, second), plan.data):
-            points = _points(found)[0]
+    for first, second, size, games in table_cells(plan):
+        if found := stored(cell_name(first, second, size, games), plan.data):
+            points, low, high = _points(found)
             mark = "" if size == plan.evaluations else "*"
-            shares[first, second], shares[second, first] = f"{points:.0f}{mark}", f"{100 - points:.0f}{mark}"
+            shares[first, second] = f"{points:.0f}{mark} ({low:.0f}–{high:.0f})"
+            shares[second, first] = f"{100 - points:.0f}{mark} ({100 - high:.0f}–{100 - low:.0f})"
     if not shares:
         return ""
     known = [name for name in PLAYERS if any(name in pair for pair in shares)]
@@ -102,7 +108,7 @@ def _curve_figure(label: str, lines: Sequence[tuple[str, Sequence[tuple[float, d
 def _budget_section(plan: Plan) -> str:
     players = ("oep", "mcts_bridge_burning")
     lines = [
-        (PLAYERS[player], [(size, one) for size in BUDGETS if (one := stored(f"hero-budget-{player}-{size}", plan.data))])
+        (PLAYERS[player], [(size, one) for size in BUDGETS if (one := stored(budget_name(plan, player, size), plan.data))])
         for player in players
     ]
     lines = [(name, found) for name, found in lines if found]
@@ -117,7 +123,7 @@ def _budget_section(plan: Plan) -> str:
 
 def _action_section(plan: Plan) -> str:
     lines = [
-        (PLAYERS[tree], [(n, one) for n in ACTION_POINTS if (one := stored(f"hero-actions-{n}-{tree}", plan.data))])
+        (PLAYERS[tree], [(n, one) for n in ACTION_POINTS if (one := stored(actions_name(plan, tree, n), plan.data))])
         for tree in TREES
     ]
     lines = [(name, found) for name, found in lines if found]
@@ -134,7 +140,7 @@ def _action_section(plan: Plan) -> str:
 
 
 def _outcome_table(plan: Plan) -> str:
-    found = stored("hero-outcomes", plan.data)
+    found = stored(outcomes_name(plan), plan.data)
     if not found:
         return ""
     rows = []
@@ -152,7 +158,7 @@ def _outcome_table(plan: Plan) -> str:
 
 
 def _extra_table(plan: Plan) -> str:
-    found = {name: stored(f"hero-extra-{name.replace(' ', '_')}", plan.data) for name in EXTRAS}
+    found = {name: stored(extra_name(plan, name), plan.data) for name in EXTRAS}
     rows = [[name, f"`{one['players'][0]}`", _shown(one), str(one["games"])] for name, one in found.items() if one]
     if not rows:
         return ""
@@ -161,12 +167,13 @@ def _extra_table(plan: Plan) -> str:
 
 
 def _hidden_table(plan: Plan) -> str:
-    found = {title: stored(f"hero-hidden-{name}", plan.data) for name, title in PLAYERS.items()}
+    found = {title: stored(hidden_name(plan, name), plan.data) for name, title in PLAYERS.items()}
     rows = [[title, _shown(one), str(one["games"])] for title, one in found.items() if one]
     if not rows:
         return ""
     text = (
-        "Cards are drawn at random and hands hidden; planners see the state all the same. Points against OEP, "
+        "Cards are drawn at random and hands hidden. Planners are given the state, but what Greedy Action, Greedy Turn and OEP go "
+        "by at the end of the own turn does not depend on the other's hand; only trees look further. Points against OEP, "
         f"{RIVAL_BUDGET} evaluations each."
     )
     return f"## Random draws\n\n{text}\n\n" + _markdown("player | points, % | games", rows)
