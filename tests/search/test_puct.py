@@ -14,6 +14,7 @@ from search import puct
 from search.choice import corrected_visits
 from search.puct import Settings
 from tests.processes import run_python
+from tests.random_tree import RandomTree
 from tests.search import puct_reference
 
 GAME = jaxgames.make("hex", "hex", board_size=3)
@@ -65,7 +66,7 @@ def own(per_player, states):
     return np.take_along_axis(np.asarray(per_player), np.asarray(states.player).astype(int)[:, None, None], 1)[:, 0]
 
 
-@pytest.mark.parametrize("size, simulations", [(3, 40), (5, 60)])
+@pytest.mark.parametrize("size, simulations", [(3, 40), (5, 60), pytest.param(0, 80, id="random tree")])
 def test_root_visits_equal_those_of_mctx(size, simulations):
     done = run_python(["-m", "tests.search.mctx_peer", str(size), "8", str(simulations)])
     assert done.returncode == 0, done.stderr
@@ -97,6 +98,31 @@ def test_the_preset_of_alphaze_equals_a_slow_search(moves):
         assert own(plan.visits, states)[lane].tolist() == visits.tolist()
         tried = visits > 0
         assert np.allclose(own(plan.values, states)[lane][tried], values[tried], atol=1e-4)
+
+
+@pytest.mark.parametrize("players", [1, 2])
+def test_a_random_tree_for_one_or_two_equals_a_slow_search(players):
+    game = RandomTree(num_players=players)
+    planner = puct.puct(game, lambda params, states, seats: game.opinion(states), Settings(60, single_player=players == 1))
+    states = jax.vmap(game.init)(jax.random.split(jax.random.key(4), BATCH))
+    keys, ones = jax.random.split(jax.random.key(5), BATCH), jnp.ones(BATCH, bool)
+    plan, _ = jax.jit(planner.plan)(None, keys, planner.init(BATCH), states, jnp.zeros(BATCH, jnp.int32), ones)
+    look = jax.jit(lambda state: (game.opinion(jax.tree.map(lambda x: x[None], state)), game.legal(state), game.outcome(state)))
+    play = jax.jit(lambda state, arm: game.step(state, jnp.full(players, arm)))
+
+    def open_node(state):
+        (logits, value), legal, outcome = jax.device_get(look(state))
+        player, over = int(state.player), bool(state.terminated)
+        prior = np.where(legal & (not over), np.exp(logits[0] - logits[0].max()), 0).astype(np.float64)
+        result = float(outcome[player]) if over else float(value[0])
+        return puct_reference.Node(state, prior / max(prior.sum(), 1e-30), result, over, player)
+
+    for lane in range(BATCH):
+        root = jax.tree.map(lambda leaf, i=lane: leaf[i], states)
+        visits, values = puct_reference.search(open_node, lambda state, arm: play(state, jnp.int32(arm)), root, 60)
+        assert plan.visits[lane, 0].tolist() == visits.tolist()
+        tried = visits > 0
+        assert np.allclose(plan.values[lane, 0][tried], values[tried], atol=1e-4)
 
 
 def test_lanes_do_not_know_each_other():

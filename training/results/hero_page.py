@@ -172,8 +172,8 @@ def _hidden_table(plan: Plan) -> str:
     if not rows:
         return ""
     text = (
-        "Cards are drawn at random and hands hidden. Planners are given the state, but what Greedy Action, Greedy Turn and OEP go "
-        "by at the end of the own turn does not depend on the other's hand; only trees look further. Points against OEP, "
+        "Cards are drawn at random and hands hidden. Planners are given the state, but what Greedy Action, Greedy Turn and OEP "
+        "go by at the end of the own turn does not depend on the other's hand; only trees look further. Points against OEP, "
         f"{RIVAL_BUDGET} evaluations each."
     )
     return f"## Random draws\n\n{text}\n\n" + _markdown("player | points, % | games", rows)
