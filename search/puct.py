@@ -16,6 +16,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from jaxgames import checks
 from jaxgames.game import Game
 from search import puct_tree
 from search.choice import corrected_visits, draw_arm, plan_of_mover
@@ -83,17 +84,9 @@ class Settings:
     max_children: int | None = None
 
     def __post_init__(self) -> None:
-        for name in ("num_simulations", "max_children"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise ValueError(f"{name}={value}: must be >= 1")
-        for name in ("c_init", "temperature", "q_weight", "q_veto"):
-            value = getattr(self, name)
-            if value is not None and not 0 <= value < math.inf:
-                raise ValueError(f"{name}={value}: must be >= 0")
-        for name in ("c_base", "dirichlet_alpha"):
-            if not 0 < getattr(self, name) < math.inf:
-                raise ValueError(f"{name}={getattr(self, name)}: must be > 0")
+        checks.at_least(1, self, "num_simulations", *(["max_children"] if self.max_children is not None else []))
+        checks.numbers(self, "c_init", "temperature", "q_weight", *(["q_veto"] if self.q_veto is not None else []))
+        checks.numbers(self, "c_base", "dirichlet_alpha", positive=True)
         if self.first_value is not None and not math.isfinite(self.first_value):
             raise ValueError(f"first_value={self.first_value}: must be a finite number")
         if not 0 <= self.dirichlet_fraction <= 1:

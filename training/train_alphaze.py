@@ -69,7 +69,7 @@ class TrainConfig:
     def __post_init__(self) -> None:
         checks.at_least(1, self, "epochs", "checkpoint_every", "keep", "final_entries")
         checks.at_least(0, self, "gate_games", "rate_games", "final_games", "gate_temperature")
-        for name in ("gate_games", "final_games"):
+        for name in ("gate_games", "rate_games", "final_games"):
             if getattr(self, name) % 2:
                 raise ValueError(f"{name}={getattr(self, name)}: must be even, because colours are swapped half-way")
         checks.seed(self)
@@ -214,6 +214,7 @@ class _Job:
             run.arena = job.copy(run.learner.params)
         run.epoch = np.int32(run.epoch + 1)
         self._save(run.arena, int(run.epoch))
+        write_atomically(self.folder / "best.npz", self._weights(int(run.epoch)).read_bytes())
         if run.epoch == config.learn.pretrain_epochs:
             run.learner = self.programs.restart(self.key, run.learner)
         if config.rate_games:
@@ -223,13 +224,11 @@ class _Job:
     def rate(self, params: Any, epoch: int) -> float:
         """Plays against a random player and gives the share of points."""
         pair = (self.player._replace(params=params), self.random)
-        games = self.config.rate_games + self.config.rate_games % 2
-        return float(play_pair(self.who.game, pair, self._key(_RATE, epoch), games).mean())
+        return float(play_pair(self.who.game, pair, self._key(_RATE, epoch), self.config.rate_games).mean())
 
     def finish(self, run: _Run) -> dict:
         """Lets some epochs and a random player meet, and writes what remains."""
         config = self.config
-        write_atomically(self.folder / "best.npz", self._weights(int(run.epoch)).read_bytes())
         result: dict[str, Any] = {
             "settings": dataclasses.asdict(config),
             "searches": int(run.learner.samples),

@@ -7,6 +7,7 @@ import dataclasses
 from jaxgames.hex.geometry import HexGrid
 
 RULES = ("hex", "abrupt", "classical")
+COUNT_RULES = ("dp", "fork")
 MODES = {"hex": "hex", "adh": "abrupt", "cdh": "classical"}
 
 
@@ -18,16 +19,21 @@ class HexConfig:
       board_size: side of the board, in cells.
       rules: "hex" (both see everything), "abrupt" (DarkHex; who tries a cell with a hidden stone loses the turn) or "classical"
         (DarkHex; who does so tries again).
+      count_rule: how `sample_hidden` draws the number of hidden stones in abrupt DarkHex: "dp" by how likely each is, or "fork":
+        as many stones of the other as the player has, like the published code.
     """
 
     board_size: int = 11
     rules: str = "hex"
+    count_rule: str = "dp"
 
     def __post_init__(self) -> None:
         if self.board_size not in range(2, 20):
             raise ValueError(f"board_size={self.board_size!r}: must be in 2..19")
         if self.rules not in RULES:
             raise ValueError(f"rules={self.rules!r}: must be one of {', '.join(RULES)}")
+        if self.count_rule not in COUNT_RULES:
+            raise ValueError(f"count_rule={self.count_rule!r}: must be one of {', '.join(COUNT_RULES)}")
 
     @property
     def grid(self) -> HexGrid:

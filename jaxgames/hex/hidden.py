@@ -17,7 +17,6 @@ from jaxgames.hex.information import Information
 from jaxgames.hex.state import State
 from jaxgames.random_bits import LaneKey
 
-COUNT_RULES = ("dp", "fork")
 MAX_TRIES = 64  # boards drawn before stones are taken away
 TRIES_PER_COUNT = 8  # boards drawn with one number of stones, before that is drawn anew
 # Children of the lane key.
@@ -40,7 +39,7 @@ class Sample:
     removed: Array
 
 
-def sample(config: HexConfig, key: Array, info: Information, count_rule: str = "dp") -> Sample:
+def sample(config: HexConfig, key: Array, info: Information) -> Sample:
     """Draws a state: first how many stones are hidden, then where, evenly among the boards on which nobody has won.
 
     If `TRIES_PER_COUNT` boards with one number of stones were all won, another number is drawn.
@@ -49,21 +48,14 @@ def sample(config: HexConfig, key: Array, info: Information, count_rule: str = "
       config: the variant.
       key: a random key.
       info: what the player knows; the game is not over.
-      count_rule: abrupt DarkHex: "dp" draws the number by `Information.collisions`; "fork" takes as many stones of the other as
-        the player has, as the published code.
 
     Returns:
       The sample. A view that no board fits gives `fits` False and a state with what is known and some stones or none.
-
-    Raises:
-      ValueError: for an unknown rule.
     """
-    if count_rule not in COUNT_RULES:
-        raise ValueError(f"count_rule={count_rule!r}: must be one of {', '.join(COUNT_RULES)}")
     grid, view = config.grid, info.view
     lane = random_bits.lane_key(key)
     candidates = grid.full - view.own - view.known
-    draw_number, possible = _counts(config, random_bits.fold(lane, _COUNT), info, count_rule)
+    draw_number, possible = _counts(config, random_bits.fold(lane, _COUNT), info)
     first = view.player == BLACK
     near_edge = select(first, grid.edges(WHITE)[0], grid.edges(BLACK)[0])
     far_edge = select(first, grid.edges(WHITE)[1], grid.edges(BLACK)[1])
@@ -127,26 +119,26 @@ def _bit(word: Array, rank: Array) -> Array:
     return jnp.uint32(1) << position
 
 
-def count_distribution(config: HexConfig, info: Information, count_rule: str = "dp") -> Array:
+def count_distribution(config: HexConfig, info: Information) -> Array:
     """Gives the probabilities of the numbers of hidden stones: float32 [n * n + 1], zeros where no number is possible."""
     view = info.view
     known, mine = view.known.count(), view.own.count()
     room = config.num_cells - known - mine
     numbers = jnp.arange(config.num_cells + 1)
     turns = view.other_turns.astype(jnp.int32)
-    if config.rules == "abrupt" and count_rule == "dp":
+    if config.rules == "abrupt" and config.count_rule == "dp":
         lost = turns - known - numbers  # turns lost, if so many stones are hidden
         chance = jnp.where(lost >= 0, info.collisions[jnp.clip(lost, 0, config.num_cells)], 0.0)
     else:
-        exact = (mine if count_rule == "fork" and config.rules == "abrupt" else turns) - known
+        exact = (mine if config.count_rule == "fork" and config.rules == "abrupt" else turns) - known
         chance = (numbers == jnp.maximum(exact, 0)).astype(jnp.float32) if config.is_dark else (numbers == 0) * 1.0
     chance = jnp.where(numbers <= room, chance, 0.0)
     return chance / jnp.maximum(chance.sum(), 1e-30)
 
 
-def _counts(config: HexConfig, lane: LaneKey, info: Information, count_rule: str) -> tuple[Callable[[Array], Array], Array]:
+def _counts(config: HexConfig, lane: LaneKey, info: Information) -> tuple[Callable[[Array], Array], Array]:
     """Gives a function that draws a number of hidden stones (int32 []) for each turn, and whether any is possible."""
-    chance = count_distribution(config, info, count_rule)
+    chance = count_distribution(config, info)
     total = jnp.cumsum(chance)
     # The last possible number, should rounding leave nothing above the noise.
     most = jnp.max(jnp.where(chance > 0, jnp.arange(len(chance)), 0))

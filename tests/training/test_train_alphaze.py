@@ -43,7 +43,7 @@ TINY = TrainConfig(
     epochs=3,
     seed=3,
     gate_games=6,
-    rate_games=3,
+    rate_games=4,
     final_games=4,
     final_entries=1,
     checkpoint_every=3,
@@ -221,7 +221,7 @@ def test_a_run_that_is_asked_to_stop_goes_on_as_if_nothing_had_happened(straight
         result, printed = run(tmp_path, resume=iteration > 1)
         assert result is None and f"stopped after iteration {iteration}, which is saved; go on with --resume" in printed
         assert newest(tmp_path) == iteration == len(log_of(tmp_path))
-        assert not (tmp_path / "best.npz").exists() and not (tmp_path / "result.json").exists()
+        assert (tmp_path / "best.npz").exists() == (iteration >= EPOCH) and not (tmp_path / "result.json").exists()
     result, printed = run(tmp_path, resume=True)
     assert f"going on after iteration {2 * EPOCH}, in epoch 3" in printed and result["updates"] == 4 * TINY.epochs
     assert_same(tmp_path, straight[0])

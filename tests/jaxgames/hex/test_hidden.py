@@ -129,13 +129,13 @@ def test_the_number_of_hidden_stones_follows_the_recursion():
 
 
 def test_the_rule_of_the_published_code_takes_as_many_as_the_player_has():
-    game = Hex(HexConfig(5, "abrupt"))
+    game = Hex(HexConfig(5, "abrupt", count_rule="fork"))
     _states, infos = ongoing(game, 9, 8)
     info = jax.tree.map(jnp.asarray, at(infos, 0, 0))
-    drawn = hidden.sample(game.config, jax.random.key(0), info, "fork")
-    assert int(drawn.state.stones[1].count()) == max(int(info.view.own.count()), int(info.view.known.count()))
+    drawn = game.sample_hidden(jax.random.key(0), info)
+    assert int(drawn.stones[1].count()) == max(int(info.view.own.count()), int(info.view.known.count()))
     with pytest.raises(ValueError, match="count_rule='x': must be one of dp, fork"):
-        hidden.sample(game.config, jax.random.key(0), info, "x")
+        HexConfig(5, "abrupt", count_rule="x")
 
 
 def test_a_view_that_no_board_fits_is_told():
