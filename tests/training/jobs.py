@@ -1,15 +1,22 @@
 """What the tests of all training jobs need: programs that are compiled once, runs in this process, logs to compare."""
 
 import copy
+import dataclasses
 import io
 import json
 import os
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import jax
 import pytest
 from rich.console import Console
 
+from tests.processes import ROOT, is_kept
+from training import job
 from training.logs import RunLog, read_log
 
 
@@ -66,3 +73,47 @@ def result_of(folder):
 def newest(folder):
     """The iteration of the newest checkpoint, 0 if there is none."""
     return max((int(path.name) for path in (folder / "checkpoints").glob("*") if path.name.isdigit()), default=0)
+
+
+def start(script, config):
+    """Starts a script with the flags of a config in a process of its own, on as many devices as this one has."""
+    flat = job.flat(dataclasses.asdict(config))
+    flags = [
+        part
+        for name, value in flat.items()
+        if name != "resume" and value != "" and not isinstance(value, bool)
+        for part in (f"--{name}", f"{value}")
+    ]
+    flags += ["--resume"] if config.resume else []
+    environment = {name: value for name, value in os.environ.items() if is_kept(name) or name in ("XLA_FLAGS", "PJRT_NPROC")}
+    return subprocess.Popen(
+        [sys.executable, script, *flags],
+        cwd=ROOT,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def kill_at_random(script, config, times, source, numbers=(signal.SIGKILL,)):
+    """Starts a run, and again, and kills each process at some moment after its first iteration; at last lets it end."""
+    log, again = Path(config.output) / "log.jsonl", dataclasses.replace(config, resume=True)
+    for turn in range(times):
+        before = set(log.read_bytes().splitlines()) if log.exists() else set()
+        process = start(script, again if turn else config)
+        alive_until = time.monotonic() + 280
+        while process.poll() is None and time.monotonic() < alive_until:
+            lines = log.read_bytes().splitlines() if log.exists() else []
+            if lines and lines[-1] not in before:
+                break
+            time.sleep(0.01)
+        time.sleep(source.uniform(0, 0.3))
+        number = numbers[turn % len(numbers)]
+        process.send_signal(number)
+        told, error = process.communicate(timeout=280)
+        assert process.returncode == (-number if number == signal.SIGKILL else 0), told + error
+    process = start(script, again)
+    told, error = process.communicate(timeout=280)
+    assert process.returncode == 0, told + error
+    assert "going on after iteration" in told and "results in" in told

@@ -5,6 +5,7 @@ import dataclasses
 import importlib.util
 import itertools
 import json
+import random
 import signal
 
 import jax
@@ -15,7 +16,7 @@ import pytest
 import jaxgames
 from scripts._common import run_main
 from scripts.train_alphaze import main
-from tests.training.jobs import log_without, newest, result_of, run_here, send_signal_at, shared_jobs
+from tests.training.jobs import kill_at_random, log_without, newest, result_of, run_here, send_signal_at, shared_jobs
 from training import elo, hex_agents, train_alphaze
 from training.alphaze import AlphazeConfig
 from training.logs import read_log
@@ -371,3 +372,10 @@ def test_a_device_that_fails(straight, spoil, tmp_path):
     spoil(0, fail)
     run(tmp_path, resume=True)
     assert_same(tmp_path, straight[0])
+
+
+@pytest.mark.slow
+def test_a_run_that_is_killed_ten_times(straight, tmp_path):
+    signals = (signal.SIGKILL,) * 4 + (signal.SIGTERM,)
+    kill_at_random("scripts/train_alphaze.py", settings(tmp_path / "run"), 10, random.Random(0), signals)
+    assert_same(tmp_path / "run", straight[0])

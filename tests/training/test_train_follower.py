@@ -4,13 +4,8 @@ import copy
 import dataclasses
 import importlib.util
 import json
-import os
 import random
 import signal
-import subprocess
-import sys
-import time
-from pathlib import Path
 
 import jax
 import jax.numpy as jnp
@@ -19,9 +14,8 @@ import pytest
 
 from scripts._common import run_main
 from scripts.train_follower import main
-from tests.processes import ROOT, is_kept
-from tests.training.jobs import log_without, newest, result_of, run_here, send_signal_at, shared_jobs
-from training import follower, job, train_follower
+from tests.training.jobs import kill_at_random, log_without, newest, result_of, run_here, send_signal_at, shared_jobs
+from training import follower, train_follower
 from training.checkpoints import Checkpoints
 from training.dagger import DaggerConfig
 from training.follower import FollowerConfig
@@ -29,6 +23,7 @@ from training.logs import read_log
 from training.train_follower import OracleConfig, TrainConfig, make_oracle
 from training.weights import load_weights, save_weights
 
+SCRIPT = "scripts/train_follower.py"
 BATTLES = 4
 TINY = TrainConfig(
     follower=FollowerConfig(mode="one_vs_one"),
@@ -391,52 +386,8 @@ def test_a_device_that_fails(straight, spoil, tmp_path):
 # --- killed ------------------------------------------------------------------------------------------------------------
 
 
-def start(config):
-    """Starts the command line in a process of its own, on as many devices as this one has."""
-    flat = job.flat(dataclasses.asdict(config))
-    flags = [
-        part
-        for name, value in flat.items()
-        if name != "resume" and value != "" and not isinstance(value, bool)
-        for part in (f"--{name}", f"{value}")
-    ]
-    flags += ["--resume"] if config.resume else []
-    environment = {name: value for name, value in os.environ.items() if is_kept(name) or name in ("XLA_FLAGS", "PJRT_NPROC")}
-    return subprocess.Popen(
-        [sys.executable, "scripts/train_follower.py", *flags],
-        cwd=ROOT,
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-
-
-def kill_at_random(config, times, source, numbers=(signal.SIGKILL,)):
-    """Starts a run, and again, and kills each process at some moment after its first iteration; at last lets it end."""
-    log, again = Path(config.output) / "log.jsonl", dataclasses.replace(config, resume=True)
-    for turn in range(times):
-        before = set(log.read_bytes().splitlines()) if log.exists() else set()
-        process = start(again if turn else config)
-        alive_until = time.monotonic() + 280
-        while process.poll() is None and time.monotonic() < alive_until:
-            lines = log.read_bytes().splitlines() if log.exists() else []
-            if lines and lines[-1] not in before:
-                break
-            time.sleep(0.01)
-        time.sleep(source.uniform(0, 0.3))
-        number = numbers[turn % len(numbers)]
-        process.send_signal(number)
-        told, error = process.communicate(timeout=280)
-        assert process.returncode == (-number if number == signal.SIGKILL else 0), told + error
-    process = start(again)
-    told, error = process.communicate(timeout=280)
-    assert process.returncode == 0, told + error
-    assert "going on after iteration" in told and "results in" in told
-
-
 def test_a_run_that_is_killed_twice(straight, tmp_path):
-    kill_at_random(settings(tmp_path / "run"), 2, random.Random(0))
+    kill_at_random(SCRIPT, settings(tmp_path / "run"), 2, random.Random(0))
     assert_same(tmp_path / "run", straight[0])
 
 
@@ -445,7 +396,8 @@ def test_a_run_that_is_killed_twenty_times(jobs, tmp_path):
     """And asked to stop now and then."""
     learn = dataclasses.replace(TINY.learn, battles=60)
     run(tmp_path / "straight", learn=learn)
-    kill_at_random(settings(tmp_path / "run", learn=learn), 20, random.Random(1), (signal.SIGKILL,) * 4 + (signal.SIGTERM,))
+    signals = (signal.SIGKILL,) * 4 + (signal.SIGTERM,)
+    kill_at_random(SCRIPT, settings(tmp_path / "run", learn=learn), 20, random.Random(1), signals)
     assert_same(tmp_path / "run", tmp_path / "straight")
 
 
