@@ -167,14 +167,16 @@ class _Job:
                     values["searches_per_second"] = searches / (time.monotonic() - started)
                 ended = self._epoch_is_over(run)
                 if ended:
-                    values |= self._end_epoch(run)
+                    with job.iteration(run.iteration, saved):
+                        values |= self._end_epoch(run)
                 run.seconds = time.monotonic() - begun
                 values |= {"epoch": int(run.epoch), "seconds": run.seconds}
                 log.write(run.iteration, values)
                 shown |= _shown(values)
                 display.update(min(int(run.learner.samples), goal), shown)
                 if stop.requested or ended or run.iteration % config.checkpoint_every == 0:
-                    checkpoints.save(run.iteration, run.tree())
+                    with job.iteration(run.iteration, saved):
+                        checkpoints.save(run.iteration, run.tree())
                     saved = run.iteration
                 if stop.requested and run.epoch < config.epochs:
                     display.note(f"stopped after iteration {run.iteration}, which is saved; go on with --resume")

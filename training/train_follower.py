@@ -188,12 +188,14 @@ class _Job:
                 values = job.plain(metrics) | {"seconds": run.seconds}
                 values["steps_per_second"] = int(metrics["new_steps"]) / (time.monotonic() - started)
                 if ended - run.evaluated >= config.evaluate_every or ended >= total:
-                    last_result = self.rate(run, ended)
+                    with job.iteration(run.iteration, saved):
+                        last_result = self.rate(run, ended)
                     values |= last_result
                 log.write(run.iteration, values)
                 display.update(ended, _shown(values | last_result), _moves(metrics["arms"]))
                 if stop.requested or run.iteration % config.checkpoint_every == 0 or ended >= total:
-                    checkpoints.save(run.iteration, run.tree())
+                    with job.iteration(run.iteration, saved):
+                        checkpoints.save(run.iteration, run.tree())
                     saved = run.iteration
                 if stop.requested and ended < total:
                     display.note(f"stopped after iteration {run.iteration}, which is saved; go on with --resume")

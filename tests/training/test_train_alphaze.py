@@ -374,6 +374,18 @@ def test_a_device_that_fails(straight, spoil, tmp_path):
     assert_same(tmp_path, straight[0])
 
 
+def test_a_device_that_fails_in_a_match(straight, jobs, monkeypatch, tmp_path):
+    def fail(self, params, epoch):
+        raise jax.errors.JaxRuntimeError("INTERNAL: the device is gone")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(jobs, "rate", fail)
+        with pytest.raises(ValueError, match=r"the device failed in iteration 4 .*: go on with --resume, iteration 3 is saved"):
+            run(tmp_path)
+    run(tmp_path, resume=True)
+    assert_same(tmp_path, straight[0])
+
+
 @pytest.mark.slow
 def test_a_run_that_is_killed_ten_times(straight, tmp_path):
     signals = (signal.SIGKILL,) * 4 + (signal.SIGTERM,)

@@ -69,8 +69,8 @@ class Plan:
         return [replace(c, games=self.best_games) if (c.num_simulations, c.horizon) == (100, 20) else c for c in cells]
 
     def evolution_cells(self) -> list[Cell]:
-        """Planners that are not of the paper: evolving strings, at the same number of simulations and at ten times as many."""
-        sizes = ((100, 20), (1000, 20))
+        """Planners that are not of the paper: evolving strings, at the same number of simulations and at four times as many."""
+        sizes = ((100, 20), (400, 20))
         return [Cell(planner, "ts", n, k, self.sweep_games) for planner in ("oep", "rolling_horizon") for n, k in sizes]
 
     def memory_cells(self) -> list[Cell]:
