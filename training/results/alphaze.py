@@ -79,7 +79,9 @@ VARIANTS = (
     Run("hex-5x5-hex_pc_pimc", "Hex, then PC-PIMC", _medium(pretrain_epochs=TSL_EPOCHS), 3),
 )
 LARGE = Run("hex-8x8-tsl_pc_pimc", "8 x 8, TSL + PC-PIMC", _medium("adh-8", 6, true_sight_epochs=4))
-HUGE = Run("hex-11x11-tsl_pc_pimc", "11 x 11, TSL + PC-PIMC", _medium("adh-11", 4, true_sight_epochs=3))
+_HUGE = replace(_medium("adh-11", 4, true_sight_epochs=3), gate_games=40, rate_games=40)
+HUGE = Run("hex-11x11-tsl_pc_pimc", "11 x 11, TSL + PC-PIMC", _HUGE)
+LADDER_GAMES = 20  # of each pair of its epochs
 
 
 @dataclasses.dataclass(frozen=True)
@@ -309,4 +311,4 @@ def _ladder(plan: Plan) -> dict:
     entries = {"random": random_agent(game)}
     for epoch in range(_epochs(plan, HUGE) + 1):
         entries[f"epoch {epoch}"] = _player(plan, HUGE, 0, epoch)
-    return round_robin(game, entries, jax.random.key(SEED), 40).as_dict()
+    return round_robin(game, entries, jax.random.key(SEED), LADDER_GAMES).as_dict()

@@ -9,6 +9,7 @@ from training.exploitability import ResponseConfig
 from training.files import write_atomically
 from training.results.alphaze import (
     HUGE,
+    LADDER_GAMES,
     LARGE,
     NUMBERS_OF_SAMPLES,
     SMALL,
@@ -185,5 +186,5 @@ def _elo_table(plan: Plan) -> str:
         return ""
     columns = zip(found["names"], found["elo"], found["elo_standard_error"], strict=True)
     rows = [[name, f"{rating:+.0f} ± {1.96 * error:.0f}"] for name, rating, error in columns]
-    text = f"Round robin, 40 games per pair; {run['searches_per_second']:.0f} searches per second while training."
+    text = f"Round robin, {LADDER_GAMES} games per pair; {run['searches_per_second']:.0f} searches per second while training."
     return f"## 11 x 11 (Fig. 5B)\n\n{text} {_settings(run)}\n\n" + _lines("player | Elo", rows)
