@@ -102,7 +102,7 @@ def test_a_picture_tells_teams_limit_and_winners():
     [
         (["--game", "chess"], ["game='chess'", "pommerman"]),
         (["--mode", "duel"], ["mode='duel'", "ffa", "one_vs_one"]),
-        (["--planner", "alpha"], ["planner='alpha'", "fdts, mcts, mcts_no_rollout, mcs, simple"]),
+        (["--planner", "alpha"], ["planner='alpha'", "fdts, mcts, mcts_no_rollout, mcs, oep, rolling_horizon, simple"]),
         (["--bandit", "exp3"], ["bandit='exp3'", "ts, ucb, uniform"]),
         (["--simulations", "9"], ["--simulations", "--num-simulations"]),
         (["--num-simulations", "many"], ["--num-simulations", "many"]),

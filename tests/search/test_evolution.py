@@ -21,6 +21,7 @@ MOVES = moves_of(GAME)
 LANES = 8
 ROOTS = jax.vmap(GAME.init)(jax.random.split(jax.random.key(2), LANES))
 SEATS = jnp.zeros(LANES, jnp.int32)
+ONES = jnp.ones(LANES, bool)
 ADVANCE = jax.jit(jax.vmap(lambda state, action: GAME.advance(state, action, None)))
 VALUE = jax.jit(jax.vmap(functools.partial(value_for, GAME)))
 BASE = evolution.Settings(num_generations=40, population=16, mutation=0.3)
@@ -204,6 +205,33 @@ def test_greedy_turn_looks_at_every_outcome_once():
     turn = jax.jit(greedy.best_turn(GAME, MOVES, greedy.Settings(num_evaluations=1000)).run)(lanes(), ROOTS, SEATS)
     np.testing.assert_array_equal(turn.metrics["evaluations"], len(turns_of(range(8))))
     np.testing.assert_allclose(turn.value, best_values(), rtol=1e-5)
+
+
+def test_a_plan_is_kept_and_made_anew_where_the_game_took_another_way():
+    settings = evolution.Settings(num_generations=3, population=8)
+    planner = evolution.oep(GAME, settings)
+    plan = jax.jit(planner.plan)
+    memory = planner.init(LANES)
+    states = ROOTS
+    keys = jax.random.split(jax.random.key(1), LANES)
+    first, memory = plan(None, keys, memory, states, SEATS, ONES)
+    whole = np.asarray(first.metrics["turn"])
+    np.testing.assert_array_equal(first.actions[:, 0], whole[:, 0])
+    np.testing.assert_array_equal(first.actions[:, 1], GAME.pass_action)
+    after = ADVANCE(states, first.actions[:, 0])
+    second, memory = plan(None, jax.random.split(jax.random.key(2), LANES), memory, after, SEATS, ONES)
+    np.testing.assert_array_equal(second.actions[:, 0], whole[:, 1])
+    np.testing.assert_array_equal(second.metrics["position"], 1)
+    # Lane 0 finds itself at the start of the turn again, lane 1 is not asked.
+    mixed = jax.tree.map(
+        lambda old, new: jnp.where((jnp.arange(LANES) == 0).reshape(-1, *[1] * (old.ndim - 1)), old, new), states, after
+    )
+    asked = jnp.arange(LANES) != 1
+    third, kept = plan(None, jax.random.split(jax.random.key(3), LANES), memory, mixed, SEATS, asked)
+    assert third.metrics["position"][0] == 0
+    assert kept.next[1] == memory.next[1]
+    cleared = planner.reset(memory, jnp.arange(LANES) == 2)
+    assert (np.asarray(cleared.next) == np.where(np.arange(LANES) == 2, MOVES.turn_length, np.asarray(memory.next))).all()
 
 
 def test_budgets_count_all_turns_that_are_played():

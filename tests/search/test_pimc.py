@@ -116,7 +116,7 @@ def test_one_possible_world_is_searched_the_same_however_often_it_is_drawn():
 
 @pytest.mark.parametrize("game, settings", [
     (CLASSICAL, SPLIT),
-    (ABRUPT, Settings(combine="value", num_worlds=WORLDS, tree="game", search=SEARCH)),
+    pytest.param(ABRUPT, Settings(combine="value", num_worlds=WORLDS, tree="game", search=SEARCH), marks=pytest.mark.slow),
 ], ids=["policy", "value"])  # fmt: skip
 def test_a_plan_puts_together_what_puct_finds_in_each_world(game, settings):
     """In the open game with the budget split, and in the tree of the game itself with the whole budget for each world."""

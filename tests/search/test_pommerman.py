@@ -26,7 +26,7 @@ def positions():
     return jax.tree.map(jnp.asarray, states)
 
 
-@pytest.mark.parametrize(("kind", "bandit"), [("fdts", "ts"), ("mcts", "ucb")])
+@pytest.mark.parametrize(("kind", "bandit"), [("fdts", "ts"), pytest.param("mcts", "ucb", marks=pytest.mark.slow)])
 def test_like_reference(kind, bandit, positions):
     assert_like_reference(GAME, kind, bandit, positions, moves=2, **SIZE)
 

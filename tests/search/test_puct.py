@@ -66,7 +66,9 @@ def own(per_player, states):
     return np.take_along_axis(np.asarray(per_player), np.asarray(states.player).astype(int)[:, None, None], 1)[:, 0]
 
 
-@pytest.mark.parametrize("size, simulations", [(3, 40), (5, 60), pytest.param(0, 80, id="random tree")])
+@pytest.mark.parametrize(
+    "size, simulations", [(3, 40), pytest.param(5, 60, marks=pytest.mark.slow), pytest.param(0, 80, id="random tree")]
+)
 def test_root_visits_equal_those_of_mctx(size, simulations):
     done = run_python(["-m", "tests.search.mctx_peer", str(size), "8", str(simulations)])
     assert done.returncode == 0, done.stderr

@@ -114,11 +114,13 @@ def value_of(turn):
     return np.asarray(VALUE(states, SEATS))
 
 
+@pytest.mark.slow
 def test_the_roots_are_worth_planning_for():
     assert (np.asarray(roots().player) == 1).all()
     assert (best_values() > np.asarray(VALUE(roots(), SEATS))).sum() >= LANES // 2
 
 
+@pytest.mark.slow
 def test_greedy_turn_goes_through_all_turns():
     settings = greedy.Settings(num_evaluations=100_000)
     turn = jax.jit(greedy.best_turn(GAME, MOVES, settings).run)(lanes(), roots(), SEATS)
@@ -142,6 +144,7 @@ EVOLUTION = evolution.Settings(num_generations=60, population=40, mutation=0.3)
 EVOLVE = jax.jit(evolution.evolution(GAME, MOVES, EVOLUTION).run)
 
 
+@pytest.mark.slow
 def test_evolution_finds_the_best_turn():
     turn = EVOLVE(lanes(), roots(), SEATS)
     np.testing.assert_allclose(value_of(turn), turn.value, rtol=1e-6)
@@ -149,6 +152,7 @@ def test_evolution_finds_the_best_turn():
     assert np.isclose(turn.value, best_values(), rtol=1e-6).sum() >= LANES - 1
 
 
+@pytest.mark.slow
 def test_a_lane_does_not_depend_on_the_others():
     order = jnp.array([3, 0, 5, 1, 4, 2])
     whole = EVOLVE(lanes(), roots(), SEATS)
@@ -177,33 +181,6 @@ def test_tree_search_plans_legal_turns_that_help(settings):
     assert (reached >= np.asarray(VALUE(at_once, SEATS))).mean() > 0.6
     again = search(lanes(), roots(), SEATS)
     chex.assert_trees_all_equal(turn, again)
-
-
-def test_a_plan_is_kept_and_made_anew_where_the_game_took_another_way():
-    settings = evolution.Settings(num_generations=3, population=8)
-    planner = evolution.oep(GAME, settings)
-    plan = jax.jit(planner.plan)
-    memory = planner.init(LANES)
-    states = roots()
-    keys = jax.random.split(jax.random.key(1), LANES)
-    first, memory = plan(None, keys, memory, states, SEATS, ONES)
-    whole = np.asarray(first.metrics["turn"])
-    np.testing.assert_array_equal(first.actions[:, 1], whole[:, 0])
-    np.testing.assert_array_equal(first.actions[:, 0], GAME.pass_action)
-    after = ADVANCE(states, first.actions[:, 1], None)
-    second, memory = plan(None, jax.random.split(jax.random.key(2), LANES), memory, after, SEATS, ONES)
-    np.testing.assert_array_equal(second.actions[:, 1], whole[:, 1])
-    np.testing.assert_array_equal(second.metrics["position"], 1)
-    # Lane 0 finds itself at the start of the turn again, lane 1 is not asked.
-    mixed = jax.tree.map(
-        lambda old, new: jnp.where((jnp.arange(LANES) == 0).reshape(-1, *[1] * (old.ndim - 1)), old, new), states, after
-    )
-    asked = jnp.arange(LANES) != 1
-    third, kept = plan(None, jax.random.split(jax.random.key(3), LANES), memory, mixed, SEATS, asked)
-    assert third.metrics["position"][0] == 0
-    assert kept.next[1] == memory.next[1]
-    cleared = planner.reset(memory, jnp.arange(LANES) == 2)
-    assert (np.asarray(cleared.next) == np.where(np.arange(LANES) == 2, MOVES.turn_length, np.asarray(memory.next))).all()
 
 
 @pytest.mark.parametrize(

@@ -57,7 +57,7 @@ def outcome_of(lanes, number):
 # --- games -------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", [k if k == "fair" else pytest.param(k, marks=pytest.mark.slow) for k in KINDS])
 def test_who_moved_last_has_won_and_games_that_run_on_have_no_result(kind):
     learner, samples, told = played(kind)
     games = games_of(samples)

@@ -72,7 +72,9 @@ def made_up_row(case: str, cores: int = 1, **fields) -> dict:
 # --- what a row holds ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["random", "random_fresh", "careful"])
+@pytest.mark.parametrize(
+    "name", ["random_fresh", *(pytest.param(name, marks=pytest.mark.slow) for name in ("random", "careful"))]
+)
 def test_a_row_has_every_field(name):
     row = row_of(name)
     records.check(row)

@@ -7,6 +7,14 @@ import pytest
 from training.stopping import StopRequest
 
 
+@pytest.fixture(autouse=True)
+def not_ignored():
+    """A shell starts programs in the background with the interrupt ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_is_a_request(number):
     before = signal.getsignal(number)

@@ -386,6 +386,7 @@ def test_a_device_that_fails(straight, spoil, tmp_path):
 # --- killed ------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_run_that_is_killed_twice(straight, tmp_path):
     kill_at_random(SCRIPT, settings(tmp_path / "run"), 2, random.Random(0))
     assert_same(tmp_path / "run", straight[0])

@@ -109,7 +109,7 @@ def paper_planes(seen):
     return result
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", [m if m == "ffa" else pytest.param(m, marks=pytest.mark.slow) for m in MODES])
 def test_paper_planes_are_those_of_the_official_dictionaries(mode):
     config = preset(mode)
     blasts = 0
