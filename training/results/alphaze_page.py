@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from training.counting import wilson
 from training.exploitability import ResponseConfig
 from training.files import write_atomically
 from training.results.alphaze import (
@@ -23,6 +22,7 @@ from training.results.alphaze import (
 )
 from training.results.cells import stored
 from training.results.curves import alphaze_figure
+from training.results.tables import interval, markdown
 
 
 def write_page(plan: Plan) -> None:
@@ -47,17 +47,6 @@ cores with tiny networks, so it is the order of the methods that can be compared
 _RESPONSE_GAMES = ResponseConfig.final_games
 
 
-def _lines(head: str, rows: list[list[str]]) -> str:
-    columns = head.split("|")
-    lines = [f"| {' | '.join(column.strip() for column in columns)} |", "|" + " --- |" * len(columns)]
-    return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows)])
-
-
-def _share(wins: int, games: int) -> str:
-    low, high = wilson(wins, games)
-    return f"{100 * wins / games:.1f} ({100 * low:.0f}–{100 * high:.0f})"
-
-
 def _settings(found: dict) -> str:
     learn, who = found["settings"]["learn"], found["settings"]["who"]
     text = f"Network `{who['network']}`, {learn['num_worlds']} worlds x {learn['num_simulations']} simulations, "
@@ -78,7 +67,7 @@ def _exact_table(plan: Plan) -> str:
         "does not fall to 0: searches of drawn worlds play as if all were seen after the next action (strategy fusion), and who "
         "always takes the best action is easy to see through."
     )
-    return f"## 2 x 2, exactly\n\n{text} {_settings(run)}\n\n" + _lines("epoch | drawn by the policy | best action", rows)
+    return f"## 2 x 2, exactly\n\n{text} {_settings(run)}\n\n" + markdown(["epoch", "drawn by the policy", "best action"], rows)
 
 
 def _response_table(plan: Plan) -> str:
@@ -89,8 +78,8 @@ def _response_table(plan: Plan) -> str:
     rows = []
     for row in found["rows"]:
         cells = [str(row["epoch"]), *(f"{100 * row[seat]:.1f}" for seat in ("first", "second"))]
-        both = _share(round(found["games"] * (row["first"] + row["second"]) / 2), found["games"])
-        rows.append([*cells, both, _share(round(_RESPONSE_GAMES * row["response"]), _RESPONSE_GAMES)])
+        both = interval(round(found["games"] * (row["first"] + row["second"]) / 2), found["games"])
+        rows.append([*cells, both, interval(round(_RESPONSE_GAMES * row["response"]), _RESPONSE_GAMES)])
     text = (
         "Points against a random player (1000 games), and what a response wins that was trained against the frozen player for "
         "10 000 games and knows its view and seat: a lower bound of what can be won."
@@ -106,8 +95,8 @@ def _response_table(plan: Plan) -> str:
             "hardly less than before training: it takes the best action of each search and so varies little (on 2 x 2, where "
             "this can be worked out, the same policy drawn from has a quarter of the exploitability)."
         )
-    head = "epoch | first, % | second, % | both, % | trained response wins, %"
-    return f"## 3 x 3\n\n{text} {_settings(run)}\n\n" + _lines(head, rows)
+    head = ["epoch", "first, %", "second, %", "both, %", "trained response wins, %"]
+    return f"## 3 x 3\n\n{text} {_settings(run)}\n\n" + markdown(head, rows)
 
 
 def _variants_table(plan: Plan) -> str:
@@ -124,21 +113,21 @@ def _variants_table(plan: Plan) -> str:
         rows.append([run.title, *cells, spread, str(len(found)), f"{minutes / 60:.1f}", f"{speed:.0f}"])
     if not rows:
         return ""
-    head = "variant | after epoch 1, % | at the end, % | least and most | seeds | minutes | searches/s"
+    head = ["variant", "after epoch 1, %", "at the end, %", "least and most", "seeds", "minutes", "searches/s"]
     one = _seeds(plan, VARIANTS[0])
     text = f"Points against a random player (200 games); TSL and Hex: the first {TSL_EPOCHS} of 12 epochs were such games. "
     text += _settings(one[0]) if one else ""
-    return f"## 5 x 5, learning\n\n{text}\n\n" + _lines(head, rows)
+    return f"## 5 x 5, learning\n\n{text}\n\n" + markdown(head, rows)
 
 
 def _epochs_table(plan: Plan) -> str:
     found = [one for run in VARIANTS if (one := stored(f"{run.name}-epochs", plan.data))]
     if not found:
         return ""
-    rows = [[one["title"], *(_share(row["wins"], row["games"]) for row in one["rows"])] for one in found]
+    rows = [[one["title"], *(interval(row["wins"], row["games"]) for row in one["rows"])] for one in found]
     text = "Points in per cent against the last network of TSL + PC-PIMC, both with the search of training; 200 games each."
-    head = " | ".join(["epoch", *(str(row["epoch"]) for row in found[0]["rows"])])
-    return f"## 5 x 5, strength over epochs (Fig. 5A)\n\n{text}\n\n" + _lines(head, rows)
+    head = ["epoch", *(str(row["epoch"]) for row in found[0]["rows"])]
+    return f"## 5 x 5, strength over epochs (Fig. 5A)\n\n{text}\n\n" + markdown(head, rows)
 
 
 def _table6(plan: Plan) -> str:
@@ -147,25 +136,25 @@ def _table6(plan: Plan) -> str:
         for run in VARIANTS:
             found = stored(rival_name(run, samples), plan.data)
             if found:
-                rows.append([str(samples), run.title, _share(found["wins"], found["games"]), str(found["games"])])
+                rows.append([str(samples), run.title, interval(found["wins"], found["games"]), str(found["games"])])
     if not rows:
         return ""
     text = (
         f"Points against TSL + PC-PIMC with 12 samples (Table 6); {plan.nodes} nodes per world for both, where the paper gives "
         "milliseconds or 800 nodes."
     )
-    return f"## 5 x 5, samples\n\n{text}\n\n" + _lines("samples | player | points, % | games", rows)
+    return f"## 5 x 5, samples\n\n{text}\n\n" + markdown(["samples", "player", "points, %", "games"], rows)
 
 
 def _samples_table(plan: Plan) -> str:
     found = [one for samples in NUMBERS_OF_SAMPLES if (one := stored(f"hex-8x8-by-samples-{samples}", plan.data))]
     if not found:
         return ""
-    rows = [[str(one["samples"]), _share(one["wins"], one["games"]), str(one["games"])] for one in found]
+    rows = [[str(one["samples"]), interval(one["wins"], one["games"]), str(one["games"])] for one in found]
     run = stored(LARGE.name, plan.data)
     text = "Points of PC-PIMC against PIMC with the same network and as many worlds (Fig. 6A). "
     text += _settings(run) if run else ""
-    return f"## 8 x 8, PC-PIMC against PIMC\n\n{text}\n\n" + _lines("samples | points of PC-PIMC, % | games", rows)
+    return f"## 8 x 8, PC-PIMC against PIMC\n\n{text}\n\n" + markdown(["samples", "points of PC-PIMC, %", "games"], rows)
 
 
 def _time_table(plan: Plan) -> str:
@@ -177,7 +166,7 @@ def _time_table(plan: Plan) -> str:
     if not rows:
         return ""
     text = "CPU seconds per game (both players, 32 simulations per world, network `tiny`), 16 games at a time (Fig. 6B)."
-    return f"## Time per game\n\n{text}\n\n" + _lines("board | samples | CPU s per game", rows)
+    return f"## Time per game\n\n{text}\n\n" + markdown(["board", "samples", "CPU s per game"], rows)
 
 
 def _elo_table(plan: Plan) -> str:
@@ -187,4 +176,4 @@ def _elo_table(plan: Plan) -> str:
     columns = zip(found["names"], found["elo"], found["elo_standard_error"], strict=True)
     rows = [[name, f"{rating:+.0f} ± {1.96 * error:.0f}"] for name, rating, error in columns]
     text = f"Round robin, {LADDER_GAMES} games per pair; {run['searches_per_second']:.0f} searches per second while training."
-    return f"## 11 x 11 (Fig. 5B)\n\n{text} {_settings(run)}\n\n" + _lines("player | Elo", rows)
+    return f"## 11 x 11 (Fig. 5B)\n\n{text} {_settings(run)}\n\n" + markdown(["player", "Elo"], rows)

@@ -25,6 +25,7 @@ from training.follower import FollowerConfig
 from training.logs import read_log
 from training.results.curves import learning_figure
 from training.results.figures import visits_figure
+from training.results.tables import interval, rates
 from training.train_follower import OracleConfig, TrainConfig
 from training.weights import load_weights
 
@@ -115,7 +116,7 @@ def make(plan: Plan, report: Callable[[str], None] = print) -> None:
             if not (output / "result.json").exists() and train_follower.run(config) is None:
                 return  # asked to stop
             write_atomically(path, json.dumps(collect(config), indent=1) + "\n")
-            report(f"{group.name}, seed {seed}: {_rates(json.loads(path.read_text())['released'])}")
+            report(f"{group.name}, seed {seed}: {rates(json.loads(path.read_text())['released'])}")
         write_page(plan)
     references(plan.folder)
     write_page(plan)
@@ -215,10 +216,10 @@ def _table(results: dict[Group, list[dict]]) -> str:
     lines.append("|" + " --- |" * 8)
     for group, found in results.items():
         pooled = {rule: {k: sum(r[rule][k] for r in found) for k in _COUNTS} for rule in ("released", "strict")}
-        cells = [_interval(pooled["released"], what) for what in ("wins", "draws", "losses")]
+        cells = [interval(pooled["released"][what], pooled["released"]["games"]) for what in ("wins", "draws", "losses")]
         paper = " / ".join(f"{x:.1f}" for x in PAPER[group.title]) if group.title in PAPER else "–"
         games = pooled["released"]["games"]
-        lines.append(f"| {group.title} | {' | '.join(cells)} | {_rates(pooled['strict'])} | {paper} | {len(found)} | {games} |")
+        lines.append(f"| {group.title} | {' | '.join(cells)} | {rates(pooled['strict'])} | {paper} | {len(found)} | {games} |")
     return "\n".join(lines)
 
 
@@ -227,10 +228,10 @@ def _seeds(results: dict[Group, list[dict]]) -> str:
     lines.append("| follower | by seed: win / draw / loss | steps | gradient steps | minutes | agreement with the oracle, % |")
     lines.append("|" + " --- |" * 6)
     for group, found in results.items():
-        rates = "; ".join(_rates(one["released"]) for one in found)
+        by_seed = "; ".join(rates(one["released"]) for one in found)
         means = {name: np.mean([one[name] for one in found]) for name in ("steps", "updates", "seconds", "agreement")}
         lines.append(
-            f"| {group.title} | {rates} | {means['steps']:.0f} | {means['updates']:.0f} | {means['seconds'] / 60:.1f} | "
+            f"| {group.title} | {by_seed} | {means['steps']:.0f} | {means['updates']:.0f} | {means['seconds'] / 60:.1f} | "
             f"{100 * means['agreement']:.1f} |"
         )
     return "\n".join(lines)
@@ -243,7 +244,7 @@ def _references_table(measured: dict[str, dict]) -> str:
     lines += ["| player | win | draw | loss | games |", "|" + " --- |" * 5]
     for title, found in measured.items():
         count = found["released"]
-        cells = " | ".join(_interval(count, what) for what in ("wins", "draws", "losses"))
+        cells = " | ".join(interval(count[what], count["games"]) for what in ("wins", "draws", "losses"))
         lines.append(f"| {title} | {cells} | {count['games']} |")
     return "\n".join(lines)
 
@@ -261,15 +262,6 @@ def _behaviour_table(behaviours: dict[str, dict]) -> str:
 
 
 _COUNTS = ("games", "wins", "draws", "losses")
-
-
-def _rates(count: dict) -> str:
-    return " / ".join(f"{100 * count[what] / count['games']:.1f}" for what in ("wins", "draws", "losses"))
-
-
-def _interval(count: dict, what: str) -> str:
-    low, high = counting.wilson(count[what], count["games"])
-    return f"{100 * count[what] / count['games']:.1f} ({100 * low:.0f}–{100 * high:.0f})"
 
 
 def _as_log(result: dict) -> list[dict]:

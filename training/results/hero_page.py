@@ -26,6 +26,7 @@ from training.results.hero_academy import (
     outcomes_name,
     table_cells,
 )
+from training.results.tables import interval, markdown
 
 # Points in per cent of the row against the column, as far as the paper's text names them (Table II, six seconds per turn).
 PAPER = {
@@ -50,12 +51,6 @@ def write_page(plan: Plan) -> None:
     write_atomically(plan.folder / "hero_academy.md", "\n\n".join(part for part in parts if part) + "\n")
 
 
-def _markdown(head: str, rows: Sequence[Sequence[str]]) -> str:
-    columns = [column.strip() for column in head.split("|")]
-    lines = [f"| {' | '.join(columns)} |", "|" + " --- |" * len(columns)]
-    return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows)])
-
-
 def _points(found: dict) -> tuple[float, float, float]:
     """Points of the first player in per cent, and the bounds of their interval."""
     points = found["wins"] + found["draws"] / 2
@@ -64,8 +59,7 @@ def _points(found: dict) -> tuple[float, float, float]:
 
 
 def _shown(found: dict) -> str:
-    points, low, high = _points(found)
-    return f"{points:.1f} ({low:.0f}–{high:.0f})"
+    return interval(found["wins"] + found["draws"] / 2, found["games"])
 
 
 def _table2(plan: Plan) -> str:
@@ -85,9 +79,7 @@ def _table2(plan: Plan) -> str:
         f"Points of the row against the column in per cent: {plan.games} games at {plan.evaluations} evaluations per turn; with "
         f"a star {plan.small_games} games at {plan.small_evaluations}. The paper, six seconds per turn: {paper}."
     )
-    return f"## Everybody against everybody (Table II)\n\n{text}\n\n" + _markdown(
-        " | ".join(["", *(PLAYERS[n] for n in known)]), rows
-    )
+    return f"## Everybody against everybody (Table II)\n\n{text}\n\n" + markdown(["", *(PLAYERS[n] for n in known)], rows)
 
 
 def _curve_figure(label: str, lines: Sequence[tuple[str, Sequence[tuple[float, dict]]]], *, log: bool = False) -> str:
@@ -117,7 +109,7 @@ def _budget_section(plan: Plan) -> str:
     write_atomically(plan.folder / "hero_budgets.svg", _curve_figure("evaluations per turn", lines, log=True))
     rows = [[name, *(_shown(dict(found)[size]) if size in dict(found) else "–" for size in BUDGETS)] for name, found in lines]
     text = f"Points against OEP with {RIVAL_BUDGET} evaluations, {plan.games} games each."
-    table = _markdown(" | ".join(["evaluations per turn", *map(str, BUDGETS)]), rows)
+    table = markdown(["evaluations per turn", *map(str, BUDGETS)], rows)
     return f"## Strength over budget\n\n{text}\n\n{table}\n\n![points over budget](hero_budgets.svg)"
 
 
@@ -135,7 +127,7 @@ def _action_section(plan: Plan) -> str:
         f"Points of OEP against the three searches of trees, {plan.study_evaluations} evaluations per turn, {plan.games} games "
         "each."
     )
-    table = _markdown(" | ".join(["actions per turn", *map(str, ACTION_POINTS)]), rows)
+    table = markdown(["actions per turn", *map(str, ACTION_POINTS)], rows)
     return f"## Actions per turn (Fig. 5)\n\n{text}\n\n{table}\n\n![points over actions per turn](hero_actions.svg)"
 
 
@@ -153,8 +145,8 @@ def _outcome_table(plan: Plan) -> str:
         "the own turn that were looked at (paper, six seconds: Greedy Turn 579 912, OEP 9344, MCTS 201), and the longest path "
         "in actions."
     )
-    head = "planner | outcomes, mean | median | most | depth, mean (most)"
-    return f"## What is looked at (section VII-A)\n\n{text}\n\n" + _markdown(head, rows)
+    head = ["planner", "outcomes, mean", "median", "most", "depth, mean (most)"]
+    return f"## What is looked at (section VII-A)\n\n{text}\n\n" + markdown(head, rows)
 
 
 def _extra_table(plan: Plan) -> str:
@@ -163,7 +155,7 @@ def _extra_table(plan: Plan) -> str:
     if not rows:
         return ""
     text = f"Points against plain OEP, both with {RIVAL_BUDGET} evaluations per turn (of rolling horizon: per action)."
-    return f"## Beyond the paper\n\n{text}\n\n" + _markdown("variant | player | points, % | games", rows)
+    return f"## Beyond the paper\n\n{text}\n\n" + markdown(["variant", "player", "points, %", "games"], rows)
 
 
 def _hidden_table(plan: Plan) -> str:
@@ -176,4 +168,4 @@ def _hidden_table(plan: Plan) -> str:
         "go by at the end of the own turn does not depend on the other's hand; only trees look further. Points against OEP, "
         f"{RIVAL_BUDGET} evaluations each."
     )
-    return f"## Random draws\n\n{text}\n\n" + _markdown("player | points, % | games", rows)
+    return f"## Random draws\n\n{text}\n\n" + markdown(["player", "points, %", "games"], rows)

@@ -18,6 +18,7 @@ from training.match import PAPER
 from training.results.cells import Cell, from_other_code, result_of, stored
 from training.results.costs import CostPlan, cost_of, name_of
 from training.results.figures import known_states_figure, sweep_figure
+from training.results.tables import interval, markdown, rates
 
 PLANNER_NAMES = {
     "simple": "SimpleAgent in that seat",
@@ -111,7 +112,7 @@ def make(plan: Plan, report: Callable[[str], None] = print) -> None:
         if cell not in results:
             results[cell] = result_of(cell, data, plan.batch)
             write_page(plan, results, costs)
-        report(f"{cell.name}: {_rates(results[cell], 'released')}, {results[cell]['seconds']} s")
+        report(f"{cell.name}: {rates(results[cell]['released'])}, {results[cell]['seconds']} s")
     for cell in plan.table_cells():
         if cell not in costs:
             costs[cell] = cost_of(cell, data, CostPlan(games=plan.cost_games))
@@ -174,22 +175,6 @@ published figures seem to come from an evaluation that differs in something that
 know what."""
 
 
-def _rates(result: dict, rule: str) -> str:
-    count = result[rule]
-    return " / ".join(f"{100 * count[what] / count['games']:.1f}" for what in ("wins", "draws", "losses"))
-
-
-def _interval(successes: int, trials: int) -> str:
-    low, high = counting.wilson(successes, trials)
-    return f"{100 * successes / trials:.1f} ({100 * low:.0f}–{100 * high:.0f})"
-
-
-def _markdown(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    head = list(head)
-    lines = [head, ["---"] * len(head), *[list(row) for row in rows]]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
-
-
 def _planner_table(plan: Plan, results: dict[Cell, dict]) -> str:
     rows = []
     for cell in [plan.simple_cell(), *plan.table_cells()]:
@@ -198,17 +183,17 @@ def _planner_table(plan: Plan, results: dict[Cell, dict]) -> str:
         count, strict = results[cell]["released"], results[cell]["strict"]
         bandit = "" if cell.planner == "simple" else cell.bandit
         paper = PAPER[cell.planner, bandit]
-        ours = [_interval(count[what], count["games"]) for what in ("wins", "draws", "losses")]
+        ours = [interval(count[what], count["games"]) for what in ("wins", "draws", "losses")]
         differs, outside = _differs_from_paper(count, paper), _outside_paper(count, paper)
         name = f"{PLANNER_NAMES[cell.planner]} {'+ ' + bandit.upper() if bandit else ''}".strip()
         theirs = " / ".join(map(str, paper))
-        rows.append([name, *ours, theirs, _rates(results[cell], "strict"), str(strict["games"]), differs, outside])
+        rows.append([name, *ours, theirs, rates(results[cell]["strict"]), str(strict["games"]), differs, outside])
     head = ["player", "win", "draw", "loss", "paper", "strict counting", "games", "differs from the paper in", "outside"]
     note = (
         '100 simulations, depth 20. "Differs" names what differs by a two-sided test at 1 % that counts both samples\' errors; '
         '"outside", rates of ours that lie outside the paper\'s own 95 % interval (Wilson, 400 games), our errors not counted.'
     )
-    return f"## Planners (Tables II and III)\n\n{note}\n\n{_markdown(head, rows)}"
+    return f"## Planners (Tables II and III)\n\n{note}\n\n{markdown(head, rows)}"
 
 
 def _outside_paper(count: dict, paper: tuple[float, ...], paper_games: int = 400) -> str:
@@ -240,9 +225,9 @@ def _sweep_table(plan: Plan, results: dict[Cell, dict]) -> str:
         for simulations in SIMULATIONS:
             found = [c for c in plan.sweep_cells() if (c.num_simulations, c.horizon) == (simulations, horizon) and c in results]
             counts = [results[c]["released"] for c in found]
-            row += [f"{_interval(c['wins'], c['games'])}, loss {100 * c['losses'] / c['games']:.0f}" for c in counts[:1]] or [""]
+            row += [f"{interval(c['wins'], c['games'])}, loss {100 * c['losses'] / c['games']:.0f}" for c in counts[:1]] or [""]
         rows.append(row)
-    table = _markdown(["depth", *(f"{n} simulations" for n in SIMULATIONS)], rows)
+    table = markdown(["depth", *(f"{n} simulations" for n in SIMULATIONS)], rows)
     picture = "![win rate over depth and simulations](pommerman_sweep.svg)"
     return f"## Win rate over depth and simulations (FDTS + TS)\n\n{table}\n\n{picture}"
 
@@ -256,7 +241,7 @@ def _known_table(plan: Plan, results: dict[Cell, dict]) -> str:
             known, met = np.array(metrics["known"]), np.maximum(np.array(metrics["met"]), 1)
             name = f"{PLANNER_NAMES[cell.planner]} + {cell.bandit.upper()}"
             rows.append([name, *(f"{100 * known[d] / met[d]:.1f}" for d in depths if d < len(known))])
-    table = _markdown(["share of known states, %, at depth", *map(str, depths)], rows)
+    table = markdown(["share of known states, %, at depth", *map(str, depths)], rows)
     return f"## Reuse of the tree (Fig. 4)\n\n{table}\n\n![share of known states by depth](pommerman_known.svg)"
 
 
@@ -265,15 +250,15 @@ def _evolution_table(plan: Plan, results: dict[Cell, dict]) -> str:
     for cell in plan.evolution_cells():
         if cell in results:
             count = results[cell]["released"]
-            rates = [_interval(count[what], count["games"]) for what in ("wins", "draws", "losses")]
+            shares = [interval(count[what], count["games"]) for what in ("wins", "draws", "losses")]
             cpu = 1e3 * results[cell]["cpu_seconds"] / max(results[cell]["moves"][0], 1)
             sizes = [str(cell.num_simulations), str(cell.horizon)]
-            rows.append([PLANNER_NAMES[cell.planner], *sizes, *rates, str(count["games"]), f"{cpu:.2f}"])
+            rows.append([PLANNER_NAMES[cell.planner], *sizes, *shares, str(count["games"]), f"{cpu:.2f}"])
     if not rows:
         return ""
     head = ["planner", "simulations", "steps", "win", "draw", "loss", "games", "CPU ms per move, everything included"]
     note = "Strings of actions that evolve against those of the other players (`search/string_evolution.py`), 10 per player."
-    return f"## Evolution\n\n{note}\n\n{_markdown(head, rows)}"
+    return f"## Evolution\n\n{note}\n\n{markdown(head, rows)}"
 
 
 def _memory_table(plan: Plan, results: dict[Cell, dict]) -> str:
@@ -282,9 +267,9 @@ def _memory_table(plan: Plan, results: dict[Cell, dict]) -> str:
     for cell in [*plan.memory_cells(), *best]:
         if cell in results:
             count = results[cell]["released"]
-            rates = [_interval(count[what], count["games"]) for what in ("wins", "draws", "losses")]
-            rows.append([str(cell.table_rows), *rates, str(count["games"])])
-    return f"## Size of the table (FDTS + TS)\n\n{_markdown(['rows per game', 'win', 'draw', 'loss', 'games'], rows)}"
+            shares = [interval(count[what], count["games"]) for what in ("wins", "draws", "losses")]
+            rows.append([str(cell.table_rows), *shares, str(count["games"])])
+    return f"## Size of the table (FDTS + TS)\n\n{markdown(['rows per game', 'win', 'draw', 'loss', 'games'], rows)}"
 
 
 def _cost_table(plan: Plan, results: dict[Cell, dict], costs: dict[Cell, dict]) -> str:
@@ -304,7 +289,7 @@ def _cost_table(plan: Plan, results: dict[Cell, dict], costs: dict[Cell, dict]) 
         "that of the whole matches above. The table of a game has a fixed size; what is used of it is counted when games end: "
         "rows on average (at most), and their bytes on average."
     )
-    return f"## Memory and time (section III-E)\n\n{note}\n\n{_markdown(head, rows)}"
+    return f"## Memory and time (section III-E)\n\n{note}\n\n{markdown(head, rows)}"
 
 
 def _rows_in_use(cost: dict) -> str:
@@ -321,7 +306,7 @@ def _origins(results: Iterable[dict]) -> str:
         made = (code, result.get("device", "–"), versions.get("jax", result.get("jax", "–")))
         counts[made] = counts.get(made, 0) + 1
     rows = [[*made, str(count)] for made, count in sorted(counts.items())]
-    return f"## Where the numbers come from\n\n{_markdown(['commit', 'device', 'jax', 'cells'], rows)}" if rows else ""
+    return f"## Where the numbers come from\n\n{markdown(['commit', 'device', 'jax', 'cells'], rows)}" if rows else ""
 
 
 def _simple_section(plan: Plan, results: dict[Cell, dict]) -> str:
@@ -341,7 +326,7 @@ def _simple_section(plan: Plan, results: dict[Cell, dict]) -> str:
             ("official environment", theirs, OFFICIAL_GAMES, OFFICIAL_LENGTH),
         )
     ]
-    table = _markdown(["", "seat 0 wins", "seat 1", "seat 2", "seat 3", "draws", "mean length", "games"], rows)
+    table = markdown(["", "seat 0 wins", "seat 1", "seat 2", "seat 3", "draws", "mean length", "games"], rows)
     text = (
         f"One joint chi-square test over wins by seat and draws, both samples' errors counted: {statistic:.2f} with 4 degrees of "
         f"freedom, p = {p_value:.3f}. Mean length differs by {lengths.mean() - OFFICIAL_LENGTH:+.1f} steps, "

@@ -1,0 +1,25 @@
+"""Tables in Markdown, and rates as all results pages show them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from training.counting import wilson
+
+
+def markdown(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    """Makes a table of texts."""
+    head = list(head)
+    lines = [head, ["---"] * len(head), *[list(row) for row in rows]]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def interval(successes: float, trials: int) -> str:
+    """Gives a rate in per cent with its 95 % Wilson interval, such as "19.5 (16–24)"."""
+    low, high = wilson(successes, trials)
+    return f"{100 * successes / trials:.1f} ({100 * low:.0f}–{100 * high:.0f})"
+
+
+def rates(count: dict) -> str:
+    """Gives win / draw / loss in per cent, of counts by these names and `games`."""
+    return " / ".join(f"{100 * count[what] / count['games']:.1f}" for what in ("wins", "draws", "losses"))
