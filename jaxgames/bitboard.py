@@ -4,7 +4,7 @@ A `Bits` is a set of cells and behaves like one: `a & b`, `a | b`, `a ^ b`, and 
 There is no complement, because the unused bits of the last word must stay zero: write `grid.full - a`.
 A `Grid` knows the geometry: moving a set by one cell, the set of one cell, and conversions to arrays.
 
-Small numbers per cell are stored bit-sliced: a tuple of `Bits`, lowest binary digit first (`sliced_*` below).
+Numbers per cell are tuples of sets: see `sliced`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import operator
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any, TypeVar
 
 import jax
@@ -79,7 +79,7 @@ class Bits:
 
     def first(self) -> Array:
         """Gives the lowest cell, int32 []; `32 * number of words` for the empty set."""
-        return _lowest(self.words)
+        return lowest_bit(enumerate(self.words), WORD_BITS * len(self.words))
 
     def last(self) -> Array:
         """Gives the highest cell, int32 []; -1 for the empty set."""
@@ -112,6 +112,16 @@ class Bits:
         return first + _pick_in_word(words[0], rank)
 
 
+def lowest_bit(words: Iterable[tuple[int, Array]], nothing: int) -> Array:
+    """Gives the lowest bit of numbered words (uint32 [] each), int32 [] (bit 0 of word n is 32 n); `nothing` if all are zero."""
+    # A minimum, because a chain of choices among many words would take the compiler minutes.
+    lowest = jnp.int32(nothing)
+    for number, word in words:
+        bit = WORD_BITS * number + jax.lax.population_count(~word & (word - 1)).astype(jnp.int32)
+        lowest = jnp.minimum(lowest, jnp.where(word != 0, bit, nothing))
+    return lowest
+
+
 def _half(second: Array, parts: list[Array], half: int) -> list[Array]:
     """Chooses the first `half` of some arrays or the others, behind which come zeros."""
     zero = jnp.zeros_like(parts[0])
@@ -128,17 +138,6 @@ def select(condition: Array, if_true: Tree, if_false: Tree) -> Tree:
 def union(sets: Iterable[Bits]) -> Bits:
     """Gives the union of one or more sets."""
     return functools.reduce(lambda a, b: a | b, sets)
-
-
-def _lowest(words: Sequence[Array]) -> Array:
-    left, first = list(words), jnp.int32(0)
-    while len(left) > 1:  # by halves, as in `pick`
-        half = 1 << ((len(left) - 1).bit_length() - 1)
-        beyond = functools.reduce(jnp.bitwise_or, left[:half]) == 0
-        left = _half(beyond, left, half)
-        first = jnp.where(beyond, first + WORD_BITS * half, first)
-    below = jax.lax.population_count(~left[0] & (left[0] - 1)).astype(jnp.int32)
-    return jnp.where(left[0] != 0, first + below, WORD_BITS * len(words))
 
 
 def _pick_in_word(word: Array, rank: Array) -> Array:
@@ -322,96 +321,6 @@ def _left(word: Array, distance: int) -> Array:
 
 def _right(word: Array, distance: int) -> Array:
     return word >> distance
-
-
-# --- numbers per cell, bit-sliced --------------------------------------------------------------------------------------
-
-
-def sliced_equal(planes: Sequence[Bits], value: int, among: Bits) -> Bits:
-    """Gives the cells of `among` whose number is `value` (a Python int)."""
-    for digit, plane in enumerate(planes):
-        among = among & plane if (value >> digit) & 1 else among - plane
-    return among
-
-
-def sliced_decrement(planes: Sequence[Bits]) -> tuple[Bits, ...]:
-    """Subtracts one from every number that is not zero; zeros stay."""
-    borrow = union(planes)
-    result = []
-    for plane in planes:
-        result.append(plane ^ borrow)
-        borrow = borrow - plane
-    return tuple(result)
-
-
-def sliced_write(planes: Sequence[Bits], cells: Bits, value: Array) -> tuple[Bits, ...]:
-    """Writes one number (int [], the same for all `cells`) where zeros stand now."""
-    number = value.astype(jnp.int32)
-    return tuple(plane | cells.when(((number >> digit) & 1) != 0) for digit, plane in enumerate(planes))
-
-
-def sliced_fill(planes: Sequence[Bits], cells: Bits, value: int) -> tuple[Bits, ...]:
-    """Writes a Python int into all `cells`, where zeros stand now."""
-    return tuple(plane | cells if (value >> digit) & 1 else plane for digit, plane in enumerate(planes))
-
-
-def sliced_keep(planes: Sequence[Bits], cells: Bits) -> tuple[Bits, ...]:
-    """Sets all numbers outside `cells` to zero."""
-    return tuple(plane & cells for plane in planes)
-
-
-def sliced_drop(planes: Sequence[Bits], cells: Bits) -> tuple[Bits, ...]:
-    """Sets all numbers in `cells` to zero."""
-    return tuple(plane - cells for plane in planes)
-
-
-def sliced_constants(amounts: Sequence[tuple[Bits, int]]) -> tuple[Bits, ...]:
-    """Writes a Python int, not negative, on each set of cells; the sets do not overlap, and elsewhere are zeros."""
-    empty = amounts[0][0] - amounts[0][0]
-    digits = max(amount for _, amount in amounts).bit_length()
-    return tuple(union([empty, *(cells for cells, amount in amounts if (amount >> digit) & 1)]) for digit in range(digits))
-
-
-def sliced_add(first: Sequence[Bits], second: Sequence[Bits]) -> tuple[Bits, ...]:
-    """Adds numbers cell by cell; missing digits are zeros."""
-    if len(first) < len(second):
-        first, second = second, first
-    result: list[Bits] = []
-    carry: Bits | None = None
-    for digit, plane in enumerate(first):
-        others = [part for part in (*second[digit : digit + 1], carry) if part is not None]
-        total, carried = plane, []
-        for other in others:
-            carried.append(total & other)
-            total = total ^ other
-        result.append(total)
-        carry = union(carried) if carried else None
-    return (*result, carry) if carry is not None else tuple(result)
-
-
-def sliced_subtract(first: Sequence[Bits], second: Sequence[Bits]) -> tuple[tuple[Bits, ...], Bits]:
-    """Subtracts numbers, of no more digits, cell by cell.
-
-    Returns:
-      The differences, by as many digits as `first` has, and the cells where they are negative (there they are off by a
-      power of 2).
-    """
-    borrow = first[0] - first[0]
-    result = []
-    for digit, plane in enumerate(first):
-        taken = second[digit] if digit < len(second) else None
-        if taken is None:
-            result.append(plane ^ borrow)
-            borrow = borrow - plane
-        else:
-            result.append(plane ^ taken ^ borrow)
-            borrow = ((taken | borrow) - plane) | (taken & borrow)
-    return tuple(result), borrow
-
-
-def sliced_to_array(grid: Grid, planes: Sequence[Bits]) -> Array:
-    """Unpacks the numbers. Returns uint8 [rows, columns] (behind the batch shape)."""
-    return functools.reduce(operator.or_, (grid.to_bool(plane).astype(jnp.uint8) << i for i, plane in enumerate(planes)))
 
 
 @jax.tree_util.register_dataclass

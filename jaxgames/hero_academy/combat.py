@@ -8,7 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from jaxgames.bitboard import Bits, select, sliced_constants, sliced_drop, sliced_subtract, union
+from jaxgames import sliced
+from jaxgames.bitboard import Bits, select, union
 from jaxgames.hero_academy import units
 from jaxgames.hero_academy.config import HeroAcademyConfig
 from jaxgames.hero_academy.legal import Sides
@@ -219,12 +220,12 @@ def burn(config: HeroAcademyConfig, sides: Sides, board: Board, spot: Bits, bonu
     for held in range(config.num_assault + 1):
         here = crystals.when(bonus == units.ASSAULT_BONUS * held)
         amounts.append((here, units.INFERNO_DAMAGE + units.ASSAULT_BONUS * held))
-    left, negative = sliced_subtract(board.hit_points, sliced_constants(amounts))
+    left, negative = sliced.subtract(board.hit_points, sliced.constants(amounts))
     dead = struck & (negative | (struck - union(left)))
     burnt = dataclasses.replace(
         board,
         alive=board.alive - dead,
         hurt=board.hurt | struck,
-        hit_points=sliced_drop(left, dead),
+        hit_points=sliced.drop(left, dead),
     )
     return burnt, (sides.fallen & sides.other & block) | (dead & crystals)

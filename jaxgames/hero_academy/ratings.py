@@ -2,19 +2,20 @@
 
 `rating` values one action. `best` finds the first of the highest rated in a set without looking at them one by one: ratings
 depend on the cell of the actor or of the target alone, so they are bit-sliced numbers per cell, and the highest is found digit
-by digit.
+by digit, among all actions whose rating is made in the same way, and then among those.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import jax
 import jax.numpy as jnp
 from jax import Array
 
-from jaxgames.bitboard import Bits, select, sliced_add, sliced_constants, sliced_keep, sliced_subtract, union
+from jaxgames import sliced
+from jaxgames.bitboard import Bits, lowest_bit, union
 from jaxgames.hero_academy import actions, cards, combat, units
 from jaxgames.hero_academy.actions import DISTANCES, OFFSETS
 from jaxgames.hero_academy.config import HeroAcademyConfig
@@ -32,7 +33,7 @@ POTION_ITEM = 200  # per piece of equipment of a knocked-down unit
 END_TURN = 10_000  # with no action points left
 
 _BIAS = 512  # makes all ratings positive
-_DIGITS = 15  # of the highest rating: an inferno on nine knocked-down knights
+_NUMBERS = 4096  # more than there are actions
 
 
 def rating(config: HeroAcademyConfig, state: State, action: Array) -> Array:
@@ -68,6 +69,9 @@ def rating(config: HeroAcademyConfig, state: State, action: Array) -> Array:
     return jnp.where(what.is_unit, of_unit, jnp.where(what.is_card, of_card, plain)).astype(jnp.int32)
 
 
+Place = tuple[int, int, int, Bits]  # first word, direction from the cell of the set to that of the value, the actions
+
+
 def best(config: HeroAcademyConfig, state: State, among: Bits) -> Array:
     """Gives the highest rated of a set of legal actions, of several the lowest number.
 
@@ -79,125 +83,80 @@ def best(config: HeroAcademyConfig, state: State, among: Bits) -> Array:
     Returns:
       int32 [], an action.
     """
-    grid, sides = config.grid, Sides(config, state)
     layout = actions.layout(config)
-    groups = _groups(config, layout, state, sides, among)
-    values = _highest([(digits, cells) for digits, cells, _ in groups])
+    # One after the other in a loop: all in one kernel, the compiler works shared parts out over and over.
+    parts = [functools.partial(part, config, state, among) for part in (_best_of_units, _best_of_cards)]
+    ranks = jax.lax.map(lambda number: jax.lax.switch(number, parts), jnp.arange(len(parts)))
     plain = among.words[layout.plain]
-    trades = among.words[layout.trade : layout.plain]
     deploys = plain & jnp.uint32((1 << actions.SWAP_CARD) - 1)
-    others = plain ^ deploys
-    worthless = functools.reduce(jnp.bitwise_or, (others, *trades)) != 0
-    highest = jnp.where(deploys != 0, DEPLOY + _BIAS, jnp.where(worthless, _BIAS, -1))
-    highest = functools.reduce(jnp.maximum, (value for value, _ in values), highest)
-    words: list[Array] = [jnp.zeros_like(word) for word in among.words]
-    for (value, cells), (_, _, places) in zip(values, groups, strict=True):
-        kept = cells.when(value == highest)
-        for start, right, down, part in places:
-            here = part & grid.translate(kept, -down, -right)
-            for number, word in enumerate(here.words):
-                words[start + number] = words[start + number] | word
-    for number, word in enumerate(trades, layout.trade):
-        words[number] = jnp.where(highest == _BIAS, word, jnp.uint32(0))
-    words[layout.plain] = jnp.where(highest == DEPLOY + _BIAS, deploys, jnp.where(highest == _BIAS, others, jnp.uint32(0)))
-    return Bits(tuple(words)).first()
+    trades = enumerate(among.words[layout.trade : layout.plain], layout.trade)
+    deploy = _rank(DEPLOY + _BIAS, [(layout.plain, deploys)])
+    worthless = _rank(_BIAS, [*trades, (layout.plain, plain ^ deploys)])
+    return -functools.reduce(jnp.maximum, (*ranks, deploy, worthless)) & (_NUMBERS - 1)
 
 
-Place = tuple[int, int, int, Bits]  # first word, direction from the cell of the set to that of the value, the actions
-Group = tuple[Sequence[Bits], Bits, list[Place]]  # values by cell, cells of interest, actions there
+def _rank(value: Array | int, words: Iterable[tuple[int, Array]]) -> Array:
+    """A number that is higher for a higher value, and among equals for a lower action: the best one of some numbered words."""
+    lowest = lowest_bit(words, _NUMBERS)
+    return jnp.where(lowest < _NUMBERS, (jnp.int32(value) << _NUMBERS.bit_length() - 1) - lowest, -1 << 30)
 
 
-def _groups(config: HeroAcademyConfig, layout: actions.Layout, state: State, sides: Sides, among: Bits) -> list[Group]:
-    """Sorts a set of actions by what their rating depends on."""
-    grid, board, width = config.grid, state.board, layout.words
-
-    def part(word: int) -> Bits:
-        return Bits(among.words[word : word + width])
-
+def _best_of_units(config: HeroAcademyConfig, state: State, among: Bits) -> Array:
+    """The rank of the best action of a unit: it attacks, heals or moves."""
+    grid, board, sides = config.grid, state.board, Sides(config, state)
+    width = actions.layout(config).words
     clerics = sides.own_units & board.of_kind(units.CLERIC)
     attacks: list[Place] = []
     heals: list[Place] = []
     moves: list[Place] = []
     for number, ((right, down), distance) in enumerate(zip(OFFSETS, DISTANCES, strict=True)):
         word = number * width
-        acting = part(word)
+        acting = Bits(among.words[word : word + width])
         attacked = acting & grid.translate(sides.targets, -down, -right)
         rest = acting - attacked
-        healing = rest & clerics & grid.translate(sides.occupied, -down, -right) if distance <= units.HEALING_RANGE else None
         attacks.append((word, 0, 0, attacked))
-        moves.append((word, right, down, rest if healing is None else rest - healing))
-        if healing is not None:
+        if distance <= units.HEALING_RANGE:
+            healing = rest & clerics & grid.translate(sides.occupied, -down, -right)
             heals.append((word, right, down, healing))
-    cells_of = functools.partial(_cells_of, config)
-    most = _most_digits(board)
-    lost, _ = sliced_subtract(most, sliced_keep(board.hit_points[: len(most)], board.occupied - board.crystals))
-    fallen = sides.fallen
-    bias = [(config.grid.full, _BIAS)]
-    attack_values = _power_digits(config, board, WIZARD_ATTACK)
-    heal_values = sliced_add(sliced_constants([(fallen, REVIVE)]), sliced_keep(lost, board.alive))
+            rest = rest - healing
+        moves.append((word, right, down, rest))
+    most, lost = _most_and_lost_digits(board)
+    heal = sliced.add(sliced.constants([(sides.fallen, REVIVE)]), sliced.keep(lost, board.alive))
     special = config.squares("dDSAP") - sides.occupied
-    twice = sliced_keep(sliced_add(most, most), fallen)
-    move_values = sliced_add(twice, sliced_constants([(special, SPECIAL_SQUARE)]))
-    groups: list[Group] = [
-        (sliced_add(attack_values, sliced_constants(bias)), cells_of(attacks), attacks),
-        (sliced_add(heal_values, sliced_constants(bias)), cells_of(heals), heals),
-        (sliced_add(move_values, sliced_constants(bias)), cells_of(moves), moves),
-    ]
-    first_card = layout.plain + 1
+    move = sliced.add(sliced.keep(sliced.add(most, most), sides.fallen), sliced.constants([(special, SPECIAL_SQUARE)]))
+    groups = ((_power_digits(config, board, WIZARD_ATTACK), attacks), (heal, heals), (move, moves))
+    return functools.reduce(jnp.maximum, (_best_of_group(config, digits, 0, places) for digits, places in groups))
+
+
+def _best_of_cards(config: HeroAcademyConfig, state: State, among: Bits) -> Array:
+    """The rank of the best card that is played on a cell: an inferno, a potion or equipment."""
+    layout, board, sides = actions.layout(config), state.board, Sides(config, state)
     played: dict[int, Place] = {}
     for card in range(cards.NUM_UNIT_CARDS, cards.NUM_CARDS):
-        word = first_card + (card - cards.NUM_UNIT_CARDS) * width
-        played[card] = (word, 0, 0, part(word))
-    infernos, potions = [played.pop(cards.INFERNO)], [played.pop(cards.POTION)]
-    equipment = list(played.values())
-    fire = sliced_add(_inferno_digits(config, sides, board), sliced_constants([(grid.full, _BIAS + INFERNO)]))
-    pieces = functools.reduce(sliced_add, (sliced_constants([(carriers, POTION_ITEM)]) for carriers in board.items))
-    of_fallen = sliced_add(
-        sliced_constants([(fallen, -POTION)]), sliced_add(sliced_keep(most, fallen), sliced_keep(pieces, fallen))
+        word = layout.plain + 1 + (card - cards.NUM_UNIT_CARDS) * layout.words
+        played[card] = (word, 0, 0, Bits(among.words[word : word + layout.words]))
+    most, lost = _most_and_lost_digits(board)
+    pieces = functools.reduce(sliced.add, (sliced.constants([(carriers, POTION_ITEM)]) for carriers in board.items))
+    of_fallen = sliced.add(sliced.constants([(sides.fallen, -POTION)]), sliced.keep(sliced.add(most, pieces), sides.fallen))
+    drink = sliced.add(of_fallen, sliced.keep(lost, board.alive))
+    equip = sliced.keep(_power_digits(config, board, 0), config.grid.full - board.hurt)
+    groups = (
+        (_inferno_digits(config, sides, board), INFERNO, [played.pop(cards.INFERNO)]),
+        (drink, POTION, [played.pop(cards.POTION)]),
+        (equip, 0, list(played.values())),
     )
-    drink = sliced_add(of_fallen, sliced_keep(lost, board.alive))
-    drink = sliced_add(drink, sliced_constants([(grid.full, _BIAS + POTION)]))
-    equip = sliced_add(sliced_keep(_power_digits(config, board, 0), grid.full - board.hurt), sliced_constants(bias))
-    groups += [
-        (fire, cells_of(infernos), infernos),
-        (drink, cells_of(potions), potions),
-        (equip, cells_of(equipment), equipment),
-    ]
-    return groups
+    return functools.reduce(jnp.maximum, (_best_of_group(config, *group) for group in groups))
 
 
-def _cells_of(config: HeroAcademyConfig, places: list[Place]) -> Bits:
-    """The cells by which places are valued."""
-    return union(config.grid.translate(cells, down, right) for _, right, down, cells in places)
-
-
-def _highest(groups: list[tuple[Sequence[Bits], Bits]]) -> list[tuple[Array, Bits]]:
-    """Finds the highest number on each set of cells. Returns it (int32 [], -1 for an empty set) and the cells that have it."""
-    zero = jnp.zeros_like(groups[0][1].words[0])
-    width = len(groups[0][1].words)
-    rows = [
-        [plane.words[i] for plane in digits[:_DIGITS]] + [zero] * (_DIGITS - len(digits))
-        for digits, _ in groups
-        for i in range(width)
-    ]
-    # A loop, because the compiler works a chain of digits out once per use of every link.
-    by_digit = [jnp.stack(row[::-1]) for row in jax.lax.optimization_barrier(rows)]
-
-    def next_digit(carry: tuple[list[Bits], list[Array]], planes: list[Array]) -> tuple[tuple[list[Bits], list[Array]], None]:
-        kept, values = [], []
-        for number, (cells, value) in enumerate(zip(*carry, strict=True)):
-            high = cells & Bits(tuple(planes[width * number : width * (number + 1)]))
-            some = high.any()
-            kept.append(select(some, high, cells))
-            values.append((value << 1) | some.astype(jnp.int32))
-        return (kept, values), None
-
-    start = ([cells for _, cells in groups], [zero.astype(jnp.int32)] * len(groups))
-    (kept, values), _ = jax.lax.scan(next_digit, start, by_digit)
-    return [
-        (jnp.where(cells.any(), value, -1), best_cells)
-        for (_, cells), value, best_cells in zip(groups, values, kept, strict=True)
-    ]
+def _best_of_group(config: HeroAcademyConfig, digits: Sequence[Bits], more: int, places: list[Place]) -> Array:
+    """The rank of the best of some actions, whose ratings are numbers by cell and `more`."""
+    grid = config.grid
+    cells = union(grid.translate(part, down, right) for _, right, down, part in places)
+    value, highest = sliced.highest(sliced.add(digits, sliced.constants([(grid.full, _BIAS + more)])), cells)
+    words: list[tuple[int, Array]] = []
+    for start, right, down, part in places:
+        words += enumerate((part & grid.translate(highest, -down, -right)).words, start)
+    return _rank(value, words)
 
 
 # --- numbers by cell ----------------------------------------------------------------------------------------------------
@@ -213,7 +172,14 @@ def _most_digits(board: Board) -> tuple[Bits, ...]:
     for cells, kind in ((knights, units.KNIGHT), (standing - knights, units.ARCHER)):
         base, more = int(units.BASE_HIT_POINTS[kind]), int(units.ARMOUR_HIT_POINTS[kind])
         amounts += [(cells - one - two, base), (cells & one, base + more), (cells & two, base + 2 * more)]
-    return sliced_constants(amounts)
+    return sliced.constants(amounts)
+
+
+def _most_and_lost_digits(board: Board) -> tuple[tuple[Bits, ...], tuple[Bits, ...]]:
+    """Hit points at full health, and how many are lost."""
+    most = _most_digits(board)
+    lost, _ = sliced.subtract(most, sliced.keep(board.hit_points[: len(most)], board.occupied - board.crystals))
+    return most, lost
 
 
 def _power_digits(config: HeroAcademyConfig, board: Board, wizards_more: int) -> tuple[Bits, ...]:
@@ -232,18 +198,18 @@ def _power_digits(config: HeroAcademyConfig, board: Board, wizards_more: int) ->
                     strength = base + (base // 2 if runemetal else 0) + (units.SQUARE_POWER if square else 0)
                     strength *= units.SCROLL_FACTOR if scroll else 1
                     amounts.append((those, strength + (wizards_more if kind == units.WIZARD else 0)))
-    return sliced_constants(amounts)
+    return sliced.constants(amounts)
 
 
 def _inferno_digits(config: HeroAcademyConfig, sides: Sides, board: Board) -> tuple[Bits, ...]:
     """What an inferno on every cell would hit, in points of its rating."""
     grid = config.grid
     fallen = sides.other & sides.fallen
-    most = sliced_keep(_most_digits(board), fallen)
-    content = sliced_add(sliced_add(most, most), sliced_constants([(sides.targets, INFERNO_HIT)]))
+    most = sliced.keep(_most_digits(board), fallen)
+    content = sliced.add(sliced.add(most, most), sliced.constants([(sides.targets, INFERNO_HIT)]))
 
     def spread(digits: Sequence[Bits], down: int, right: int) -> tuple[Bits, ...]:
         return tuple(grid.translate(plane, down, right) for plane in digits)
 
-    wide = sliced_add(sliced_add(content, spread(content, 0, 1)), spread(content, 0, -1))
-    return sliced_add(sliced_add(wide, spread(wide, 1, 0)), spread(wide, -1, 0))
+    wide = sliced.add(sliced.add(content, spread(content, 0, 1)), spread(content, 0, -1))
+    return sliced.add(sliced.add(wide, spread(wide, 1, 0)), spread(wide, -1, 0))

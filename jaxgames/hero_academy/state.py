@@ -9,7 +9,8 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from jaxgames.bitboard import Bits, sliced_equal
+from jaxgames import sliced
+from jaxgames.bitboard import Bits
 from jaxgames.hashing import hash_words
 from jaxgames.hero_academy import units
 
@@ -70,7 +71,7 @@ class Board:
 
     def of_kind(self, kind: int) -> Bits:
         """Cells with things of one kind (not EMPTY)."""
-        return sliced_equal(self.kinds, kind, self.occupied)
+        return sliced.equal(self.kinds, kind, self.occupied)
 
     def read(self, cell: Array) -> Unit:
         """Gives what stands on a cell, int32 [] on the board."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import jax
 from jax import Array
 
+from jaxgames import sliced
 from jaxgames.bitboard import (
     DIRECTIONS,
     DOWN,
@@ -13,8 +14,6 @@ from jaxgames.bitboard import (
     UP,
     Bits,
     Grid,
-    sliced_decrement,
-    sliced_equal,
     union,
 )
 from jaxgames.pommerman.constants import START_BLAST_STRENGTH
@@ -32,7 +31,7 @@ def tick(bombs: Bombs, burning: Bits) -> tuple[tuple[Bits, ...], Bits]:
       life: the new lives, 4 digits.
       due: bombs that explode by themselves: their time is over, or they have rolled into flames.
     """
-    life = sliced_decrement(bombs.life)
+    life = sliced.decrement(bombs.life)
     before = bombs.cells
     return life, (before - union(life)) | (before & burning)
 
@@ -57,7 +56,7 @@ def explode(
     """
     # A ray may leave a cell in a direction when the cell is no wall and not at that border.
     passable = grid.full - rigid - wood
-    by_strength = [sliced_equal(strength, value, bombs) for value in range(START_BLAST_STRENGTH, max_strength + 1)]
+    by_strength = [sliced.equal(strength, value, bombs) for value in range(START_BLAST_STRENGTH, max_strength + 1)]
     leave = tuple(grid.open_towards(passable, direction) for direction in DIRECTIONS)
 
     def spread(carry: tuple[Bits, Bits, Array]) -> tuple[Bits, Bits, Array]:
@@ -95,7 +94,7 @@ def may_be_hit(grid: Grid, bombs: Bits, strength: tuple[Bits, ...], max_strength
     """
     rows, columns = grid.empty, grid.empty
     for value in range(max_strength, START_BLAST_STRENGTH - 1, -1):
-        group = sliced_equal(strength, value, bombs)
+        group = sliced.equal(strength, value, bombs)
         rows, columns = rows | group, columns | group
         rows = rows | grid.shift(rows, LEFT) | grid.shift(rows, RIGHT)
         columns = columns | grid.shift(columns, UP) | grid.shift(columns, DOWN)

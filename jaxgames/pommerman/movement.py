@@ -15,6 +15,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from jaxgames import sliced
 from jaxgames.bitboard import (
     DIRECTIONS,
     DOWN,
@@ -24,8 +25,6 @@ from jaxgames.bitboard import (
     Grid,
     Tally,
     select,
-    sliced_fill,
-    sliced_write,
     union,
 )
 from jaxgames.pommerman.constants import BOMB_LIFE, Move
@@ -73,8 +72,8 @@ def lay_bombs(grid: Grid, bombs: Bombs, agents: tuple[Agent, ...], moves: tuple[
         laid = (move == Move.BOMB) & agent.alive & (agent.ammo > 0) & ~cells.overlaps(here)
         here = here.when(laid)
         cells = cells | here
-        life, owner = sliced_fill(life, here, BOMB_LIFE), sliced_fill(owner, here, seat)
-        strength = sliced_write(strength, here, agent.blast_strength)
+        life, owner = sliced.fill(life, here, BOMB_LIFE), sliced.fill(owner, here, seat)
+        strength = sliced.write(strength, here, agent.blast_strength)
         left.append(dataclasses.replace(agent, ammo=agent.ammo - laid.astype(jnp.int8)))
     return Bombs(life, strength, owner, bombs.moving), tuple(left)
 

@@ -9,7 +9,8 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from jaxgames.bitboard import Bits, sliced_keep
+from jaxgames import sliced
+from jaxgames.bitboard import Bits
 from jaxgames.pommerman.config import PommermanConfig
 from jaxgames.pommerman.constants import ITEM_DIGITS
 from jaxgames.pommerman.state import Agent, State
@@ -81,11 +82,11 @@ def observe(config: PommermanConfig, state: State, player: Array | int) -> Obser
         view=view,
         rigid=state.rigid & view,
         wood=state.wood & view,
-        items=sliced_keep(state.items, visible & view),
+        items=sliced.keep(state.items, visible & view),
         flame_life=((newest | (oldest - newest)) & view, (newest | middle) & view),
-        bomb_life=sliced_keep(state.bombs.life, view),
-        bomb_strength=sliced_keep(state.bombs.strength, view),
-        bomb_moving=sliced_keep(state.bombs.moving, view),
+        bomb_life=sliced.keep(state.bombs.life, view),
+        bomb_strength=sliced.keep(state.bombs.strength, view),
+        bomb_moving=sliced.keep(state.bombs.moving, view),
         agent_cells=tuple(jnp.where(s, a.cell, jnp.int8(-1)) for s, a in zip(seen, state.agents, strict=True)),
         alive=tuple(agent.alive for agent in state.agents),
         seat=player,

@@ -12,7 +12,8 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from jaxgames.bitboard import Bits, sliced_to_array, union
+from jaxgames import sliced
+from jaxgames.bitboard import Bits, union
 from jaxgames.pommerman.config import PommermanConfig
 from jaxgames.pommerman.constants import MAX_BLAST_STRENGTH
 from jaxgames.pommerman.observation import Observation, item_cells
@@ -82,10 +83,10 @@ def extended(config: PommermanConfig) -> Planes:
         numbers = (own.ammo / MAX_BLAST_STRENGTH, own.blast_strength / MAX_BLAST_STRENGTH, own.can_kick)
         planes += [jnp.full(shape, jnp.asarray(x, jnp.float32)) for x in numbers]
         planes.append(grid.to_bool(grid.one_hot(own.cell).when(own.alive)))
-        strength = sliced_to_array(grid, observation.bomb_strength)
+        strength = sliced.to_array(grid, observation.bomb_strength)
         planes += [_danger(config, observation), strength / MAX_BLAST_STRENGTH]
         planes += [grid.to_bool(cells) for cells in observation.bomb_moving]
-        planes.append(sliced_to_array(grid, observation.flame_life) / 3)
+        planes.append(sliced.to_array(grid, observation.flame_life) / 3)
         enemies, teammate = _others(config, observation)
         planes += [grid.to_bool(enemies), grid.to_bool(teammate)]
         alive = jnp.stack(observation.alive)
@@ -154,7 +155,7 @@ _NEVER = 100  # longer than any bomb lives
 def _bombs(config: PommermanConfig, observation: Observation) -> tuple[Array, Array]:
     """Life (`_NEVER` where there is no bomb) and blast strength (0 there), int8 [H, W]."""
     digits = (observation.bomb_life, observation.bomb_strength)
-    life, strength = (sliced_to_array(config.grid, planes).astype(jnp.int8) for planes in digits)
+    life, strength = (sliced.to_array(config.grid, planes).astype(jnp.int8) for planes in digits)
     return jnp.where(life > 0, life, _NEVER).astype(jnp.int8), strength
 
 

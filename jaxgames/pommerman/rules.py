@@ -10,7 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from jaxgames.bitboard import DIRECTIONS, OPPOSITE, Bits, Grid, select, sliced_drop, sliced_equal, union
+from jaxgames import sliced
+from jaxgames.bitboard import DIRECTIONS, OPPOSITE, Bits, Grid, select, union
 from jaxgames.pommerman import explosions, movement
 from jaxgames.pommerman.config import PommermanConfig
 from jaxgames.pommerman.constants import MAX_AMMO, NUM_MESSAGES, NUM_MOVES, NUM_WORDS, Move
@@ -78,7 +79,7 @@ def transition(config: PommermanConfig, state: State, actions: Array) -> State:
     # S1: flames age. A hidden item is lost where an older flame dies under a younger one.
     dying, *younger = state.flames
     burning = union(younger)
-    items = sliced_drop(state.items, dying & burning)
+    items = sliced.drop(state.items, dying & burning)
     walls = state.rigid | state.wood
     visible = union(items) - state.wood - burning
 
@@ -89,14 +90,14 @@ def transition(config: PommermanConfig, state: State, actions: Array) -> State:
     agents, places = movement.arrive(grid, agents, walkers, go)
     agents = tuple(_pick_up(config, agent, place & visible, items) for agent, place in zip(agents, places, strict=True))
     taken = union(places) & visible
-    items, visible = sliced_drop(items, taken), visible - taken
+    items, visible = sliced.drop(items, taken), visible - taken
 
     # S10 to S12: bombs tick and explode, flames spread, walls and open power-ups burn, agents die.
     life, due = explosions.tick(bombs, burning)
     exploded, blast = explosions.explode(
         grid, bombs.cells, bombs.strength, due, state.rigid, state.wood, config.max_blast_strength
     )
-    agents = tuple(_refund(agent, sliced_equal(bombs.owner, seat, exploded)) for seat, agent in enumerate(agents))
+    agents = tuple(_refund(agent, sliced.equal(bombs.owner, seat, exploded)) for seat, agent in enumerate(agents))
     bombs = _drop_bombs(dataclasses.replace(bombs, life=life), exploded)
     burning = burning | blast
     agents = tuple(
@@ -110,7 +111,7 @@ def transition(config: PommermanConfig, state: State, actions: Array) -> State:
     after = State(
         rigid=state.rigid,
         wood=state.wood - blast,
-        items=sliced_drop(items, blast & visible),
+        items=sliced.drop(items, blast & visible),
         flames=(*younger, blast),
         bombs=bombs,
         agents=agents,
@@ -145,10 +146,10 @@ def _refund(agent: Agent, exploded: Bits) -> Agent:
 
 def _drop_bombs(bombs: Bombs, gone: Bits) -> Bombs:
     return Bombs(
-        life=sliced_drop(bombs.life, gone),
-        strength=sliced_drop(bombs.strength, gone),
-        owner=sliced_drop(bombs.owner, gone),
-        moving=sliced_drop(bombs.moving, gone),
+        life=sliced.drop(bombs.life, gone),
+        strength=sliced.drop(bombs.strength, gone),
+        owner=sliced.drop(bombs.owner, gone),
+        moving=sliced.drop(bombs.moving, gone),
     )
 
 
@@ -218,13 +219,13 @@ def collapse(config: PommermanConfig, state: State) -> State:
     agents = []
     for seat, agent in enumerate(state.agents):
         alive = agent.alive & ~ring.has(agent.cell)
-        agents.append(_refund(dataclasses.replace(agent, alive=alive), sliced_equal(state.bombs.owner, seat, crushed)))
+        agents.append(_refund(dataclasses.replace(agent, alive=alive), sliced.equal(state.bombs.owner, seat, crushed)))
     return dataclasses.replace(
         state,
         rigid=state.rigid | ring,
         wood=state.wood - ring,
-        items=sliced_drop(state.items, ring),
-        flames=sliced_drop(state.flames, ring),
+        items=sliced.drop(state.items, ring),
+        flames=sliced.drop(state.flames, ring),
         bombs=_drop_bombs(state.bombs, ring),
         agents=tuple(agents),
     )
@@ -265,7 +266,7 @@ def _moves_of(
 ) -> tuple[tuple[Array, ...], ...]:
     grid = config.grid
     bombs = union(life)
-    imminent = sliced_equal(life, 1, bombs)
+    imminent = sliced.equal(life, 1, bombs)
     marked = explosions.may_be_hit(grid, imminent, strength, config.max_blast_strength) | bombs
     free = grid.full - marked
     enter = [grid.shift(free - walls, OPPOSITE[direction]) for direction in DIRECTIONS]

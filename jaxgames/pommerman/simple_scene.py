@@ -8,7 +8,8 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from jaxgames.bitboard import Bits, select, sliced_equal, union
+from jaxgames import sliced
+from jaxgames.bitboard import Bits, select, union
 from jaxgames.pommerman import explosions
 from jaxgames.pommerman.config import PommermanConfig
 from jaxgames.pommerman.constants import START_BLAST_STRENGTH
@@ -64,7 +65,7 @@ def look(config: PommermanConfig, observation: Observation) -> Scene:
     walkable = candidates - observation.wood - bombs - union(agents)
     at_least = [grid.empty]
     for value in range(config.max_blast_strength, START_BLAST_STRENGTH - 1, -1):
-        at_least.insert(0, at_least[0] | sliced_equal(observation.bomb_strength, value, bombs))
+        at_least.insert(0, at_least[0] | sliced.equal(observation.bomb_strength, value, bombs))
     return Scene(
         passages=walkable - union(observation.items),
         walkable=walkable,

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxgames import bitboard
+from jaxgames import bitboard, sliced
 from jaxgames.bitboard import DIRECTIONS, DOWN, LEFT, OPPOSITE, RIGHT, UP, Bits, Grid, Tally
 
 SIZES = [(11, 11), (8, 8), (19, 19), (9, 5), (2, 3), (31, 2)]
@@ -190,15 +190,17 @@ def test_numbers_per_cell(size):
     values = rng.integers(0, 16, BATCH)
 
     def results(planes, cells, value):
-        free = bitboard.sliced_drop(planes, cells)
+        free = sliced.drop(planes, cells)
         return {
-            "array": bitboard.sliced_to_array(grid, planes),
-            "equal": [grid.to_bool(bitboard.sliced_equal(planes, v, cells)) for v in range(16)],
-            "decrement": bitboard.sliced_to_array(grid, bitboard.sliced_decrement(planes)),
-            "keep": bitboard.sliced_to_array(grid, bitboard.sliced_keep(planes, cells)),
-            "drop": bitboard.sliced_to_array(grid, free),
-            "write": bitboard.sliced_to_array(grid, bitboard.sliced_write(free, cells, value)),
-            "fill": bitboard.sliced_to_array(grid, bitboard.sliced_fill(free, cells, 9)),
+            "array": sliced.to_array(grid, planes),
+            "equal": [grid.to_bool(sliced.equal(planes, v, cells)) for v in range(16)],
+            "decrement": sliced.to_array(grid, sliced.decrement(planes)),
+            "keep": sliced.to_array(grid, sliced.keep(planes, cells)),
+            "drop": sliced.to_array(grid, free),
+            "write": sliced.to_array(grid, sliced.write(free, cells, value)),
+            "fill": sliced.to_array(grid, sliced.fill(free, cells, 9)),
+            "highest": (highest := sliced.highest(planes, cells))[0],
+            "have_it": grid.to_bool(highest[1]),
         }
 
     planes = tuple(grid.from_bool(jnp.asarray((numbers >> digit) & 1 != 0)) for digit in range(4))
@@ -211,6 +213,10 @@ def test_numbers_per_cell(size):
     assert (got["drop"] == np.where(area, 0, numbers)).all()
     assert (got["write"] == np.where(area, values[:, None, None], numbers)).all()
     assert (got["fill"] == np.where(area, 9, numbers)).all()
+    most = np.where(area, numbers, -1).max((1, 2))
+    assert (got["highest"] == most).all()
+    assert (got["have_it"] == (area & (numbers == most[:, None, None]))).all()
+    assert (sliced.highest(planes, grid.empty)[0] == -1).all()
 
 
 def test_tally_counts_up_to_many():

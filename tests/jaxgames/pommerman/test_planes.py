@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import jaxgames
-from jaxgames.bitboard import sliced_to_array
+from jaxgames import sliced
 from jaxgames.pommerman import interop, planes
 from jaxgames.pommerman.config import PRESETS, preset
 from jaxgames.pommerman.replay import step_batch
@@ -242,7 +242,7 @@ def test_danger_is_what_really_burns(mode, strongest):
         states = _with_stronger_bombs(config, states, strongest)
     values = shown(mode, states, 0)[1]
     when, cells = first_explosion(config, states)
-    life = np.asarray(sliced_to_array(config.grid, states.bombs.life))
+    life = np.asarray(sliced.to_array(config.grid, states.bombs.life))
     there = life > 0
     time, some = burning_time(values), when > 0
     assert np.array_equal(when[some], np.where(there, life, 99).min((1, 2))[some])

@@ -1,0 +1,113 @@
+"""Small numbers per cell, bit-sliced: a tuple of `Bits`, lowest binary digit first, so that all cells are worked on at once."""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Sequence
+
+import jax.numpy as jnp
+from jax import Array
+
+from jaxgames.bitboard import Bits, Grid, select, union
+
+
+def equal(planes: Sequence[Bits], value: int, among: Bits) -> Bits:
+    """Gives the cells of `among` whose number is `value` (a Python int)."""
+    for digit, plane in enumerate(planes):
+        among = among & plane if (value >> digit) & 1 else among - plane
+    return among
+
+
+def highest(planes: Sequence[Bits], among: Bits) -> tuple[Array, Bits]:
+    """Finds the highest number in the cells of `among`.
+
+    Returns:
+      It, int32 [], -1 if there is no cell, and the cells that have it.
+    """
+    value = jnp.int32(0)
+    for digit, plane in reversed(list(enumerate(planes))):
+        high = among & plane
+        some = high.any()
+        among, value = select(some, high, among), value | jnp.where(some, jnp.int32(1 << digit), 0)
+    return jnp.where(among.any(), value, -1), among
+
+
+def decrement(planes: Sequence[Bits]) -> tuple[Bits, ...]:
+    """Subtracts one from every number that is not zero; zeros stay."""
+    borrow = union(planes)
+    result = []
+    for plane in planes:
+        result.append(plane ^ borrow)
+        borrow = borrow - plane
+    return tuple(result)
+
+
+def write(planes: Sequence[Bits], cells: Bits, value: Array) -> tuple[Bits, ...]:
+    """Writes one number (int [], the same for all `cells`) where zeros stand now."""
+    number = value.astype(jnp.int32)
+    return tuple(plane | cells.when(((number >> digit) & 1) != 0) for digit, plane in enumerate(planes))
+
+
+def fill(planes: Sequence[Bits], cells: Bits, value: int) -> tuple[Bits, ...]:
+    """Writes a Python int into all `cells`, where zeros stand now."""
+    return tuple(plane | cells if (value >> digit) & 1 else plane for digit, plane in enumerate(planes))
+
+
+def keep(planes: Sequence[Bits], cells: Bits) -> tuple[Bits, ...]:
+    """Sets all numbers outside `cells` to zero."""
+    return tuple(plane & cells for plane in planes)
+
+
+def drop(planes: Sequence[Bits], cells: Bits) -> tuple[Bits, ...]:
+    """Sets all numbers in `cells` to zero."""
+    return tuple(plane - cells for plane in planes)
+
+
+def constants(amounts: Sequence[tuple[Bits, int]]) -> tuple[Bits, ...]:
+    """Writes a Python int, not negative, on each set of cells; the sets do not overlap, and elsewhere are zeros."""
+    empty = amounts[0][0] - amounts[0][0]
+    digits = max(amount for _, amount in amounts).bit_length()
+    return tuple(union([empty, *(cells for cells, amount in amounts if (amount >> digit) & 1)]) for digit in range(digits))
+
+
+def add(first: Sequence[Bits], second: Sequence[Bits]) -> tuple[Bits, ...]:
+    """Adds numbers cell by cell; missing digits are zeros."""
+    if len(first) < len(second):
+        first, second = second, first
+    result: list[Bits] = []
+    carry: Bits | None = None
+    for digit, plane in enumerate(first):
+        others = [part for part in (*second[digit : digit + 1], carry) if part is not None]
+        total, carried = plane, []
+        for other in others:
+            carried.append(total & other)
+            total = total ^ other
+        result.append(total)
+        carry = union(carried) if carried else None
+    return (*result, carry) if carry is not None else tuple(result)
+
+
+def subtract(first: Sequence[Bits], second: Sequence[Bits]) -> tuple[tuple[Bits, ...], Bits]:
+    """Subtracts numbers, of no more digits, cell by cell.
+
+    Returns:
+      The differences, by as many digits as `first` has, and the cells where they are negative (there they are off by a
+      power of 2).
+    """
+    borrow = first[0] - first[0]
+    result = []
+    for digit, plane in enumerate(first):
+        taken = second[digit] if digit < len(second) else None
+        if taken is None:
+            result.append(plane ^ borrow)
+            borrow = borrow - plane
+        else:
+            result.append(plane ^ taken ^ borrow)
+            borrow = ((taken | borrow) - plane) | (taken & borrow)
+    return tuple(result), borrow
+
+
+def to_array(grid: Grid, planes: Sequence[Bits]) -> Array:
+    """Unpacks the numbers. Returns uint8 [rows, columns] (behind the batch shape)."""
+    return functools.reduce(operator.or_, (grid.to_bool(plane).astype(jnp.uint8) << i for i, plane in enumerate(planes)))
