@@ -21,6 +21,13 @@ def numbers(config: Any, *names: str, positive: bool = False) -> None:
             raise ValueError(f"{name}={value}: must be {'>' if positive else '>='} 0")
 
 
+def shares(config: Any, *names: str) -> None:
+    """Raises unless all these fields are in 0..1."""
+    for name in names:
+        if not 0 <= getattr(config, name) <= 1:
+            raise ValueError(f"{name}={getattr(config, name)}: must be in 0..1")
+
+
 def seed(config: Any) -> None:
     """Raises unless the field `seed` fits into 32 bits."""
     if not 0 <= config.seed < 2**32:

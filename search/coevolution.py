@@ -57,27 +57,21 @@ class Settings:
 
     def __post_init__(self) -> None:
         checks.at_least(1, self, "num_generations", "lanes_at_once")
-        for name in ("population", "replies"):
-            size = getattr(self, name)
-            if size < 4:
-                raise ValueError(f"{name}={size}: must be >= 4, for two parents and as many children")
-            if not 2 <= int(size * self.survivors) < size:
-                raise ValueError(f"survivors={self.survivors}: must leave 2 to {size - 1} of {name}={size}")
+        population.check_sizes(self, "population", "replies")
         if not 1 <= self.judges <= self.replies:
             raise ValueError(f"judges={self.judges}: must be in 1..{self.replies}, the number of replies")
-        if not 0 <= self.mutation <= 1:
-            raise ValueError(f"mutation={self.mutation}: must be in 0..1")
+        checks.shares(self, "mutation")
         if not 0 <= self.trial < 1:
             raise ValueError(f"trial={self.trial}: must be at least 0 and below 1")
 
     @property
     def num_children(self) -> int:
-        return self.population - int(self.population * self.survivors)
+        return self.population - population.survivors_of(self.population, self.survivors)
 
     @property
     def random_rounds(self) -> int:
         """Rounds in which random turns are made, until there is a whole generation of both."""
-        made = self.replies - int(self.replies * self.survivors)
+        made = self.replies - population.survivors_of(self.replies, self.survivors)
         return max(-(-self.population // self.num_children), -(-self.replies // made))
 
     @property
@@ -94,23 +88,6 @@ class Settings:
     def num_evaluations(self) -> int:
         """Turns played per plan: in each round all replies, and the best to every own turn; before the trial new own ones."""
         return self.rounds * (self.population * self.judges + self.replies) + self.growing_rounds * self.num_children
-
-
-def generations_for(evaluations: int, settings: Settings) -> Settings:
-    """Gives the settings with as many generations as so many evaluations allow.
-
-    Raises:
-      ValueError: they are not enough for one.
-    """
-    least = dataclasses.replace(settings, num_generations=1)
-    if evaluations < least.num_evaluations:
-        raise ValueError(f"evaluations={evaluations}: must be >= {least.num_evaluations}, the first generation")
-    first, end = 1, 2 + evaluations // (settings.population * settings.judges + settings.replies)
-    while end - first > 1:
-        middle = (first + end) // 2
-        fits = dataclasses.replace(settings, num_generations=middle).num_evaluations <= evaluations
-        first, end = (middle, end) if fits else (first, middle)
-    return dataclasses.replace(settings, num_generations=first)
 
 
 def coevolution(game: Game, settings: Settings | None = None) -> Planner:
@@ -169,7 +146,7 @@ def coevolve(game: Game, moves: Moves, settings: Settings) -> TurnSearch:
         raise ValueError(f"game={game.name!r}: has {game.num_players} players, and replies are those of one opponent")
     packing = packing_of(jax.eval_shape(game.init, jax.random.key(0)))
     length, size = moves.turn_length, settings.population
-    kept, kept_replies = (int(count * settings.survivors) for count in (size, settings.replies))
+    kept, kept_replies = (population.survivors_of(count, settings.survivors) for count in (size, settings.replies))
 
     def note_end(lanes: LaneKey, states: Any, seats: Array) -> Notes:
         del lanes

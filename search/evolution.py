@@ -67,17 +67,12 @@ class Settings:
     def __post_init__(self) -> None:
         checks.at_least(1, self, "num_generations", "islands", "migrate_every", "lanes_at_once")
         checks.at_least(0, self, "rollouts", "restart_after")
-        if self.population < 4:
-            raise ValueError(f"population={self.population}: must be >= 4, for two parents and as many children")
-        if not 2 <= self.num_survivors < self.population:
-            raise ValueError(f"survivors={self.survivors}: must leave 2 to {self.population - 1} of {self.population} genomes")
-        for name in ("mutation", "greediness"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise ValueError(f"{name}={getattr(self, name)}: must be in 0..1")
+        population.check_sizes(self, "population")
+        checks.shares(self, "mutation", "greediness")
 
     @property
     def num_survivors(self) -> int:
-        return int(self.population * self.survivors)
+        return population.survivors_of(self.population, self.survivors)
 
     @property
     def num_children(self) -> int:
@@ -102,19 +97,6 @@ class Settings:
     def num_evaluations(self) -> int:
         """Turns evaluated per plan."""
         return self.rounds * self.round_evaluations
-
-
-def generations_for(evaluations: int, settings: Settings) -> Settings:
-    """Gives the settings with as many generations as so many evaluations allow.
-
-    Raises:
-      ValueError: they are not enough for one.
-    """
-    least = settings.random_rounds * settings.round_evaluations
-    if evaluations < least:
-        raise ValueError(f"evaluations={evaluations}: must be >= {least}, the first generation of {settings.population}")
-    more = evaluations // settings.round_evaluations - settings.random_rounds
-    return dataclasses.replace(settings, num_generations=1 + more)
 
 
 def oep(game: Game, settings: Settings | None = None) -> Planner:

@@ -5,7 +5,9 @@ Letters: B games, N genomes of each, C of them new, G = B * C, L genes.
 
 from __future__ import annotations
 
-from typing import Any
+import bisect
+import dataclasses
+from typing import Any, Protocol, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -15,6 +17,51 @@ from jaxgames import random_bits
 from jaxgames.random_bits import LaneKey
 
 _FIRST_PARENT, _SECOND_PARENT = range(2)  # counters of a genome's key
+
+
+class Evolving(Protocol):
+    """Settings of a search that takes more evaluations the more generations it has."""
+
+    @property
+    def num_generations(self) -> int: ...
+
+    @property
+    def num_evaluations(self) -> int: ...
+
+
+Settings = TypeVar("Settings", bound=Evolving)
+
+
+def check_sizes(settings: Any, *names: str) -> None:
+    """Raises a ValueError unless populations of these sizes, of which the share `survivors` is kept, can have children."""
+    for name in names:
+        size = getattr(settings, name)
+        if size < 4:
+            raise ValueError(f"{name}={size}: must be >= 4, for two parents and as many children")
+        if not 2 <= survivors_of(size, settings.survivors) < size:
+            raise ValueError(f"survivors={settings.survivors}: must leave 2 to {size - 1} of {name}={size}")
+
+
+def survivors_of(size: int, share: float) -> int:
+    """Gives how many of a population are kept from one generation to the next."""
+    return int(size * share)
+
+
+def generations_for(evaluations: int, settings: Settings) -> Settings:
+    """Gives the settings with as many generations as so many evaluations allow.
+
+    Raises:
+      ValueError: they are not enough for one.
+    """
+
+    def with_generations(count: int) -> Settings:
+        return dataclasses.replace(settings, num_generations=count)  # type: ignore[type-var]
+
+    least = with_generations(1).num_evaluations
+    if evaluations < least:
+        raise ValueError(f"evaluations={evaluations}: must be >= {least}, the first generation")
+    fits = bisect.bisect(range(1, evaluations + 1), evaluations, key=lambda count: with_generations(count).num_evaluations)
+    return with_generations(fits)
 
 
 def genome_keys(lanes: LaneKey, count: int) -> LaneKey:
@@ -44,12 +91,16 @@ def order_of(values: Array) -> Array:
     Returns:
       int32 [B, N].
     """
+    rank = _ahead(values).sum(-1, dtype=jnp.int32)
+    lane, number = jnp.arange(len(values))[:, None], jnp.arange(values.shape[1], dtype=jnp.int32)
+    return jnp.zeros_like(rank).at[lane, rank].set(jnp.broadcast_to(number, rank.shape))
+
+
+def _ahead(values: Array) -> Array:
+    """Says whether the second genome is better than the first, or equal and before it: bool [B, N, N]."""
     number = jnp.arange(values.shape[1])
-    ahead = values[:, None, :] > values[:, :, None]
-    ahead = ahead | ((values[:, None, :] == values[:, :, None]) & (number[None, :] < number[:, None]))
-    rank = ahead.sum(-1, dtype=jnp.int32)
-    lane = jnp.arange(len(values))[:, None]
-    return jnp.zeros_like(rank).at[lane, rank].set(jnp.broadcast_to(number.astype(jnp.int32), rank.shape))
+    first, second = values[:, :, None], values[:, None, :]
+    return (second > first) | ((second == first) & (number[None, :] < number[:, None]))
 
 
 def rows(tree: Any, index: Array) -> Any:
@@ -75,8 +126,5 @@ def without_twins(values: Array, outcomes: Array) -> Array:
       values: float32 [B, N].
       outcomes: uint32 [B, N, 2], what genomes lead to.
     """
-    number = jnp.arange(values.shape[1])
     same = (outcomes[:, :, None] == outcomes[:, None, :]).all(-1)
-    ahead = values[:, None, :] > values[:, :, None]
-    ahead = ahead | ((values[:, None, :] == values[:, :, None]) & (number[None, :] < number[:, None]))
-    return jnp.where((same & ahead).any(-1), -jnp.inf, values)
+    return jnp.where((same & _ahead(values)).any(-1), -jnp.inf, values)

@@ -89,8 +89,7 @@ class Settings:
         checks.numbers(self, "c_base", "dirichlet_alpha", positive=True)
         if self.first_value is not None and not math.isfinite(self.first_value):
             raise ValueError(f"first_value={self.first_value}: must be a finite number")
-        if not 0 <= self.dirichlet_fraction <= 1:
-            raise ValueError(f"dirichlet_fraction={self.dirichlet_fraction}: must be in 0..1")
+        checks.shares(self, "dirichlet_fraction")
         if self.reuse and self.dirichlet_fraction:
             raise ValueError(f"dirichlet_fraction={self.dirichlet_fraction}: must be 0 with reuse: a kept root has its priors")
 

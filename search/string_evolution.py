@@ -55,18 +55,14 @@ class Settings:
 
     def __post_init__(self) -> None:
         checks.at_least(1, self, "num_simulations", "horizon", "lanes_at_once")
-        if self.population < 4:
-            raise ValueError(f"population={self.population}: must be >= 4, for two parents and as many children")
-        if not 2 <= self.num_survivors < self.population:
-            raise ValueError(f"survivors={self.survivors}: must leave 2 to {self.population - 1} of {self.population} strings")
+        population.check_sizes(self, "population")
         if self.num_simulations < self.population:
             raise ValueError(f"num_simulations={self.num_simulations}: must be at least population={self.population}")
-        if not 0 <= self.mutation <= 1:
-            raise ValueError(f"mutation={self.mutation}: must be in 0..1")
+        checks.shares(self, "mutation")
 
     @property
     def num_survivors(self) -> int:
-        return int(self.population * self.survivors)
+        return population.survivors_of(self.population, self.survivors)
 
     @property
     def num_generations(self) -> int:

@@ -79,8 +79,7 @@ class Settings:
         checks.at_least(1, self, "num_simulations", "max_children", "max_depth", "lanes_at_once")
         if self.exploration < 0:
             raise ValueError(f"exploration={self.exploration}: must be >= 0")
-        if not 0 <= self.greediness <= 1:
-            raise ValueError(f"greediness={self.greediness}: must be in 0..1")
+        checks.shares(self, "greediness")
 
 
 NON_EXPLORING = Settings(exploration=0.0, greediness=1.0)

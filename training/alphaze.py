@@ -95,8 +95,7 @@ class AlphazeConfig:
         checks.at_least(-1, self, "explore_moves")
         checks.numbers(self, "value_weight", "weight_decay", "temperature", "value_temperature")
         checks.numbers(self, "learning_rate", "dirichlet_alpha", positive=True)
-        if not 0 <= self.dirichlet_fraction <= 1:
-            raise ValueError(f"dirichlet_fraction={self.dirichlet_fraction}: must be in 0..1")
+        checks.shares(self, "dirichlet_fraction")
         if self.buffer_size < max(self.batch_size, self.lanes):
             raise ValueError(
                 f"buffer_size={self.buffer_size}: must be at least batch_size={self.batch_size} and lanes={self.lanes}"

@@ -81,8 +81,7 @@ class DaggerConfig:
                 raise ValueError(f"{name}={getattr(self, name)!r}: must be one of {', '.join(choices)}")
         checks.at_least(1, self, "battles", "lanes", "steps", "batch_size")
         checks.numbers(self, "updates_per_step", "value_weight", "stakes", "stop_without_bomb")
-        if not 0 <= self.final_rate <= 1:
-            raise ValueError(f"final_rate={self.final_rate}: must be in 0..1")
+        checks.shares(self, "final_rate")
         if not 0 <= self.averaging < 1:
             raise ValueError(f"averaging={self.averaging}: must be at least 0 and below 1")
         checks.numbers(self, "learning_rate", "temperature", positive=True)

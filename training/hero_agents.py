@@ -11,6 +11,7 @@ from jaxgames.hero_academy import HeroAcademy
 from jaxgames.hero_academy.bots import BOTS
 from search import coevolution, evolution, greedy, turn_mcts
 from search.planner import Planner, as_agent
+from search.population import generations_for
 from training.specs import read_flag, read_options
 
 # Names, the settings behind them, and what each may be given.
@@ -19,10 +20,10 @@ _TREES = {
     "mcts_non_exploring": turn_mcts.NON_EXPLORING,
     "mcts_bridge_burning": turn_mcts.BRIDGE_BURNING,
 }
-_EVOLUTIONS: dict[str, tuple[Callable[..., Planner], Callable[[], Any], Callable[[int, Any], Any]]] = {
-    "oep": (evolution.oep, evolution.Settings, evolution.generations_for),
-    "oep_replies": (coevolution.coevolution, coevolution.Settings, coevolution.generations_for),
-    "rolling_horizon": (evolution.rolling_horizon, evolution.Settings, evolution.generations_for),
+_EVOLUTIONS: dict[str, tuple[Callable[..., Planner], Callable[[], Any]]] = {
+    "oep": (evolution.oep, evolution.Settings),
+    "oep_replies": (coevolution.coevolution, coevolution.Settings),
+    "rolling_horizon": (evolution.rolling_horizon, evolution.Settings),
 }
 PLANNERS = ("greedy_action", "greedy_turn", *_TREES, *_EVOLUTIONS)
 NAMES = (*BOTS, *PLANNERS)
@@ -80,7 +81,7 @@ def _planner(name: str, spec: str, game: HeroAcademy, options: dict[str, Any]) -
     evaluations = options.pop("num_evaluations", None)
     if evaluations is not None and "num_generations" in options:
         raise ValueError(f"agent={spec!r}: give num_evaluations or num_generations, not both")
-    make_planner, make_settings, generations_for = _EVOLUTIONS[name]
+    make_planner, make_settings = _EVOLUTIONS[name]
     settings = _with(spec, make_settings(), options)
     return make_planner(game, settings if evaluations is None else generations_for(evaluations, settings))
 

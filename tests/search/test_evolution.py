@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from jaxgames import random_bits
-from search import coevolution, deadline, evolution, greedy, turn_mcts
+from search import coevolution, deadline, evolution, greedy, population, turn_mcts
 from search.moves import moves_of, value_for
 from search.turns import TurnPlan
 from tests.hoard import PAIR, Hoard
@@ -239,10 +239,10 @@ def test_budgets_count_all_turns_that_are_played():
     assert KINDS["islands"].num_evaluations == (2 + 39) * 3 * 4
     assert dataclasses.replace(BASE, rollouts=1).num_evaluations == (2 + 39) * 16
     assert REPLIES.num_evaluations == 201 * (3 * 16 + 8) + (201 - 50) * 8
-    found = coevolution.generations_for(3200, REPLIES)
+    found = population.generations_for(3200, REPLIES)
     more = dataclasses.replace(found, num_generations=found.num_generations + 1)
     assert found.num_evaluations <= 3200 < more.num_evaluations
-    assert evolution.generations_for(24, KINDS["islands"]).num_generations == 1
+    assert population.generations_for(24, KINDS["islands"]).num_generations == 1
 
 
 CLOCKED = {
@@ -287,8 +287,8 @@ def test_without_time_nothing_can_be_thought():
         (lambda: coevolution.Settings(trial=2), "trial=2"),
         (lambda: coevolution.Settings(mutation=-1), "mutation=-1"),
         (lambda: coevolution.Settings(trial=1.0), r"trial=1\.0"),
-        (lambda: coevolution.generations_for(0, REPLIES), "evaluations=0"),
-        (lambda: evolution.generations_for(99, evolution.Settings()), "evaluations=99: must be >= 100"),
+        (lambda: population.generations_for(0, REPLIES), "evaluations=0"),
+        (lambda: population.generations_for(99, evolution.Settings()), "evaluations=99: must be >= 100"),
     ],
 )
 def test_what_cannot_be_is_refused_in_one_line(make_settings, message):

@@ -11,7 +11,7 @@ import pytest
 
 from jaxgames import random_bits
 from jaxgames.hero_academy import make
-from search import evolution, greedy, turn_mcts
+from search import evolution, greedy, population, turn_mcts
 from search.moves import moves_of, value_for
 from search.planner import as_agent
 from training import hero_agents
@@ -190,7 +190,7 @@ def test_tree_search_plans_legal_turns_that_help(settings):
         (lambda: evolution.Settings(num_generations=0), "num_generations=0"),
         (lambda: evolution.Settings(survivors=1.0), "survivors=1.0"),
         (lambda: evolution.Settings(mutation=2), "mutation=2"),
-        (lambda: evolution.generations_for(0, evolution.Settings()), "evaluations=0: must be >= 100"),
+        (lambda: population.generations_for(0, evolution.Settings()), "evaluations=0: must be >= 100"),
         (lambda: turn_mcts.Settings(num_simulations=0), "num_simulations=0"),
         (lambda: turn_mcts.Settings(exploration=-1), "exploration=-1"),
         (lambda: turn_mcts.Settings(greediness=2), "greediness=2"),
@@ -211,7 +211,7 @@ def test_what_cannot_be_is_refused_in_one_line(make_settings, message):
 
 
 def test_budgets():
-    settings = evolution.generations_for(20_000, evolution.Settings())
+    settings = population.generations_for(20_000, evolution.Settings())
     assert settings.num_evaluations == 20_000
     assert hero_agents.make("mcts_bridge_burning:num_evaluations=7", GAME).name == "mcts_bridge_burning:num_evaluations=7"
     assert as_agent(evolution.rolling_horizon(GAME)).name == "Rolling Horizon Evolution"

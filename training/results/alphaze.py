@@ -28,7 +28,7 @@ from training.exploitability import ResponseConfig
 from training.logs import read_log
 from training.policy_value import PolicyValueConfig
 from training.random_bound import best_against_random
-from training.results.cells import Measurements, make_parts
+from training.results.cells import Measurements, make_page
 from training.tournament import play_pair, round_robin
 from training.train_alphaze import TrainConfig
 from training.weights import load_weights
@@ -109,24 +109,6 @@ class Plan:
         return self.folder / "data"
 
 
-def make(
-    plan: Plan, write_page: Callable[[Plan], None], parts: tuple[str, ...] = (), report: Callable[[str], None] = print
-) -> None:
-    """Makes what is missing, and writes the page after each measurement.
-
-    Args:
-      plan: what to do.
-      write_page: writes it.
-      parts: of `PARTS`, in this order; (): all.
-      report: told about each measurement.
-
-    Raises:
-      ValueError: there is no such part.
-    """
-    made = {name: partial(part, plan) for name, part in PARTS.items()}
-    make_parts(made, parts, plan.data, SOURCES, partial(write_page, plan), report)
-
-
 def _two(plan: Plan) -> Measurements:
     return [(TINY.name, partial(_train, plan, TINY, 0)), (f"{TINY.name}-exact", partial(_exact, plan))]
 
@@ -181,6 +163,9 @@ PARTS: dict[str, Callable[[Plan], Measurements]] = {
     "time": speeds,
     "11x11": _eleven,
 }
+
+# `make(plan, write_page, chosen, report)`: see `cells.make_page`.
+make = partial(make_page, PARTS, SOURCES)
 
 
 def _config(plan: Plan, run: Run, seed: int) -> TrainConfig:

@@ -9,6 +9,7 @@ import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Protocol, TypeVar
 
 import jax
 import numpy as np
@@ -86,22 +87,32 @@ def store(name: str, folder: Path, result: dict) -> None:
     write_atomically(folder / f"{name}.json", json.dumps(result, indent=1) + "\n")
 
 
-def make_parts(
-    parts: Mapping[str, Callable[[], Measurements]],
-    chosen: Sequence[str],
-    folder: Path,
+class HasData(Protocol):
+    """A plan of what to measure."""
+
+    @property
+    def data(self) -> Path: ...
+
+
+AnyPlan = TypeVar("AnyPlan", bound=HasData)
+
+
+def make_page(
+    parts: Mapping[str, Callable[[AnyPlan], Measurements]],
     sources: tuple[str, ...],
-    write_page: Callable[[], None],
-    report: Callable[[str], None],
+    plan: AnyPlan,
+    write_page: Callable[[AnyPlan], None],
+    chosen: Sequence[str] = (),
+    report: Callable[[str], None] = print,
 ) -> None:
     """Makes what is missing of a page, and writes the page after each measurement.
 
     Args:
       parts: what there is to measure, by name.
-      chosen: which of them, in this order; (): all.
-      folder: where `<name>.json` lies or goes.
       sources: folders of the code on which results depend.
-      write_page: writes it from the folder.
+      plan: what to do; `<name>.json` lies or goes into its folder `data`.
+      write_page: writes it from that folder.
+      chosen: which parts, in this order; (): all.
       report: told about each measurement.
 
     Raises:
@@ -110,16 +121,16 @@ def make_parts(
     for part in chosen or parts:
         if part not in parts:
             raise ValueError(f"part={part!r}: must be one of {', '.join(parts)}")
-        for name, measure in parts[part]():
-            if stored(name, folder) is None:
+        for name, measure in parts[part](plan):
+            if stored(name, plan.data) is None:
                 started = time.perf_counter()
                 result = measure()
                 if result is None:
                     return  # asked to stop
-                store(name, folder, {**result, **origin(sources)})
+                store(name, plan.data, {**result, **origin(sources)})
                 report(f"{name}: {time.perf_counter() - started:.0f} s")
-                write_page()
-    write_page()
+                write_page(plan)
+    write_page(plan)
 
 
 def origin(sources: tuple[str, ...] = SOURCES) -> dict:

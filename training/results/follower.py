@@ -25,7 +25,7 @@ from training.follower import FollowerConfig
 from training.logs import read_log
 from training.results.curves import learning_figure
 from training.results.figures import visits_figure
-from training.results.tables import interval, rates
+from training.results.tables import interval, markdown, rates
 from training.train_follower import OracleConfig, TrainConfig
 from training.weights import load_weights
 
@@ -212,56 +212,52 @@ their minutes say little."""
 
 
 def _table(results: dict[Group, list[dict]]) -> str:
-    lines = ["## Table VIII", "", "| follower | win | draw | loss | strict counting | paper | seeds | games |"]
-    lines.append("|" + " --- |" * 8)
+    rows = []
     for group, found in results.items():
         pooled = {rule: {k: sum(r[rule][k] for r in found) for k in _COUNTS} for rule in ("released", "strict")}
-        cells = [interval(pooled["released"][what], pooled["released"]["games"]) for what in ("wins", "draws", "losses")]
+        cells = [interval(pooled["released"][what], pooled["released"]["games"]) for what in _OUTCOMES]
         paper = " / ".join(f"{x:.1f}" for x in PAPER[group.title]) if group.title in PAPER else "–"
         games = pooled["released"]["games"]
-        lines.append(f"| {group.title} | {' | '.join(cells)} | {rates(pooled['strict'])} | {paper} | {len(found)} | {games} |")
-    return "\n".join(lines)
+        rows.append([group.title, *cells, rates(pooled["strict"]), paper, str(len(found)), str(games)])
+    head = ["follower", "win", "draw", "loss", "strict counting", "paper", "seeds", "games"]
+    return "## Table VIII\n\n" + markdown(head, rows)
 
 
 def _seeds(results: dict[Group, list[dict]]) -> str:
-    lines = [_ABOUT_TIME, ""]
-    lines.append("| follower | by seed: win / draw / loss | steps | gradient steps | minutes | agreement with the oracle, % |")
-    lines.append("|" + " --- |" * 6)
+    rows = []
     for group, found in results.items():
         by_seed = "; ".join(rates(one["released"]) for one in found)
-        means = {name: np.mean([one[name] for one in found]) for name in ("steps", "updates", "seconds", "agreement")}
-        lines.append(
-            f"| {group.title} | {by_seed} | {means['steps']:.0f} | {means['updates']:.0f} | {means['seconds'] / 60:.1f} | "
-            f"{100 * means['agreement']:.1f} |"
-        )
-    return "\n".join(lines)
+        steps, updates, seconds, agreement = (np.mean([one[name] for one in found]) for name in _MEANS)
+        rows.append([group.title, by_seed, f"{steps:.0f}", f"{updates:.0f}", f"{seconds / 60:.1f}", f"{100 * agreement:.1f}"])
+    head = ["follower", "by seed: win / draw / loss", "steps", "gradient steps", "minutes", "agreement with the oracle, %"]
+    return f"{_ABOUT_TIME}\n\n{markdown(head, rows)}"
 
 
 def _references_table(measured: dict[str, dict]) -> str:
     if not measured:
         return ""
-    lines = ["## Those who label, and whether a follower helps them", "", "Against three SimpleAgents, as above.", ""]
-    lines += ["| player | win | draw | loss | games |", "|" + " --- |" * 5]
+    rows = []
     for title, found in measured.items():
         count = found["released"]
-        cells = " | ".join(interval(count[what], count["games"]) for what in ("wins", "draws", "losses"))
-        lines.append(f"| {title} | {cells} | {count['games']} |")
-    return "\n".join(lines)
+        rows.append([title, *(interval(count[what], count["games"]) for what in _OUTCOMES), str(count["games"])])
+    table = markdown(["player", "win", "draw", "loss", "games"], rows)
+    return f"## Those who label, and whether a follower helps them\n\nAgainst three SimpleAgents, as above.\n\n{table}"
 
 
 def _behaviour_table(behaviours: dict[str, dict]) -> str:
     games = f"In {WATCHED} games ({REFERENCE_GAMES} of those who label) against three SimpleAgents, while alive; first seeds."
-    lines = ["## What they do", "", games, ""]
     first = next(iter(behaviours.values()))
-    lines.append(f"| agent | {' | '.join(f'{move}, %' for move in first['moves'])} | bombs per game | cells visited per game |")
-    lines.append("|" + " --- |" * (len(first["moves"]) + 3))
+    head = ["agent", *(f"{move}, %" for move in first["moves"]), "bombs per game", "cells visited per game"]
+    rows = []
     for title, found in behaviours.items():
-        moves = " | ".join(f"{100 * share:.1f}" for share in found["moves"].values())
-        lines.append(f"| {title} | {moves} | {found['bombs']:.1f} | {found['cells']:.1f} |")
-    return "\n".join(lines)
+        moves = (f"{100 * share:.1f}" for share in found["moves"].values())
+        rows.append([title, *moves, f"{found['bombs']:.1f}", f"{found['cells']:.1f}"])
+    return f"## What they do\n\n{games}\n\n{markdown(head, rows)}"
 
 
-_COUNTS = ("games", "wins", "draws", "losses")
+_OUTCOMES = ("wins", "draws", "losses")
+_COUNTS = ("games", *_OUTCOMES)
+_MEANS = ("steps", "updates", "seconds", "agreement")
 
 
 def _as_log(result: dict) -> list[dict]:

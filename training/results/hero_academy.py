@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -22,8 +22,9 @@ from jaxgames.agent import Agent
 from jaxgames.hero_academy import HeroAcademy
 from search import evolution, greedy, turn_mcts
 from search.moves import moves_of
+from search.population import generations_for
 from training import hero_agents
-from training.results.cells import Measurements, make_parts
+from training.results.cells import Measurements, make_page
 from training.tournament import play_pair
 
 SEED = 2016  # of everything
@@ -72,30 +73,12 @@ class Plan:
     evaluations: int = 20_000
     small_games: int = 50
     small_evaluations: int = 2000
-    study_evaluations: int = 5000
+    study_evaluations: int = 2000
     batch: int = 100
 
     @property
     def data(self) -> Path:
         return self.folder / "data"
-
-
-def make(
-    plan: Plan, write_page: Callable[[Plan], None], parts: Sequence[str] = (), report: Callable[[str], None] = print
-) -> None:
-    """Makes what is missing, and writes the page after each measurement.
-
-    Args:
-      plan: what to do.
-      write_page: writes it.
-      parts: of `PARTS`, in this order; (): all.
-      report: told about each measurement.
-
-    Raises:
-      ValueError: there is no such part.
-    """
-    made = {name: partial(part, plan) for name, part in PARTS.items()}
-    make_parts(made, parts, plan.data, SOURCES, partial(write_page, plan), report)
 
 
 def table_cells(plan: Plan) -> list[tuple[str, str, int, int]]:
@@ -205,6 +188,9 @@ PARTS: dict[str, Callable[[Plan], Measurements]] = {
     "actions": _actions,
 }
 
+# `make(plan, write_page, chosen, report)`: see `cells.make_page`.
+make = partial(make_page, PARTS, SOURCES)
+
 
 def _match(plan: Plan, first: str, second: str, games: int, mode: str = "standard") -> dict:
     """Plays a pair with sides changed half-way."""
@@ -252,7 +238,7 @@ def outcomes(plan: Plan, games: int = 32) -> dict:
             "depth": _spread(turn.metrics["depth"]),
             "nodes": _spread(turn.metrics["nodes"]),
         }
-    evolving = evolution.generations_for(plan.evaluations, evolution.Settings())
+    evolving = generations_for(plan.evaluations, evolution.Settings())
     result["players"]["oep"] = {"outcomes": _spread(_evolved_outcomes(game, evolving, lanes, states, seats))}
     return result
 
