@@ -18,6 +18,8 @@ class Agent(NamedTuple):
         an action now (elsewhere the action is any, and the memory stays). actions int32 [B].
       sees_state: whether it is shown the full state (an oracle, which cheats) or only what its seat knows.
       params: what `act` is given as params.
+      ready: `ready(memory, views) -> bool [B]`, lanes in which `act` costs little because the agent has thought before; None:
+        it always does. Only a hint, by which lanes are made to think together.
     """
 
     name: str
@@ -26,3 +28,4 @@ class Agent(NamedTuple):
     act: Callable[..., tuple[Any, Any]]
     sees_state: bool = False
     params: Any = None
+    ready: Callable[[Any, Any], Any] | None = None

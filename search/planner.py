@@ -50,6 +50,7 @@ class Planner(NamedTuple):
       memory_bytes: bytes of memory per lane.
       metrics: shape per lane of each metric that may be added up over plans.
       sees_state: whether views are full states (an oracle) or what the seat knows.
+      ready: see `Agent.ready`; by the planner's memory.
     """
 
     name: str
@@ -59,6 +60,7 @@ class Planner(NamedTuple):
     memory_bytes: int
     metrics: Mapping[str, tuple[int, ...]]
     sees_state: bool = True
+    ready: Callable[[Any, Any], Array] | None = None
 
 
 def of_seat(rows: Array, seats: Array) -> Array:
@@ -101,7 +103,7 @@ def as_agent(planner: Planner, *, keep_metrics: bool = False) -> Agent:
         return of_seat(plan.actions, seats), memory
 
     if not keep_metrics:
-        return Agent(planner.name, planner.init, planner.reset, act, sees_state=planner.sees_state)
+        return Agent(planner.name, planner.init, planner.reset, act, sees_state=planner.sees_state, ready=planner.ready)
 
     def init_counting(batch_size: int):
         totals = {name: jnp.zeros((batch_size, *shape), jnp.int32) for name, shape in planner.metrics.items()}
@@ -118,4 +120,6 @@ def as_agent(planner: Planner, *, keep_metrics: bool = False) -> Agent:
         }
         return of_seat(plan.actions, seats), (kept, totals)
 
-    return Agent(planner.name, init_counting, reset_counting, act_counting, sees_state=planner.sees_state)
+    has_thought = planner.ready
+    ready = None if has_thought is None else lambda memory, views: has_thought(memory[0], views)
+    return Agent(planner.name, init_counting, reset_counting, act_counting, sees_state=planner.sees_state, ready=ready)

@@ -125,13 +125,16 @@ def turn_planner(
     def reset(memory: Kept, lanes: Array) -> Kept:
         return dataclasses.replace(memory, next=jnp.where(lanes, memory.turn.actions.shape[1], memory.next))
 
-    def plan(params: Any, keys: Array, memory: Kept, views: Any, seats: Array, active: Array) -> tuple[Plan, Kept]:
-        del params, seats
+    def ready(memory: Kept, views: Any) -> Array:
         now = jax.vmap(game.state_key)(views)
         awaited, planned = _at(memory.keys, memory.next), _at(memory.turn.actions, memory.next)
         fits = (awaited == now).all(-1) & (planned >= 0) & (memory.next < memory.turn.actions.shape[1])
+        return fits if keeps_plan else jnp.zeros_like(fits)
+
+    def plan(params: Any, keys: Array, memory: Kept, views: Any, seats: Array, active: Array) -> tuple[Plan, Kept]:
+        del params, seats
         active = active & ~views.terminated
-        needed = active & ~fits if keeps_plan else active
+        needed = active & ~ready(memory, views)
 
         def think(part_keys: Array, nothing: tuple, part: Any, part_active: Array) -> tuple[tuple[TurnPlan, Array], tuple]:
             del nothing
@@ -146,7 +149,7 @@ def turn_planner(
         memory = Kept(turn, expected, position + active)
         return _plan(game, views, chosen, turn, position), memory
 
-    return Planner(name, init, reset, plan, memory_bytes=4 * moves.turn_length * 3 + 8, metrics={}, sees_state=True)
+    return Planner(name, init, reset, plan, memory_bytes=4 * moves.turn_length * 3 + 8, metrics={}, ready=ready)
 
 
 def _at(rows: Array, index: Array) -> Array:

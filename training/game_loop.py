@@ -146,10 +146,10 @@ class Loop:
 
     def _step(self, params: tuple, key: Array, lanes: Lanes) -> Lanes:
         game, players = self.game, self.game.num_players
-        busy = lanes.number < self.per_device
         in_play = jax.vmap(game.in_play)(lanes.states)
         mover = jax.vmap(game.to_play)(lanes.states)[:, None]
         asked = in_play & ((mover < 0) | (mover == jnp.arange(players)))
+        busy = self._that_go(lanes, lanes.number < self.per_device, asked)
         step_keys = jax.vmap(jax.random.fold_in)(lanes.keys, lanes.clock)
         actions = jnp.full((self.lanes, players), game.pass_action, jnp.int32)
         memories, moves, rows = [], lanes.moves, jnp.arange(self.lanes)
@@ -165,7 +165,7 @@ class Loop:
                 actions = actions.at[rows, seat].set(action)
                 moves = moves.at[0, index].add(active[position].sum(dtype=jnp.int32))
         chance_keys = jax.vmap(functools.partial(jax.random.fold_in, data=players))(step_keys)
-        states = jax.vmap(game.step)(lanes.states, actions, chance_keys)
+        states = self._where(busy, jax.vmap(game.step)(lanes.states, actions, chance_keys), lanes.states)
         finished = busy & states.terminated
         by_agent = functools.partial(jnp.take_along_axis, indices=lanes.seats, axis=1)
         outcome = by_agent(jax.vmap(game.outcome)(states))
@@ -176,8 +176,8 @@ class Loop:
         lanes = dataclasses.replace(
             lanes,
             states=states,
-            clock=lanes.clock + 1,
-            infos=self._inform(lanes.infos, states, actions),
+            clock=lanes.clock + (busy if self._waits else 1),
+            infos=self._where(busy, self._inform(lanes.infos, states, actions), lanes.infos),
             memories=tuple(memories),
             results=lanes.results.at[slot].set(result, mode="drop"),
             actions=lanes.actions.at[row].set(actions.astype(jnp.int16), mode="drop") if self.recorded else lanes.actions,
@@ -185,15 +185,44 @@ class Loop:
         )
         return jax.lax.cond(finished.any(), functools.partial(self._refill, key), lambda lanes, _: lanes, lanes, finished)
 
-    def _ask(self, params, agent: Agent, indices, memory, lanes: Lanes, step_keys, busy, asked):
-        """Asks one group of equal agents. Returns actions and active, both [members, B], and the memory."""
+    @property
+    def _waits(self) -> bool:
+        """Whether some lanes stand still in some steps."""
+        return any(agent.ready is not None for agent, _ in self.groups)
+
+    def _where(self, lanes: Array, new: Any, old: Any) -> Any:
+        """The new tree in the lanes that go."""
+        return where_lanes(lanes, new, old) if self._waits else new
+
+    def _that_go(self, lanes: Lanes, busy: Array, asked: Array) -> Array:
+        """Lanes that take this step, bool [B].
+
+        A search costs the same however many of its lanes need it. So those in which everybody knows what to do go on alone,
+        until all have to think.
+        """
+        if not self._waits:
+            return busy
+        knows = busy
+        for (agent, indices), memory in zip(self.groups, lanes.memories, strict=True):
+            if agent.ready is not None:
+                states, seats, active = self._members(indices, lanes, busy, asked)
+                silent = ~active | agent.ready(memory, self._views(agent, lanes, states, seats))
+                knows = knows & silent.reshape(len(indices), -1).all(0)
+        return jnp.where(knows.any(), knows, busy)
+
+    def _members(self, indices, lanes: Lanes, busy, asked) -> tuple[Any, Array, Array]:
+        """States, seats and who has to act, of a group: [members * B]."""
         seats = jnp.concatenate([lanes.seats[:, index] for index in indices])
-        keys = jnp.concatenate([jax.vmap(functools.partial(jax.random.fold_in, data=i))(step_keys) for i in indices])
         states = lanes.states
         if len(indices) > 1:
             states = jax.tree.map(lambda x: jnp.concatenate([x] * len(indices)), states)
         needed = of_seat(jnp.concatenate([asked] * len(indices)), seats)
-        active = jnp.concatenate([busy] * len(indices)) & needed
+        return states, seats, jnp.concatenate([busy] * len(indices)) & needed
+
+    def _ask(self, params, agent: Agent, indices, memory, lanes: Lanes, step_keys, busy, asked):
+        """Asks one group of equal agents. Returns actions and active, both [members, B], and the memory."""
+        states, seats, active = self._members(indices, lanes, busy, asked)
+        keys = jnp.concatenate([jax.vmap(functools.partial(jax.random.fold_in, data=i))(step_keys) for i in indices])
         views = self._views(agent, lanes, states, seats)
         chosen, memory = agent.act(params, keys, memory, views, seats, active)
         return chosen.reshape(len(indices), -1), active.reshape(len(indices), -1), memory

@@ -144,6 +144,37 @@ def test_a_lane_that_is_refilled_begins_anew(waited):
     assert all((memory <= 7).all() for memory in memories) and waited.moves[0] > 64 * 7
 
 
+def thinker(hints: bool) -> Agent:
+    """Thinks once in three steps. Its memory: answers left, and its share of the rounds in which anybody thought."""
+
+    def act(params, keys, memory, views, seats, active):
+        del params, keys, views
+        left, shares = memory
+        thinks = active & (left == 0)
+        left = jnp.where(thinks, 3, left)
+        shares = shares + jnp.where(thinks, 1 / jnp.maximum(thinks.sum(), 1), 0)
+        return (seats + left).astype(jnp.int32), (left - active, shares)
+
+    return Agent(
+        "thinker",
+        lambda size: (jnp.zeros(size, jnp.int32), jnp.zeros(size)),
+        lambda memory, lanes: (jnp.where(lanes, 0, memory[0]), memory[1]),
+        act,
+        ready=(lambda memory, views: memory[0] > 0) if hints else None,
+    )
+
+
+def test_those_who_think_wait_for_each_other():
+    games = {}
+    for hints in (False, True):
+        agents = [thinker(hints), *[numbered(1)] * 3]
+        games[hints] = evaluate.play(Waiting(), agents, KEY, 200, batch_size=16, record=200)
+    for field in ("outcomes", "survived", "seats", "lengths", "moves", "actions"):
+        np.testing.assert_array_equal(getattr(games[True], field), getattr(games[False], field))
+    rounds = {hints: np.asarray(played.memories[0][1]).sum() for hints, played in games.items()}
+    assert 1 < rounds[True] < 0.6 * rounds[False]
+
+
 def test_batch_size_does_not_matter(tugged):
     """Also for a planner whose table overflows."""
     other = match_on_devices.play(3)
