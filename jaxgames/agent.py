@@ -29,3 +29,20 @@ class Agent(NamedTuple):
     sees_state: bool = False
     params: Any = None
     ready: Callable[[Any, Any], Any] | None = None
+
+
+def memoryless(name: str, choose: Callable[..., Any], *, sees_state: bool = False, params: Any = None) -> Agent:
+    """Makes an agent that keeps nothing between moves.
+
+    Args:
+      name: for tables.
+      choose: `choose(params, keys, views, seats) -> actions`, int32 [B]; see `Agent.act`.
+      sees_state: see `Agent`.
+      params: what `choose` is given as params.
+    """
+
+    def act(params: Any, keys: Any, memory: tuple, views: Any, seats: Any, active: Any) -> tuple[Any, tuple]:
+        del active
+        return choose(params, keys, views, seats), memory
+
+    return Agent(name, lambda batch_size: (), lambda memory, lanes: memory, act, sees_state, params)

@@ -21,7 +21,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from jaxgames.agent import Agent
+from jaxgames.agent import Agent, memoryless
 from jaxgames.hashing import hash_words
 
 REST, PULL, SHOUT = range(3)
@@ -143,8 +143,4 @@ def random_player(name: str = "random", sees_state: bool = True) -> Agent:
 def steady_player(action: int) -> Agent:
     """Always plays one action."""
 
-    def act(params, keys, memory, views, seats, active):
-        del params, views, seats, active
-        return jnp.full(keys.shape[0], action, jnp.int32), memory
-
-    return Agent(f"always {action}", lambda batch_size: (), lambda memory, lanes: memory, act)
+    return memoryless(f"always {action}", lambda params, keys, views, seats: jnp.full(keys.shape[0], action, jnp.int32))

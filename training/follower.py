@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from jaxgames.agent import Agent
+from jaxgames.agent import Agent, memoryless
 from jaxgames.pommerman import Pommerman, planes
 from jaxgames.pommerman.config import preset
 from jaxgames.pommerman.planes import Planes
@@ -60,14 +60,14 @@ class Follower(NamedTuple):
           greedy: take the most likely arm; else draw one.
         """
 
-        def act(params: Any, keys: Array, memory: Any, views: Any, seats: Array, active: Array) -> tuple[Array, Any]:
-            del seats, active
+        def choose(params: Any, keys: Array, views: Any, seats: Array) -> Array:
+            del seats
             scores = self.policy(params, views)
             if not greedy:
                 scores = scores + jax.vmap(lambda key: jax.random.gumbel(key, scores.shape[1:]))(keys)
-            return actions_of(self.game, jnp.argmax(scores, -1)), memory
+            return actions_of(self.game, jnp.argmax(scores, -1))
 
-        return Agent(name, lambda batch_size: (), lambda memory, lanes: memory, act, params=params)
+        return memoryless(name, choose, params=params)
 
 
 def masked_log_softmax(logits: Array, legal: Array) -> Array:

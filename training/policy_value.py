@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jax import Array
 
 import jaxgames
-from jaxgames.agent import Agent
+from jaxgames.agent import Agent, memoryless
 from search.planner import of_arm, of_seat
 from training.networks import rise
 from training.networks.network import Network
@@ -64,15 +64,14 @@ class PolicyValue(NamedTuple):
         """
         game = self.game
 
-        def act(params: Any, keys: Array, memory: Any, views: Any, seats: Array, active: Array) -> tuple[Array, Any]:
-            del active
+        def choose(params: Any, keys: Array, views: Any, seats: Array) -> Array:
             states = jax.vmap(game.sample_hidden)(keys, views)
             logits, _ = self.evaluate(params, jax.vmap(game.open_state)(states), seats)
             arms, legal = (of_seat(x, seats) for x in jax.vmap(game.search_arms)(states))
             best = jnp.where(legal, logits, -jnp.inf).argmax(-1)
-            return of_arm(arms, best), memory
+            return of_arm(arms, best)
 
-        return Agent(name, lambda batch_size: (), lambda memory, lanes: memory, act, params=params)
+        return memoryless(name, choose, params=params)
 
 
 def make(config: PolicyValueConfig) -> PolicyValue:

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from jaxgames import random_bits
-from jaxgames.agent import Agent
+from jaxgames.agent import Agent, memoryless
 from jaxgames.hero_academy import ratings
 
 if TYPE_CHECKING:
@@ -41,11 +41,11 @@ def best_rated_agent(game: HeroAcademy) -> Agent:
 def _agent(name: str, choose: Callable[[Array, Any], Array]) -> Agent:
     """A player without memory. It looks at the state, but at nothing that is hidden from the player to move."""
 
-    def act(params: Any, keys: Array, memory: tuple, views: Any, seats: Array, active: Array) -> tuple[Array, tuple]:
-        del params, seats, active
-        return jax.vmap(choose)(keys, views).astype(jnp.int32), memory
+    def chosen(params: None, keys: Array, views: Any, seats: Array) -> Array:
+        del params, seats
+        return jax.vmap(choose)(keys, views).astype(jnp.int32)
 
-    return Agent(name, lambda batch_size: (), lambda memory, lanes: memory, act, sees_state=True)
+    return memoryless(name, chosen, sees_state=True)
 
 
 BOTS = {"random": random_agent, "best_rated": best_rated_agent}

@@ -8,7 +8,7 @@ import numpy as np
 from jax import Array
 
 from jaxgames import random_bits
-from jaxgames.agent import Agent
+from jaxgames.agent import Agent, memoryless
 from jaxgames.bitboard import Bits
 from jaxgames.hex.game import Hex
 from jaxgames.hex.information import Information
@@ -22,11 +22,7 @@ def random_agent(game: Hex) -> Agent:
         rank = random_bits.below(random_bits.bits(random_bits.lane_key(key), 0), jnp.maximum(cells.count(), 1))
         return cells.pick(rank.astype(jnp.int32)).astype(jnp.int32)
 
-    def act(params: None, keys: Array, memory: tuple, views: Information, seats: Array, active: Array) -> tuple[Array, tuple]:
-        del params, seats, active
-        return jax.vmap(choose)(keys, views), memory
-
-    return Agent("random", lambda batch_size: (), lambda memory, lanes: memory, act)
+    return memoryless("random", lambda params, keys, views, seats: jax.vmap(choose)(keys, views))
 
 
 def path_agent(game: Hex) -> Agent:
@@ -70,11 +66,7 @@ def path_agent(game: Hex) -> Agent:
         score = jnp.where(free, through(0) + through(1) + eccentricity, jnp.inf)
         return score.argmin().astype(jnp.int32)
 
-    def act(params: None, keys: Array, memory: tuple, views: Information, seats: Array, active: Array) -> tuple[Array, tuple]:
-        del params, keys, seats, active
-        return jax.vmap(choose)(views), memory
-
-    return Agent("path", lambda batch_size: (), lambda memory, lanes: memory, act)
+    return memoryless("path", lambda params, keys, views, seats: jax.vmap(choose)(views))
 
 
 BOTS = {"random": random_agent, "path": path_agent}

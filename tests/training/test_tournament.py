@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 import jaxgames
-from jaxgames.agent import Agent
+from jaxgames.agent import Agent, memoryless
 from scripts import tournament as script
 from scripts._common import run_main
 from tests.tug import PULL, REST, Tug, random_player, steady_player
@@ -27,10 +27,7 @@ PLAYERS = {"pulls": steady_player(PULL), "random": random_player(), "rests": ste
 def giving_up() -> Agent:
     """Pulls unless it is behind: who is ahead at the start wins, and a start in the middle is a draw."""
 
-    def act(params, keys, memory, views, seats, active):
-        return jnp.where(views < 0, REST, PULL), memory
-
-    return Agent("gives up", lambda batch_size: (), lambda memory, lanes: memory, act)
+    return memoryless("gives up", lambda params, keys, views, seats: jnp.where(views < 0, REST, PULL))
 
 
 @pytest.fixture(scope="module")
@@ -55,10 +52,7 @@ def test_points_are_those_of_the_first_agent(first, points):
 
 
 def test_the_first_half_is_played_in_the_first_seat():
-    def act(params, keys, memory, views, seats, active):
-        return jnp.where(seats == 0, PULL, REST), memory
-
-    agent = Agent("pulls in the first seat", lambda batch_size: (), lambda memory, lanes: memory, act)
+    agent = memoryless("pulls in the first seat", lambda params, keys, views, seats: jnp.where(seats == 0, PULL, REST))
     points = play_pair(Tug(), [agent, steady_player(REST)], KEY, 6, batch_size=4)
     np.testing.assert_array_equal(points, [1, 1, 1, 0.5, 0.5, 0.5])
 

@@ -204,7 +204,7 @@ in per cent with 95 % Wilson intervals over all seeds together. The paper's DAgg
 
 
 _ABOUT_TIME = """With the paper's planes DAgger comes to somewhat less than in the paper, and so does cloning; the distance
-between them is the paper's. Extended planes, symmetries and weights make the difference to "ours". A second round, whose labels
+between them is nearly the paper's. Extended planes, symmetries and weights make the difference to "ours". A second round, whose labels
 come from an oracle that the policy of "ours" guides, adds nothing: that oracle is no stronger (below).
 
 Seed 1 of "ours" had two cores of an AMD EPYC to itself and took 18.0 minutes; other runs shared their cores with other work, so
