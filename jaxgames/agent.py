@@ -18,8 +18,8 @@ class Agent(NamedTuple):
         an action now (elsewhere the action is any, and the memory stays). actions int32 [B].
       sees_state: whether it is shown the full state (an oracle, which cheats) or only what its seat knows.
       params: what `act` is given as params.
-      ready: `ready(memory, views) -> bool [B]`, lanes in which `act` costs little because the agent has thought before; None:
-        it always does. Only a hint, by which lanes are made to think together.
+      ready: `ready(memory, views) -> bool [B]`, lanes in which the agent has thought before and `act` costs little; any value
+        where it is not asked. Only a hint, by which lanes are made to think together; None: nobody waits for it.
     """
 
     name: str

@@ -113,7 +113,12 @@ class Bits:
 
 
 def lowest_bit(words: Iterable[tuple[int, Array]], nothing: int) -> Array:
-    """Gives the lowest bit of numbered words (uint32 [] each), int32 [] (bit 0 of word n is 32 n); `nothing` if all are zero."""
+    """Gives the lowest bit of numbered words, int32 [].
+
+    Args:
+      words: uint32 [] each, with their numbers: bit 0 of word n is 32 n.
+      nothing: the result if all are zero; above every bit.
+    """
     # A minimum, because a chain of choices among many words would take the compiler minutes.
     lowest = jnp.int32(nothing)
     for number, word in words:

@@ -20,10 +20,13 @@ def equal(planes: Sequence[Bits], value: int, among: Bits) -> Bits:
 
 
 def highest(planes: Sequence[Bits], among: Bits) -> tuple[Array, Bits]:
-    """Finds the highest number in the cells of `among`.
+    """Finds the highest number in the cells of `among`, digit by digit.
+
+    On a CPU keep what is compiled with it small (see `hero_academy.ratings.best`): in a large kernel every link of the chain is
+    worked out once per use.
 
     Returns:
-      It, int32 [], -1 if there is no cell, and the cells that have it.
+      It, int32 [], or -1 if there is no cell, and the cells that have it.
     """
     value = jnp.int32(0)
     for digit, plane in reversed(list(enumerate(planes))):

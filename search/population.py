@@ -19,7 +19,7 @@ from jaxgames.random_bits import LaneKey
 _FIRST_PARENT, _SECOND_PARENT = range(2)  # counters of a genome's key
 
 
-class Evolving(Protocol):
+class HasGenerations(Protocol):
     """Settings of a search that takes more evaluations the more generations it has."""
 
     @property
@@ -29,7 +29,7 @@ class Evolving(Protocol):
     def num_evaluations(self) -> int: ...
 
 
-Settings = TypeVar("Settings", bound=Evolving)
+AnySettings = TypeVar("AnySettings", bound=HasGenerations)
 
 
 def check_sizes(settings: Any, *names: str) -> None:
@@ -47,14 +47,14 @@ def survivors_of(size: int, share: float) -> int:
     return int(size * share)
 
 
-def generations_for(evaluations: int, settings: Settings) -> Settings:
+def generations_for(evaluations: int, settings: AnySettings) -> AnySettings:
     """Gives the settings with as many generations as so many evaluations allow.
 
     Raises:
       ValueError: they are not enough for one.
     """
 
-    def with_generations(count: int) -> Settings:
+    def with_generations(count: int) -> AnySettings:
         return dataclasses.replace(settings, num_generations=count)  # type: ignore[type-var]
 
     least = with_generations(1).num_evaluations

@@ -1,8 +1,9 @@
 """Plays whole games between any agents, many at a time in one compiled loop, and counts how they end.
 
 Exactly the asked number of games is played, each to its end: stopping at a time limit would favour short games. A lane whose
-game is over takes the next one. Game `i` depends on `fold_in(key, i)` alone, so neither the batch size nor the number of
-devices changes any game (but for the last digits of networks).
+game is over takes the next one; one whose agents have to think waits until all have to (`Agent.ready`). Game `i` depends on
+`fold_in(key, i)` alone, so neither the batch size nor the number of devices changes any game (but for the last digits of
+networks).
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""The compiled loop that plays whole games in lanes: who is asked, what is recorded, and which game comes next."""
+"""The compiled loop that plays whole games in lanes: who is asked, what is recorded, and which game comes next.
+
+Lanes whose agents know what to do go on while those that have to think wait, so that searches work on full batches.
+"""
 
 from __future__ import annotations
 
@@ -80,7 +83,7 @@ class Loop:
         )
 
     def advance(self, params: tuple, key: Array, lanes: Lanes, steps: Array) -> tuple[Lanes, Array]:
-        """Plays so many steps (int32 []) in all lanes.
+        """Goes through the loop so often (int32 []); a lane that waits stands still.
 
         Returns:
           The lanes, and int32 [1, 4]: games, wins, draws, moves of the first agent.
@@ -149,12 +152,12 @@ class Loop:
         in_play = jax.vmap(game.in_play)(lanes.states)
         mover = jax.vmap(game.to_play)(lanes.states)[:, None]
         asked = in_play & ((mover < 0) | (mover == jnp.arange(players)))
-        busy = self._that_go(lanes, lanes.number < self.per_device, asked)
+        going = self._lanes_to_step(lanes, lanes.number < self.per_device, asked)
         step_keys = jax.vmap(jax.random.fold_in)(lanes.keys, lanes.clock)
         actions = jnp.full((self.lanes, players), game.pass_action, jnp.int32)
         memories, moves, rows = [], lanes.moves, jnp.arange(self.lanes)
         for param, (agent, indices), memory in zip(params, self.groups, lanes.memories, strict=True):
-            chosen, active, memory = self._ask(param, agent, indices, memory, lanes, step_keys, busy, asked)
+            chosen, active, memory = self._ask(param, agent, indices, memory, lanes, step_keys, going, asked)
             # One group after the other: XLA's multi-output fusion would join what they do alike, and fails at search trees.
             chosen, memory, states, step_keys = jax.lax.optimization_barrier((chosen, memory, lanes.states, step_keys))
             lanes = dataclasses.replace(lanes, states=states)
@@ -165,19 +168,19 @@ class Loop:
                 actions = actions.at[rows, seat].set(action)
                 moves = moves.at[0, index].add(active[position].sum(dtype=jnp.int32))
         chance_keys = jax.vmap(functools.partial(jax.random.fold_in, data=players))(step_keys)
-        states = self._where(busy, jax.vmap(game.step)(lanes.states, actions, chance_keys), lanes.states)
-        finished = busy & states.terminated
+        states = self._where(going, jax.vmap(game.step)(lanes.states, actions, chance_keys), lanes.states)
+        finished = going & states.terminated
         by_agent = functools.partial(jnp.take_along_axis, indices=lanes.seats, axis=1)
         outcome = by_agent(jax.vmap(game.outcome)(states))
         parts = (outcome, by_agent(in_play), lanes.seats, lanes.clock[:, None] + 1)
         result = jnp.concatenate([part.astype(jnp.int16) for part in parts], axis=1)
         slot = jnp.where(finished, lanes.number, self.per_device)
-        row = jnp.where(busy & (lanes.number < self.recorded), lanes.number * game.max_steps + lanes.clock, len(lanes.actions))
+        row = jnp.where(going & (lanes.number < self.recorded), lanes.number * game.max_steps + lanes.clock, len(lanes.actions))
         lanes = dataclasses.replace(
             lanes,
             states=states,
-            clock=lanes.clock + (busy if self._waits else 1),
-            infos=self._where(busy, self._inform(lanes.infos, states, actions), lanes.infos),
+            clock=lanes.clock + (going if self._waits else 1),
+            infos=self._where(going, self._inform(lanes.infos, states, actions), lanes.infos),
             memories=tuple(memories),
             results=lanes.results.at[slot].set(result, mode="drop"),
             actions=lanes.actions.at[row].set(actions.astype(jnp.int16), mode="drop") if self.recorded else lanes.actions,
@@ -194,34 +197,34 @@ class Loop:
         """The new tree in the lanes that go."""
         return where_lanes(lanes, new, old) if self._waits else new
 
-    def _that_go(self, lanes: Lanes, busy: Array, asked: Array) -> Array:
-        """Lanes that take this step, bool [B].
+    def _lanes_to_step(self, lanes: Lanes, busy: Array, asked: Array) -> Array:
+        """Lanes that take this step, bool [B], of those that have a game.
 
         A search costs the same however many of its lanes need it. So those in which everybody knows what to do go on alone,
         until all have to think.
         """
         if not self._waits:
             return busy
-        knows = busy
+        ready = busy
         for (agent, indices), memory in zip(self.groups, lanes.memories, strict=True):
             if agent.ready is not None:
                 states, seats, active = self._members(indices, lanes, busy, asked)
-                silent = ~active | agent.ready(memory, self._views(agent, lanes, states, seats))
-                knows = knows & silent.reshape(len(indices), -1).all(0)
-        return jnp.where(knows.any(), knows, busy)
+                is_ready = ~active | agent.ready(memory, self._views(agent, lanes, states, seats))
+                ready = ready & is_ready.reshape(len(indices), -1).all(0)
+        return jnp.where(ready.any(), ready, busy)
 
-    def _members(self, indices, lanes: Lanes, busy, asked) -> tuple[Any, Array, Array]:
+    def _members(self, indices: tuple[int, ...], lanes: Lanes, going: Array, asked: Array) -> tuple[Any, Array, Array]:
         """States, seats and who has to act, of a group: [members * B]."""
         seats = jnp.concatenate([lanes.seats[:, index] for index in indices])
         states = lanes.states
         if len(indices) > 1:
             states = jax.tree.map(lambda x: jnp.concatenate([x] * len(indices)), states)
         needed = of_seat(jnp.concatenate([asked] * len(indices)), seats)
-        return states, seats, jnp.concatenate([busy] * len(indices)) & needed
+        return states, seats, jnp.concatenate([going] * len(indices)) & needed
 
-    def _ask(self, params, agent: Agent, indices, memory, lanes: Lanes, step_keys, busy, asked):
+    def _ask(self, params, agent: Agent, indices: tuple[int, ...], memory, lanes: Lanes, step_keys, going: Array, asked: Array):
         """Asks one group of equal agents. Returns actions and active, both [members, B], and the memory."""
-        states, seats, active = self._members(indices, lanes, busy, asked)
+        states, seats, active = self._members(indices, lanes, going, asked)
         keys = jnp.concatenate([jax.vmap(functools.partial(jax.random.fold_in, data=i))(step_keys) for i in indices])
         views = self._views(agent, lanes, states, seats)
         chosen, memory = agent.act(params, keys, memory, views, seats, active)

@@ -33,7 +33,7 @@ POTION_ITEM = 200  # per piece of equipment of a knocked-down unit
 END_TURN = 10_000  # with no action points left
 
 _BIAS = 512  # makes all ratings positive
-_NUMBERS = 4096  # more than there are actions
+RANK_BASE = 4096  # more than there are actions
 
 
 def rating(config: HeroAcademyConfig, state: State, action: Array) -> Array:
@@ -78,10 +78,10 @@ def best(config: HeroAcademyConfig, state: State, among: Bits) -> Array:
     Args:
       config: the variant.
       state: one game, with action points left; without, End Turn is all there is.
-      among: see `actions`; not empty.
+      among: see `actions`.
 
     Returns:
-      int32 [], an action.
+      int32 [], an action; of an empty set any number.
     """
     layout = actions.layout(config)
     # One after the other in a loop: all in one kernel, the compiler works shared parts out over and over.
@@ -92,13 +92,16 @@ def best(config: HeroAcademyConfig, state: State, among: Bits) -> Array:
     trades = enumerate(among.words[layout.trade : layout.plain], layout.trade)
     deploy = _rank(DEPLOY + _BIAS, [(layout.plain, deploys)])
     worthless = _rank(_BIAS, [*trades, (layout.plain, plain ^ deploys)])
-    return -functools.reduce(jnp.maximum, (*ranks, deploy, worthless)) & (_NUMBERS - 1)
+    return -functools.reduce(jnp.maximum, (*ranks, deploy, worthless)) & (RANK_BASE - 1)
 
 
 def _rank(value: Array | int, words: Iterable[tuple[int, Array]]) -> Array:
-    """A number that is higher for a higher value, and among equals for a lower action: the best one of some numbered words."""
-    lowest = lowest_bit(words, _NUMBERS)
-    return jnp.where(lowest < _NUMBERS, (jnp.int32(value) << _NUMBERS.bit_length() - 1) - lowest, -1 << 30)
+    """The rank of the best of some actions, in numbered words of sets, int32 []; below all others if there is none.
+
+    It is higher for a higher value, and among equals for a lower action.
+    """
+    lowest = lowest_bit(words, RANK_BASE)
+    return jnp.where(lowest < RANK_BASE, (jnp.int32(value) << RANK_BASE.bit_length() - 1) - lowest, -1 << 30)
 
 
 def _best_of_units(config: HeroAcademyConfig, state: State, among: Bits) -> Array:

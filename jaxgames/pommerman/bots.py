@@ -15,7 +15,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from jaxgames import random_bits
-from jaxgames.agent import Agent
+from jaxgames.agent import Agent, memoryless
 from jaxgames.bitboard import select
 from jaxgames.pommerman import rules
 from jaxgames.pommerman.config import PommermanConfig
@@ -89,20 +89,11 @@ def still_agent(game: Pommerman) -> Agent:
 def _without_memory(name: str, game: Pommerman, choose: Callable[[Array, State, Array], Array]) -> Agent:
     """Makes an agent from a function (key, state, seat) -> move of one lane."""
 
-    def init(batch_size: int) -> tuple[()]:
-        del batch_size
-        return ()
+    def choose_all(params: None, keys: Array, views: State, seats: Array) -> Array:
+        del params
+        return _silent(game.config, jax.vmap(choose)(keys, views, seats))
 
-    def reset(memory: tuple[()], lanes: Array) -> tuple[()]:
-        del lanes
-        return memory
-
-    def act(params: Any, keys: Array, memory: tuple[()], views: State, seats: Array, active: Array) -> tuple[Array, tuple[()]]:
-        del params, active
-        moves = jax.vmap(choose)(keys, views, seats)
-        return _silent(game.config, moves), memory
-
-    return Agent(name, init, reset, act, sees_state=True)
+    return memoryless(name, choose_all, sees_state=True)
 
 
 def _silent(config: PommermanConfig, move: Array) -> Array:

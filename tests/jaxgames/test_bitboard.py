@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxgames import bitboard, sliced
+from jaxgames import bitboard
 from jaxgames.bitboard import DIRECTIONS, DOWN, LEFT, OPPOSITE, RIGHT, UP, Bits, Grid, Tally
 
 SIZES = [(11, 11), (8, 8), (19, 19), (9, 5), (2, 3), (31, 2)]
@@ -179,44 +179,7 @@ def test_batches_of_sets():
     assert (np.asarray(grid.to_bool(chosen)) == masks * np.array([1, 0, 1, 0])[:, None, None, None]).all()
 
 
-# --- numbers per cell --------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("size", [(11, 11), (9, 5)])
-def test_numbers_per_cell(size):
-    grid, rng = Grid(*size), np.random.default_rng(5)
-    numbers = rng.integers(0, 16, (BATCH, *size))
-    area = rng.random((BATCH, *size)) < 0.5
-    values = rng.integers(0, 16, BATCH)
-
-    def results(planes, cells, value):
-        free = sliced.drop(planes, cells)
-        return {
-            "array": sliced.to_array(grid, planes),
-            "equal": [grid.to_bool(sliced.equal(planes, v, cells)) for v in range(16)],
-            "decrement": sliced.to_array(grid, sliced.decrement(planes)),
-            "keep": sliced.to_array(grid, sliced.keep(planes, cells)),
-            "drop": sliced.to_array(grid, free),
-            "write": sliced.to_array(grid, sliced.write(free, cells, value)),
-            "fill": sliced.to_array(grid, sliced.fill(free, cells, 9)),
-            "highest": (highest := sliced.highest(planes, cells))[0],
-            "have_it": grid.to_bool(highest[1]),
-        }
-
-    planes = tuple(grid.from_bool(jnp.asarray((numbers >> digit) & 1 != 0)) for digit in range(4))
-    got = jax.tree.map(np.asarray, jax.jit(jax.vmap(results))(planes, grid.from_bool(jnp.asarray(area)), jnp.asarray(values)))
-    assert (got["array"] == numbers).all()
-    for value in range(16):
-        assert (got["equal"][value] == ((numbers == value) & area)).all()
-    assert (got["decrement"] == np.maximum(numbers - 1, 0)).all()
-    assert (got["keep"] == np.where(area, numbers, 0)).all()
-    assert (got["drop"] == np.where(area, 0, numbers)).all()
-    assert (got["write"] == np.where(area, values[:, None, None], numbers)).all()
-    assert (got["fill"] == np.where(area, 9, numbers)).all()
-    most = np.where(area, numbers, -1).max((1, 2))
-    assert (got["highest"] == most).all()
-    assert (got["have_it"] == (area & (numbers == most[:, None, None]))).all()
-    assert (sliced.highest(planes, grid.empty)[0] == -1).all()
+# --- counts ------------------------------------------------------------------------------------------------------------
 
 
 def test_tally_counts_up_to_many():
@@ -230,3 +193,11 @@ def test_tally_counts_up_to_many():
     cleared = tally.clear(grid.constant(masks[2]))
     assert (np.asarray(grid.to_bool(cleared.some)) == (count >= 1) & ~masks[2]).all()
     assert (np.asarray(grid.to_bool(cleared.many)) == (count >= 2) & ~masks[2]).all()
+
+
+def test_the_lowest_bit_of_words_in_any_order():
+    words = [(7, 0), (3, 0b1000), (5, 1), (1, 0)]
+    numbered = [(number, jnp.uint32(word)) for number, word in words]
+    assert int(bitboard.lowest_bit(numbered, 1000)) == 3 * 32 + 3
+    assert int(bitboard.lowest_bit(numbered[:1], 1000)) == 1000
+    assert int(bitboard.lowest_bit([], 1000)) == 1000

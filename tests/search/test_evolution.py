@@ -243,6 +243,11 @@ def test_budgets_count_all_turns_that_are_played():
     more = dataclasses.replace(found, num_generations=found.num_generations + 1)
     assert found.num_evaluations <= 3200 < more.num_evaluations
     assert population.generations_for(24, KINDS["islands"]).num_generations == 1
+    for settings in (KINDS["islands"], dataclasses.replace(BASE, rollouts=1), REPLIES):
+        spent = [dataclasses.replace(settings, num_generations=count).num_evaluations for count in range(1, 80)]
+        for evaluations in range(spent[0], spent[-1], 7):
+            count = population.generations_for(evaluations, settings).num_generations
+            assert count == sum(one <= evaluations for one in spent)
 
 
 CLOCKED = {

@@ -13,9 +13,11 @@ from scipy import stats
 
 import jaxgames
 from jaxgames import runtime
-from jaxgames.agent import Agent
+from jaxgames.agent import Agent, memoryless
 from jaxgames.hex.bots import BOTS
 from jaxgames.packing import packing_of
+from search import as_agent, evolution
+from tests.hoard import Hoard
 from tests.processes import output_of
 from tests.training import match_on_devices
 from tests.tug import PULL, REST, Tug, random_player, steady_player
@@ -164,15 +166,56 @@ def thinker(hints: bool) -> Agent:
     )
 
 
-def test_those_who_think_wait_for_each_other():
-    games = {}
-    for hints in (False, True):
-        agents = [thinker(hints), *[numbered(1)] * 3]
-        games[hints] = evaluate.play(Waiting(), agents, KEY, 200, batch_size=16, record=200)
+def one_thinker(hints: bool) -> list[Agent]:
+    return [thinker(hints), *[numbered(1)] * 3]
+
+
+def four_thinkers(hints: bool) -> list[Agent]:
+    """Two of them the same object."""
+    three = [thinker(hints) for _ in range(3)]
+    return [*three, three[0]]
+
+
+@pytest.mark.parametrize("agents", [one_thinker, four_thinkers])
+def test_those_who_think_wait_for_each_other(agents):
+    games = {
+        (hints, batch_size): evaluate.play(Waiting(), agents(hints), KEY, 200, batch_size=batch_size, record=200)
+        for hints, batch_size in ((False, 16), (True, 16), (True, 3))
+    }
+    for played in games.values():
+        assert_same(played, games[False, 16])
+    rounds = {which: np.asarray(played.memories[0][1]).sum() for which, played in games.items()}
+    assert 1 < rounds[True, 16] < 0.7 * rounds[False, 16]
+
+
+def assert_same(one, other):
     for field in ("outcomes", "survived", "seats", "lengths", "moves", "actions"):
-        np.testing.assert_array_equal(getattr(games[True], field), getattr(games[False], field))
-    rounds = {hints: np.asarray(played.memories[0][1]).sum() for hints, played in games.items()}
-    assert 1 < rounds[True] < 0.6 * rounds[False]
+        np.testing.assert_array_equal(getattr(one, field), getattr(other, field))
+
+
+def test_waiting_changes_no_game_with_chance():
+    games = [
+        evaluate.play(Tug(slips=True), [thinker(hints), random_player()], KEY, 20, batch_size=4, record=2) for hints in (0, 1)
+    ]
+    assert_same(*games)
+    states = evaluate.replay(Tug(slips=True), KEY, 1, games[1])
+    assert states.terminated[-1] and not states.terminated[:-1].any()
+
+
+@pytest.mark.parametrize("name", ["oep", "rolling horizon", "oep with its metrics"])
+def test_waiting_for_planners_of_turns(name):
+    """They say themselves where they are ready; without, the same games come out."""
+    game, settings = Hoard(), evolution.Settings(num_generations=2, population=8)
+    planner = evolution.rolling_horizon(game, settings) if name == "rolling horizon" else evolution.oep(game, settings)
+    agent = as_agent(planner, keep_metrics="metrics" in name)
+    other = memoryless("takes nothing", lambda params, keys, views, seats: jnp.full(keys.shape[0], game.end_turn))
+    games = [
+        evaluate.play(game, [player, other], KEY, 8, batch_size=size, seating="rotated", record=8)
+        for player, size in ((agent, 8), (agent, 3), (agent._replace(ready=None), 8))
+    ]
+    assert_same(games[1], games[0])
+    assert_same(games[2], games[0])
+    assert (games[0].outcomes[:, 0] > 0).all()
 
 
 def test_batch_size_does_not_matter(tugged):
@@ -320,6 +363,13 @@ def hidden():
 @functools.partial(jax.jit, static_argnums=0)
 def informed(seat, info, state, action):
     return DARK.update_information(info, DARK.observe(state, jnp.int32(seat)), action)
+
+
+def test_waiting_changes_nothing_that_is_hidden(hidden):
+    agents = [remembering(name)._replace(ready=lambda memory, views: memory[0] % 2 == 1) for name in ("one", "other")]
+    games = evaluate.play(DARK, agents, KEY, 6, batch_size=6, seating="rotated", record=6)
+    assert_same(games, hidden)
+    jax.tree.map(np.testing.assert_array_equal, games.memories, hidden.memories)
 
 
 def test_agents_are_shown_what_their_seat_knows_and_only_the_player_to_move_is_asked(hidden):

@@ -69,17 +69,22 @@ def result_of(cell: Cell, folder: Path, batch: int = 256) -> dict:
     Returns:
       Counts by both rules, wins by seat, lengths, time, the share of known states by depth, and where it comes from (`origin`).
     """
-    result = stored(cell.name, folder)
-    if result is None:
-        result = {**play_cell(cell, batch), **origin()}
-        store(cell.name, folder, result)
-    return result
+    return made_once(cell.name, folder, lambda: play_cell(cell, batch))
 
 
 def stored(name: str, folder: Path) -> dict | None:
     """Reads what was kept under a name; None if nothing was."""
     path = folder / f"{name}.json"
     return json.loads(path.read_text()) if path.exists() else None
+
+
+def made_once(name: str, folder: Path, measure: Callable[[], dict]) -> dict:
+    """Gives what was kept under a name, or measures it and keeps it with its origin."""
+    result = stored(name, folder)
+    if result is None:
+        result = {**measure(), **origin()}
+        store(name, folder, result)
+    return result
 
 
 def store(name: str, folder: Path, result: dict) -> None:

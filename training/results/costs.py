@@ -18,7 +18,7 @@ from training.benchmark.harness import time_program
 from training.benchmark.pommerman import ffa
 from training.benchmark.pommerman_search import MID_GAME, play_and_plan
 from training.benchmark.pommerman_starts import POOL_SIZE, Pool
-from training.results.cells import Cell, origin, store, stored
+from training.results.cells import Cell, made_once
 
 
 @dataclasses.dataclass(frozen=True)
@@ -59,11 +59,7 @@ def cost_of(cell: Cell, folder: Path, plan: CostPlan) -> dict:
       `cpu_ms_per_plan` (the plans alone, in mid-game, without compilation), `table_bytes`, `row_bytes`, `rows_at_end` (in use
       when a game ends, mean and most; 0 without a table), the settings, and where it comes from (`cells.origin`).
     """
-    result = stored(name_of(cell), folder)
-    if result is None:
-        result = {**measure(cell, plan), **origin()}
-        store(name_of(cell), folder, result)
-    return result
+    return made_once(name_of(cell), folder, lambda: measure(cell, plan))
 
 
 def measure(cell: Cell, plan: CostPlan) -> dict:

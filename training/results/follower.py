@@ -25,7 +25,7 @@ from training.follower import FollowerConfig
 from training.logs import read_log
 from training.results.curves import learning_figure
 from training.results.figures import visits_figure
-from training.results.tables import interval, markdown, rates
+from training.results.tables import OUTCOMES, intervals, markdown, rates
 from training.train_follower import OracleConfig, TrainConfig
 from training.weights import load_weights
 
@@ -204,8 +204,8 @@ in per cent with 95 % Wilson intervals over all seeds together. The paper's DAgg
 
 
 _ABOUT_TIME = """With the paper's planes DAgger comes to somewhat less than in the paper, and so does cloning; the distance
-between them is nearly the paper's. Extended planes, symmetries and weights make the difference to "ours". A second round, whose labels
-come from an oracle that the policy of "ours" guides, adds nothing: that oracle is no stronger (below).
+between them is nearly the paper's. Extended planes, symmetries and weights make the difference to "ours". A second round,
+whose labels come from an oracle that the policy of "ours" guides, adds nothing: that oracle is no stronger (below).
 
 Seed 1 of "ours" had two cores of an AMD EPYC to itself and took 18.0 minutes; other runs shared their cores with other work, so
 their minutes say little."""
@@ -215,10 +215,9 @@ def _table(results: dict[Group, list[dict]]) -> str:
     rows = []
     for group, found in results.items():
         pooled = {rule: {k: sum(r[rule][k] for r in found) for k in _COUNTS} for rule in ("released", "strict")}
-        cells = [interval(pooled["released"][what], pooled["released"]["games"]) for what in _OUTCOMES]
         paper = " / ".join(f"{x:.1f}" for x in PAPER[group.title]) if group.title in PAPER else "–"
         games = pooled["released"]["games"]
-        rows.append([group.title, *cells, rates(pooled["strict"]), paper, str(len(found)), str(games)])
+        rows.append([group.title, *intervals(pooled["released"]), rates(pooled["strict"]), paper, str(len(found)), str(games)])
     head = ["follower", "win", "draw", "loss", "strict counting", "paper", "seeds", "games"]
     return "## Table VIII\n\n" + markdown(head, rows)
 
@@ -239,7 +238,7 @@ def _references_table(measured: dict[str, dict]) -> str:
     rows = []
     for title, found in measured.items():
         count = found["released"]
-        rows.append([title, *(interval(count[what], count["games"]) for what in _OUTCOMES), str(count["games"])])
+        rows.append([title, *intervals(count), str(count["games"])])
     table = markdown(["player", "win", "draw", "loss", "games"], rows)
     return f"## Those who label, and whether a follower helps them\n\nAgainst three SimpleAgents, as above.\n\n{table}"
 
@@ -255,8 +254,7 @@ def _behaviour_table(behaviours: dict[str, dict]) -> str:
     return f"## What they do\n\n{games}\n\n{markdown(head, rows)}"
 
 
-_OUTCOMES = ("wins", "draws", "losses")
-_COUNTS = ("games", *_OUTCOMES)
+_COUNTS = ("games", *OUTCOMES)
 _MEANS = ("steps", "updates", "seconds", "agreement")
 
 

@@ -51,15 +51,19 @@ def write_page(plan: Plan) -> None:
     write_atomically(plan.folder / "hero_academy.md", "\n\n".join(part for part in parts if part) + "\n")
 
 
+def _total(found: dict) -> float:
+    return found["wins"] + found["draws"] / 2
+
+
 def _points(found: dict) -> tuple[float, float, float]:
     """Points of the first player in per cent, and the bounds of their interval."""
-    points = found["wins"] + found["draws"] / 2
+    points = _total(found)
     low, high = wilson(points, found["games"])
     return 100 * points / found["games"], 100 * low, 100 * high
 
 
 def _shown(found: dict) -> str:
-    return interval(found["wins"] + found["draws"] / 2, found["games"])
+    return interval(_total(found), found["games"])
 
 
 def _table2(plan: Plan) -> str:

@@ -18,7 +18,7 @@ from training.match import PAPER
 from training.results.cells import Cell, from_other_code, result_of, stored
 from training.results.costs import CostPlan, cost_of, name_of
 from training.results.figures import known_states_figure, sweep_figure
-from training.results.tables import interval, markdown, rates
+from training.results.tables import OUTCOMES, interval, intervals, markdown, rates
 
 PLANNER_NAMES = {
     "simple": "SimpleAgent in that seat",
@@ -183,11 +183,10 @@ def _planner_table(plan: Plan, results: dict[Cell, dict]) -> str:
         count, strict = results[cell]["released"], results[cell]["strict"]
         bandit = "" if cell.planner == "simple" else cell.bandit
         paper = PAPER[cell.planner, bandit]
-        ours = [interval(count[what], count["games"]) for what in ("wins", "draws", "losses")]
         differs, outside = _differs_from_paper(count, paper), _outside_paper(count, paper)
         name = f"{PLANNER_NAMES[cell.planner]} {'+ ' + bandit.upper() if bandit else ''}".strip()
         theirs = " / ".join(map(str, paper))
-        rows.append([name, *ours, theirs, rates(results[cell]["strict"]), str(strict["games"]), differs, outside])
+        rows.append([name, *intervals(count), theirs, rates(results[cell]["strict"]), str(strict["games"]), differs, outside])
     head = ["player", "win", "draw", "loss", "paper", "strict counting", "games", "differs from the paper in", "outside"]
     note = (
         '100 simulations, depth 20. "Differs" names what differs by a two-sided test at 1 % that counts both samples\' errors; '
@@ -199,7 +198,7 @@ def _planner_table(plan: Plan, results: dict[Cell, dict]) -> str:
 def _outside_paper(count: dict, paper: tuple[float, ...], paper_games: int = 400) -> str:
     """Names the results whose rate lies outside the paper's 95 % interval."""
     outside = []
-    for what, theirs in zip(("wins", "draws", "losses"), paper, strict=True):
+    for what, theirs in zip(OUTCOMES, paper, strict=True):
         low, high = counting.wilson(round(theirs / 100 * paper_games), paper_games)
         if not low <= count[what] / count["games"] <= high:
             outside.append(what)
@@ -209,7 +208,7 @@ def _outside_paper(count: dict, paper: tuple[float, ...], paper_games: int = 400
 def _differs_from_paper(count: dict, paper: tuple[float, ...], paper_games: int = 400) -> str:
     """Names the results whose rate differs from the paper's."""
     differing = []
-    for what, theirs in zip(("wins", "draws", "losses"), paper, strict=True):
+    for what, theirs in zip(OUTCOMES, paper, strict=True):
         rate, share = count[what] / count["games"], theirs / 100
         pooled = (count[what] + theirs / 100 * paper_games) / (count["games"] + paper_games)
         error = np.sqrt(pooled * (1 - pooled) * (1 / count["games"] + 1 / paper_games))
@@ -250,10 +249,9 @@ def _evolution_table(plan: Plan, results: dict[Cell, dict]) -> str:
     for cell in plan.evolution_cells():
         if cell in results:
             count = results[cell]["released"]
-            shares = [interval(count[what], count["games"]) for what in ("wins", "draws", "losses")]
             cpu = 1e3 * results[cell]["cpu_seconds"] / max(results[cell]["moves"][0], 1)
             sizes = [str(cell.num_simulations), str(cell.horizon)]
-            rows.append([PLANNER_NAMES[cell.planner], *sizes, *shares, str(count["games"]), f"{cpu:.2f}"])
+            rows.append([PLANNER_NAMES[cell.planner], *sizes, *intervals(count), str(count["games"]), f"{cpu:.2f}"])
     if not rows:
         return ""
     head = ["planner", "simulations", "steps", "win", "draw", "loss", "games", "CPU ms per move, everything included"]
@@ -267,8 +265,7 @@ def _memory_table(plan: Plan, results: dict[Cell, dict]) -> str:
     for cell in [*plan.memory_cells(), *best]:
         if cell in results:
             count = results[cell]["released"]
-            shares = [interval(count[what], count["games"]) for what in ("wins", "draws", "losses")]
-            rows.append([str(cell.table_rows), *shares, str(count["games"])])
+            rows.append([str(cell.table_rows), *intervals(count), str(count["games"])])
     return f"## Size of the table (FDTS + TS)\n\n{markdown(['rows per game', 'win', 'draw', 'loss', 'games'], rows)}"
 
 

@@ -6,6 +6,8 @@ from collections.abc import Iterable
 
 from training.counting import wilson
 
+OUTCOMES = ("wins", "draws", "losses")
+
 
 def markdown(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     """Makes a table of texts."""
@@ -20,6 +22,11 @@ def interval(successes: float, trials: int) -> str:
     return f"{100 * successes / trials:.1f} ({100 * low:.0f}–{100 * high:.0f})"
 
 
+def intervals(count: dict) -> list[str]:
+    """Gives the rates of `OUTCOMES`, each with its interval, of counts by these names and `games`."""
+    return [interval(count[what], count["games"]) for what in OUTCOMES]
+
+
 def rates(count: dict) -> str:
     """Gives win / draw / loss in per cent, of counts by these names and `games`."""
-    return " / ".join(f"{100 * count[what] / count['games']:.1f}" for what in ("wins", "draws", "losses"))
+    return " / ".join(f"{100 * count[what] / count['games']:.1f}" for what in OUTCOMES)

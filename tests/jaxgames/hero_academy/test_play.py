@@ -91,14 +91,22 @@ def test_a_game_alone_goes_as_it_does_in_a_batch(mode):
         chex.assert_trees_all_equal(jax.device_get(state), jax.tree.map(lambda leaf, n=number: leaf[n, 3], states))
 
 
-def test_the_highest_rated_action_is_found():
-    game, _, states, _ = played("standard")
+@pytest.mark.parametrize(("mode", "kept"), [("standard", 1.0), ("standard", 0.2), ("tiny", 0.5)])
+def test_the_highest_rated_action_of_a_set_is_found(mode, kept):
+    """Of all that is legal, or of a random part of it."""
+    game, _, states, _ = played(mode)
+    assert game.num_actions < ratings.RANK_BASE
     some = jax.tree.map(lambda leaf: leaf[7::31], flat(states))
-    running = ~some.terminated & (some.action_points > 0)
-    best = jax.jit(jax.vmap(lambda state: ratings.best(game.config, state, game.legal_set(state))))(some)
-    legal = jax.jit(jax.vmap(game.legal_actions))(some)
+    legal = np.asarray(jax.jit(jax.vmap(game.legal_actions))(some))
+    legal = legal & (np.random.default_rng(4).random(legal.shape) < kept)
+    running = ~some.terminated & (some.action_points > 0) & legal.any((1, 2))
+    shifts = np.arange(32, dtype=np.uint32)
+    own_words = (legal[np.arange(len(legal)), some.player].reshape(len(legal), -1, 32) << shifts).sum(-1, dtype=np.uint32)
+    among = Bits(tuple(jnp.asarray(own_words[:, word]) for word in range(own_words.shape[1])))
+    best = jax.jit(jax.vmap(lambda state, among: ratings.best(game.config, state, among)))(some, among)
     rate = jax.jit(jax.vmap(lambda state, action: ratings.rating(game.config, state, action)))
-    own = np.asarray(legal)[np.arange(len(running)), some.player]
+    own = legal[np.arange(len(running)), some.player]
+    running = running & own.any(1)
     rows, actions = np.nonzero(own & running[:, None])
     of_row = jax.tree.map(lambda leaf: leaf[rows], some)
     order = np.asarray(rate(of_row, jnp.asarray(actions))).astype(int) * game.num_actions - actions
