@@ -24,7 +24,8 @@ from search import population
 from search.breeding import Judge, Notes, breed, replay
 from search.moves import Moves, moves_of, value_for
 from search.planner import Planner
-from search.turns import LANES_AT_ONCE, TurnPlan, TurnSearch, never, turn_planner
+from search.population import LANES_AT_ONCE
+from search.turns import TurnPlan, TurnSearch, never, turn_planner
 
 _REPLY, _AGAIN, _ANSWER = (1 << power for power in (20, 21, 22))  # children of a round's key
 

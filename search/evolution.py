@@ -24,7 +24,8 @@ from search import population
 from search.breeding import Notes, breed
 from search.moves import Moves, finish_turn, moves_of, value_for
 from search.planner import Planner
-from search.turns import LANES_AT_ONCE, TurnPlan, TurnSearch, never, turn_planner
+from search.population import LANES_AT_ONCE
+from search.turns import TurnPlan, TurnSearch, never, turn_planner
 
 _ISLAND = 1 << 20  # children of a lane's key, beside those by round
 _AGAIN = 1 << 21
