@@ -44,9 +44,9 @@ Java program made 7 500 to 49 000 new turns and 30 000 to 80 000 simulations per
 290 000 and 180 000 to 480 000. What was not played yet is left out or shown as "–". Intervals: 95 % (Wilson, of points)."""
 
 
-_ABOUT_EXTRAS = """At equal evaluations none of them beats plain OEP beyond doubt; niches and more mutation come nearest. Rollouts and
-evolving replies pay several evaluations for every value, which costs them generations. Rolling horizon does better, but evolves
-anew before each of five actions and so spends several times as much on a turn."""
+_ABOUT_EXTRAS = """At equal evaluations none of them beats plain OEP beyond doubt; niches and more mutation come nearest.
+Rollouts and evolving replies pay several evaluations for every value, which costs them generations. Rolling horizon does
+better, but evolves anew before each of five actions and so spends several times as much on a turn."""
 
 
 def write_page(plan: Plan) -> None:
