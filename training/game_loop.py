@@ -179,7 +179,7 @@ class Loop:
         lanes = dataclasses.replace(
             lanes,
             states=states,
-            clock=lanes.clock + (going if self._waits else 1),
+            clock=lanes.clock + going,
             infos=self._where(going, self._inform(lanes.infos, states, actions), lanes.infos),
             memories=tuple(memories),
             results=lanes.results.at[slot].set(result, mode="drop"),

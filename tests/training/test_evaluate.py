@@ -1,6 +1,5 @@
 """Playing whole games: how many, by whom, from where, and that nothing depends on batch or devices."""
 
-import dataclasses
 import functools
 import json
 
@@ -8,81 +7,20 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from jax import Array
 from scipy import stats
 
 import jaxgames
 from jaxgames import runtime
-from jaxgames.agent import Agent, memoryless
+from jaxgames.agent import Agent
 from jaxgames.hex.bots import BOTS
 from jaxgames.packing import packing_of
-from search import as_agent, evolution
-from tests.hoard import Hoard
 from tests.processes import output_of
 from tests.training import match_on_devices
 from tests.tug import PULL, REST, Tug, random_player, steady_player
+from tests.waiting import Waiting, numbered
 from training import evaluate
 
 KEY = jax.random.key(3)
-
-
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True)
-class Countdown:
-    """A state of `Waiting`: leaves int32 [4] (when each seat drops out), int32 [], int32 [4], bool [], float32 [4]."""
-
-    out_at: Array
-    step_count: Array
-    played: Array
-    terminated: Array
-    rewards: Array
-
-
-@dataclasses.dataclass(frozen=True)
-class Waiting:
-    """Four players wait until they drop out, at steps drawn at the start; the last one wins, or the last two draw."""
-
-    name: str = "waiting"
-    num_players: int = 4
-    num_actions: int = 10
-    pass_action: int = 0
-    max_steps: int = 8
-
-    def init(self, key: Array) -> Countdown:
-        zero = jnp.zeros(4, jnp.int32)
-        return Countdown(jax.random.randint(key, (4,), 1, 8), jnp.int32(0), zero, jnp.bool_(False), jnp.zeros(4))
-
-    def step(self, state: Countdown, actions: Array, key: Array) -> Countdown:
-        del key
-        count = state.step_count + 1
-        over = (state.out_at > count).sum() <= 1
-        after = Countdown(state.out_at, count, actions, over, state.rewards)
-        return jax.tree.map(lambda old, new: jnp.where(state.terminated, old, new), state, after)
-
-    def to_play(self, state: Countdown) -> Array:
-        del state
-        return jnp.int32(-1)
-
-    def in_play(self, state: Countdown) -> Array:
-        return state.out_at > state.step_count
-
-    def outcome(self, state: Countdown) -> Array:
-        left = self.in_play(state)
-        return jnp.where(state.terminated & left.any(), jnp.where(left, 1.0, -1.0), 0.0)
-
-    def observe(self, state: Countdown, player: Array) -> Array:
-        return state.out_at[player]
-
-
-def numbered(number: int) -> Agent:
-    """Plays the number of its seat plus this one. Its memory: calls since the last reset, int32 [B]."""
-
-    def act(params, keys, memory, views, seats, active):
-        del params, keys
-        assert views.shape == seats.shape  # what the seat knows, not the state
-        return (seats + number).astype(jnp.int32), memory + active
-
-    return Agent(f"{number}", lambda size: jnp.zeros(size, jnp.int32), lambda memory, lanes: jnp.where(lanes, 0, memory), act)
 
 
 @pytest.fixture(scope="module")
@@ -144,78 +82,6 @@ def test_a_lane_that_is_refilled_begins_anew(waited):
     memories = [np.asarray(memory) for memory in waited.memories]
     assert [memory.shape for memory in memories] == [(64,), (3 * 64,)]
     assert all((memory <= 7).all() for memory in memories) and waited.moves[0] > 64 * 7
-
-
-def thinker(hints: bool) -> Agent:
-    """Thinks once in three steps. Its memory: answers left, and its share of the rounds in which anybody thought."""
-
-    def act(params, keys, memory, views, seats, active):
-        del params, keys, views
-        left, shares = memory
-        thinks = active & (left == 0)
-        left = jnp.where(thinks, 3, left)
-        shares = shares + jnp.where(thinks, 1 / jnp.maximum(thinks.sum(), 1), 0)
-        return (seats + left).astype(jnp.int32), (left - active, shares)
-
-    return Agent(
-        "thinker",
-        lambda size: (jnp.zeros(size, jnp.int32), jnp.zeros(size)),
-        lambda memory, lanes: (jnp.where(lanes, 0, memory[0]), memory[1]),
-        act,
-        ready=(lambda memory, views: memory[0] > 0) if hints else None,
-    )
-
-
-def one_thinker(hints: bool) -> list[Agent]:
-    return [thinker(hints), *[numbered(1)] * 3]
-
-
-def four_thinkers(hints: bool) -> list[Agent]:
-    """Two of them the same object."""
-    three = [thinker(hints) for _ in range(3)]
-    return [*three, three[0]]
-
-
-@pytest.mark.parametrize("agents", [one_thinker, four_thinkers])
-def test_those_who_think_wait_for_each_other(agents):
-    games = {
-        (hints, batch_size): evaluate.play(Waiting(), agents(hints), KEY, 200, batch_size=batch_size, record=200)
-        for hints, batch_size in ((False, 16), (True, 16), (True, 3))
-    }
-    for played in games.values():
-        assert_same(played, games[False, 16])
-    rounds = {which: np.asarray(played.memories[0][1]).sum() for which, played in games.items()}
-    assert 1 < rounds[True, 16] < 0.7 * rounds[False, 16]
-
-
-def assert_same(one, other):
-    for field in ("outcomes", "survived", "seats", "lengths", "moves", "actions"):
-        np.testing.assert_array_equal(getattr(one, field), getattr(other, field))
-
-
-def test_waiting_changes_no_game_with_chance():
-    games = [
-        evaluate.play(Tug(slips=True), [thinker(hints), random_player()], KEY, 20, batch_size=4, record=2) for hints in (0, 1)
-    ]
-    assert_same(*games)
-    states = evaluate.replay(Tug(slips=True), KEY, 1, games[1])
-    assert states.terminated[-1] and not states.terminated[:-1].any()
-
-
-@pytest.mark.parametrize("name", ["oep", "rolling horizon", "oep with its metrics"])
-def test_waiting_for_planners_of_turns(name):
-    """They say themselves where they are ready; without, the same games come out."""
-    game, settings = Hoard(), evolution.Settings(num_generations=2, population=8)
-    planner = evolution.rolling_horizon(game, settings) if name == "rolling horizon" else evolution.oep(game, settings)
-    agent = as_agent(planner, keep_metrics="metrics" in name)
-    other = memoryless("takes nothing", lambda params, keys, views, seats: jnp.full(keys.shape[0], game.end_turn))
-    games = [
-        evaluate.play(game, [player, other], KEY, 8, batch_size=size, seating="rotated", record=8)
-        for player, size in ((agent, 8), (agent, 3), (agent._replace(ready=None), 8))
-    ]
-    assert_same(games[1], games[0])
-    assert_same(games[2], games[0])
-    assert (games[0].outcomes[:, 0] > 0).all()
 
 
 def test_batch_size_does_not_matter(tugged):
@@ -368,7 +234,7 @@ def informed(seat, info, state, action):
 def test_waiting_changes_nothing_that_is_hidden(hidden):
     agents = [remembering(name)._replace(ready=lambda memory, views: memory[0] % 2 == 1) for name in ("one", "other")]
     games = evaluate.play(DARK, agents, KEY, 6, batch_size=6, seating="rotated", record=6)
-    assert_same(games, hidden)
+    assert match_on_devices.as_lists(games) == match_on_devices.as_lists(hidden)
     jax.tree.map(np.testing.assert_array_equal, games.memories, hidden.memories)
 
 

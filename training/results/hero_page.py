@@ -165,7 +165,8 @@ def _extra_table(plan: Plan) -> str:
     if not rows:
         return ""
     text = f"Points against plain OEP, both with {RIVAL_BUDGET} evaluations per turn (of rolling horizon: per action)."
-    return f"## Beyond the paper\n\n{text}\n\n{markdown(['variant', 'player', 'points, %', 'games'], rows)}\n\n{_ABOUT_EXTRAS}"
+    parts = ["## Beyond the paper", text, markdown(["variant", "player", "points, %", "games"], rows)]
+    return "\n\n".join([*parts, _ABOUT_EXTRAS] if len(rows) == len(EXTRAS) else parts)
 
 
 def _hidden_table(plan: Plan) -> str:
