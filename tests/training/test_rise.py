@@ -1,4 +1,4 @@
-"""RISEv2-mobile: sizes of the paper's network, the depthwise convolution, and what the outputs depend on."""
+"""RISEv2-mobile: sizes of the paper's network, and what the outputs depend on."""
 
 import dataclasses
 import functools
@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from training.networks import rise
-from training.networks.convolution import convolve_depthwise
 from training.networks.rise import PRESETS, RiseConfig
 
 SMALL = RiseConfig(width=8, blocks=2, inside=8, inside_step=4, excited=1, value_planes=4, value_width=6, groups=4)
@@ -30,32 +29,6 @@ def normal(seed, *shape):
 
 def count(params):
     return sum(leaf.size for leaf in jax.tree.leaves(params))
-
-
-# --- the depthwise convolution -----------------------------------------------------------------------------------------
-
-
-def grouped(inputs, kernel):
-    """The same convolution as JAX has it, with JAX's gradient."""
-    features = inputs.shape[-1]
-    layout = ("NHWC", "HWIO", "NHWC")
-    return jax.lax.conv_general_dilated(
-        inputs, kernel[:, :, None], (1, 1), "SAME", dimension_numbers=layout, feature_group_count=features
-    )
-
-
-@pytest.mark.parametrize("shape", [(3, 5, 7, 6), (1, 1, 1, 2), (2, 1, 4, 3)])
-def test_the_depthwise_convolution_and_its_gradients(shape):
-    inputs, kernel, gradient = normal(0, *shape), normal(1, 3, 3, shape[-1]), normal(2, *shape)
-
-    @functools.partial(jax.jit, static_argnums=0)
-    def pull(function):
-        value, back = jax.vjp(function, inputs, kernel)
-        return value, *back(gradient)
-
-    for ours, theirs in zip(pull(convolve_depthwise), pull(grouped), strict=True):
-        assert ours.shape == theirs.shape
-        np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-5)
 
 
 # --- sizes -------------------------------------------------------------------------------------------------------------

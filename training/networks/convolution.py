@@ -44,34 +44,6 @@ def _backward(saved: tuple[Array, Array], gradient: Array) -> tuple[Array, Array
 convolve.defvjp(_forward, _backward)
 
 
-@jax.custom_vjp
-def convolve_depthwise(inputs: Array, kernel: Array) -> Array:
-    """Convolves each feature by itself, with zero padding: nine products, which XLA fuses; grouped convolutions are slow on CPUs.
-
-    Args:
-      inputs: [B, H, W, C].
-      kernel: [3, 3, C].
-
-    Returns:
-      [B, H, W, C].
-    """
-    parts = [window * kernel[row, column] for row, column, window in _windows(inputs)]
-    return sum(parts[1:], parts[0])
-
-
-def _depthwise_forward(inputs: Array, kernel: Array) -> tuple[Array, tuple[Array, Array]]:
-    return convolve_depthwise(inputs, kernel), (inputs, kernel)
-
-
-def _depthwise_backward(saved: tuple[Array, Array], gradient: Array) -> tuple[Array, Array]:
-    inputs, kernel = saved
-    for_kernel = jnp.stack([(window * gradient).sum((0, 1, 2)) for _, _, window in _windows(inputs)])
-    return convolve_depthwise(gradient, kernel[::-1, ::-1]), for_kernel.reshape(kernel.shape)
-
-
-convolve_depthwise.defvjp(_depthwise_forward, _depthwise_backward)
-
-
 def _windows(inputs: Array) -> list[tuple[int, int, Array]]:
     """The inputs moved by each offset of a kernel: (row, column, [B, H, W, C])."""
     _, height, width, _ = inputs.shape

@@ -14,11 +14,8 @@ from flax import nnx
 from jax import Array
 
 from jaxgames import checks
-from training.networks.convolution import convolve, convolve_depthwise
+from training.networks.batch_last import Convolution, Dense, Depthwise, GroupNorm
 from training.networks.network import Network, from_module
-
-_INITIAL = nnx.initializers.xavier_uniform()
-_SIZE = 3
 
 
 @dataclasses.dataclass(frozen=True)
@@ -69,35 +66,12 @@ PRESETS = {
 }
 
 
-class _Convolution(nnx.Module):
-    """A 3 x 3 convolution without bias."""
-
-    def __init__(self, channels: int, features: int, *, rngs: nnx.Rngs) -> None:
-        self.kernel = nnx.Param(_INITIAL(rngs.params(), (_SIZE, _SIZE, channels, features), jnp.float32))
-
-    def __call__(self, inputs: Array) -> Array:
-        return convolve(inputs, self.kernel[...].astype(inputs.dtype))
-
-
-class _Depthwise(nnx.Module):
-    """A 3 x 3 convolution of each feature by itself."""
-
-    def __init__(self, features: int, *, rngs: nnx.Rngs) -> None:
-        # Xavier's bound for nine inputs and nine outputs.
-        scale = (6 / (2 * _SIZE * _SIZE)) ** 0.5
-        kernel = jax.random.uniform(rngs.params(), (_SIZE, _SIZE, features), jnp.float32, -scale, scale)
-        self.kernel = nnx.Param(kernel)
-
-    def __call__(self, inputs: Array) -> Array:
-        return convolve_depthwise(inputs, self.kernel[...].astype(inputs.dtype))
-
-
 class _Excitation(nnx.Module):
     """Scales each feature by what the whole board says of it."""
 
-    def __init__(self, features: int, dtype: jnp.dtype, *, rngs: nnx.Rngs) -> None:
-        self.squeeze = nnx.Linear(features, features // 2, kernel_init=_INITIAL, dtype=dtype, rngs=rngs)
-        self.excite = nnx.Linear(features // 2, features, kernel_init=_INITIAL, dtype=dtype, rngs=rngs)
+    def __init__(self, features: int, *, rngs: nnx.Rngs) -> None:
+        self.squeeze = Dense(features, features // 2, bias=True, rngs=rngs)
+        self.excite = Dense(features // 2, features, bias=True, rngs=rngs)
 
     def __call__(self, inputs: Array) -> Array:
         scale = jax.nn.sigmoid(self.excite(nnx.relu(self.squeeze(inputs.mean((1, 2))))))
@@ -107,13 +81,12 @@ class _Excitation(nnx.Module):
 class _Block(nnx.Module):
     """Wide, depthwise, narrow; the input is added and nothing follows."""
 
-    def __init__(self, width: int, inside: int, excited: bool, groups: int, dtype: jnp.dtype, *, rngs: nnx.Rngs) -> None:
-        self.excitation = _Excitation(width, dtype, rngs=rngs) if excited else None
-        self.expand = nnx.Linear(width, inside, use_bias=False, kernel_init=_INITIAL, dtype=dtype, rngs=rngs)
-        self.depthwise = _Depthwise(inside, rngs=rngs)
-        self.project = nnx.Linear(inside, width, use_bias=False, kernel_init=_INITIAL, dtype=dtype, rngs=rngs)
-        sizes = (inside, inside, width)
-        self.norms = nnx.List([nnx.GroupNorm(size, num_groups=groups, dtype=dtype, rngs=rngs) for size in sizes])
+    def __init__(self, width: int, inside: int, excited: bool, groups: int, *, rngs: nnx.Rngs) -> None:
+        self.excitation = _Excitation(width, rngs=rngs) if excited else None
+        self.expand = Dense(width, inside, rngs=rngs)
+        self.depthwise = Depthwise(inside, rngs=rngs)
+        self.project = Dense(inside, width, rngs=rngs)
+        self.norms = nnx.List([GroupNorm(size, groups) for size in (inside, inside, width)])
 
     def __call__(self, inputs: Array) -> Array:
         features = inputs if self.excitation is None else self.excitation(inputs)
@@ -128,36 +101,44 @@ class _Rise(nnx.Module):
     def __init__(self, config: RiseConfig, shape: tuple[int, int, int], policy_planes: int, *, rngs: nnx.Rngs) -> None:
         height, wide, channels = shape
         width, groups = config.width, config.groups
-        self.dtype = dtype = jnp.dtype(config.dtype)
-        self.stem = _Convolution(channels, width, rngs=rngs)
-        self.stem_norm = nnx.GroupNorm(width, num_groups=groups, dtype=dtype, rngs=rngs)
+        self.dtype = jnp.dtype(config.dtype)
+        self.stem = Convolution(channels, width, rngs=rngs)
+        self.stem_norm = GroupNorm(width, groups)
         first_excited = config.blocks - config.excited
         self.blocks = nnx.List(
             [
-                _Block(width, config.inside + config.inside_step * number, number >= first_excited, groups, dtype, rngs=rngs)
+                _Block(width, config.inside + config.inside_step * number, number >= first_excited, groups, rngs=rngs)
                 for number in range(config.blocks)
             ]
         )
         planes = config.value_planes
-        self.value_planes = nnx.Linear(width, planes, use_bias=False, kernel_init=_INITIAL, dtype=dtype, rngs=rngs)
-        self.value_norm = nnx.GroupNorm(planes, num_groups=groups, dtype=dtype, rngs=rngs)
-        flat = height * wide * planes
-        self.value_hidden = nnx.Linear(flat, config.value_width, kernel_init=_INITIAL, dtype=dtype, rngs=rngs)
-        self.value = nnx.Linear(config.value_width, 1, kernel_init=_INITIAL, rngs=rngs)
-        self.policy_hidden = _Convolution(width, width, rngs=rngs)
-        self.policy_norm = nnx.GroupNorm(width, num_groups=groups, dtype=dtype, rngs=rngs)
-        self.policy = _Convolution(width, policy_planes, rngs=rngs)
+        self.value_planes = Dense(width, planes, rngs=rngs)
+        self.value_norm = GroupNorm(planes, groups)
+        self.value_hidden = Dense(height * wide * planes, config.value_width, bias=True, rngs=rngs)
+        self.value = Dense(config.value_width, 1, bias=True, rngs=rngs)
+        self.policy_hidden = Convolution(width, width, rngs=rngs)
+        self.policy_norm = GroupNorm(width, groups)
+        self.policy = Convolution(width, policy_planes, rngs=rngs)
         self.policy_bias = nnx.Param(jnp.zeros(policy_planes, jnp.float32))
 
     def __call__(self, planes: Array) -> tuple[Array, Array]:
-        features = nnx.relu(self.stem_norm(self.stem(planes.astype(self.dtype))))
+        batch = planes.shape[0]
+        features = jnp.moveaxis(planes.astype(self.dtype), (3, 0), (0, 3))
+        features = nnx.relu(self.stem_norm(self.stem(features)))
         for block in self.blocks:
             features = block(features)
-        board = nnx.relu(self.value_norm(self.value_planes(features)))
-        hidden = nnx.relu(self.value_hidden(board.reshape(board.shape[0], -1)))
-        value = jnp.tanh(self.value(hidden.astype(jnp.float32))[:, 0])
-        policy = self.policy(nnx.relu(self.policy_norm(self.policy_hidden(features)))).astype(jnp.float32)
-        return (policy + self.policy_bias[...]).reshape(policy.shape[0], -1), value
+        return self._logits(features).reshape(batch, -1), self._value(features)
+
+    def _logits(self, features: Array) -> Array:
+        """[B, H, W, policy planes]."""
+        policy = self.policy(nnx.relu(self.policy_norm(self.policy_hidden(features))))
+        return jnp.moveaxis(policy, (0, 3), (3, 0)).astype(jnp.float32) + self.policy_bias[...]
+
+    def _value(self, features: Array) -> Array:
+        """[B]."""
+        board = jnp.moveaxis(nnx.relu(self.value_norm(self.value_planes(features))), 0, 2)
+        hidden = nnx.relu(self.value_hidden(board.reshape(-1, board.shape[3])))
+        return jnp.tanh(self.value(hidden.astype(jnp.float32))[0])
 
 
 def make(config: RiseConfig, shape: tuple[int, int, int], policy_planes: int) -> Network:
