@@ -48,19 +48,21 @@ def assert_same(ours, theirs):
         np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.parametrize("most_moved", [0, 1 << 20], ids=["large", "small"])
 @pytest.mark.parametrize("features", FEATURES)
 @pytest.mark.parametrize("shape", SHAPES)
-def test_convolution(shape, features):
+def test_convolution(monkeypatch, shape, features, most_moved):
+    """Small arrays go through one product; large ones, and all on an accelerator, through a convolution."""
+    monkeypatch.setattr(batch_last, "_MOST_MOVED", most_moved)
     inputs, kernel = normal(0, *shape), normal(1, 3, 3, shape[0], features)
     weights = normal(2, features, *shape[1:])
-    assert_same(pull(batch_last.convolve, weights, inputs, kernel), pull(plain_convolution, weights, inputs, kernel))
+    text = str(jax.make_jaxpr(lambda x: batch_last.convolve(x, kernel))(inputs))
+    assert ("platform_index" in text) == (most_moved > 0)
 
+    def ours(inputs, kernel):
+        return batch_last.convolve(inputs, kernel)
 
-@pytest.mark.parametrize("features", FEATURES)
-def test_the_accelerators_convolution(features):
-    """What other devices compute, here on this one."""
-    inputs, kernel = normal(0, *SHAPES[0]), normal(1, 3, 3, SHAPES[0][0], features)
-    assert_same([batch_last._as_convolution(inputs, kernel)], [plain_convolution(inputs, kernel)])
+    assert_same(pull(ours, weights, inputs, kernel), pull(plain_convolution, weights, inputs, kernel))
 
 
 @pytest.mark.parametrize("shape", SHAPES)
