@@ -138,7 +138,18 @@ def _action_section(plan: Plan) -> str:
         "each."
     )
     table = markdown(["actions per turn", *map(str, ACTION_POINTS)], rows)
-    return f"## Actions per turn (Fig. 5)\n\n{text}\n\n{table}\n\n![points over actions per turn](hero_actions.svg)"
+    verdicts = "\n".join(f"- Against {name}, OEP is {_verdict(found)}." for name, found in lines)
+    return f"## Actions per turn (Fig. 5)\n\n{text}\n\n{table}\n\n{verdicts}\n\n![points over actions per turn](hero_actions.svg)"
+
+
+def _verdict(line: Sequence[tuple[int, dict]]) -> str:
+    """Says at which numbers the first player is ahead, behind, or neither beyond the intervals."""
+    groups: dict[str, list[str]] = {"ahead": [], "behind": [], "neither beyond doubt": []}
+    for number, found in line:
+        _, low, high = _points(found)
+        name = "ahead" if low > 50 else "behind" if high < 50 else "neither beyond doubt"
+        groups[name].append(str(number))
+    return "; ".join(f"{name} at {', '.join(numbers)}" for name, numbers in groups.items() if numbers)
 
 
 def _outcome_table(plan: Plan) -> str:
