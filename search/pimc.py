@@ -103,7 +103,7 @@ def pimc_tree(game: HiddenGame, evaluate: Evaluate, settings: Settings = Setting
         counts = [plans.metrics[name].reshape(-1, worlds).sum(1) for name in planner.metrics]
         arms, legal = _offers(game, states, seats, worlds)
         found = _Found(
-            policy=jnp.where(legal, combine(settings, own(plans.policy), results), 0.0),
+            policy=combine(settings, own(plans.policy), results, legal),
             values=results.mean(1),
             visits=visits.sum(1),
             arms=arms,
@@ -165,7 +165,7 @@ def pimc_value(game: HiddenGame, evaluate: Evaluate, settings: Settings = Settin
         arms, legal = _offers(game, states, seats, worlds)
         scores = jnp.where(legal, results.mean(1), _LOWEST)
         result = _Found(
-            policy=jnp.where(legal, combine(settings, jnp.zeros_like(results), results), 0.0),
+            policy=combine(settings, jnp.zeros_like(results), results, legal),
             values=scores,
             visits=possible.reshape(results.shape).sum(1, dtype=jnp.int32),
             arms=arms,
@@ -274,28 +274,34 @@ def draw_worlds(game: HiddenGame, keys: Array, views: Any, num_worlds: int) -> A
     return jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), states)
 
 
-def combine(settings: Settings, policies: Array, results: Array) -> Array:
+def combine(settings: Settings, policies: Array, results: Array, legal: Array) -> Array:
     """Puts the worlds together.
 
     Args:
       settings: how.
       policies: float32 [B, W, K].
       results: float32 [B, W, K], mean result of each action; the lowest for those not tried.
+      legal: bool [B, K].
 
     Returns:
-      float32 [B, K], a distribution.
+      float32 [B, K], a distribution over legal arms, also where all of them lose; zeros where there is none.
     """
-    mean = policies.mean(1)
-    if settings.combine == "policy":
-        return mean
-    if settings.combine == "medoid":
-        distance = jnp.abs(policies - mean[:, None]).sum(-1)
-        nearest = distance.argmin(-1)
-        return jnp.take_along_axis(policies, nearest[:, None, None], axis=1)[:, 0]
-    scores = results.mean(1)
-    if not settings.value_temperature:
-        return jax.nn.one_hot(scores.argmax(-1), scores.shape[-1])
-    return jax.nn.softmax(scores / settings.value_temperature, -1)
+    if settings.combine == "value":
+        scores = jnp.where(legal, results.mean(1), -jnp.inf)
+        if settings.value_temperature:
+            weights = jax.nn.softmax(scores / settings.value_temperature, -1)
+        else:
+            weights = jax.nn.one_hot(scores.argmax(-1), scores.shape[-1])
+    else:
+        weights = policies.mean(1)
+        if settings.combine == "medoid":
+            distance = jnp.abs(policies - weights[:, None]).sum(-1)
+            weights = jnp.take_along_axis(policies, distance.argmin(-1)[:, None, None], axis=1)[:, 0]
+    weights = jnp.where(legal, weights, 0.0)
+    total = weights.sum(-1, keepdims=True)
+    # Worlds that are over, as those of a view that no board fits, have no policy.
+    first = legal & (jnp.cumsum(legal, -1) == 1)
+    return jnp.where(total > 0, weights / jnp.maximum(total, 1e-30), first)
 
 
 def _offers(game: HiddenGame, states: Any, seats: Array, worlds: int) -> tuple[Array, Array]:
@@ -307,9 +313,8 @@ def _offers(game: HiddenGame, states: Any, seats: Array, worlds: int) -> tuple[A
 
 def _as_plan(game: HiddenGame, settings: Settings, keys: Array, seats: Array, found: _Found, metrics: tuple[str, ...]) -> Plan:
     """Makes the plan of the seats; the others pass."""
-    weight = found.policy.sum(-1, keepdims=True)
-    first = jnp.arange(game.num_arms) == 0
-    policy = jnp.where(weight > 0, found.policy / jnp.maximum(weight, 1e-30), first)  # lanes that were not asked for: any
+    nobody_asked = (found.policy == 0).all(-1, keepdims=True)
+    policy = jnp.where(nobody_asked, jnp.arange(game.num_arms) == 0, found.policy)
     draw_keys = jax.vmap(lambda key: jax.random.fold_in(key, 2))(keys)
     mine = (jnp.arange(game.num_players) == seats[:, None])[:, :, None]
     return plan_of_mover(

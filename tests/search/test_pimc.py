@@ -39,6 +39,11 @@ def worth(params, states, seats):
     return jnp.zeros((seats.shape[0], CELLS)), jnp.where(seats == 0, value, -value)
 
 
+def hopeless(params, states, seats):
+    """Who is to move has won."""
+    return jnp.zeros((seats.shape[0], CELLS)), jnp.ones(seats.shape[0])
+
+
 def known(game, steps, count=LANES):
     """Games that are not over after so many attempts: states, what the players to move know, and who they are."""
     states, infos, _ = random_games(game, jax.random.split(jax.random.key(0), 60), steps)
@@ -157,13 +162,38 @@ def test_the_mean_the_medoid_and_the_sum_of_results():
     ]
 
     def combined(**settings):
-        return pimc.combine(Settings(num_worlds=WORLDS, **settings), jnp.asarray(policies), jnp.asarray(results, jnp.float32))
+        every = jnp.ones(policies.shape[::2], bool)
+        given = jnp.asarray(policies), jnp.asarray(results, jnp.float32), every
+        return pimc.combine(Settings(num_worlds=WORLDS, **settings), *given)
 
     np.testing.assert_allclose(combined(), mean, rtol=1e-5)
-    np.testing.assert_array_equal(combined(combine="medoid"), nearest)
+    np.testing.assert_allclose(combined(combine="medoid"), nearest, rtol=1e-5)
     np.testing.assert_array_equal(combined(combine="value"), np.eye(CELLS)[results.sum(1).argmax(-1)])
     soft = np.exp(results.mean(1) / 0.2)
     np.testing.assert_allclose(combined(combine="value", value_temperature=0.2), soft / soft.sum(-1, keepdims=True), rtol=1e-4)
+
+
+@pytest.mark.parametrize(
+    "way", [{"combine": "policy"}, {"combine": "medoid"}, {"combine": "value"}, {"combine": "value", "value_temperature": 0.1}]
+)
+def test_where_everything_loses_a_legal_arm_is_chosen(way):
+    """Arms that are not legal have the lowest result too, and worlds that are over have no policy."""
+    legal = np.array([[False, False, True, False, True], [False] * 4 + [True], [True] * 5, [False] * 5])
+    policies, results = jnp.zeros((4, WORLDS, 5)), jnp.full((4, WORLDS, 5), -1.0)
+    found = np.asarray(pimc.combine(Settings(num_worlds=WORLDS, **way), policies, results, jnp.asarray(legal)))
+    assert not found[~legal].any()
+    np.testing.assert_allclose(found.sum(-1), [1, 1, 1, 0], rtol=1e-6)
+
+
+@pytest.mark.parametrize("make", [pimc.pimc_tree, pimc.pimc_value])
+def test_no_planner_gives_up_a_lost_game_by_an_illegal_attempt(make):
+    """Every result can be the worst one: here whoever has moved has lost, but for who has won."""
+    _, infos, seats = known(ABRUPT, 8, 24)
+    settings = Settings(combine="value", num_worlds=1, search=dataclasses.replace(SEARCH, num_simulations=1))
+    plan, _ = search(make, ABRUPT, settings, infos, seats, evaluate=hopeless)
+    free = ~np.asarray(jax.vmap(lambda info: ABRUPT.config.grid.to_bool(info.view.own | info.view.known).reshape(-1))(infos))
+    assert free[np.arange(len(seats)), own(plan.actions, seats)].all()
+    assert (own(plan.values, seats).max(-1) == -1).any() and (~free[:, 0]).any()
 
 
 def test_looking_one_move_ahead_equals_brute_force_and_actions_are_drawn_by_the_policy():
