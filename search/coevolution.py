@@ -95,7 +95,7 @@ def coevolution(game: Game, settings: Settings | None = None) -> Planner:
     """Online evolutionary planning against evolving replies.
 
     Args:
-      game: a game of turns for two (see `moves.moves_of`), of which the planner sees the full state.
+      game: a game of turns for two (see `moves.moves_of`), of which the planner sees what the player to move knows.
       settings: None: 100 generations.
 
     Raises:

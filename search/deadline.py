@@ -13,6 +13,7 @@ from jax import Array
 
 from jaxgames import random_bits
 from jaxgames.game import Game
+from search.moves import moves_of
 from search.turns import TurnPlan, TurnSearch
 
 _LOOKS = 32  # at the clock per plan, about
@@ -35,10 +36,12 @@ def by_the_clock(game: Game, search: TurnSearch) -> Think:
       `think(keys, states, milliseconds) -> (turn, rounds)` for random keys [B] and states [B], of which the players to move are
       asked. Raises a ValueError if there is no time.
     """
+    known = moves_of(game).known
 
     @jax.jit
     def start(keys: Array, states: Any) -> Any:
         lanes = jax.vmap(random_bits.lane_key)(keys)
+        states = jax.vmap(known)(states)
         return search.start(lanes, states, jax.vmap(game.to_play)(states), ~states.terminated)
 
     @functools.partial(jax.jit, donate_argnums=2)  # else a tree is copied at every look at the clock

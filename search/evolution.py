@@ -104,7 +104,7 @@ def oep(game: Game, settings: Settings | None = None) -> Planner:
     """Online evolutionary planning with the game's heuristic after the own turn as fitness.
 
     Args:
-      game: a game of turns (see `moves.moves_of`), of which the planner sees the full state.
+      game: a game of turns (see `moves.moves_of`), of which the planner sees what the player to move knows.
       settings: None: those of the paper, with 200 generations.
     """
     return _planner(game, settings or Settings(), "OEP", keeps_plan=True)
@@ -115,7 +115,7 @@ def rolling_horizon(game: Game, settings: Settings | None = None) -> Planner:
 
     Args:
       game: as for `oep`.
-      settings: as for `oep`; they hold for each action.
+      settings: as for `oep`; they hold for each action, so that a turn costs several times as much.
     """
     return _planner(game, settings or Settings(), "Rolling Horizon Evolution", keeps_plan=False)
 

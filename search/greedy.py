@@ -30,7 +30,7 @@ def greedy_action(game: Game) -> Planner:
     """Plays the action after which the heuristic is highest; of equals any.
 
     Args:
-      game: a game of turns (see `moves.moves_of`), of which the planner sees the full state.
+      game: a game of turns (see `moves.moves_of`), of which the planner sees what the player to move knows.
     """
     moves = moves_of(game)
 
@@ -123,7 +123,7 @@ def greedy_turn(game: Game, settings: Settings | None = None) -> Planner:
     """Goes through turns depth first, in the game's order of actions, and plays the best one that it has come to.
 
     Args:
-      game: a game of turns (see `moves.moves_of`), of which the planner sees the full state.
+      game: a game of turns (see `moves.moves_of`), of which the planner sees what the player to move knows.
       settings: None: 5000 evaluations.
     """
     settings = settings or Settings()

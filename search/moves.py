@@ -25,6 +25,10 @@ class SetGame(Game, Protocol):
     @property
     def turn_length(self) -> int: ...
 
+    def known_state(self, state: Any) -> Any:
+        """Gives the state as the player to move knows it."""
+        ...
+
     def legal_set(self, state: Any, *, pruned: bool = False) -> Bits:
         """Gives the legal actions of the player to move."""
         ...
@@ -54,6 +58,7 @@ class Moves(NamedTuple):
     """How planners of whole turns play a game; all functions are of one state.
 
     Attributes:
+      known: `known(state) -> state`, as the player to move knows it.
       offered: `offered(state) -> Bits`, actions of the player to move that are worth a look; at least one.
       legal: `legal(state) -> Bits`, all of them.
       advance: `advance(state, action, lane) -> state`, with a lane key for chance.
@@ -65,6 +70,7 @@ class Moves(NamedTuple):
       turn_length: actions in a turn, its end included, at most.
     """
 
+    known: Callable[[Any], Any]
     offered: Callable[[Any], Bits]
     legal: Callable[[Any], Bits]
     advance: Callable[[Any, Array, LaneKey], Any]
@@ -92,6 +98,7 @@ def moves_of(game: Game) -> Moves:
         return game.advance(state, action, jax.random.wrap_key_data(jnp.stack(lane)))
 
     return Moves(
+        game.known_state,
         offered,
         game.legal_set,
         advance,

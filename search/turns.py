@@ -97,7 +97,7 @@ def never(carry: Any) -> Array:
 def turn_planner(
     game: Game, moves: Moves, name: str, search: TurnSearch, *, lanes_at_once: int = LANES_AT_ONCE, keeps_plan: bool = True
 ) -> Planner:
-    """Makes a planner out of a search for whole turns.
+    """Makes a planner out of a search for whole turns. Its views are states, of which it uses what the player to move knows.
 
     Args:
       game: a game of turns.
@@ -105,7 +105,7 @@ def turn_planner(
       name: for tables.
       search: what is spent once per plan.
       lanes_at_once: lanes that think together; see `decoupled.in_parts`.
-      keeps_plan: play the whole plan; else think again before every action.
+      keeps_plan: play the whole plan; else think again before every action but End Turn.
     """
 
     def search_states(keys: Array, views: Any, active: Array) -> TurnPlan:
@@ -126,14 +126,15 @@ def turn_planner(
         return dataclasses.replace(memory, next=jnp.where(lanes, memory.turn.actions.shape[1], memory.next))
 
     def ready(memory: Kept, views: Any) -> Array:
-        now = jax.vmap(game.state_key)(views)
+        now = jax.vmap(lambda view: game.state_key(moves.known(view)))(views)
         awaited, planned = _at(memory.keys, memory.next), _at(memory.turn.actions, memory.next)
         fits = (awaited == now).all(-1) & (planned >= 0) & (memory.next < memory.turn.actions.shape[1])
-        return fits if keeps_plan else jnp.zeros_like(fits)
+        return fits if keeps_plan else fits & (planned == moves.end_turn)  # nothing else is left then
 
     def plan(params: Any, keys: Array, memory: Kept, views: Any, seats: Array, active: Array) -> tuple[Plan, Kept]:
         del params, seats
         active = active & ~views.terminated
+        views = jax.vmap(moves.known)(views)
         needed = active & ~ready(memory, views)
 
         def think(part_keys: Array, nothing: tuple, part: Any, part_active: Array) -> tuple[tuple[TurnPlan, Array], tuple]:

@@ -165,6 +165,10 @@ class HeroAcademy:
         """Gives what one player sees now; see `observation.observe`."""
         return observation.observe(self.config, state, player)
 
+    def known_state(self, state: State) -> State:
+        """Gives the state as the player to move knows it; see `observation.known_state`."""
+        return observation.known_state(self.config, state)
+
     @property
     def open_game(self) -> HeroAcademy:
         """The same game with open hands."""

@@ -71,6 +71,23 @@ def observe(config: HeroAcademyConfig, state: State, viewer: Array) -> Observati
     )
 
 
+def known_state(config: HeroAcademyConfig, state: State) -> State:
+    """Gives the state as the player to move knows it: with hidden hands the other's hand lies in its deck, whence it draws anew.
+
+    The seeds of seeded draws stay, as in the released program.
+    """
+    if not config.hidden_hands:
+        return state
+    second = state.player == 1
+    (first_hand, second_hand), (first_deck, second_deck) = state.hands, state.decks
+    nothing = jnp.zeros_like(first_hand)
+    return dataclasses.replace(
+        state,
+        hands=(jnp.where(second, nothing, first_hand), jnp.where(second, second_hand, nothing)),
+        decks=(jnp.where(second, first_deck + first_hand, first_deck), jnp.where(second, second_deck, second_deck + second_hand)),
+    )
+
+
 def sample(config: HeroAcademyConfig, key: Array, seen: Observation) -> State:
     """Draws a full state that fits what a player knows.
 

@@ -50,7 +50,7 @@ EXTRAS = {
     "replies": "oep_replies:",
     "rollouts": "oep:rollouts=1",
     "mutation 0.3": "oep:mutation=0.3",
-    "rolling horizon": "rolling_horizon:",
+    "rolling horizon": f"rolling_horizon:num_evaluations={RIVAL_BUDGET // 5}",  # it thinks before each of five actions
 }
 
 
@@ -123,7 +123,7 @@ def outcomes_name(plan: Plan) -> str:
 
 def with_budget(player: str, evaluations: int) -> str:
     """A player with a budget, as `hero_agents.make` takes it."""
-    if player in WITHOUT_BUDGET:
+    if player in WITHOUT_BUDGET or "num_evaluations" in player:
         return player
     join = "" if player.endswith(":") else "," if ":" in player else ":"
     return f"{player}{join}num_evaluations={evaluations}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -44,9 +45,7 @@ Java program made 7 500 to 49 000 new turns and 30 000 to 80 000 simulations per
 290 000 and 180 000 to 480 000. What was not played yet is left out or shown as "–". Intervals: 95 % (Wilson, of points)."""
 
 
-_ABOUT_EXTRAS = """At equal evaluations none of them beats plain OEP beyond doubt; niches and more mutation come nearest.
-Rollouts and evolving replies pay several evaluations for every value, which costs them generations. Rolling horizon does
-better, but evolves anew before each of five actions and so spends several times as much on a turn."""
+_ABOUT_EXTRAS = """Rollouts and evolving replies pay several evaluations for every value, which costs them generations."""
 
 
 def write_page(plan: Plan) -> None:
@@ -138,18 +137,18 @@ def _action_section(plan: Plan) -> str:
         "each."
     )
     table = markdown(["actions per turn", *map(str, ACTION_POINTS)], rows)
-    verdicts = "\n".join(f"- Against {name}, OEP is {_verdict(found)}." for name, found in lines)
+    verdicts = "\n".join(f"- Against {name}, OEP is {_verdict(found, ' at ')}." for name, found in lines)
     return f"## Actions per turn (Fig. 5)\n\n{text}\n\n{table}\n\n{verdicts}\n\n![points over actions per turn](hero_actions.svg)"
 
 
-def _verdict(line: Sequence[tuple[int, dict]]) -> str:
-    """Says at which numbers the first player is ahead, behind, or neither beyond the intervals."""
+def _verdict(line: Sequence[tuple[Any, dict]], join: str = ": ") -> str:
+    """Says where the first player is ahead, behind, or neither beyond the intervals."""
     groups: dict[str, list[str]] = {"ahead": [], "behind": [], "neither beyond doubt": []}
-    for number, found in line:
+    for where, found in line:
         _, low, high = _points(found)
         name = "ahead" if low > 50 else "behind" if high < 50 else "neither beyond doubt"
-        groups[name].append(str(number))
-    return "; ".join(f"{name} at {', '.join(numbers)}" for name, numbers in groups.items() if numbers)
+        groups[name].append(str(where))
+    return "; ".join(f"{name}{join}{', '.join(places)}" for name, places in groups.items() if places)
 
 
 def _outcome_table(plan: Plan) -> str:
@@ -175,9 +174,13 @@ def _extra_table(plan: Plan) -> str:
     rows = [[name, f"`{one['players'][0]}`", _shown(one), str(one["games"])] for name, one in found.items() if one]
     if not rows:
         return ""
-    text = f"Points against plain OEP, both with {RIVAL_BUDGET} evaluations per turn (of rolling horizon: per action)."
-    parts = ["## Beyond the paper", text, markdown(["variant", "player", "points, %", "games"], rows)]
-    return "\n\n".join([*parts, _ABOUT_EXTRAS] if len(rows) == len(EXTRAS) else parts)
+    text = (
+        f"Points against plain OEP, both with {RIVAL_BUDGET} evaluations per turn; of rolling horizon, which thinks anew before "
+        f"each of five actions, {RIVAL_BUDGET // 5} per action. {_ABOUT_EXTRAS}"
+    )
+    table = markdown(["variant", "player", "points, %", "games"], rows)
+    verdict = _verdict([(name, one) for name, one in found.items() if one])
+    return f"## Beyond the paper\n\n{text}\n\n{table}\n\nCompared with plain OEP they are {verdict}."
 
 
 def _hidden_table(plan: Plan) -> str:
@@ -186,8 +189,7 @@ def _hidden_table(plan: Plan) -> str:
     if not rows:
         return ""
     text = (
-        "Cards are drawn at random and hands hidden. Planners are given the state, but what Greedy Action, Greedy Turn and OEP "
-        "go by at the end of the own turn does not depend on the other's hand; only trees look further. Points against OEP, "
-        f"{RIVAL_BUDGET} evaluations each."
+        "Cards are drawn at random and hands hidden: planners think in a copy of the state in which the other's hand lies in its "
+        f"deck, and draws in their trees are drawn anew. Points against OEP, {RIVAL_BUDGET} evaluations each."
     )
     return f"## Random draws\n\n{text}\n\n" + markdown(["player", "points, %", "games"], rows)
