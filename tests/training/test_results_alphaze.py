@@ -20,7 +20,10 @@ PLAYED = {"wins": 150, "games": 200, "samples": 6, "mode": "adh-5", "cpu_seconds
 FOUND = {
     "_train": TRAINED,
     "_exact": {"rows": [{"epoch": 0, "drawn": 0.4, "greedy": 0.8}, {"epoch": 12, "drawn": 0.123, "greedy": 0.5}]},
-    "_responses": {"games": 1000, "rows": [{"epoch": 12, "first": 0.99, "second": 0.93, "response": 0.875}]},
+    "_responses": {
+        "games": 1000,
+        "rows": [{"epoch": 12, "first": 0.99, "second": 0.93, "response": 0.875, "response_to_drawn": 0.75}],
+    },
     "_over_epochs": {"title": "PIMC", "rows": [{"epoch": 1, "wins": 50, "games": 200}]},
     "_rival": PLAYED,
     "_by_samples": PLAYED,

@@ -195,10 +195,10 @@ def _network(plan: Plan, run: Run, seed: int, epoch: int) -> tuple[policy_value.
     return who, params
 
 
-def _player(plan: Plan, run: Run, seed: int, epoch: int, **learn: Any) -> Agent:
+def _player(plan: Plan, run: Run, seed: int, epoch: int, *, temperature: float = 0.0, **learn: Any) -> Agent:
     """A player with the network of an epoch, and other settings of its search."""
     who, params = _network(plan, run, seed, epoch)
-    return as_agent(make_player(replace(run.config.learn, **learn), who))._replace(params=params)
+    return as_agent(make_player(replace(run.config.learn, **learn), who, temperature=temperature))._replace(params=params)
 
 
 def _epochs(plan: Plan, run: Run) -> int:
@@ -231,11 +231,12 @@ def _responses(plan: Plan) -> dict:
     for epoch in _chosen_epochs(plan, SMALL):
         player = _player(plan, SMALL, 0, epoch)
         points = play_pair(game, (player, random_agent(game)), key, 1000)
-        response = exploitability.best_response(game, player, key, ResponseConfig())
         half = len(points) // 2
-        rows.append(
-            {"epoch": epoch, "first": float(points[:half].mean()), "second": float(points[half:].mean()), "response": response}
-        )
+        found = {"epoch": epoch, "first": float(points[:half].mean()), "second": float(points[half:].mean())}
+        for name, temperature in (("response", 0.0), ("response_to_drawn", 1.0)):
+            frozen = _player(plan, SMALL, 0, epoch, temperature=temperature)
+            found[name] = exploitability.best_response(game, frozen, key, ResponseConfig())
+        rows.append(found)
     return {"rows": rows, "games": 1000}
 
 

@@ -79,23 +79,24 @@ def _response_table(plan: Plan) -> str:
     for row in found["rows"]:
         cells = [str(row["epoch"]), *(f"{100 * row[seat]:.1f}" for seat in ("first", "second"))]
         both = interval(round(found["games"] * (row["first"] + row["second"]) / 2), found["games"])
-        rows.append([*cells, both, interval(round(_RESPONSE_GAMES * row["response"]), _RESPONSE_GAMES)])
+        responses = [interval(round(_RESPONSE_GAMES * row[name]), _RESPONSE_GAMES) for name in ("response", "response_to_drawn")]
+        rows.append([*cells, both, *responses])
     text = (
         "Points against a random player (1000 games), and what a response wins that was trained against the frozen player for "
-        "10 000 games and knows its view and seat: a lower bound of what can be won."
+        "10 000 games and knows its view and seat: a lower bound of what can be won. The player takes the best action of each "
+        "search, or draws by the policy that it finds."
     )
     if bound:
         cells = [f"{100 * bound[seat]:.1f}" for seat in ("first", "second")]
         both = 50 * (bound["first"] + bound["second"])
-        rows.append(["best reply", *cells, f"{both:.1f}", "–"])
+        rows.append(["best reply", *cells, f"{both:.1f}", "–", "–"])
         text += (
             " The last row is exact: nobody can make more against the random player (`training/random_bound.py` goes through all "
             f"sequences of attempts): more than {both:.1f} % as either colour on average cannot be had on this board, and what "
-            "is trained comes as near to it as these games can tell. Who has learnt the frozen player still wins nearly always, "
-            "hardly less than before training: it takes the best action of each search and so varies little (on 2 x 2, where "
-            "this can be worked out, the same policy drawn from has a quarter of the exploitability)."
+            "is trained comes as near to it as these games can tell. Who always takes the best action varies little, and whoever "
+            "has learnt that wins nearly always, before training and after it."
         )
-    head = ["epoch", "first, %", "second, %", "both, %", "trained response wins, %"]
+    head = ["epoch", "first, %", "second, %", "both, %", "response to the best action wins, %", "to drawn actions, %"]
     return f"## 3 x 3\n\n{text} {_settings(run)}\n\n" + markdown(head, rows)
 
 
