@@ -108,11 +108,12 @@ def heuristic(batch: int, *, evaluations: int = EVALUATIONS) -> Program:
         def once(number: Array, carry: tuple[State, Array]) -> tuple[State, Array]:
             states, checksum = carry
             board = states.board
-            # Hit points change by the number, so that nothing can be worked out once for all rounds.
+            # The board changes by the number, cards by what was found, so that nothing can be worked out once for all rounds.
             digit = jax.tree.map(lambda word: word ^ (number.astype(jnp.uint32) & jnp.uint32(1)), board.hit_points[0])
             kinds = (jax.tree.map(lambda word: word ^ (checksum & jnp.uint32(2)), board.kinds[0]), *board.kinds[1:])
             board = dataclasses.replace(board, hit_points=(digit, *board.hit_points[1:]), kinds=kinds)
-            states = dataclasses.replace(states, board=board)
+            hands, decks = jax.tree.map(lambda pile: pile ^ (checksum & jnp.uint32(1)), (states.hands, states.decks))
+            states = dataclasses.replace(states, board=board, hands=hands, decks=decks)
             first, _ = jax.vmap(functools.partial(evaluation.points, game.config))(states)
             return states, checksum * CHECKSUM_FACTOR + first.astype(jnp.uint32)
 
