@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
@@ -25,9 +27,11 @@ DECKS = {
 DRAWS = ("seeded", "random")
 MODES = ("standard", "hidden", "small", "tiny", "ap")
 MOST_ACTION_POINTS = 25
+MOST_TURNS = 10_000
 MOST_CELLS = 64
 MOST_DEPLOY_SQUARES = 3
 PUBLISHED_TURNS = 100
+_FORMS: dict[type, str] = {int: "an integer", bool: "True or False"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,15 +62,29 @@ class HeroAcademyConfig:
     inferno_slip: bool = False
 
     def __post_init__(self) -> None:
+        self._check_types()
         for name in ("action_points", "first_action_points"):
             if not 1 <= getattr(self, name) <= MOST_ACTION_POINTS:
                 raise ValueError(f"{name}={getattr(self, name)}: must be in 1..{MOST_ACTION_POINTS}")
-        if not 1 <= self.turn_limit <= 10_000:
-            raise ValueError(f"turn_limit={self.turn_limit}: must be in 1..10000")
+        if not 1 <= self.turn_limit <= MOST_TURNS:
+            raise ValueError(f"turn_limit={self.turn_limit}: must be in 1..{MOST_TURNS}")
         if self.draws not in DRAWS:
             raise ValueError(f"draws={self.draws!r}: must be one of {', '.join(DRAWS)}")
         self._check_board()
         self._check_deck()
+
+    def _check_types(self) -> None:
+        """Makes tuples of board and deck; raises unless numbers are integers and switches True or False."""
+        for name, kind, form in (("board", str, "rows of squares such as 'd..D'"), ("deck", int, "counts of cards, integers")):
+            given = getattr(self, name)
+            parts = () if isinstance(given, str) or not isinstance(given, Iterable) else tuple(given)
+            if not parts or not all(_is_of(kind, part) for part in parts):
+                raise ValueError(f"{name}={' '.join(repr(given).split())}: must be {form}")
+            object.__setattr__(self, name, parts)
+        for field in dataclasses.fields(self):
+            kind, value = type(field.default), getattr(self, field.name)
+            if kind in _FORMS and not _is_of(kind, value):
+                raise ValueError(f"{field.name}={value!r}: must be {_FORMS[kind]}")
 
     def _check_board(self) -> None:
         lengths = {len(row) for row in self.board}
@@ -146,6 +164,10 @@ class HeroAcademyConfig:
     def deck_word(self) -> int:
         """The full deck as a word of fields."""
         return sum(count << (cards.FIELD_BITS * card) for card, count in enumerate(self.deck))
+
+
+def _is_of(kind: type, value: Any) -> bool:
+    return isinstance(value, kind) and isinstance(value, bool) == (kind is bool)
 
 
 def preset(mode: str) -> HeroAcademyConfig:

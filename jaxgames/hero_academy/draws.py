@@ -13,6 +13,7 @@ from jaxgames import random_bits
 from jaxgames.hero_academy import cards
 from jaxgames.hero_academy.config import HeroAcademyConfig
 
+MOST_SEED = 13 * cards.SEED_LIMIT // 10 + 7  # no seed is followed by a larger one
 _MOST_DEALS = 1000
 
 
@@ -93,7 +94,7 @@ def seeded_hands(deck: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
     A hand goes back and six cards are dealt again until exactly three are units.
 
     Raises:
-      ValueError: with this deck some seed never gets that far.
+      ValueError: with this deck some seed never gets that far; no deck of a `HeroAcademyConfig` is such.
     """
     hands, seeds = np.zeros(cards.NUM_SEEDS, np.uint32), np.zeros(cards.NUM_SEEDS, np.int32)
     for first in range(cards.NUM_SEEDS):

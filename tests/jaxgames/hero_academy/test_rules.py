@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxgames.hero_academy import HeroAcademyConfig, make, units
+from jaxgames.hero_academy import HeroAcademyConfig, draws, interop, make, units
 from jaxgames.hero_academy.config import BOARDS
 from tests.jaxgames.hero_academy.positions import (
     GAME,
@@ -207,12 +207,49 @@ def test_what_is_not_legal_loses_and_after_the_end_nothing_changes(action):
         ({"deck": (4, *[1] * 10)}, "4 x knight"),
         ({"deck": (1, 1, 1, 1, 2, *[1] * 6)}, "2 x ninja"),
         ({"deck": (1, 1, 0, 0, 0, *[1] * 6)}, "2 unit cards"),
+        ({"action_points": 2.5}, "action_points=2.5: must be an integer"),
+        ({"turn_limit": True}, "turn_limit=True: must be an integer"),
+        ({"hidden_hands": 2}, "hidden_hands=2: must be True or False"),
+        ({"inferno_slip": None}, "inferno_slip=None: must be True or False"),
+        ({"draws": ["seeded"]}, r"draws=\['seeded'\]: must be one of seeded, random"),
+        ({"board": "standard"}, "board='standard': must be rows of squares"),
+        ({"board": np.zeros((5, 9))}, "must be rows of squares"),
+        ({"board": ()}, r"board=\(\): must be rows of squares"),
+        ({"deck": 3}, "deck=3: must be counts of cards, integers"),
+        ({"deck": [1.0] * 11}, "must be counts of cards, integers"),
     ],
 )
 def test_what_cannot_be_is_refused_in_one_line(settings, message):
     with pytest.raises(ValueError, match=message) as error:
         HeroAcademyConfig(**settings)
     assert "\n" not in str(error.value)
+
+
+def test_lists_of_rows_and_cards_are_as_good_as_tuples():
+    config = make(board=list(BOARDS["tiny"]), deck=[1] * 11).config
+    assert config == HeroAcademyConfig(board=BOARDS["tiny"], deck=(1,) * 11)
+    assert hash(config) == hash(HeroAcademyConfig(board=BOARDS["tiny"], deck=(1,) * 11))
+
+
+# With the fewest and the most units and other cards; which kinds they are makes no difference to when units are dealt.
+@pytest.mark.parametrize("units_and_others", [(3, 3), (3, 18), (13, 3), (13, 18)])
+def test_every_seed_deals_a_first_hand_of_any_deck(units_and_others):
+    deck = [0] * 11
+    for kinds, count in zip((range(5), range(5, 11)), units_and_others, strict=True):
+        for number, card in enumerate(kinds):
+            deck[card] = min(1 if card == 4 else 3, count - 3 * number) if count > 3 * number else 0
+    hands, seeds = draws.seeded_hands(make(deck=deck).config.deck)
+    counts = interop.counts_of(hands)
+    assert (counts.sum(1) == 6).all() and (counts[:, :5].sum(1) == 3).all()
+    assert 0 <= seeds.min() and seeds.max() <= draws.MOST_SEED
+
+
+def test_no_seed_leaves_the_range_in_which_remainders_are_exact():
+    every = jnp.arange(draws.MOST_SEED + 1)
+    after = np.asarray(draws.next_seed(every))
+    assert (after.min(), after.max()) == (7, draws.MOST_SEED)
+    for divisor in range(1, 32):
+        np.testing.assert_array_equal(draws.remainder(every, jnp.int32(divisor)), np.arange(len(every)) % divisor)
 
 
 def test_modes():
