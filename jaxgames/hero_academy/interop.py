@@ -9,9 +9,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxgames.bitboard import Bits
-from jaxgames.hero_academy import actions, cards, units
+from jaxgames.hero_academy import actions, cards, draws, units
 from jaxgames.hero_academy.actions import OFFSETS
-from jaxgames.hero_academy.config import HeroAcademyConfig
+from jaxgames.hero_academy.config import MOST_ACTION_POINTS, MOST_TURNS, HeroAcademyConfig
 from jaxgames.hero_academy.state import Board, State
 
 FIELDS = (
@@ -28,6 +28,20 @@ FIELDS = (
     "deck",
     "deck_seed",
 )
+
+_RANGES = {
+    "player": (1, 2),
+    "turn": (1, MOST_TURNS),
+    "ap": (0, MOST_ACTION_POINTS),
+    "terminal": (0, 1),
+    "winner": (-1, 2),
+    "unit_class": (units.EMPTY, units.CRYSTAL),
+    "unit_owner": (0, 2),
+    "unit_equip": (0, (1 << len(units.ITEM_NAMES)) - 1),
+    "hand": (0, cards.MOST_OF_A_KIND),
+    "deck": (0, cards.MOST_OF_A_KIND),
+    "deck_seed": (0, draws.MOST_SEED),
+}
 
 
 def to_arrays(config: HeroAcademyConfig, states: State) -> dict[str, np.ndarray]:
@@ -62,32 +76,23 @@ def from_arrays(config: HeroAcademyConfig, arrays: Mapping[str, np.ndarray]) -> 
     """Makes states [N] from the arrays of `FIELDS`.
 
     Raises:
-      ValueError: an array is missing, has another shape, or holds what cannot be.
+      ValueError: an array is missing, has another shape or type, or holds what cannot be.
     """
     lacking = [name for name in FIELDS if name not in arrays]
     if lacking:
         raise ValueError(f"no states of Hero Academy: lacks {', '.join(lacking)}")
-    count = len(arrays["player"])
+    count = len(np.atleast_1d(arrays["player"]))
     grid = (count, config.grid.rows, config.grid.columns)
     shapes: dict[str, tuple[int, ...]] = {name: grid for name in FIELDS if name.startswith("unit")}
     shapes |= {"hand": (count, 2, cards.NUM_CARDS), "deck": (count, 2, cards.NUM_CARDS), "deck_seed": (count, 2)}
     for name in FIELDS:
-        if np.shape(arrays[name]) != shapes.get(name, (count,)):
-            raise ValueError(f"{name}: shape {np.shape(arrays[name])}, must be {shapes.get(name, (count,))}")
+        check_form(name, arrays[name], shapes.get(name, (count,)))
     flat = {name: np.asarray(arrays[name]).reshape(count, -1).astype(np.int64) for name in FIELDS}
+    for name, (least, most) in _RANGES.items():
+        check_range(name, flat[name], least, most)
+    _check_what_fits(flat)
     kinds, hit_points, items = flat["unit_class"], flat["unit_hp"], flat["unit_equip"]
-    _check("unit_class", kinds, units.EMPTY, units.CRYSTAL)
-    _check("unit_owner", flat["unit_owner"], 0, 2)
-    _check("unit_equip", items, 0, 15)
-    _check("player", flat["player"], 1, 2)
-    _check("hand", flat["hand"], 0, cards.MOST_OF_A_KIND)
-    _check("deck", flat["deck"], 0, cards.MOST_OF_A_KIND)
-    most = units.most_hit_points(kinds, items)
-    if ((hit_points < 0) | (hit_points > most)).any():
-        where = np.argwhere((hit_points < 0) | (hit_points > most))[0]
-        raise ValueError(f"unit_hp: {hit_points[tuple(where)]} of a {units.UNIT_NAMES[kinds[tuple(where)]]}, in state {where[0]}")
-    if ((kinds > 0) != (flat["unit_owner"] > 0)).any():
-        raise ValueError("unit_owner: must be 1 or 2 where something stands, and 0 elsewhere")
+    most_hit_points = units.most_hit_points(kinds, items)
 
     def plane(mask: np.ndarray) -> Bits:
         return config.grid.from_bool(jnp.asarray(mask.reshape(grid) != 0))
@@ -99,7 +104,7 @@ def from_arrays(config: HeroAcademyConfig, arrays: Mapping[str, np.ndarray]) -> 
         kinds=digits(kinds, units.KIND_BITS),
         second=plane(flat["unit_owner"] == 2),
         alive=plane(hit_points > 0),
-        hurt=plane((kinds > 0) & (hit_points != most)),
+        hurt=plane((kinds > 0) & (hit_points != most_hit_points)),
         items=digits(items, len(units.ITEM_NAMES)),
         hit_points=digits(hit_points, units.HIT_POINT_BITS),
     )
@@ -128,10 +133,39 @@ def from_arrays(config: HeroAcademyConfig, arrays: Mapping[str, np.ndarray]) -> 
     )
 
 
-def _check(name: str, values: np.ndarray, least: int, most: int) -> None:
+def check_form(name: str, array: Any, shape: tuple[int, ...]) -> None:
+    """Raises unless an array holds integers and has this shape."""
+    if np.shape(array) != shape:
+        raise ValueError(f"{name}: shape {np.shape(array)}, must be {shape}")
+    if not np.issubdtype(np.asarray(array).dtype, np.integer):
+        raise ValueError(f"{name}: dtype {np.asarray(array).dtype}, must be an integer type")
+
+
+def check_range(name: str, values: np.ndarray, least: int, most: int) -> None:
+    """Raises unless all of some integers are in a range."""
     wrong = values[(values < least) | (values > most)]
     if wrong.size:
-        raise ValueError(f"{name}: {wrong[0]} is out of range, must be in {least}..{most}")
+        raise ValueError(f"{name}: {wrong.flat[0]} is out of range, must be in {least}..{most}")
+
+
+def _check_what_fits(flat: Mapping[str, np.ndarray]) -> None:
+    """Raises unless the fields of every state, [N, ...], are such as can be together."""
+    kinds, owners, hit_points = flat["unit_class"], flat["unit_owner"], flat["unit_hp"]
+    most = units.most_hit_points(kinds, flat["unit_equip"])
+    for row, cell in np.argwhere((hit_points < 0) | (hit_points > most))[:1]:
+        raise ValueError(f"unit_hp: {hit_points[row, cell]} of a {units.UNIT_NAMES[kinds[row, cell]]}, in state {row}")
+    if ((kinds > 0) != (owners > 0)).any():
+        raise ValueError("unit_owner: must be 1 or 2 where something stands, and 0 elsewhere")
+    held = flat["hand"].reshape(len(kinds), 2, -1).sum(2)
+    for row, seat in np.argwhere(held > cards.HAND_SIZE)[:1]:
+        raise ValueError(f"hand: {held[row, seat]} cards of player {seat + 1}, must be at most {cards.HAND_SIZE}, in state {row}")
+    ninjas = np.stack([((kinds == units.NINJA) & (owners == owner)).sum(1) for owner in (1, 2)], 1)
+    for row, seat in np.argwhere(ninjas > 1)[:1]:
+        raise ValueError(f"unit_class: {ninjas[row, seat]} ninjas of player {seat + 1}, must be at most 1, in state {row}")
+    over, winner = flat["terminal"][:, 0] != 0, flat["winner"][:, 0]
+    for row in np.flatnonzero(over != (winner >= 0))[:1]:
+        valid = "0..2 where the game is over" if over[row] else "-1 while the game runs"
+        raise ValueError(f"winner: {winner[row]}, must be {valid}, in state {row}")
 
 
 def counts_of(fields: Any) -> np.ndarray:
@@ -203,7 +237,7 @@ def from_flat(config: HeroAcademyConfig, states: State, flat: np.ndarray) -> np.
       ValueError: a number out of range, or of an action that is possible nowhere.
     """
     layout, cells = actions.layout(config), config.num_cells
-    _check("action", np.asarray(flat), 0, num_flat(config) - 1)
+    check_range("action", np.asarray(flat), 0, num_flat(config) - 1)
     reverse = np.full(num_flat(config), -1, np.int32)
     table = to_flat(config)
     reverse[table[table >= 0]] = np.flatnonzero(table >= 0)
