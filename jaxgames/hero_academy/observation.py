@@ -101,7 +101,7 @@ def sample(config: HeroAcademyConfig, key: Array, seen: Observation) -> State:
       seen: of the player.
     """
     hand_key, *seed_keys = jax.random.split(key, 3)
-    hand = drawn_hand(hand_key, seen) if config.hidden_hands else seen.other_hand
+    hand = drawn_hand(config, hand_key, seen) if config.hidden_hands else seen.other_hand
     deck = seen.other_cards - hand
     second = seen.viewer == 1
 
@@ -126,11 +126,13 @@ def sample(config: HeroAcademyConfig, key: Array, seen: Observation) -> State:
     )
 
 
-def drawn_hand(key: Array, seen: Observation) -> Array:
+def drawn_hand(config: HeroAcademyConfig, key: Array, seen: Observation) -> Array:
     """Draws the other's hand, uint32 []."""
     lane = random_bits.lane_key(key)
-    # The first player has not moved before turn 1 ends, nor the second before turn 2 begins.
-    untouched = (seen.turn == 1) & (seen.viewer == 0)
+    # The other has not moved before its first turn, nor in it as long as it has all its points.
+    second = seen.viewer == 1
+    first_turn, points = jnp.where(second, 1, 2), jnp.where(second, config.first_action_points, config.action_points)
+    untouched = (seen.turn < first_turn) | ((seen.turn == first_turn) & (seen.action_points == points))
     hand = jnp.uint32(0)
     for number in range(cards.HAND_SIZE):
         of_units = cards.UNIT_FIELDS if number < cards.FIRST_UNITS else ~cards.UNIT_FIELDS

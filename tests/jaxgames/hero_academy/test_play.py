@@ -220,11 +220,22 @@ def test_hidden_hands_are_drawn_evenly():
     found = Counter(hands.tolist())
     assert set(found) == set(expected)
     assert sum((found[key] - number) ** 2 / number for key, number in expected.items()) < 22.5  # 6 degrees of freedom, p = 0.001
-    # Nobody has moved yet: exactly three units.
+
+
+def test_a_hand_that_is_untouched_holds_three_units_for_both_seats():
+    game = make("hidden")
     start = game.init(jax.random.key(0))
-    first = jax.jit(jax.vmap(lambda key: observation.drawn_hand(key, game.observe(start, jnp.int32(0)))))
-    counts = interop.counts_of(np.asarray(first(jax.random.split(jax.random.key(4), 200))))
-    assert (counts[:, : cards.NUM_UNIT_CARDS].sum(1) == cards.FIRST_UNITS).all()
+    # (viewer, turn, points), and whether the other still has its first hand.
+    cases = {(0, 1, 3): True, (0, 1, 0): True, (0, 2, 5): True, (0, 2, 4): False, (0, 3, 5): False}
+    cases |= {(1, 1, 3): True, (1, 1, 2): False, (1, 2, 5): False, (1, 2, 3): False}
+    keys = jax.random.split(jax.random.key(4), 200)
+    drawn = jax.jit(jax.vmap(lambda key, seen: observation.drawn_hand(game.config, key, seen), (0, None)))
+    for (viewer, turn, points), untouched in cases.items():
+        state = dataclasses.replace(start, turn=jnp.int16(turn), action_points=jnp.int8(points))
+        counts = interop.counts_of(np.asarray(drawn(keys, game.observe(state, jnp.int32(viewer)))))
+        assert (counts.sum(1) == cards.HAND_SIZE).all()
+        share = (counts[:, : cards.NUM_UNIT_CARDS].sum(1) == cards.FIRST_UNITS).mean()
+        assert (share == 1) == untouched, (viewer, turn, points, share)
 
 
 def test_information_is_the_latest_view():
