@@ -55,19 +55,50 @@ def replay(arrays: Arrays, findings: Findings) -> int:
     except BadRecording:
         raise
     except (ValueError, IndexError) as error:
-        raise BadRecording(f"arrays do not fit together: {error}") from None
+        raise BadRecording(f"no sound recording: {error}") from None
 
 
 def _replay(arrays: Arrays, findings: Findings, is_games: bool) -> int:
     states = interop.from_arrays(_CONFIG, arrays)
+    _check_looked_at(arrays)
     transitions = _of_games(arrays) if is_games else _of_steps(arrays)
-    _compare_states(arrays, states, findings)
+    masks = _compare_states(arrays, states, findings)
     seeded = True
     if is_games:
         seeded = _is_seeded(arrays)
         _compare_deals(arrays, findings, seeded)
-    _compare_transitions(arrays, states, transitions, findings, seeded)
+    _compare_transitions(arrays, states, _legal_ones(arrays, transitions, masks, findings), findings, seeded)
     return len(transitions.source)
+
+
+def _check_looked_at(arrays: Arrays) -> None:
+    """Checks the form of what is recorded of every state besides its fields."""
+    count = len(arrays["player"])
+    if not count:
+        raise BadRecording("player: no states, must be at least one")
+    interop.check_form("heur", arrays["heur"], (count, 2))
+    interop.check_form("n_pruned", arrays["n_pruned"], (count,))
+    total = _check_offsets("legal_offset", arrays["legal_offset"], count)
+    for name in ("legal_index", "legal_rating"):
+        interop.check_form(name, arrays[name], (total,))
+    interop.check_range("legal_index", arrays["legal_index"], 0, interop.num_flat(_CONFIG) - 1)
+
+
+def _check_offsets(name: str, offsets: np.ndarray, count: int, least: int = 0) -> int:
+    """Checks the first row of each of so many, and where the last one ends, at least so far apart. Returns where that is."""
+    interop.check_form(name, offsets, (count + 1,))
+    if offsets[0] != 0 or (np.diff(offsets.astype(np.int64)) < least).any():
+        raise BadRecording(f"{name}: must rise from 0, by at least {least} per row")
+    return int(offsets[-1])
+
+
+def _check_cards(names: tuple[str, str, str], arrays: Arrays, count: int) -> None:
+    """Checks cards in a row: offsets, players and kinds."""
+    offset, player, card = names
+    total = _check_offsets(offset, arrays[offset], count)
+    for name, least, most in ((player, 1, 2), (card, 0, cards.NUM_CARDS - 1)):
+        interop.check_form(name, arrays[name], (total,))
+        interop.check_range(name, arrays[name], least, most)
 
 
 def _is_seeded(arrays: Arrays) -> bool:
@@ -80,8 +111,10 @@ def _is_seeded(arrays: Arrays) -> bool:
 
 def _of_games(arrays: Arrays) -> _Transitions:
     offsets, count = arrays["game_offset"], len(arrays["player"])
-    if offsets[0] != 0 or offsets[-1] != count or (np.diff(offsets) < 1).any():
-        raise BadRecording(f"game_offset: must rise from 0 to the {count} states")
+    if _check_offsets("game_offset", offsets, len(np.atleast_1d(arrays["game_result"])), least=1) != count:
+        raise BadRecording(f"game_offset: {offsets[-1]} at its end, must be the number of states, {count}")
+    interop.check_form("action", arrays["action"], (count,))
+    _check_cards(("draw_offset", "draw_player", "draw_card"), arrays, count)
     inside = np.ones(count, bool)
     inside[offsets[1:] - 1] = False
     source = np.flatnonzero(inside)
@@ -94,11 +127,36 @@ def _of_steps(arrays: Arrays) -> _Transitions:
     lacking = [name for name in interop.FIELDS if f"t_next_{name}" not in arrays]
     if lacking:
         raise BadRecording(f"lacks {', '.join(f't_next_{name}' for name in lacking)}")
+    count = len(np.atleast_1d(arrays["t_source"]))
+    for name in ("t_source", "t_action"):
+        interop.check_form(name, arrays[name], (count,))
+    interop.check_range("t_source", arrays["t_source"], 0, len(arrays["player"]) - 1)
+    _check_cards(("t_draw_offset", "t_draw_player", "t_draw_card"), arrays, count)
+    after = {name: arrays[f"t_next_{name}"] for name in interop.FIELDS}
+    for name, values in after.items():
+        interop.check_form(f"t_next_{name}", values, (count, *arrays[name].shape[1:]))
     offsets = arrays["t_draw_offset"]
     draw_offset = np.stack([offsets[:-1], offsets[1:]], 1)
-    after = {name: arrays[f"t_next_{name}"] for name in interop.FIELDS}
     drawn = arrays["t_draw_player"], arrays["t_draw_card"]
     return _Transitions(arrays["t_source"], arrays["t_action"], draw_offset, *drawn, after)
+
+
+def _legal_ones(arrays: Arrays, steps: _Transitions, masks: np.ndarray, findings: Findings) -> _Transitions:
+    """Tells of actions that are not legal, and gives the steps without them; masks are the legal ones, bool [N, F]."""
+    name = _row_name(arrays)
+    over, end_turn = arrays["terminal"] != 0, interop.num_flat(_CONFIG) - 1
+    action = steps.action.astype(np.int64)
+    inside = (action >= 0) & (action <= end_turn)
+    legal = inside & (masks[steps.source, np.where(inside, action, 0)] | (action == end_turn)) & ~over[steps.source]
+    for row in np.flatnonzero(~legal):
+        why = "comes after the end" if over[steps.source[row]] else "is not legal"
+        findings.add(f"{name(int(steps.source[row]))}: action {action[row]} {why}")
+    if "game_offset" in arrays:
+        last = arrays["game_offset"][1:] - 1
+        for row in last[arrays["action"][last] != -1]:
+            findings.add(f"{name(int(row))}: action {arrays['action'][row]} comes after the end, must be -1")
+    rows = {field: getattr(steps, field)[legal] for field in ("source", "action", "draw_offset")}
+    return dataclasses.replace(steps, **rows, after={field: values[legal] for field, values in steps.after.items()})
 
 
 def _in_portions(function: Callable, *trees: Any) -> Any:
@@ -130,8 +188,8 @@ def _rate(state: State, action: Any) -> Any:
     return ratings.rating(_CONFIG, state, action)
 
 
-def _compare_states(arrays: Arrays, states: State, findings: Findings) -> None:
-    """Legal sets, ratings, heuristics, and what is left by pruning."""
+def _compare_states(arrays: Arrays, states: State, findings: Findings) -> np.ndarray:
+    """Legal sets, ratings, heuristics, and what is left by pruning. Returns the legal flat numbers, bool [N, F]."""
     words, pruned, points = _in_portions(_look, states)
     bits = ((words[..., None] >> np.arange(32, dtype=np.uint32)) & 1).reshape(len(words), -1) != 0
     masks = interop.flat_masks(_CONFIG, states, bits)
@@ -147,10 +205,14 @@ def _compare_states(arrays: Arrays, states: State, findings: Findings) -> None:
     findings.compare("heuristic", arrays["heur"], points, name)
     known = arrays["n_pruned"] >= 0
     findings.compare("n_pruned", arrays["n_pruned"], np.where(known, pruned, -1), name)
-    of_row = jax.tree.map(lambda leaf: leaf[rows], states)
-    ours = interop.from_flat(_CONFIG, of_row, arrays["legal_index"].astype(int))
-    rated = _in_portions(_rate, of_row, ours)
-    findings.compare("rating", arrays["legal_rating"], rated, lambda row: name(int(rows[row])))
+    legal = masks[rows, arrays["legal_index"]]
+    rows = rows[legal]
+    if len(rows):
+        of_row = jax.tree.map(lambda leaf: leaf[rows], states)
+        ours = interop.from_flat(_CONFIG, of_row, arrays["legal_index"][legal].astype(int))
+        rated = _in_portions(_rate, of_row, ours)
+        findings.compare("rating", arrays["legal_rating"][legal], rated, lambda row: name(int(rows[row])))
+    return masks
 
 
 def _row_name(arrays: Arrays) -> Callable[[int], str]:
@@ -166,6 +228,8 @@ def _row_name(arrays: Arrays) -> Callable[[int], str]:
 
 
 def _compare_transitions(arrays: Arrays, states: State, steps: _Transitions, findings: Findings, seeded: bool) -> None:
+    if not len(steps.source):
+        return
     before = jax.tree.map(lambda leaf: leaf[steps.source], states)
     ours = interop.from_flat(_CONFIG, before, steps.action.astype(int))
     words = None if seeded else _words(arrays, steps)
@@ -200,7 +264,10 @@ def _words(arrays: Arrays, steps: _Transitions) -> np.ndarray:
         for player in (1, 2):
             start = 0 if player == arrays["player"][source] else cards.HAND_SIZE
             mine = kinds[players == player]
-            words[row, start : start + cards.HAND_SIZE] = interop.draw_words(arrays["deck"][source, player - 1], mine)
+            try:
+                words[row, start : start + cards.HAND_SIZE] = interop.draw_words(arrays["deck"][source, player - 1], mine)
+            except ValueError as error:
+                raise BadRecording(f"{_row_name(arrays)(int(source))}, player {player}: {error}") from None
     return words
 
 
@@ -211,7 +278,10 @@ def _compare_deals(arrays: Arrays, findings: Findings, seeded: bool) -> None:
         raise BadRecording(f"lacks {', '.join(lacking)}")
     first = arrays["game_offset"][:-1]
     hands = arrays["hand"][first]
+    interop.check_form("deal_seed", arrays["deal_seed"], (len(first), 2))
+    _check_cards(("deal_offset", "deal_player", "deal_card"), arrays, len(first))
     if seeded:
+        interop.check_range("deal_seed", arrays["deal_seed"], 0, cards.NUM_SEEDS - 1)
         table, seeds = draws.seeded_hands(_CONFIG.deck)
         dealt = interop.counts_of(table[arrays["deal_seed"]])
         findings.compare("deck_seed (deal)", arrays["deck_seed"][first], seeds[arrays["deal_seed"]], lambda row: f"game {row}")
@@ -221,7 +291,11 @@ def _compare_deals(arrays: Arrays, findings: Findings, seeded: bool) -> None:
             rows = slice(arrays["deal_offset"][game], arrays["deal_offset"][game + 1])
             players, kinds = arrays["deal_player"][rows], arrays["deal_card"][rows]
             for player in (0, 1):
-                mine = kinds[players == player + 1].reshape(-1, cards.HAND_SIZE)
+                mine = kinds[players == player + 1]
+                if not len(mine) or len(mine) % cards.HAND_SIZE:
+                    valid = f"must be {cards.HAND_SIZE} or a multiple"
+                    raise BadRecording(f"game {game}: {len(mine)} cards are dealt to player {player + 1}, {valid}")
+                mine = mine.reshape(-1, cards.HAND_SIZE)
                 fits = (mine < cards.NUM_UNIT_CARDS).sum(1) == cards.FIRST_UNITS
                 if fits.argmax() == len(mine) - 1 and fits[-1]:  # the first one that fits is kept
                     dealt[game, player] = np.bincount(mine[-1], minlength=cards.NUM_CARDS)

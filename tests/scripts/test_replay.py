@@ -1,9 +1,11 @@
 """The command line of the replay: exit codes, the last line, errors in one line."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from scripts import _common, make_test_samples, replay
@@ -32,6 +34,7 @@ def test_a_sound_recording(capsys):
         (["pommerman"], "no file named"),
         (["pommerman", "missing.npz"], "missing.npz: cannot be read: No such file or directory"),
         (["pommerman", SCRIPT], "not an npz file"),
+        (["hero_academy", SAMPLES / "ffa_kick.npz"], "no recording of Hero Academy: lacks player, turn, ap"),
         (["pommerman", "x.npz", "--shown", "-3"], "shown=-3: must be >= 0"),
         (["pommerman", "x.npz", "--loud"], "--loud"),
         ([], "Which game"),
@@ -42,6 +45,21 @@ def test_bad_input_is_told_in_one_line(capsys, arguments, told):
     assert (code, out) == (2, "")
     assert err.count("\n") == 1
     assert told in err
+
+
+def test_hero_academys_damaged_recordings_are_told_in_one_line_each(capsys, tmp_path):
+    with np.load(SAMPLES.parent / "hero_academy" / "synthetic_steps.npz") as file:
+        whole = dict(file)
+    damaged = {"t_source": whole["t_source"] + 150, "legal_offset": whole["legal_offset"][:-1], "t_action": whole["t_action"] / 2}
+    paths = [tmp_path / f"{field}.npz" for field in damaged]
+    for path, (field, array) in zip(paths, damaged.items(), strict=True):
+        np.savez(path, **{**whole, field: array})
+    code, out, err = run(capsys, "hero_academy", *paths)
+    assert (code, out) == (2, "")
+    told = (r"t_source: 150 is out of range, must be in 0\.\.149", r"legal_offset: shape \(150,\), must be \(151,\)")
+    told += ("t_action: dtype float64, must be an integer type",)
+    for line, path, words in zip(err.splitlines(), paths, told, strict=True):
+        assert re.fullmatch(f"error: {path}: no sound recording: {words}", line)
 
 
 def test_it_starts_as_a_file_from_anywhere(tmp_path):
