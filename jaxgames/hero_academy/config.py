@@ -82,9 +82,9 @@ class HeroAcademyConfig:
                 raise ValueError(f"{name}={' '.join(repr(given).split())}: must be {form}")
             object.__setattr__(self, name, parts)
         for field in dataclasses.fields(self):
-            kind, value = type(field.default), getattr(self, field.name)
-            if kind in _FORMS and not _is_of(kind, value):
-                raise ValueError(f"{field.name}={value!r}: must be {_FORMS[kind]}")
+            value, usual = getattr(self, field.name), type(field.default)
+            if usual in _FORMS and not _is_of(usual, value):
+                raise ValueError(f"{field.name}={value!r}: must be {_FORMS[usual]}")
 
     def _check_board(self) -> None:
         lengths = {len(row) for row in self.board}

@@ -1,21 +1,28 @@
 """Pictures of Hero Academy as SVG: one position, or a whole game, turn by turn, that plays in a browser.
 
-A turn is drawn as the position in which it begins with its actions as numbered arrows. Both functions return a standalone SVG
-as text; programs that do not play animations show the last turn.
+A turn is drawn as the position in which it begins with its actions as numbered arrows, one for all that have the same ends;
+cards that are swapped and a turn that ends early are told below. Both functions return a standalone SVG as text; programs that
+do not play animations show the last turn.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+import math
+from collections.abc import Callable, Sequence
 from xml.sax.saxutils import escape
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
-from jaxgames.hero_academy import actions, cards, interop, units
+from jaxgames.bitboard import WORD_BITS
+from jaxgames.hero_academy import actions, cards, interop, rules, units
 from jaxgames.hero_academy.actions import OFFSETS
-from jaxgames.hero_academy.config import HeroAcademyConfig
+from jaxgames.hero_academy.config import MOST_DEPLOY_SQUARES, HeroAcademyConfig
 from jaxgames.hero_academy.state import State
+
+Box = tuple[float, float, float, float]  # left, top, right, bottom
 
 SECONDS_PER_TURN, SECONDS_AT_END = 2.0, 4.0
 CELL, MARGIN, TOP, SIDE = 56, 12, 54, 96
@@ -26,6 +33,14 @@ _COLOURS = ("#2f5d9e", "#b8403a")
 _PALE = ("#a9bddb", "#e0b3b0")  # knocked down
 _LETTERS = ".KACWN◆"
 _ITEM_COLOURS = ("#5b8c5a", "#8d8d8d", "#d0a020", "#f4efe0")
+_END_TURN = "end turn early"
+_HAND = -1  # where cards come from, among cells
+# Every arrow keeps to the right, so that there and back do not cover each other. Its label stands at the first of these shares
+# of its length and pixels aside at which it covers no other label and no tip.
+_KEEP_RIGHT = 5
+_TIP = 14
+_LABEL_HEIGHT = 14
+_PLACES = tuple((share, aside) for aside in (0, 15, -15, 30, -30) for share in (0.6, 0.5, 0.7, 0.4, 0.8, 0.3, 0.9))
 _FONT = "font-family='Helvetica,Arial,sans-serif'"
 
 
@@ -45,10 +60,14 @@ def draw(
       names: of the players.
       turn: actions by the player to move, in order.
       caption: a line below.
+
+    Raises:
+      ValueError: the player to move can never have one of these actions, or there are not two names.
     """
-    arrays = interop.to_arrays(config, jax.tree.map(lambda leaf: np.asarray(leaf)[None], state))
-    frame = _frame(config, {name: rows[0] for name, rows in arrays.items()}, list(turn), caption)
-    return _picture(config, [frame], names)
+    _check_names(names)
+    now = _arrays(config, state)
+    before = [_arrays(config, state) for state in _states_before(config, state, turn)]
+    return _picture(config, [_frame(config, now, _ends_of_all(config, before, turn), caption)], names)
 
 
 def animate(
@@ -63,26 +82,45 @@ def animate(
       names: of the players.
 
     Raises:
-      ValueError: there is no action, or not one fewer than states.
+      ValueError: there is no action, not one fewer than states, or one that nobody can have; or there are not two names.
     """
+    _check_names(names)
     arrays = interop.to_arrays(config, states)
     length = len(arrays["player"]) - 1
     if length < 1 or len(played) != length:
         raise ValueError(f"{len(played)} actions for {length + 1} states: must be one fewer, and at least 1")
+    states_of = [{name: rows[step] for name, rows in arrays.items()} for step in range(length + 1)]
     starts = [0, *(step for step in range(1, length) if arrays["turn"][step] != arrays["turn"][step - 1])]
     frames = []
     for start, end in zip(starts, [*starts[1:], length], strict=True):
         mover = int(arrays["player"][start]) - 1
         caption = f"turn {arrays['turn'][start]}, {names[mover]}"
-        frames.append(_frame(config, {name: rows[start] for name, rows in arrays.items()}, list(played[start:end]), caption))
+        turn = _ends_of_all(config, states_of[start:end], played[start:end])
+        frames.append(_frame(config, states_of[start], turn, caption))
     winner = int(arrays["winner"][-1])
     how = "the game is not over" if winner < 0 else "a draw" if winner == 0 else f"{names[winner - 1]} wins"
-    frames.append(_frame(config, {name: rows[-1] for name, rows in arrays.items()}, [], f"{how}, turn {arrays['turn'][-1]}"))
+    frames.append(_frame(config, states_of[-1], [], f"{how}, turn {arrays['turn'][-1]}"))
     return _picture(config, frames, names)
 
 
+def _check_names(names: Sequence[str]) -> None:
+    if isinstance(names, str) or len(names) != 2:
+        raise ValueError(f"names={names!r}: must be 2 names")
+
+
+def _plain(words: str) -> str:
+    """Words as they may stand in XML: escaped, without control characters."""
+    return escape("".join(letter for letter in str(words) if letter.isprintable()))
+
+
+def _arrays(config: HeroAcademyConfig, state: State) -> dict[str, np.ndarray]:
+    """The arrays of one state, without batch axis."""
+    arrays = interop.to_arrays(config, jax.tree.map(lambda leaf: np.asarray(leaf)[None], state))
+    return {name: rows[0] for name, rows in arrays.items()}
+
+
 def _picture(config: HeroAcademyConfig, frames: list[str], names: Sequence[str]) -> str:
-    wide, high = config.grid.columns * CELL + 2 * (MARGIN + SIDE), config.grid.rows * CELL + TOP + 44
+    wide, high = config.grid.columns * CELL + 2 * (MARGIN + SIDE), config.grid.rows * CELL + TOP + 60
     seconds = SECONDS_PER_TURN * (len(frames) - 1) + SECONDS_AT_END
     parts = []
     for number, frame in enumerate(frames):
@@ -101,7 +139,7 @@ def _picture(config: HeroAcademyConfig, frames: list[str], names: Sequence[str])
         parts.append(f"<g{hidden}>{shown}{frame}</g>")
     heads = [
         f"<text x='{x}' y='22' {_FONT} font-size='15' font-weight='bold' fill='{_COLOURS[seat]}' text-anchor='{anchor}'>"
-        f"{escape(names[seat])}</text>"
+        f"{_plain(names[seat])}</text>"
         for seat, x, anchor in ((0, MARGIN, "start"), (1, wide - MARGIN, "end"))
     ]
     head = (
@@ -134,17 +172,28 @@ def _squares(config: HeroAcademyConfig) -> str:
     return "".join(parts)
 
 
-def _frame(config: HeroAcademyConfig, state: dict[str, np.ndarray], turn: list[int], caption: str) -> str:
+def _frame(config: HeroAcademyConfig, state: dict[str, np.ndarray], turn: list[tuple[int, int] | str], caption: str) -> str:
     """One position: units with their hit points and items, hands, and the arrows of a turn."""
     kinds, owners = state["unit_class"].ravel(), state["unit_owner"].ravel()
     things = [(int(cell), int(kinds[cell]), int(owners[cell]) - 1) for cell in np.flatnonzero(kinds)]
     parts = [_unit(config, *thing, state) for thing in things]
     parts += [_hand(config, seat, state) for seat in (0, 1)]
-    parts += [_arrow(config, state, number, action) for number, action in enumerate(turn, 1)]
-    text = escape(f"{caption}   ({int(state['ap'])} action points)")
+    parts += _arrows(config, int(state["player"]) - 1, turn)
     y = TOP + config.grid.rows * CELL + 26
-    parts.append(f"<text x='{MARGIN + SIDE}' y='{y}' {_FONT} font-size='14' fill='#333'>{text}</text>")
+    lines = (f"{caption}   ({int(state['ap'])} action points)", _told(turn, int(state["ap"])))
+    for row, line in enumerate(lines):
+        text = f"x='{MARGIN + SIDE}' y='{y + 18 * row}' {_FONT} font-size='{14 - 2 * row}' fill='#333'"
+        parts.append(f"<text {text}>{_plain(line)}</text>")
     return "".join(parts)
+
+
+def _told(turn: list[tuple[int, int] | str], points: int) -> str:
+    """Words about what no arrow shows: swapped cards, and the end of a turn that has points left."""
+    numbers: dict[str, list[int]] = {}
+    for number, step in enumerate(turn, 1):
+        if isinstance(step, str) and (step != _END_TURN or number <= points):
+            numbers.setdefault(step, []).append(number)
+    return ", ".join(f"{' '.join(map(str, group))}: {words}" for words, group in numbers.items())
 
 
 def _unit(config: HeroAcademyConfig, cell: int, kind: int, owner: int, state: dict[str, np.ndarray]) -> str:
@@ -177,30 +226,118 @@ def _hand(config: HeroAcademyConfig, seat: int, state: dict[str, np.ndarray]) ->
     return "".join(f"<text x='{x}' y='{TOP + 12 + 16 * row}' {style}>{escape(line)}</text>" for row, line in enumerate(lines))
 
 
-def _arrow(config: HeroAcademyConfig, state: dict[str, np.ndarray], number: int, action: int) -> str:
-    """An action of a turn: from the unit to its target, or from the hand to the cell of a card."""
+# --- actions as arrows -------------------------------------------------------------------------------------------------
+
+
+def _states_before(config: HeroAcademyConfig, state: State, turn: Sequence[int]) -> list[State]:
+    """The states in which the actions of a turn are played; only the first one if the ninja's place cannot matter later."""
     layout = actions.layout(config)
-    word, bit = divmod(int(action), 32)
-    seat = int(state["player"]) - 1
-    hand = (MARGIN + SIDE - 8, TOP + 20.0) if seat == 0 else (MARGIN + SIDE + config.grid.columns * CELL + 8, TOP + 20.0)
-    if word < layout.trade:
-        offset, half = divmod(word, layout.words)
-        cell = 32 * half + bit
-        right, down = OFFSETS[offset]
-        start, end = _middle(config, cell), _middle(config, cell + down * config.grid.columns + right)
-    elif word == layout.plain:
-        if bit >= actions.SWAP_CARD:
-            return ""
-        place = config.deploy_cells[seat, bit % 3]
-        start, end = hand, _middle(config, int(place))
-    else:
-        before = layout.trade if word < layout.plain else layout.plain + 1
-        target = 32 * ((word - before) % layout.words) + bit
-        start, end = hand, _middle(config, target)
-    (x, y), (to_x, to_y) = start, end
-    way = f"M{x:.0f} {y:.0f}L{to_x:.0f} {to_y:.0f}"
-    line = f"<path d='{way}' stroke='#222' stroke-width='2' opacity='0.75' marker-end='url(#tip)'/>"
-    mid_x, mid_y = x + 0.6 * (to_x - x), y + 0.6 * (to_y - y)
-    badge = f"<circle cx='{mid_x:.0f}' cy='{mid_y:.0f}' r='7' fill='#222'/>"
-    text = f"{_FONT} font-size='10' fill='#fff' text-anchor='middle'"
-    return line + badge + f"<text x='{mid_x:.0f}' y='{mid_y + 3.5:.0f}' {text}>{number}</text>"
+    if not any(layout.trade <= action // WORD_BITS < layout.plain for action in turn[1:]):
+        return [state] * len(turn)
+    states = [state]
+    for action in turn[:-1]:
+        states.append(_advance(config)(states[-1], jnp.int32(action), None))
+    return states
+
+
+@functools.cache
+def _advance(config: HeroAcademyConfig) -> Callable[..., State]:
+    return jax.jit(functools.partial(rules.advance, config))
+
+
+def _ends_of_all(
+    config: HeroAcademyConfig, before: Sequence[dict[str, np.ndarray]], turn: Sequence[int]
+) -> list[tuple[int, int] | str]:
+    """See `_ends`, for all actions of a turn and the states before them."""
+    return [_ends(config, state, int(before[0]["player"]) - 1, int(action)) for state, action in zip(before, turn, strict=True)]
+
+
+def _ends(config: HeroAcademyConfig, state: dict[str, np.ndarray], seat: int, action: int) -> tuple[int, int] | str:
+    """Gives the cells from which (or _HAND) and onto which an action goes, or words where it goes nowhere."""
+    layout, grid = actions.layout(config), config.grid
+    word, bit = divmod(action, WORD_BITS)
+    if word == layout.plain:
+        place = bit % MOST_DEPLOY_SQUARES
+        if bit < actions.SWAP_CARD and place < config.deploy_cells.shape[1]:
+            return _HAND, int(config.deploy_cells[seat, place])
+        if actions.SWAP_CARD <= bit <= actions.END_TURN:
+            return _END_TURN if bit == actions.END_TURN else f"swap {cards.CARD_NAMES[bit - actions.SWAP_CARD]}"
+    elif 0 <= word < layout.num_words:
+        number, half = divmod(word - (word > layout.plain), layout.words)
+        cell = WORD_BITS * half + bit
+        right, down = OFFSETS[number] if word < layout.trade else (0, 0)
+        row, column = cell // grid.columns + down, cell % grid.columns + right
+        if cell < grid.num_cells and 0 <= row < grid.rows and 0 <= column < grid.columns:
+            start = cell if word < layout.trade else _HAND if word > layout.plain else _ninja(state, seat)
+            return start, row * grid.columns + column
+    raise ValueError(f"action={action}: the player to move can never do this, must be one of its legal actions")
+
+
+def _ninja(state: dict[str, np.ndarray], seat: int) -> int:
+    ninjas = (state["unit_class"] == units.NINJA) & (state["unit_owner"] == seat + 1) & (state["unit_hp"] > 0)
+    if not ninjas.any():
+        raise ValueError(f"turn: player {seat + 1} has no ninja that could change places")
+    return int(ninjas.argmax())
+
+
+def _arrows(config: HeroAcademyConfig, seat: int, turn: list[tuple[int, int] | str]) -> list[str]:
+    """One arrow for all actions of a turn that have the same ends, with their numbers; labels lie above all arrows."""
+    numbers: dict[tuple[int, int], list[int]] = {}
+    for number, step in enumerate(turn, 1):
+        if not isinstance(step, str):
+            numbers.setdefault(step, []).append(number)
+    ways = [_line(config, seat, start, end) for start, end in numbers]
+    tips = [_tip(way) for way in ways]
+    lines: list[str] = []
+    labels: list[str] = []
+    taken: list[Box] = []
+    for way, group in zip(ways, numbers.values(), strict=True):
+        name = " ".join(map(str, group))
+        x, y, to_x, to_y = way
+        style = "stroke='#222' stroke-width='2' opacity='0.75' marker-end='url(#tip)'"
+        lines.append(f"<path data-actions='{name}' d='M{x:.1f} {y:.1f}L{to_x:.1f} {to_y:.1f}' {style}/>")
+        wide = 8 + 6 * len(name)
+        box = _free_place(way, wide, taken, tips)
+        taken.append(box)
+        left, top = box[:2]
+        rect = f"x='{left:.1f}' y='{top:.1f}' width='{wide}' height='{_LABEL_HEIGHT}' rx='7' fill='#222'"
+        text = f"x='{left + wide / 2:.1f}' y='{top + 10.5:.1f}' {_FONT} font-size='10' fill='#fff' text-anchor='middle'"
+        labels.append(f"<g data-label='{name}'><rect {rect}/><text {text}>{name}</text></g>")
+    return lines + labels
+
+
+def _line(config: HeroAcademyConfig, seat: int, start: int, end: int) -> Box:
+    """Where an arrow begins and ends, in pixels: x and y twice."""
+    edge = MARGIN + SIDE - 8 if seat == 0 else MARGIN + SIDE + config.grid.columns * CELL + 8
+    (x, y), (to_x, to_y) = (edge, TOP + 20.0) if start == _HAND else _middle(config, start), _middle(config, end)
+    shift = _KEEP_RIGHT / math.hypot(to_x - x, to_y - y)
+    right, down = -shift * (to_y - y), shift * (to_x - x)
+    return x + right, y + down, to_x + right, to_y + down
+
+
+def _tip(way: Box) -> Box:
+    """The box of an arrow's tip."""
+    x, y, to_x, to_y = way
+    back = _TIP / 2 / math.hypot(to_x - x, to_y - y)
+    left, top = to_x - back * (to_x - x) - _TIP / 2, to_y - back * (to_y - y) - _TIP / 2
+    return left, top, left + _TIP, top + _TIP
+
+
+def _free_place(way: Box, wide: int, taken: list[Box], tips: list[Box]) -> Box:
+    """Chooses the box of a label by its arrow that covers least of other labels, and among those least of tips."""
+    x, y, to_x, to_y = way
+    length = math.hypot(to_x - x, to_y - y)
+    right, down = -(to_y - y) / length, (to_x - x) / length
+    boxes = []
+    for share, aside in _PLACES:
+        left = x + share * (to_x - x) + aside * right - wide / 2
+        top = y + share * (to_y - y) + aside * down - _LABEL_HEIGHT / 2
+        boxes.append((left, top, left + wide, top + _LABEL_HEIGHT))
+    return min(boxes, key=lambda box: tuple(sum(_common(box, other) for other in others) for others in (taken, tips)))
+
+
+def _common(one: Box, other: Box) -> float:
+    """The area that two boxes have in common."""
+    wide = min(one[2], other[2]) - max(one[0], other[0])
+    high = min(one[3], other[3]) - max(one[1], other[1])
+    return max(wide, 0.0) * max(high, 0.0)

@@ -1,0 +1,217 @@
+"""Every picture is well-formed; arrows go from and to the right cells, and no number covers another."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import re
+import subprocess
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+import jax
+import numpy as np
+import pytest
+
+from jaxgames.hero_academy import interop, make, view
+from jaxgames.hero_academy.cards import CARD_NAMES
+from tests.jaxgames.hero_academy.positions import GAME, LAYOUT, act, cell, play, position
+
+SAMPLES = Path(__file__).resolve().parents[2] / "data" / "hero_academy"
+SVG = "{http://www.w3.org/2000/svg}"
+KNIGHT, NINJA, POTION, SCROLL = (CARD_NAMES.index(name) for name in ("knight", "ninja", "potion", "scroll"))
+
+
+@functools.cache
+def recorded(name="games_deterministic"):
+    """States and actions of a game."""
+    with np.load(SAMPLES / f"{name}.npz") as file:
+        rows = slice(*file["game_offset"][:2])
+        arrays, flat = {field: file[field][rows] for field in interop.FIELDS}, file["action"][rows][:-1].astype(int)
+    states = jax.device_get(interop.from_arrays(GAME.config, arrays))
+    return states, interop.from_flat(GAME.config, jax.tree.map(lambda leaf: leaf[:-1], states), flat)
+
+
+def arrows(root):
+    """The arrows of a picture or a frame: numbers -> ((x, y), (x, y))."""
+    found = {}
+    for path in root.iter(f"{SVG}path"):
+        if path.get("data-actions"):
+            x, y, to_x, to_y = map(float, re.findall(r"-?[\d.]+", path.get("d")))
+            found[path.get("data-actions")] = (x, y), (to_x, to_y)
+    return found
+
+
+def place(point):
+    """The cell (x, y) of a point, or the player whose hand it is at."""
+    x, y = ((number - first) / view.CELL for number, first in zip(point, (view.MARGIN + view.SIDE, view.TOP), strict=True))
+    if not 0 <= x < 9:
+        return "first hand" if x < 0 else "second hand"
+    return int(x), int(y)
+
+
+def drawn(state, turn, **settings):
+    """Arrows of a turn by cells, and the words below."""
+    root = ElementTree.fromstring(view.draw(GAME.config, state, turn=turn, **settings))
+    ends = {numbers: (place(start), place(end)) for numbers, (start, end) in arrows(root).items()}
+    return ends, [text.text or "" for text in root.iter(f"{SVG}text")][-2 - len(ends) :]
+
+
+def boxes(root):
+    found = []
+    for label in root.iter(f"{SVG}g"):
+        if label.get("data-label"):
+            rect = label.find(f"{SVG}rect")
+            left, top, wide, high = (float(rect.get(name)) for name in ("x", "y", "width", "height"))
+            assert label.find(f"{SVG}text").text == label.get("data-label")
+            found.append((left, top, left + wide, top + high))
+    return found
+
+
+def assert_apart(root):
+    for one, other in itertools.combinations(boxes(root), 2):
+        apart = one[2] <= other[0] or other[2] <= one[0] or one[3] <= other[1] or other[3] <= one[1]
+        assert apart, (one, other)
+
+
+HANDS = {"hand": ("knight", "ninja", "potion", "inferno", "scroll"), "other_hand": ("knight", "potion")}
+
+
+@pytest.mark.parametrize(
+    ("action", "ends"),
+    [
+        (act((2, 3), (4, 3)), ((2, 3), (4, 3))),
+        (act((2, 3), (1, 1)), ((2, 3), (1, 1))),
+        (LAYOUT.trade_with(cell(2, 3)), ((4, 1), (2, 3))),
+        (LAYOUT.deploy(KNIGHT, 0), ("first hand", (0, 0))),
+        (LAYOUT.deploy(NINJA, 1), ("first hand", (0, 4))),
+        (play("potion", (2, 3)), ("first hand", (2, 3))),
+        (play("inferno", (8, 4)), ("first hand", (8, 4))),
+    ],
+)
+def test_an_arrow_goes_from_the_unit_or_the_hand_to_the_target(action, ends):
+    state = position({(2, 3): ("K", 500, 0), (4, 1): "N", (6, 3): "k", (5, 3): "n"}, **HANDS)
+    assert drawn(state, [action])[0] == {"1": ends}
+
+
+def test_the_second_players_arrows_start_at_its_own_hand_and_ninja():
+    state = position({(2, 3): "N", (6, 3): "k", (5, 1): "n"}, player=1, **HANDS)
+    turn = [LAYOUT.deploy(KNIGHT, 1), LAYOUT.trade_with(cell(6, 3)), play("potion", (6, 3))]
+    assert drawn(state, turn)[0] == {"1": ("second hand", (8, 4)), "2": ((5, 1), (6, 3)), "3": ("second hand", (6, 3))}
+
+
+@pytest.mark.parametrize(
+    ("before", "start"),
+    [
+        ([], (4, 1)),
+        ([act((4, 1), (4, 3))], (4, 3)),  # it moves
+        ([act((4, 1), (5, 1))], (4, 1)),  # it attacks
+        ([act((4, 1), (5, 1)), act((4, 1), (5, 1)), act((4, 1), (5, 1))], (5, 1)),  # and stomps what it has knocked down
+        ([LAYOUT.trade_with(cell(2, 3))], (2, 3)),
+    ],
+)
+def test_the_ninja_changes_places_from_where_it_stands_by_then(before, start):
+    state = position({(2, 3): "K", (4, 1): "N", (7, 4): "K", (5, 1): "w"})
+    ends, _ = drawn(state, [*before, LAYOUT.trade_with(cell(7, 4))])
+    assert ends[str(len(before) + 1)] == (start, (7, 4))
+
+
+def test_a_ninja_that_has_just_come_in_changes_places_too():
+    state = position({(7, 2): "K"}, hand=("ninja",))
+    ends, _ = drawn(state, [LAYOUT.deploy(NINJA, 1), LAYOUT.trade_with(cell(7, 2))])
+    assert ends["2"] == ((0, 4), (7, 2))
+
+
+def test_actions_with_the_same_ends_share_an_arrow_and_there_and_back_are_two():
+    state = position({(2, 3): "A", (5, 3): "w", (3, 1): "K", (4, 1): ("k", 0, 0)}, **HANDS)
+    hit, there, back = act((2, 3), (5, 3)), act((3, 1), (4, 1)), act((4, 1), (3, 1))
+    root = ElementTree.fromstring(view.draw(GAME.config, state, turn=[hit, there, hit, back, hit]))
+    assert set(arrows(root)) == {"1 3 5", "2", "4"}
+    (start, end), (start_back, end_back) = arrows(root)["2"], arrows(root)["4"]
+    assert abs(start[1] - end_back[1]) > 5 and abs(end[1] - start_back[1]) > 5
+    assert_apart(root)
+
+
+def test_swaps_and_an_early_end_are_told_below():
+    state = position({(2, 3): "K"}, hand=("potion", "potion", "scroll"))
+    swap, move = LAYOUT.swap_card(POTION), act((2, 3), (3, 3))
+    ends, words = drawn(state, [swap, move, swap, LAYOUT.swap_card(SCROLL), LAYOUT.end_turn], caption="a < b")
+    assert list(ends) == ["2"]
+    assert words[:2] == ["2", "a < b   (5 action points)"]
+    assert words[2] == "1 3: swap potion, 4: swap scroll, 5: end turn early"
+    _, words = drawn(state, [move, act((3, 3), (2, 3)), move, act((3, 3), (2, 3)), move, LAYOUT.end_turn])
+    assert words[-1] == ""
+
+
+@pytest.mark.parametrize("name", ["games_deterministic", "games_stochastic"])
+def test_a_game_is_drawn_turn_by_turn_with_all_its_numbers_apart(name):
+    states, played = recorded(name)
+    root = ElementTree.fromstring(view.animate(GAME.config, states, played, names=("left", "right")))
+    frames = [group for group in root.findall(f"{SVG}g") if group.find(f"{SVG}animate") is not None]
+    turns = np.asarray(states.turn)
+    assert len(frames) == turns.max() + 1
+    shared = 0
+    for turn, frame in enumerate(frames[:-1], 1):
+        assert_apart(frame)
+        steps = int((turns[:-1] == turn).sum())
+        told = [text.text for text in frame.findall(f"{SVG}text")][-1] or ""
+        labels = [label.get("data-label") for label in frame.iter(f"{SVG}g") if label.get("data-label")]
+        shared += sum(" " in label for label in labels)
+        numbers = [int(number) for number in re.findall(r"\d+", " ".join([*labels, told]))]
+        ends = int(played[np.flatnonzero(turns[:-1] == turn)[-1]]) == LAYOUT.end_turn and "end" not in told
+        assert sorted(numbers) == list(range(1, steps + 1 - ends))
+    assert shared > 0
+    how = frames[-1].findall(f"{SVG}text")[-2].text
+    assert how.startswith("left wins" if int(states.winner[-1]) == 0 else "right wins")
+
+
+def test_numbers_are_apart_in_a_turn_of_many_actions():
+    game = make("ap-25")
+    state = position({(4, 2): "K", (3, 2): "A", (5, 2): "N", (4, 3): "C"}, points=25, hand=("scroll",))
+    spots = [(4, 2), (3, 2), (5, 2), (4, 3)]
+    turn = [act(start, end) for start, end in itertools.permutations(spots, 2)]
+    turn += [play(card, spot) for card in ("potion", "scroll") for spot in spots]
+    assert_apart(ElementTree.fromstring(view.draw(game.config, state, turn=turn)))
+
+
+def test_words_of_any_kind_leave_the_document_well_formed():
+    words = "a<b>&\"\x00\n'é漢\ud800"
+    states, played = recorded()
+    for svg in (
+        view.draw(GAME.config, position({}), names=(words, words), caption=words),
+        view.animate(GAME.config, jax.tree.map(lambda leaf: leaf[:5], states), played[:4], names=(words, words)),
+    ):
+        texts = [text.text or "" for text in ElementTree.fromstring(svg.encode()).iter(f"{SVG}text")]
+        assert sum("a<b>&\"'é漢" in text for text in texts) >= 3
+
+
+NEVER = (-1, 10**6, LAYOUT.pass_action, cell(8, 4) + 1, LAYOUT.unit(0, cell(8, 0)), LAYOUT.deploy(KNIGHT, 2))
+
+
+@pytest.mark.parametrize("action", NEVER)  # also a cell behind the last, over the upper edge, and a third deploy square
+def test_what_the_player_to_move_can_never_do_is_refused(action):
+    state = position({(2, 3): "K", (4, 1): "N"})
+    for turn in ([action], [act((2, 3), (3, 3)), action]):
+        with pytest.raises(ValueError, match=f"action={action}: the player to move can never do this") as error:
+            view.draw(GAME.config, state, turn=turn)
+        assert "\n" not in str(error.value)
+
+
+def test_other_bad_input_is_an_error_of_one_line():
+    states, played = recorded()
+    with pytest.raises(ValueError, match="player 1 has no ninja that could change places"):
+        view.draw(GAME.config, position({(2, 3): "K", (5, 3): "n"}), turn=[LAYOUT.trade_with(cell(2, 3))])
+    with pytest.raises(ValueError, match="3 actions for"):
+        view.animate(GAME.config, states, played[:3])
+    for names in (("a",), "ab"):
+        with pytest.raises(ValueError, match="must be 2 names"):
+            view.draw(GAME.config, position({}), names=names)
+        with pytest.raises(ValueError, match="must be 2 names"):
+            view.animate(GAME.config, states, played, names=names)
+
+
+def test_pictures_are_loaded_only_when_wanted():
+    code = "import sys, jaxgames.hero_academy; print([name for name in sys.modules if '.view' in name])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
