@@ -23,6 +23,7 @@ SIDE = 16.0  # of a hexagon
 MARGIN = 30.0
 _WIDE, _HIGH = math.sqrt(3) * SIDE, 1.5 * SIDE
 _CELL, _LINE, _PAPER = "#f3efe4", "#b9b2a0", "#ffffff"
+_COLOUR_NAMES = ("black", "white")
 _COLOURS = ("#20242c", "#fbfbfb")  # stones
 _EDGES = ("#20242c", "#d0a94f")  # of the sides that each player joins
 _RIMS = ("#000000", "#8a8578")
@@ -48,12 +49,15 @@ def draw(config: HexConfig, state: State, *, names: Sequence[str] = ("black", "w
       state: one game.
       names: of the players.
       caption: a line below.
+
+    Raises:
+      ValueError: there are not two names.
     """
-    truth = board(config, state)
-    boards = {"board": _stones_of(truth)}
+    _check_names(names)
+    boards = [("board", _stones_of(board(config, state)))]
     if config.is_dark:
-        boards |= {f"seen by {names[player]}": _stones_of(view_codes(config, state, player)) for player in (BLACK, WHITE)}
-    return _picture(config, boards, names, caption, {}, [], seconds=0.0)
+        boards += [(_seen_by(names, player), _stones_of(view_codes(config, state, player))) for player in (BLACK, WHITE)]
+    return _picture(config, boards, names, caption, [], [], seconds=0.0)
 
 
 def animate(config: HexConfig, states: State, *, names: Sequence[str] = ("black", "white")) -> str:
@@ -65,17 +69,17 @@ def animate(config: HexConfig, states: State, *, names: Sequence[str] = ("black"
       names: of the players.
 
     Raises:
-      ValueError: there is no attempt.
+      ValueError: there is no attempt, or there are not two names.
     """
+    _check_names(names)
     truth = board(config, states)
     length = len(truth) - 1
     if length < 1:
         raise ValueError(f"{length} attempts: must be at least 1")
-    boards = {"board": _appearing(truth)}
+    boards = [("board", _appearing(truth))]
     hits: list[tuple[int, int]] = []
     if config.is_dark:
-        for player in (BLACK, WHITE):
-            boards[f"seen by {names[player]}"] = _appearing(view_codes(config, states, player))
+        boards += [(_seen_by(names, player), _appearing(view_codes(config, states, player))) for player in (BLACK, WHITE)]
         movers = np.asarray(states.player)[:-1]
         for attempt in range(length):
             views = np.sign(view_codes(config, states, int(movers[attempt])))
@@ -89,9 +93,24 @@ def animate(config: HexConfig, states: State, *, names: Sequence[str] = ("black"
         how = f"at {cell_name(config, int(last))}" if last >= 0 else "by an attempt that is not allowed"
         caption = f"{names[winner]} wins {how}, attempt {length}"
         chain = _chain(config, truth[-1] == (1 if winner == BLACK else -1), winner) if last >= 0 else []
-    marks = {"board": hits}
     seconds = SECONDS_PER_ATTEMPT * length + SECONDS_AT_END
-    return _picture(config, boards, names, caption, marks, chain, seconds=seconds)
+    return _picture(config, boards, names, caption, hits, chain, seconds=seconds)
+
+
+def _check_names(names: Sequence[str]) -> None:
+    if isinstance(names, str) or len(names) != 2:
+        raise ValueError(f"names={names!r}: must be 2 names")
+
+
+def _seen_by(names: Sequence[str], player: int) -> str:
+    """The title of a player's view: its colour, and its name if that is another word."""
+    colour = _COLOUR_NAMES[player]
+    return f"seen by {colour}" if names[player] == colour else f"seen by {colour} ({names[player]})"
+
+
+def _words(words: str) -> str:
+    """Words as they may stand in XML: escaped, without control characters."""
+    return escape("".join(letter for letter in str(words) if letter.isprintable()))
 
 
 def _stones_of(cells: np.ndarray) -> list[_Stone]:
@@ -193,21 +212,22 @@ def _stone(config: HexConfig, stone: _Stone, seconds: float) -> str:
 
 def _picture(
     config: HexConfig,
-    boards: dict[str, list[_Stone]],
+    boards: Sequence[tuple[str, list[_Stone]]],
     names: Sequence[str],
     caption: str,
-    marks: dict[str, list[tuple[int, int]]],
+    hits: Sequence[tuple[int, int]],
     chain: Sequence[int],
     *,
     seconds: float,
 ) -> str:
+    """Boards side by side, each a title with its stones; failed attempts (cell, attempt) and the chain go onto the first."""
     right, bottom = _centre(config, config.num_cells - 1)
     wide, high = right + _WIDE / 2 + MARGIN, bottom + SIDE + 8
     empty = _empty_board(config)
     parts = []
-    for place, (title, stones) in enumerate(boards.items()):
+    for place, (title, stones) in enumerate(boards):
         body = [empty, *(_stone(config, stone, seconds) for stone in stones)]
-        for cell, attempt in marks.get(title, []):
+        for cell, attempt in hits if place == 0 else ():
             x, y = _centre(config, cell)
             cross = f"M{x - 7:.1f},{y - 7:.1f}l14,14m0,-14l-14,14"
             shown = _shown_from(attempt, seconds, attempt + 1)
@@ -219,13 +239,13 @@ def _picture(
             line = f"stroke='{_WON}' stroke-width='4' stroke-linecap='round' stroke-linejoin='round' fill='none' opacity='0.8'"
             body.append(f"<polyline points='{points}' {line}>{shown.replace('0;1', '0;0.8')}</polyline>")
         label = f"{_FONT} font-size='13' font-weight='bold' fill='#3a3833'"
-        body.append(f"<text x='{MARGIN:.0f}' y='{high + 10:.1f}' {label}>{escape(title)}</text>")
+        body.append(f"<text x='{MARGIN:.0f}' y='{high + 10:.1f}' {label}>{_words(title)}</text>")
         parts.append(f"<g transform='translate({place * wide:.1f} 34)'>{''.join(body)}</g>")
     total, height = wide * len(boards), high + 34 + 44
     head = f"{_FONT} font-size='14' fill='#3a3833'"
     joins = f"{names[BLACK]} (black) joins top and bottom, {names[WHITE]} (white) joins left and right"
-    parts.append(f"<text x='{MARGIN:.0f}' y='24' {head}>{escape(joins)}</text>")
-    parts.append(f"<text x='{MARGIN:.0f}' y='{height - 10:.1f}' {head}>{escape(caption)}</text>")
+    parts.append(f"<text x='{MARGIN:.0f}' y='24' {head}>{_words(joins)}</text>")
+    parts.append(f"<text x='{MARGIN:.0f}' y='{height - 10:.1f}' {head}>{_words(caption)}</text>")
     size = f"width='{total:.0f}' height='{height:.0f}' viewBox='0 0 {total:.0f} {height:.0f}'"
     ground = f"<rect width='100%' height='100%' fill='{_PAPER}'/>"
     return f"<svg xmlns='http://www.w3.org/2000/svg' {size}>{ground}{''.join(parts)}</svg>\n"
