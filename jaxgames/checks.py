@@ -5,12 +5,21 @@ from __future__ import annotations
 import math
 from typing import Any
 
+COUNTS = 2**31  # compiled programs count in 32 bits
+
 
 def at_least(low: int, config: Any, *names: str) -> None:
     """Raises unless all these fields are `low` or more."""
     for name in names:
         if getattr(config, name) < low:
             raise ValueError(f"{name}={getattr(config, name)}: must be >= {low}")
+
+
+def below(high: int, config: Any, *names: str) -> None:
+    """Raises unless all these fields are less than `high`, such as `COUNTS`."""
+    for name in names:
+        if getattr(config, name) >= high:
+            raise ValueError(f"{name}={getattr(config, name)}: must be < {high}")
 
 
 def numbers(config: Any, *names: str, positive: bool = False) -> None:

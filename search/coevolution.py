@@ -58,6 +58,7 @@ class Settings:
 
     def __post_init__(self) -> None:
         checks.at_least(1, self, "num_generations", "lanes_at_once")
+        checks.below(checks.COUNTS, self, "num_generations")
         population.check_sizes(self, "population", "replies")
         if not 1 <= self.judges <= self.replies:
             raise ValueError(f"judges={self.judges}: must be in 1..{self.replies}, the number of replies")

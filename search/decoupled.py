@@ -62,6 +62,7 @@ class Settings:
 
     def __post_init__(self) -> None:
         checks.at_least(1, self, "num_simulations", "horizon", "wave", "lanes_at_once")
+        checks.below(checks.COUNTS, self, "num_simulations")
         if self.num_simulations % self.wave:
             raise ValueError(f"wave={self.wave}: must divide num_simulations={self.num_simulations}")
         table.check_rows(self.table_rows)

@@ -110,6 +110,7 @@ class Settings:
 
     def __post_init__(self) -> None:
         checks.at_least(1, self, "num_evaluations", "lanes_at_once")
+        checks.below(checks.COUNTS, self, "num_evaluations")
         if self.table_rows and (self.table_rows < _WAYS or self.table_rows & (self.table_rows - 1)):
             raise ValueError(f"table_rows={self.table_rows}: must be 0 or a power of two, at least {_WAYS}")
 

@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from jaxgames import random_bits
+from jaxgames import checks, random_bits
 from jaxgames.random_bits import LaneKey
 
 # Games that think together on a CPU. Each brings a population, so few of them fill the vector units: with four times as many a
@@ -55,8 +55,10 @@ def generations_for(evaluations: int, settings: AnySettings) -> AnySettings:
     """Gives the settings with as many generations as so many evaluations allow.
 
     Raises:
-      ValueError: they are not enough for one.
+      ValueError: they are not enough for one, or too many to be counted.
     """
+    if evaluations >= checks.COUNTS:
+        raise ValueError(f"evaluations={evaluations}: must be < {checks.COUNTS}")
 
     def with_generations(count: int) -> AnySettings:
         return dataclasses.replace(settings, num_generations=count)  # type: ignore[type-var]

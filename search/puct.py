@@ -85,6 +85,7 @@ class Settings:
 
     def __post_init__(self) -> None:
         checks.at_least(1, self, "num_simulations", *(["max_children"] if self.max_children is not None else []))
+        checks.below(checks.COUNTS, self, "num_simulations")
         checks.numbers(self, "c_init", "temperature", "q_weight", *(["q_veto"] if self.q_veto is not None else []))
         checks.numbers(self, "c_base", "dirichlet_alpha", positive=True)
         if self.first_value is not None and not math.isfinite(self.first_value):

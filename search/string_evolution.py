@@ -55,6 +55,7 @@ class Settings:
 
     def __post_init__(self) -> None:
         checks.at_least(1, self, "num_simulations", "horizon", "lanes_at_once")
+        checks.below(checks.COUNTS, self, "num_simulations")
         population.check_sizes(self, "population")
         if self.num_simulations < self.population:
             raise ValueError(f"num_simulations={self.num_simulations}: must be at least population={self.population}")

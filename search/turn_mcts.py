@@ -50,6 +50,7 @@ from search.turns import LANES_AT_ONCE, TurnPlan, TurnSearch, never, turn_planne
 
 # Counters and children of the key of one simulation.
 _EXPAND, _END, _ROLLOUT = range(3)
+_MOST_SIMULATIONS = 2**26  # their product with the actions of a turn, and the slots of the hash table, fit into 32 bits
 
 
 @dataclasses.dataclass(frozen=True)
@@ -77,6 +78,7 @@ class Settings:
 
     def __post_init__(self) -> None:
         checks.at_least(1, self, "num_simulations", "max_children", "max_depth", "lanes_at_once")
+        checks.below(_MOST_SIMULATIONS, self, "num_simulations")
         if self.exploration < 0:
             raise ValueError(f"exploration={self.exploration}: must be >= 0")
         checks.shares(self, "greediness")
