@@ -20,6 +20,8 @@ class Agent(NamedTuple):
       params: what `act` is given as params.
       ready: `ready(memory, views) -> bool [B]`, lanes in which the agent has thought before and `act` costs little; any value
         where it is not asked. Only a hint, by which lanes are made to think together; None: nobody waits for it.
+      search_bytes: `search_bytes(batch_size) -> int`, bytes that are taken up while so many lanes think, beside the memory; None:
+        few.
     """
 
     name: str
@@ -29,6 +31,7 @@ class Agent(NamedTuple):
     sees_state: bool = False
     params: Any = None
     ready: Callable[[Any, Any], Any] | None = None
+    search_bytes: Callable[[int], int] | None = None
 
 
 def memoryless(name: str, choose: Callable[..., Any], *, sees_state: bool = False, params: Any = None) -> Agent:

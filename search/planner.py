@@ -51,6 +51,7 @@ class Planner(NamedTuple):
       metrics: shape per lane of each metric that may be added up over plans.
       sees_state: whether views are full states (an oracle) or what the seat knows.
       ready: see `Agent.ready`; by the planner's memory.
+      search_bytes: see `Agent.search_bytes`.
     """
 
     name: str
@@ -61,6 +62,7 @@ class Planner(NamedTuple):
     metrics: Mapping[str, tuple[int, ...]]
     sees_state: bool = True
     ready: Callable[[Any, Any], Array] | None = None
+    search_bytes: Callable[[int], int] | None = None
 
 
 def of_seat(rows: Array, seats: Array) -> Array:
@@ -102,8 +104,17 @@ def as_agent(planner: Planner, *, keep_metrics: bool = False) -> Agent:
         plan, memory = planner.plan(params, keys, memory, views, seats, active)
         return of_seat(plan.actions, seats), memory
 
+    agent = Agent(
+        planner.name,
+        planner.init,
+        planner.reset,
+        act,
+        sees_state=planner.sees_state,
+        ready=planner.ready,
+        search_bytes=planner.search_bytes,
+    )
     if not keep_metrics:
-        return Agent(planner.name, planner.init, planner.reset, act, sees_state=planner.sees_state, ready=planner.ready)
+        return agent
 
     def init_counting(batch_size: int):
         totals = {name: jnp.zeros((batch_size, *shape), jnp.int32) for name, shape in planner.metrics.items()}
@@ -122,4 +133,4 @@ def as_agent(planner: Planner, *, keep_metrics: bool = False) -> Agent:
 
     has_thought = planner.ready
     ready = None if has_thought is None else lambda memory, views: has_thought(memory[0], views)
-    return Agent(planner.name, init_counting, reset_counting, act_counting, sees_state=planner.sees_state, ready=ready)
+    return agent._replace(init=init_counting, reset=reset_counting, act=act_counting, ready=ready)

@@ -87,6 +87,16 @@ class TurnSearch(NamedTuple):
 
         return jax.lax.while_loop(unfinished, one, (first, carry))[1]
 
+    def num_bytes(self, game: Game, batch_size: int) -> int:
+        """Gives the bytes that a search takes up in so many lanes."""
+
+        def begin() -> Any:
+            keys = jax.random.split(jax.random.key(0), batch_size)
+            seats, active = jnp.zeros(batch_size, jnp.int32), jnp.ones(batch_size, bool)
+            return self.start(jax.vmap(random_bits.lane_key)(keys), jax.vmap(game.init)(keys), seats, active)
+
+        return sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(jax.eval_shape(begin)))
+
 
 def never(carry: Any) -> Array:
     """The `done` of a search that can always go on."""
@@ -150,7 +160,8 @@ def turn_planner(
         memory = Kept(turn, expected, position + active)
         return _plan(game, views, chosen, turn, position), memory
 
-    return Planner(name, init, reset, plan, memory_bytes=4 * moves.turn_length * 3 + 8, metrics={}, ready=ready)
+    planner = Planner(name, init, reset, plan, memory_bytes=4 * moves.turn_length * 3 + 8, metrics={}, ready=ready)
+    return planner._replace(search_bytes=lambda batch_size: search.num_bytes(game, min(batch_size, lanes_at_once)))
 
 
 def _at(rows: Array, index: Array) -> Array:
