@@ -170,7 +170,12 @@ def check_memory(
 def _bytes_of(init: Callable[[int], Any], search_bytes: Callable[[int], int] | None, lanes: int) -> int:
     """Gives the bytes that an agent keeps for so many lanes, and takes up while it thinks."""
     searched = search_bytes(lanes) if search_bytes else 0
-    return searched + _size(jax.eval_shape(lambda: init(lanes)))
+    try:
+        return searched + _size(jax.eval_shape(lambda: init(lanes)))
+    except ValueError:  # more lanes than a table has room for
+        if lanes == 1:
+            raise
+        return searched + lanes * _size(jax.eval_shape(lambda: init(1)))
 
 
 def _size(shapes: Any) -> int:
