@@ -67,21 +67,21 @@ def begin(config: Any, folder: Path, checkpoints: Checkpoints, free: Collection[
 
 @contextlib.contextmanager
 def iteration(number: int, saved: int) -> Iterator[None]:
-    """Turns the failure of a device into a ValueError that names the iteration and the last one saved."""
+    """Turns the failure of a device into a ValueError that names the iteration and the last one saved, if there is one."""
     try:
         yield
     except jax.errors.JaxRuntimeError as error:
         reason = str(error).splitlines()[0][:120]
-        raise ValueError(
-            f"the device failed in iteration {number} ({reason}): go on with --resume, iteration {saved} is saved"
-        ) from error
+        then = f"go on with --resume, iteration {saved} is saved" if saved else "nothing is saved yet"
+        raise ValueError(f"the device failed in iteration {number} ({reason}): {then}") from error
 
 
 def check_finite(finite: bool, number: int, saved: int, learning_rate: float) -> None:
     """Raises a ValueError that names the iteration if its loss or gradient is not a number."""
     if not finite:
+        before = f"iteration {saved} is saved" if saved else "nothing is saved yet"
         raise ValueError(
-            f"iteration {number}: the loss or its gradient is not a number; iteration {saved} is saved; "
+            f"iteration {number}: the loss or its gradient is not a number; {before}; "
             f"take a smaller learning_rate than {learning_rate}"
         )
 

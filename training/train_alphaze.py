@@ -12,8 +12,9 @@ import jax
 import numpy as np
 from rich.console import Console
 
-from jaxgames import checks
+from jaxgames import checks, runtime
 from jaxgames.agent import Agent
+from search import pimc, puct
 from search.planner import as_agent
 from training import agents, elo, job, policy_value
 from training.alphaze import Alphaze, AlphazeConfig, Learner, make_player
@@ -23,7 +24,7 @@ from training.files import write_atomically
 from training.logs import RunLog
 from training.policy_value import PolicyValue, PolicyValueConfig
 from training.stopping import StopRequest
-from training.tournament import play_pair, round_robin
+from training.tournament import BATCH, play_pair, round_robin
 from training.weights import load_weights, save_weights
 
 # Keys of matches, beside those of self-play.
@@ -127,6 +128,34 @@ class _Job:
         self.contender, self.champion = as_agent(gate), as_agent(gate)
         self.player: Agent = as_agent(make_player(config.learn, self.who))
         self.random = agents.make("random", self.who.game)
+        self._check_memory()
+
+    def _check_memory(self) -> None:
+        """Raises a ValueError when self-play or a match cannot fit into memory beside the learner."""
+        config, learn, who = self.config, self.config.learn, self.who
+        params = jax.eval_shape(who.init, self.key)
+        learner = jax.tree.leaves(jax.eval_shape(self.programs.init, self.key, params))
+        other = sum(leaf.size * leaf.dtype.itemsize for leaf in learner)
+        fair = as_agent(make_player(learn, who, noise=True))
+        sight = as_agent(pimc.true_sight(who.game, who.evaluate, puct.Settings(num_simulations=learn.num_simulations)))
+        kinds = {self.programs.kind(epoch) for epoch in range(config.epochs)}
+        for setting, lanes, players in (
+            *(("learn.lanes", learn.lanes, [fair if kind == "fair" else sight]) for kind in kinds),
+            ("gate_games", min(BATCH, config.gate_games), [self.contender, self.champion]),
+            ("rate_games", min(BATCH, config.rate_games), [self.player]),
+            ("final_games", min(BATCH, config.final_games), [self.player, self.contender]),
+        ):
+            if not lanes:
+                continue
+            named = [player._replace(name=f"learn.num_simulations={learn.num_simulations}") for player in players]
+            runtime.check_memory(
+                who.game,
+                named,
+                lanes,
+                other=(other, f"a smaller learn.buffer_size than {learn.buffer_size}"),
+                setting=setting,
+                what="the run",
+            )
 
     def start_or_resume(self, checkpoints: Checkpoints) -> _Run:
         """Begins a run, or takes up the one in the folder."""

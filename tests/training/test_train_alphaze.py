@@ -17,7 +17,7 @@ import jaxgames
 from scripts._common import run_main
 from scripts.train_alphaze import main
 from tests.training.jobs import kill_at_random, log_without, newest, result_of, run_here, send_signal_at, shared_jobs
-from training import elo, hex_agents, train_alphaze
+from training import elo, hex_agents, job, train_alphaze
 from training.alphaze import AlphazeConfig
 from training.logs import read_log
 from training.policy_value import PolicyValueConfig
@@ -306,6 +306,12 @@ def test_bad_settings(values, message):
         (["--who.network", "vit"], "network='vit': must be one of tiny, small, medium, rise, rise_bf16"),
         (["--learn.learning-rate", "nan"], "learning_rate=nan: must be > 0"),
         (["--gate-games", "many"], "--gate-games"),
+        (
+            ["--who.mode", "adh-19", "--learn.num-simulations", "2000000"],
+            "a smaller search than learn.num_simulations=2000000",
+        ),
+        (["--learn.num-simulations", "3000000000"], "num_simulations=3000000000: must be < 2147483648"),
+        (["--learn.buffer-size", "100000000000"], "take a smaller learn.buffer_size than 100000000000"),
     ],
 )
 def test_bad_flags(arguments, named, tmp_path, capsys):
@@ -384,6 +390,14 @@ def test_a_device_that_fails_in_a_match(straight, jobs, monkeypatch, tmp_path):
             run(tmp_path)
     run(tmp_path, resume=True)
     assert_same(tmp_path, straight[0])
+
+
+def test_a_device_that_fails_at_once():
+    with (
+        pytest.raises(ValueError, match=r"^the device failed in iteration 1 \(gone\): nothing is saved yet$"),
+        job.iteration(1, 0),
+    ):
+        raise jax.errors.JaxRuntimeError("gone")
 
 
 @pytest.mark.slow
