@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 
 from jaxgames.agent import Agent
-from jaxgames.game import Game
+from jaxgames.game import Game, HiddenGame
 from jaxgames.hero_academy import HeroAcademy
+from jaxgames.hero_academy import bots as hero_bots
 from jaxgames.hex import Hex
+from jaxgames.hex import bots as hex_bots
 from jaxgames.pommerman import Pommerman, bots
 from search import bandits, presets
 from search.guide import Guide
@@ -24,7 +26,44 @@ TRAINED = Path(__file__).parent / "trained"
 BUNDLED = TRAINED / "pommerman_follower.npz"
 
 _BOTS = {"simple": bots.simple_agent, "random": bots.random_agent, "careful": bots.careful_agent}
+RULED = {*_BOTS, *hex_bots.BOTS, *hero_bots.BOTS}
 NAMES = (*_BOTS, *presets.PLANNERS, *presets.EVOLUTIONS, "follower")
+
+
+class Defaults(NamedTuple):
+    """What is played in a game where nothing else is said.
+
+    Attributes:
+      mode: its variant.
+      planner, opponent: of a match.
+      contest: agents, one per player.
+      tournament: agents.
+    """
+
+    mode: str
+    planner: str
+    opponent: str
+    contest: tuple[str, ...]
+    tournament: tuple[str, ...]
+
+
+_PIMC = "pimc:num_simulations=100"
+DEFAULTS = {
+    "pommerman": Defaults("ffa", "fdts", "simple", ("follower", "simple", "simple", "simple"), ("random", "simple")),
+    "hex": Defaults("adh-5", "pc_pimc", "random", (f"pc_{_PIMC}", "random"), ("random", "path", _PIMC, f"pc_{_PIMC}")),
+    "hero_academy": Defaults("standard", "oep", "greedy_action", ("oep", "greedy_action"), ("random", "greedy_action", "oep")),
+}
+
+
+def defaults_of(game: str) -> Defaults:
+    """Looks up what is played in a game by default.
+
+    Raises:
+      ValueError: there is no such game.
+    """
+    if game not in DEFAULTS:
+        raise ValueError(f"game={game!r}: must be one of {', '.join(DEFAULTS)}")
+    return DEFAULTS[game]
 
 
 def make(spec: str, game: Game) -> Agent:
@@ -69,6 +108,16 @@ def make(spec: str, game: Game) -> Agent:
     guide = Guide(who.evaluate, settings.pop("prior_weight", Guide.prior_weight), bool(settings.pop("guide_values", 0)))
     bandit = bandits.by_name(settings.pop("bandit", "ts"))
     return as_agent(presets.fdts(game, bandit, guide=guide, **settings))._replace(name=spec, params=params)
+
+
+def shown(agent: Agent, game: Game) -> str:
+    """Gives an agent's name for tables, marked if it is shown what its seat does not see.
+
+    Rule-based agents are shown the state too, but look at nothing that is hidden from them.
+    """
+    hides = not isinstance(game, HiddenGame) or game.open_game != game
+    ruled = agent.name.partition(":")[0] in RULED
+    return f"{agent.name} (sees all)" if agent.sees_state and hides and not ruled else agent.name
 
 
 def load_follower(path: str | Path, game: Pommerman) -> Agent:

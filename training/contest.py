@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 import jax
@@ -13,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 
 import jaxgames
-from jaxgames import checks
+from jaxgames import checks, runtime
 from training import agents, counting, evaluate
 from training.files import check_folder, write_together
 from training.match import RECORDED, draw_game
@@ -24,24 +25,28 @@ class ContestConfig:
     """Plays agents against each other in games to their end; who sits where is drawn for each game.
 
     Attributes:
-      agents: one per player, such as follower, follower:FILE, simple, random, fdts:bandit=ucb,num_simulations=50.
+      agents: one per player, such as follower, follower:FILE, simple, random, fdts:bandit=ucb,num_simulations=50; none: follower
+        and three of simple in Pommerman, pc_pimc and random in Hex, oep and greedy_action in Hero Academy.
       game: name of the game.
-      mode: its variant.
+      mode: its variant; "": ffa in Pommerman, adh-5 in Hex, standard in Hero Academy.
       games: games to play.
       seed: of boards, seats and all play.
       batch: games at a time, over all devices.
       output: folder for result.json and game.svg; "": none.
     """
 
-    agents: tuple[str, ...] = ("follower", "simple", "simple", "simple")
+    agents: tuple[str, ...] = ()
     game: str = "pommerman"
-    mode: str = "ffa"
+    mode: str = ""
     games: int = 400
     seed: int = 0
     batch: int = 128
     output: str = ""
 
     def __post_init__(self) -> None:
+        standard = agents.defaults_of(self.game)
+        object.__setattr__(self, "mode", self.mode or standard.mode)
+        object.__setattr__(self, "agents", self.agents or standard.contest)
         checks.at_least(1, self, "games", "batch")
         checks.seed(self)
 
@@ -62,6 +67,9 @@ def run(config: ContestConfig, console: Console | None = None) -> dict:
         raise ValueError(f"{len(config.agents)} agents: {config.game} {config.mode} has {game.num_players} players")
     made = {spec: agents.make(spec, game) for spec in config.agents}
     players = [made[spec] for spec in config.agents]
+    record = min(config.games, RECORDED) if config.output else 0
+    results = (evaluate.bytes_of_results(game, config.games, record), f"fewer games than {config.games}")
+    runtime.check_memory(game, players, min(config.batch, config.games), other=results)
     folder = Path(config.output) if config.output else None
     if folder:
         check_folder(folder)
@@ -73,12 +81,12 @@ def run(config: ContestConfig, console: Console | None = None) -> dict:
             key,
             config.games,
             batch_size=config.batch,
-            record=min(config.games, RECORDED) if folder else 0,
+            record=record,
             report=lambda progress: status.update(f"{progress.games} of {config.games} games"),
         )
     result = {"settings": dataclasses.asdict(config), "seconds": time.perf_counter() - started}
     result |= {"mean_length": float(games.lengths.mean()), "agents": summarize(config.agents, games)}
-    console.print(_table(result))
+    console.print(_table(result, {spec: agents.shown(agent, game) for spec, agent in made.items()}))
     if folder:
         number, svg = draw_game(game, key, games, list(config.agents))
         result["picture_of_game"] = number
@@ -105,15 +113,17 @@ def summarize(names: tuple[str, ...], games: evaluate.Games) -> list[dict]:
     return result
 
 
-def _table(result: dict) -> Table:
+def _table(result: dict, shown: Mapping[str, str]) -> Table:
     title = f"mean length {result['mean_length']:.0f} steps"
     table = Table("agent", "counting", "win %", "draw %", "loss %", "games", title=title)
+    differ = any(agent["released"] != agent["strict"] for agent in result["agents"])
     for agent in result["agents"]:
-        for rule in ("released", "strict"):
+        for rule in ("released", "strict") if differ else ("released",):
             counts, cells = agent[rule], []
             for what in ("win", "draw", "loss"):
                 low, high = counts[f"{what}_interval"]
                 number = counts[{"win": "wins", "draw": "draws", "loss": "losses"}[what]]
                 cells.append(f"{100 * number / counts['games']:.1f} ({100 * low:.1f} - {100 * high:.1f})")
-            table.add_row(agent["name"] if rule == "released" else "", rule, *cells, str(counts["games"]))
+            name = shown[agent["name"]] if rule == "released" else ""
+            table.add_row(name, rule if differ else "", *cells, str(counts["games"]))
     return table

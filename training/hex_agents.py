@@ -34,6 +34,7 @@ _OPTIONS: dict[str, Callable[[str], Any]] = {
     "q_veto": float,
     "q_weight": float,
     "solve": read_flag,
+    "reuse": read_flag,
     "tree": str,
     "weights": str,
 }
@@ -69,7 +70,9 @@ def make(spec: str, game: Hex) -> Agent:
     of_search = {key: options.pop(key) for key in ("num_simulations", "q_veto", "q_weight") if key in options}
     if name == "pimc_value" and (of_search or {"solve", "split"} & set(options)):
         raise ValueError(f"agent={spec!r}: pimc_value has no tree: it takes num_worlds, tree, temperature, weights, num_rollouts")
-    settings = puct.Settings(solve=options.pop("solve", False), **of_search)
+    if "reuse" in options and name != "true_sight":
+        raise ValueError(f"agent={spec!r}: only true_sight can keep its tree from move to move: leave out reuse")
+    settings = puct.Settings(solve=options.pop("solve", False), reuse=options.pop("reuse", False), **of_search)
     if who is None:  # without priors that tell cells apart, all must be looked at
         settings = dataclasses.replace(settings, first_value=None)
     if name == "true_sight":

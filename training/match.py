@@ -22,9 +22,8 @@ from jaxgames.hero_academy import HeroAcademy
 from jaxgames.hero_academy import view as hero_view
 from jaxgames.hex import Hex
 from jaxgames.hex import view as hex_view
-from jaxgames.pommerman import Pommerman, bots, interop, view
+from jaxgames.pommerman import Pommerman, interop, view
 from search import bandits, presets
-from search.planner import as_agent
 from training import agents, counting, evaluate, hero_agents, hex_agents
 from training.files import check_folder, write_together
 
@@ -41,12 +40,6 @@ PAPER = {
     ("fdts", "ts"): (51.3, 29.0, 18.2),
     ("follower", ""): (23.3, 22.5, 54.2),
 }
-# Mode, planner and opponent.
-DEFAULTS = {
-    "pommerman": ("ffa", "fdts", "simple"),
-    "hex": ("adh-5", "pc_pimc", "random"),
-    "hero_academy": ("standard", "oep", "greedy_action"),
-}
 KNOWN = {
     "pommerman": (*presets.PLANNERS, *presets.EVOLUTIONS, "simple", "follower"),
     "hex": hex_agents.NAMES,
@@ -55,6 +48,21 @@ KNOWN = {
 WITHOUT_SEARCH = ("simple", "follower")
 WITHOUT_BANDITS = (*WITHOUT_SEARCH, *presets.EVOLUTIONS)
 HERO_SEARCHES = [name for name in hero_agents.PLANNERS if name != "greedy_action"]  # those with a budget
+# Flags that say how much a planner thinks and how; and all flags of a game's planners.
+BUDGETS: dict[str, dict[str, tuple[str, ...]]] = {
+    "pommerman": dict.fromkeys(presets.PLANNERS, ("bandit", "num_simulations", "horizon", "wave", "table_rows"))
+    | dict.fromkeys(presets.EVOLUTIONS, ("num_simulations", "horizon")),
+    "hex": dict.fromkeys(("pc_pimc", "medoid", "pimc"), ("num_simulations", "num_worlds"))
+    | {"pimc_value": ("num_worlds",), "true_sight": ("num_simulations",)},
+    "hero_academy": dict.fromkeys(HERO_SEARCHES, ("num_evaluations",)),
+}
+FLAGS = {
+    game: [
+        *dict.fromkeys(flag for flags in planners.values() for flag in flags),
+        *(["weights"] if game != "hero_academy" else []),
+    ]
+    for game, planners in BUDGETS.items()
+}
 RECORDED = 200  # games among which one is chosen as the picture
 PAPER_SETTINGS = {"game": "pommerman", "mode": "ffa", "num_simulations": 100, "horizon": 20}
 
@@ -70,10 +78,10 @@ class MatchConfig:
         mcts_no_rollout, mcs, oep, rolling_horizon, follower (a trained network), or simple (one of the rule-based agents
         itself). Hex: pc_pimc, medoid, pimc, pimc_value, true_sight, network, path or random. Hero Academy: oep, oep_replies,
         rolling_horizon, mcts, mcts_non_exploring, mcts_bridge_burning, greedy_turn, greedy_action, best_rated or random.
-      opponent: who plays the others, as scripts/evaluate.py takes it; "": simple in Pommerman, random in Hex, greedy_action in
-        Hero Academy.
-      bandit: how a planner of Pommerman chooses among arms: ts, ucb or uniform.
-      num_simulations: simulations per move; in Hex per world.
+      opponent: who plays the others, as scripts/evaluate.py takes it, with the planner's budget where no settings are given; "":
+        simple in Pommerman, random in Hex, greedy_action in Hero Academy.
+      bandit: Pommerman: how a planner chooses among arms: ts, ucb or uniform.
+      num_simulations: Pommerman and Hex: simulations per move; in Hex per world.
       num_worlds: Hex: worlds that are drawn per move.
       num_evaluations: Hero Academy: turns that a planner values per turn, or simulations of a tree.
       horizon: Pommerman: steps per simulation.
@@ -105,15 +113,14 @@ class MatchConfig:
     output: str = "output"
 
     def __post_init__(self) -> None:
-        if self.game not in DEFAULTS:
-            raise ValueError(f"game={self.game!r}: must be one of {', '.join(DEFAULTS)}")
-        mode, planner, _ = DEFAULTS[self.game]
-        object.__setattr__(self, "mode", self.mode or mode)
-        object.__setattr__(self, "planner", self.planner or planner)
+        standard = agents.defaults_of(self.game)
+        object.__setattr__(self, "mode", self.mode or standard.mode)
+        object.__setattr__(self, "planner", self.planner or standard.planner)
         known = KNOWN[self.game]
         if self.planner not in known:
             raise ValueError(f"planner={self.planner!r}: must be one of {', '.join(known)}")
-        if self.weights and self.game != "hex" and self.planner != "follower":
+        self._check_flags()
+        if self.weights and self.game == "pommerman" and self.planner != "follower":
             raise ValueError(f"weights={self.weights!r}: only planner=follower takes weights")
         if self.bandit not in bandits.BANDITS:
             raise ValueError(f"bandit={self.bandit!r}: must be one of {', '.join(bandits.BANDITS)}")
@@ -121,91 +128,56 @@ class MatchConfig:
             1, self, "num_simulations", "num_evaluations", "horizon", "num_worlds", "games", "batch", "wave", "table_rows"
         )
         checks.seed(self)
+        if self.wave != 1 and self.planner in presets.EVOLUTIONS:
+            raise ValueError(f"wave={self.wave}: {self.planner} has no waves")
         if self.num_simulations % self.wave:
             raise ValueError(f"wave={self.wave}: must divide num_simulations={self.num_simulations}")
 
+    def _check_flags(self) -> None:
+        """Raises for a flag of another game's planners that has not its default."""
+        for flag in [flag for flags in FLAGS.values() for flag in flags if flag not in FLAGS[self.game]]:
+            value = getattr(self, flag)
+            if value != getattr(type(self), flag):
+                known = ", ".join(FLAGS[self.game])
+                raise ValueError(f"{flag}={value!r}: no planner of {self.game} takes it; they take {known}")
+
 
 def make_players(config: MatchConfig, game: Game) -> list[Agent]:
-    """Gives the player and its opponents (in team modes the first of them is no opponent but sits anywhere)."""
-    makers = {"hex": _hex_player, "hero_academy": _hero_player}
-    first = makers.get(config.game, _pommerman_player)(config, game)
-    name = config.opponent or DEFAULTS[config.game][2]
-    # The same object where it plays on both sides: equal agents are asked together.
-    other = first if first.name == name else agents.make(name, game)
-    return [first, *[other] * (game.num_players - 1)]
+    """Gives the player and its opponents (in team modes the first of them is no opponent but sits anywhere).
 
-
-def _pommerman_player(config: MatchConfig, game: Game) -> Agent:
-    if not isinstance(game, Pommerman):
-        raise ValueError(f"game={config.game!r}: there are no players for it")
-    if config.planner in WITHOUT_SEARCH:
-        check_memory(config, game)
-        if config.planner == "simple":
-            return bots.simple_agent(game)
-        return agents.load_follower(config.weights or agents.BUNDLED, game)
-    planner = presets.by_name(
-        game,
-        config.planner,
-        config.bandit,
-        num_simulations=config.num_simulations,
-        horizon=config.horizon,
-        wave=config.wave,
-        table_rows=config.table_rows,
-    )
-    check_memory(config, game, planner.memory_bytes)
-    return as_agent(planner)
-
-
-def _hex_player(config: MatchConfig, game: Hex) -> Agent:
-    settings = {"weights": config.weights} if config.weights else {}
-    if config.planner in ("pc_pimc", "medoid", "pimc", "true_sight"):
-        settings |= {"num_simulations": str(config.num_simulations)}
-    if config.planner in ("pc_pimc", "medoid", "pimc", "pimc_value"):
-        settings |= {"num_worlds": str(config.num_worlds)}
-    text = ",".join(f"{name}={value}" for name, value in settings.items())
-    return _within_memory(config, game, agents.make(f"{config.planner}:{text}" if text else config.planner, game))
-
-
-def _hero_player(config: MatchConfig, game: Game) -> Agent:
-    budget = f":num_evaluations={config.num_evaluations}" if config.planner in HERO_SEARCHES else ""
-    return _within_memory(config, game, agents.make(config.planner + budget, game))
-
-
-def _within_memory(config: MatchConfig, game: Game, agent: Agent) -> Agent:
-    """Gives an agent its plain name, if what it keeps fits into memory."""
-    lanes = min(config.batch, config.games)
-    trees = jax.tree.leaves(jax.eval_shape(lambda: agent.init(lanes)))
-    check_memory(config, game, -(-sum(leaf.size * leaf.dtype.itemsize for leaf in trees) // lanes))
-    return agent._replace(name=config.planner)
-
-
-def check_memory(config: MatchConfig, game: Game, table_bytes: int = 0) -> None:
-    """Raises a ValueError when what a match keeps cannot fit into memory.
-
-    Args:
-      config: the match.
-      game: its game.
-      table_bytes: search tables of one game at play.
+    Raises:
+      ValueError: there is no such player, or what they keep does not fit into memory.
     """
-    state = jax.eval_shape(game.init, jax.random.key(0))
-    views = game.num_players * sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(state))
-    lane, free = table_bytes + views, runtime.free_memory()
-    if free is None:
-        return
+    spec, other_spec = _spec(config, config.planner, config.weights), config.opponent or agents.DEFAULTS[config.game].opponent
+    name, other_name = _label(config, game), other_spec
+    if ":" not in other_spec:
+        other_spec = _spec(config, other_spec)
+    first = agents.make(spec, game)
+    # The same object where it plays on both sides: equal agents are asked together.
+    other = first if spec == other_spec else agents.make(other_spec, game)
+    players = [first, *[other] * (game.num_players - 1)]
     results = evaluate.bytes_of_results(game, config.games, min(config.games, RECORDED))
-    needed = lane * min(config.batch, config.games) + results
-    if needed > 0.9 * free:
-        fits = int((0.8 * free - results) / lane)
-        smaller = f"fewer table_rows than {config.table_rows}"
-        if isinstance(game, Hex):
-            smaller = f"fewer num_simulations than {config.num_simulations}"
-        if fits >= 1:
-            advice = f"a batch of at most {fits}" + (f" or {smaller}" if table_bytes else "")
-        else:
-            advice = f"fewer games than {config.games}" if results > lane else smaller
-        raise ValueError(
-            f"batch={config.batch}: the match needs {needed / 1e9:.1f} GB and {free / 1e9:.1f} GB are free; take {advice}"
-        )
+    lanes, fewer = min(config.batch, config.games), f"fewer games than {config.games}"
+    runtime.check_memory(game, players, lanes, other=(results, fewer))
+    if spec == other_spec:
+        return [first._replace(name=name)] * game.num_players
+    name = spec if name == other_name else name
+    return [first._replace(name=name), *[other._replace(name=other_name)] * (game.num_players - 1)]
+
+
+def _label(config: MatchConfig, game: Game) -> str:
+    """The player's name for tables."""
+    if isinstance(game, Pommerman) and config.planner in BUDGETS["pommerman"]:
+        return presets.by_name(game, config.planner, config.bandit).name
+    return config.planner
+
+
+def _spec(config: MatchConfig, name: str, weights: str = "") -> str:
+    """Writes a name and the flags of the match that belong to it as `agents.make` takes them."""
+    settings = [f"{flag}={getattr(config, flag)}" for flag in BUDGETS[config.game].get(name, ())]
+    if weights:
+        settings = [weights if name == "follower" else f"weights={weights}", *settings]
+    return f"{name}:{','.join(settings)}" if settings else name
 
 
 def run(config: MatchConfig, console: Console | None = None) -> dict:
@@ -224,7 +196,8 @@ def run(config: MatchConfig, console: Console | None = None) -> dict:
     output = Path(config.output) if config.output else None
     if output:
         check_folder(output)
-    console.print(f"[bold]{players[0].name}[/] against {game.num_players - 1} x {players[-1].name}, {config.game} {config.mode}")
+    name, other = (agents.shown(player, game) for player in (players[0], players[-1]))
+    console.print(f"[bold]{name}[/] against {game.num_players - 1} x {other}, {config.game} {config.mode}")
     key = jax.random.key(config.seed)
     started, compiled = time.perf_counter(), 0.0
     with _progress(console) as bar:
@@ -252,7 +225,7 @@ def run(config: MatchConfig, console: Console | None = None) -> dict:
             report=report,
         )
     result = summarize(config, games, time.perf_counter() - started, compiled - started)
-    console.print(_table(config, players[0].name, result))
+    console.print(_table(config, name, result))
     if output:
         picture, svg = draw_game(game, key, games, [p.name for p in players])
         write_together({output / "game.svg": svg, output / "result.json": json.dumps(result, indent=2) + "\n"})

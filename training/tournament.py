@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import itertools
 import json
 import os
@@ -18,12 +19,12 @@ from rich.console import Console
 from rich.table import Table
 
 import jaxgames
-from jaxgames import checks
+from jaxgames import checks, runtime
 from jaxgames.agent import Agent
 from jaxgames.game import Game
 from training import agents, elo, evaluate
 from training.counting import wilson
-from training.files import check_folder, write_together
+from training.files import check_folder, write_atomically, write_together
 
 BATCH = 128
 
@@ -49,20 +50,29 @@ class CrossTable:
         """Elo by maximum likelihood; the first player's is 0."""
         return elo.fit(self.points, self.games)
 
+    @property
+    def is_complete(self) -> bool:
+        """Whether everybody has met everybody."""
+        return bool((self.games + np.eye(len(self.names), dtype=int) > 0).all())
+
     def as_dict(self) -> dict[str, Any]:
-        """Gives everything for a JSON file."""
+        """Gives everything for a JSON file; ratings only when everybody has met everybody."""
+        result: dict[str, Any] = {"names": list(self.names)}
+        result |= {name: getattr(self, name).tolist() for name in ("points", "first_points", "games")}
+        if not self.is_complete:
+            return result
         errors = elo.standard_errors(self.points, self.games)
-        return {
-            "names": list(self.names),
-            "points": self.points.tolist(),
-            "first_points": self.first_points.tolist(),
-            "games": self.games.tolist(),
+        return result | {
             "elo": [round(x, 1) for x in self.ratings.tolist()],
             "elo_standard_error": [round(x, 1) for x in errors.tolist()],
         }
 
-    def shown(self) -> Table:
-        """Makes a table for the terminal, the best first; shares of points in per cent."""
+    def shown(self, labels: Mapping[str, str] | None = None) -> Table:
+        """Makes a table for the terminal, the best first; shares of points in per cent.
+
+        Args:
+          labels: what to call players there, by name; None: their names.
+        """
         order = np.argsort(-self.ratings, kind="stable")
         errors = elo.standard_errors(self.points, self.games)
         columns = [str(number + 1) for number in range(len(order))]
@@ -70,7 +80,9 @@ class CrossTable:
         for place, index in enumerate(order):
             total, played = self.points[index].sum(), int(self.games[index].sum())
             low, high = wilson(round(total), played)
-            cells = [f"{place + 1} {self.names[index]}", f"{self.ratings[index]:+.0f} ± {1.96 * errors[index]:.0f}"]
+            name = self.names[index]
+            label = labels[name] if labels else name
+            cells = [f"{place + 1} {label}", f"{self.ratings[index]:+.0f} ± {1.96 * errors[index]:.0f}"]
             cells.append(f"{100 * total / max(played, 1):.1f} ({100 * low:.0f} - {100 * high:.0f})")
             for other in order:
                 met = self.games[index, other]
@@ -85,24 +97,28 @@ class TournamentConfig:
 
     Attributes:
       agents: two or more, such as random, path, network:weights=FILE, pc_pimc:weights=FILE,num_worlds=6; the Elo of the first is
-        0.
+        0. None: random, path and two searches without network in Hex; random, greedy_action and oep in Hero Academy.
       game: name of the game.
-      mode: its variant.
+      mode: its variant; "": adh-5 in Hex, standard in Hero Academy.
       games: of each pair; even.
       seed: of all play.
       batch: games at a time, over all devices.
-      output: folder for result.json and cross_table.svg; "": none.
+      output: folder for result.json, which is written after each pair, and cross_table.svg; "": none. With the settings and
+        networks of the result.json that is there, only what is missing is played.
     """
 
-    agents: tuple[str, ...] = ("random", "path", "pimc:num_simulations=100", "pc_pimc:num_simulations=100")
+    agents: tuple[str, ...] = ()
     game: str = "hex"
-    mode: str = "adh-5"
+    mode: str = ""
     games: int = 100
     seed: int = 0
     batch: int = BATCH
     output: str = ""
 
     def __post_init__(self) -> None:
+        standard = agents.defaults_of(self.game)
+        object.__setattr__(self, "mode", self.mode or standard.mode)
+        object.__setattr__(self, "agents", self.agents or standard.tournament)
         if len(set(self.agents)) != len(self.agents) or len(self.agents) < 2:
             raise ValueError(f"agents={' '.join(self.agents)}: must be two or more, each named once")
         if self.games < 2 or self.games % 2:
@@ -127,7 +143,19 @@ def run(config: TournamentConfig, console: Console | None = None) -> dict:
     folder = Path(config.output) if config.output else None
     if folder:
         check_folder(folder)
+    for pair in itertools.combinations(players.values(), 2):
+        runtime.check_memory(game, pair, min(config.batch, config.games))
+    head = {"settings": dataclasses.asdict(config), "networks": {name: _digest(one.params) for name, one in players.items()}}
+    earlier, before = _read_earlier(folder / "result.json", head) if folder else (None, 0.0)
     started = time.perf_counter()
+
+    def result_of(table: CrossTable) -> dict[str, Any]:
+        return {**head, "seconds": before + time.perf_counter() - started, **table.as_dict()}
+
+    def save(table: CrossTable) -> None:
+        if folder:
+            write_atomically(folder / "result.json", json.dumps(result_of(table), indent=2) + "\n")
+
     with console.status("playing"):
         table = round_robin(
             game,
@@ -136,9 +164,11 @@ def run(config: TournamentConfig, console: Console | None = None) -> dict:
             config.games,
             batch_size=config.batch,
             report=lambda line: console.print(line, highlight=False),
+            earlier=earlier,
+            save=save,
         )
-    result = {"settings": dataclasses.asdict(config), "seconds": time.perf_counter() - started, **table.as_dict()}
-    console.print(table.shown())
+    result = result_of(table)
+    console.print(table.shown({name: agents.shown(agent, game) for name, agent in players.items()}))
     if folder:
         written: dict[str | os.PathLike[str], str | bytes] = {folder / "result.json": json.dumps(result, indent=2) + "\n"}
         try:
@@ -150,6 +180,27 @@ def run(config: TournamentConfig, console: Console | None = None) -> dict:
         write_together(written)
         console.print(f"results in {folder}", highlight=False)
     return result
+
+
+def _digest(params: Any) -> str:
+    """A short name for an agent's parameters, which change with their file; "" without any."""
+    leaves = jax.tree.leaves(params)
+    digest = hashlib.sha256(b"".join(np.asarray(leaf).tobytes() for leaf in leaves)).hexdigest()
+    return digest[:16] if leaves else ""
+
+
+def _read_earlier(path: Path, head: Mapping[str, Any]) -> tuple[CrossTable | None, float]:
+    """Reads the pairs that an earlier call has played with the same settings and networks, and the seconds that it took."""
+    try:
+        found, wanted = json.loads(path.read_text()), json.loads(json.dumps(head))
+        for part in (found, wanted):
+            del part["settings"]["output"]
+        if any(found[name] != wanted[name] for name in wanted):
+            return None, 0.0
+        table = CrossTable(tuple(found["names"]), *(np.array(found[name]) for name in ("points", "games", "first_points")))
+        return table, found["seconds"]
+    except (OSError, ValueError, LookupError, TypeError):  # no such file, or none that a tournament has written
+        return None, 0.0
 
 
 def play_pair(game: Game, pair: Sequence[Agent], key: Array, num_games: int, *, batch_size: int = BATCH) -> np.ndarray:
@@ -185,6 +236,8 @@ def round_robin(
     *,
     batch_size: int = BATCH,
     report: Callable[[str], None] | None = None,
+    earlier: CrossTable | None = None,
+    save: Callable[[CrossTable], None] | None = None,
 ) -> CrossTable:
     """Lets everybody meet everybody.
 
@@ -195,24 +248,37 @@ def round_robin(
       num_games: of each pair; even.
       batch_size: games at a time.
       report: told about each pair.
+      earlier: what an earlier call with the same arguments has saved; its pairs are not played again.
+      save: given the table so far after each pair that is played.
 
     Raises:
-      ValueError: fewer than two players, or what `play_pair` refuses.
+      ValueError: fewer than two players, other ones than earlier, or what `play_pair` refuses.
     """
     names = tuple(players)
     number = len(names)
     if number < 2:
         raise ValueError(f"{number} players: a tournament needs at least two")
-    points, first_points = np.zeros((number, number)), np.zeros((number, number))
-    games = np.zeros((number, number), int)
+    if earlier and earlier.names != names:
+        raise ValueError(f"earlier={', '.join(earlier.names)}: must be the same players, {', '.join(names)}")
+    nobody = CrossTable(names, np.zeros((number, number)), np.zeros((number, number), int), np.zeros((number, number)))
+    table = earlier or nobody
     for row, column in itertools.combinations(range(number), 2):
-        pair = (players[names[row]], players[names[column]])
-        pair_key = jax.random.fold_in(jax.random.fold_in(key, row), column)
-        result = play_pair(game, pair, pair_key, num_games, batch_size=batch_size)
-        half = num_games // 2
-        points[row, column], points[column, row] = result.sum(), num_games - result.sum()
-        first_points[row, column], first_points[column, row] = result[:half].sum(), half - result[half:].sum()
-        games[row, column] = games[column, row] = num_games
+        if not table.games[row, column]:
+            pair = (players[names[row]], players[names[column]])
+            pair_key = jax.random.fold_in(jax.random.fold_in(key, row), column)
+            table = _with_pair(table, row, column, play_pair(game, pair, pair_key, num_games, batch_size=batch_size))
+            if save:
+                save(table)
         if report:
-            report(f"{names[row]} - {names[column]}: {result.sum():g} - {num_games - result.sum():g}")
-    return CrossTable(names, points, games, first_points)
+            report(f"{names[row]} - {names[column]}: {table.points[row, column]:g} - {table.points[column, row]:g}")
+    return table
+
+
+def _with_pair(table: CrossTable, row: int, column: int, result: np.ndarray) -> CrossTable:
+    """Adds the points that `play_pair` gave."""
+    points, games, first_points = table.points.copy(), table.games.copy(), table.first_points.copy()
+    total, half = len(result), len(result) // 2
+    points[row, column], points[column, row] = result.sum(), total - result.sum()
+    first_points[row, column], first_points[column, row] = result[:half].sum(), half - result[half:].sum()
+    games[row, column] = games[column, row] = total
+    return CrossTable(table.names, points, games, first_points)

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 import jaxgames
+from jaxgames import runtime
+from jaxgames.agent import memoryless
 from jaxgames.pommerman.bots import still_agent
 from scripts._common import run_main
 from scripts.plan import main
@@ -17,6 +19,7 @@ from training.match import MatchConfig
 
 TINY = ["--num-simulations", "4", "--horizon", "4", "--games", "3", "--batch", "2", "--table-rows", "256", "--seed", "5"]
 
+HERO = ["--game", "hero_academy", "--mode", "tiny"]
 QUICK = ["--game", "hex", "--mode", "adh-3", "--planner", "random", "--games", "2", "--batch", "2"]
 
 
@@ -115,8 +118,27 @@ def test_a_picture_tells_teams_limit_and_winners():
         (["--num-simulations", "10", "--wave", "4"], ["wave=4: must divide num_simulations=10"]),
         (["--table-rows", "100"], ["table_rows=100: must be a power of two"]),
         (["--batch", "1000000", "--games", "1000000"], ["batch=1000000: the match needs", "take a batch of at most"]),
-        (["--table-rows", "1099511627776", "--batch", "1"], ["batch=1: ", "take fewer table_rows than 1099511627776"]),
+        (["--table-rows", "1099511627776", "--batch", "1"], ["table_rows=1099511627776: must be below 2**31"]),
         (["--planner", "simple", "--games", "1000000000000"], ["batch=100: ", "take fewer games than 1000000000000"]),
+        (
+            ["--planner", "simple", "--opponent", "fdts:table_rows=16777216"],
+            ["batch=100: ", "a smaller search than fdts:table_rows=16777216"],
+        ),
+        ([*HERO, "--planner", "mcts", "--num-evaluations", "3000000000"], ["num_simulations=3000000000: must be < 67108864"]),
+        ([*HERO, "--planner", "greedy_turn", "--num-evaluations", "3000000000"], ["num_evaluations=3000000000: must be < 2147"]),
+        ([*HERO, "--planner", "oep", "--num-evaluations", "9" * 20], ["evaluations=99999999999999999999: must be < 2147483648"]),
+        ([*QUICK, "--planner", "true_sight", "--num-simulations", "3000000000"], ["num_simulations=3000000000: must be < 2147"]),
+        (["--num-simulations", "3000000000"], ["num_simulations=3000000000: must be < 2147483648"]),
+        (
+            [*HERO, "--num-simulations", "9"],
+            ["num_simulations=9: no planner of hero_academy takes it; they take num_evaluations"],
+        ),
+        ([*HERO, "--bandit", "ucb"], ["bandit='ucb': no planner of hero_academy takes it"]),
+        ([*HERO, "--weights", "run"], ["weights='run': no planner of hero_academy takes it"]),
+        ([*QUICK, "--wave", "2"], ["wave=2: no planner of hex takes it; they take num_simulations, num_worlds, weights"]),
+        ([*QUICK, "--horizon", "9"], ["horizon=9: no planner of hex takes it"]),
+        (["--num-worlds", "3"], ["num_worlds=3: no planner of pommerman takes it; they take bandit, num_simulations, horizon"]),
+        (["--planner", "oep", "--wave", "2"], ["wave=2: oep has no waves"]),
     ],
     ids=lambda value: " ".join(value) if value[0].startswith("--") else "",
 )
@@ -138,6 +160,58 @@ def test_an_output_that_cannot_be_written(name, tmp_path, capsys):
     assert printed.err.startswith("error: ") and printed.err.count("\n") == 1 and "taken" in printed.err
     assert [path.name for path in tmp_path.iterdir()] == ["taken"]
     assert (tmp_path / "taken").read_text() == "mine"
+
+
+def test_trees_that_do_not_fit_into_memory_are_refused_before_anything_is_compiled(monkeypatch, capsys):
+    monkeypatch.setattr(runtime, "free_memory", lambda: 10**8)
+    monkeypatch.setattr(evaluate, "play", lambda *_, **__: pytest.fail("played"))
+    assert leave(*HERO, "--planner", "greedy_turn", "--num-evaluations", "300000", "--games", "64", "--output", "") == 2
+    error = capsys.readouterr().err
+    assert error.startswith("error: batch=64: the match needs 0.1 GB and 0.1 GB are free; take a batch of at most ")
+    assert error.endswith(" or a smaller search than greedy_turn:num_evaluations=300000\n")
+
+
+def test_a_match_of_hero_academy(tmp_path, capsys):
+    flags = [*HERO, "--planner", "greedy_action", "--opponent", "random", "--games", "2", "--output", str(tmp_path)]
+    assert leave(*flags) == 0
+    assert "greedy_action against 1 x random, hero_academy tiny" in capsys.readouterr().out
+    result = json.loads((tmp_path / "result.json").read_text())
+    assert result["games"] == 2 == result["wins"] + result["draws"] + result["losses"]
+    text = " ".join("".join(element.itertext()) for element in ElementTree.parse(tmp_path / "game.svg").getroot().iter())
+    assert "greedy_action" in text and "random" in text
+
+
+# --- players -----------------------------------------------------------------------------------------------------------
+
+
+def players_of(monkeypatch, **settings):
+    """The players of a match, and the texts that they were made from."""
+    config, made = MatchConfig(**settings), []
+    monkeypatch.setattr(match.agents, "make", lambda spec, game: made.append(spec) or memoryless(spec, None))
+    monkeypatch.setattr(runtime, "check_memory", lambda *_, **__: None)
+    return match.make_players(config, jaxgames.make(config.game, config.mode)), made
+
+
+@pytest.mark.parametrize(
+    ("settings", "made"),
+    [
+        ({"planner": "mcts", "opponent": "oep"}, ["mcts:num_evaluations=700", "oep:num_evaluations=700"]),
+        ({"planner": "mcts", "opponent": "oep:mutation=0.3"}, ["mcts:num_evaluations=700", "oep:mutation=0.3"]),
+        ({"planner": "random", "opponent": "greedy_turn"}, ["random", "greedy_turn:num_evaluations=700"]),
+        ({"planner": "oep"}, ["oep:num_evaluations=700", "greedy_action"]),
+    ],
+)
+def test_an_opponent_without_settings_has_the_budget_of_the_planner(settings, made, monkeypatch):
+    assert players_of(monkeypatch, game="hero_academy", mode="tiny", num_evaluations=700, **settings)[1] == made
+
+
+@pytest.mark.parametrize("opponent", ["pc_pimc", "pc_pimc:num_simulations=100,num_worlds=12"])
+def test_only_an_opponent_that_is_the_same_in_all_is_the_player_itself(opponent, monkeypatch):
+    (first, other), made = players_of(monkeypatch, game="hex", planner="pc_pimc", opponent=opponent)
+    assert first is other and first.name == "pc_pimc" and len(made) == 1
+    (first, other), made = players_of(monkeypatch, game="hex", planner="pc_pimc", opponent=opponent, weights="run")
+    assert made == ["pc_pimc:weights=run,num_simulations=100,num_worlds=12", "pc_pimc:num_simulations=100,num_worlds=12"]
+    assert first is not other and len({first.name, other.name}) == 2
 
 
 @pytest.mark.slow

@@ -1,11 +1,14 @@
 """Any agents against each other: names, counts, files, errors."""
 
+import io
 import json
 
 import pytest
 from rich.console import Console
 
 import jaxgames
+from jaxgames import runtime
+from jaxgames.agent import memoryless
 from training import agents, contest
 from training.contest import ContestConfig
 
@@ -53,6 +56,41 @@ def test_the_follower_of_the_package_plays_pommerman_alone():
         agents.make("follower", jaxgames.make("hex"))
     with pytest.raises(ValueError, match="give --mode ffa"):
         agents.make("follower", jaxgames.make("pommerman", "team"))
+
+
+def test_games_have_defaults_of_their_own():
+    assert ContestConfig().mode == "ffa" and ContestConfig(game="hex").mode == "adh-5"
+    assert len(ContestConfig().agents) == 4 and len(ContestConfig(game="hero_academy").agents) == 2
+
+
+def test_countings_that_agree_are_one_row_and_who_sees_all_is_marked():
+    count = {"games": 4, "wins": 3, "draws": 0, "losses": 1} | dict.fromkeys(
+        ("win_interval", "draw_interval", "loss_interval"), (0, 1)
+    )
+    result = {"mean_length": 3.0, "agents": [{"name": "a", "released": count, "strict": count}] * 2}
+    shown = {"a": agents.shown(memoryless("a", None, sees_state=True), GAME)}
+    console = Console(file=io.StringIO(), width=150)
+    console.print(contest._table(result, shown))
+    printed = console.file.getvalue()
+    assert printed.count("75.0 (") == 2 == printed.count("a (sees all)") and "strict" not in printed
+    result["agents"].append({"name": "a", "released": count, "strict": count | {"wins": 4}})
+    console.print(contest._table(result, shown))
+    assert console.file.getvalue().count("strict") == 3
+
+
+def test_only_what_is_hidden_can_be_seen_by_an_oracle():
+    oracle = memoryless("fdts:horizon=2", None, sees_state=True)
+    for mode, mark in (("hex-3", ""), ("adh-3", " (sees all)")):
+        assert agents.shown(oracle, jaxgames.make("hex", mode)) == oracle.name + mark
+    assert agents.shown(agents.make("simple", GAME), GAME) == "simple"  # looks at what its seat sees alone
+    assert agents.shown(agents.make("follower", GAME), GAME) == "follower"
+
+
+def test_searches_that_do_not_fit_into_memory(monkeypatch):
+    monkeypatch.setattr(runtime, "free_memory", lambda: 10**8)
+    config = ContestConfig(agents=("simple", "random", "fdts", "simple"))
+    with pytest.raises(ValueError, match=r"^batch=128: the match needs .* or a smaller search than fdts$"):
+        contest.run(config, Console(quiet=True))
 
 
 def test_as_many_agents_as_players():

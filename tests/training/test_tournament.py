@@ -1,6 +1,8 @@
 """Round robins: seats, starts, tables that add up, and what the command line refuses."""
 
+import dataclasses
 import io
+import itertools
 import json
 
 import jax
@@ -17,7 +19,7 @@ from tests.tug import PULL, REST, Tug, random_player, steady_player
 from training import elo, hex_agents, policy_value, tournament
 from training.policy_value import PolicyValueConfig
 from training.tournament import CrossTable, TournamentConfig, play_pair, round_robin
-from training.weights import save_weights
+from training.weights import load_weights, save_weights
 
 KEY = jax.random.key(5)
 GAMES = 12
@@ -124,6 +126,88 @@ def test_what_a_run_writes(tmp_path):
     assert again["points"] == result["points"]
 
 
+def test_a_pair_of_hero_academy():
+    config = TournamentConfig(("random", "best_rated"), game="hero_academy", mode="tiny", games=4)
+    result = tournament.run(config, Console(quiet=True))
+    assert np.array(result["games"]).tolist() == [[0, 4], [4, 0]] and np.sum(result["points"]) == 4
+
+
+def test_games_have_defaults_of_their_own():
+    assert TournamentConfig(game="hero_academy").mode == "standard" and TournamentConfig().mode == "adh-5"
+    assert TournamentConfig(game="hero_academy").agents[0] == TournamentConfig().agents[0] == "random"
+
+
+@pytest.fixture
+def pairs(monkeypatch):
+    """Pairs that were asked to play, of made-up results; after as many as `pairs.stop` comes an interruption."""
+
+    class Pairs(list):
+        stop = 100
+
+    found = Pairs()
+
+    def play(game, pair, key, num_games, **_):
+        if len(found) == found.stop:
+            raise KeyboardInterrupt
+        found.append((pair[0].name, pair[1].name))
+        return np.arange(num_games) % 2 == len(found) % 2
+
+    monkeypatch.setattr(tournament, "play_pair", play)
+    return found
+
+
+def test_a_tournament_that_was_stopped_goes_on(pairs, tmp_path, weights):
+    names = ("random", "path", f"network:weights={weights}")
+    config = TournamentConfig(names, mode="adh-3", games=4, output=str(tmp_path / "run"))
+    straight = tournament.run(dataclasses.replace(config, output=str(tmp_path / "straight")), Console(quiet=True))
+    assert len(pairs) == 3
+    pairs.clear()
+    pairs.stop = 1
+    with pytest.raises(KeyboardInterrupt):
+        tournament.run(config, Console(quiet=True))
+    stored = json.loads((tmp_path / "run" / "result.json").read_text())
+    assert stored["games"] == [[0, 4, 0], [4, 0, 0], [0, 0, 0]] and "elo" not in stored
+    pairs.stop = 100
+    console = Console(file=io.StringIO(), width=200)
+    result = tournament.run(config, console)
+    assert pairs == list(itertools.combinations(names, 2))  # the first before the stop, and none of them twice
+    for name in ("points", "first_points", "games", "elo"):
+        assert result[name] == straight[name]
+    assert result["seconds"] >= stored["seconds"] and "random - path: " in console.file.getvalue()
+    assert tournament.run(config, Console(quiet=True))["elo"] == straight["elo"] and len(pairs) == 3
+
+
+def test_other_settings_or_networks_begin_anew(pairs, tmp_path, weights):
+    mine = tmp_path / "best.npz"
+    mine.write_bytes(weights.read_bytes())
+    config = TournamentConfig(("random", f"network:weights={mine}"), mode="adh-3", games=4, output=str(tmp_path / "run"))
+    for change in ({}, {"seed": 1}, {"games": 6}):
+        tournament.run(dataclasses.replace(config, **change), Console(quiet=True))
+    assert len(pairs) == 3
+    who = policy_value.make(PolicyValueConfig(mode="adh-3"))
+    save_weights(mine, jax.tree.map(lambda leaf: leaf + 1, load_weights(weights)[0]), who.meta)
+    tournament.run(dataclasses.replace(config, games=6), Console(quiet=True))
+    assert len(pairs) == 4
+    (tmp_path / "run" / "result.json").write_text("[]")
+    tournament.run(dataclasses.replace(config, games=6), Console(quiet=True))
+    assert len(pairs) == 5
+
+
+def test_who_sees_all_is_marked(pairs):
+    console = Console(file=io.StringIO(), width=200)
+    config = TournamentConfig(("random", "true_sight:num_simulations=2"), mode="adh-3", games=2)
+    tournament.run(config, console)
+    assert "true_sight:num_simulations=2 (sees all)" in console.file.getvalue()
+    tournament.run(dataclasses.replace(config, mode="hex-3"), again := Console(file=io.StringIO(), width=200))
+    assert "(sees all)" not in again.file.getvalue()  # everybody does
+
+
+def test_an_earlier_table_of_other_players_is_refused():
+    earlier = CrossTable(("a", "b"), *[np.zeros((2, 2))] * 3)
+    with pytest.raises(ValueError, match=r"^earlier=a, b: must be the same players, pulls, random, rests$"):
+        round_robin(Tug(), PLAYERS, KEY, 2, earlier=earlier)
+
+
 def leave(*arguments):
     with pytest.raises(SystemExit) as stop:
         run_main(script.main, TournamentConfig, arguments)
@@ -152,6 +236,16 @@ def weights(tmp_path_factory):
         (["--agents", "random", "network:weights=nothing.npz"], "[Errno 2] No such file or directory: 'nothing.npz'"),
         (["--agents", "random", "random"], "agents=random random: must be two or more, each named once"),
         (["--agents", "random"], "agents=random: must be two or more, each named once"),
+        (["--agents", "random", "pimc:reuse=1"], "agent='pimc:reuse=1': only true_sight can keep its tree from move to move"),
+        (["--agents", "random", "true_sight:num_simulations=3000000000"], "num_simulations=3000000000: must be < 2147483648"),
+        (
+            ["--game", "hero_academy", "--agents", "random", "oep:num_evaluations=99999999999999999999"],
+            "evaluations=99999999999999999999: must be < 2147483648",
+        ),
+        (
+            ["--mode", "adh-19", "--agents", "random", "pc_pimc:num_simulations=2000000", "--games", "2"],
+            "batch=2: the match needs ",
+        ),
         (["--games", "3"], "games=3: must be even and at least 2, because seats are changed half-way"),
         (["--batch", "0"], "batch=0: must be >= 1"),
         (["--seed", "-1"], "seed=-1: must be in 0..4294967295"),
@@ -173,6 +267,12 @@ def test_weights_of_another_board_are_refused(weights, capsys):
     assert leave("--agents", "random", f"network:weights={weights}", "--mode", "adh-5") == 2
     told = f"error: weights {weights}: of a board with 3 x 3 cells, and this one has 5 x 5\n"
     assert capsys.readouterr().err == told
+
+
+def test_true_sight_may_keep_its_tree():
+    game = jaxgames.make("hex", "adh-3")
+    sizes = [hex_agents.make(f"true_sight:num_simulations=4,reuse={reuse}", game).init(1).num_nodes for reuse in (0, 1)]
+    assert sizes == [5, 10]
 
 
 def test_weights_of_the_same_board_serve_other_rules(weights):
