@@ -14,8 +14,8 @@ from rich.console import Console
 from rich.table import Table
 
 import jaxgames
-from jaxgames import checks, runtime
-from training import agents, counting, evaluate
+from jaxgames import checks
+from training import agents, counting, evaluate, memory
 from training.files import check_folder, write_together
 from training.match import RECORDED, draw_game
 
@@ -69,7 +69,7 @@ def run(config: ContestConfig, console: Console | None = None) -> dict:
     players = [made[spec] for spec in config.agents]
     record = min(config.games, RECORDED) if config.output else 0
     results = (evaluate.bytes_of_results(game, config.games, record), f"fewer games than {config.games}")
-    runtime.check_memory(game, players, min(config.batch, config.games), other=results)
+    memory.check(game, players, min(config.batch, config.games), other=results)
     folder = Path(config.output) if config.output else None
     if folder:
         check_folder(folder)

@@ -15,7 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 import jaxgames
-from jaxgames import checks, runtime
+from jaxgames import checks
 from jaxgames.agent import Agent
 from jaxgames.game import Game
 from jaxgames.hero_academy import HeroAcademy
@@ -24,7 +24,7 @@ from jaxgames.hex import Hex
 from jaxgames.hex import view as hex_view
 from jaxgames.pommerman import Pommerman, interop, view
 from search import bandits, presets
-from training import agents, counting, evaluate, hero_agents, hex_agents
+from training import agents, counting, evaluate, hero_agents, hex_agents, memory
 from training.files import check_folder, write_together
 
 # Win, draw, loss in per cent over 400 games against three rule-based agents, by the released counting (Boney et al.).
@@ -158,7 +158,7 @@ def make_players(config: MatchConfig, game: Game) -> list[Agent]:
     players = [first, *[other] * (game.num_players - 1)]
     results = evaluate.bytes_of_results(game, config.games, min(config.games, RECORDED))
     lanes, fewer = min(config.batch, config.games), f"fewer games than {config.games}"
-    runtime.check_memory(game, players, lanes, other=(results, fewer))
+    memory.check(game, players, lanes, other=(results, fewer))
     if spec == other_spec:
         return [first._replace(name=name)] * game.num_players
     name = spec if name == other_name else name

@@ -19,10 +19,10 @@ from rich.console import Console
 from rich.table import Table
 
 import jaxgames
-from jaxgames import checks, runtime
+from jaxgames import checks
 from jaxgames.agent import Agent
 from jaxgames.game import Game
-from training import agents, elo, evaluate
+from training import agents, elo, evaluate, memory
 from training.counting import wilson
 from training.files import check_folder, write_atomically, write_together
 
@@ -144,7 +144,7 @@ def run(config: TournamentConfig, console: Console | None = None) -> dict:
     if folder:
         check_folder(folder)
     for pair in itertools.combinations(players.values(), 2):
-        runtime.check_memory(game, pair, min(config.batch, config.games))
+        memory.check(game, pair, min(config.batch, config.games))
     head = {"settings": dataclasses.asdict(config), "networks": {name: _digest(one.params) for name, one in players.items()}}
     earlier, before = _read_earlier(folder / "result.json", head) if folder else (None, 0.0)
     started = time.perf_counter()

@@ -12,11 +12,11 @@ import jax
 import numpy as np
 from rich.console import Console
 
-from jaxgames import checks, runtime
+from jaxgames import checks
 from jaxgames.agent import Agent
 from search import pimc, puct
 from search.planner import as_agent
-from training import agents, elo, job, policy_value
+from training import agents, elo, job, memory, policy_value
 from training.alphaze import Alphaze, AlphazeConfig, Learner, make_player
 from training.checkpoints import Checkpoints
 from training.display import Display
@@ -148,7 +148,7 @@ class _Job:
             if not lanes:
                 continue
             named = [player._replace(name=f"learn.num_simulations={learn.num_simulations}") for player in players]
-            runtime.check_memory(
+            memory.check(
                 who.game,
                 named,
                 lanes,

@@ -14,7 +14,7 @@ from jaxgames.agent import memoryless
 from jaxgames.pommerman.bots import still_agent
 from scripts._common import run_main
 from scripts.plan import main
-from training import evaluate, match
+from training import evaluate, match, memory
 from training.match import MatchConfig
 
 TINY = ["--num-simulations", "4", "--horizon", "4", "--games", "3", "--batch", "2", "--table-rows", "256", "--seed", "5"]
@@ -188,7 +188,7 @@ def players_of(monkeypatch, **settings):
     """The players of a match, and the texts that they were made from."""
     config, made = MatchConfig(**settings), []
     monkeypatch.setattr(match.agents, "make", lambda spec, game: made.append(spec) or memoryless(spec, None))
-    monkeypatch.setattr(runtime, "check_memory", lambda *_, **__: None)
+    monkeypatch.setattr(memory, "check", lambda *_, **__: None)
     return match.make_players(config, jaxgames.make(config.game, config.mode)), made
 
 

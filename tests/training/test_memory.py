@@ -10,7 +10,7 @@ import jaxgames
 from jaxgames import runtime
 from jaxgames.agent import memoryless
 from tests.tug import Tug
-from training import agents
+from training import agents, memory
 
 GIB = 2**30
 
@@ -37,14 +37,14 @@ def machine(monkeypatch):
 
 def refused(*arguments, **settings) -> str:
     with pytest.raises(ValueError, match="free; take") as error:
-        runtime.check_memory(Tug(), *arguments, **settings)
+        memory.check(Tug(), *arguments, **settings)
     return str(error.value)
 
 
 def test_what_is_kept_and_what_is_searched_count(machine):
     machine(10 * GIB)
     for agent in (hungry("keeps", kept=GIB), hungry("thinks", searched=GIB)):
-        runtime.check_memory(Tug(), [agent, hungry("small")], 8)
+        memory.check(Tug(), [agent, hungry("small")], 8)
         told = refused([agent, hungry("small")], 12)
         assert told == (
             "batch=12: the match needs 12.9 GB and 10.7 GB are free; "
@@ -54,17 +54,17 @@ def test_what_is_kept_and_what_is_searched_count(machine):
 
 def test_lanes_that_do_not_think_together_do_not_count(machine):
     machine(10 * GIB)
-    runtime.check_memory(Tug(), [hungry("a", searched=GIB, together=8)] * 2, 1000)
+    memory.check(Tug(), [hungry("a", searched=GIB, together=8)] * 2, 1000)
     machine(10 * GIB, devices=2)  # each has lanes that think
     assert "a batch of at most 6" in refused([hungry("a", searched=GIB, together=8)], 1000)
-    runtime.check_memory(Tug(), [hungry("a", searched=GIB, together=8)], 8)
+    memory.check(Tug(), [hungry("a", searched=GIB, together=8)], 8)
 
 
 def test_equal_agents_share_a_memory_for_all_their_lanes(machine):
     machine(10 * GIB)
     one, other = hungry("a", kept=GIB), hungry("a", kept=GIB)
     for pair in ([one, one], [one, other]):
-        runtime.check_memory(Tug(), pair, 4)
+        memory.check(Tug(), pair, 4)
         assert "needs 12.9 GB" in refused(pair, 6)
 
 
@@ -77,7 +77,7 @@ def test_advice_where_fewer_lanes_do_not_help(machine):
 
 def test_a_machine_that_does_not_tell(machine):
     machine(None)
-    runtime.check_memory(Tug(), [hungry("a", kept=GIB)], 1000)
+    memory.check(Tug(), [hungry("a", kept=GIB)], 1000)
 
 
 def test_trees_over_turns_take_memory_as_far_as_they_are_searched_together():

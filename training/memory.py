@@ -1,0 +1,73 @@
+"""Whether games between agents fit into memory, known before anything is compiled."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+
+from jaxgames import runtime
+from jaxgames.agent import Agent
+from jaxgames.game import Game
+
+
+def check(
+    game: Game,
+    agents: Sequence[Agent],
+    lanes: int,
+    *,
+    other: tuple[int, str] = (0, ""),
+    setting: str = "batch",
+    what: str = "the match",
+) -> None:
+    """Raises a ValueError when games between agents cannot fit into memory; compiles nothing.
+
+    Args:
+      game: what they play.
+      agents: who plays; those that are the same object are asked together.
+      lanes: games at a time, over all devices.
+      other: bytes needed beside, and in words what would make them fewer.
+      setting: the setting that says how many lanes, for the message.
+      what: what needs the memory, for the message.
+    """
+    free = runtime.free_memory()
+    if free is None:
+        return
+    groups = [(agent, sum(one is agent for one in agents)) for agent in {id(agent): agent for agent in agents}.values()]
+
+    def needed(lanes: int) -> list[int]:
+        """By group of equal agents, on one device; for the states last."""
+        games = lanes * game.num_players * _size(jax.eval_shape(game.init, jax.random.key(0)))
+        return [*(_bytes_of(agent.init, agent.search_bytes, count * lanes) for agent, count in groups), games]
+
+    devices = jax.local_device_count()
+    total = devices * sum(needed(-(-lanes // devices))) + other[0]
+    if total <= 0.9 * free:
+        return
+    *by_agent, state = needed(1)
+    lane = sum(by_agent) + state
+    fits = int((0.8 * free - other[0]) / (devices * lane)) * devices
+    smaller = f"a smaller search than {groups[by_agent.index(max(by_agent))][0].name}"
+    if fits >= 1:
+        advice = f"a {setting} of at most {fits}" + (f" or {smaller}" if max(by_agent) > state else "")
+    else:
+        advice = other[1] if other[0] > lane else smaller
+    raise ValueError(f"{setting}={lanes}: {what} needs {total / 1e9:.1f} GB and {free / 1e9:.1f} GB are free; take {advice}")
+
+
+@functools.lru_cache(maxsize=64)
+def _bytes_of(init: Callable[[int], Any], search_bytes: Callable[[int], int] | None, lanes: int) -> int:
+    """Gives the bytes that an agent keeps for so many lanes, and takes up while it thinks."""
+    searched = search_bytes(lanes) if search_bytes else 0
+    try:
+        return searched + _size(jax.eval_shape(lambda: init(lanes)))
+    except ValueError:  # more lanes than a table has room for
+        if lanes == 1:
+            raise
+        return searched + lanes * _size(jax.eval_shape(lambda: init(1)))
+
+
+def _size(shapes: Any) -> int:
+    return sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(shapes))
