@@ -143,9 +143,10 @@ class Hex:
         return Hex(dataclasses.replace(self.config, rules="hex"))
 
     def open_state(self, state: State) -> State:
-        """The same stones with everything seen."""
+        """The same stones with everything seen, as many turns as there are stones."""
         nothing = jax.tree.map(jnp.zeros_like, state.found)
-        return dataclasses.replace(state, found=nothing)
+        black, white = (stones.count().astype(jnp.int16) for stones in state.stones)
+        return dataclasses.replace(state, found=nothing, turns=(black, white), attempts=black + white)
 
     def init_information(self, player: Array, observation: Observation | None = None) -> Information:
         """Gives what a player knows before the first move, when all boards are empty."""

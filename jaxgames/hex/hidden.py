@@ -30,7 +30,8 @@ class Sample:
 
     Attributes:
       state: it fits all that is known, if `fits`.
-      fits: bool []; False where no number of hidden stones is possible, or none of the boards drawn was unfinished.
+      fits: bool []; False where the view contradicts itself, no number of hidden stones is possible, or none of the boards drawn
+        was unfinished.
       removed: int32 [], stones taken away again because the other would have won on every board drawn.
     """
 
@@ -83,7 +84,8 @@ def sample(config: HexConfig, key: Array, info: Information) -> Sample:
     unlucky = (placed, over, jnp.int32(0))
     placed, _, removed = jax.lax.while_loop(lambda carry: carry[1] & carry[0].any(), remove, unlucky)
     state = _state(config, random_bits.fold(lane, _OTHER_VIEW), info, view.known | placed)
-    return Sample(state, possible & ~over, removed)
+    mine_joined = select(first, state.near[BLACK], state.near[WHITE]).overlaps(select(first, state.far[BLACK], state.far[WHITE]))
+    return Sample(state, possible & ~over & ~mine_joined & ~view.own.overlaps(view.known), removed)
 
 
 def subset(lane: LaneKey, cells: Bits, number: Array) -> Bits:
@@ -123,15 +125,16 @@ def count_distribution(config: HexConfig, info: Information) -> Array:
     """Gives the probabilities of the numbers of hidden stones: float32 [n * n + 1], zeros where no number is possible."""
     view = info.view
     known, mine = view.known.count(), view.own.count()
-    room = config.num_cells - known - mine
+    room = config.num_cells - known - mine if config.is_dark else 0
     numbers = jnp.arange(config.num_cells + 1)
-    turns = view.other_turns.astype(jnp.int32)
-    if config.rules == "abrupt" and config.count_rule == "dp":
-        lost = turns - known - numbers  # turns lost, if so many stones are hidden
+    unknown = view.other_turns.astype(jnp.int32) - known  # turns in which no known stone was placed
+    if config.rules != "abrupt":
+        chance = (numbers == unknown).astype(jnp.float32)
+    elif config.count_rule == "dp":
+        lost = unknown - numbers  # turns lost, if so many stones are hidden
         chance = jnp.where(lost >= 0, info.collisions[jnp.clip(lost, 0, config.num_cells)], 0.0)
-    else:
-        exact = (mine if config.count_rule == "fork" and config.rules == "abrupt" else turns) - known
-        chance = (numbers == jnp.maximum(exact, 0)).astype(jnp.float32) if config.is_dark else (numbers == 0) * 1.0
+    else:  # the published code's number may be less than is known
+        chance = ((numbers == jnp.maximum(mine - known, 0)) & (unknown >= 0)).astype(jnp.float32)
     chance = jnp.where(numbers <= room, chance, 0.0)
     return chance / jnp.maximum(chance.sum(), 1e-30)
 

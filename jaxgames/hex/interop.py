@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import functools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
 
-from jaxgames.bitboard import Bits
+from jaxgames.bitboard import Bits, select
 from jaxgames.hex import hidden
-from jaxgames.hex.config import HexConfig
+from jaxgames.hex.config import HexConfig, as_integer
 from jaxgames.hex.geometry import BLACK, WHITE
 from jaxgames.hex.information import Information
 from jaxgames.hex.rules import init, legal_cells, step
@@ -112,9 +115,9 @@ def attempt(config: HexConfig, state: State, cell: int | str) -> State:
     Raises:
       ValueError: there is no such cell, it is not empty in the mover's view, or the game is over.
     """
-    number = parse_cell(config, cell) if isinstance(cell, str) else int(cell)
-    if not 0 <= number < config.num_cells:
-        raise ValueError(f"cell={number}: must be in 0..{config.num_cells - 1}")
+    number = parse_cell(config, cell) if isinstance(cell, str) else as_integer(cell)
+    if number is None or not 0 <= number < config.num_cells:
+        raise ValueError(f"cell={cell!r}: must be an integer in 0..{config.num_cells - 1}, or a name")
     if bool(state.terminated):
         raise ValueError(f"cell={cell_name(config, number)}: the game is over")
     if not bool((config.grid.one_hot(jnp.int32(number)) & legal_cells(config, state)).any()):
@@ -124,13 +127,33 @@ def attempt(config: HexConfig, state: State, cell: int | str) -> State:
 
 def check_information(config: HexConfig, info: Information) -> None:
     """Raises a ValueError if no board fits what a player knows (one player); `hidden.sample` says so by `fits`."""
-    if not 0 <= int(info.view.player) <= 1:
-        raise ValueError(f"player={int(info.view.player)}: must be 0 or 1")
-    keys = jax.random.split(jax.random.key(0), _ATTEMPTS_TO_FIT)
-    if not bool(jax.vmap(lambda key: hidden.sample(config, key, info))(keys).fits.any()):
-        view = info.view
+    view, player = info.view, int(info.view.player)
+    if player not in (BLACK, WHITE):
+        raise ValueError(f"player={player}: must be 0 or 1")
+    twice = np.flatnonzero(config.grid.to_numpy(view.own & view.known))
+    if twice.size:
+        raise ValueError(f"no board fits: cell {cell_name(config, int(twice[0]))} has an own stone and a known one")
+    won, fits = jax.device_get(_look(config, info))
+    for seat, stones, joined in zip((player, 1 - player), ("own", "known"), won, strict=True):
+        if joined:
+            raise ValueError(f"no board fits: player {seat} has won with the {stones} stones, the game is over")
+    if not fits:
         known = f"{int(view.own.count())} own stones, {int(view.known.count())} known ones"
         raise ValueError(f"no board fits: {known}, {int(view.other_turns)} turns of the other on {config.num_cells} cells")
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _look(config: HexConfig, info: Information) -> tuple[Array, Array]:
+    """Says whether the own stones and the known ones join their edges, bool [2], and whether any sample fits, bool []."""
+    grid, view = config.grid, info.view
+
+    def joined(stones: Bits, seat: Array) -> Array:
+        near, far = select(seat == BLACK, grid.edges(BLACK), grid.edges(WHITE))
+        return grid.flood(stones & near, stones).overlaps(far)
+
+    keys = jax.random.split(jax.random.key(0), _ATTEMPTS_TO_FIT)
+    fits = jax.vmap(lambda key: hidden.sample(config, key, info).fits)(keys)
+    return jnp.stack([joined(view.own, view.player), joined(view.known, 1 - view.player)]), fits.any()
 
 
 def from_board(config: HexConfig, cells: np.ndarray, player: int, found: tuple[np.ndarray, np.ndarray] | None = None) -> State:
@@ -148,7 +171,7 @@ def from_board(config: HexConfig, cells: np.ndarray, player: int, found: tuple[n
     cells = np.asarray(cells).reshape(-1)
     if cells.size != config.num_cells:
         raise ValueError(f"{cells.size} cells: a board of {config.board_size} x {config.board_size} has {config.num_cells}")
-    wrong = np.flatnonzero((cells < -1) | (cells > 1))
+    wrong = np.flatnonzero(~np.isin(cells, (-1, 0, 1)))
     if wrong.size:
         raise ValueError(f"cell {wrong[0]} is {cells[wrong[0]]}: must be 1, -1 or 0")
     if player not in (BLACK, WHITE):
@@ -165,7 +188,9 @@ def from_board(config: HexConfig, cells: np.ndarray, player: int, found: tuple[n
     for seat in (BLACK, WHITE):
         if bool(near[seat].overlaps(far[seat])):
             raise ValueError(f"player {seat} has won on this board: the game is over")
-    counts = [stones[seat].count() + met[seat].count() for seat in (BLACK, WHITE)]
+    placed, failed = ([pair[seat].count() for seat in (BLACK, WHITE)] for pair in (stones, met))
+    # A failed attempt ends a turn in abrupt DarkHex alone.
+    turns = [placed[seat] + failed[seat] if config.rules == "abrupt" else placed[seat] for seat in (BLACK, WHITE)]
     start = init(config)
     return State(
         stones=(stones[0], stones[1]),
@@ -173,8 +198,8 @@ def from_board(config: HexConfig, cells: np.ndarray, player: int, found: tuple[n
         near=(near[0], near[1]),
         far=(far[0], far[1]),
         player=jnp.int8(player),
-        turns=(counts[0].astype(jnp.int16), counts[1].astype(jnp.int16)),
-        attempts=(counts[0] + counts[1]).astype(jnp.int16),
+        turns=(turns[0].astype(jnp.int16), turns[1].astype(jnp.int16)),
+        attempts=sum(placed + failed, jnp.int32(0)).astype(jnp.int16),
         last=start.last,
         terminated=start.terminated,
         seat_rewards=start.seat_rewards,

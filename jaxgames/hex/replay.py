@@ -79,6 +79,7 @@ def _check(arrays: Arrays) -> tuple[HexConfig, np.ndarray]:
     count, cells = len(board), size * size
     if offsets.ndim != 1 or offsets.dtype.kind not in "iu" or len(offsets) < 2:
         raise BadRecording("offsets: must be whole numbers, one more than there are games")
+    offsets = offsets.astype(np.int64)  # unsigned differences would wrap
     if offsets[0] != 0 or offsets[-1] != count or (np.diff(offsets) < 1).any():
         raise BadRecording(f"offsets: must rise from 0 to the {count} rows")
     games = len(offsets) - 1
@@ -94,7 +95,7 @@ def _check(arrays: Arrays) -> tuple[HexConfig, np.ndarray]:
         kinds = "U" if name in _TEXTS else "f" if name == "returns" else "iu"
         if array.shape != shape or array.dtype.kind not in kinds:
             raise BadRecording(f"{name}: {array.dtype} of shape {array.shape}, must be of shape {shape}")
-    return HexConfig(size, _rules_of(arrays) if dark else "hex"), np.diff(offsets).astype(int)
+    return HexConfig(size, _rules_of(arrays) if dark else "hex"), np.diff(offsets)
 
 
 def _rules_of(arrays: Arrays) -> str:

@@ -62,6 +62,18 @@ def test_hero_academys_damaged_recordings_are_told_in_one_line_each(capsys, tmp_
         assert re.fullmatch(f"error: {path}: no sound recording: {words}", line)
 
 
+def test_recorded_games_of_hex_in_a_wrong_order_are_told_in_one_line(capsys, tmp_path):
+    with np.load(SAMPLES.parent / "hex" / "adh_3x3.npz") as file:
+        arrays = dict(file)
+    offsets = arrays["offsets"].astype(np.uint32)  # whose differences wrap
+    offsets[[1, 2]] = offsets[[2, 1]]
+    np.savez(tmp_path / "swapped.npz", **{**arrays, "offsets": offsets})
+    code, out, err = run(capsys, "hex", tmp_path / "swapped.npz")
+    assert (code, out) == (2, "")
+    assert err.count("\n") == 1
+    assert f"offsets: must rise from 0 to the {len(arrays['action'])} rows" in err
+
+
 def test_it_starts_as_a_file_from_anywhere(tmp_path):
     done = subprocess.run(
         [sys.executable, SCRIPT, "pommerman", "nothing.npz"], cwd=tmp_path, capture_output=True, text=True, check=False

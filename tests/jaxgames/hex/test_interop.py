@@ -1,6 +1,7 @@
 """Borders: names of cells, boards from outside, planes."""
 
 import dataclasses
+import functools
 import re
 
 import jax
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 
 import jaxgames
-from jaxgames.hex import Hex, HexConfig, information, interop, planes, rules
+from jaxgames.hex import Hex, HexConfig, hidden, information, interop, planes, rules
 from tests.jaxgames.hex.playing import at, random_games
 
 
@@ -28,6 +29,8 @@ def test_boards_from_outside_are_checked():
         interop.from_board(config, np.zeros(8, int), 0)
     with pytest.raises(ValueError, match="cell 2 is 7: must be 1, -1 or 0"):
         interop.from_board(config, np.array([0, 0, 7, 0, 0, 0, 0, 0, 0]), 0)
+    with pytest.raises(ValueError, match=r"cell 2 is 0\.5: must be 1, -1 or 0"):
+        interop.from_board(config, np.array([0, 0, 0.5, 0, 0, 0, 0, 0, 0]), 0)
     with pytest.raises(ValueError, match="player=2: must be 0 or 1"):
         interop.from_board(config, np.zeros(9, int), 2)
     with pytest.raises(ValueError, match="player 0 has won"):
@@ -52,7 +55,9 @@ def test_a_board_goes_out_and_comes_back():
 @pytest.mark.parametrize("settings, message", [
     ({"board_size": 1}, "board_size=1: must be in 2..19"),
     ({"board_size": 40}, "board_size=40: must be in 2..19"),
-    ({"board_size": "a"}, "board_size='a': must be in 2..19"),
+    ({"board_size": "a"}, "board_size='a': must be an integer in 2..19"),
+    ({"board_size": 3.0}, "board_size=3.0: must be an integer in 2..19"),
+    ({"board_size": None}, "board_size=None: must be an integer in 2..19"),
     ({"rules": "dark"}, "rules='dark': must be one of hex, abrupt, classical"),
     ({"swap": True}, "swap=True: no such setting"),
 ])  # fmt: skip
@@ -96,20 +101,94 @@ def test_the_second_player_sees_the_board_turned_over():
 def test_attempts_are_checked():
     config = HexConfig(3)
     state = interop.attempt(config, rules.init(config), "b2")
-    for cell, message in (("b2", "cell=b2: is taken"), ("d1", "cell='d1': must be in a1..c3"), (9, "cell=9: must be in 0..8")):
+    for cell, message in (
+        ("b2", "cell=b2: is taken"),
+        ("d1", "cell='d1': must be in a1..c3"),
+        (9, "cell=9: must be"),
+        (-1, "cell=-1: must be"),
+    ):
         with pytest.raises(ValueError, match=re.escape(message)):
             interop.attempt(config, state, cell)
-    for cell in ("a1", "b1", "a2", "b3"):
+    for cell in (1.7, 2.0, None, [3], np.float32(2)):
+        with pytest.raises(ValueError, match=re.escape(f"cell={cell!r}: must be an integer in 0..8, or a name")):
+            interop.attempt(config, state, cell)
+    for cell in (0, np.int8(1), jnp.int32(3), "b3"):
         state = interop.attempt(config, state, cell)
     with pytest.raises(ValueError, match="cell=c3: the game is over"):
         interop.attempt(config, state, "c3")
 
 
-def test_a_view_that_no_board_fits():
-    config = HexConfig(3, "classical")
-    info = information.init(config, jnp.int32(0))
-    interop.check_information(config, info)
+draw = jax.jit(hidden.sample, static_argnums=0)
+
+
+def known(config, *, own=(), other=(), turns=None, player=0):
+    """What a player knows that has these stones, knows these, and has counted so many turns of the other."""
+    info, grid = information.init(config, jnp.int32(player)), config.grid
+    mine, theirs = (jax.tree.map(jnp.asarray, grid.constant(list(cells))) for cells in (own, other))
+    turns = jnp.int16(len(other) if turns is None else turns)
+    view = dataclasses.replace(info.view, own=mine, known=theirs, own_turns=jnp.int16(len(own)), other_turns=turns)
+    return dataclasses.replace(info, view=view)
+
+
+@pytest.mark.parametrize("rules_name", ["hex", "abrupt", "classical"])
+@pytest.mark.parametrize("player", [0, 1])
+def test_views_that_boards_fit_are_accepted(rules_name, player):
+    config = HexConfig(3, rules_name)
+    for view in ({}, {"own": [4], "other": [5]}, {"own": [0, 8], "other": [2, 6]}):
+        interop.check_information(config, known(config, **view, player=player))
+    if config.is_dark:
+        interop.check_information(config, known(config, own=[4, 8], turns=2, player=player))
+
+
+@pytest.mark.parametrize("settings, view, message", [
     # Nine turns of the other, who has joined its edges then wherever the stones are.
-    view = dataclasses.replace(info.view, other_turns=jnp.int16(9))
-    with pytest.raises(ValueError, match="no board fits: 0 own stones, 0 known ones, 9 turns of the other on 9 cells"):
-        interop.check_information(config, dataclasses.replace(info, view=view))
+    (("classical",), {"turns": 9}, "no board fits: 0 own stones, 0 known ones, 9 turns of the other on 9 cells"),
+    (("classical",), {"other": [0, 1, 8], "turns": 1}, "no board fits: 0 own stones, 3 known ones, 1 turns of the other"),
+    (("abrupt",), {"other": [0, 1, 8], "turns": 1}, "no board fits: 0 own stones, 3 known ones, 1 turns of the other"),
+    (("abrupt", "fork"), {"other": [0, 1, 8], "turns": 1}, "no board fits: 0 own stones, 3 known ones, 1 turns of the other"),
+    (("hex",), {"other": [1], "turns": 7}, "no board fits: 0 own stones, 1 known ones, 7 turns of the other"),
+    (("hex",), {"other": [1, 5], "turns": 1}, "no board fits: 0 own stones, 2 known ones, 1 turns of the other"),
+    *[((rules_name,), view, message) for rules_name in ("hex", "abrupt", "classical") for view, message in (
+        ({"own": [1, 4, 7], "other": [0, 2, 8]}, "player 0 has won with the own stones"),
+        ({"own": [3, 4, 5], "other": [0, 2, 8], "player": 1}, "player 1 has won with the own stones"),
+        ({"own": [0, 1], "other": [3, 4, 5]}, "player 1 has won with the known stones"),
+        ({"own": [0, 4], "other": [4]}, "no board fits: cell b2 has an own stone and a known one"),
+    )],
+])  # fmt: skip
+def test_views_that_no_board_fits_are_refused(settings, view, message):
+    config = HexConfig(3, *settings[:1], **({"count_rule": settings[1]} if len(settings) > 1 else {}))
+    info = known(config, **view)
+    with pytest.raises(ValueError, match=re.escape(message)) as error:
+        interop.check_information(config, info)
+    assert "\n" not in str(error.value)
+    assert not bool(draw(config, jax.random.key(0), info).fits)
+
+
+@pytest.mark.parametrize("rules_name, turns, stones", [("classical", [1, 1], {1}), ("abrupt", [1, 2], {1, 2})])
+def test_a_board_with_failed_attempts_is_seen_and_drawn_as_it_was_made(rules_name, turns, stones):
+    # White has one stone and has run into black's, which has ended a turn in abrupt DarkHex alone.
+    game = Hex(HexConfig(3, rules_name))
+    hit = np.arange(9) == 4
+    state = interop.from_board(game.config, np.array([0, 0, 0, 0, 1, 0, 0, 0, -1]), 0, (np.zeros(9, bool), hit))
+    assert [int(number) for number in state.turns] == turns and int(state.attempts) == 3
+    infos = [dataclasses.replace(game.init_information(seat), view=game.observe(state, seat)) for seat in (0, 1)]
+    if rules_name == "abrupt":  # black cannot know which of white's turns has failed
+        infos[0] = dataclasses.replace(infos[0], collisions=jnp.zeros(10).at[:2].set(0.5))
+    for info in infos:
+        interop.check_information(game.config, info)
+    keys = jax.random.split(jax.random.key(0), 32)
+    black, white = (jax.vmap(functools.partial(draw, game.config), (0, None))(keys, info) for info in infos)
+    assert set(np.asarray(black.state.stones[1].count()).tolist()) == stones
+    assert np.array_equal(interop.board(game.config, white.state), np.tile(interop.board(game.config, state), (32, 1)))
+    for worlds in (black, white):
+        assert np.asarray(worlds.fits).all()
+        assert (np.stack(worlds.state.turns, -1) == turns).all()
+
+
+def test_a_board_that_is_opened_is_one_of_hex():
+    game = Hex(HexConfig(3, "abrupt"))
+    found = (np.zeros(9, bool), np.arange(9) == 4)
+    state = game.open_state(interop.from_board(game.config, np.array([0, 0, 0, 0, 1, 0, 0, 0, -1]), 0, found))
+    for seat in (0, 1):
+        info = dataclasses.replace(game.open_game.init_information(seat), view=game.open_game.observe(state, seat))
+        interop.check_information(game.open_game.config, info)
