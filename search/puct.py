@@ -61,7 +61,7 @@ class Settings:
       temperature: of the final choice by visits; 0: the most visited arm.
       q_veto: swap the visits of the best and of the most visited arm if the best has a Q higher by more than this; None: never.
       q_weight: add (Q2 - Q1) * q_weight * n1 to the second most visited arm if its Q is higher.
-      solve: prove wins and losses, and do not choose what is lost.
+      solve: prove wins and losses; take what is won, do not choose what is lost, and search nothing that is proven.
       single_player: one agent alone: values keep their sign.
       reuse: keep the tree from move to move.
       max_children: children opened per node at most; None: as many as there are arms or simulations.
@@ -233,8 +233,9 @@ class _Search:
             here, column, count, value = read(index)
             value = scale(jnp.where(count > 0, value, untried[:, None]))
             score = value + rate[:, None] * tree.real(row[:, None], PRIOR, column) / (count + 1)
-            if settings.solve:  # what is lost is avoided
-                score = jnp.where(tree.whole(row[:, None], PROVEN, column) == -1, -1e9, score)
+            if settings.solve:  # what is won is taken, what is lost avoided
+                proven = tree.whole(row[:, None], PROVEN, column)
+                score = jnp.where(proven == 1, 1e9, jnp.where(proven == -1, -1e9, score))
             score = jnp.where(here, score, -jnp.inf)
             most, spot = score.max(-1), score.argmax(-1).astype(jnp.int32)
             return jnp.maximum(best, most), jnp.where(most > best, index * _BLOCK + spot, place)
@@ -259,6 +260,8 @@ class _Search:
             word = node * (tree.num_children + 1) + chosen
             path = path.at[jnp.where(going, depth, limit), lanes].set(word, mode="drop")
             ends = opens | (tree.of_node(child, TERMINAL) != 0)
+            if self.settings.solve:  # nothing is to be learnt below what is certain
+                ends = ends | (tree.whole(tree.row(child), PROVEN) != UNPROVEN)
             here = jnp.where(going & ~opens, child, node)
             return going & ~ends, here, depth + going, path
 
@@ -288,7 +291,10 @@ class _Search:
             jnp.concatenate([own, edge, fresh]),
         )
         leaf = jnp.where(opens, child, node)
-        value = jnp.where(opens, new.value, tree.raw(node))
+        known = tree.raw(node)
+        if self.settings.solve:
+            known = _certain_value(tree.whole(tree.row(node), PROVEN), known)
+        value = jnp.where(opens, new.value, known)
         return self._back_up(tree, going, opens, leaf, value, depth, path), depth_sum + depth
 
     def _apply(self, keys: Array, states, arm: Array):
@@ -325,7 +331,10 @@ class _Search:
             if settings.solve:
                 edge_proof = _turned_proof(tree.whole(tree.row(below), PROVEN), turned)
                 own_proof = self._proof(tree, node, place, edge_proof)
-            words = jnp.concatenate([added(tree, row, zero, value, own_proof), added(tree, row, 1 + place, value, edge_proof)])
+            edge = added(tree, row, 1 + place, value, edge_proof)
+            if own_proof is not None:
+                value = jnp.where(here, _certain_value(own_proof, value), value)
+            words = jnp.concatenate([added(tree, row, zero, value, own_proof), edge])
             rows = jnp.where(here, row, outside)
             tree = puct_tree.write(tree, jnp.concatenate([rows, rows]), jnp.concatenate([zero, 1 + place]), words)
             return level - 1, jnp.where(here, node, below), value, tree
@@ -394,6 +403,11 @@ class _Search:
             metrics={"depth": depth, "nodes": tree.whole(root, VISITS)},
             alone=settings.single_player,
         )
+
+
+def _certain_value(proven: Array, value: Array) -> Array:
+    """Gives what is certain of a node where something is, else `value`."""
+    return jnp.where(proven != UNPROVEN, proven.astype(jnp.float32), value)
 
 
 def _turned_proof(proven: Array, turned: Array) -> Array:

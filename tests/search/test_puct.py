@@ -1,6 +1,7 @@
 """PUCT against mctx and against a slow search; what it does at the borders."""
 
 import dataclasses
+import functools
 import json
 
 import jax
@@ -10,9 +11,10 @@ import pytest
 
 import jaxgames
 from jaxgames.hex import interop, planes, rules
-from search import puct
+from search import puct, puct_tree
 from search.choice import corrected_visits
 from search.puct import Settings
+from tests.jaxgames.hex.playing import joined
 from tests.processes import run_python
 from tests.random_tree import RandomTree
 from tests.search import puct_reference
@@ -199,6 +201,35 @@ def _holds(board, cell):
         if int(rules.winner(rules.step(GAME.config, state, jnp.int32(reply)))) == -1:
             return False
     return True
+
+
+@functools.cache
+def best(board, sign):
+    """What a player (1 or -1) who moves on a board makes with best play, by brute force; `board` is a tuple of 9 signs."""
+    if joined(np.array(board).reshape(3, 3), -sign):
+        return -1
+    free = [cell for cell in range(CELLS) if board[cell] == 0]
+    return max(-best((*board[:cell], sign, *board[cell + 1 :]), -sign) for cell in free)
+
+
+def test_small_boards_are_solved_and_then_left_alone():
+    states = positions(3, count=24)  # the second player moves
+    plan, memory = search(states, solve=True, reuse=True, num_simulations=400)
+    boards = [tuple(board.tolist()) for board in interop.board(GAME.config, states)]
+    right = np.array([best(board, -1) for board in boards])
+    root = memory.row(jnp.zeros(len(boards), jnp.int32))
+    assert memory.whole(root, puct_tree.PROVEN).tolist() == right.tolist()
+    assert {1, -1} == set(right.tolist())
+    # What is certain is counted on, and nothing is opened any more.
+    again, later = search(states, memory, solve=True, reuse=True, num_simulations=400)
+    assert np.array_equal(memory.used.sum(-1), later.used.sum(-1))
+    gained = own(again.visits, states) - own(plan.visits, states)
+    assert (gained.sum(-1) == 400).all()
+    for lane in np.flatnonzero(right == 1):
+        for arm in {int(gained[lane].argmax()), int(plan.actions[lane, 1]), int(own(plan.policy, states)[lane].argmax())}:
+            after = (*boards[lane][:arm], -1, *boards[lane][arm + 1 :])
+            assert best(after, 1) == -1
+    assert np.array_equal(np.sign(own(again.values, states)[np.arange(24), gained.argmax(-1)]), right)
 
 
 def test_temperature_draws_by_visits():
