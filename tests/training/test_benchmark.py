@@ -14,7 +14,7 @@ from jaxgames.pommerman import PRESETS, Pommerman, rules, setup
 from jaxgames.random_bits import LaneKey
 from scripts._common import run_main
 from tests.processes import output_of
-from training.benchmark import CASES, Request, command, find, harness, machine, measure, records, table, worker
+from training.benchmark import CASES, Request, command, find, harness, hex, machine, measure, records, table, worker
 from training.benchmark.cases import names
 from training.benchmark.pommerman import CAREFUL, RANDOM, SIMPLE, join_moves, lane_keys, play
 from training.benchmark.pommerman_search import fdts_match, step_and_planner
@@ -166,6 +166,37 @@ def test_step_and_planner_fit_their_shapes():
     plan, _ = jax.eval_shape(functions["planner"][0], *functions["planner"][1])
     assert states.terminated.shape == (3,)
     assert plan.actions.shape == (2, 4)
+
+
+def search_beside_mctx(values: str, num_simulations: int = 4) -> dict:
+    """Measures a small search, on a board that ten stones cannot join."""
+    name = {"hash": "hex/puct_100", "constant": "hex/puct_100_constant"}[values]
+    case = dataclasses.replace(find(name), measure=hex.beside_mctx(num_simulations, size=7, values=values))
+    return measure(case, Request(name, batch=2, repeats=5))
+
+
+@pytest.mark.parametrize("values, other", [("hash", 0), ("hash", 1), ("constant", 1)])
+def test_a_search_that_differs_from_mctx_is_an_error_unless_ties_are_broken_by_noise(monkeypatch, values, other):
+    program = hex.searches(2, num_simulations=4, size=7, values=values)
+    visits = (hex._digests(program, 0, 2) + np.array([0, other], np.uint32)).tolist()
+    found = json.dumps({"cpu_seconds": 1.0, "compile_seconds": 1.0, "visits": visits})
+    monkeypatch.setattr(hex.subprocess, "run", lambda command, **_: subprocess.CompletedProcess(command, 0, found))
+    if values == "hash" and other:
+        with pytest.raises(RuntimeError, match=r"lanes_with_the_same_visits=0\.5: must be 1"):
+            search_beside_mctx(values)
+    else:
+        row = search_beside_mctx(values)
+        records.check(row)
+        assert row["details"]["lanes_with_the_same_visits"] == (0.5 if other else 1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("values", ["hash", "constant"])
+def test_a_search_is_compared_with_mctx(values):
+    row = search_beside_mctx(values, num_simulations=30)
+    records.check(row)
+    assert row["settings"]["values"] == values and row["details"]["times_mctx"] > 0
+    assert values == "constant" or row["details"]["lanes_with_the_same_visits"] == 1
 
 
 # --- the games that are measured ------------------------------------------------------------------------------------------

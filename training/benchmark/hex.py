@@ -32,6 +32,7 @@ SIZE = 11
 STEPS = 4096
 HALF_GAME = 80  # attempts before worlds are drawn
 START_MOVES = 10  # stones on the board where searches begin
+SPREAD = 0.5  # of the priors' logits
 PUCT_SIZES = {100: 64, 800: 16}  # simulations: lanes
 
 
@@ -128,18 +129,26 @@ def worlds(batch: int, *, calls: int = 64, size: int = SIZE) -> Program:
 
 
 def opinion(game: Hex, states: State) -> tuple[Array, Array]:
-    """Nearly uniform priors and a value anywhere in -1..1, both by a hash of each state: float32 [B, K], [B].
+    """Priors that differ and a value anywhere in -1..1, both by a hash of each state: float32 [B, K], [B].
 
     With a constant value a search like mctx's looks one step ahead and tries every cell once; these values make trees as deep
-    as those of real games. Priors differ a little because mctx breaks ties by noise.
+    as those of real games. Mctx adds noise of up to 1e-7 to every score, which the differences between priors must exceed.
     """
 
     def of_state(state: State) -> tuple[Array, Array]:
         lane = random_bits.lane_key(jax.random.wrap_key_data(game.state_key(state)))
         noise = random_bits.uniform(random_bits.bits(lane, jnp.arange(game.num_arms + 1)))
-        return 0.01 * noise[:-1], 2 * noise[-1] - 1
+        return SPREAD * noise[:-1], 2 * noise[-1] - 1
 
     return jax.vmap(of_state)(states)
+
+
+def no_opinion(game: Hex, states: State) -> tuple[Array, Array]:
+    """The same prior for every cell and the value 0: float32 [B, K], [B]; ties everywhere, which mctx breaks by noise."""
+    return jnp.zeros((states.player.shape[0], game.num_arms)), jnp.zeros(states.player.shape[0])
+
+
+OPINIONS = {"hash": opinion, "constant": no_opinion}
 
 
 def positions(game: Hex, lanes: LaneKey) -> State:
@@ -161,11 +170,11 @@ def visits_digest(visits: Array) -> Array:
     return (visits.astype(jnp.uint32) * weights).sum(-1, dtype=jnp.uint32)
 
 
-def searches(batch: int, *, num_simulations: int, size: int = SIZE) -> Program:
-    """Makes a program of PUCT searches by the rules of mctx; one search of one game is one unit."""
+def searches(batch: int, *, num_simulations: int, size: int = SIZE, values: str = "hash") -> Program:
+    """Makes a program of PUCT searches by the rules of mctx, with values of `OPINIONS`; one search of one game is one unit."""
     game = Hex(HexConfig(size))
     settings = dataclasses.replace(puct.MCTX, num_simulations=num_simulations)
-    planner = puct.puct(game, lambda params, states, seats: opinion(game, states), settings)
+    planner = puct.puct(game, lambda params, states, seats: OPINIONS[values](game, states), settings)
 
     def start(key: Array, numbers: Array) -> tuple[State, Any, LaneKey, Array, Array, Array]:
         keys = lane_keys(key, numbers)
@@ -185,32 +194,40 @@ def searches(batch: int, *, num_simulations: int, size: int = SIZE) -> Program:
     def describe(carry: Any) -> dict[str, Array]:
         return {"mean_depth": carry[5] / num_simulations}
 
-    shown = {"board_size": size, "num_simulations": num_simulations, "start_moves": START_MOVES}
+    shown = {"board_size": size, "num_simulations": num_simulations, "start_moves": START_MOVES, "values": values}
     return Program(start, timed, warm_up=1, calls=1, settings=shown, describe=describe)
 
 
-def beside_mctx(num_simulations: int) -> Callable[[Request, Mesh, int], dict[str, Any]]:
-    """Makes the `measure` of a search that is compared with mctx in the same run; mctx in a process of its own (see there)."""
+def beside_mctx(
+    num_simulations: int, *, size: int = SIZE, values: str = "hash"
+) -> Callable[[Request, Mesh, int], dict[str, Any]]:
+    """Makes the `measure` of a search that is compared with mctx in the same run; mctx in a process of its own (see there).
+
+    Where no ties are broken by noise, it raises a RuntimeError unless all root visits of all lanes are the same.
+    """
 
     def measure(request: Request, mesh: Mesh, batch: int) -> dict[str, Any]:
-        program = searches(batch, num_simulations=num_simulations)
+        program = searches(batch, num_simulations=num_simulations, size=size, values=values)
         figures = time_program(program, request, mesh, batch)
         if mesh.devices.flat[0].platform != "cpu" or mesh.devices.size > 1:
             return figures
-        command = [sys.executable, "-m", "training.benchmark.mctx_peer", *map(str, (SIZE, batch, num_simulations, request.seed))]
+        arguments = (size, batch, num_simulations, request.seed, values)
+        command = [sys.executable, "-m", "training.benchmark.mctx_peer", *map(str, arguments)]
         done = subprocess.run(command, stdout=subprocess.PIPE, text=True, cwd=CHECKOUT, check=False)
         if done.returncode:
             figures["details"]["mctx"] = "could not be run"
             return figures
         peer = json.loads(done.stdout.splitlines()[-1])
         ours = batch / figures["per_cpu_second"]
-        same = np.mean(_digests(program, request.seed, batch) == np.array(peer["visits"], np.uint32))
+        same = float(np.mean(_digests(program, request.seed, batch) == np.array(peer["visits"], np.uint32)))
+        if same < 1 and values == "hash":
+            raise RuntimeError(f"lanes_with_the_same_visits={same}: must be 1, the search differs from that of mctx")
         figures["details"] |= {
             "cpu_seconds_per_batch": float(f"{ours:.4g}"),
             "mctx_cpu_seconds_per_batch": float(f"{peer['cpu_seconds']:.4g}"),
             "mctx_compile_seconds": float(f"{peer['compile_seconds']:.4g}"),
             "times_mctx": float(f"{peer['cpu_seconds'] / ours:.4g}"),
-            "lanes_with_the_same_visits": float(same),
+            "lanes_with_the_same_visits": same,
         }
         return figures
 
@@ -262,7 +279,7 @@ CASES: tuple[Case, ...] = (
     Case(
         "hex/puct_100",
         "batches",
-        "PUCT, Hex 11 x 11, 100 simulations by the rules of mctx, nearly uniform priors, values by a hash; per batch",
+        "PUCT, Hex 11 x 11, 100 simulations by the rules of mctx, priors and values by a hash; per batch",
         beside_mctx(100),
         batch=PUCT_SIZES[100],
         accelerator_batch=4096,
@@ -278,6 +295,15 @@ CASES: tuple[Case, ...] = (
         accelerator_batch=1024,
         peer="mctx {mctx_cpu_seconds_per_batch:.3g} s, {times_mctx:.1f}x ours",
         reach="15x, aim 30x",
+    ),
+    Case(
+        "hex/puct_100_constant",
+        "batches",
+        "PUCT, Hex 11 x 11, 100 simulations by the rules of mctx, uniform priors, value 0; per batch",
+        beside_mctx(100, values="constant"),
+        batch=PUCT_SIZES[100],
+        accelerator_batch=4096,
+        peer="mctx {mctx_cpu_seconds_per_batch:.3g} s, {times_mctx:.1f}x ours",
     ),
     Case(
         "hex/sample_hidden",

@@ -1,6 +1,6 @@
 """Times mctx on the same work as `hex/puct_*`; in a process of its own, because mctx cannot be compiled with multi-output fusion.
 
-Started as `python -m training.benchmark.mctx_peer SIZE BATCH SIMULATIONS SEED`; prints one JSON line.
+Started as `python -m training.benchmark.mctx_peer SIZE BATCH SIMULATIONS SEED VALUES`; prints one JSON line.
 """
 
 from __future__ import annotations
@@ -67,8 +67,8 @@ def visits_of_mctx(game: Any, evaluate: Callable[[Any], tuple[Any, Any]], simula
     return search
 
 
-def main(size: int, batch: int, simulations: int, seed: int, repeats: int = 3) -> None:
-    """Measures and prints."""
+def main(size: int, batch: int, simulations: int, seed: int, repeats: int = 3, *, values: str) -> None:
+    """Measures and prints; `values` is a name of `OPINIONS`."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
     os.environ.pop("XLA_FLAGS", None)  # those of the caller
     runtime.prepare(cores=cores, multi_output_fusion=False)
@@ -76,13 +76,13 @@ def main(size: int, batch: int, simulations: int, seed: int, repeats: int = 3) -
     import jax.numpy as jnp
 
     from jaxgames.hex import Hex, HexConfig
-    from training.benchmark.hex import opinion, positions, visits_digest
+    from training.benchmark.hex import OPINIONS, positions, visits_digest
     from training.benchmark.pommerman import lane_keys
 
     jax.config.update("jax_enable_compilation_cache", False)
     game = Hex(HexConfig(size))
 
-    search = visits_of_mctx(game, lambda states: opinion(game, states), simulations)
+    search = visits_of_mctx(game, lambda states: OPINIONS[values](game, states), simulations)
     key = jax.random.key(seed)
     # The same positions as in the case.
     states = positions(game, lane_keys(key, jnp.arange(batch)))
@@ -101,4 +101,5 @@ def main(size: int, batch: int, simulations: int, seed: int, repeats: int = 3) -
 
 
 if __name__ == "__main__":
-    main(*(int(argument) for argument in sys.argv[1:]))
+    *numbers, chosen = sys.argv[1:]
+    main(*map(int, numbers), values=chosen)
