@@ -149,6 +149,10 @@ class Hoard:
     def state_key(self, state: State) -> Array:
         return self._key(state, state.action_points + 16 * state.turn)
 
+    def known_state(self, state: State) -> State:
+        """Nothing is hidden."""
+        return state
+
     def position_key(self, state: State) -> Array:
         return self._key(state, jnp.int32(0))
 
