@@ -31,10 +31,10 @@ run: env  ## play games with the planner and show them (flags in RUN_FLAGS)
 test: lint pytest  ## check style and types, then run the tests but for the slow ones
 
 pytest: env
-	$(BIN)/python -m pytest -m "not slow" -n $(WORKERS) --dist loadfile $(PYTEST)
+	$(BIN)/python -m pytest -m "not slow" -n $(WORKERS) --dist loadfile --max-worker-restart 0 $(PYTEST)
 
 test-slow: env  ## run the slow tests
-	$(BIN)/python -m pytest -m slow $(PYTEST)
+	$(BIN)/python -m pytest -m slow -n $(WORKERS) --dist loadfile --max-worker-restart 0 $(PYTEST)
 
 lint: env  ## check style and types
 	$(BIN)/ruff check .

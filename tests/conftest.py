@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import gc
 import os
+from collections.abc import Iterator
+from pathlib import Path
 
 import hypothesis
+import jax
 import pytest
 
 from jaxgames import runtime
+
+MAX_MEMORY_MAPS = 20_000
+"""Of the 65530 that Linux grants a process. Each compiled function takes 25; a process that has no more left dies of a
+segmentation fault."""
 
 hypothesis.settings.register_profile(
     "same_every_time",
@@ -29,3 +37,13 @@ def pytest_configure(config: pytest.Config) -> None:
     # machine. Tests of several devices start processes of their own. The compilation cache is the one of the checkout.
     os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # the processes share an accelerator where there is one
     runtime.prepare(cores=1, multi_output_fusion=not config.getoption("--no-multi-output-fusion"))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _forget_compiled_functions() -> Iterator[None]:
+    """Drops what was compiled for the files of tests before, where it has become too much for one process."""
+    yield
+    maps = Path("/proc/self/maps")
+    if maps.exists() and maps.read_bytes().count(b"\n") > MAX_MEMORY_MAPS:
+        jax.clear_caches()
+        gc.collect()

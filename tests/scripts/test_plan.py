@@ -89,6 +89,7 @@ def test_without_an_output_nothing_is_written(tmp_path, monkeypatch, capsys):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_picture_tells_teams_limit_and_winners():
     """Outcomes are given, so that a team's win, a collapse that kills the winner, and a short limit are told apart."""
     game = jaxgames.make("pommerman", "team", max_steps=4)
@@ -172,13 +173,13 @@ def test_trees_that_do_not_fit_into_memory_are_refused_before_anything_is_compil
 
 
 def test_a_match_of_hero_academy(tmp_path, capsys):
-    flags = [*HERO, "--planner", "greedy_action", "--opponent", "random", "--games", "2", "--output", str(tmp_path)]
+    flags = [*HERO, "--planner", "best_rated", "--opponent", "random", "--games", "2", "--output", str(tmp_path)]
     assert leave(*flags) == 0
-    assert "greedy_action against 1 x random, hero_academy tiny" in capsys.readouterr().out
+    assert "best_rated against 1 x random, hero_academy tiny" in capsys.readouterr().out
     result = json.loads((tmp_path / "result.json").read_text())
     assert result["games"] == 2 == result["wins"] + result["draws"] + result["losses"]
     text = " ".join("".join(element.itertext()) for element in ElementTree.parse(tmp_path / "game.svg").getroot().iter())
-    assert "greedy_action" in text and "random" in text
+    assert "best_rated" in text and "random" in text
 
 
 # --- players -----------------------------------------------------------------------------------------------------------

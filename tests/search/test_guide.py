@@ -20,6 +20,7 @@ from tests.tug import ARMS, PULL, REST, Tug
 
 BATCH, SIMULATIONS, WEIGHT = 4, 24, 20.0
 BANDITS = ("ts", "ucb", "uniform")
+BY_DEFAULT_AND_SLOW = ["ts", pytest.param("ucb", marks=pytest.mark.slow)]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -83,7 +84,7 @@ def assert_same(one, other):
 # --- without a word from the network -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("bandit", ["ts", "ucb"])
+@pytest.mark.parametrize("bandit", BY_DEFAULT_AND_SLOW)
 def test_a_guide_of_no_weight_changes_nothing(bandit):
     """Bit for bit, with the tree that grows; and the network is not asked."""
     plain, silent = make("plain", bandit), make("silent", bandit)
@@ -94,7 +95,7 @@ def test_a_guide_of_no_weight_changes_nothing(bandit):
         assert_same((guided, other), (plan, one))
 
 
-@pytest.mark.parametrize("bandit", ["ts", "ucb"])
+@pytest.mark.parametrize("bandit", BY_DEFAULT_AND_SLOW)
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 def test_a_network_that_fails_does_no_harm(bandit, bad):
     """Neither its policy nor its values."""
@@ -142,7 +143,7 @@ def test_a_prior_by_hand(bandit):
         np.testing.assert_allclose(rule.values(words), [7 / 10, 3 / 10, 1 / 2], rtol=1e-6)
 
 
-@pytest.mark.parametrize("bandit", ["ts", "ucb"])
+@pytest.mark.parametrize("bandit", BY_DEFAULT_AND_SLOW)
 @pytest.mark.parametrize("arm", range(3))
 def test_a_strong_policy_decides_where_nothing_else_does(bandit, arm):
     """For each player its own."""
@@ -154,7 +155,7 @@ def test_a_strong_policy_decides_where_nothing_else_does(bandit, arm):
     assert (np.unique(chosen) == [0, 1, 2]).all()
 
 
-@pytest.mark.parametrize("bandit", ["ts", "ucb"])
+@pytest.mark.parametrize("bandit", BY_DEFAULT_AND_SLOW)
 def test_a_policy_of_what_is_illegal_counts_for_nothing(bandit):
     """With the back to the wall a player may only pull."""
     plan, _ = plan_of(make("guided", bandit), params_of((9.0, 0.0, 0.0), (0.0, 9.0, 0.0)), tokens=(WALL, -WALL, 0, 0))
@@ -183,7 +184,7 @@ def test_the_policy_weighs_in_the_present_state_alone():
     assert (tried[ARMS == REST] < 0.6 * tried.sum(1)).all()
 
 
-@pytest.mark.parametrize("bandit", ["ts", "ucb"])
+@pytest.mark.parametrize("bandit", BY_DEFAULT_AND_SLOW)
 def test_the_policy_is_no_part_of_the_tree(bandit):
     """It weighs the same at every plan, and a planner without it finds nothing of it."""
     planner, rule, params = make("guided", bandit), rule_of(bandit), params_of((1.0, 0.0, 2.0))
@@ -221,7 +222,7 @@ def test_a_policy_never_flows_over(bandit):
 # --- the values --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("bandit", ["ts", "ucb"])
+@pytest.mark.parametrize("bandit", BY_DEFAULT_AND_SLOW)
 def test_values_at_the_ends_of_simulations_move_the_choice(bandit):
     """One step deep nothing is decided: who is told that the own side is good pulls, who is told the contrary does not."""
     planner = make("values", bandit, horizon=1, num_simulations=400)

@@ -23,7 +23,7 @@ def keys_of(seed, count=4):
     return jax.random.split(jax.random.key(seed), count)
 
 
-@pytest.mark.parametrize("bandit", ["ts", "ucb", "uniform"])
+@pytest.mark.parametrize("bandit", ["ts", "ucb", pytest.param("uniform", marks=pytest.mark.slow)])
 def test_like_reference(bandit):
     assert_like_reference(GAME, "mcs", bandit, states_of(GAME, [0, 1, 0, -1]), moves=4, **SIZE)
 

@@ -96,6 +96,7 @@ def test_where_everything_is_seen_all_searches_are_puct():
     assert len(np.unique(plain.actions, axis=0)) > 3 and (own(plain.visits, seats).sum(-1) == SIMULATIONS).all()
 
 
+@pytest.mark.slow
 def test_one_possible_world_is_searched_the_same_however_often_it_is_drawn():
     """The second player has met all stones of the first: nothing is hidden from it."""
     games = [play(CLASSICAL, [cell, cell])[-1] for cell in range(LANES)]
@@ -185,7 +186,7 @@ def test_where_everything_loses_a_legal_arm_is_chosen(way):
     np.testing.assert_allclose(found.sum(-1), [1, 1, 1, 0], rtol=1e-6)
 
 
-@pytest.mark.parametrize("make", [pimc.pimc_tree, pimc.pimc_value])
+@pytest.mark.parametrize("make", [pytest.param(pimc.pimc_tree, marks=pytest.mark.slow), pimc.pimc_value])
 def test_no_planner_gives_up_a_lost_game_by_an_illegal_attempt(make):
     """Every result can be the worst one: here whoever has moved has lost, but for who has won."""
     _, infos, seats = known(ABRUPT, 8, 24)

@@ -265,6 +265,7 @@ def test_lanes_that_rest_keep_their_trees():
     assert (own(again.visits, states)[1::2].sum(-1) == 40).all()
 
 
+@pytest.mark.slow
 def test_nothing_is_proven_of_arms_that_may_not_be_opened():
     states = positions(2)
     certain, _ = search(states, solve=True, num_simulations=300)

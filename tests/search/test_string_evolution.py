@@ -34,7 +34,7 @@ def made(name, game=GAME, **settings):
 
 
 ONES = np.ones(LANES, bool)
-BOTH = pytest.mark.parametrize("name", ["oep", "rolling_horizon"])
+BOTH = pytest.mark.parametrize("name", ["oep", pytest.param("rolling_horizon", marks=pytest.mark.slow)])
 
 
 @BOTH

@@ -129,6 +129,7 @@ def test_greedy_turn_goes_through_all_turns():
     np.testing.assert_allclose(value_of(turn), best_values(), rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_greedy_action_takes_the_best_action():
     action, value = jax.jit(lambda states: greedy.best_action(GAME, MOVES, lanes(), states, SEATS, ONES))(roots())
     for lane, offered in enumerate(actions_of(in_portions(OFFERED, roots()))):

@@ -81,6 +81,7 @@ def test_who_moved_last_has_won_and_games_that_run_on_have_no_result(kind):
     assert wins == pytest.approx(sum(outcome_of(learner.lanes, number)[0] > 0 for number in over))
 
 
+@pytest.mark.slow
 def test_games_in_which_the_search_sees_everything_are_games_of_hex():
     """States are the true ones: a stone more each time, and policies on free cells; nobody runs into anything."""
     for kind in ("open", "true_sight"):

@@ -73,7 +73,7 @@ def made_up_row(case: str, cores: int = 1, **fields) -> dict:
 
 
 @pytest.mark.parametrize(
-    "name", ["random_fresh", *(pytest.param(name, marks=pytest.mark.slow) for name in ("random", "careful"))]
+    "name", ["random", *(pytest.param(name, marks=pytest.mark.slow) for name in ("random_fresh", "careful"))]
 )
 def test_a_row_has_every_field(name):
     row = row_of(name)
@@ -95,6 +95,7 @@ def test_random_games_are_short():
     assert 10 < row["mean_episode_length"] < 40
 
 
+@pytest.mark.slow
 def test_the_checksum_depends_on_the_seed_and_the_work_alone():
     again = measure(small_case("random"), Request("pommerman/random", batch=LANES, repeats=5))
     assert again["checksum"] == row_of("random")["checksum"]
@@ -175,7 +176,7 @@ def search_beside_mctx(values: str, num_simulations: int = 4) -> dict:
     return measure(case, Request(name, batch=2, repeats=5))
 
 
-@pytest.mark.parametrize("values, other", [("hash", 0), ("hash", 1), ("constant", 1)])
+@pytest.mark.parametrize("values, other", [("hash", 0), ("hash", 1), pytest.param("constant", 1, marks=pytest.mark.slow)])
 def test_a_search_that_differs_from_mctx_is_an_error_unless_ties_are_broken_by_noise(monkeypatch, values, other):
     program = hex.searches(2, num_simulations=4, size=7, values=values)
     visits = (hex._digests(program, 0, 2) + np.array([0, other], np.uint32)).tolist()
@@ -202,6 +203,7 @@ def test_a_search_is_compared_with_mctx(values):
 # --- the games that are measured ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_loop_plays_the_game():
     program = play(RANDOM, Pool(CONFIG, size=3), 40, GAME, LANES)
     key = jax.random.key(5)

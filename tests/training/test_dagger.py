@@ -306,6 +306,7 @@ def cloned():
     return cloning_on_devices.clone(lanes=4, steps=8)
 
 
+@pytest.mark.slow
 def test_samples_of_cloning(cloned):
     """Those of the oracle's own battles, played one by one to their ends; with values as targets."""
     dagger, learner, metrics = cloned

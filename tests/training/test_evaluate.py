@@ -91,7 +91,7 @@ def test_batch_size_does_not_matter(tugged):
     assert tugged.memories[0].evicted.shape == (8,)
 
 
-@pytest.mark.parametrize("devices", [2, pytest.param(4, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("devices", [pytest.param(number, marks=pytest.mark.slow) for number in (2, 4)])
 def test_number_of_devices_does_not_matter(devices, tugged):
     printed = output_of(f"from tests.training.match_on_devices import main; main({devices})")
     count, games, few = json.loads(printed)

@@ -51,6 +51,7 @@ def test_only_what_is_missing_is_played_and_a_stopped_run_loses_nothing(plan, mo
     assert abs(len(page(plan)) - len(whole)) < 100, "one cell of the sweep is empty"
 
 
+@pytest.mark.slow
 def test_numbers_of_other_code_are_told(plan, monkeypatch):
     said = []
     pommerman.make(plan, report=said.append)

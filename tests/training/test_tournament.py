@@ -126,6 +126,7 @@ def test_what_a_run_writes(tmp_path):
     assert again["points"] == result["points"]
 
 
+@pytest.mark.slow
 def test_a_pair_of_hero_academy():
     config = TournamentConfig(("random", "best_rated"), game="hero_academy", mode="tiny", games=4)
     result = tournament.run(config, Console(quiet=True))

@@ -19,7 +19,7 @@ from search.moves import without
 from tests.jaxgames.hero_academy.positions import position
 
 BATCH = 64
-MODES = ["standard", "hidden", "tiny", *(pytest.param(mode, marks=pytest.mark.slow) for mode in ("small", "ap-1", "ap-15"))]
+MODES = ["standard", "hidden", *(pytest.param(mode, marks=pytest.mark.slow) for mode in ("tiny", "small", "ap-1", "ap-15"))]
 
 
 @functools.cache

@@ -37,7 +37,7 @@ LOOKED_AT = ("heur", "n_pruned", "legal_index", "legal_rating")
 @pytest.mark.parametrize(
     ("name", "fields"),
     [
-        ("games_stochastic", (*STATE, *LOOKED_AT, "action", "draw_card", "deal_card")),
+        pytest.param("games_stochastic", (*STATE, *LOOKED_AT, "action", "draw_card", "deal_card"), marks=pytest.mark.slow),
         ("games_deterministic", ("deck_seed", "deal_seed")),
         ("synthetic_steps", (*STATE, *LOOKED_AT, "t_action", *(f"t_next_{field}" for field in STATE))),
     ],

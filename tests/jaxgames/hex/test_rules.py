@@ -89,7 +89,7 @@ def test_the_other_player_can_only_pass():
 
 
 @pytest.mark.parametrize("name", ["hex", "abrupt", "classical"])
-@pytest.mark.parametrize("size", [2, 4, 7])
+@pytest.mark.parametrize("size", [2, pytest.param(4, marks=pytest.mark.slow), 7])
 def test_every_game_ends_with_one_winner_in_time(name, size):
     hexes = game(name, size)
     states, _, _ = random_games(hexes, jax.random.split(jax.random.key(size), 64), hexes.max_steps)

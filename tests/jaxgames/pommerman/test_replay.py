@@ -47,7 +47,12 @@ OWN_TESTS = ("a_action", "a_message", "ep_kind")  # not every change of these ca
 FIELDS = [(name, field) for name in recordings.GAMES for field in recordings.sample(name) if field not in OWN_TESTS]
 
 
-@pytest.mark.parametrize(("name", "field"), FIELDS)
+IN_SHORT = ("ffa_simple", "ffa_kick", "radio")  # games in the quick tests
+
+
+@pytest.mark.parametrize(
+    ("name", "field"), [one if one[0] in IN_SHORT else pytest.param(*one, marks=pytest.mark.slow) for one in FIELDS]
+)
 def test_any_damaged_element_is_noticed(name, field):
     arrays = small(name)
     assert faults(arrays) == 0

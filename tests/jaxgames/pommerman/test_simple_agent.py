@@ -409,7 +409,7 @@ def test_the_comparison_rejects_incomplete_recordings():
         check_simple_cases(arrays, draws=0)
 
 
-@pytest.mark.parametrize("mode", ["ffa", "team", "one_vs_one"])
+@pytest.mark.parametrize("mode", ["ffa", *(pytest.param(mode, marks=pytest.mark.slow) for mode in ("team", "one_vs_one"))])
 def test_decides_as_the_written_rules_say_on_random_boards(mode):
     config, draws = preset(mode), 128
     cases = draw_cases(config, 4000, seed=3)
@@ -496,6 +496,7 @@ def test_pick_move_is_uniform():
     assert int(pick_move(jnp.uint32(0), jnp.uint32(77))) == STOP
 
 
+@pytest.mark.slow
 def test_four_simple_agents_play_as_long_and_win_as_often_as_the_official_ones():
     def play(key):
         start_key, lane_key = jax.random.split(key)
