@@ -50,7 +50,7 @@ class RandomTree:
 
     def legal(self, state: State) -> Array:
         """Half of the arms, the first always: bool [K]."""
-        drawn = (state.place[0] >> np.arange(self.num_arms, dtype=np.uint32)) & 1
+        drawn = (state.place[0] >> np.arange(self.num_arms, dtype=np.uint32) % 32) & 1
         return (drawn != 0) | (np.arange(self.num_arms) == 0)
 
     def step(self, state: State, actions: Array, key: Array | None = None) -> State:

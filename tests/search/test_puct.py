@@ -104,10 +104,11 @@ def test_the_preset_of_alphaze_equals_a_slow_search(moves):
         assert np.allclose(own(plan.values, states)[lane][tried], values[tried], atol=1e-4)
 
 
-@pytest.mark.parametrize("players", [1, 2])
-def test_a_random_tree_for_one_or_two_equals_a_slow_search(players):
-    game = RandomTree(num_players=players)
+@pytest.mark.parametrize("players, arms", [(1, 6), (2, 6), (2, 3600)])
+def test_a_random_tree_for_one_or_two_equals_a_slow_search(players, arms):
+    game = RandomTree(num_players=players, num_arms=arms)
     planner = puct.puct(game, lambda params, states, seats: game.opinion(states), Settings(60, single_player=players == 1))
+    assert planner.memory_bytes < 61 * 4 * (arms + 6 * 61 + 30), "one prior per arm, and room for those that are opened"
     states = jax.vmap(game.init)(jax.random.split(jax.random.key(4), BATCH))
     keys, ones = jax.random.split(jax.random.key(5), BATCH), jnp.ones(BATCH, bool)
     plan, _ = jax.jit(planner.plan)(None, keys, planner.init(BATCH), states, jnp.zeros(BATCH, jnp.int32), ones)
