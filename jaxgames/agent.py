@@ -16,12 +16,13 @@ class Agent(NamedTuple):
       act: `act(params, keys, memory, views, seats, active) -> (actions, memory)`. params: what the agent learnt, or None;
         keys [B]; views: State [B] if `sees_state`, else Information [B]; seats int32 [B]; active bool [B], lanes that need
         an action now (elsewhere the action is any, and the memory stays). actions int32 [B].
-      sees_state: whether it is shown the full state (an oracle, which cheats) or only what its seat knows.
+      sees_state: whether it is shown the full state or only what its seat knows.
       params: what `act` is given as params.
       ready: `ready(memory, views) -> bool [B]`, lanes in which the agent has thought before and `act` costs little; any value
         where it is not asked. Only a hint, by which lanes are made to think together; None: nobody waits for it.
       search_bytes: `search_bytes(batch_size) -> int`, bytes that are taken up while so many lanes think, beside the memory; None:
         few.
+      uses_hidden: whether it makes use of what is hidden from its seat, if it is shown the state (an oracle, which cheats).
     """
 
     name: str
@@ -32,9 +33,12 @@ class Agent(NamedTuple):
     params: Any = None
     ready: Callable[[Any, Any], Any] | None = None
     search_bytes: Callable[[int], int] | None = None
+    uses_hidden: bool = True
 
 
-def memoryless(name: str, choose: Callable[..., Any], *, sees_state: bool = False, params: Any = None) -> Agent:
+def memoryless(
+    name: str, choose: Callable[..., Any], *, sees_state: bool = False, params: Any = None, uses_hidden: bool = True
+) -> Agent:
     """Makes an agent that keeps nothing between moves.
 
     Args:
@@ -42,10 +46,11 @@ def memoryless(name: str, choose: Callable[..., Any], *, sees_state: bool = Fals
       choose: `choose(params, keys, views, seats) -> actions`, int32 [B]; see `Agent.act`.
       sees_state: see `Agent`.
       params: what `choose` is given as params.
+      uses_hidden: see `Agent`.
     """
 
     def act(params: Any, keys: Any, memory: tuple, views: Any, seats: Any, active: Any) -> tuple[Any, tuple]:
         del active
         return choose(params, keys, views, seats), memory
 
-    return Agent(name, lambda batch_size: (), lambda memory, lanes: memory, act, sees_state, params)
+    return Agent(name, lambda batch_size: (), lambda memory, lanes: memory, act, sees_state, params, uses_hidden=uses_hidden)

@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 import math
+import operator
 from typing import Any
 
 COUNTS = 2**31  # compiled programs count in 32 bits
+
+
+def as_integer(value: Any) -> int | None:
+    """Gives a whole number of any integer type as an int; None for everything else, 3.0 too."""
+    try:
+        return operator.index(value)
+    except TypeError:
+        return None
 
 
 def at_least(low: int, config: Any, *names: str) -> None:

@@ -57,6 +57,7 @@ class Settings:
             if getattr(self, name) not in choices:
                 raise ValueError(f"{name}={getattr(self, name)!r}: must be one of {', '.join(choices)}")
         checks.at_least(1, self, "num_worlds", "lanes_at_once")
+        checks.below(checks.COUNTS, self, "num_worlds")
         for name in ("value_temperature", "temperature"):
             if not getattr(self, name) >= 0:
                 raise ValueError(f"{name}={getattr(self, name)}: must be >= 0")
@@ -178,7 +179,17 @@ def pimc_value(game: HiddenGame, evaluate: Evaluate, settings: Settings = Settin
         found, memory = _in_portions(settings.lanes_at_once, look_ahead, params, keys, memory, views, seats, active)
         return _as_plan(game, settings, keys, seats, found, ()), memory
 
-    return Planner(name, lambda batch_size: (), lambda memory, lanes: memory, plan, memory_bytes=0, metrics={}, sees_state=False)
+    state = jax.eval_shape(game.init, jax.random.key(0))
+    per_world = 3 * sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(state)) + 8 * game.num_arms
+
+    def search_bytes(batch_size: int) -> int:
+        """Of the drawn worlds, their roots, what comes after one arm, and two tables of results."""
+        return min(batch_size, settings.lanes_at_once) * worlds * per_world
+
+    planner = Planner(
+        name, lambda batch_size: (), lambda memory, lanes: memory, plan, memory_bytes=0, metrics={}, sees_state=False
+    )
+    return planner._replace(search_bytes=search_bytes)
 
 
 def true_sight(

@@ -49,9 +49,9 @@ class Planner(NamedTuple):
         whom; planners by self-play plan for all), active bool [B] (elsewhere the plan is any and the memory stays).
       memory_bytes: bytes of memory per lane.
       metrics: shape per lane of each metric that may be added up over plans.
-      sees_state: whether views are full states (an oracle) or what the seat knows.
+      sees_state: whether views are full states or what the seat knows.
       ready: see `Agent.ready`; by the planner's memory.
-      search_bytes: see `Agent.search_bytes`.
+      search_bytes, uses_hidden: see `Agent`.
     """
 
     name: str
@@ -63,6 +63,7 @@ class Planner(NamedTuple):
     sees_state: bool = True
     ready: Callable[[Any, Any], Array] | None = None
     search_bytes: Callable[[int], int] | None = None
+    uses_hidden: bool = True
 
 
 def of_seat(rows: Array, seats: Array) -> Array:
@@ -112,6 +113,7 @@ def as_agent(planner: Planner, *, keep_metrics: bool = False) -> Agent:
         sees_state=planner.sees_state,
         ready=planner.ready,
         search_bytes=planner.search_bytes,
+        uses_hidden=planner.uses_hidden,
     )
     if not keep_metrics:
         return agent

@@ -115,7 +115,7 @@ def turn_planner(
       name: for tables.
       search: what is spent once per plan.
       lanes_at_once: lanes that think together; see `decoupled.in_parts`.
-      keeps_plan: play the whole plan; else think again before every action but End Turn.
+      keeps_plan: play the whole plan; else think again before every action, unless End Turn is all that is left.
     """
 
     def search_states(keys: Array, views: Any, active: Array) -> TurnPlan:
@@ -139,7 +139,10 @@ def turn_planner(
         now = jax.vmap(lambda view: game.state_key(moves.known(view)))(views)
         awaited, planned = _at(memory.keys, memory.next), _at(memory.turn.actions, memory.next)
         fits = (awaited == now).all(-1) & (planned >= 0) & (memory.next < memory.turn.actions.shape[1])
-        return fits if keeps_plan else fits & (planned == moves.end_turn)  # nothing else is left then
+        if keeps_plan:
+            return fits
+        only_end = jax.vmap(lambda view: _ends_only(moves, moves.known(view)))(views)
+        return fits & only_end & (planned == moves.end_turn)
 
     def plan(params: Any, keys: Array, memory: Kept, views: Any, seats: Array, active: Array) -> tuple[Plan, Kept]:
         del params, seats
@@ -161,7 +164,15 @@ def turn_planner(
         return _plan(game, views, chosen, turn, position), memory
 
     planner = Planner(name, init, reset, plan, memory_bytes=4 * moves.turn_length * 3 + 8, metrics={}, ready=ready)
-    return planner._replace(search_bytes=lambda batch_size: search.num_bytes(game, min(batch_size, lanes_at_once)))
+    return planner._replace(
+        uses_hidden=False, search_bytes=lambda batch_size: search.num_bytes(game, min(batch_size, lanes_at_once))
+    )
+
+
+def _ends_only(moves: Moves, state: Any) -> Array:
+    """Says whether ending the turn is all that the player to move can do, bool []."""
+    offered = moves.offered(state)
+    return offered.has(jnp.int32(moves.end_turn)) & (offered.count() == 1)
 
 
 def _at(rows: Array, index: Array) -> Array:

@@ -10,9 +10,7 @@ import jax
 from jaxgames.agent import Agent
 from jaxgames.game import Game, HiddenGame
 from jaxgames.hero_academy import HeroAcademy
-from jaxgames.hero_academy import bots as hero_bots
 from jaxgames.hex import Hex
-from jaxgames.hex import bots as hex_bots
 from jaxgames.pommerman import Pommerman, bots
 from search import bandits, presets
 from search.guide import Guide
@@ -26,7 +24,6 @@ TRAINED = Path(__file__).parent / "trained"
 BUNDLED = TRAINED / "pommerman_follower.npz"
 
 _BOTS = {"simple": bots.simple_agent, "random": bots.random_agent, "careful": bots.careful_agent}
-RULED = {*_BOTS, *hex_bots.BOTS, *hero_bots.BOTS}
 NAMES = (*_BOTS, *presets.PLANNERS, *presets.EVOLUTIONS, "follower")
 
 
@@ -37,6 +34,7 @@ class Defaults(NamedTuple):
       mode: its variant.
       planner, opponent: of a match.
       contest: agents, one per player.
+      pairs_mode: the variant of tournaments, which is for two players.
       tournament: agents.
     """
 
@@ -44,14 +42,19 @@ class Defaults(NamedTuple):
     planner: str
     opponent: str
     contest: tuple[str, ...]
+    pairs_mode: str
     tournament: tuple[str, ...]
 
 
 _PIMC = "pimc:num_simulations=100"
 DEFAULTS = {
-    "pommerman": Defaults("ffa", "fdts", "simple", ("follower", "simple", "simple", "simple"), ("random", "simple")),
-    "hex": Defaults("adh-5", "pc_pimc", "random", (f"pc_{_PIMC}", "random"), ("random", "path", _PIMC, f"pc_{_PIMC}")),
-    "hero_academy": Defaults("standard", "oep", "greedy_action", ("oep", "greedy_action"), ("random", "greedy_action", "oep")),
+    "pommerman": Defaults(
+        "ffa", "fdts", "simple", ("follower", "simple", "simple", "simple"), "one_vs_one", ("random", "simple", "fdts")
+    ),
+    "hex": Defaults("adh-5", "pc_pimc", "random", (f"pc_{_PIMC}", "random"), "adh-5", ("random", "path", _PIMC, f"pc_{_PIMC}")),
+    "hero_academy": Defaults(
+        "standard", "oep", "greedy_action", ("oep", "greedy_action"), "standard", ("random", "greedy_action", "oep")
+    ),
 }
 
 
@@ -111,13 +114,9 @@ def make(spec: str, game: Game) -> Agent:
 
 
 def shown(agent: Agent, game: Game) -> str:
-    """Gives an agent's name for tables, marked if it is shown what its seat does not see.
-
-    Rule-based agents are shown the state too, but look at nothing that is hidden from them.
-    """
+    """Gives an agent's name for tables, marked if it makes use of what its seat does not see."""
     hides = not isinstance(game, HiddenGame) or game.open_game != game
-    ruled = agent.name.partition(":")[0] in RULED
-    return f"{agent.name} (sees all)" if agent.sees_state and hides and not ruled else agent.name
+    return f"{agent.name} (sees all)" if agent.sees_state and agent.uses_hidden and hides else agent.name
 
 
 def load_follower(path: str | Path, game: Pommerman) -> Agent:

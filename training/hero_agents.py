@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from jaxgames.agent import Agent
@@ -75,15 +77,29 @@ def _planner(name: str, spec: str, game: HeroAcademy, options: dict[str, Any]) -
     if name in _TREES:
         if {"num_evaluations", "num_simulations"} <= set(options):
             raise ValueError(f"agent={spec!r}: give num_evaluations or num_simulations, not both")
-        if "num_evaluations" in options:
-            options["num_simulations"] = options.pop("num_evaluations")
-        return turn_mcts.turn_mcts(game, _with(spec, _TREES[name], options))
+        if "num_evaluations" not in options:
+            return turn_mcts.turn_mcts(game, _with(spec, _TREES[name], options))
+        options["num_simulations"] = options.pop("num_evaluations")
+        with _told_as_evaluations("num_simulations="):
+            return turn_mcts.turn_mcts(game, _with(spec, _TREES[name], options))
     evaluations = options.pop("num_evaluations", None)
     if evaluations is not None and "num_generations" in options:
         raise ValueError(f"agent={spec!r}: give num_evaluations or num_generations, not both")
     make_planner, make_settings = _EVOLUTIONS[name]
     settings = _with(spec, make_settings(), options)
-    return make_planner(game, settings if evaluations is None else generations_for(evaluations, settings))
+    if evaluations is not None:
+        with _told_as_evaluations("evaluations="):
+            settings = generations_for(evaluations, settings)
+    return make_planner(game, settings)
+
+
+@contextlib.contextmanager
+def _told_as_evaluations(name: str) -> Iterator[None]:
+    """Lets errors name the budget as it was given."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(re.sub(f"^{name}", "num_evaluations=", str(error))) from None
 
 
 def _with(spec: str, settings: Any, options: dict[str, Any]) -> Any:

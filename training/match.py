@@ -83,7 +83,7 @@ class MatchConfig:
       bandit: Pommerman: how a planner chooses among arms: ts, ucb or uniform.
       num_simulations: Pommerman and Hex: simulations per move; in Hex per world.
       num_worlds: Hex: worlds that are drawn per move.
-      num_evaluations: Hero Academy: turns that a planner values per turn, or simulations of a tree.
+      num_evaluations: Hero Academy: turns that a planner values per turn (rolling_horizon: per action), or simulations of a tree.
       horizon: Pommerman: steps per simulation.
       games: games to play, each to its end.
       seed: of boards, seats and all play.
@@ -128,18 +128,23 @@ class MatchConfig:
             1, self, "num_simulations", "num_evaluations", "horizon", "num_worlds", "games", "batch", "wave", "table_rows"
         )
         checks.seed(self)
-        if self.wave != 1 and self.planner in presets.EVOLUTIONS:
-            raise ValueError(f"wave={self.wave}: {self.planner} has no waves")
         if self.num_simulations % self.wave:
             raise ValueError(f"wave={self.wave}: must divide num_simulations={self.num_simulations}")
 
     def _check_flags(self) -> None:
-        """Raises for a flag of another game's planners that has not its default."""
-        for flag in [flag for flags in FLAGS.values() for flag in flags if flag not in FLAGS[self.game]]:
+        """Raises for a flag that has not its default and belongs to nobody who plays."""
+        players = [self.planner, self.opponent or agents.DEFAULTS[self.game].opponent]
+        taken = {flag for name in players for flag in BUDGETS[self.game].get(name, ())} | {"weights"} & set(FLAGS[self.game])
+        for flag in dict.fromkeys(flag for flags in FLAGS.values() for flag in flags):
             value = getattr(self, flag)
-            if value != getattr(type(self), flag):
+            if value == getattr(type(self), flag) or flag in taken:
+                continue
+            if flag not in FLAGS[self.game]:
                 known = ", ".join(FLAGS[self.game])
                 raise ValueError(f"{flag}={value!r}: no planner of {self.game} takes it; they take {known}")
+            nobody = f"{players[0]} does not take" if len(set(players)) == 1 else f"neither {' nor '.join(players)} takes"
+            others = ", ".join(name for name, flags in BUDGETS[self.game].items() if flag in flags)
+            raise ValueError(f"{flag}={value!r}: {nobody} it; it is for {others}")
 
 
 def make_players(config: MatchConfig, game: Game) -> list[Agent]:
@@ -158,7 +163,8 @@ def make_players(config: MatchConfig, game: Game) -> list[Agent]:
     players = [first, *[other] * (game.num_players - 1)]
     results = evaluate.bytes_of_results(game, config.games, min(config.games, RECORDED))
     lanes, fewer = min(config.batch, config.games), f"fewer games than {config.games}"
-    memory.check(game, players, lanes, other=(results, fewer))
+    given = f"games={config.games}" if config.games < config.batch else ""
+    memory.check(game, players, lanes, other=(results, fewer), given=given)
     if spec == other_spec:
         return [first._replace(name=name)] * game.num_players
     name = spec if name == other_name else name

@@ -20,6 +20,7 @@ def check(
     *,
     other: tuple[int, str] = (0, ""),
     setting: str = "batch",
+    given: str = "",
     what: str = "the match",
 ) -> None:
     """Raises a ValueError when games between agents cannot fit into memory; compiles nothing.
@@ -29,7 +30,8 @@ def check(
       agents: who plays; those that are the same object are asked together.
       lanes: games at a time, over all devices.
       other: bytes needed beside, and in words what would make them fewer.
-      setting: the setting that says how many lanes, for the message.
+      setting: the setting that says how many lanes at most, for the message.
+      given: the setting that does say so here, such as "games=8"; "": `setting`.
       what: what needs the memory, for the message.
     """
     free = runtime.free_memory()
@@ -54,7 +56,8 @@ def check(
         advice = f"a {setting} of at most {fits}" + (f" or {smaller}" if max(by_agent) > state else "")
     else:
         advice = other[1] if other[0] > lane else smaller
-    raise ValueError(f"{setting}={lanes}: {what} needs {total / 1e9:.1f} GB and {free / 1e9:.1f} GB are free; take {advice}")
+    given = given or f"{setting}={lanes}"
+    raise ValueError(f"{given}: {what} needs {total / 1e9:.1f} GB and {free / 1e9:.1f} GB are free; take {advice}")
 
 
 @functools.lru_cache(maxsize=64)

@@ -25,8 +25,10 @@ from jaxgames.game import Game
 from training import agents, elo, evaluate, memory
 from training.counting import wilson
 from training.files import check_folder, write_atomically, write_together
+from training.results.cells import source_hash
 
 BATCH = 128
+_FREE = ("output", "batch")  # settings that change no game
 
 
 @dataclasses.dataclass(frozen=True)
@@ -97,14 +99,15 @@ class TournamentConfig:
 
     Attributes:
       agents: two or more, such as random, path, network:weights=FILE, pc_pimc:weights=FILE,num_worlds=6; the Elo of the first is
-        0. None: random, path and two searches without network in Hex; random, greedy_action and oep in Hero Academy.
+        0. None: random, path and two searches without network in Hex; random, greedy_action and oep in Hero Academy; random,
+        simple and fdts in Pommerman.
       game: name of the game.
-      mode: its variant; "": adh-5 in Hex, standard in Hero Academy.
+      mode: its variant; "": adh-5 in Hex, standard in Hero Academy, one_vs_one in Pommerman.
       games: of each pair; even.
       seed: of all play.
       batch: games at a time, over all devices.
-      output: folder for result.json, which is written after each pair, and cross_table.svg; "": none. With the settings and
-        networks of the result.json that is there, only what is missing is played.
+      output: folder for result.json, which is written after each pair, and cross_table.svg; "": none. What a tournament with the
+        same settings, networks and code has left there is not played again.
     """
 
     agents: tuple[str, ...] = ()
@@ -117,7 +120,7 @@ class TournamentConfig:
 
     def __post_init__(self) -> None:
         standard = agents.defaults_of(self.game)
-        object.__setattr__(self, "mode", self.mode or standard.mode)
+        object.__setattr__(self, "mode", self.mode or standard.pairs_mode)
         object.__setattr__(self, "agents", self.agents or standard.tournament)
         if len(set(self.agents)) != len(self.agents) or len(self.agents) < 2:
             raise ValueError(f"agents={' '.join(self.agents)}: must be two or more, each named once")
@@ -134,7 +137,7 @@ def run(config: TournamentConfig, console: Console | None = None) -> dict:
       What result.json holds.
 
     Raises:
-      ValueError: for agents or settings that are not possible.
+      ValueError: for agents or settings that are not possible, or another tournament lies in the output folder.
       OSError: weights cannot be read, or the output folder not written.
     """
     console = console or Console()
@@ -143,10 +146,17 @@ def run(config: TournamentConfig, console: Console | None = None) -> dict:
     folder = Path(config.output) if config.output else None
     if folder:
         check_folder(folder)
-    for pair in itertools.combinations(players.values(), 2):
-        memory.check(game, pair, min(config.batch, config.games))
-    head = {"settings": dataclasses.asdict(config), "networks": {name: _digest(one.params) for name, one in players.items()}}
+    head = {
+        "settings": dataclasses.asdict(config),
+        "networks": {name: _digest(one.params) for name, one in players.items()},
+        "code": source_hash(sources=("jaxgames", f"jaxgames/{config.game}", "search", "training", "training/networks")),
+    }
     earlier, before = _read_earlier(folder / "result.json", head) if folder else (None, 0.0)
+    if earlier:
+        console.print(f"{int((earlier.games > 0).sum()) // 2} pairs are taken from {folder}/result.json", highlight=False)
+    given = f"games={config.games}" if config.games < config.batch else ""
+    for pair in itertools.combinations(players.values(), 2):
+        memory.check(game, pair, min(config.batch, config.games), given=given)
     started = time.perf_counter()
 
     def result_of(table: CrossTable) -> dict[str, Any]:
@@ -190,17 +200,22 @@ def _digest(params: Any) -> str:
 
 
 def _read_earlier(path: Path, head: Mapping[str, Any]) -> tuple[CrossTable | None, float]:
-    """Reads the pairs that an earlier call has played with the same settings and networks, and the seconds that it took."""
+    """Reads the pairs that an earlier call has played, and the seconds that it took.
+
+    Raises:
+      ValueError: they were played with other settings, networks or code.
+    """
     try:
         found, wanted = json.loads(path.read_text()), json.loads(json.dumps(head))
-        for part in (found, wanted):
-            del part["settings"]["output"]
-        if any(found[name] != wanted[name] for name in wanted):
-            return None, 0.0
         table = CrossTable(tuple(found["names"]), *(np.array(found[name]) for name in ("points", "games", "first_points")))
-        return table, found["seconds"]
+        settings, seconds = found["settings"], float(found["seconds"])
+        others = [name for name, value in wanted["settings"].items() if settings[name] != value and name not in _FREE]
+        others += [name for name in ("networks", "code") if found.get(name) != wanted[name]]
     except (OSError, ValueError, LookupError, TypeError):  # no such file, or none that a tournament has written
         return None, 0.0
+    if others:
+        raise ValueError(f"output={str(path.parent)!r}: holds a tournament with other {', '.join(others)}; give another folder")
+    return table, seconds
 
 
 def play_pair(game: Game, pair: Sequence[Agent], key: Array, num_games: int, *, batch_size: int = BATCH) -> np.ndarray:

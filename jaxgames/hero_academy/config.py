@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from jaxgames import checks
 from jaxgames.bitboard import Bits, Grid
 from jaxgames.hero_academy import cards
 
@@ -74,17 +75,19 @@ class HeroAcademyConfig:
         self._check_deck()
 
     def _check_types(self) -> None:
-        """Makes tuples of board and deck; raises unless numbers are integers and switches True or False."""
+        """Makes tuples of board and deck, and ints of numbers; raises unless switches are True or False, and so on."""
         for name, kind, form in (("board", str, "rows of squares such as 'd..D'"), ("deck", int, "counts of cards, integers")):
             given = getattr(self, name)
-            parts = () if isinstance(given, str) or not isinstance(given, Iterable) else tuple(given)
-            if not parts or not all(_is_of(kind, part) for part in parts):
+            parts = () if isinstance(given, str) or not isinstance(given, Iterable) else tuple(_as(kind, part) for part in given)
+            if not parts or None in parts:
                 raise ValueError(f"{name}={' '.join(repr(given).split())}: must be {form}")
             object.__setattr__(self, name, parts)
         for field in dataclasses.fields(self):
             value, usual = getattr(self, field.name), type(field.default)
-            if usual in _FORMS and not _is_of(usual, value):
-                raise ValueError(f"{field.name}={value!r}: must be {_FORMS[usual]}")
+            if usual in _FORMS:
+                if _as(usual, value) is None:
+                    raise ValueError(f"{field.name}={value!r}: must be {_FORMS[usual]}")
+                object.__setattr__(self, field.name, _as(usual, value))
 
     def _check_board(self) -> None:
         lengths = {len(row) for row in self.board}
@@ -166,8 +169,11 @@ class HeroAcademyConfig:
         return sum(count << (cards.FIELD_BITS * card) for card, count in enumerate(self.deck))
 
 
-def _is_of(kind: type, value: Any) -> bool:
-    return isinstance(value, kind) and isinstance(value, bool) == (kind is bool)
+def _as(kind: type, value: Any) -> Any:
+    """Gives a value as one of this kind, a whole number of any integer type as an int; None for everything else."""
+    if kind is int:
+        return None if isinstance(value, bool) else checks.as_integer(value)
+    return value if isinstance(value, kind) else None
 
 
 def preset(mode: str) -> HeroAcademyConfig:

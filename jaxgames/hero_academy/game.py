@@ -166,7 +166,7 @@ class HeroAcademy:
         return observation.observe(self.config, state, player)
 
     def known_state(self, state: State) -> State:
-        """Gives the state as the player to move knows it; see `observation.known_state`."""
+        """Gives the state as the player to move knows it, but for the seeds of seeded draws; see `observation.known_state`."""
         return observation.known_state(self.config, state)
 
     @property

@@ -159,6 +159,10 @@ def _check_what_fits(flat: Mapping[str, np.ndarray]) -> None:
     held = flat["hand"].reshape(len(kinds), 2, -1).sum(2)
     for row, seat in np.argwhere(held > cards.HAND_SIZE)[:1]:
         raise ValueError(f"hand: {held[row, seat]} cards of player {seat + 1}, must be at most {cards.HAND_SIZE}, in state {row}")
+    of_a_kind = (flat["hand"] + flat["deck"]).reshape(len(kinds), 2, -1)
+    for row, seat, card in np.argwhere(of_a_kind > cards.MOST_OF_A_KIND)[:1]:
+        found = f"{of_a_kind[row, seat, card]} cards {cards.CARD_NAMES[card]} of player {seat + 1} in hand and deck"
+        raise ValueError(f"deck: {found}, must be at most {cards.MOST_OF_A_KIND}, in state {row}")
     ninjas = np.stack([((kinds == units.NINJA) & (owners == owner)).sum(1) for owner in (1, 2)], 1)
     for row, seat in np.argwhere(ninjas > 1)[:1]:
         raise ValueError(f"unit_class: {ninjas[row, seat]} ninjas of player {seat + 1}, must be at most 1, in state {row}")

@@ -269,7 +269,9 @@ def _ends(config: HeroAcademyConfig, state: dict[str, np.ndarray], seat: int, ac
         row, column = cell // grid.columns + down, cell % grid.columns + right
         if cell < grid.num_cells and 0 <= row < grid.rows and 0 <= column < grid.columns:
             start = cell if word < layout.trade else _HAND if word > layout.plain else _ninja(state, seat)
-            return start, row * grid.columns + column
+            end = row * grid.columns + column
+            if start != end:  # the ninja does not change places with itself
+                return start, end
     raise ValueError(f"action={action}: the player to move can never do this, must be one of its legal actions")
 
 

@@ -3,22 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import operator
-from typing import Any
 
+from jaxgames import checks
 from jaxgames.hex.geometry import HexGrid
 
 RULES = ("hex", "abrupt", "classical")
 COUNT_RULES = ("dp", "fork")
 MODES = {"hex": "hex", "adh": "abrupt", "cdh": "classical"}
-
-
-def as_integer(value: Any) -> int | None:
-    """Gives a whole number of any integer type as an int; None for everything else, 3.0 too."""
-    try:
-        return operator.index(value)
-    except TypeError:
-        return None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,11 +29,12 @@ class HexConfig:
     count_rule: str = "dp"
 
     def __post_init__(self) -> None:
-        size = as_integer(self.board_size)
+        size = checks.as_integer(self.board_size)
         if size is None:
             raise ValueError(f"board_size={self.board_size!r}: must be an integer in 2..19")
         if not 2 <= size <= 19:
             raise ValueError(f"board_size={size}: must be in 2..19")
+        object.__setattr__(self, "board_size", size)
         if self.rules not in RULES:
             raise ValueError(f"rules={self.rules!r}: must be one of {', '.join(RULES)}")
         if self.count_rule not in COUNT_RULES:

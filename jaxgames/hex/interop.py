@@ -9,9 +9,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from jaxgames import checks
 from jaxgames.bitboard import Bits, select
 from jaxgames.hex import hidden
-from jaxgames.hex.config import HexConfig, as_integer
+from jaxgames.hex.config import HexConfig
 from jaxgames.hex.geometry import BLACK, WHITE
 from jaxgames.hex.information import Information
 from jaxgames.hex.rules import init, legal_cells, step
@@ -115,7 +116,7 @@ def attempt(config: HexConfig, state: State, cell: int | str) -> State:
     Raises:
       ValueError: there is no such cell, it is not empty in the mover's view, or the game is over.
     """
-    number = parse_cell(config, cell) if isinstance(cell, str) else as_integer(cell)
+    number = parse_cell(config, cell) if isinstance(cell, str) else checks.as_integer(cell)
     if number is None or not 0 <= number < config.num_cells:
         raise ValueError(f"cell={cell!r}: must be an integer in 0..{config.num_cells - 1}, or a name")
     if bool(state.terminated):

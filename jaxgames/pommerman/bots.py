@@ -53,7 +53,7 @@ def simple_agent(game: Pommerman, observation_of: Callable[[Any], Observation] |
         del params
         return jax.vmap(act_one)(keys, memory, views, seats, active)
 
-    return Agent("simple", init, reset, act, sees_state=observation_of is None)
+    return Agent("simple", init, reset, act, sees_state=observation_of is None, uses_hidden=False)
 
 
 def random_agent(game: Pommerman) -> Agent:
@@ -93,7 +93,7 @@ def _without_memory(name: str, game: Pommerman, choose: Callable[[Array, State, 
         del params
         return _silent(game.config, jax.vmap(choose)(keys, views, seats))
 
-    return memoryless(name, choose_all, sees_state=True)
+    return memoryless(name, choose_all, sees_state=True, uses_hidden=False)
 
 
 def _silent(config: PommermanConfig, move: Array) -> Array:

@@ -125,9 +125,12 @@ def test_a_picture_tells_teams_limit_and_winners():
             ["--planner", "simple", "--opponent", "fdts:table_rows=16777216"],
             ["batch=100: ", "a smaller search than fdts:table_rows=16777216"],
         ),
-        ([*HERO, "--planner", "mcts", "--num-evaluations", "3000000000"], ["num_simulations=3000000000: must be < 67108864"]),
+        ([*HERO, "--planner", "mcts", "--num-evaluations", "3000000000"], ["num_evaluations=3000000000: must be < 67108864"]),
         ([*HERO, "--planner", "greedy_turn", "--num-evaluations", "3000000000"], ["num_evaluations=3000000000: must be < 2147"]),
-        ([*HERO, "--planner", "oep", "--num-evaluations", "9" * 20], ["evaluations=99999999999999999999: must be < 2147483648"]),
+        (
+            [*HERO, "--planner", "oep", "--num-evaluations", "9" * 20],
+            ["num_evaluations=99999999999999999999: must be < 2147483648"],
+        ),
         ([*QUICK, "--planner", "true_sight", "--num-simulations", "3000000000"], ["num_simulations=3000000000: must be < 2147"]),
         (["--num-simulations", "3000000000"], ["num_simulations=3000000000: must be < 2147483648"]),
         (
@@ -139,7 +142,15 @@ def test_a_picture_tells_teams_limit_and_winners():
         ([*QUICK, "--wave", "2"], ["wave=2: no planner of hex takes it; they take num_simulations, num_worlds, weights"]),
         ([*QUICK, "--horizon", "9"], ["horizon=9: no planner of hex takes it"]),
         (["--num-worlds", "3"], ["num_worlds=3: no planner of pommerman takes it; they take bandit, num_simulations, horizon"]),
-        (["--planner", "oep", "--wave", "2"], ["wave=2: oep has no waves"]),
+        (
+            ["--planner", "oep", "--wave", "2"],
+            ["wave=2: neither oep nor simple takes it; it is for fdts, mcts, mcts_no_rollout, mcs"],
+        ),
+        ([*QUICK, "--num-worlds", "3"], ["num_worlds=3: random does not take it; it is for pc_pimc, medoid, pimc, pimc_value"]),
+        (
+            [*HERO, "--planner", "greedy_action", "--opponent", "random", "--num-evaluations", "9"],
+            ["num_evaluations=9: neither greedy_action nor random takes it; it is for greedy_turn, mcts"],
+        ),
     ],
     ids=lambda value: " ".join(value) if value[0].startswith("--") else "",
 )
@@ -168,7 +179,7 @@ def test_trees_that_do_not_fit_into_memory_are_refused_before_anything_is_compil
     monkeypatch.setattr(evaluate, "play", lambda *_, **__: pytest.fail("played"))
     assert leave(*HERO, "--planner", "greedy_turn", "--num-evaluations", "300000", "--games", "64", "--output", "") == 2
     error = capsys.readouterr().err
-    assert error.startswith("error: batch=64: the match needs 0.1 GB and 0.1 GB are free; take a batch of at most ")
+    assert error.startswith("error: games=64: the match needs 0.1 GB and 0.1 GB are free; take a batch of at most ")
     assert error.endswith(" or a smaller search than greedy_turn:num_evaluations=300000\n")
 
 

@@ -13,7 +13,7 @@ import pytest
 from jaxgames import random_bits
 from search import coevolution, deadline, evolution, greedy, population, turn_mcts
 from search.moves import moves_of, value_for
-from search.turns import TurnPlan
+from search.turns import TurnPlan, TurnSearch, never, turn_planner
 from tests.hoard import PAIR, Hoard
 
 GAME = Hoard()
@@ -232,6 +232,26 @@ def test_a_plan_is_kept_and_made_anew_where_the_game_took_another_way():
     assert kept.next[1] == memory.next[1]
     cleared = planner.reset(memory, jnp.arange(LANES) == 2)
     assert (np.asarray(cleared.next) == np.where(np.arange(LANES) == 2, MOVES.turn_length, np.asarray(memory.next))).all()
+
+
+@pytest.mark.parametrize("points, keeps_plan, ready", [(3, True, True), (3, False, False), (1, False, True)])
+def test_who_thinks_before_every_action_does_so_unless_only_the_end_is_left(points, keeps_plan, ready):
+    """Where a turn may always be ended, ending it early is a choice; the search here takes a thing and ends the turn."""
+    game = Hoard(points=points)
+    moves = moves_of(game)._replace(offered=game.legal_set)
+
+    def finish(count):
+        turn = jnp.full((len(count), moves.turn_length), game.end_turn).at[:, 0].set(0)
+        return TurnPlan(turn, jnp.zeros(len(count)), {})
+
+    search = TurnSearch(lambda lanes, states, seats, active: seats, lambda number, seats: seats, finish, never, 1)
+    planner = turn_planner(game, moves, "by hand", search, keeps_plan=keeps_plan)
+    states = jax.vmap(game.init)(jax.random.split(jax.random.key(0), 2))
+    keys, seats, ones = jax.random.split(jax.random.key(1), 2), jnp.zeros(2, jnp.int32), jnp.ones(2, bool)
+    plan, memory = planner.plan(None, keys, planner.init(2), states, seats, ones)
+    assert not plan.actions[:, 0].any()
+    after = jax.vmap(lambda state: game.advance(state, jnp.int32(0), None))(states)
+    assert planner.ready(memory, after).tolist() == [ready] * 2
 
 
 def test_budgets_count_all_turns_that_are_played():

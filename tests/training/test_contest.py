@@ -84,6 +84,10 @@ def test_only_what_is_hidden_can_be_seen_by_an_oracle():
         assert agents.shown(oracle, jaxgames.make("hex", mode)) == oracle.name + mark
     assert agents.shown(agents.make("simple", GAME), GAME) == "simple"  # looks at what its seat sees alone
     assert agents.shown(agents.make("follower", GAME), GAME) == "follower"
+    hidden = jaxgames.make("hero_academy", "hidden")
+    for spec in ("random", "greedy_action", "oep:num_evaluations=1000", "mcts:num_simulations=9"):
+        assert agents.shown(agents.make(spec, hidden), hidden) == spec  # they go by what the player to move knows
+    assert agents.shown(oracle, hidden) == "fdts:horizon=2 (sees all)"
 
 
 def test_searches_that_do_not_fit_into_memory(monkeypatch):

@@ -97,3 +97,18 @@ def test_a_limit_to_the_address_space_counts():
         assert 0 < runtime.free_memory() <= GIB < free
     finally:
         resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+
+
+def test_looking_one_action_ahead_takes_what_its_worlds_take(machine):
+    machine(GIB)
+    game = jaxgames.make("hex", "adh-5")
+    told = []
+    for worlds in (1000, 10**9):
+        player = agents.make(f"pimc_value:num_worlds={worlds}", game)
+        try:
+            memory.check(game, [player, agents.make("random", game)], 1, given="games=1")
+        except ValueError as error:
+            told.append(str(error))
+    assert len(told) == 1 and told[0].startswith("games=1: the match needs ") and told[0].endswith("num_worlds=1000000000")
+    with pytest.raises(ValueError, match="num_worlds=3000000000: must be < 2147483648"):
+        agents.make("pimc_value:num_worlds=3000000000", game)

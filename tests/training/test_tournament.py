@@ -178,20 +178,31 @@ def test_a_tournament_that_was_stopped_goes_on(pairs, tmp_path, weights):
     assert tournament.run(config, Console(quiet=True))["elo"] == straight["elo"] and len(pairs) == 3
 
 
-def test_other_settings_or_networks_begin_anew(pairs, tmp_path, weights):
-    mine = tmp_path / "best.npz"
+def test_another_tournament_in_the_folder_is_left_alone(pairs, tmp_path, weights, monkeypatch):
+    mine, folder = tmp_path / "best.npz", tmp_path / "run"
     mine.write_bytes(weights.read_bytes())
-    config = TournamentConfig(("random", f"network:weights={mine}"), mode="adh-3", games=4, output=str(tmp_path / "run"))
-    for change in ({}, {"seed": 1}, {"games": 6}):
-        tournament.run(dataclasses.replace(config, **change), Console(quiet=True))
-    assert len(pairs) == 3
+    config = TournamentConfig(("random", f"network:weights={mine}"), mode="adh-3", games=4, output=str(folder))
+    tournament.run(config, Console(quiet=True))
+
+    def refused(what, **changes):
+        before = (folder / "result.json").read_bytes()
+        with pytest.raises(ValueError, match=f"^output='{folder}': holds a tournament with other {what}; give another folder$"):
+            tournament.run(dataclasses.replace(config, **changes), Console(quiet=True))
+        assert (folder / "result.json").read_bytes() == before and len(pairs) == 1
+
+    refused("games, seed", seed=1, games=6)
+    refused("agents, networks", agents=("random", "path"))
+    with monkeypatch.context() as patch:
+        patch.setattr(tournament, "source_hash", lambda **_: "other")
+        refused("code")
+    tournament.run(dataclasses.replace(config, batch=2), told := Console(file=io.StringIO(), width=200))
+    assert len(pairs) == 1 and f"1 pairs are taken from {folder}/result.json" in told.file.getvalue()
     who = policy_value.make(PolicyValueConfig(mode="adh-3"))
     save_weights(mine, jax.tree.map(lambda leaf: leaf + 1, load_weights(weights)[0]), who.meta)
-    tournament.run(dataclasses.replace(config, games=6), Console(quiet=True))
-    assert len(pairs) == 4
-    (tmp_path / "run" / "result.json").write_text("[]")
-    tournament.run(dataclasses.replace(config, games=6), Console(quiet=True))
-    assert len(pairs) == 5
+    refused("networks")
+    (folder / "result.json").write_text("[]")  # of no tournament
+    tournament.run(config, Console(quiet=True))
+    assert len(pairs) == 2
 
 
 def test_who_sees_all_is_marked(pairs):
@@ -241,11 +252,11 @@ def weights(tmp_path_factory):
         (["--agents", "random", "true_sight:num_simulations=3000000000"], "num_simulations=3000000000: must be < 2147483648"),
         (
             ["--game", "hero_academy", "--agents", "random", "oep:num_evaluations=99999999999999999999"],
-            "evaluations=99999999999999999999: must be < 2147483648",
+            "num_evaluations=99999999999999999999: must be < 2147483648",
         ),
         (
             ["--mode", "adh-19", "--agents", "random", "pc_pimc:num_simulations=2000000", "--games", "2"],
-            "batch=2: the match needs ",
+            "games=2: the match needs ",
         ),
         (["--games", "3"], "games=3: must be even and at least 2, because seats are changed half-way"),
         (["--batch", "0"], "batch=0: must be >= 1"),

@@ -34,6 +34,7 @@ def arrays(**changes):
         ({"deck_seed": ((0,), -1)}, "deck_seed: -1 is out of range, must be in 0..130007"),
         ({"hand": 3}, "hand: 33 cards of player 1, must be at most 6, in state 1"),
         ({"hand": ((1,), [3, 3, 1, *[0] * 8])}, "hand: 7 cards of player 2, must be at most 6, in state 1"),
+        ({"hand": ((0,), [2, *[0] * 10]), "deck": ((0,), [2, *[0] * 10])}, "deck: 4 cards knight of player 1 in hand and deck"),
         ({"unit_class": ((3, 6), units.NINJA), "unit_hp": ((3, 6), 0), "unit_owner": ((3, 6), 1)}, "2 ninjas of player 1"),
         ({"unit_hp": ((3, 6), 1001)}, "unit_hp: 1001 of a knight, in state 1"),
         ({"unit_owner": ((3, 6), 0)}, "unit_owner: must be 1 or 2 where something stands"),
@@ -61,6 +62,7 @@ def test_what_can_just_be_comes_back():
     most = arrays(ap=MOST_ACTION_POINTS, turn=MOST_TURNS, deck_seed=draws.MOST_SEED, terminal=1, winner=2, deck=3)
     most["unit_class"][1, 3, 6], most["unit_hp"][1, 3, 6] = units.NINJA, 0  # a ninja each
     most["hand"][1] = np.eye(len(CARD_NAMES), dtype=int)[[0, 5]] * 3
+    most["deck"][1] -= most["hand"][1]
     back = interop.to_arrays(GAME.config, interop.from_arrays(GAME.config, most))
     for name in interop.FIELDS:
         np.testing.assert_array_equal(back[name], most[name], err_msg=name)

@@ -225,9 +225,10 @@ def test_what_cannot_be_is_refused_in_one_line(settings, message):
     assert "\n" not in str(error.value)
 
 
-def test_lists_of_rows_and_cards_are_as_good_as_tuples():
-    config = make(board=list(BOARDS["tiny"]), deck=[1] * 11).config
+def test_lists_arrays_and_their_numbers_are_as_good_as_tuples_of_ints():
+    config = make(board=list(BOARDS["tiny"]), deck=np.ones(11, np.uint8), action_points=np.int64(5)).config
     assert config == HeroAcademyConfig(board=BOARDS["tiny"], deck=(1,) * 11)
+    assert {type(number) for number in (*config.deck, config.action_points)} == {int}
     assert hash(config) == hash(HeroAcademyConfig(board=BOARDS["tiny"], deck=(1,) * 11))
 
 

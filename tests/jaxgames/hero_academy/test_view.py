@@ -186,10 +186,20 @@ def test_words_of_any_kind_leave_the_document_well_formed():
         assert sum("a<b>&\"'é漢" in text for text in texts) >= 3
 
 
-NEVER = (-1, 10**6, LAYOUT.pass_action, cell(8, 4) + 1, LAYOUT.unit(0, cell(8, 0)), LAYOUT.deploy(KNIGHT, 2))
+NEVER = (
+    -1,
+    10**6,
+    LAYOUT.pass_action,
+    cell(8, 4) + 1,
+    LAYOUT.unit(0, cell(8, 0)),
+    LAYOUT.deploy(KNIGHT, 2),
+    LAYOUT.trade_with(cell(4, 1)),
+)
 
 
-@pytest.mark.parametrize("action", NEVER)  # also a cell behind the last, over the upper edge, and a third deploy square
+@pytest.mark.parametrize(
+    "action", NEVER
+)  # also a cell behind the last, over the upper edge, a third deploy square, and the ninja with itself
 def test_what_the_player_to_move_can_never_do_is_refused(action):
     state = position({(2, 3): "K", (4, 1): "N"})
     for turn in ([action], [act((2, 3), (3, 3)), action]):
