@@ -40,8 +40,8 @@ _HEAD = """# AlphaZe** in DarkHex
 
 Made by `python scripts/results.py alphaze`; abrupt DarkHex throughout. What was not measured yet is left out or shown as "–".
 The paper trains for days on three GPUs (409 600 searches per epoch of 800 nodes per world); these are runs of minutes on two CPU
-cores with tiny networks, so it is the order of the methods that can be compared, not their strength. Intervals in brackets: 95 %
-(Wilson)."""
+cores with tiny networks, so it is the order of the methods that can be compared, not their strength. Minutes are by the clock, on
+cores that did other work too. Intervals in brackets: 95 % (Wilson)."""
 
 
 _RESPONSE_GAMES = ResponseConfig.final_games
@@ -126,7 +126,12 @@ def _epochs_table(plan: Plan) -> str:
     if not found:
         return ""
     rows = [[one["title"], *(interval(row["wins"], row["games"]) for row in one["rows"])] for one in found]
-    text = "Points in per cent against the last network of TSL + PC-PIMC, both with the search of training; 200 games each."
+    text = (
+        "Points in per cent against the last network of TSL + PC-PIMC, both with the search of training; 200 games each. The "
+        "first seeds. TSL and Hex have the same games as long as they last, because who sees everything runs into nothing; then "
+        "those of Hex begin anew. What lies between these two rows at the end is therefore chance, and differences of that size "
+        "between other rows may be too."
+    )
     head = ["epoch", *(str(row["epoch"]) for row in found[0]["rows"])]
     return f"## 5 x 5, strength over epochs (Fig. 5A)\n\n{text}\n\n" + markdown(head, rows)
 
