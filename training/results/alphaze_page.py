@@ -94,7 +94,7 @@ def _response_table(plan: Plan) -> str:
             " The last row is exact: nobody can make more against the random player (`training/random_bound.py` goes through all "
             f"sequences of attempts): more than {both:.1f} % as either colour on average cannot be had on this board, and what "
             "is trained comes as near to it as these games can tell. Who always takes the best action varies little, and whoever "
-            "has learnt that wins nearly always, before training and after it."
+            "has learnt that wins nearly always; drawn actions give away less, and less the longer it was trained."
         )
     head = ["epoch", "first, %", "second, %", "both, %", "response to the best action wins, %", "to drawn actions, %"]
     return f"## 3 x 3\n\n{text} {_settings(run)}\n\n" + markdown(head, rows)
