@@ -17,7 +17,7 @@ from scripts.plan import main
 from training import evaluate, match, memory
 from training.match import MatchConfig
 
-TINY = ["--num-simulations", "4", "--horizon", "4", "--games", "3", "--batch", "2", "--table-rows", "256", "--seed", "5"]
+TINY = ["--planner", "mcs", "--num-simulations", "4", "--horizon", "4", "--games", "3", "--batch", "2", "--seed", "5"]
 
 HERO = ["--game", "hero_academy", "--mode", "tiny"]
 QUICK = ["--game", "hex", "--mode", "adh-3", "--planner", "random", "--games", "2", "--batch", "2"]
@@ -62,7 +62,7 @@ def test_the_picture(played):
     root = ElementTree.parse(played / "game.svg").getroot()
     assert root.tag == "{http://www.w3.org/2000/svg}svg"
     text = " ".join("".join(element.itertext()) for element in root.iter())
-    assert "FDTS + TS" in text and "simple" in text
+    assert "MCS + TS" in text and "simple" in text
 
 
 def test_nothing_else_is_left(played):
@@ -228,7 +228,7 @@ def test_only_an_opponent_that_is_the_same_in_all_is_the_player_itself(opponent,
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("mode", "planner"), [("ffa_collapse", "mcts"), ("team", "mcts_no_rollout"), ("radio", "simple"), ("one_vs_one", "mcs")]
+    ("mode", "planner"), [("ffa_collapse", "mcts"), ("team", "mcts_no_rollout"), ("radio", "fdts"), ("one_vs_one", "oep")]
 )
 def test_modes_and_planners(mode, planner, tmp_path):
     assert leave(*TINY, "--mode", mode, "--planner", planner, "--output", str(tmp_path)) == 0

@@ -13,7 +13,7 @@ from training import agents, contest
 from training.contest import ContestConfig
 
 GAME = jaxgames.make("pommerman", "ffa")
-FAST = "fdts:num_simulations=2,horizon=2,table_rows=64"
+FAST = "mcs:num_simulations=2,horizon=2"
 
 
 def test_plays_counts_and_writes(tmp_path):

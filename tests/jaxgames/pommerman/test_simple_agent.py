@@ -460,7 +460,8 @@ def test_types_stay_as_they_were(sample):
         assert leaf.dtype == fresh.dtype == jnp.int8 and not leaf.weak_type
 
 
-@pytest.mark.parametrize("mode, recording", [("ffa", "ffa_simple"), pytest.param("radio", "radio", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("mode, recording", [("ffa", "ffa_simple"), ("radio", "radio")])
 def test_all_seats_decide_as_each_would_alone(mode, recording):
     config = preset(mode)
     arrays = dict(np.load(SAMPLE.with_name(f"{recording}.npz")))
