@@ -228,7 +228,7 @@ def test_only_an_opponent_that_is_the_same_in_all_is_the_player_itself(opponent,
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("mode", "planner"), [("ffa_collapse", "mcts"), ("team", "mcts_no_rollout"), ("radio", "fdts"), ("one_vs_one", "oep")]
+    ("mode", "planner"), [("ffa_collapse", "mcts"), ("team", "mcts_no_rollout"), ("radio", "fdts"), ("one_vs_one", "mcts")]
 )
 def test_modes_and_planners(mode, planner, tmp_path):
     assert leave(*TINY, "--mode", mode, "--planner", planner, "--output", str(tmp_path)) == 0
