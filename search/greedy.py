@@ -44,8 +44,15 @@ def greedy_action(game: Game) -> Planner:
         one = jnp.ones((*actions.shape, 1), jnp.float32)
         return Plan(actions, actions[..., None], values[..., None], one.astype(jnp.int32), one, values, {}), memory
 
-    planner = Planner("Greedy Action", lambda batch_size: (), lambda memory, lanes: memory, plan, memory_bytes=0, metrics={})
-    return planner._replace(uses_hidden=False)
+    return Planner(
+        "Greedy Action",
+        lambda batch_size: (),
+        lambda memory, lanes: memory,
+        plan,
+        memory_bytes=0,
+        metrics={},
+        uses_hidden=False,
+    )
 
 
 def best_action(game: Game, moves: Moves, lanes: LaneKey, states: Any, seats: Array, active: Array) -> tuple[Array, Array]:

@@ -18,7 +18,7 @@ from jaxgames import checks
 from jaxgames.game import HiddenGame
 from search import puct
 from search.choice import draw_arm, plan_of_mover
-from search.planner import Plan, Planner, of_seat
+from search.planner import Plan, Planner, of_seat, size_in_bytes
 from search.puct import Evaluate
 from search.puct_tree import as_real, as_words
 
@@ -180,16 +180,22 @@ def pimc_value(game: HiddenGame, evaluate: Evaluate, settings: Settings = Settin
         return _as_plan(game, settings, keys, seats, found, ()), memory
 
     state = jax.eval_shape(game.init, jax.random.key(0))
-    per_world = 3 * sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(state)) + 8 * game.num_arms
+    per_world = 3 * size_in_bytes(state) + 8 * game.num_arms
 
     def search_bytes(batch_size: int) -> int:
         """Of the drawn worlds, their roots, what comes after one arm, and two tables of results."""
         return min(batch_size, settings.lanes_at_once) * worlds * per_world
 
-    planner = Planner(
-        name, lambda batch_size: (), lambda memory, lanes: memory, plan, memory_bytes=0, metrics={}, sees_state=False
+    return Planner(
+        name,
+        lambda batch_size: (),
+        lambda memory, lanes: memory,
+        plan,
+        memory_bytes=0,
+        metrics={},
+        sees_state=False,
+        search_bytes=search_bytes,
     )
-    return planner._replace(search_bytes=search_bytes)
 
 
 def true_sight(

@@ -66,6 +66,11 @@ class Planner(NamedTuple):
     uses_hidden: bool = True
 
 
+def size_in_bytes(tree: Any) -> int:
+    """Gives the bytes of all arrays of a tree, or of what `jax.eval_shape` says of them."""
+    return sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(tree))
+
+
 def of_seat(rows: Array, seats: Array) -> Array:
     """Picks the row of one seat per lane: [B, P, ...], int32 [B] -> [B, ...].
 

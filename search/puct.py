@@ -20,7 +20,7 @@ from jaxgames import checks
 from jaxgames.game import Game
 from search import puct_tree
 from search.choice import corrected_visits, draw_arm, plan_of_mover
-from search.planner import Plan, Planner, of_arm, of_seat
+from search.planner import Plan, Planner, of_arm, of_seat, size_in_bytes
 from search.puct_tree import (
     ARM,
     CHILD,
@@ -125,7 +125,7 @@ def puct(game: Game, evaluate: Evaluate, settings: Settings = ALPHAZE, *, name: 
         return search.plan(params, keys, memory, views, active & ~views.terminated)
 
     one = jax.eval_shape(lambda: init(1))
-    size = sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(one))
+    size = size_in_bytes(one)
     return Planner(name, init, puct_tree.reset, plan, memory_bytes=size, metrics={"depth": (), "nodes": ()})
 
 

@@ -15,7 +15,7 @@ from jaxgames.game import Game
 from jaxgames.random_bits import LaneKey
 from search.decoupled import in_parts
 from search.moves import Moves
-from search.planner import Plan, Planner, where_lanes
+from search.planner import Plan, Planner, size_in_bytes, where_lanes
 
 LANES_AT_ONCE = 64  # on a CPU: half of it costs a tenth more, in trees a third
 
@@ -95,7 +95,7 @@ class TurnSearch(NamedTuple):
             seats, active = jnp.zeros(batch_size, jnp.int32), jnp.ones(batch_size, bool)
             return self.start(jax.vmap(random_bits.lane_key)(keys), jax.vmap(game.init)(keys), seats, active)
 
-        return sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(jax.eval_shape(begin)))
+        return size_in_bytes(jax.eval_shape(begin))
 
 
 def never(carry: Any) -> Array:

@@ -69,8 +69,7 @@ def run(config: ContestConfig, console: Console | None = None) -> dict:
     players = [made[spec] for spec in config.agents]
     record = min(config.games, RECORDED) if config.output else 0
     results = (evaluate.bytes_of_results(game, config.games, record), f"fewer games than {config.games}")
-    given = f"games={config.games}" if config.games < config.batch else ""
-    memory.check(game, players, min(config.batch, config.games), other=results, given=given)
+    memory.check(game, players, config.batch, games=config.games, other=results)
     folder = Path(config.output) if config.output else None
     if folder:
         check_folder(folder)

@@ -162,9 +162,7 @@ def make_players(config: MatchConfig, game: Game) -> list[Agent]:
     other = first if spec == other_spec else agents.make(other_spec, game)
     players = [first, *[other] * (game.num_players - 1)]
     results = evaluate.bytes_of_results(game, config.games, min(config.games, RECORDED))
-    lanes, fewer = min(config.batch, config.games), f"fewer games than {config.games}"
-    given = f"games={config.games}" if config.games < config.batch else ""
-    memory.check(game, players, lanes, other=(results, fewer), given=given)
+    memory.check(game, players, config.batch, games=config.games, other=(results, f"fewer games than {config.games}"))
     if spec == other_spec:
         return [first._replace(name=name)] * game.num_players
     name = spec if name == other_name else name

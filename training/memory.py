@@ -11,6 +11,7 @@ import jax
 from jaxgames import runtime
 from jaxgames.agent import Agent
 from jaxgames.game import Game
+from search.planner import size_in_bytes
 
 
 def check(
@@ -19,8 +20,8 @@ def check(
     lanes: int,
     *,
     other: tuple[int, str] = (0, ""),
+    games: int | None = None,
     setting: str = "batch",
-    given: str = "",
     what: str = "the match",
 ) -> None:
     """Raises a ValueError when games between agents cannot fit into memory; compiles nothing.
@@ -28,20 +29,23 @@ def check(
     Args:
       game: what they play.
       agents: who plays; those that are the same object are asked together.
-      lanes: games at a time, over all devices.
+      lanes: games at a time, over all devices, at most.
       other: bytes needed beside, and in words what would make them fewer.
-      setting: the setting that says how many lanes at most, for the message.
-      given: the setting that does say so here, such as "games=8"; "": `setting`.
+      games: how many are played in all; the message names them where they are fewer than lanes. None: more.
+      setting: the setting that says how many lanes, for the message.
       what: what needs the memory, for the message.
     """
     free = runtime.free_memory()
     if free is None:
         return
+    given = f"{setting}={lanes}"
+    if games is not None and games < lanes:
+        lanes, given = games, f"games={games}"
     groups = [(agent, sum(one is agent for one in agents)) for agent in {id(agent): agent for agent in agents}.values()]
 
     def needed(lanes: int) -> list[int]:
         """By group of equal agents, on one device; for the states last."""
-        games = lanes * game.num_players * _size(jax.eval_shape(game.init, jax.random.key(0)))
+        games = lanes * game.num_players * size_in_bytes(jax.eval_shape(game.init, jax.random.key(0)))
         return [*(_bytes_of(agent.init, agent.search_bytes, count * lanes) for agent, count in groups), games]
 
     devices = jax.local_device_count()
@@ -56,7 +60,6 @@ def check(
         advice = f"a {setting} of at most {fits}" + (f" or {smaller}" if max(by_agent) > state else "")
     else:
         advice = other[1] if other[0] > lane else smaller
-    given = given or f"{setting}={lanes}"
     raise ValueError(f"{given}: {what} needs {total / 1e9:.1f} GB and {free / 1e9:.1f} GB are free; take {advice}")
 
 
@@ -65,12 +68,8 @@ def _bytes_of(init: Callable[[int], Any], search_bytes: Callable[[int], int] | N
     """Gives the bytes that an agent keeps for so many lanes, and takes up while it thinks."""
     searched = search_bytes(lanes) if search_bytes else 0
     try:
-        return searched + _size(jax.eval_shape(lambda: init(lanes)))
+        return searched + size_in_bytes(jax.eval_shape(lambda: init(lanes)))
     except ValueError:  # more lanes than a table has room for
         if lanes == 1:
             raise
-        return searched + lanes * _size(jax.eval_shape(lambda: init(1)))
-
-
-def _size(shapes: Any) -> int:
-    return sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(shapes))
+        return searched + lanes * size_in_bytes(jax.eval_shape(lambda: init(1)))

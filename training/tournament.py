@@ -154,9 +154,8 @@ def run(config: TournamentConfig, console: Console | None = None) -> dict:
     earlier, before = _read_earlier(folder / "result.json", head) if folder else (None, 0.0)
     if earlier:
         console.print(f"{int((earlier.games > 0).sum()) // 2} pairs are taken from {folder}/result.json", highlight=False)
-    given = f"games={config.games}" if config.games < config.batch else ""
     for pair in itertools.combinations(players.values(), 2):
-        memory.check(game, pair, min(config.batch, config.games), given=given)
+        memory.check(game, pair, config.batch, games=config.games)
     started = time.perf_counter()
 
     def result_of(table: CrossTable) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from rich.console import Console
 from jaxgames import checks
 from jaxgames.agent import Agent
 from search import pimc, puct
-from search.planner import as_agent
+from search.planner import as_agent, size_in_bytes
 from training import agents, elo, job, memory, policy_value
 from training.alphaze import Alphaze, AlphazeConfig, Learner, make_player
 from training.checkpoints import Checkpoints
@@ -134,8 +134,7 @@ class _Job:
         """Raises a ValueError when self-play or a match cannot fit into memory beside the learner."""
         config, learn, who = self.config, self.config.learn, self.who
         params = jax.eval_shape(who.init, self.key)
-        learner = jax.tree.leaves(jax.eval_shape(self.programs.init, self.key, params))
-        other = sum(leaf.size * leaf.dtype.itemsize for leaf in learner)
+        other = size_in_bytes(jax.eval_shape(self.programs.init, self.key, params))
         fair = as_agent(make_player(learn, who, noise=True))
         sight = as_agent(pimc.true_sight(who.game, who.evaluate, puct.Settings(num_simulations=learn.num_simulations)))
         kinds = {self.programs.kind(epoch) for epoch in range(config.epochs)}

@@ -106,7 +106,7 @@ def test_looking_one_action_ahead_takes_what_its_worlds_take(machine):
     for worlds in (1000, 10**9):
         player = agents.make(f"pimc_value:num_worlds={worlds}", game)
         try:
-            memory.check(game, [player, agents.make("random", game)], 1, given="games=1")
+            memory.check(game, [player, agents.make("random", game)], 128, games=1)
         except ValueError as error:
             told.append(str(error))
     assert len(told) == 1 and told[0].startswith("games=1: the match needs ") and told[0].endswith("num_worlds=1000000000")
