@@ -6,6 +6,7 @@ players but one have a single legal action, `pass_action`.
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 from typing import Any, Protocol, runtime_checkable
 
@@ -115,6 +116,9 @@ _GAMES = {
 }
 
 
+_FORMS = {int: "a whole number", float: "a number", bool: "0 or 1", str: "a word"}  # of settings behind a mode
+
+
 def game_names() -> tuple[str, ...]:
     """Gives the names that `make` knows."""
     return tuple(_GAMES)
@@ -125,7 +129,8 @@ def make(name: str, mode: str | None = None, **settings: Any) -> Game:
 
     Args:
       name: one of `game_names()`.
-      mode: which variant, a name that the game knows; None: its standard one.
+      mode: which variant, a name that the game knows; None: its standard one. Behind a colon, settings as below in the form of
+        command lines: "hidden:action_points=15,end_turn_early=1".
       **settings: fields of the game's config that differ from the variant's.
 
     Raises:
@@ -134,8 +139,30 @@ def make(name: str, mode: str | None = None, **settings: Any) -> Game:
     if name not in _GAMES:
         raise ValueError(f"game={name!r}: must be one of {', '.join(_GAMES)}")
     module, function = _GAMES[name].split(":")
-    game: Game = getattr(importlib.import_module(module), function)(mode, **settings)
+    make_game = getattr(importlib.import_module(module), function)
+    variant, _, text = mode.partition(":") if mode is not None else (None, "", "")
+    plain = make_game(variant, **settings)
+    game: Game = make_game(variant, **_read_settings(mode, text, plain.config) | settings) if text else plain
     return game
+
+
+def _read_settings(mode: str | None, text: str, config: Any) -> dict[str, Any]:
+    """Reads fields of a config that are numbers, switches (0 or 1) or words, written as "turn_limit=50,hidden_hands=1"."""
+    known = {field.name: type(getattr(config, field.name)) for field in dataclasses.fields(config)}
+    known = {name: kind for name, kind in known.items() if kind in _FORMS}
+    settings: dict[str, Any] = {}
+    for part in text.split(","):
+        name, _, value = part.partition("=")
+        if name not in known or name in settings:
+            raise ValueError(
+                f"mode={mode!r}: {part!r} must set one of {', '.join(known)}, each once, such as {next(iter(known))}=3"
+            )
+        kind = known[name]
+        try:
+            settings[name] = {"0": False, "1": True}[value] if kind is bool else kind(value)
+        except (KeyError, ValueError):
+            raise ValueError(f"mode={mode!r}: {name}={value!r} must be {_FORMS[kind]}") from None
+    return settings
 
 
 def init_all_information(game: HiddenGame, states: Any) -> Any:

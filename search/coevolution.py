@@ -57,9 +57,10 @@ class Settings:
     lanes_at_once: int = LANES_AT_ONCE
 
     def __post_init__(self) -> None:
-        checks.at_least(1, self, "num_generations", "lanes_at_once")
+        checks.at_least(1, self, "num_generations")
         checks.below(checks.COUNTS, self, "num_generations")
         population.check_sizes(self, "population", "replies")
+        population.check_lanes(self, self.population * self.replies)
         if not 1 <= self.judges <= self.replies:
             raise ValueError(f"judges={self.judges}: must be in 1..{self.replies}, the number of replies")
         checks.shares(self, "mutation")

@@ -67,9 +67,10 @@ class Settings:
 
     def __post_init__(self) -> None:
         checks.at_least(1, self, "num_generations", "islands", "migrate_every", "lanes_at_once")
-        checks.below(checks.COUNTS, self, "num_generations")
         checks.at_least(0, self, "rollouts", "restart_after")
+        checks.below(checks.COUNTS, self, "num_generations", "migrate_every", "rollouts", "restart_after")
         population.check_sizes(self, "population")
+        population.check_lanes(self, self.islands * self.population)
         checks.shares(self, "mutation", "greediness")
 
     @property

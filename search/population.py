@@ -38,12 +38,19 @@ AnySettings = TypeVar("AnySettings", bound=HasGenerations)
 
 def check_sizes(settings: Any, *names: str) -> None:
     """Raises a ValueError unless populations of these sizes, of which the share `survivors` is kept, can have children."""
+    checks.shares(settings, "survivors")
     for name in names:
         size = getattr(settings, name)
         if size < 4:
             raise ValueError(f"{name}={size}: must be >= 4, for two parents and as many children")
         if not 2 <= survivors_of(size, settings.survivors) < size:
             raise ValueError(f"survivors={settings.survivors}: must leave 2 to {size - 1} of {name}={size}")
+
+
+def check_lanes(settings: Any, genomes: int) -> None:
+    """Raises a ValueError unless so many genomes of each of the games that think together can be numbered in 32 bits."""
+    if settings.lanes_at_once * genomes >= checks.COUNTS:
+        raise ValueError(f"lanes_at_once={settings.lanes_at_once}: with {genomes} genomes each, must be < {checks.COUNTS} in all")
 
 
 def survivors_of(size: int, share: float) -> int:

@@ -54,9 +54,10 @@ class Settings:
     lanes_at_once: int = LANES_AT_ONCE
 
     def __post_init__(self) -> None:
-        checks.at_least(1, self, "num_simulations", "horizon", "lanes_at_once")
-        checks.below(checks.COUNTS, self, "num_simulations")
+        checks.at_least(1, self, "num_simulations", "horizon")
+        checks.below(checks.COUNTS, self, "num_simulations", "horizon")
         population.check_sizes(self, "population")
+        population.check_lanes(self, self.population * self.horizon)
         if self.num_simulations < self.population:
             raise ValueError(f"num_simulations={self.num_simulations}: must be at least population={self.population}")
         checks.shares(self, "mutation")

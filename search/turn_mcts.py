@@ -50,7 +50,7 @@ from search.turns import LANES_AT_ONCE, TurnPlan, TurnSearch, never, turn_planne
 
 # Counters and children of the key of one simulation.
 _EXPAND, _END, _ROLLOUT = range(3)
-_MOST_SIMULATIONS = 2**26  # their product with the actions of a turn, and the slots of the hash table, fit into 32 bits
+_MOST_SIMULATIONS = 2**24  # nodes and visits on edges are float32, and whole numbers exact up to here
 
 
 @dataclasses.dataclass(frozen=True)
@@ -79,8 +79,8 @@ class Settings:
     def __post_init__(self) -> None:
         checks.at_least(1, self, "num_simulations", "max_children", "max_depth", "lanes_at_once")
         checks.below(_MOST_SIMULATIONS, self, "num_simulations")
-        if self.exploration < 0:
-            raise ValueError(f"exploration={self.exploration}: must be >= 0")
+        checks.below(checks.COUNTS, self, "max_children", "max_depth", "lanes_at_once")
+        checks.numbers(self, "exploration")
         checks.shares(self, "greediness")
 
 
@@ -153,7 +153,7 @@ def tree_search(game: Game, moves: Moves, settings: Settings) -> TurnSearch:
         tree, burnt = now.tree, now.burnt
         if settings.burn_bridges:
             begins = (number * now.points) // settings.num_simulations > burnt
-            tree, burnt = _burn(tree, burnt, begins), burnt + begins
+            tree, burnt = _burn(tree, now.seats, burnt, begins), burnt + begins
         lanes = random_bits.fold(now.lanes, number)
         tree, depth, ended = _simulate(game, moves, settings, rows, now.seats, now.active, lanes, tree)
         deepest, outcomes = jnp.maximum(now.deepest, depth), now.outcomes + ended
@@ -291,11 +291,12 @@ def _back_up(tree: Tree, seats: Array, path: Array, length: Array, value: Array)
     return dataclasses.replace(tree, edges=edges, counts=counts)
 
 
-def _burn(tree: Tree, level: Array, begins: Array) -> Tree:
-    """Leaves the node at a level of the best path only its best edge.
+def _burn(tree: Tree, seats: Array, level: Array, begins: Array) -> Tree:
+    """Leaves the node at a level of the best path only its best edge; the other player's nodes keep theirs.
 
     Args:
       tree: the trees.
+      seats: int32 [B], whose turns are planned.
       level: int32 [B].
       begins: bool [B], the trees in which a phase begins.
     """
@@ -311,7 +312,7 @@ def _burn(tree: Tree, level: Array, begins: Array) -> Tree:
     levels = jnp.where(begins, level, 0).max()
     _, node, _ = jax.lax.while_loop(lambda carry: carry[0] < levels, down, (jnp.int32(0), zero, zero))
     edge, mean, edges = best_edge(tree, node)
-    cuts = begins & (mean > -jnp.inf)
+    cuts = begins & (mean > -jnp.inf) & (tree.counts[lane, node, MOVER] == seats)  # a turn may have ended early
     keeps = (jnp.arange(edges.shape[1]) == edge[:, None])[..., None]
     at = jnp.where(cuts, node, tree.counts.shape[1])
     kept = jax.lax.optimization_barrier(jnp.where(keeps, edges, 0.0))

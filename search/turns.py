@@ -163,7 +163,8 @@ def turn_planner(
         memory = Kept(turn, expected, position + active)
         return _plan(game, views, chosen, turn, position), memory
 
-    planner = Planner(name, init, reset, plan, memory_bytes=4 * moves.turn_length * 3 + 8, metrics={}, ready=ready)
+    kept = 4 * (3 * moves.turn_length + 2)  # without a search's own metrics, which are a few numbers more
+    planner = Planner(name, init, reset, plan, memory_bytes=kept, metrics={}, ready=ready)
     return planner._replace(
         uses_hidden=False, search_bytes=lambda batch_size: search.num_bytes(game, min(batch_size, lanes_at_once))
     )

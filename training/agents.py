@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,7 +18,7 @@ from search.guide import Guide
 from search.planner import as_agent
 from training import follower, hero_agents, hex_agents
 from training.follower import Follower, FollowerConfig
-from training.specs import read_options
+from training.specs import read_flag, read_options
 from training.weights import load_weights, weights_file
 
 TRAINED = Path(__file__).parent / "trained"
@@ -100,15 +101,18 @@ def make(spec: str, game: Game) -> Agent:
             raise ValueError(f"agent={spec!r}: {name} has no settings")
         return _BOTS[name](game)
     if name in presets.EVOLUTIONS:
-        found = read_options(spec, options, _EVOLUTION_NUMBERS, "num_simulations=200")
+        found = read_options(spec, options, _EVOLUTION_KINDS, "num_simulations=200")
         return as_agent(presets.EVOLUTIONS[name](game, **found))._replace(name=spec)
-    settings = _settings(spec, options)
+    settings = read_options(spec, options, _KINDS, "horizon=10")
     if "guide" not in settings:
+        for option in ("prior_weight", "guide_values"):
+            if option in settings:
+                raise ValueError(f"agent={spec!r}: {option} needs a guide")
         return as_agent(presets.by_name(game, name, **settings))._replace(name=spec)
     if name != "fdts":
         raise ValueError(f"agent={spec!r}: only fdts takes a guide")
     who, params = read_follower(settings.pop("guide"), game)
-    guide = Guide(who.evaluate, settings.pop("prior_weight", Guide.prior_weight), bool(settings.pop("guide_values", 0)))
+    guide = Guide(who.evaluate, settings.pop("prior_weight", Guide.prior_weight), settings.pop("guide_values", False))
     bandit = bandits.by_name(settings.pop("bandit", "ts"))
     return as_agent(presets.fdts(game, bandit, guide=guide, **settings))._replace(name=spec, params=params)
 
@@ -142,22 +146,14 @@ def read_follower(path: str | Path, game: Pommerman) -> tuple[Follower, Any]:
     return who, params
 
 
-_NUMBERS = {"num_simulations": int, "horizon": int, "wave": int, "table_rows": int, "prior_weight": float, "guide_values": int}
-_EVOLUTION_NUMBERS = {"num_simulations": int, "horizon": int, "population": int, "survivors": float, "mutation": float}
-
-
-def _settings(spec: str, options: str) -> dict[str, Any]:
-    """Reads "bandit=ucb,horizon=10"."""
-    settings: dict[str, Any] = {}
-    for part in filter(None, options.split(",")):
-        name, _, value = part.partition("=")
-        if name in ("bandit", "guide") and value:
-            settings[name] = value
-        elif name in _NUMBERS:
-            try:
-                settings[name] = _NUMBERS[name](value)
-            except ValueError:
-                raise ValueError(f"agent={spec!r}: {name}={value!r} must be a number") from None
-        else:
-            raise ValueError(f"agent={spec!r}: {part!r} is none of bandit, guide, {', '.join(_NUMBERS)}, such as horizon=10")
-    return settings
+_KINDS: dict[str, Callable[[str], Any]] = {
+    "bandit": str,
+    "guide": str,
+    "num_simulations": int,
+    "horizon": int,
+    "wave": int,
+    "table_rows": int,
+    "prior_weight": float,
+    "guide_values": read_flag,
+}
+_EVOLUTION_KINDS = {"num_simulations": int, "horizon": int, "population": int, "survivors": float, "mutation": float}

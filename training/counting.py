@@ -73,8 +73,8 @@ def count_by_seat(games: Games) -> np.ndarray:
     return np.array([((games.outcomes > 0) & (games.seats == seat)).sum() for seat in range(players)])
 
 
-def wilson(successes: float, trials: int, z: float = Z_95) -> tuple[float, float]:
-    """Gives the Wilson interval of a rate: 95 % unless `z` says otherwise. Half successes are draws that count half."""
+def wilson(successes: int, trials: int, z: float = Z_95) -> tuple[float, float]:
+    """Gives the Wilson interval of a rate: 95 % unless `z` says otherwise."""
     if trials == 0:
         return 0.0, 1.0
     rate = successes / trials
@@ -83,6 +83,29 @@ def wilson(successes: float, trials: int, z: float = Z_95) -> tuple[float, float
     scale = 1 + z * z / trials
     low = (centre - spread) / scale if successes else 0.0  # exactly, whatever the rounding
     high = (centre + spread) / scale if successes < trials else 1.0
+    return low, high
+
+
+def points_interval(wins: int, draws: int, games: int, z: float = Z_95) -> tuple[float, float]:
+    """Gives the interval of the mean points per game, a draw being half a point: 95 % unless `z` says otherwise.
+
+    The score interval of a mean `m` whose variance is m (1 - m) - d / 4, with draws of the share d; without draws it is Wilson's.
+    Draws make points vary less; d is the lower bound of its own interval, so that a few of them promise nothing.
+
+    Args:
+      wins: games won.
+      draws: games drawn.
+      games: all games.
+      z: how many standard errors the interval spans to each side.
+    """
+    if games == 0:
+        return 0.0, 1.0
+    square, drawn = z * z, wilson(draws, games, z)[0]
+    mean = (wins + draws / 2) / games
+    centre = games * mean + square / 2
+    spread = z * math.sqrt(games * (mean * (1 - mean) - drawn / 4) + square * (1 - drawn) / 4)
+    low = (centre - spread) / (games + square) if wins or draws else 0.0
+    high = (centre + spread) / (games + square) if wins < games else 1.0
     return low, high
 
 

@@ -16,6 +16,9 @@ from search.planner import Planner, as_agent
 from search.population import generations_for
 from training.specs import read_flag, read_options
 
+NUM_EVALUATIONS = 5000  # per turn, of every planner whose budget is not given
+_BUDGETS = ("num_evaluations", "num_generations", "num_simulations")
+
 # Names, the settings behind them, and what each may be given.
 _TREES = {
     "mcts": turn_mcts.Settings(),
@@ -54,7 +57,8 @@ def make(spec: str, game: HeroAcademy) -> Agent:
     """Makes a player from a text such as "greedy_action" or "oep:num_evaluations=20000,mutation=0.3".
 
     Args:
-      spec: a name out of `NAMES`; behind a colon its settings. The budget of all planners may be given as `num_evaluations`.
+      spec: a name out of `NAMES`; behind a colon its settings. The budget of all planners may be given as `num_evaluations`;
+        without one they have the same, `NUM_EVALUATIONS` (rolling_horizon per action).
       game: what it will play.
 
     Raises:
@@ -68,6 +72,8 @@ def make(spec: str, game: HeroAcademy) -> Agent:
         if options:
             raise ValueError(f"agent={spec!r}: {name} has no settings")
         return BOTS[name](game) if name in BOTS else as_agent(greedy.greedy_action(game))._replace(name=spec)
+    if not any(budget in options for budget in _BUDGETS):
+        options["num_evaluations"] = NUM_EVALUATIONS
     return as_agent(_planner(name, spec, game, options))._replace(name=spec)
 
 

@@ -78,7 +78,9 @@ class MatchConfig:
         mcts_no_rollout, mcs, oep, rolling_horizon, follower (a trained network), or simple (one of the rule-based agents
         itself). Hex: pc_pimc, medoid, pimc, pimc_value, true_sight, network, path or random. Hero Academy: oep, oep_replies,
         rolling_horizon, mcts, mcts_non_exploring, mcts_bridge_burning, greedy_turn, greedy_action, best_rated or random.
-      opponent: who plays the others, as scripts/evaluate.py takes it, with the planner's budget where no settings are given; "":
+        With settings of its own behind a colon, as scripts/evaluate.py takes it, such as oep:niches=1, the flags below do not
+        hold for it.
+      opponent: who plays the others, in the same way, with the planner's budget where no settings are given; "":
         simple in Pommerman, random in Hex, greedy_action in Hero Academy.
       bandit: Pommerman: how a planner chooses among arms: ts, ucb or uniform.
       num_simulations: Pommerman and Hex: simulations per move; in Hex per world.
@@ -117,9 +119,12 @@ class MatchConfig:
         object.__setattr__(self, "mode", self.mode or standard.mode)
         object.__setattr__(self, "planner", self.planner or standard.planner)
         known = KNOWN[self.game]
-        if self.planner not in known:
+        name, colon, _ = self.planner.partition(":")
+        if name not in known:
             raise ValueError(f"planner={self.planner!r}: must be one of {', '.join(known)}")
         self._check_flags()
+        if self.weights and colon:
+            raise ValueError(f"weights={self.weights!r}: planner={self.planner!r} has settings of its own; name the file there")
         if self.weights and self.game == "pommerman" and self.planner != "follower":
             raise ValueError(f"weights={self.weights!r}: only planner=follower takes weights")
         if self.bandit not in bandits.BANDITS:
@@ -177,7 +182,7 @@ def _label(config: MatchConfig, game: Game) -> str:
 
 
 def _spec(config: MatchConfig, name: str, weights: str = "") -> str:
-    """Writes a name and the flags of the match that belong to it as `agents.make` takes them."""
+    """Writes a name and the flags of the match that belong to it as `agents.make` takes them; with its own settings it stays."""
     settings = [f"{flag}={getattr(config, flag)}" for flag in BUDGETS[config.game].get(name, ())]
     if weights:
         settings = [weights if name == "follower" else f"weights={weights}", *settings]

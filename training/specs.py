@@ -13,6 +13,9 @@ def read_flag(text: str) -> bool:
     return text == "1"
 
 
+_FORMS: dict[Callable[[str], Any], str] = {read_flag: "0 or 1", int: "a whole number", float: "a number"}
+
+
 def read_options(spec: str, text: str, kinds: Mapping[str, Callable[[str], Any]], example: str) -> dict[str, Any]:
     """Reads settings.
 
@@ -23,16 +26,18 @@ def read_options(spec: str, text: str, kinds: Mapping[str, Callable[[str], Any]]
       example: of a setting, for messages.
 
     Raises:
-      ValueError: there is no such setting, or it is not readable.
+      ValueError: there is no such setting, or it is not readable or given twice.
     """
     options: dict[str, Any] = {}
     for part in filter(None, text.split(",")):
         name, _, value = part.partition("=")
         if name not in kinds or not value:
             raise ValueError(f"agent={spec!r}: {part!r} is none of {', '.join(kinds)}, such as {example}")
+        if name in options:
+            raise ValueError(f"agent={spec!r}: {name} is given twice")
         try:
             options[name] = kinds[name](value)
         except ValueError:
-            what = "0 or 1" if kinds[name] is read_flag else "a number"
+            what = _FORMS.get(kinds[name], "readable")
             raise ValueError(f"agent={spec!r}: {name}={value!r} must be {what}") from None
     return options

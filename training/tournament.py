@@ -23,12 +23,13 @@ from jaxgames import checks
 from jaxgames.agent import Agent
 from jaxgames.game import Game
 from training import agents, elo, evaluate, memory
-from training.counting import wilson
+from training.counting import points_interval
 from training.files import check_folder, write_atomically, write_together
 from training.results.cells import source_hash
 
 BATCH = 128
 _FREE = ("output", "batch")  # settings that change no game
+_NUMBERS = ("points", "games", "first_points", "draws")  # of a `CrossTable`
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,12 +41,14 @@ class CrossTable:
       points: float [N, N], of the row's player against the column's; a draw is half a point for each.
       games: int [N, N].
       first_points: float [N, N], those of them made in the first seat.
+      draws: int [N, N], games that nobody won.
     """
 
     names: tuple[str, ...]
     points: np.ndarray
     games: np.ndarray
     first_points: np.ndarray
+    draws: np.ndarray
 
     @property
     def ratings(self) -> np.ndarray:
@@ -60,7 +63,7 @@ class CrossTable:
     def as_dict(self) -> dict[str, Any]:
         """Gives everything for a JSON file; ratings only when everybody has met everybody."""
         result: dict[str, Any] = {"names": list(self.names)}
-        result |= {name: getattr(self, name).tolist() for name in ("points", "first_points", "games")}
+        result |= {name: getattr(self, name).tolist() for name in _NUMBERS}
         if not self.is_complete:
             return result
         errors = elo.standard_errors(self.points, self.games)
@@ -80,12 +83,12 @@ class CrossTable:
         columns = [str(number + 1) for number in range(len(order))]
         table = Table("player", "Elo", "points %", *columns, title="points in % against")
         for place, index in enumerate(order):
-            total, played = self.points[index].sum(), int(self.games[index].sum())
-            low, high = wilson(round(total), played)
+            total, played, drawn = (int(part[index].sum()) for part in (2 * self.points, self.games, self.draws))
+            low, high = points_interval((total - drawn) // 2, drawn, played)
             name = self.names[index]
             label = labels[name] if labels else name
             cells = [f"{place + 1} {label}", f"{self.ratings[index]:+.0f} ± {1.96 * errors[index]:.0f}"]
-            cells.append(f"{100 * total / max(played, 1):.1f} ({100 * low:.0f} - {100 * high:.0f})")
+            cells.append(f"{50 * total / max(played, 1):.1f} ({100 * low:.0f} - {100 * high:.0f})")
             for other in order:
                 met = self.games[index, other]
                 cells.append(f"{100 * self.points[index, other] / met:.0f}" if met else "–")
@@ -206,7 +209,7 @@ def _read_earlier(path: Path, head: Mapping[str, Any]) -> tuple[CrossTable | Non
     """
     try:
         found, wanted = json.loads(path.read_text()), json.loads(json.dumps(head))
-        table = CrossTable(tuple(found["names"]), *(np.array(found[name]) for name in ("points", "games", "first_points")))
+        table = CrossTable(tuple(found["names"]), *(np.array(found[name]) for name in _NUMBERS))
         settings, seconds = found["settings"], float(found["seconds"])
         others = [name for name, value in wanted["settings"].items() if settings[name] != value and name not in _FREE]
         others += [name for name in ("networks", "code") if found.get(name) != wanted[name]]
@@ -274,7 +277,8 @@ def round_robin(
         raise ValueError(f"{number} players: a tournament needs at least two")
     if earlier and earlier.names != names:
         raise ValueError(f"earlier={', '.join(earlier.names)}: must be the same players, {', '.join(names)}")
-    nobody = CrossTable(names, np.zeros((number, number)), np.zeros((number, number), int), np.zeros((number, number)))
+    half_points, counts = np.zeros((number, number)), np.zeros((number, number), int)
+    nobody = CrossTable(names, half_points, counts, half_points, counts)
     table = earlier or nobody
     for row, column in itertools.combinations(range(number), 2):
         if not table.games[row, column]:
@@ -290,9 +294,10 @@ def round_robin(
 
 def _with_pair(table: CrossTable, row: int, column: int, result: np.ndarray) -> CrossTable:
     """Adds the points that `play_pair` gave."""
-    points, games, first_points = table.points.copy(), table.games.copy(), table.first_points.copy()
+    points, games, first_points, draws = (getattr(table, name).copy() for name in _NUMBERS)
     total, half = len(result), len(result) // 2
     points[row, column], points[column, row] = result.sum(), total - result.sum()
     first_points[row, column], first_points[column, row] = result[:half].sum(), half - result[half:].sum()
     games[row, column] = games[column, row] = total
-    return CrossTable(table.names, points, games, first_points)
+    draws[row, column] = draws[column, row] = (result == 0.5).sum()
+    return CrossTable(table.names, points, games, first_points, draws)

@@ -1,4 +1,8 @@
-"""What actions of units and cards do to the board: power, damage, attacks with all that follows, healing, inferno."""
+"""What actions of units and cards do to the board: power, damage, attacks with all that follows, healing, inferno.
+
+(Source: Justesen et al., Playing Multi-Action Adversarial Games: Online Evolutionary Planning versus Tree Search, section III,
+and the released program.)
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Drawing cards: by the seed of a deck, or by random words."""
+"""Drawing cards: by the seed of a deck, or by random words.
+
+(Source: Justesen et al., Playing Multi-Action Adversarial Games: Online Evolutionary Planning versus Tree Search, section III;
+seeded draws as in the released program.)
+"""
 
 from __future__ import annotations
 

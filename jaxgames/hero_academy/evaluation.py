@@ -1,4 +1,8 @@
-"""What a position is worth, and how promising an action looks before it is tried."""
+"""What a position is worth, and how promising an action looks before it is tried.
+
+(Source: Justesen et al., Playing Multi-Action Adversarial Games: Online Evolutionary Planning versus Tree Search, section IV,
+equation of the heuristic.)
+"""
 
 from __future__ import annotations
 

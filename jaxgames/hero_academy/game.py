@@ -11,7 +11,7 @@ import numpy as np
 from jax import Array
 
 from jaxgames.bitboard import WORD_BITS, Bits
-from jaxgames.hero_academy import actions, evaluation, observation, order, policies, ratings, rules, setup, units
+from jaxgames.hero_academy import actions, evaluation, hidden, observation, order, policies, ratings, rules, setup, units
 from jaxgames.hero_academy.actions import Layout
 from jaxgames.hero_academy.config import HeroAcademyConfig, preset
 from jaxgames.hero_academy.legal import legal_set
@@ -166,8 +166,8 @@ class HeroAcademy:
         return observation.observe(self.config, state, player)
 
     def known_state(self, state: State) -> State:
-        """Gives the state as the player to move knows it, but for the seeds of seeded draws; see `observation.known_state`."""
-        return observation.known_state(self.config, state)
+        """Gives the state as the player to move knows it, but for the seeds of seeded draws; see `hidden.known_state`."""
+        return hidden.known_state(self.config, state)
 
     @property
     def open_game(self) -> HeroAcademy:
@@ -195,8 +195,8 @@ class HeroAcademy:
         return observation
 
     def sample_hidden(self, key: Array, info: Observation) -> State:
-        """Draws a full state that fits what a player knows; see `observation.sample`."""
-        return observation.sample(self.config, key, info)
+        """Draws a full state that fits what a player knows; see `hidden.sample`."""
+        return hidden.sample(self.config, key, info)
 
 
 def make(mode: str | None = None, **settings: Any) -> HeroAcademy:

@@ -154,6 +154,13 @@ def _check_what_fits(flat: Mapping[str, np.ndarray]) -> None:
     most = units.most_hit_points(kinds, flat["unit_equip"])
     for row, cell in np.argwhere((hit_points < 0) | (hit_points > most))[:1]:
         raise ValueError(f"unit_hp: {hit_points[row, cell]} of a {units.UNIT_NAMES[kinds[row, cell]]}, in state {row}")
+    fallen = (kinds == units.CRYSTAL) & (hit_points == 0)
+    for row, _ in np.argwhere(fallen)[:1]:
+        raise ValueError(f"unit_hp: 0 of a crystal, which would not stand any more, in state {row}")
+    bare = (kinds == units.EMPTY) | (kinds == units.CRYSTAL)
+    for row, cell in np.argwhere(bare & (flat["unit_equip"] > 0))[:1]:
+        where = "an empty cell" if kinds[row, cell] == units.EMPTY else "a crystal"
+        raise ValueError(f"unit_equip: {flat['unit_equip'][row, cell]} on {where}, must be 0 there, in state {row}")
     if ((kinds > 0) != (owners > 0)).any():
         raise ValueError("unit_owner: must be 1 or 2 where something stands, and 0 elsewhere")
     held = flat["hand"].reshape(len(kinds), 2, -1).sum(2)

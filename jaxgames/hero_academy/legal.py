@@ -1,4 +1,8 @@
-"""Which actions are legal, and which of them planners look at."""
+"""Which actions are legal, and which of them planners look at.
+
+(Source: Justesen et al., Playing Multi-Action Adversarial Games: Online Evolutionary Planning versus Tree Search, section III;
+pruning as in the released program.)
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a player sees, and what it knows: with hidden hands all but the other's hand and the order of the decks."""
+"""What a player sees: with hidden hands all but the other's hand and the order of the decks."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from jaxgames import random_bits
-from jaxgames.hero_academy import cards, draws
+from jaxgames.hero_academy import draws
 from jaxgames.hero_academy.config import HeroAcademyConfig
 from jaxgames.hero_academy.state import Board, State
 
@@ -69,75 +68,3 @@ def observe(config: HeroAcademyConfig, state: State, viewer: Array) -> Observati
         terminated=state.terminated,
         seat_rewards=state.seat_rewards,
     )
-
-
-def known_state(config: HeroAcademyConfig, state: State) -> State:
-    """Gives the state as the player to move knows it: with hidden hands the other's hand lies in its deck, whence it draws anew.
-
-    The seeds of seeded draws stay, as in the released program.
-    """
-    if not config.hidden_hands:
-        return state
-    second = state.player == 1
-    (first_hand, second_hand), (first_deck, second_deck) = state.hands, state.decks
-    nothing = jnp.zeros_like(first_hand)
-    return dataclasses.replace(
-        state,
-        hands=(jnp.where(second, nothing, first_hand), jnp.where(second, second_hand, nothing)),
-        decks=(jnp.where(second, first_deck + first_hand, first_deck), jnp.where(second, second_deck, second_deck + second_hand)),
-    )
-
-
-def sample(config: HeroAcademyConfig, key: Array, seen: Observation) -> State:
-    """Draws a full state that fits what a player knows.
-
-    The other's hand is drawn from its cards that have not been seen, every card as likely. As long as the other has not moved,
-    its hand holds exactly three units, as every first hand; what it has kept or played later is no evidence here. With hidden
-    hands and seeded draws the seeds of the decks are drawn anew.
-
-    Args:
-      config: the variant.
-      key: one key.
-      seen: of the player.
-    """
-    hand_key, *seed_keys = jax.random.split(key, 3)
-    hand = drawn_hand(config, hand_key, seen) if config.hidden_hands else seen.other_hand
-    deck = seen.other_cards - hand
-    second = seen.viewer == 1
-
-    def pair(mine: Array, theirs: Array) -> tuple[Array, Array]:
-        return jnp.where(second, theirs, mine), jnp.where(second, mine, theirs)
-
-    seeds = seen.seeds
-    if config.hidden_hands and config.draws == "seeded":
-        fresh = [jax.random.randint(each, (), 0, cards.NUM_SEEDS, jnp.int32) for each in seed_keys]
-        seeds = (fresh[0], fresh[1])
-    return State(
-        board=seen.board,
-        hands=pair(seen.hand, hand),
-        decks=pair(seen.deck, deck),
-        seeds=seeds,
-        player=seen.player,
-        action_points=seen.action_points,
-        turn=seen.turn,
-        winner=seen.winner,
-        terminated=seen.terminated,
-        seat_rewards=seen.seat_rewards,
-    )
-
-
-def drawn_hand(config: HeroAcademyConfig, key: Array, seen: Observation) -> Array:
-    """Draws the other's hand, uint32 []."""
-    lane = random_bits.lane_key(key)
-    # The other has not moved before its first turn, nor in it as long as it has all its points.
-    second = seen.viewer == 1
-    first_turn, points = jnp.where(second, 1, 2), jnp.where(second, config.first_action_points, config.action_points)
-    untouched = (seen.turn < first_turn) | ((seen.turn == first_turn) & (seen.action_points == points))
-    hand = jnp.uint32(0)
-    for number in range(cards.HAND_SIZE):
-        of_units = cards.UNIT_FIELDS if number < cards.FIRST_UNITS else ~cards.UNIT_FIELDS
-        fields = jnp.where(untouched, jnp.uint32(of_units), jnp.uint32(0xFFFFFFFF))
-        rest = (seen.other_cards - hand) & fields
-        rank = random_bits.below(random_bits.bits(lane, number), draws.count(rest))
-        hand = hand + jnp.where(number < seen.other_hand_size, draws.card_at(rest, rank), jnp.uint32(0))
-    return hand

@@ -1,4 +1,8 @@
-"""The order in which the released program lists actions: what a search that does not get through all of them comes to first."""
+"""The order in which the released program lists actions: what a search that does not get through all of them comes to first.
+
+(Source: Justesen et al., Playing Multi-Action Adversarial Games: Online Evolutionary Planning versus Tree Search, section IV,
+and the released program.)
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""How rollouts choose actions: first a unit or a card, then what to do with it."""
+"""How rollouts choose actions: first a unit or a card, then what to do with it.
+
+(Source: Justesen et al., Playing Multi-Action Adversarial Games: Online Evolutionary Planning versus Tree Search, section IV,
+and the released program.)
+"""
 
 from __future__ import annotations
 

@@ -3,6 +3,9 @@
 `rating` values one action. `best` finds the first of the highest rated in a set without looking at them one by one: ratings
 depend on the cell of the actor or of the target alone, so they are bit-sliced numbers per cell, and the highest is found digit
 by digit, among all actions whose rating is made in the same way, and then among those.
+
+(Source: Justesen et al., Playing Multi-Action Adversarial Games: Online Evolutionary Planning versus Tree Search, section IV,
+and the released program, which sorts actions by them.)
 """
 
 from __future__ import annotations

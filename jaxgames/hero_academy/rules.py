@@ -1,4 +1,8 @@
-"""One action, the end of a turn, and the end of the game."""
+"""One action, the end of a turn, and the end of the game.
+
+(Source: Justesen et al., Playing Multi-Action Adversarial Games: Online Evolutionary Planning versus Tree Search, section III,
+and the released program.)
+"""
 
 from __future__ import annotations
 

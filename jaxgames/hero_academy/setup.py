@@ -1,4 +1,8 @@
-"""The start of a game."""
+"""The start of a game.
+
+(Source: Justesen et al., Playing Multi-Action Adversarial Games: Online Evolutionary Planning versus Tree Search, section III,
+and the released program.)
+"""
 
 from __future__ import annotations
 

@@ -15,6 +15,7 @@ from xml.sax.saxutils import escape
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
 
 from jaxgames.bitboard import WORD_BITS
 from jaxgames.hero_academy import actions, cards, interop, rules, units
@@ -62,12 +63,10 @@ def draw(
       caption: a line below.
 
     Raises:
-      ValueError: the player to move can never have one of these actions, or there are not two names.
+      ValueError: one of these actions is not legal where it is played, or there are not two names.
     """
     _check_names(names)
-    now = _arrays(config, state)
-    before = [_arrays(config, state) for state in _states_before(config, state, turn)]
-    return _picture(config, [_frame(config, now, _ends_of_all(config, before, turn), caption)], names)
+    return _picture(config, [_frame(config, _arrays(config, state), _ends_of_turn(config, state, turn), caption)], names)
 
 
 def animate(
@@ -95,7 +94,7 @@ def animate(
     for start, end in zip(starts, [*starts[1:], length], strict=True):
         mover = int(arrays["player"][start]) - 1
         caption = f"turn {arrays['turn'][start]}, {names[mover]}"
-        turn = _ends_of_all(config, states_of[start:end], played[start:end])
+        turn = [_ends(config, states_of[step], mover, int(played[step])) for step in range(start, end)]
         frames.append(_frame(config, states_of[start], turn, caption))
     winner = int(arrays["winner"][-1])
     how = "the game is not over" if winner < 0 else "a draw" if winner == 0 else f"{names[winner - 1]} wins"
@@ -229,27 +228,24 @@ def _hand(config: HeroAcademyConfig, seat: int, state: dict[str, np.ndarray]) ->
 # --- actions as arrows -------------------------------------------------------------------------------------------------
 
 
-def _states_before(config: HeroAcademyConfig, state: State, turn: Sequence[int]) -> list[State]:
-    """The states in which the actions of a turn are played; only the first one if the ninja's place cannot matter later."""
-    layout = actions.layout(config)
-    if not any(layout.trade <= action // WORD_BITS < layout.plain for action in turn[1:]):
-        return [state] * len(turn)
-    states = [state]
-    for action in turn[:-1]:
-        states.append(_advance(config)(states[-1], jnp.int32(action), None))
-    return states
+def _ends_of_turn(config: HeroAcademyConfig, state: State, turn: Sequence[int]) -> list[tuple[int, int] | str]:
+    """See `_ends`, for all actions of a turn; raises a ValueError unless each is legal where it is played."""
+    mover, ends = int(state.player), []
+    for number, action in enumerate(map(int, turn), 1):
+        if int(state.player) != mover or state.terminated:
+            raise ValueError(f"action={action}: number {number} of the turn, which has ended before")
+        ends.append(_ends(config, _arrays(config, state), mover, action))
+        legal, state = _play(config)(state, jnp.int32(action))
+        if not legal:
+            raise ValueError(f"action={action}: number {number} of the turn, is not legal there")
+    return ends
 
 
 @functools.cache
-def _advance(config: HeroAcademyConfig) -> Callable[..., State]:
-    return jax.jit(functools.partial(rules.advance, config))
-
-
-def _ends_of_all(
-    config: HeroAcademyConfig, before: Sequence[dict[str, np.ndarray]], turn: Sequence[int]
-) -> list[tuple[int, int] | str]:
-    """See `_ends`, for all actions of a turn and the states before them."""
-    return [_ends(config, state, int(before[0]["player"]) - 1, int(action)) for state, action in zip(before, turn, strict=True)]
+def _play(config: HeroAcademyConfig) -> Callable[[State, Array], tuple[Array, State]]:
+    """Says whether an action is legal, and gives the state behind it; what is drawn at the end of a turn is shown nowhere."""
+    no_words = None if config.draws == "seeded" else jnp.zeros(rules.NUM_DRAW_WORDS, jnp.uint32)
+    return jax.jit(lambda state, action: (rules.is_legal(config, state, action), rules.advance(config, state, action, no_words)))
 
 
 def _ends(config: HeroAcademyConfig, state: dict[str, np.ndarray], seat: int, action: int) -> tuple[int, int] | str:

@@ -125,7 +125,7 @@ def test_a_picture_tells_teams_limit_and_winners():
             ["--planner", "simple", "--opponent", "fdts:table_rows=16777216"],
             ["batch=100: ", "a smaller search than fdts:table_rows=16777216"],
         ),
-        ([*HERO, "--planner", "mcts", "--num-evaluations", "3000000000"], ["num_evaluations=3000000000: must be < 67108864"]),
+        ([*HERO, "--planner", "mcts", "--num-evaluations", "3000000000"], ["num_evaluations=3000000000: must be < 16777216"]),
         ([*HERO, "--planner", "greedy_turn", "--num-evaluations", "3000000000"], ["num_evaluations=3000000000: must be < 2147"]),
         (
             [*HERO, "--planner", "oep", "--num-evaluations", "9" * 20],
@@ -139,6 +139,13 @@ def test_a_picture_tells_teams_limit_and_winners():
         ),
         ([*HERO, "--bandit", "ucb"], ["bandit='ucb': no planner of hero_academy takes it"]),
         ([*HERO, "--weights", "run"], ["weights='run': no planner of hero_academy takes it"]),
+        ([*HERO, "--planner", "oep:depth=2"], ["agent='oep:depth=2': 'depth=2' is none of"]),
+        ([*HERO, "--planner", "genius:niches=1"], ["planner='genius:niches=1': must be one of random"]),
+        (
+            [*HERO, "--planner", "oep:niches=1", "--num-evaluations", "9"],
+            ["num_evaluations=9: neither oep:niches=1 nor greedy_action takes it"],
+        ),
+        ([*QUICK[2:], "--planner", "pimc:num_worlds=2", "--game", "hex", "--weights", "run"], ["weights='run': planner='pimc:"]),
         ([*QUICK, "--wave", "2"], ["wave=2: no planner of hex takes it; they take num_simulations, num_worlds, weights"]),
         ([*QUICK, "--horizon", "9"], ["horizon=9: no planner of hex takes it"]),
         (["--num-worlds", "3"], ["num_worlds=3: no planner of pommerman takes it; they take bandit, num_simulations, horizon"]),
@@ -210,6 +217,7 @@ def players_of(monkeypatch, **settings):
         ({"planner": "mcts", "opponent": "oep"}, ["mcts:num_evaluations=700", "oep:num_evaluations=700"]),
         ({"planner": "mcts", "opponent": "oep:mutation=0.3"}, ["mcts:num_evaluations=700", "oep:mutation=0.3"]),
         ({"planner": "random", "opponent": "greedy_turn"}, ["random", "greedy_turn:num_evaluations=700"]),
+        ({"planner": "oep:niches=1", "opponent": "mcts"}, ["oep:niches=1", "mcts:num_evaluations=700"]),
         ({"planner": "oep"}, ["oep:num_evaluations=700", "greedy_action"]),
     ],
 )

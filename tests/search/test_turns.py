@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import math
 
 import chex
 import jax
@@ -11,7 +12,7 @@ import pytest
 
 from jaxgames import random_bits
 from jaxgames.hero_academy import make
-from search import evolution, greedy, population, turn_mcts
+from search import coevolution, evolution, greedy, population, turn_mcts
 from search.moves import moves_of, value_for
 from search.planner import as_agent
 from training import hero_agents
@@ -190,17 +191,27 @@ def test_tree_search_plans_legal_turns_that_help(settings):
         (lambda: evolution.Settings(population=1), "population=1: must be >= 4"),
         (lambda: evolution.Settings(num_generations=0), "num_generations=0"),
         (lambda: evolution.Settings(survivors=1.0), "survivors=1.0"),
+        (lambda: evolution.Settings(survivors=math.nan), "survivors=nan: must be in 0..1"),
+        (lambda: evolution.Settings(survivors=math.inf), "survivors=inf: must be in 0..1"),
         (lambda: evolution.Settings(mutation=2), "mutation=2"),
+        (lambda: evolution.Settings(population=10**9), "lanes_at_once=16: with 1000000000 genomes each, must be < 2147483648"),
+        (lambda: evolution.Settings(islands=10**8), "lanes_at_once=16: with 10000000000 genomes each"),
+        (lambda: evolution.Settings(restart_after=3 * 10**9), "restart_after=3000000000: must be < 2147483648"),
+        (lambda: coevolution.Settings(replies=10**8), "lanes_at_once=16: with 6000000000 genomes each"),
         (lambda: population.generations_for(0, evolution.Settings()), "evaluations=0: must be >= 100"),
         (lambda: turn_mcts.Settings(num_simulations=0), "num_simulations=0"),
+        (lambda: turn_mcts.Settings(num_simulations=2**24), "num_simulations=16777216: must be < 16777216"),
         (lambda: turn_mcts.Settings(exploration=-1), "exploration=-1"),
+        (lambda: turn_mcts.Settings(exploration=math.nan), "exploration=nan"),
         (lambda: turn_mcts.Settings(greediness=2), "greediness=2"),
         (lambda: greedy.Settings(num_evaluations=0), "num_evaluations=0"),
         (lambda: greedy.Settings(table_rows=3), "table_rows=3"),
         (lambda: hero_agents.make("genius", GAME), "agent='genius': must be one of random"),
         (lambda: hero_agents.make("oep:depth=3", GAME), "'depth=3' is none of"),
         (lambda: hero_agents.make("oep:exploration=1", GAME), "has no setting exploration"),
-        (lambda: hero_agents.make("oep:population=few", GAME), "population='few' must be a number"),
+        (lambda: hero_agents.make("oep:population=few", GAME), "population='few' must be a whole number"),
+        (lambda: hero_agents.make("oep:population=9,population=8", GAME), "population is given twice"),
+        (lambda: hero_agents.make("oep:mutation=much", GAME), "mutation='much' must be a number"),
         (lambda: hero_agents.make("greedy_action:population=9", GAME), "greedy_action has no settings"),
         (lambda: hero_agents.make("oep:num_evaluations=9,num_generations=1", GAME), "not both"),
     ],

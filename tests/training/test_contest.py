@@ -32,7 +32,8 @@ def test_plays_counts_and_writes(tmp_path):
     ("nobody", "must be one of simple, random"),
     ("simple:x=1", "simple has no settings"),
     ("fdts:depth=3", "'depth=3' is none of bandit, guide"),
-    ("fdts:horizon=far", "horizon='far' must be a number"),
+    ("fdts:horizon=far", "horizon='far' must be a whole number"),
+    ("fdts:prior_weight=2", "prior_weight needs a guide"),
     ("mcts:guide=x", "only fdts takes a guide"),
     ("fdts:num_simulations=0", "num_simulations=0: must be >= 1"),
 ])  # fmt: skip

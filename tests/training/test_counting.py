@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from training.counting import count, count_by_seat, wilson
+from training.counting import count, count_by_seat, points_interval, wilson
 from training.evaluate import Games
 
 
@@ -73,5 +73,28 @@ def test_wilson_interval(successes, trials):
     assert 0 <= low <= successes / trials <= high <= 1
 
 
+@pytest.mark.parametrize(("wins", "games"), [(0, 50), (50, 50), (7, 20), (205, 400)])
+def test_the_interval_of_points_without_draws_is_that_of_a_rate(wins, games):
+    assert points_interval(wins, 0, games) == pytest.approx(wilson(wins, games))
+
+
+def test_draws_narrow_the_interval_of_points():
+    low, high = points_interval(0, 83, 100)
+    assert 0.36 < low < 0.38 and 0.45 < high < 0.48  # no win and 17 losses: behind, which 41.5 of 100 wins would not show
+    for draws in (1, 10, 50, 100):
+        low, high = points_interval(0, draws, 100)
+        assert 0 < low < draws / 200 < high < 1
+
+
+def test_the_interval_of_points_covers_the_true_mean_about_as_often_as_it_says():
+    draws = np.random.default_rng(0)
+    for chances in ((0.3, 0.5, 0.2), (0.05, 0.1, 0.85), (0.1, 0.89, 0.01)):
+        true = chances[0] + chances[1] / 2
+        samples = draws.multinomial(100, chances, 2000)
+        bounds = np.array([points_interval(int(wins), int(drawn), 100) for wins, drawn, _ in samples])
+        assert 0.935 <= ((bounds[:, 0] <= true) & (true <= bounds[:, 1])).mean() <= 0.995
+
+
 def test_without_games_everything_is_possible():
     assert wilson(0, 0) == (0.0, 1.0)
+    assert points_interval(0, 0, 0) == (0.0, 1.0)

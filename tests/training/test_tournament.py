@@ -76,6 +76,8 @@ def test_points_and_games_of_a_round_robin_add_up(table):
     np.testing.assert_array_equal(found.games, GAMES * (1 - np.eye(3)))
     np.testing.assert_array_equal(found.points + found.points.T, found.games)
     assert (found.first_points <= found.points).all() and (found.points - found.first_points <= GAMES / 2).all()
+    assert (found.draws == found.draws.T).all() and (found.draws <= found.games).all()
+    assert ((2 * found.points - found.draws) % 2 == 0).all()
     assert told[0] == f"pulls - random: {found.points[0, 1]:g} - {found.points[1, 0]:g}" and len(told) == 3
     assert found.ratings[0] == 0 and (np.diff(found.ratings) < 0).all()  # to pull is best, to rest is worst
 
@@ -85,12 +87,15 @@ def test_pairs_play_games_of_their_own(table):
     result = play_pair(Tug(slips=True), [PLAYERS["pulls"], PLAYERS["random"]], key, GAMES)
     found, _ = table
     assert (found.points[0, 1], found.first_points[0, 1]) == (result.sum(), result[: GAMES // 2].sum())
+    assert found.draws[0, 1] == (result == 0.5).sum()
     assert found.first_points[1, 0] == GAMES / 2 - result[GAMES // 2 :].sum()
 
 
 def test_a_table_is_shown_best_first(table):
     found, _ = table
-    turned = CrossTable(found.names[::-1], *(part[::-1, ::-1] for part in (found.points, found.games, found.first_points)))
+    turned = CrossTable(
+        found.names[::-1], *(part[::-1, ::-1] for part in (found.points, found.games, found.first_points, found.draws))
+    )
     console = Console(file=io.StringIO(), width=150)
     console.print(turned.shown())
     printed = console.file.getvalue()
@@ -172,7 +177,7 @@ def test_a_tournament_that_was_stopped_goes_on(pairs, tmp_path, weights):
     console = Console(file=io.StringIO(), width=200)
     result = tournament.run(config, console)
     assert pairs == list(itertools.combinations(names, 2))  # the first before the stop, and none of them twice
-    for name in ("points", "first_points", "games", "elo"):
+    for name in ("points", "first_points", "games", "draws", "elo"):
         assert result[name] == straight[name]
     assert result["seconds"] >= stored["seconds"] and "random - path: " in console.file.getvalue()
     assert tournament.run(config, Console(quiet=True))["elo"] == straight["elo"] and len(pairs) == 3
@@ -215,7 +220,7 @@ def test_who_sees_all_is_marked(pairs):
 
 
 def test_an_earlier_table_of_other_players_is_refused():
-    earlier = CrossTable(("a", "b"), *[np.zeros((2, 2))] * 3)
+    earlier = CrossTable(("a", "b"), *[np.zeros((2, 2))] * 4)
     with pytest.raises(ValueError, match=r"^earlier=a, b: must be the same players, pulls, random, rests$"):
         round_robin(Tug(), PLAYERS, KEY, 2, earlier=earlier)
 
@@ -241,7 +246,7 @@ def weights(tmp_path_factory):
         (["--agents", "random", "guesses"], "agent='guesses': must be one of random, path, network, pc_pimc, medoid, pimc, "),
         (["--agents", "random", "path:depth=2"], "agent='path:depth=2': 'depth=2' is none of num_simulations, "),
         (["--agents", "random", "path:num_worlds=2"], "agent='path:num_worlds=2': path has no settings"),
-        (["--agents", "random", "pimc:num_worlds=few"], "agent='pimc:num_worlds=few': num_worlds='few' must be a number"),
+        (["--agents", "random", "pimc:num_worlds=few"], "agent='pimc:num_worlds=few': num_worlds='few' must be a whole number"),
         (["--agents", "random", "pimc:num_worlds=0"], "num_worlds=0: must be >= 1"),
         (["--agents", "random", "network"], "agent='network': must be network:weights=FILE"),
         (["--agents", "random", "true_sight:num_worlds=2"], "agent='true_sight:num_worlds=2': true_sight has no setting "),

@@ -141,7 +141,7 @@ def test_only_a_network_that_makes_more_than_half_of_the_points_takes_over(tmp_p
 
     def everybody(game, players, key, num_games):
         met.append((list(players), num_games))
-        return CrossTable(("one", "other"), np.array([[0, 1], [1, 0]]), np.array([[0, 2], [2, 0]]), np.zeros((2, 2)))
+        return CrossTable(("one", "other"), np.array([[0, 1], [1, 0]]), np.array([[0, 2], [2, 0]]), *[np.zeros((2, 2), int)] * 2)
 
     monkeypatch.setattr(train_alphaze, "play_pair", matches)
     monkeypatch.setattr(train_alphaze, "round_robin", everybody)

@@ -7,7 +7,7 @@ import functools
 import hashlib
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol, TypeVar
 
@@ -21,6 +21,7 @@ from training import counting, evaluate
 from training.benchmark import machine
 from training.files import write_atomically
 from training.match import MatchConfig, make_players
+from training.results.tables import markdown
 
 SOURCES = ("jaxgames/pommerman", "search")
 
@@ -150,6 +151,22 @@ def source_hash(root: Path = machine.CHECKOUT, sources: tuple[str, ...] = SOURCE
     for path in sorted(path for folder in sources for path in (root / folder).glob("*.py")):
         digest.update(f"{path.relative_to(root)}\n".encode() + path.read_bytes())
     return digest.hexdigest()[:16]
+
+
+def origins(results: Iterable[dict]) -> str:
+    """Makes the part of a page that lists by which commits and on which devices its numbers were made.
+
+    Args:
+      results: as kept.
+    """
+    counts: dict[tuple[str, str, str], int] = {}
+    for result in results:
+        versions = result.get("versions", {})
+        code = result.get("commit") or ("not recorded (older)" if "sources" not in result else "no checkout")
+        made = (code, result.get("device", "–"), versions.get("jax", result.get("jax", "–")))
+        counts[made] = counts.get(made, 0) + 1
+    rows = [[*made, str(count)] for made, count in sorted(counts.items())]
+    return f"## Where the numbers come from\n\n{markdown(['commit', 'device', 'jax', 'cells'], rows)}" if rows else ""
 
 
 def from_other_code(results: Mapping[str, dict]) -> str:

@@ -43,6 +43,21 @@ WITHOUT_BUDGET = ("random", "greedy_action")
 ACTION_POINTS = (1, 3, 5, 10, 15, 20, 25)
 BUDGETS = (1000, 2000, 5000, 10_000, 20_000, 50_000)
 RIVAL_BUDGET = 5000  # of the OEP that others are measured against
+HIDDEN = ("greedy_action", "greedy_turn", "mcts_non_exploring", "mcts_bridge_burning")  # against OEP, with hands hidden
+# Pairs that the released program has played with fixed budgets: both players, and its games as wins, draws and losses.
+CHECKS: tuple[tuple[str, str, tuple[int, int, int]], ...] = (
+    ("greedy_action", "random", (20, 0, 0)),
+    ("best_rated", "greedy_action", (8, 2, 30)),
+    ("oep:num_generations=10", "greedy_action", (16, 0, 20)),
+    ("oep:num_generations=50", "greedy_action", (9, 1, 8)),
+    ("oep:num_generations=200", "greedy_action", (9, 0, 1)),
+    ("greedy_turn:num_evaluations=5000", "greedy_action", (8, 0, 22)),
+    ("oep:num_generations=50", "greedy_turn:num_evaluations=5000", (17, 1, 2)),
+    ("mcts:num_evaluations=2000", "greedy_action", (0, 0, 20)),
+    ("mcts_non_exploring:num_evaluations=2000", "greedy_action", (16, 0, 4)),
+    ("mcts_bridge_burning:num_evaluations=2000", "greedy_action", (17, 1, 2)),
+    ("oep:num_generations=50", "mcts_non_exploring:num_evaluations=2000", (5, 0, 5)),
+)
 EXTRAS = {
     "niches": "oep:niches=1",
     "restarts": "oep:restart_after=20",
@@ -116,6 +131,12 @@ def hidden_name(plan: Plan, player: str) -> str:
     return f"hero-hidden-{player}-games{plan.games}"
 
 
+def check_name(plan: Plan, first: str, second: str) -> str:
+    """The name of a pair that the released program has played too."""
+    pair = "-".join(player.replace(":num_evaluations=", "").replace(":num_generations=", "") for player in (first, second))
+    return f"hero-check-{pair}-games{plan.games}"
+
+
 def outcomes_name(plan: Plan) -> str:
     """The name of the measurement of what is looked at."""
     return f"hero-outcomes-n{plan.evaluations}"
@@ -171,8 +192,13 @@ def _hidden(plan: Plan) -> Measurements:
     rival = with_budget("oep", RIVAL_BUDGET)
     return [
         (hidden_name(plan, player), partial(_match, plan, with_budget(player, RIVAL_BUDGET), rival, plan.games, "hidden"))
-        for player in ("greedy_action", "greedy_turn", "mcts_bridge_burning")
+        for player in HIDDEN
     ]
+
+
+def _checks(plan: Plan) -> Measurements:
+    """What the released program has played with fixed budgets."""
+    return [(check_name(plan, first, second), partial(_match, plan, first, second, plan.games)) for first, second, _ in CHECKS]
 
 
 def _outcomes(plan: Plan) -> Measurements:
@@ -181,6 +207,7 @@ def _outcomes(plan: Plan) -> Measurements:
 
 PARTS: dict[str, Callable[[Plan], Measurements]] = {
     "table2": _table2,
+    "checks": _checks,
     "budgets": _budgets,
     "extras": _extras,
     "outcomes": _outcomes,

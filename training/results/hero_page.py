@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import itertools
+import json
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from training.counting import wilson
+from training.counting import points_interval
 from training.files import write_atomically
-from training.results.cells import stored
+from training.results.cells import origins, stored
 from training.results.figures import COLOURS, as_svg, axes_in_a_row
 from training.results.hero_academy import (
     ACTION_POINTS,
     BUDGETS,
+    CHECKS,
     EXTRAS,
+    HIDDEN,
     PLAYERS,
     RIVAL_BUDGET,
     TREES,
@@ -22,12 +26,13 @@ from training.results.hero_academy import (
     actions_name,
     budget_name,
     cell_name,
+    check_name,
     extra_name,
     hidden_name,
     outcomes_name,
     table_cells,
 )
-from training.results.tables import interval, markdown
+from training.results.tables import markdown, points
 
 # Points in per cent of the row against the column, as far as the paper's text names them (Table II, six seconds per turn).
 PAPER = {
@@ -37,23 +42,49 @@ PAPER = {
     ("mcts_non_exploring", "oep"): 58.0,
 }
 
+# What an evaluation is, and how many of them the released program makes in a CPU second: least and most.
+_COSTS = {
+    "greedy_turn": ("a state behind the turn, all different", 110_000, 130_000),
+    "mcts": ("a simulation", 30_000, 80_000),
+    "mcts_non_exploring": ("a simulation", 18_000, 45_000),
+    "mcts_bridge_burning": ("a simulation", 49_000, 69_000),
+    "oep": ("a new turn that is made and valued", 7_500, 48_500),
+}
+_SECONDS_PER_TURN = 6  # of the paper
+
 _HEAD = """# Planning turns in Hero Academy
 
 Made by `python scripts/results.py hero_academy`; open hands, draws from a known order, sides changed half-way; draws count half.
-Budgets are evaluations per turn, which no machine changes: of OEP new turns that are made and valued, of a tree simulations. The
-Java program made 7 500 to 49 000 new turns and 30 000 to 80 000 simulations per CPU second, so its six seconds would be 45 000 to
-290 000 and 180 000 to 480 000. Trees try up to 96 actions of a state, the best rated first (of 24 387 recorded
-states 32 offer more). What was not played yet is left out or shown as "–". Intervals: 95 % (Wilson, of points)."""
+Trees try up to 96 actions of a state, the best rated first (of 24 387 recorded states 32 offer more). What was not played yet is
+left out or shown as "–". Intervals: 95 %, by the score method for points, which draws make narrower."""
 
 
-_ABOUT_EXTRAS = """Rollouts and evolving replies pay several evaluations for every value, which costs them generations."""
+_ABOUT_EXTRAS = (
+    "Rollouts and evolving replies pay several evaluations for every value, which costs them generations: so this says little "
+    "about what they would be with many more."
+)
 
 
 def write_page(plan: Plan) -> None:
     """Writes docs/results/hero_academy.md and its figures from what has been played."""
-    parts = [_HEAD, _table2(plan), _budget_section(plan), _action_section(plan), _outcome_table(plan), _extra_table(plan)]
-    parts.append(_hidden_table(plan))
+    parts = [_HEAD, _cost_table(plan), _table2(plan), _check_table(plan), _budget_section(plan), _action_section(plan)]
+    parts += [_outcome_table(plan), _extra_table(plan), _hidden_table(plan), _origin_table(plan)]
     write_atomically(plan.folder / "hero_academy.md", "\n\n".join(part for part in parts if part) + "\n")
+
+
+def _cost_table(plan: Plan) -> str:
+    rows = []
+    for name, (what, least, most) in _COSTS.items():
+        shares = [f"{plan.evaluations / rate:.2f}" for rate in (most, least)]
+        turn = [f"{_SECONDS_PER_TURN * rate:,}".replace(",", " ") for rate in (least, most)]
+        rows.append([PLAYERS[name], what, f"{turn[0]} to {turn[1]}", f"{shares[0]} to {shares[1]}"])
+    text = (
+        "A budget is a number of evaluations per turn, which no machine changes. The released Java program was measured on one "
+        f"core; the paper gives it {_SECONDS_PER_TURN} seconds per turn. Greedy Action has no budget: it looks at every action "
+        "once, about 43 for each of five."
+    )
+    head = ["planner", "an evaluation", f"Java in {_SECONDS_PER_TURN} CPU seconds"]
+    return f"## Budgets\n\n{text}\n\n" + markdown([*head, f"CPU seconds of Java for {plan.evaluations}"], rows)
 
 
 def _total(found: dict) -> float:
@@ -62,23 +93,27 @@ def _total(found: dict) -> float:
 
 def _points(found: dict) -> tuple[float, float, float]:
     """Points of the first player in per cent, and the bounds of their interval."""
-    points = _total(found)
-    low, high = wilson(points, found["games"])
-    return 100 * points / found["games"], 100 * low, 100 * high
+    low, high = points_interval(found["wins"], found["draws"], found["games"])
+    return 100 * _total(found) / found["games"], 100 * low, 100 * high
 
 
 def _shown(found: dict) -> str:
-    return interval(_total(found), found["games"])
+    return points(found["wins"], found["draws"], found["games"])
+
+
+def _ended(found: dict) -> str:
+    """Wins, draws and losses."""
+    return f"{found['wins']}–{found['draws']}–{found['games'] - found['wins'] - found['draws']}"
 
 
 def _table2(plan: Plan) -> str:
     shares: dict[tuple[str, str], str] = {}
     for first, second, size, games in table_cells(plan):
         if found := stored(cell_name(first, second, size, games), plan.data):
-            points, low, high = _points(found)
+            middle, low, high = _points(found)
             mark = "" if size == plan.evaluations else "*"
-            shares[first, second] = f"{points:.0f}{mark} ({low:.0f}–{high:.0f})"
-            shares[second, first] = f"{100 - points:.0f}{mark} ({100 - high:.0f}–{100 - low:.0f})"
+            shares[first, second] = f"{middle:.0f}{mark} ({low:.0f}–{high:.0f})"
+            shares[second, first] = f"{100 - middle:.0f}{mark} ({100 - high:.0f}–{100 - low:.0f})"
     if not shares:
         return ""
     known = [name for name in PLAYERS if any(name in pair for pair in shares)]
@@ -89,7 +124,34 @@ def _table2(plan: Plan) -> str:
         f"a star {plan.small_games} games at {plan.small_evaluations}. The paper, six seconds per turn, in which its "
         f"OEP made about 3700 generations (here 20 000 evaluations are 400): {paper}."
     )
-    return f"## Everybody against everybody (Table II)\n\n{text}\n\n" + markdown(["", *(PLAYERS[n] for n in known)], rows)
+    table = markdown(["", *(PLAYERS[n] for n in known)], rows)
+    return f"## Everybody against everybody (Table II)\n\n{text}\n\n{table}\n\n{_drawn(plan)}"
+
+
+def _drawn(plan: Plan) -> str:
+    """Says which pairs of Table II have draws."""
+    drawn = [
+        f"{PLAYERS[first]} – {PLAYERS[second]} {_ended(found)}"
+        for first, second, size, games in table_cells(plan)
+        if (found := stored(cell_name(first, second, size, games), plan.data)) and found["draws"]
+    ]
+    return f"Wins, draws and losses where games were drawn: {'; '.join(drawn)}." if drawn else "No game was drawn."
+
+
+def _check_table(plan: Plan) -> str:
+    rows = []
+    for first, second, theirs in CHECKS:
+        if found := stored(check_name(plan, first, second), plan.data):
+            java = dict(zip(("wins", "draws"), theirs, strict=False), games=sum(theirs))
+            rows.append([f"`{first}`", f"`{second}`", _ended(java), _shown(java), _ended(found), _shown(found)])
+    if not rows:
+        return ""
+    text = (
+        "Wins, draws and losses of the first player, and its points in per cent, in games of the released program with fixed "
+        "budgets and in ours. A generation of OEP is 50 new turns, the first one 100."
+    )
+    table = markdown(["first", "second", "Java", "Java, points", "ours", "ours, points"], rows)
+    return f"## Beside the released program\n\n{text}\n\n{table}"
 
 
 def _curve_figure(label: str, lines: Sequence[tuple[str, Sequence[tuple[float, dict]]]], *, log: bool = False) -> str:
@@ -135,10 +197,12 @@ def _action_section(plan: Plan) -> str:
     rows = [[name, *(_shown(dict(found)[n]) if n in dict(found) else "–" for n in ACTION_POINTS)] for name, found in lines]
     text = (
         f"Points of OEP against the three searches of trees, {plan.study_evaluations} evaluations per turn, {plan.games} games "
-        "each."
+        f"each. That is a small budget: the Java program would need {plan.study_evaluations / 48_500:.2f} to "
+        f"{plan.study_evaluations / 7_500:.2f} of the paper's two seconds for it. With more evaluations trees gain: at five "
+        f"actions compare with {plan.evaluations} in Table II."
     )
     table = markdown(["actions per turn", *map(str, ACTION_POINTS)], rows)
-    verdicts = "\n".join(f"- Against {name}, OEP is {_verdict(found, ' at ')}." for name, found in lines)
+    verdicts = "\n".join(f"- Against {name}, OEP is {_verdict(found, ' at ')}. {_crossing(found)}" for name, found in lines)
     return f"## Actions per turn (Fig. 5)\n\n{text}\n\n{table}\n\n{verdicts}\n\n![points over actions per turn](hero_actions.svg)"
 
 
@@ -150,6 +214,15 @@ def _verdict(line: Sequence[tuple[Any, dict]], join: str = ": ") -> str:
         name = "ahead" if low > 50 else "behind" if high < 50 else "neither beyond doubt"
         groups[name].append(str(where))
     return "; ".join(f"{name}{join}{', '.join(places)}" for name, places in groups.items() if places)
+
+
+def _crossing(line: Sequence[tuple[int, dict]]) -> str:
+    """Says between which numbers of actions the first player's points pass a half, upwards."""
+    shares = [(where, _points(found)[0]) for where, found in line]
+    passed = [(a, b) for (a, low), (b, high) in itertools.pairwise(shares) if low < 50 <= high]
+    if not passed:
+        return "The curves do not cross: it is " + ("behind" if shares[-1][1] < 50 else "ahead") + " throughout."
+    return "The curves cross " + " and ".join(f"between {a} and {b} actions" for a, b in passed) + "."
 
 
 def _outcome_table(plan: Plan) -> str:
@@ -185,12 +258,18 @@ def _extra_table(plan: Plan) -> str:
 
 
 def _hidden_table(plan: Plan) -> str:
-    found = {title: stored(hidden_name(plan, name), plan.data) for name, title in PLAYERS.items()}
+    found = {PLAYERS[name]: stored(hidden_name(plan, name), plan.data) for name in HIDDEN}
     rows = [[title, _shown(one), str(one["games"])] for title, one in found.items() if one]
     if not rows:
         return ""
     text = (
         "Cards are drawn at random and hands hidden: planners think in a copy of the state in which the other's hand lies in its "
-        f"deck, and draws in their trees are drawn anew. Points against OEP, {RIVAL_BUDGET} evaluations each."
+        "deck. In trees cards are drawn when a node is made, and then the same in every simulation. Points against OEP, "
+        f"{RIVAL_BUDGET} evaluations each."
     )
-    return f"## Random draws\n\n{text}\n\n" + markdown(["player", "points, %", "games"], rows)
+    return f"## Random draws and hidden hands\n\n{text}\n\n" + markdown(["player", "points, %", "games"], rows)
+
+
+def _origin_table(plan: Plan) -> str:
+    results = [json.loads(path.read_text()) for path in sorted(plan.data.glob("hero-*.json"))]
+    return origins(results)

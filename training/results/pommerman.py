@@ -6,7 +6,7 @@ Everything is played with one seed per section and kept in docs/results/data; a 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,7 +15,7 @@ import numpy as np
 from training import counting
 from training.files import write_atomically
 from training.match import PAPER
-from training.results.cells import Cell, from_other_code, result_of, stored
+from training.results.cells import Cell, from_other_code, origins, result_of, stored
 from training.results.costs import CostPlan, cost_of, name_of
 from training.results.figures import known_states_figure, sweep_figure
 from training.results.tables import OUTCOMES, interval, intervals, markdown, rates
@@ -129,7 +129,7 @@ def write_page(plan: Plan, results: dict[Cell, dict], costs: dict[Cell, dict]) -
         _cost_table(plan, results, costs),
         _simple_section(plan, results),
     ]
-    parts.append(_origins([*results.values(), *costs.values()]))
+    parts.append(origins([*results.values(), *costs.values()]))
     table = [c for c in plan.table_cells() if c in results]
     write_atomically(plan.folder / "pommerman_known.svg", known_states_figure([(c, results[c]) for c in table]))
     sweep = [(c, results[c]) for c in plan.sweep_cells() if c in results]
@@ -292,18 +292,6 @@ def _cost_table(plan: Plan, results: dict[Cell, dict], costs: dict[Cell, dict]) 
 def _rows_in_use(cost: dict) -> str:
     mean, most = cost["rows_at_end"]["mean"], cost["rows_at_end"]["most"]
     return f"{mean:.0f} ({most}) rows, {mean * cost['row_bytes'] / 1e6:.2f} MB" if most else "no table"
-
-
-def _origins(results: Iterable[dict]) -> str:
-    """Lists by which commits and on which devices the numbers were made."""
-    counts: dict[tuple[str, str, str], int] = {}
-    for result in results:
-        versions = result.get("versions", {})
-        code = result.get("commit") or ("not recorded (older)" if "sources" not in result else "no checkout")
-        made = (code, result.get("device", "–"), versions.get("jax", result.get("jax", "–")))
-        counts[made] = counts.get(made, 0) + 1
-    rows = [[*made, str(count)] for made, count in sorted(counts.items())]
-    return f"## Where the numbers come from\n\n{markdown(['commit', 'device', 'jax', 'cells'], rows)}" if rows else ""
 
 
 def _simple_section(plan: Plan, results: dict[Cell, dict]) -> str:

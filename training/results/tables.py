@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from training.counting import wilson
+from training.counting import points_interval, wilson
 
 OUTCOMES = ("wins", "draws", "losses")
 
@@ -16,10 +16,16 @@ def markdown(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
-def interval(successes: float, trials: int) -> str:
+def interval(successes: int, trials: int) -> str:
     """Gives a rate in per cent with its 95 % Wilson interval, such as "19.5 (16–24)"."""
     low, high = wilson(successes, trials)
     return f"{100 * successes / trials:.1f} ({100 * low:.0f}–{100 * high:.0f})"
+
+
+def points(wins: int, draws: int, games: int) -> str:
+    """Gives mean points in per cent, a draw counting half, with their 95 % interval, such as "52.5 (46–59)"."""
+    low, high = points_interval(wins, draws, games)
+    return f"{100 * (wins + draws / 2) / games:.1f} ({100 * low:.0f}–{100 * high:.0f})"
 
 
 def intervals(count: dict) -> list[str]:

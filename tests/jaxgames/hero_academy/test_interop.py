@@ -37,6 +37,9 @@ def arrays(**changes):
         ({"hand": ((0,), [2, *[0] * 10]), "deck": ((0,), [2, *[0] * 10])}, "deck: 4 cards knight of player 1 in hand and deck"),
         ({"unit_class": ((3, 6), units.NINJA), "unit_hp": ((3, 6), 0), "unit_owner": ((3, 6), 1)}, "2 ninjas of player 1"),
         ({"unit_hp": ((3, 6), 1001)}, "unit_hp: 1001 of a knight, in state 1"),
+        ({"unit_hp": ((2, 0), 0)}, "unit_hp: 0 of a crystal, which would not stand any more, in state 1"),
+        ({"unit_equip": ((2, 8), 1)}, "unit_equip: 1 on a crystal, must be 0 there, in state 1"),
+        ({"unit_equip": ((0, 1), 2)}, "unit_equip: 2 on an empty cell, must be 0 there, in state 1"),
         ({"unit_owner": ((3, 6), 0)}, "unit_owner: must be 1 or 2 where something stands"),
     ],
 )

@@ -13,7 +13,7 @@ import pytest
 
 from jaxgames import random_bits
 from jaxgames.bitboard import Bits
-from jaxgames.hero_academy import cards, draws, interop, make, observation, ratings, units
+from jaxgames.hero_academy import cards, draws, hidden, interop, make, ratings, units
 from jaxgames.hero_academy.legal import Sides
 from search.moves import without
 from tests.jaxgames.hero_academy.positions import position
@@ -229,7 +229,7 @@ def test_a_hand_that_is_untouched_holds_three_units_for_both_seats():
     cases = {(0, 1, 3): True, (0, 1, 0): True, (0, 2, 5): True, (0, 2, 4): False, (0, 3, 5): False}
     cases |= {(1, 1, 3): True, (1, 1, 2): False, (1, 2, 5): False, (1, 2, 3): False}
     keys = jax.random.split(jax.random.key(4), 200)
-    drawn = jax.jit(jax.vmap(lambda key, seen: observation.drawn_hand(game.config, key, seen), (0, None)))
+    drawn = jax.jit(jax.vmap(lambda key, seen: hidden.drawn_hand(game.config, key, seen), (0, None)))
     for (viewer, turn, points), untouched in cases.items():
         state = dataclasses.replace(start, turn=jnp.int16(turn), action_points=jnp.int8(points))
         counts = interop.counts_of(np.asarray(drawn(keys, game.observe(state, jnp.int32(viewer)))))

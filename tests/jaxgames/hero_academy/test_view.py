@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import random
 import re
 import subprocess
 import sys
@@ -82,7 +83,7 @@ HANDS = {"hand": ("knight", "ninja", "potion", "inferno", "scroll"), "other_hand
     ("action", "ends"),
     [
         (act((2, 3), (4, 3)), ((2, 3), (4, 3))),
-        (act((2, 3), (1, 1)), ((2, 3), (1, 1))),
+        (act((2, 3), (1, 2)), ((2, 3), (1, 2))),
         (LAYOUT.trade_with(cell(2, 3)), ((4, 1), (2, 3))),
         (LAYOUT.deploy(KNIGHT, 0), ("first hand", (0, 0))),
         (LAYOUT.deploy(NINJA, 1), ("first hand", (0, 4))),
@@ -96,9 +97,9 @@ def test_an_arrow_goes_from_the_unit_or_the_hand_to_the_target(action, ends):
 
 
 def test_the_second_players_arrows_start_at_its_own_hand_and_ninja():
-    state = position({(2, 3): "N", (6, 3): "k", (5, 1): "n"}, player=1, **HANDS)
-    turn = [LAYOUT.deploy(KNIGHT, 1), LAYOUT.trade_with(cell(6, 3)), play("potion", (6, 3))]
-    assert drawn(state, turn)[0] == {"1": ("second hand", (8, 4)), "2": ((5, 1), (6, 3)), "3": ("second hand", (6, 3))}
+    state = position({(2, 3): "N", (6, 3): ("k", 500, 0), (5, 1): "n"}, player=1, **HANDS)
+    turn = [LAYOUT.deploy(KNIGHT, 1), LAYOUT.trade_with(cell(6, 3)), play("potion", (5, 1))]
+    assert drawn(state, turn)[0] == {"1": ("second hand", (8, 4)), "2": ((5, 1), (6, 3)), "3": ("second hand", (5, 1))}
 
 
 @pytest.mark.parametrize(
@@ -168,10 +169,14 @@ def test_a_game_is_drawn_turn_by_turn_with_all_its_numbers_apart(name):
 
 def test_numbers_are_apart_in_a_turn_of_many_actions():
     game = make("ap-25")
-    state = position({(4, 2): "K", (3, 2): "A", (5, 2): "N", (4, 3): "C"}, points=25, hand=("scroll",))
     spots = [(4, 2), (3, 2), (5, 2), (4, 3)]
-    turn = [act(start, end) for start, end in itertools.permutations(spots, 2)]
-    turn += [play(card, spot) for card in ("potion", "scroll") for spot in spots]
+    state = position({(4, 2): "K", (3, 2): "A", (5, 2): "C"}, points=25, hand=("scroll", "scroll", "helm"))
+    turn, free, draws = [], spots[3], random.Random(0)
+    for _ in range(22):  # any of them goes to the free spot
+        start = draws.choice([spot for spot in spots if spot != free])
+        turn, free = [*turn, act(start, free)], start
+    turn += [play("scroll" if spot != spots[0] else "helm", spot) for spot in spots if spot != free]
+    assert len(set(turn)) > 12
     assert_apart(ElementTree.fromstring(view.draw(game.config, state, turn=turn)))
 
 
@@ -206,6 +211,19 @@ def test_what_the_player_to_move_can_never_do_is_refused(action):
         with pytest.raises(ValueError, match=f"action={action}: the player to move can never do this") as error:
             view.draw(GAME.config, state, turn=turn)
         assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("turn", "message"),
+    [
+        ([act((2, 3), (1, 1))], "number 1 of the turn, is not legal there"),  # too far
+        ([act((2, 3), (3, 3)), act((2, 3), (3, 3))], "number 2 of the turn, is not legal there"),  # it is there already
+        ([LAYOUT.end_turn, act((2, 3), (3, 3))], "number 2 of the turn, which has ended before"),
+    ],
+)
+def test_what_is_not_legal_where_it_is_played_is_refused(turn, message):
+    with pytest.raises(ValueError, match=f"^action={turn[-1]}: {message}$"):
+        view.draw(GAME.config, position({(2, 3): "K", (4, 1): "N"}), turn=turn)
 
 
 def test_other_bad_input_is_an_error_of_one_line():
