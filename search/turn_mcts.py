@@ -12,6 +12,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -23,7 +24,7 @@ from jaxgames.game import Game
 from jaxgames.packing import packing_of
 from jaxgames.random_bits import LaneKey
 from search.moves import Moves, finish_turn, moves_of, value_for
-from search.planner import Planner, of_arm, where_lanes
+from search.planner import Planner, where_lanes
 from search.turn_tree import (
     ACTION,
     CHILD,
@@ -41,8 +42,8 @@ from search.turn_tree import (
     add,
     alone,
     best_edge,
-    child_of,
     find,
+    first_highest,
     keys_of,
     plant,
 )
@@ -50,7 +51,8 @@ from search.turns import LANES_AT_ONCE, TurnPlan, TurnSearch, never, turn_planne
 
 # Counters and children of the key of one simulation.
 _EXPAND, _END, _ROLLOUT = range(3)
-_MOST_SIMULATIONS = 2**24  # nodes and visits on edges are float32, and whole numbers exact up to here
+_LEVELS_AT_ONCE = 16  # of a path when values go back
+_MOST_SIMULATIONS = 2**24  # visits on edges are float32, which counts exactly up to here
 
 
 @dataclasses.dataclass(frozen=True)
@@ -209,14 +211,14 @@ def _simulate(
     flat = tree.slots.reshape(len(seats), -1)
     slots = alone(lambda array: array.at[lane, slot].set(child, mode="drop"), flat, is_new.any())
     tree = dataclasses.replace(tree, slots=slots.reshape(tree.slots.shape))
-    at = jnp.where(grows, depth, settings.max_depth)
-    path = path.at[lane, at].set(jnp.stack([number, edge], -1), mode="drop")
+    at = jnp.where(grows, depth, path.shape[1])
+    path = path.at[lane, at].set(jnp.stack([number, edge, counts[:, MOVER]], -1), mode="drop")
     length = jnp.where(active, depth + grows, 0)
 
     leaf = where_lanes(grows, after, node.state)
     ends = finish_turn(game, moves, settings.greediness, random_bits.fold(lanes, _ROLLOUT), leaf)
     value = 0.5 + 0.5 * jax.vmap(functools.partial(value_for, game))(ends, seats)
-    tree = _back_up(tree, seats, path, length, value)
+    tree = _back_up(tree, seats, path, length, jnp.where(grows, child, number), value)
     ended = is_new & (counts[:, MOVER] == seats) & ((movers != seats) | after.terminated)
     return tree, length, ended.astype(jnp.int32)
 
@@ -234,26 +236,27 @@ def _descend(settings: Settings, tree: Tree, active: Array) -> tuple[Array, Arra
     """Walks by UCB to a node with untried actions, or an end.
 
     Returns:
-      The node, the one before it, the depth, int32 [B] each, and the path: nodes and edges, int32 [B, D, 2].
+      The node, the one before it, the depth, int32 [B] each, and the path: nodes, edges and who chose them, int32 [B, D, 3].
     """
     batch = len(active)
     lane = jnp.arange(batch)
-    path = jnp.zeros((batch, settings.max_depth, 2), jnp.int32)
+    levels = -(-settings.max_depth // _LEVELS_AT_ONCE) * _LEVELS_AT_ONCE
+    path = jnp.zeros((batch, levels, 3), jnp.int32)
 
     def step(carry: tuple[Array, Array, Array, Array, Array]) -> tuple[Array, Array, Array, Array, Array]:
         walking, node, before, depth, path = carry
-        counts, edges = tree.counts[lane, node], tree.edges[lane, node]
-        visits = edges[..., EDGE_VISITS]
-        mean = edges[..., EDGE_VALUE] / jnp.maximum(visits, 1)
-        total = jnp.maximum(counts[:, VISITS], 1).astype(jnp.float32)[:, None]
-        bonus = 2 * settings.exploration * jnp.sqrt(2 * jnp.log(total) / jnp.maximum(visits, 1))
-        children = edges[..., CHILD].astype(jnp.int32) - 1
-        edge = jnp.where(children >= 0, mean + bonus, -jnp.inf).argmax(1).astype(jnp.int32)
-        to = of_arm(children, edge)
+        counts, stats = tree.counts[lane, node], tree.stats[lane, node]
+        visits = stats[:, EDGE_VISITS]
+        score = stats[:, EDGE_VALUE] / jnp.maximum(visits, 1)
+        if settings.exploration:
+            total = jnp.maximum(counts[:, VISITS], 1).astype(jnp.float32)[:, None]
+            score += 2 * settings.exploration * jnp.sqrt(2 * jnp.log(total) / jnp.maximum(visits, 1))
+        edge, highest = first_highest(jnp.where(visits > 0, score, -jnp.inf))
         full = (counts[:, LEFT] == 0) | (counts[:, TRIED] >= settings.max_children)
-        walking = walking & full & (to >= 0) & (depth < settings.max_depth)
-        at = jnp.where(walking, depth, settings.max_depth)
-        path = path.at[lane, at].set(jnp.stack([node, edge], -1), mode="drop")
+        walking = walking & full & (highest > -jnp.inf) & (depth < settings.max_depth)
+        at = jnp.where(walking, depth, levels)
+        path = path.at[lane, at].set(jnp.stack([node, edge, counts[:, MOVER]], -1), mode="drop")
+        to = tree.links[lane, node, edge, CHILD]
         return walking, jnp.where(walking, to, node), jnp.where(walking, node, before), depth + walking, path
 
     zero = jnp.zeros(batch, jnp.int32)
@@ -261,34 +264,44 @@ def _descend(settings: Settings, tree: Tree, active: Array) -> tuple[Array, Arra
     return found[1], found[2], found[3], found[4]
 
 
-def _back_up(tree: Tree, seats: Array, path: Array, length: Array, value: Array) -> Tree:
-    """Adds a value to every edge of the path, from the view of who chose it, and a visit to every node."""
-    lane, total = jnp.arange(len(seats)), tree.counts.shape[1]
+def _back_up(tree: Tree, seats: Array, path: Array, length: Array, leaf: Array, value: Array) -> Tree:
+    """Adds a value to every edge of the path, from the view of who chose it, and a visit to every node.
 
-    def unfinished(carry: tuple[Array, Array]) -> Array:
-        return (carry[0] < length).any()
+    Args:
+      tree: the trees.
+      seats: int32 [B], for whom the value is.
+      path: int32 [B, D, 3], see `_descend`.
+      length: int32 [B], edges of it.
+      leaf: int32 [B], the node behind it.
+      value: float32 [B].
+    """
+    lane, total = jnp.arange(len(seats))[:, None], tree.counts.shape[1]
 
-    def to_edges(carry: tuple[Array, Array]) -> tuple[Array, Array]:
-        depth, edges = carry
-        node, edge = path[:, depth, 0], path[:, depth, 1]
-        gain = jnp.where(tree.counts[lane, node, MOVER] == seats, value, 1 - value)
-        zero = jnp.zeros_like(gain)
-        added = jnp.stack([zero, zero, zero + 1, gain], -1)
-        return depth + 1, edges.at[lane, jnp.where(depth < length, node, total), edge].add(added, mode="drop")
+    def in_parts(add: Callable[[Array, Array, Array], Array], array: Array) -> Array:
+        """Goes along the path, many levels at a time: `add(array, part, within)`."""
 
-    _, edges = jax.lax.while_loop(unfinished, to_edges, (jnp.int32(0), tree.edges))
+        def part(carry: tuple[Array, Array]) -> tuple[Array, Array]:
+            first, array = carry
+            levels = jax.lax.dynamic_slice_in_dim(path, first, _LEVELS_AT_ONCE, axis=1)
+            within = first + jnp.arange(_LEVELS_AT_ONCE) < length[:, None]
+            return first + _LEVELS_AT_ONCE, add(array, levels, within)
 
-    def to_nodes(carry: tuple[Array, Array]) -> tuple[Array, Array]:
-        depth, counts = carry
-        # The root stands before all edges; then the nodes behind them. (Read from the new edges: else the old are copied.)
-        node, edge = path[:, jnp.maximum(depth, 0), 0], path[:, jnp.maximum(depth, 0), 1]
-        child = edges[lane, node, edge, CHILD].astype(jnp.int32) - 1
-        to = jnp.where(depth < 0, 0, child)
-        at = jnp.where((depth < length) & (length > 0), to, total)
-        return depth + 1, counts.at[lane, at, VISITS].add(1, mode="drop")
+        return jax.lax.while_loop(lambda carry: (carry[0] < length).any(), part, (jnp.int32(0), array))[1]
 
-    _, counts = jax.lax.while_loop(unfinished, to_nodes, (jnp.int32(-1), tree.counts))
-    return dataclasses.replace(tree, edges=edges, counts=counts)
+    def to_edges(stats: Array, levels: Array, within: Array) -> Array:
+        node, edge, mover = (levels[..., column] for column in range(3))
+        gain = jnp.where(mover == seats[:, None], value[:, None], 1 - value[:, None])
+        added = jnp.stack([jnp.ones_like(gain), gain], -1)
+        at = jnp.where(within, node, total)[..., None]
+        return stats.at[lane[..., None], at, jnp.arange(2), edge[..., None]].add(added, mode="drop")
+
+    def to_nodes(counts: Array, levels: Array, within: Array) -> Array:
+        return counts.at[lane, jnp.where(within, levels[..., 0], total), VISITS].add(1, mode="drop")
+
+    stats, counts = in_parts(to_edges, tree.stats), in_parts(to_nodes, tree.counts)
+    last = jnp.where(length > 0, leaf, total)
+    counts = alone(lambda array: array.at[lane[:, 0], last, VISITS].add(1, mode="drop"), counts, (length > 0).any())
+    return dataclasses.replace(tree, stats=stats, counts=counts)
 
 
 def _burn(tree: Tree, seats: Array, level: Array, begins: Array) -> Tree:
@@ -304,21 +317,22 @@ def _burn(tree: Tree, seats: Array, level: Array, begins: Array) -> Tree:
 
     def down(carry: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
         number, node, depth = carry
-        edge, mean, edges = best_edge(tree, node)
+        mean, link = best_edge(tree, node)[1:]
         on = (mean > -jnp.inf) & (depth < level)
-        return number + 1, jnp.where(on, child_of(edges, edge), node), depth + on
+        return number + 1, jnp.where(on, link[:, CHILD], node), depth + on
 
     zero = jnp.zeros_like(level)
     levels = jnp.where(begins, level, 0).max()
     _, node, _ = jax.lax.while_loop(lambda carry: carry[0] < levels, down, (jnp.int32(0), zero, zero))
-    edge, mean, edges = best_edge(tree, node)
-    cuts = begins & (mean > -jnp.inf) & (tree.counts[lane, node, MOVER] == seats)  # a turn may have ended early
-    keeps = (jnp.arange(edges.shape[1]) == edge[:, None])[..., None]
+    edge, mean, _ = best_edge(tree, node)
+    # A turn may have ended early: nodes of the other player keep theirs.
+    cuts = begins & (mean > -jnp.inf) & (tree.counts[lane, node, MOVER] == seats)
+    keeps = jnp.arange(tree.stats.shape[3]) == edge[:, None]
     at = jnp.where(cuts, node, tree.counts.shape[1])
-    kept = jax.lax.optimization_barrier(jnp.where(keeps, edges, 0.0))
+    kept = jax.lax.optimization_barrier(jnp.where(keeps[:, None], tree.stats[lane, node], 0.0))
     return dataclasses.replace(
         tree,
-        edges=alone(lambda array: array.at[lane, at].set(kept, mode="drop"), tree.edges, cuts.any()),
+        stats=alone(lambda array: array.at[lane, at].set(kept, mode="drop"), tree.stats, cuts.any()),
         counts=alone(lambda array: array.at[lane, at, LEFT].set(0, mode="drop"), tree.counts, cuts.any()),
     )
 
@@ -329,11 +343,10 @@ def _read_plan(moves: Moves, tree: Tree, seats: Array) -> tuple[Array, Array]:
 
     def step(carry: tuple[Array, Array, Array], _: None) -> tuple[tuple[Array, Array, Array], Array]:
         node, on, ended = carry
-        edge, mean, edges = best_edge(tree, node)
+        mean, link = best_edge(tree, node)[1:]
         on = on & (mean > -jnp.inf) & (tree.counts[lane, node, MOVER] == seats)
-        chosen = of_arm(edges[..., ACTION].astype(jnp.int32), edge)
-        action = jnp.where(on, chosen, jnp.where(ended, NONE, moves.end_turn))
-        return (jnp.where(on, child_of(edges, edge), node), on, ended | ~on), action
+        action = jnp.where(on, link[:, ACTION], jnp.where(ended, NONE, moves.end_turn))
+        return (jnp.where(on, link[:, CHILD], node), on, ended | ~on), action
 
     yes = jnp.ones_like(seats, bool)
     _, actions = jax.lax.scan(step, (jnp.zeros_like(seats), yes, ~yes), None, length=moves.turn_length)

@@ -14,14 +14,14 @@ from jaxgames.bitboard import Bits
 from jaxgames.game import Game
 from jaxgames.packing import Packing
 from search.moves import Moves, without
-from search.planner import of_arm
 
 WAYS = 4  # slots of a bucket of the hash table
 NONE = -1
 
-# Columns of `Tree.counts` and `Tree.edges`.
+# Columns of `Tree.counts` and `Tree.links`, and rows of `Tree.stats`.
 VISITS, LEFT, TRIED, MOVER = range(4)
-CHILD, ACTION, EDGE_VISITS, EDGE_VALUE = range(4)
+CHILD, ACTION = range(2)
+EDGE_VISITS, EDGE_VALUE = range(2)
 
 
 @jax.tree_util.register_dataclass
@@ -35,14 +35,17 @@ class Tree:
     Attributes:
       nodes: uint32 [B, N, F], the packed state, the set of untried actions, the keys of the state and of its position.
       counts: int32 [B, N, 4], visits, untried actions, edges that have been made, and who is to move.
-      edges: float32 [B, N, C, 4], child + 1 (0: no edge, or none any more), action, visits, sum of values.
+      stats: float32 [B, N, 2, C], visits (0: no edge, or none any more) and sums of values of edges. All that a descent looks at
+        in a node is in one piece, because in large trees it waits for nothing but memory.
+      links: int32 [B, N, C, 2], where edges lead and their actions.
       slots: int32 [B, H, 4], hash table from keys to nodes, -1 where free.
       size: int32 [B], nodes.
     """
 
     nodes: Array
     counts: Array
-    edges: Array
+    stats: Array
+    links: Array
     slots: Array
     size: Array
 
@@ -100,7 +103,8 @@ def plant(game: Game, moves: Moves, rows: Rows, roots: Any, num_nodes: int, num_
     return Tree(
         nodes=jnp.zeros((batch, num_nodes, row.shape[1]), jnp.uint32).at[:, 0].set(row),
         counts=jnp.zeros((batch, num_nodes, 4), jnp.int32).at[:, 0].set(counts),
-        edges=jnp.zeros((batch, num_nodes, num_children, 4), jnp.float32),
+        stats=jnp.zeros((batch, num_nodes, 2, num_children), jnp.float32),
+        links=jnp.zeros((batch, num_nodes, num_children, 2), jnp.int32),
         slots=slots.at[jnp.arange(batch), _bucket(root.keys, buckets), 0].set(0),
         size=jnp.ones(batch, jnp.int32),
     )
@@ -179,8 +183,8 @@ def add(
     nothing = jnp.zeros_like(child)
     less = jnp.stack([nothing, opens.astype(jnp.int32), -grows.astype(jnp.int32), nothing], -1)
     blank = jnp.stack([nothing, number_of(fresh.untried), nothing, movers], -1)
-    edge = jnp.stack([child + 1, action, nothing, nothing], -1).astype(jnp.float32)
-    written = jax.lax.optimization_barrier((rows.write(rest), rows.write(fresh), counts - less, blank, edge))
+    link = jnp.stack([child, action], -1)
+    written = jax.lax.optimization_barrier((rows.write(rest), rows.write(fresh), counts - less, blank, link))
     lane, total = jnp.arange(len(number)), tree.nodes.shape[1]
     from_node, to_node = jnp.where(opens, number, total), jnp.where(is_new, child, total)
     twice, places = jnp.concatenate([lane, lane]), jnp.concatenate([from_node, to_node])
@@ -191,19 +195,24 @@ def add(
         tree,
         nodes=alone(lambda array: array.at[twice, places].set(both[0], mode="drop"), tree.nodes, some),
         counts=alone(lambda array: array.at[twice, places].set(both[1], mode="drop"), tree.counts, some),
-        edges=alone(lambda array: array.at[lane, *at].set(written[4], mode="drop"), tree.edges, some),
+        links=alone(lambda array: array.at[lane, *at].set(written[4], mode="drop"), tree.links, some),
         size=tree.size + is_new,
     )
 
 
+def first_highest(scores: Array) -> tuple[Array, Array]:
+    """Gives the first of the highest of scores, float32 [B, C]: its number, int32 [B], and it, float32 [B].
+
+    Two plain reductions, which on a CPU are faster than one over pairs.
+    """
+    highest = scores.max(1)
+    number = jnp.arange(scores.shape[1], dtype=jnp.int32)
+    return jnp.where(scores == highest[:, None], number, scores.shape[1] - 1).min(1), highest
+
+
 def best_edge(tree: Tree, node: Array) -> tuple[Array, Array, Array]:
-    """Gives the edge of a node (int32 [B]) with the highest mean, that mean (-inf where is no edge) and the row, [B, C, 4]."""
-    edges = tree.edges[jnp.arange(len(node)), node]
-    mean = edges[..., EDGE_VALUE] / jnp.maximum(edges[..., EDGE_VISITS], 1)
-    score = jnp.where(edges[..., CHILD] > 0, mean, -jnp.inf)
-    return score.argmax(1).astype(jnp.int32), score.max(1), edges
-
-
-def child_of(edges: Array, edge: Array) -> Array:
-    """Where an edge leads, int32 [B]."""
-    return of_arm(edges[..., CHILD].astype(jnp.int32), edge) - 1
+    """Gives the edge of a node (int32 [B]) with the highest mean, that mean (-inf where is none), and its link, int32 [B, 2]."""
+    lane = jnp.arange(len(node))
+    visits, values = (tree.stats[lane, node][:, row] for row in (EDGE_VISITS, EDGE_VALUE))
+    edge, mean = first_highest(jnp.where(visits > 0, values / jnp.maximum(visits, 1), -jnp.inf))
+    return edge, mean, tree.links[lane, node, edge]

@@ -43,11 +43,11 @@ def test_like_plain_python(settings):
             visits, _, tried, mover = tree.counts[lane, number].tolist()
             assert (visits, tried, mover) == (node.visits, len(node.edges), node.mover)
             for place, edge in enumerate(node.edges):
-                child, action, visits, value = tree.edges[lane, number, place].tolist()
+                (visits, value), (child, action) = tree.stats[lane, number, :, place], tree.links[lane, number, place]
                 if edge.child is None:
-                    assert child == 0
+                    assert visits == 0
                     continue
-                assert (child - 1, action, visits) == (nodes.index(edge.child), edge.action, edge.visits)
+                assert (child, action, visits) == (nodes.index(edge.child), edge.action, edge.visits)
                 assert value == pytest.approx(float(edge.value), rel=1e-5)
         assert max(len(node.edges) for node in nodes) == GAME.things
         shared = [edge.child for node in nodes for edge in node.edges if edge.child]

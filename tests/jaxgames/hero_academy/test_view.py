@@ -170,12 +170,12 @@ def test_a_game_is_drawn_turn_by_turn_with_all_its_numbers_apart(name):
 def test_numbers_are_apart_in_a_turn_of_many_actions():
     game = make("ap-25")
     spots = [(4, 2), (3, 2), (5, 2), (4, 3)]
-    state = position({(4, 2): "K", (3, 2): "A", (5, 2): "C"}, points=25, hand=("scroll", "scroll", "helm"))
+    state = position({(4, 2): "K", (3, 2): "A", (5, 2): "C"}, points=25, hand=("scroll", "scroll", "runemetal"))
     turn, free, draws = [], spots[3], random.Random(0)
     for _ in range(22):  # any of them goes to the free spot
         start = draws.choice([spot for spot in spots if spot != free])
         turn, free = [*turn, act(start, free)], start
-    turn += [play("scroll" if spot != spots[0] else "helm", spot) for spot in spots if spot != free]
+    turn += [play("scroll" if spot != spots[0] else "runemetal", spot) for spot in spots if spot != free]
     assert len(set(turn)) > 12
     assert_apart(ElementTree.fromstring(view.draw(game.config, state, turn=turn)))
 
