@@ -40,7 +40,8 @@ class Settings:
       num_generations: generations, the first of random turns.
       population: own turns.
       replies: turns of the opponent.
-      judges: so many of the best replies are played behind every own turn in each generation; the lowest value counts.
+      judges: so many of the best replies are played behind every own turn in each generation; the lowest value counts. What is
+        drawn at the end of the own turn stays as it was drawn first, with hidden hands the opponent's too.
       trial: share of the rounds, the last ones, in which no more own turns are bred: those that are there have to stand.
       survivors: share of both that is kept from one generation to the next.
       mutation: chance that a child has one gene drawn anew.

@@ -194,6 +194,7 @@ def in_parts(
     Returns:
       The plan of every active lane (zeros elsewhere), and the memory.
     """
+    search = jax.jit(search)  # traced once, although its shapes are asked for first
     batch = keys.shape[0]
     size = -(-batch // -(-batch // size))
     order = jnp.argsort(~active, stable=True).astype(jnp.int32)

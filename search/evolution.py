@@ -42,6 +42,7 @@ class Settings:
       mutation: chance that a child has one gene drawn anew.
       rollouts: 0: the heuristic behind the own turn is the value; else so many turns of the opponent are played behind it as
         rollouts do, and the value is the mean behind them. They are played anew every generation, and the lowest mean counts.
+        What is drawn at the end of the own turn stays as it was drawn first, with hidden hands the opponent's too.
       greediness: chance that a rollout takes the highest rated action.
       niches: only the best genome of all that lead to the same state may survive. With random draws at the end of a turn states
         differ by what was drawn.

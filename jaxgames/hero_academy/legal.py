@@ -6,6 +6,8 @@ pruning as in the released program.)
 
 from __future__ import annotations
 
+import functools
+
 import jax
 import jax.numpy as jnp
 from jax import Array
@@ -51,6 +53,8 @@ class Sides:
         return jnp.where(self.second, pair[1], pair[0])
 
 
+# Traced once per variant, as `rules.advance`.
+@functools.partial(jax.jit, static_argnums=0, static_argnames="pruned")
 def legal_set(config: HeroAcademyConfig, state: State, *, pruned: bool = False) -> Bits:
     """Gives the legal actions of the player to move, numbered as `actions` says; none after the end.
 

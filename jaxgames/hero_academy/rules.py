@@ -7,6 +7,7 @@ and the released program.)
 from __future__ import annotations
 
 import dataclasses
+import functools
 
 import jax
 import jax.numpy as jnp
@@ -56,6 +57,8 @@ def step(config: HeroAcademyConfig, state: State, action: Array, words: Array | 
     return select(state.terminated, rest, select(legal, after, lost))
 
 
+# Searches hold several copies of it: so it is traced once per variant, and not once per copy and search.
+@functools.partial(jax.jit, static_argnums=0)
 def advance(config: HeroAcademyConfig, state: State, action: Array, words: Array | None) -> State:
     """`step` without its checks: for an action known to be legal, or End Turn, in a game that goes on."""
     what = actions.layout(config).parse(action)

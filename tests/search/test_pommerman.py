@@ -7,6 +7,7 @@ import pytest
 
 import jaxgames
 from jaxgames.pommerman import interop
+from search import presets
 from tests.processes import ROOT
 from tests.search.reference import assert_like_reference, compiled, make
 
@@ -43,3 +44,19 @@ def test_no_illegal_action_and_nothing_for_the_dead(positions):
     # The value of being dead is -1 whatever happens: 12 losses.
     np.testing.assert_allclose(plan.root_value[dead], 1 / 14, rtol=1e-6)
     assert planner.memory_bytes == 2**12 * 4 * (24 + 3)
+
+
+@pytest.mark.parametrize("name", ["oep", pytest.param("rolling_horizon", marks=pytest.mark.slow)])
+def test_evolving_strings_are_legal_and_nothing_for_the_dead(name, positions):
+    planner = presets.EVOLUTIONS[name](GAME, num_simulations=12, population=4, horizon=6)
+    keys = jax.random.split(jax.random.key(0), 4)
+    plan, memory = compiled(planner)(keys, planner.init(4), positions, np.ones(4, bool))
+    legal = np.asarray(jax.vmap(GAME.legal_actions)(positions))
+    assert np.take_along_axis(legal, np.asarray(plan.actions)[:, :, None], axis=2).all()
+    dead = ~np.asarray(positions.alive)
+    assert (np.asarray(plan.actions)[dead] == GAME.pass_action).all()
+    assert np.isfinite(plan.root_value).all() and np.ptp(np.asarray(plan.root_value)[~dead]) > 0
+    states = jax.jit(jax.vmap(GAME.step))(positions, plan.actions, keys)
+    again, _ = compiled(planner)(keys, memory, states, np.ones(4, bool))  # of what it remembers
+    legal = np.asarray(jax.vmap(GAME.legal_actions)(states))
+    assert np.take_along_axis(legal, np.asarray(again.actions)[:, :, None], axis=2).all()

@@ -29,6 +29,7 @@ MID_GAME = 60  # random steps before anything else is timed: ten turns
 EVALUATIONS = 4096  # of the heuristic, per lane and repeat
 GENERATIONS = 20
 SIMULATIONS = 200
+LARGE_SIMULATIONS = 20_000  # of trees that no cache holds
 
 
 @jax.tree_util.register_dataclass
@@ -213,6 +214,15 @@ CASES: tuple[Case, ...] = (
         accelerator_batch=4096,
         peer="Java 30-80 k/s",
         reach="100 k/s, aim 300 k/s",
+    ),
+    Case(
+        "hero_academy/mcts_20000",
+        "simulations",
+        "the same with the 20 000 simulations of the results, in trees of 2 kB a node",
+        throughput(functools.partial(mcts, simulations=LARGE_SIMULATIONS)),
+        batch=32,
+        accelerator_batch=1024,
+        peer="Java 30-80 k/s",
     ),
     Case(
         "hero_academy/compile",
