@@ -41,7 +41,7 @@ _HAND = -1  # where cards come from, among cells
 _KEEP_RIGHT = 5
 _TIP = 14
 _LABEL_HEIGHT = 14
-_PLACES = tuple((share, aside) for aside in (0, 15, -15, 30, -30) for share in (0.6, 0.5, 0.7, 0.4, 0.8, 0.3, 0.9))
+_PLACES = tuple((share, aside) for aside in (0, 15, -15, 30, -30, 45, -45) for share in (0.6, 0.5, 0.7, 0.4, 0.8, 0.3, 0.9))
 _FONT = "font-family='Helvetica,Arial,sans-serif'"
 
 
