@@ -75,9 +75,9 @@ class Plan:
 
     Attributes:
       folder: where the page, figures and data go.
-      games: of each pair of Table II with OEP or two trees, and of all other comparisons.
+      games: of each pair of Table II with OEP or two trees, and of most other comparisons.
       evaluations: per turn in them.
-      small_games: of the other pairs.
+      small_games: of the other pairs, of the strength of large trees, and of what the released program has played too.
       small_evaluations: per turn in them.
       study_evaluations: per turn in the study of action points.
       batch: games at a time.
@@ -113,7 +113,12 @@ def cell_name(first: str, second: str, size: int, games: int) -> str:
 
 def budget_name(plan: Plan, player: str, size: int) -> str:
     """The name of a measurement of strength over budget."""
-    return f"hero-budget-{player}-n{size}-games{plan.games}"
+    return f"hero-budget-{player}-n{size}-games{budget_games(plan, player, size)}"
+
+
+def budget_games(plan: Plan, player: str, size: int) -> int:
+    """How many games are played for it: large trees play fewer."""
+    return plan.small_games if player != "oep" and size >= plan.evaluations else plan.games
 
 
 def actions_name(plan: Plan, tree: str, points: int) -> str:
@@ -134,7 +139,7 @@ def hidden_name(plan: Plan, player: str) -> str:
 def check_name(plan: Plan, first: str, second: str) -> str:
     """The name of a pair that the released program has played too."""
     pair = "-".join(player.replace(":num_evaluations=", "").replace(":num_generations=", "") for player in (first, second))
-    return f"hero-check-{pair}-games{plan.games}"
+    return f"hero-check-{pair}-games{plan.small_games}"
 
 
 def outcomes_name(plan: Plan) -> str:
@@ -160,7 +165,10 @@ def _table2(plan: Plan) -> Measurements:
 def _budgets(plan: Plan) -> Measurements:
     rival = with_budget("oep", RIVAL_BUDGET)
     return [
-        (budget_name(plan, player, size), partial(_match, plan, with_budget(player, size), rival, plan.games))
+        (
+            budget_name(plan, player, size),
+            partial(_match, plan, with_budget(player, size), rival, budget_games(plan, player, size)),
+        )
         for player in ("oep", "mcts_bridge_burning")
         for size in BUDGETS
     ]
@@ -198,7 +206,8 @@ def _hidden(plan: Plan) -> Measurements:
 
 def _checks(plan: Plan) -> Measurements:
     """What the released program has played with fixed budgets."""
-    return [(check_name(plan, first, second), partial(_match, plan, first, second, plan.games)) for first, second, _ in CHECKS]
+    games = plan.small_games
+    return [(check_name(plan, first, second), partial(_match, plan, first, second, games)) for first, second, _ in CHECKS]
 
 
 def _outcomes(plan: Plan) -> Measurements:

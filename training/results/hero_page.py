@@ -59,6 +59,11 @@ Trees try up to 96 actions of a state, the best rated first (of 24 387 recorded 
 left out or shown as "–". Intervals: 95 %, by the score method for points, which draws make narrower."""
 
 
+_ABOUT_TABLE2 = (
+    "As there, OEP and the two searches of trees that do not explore widely are far above vanilla MCTS, which hardly ever looks "
+    "beyond its own turn, and above the greedy players. With equal evaluations bridge-burning MCTS is the strongest. Greedy Turn "
+    "lies behind Greedy Action, as in the released program with few evaluations: it goes through turns in a fixed order."
+)
 _ABOUT_EXTRAS = (
     "Rollouts and evolving replies pay several evaluations for every value, which costs them generations: so this says little "
     "about what they would be with many more."
@@ -125,6 +130,7 @@ def _table2(plan: Plan) -> str:
         f"OEP made about 3700 generations (here 20 000 evaluations are 400): {paper}."
     )
     table = markdown(["", *(PLAYERS[n] for n in known)], rows)
+    text += f" {_ABOUT_TABLE2}"
     return f"## Everybody against everybody (Table II)\n\n{text}\n\n{table}\n\n{_drawn(plan)}"
 
 
@@ -179,8 +185,12 @@ def _budget_section(plan: Plan) -> str:
     if not lines:
         return ""
     write_atomically(plan.folder / "hero_budgets.svg", _curve_figure("evaluations per turn", lines, log=True))
-    rows = [[name, *(_shown(dict(found)[size]) if size in dict(found) else "–" for size in BUDGETS)] for name, found in lines]
-    text = f"Points against OEP with {RIVAL_BUDGET} evaluations, {plan.games} games each."
+    rows = []
+    for name, found in lines:
+        by_size = dict(found)
+        marks = {size: "" if one["games"] == plan.games else "*" for size, one in found}
+        rows.append([name, *(_shown(by_size[size]) + marks[size] if size in by_size else "–" for size in BUDGETS)])
+    text = f"Points against OEP with {RIVAL_BUDGET} evaluations, {plan.games} games each, with a star {plan.small_games}."
     table = markdown(["evaluations per turn", *map(str, BUDGETS)], rows)
     return f"## Strength over budget\n\n{text}\n\n{table}\n\n![points over budget](hero_budgets.svg)"
 
