@@ -67,7 +67,7 @@ class Settings:
     lanes_at_once: int = LANES_AT_ONCE
 
     def __post_init__(self) -> None:
-        checks.at_least(1, self, "num_generations", "islands", "migrate_every", "lanes_at_once")
+        checks.at_least(1, self, "num_generations", "islands", "migrate_every")
         checks.at_least(0, self, "rollouts", "restart_after")
         checks.below(checks.COUNTS, self, "num_generations", "migrate_every", "rollouts", "restart_after")
         population.check_sizes(self, "population")

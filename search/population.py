@@ -48,7 +48,8 @@ def check_sizes(settings: Any, *names: str) -> None:
 
 
 def check_lanes(settings: Any, genomes: int) -> None:
-    """Raises a ValueError unless so many genomes of each of the games that think together can be numbered in 32 bits."""
+    """Raises a ValueError unless games think together, and so many genomes of each can be numbered in 32 bits."""
+    checks.at_least(1, settings, "lanes_at_once")
     if settings.lanes_at_once * genomes >= checks.COUNTS:
         raise ValueError(f"lanes_at_once={settings.lanes_at_once}: with {genomes} genomes each, must be < {checks.COUNTS} in all")
 

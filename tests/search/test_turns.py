@@ -12,7 +12,7 @@ import pytest
 
 from jaxgames import random_bits
 from jaxgames.hero_academy import make
-from search import coevolution, evolution, greedy, population, turn_mcts
+from search import coevolution, evolution, greedy, population, string_evolution, turn_mcts
 from search.moves import moves_of, value_for
 from search.planner import as_agent
 from training import hero_agents
@@ -197,6 +197,9 @@ def test_tree_search_plans_legal_turns_that_help(settings):
         (lambda: evolution.Settings(population=10**9), "lanes_at_once=16: with 1000000000 genomes each, must be < 2147483648"),
         (lambda: evolution.Settings(islands=10**8), "lanes_at_once=16: with 10000000000 genomes each"),
         (lambda: evolution.Settings(restart_after=3 * 10**9), "restart_after=3000000000: must be < 2147483648"),
+        (lambda: evolution.Settings(lanes_at_once=0), "lanes_at_once=0: must be >= 1"),
+        (lambda: coevolution.Settings(lanes_at_once=0), "lanes_at_once=0: must be >= 1"),
+        (lambda: string_evolution.Settings(lanes_at_once=-1), "lanes_at_once=-1: must be >= 1"),
         (lambda: coevolution.Settings(replies=10**8), "lanes_at_once=16: with 6000000000 genomes each"),
         (lambda: population.generations_for(0, evolution.Settings()), "evaluations=0: must be >= 100"),
         (lambda: turn_mcts.Settings(num_simulations=0), "num_simulations=0"),
