@@ -14,6 +14,8 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from jaxgames.specs import read_flag, read_options
+
 
 class Game(Protocol):
     """Rules as pure functions of arrays. Letters: P players, A actions, K arms of a bandit.
@@ -116,9 +118,6 @@ _GAMES = {
 }
 
 
-_FORMS = {int: "a whole number", float: "a number", bool: "0 or 1", str: "a word"}  # of settings behind a mode
-
-
 def game_names() -> tuple[str, ...]:
     """Gives the names that `make` knows."""
     return tuple(_GAMES)
@@ -142,27 +141,15 @@ def make(name: str, mode: str | None = None, **settings: Any) -> Game:
     make_game = getattr(importlib.import_module(module), function)
     variant, _, text = mode.partition(":") if mode is not None else (None, "", "")
     plain = make_game(variant, **settings)
-    game: Game = make_game(variant, **_read_settings(mode, text, plain.config) | settings) if text else plain
+    game: Game = make_game(variant, **_read_settings(f"mode={mode!r}", text, plain.config) | settings) if text else plain
     return game
 
 
-def _read_settings(mode: str | None, text: str, config: Any) -> dict[str, Any]:
+def _read_settings(given: str, text: str, config: Any) -> dict[str, Any]:
     """Reads fields of a config that are numbers, switches (0 or 1) or words, written as "turn_limit=50,hidden_hands=1"."""
-    known = {field.name: type(getattr(config, field.name)) for field in dataclasses.fields(config)}
-    known = {name: kind for name, kind in known.items() if kind in _FORMS}
-    settings: dict[str, Any] = {}
-    for part in text.split(","):
-        name, _, value = part.partition("=")
-        if name not in known or name in settings:
-            raise ValueError(
-                f"mode={mode!r}: {part!r} must set one of {', '.join(known)}, each once, such as {next(iter(known))}=3"
-            )
-        kind = known[name]
-        try:
-            settings[name] = {"0": False, "1": True}[value] if kind is bool else kind(value)
-        except (KeyError, ValueError):
-            raise ValueError(f"mode={mode!r}: {name}={value!r} must be {_FORMS[kind]}") from None
-    return settings
+    fields = {field.name: type(getattr(config, field.name)) for field in dataclasses.fields(config)}
+    kinds = {name: read_flag if kind is bool else kind for name, kind in fields.items() if kind in (bool, int, float, str)}
+    return read_options(given, text, kinds, f"{next(iter(kinds))}=3")
 
 
 def init_all_information(game: HiddenGame, states: Any) -> Any:

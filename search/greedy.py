@@ -18,7 +18,7 @@ from jaxgames.game import Game
 from jaxgames.packing import Packing, packing_of
 from jaxgames.random_bits import LaneKey
 from search.moves import Moves, moves_of, value_for, without
-from search.planner import Plan, Planner, of_arm
+from search.planner import Plan, Planner, memoryless, of_arm
 from search.turns import LANES_AT_ONCE, TurnPlan, TurnSearch, turn_planner
 
 _AT_ONCE = 16  # actions of a state that are tried together
@@ -44,15 +44,7 @@ def greedy_action(game: Game) -> Planner:
         one = jnp.ones((*actions.shape, 1), jnp.float32)
         return Plan(actions, actions[..., None], values[..., None], one.astype(jnp.int32), one, values, {}), memory
 
-    return Planner(
-        "Greedy Action",
-        lambda batch_size: (),
-        lambda memory, lanes: memory,
-        plan,
-        memory_bytes=0,
-        metrics={},
-        uses_hidden=False,
-    )
+    return memoryless("Greedy Action", plan, uses_hidden=False)
 
 
 def best_action(game: Game, moves: Moves, lanes: LaneKey, states: Any, seats: Array, active: Array) -> tuple[Array, Array]:

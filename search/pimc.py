@@ -18,7 +18,7 @@ from jaxgames import checks
 from jaxgames.game import HiddenGame
 from search import puct
 from search.choice import draw_arm, plan_of_mover
-from search.planner import Plan, Planner, of_seat, size_in_bytes
+from search.planner import Plan, Planner, memoryless, of_seat, size_in_bytes
 from search.puct import Evaluate
 from search.puct_tree import as_real, as_words
 
@@ -186,16 +186,7 @@ def pimc_value(game: HiddenGame, evaluate: Evaluate, settings: Settings = Settin
         """Of the drawn worlds, their roots, what comes after one arm, and two tables of results."""
         return min(batch_size, settings.lanes_at_once) * worlds * per_world
 
-    return Planner(
-        name,
-        lambda batch_size: (),
-        lambda memory, lanes: memory,
-        plan,
-        memory_bytes=0,
-        metrics={},
-        sees_state=False,
-        search_bytes=search_bytes,
-    )
+    return memoryless(name, plan, sees_state=False, search_bytes=search_bytes)
 
 
 def true_sight(

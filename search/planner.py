@@ -66,6 +66,17 @@ class Planner(NamedTuple):
     uses_hidden: bool = True
 
 
+def memoryless(name: str, plan: Callable[..., tuple[Plan, tuple]], **about: Any) -> Planner:
+    """Makes a planner that remembers nothing between plans.
+
+    Args:
+      name: for tables.
+      plan: see `Planner`; the memory is ().
+      **about: fields of `Planner` that are not at their defaults.
+    """
+    return Planner(name, lambda batch_size: (), lambda memory, lanes: memory, plan, memory_bytes=0, metrics={}, **about)
+
+
 def size_in_bytes(tree: Any) -> int:
     """Gives the bytes of all arrays of a tree, or of what `jax.eval_shape` says of them."""
     return sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(tree))

@@ -277,7 +277,7 @@ def _back_up(tree: Tree, seats: Array, path: Array, length: Array, leaf: Array, 
     """
     lane, total = jnp.arange(len(seats))[:, None], tree.counts.shape[1]
 
-    def in_parts(add: Callable[[Array, Array, Array], Array], array: Array) -> Array:
+    def along_path(add: Callable[[Array, Array, Array], Array], array: Array) -> Array:
         """Goes along the path, many levels at a time: `add(array, part, within)`."""
 
         def part(carry: tuple[Array, Array]) -> tuple[Array, Array]:
@@ -298,7 +298,7 @@ def _back_up(tree: Tree, seats: Array, path: Array, length: Array, leaf: Array, 
     def to_nodes(counts: Array, levels: Array, within: Array) -> Array:
         return counts.at[lane, jnp.where(within, levels[..., 0], total), VISITS].add(1, mode="drop")
 
-    stats, counts = in_parts(to_edges, tree.stats), in_parts(to_nodes, tree.counts)
+    stats, counts = along_path(to_edges, tree.stats), along_path(to_nodes, tree.counts)
     last = jnp.where(length > 0, leaf, total)
     counts = alone(lambda array: array.at[lane[:, 0], last, VISITS].add(1, mode="drop"), counts, (length > 0).any())
     return dataclasses.replace(tree, stats=stats, counts=counts)

@@ -13,12 +13,12 @@ from jaxgames.game import Game, HiddenGame
 from jaxgames.hero_academy import HeroAcademy
 from jaxgames.hex import Hex
 from jaxgames.pommerman import Pommerman, bots
+from jaxgames.specs import read_flag, read_options
 from search import bandits, presets
 from search.guide import Guide
 from search.planner import as_agent
 from training import follower, hero_agents, hex_agents
 from training.follower import Follower, FollowerConfig
-from training.specs import read_flag, read_options
 from training.weights import load_weights, weights_file
 
 TRAINED = Path(__file__).parent / "trained"
@@ -101,9 +101,9 @@ def make(spec: str, game: Game) -> Agent:
             raise ValueError(f"agent={spec!r}: {name} has no settings")
         return _BOTS[name](game)
     if name in presets.EVOLUTIONS:
-        found = read_options(spec, options, _EVOLUTION_KINDS, "num_simulations=200")
+        found = read_options(f"agent={spec!r}", options, _EVOLUTION_KINDS, "num_simulations=200")
         return as_agent(presets.EVOLUTIONS[name](game, **found))._replace(name=spec)
-    settings = read_options(spec, options, _KINDS, "horizon=10")
+    settings = read_options(f"agent={spec!r}", options, _KINDS, "horizon=10")
     if "guide" not in settings:
         for option in ("prior_weight", "guide_values"):
             if option in settings:

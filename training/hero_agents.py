@@ -11,10 +11,10 @@ from typing import Any
 from jaxgames.agent import Agent
 from jaxgames.hero_academy import HeroAcademy
 from jaxgames.hero_academy.bots import BOTS
+from jaxgames.specs import read_flag, read_options
 from search import coevolution, evolution, greedy, turn_mcts
 from search.planner import Planner, as_agent
 from search.population import generations_for
-from training.specs import read_flag, read_options
 
 NUM_EVALUATIONS = 5000  # per turn, of every planner whose budget is not given
 _BUDGETS = ("num_evaluations", "num_generations", "num_simulations")
@@ -67,7 +67,7 @@ def make(spec: str, game: HeroAcademy) -> Agent:
     name, _, text = spec.partition(":")
     if name not in NAMES:
         raise ValueError(f"agent={spec!r}: must be one of {', '.join(NAMES)}, such as oep:num_evaluations=20000")
-    options = read_options(spec, text, _KINDS, "num_evaluations=5000")
+    options = read_options(f"agent={spec!r}", text, _KINDS, "num_evaluations=5000")
     if name in BOTS or name == "greedy_action":
         if options:
             raise ValueError(f"agent={spec!r}: {name} has no settings")

@@ -12,12 +12,12 @@ import jax
 from jaxgames.agent import Agent
 from jaxgames.hex import Hex
 from jaxgames.hex.bots import BOTS
+from jaxgames.specs import read_flag, read_options
 from search import pimc, puct
 from search.planner import as_agent
 from search.rollout import random_rollouts
 from training import policy_value
 from training.policy_value import PolicyValue, PolicyValueConfig
-from training.specs import read_flag, read_options
 from training.weights import load_weights, weights_file
 
 # Agents with a search, and how they put worlds together.
@@ -54,7 +54,7 @@ def make(spec: str, game: Hex) -> Agent:
     name, _, text = spec.partition(":")
     if name not in NAMES:
         raise ValueError(f"agent={spec!r}: must be one of {', '.join(NAMES)}, such as pc_pimc:num_worlds=6")
-    options = read_options(spec, text, _OPTIONS, "num_worlds=6")
+    options = read_options(f"agent={spec!r}", text, _OPTIONS, "num_worlds=6")
     if name in BOTS:
         if options:
             raise ValueError(f"agent={spec!r}: {name} has no settings")

@@ -104,7 +104,7 @@ class MatchConfig:
     bandit: str = "ts"
     num_simulations: int = 100
     num_worlds: int = 12
-    num_evaluations: int = 5000
+    num_evaluations: int = hero_agents.NUM_EVALUATIONS
     horizon: int = 20
     games: int = 100
     seed: int = 0

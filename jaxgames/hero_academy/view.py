@@ -244,8 +244,7 @@ def _ends_of_turn(config: HeroAcademyConfig, state: State, turn: Sequence[int]) 
 @functools.cache
 def _play(config: HeroAcademyConfig) -> Callable[[State, Array], tuple[Array, State]]:
     """Says whether an action is legal, and gives the state behind it; what is drawn at the end of a turn is shown nowhere."""
-    no_words = None if config.draws == "seeded" else jnp.zeros(rules.NUM_DRAW_WORDS, jnp.uint32)
-    return jax.jit(lambda state, action: (rules.is_legal(config, state, action), rules.advance(config, state, action, no_words)))
+    return jax.jit(lambda state, action: (rules.is_legal(config, state, action), rules.advance(config, state, action, None)))
 
 
 def _ends(config: HeroAcademyConfig, state: dict[str, np.ndarray], seat: int, action: int) -> tuple[int, int] | str:

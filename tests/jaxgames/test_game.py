@@ -17,10 +17,10 @@ def test_settings_behind_a_mode_are_those_by_keyword():
 @pytest.mark.parametrize(
     ("mode", "message"),
     [
-        ("standard:depth=3", "'depth=3' must set one of action_points, first_action_points, turn_limit, draws, hidden_hands"),
-        ("standard:board=1", "'board=1' must set one of"),
+        ("standard:depth=3", "'depth=3' is none of action_points, first_action_points, turn_limit, draws, hidden_hands"),
+        ("standard:board=1", "'board=1' is none of"),
         ("standard:turn_limit", "turn_limit='' must be a whole number"),
-        ("standard:turn_limit=5,turn_limit=6", "'turn_limit=6' must set one of .*, each once"),
+        ("standard:turn_limit=5,turn_limit=6", "turn_limit is given twice"),
         ("standard:turn_limit=long", "turn_limit='long' must be a whole number"),
         ("standard:hidden_hands=yes", "hidden_hands='yes' must be 0 or 1"),
         ("standard:action_points=0", "action_points=0: must be in 1..25"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,6 +18,7 @@ from training.results.hero_academy import (
     CHECKS,
     EXTRAS,
     HIDDEN,
+    PARTS,
     PLAYERS,
     RIVAL_BUDGET,
     TREES,
@@ -92,14 +92,11 @@ def _cost_table(plan: Plan) -> str:
     return f"## Budgets\n\n{text}\n\n" + markdown([*head, f"CPU seconds of Java for {plan.evaluations}"], rows)
 
 
-def _total(found: dict) -> float:
-    return found["wins"] + found["draws"] / 2
-
-
 def _points(found: dict) -> tuple[float, float, float]:
     """Points of the first player in per cent, and the bounds of their interval."""
     low, high = points_interval(found["wins"], found["draws"], found["games"])
-    return 100 * _total(found) / found["games"], 100 * low, 100 * high
+    share = (found["wins"] + found["draws"] / 2) / found["games"]
+    return 100 * share, 100 * low, 100 * high
 
 
 def _shown(found: dict) -> str:
@@ -281,5 +278,5 @@ def _hidden_table(plan: Plan) -> str:
 
 
 def _origin_table(plan: Plan) -> str:
-    results = [json.loads(path.read_text()) for path in sorted(plan.data.glob("hero-*.json"))]
-    return origins(results)
+    found = (stored(name, plan.data) for part in PARTS.values() for name, _ in part(plan))
+    return origins(cell for cell in found if cell is not None)
