@@ -129,11 +129,8 @@ def without(actions: Bits, action: Array) -> Bits:
 
 def value_for(game: Game, state: Any, seat: Array) -> Array:
     """Gives the heuristic from the view of a seat, float32 []."""
-    values = game.heuristic(state)
-    chosen = values[0]
-    for player in range(1, game.num_players):
-        chosen = jnp.where(seat == player, values[player], chosen)
-    return chosen
+    # A masked sum: where single values are sliced out, the compiler works out one game at a time, ten times as slow.
+    return jnp.where(jnp.arange(game.num_players) == seat, game.heuristic(state), 0).sum()
 
 
 def finish_turn(game: Game, moves: Moves, greediness: float, lanes: LaneKey, states: Any) -> Any:

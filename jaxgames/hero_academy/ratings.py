@@ -158,11 +158,11 @@ def _best_of_group(config: HeroAcademyConfig, digits: Sequence[Bits], more: int,
     """The rank of the best of some actions, whose ratings are numbers by cell and `more`."""
     grid = config.grid
     cells = union(grid.translate(part, down, right) for _, right, down, part in places)
-    value, highest = sliced.highest(sliced.add(digits, sliced.constants([(grid.full, _BIAS + more)])), cells)
+    value, highest = sliced.highest(digits, cells)
     words: list[tuple[int, Array]] = []
     for start, right, down, part in places:
         words += enumerate((part & grid.translate(highest, -down, -right)).words, start)
-    return _rank(value, words)
+    return _rank(value + (_BIAS + more), words)
 
 
 # --- numbers by cell ----------------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from tests.processes import ROOT, output_of, run_python
 
 FUSION_OPTION = "xla_cpu_use_multi_output_fusion"
 FUSION = f"--xla_backend_extra_options={FUSION_OPTION}"
+WIDTH = "--xla_cpu_prefer_vector_width=512"
 PREPARE = "from jaxgames import runtime; runtime.prepare()"
 SHOW_FLAGS = f"import os; {PREPARE}; print(os.environ['XLA_FLAGS'])"
 SHOW_CACHE = f"import jax; {PREPARE}; print(jax.config.jax_compilation_cache_dir)"
@@ -26,8 +27,8 @@ def device_count_flag(count: int) -> str:
     return f"--xla_force_host_platform_device_count={count}"
 
 
-def test_adds_fusion_and_one_device_per_core():
-    assert output_of(SHOW_FLAGS) == f"{FUSION} {device_count_flag(runtime.usable_cores())}"
+def test_adds_fusion_wide_vectors_and_one_device_per_core():
+    assert output_of(SHOW_FLAGS) == f"{FUSION} {device_count_flag(runtime.usable_cores())} {WIDTH}"
 
 
 def test_flags_reach_xla():
@@ -48,14 +49,15 @@ def test_flags_reach_xla():
         ('--xla_backend_extra_options="xla_a"', f'--xla_backend_extra_options="xla_a,{FUSION_OPTION}" '),
         (FUSION, FUSION),
         (f"{FUSION}=true,xla_a", f"{FUSION}=true,xla_a"),
-        (device_count_flag(4), f"{device_count_flag(4)} {FUSION}"),
+        (device_count_flag(4), f"{device_count_flag(4)} {FUSION} {WIDTH}"),
+        (WIDTH.replace("512", "256"), f"{WIDTH.replace('512', '256')} {FUSION} {device_count_flag(5)}"),
     ],
 )
 def test_keeps_the_flags_of_the_user(given: str, expected: str, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("XLA_FLAGS", given)
     monkeypatch.setattr(runtime, "usable_cores", lambda: 5)
     flags = runtime._environment(cores=None, multi_output_fusion=True)["XLA_FLAGS"]
-    assert flags.startswith(expected)
+    assert flags.startswith(expected) and flags.count("xla_cpu_prefer_vector_width") == 1
     monkeypatch.setenv("XLA_FLAGS", flags)
     assert runtime._environment(cores=None, multi_output_fusion=True)["XLA_FLAGS"] == flags, "added twice"
 
@@ -64,7 +66,7 @@ def test_reads_a_file_of_flags(tmp_path):
     file = tmp_path / "flags.txt"
     file.write_text("--xla_dump_max_hlo_modules=1\n--xla_force_host_platform_device_count=2\n")
     flags = output_of(SHOW_FLAGS, {"XLA_FLAGS": str(file)})
-    assert flags == f"--xla_dump_max_hlo_modules=1 {device_count_flag(2)} {FUSION}"
+    assert flags == f"--xla_dump_max_hlo_modules=1 {device_count_flag(2)} {FUSION} {WIDTH}"
 
 
 def test_foreign_flags_are_an_error():

@@ -210,7 +210,7 @@ CASES: tuple[Case, ...] = (
         "simulations",
         "vanilla MCTS over turns, 200 simulations, mid-game",
         throughput(mcts),
-        batch=128,
+        batch=256,
         accelerator_batch=4096,
         peer="Java 30-80 k/s",
         reach="100 k/s, aim 300 k/s",
