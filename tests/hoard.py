@@ -43,6 +43,7 @@ class Hoard:
     things: int = 8
     points: int = 3
     turns: int = 4
+    ends_early: bool = False  # whether ending a turn with points left is worth a look
     name: str = "hoard"
     num_players: int = 2
 
@@ -107,7 +108,7 @@ class Hoard:
 
     def legal_set(self, state: State, *, pruned: bool = False) -> Bits:
         free = (state.owner < 0) & (state.action_points > 0)
-        flags = jnp.concatenate([free, jnp.full(1, not pruned) | ~free.any()])
+        flags = jnp.concatenate([free, jnp.full(1, self.ends_early or not pruned) | ~free.any()])
         return Bits((jnp.where(flags, jnp.uint32(1) << np.arange(self.things + 1, dtype=np.uint32), 0).sum(dtype=jnp.uint32),))
 
     def legal_actions(self, state: State) -> Array:
@@ -118,9 +119,9 @@ class Hoard:
         return jnp.broadcast_to(jnp.arange(self.num_actions), (2, self.num_actions)), self.legal_actions(state)
 
     def best_rated(self, state: State, among: Bits) -> Array:
-        """The thing that is worth most; the first of equals."""
+        """The thing that is worth most, or to end the turn where all are worth less than nothing; the first of equals."""
         wanted = jax.vmap(among.has)(jnp.arange(self.num_actions))
-        return jnp.where(wanted, jnp.append(state.worths, 0), -1).argmax().astype(jnp.int32)
+        return jnp.where(wanted, jnp.append(state.worths, 0), -1000).argmax().astype(jnp.int32)
 
     def first_listed(self, state: State, among: Bits) -> Array:
         del state

@@ -89,7 +89,7 @@ def test_one_core_means_one_thread():
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="no affinity on this system")
 def test_affinity_limits_the_cores():
     code = "import os; os.sched_setaffinity(0, {min(os.sched_getaffinity(0))}); " + SHOW_FLAGS
-    assert output_of(code).endswith(device_count_flag(1))
+    assert output_of(code).endswith(f"{device_count_flag(1)} {WIDTH}")
 
 
 @pytest.mark.parametrize("cores", [0, -1])

@@ -118,13 +118,13 @@ class Reference:
         return edge
 
     def _burn(self, phase):
-        """Leaves the node at depth `phase` - 1 of the best path its best edge alone."""
+        """Leaves the node at depth `phase` - 1 of the best path its best edge alone, if it is an own one."""
         node = self.root
         for _ in range(phase - 1):
             if not any(edge.child for edge in node.edges):
                 return
             node = max((edge for edge in node.edges if edge.child), key=Edge.mean).child
-        if any(edge.child for edge in node.edges):
+        if node.mover == self.seat and any(edge.child for edge in node.edges):
             best = max((edge for edge in node.edges if edge.child), key=Edge.mean)
             node.untried = type(node.untried)(tuple(jnp.uint32(0) for _ in node.untried.words))
             for edge in node.edges:
