@@ -34,7 +34,7 @@ pytest: env
 	$(BIN)/python -m pytest -m "not slow" -n $(WORKERS) --dist loadfile --max-worker-restart 0 $(PYTEST)
 
 test-slow: env  ## run the slow tests
-	$(BIN)/python -m pytest -m slow -n $(WORKERS) --dist loadfile --max-worker-restart 0 $(PYTEST)
+	$(BIN)/python -m pytest -m slow --optimized -n $(WORKERS) --dist loadfile --max-worker-restart 0 $(PYTEST)
 
 lint: env  ## check style and types
 	$(BIN)/ruff check .

@@ -16,6 +16,9 @@ from jaxgames import runtime
 MAX_MEMORY_MAPS = 20_000
 """Of the 65530 that Linux grants a process. Each compiled function takes 25; a process that has no more left dies of a
 segmentation fault."""
+OPTIMIZATION_FLAG = (
+    "--xla_backend_optimization_level"  # of what LLVM makes of XLA's kernels: most of the time of tests goes there
+)
 
 hypothesis.settings.register_profile(
     "same_every_time",
@@ -30,6 +33,7 @@ hypothesis.settings.load_profile("same_every_time")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--no-multi-output-fusion", action="store_true", help="run without XLA's multi-output fusion on a CPU")
+    parser.addoption("--optimized", action="store_true", help="let LLVM optimize: slower, as compiling is most of the work")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -37,6 +41,8 @@ def pytest_configure(config: pytest.Config) -> None:
     # machine. Tests of several devices start processes of their own. The compilation cache is the one of the checkout.
     os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # the processes share an accelerator where there is one
     runtime.prepare(cores=1, multi_output_fusion=not config.getoption("--no-multi-output-fusion"))
+    if not config.getoption("--optimized") and OPTIMIZATION_FLAG not in os.environ["XLA_FLAGS"]:
+        os.environ["XLA_FLAGS"] += f" {OPTIMIZATION_FLAG}=0"
 
 
 @pytest.fixture(scope="module", autouse=True)
