@@ -17,6 +17,11 @@ def is_kept(name: str) -> bool:
     return name == "JAX_PLATFORMS" or not (name in PREPARED or name.startswith("JAX_"))
 
 
+def prepared_environment() -> dict[str, str]:
+    """Gives the variables for a process that computes, bit for bit, what this one does."""
+    return {name: value for name, value in os.environ.items() if is_kept(name) or name in PREPARED}
+
+
 def run_python(arguments: Sequence[str], environment: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
     """Runs Python from the checkout's root and waits for it.
 

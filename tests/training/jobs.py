@@ -15,7 +15,7 @@ import jax
 import pytest
 from rich.console import Console
 
-from tests.processes import ROOT, is_kept
+from tests.processes import ROOT, prepared_environment
 from training import job
 from training.logs import RunLog, read_log
 
@@ -85,11 +85,10 @@ def start(script, config):
         for part in (f"--{name}", f"{value}")
     ]
     flags += ["--resume"] if config.resume else []
-    environment = {name: value for name, value in os.environ.items() if is_kept(name) or name in ("XLA_FLAGS", "PJRT_NPROC")}
     return subprocess.Popen(
         [sys.executable, script, *flags],
         cwd=ROOT,
-        env=environment,
+        env=prepared_environment(),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -16,7 +16,7 @@ import optax
 import orbax.checkpoint as ocp
 import pytest
 
-from tests.processes import ROOT, is_kept, output_of
+from tests.processes import ROOT, output_of, prepared_environment
 from training import checkpoints
 from training.checkpoints import Checkpoints
 
@@ -411,8 +411,9 @@ runtime.prepare(cores=1)
 from tests.training.test_checkpoints import run_to
 run_to({str(folder)!r}, 10**6)
 """
-    environment = {name: value for name, value in os.environ.items() if is_kept(name)}
-    child = subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, env=environment, stderr=subprocess.PIPE, text=True)
+    child = subprocess.Popen(
+        [sys.executable, "-c", code], cwd=ROOT, env=prepared_environment(), stderr=subprocess.PIPE, text=True
+    )
     try:
         deadline = time.monotonic() + 120
         while newest(folder) == before or not any(folder.glob(f"*{checkpoints.UNFINISHED}*")):
