@@ -30,7 +30,7 @@ def read_options(given: str, text: str, kinds: Mapping[str, Reader], example: st
       ValueError: there is no such setting, or it is not readable or given twice.
     """
     options: dict[str, Any] = {}
-    for part in filter(None, text.split(",")):
+    for part in text.split(",") if text else ():
         name, _, value = part.partition("=")
         if name not in kinds:
             raise ValueError(f"{given}: {part!r} is none of {', '.join(kinds)}, such as {example}")

@@ -21,6 +21,7 @@ def test_settings_behind_a_mode_are_those_by_keyword():
         ("standard:board=1", "'board=1' is none of"),
         ("standard:turn_limit", "turn_limit='' must be a whole number"),
         ("standard:turn_limit=5,turn_limit=6", "turn_limit is given twice"),
+        ("standard:turn_limit=5,", "'' is none of action_points"),
         ("standard:turn_limit=long", "turn_limit='long' must be a whole number"),
         ("standard:hidden_hands=yes", "hidden_hands='yes' must be 0 or 1"),
         ("standard:action_points=0", "action_points=0: must be in 1..25"),
