@@ -22,7 +22,7 @@ Config = TypeVar("Config")
 BAD_INPUT = 2
 INTERRUPTED = 130
 ROOT = Path(__file__).resolve().parents[1]
-OUR_FOLDERS = tuple(str(ROOT / name) + os.sep for name in ("jaxgames", "search", "training", "scripts"))
+OUR_FOLDERS = tuple(str(ROOT / name) + os.sep for name in ("jaxgames", "search", "training", "experiments", "scripts"))
 
 
 def run_main(main: Callable[[Config], int | None], config: type[Config], arguments: Sequence[str] | None = None) -> NoReturn:

@@ -1,7 +1,7 @@
 """Measures how fast things are and keeps the results: `python scripts/benchmark.py --help`."""
 
+from experiments.benchmark.command import BenchmarkConfig, run
 from scripts._common import run_main
-from training.benchmark.command import BenchmarkConfig, run
 
 
 def main(config: BenchmarkConfig) -> int:

@@ -1,7 +1,7 @@
 """Plays any agents, trained ones too, against each other: `python scripts/evaluate.py --help`."""
 
 from scripts._common import run_main
-from training.contest import ContestConfig, run
+from training.play.contest import ContestConfig, run
 
 
 def main(config: ContestConfig) -> None:

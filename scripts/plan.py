@@ -1,7 +1,7 @@
 """Pits a planner against rule-based agents and shows it live: `python scripts/plan.py --help`."""
 
 from scripts._common import run_main
-from training.match import MatchConfig, run
+from training.play.match import MatchConfig, run
 
 
 def main(config: MatchConfig) -> None:

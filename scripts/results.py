@@ -7,8 +7,8 @@ from pathlib import Path
 
 import tyro
 
+from experiments.papers import alphaze, alphaze_page, follower, hero_academy, hero_page, pommerman
 from scripts._common import ROOT, run_main
-from training.results import alphaze, alphaze_page, follower, hero_academy, hero_page, pommerman
 
 PAGES = ("pommerman", "follower", "alphaze", "hero_academy")
 

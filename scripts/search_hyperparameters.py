@@ -1,7 +1,7 @@
 """Searches settings for training a follower: `python scripts/search_hyperparameters.py --help`."""
 
 from scripts._common import run_main
-from training.hyperparameters import SearchConfig, run
+from training.jobs.hyperparameters import SearchConfig, run
 
 
 def main(config: SearchConfig) -> None:

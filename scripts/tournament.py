@@ -1,7 +1,7 @@
 """Lets agents meet in a round robin and rates them: `python scripts/tournament.py --help`."""
 
 from scripts._common import run_main
-from training.tournament import TournamentConfig, run
+from training.play.tournament import TournamentConfig, run
 
 
 def main(config: TournamentConfig) -> None:

@@ -1,7 +1,7 @@
 """Trains a network by AlphaZe**: `python scripts/train_alphaze.py --help`."""
 
 from scripts._common import run_main
-from training.train_alphaze import TrainConfig, run
+from training.jobs.train_alphaze import TrainConfig, run
 
 
 def main(config: TrainConfig) -> None:

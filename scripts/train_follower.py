@@ -1,7 +1,7 @@
 """Trains a follower to imitate an oracle planner: `python scripts/train_follower.py --help`."""
 
 from scripts._common import run_main
-from training.train_follower import TrainConfig, run
+from training.jobs.train_follower import TrainConfig, run
 
 
 def main(config: TrainConfig) -> None:

@@ -1,6 +1,6 @@
 """Planners: which action to take, given a game. Importing this starts no JAX backend."""
 
-from search.bandits import thompson, ucb1, uniform
+from search.bandit.bandits import thompson, ucb1, uniform
 from search.planner import Plan, Planner, as_agent
 from search.presets import fdts, mcs, mcts
 

@@ -8,13 +8,14 @@ from typing import Any
 from jax import Array
 
 from jaxgames.game import Game
-from search import bandits, evolution, string_evolution
-from search.bandits import Bandit
-from search.decoupled import LANES_AT_ONCE, Settings, decoupled_search
-from search.guide import Guide
-from search.mcs import flat_search
-from search.moves import SetGame
+from search.bandit import bandits
+from search.bandit.bandits import Bandit
+from search.bandit.flat import flat_search
+from search.bandit.guide import Guide
+from search.bandit.tree_search import LANES_AT_ONCE, Settings, decoupled_search
 from search.planner import Planner
+from search.turns import action_sequences, evolution
+from search.turns.game import SetGame
 
 StateFunction = Callable[..., Array]
 
@@ -110,18 +111,18 @@ def oep(game: Game, **settings: Any) -> Planner:
 
     Args:
       game: the game.
-      **settings: fields of `evolution.Settings` (turns) or `string_evolution.Settings`.
+      **settings: fields of `evolution.Settings` (turns) or `action_sequences.Settings`.
     """
     if isinstance(game, SetGame):
         return evolution.oep(game, evolution.Settings(**settings))
-    return string_evolution.oep_strings(game, string_evolution.Settings(**settings))
+    return action_sequences.oep_strings(game, action_sequences.Settings(**settings))
 
 
 def rolling_horizon(game: Game, **settings: Any) -> Planner:
     """Rolling Horizon Evolution; arguments as for `oep`."""
     if isinstance(game, SetGame):
         return evolution.rolling_horizon(game, evolution.Settings(**settings))
-    return string_evolution.rolling_horizon_strings(game, string_evolution.Settings(**settings))
+    return action_sequences.rolling_horizon_strings(game, action_sequences.Settings(**settings))
 
 
 PLANNERS = ("fdts", "mcts", "mcts_no_rollout", "mcs")  # of Boney et al.

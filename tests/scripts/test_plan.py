@@ -14,8 +14,8 @@ from jaxgames.agent import memoryless
 from jaxgames.pommerman.bots import still_agent
 from scripts._common import run_main
 from scripts.plan import main
-from training import evaluate, match, memory
-from training.match import MatchConfig
+from training.play import evaluate, match, memory
+from training.play.match import MatchConfig
 
 TINY = ["--planner", "mcs", "--num-simulations", "4", "--horizon", "4", "--games", "3", "--batch", "2", "--seed", "5"]
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from experiments.papers import pommerman
 from scripts import results
 from scripts._common import ROOT, run_main
-from training.results import pommerman
 
 
 def leave(*arguments: str) -> int:

@@ -19,7 +19,8 @@ import numpy as np
 
 from jaxgames import random_bits
 from jaxgames.random_bits import LaneKey
-from search import bandits, decoupled, presets
+from search import presets
+from search.bandit import bandits, tree_search
 
 
 class Look(NamedTuple):
@@ -171,7 +172,7 @@ def _step(game, state, actions, key):
 def _draw(bandit, num_arms, key, wave, number, depth, words):
     lane = random_bits.fold(random_bits.fold(random_bits.lane_key(key), wave), number)
     scores = bandit.scores(random_bits.fold(lane, depth), words, num_arms)
-    chance = decoupled.chance_keys(LaneKey(lane.first[None], lane.second[None]), depth)[0]
+    chance = tree_search.chance_keys(LaneKey(lane.first[None], lane.second[None]), depth)[0]
     return scores, chance
 
 

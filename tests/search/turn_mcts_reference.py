@@ -11,8 +11,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxgames import random_bits
-from search.moves import finish_turn, value_for
-from search.turn_mcts import _END, _EXPAND, _ROLLOUT
+from search.turns.game import finish_turn, value_for
+from search.turns.mcts import _END, _EXPAND, _ROLLOUT
 
 
 @dataclasses.dataclass(eq=False)

@@ -9,7 +9,7 @@ import numpy as np
 
 from jaxgames import runtime
 from tests.training import tiny
-from training.dagger import Dagger, DaggerConfig
+from training.learn.dagger import Dagger, DaggerConfig
 
 BATTLES = 5
 CONFIG = DaggerConfig(

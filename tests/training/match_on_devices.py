@@ -8,7 +8,7 @@ import numpy as np
 from jaxgames import runtime
 from search import as_agent, fdts
 from tests.tug import Tug, random_player
-from training import evaluate
+from training.play import evaluate
 
 GAME = Tug(marks=1000, slips=True)
 NUM_GAMES = 21

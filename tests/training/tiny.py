@@ -10,9 +10,9 @@ import jaxgames
 from jaxgames.pommerman import planes
 from search import presets
 from search.planner import Plan, Planner
-from training.follower import Follower
-from training.networks import follower as networks
-from training.networks.follower import NetworkConfig
+from training.models.follower import Follower
+from training.models.networks import follower as networks
+from training.models.networks.follower import NetworkConfig
 
 GAME = jaxgames.make("pommerman", "ffa", board_size=8, num_rigid=12, num_wood=12, num_items=10, max_steps=40)
 

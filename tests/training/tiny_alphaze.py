@@ -6,10 +6,10 @@ import numpy as np
 
 import jaxgames
 from jaxgames import runtime
-from training.alphaze import Alphaze, AlphazeConfig
-from training.networks import rise
-from training.networks.rise import RiseConfig
-from training.policy_value import PolicyValue
+from training.learn.alphaze import Alphaze, AlphazeConfig
+from training.models.networks import rise
+from training.models.networks.rise import RiseConfig
+from training.models.policy_value import PolicyValue
 
 GAME = jaxgames.make("hex", "adh-3")
 NETWORK = RiseConfig(width=8, blocks=1, inside=8, excited=0, inside_step=0, value_planes=4, value_width=8, groups=4)

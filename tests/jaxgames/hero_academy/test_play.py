@@ -15,7 +15,7 @@ from jaxgames import random_bits
 from jaxgames.bitboard import Bits
 from jaxgames.hero_academy import cards, draws, hidden, interop, make, ratings, units
 from jaxgames.hero_academy.legal import Sides
-from search.moves import without
+from search.turns.game import without
 from tests.jaxgames.hero_academy.positions import position
 
 BATCH = 64

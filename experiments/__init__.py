@@ -1,0 +1,1 @@
+"""The tables of the papers and the benchmarks; part of the repository, not of the wheel."""

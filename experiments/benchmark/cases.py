@@ -1,0 +1,31 @@
+"""The register of all benchmark cases."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from experiments.benchmark.case import Case
+from experiments.benchmark.follower import CASES as FOLLOWER
+from experiments.benchmark.hero_academy import CASES as HERO_ACADEMY
+from experiments.benchmark.hex import CASES as HEX
+from experiments.benchmark.pommerman import CASES as POMMERMAN
+from experiments.benchmark.pommerman_search import CASES as POMMERMAN_SEARCH
+
+CASES: tuple[Case, ...] = (*POMMERMAN, *POMMERMAN_SEARCH, *FOLLOWER, *HEX, *HERO_ACADEMY)
+
+
+def find(name: str) -> Case:
+    """Gives the case of a name.
+
+    Raises:
+      ValueError: there is none.
+    """
+    for case in CASES:
+        if case.name == name:
+            return case
+    raise ValueError(f"case={name!r}: must be one of {', '.join(names())}")
+
+
+def names(cases: Iterable[Case] = CASES) -> list[str]:
+    """Gives the names of cases."""
+    return [case.name for case in cases]

@@ -1,0 +1,248 @@
+"""Measures a case in this process, which must have been prepared for it (see `worker`)."""
+
+from __future__ import annotations
+
+import datetime
+import math
+import statistics
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from jax.sharding import Mesh, PartitionSpec
+from jax.typing import ArrayLike
+
+from experiments.benchmark.case import Case, Program, Request, Tally, TooLarge, empty_tally
+from jaxgames import runtime
+from training.storage import provenance
+
+SIGNIFICANT_DIGITS = 5
+
+
+class Lap(NamedTuple):
+    """One repeat: units done, CPU seconds of all threads, wall seconds."""
+
+    units: int
+    cpu: float
+    wall: float
+
+
+def measure(case: Case, request: Request, mesh: Mesh | None = None) -> dict[str, Any]:
+    """Measures a case.
+
+    Args:
+      case: which.
+      request: how.
+      mesh: one axis "data"; None: all devices of this process.
+
+    Returns:
+      The row for the JSON file; what is behind its names is told in `docs/benchmarks.md`.
+    """
+    mesh = mesh or runtime.data_mesh()
+    on_cpu = mesh.devices.flat[0].platform == "cpu"
+    batch = request.batch or (case.batch if on_cpu else case.accelerator_batch)
+    figures = case.measure(request, mesh, batch)
+    row: dict[str, Any] = {
+        "case": case.name,
+        "unit": case.unit,
+        "per_cpu_second": None,
+        "per_wall_second": None,
+        "cores": request.cores,
+        "devices": mesh.devices.size,
+        "batch": batch * mesh.devices.size,
+        "compile_seconds": None,
+        "mean_episode_length": None,
+        "resets": None,
+        "checksum": None,
+        "repeats": {"number": request.repeats},
+        "details": {},
+    }
+    figures["settings"] = {**figures.get("settings", {}), "seed": request.seed}
+    row |= figures
+    if not on_cpu:  # what the host does meanwhile says nothing
+        row["per_cpu_second"] = None
+    row |= provenance.describe(mesh.devices.flat[0])
+    row["date"] = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+    return row
+
+
+def throughput(make: Callable[[int], Program]) -> Callable[[Request, Mesh, int], dict[str, Any]]:
+    """Makes the `measure` of a case from a function that makes its program for so many lanes per device."""
+
+    def run(request: Request, mesh: Mesh, batch: int) -> dict[str, Any]:
+        return time_program(make(batch), request, mesh, batch)
+
+    return run
+
+
+def time_program(program: Program, request: Request, mesh: Mesh, batch: int) -> dict[str, Any]:
+    """Compiles a program for all devices of a mesh, warms it up and times it.
+
+    Args:
+      program: the work of one device.
+      request: how often, and the seed.
+      mesh: one axis "data".
+      batch: lanes per device.
+
+    Returns:
+      Figures: throughput, compile seconds, counts, checksum, repeats, settings and details.
+
+    Raises:
+      TooLarge: the batch does not fit.
+    """
+    check_size(program, mesh, batch)
+    carry = _starter(program, mesh, batch)(jax.random.key(request.seed))
+    timed, compile_seconds = _compile(program.timed, mesh, carry)
+    between = _compile(program.between, mesh, carry)[0] if program.between else None
+
+    def call(carry: Any) -> tuple[Any, float, float]:
+        cpu, wall = time.process_time(), time.perf_counter()
+        carry = jax.block_until_ready(timed(carry))
+        cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
+        if between:
+            carry = jax.block_until_ready(between(carry))
+        return carry, cpu, wall
+
+    for _ in range(program.warm_up):
+        carry, _, _ = call(carry)
+    first = before = _read(carry)
+    laps = []
+    for _ in range(request.repeats):
+        cpu = wall = 0.0
+        for _ in range(program.calls):
+            carry, call_cpu, call_wall = call(carry)
+            cpu, wall = cpu + call_cpu, wall + call_wall
+        after = _read(carry)
+        laps.append(Lap(_total(after.units - before.units), cpu, wall))
+        before = after
+    resets, lengths = _total(before.episodes - first.episodes), _total(before.lengths - first.lengths)
+    return {
+        **_rates(laps),
+        "compile_seconds": _rounded(compile_seconds),
+        "mean_episode_length": _rounded(lengths / resets) if lengths else None,
+        "resets": resets,
+        "checksum": f"{int(before.checksum.sum(dtype=np.uint32)):08x}",
+        "settings": dict(program.settings),
+        "details": _details(program, carry, mesh),
+    }
+
+
+def check_size(program: Program, mesh: Mesh, batch: int) -> None:
+    """Raises TooLarge when the lanes of a program cannot fit into memory; a call keeps what it is given beside what it makes."""
+    try:
+        carry = jax.eval_shape(_starter(program, mesh, batch), jax.random.key(0))
+    except (ValueError, OverflowError) as error:
+        raise TooLarge(f"batch={batch}: {error}") from error
+    needed = 2 * sum(math.prod(leaf.shape) * leaf.dtype.itemsize for leaf in jax.tree.leaves(carry))
+    free = runtime.free_memory()
+    if free is not None and needed > 0.9 * free:
+        fits = max(1, int(0.8 * batch * free / needed))
+        raise TooLarge(f"batch={batch}: needs {needed / 1e9:.1f} GB and {free / 1e9:.1f} GB are free; take at most {fits}")
+
+
+def compilation(
+    make: Callable[[int], Mapping[str, tuple[Callable, Sequence[Any]]]], settings: Mapping[str, Any] | None = None
+) -> Callable[[Request, Mesh, int], dict[str, Any]]:
+    """Makes the `measure` of a case that only compiles, for one device.
+
+    Args:
+      make: takes the number of lanes and gives functions by name, each with shapes of its arguments. What is called "step" goes
+        into the column of compile seconds.
+      settings: what a reader must know to judge the figures.
+    """
+
+    def run(request: Request, mesh: Mesh, batch: int) -> dict[str, Any]:
+        del mesh
+        repeats: dict[str, Any] = {"number": request.repeats}
+        functions = make(batch)
+        for name, (function, arguments) in functions.items():
+            laps = [_time_compilation(function, arguments) for _ in range(request.repeats)]
+            for clock in ("wall", "cpu"):
+                seconds = [getattr(lap, clock) for lap in laps]
+                repeats[f"{name}_{clock}"] = {"best": _rounded(min(seconds)), "median": _median(seconds)}
+        return {
+            "batch": batch,
+            "devices": 1,
+            "compile_seconds": repeats["step_wall"]["median"],
+            "repeats": repeats,
+            "settings": dict(settings or {}),
+            "details": {f"{name}_seconds": repeats[f"{name}_wall"]["median"] for name in functions},
+        }
+
+    return run
+
+
+def _time_compilation(function: Callable, arguments: Sequence[Any]) -> Lap:
+    jax.clear_caches()  # else the second compilation would find parts of the first
+    cpu, wall = time.process_time(), time.perf_counter()
+    jax.jit(function).lower(*arguments).compile()
+    return Lap(1, time.process_time() - cpu, time.perf_counter() - wall)
+
+
+def _starter(program: Program, mesh: Mesh, batch: int) -> Callable[[Array], Any]:
+    """Makes the function from a key to the carry of all devices: leaves [devices, ...]."""
+
+    def start(key: Array) -> Any:
+        numbers = jax.lax.axis_index(runtime.DATA_AXIS) * batch + jnp.arange(batch, dtype=jnp.int32)
+        return _with_device_axis((program.start(key, numbers), empty_tally(batch)))
+
+    spread, same = PartitionSpec(runtime.DATA_AXIS), PartitionSpec()
+    return jax.jit(jax.shard_map(start, mesh=mesh, in_specs=same, out_specs=spread, check_vma=False))
+
+
+def _compile(function: Callable, mesh: Mesh, carry: Any) -> tuple[Callable[[Any], Any], float]:
+    """Compiles one part of a program for all devices. Returns it and the seconds that took."""
+
+    def local(carry: Any) -> Any:
+        return _with_device_axis(function(*jax.tree.map(lambda leaf: leaf[0], carry)))
+
+    spread = PartitionSpec(runtime.DATA_AXIS)
+    mapped = jax.shard_map(local, mesh=mesh, in_specs=(spread,), out_specs=spread, check_vma=False)
+    started = time.perf_counter()
+    compiled = jax.jit(mapped, donate_argnums=0).lower(carry).compile()
+    return compiled, time.perf_counter() - started
+
+
+def _with_device_axis(tree: Any) -> Any:
+    return jax.tree.map(lambda leaf: leaf[None], tree)
+
+
+def _read(carry: Any) -> Tally:
+    """Brings the tally to the host; leaves uint32 [devices, B]."""
+    return jax.tree.map(np.asarray, carry[1])
+
+
+def _total(counts: ArrayLike) -> int:
+    return int(np.asarray(counts).sum(dtype=np.uint64))
+
+
+def _rates(laps: Sequence[Lap]) -> dict[str, Any]:
+    """Gives the medians of the repeats as the throughput, with the best beside them."""
+    rates: dict[str, Any] = {}
+    repeats: dict[str, Any] = {"number": len(laps)}
+    for name, clock in (("per_cpu_second", "cpu"), ("per_wall_second", "wall")):
+        values = [lap.units / max(getattr(lap, clock), 1e-9) for lap in laps]
+        rates[name] = _median(values)
+        repeats[name] = {"best": _rounded(max(values)), "median": rates[name]}
+    return {**rates, "repeats": repeats}
+
+
+def _details(program: Program, carry: Any, mesh: Mesh) -> dict[str, float]:
+    def local(state: Any) -> Any:
+        return _with_device_axis(program.describe(jax.tree.map(lambda leaf: leaf[0], state)))
+
+    spread = PartitionSpec(runtime.DATA_AXIS)
+    described = jax.jit(jax.shard_map(local, mesh=mesh, in_specs=(spread,), out_specs=spread, check_vma=False))(carry[0])
+    return {name: _rounded(np.mean(np.asarray(values))) for name, values in described.items()}
+
+
+def _median(values: Iterable[float]) -> float:
+    return _rounded(statistics.median(values))
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.{SIGNIFICANT_DIGITS}g}")

@@ -1,0 +1,153 @@
+"""Figures for people: the table in the README, and the one that is shown while cases are measured."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import rich.box
+import rich.table
+
+from experiments.benchmark import cases
+from experiments.benchmark.case import Case
+from experiments.benchmark.records import Row, newest
+from training.storage.files import write_atomically
+
+BEGIN, END = "<!-- figures -->", "<!-- /figures -->"
+NONE = "–"
+COLUMNS = ("work", "peer", "reach", "ours, one core", "all cores, wall", "speed-up", "batch", "compile", "commit")
+
+
+def markdown(rows: Sequence[Row]) -> str:
+    """Makes the README's tables, one per device, of the newest rows.
+
+    Args:
+      rows: as recorded, the newest last.
+
+    Returns:
+      Markdown. "One core" is per CPU second with the process pinned to one core; the speed-up is that of all cores over one, both
+      by wall time.
+    """
+    rows = newest(rows)
+    devices = dict.fromkeys(row["device"] for row in rows)
+    return "\n\n".join(_device_table(device, [row for row in rows if row["device"] == device]) for device in devices)
+
+
+def _device_table(device: str, rows: Sequence[Row]) -> str:
+    last = max(rows, key=lambda row: row["date"])
+    cores = max(row["cores"] for row in rows)
+    dates = dict.fromkeys((min(row["date"] for row in rows)[:10], last["date"][:10]))
+    versions = " and ".join(dict.fromkeys(row["versions"]["jax"] for row in rows))
+    title = f"{device}, {cores} core{'s' * (cores > 1)}, jax {versions}, {' to '.join(dates)}"
+    lines = [f"**{title}**", "", _markdown_row(COLUMNS), _markdown_row(["---"] * len(COLUMNS))]
+    for case in cases.CASES:
+        of_case = {row["cores"]: row for row in rows if row["case"] == case.name}
+        if of_case:
+            lines.append(_markdown_row(_cells(case, of_case)))
+    return "\n".join(lines)
+
+
+def _markdown_row(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _cells(case: Case, rows: dict[int, Row]) -> list[str]:
+    """Fills the columns for one case from its rows by number of cores."""
+    one, every = rows.get(1), rows[max(rows)]
+    shown = one or every
+    speed_up = NONE
+    if one and every is not one and one["per_wall_second"] and every["per_wall_second"]:
+        speed_up = f"{every['per_wall_second'] / one['per_wall_second']:.2f}x"
+    return [
+        f"`{case.name}`: {case.summary}",
+        _peer(case, shown),
+        case.reach or NONE,
+        _result(one, "per_cpu_second") if one else NONE,
+        _result(every, "per_wall_second") if every is not one or every["platform"] != "cpu" else NONE,
+        speed_up,
+        str(shown["batch"]),
+        NONE if case.unit == "s" else f"{shown['compile_seconds']:.1f} s",
+        ", ".join(dict.fromkeys(row["commit"] or NONE for row in (one, every) if row)),
+    ]
+
+
+def _peer(case: Case, row: Row) -> str:
+    """Writes what a peer reaches; one that was measured in the same run stands in the row's details."""
+    try:
+        return case.peer.format(**row["details"]) or NONE
+    except KeyError:
+        return case.peer.partition("{")[0].strip()
+
+
+def _result(row: Row, clock: str) -> str:
+    """Writes the main figure of a row: a rate, the time of a plan, or the seconds of a compilation."""
+    if row["unit"] == "s":
+        return ", ".join(f"{name.removesuffix('_seconds')} {seconds:.1f} s" for name, seconds in row["details"].items())
+    rate = row[clock]
+    if not rate:
+        return NONE
+    if row["unit"] == "batches":  # counted in observations
+        return f"{1000 * row['batch'] / row['devices'] / rate:.3g} ms"
+    if row["unit"] == "worlds":
+        return f"{1e6 / rate:.3g} us"
+    return f"{1000 / rate:.3g} ms" if row["unit"] in ("plans", "decisions") else f"{short(rate)}/s"
+
+
+def short(number: float) -> str:
+    """Writes a number with three digits: 5.58 M, 12.3 k, 276."""
+    for size, letter in ((1e9, " G"), (1e6, " M"), (1e3, " k")):
+        if number >= 0.9995 * size:
+            return f"{_three_digits(number / size)}{letter}"
+    return _three_digits(number)
+
+
+def _three_digits(number: float) -> str:
+    digits = 2 if number < 9.995 else 1 if number < 99.95 else 0
+    return f"{number:.{digits}f}"
+
+
+def refresh(path: Path, text: str) -> None:
+    """Puts the figures into a file, between the two lines that mark their place.
+
+    Args:
+      path: the README.
+      text: Markdown.
+
+    Raises:
+      ValueError: the file has not exactly one such place.
+      OSError: it cannot be read or written.
+    """
+    content = path.read_text(encoding="utf-8")
+    if content.count(BEGIN) != 1 or content.count(END) != 1 or content.index(BEGIN) > content.index(END):
+        raise ValueError(f"{path}: must have one line {BEGIN} and behind it one line {END}, between which the figures go")
+    before, rest = content.split(BEGIN)
+    after = rest.split(END)[1]
+    write_atomically(path, f"{before}{BEGIN}\n{text}\n{END}{after}")
+
+
+def for_terminal() -> rich.table.Table:
+    """Makes the empty table that is shown while cases are measured."""
+    table = rich.table.Table(box=rich.box.SIMPLE_HEAD, padding=0, show_edge=False)
+    table.add_column("case", no_wrap=True)
+    for name in ("cores", "per CPU s", "per wall s", "batch", "compile", "length", "checksum"):
+        table.add_column(name, justify="right")
+    return table
+
+
+def add_row(table: rich.table.Table, row: Row) -> None:
+    """Adds a row to the table of `for_terminal`."""
+    if row["unit"] == "s":
+        for name, seconds in row["details"].items():
+            work = f"{row['case']} {name.removesuffix('_seconds')}"
+            table.add_row(work, str(row["cores"]), NONE, NONE, NONE, f"{seconds:.1f} s", NONE, NONE)
+        return
+    table.add_row(
+        row["case"],
+        str(row["cores"]),
+        _result(row, "per_cpu_second"),
+        _result(row, "per_wall_second"),
+        str(row["batch"]),
+        f"{row['compile_seconds']:.1f} s",
+        NONE if row["mean_episode_length"] is None else f"{row['mean_episode_length']:.1f}",
+        row["checksum"] or NONE,
+    )

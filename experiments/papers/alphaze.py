@@ -1,0 +1,302 @@
+"""The results of AlphaZe** in DarkHex (Bluml et al., Table 6, Fig. 5 and 6): what is trained and measured for their page.
+
+Runs live in a work folder and are resumed there; every measurement is kept as one JSON file and made only once.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import json
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+
+import jaxgames
+from experiments.papers.cells import Measurements, make_page
+from jaxgames.agent import Agent
+from jaxgames.hex.bots import random_agent
+from search.planner import as_agent
+from training.jobs import train_alphaze
+from training.jobs.train_alphaze import TrainConfig
+from training.learn.alphaze import AlphazeConfig, make_player
+from training.models import policy_value
+from training.models.policy_value import PolicyValueConfig
+from training.play import exploitability
+from training.play.exploitability import ResponseConfig
+from training.play.random_bound import best_against_random
+from training.play.tournament import play_pair, round_robin
+from training.storage.logs import read_log
+from training.storage.weights import load_weights
+
+SEED = 2023  # of all measurements
+SOURCES = ("jaxgames/hex", "search", "training")
+NUMBERS_OF_SAMPLES = (1, 3, 6, 12, 20)  # in Fig. 6A
+TSL_EPOCHS = 5  # epochs with TrueSight, of 12
+
+
+def _small(mode: str, **learn: Any) -> TrainConfig:
+    """A run on a board of 2 x 2 or 3 x 3 cells."""
+    config = AlphazeConfig(**{"num_worlds": 4, "num_simulations": 24, "epoch_samples": 8192, "epoch_updates": 128, **learn})
+    return TrainConfig(who=PolicyValueConfig(mode=mode), learn=config, epochs=12, rate_games=200, final_games=0)
+
+
+def _medium(mode: str = "adh-5", epochs: int = 12, **learn: Any) -> TrainConfig:
+    """A run with about 6 worlds x 32 nodes per move."""
+    config = AlphazeConfig(**{"num_worlds": 6, "num_simulations": 32, "epoch_samples": 8192, **learn})
+    who = PolicyValueConfig(mode=mode, network="tiny")
+    return TrainConfig(who=who, learn=config, epochs=epochs, rate_games=200, final_games=0)
+
+
+@dataclasses.dataclass(frozen=True)
+class Run:
+    """A training run, one per seed.
+
+    Attributes:
+      name: for files.
+      title: for tables.
+      config: but for the seed.
+      seeds: how many.
+    """
+
+    name: str
+    title: str
+    config: TrainConfig
+    seeds: int = 1
+
+
+TINY = Run("hex-2x2", "2 x 2", _small("adh-2", explore_moves=2))
+SMALL = Run("hex-3x3", "3 x 3", _small("adh-3", explore_moves=3))
+VARIANTS = (
+    Run("hex-5x5-pc_pimc", "PC-PIMC", _medium(), 3),
+    Run("hex-5x5-pimc", "PIMC", _medium(method="pimc"), 3),
+    Run("hex-5x5-tsl_pc_pimc", "TSL + PC-PIMC", _medium(true_sight_epochs=TSL_EPOCHS), 3),
+    Run("hex-5x5-tsl_pimc", "TSL + PIMC", _medium(method="pimc", true_sight_epochs=TSL_EPOCHS), 3),
+    Run("hex-5x5-hex_pc_pimc", "Hex, then PC-PIMC", _medium(pretrain_epochs=TSL_EPOCHS), 3),
+)
+LARGE = Run("hex-8x8-tsl_pc_pimc", "8 x 8, TSL + PC-PIMC", _medium("adh-8", 6, true_sight_epochs=4))
+_HUGE = replace(_medium("adh-11", 4, true_sight_epochs=3), gate_games=40, rate_games=40)
+HUGE = Run("hex-11x11-tsl_pc_pimc", "11 x 11, TSL + PC-PIMC", _HUGE)
+LADDER_GAMES = 20  # of each pair of its epochs
+
+
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    """What to do.
+
+    Attributes:
+      folder: where the page, figures and data go.
+      work: where runs are kept while they train.
+      games: of each pair that is measured.
+      samples: worlds per move in Table 6.
+      nodes: per world in it.
+      epochs: of the runs, for a quick look; 0: as many as they have.
+    """
+
+    folder: Path
+    work: Path = Path("output/results/alphaze")
+    games: int = 200
+    samples: tuple[int, ...] = (6, 12, 20)
+    nodes: int = 100
+    epochs: int = 0
+
+    @property
+    def data(self) -> Path:
+        return self.folder / "data"
+
+
+def _two(plan: Plan) -> Measurements:
+    return [(TINY.name, partial(_train, plan, TINY, 0)), (f"{TINY.name}-exact", partial(_exact, plan))]
+
+
+def _three(plan: Plan) -> Measurements:
+    return [
+        (SMALL.name, partial(_train, plan, SMALL, 0)),
+        (f"{SMALL.name}-response", partial(_responses, plan)),
+        (f"{SMALL.name}-bound", lambda: dict(zip(("first", "second"), best_against_random(3), strict=True))),
+    ]
+
+
+def _five(plan: Plan) -> Measurements:
+    """Curves of all variants, the first seed of each before the second of any; Table 6 and Fig. 5A with the first."""
+    seeds = range(max(run.seeds for run in VARIANTS))
+    runs = [(seed, run) for seed in seeds for run in VARIANTS if seed < run.seeds]
+    found: Measurements = [(f"{run.name}-seed{seed}", partial(_train, plan, run, seed)) for seed, run in runs]
+    rivals = [(run, samples) for samples in plan.samples for run in VARIANTS]
+    table: Measurements = [(rival_name(run, samples), partial(_rival, plan, run, samples)) for run, samples in rivals]
+    over: Measurements = [(f"{run.name}-epochs", partial(_over_epochs, plan, run)) for run in VARIANTS]
+    first = len(VARIANTS)
+    return [*found[:first], *table, *over, *found[first:]]
+
+
+def rival_name(run: Run, samples: int) -> str:
+    """The name of a cell of Table 6."""
+    return f"hex-table6-{run.name.removeprefix('hex-5x5-')}-{samples}"
+
+
+def _eight(plan: Plan) -> Measurements:
+    return [
+        (LARGE.name, partial(_train, plan, LARGE, 0)),
+        *((f"hex-8x8-by-samples-{samples}", partial(_by_samples, plan, samples)) for samples in NUMBERS_OF_SAMPLES),
+    ]
+
+
+def speeds(plan: Plan) -> Measurements:
+    """The measurements of time per game."""
+    sizes = [("adh-5", 12), ("adh-8", 3), ("adh-8", 6), ("adh-8", 12), ("adh-8", 20), ("adh-11", 12)]
+    return [(f"hex-time-{mode}-{samples}", partial(_time, plan, mode, samples)) for mode, samples in sizes]
+
+
+def _eleven(plan: Plan) -> Measurements:
+    return [(HUGE.name, partial(_train, plan, HUGE, 0)), (f"{HUGE.name}-elo", partial(_ladder, plan))]
+
+
+PARTS: dict[str, Callable[[Plan], Measurements]] = {
+    "2x2": _two,
+    "3x3": _three,
+    "5x5": _five,
+    "8x8": _eight,
+    "time": speeds,
+    "11x11": _eleven,
+}
+
+# `make(plan, write_page, chosen, report)`: see `cells.make_page`.
+make = partial(make_page, PARTS, SOURCES)
+
+
+def _config(plan: Plan, run: Run, seed: int) -> TrainConfig:
+    config = replace(run.config, seed=seed, output=str(plan.work / f"{run.name}-{seed}"), resume=True)
+    return replace(config, epochs=plan.epochs) if plan.epochs else config
+
+
+def _train(plan: Plan, run: Run, seed: int) -> dict | None:
+    """Trains, or goes on with, a run. Returns its curve and numbers; None if asked to stop."""
+    config = _config(plan, run, seed)
+    folder = Path(config.output)
+    if not (folder / "result.json").exists() and train_alphaze.run(config) is None:
+        return None
+    result = json.loads((folder / "result.json").read_text())
+    result["settings"] = {name: value for name, value in result["settings"].items() if name not in ("output", "resume")}
+    log = read_log(folder / "log.jsonl")
+    fields = ("samples", "epoch", "cross_entropy", "value_error", "agreement", "score_against_random", "gate_score", "rating")
+    curve = [{name: record[name] for name in fields if name in record} for record in log]
+    speed = [record["searches_per_second"] for record in log if "searches_per_second" in record]
+    return result | {"curve": curve, "searches_per_second": float(np.median(speed))}
+
+
+def _network(plan: Plan, run: Run, seed: int, epoch: int) -> tuple[policy_value.PolicyValue, Any]:
+    who = policy_value.make(run.config.who)
+    folder = Path(_config(plan, run, seed).output)
+    params, _ = load_weights(folder / f"epoch-{epoch:03d}.npz", jax.eval_shape(who.init, jax.random.key(0)), who.meta)
+    return who, params
+
+
+def _player(plan: Plan, run: Run, seed: int, epoch: int, *, temperature: float = 0.0, **learn: Any) -> Agent:
+    """A player with the network of an epoch, and other settings of its search."""
+    who, params = _network(plan, run, seed, epoch)
+    return as_agent(make_player(replace(run.config.learn, **learn), who, temperature=temperature))._replace(params=params)
+
+
+def _epochs(plan: Plan, run: Run) -> int:
+    return plan.epochs or run.config.epochs
+
+
+def _chosen_epochs(plan: Plan, run: Run) -> list[int]:
+    """0, 1, 2, 4, 8, ... and the last."""
+    last = _epochs(plan, run)
+    doubling = itertools.takewhile(lambda epoch: epoch < last, (2**power for power in itertools.count()))
+    return [0, *doubling, last]
+
+
+def _exact(plan: Plan) -> dict:
+    game: Any = jaxgames.make("hex", "adh-2")
+    rows = []
+    for epoch in _chosen_epochs(plan, TINY):
+        who, params = _network(plan, TINY, 0, epoch)
+        planner = make_player(TINY.config.learn, who)
+        key = jax.random.key(SEED)
+        drawn, greedy = (exploitability.exact(game, planner, params, key, greedy=greedy) for greedy in (False, True))
+        rows.append({"epoch": epoch, "drawn": drawn, "greedy": greedy})
+    return {"rows": rows}
+
+
+def _responses(plan: Plan) -> dict:
+    game: Any = jaxgames.make("hex", "adh-3")
+    key = jax.random.key(SEED)
+    rows = []
+    for epoch in _chosen_epochs(plan, SMALL):
+        player = _player(plan, SMALL, 0, epoch)
+        points = play_pair(game, (player, random_agent(game)), key, 1000)
+        half = len(points) // 2
+        found = {"epoch": epoch, "first": float(points[:half].mean()), "second": float(points[half:].mean())}
+        for name, temperature in (("response", 0.0), ("response_to_drawn", 1.0)):
+            frozen = _player(plan, SMALL, 0, epoch, temperature=temperature)
+            found[name] = exploitability.best_response(game, frozen, key, ResponseConfig())
+        rows.append(found)
+    return {"rows": rows, "games": 1000}
+
+
+def _rival(plan: Plan, run: Run, samples: int) -> dict:
+    """One cell of Table 6: against TSL + PC-PIMC with 12 samples."""
+    reference = VARIANTS[2]
+    game: Any = jaxgames.make("hex", reference.config.who.mode)
+    epochs = _epochs(plan, run)
+    mine = _player(plan, run, 0, epochs, num_worlds=samples, num_simulations=plan.nodes)
+    theirs = _player(plan, reference, 0, epochs, num_worlds=12, num_simulations=plan.nodes)
+    points = play_pair(game, (mine, theirs), jax.random.key(SEED), plan.games)
+    return {"title": run.title, "samples": samples, "nodes": plan.nodes, "wins": int(points.sum()), "games": len(points)}
+
+
+def _over_epochs(plan: Plan, run: Run) -> dict:
+    """Fig. 5A: the networks of some epochs against the last one of TSL + PC-PIMC, with the search of training."""
+    reference = VARIANTS[2]
+    game: Any = jaxgames.make("hex", reference.config.who.mode)
+    theirs = _player(plan, reference, 0, _epochs(plan, reference))
+    rows = []
+    for epoch in _chosen_epochs(plan, run):
+        points = play_pair(game, (_player(plan, run, 0, epoch), theirs), jax.random.key(SEED), plan.games)
+        rows.append({"epoch": epoch, "wins": int(points.sum()), "games": len(points)})
+    return {"title": run.title, "rows": rows}
+
+
+def _by_samples(plan: Plan, samples: int) -> dict:
+    """PC-PIMC against PIMC with the same network and number of worlds."""
+    game: Any = jaxgames.make("hex", LARGE.config.who.mode)
+    epochs = _epochs(plan, LARGE)
+    players = [_player(plan, LARGE, 0, epochs, method=method, num_worlds=samples) for method in ("pc_pimc", "pimc")]
+    points = play_pair(game, players, jax.random.key(SEED), plan.games)
+    return {"samples": samples, "wins": int(points.sum()), "games": len(points)}
+
+
+def _time(plan: Plan, mode: str, samples: int) -> dict:
+    """CPU seconds per game of PC-PIMC against itself, with a network that knows nothing: its size is what counts."""
+    del plan
+    game: Any = jaxgames.make("hex", mode)
+    who = policy_value.make(PolicyValueConfig(mode=mode))
+    config = AlphazeConfig(num_worlds=samples, num_simulations=32)
+    player = as_agent(make_player(config, who))._replace(params=who.init(jax.random.key(SEED)))
+    games = 16
+    play_pair(game, (player, player), jax.random.key(SEED), games, batch_size=games)  # compiles
+    started, cpu = time.perf_counter(), time.process_time()
+    play_pair(game, (player, player), jax.random.key(SEED + 1), games, batch_size=games)
+    return {
+        "mode": mode,
+        "samples": samples,
+        "cpu_seconds_per_game": (time.process_time() - cpu) / games,
+        "seconds_per_game": (time.perf_counter() - started) / games,
+    }
+
+
+def _ladder(plan: Plan) -> dict:
+    """A round robin of the epochs on 11 x 11 and a random player, whose Elo is 0."""
+    game: Any = jaxgames.make("hex", HUGE.config.who.mode)
+    entries = {"random": random_agent(game)}
+    for epoch in range(_epochs(plan, HUGE) + 1):
+        entries[f"epoch {epoch}"] = _player(plan, HUGE, 0, epoch)
+    return round_robin(game, entries, jax.random.key(SEED), LADDER_GAMES).as_dict()

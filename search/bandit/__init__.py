@@ -1,0 +1,1 @@
+"""Bandits over a table of states: FDTS, MCTS and MCS for simultaneous moves."""

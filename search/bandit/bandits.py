@@ -1,0 +1,249 @@
+"""Bandits: how an arm is chosen, how a result is counted, which arm is best in the end.
+
+The statistics of an arm are one uint32 word, so that a row of a search table is small; 0 means "never tried". A row holds
+P players times K arms, flat.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from jaxgames import random_bits
+from jaxgames.random_bits import LaneKey
+from search.bandit import beta
+
+# Thompson sampling keeps two 16-bit half counts per word, UCB1 14 bits of visits and 18 of summed values.
+_HALF_BITS = 16
+_VISIT_BITS = 14
+_VALUE_STEPS = 8  # UCB1 keeps values in steps of 1/8
+# An arm gets at most so many credits at once: a state may be met in every step of a simulation.
+MAX_CREDITS = 512
+_TIE = 1e-5  # UCB1 scores no further apart are equal: float32 knows no better
+
+
+class Bandit(NamedTuple):
+    """A rule for one player's choice among K arms.
+
+    Attributes:
+      name: for tables.
+      scores: `scores(lane, words, num_arms) -> float32 [..., P * K]`, drawn with the lane key, of words uint32 [..., P * K]; the
+        legal arm with the highest is tried. An illegal arm has been tried never.
+      credit: `credit(value) -> uint32`, what a simulation with this value (float32 in [-1, 1]) adds to the word of its arm.
+      soft_credit: `soft_credit(value, noise) -> uint32`, the same for values between -1, 0 and 1, rounded by noise in [0, 1).
+      prior: `prior(policy, legal, weight) -> uint32 [..., K]`, words as if `policy` (float32 [..., K]) had been worth `weight`
+        simulations, at most MAX_CREDITS; by a uniform policy all arms have the mean of an arm never tried. A single legal arm
+        gets nothing.
+      is_full: `is_full(word) -> bool`, the counts are near their limit and stay as they are from here on.
+      values: `values(words) -> float32`, mean result.
+      visits: `visits(words) -> int32`.
+      merit: `merit(words) -> float32`, what the final choice is highest in.
+    """
+
+    name: str
+    scores: Callable[[LaneKey, Array, int], Array]
+    credit: Callable[[Array], Array]
+    soft_credit: Callable[[Array, Array], Array]
+    prior: Callable[[Array, Array, float], Array]
+    is_full: Callable[[Array], Array]
+    values: Callable[[Array], Array]
+    visits: Callable[[Array], Array]
+    merit: Callable[[Array], Array]
+
+
+def thompson() -> Bandit:
+    """Thompson sampling: Beta(1 + wins, 1 + losses), where only the sign of a value counts and 0 is half of each.
+
+    The final choice has the highest posterior mean, so an arm never tried ties with one that only saw undecided ends.
+    (Source: released code of Boney et al.)
+    """
+
+    def scores(lane: LaneKey, words: Array, num_arms: int) -> Array:
+        del num_arms
+        wins, losses = _halves(words)
+        number = jnp.arange(words.shape[-1], dtype=jnp.int32) * 2
+        return beta.sample_beta(random_bits.bits(lane, number), random_bits.bits(lane, number + 1), wins, losses)
+
+    return _half_count_bandit("TS", scores)
+
+
+def uniform() -> Bandit:
+    """Uniform choice; the final choice has the highest posterior mean, as in `thompson`."""
+
+    def scores(lane: LaneKey, words: Array, num_arms: int) -> Array:
+        del num_arms
+        return _noise(lane, words)
+
+    return _half_count_bandit("uniform", scores)
+
+
+def ucb1(c: float = 2.0) -> Bandit:
+    """UCB1: mean + c * sqrt(ln(total visits) / visits), arms never tried first, ties at random; most visits in the end.
+
+    Args:
+      c: weight of exploration, >= 0; the published planner's is 2.
+    """
+    if c < 0:
+        raise ValueError(f"c={c}: must be >= 0")
+
+    def scores(lane: LaneKey, words: Array, num_arms: int) -> Array:
+        count = (words & np.uint32((1 << _VISIT_BITS) - 1)).astype(jnp.float32)
+
+        def by_player(per_arm: Array) -> Array:
+            return per_arm.reshape(*words.shape[:-1], -1, num_arms)
+
+        total = jnp.repeat(by_player(count).sum(-1), num_arms, axis=-1)
+        bonus = c * jnp.sqrt(jnp.log(jnp.maximum(total, 1.0)) / jnp.maximum(count, 1.0))
+        score = jnp.where(count > 0, _mean(words) + bonus, -jnp.inf)
+        best = jnp.repeat(by_player(score).max(-1), num_arms, axis=-1)
+        # Noise breaks ties: among the arms never tried, else among the best.
+        noise = _noise(lane, words)
+        return jnp.where(count > 0, jnp.where(score >= best - _TIE, noise, -1.0), 1.0 + noise)
+
+    def credit(value: Array) -> Array:
+        summed = jnp.round((value + 1) * _VALUE_STEPS).astype(jnp.uint32)
+        return (summed << _VISIT_BITS) | 1
+
+    def visits(words: Array) -> Array:
+        return (words & np.uint32((1 << _VISIT_BITS) - 1)).astype(jnp.int32)
+
+    def is_full(words: Array) -> Array:
+        return visits(words) >= (1 << _VISIT_BITS) - MAX_CREDITS
+
+    def merit(words: Array) -> Array:
+        return visits(words).astype(jnp.float32)
+
+    def prior(policy: Array, legal: Array, weight: float) -> Array:
+        words = jnp.round(weight * policy).astype(jnp.uint32) * credit(jnp.zeros_like(policy))
+        return jnp.where(legal & (legal.sum(-1, keepdims=True) > 1), words, 0)
+
+    def soft_credit(value: Array, noise: Array) -> Array:
+        summed = jnp.clip(jnp.floor((value + 1) * _VALUE_STEPS + noise), 0, 2 * _VALUE_STEPS).astype(jnp.uint32)
+        return (summed << _VISIT_BITS) | 1
+
+    return Bandit("UCB", scores, credit, soft_credit, prior, is_full, values=_mean, visits=visits, merit=merit)
+
+
+BANDITS = {"ts": thompson, "ucb": ucb1, "uniform": uniform}
+
+
+def by_name(name: str) -> Bandit:
+    """Makes a bandit with its published settings by its short name.
+
+    Raises:
+      ValueError: for an unknown name.
+    """
+    if name not in BANDITS:
+        raise ValueError(f"bandit={name!r}: must be one of {', '.join(BANDITS)}")
+    return BANDITS[name]()
+
+
+def choose(scores: Array, legal: Array) -> Array:
+    """Gives the legal arm with the highest score, the first of equal ones.
+
+    Args:
+      scores: float32 [..., K], above -1e30.
+      legal: bool [..., K].
+
+    Returns:
+      int32 [...]; 0 where nothing is legal.
+    """
+    return jnp.argmax(jnp.where(legal, scores, -1e30), axis=-1).astype(jnp.int32)
+
+
+def final_policy(bandit: Bandit, words: Array, legal: Array) -> Array:
+    """Gives the distribution of the final choice: uniform over the legal arms of highest merit.
+
+    Args:
+      bandit: the rule.
+      words: uint32 [..., K].
+      legal: bool [..., K], at least one.
+
+    Returns:
+      float32 [..., K], sums to 1.
+    """
+    merit = jnp.where(legal, bandit.merit(words), -jnp.inf)
+    best = merit >= merit.max(-1, keepdims=True)
+    return best / best.sum(-1, keepdims=True)
+
+
+def final_choice(lane: LaneKey, policy: Array) -> Array:
+    """Draws an arm per player from `final_policy`.
+
+    Args:
+      lane: leaves [B].
+      policy: float32 [B, P, K].
+
+    Returns:
+      int32 [B, P].
+    """
+    spread = LaneKey(lane.first[:, None], lane.second[:, None])
+    noise = _noise(spread, policy.reshape(policy.shape[0], -1)).reshape(policy.shape)
+    return choose(noise, policy > 0)
+
+
+def _half_count_bandit(name: str, scores: Callable[[LaneKey, Array, int], Array]) -> Bandit:
+    """A bandit that counts wins and losses in halves and chooses the highest posterior mean in the end."""
+    return Bandit(
+        name,
+        scores,
+        _credit_sign,
+        _soft_halves,
+        _prior_halves,
+        _halves_full,
+        values=_posterior_mean,
+        visits=_half_visits,
+        merit=_posterior_mean,
+    )
+
+
+def _noise(lane: LaneKey, words: Array) -> Array:
+    """One uniform number per element of the last axis."""
+    return random_bits.uniform(random_bits.bits(lane, jnp.arange(words.shape[-1], dtype=jnp.int32)))
+
+
+def _halves(words: Array) -> tuple[Array, Array]:
+    """Wins and losses in halves, int32."""
+    return (words >> _HALF_BITS).astype(jnp.int32), (words & np.uint32((1 << _HALF_BITS) - 1)).astype(jnp.int32)
+
+
+def _posterior_mean(words: Array) -> Array:
+    return beta.posterior_mean(*_halves(words))
+
+
+def _half_visits(words: Array) -> Array:
+    wins, losses = _halves(words)
+    return (wins + losses) // 2
+
+
+def _credit_sign(value: Array) -> Array:
+    sign = jnp.sign(value).astype(jnp.int32)
+    return ((1 + sign).astype(jnp.uint32) << _HALF_BITS) | (1 - sign).astype(jnp.uint32)
+
+
+def _soft_halves(value: Array, noise: Array) -> Array:
+    wins = jnp.clip(jnp.floor(1 + value + noise), 0, 2).astype(jnp.uint32)
+    return (wins << _HALF_BITS) | (2 - wins)
+
+
+def _prior_halves(policy: Array, legal: Array, weight: float) -> Array:
+    """Wins by the policy, losses by what it leaves to the other arms."""
+    others = jnp.maximum(legal.sum(-1, keepdims=True) - 1, 1)
+    # Halves are rounded up, and what is a half but for float32 also: equal shares must not be rounded to different sides.
+    wins, losses = (jnp.floor(2 * weight * share + 0.501).astype(jnp.uint32) for share in (policy, (1 - policy) / others))
+    return jnp.where(legal & (legal.sum(-1, keepdims=True) > 1), (wins << _HALF_BITS) | losses, 0)
+
+
+def _halves_full(words: Array) -> Array:
+    wins, losses = _halves(words)
+    return jnp.maximum(wins, losses) >= (1 << _HALF_BITS) - 2 * MAX_CREDITS
+
+
+def _mean(words: Array) -> Array:
+    count = (words & np.uint32((1 << _VISIT_BITS) - 1)).astype(jnp.float32)
+    summed = (words >> _VISIT_BITS).astype(jnp.float32)
+    return summed / (_VALUE_STEPS * jnp.maximum(count, 1.0)) - jnp.where(count > 0, 1.0, 0.0)

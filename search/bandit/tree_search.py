@@ -1,0 +1,390 @@
+"""Tree search for simultaneous moves: in every state each player has a bandit of its own ("decoupled").
+
+One simulation starts at the present state, lets the bandits choose for all players at once, and ends at a fixed depth or at
+the end of the game. The value of its last state is credited to every visited state that is kept. The planners differ in
+which states are kept:
+
+* FDTS (fixed-depth tree search): all of them;
+* MCTS: up to the first one that was not known, which is opened. From there uniformly random play to the fixed depth,
+  or no further play at all.
+
+(Source: Boney et al., Learning to Play Imperfect-Information Games by Imitating an Oracle Planner, Listing 1.)
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from jaxgames import checks, random_bits
+from jaxgames.game import Game
+from jaxgames.random_bits import LaneKey
+from search.bandit import bandits, table
+from search.bandit.bandits import Bandit
+from search.bandit.guide import Guide, rounding_noise
+from search.bandit.table import Table
+from search.planner import Plan, Planner
+
+# Children of a lane key beside those numbered by depth or simulation.
+_CHANCE = 1 << 20
+_CONCLUSION = 1 << 21
+
+LANES_AT_ONCE = 128  # on a CPU: half of it costs a full batch of Pommerman a tenth more, a quarter of it four tenths
+
+
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    """How a decoupled tree search runs; checked when made.
+
+    Attributes:
+      num_simulations: simulations per plan.
+      horizon: steps per simulation.
+      keep_all: keep every visited state (FDTS) or only one new one per simulation (MCTS).
+      rollout: MCTS: play randomly from the new state to the horizon, else stop there.
+      wave: so many simulations of one tree run at once on the same statistics; divides `num_simulations`.
+      table_rows: rows of the table per game, a power of two.
+      lanes_at_once: at most so many of the lanes that need a plan are worked on together, then the next; see `in_parts`.
+    """
+
+    num_simulations: int = 100
+    horizon: int = 20
+    keep_all: bool = True
+    rollout: bool = True
+    wave: int = 1
+    table_rows: int = 2**16
+    lanes_at_once: int = LANES_AT_ONCE
+
+    def __post_init__(self) -> None:
+        checks.at_least(1, self, "num_simulations", "horizon", "wave", "lanes_at_once")
+        checks.below(checks.COUNTS, self, "num_simulations")
+        if self.num_simulations % self.wave:
+            raise ValueError(f"wave={self.wave}: must divide num_simulations={self.num_simulations}")
+        table.check_rows(self.table_rows)
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class _Walk:
+    """Simulations on their way. L lanes, D depths.
+
+    Attributes:
+      states: State [L].
+      inside: bool [L], all states so far were kept.
+      value: float32 [L, P], of the last state; set when a lane stops.
+      keys: uint32 [D, L, 2], states met.
+      arms: int32 [D, L, P], arms chosen in them.
+      kept: bool [D, L], states to keep.
+      credited: bool [D, L], states whose chosen arms get the value.
+      met, known: bool [D, L], states met before the end of the game, and those already in the table.
+    """
+
+    states: object
+    inside: Array
+    value: Array
+    keys: Array
+    arms: Array
+    kept: Array
+    credited: Array
+    met: Array
+    known: Array
+
+
+def decoupled_search(
+    game: Game, bandit: Bandit, settings: Settings, name: str, key=None, arms=None, guide: Guide | None = None
+) -> Planner:
+    """Makes a planner.
+
+    Args:
+      game: any game; all its players plan for themselves with the full state.
+      bandit: the rule of choice.
+      settings: sizes and variant.
+      name: for tables.
+      key: `key(state) -> uint32 [2]` in place of the game's `state_key`.
+      arms: `arms(state) -> (int32 [P, K], bool [P, K])` in place of the game's `search_arms`.
+      guide: a network that weighs on the choices in the present state and values the last ones; its parameters are the
+        planner's. None: no network.
+    """
+    if settings.horizon > bandits.MAX_CREDITS:
+        raise ValueError(f"horizon={settings.horizon}: must be in 1..{bandits.MAX_CREDITS}")
+    key, arms = key or game.state_key, arms or game.search_arms
+    num_words = game.num_players * game.num_arms
+
+    def init(batch_size: int) -> Table:
+        return table.init(batch_size, settings.table_rows, num_words)
+
+    def plan(params, keys: Array, memory: Table, views, seats: Array, active: Array) -> tuple[Plan, Table]:
+        del seats
+        search = functools.partial(search_with, params)
+        return in_parts(search, settings.lanes_at_once, keys, memory, views, active & ~views.terminated)
+
+    def search_with(params, keys: Array, memory: Table, views, active: Array) -> tuple[Plan, Table]:
+        batch = keys.shape[0]
+        lanes = jax.vmap(random_bits.lane_key)(keys)
+        trees = jnp.repeat(jnp.arange(batch, dtype=jnp.int32), settings.wave)
+        roots = jax.tree.map(lambda x: x[trees], views)
+        wave_number = jnp.tile(jnp.arange(settings.wave, dtype=jnp.int32), batch)
+        walkers = random_bits.fold(LaneKey(lanes.first[trees], lanes.second[trees]), wave_number)
+        running = active[trees]
+        prior = guide.prior_words(game, bandit, params, views, jax.vmap(arms)(views)[1]) if guide else None
+        root_prior = None if prior is None else prior[trees]
+
+        def one_wave(number, carry):
+            memory, met, known = carry
+            lanes = random_bits.fold(walkers, number)
+            walk = _simulate(game, bandit, settings, key, arms, lanes, memory, trees, roots, running, root_prior)
+            if guide and guide.values:
+                value = guide.final_values(game, params, walk.states, walk.value)
+                credit = bandit.soft_credit(value, rounding_noise(lanes, game.num_players))
+            else:
+                credit = bandit.credit(walk.value)
+            memory = _keep(settings, bandit, memory, walk, credit, active)
+            return memory, met + count_by_tree(walk.met, batch), known + count_by_tree(walk.known, batch)
+
+        zero = jnp.zeros((batch, settings.horizon), jnp.int32)
+        waves = settings.num_simulations // settings.wave
+        memory, met, known = jax.lax.fori_loop(0, waves, one_wave, (memory, zero, zero))
+        slot = table.find(memory, jnp.arange(batch, dtype=jnp.int32), jax.vmap(key)(views))
+        metrics = {"met": met, "known": known, "evicted": memory.evicted, "stored": memory.stored}
+        words = table.read(memory, slot)
+        words = words if prior is None else with_prior(bandit, words, prior)
+        return conclude(game, bandit, arms, lanes, views, words, metrics), memory
+
+    return Planner(
+        name,
+        init,
+        table.reset,
+        plan,
+        memory_bytes=settings.table_rows * table.row_bytes(num_words),
+        metrics={"met": (settings.horizon,), "known": (settings.horizon,)},
+    )
+
+
+def in_parts(
+    search: Callable,
+    size: int,
+    keys: Array,
+    memory,
+    views,
+    active: Array,
+    take: Callable = table.take,
+    put_back: Callable = table.put_back,
+) -> tuple[Any, Any]:
+    """Plans for the lanes that need it, some at a time: equal parts of the batch, of at most `size` lanes.
+
+    A part costs the same however many of its lanes need a plan, so lanes that need none cost nothing as far as they fill whole
+    parts. Large parts are more efficient in a full batch, small ones in one that is running dry.
+
+    Args:
+      search: `search(keys, memory, views, active) -> (Plan, memory)` for a batch of at most `size` lanes; any tree in place of
+        the plan.
+      size: lanes at a time, at most.
+      keys: [B].
+      memory: all tables.
+      views: State [B].
+      active: bool [B], lanes that need a plan.
+      take: `take(memory, lanes) -> memory` of some lanes, int32 [C].
+      put_back: `put_back(memory, part, merge) -> memory`; see `table.put_back`.
+
+    Returns:
+      The plan of every active lane (zeros elsewhere), and the memory.
+    """
+    search = jax.jit(search)  # traced once, although its shapes are asked for first
+    batch = keys.shape[0]
+    size = -(-batch // -(-batch // size))
+    order = jnp.argsort(~active, stable=True).astype(jnp.int32)
+    rank = jnp.argsort(order).astype(jnp.int32)
+    order = jnp.concatenate([order, order[:size]])
+    count = active.sum(dtype=jnp.int32)
+    first = order[:size]
+    some = jax.tree.map(lambda x: x[first], views)
+    shapes = jax.eval_shape(search, keys[first], take(memory, first), some, active[first])
+    plans = jax.tree.map(lambda x: jnp.zeros((batch, *x.shape[1:]), x.dtype), shapes[0])
+
+    def one_part(carry):
+        done, plans, memory = carry
+        lanes = jax.lax.dynamic_slice_in_dim(order, done, size)
+        part, tables = search(
+            keys[lanes], take(memory, lanes), jax.tree.map(lambda x: x[lanes], views), done + jnp.arange(size) < count
+        )
+        here = (rank >= done) & (rank < jnp.minimum(done + size, count))
+
+        def merge(whole: Array, piece: Array) -> Array:
+            # By gather: scatters of different rank side by side crash the compiler's multi-output fusion.
+            here_too = here.reshape(-1, *[1] * (whole.ndim - 1))
+            return jnp.where(here_too, piece[jnp.clip(rank - done, 0, size - 1)], whole)
+
+        return done + size, jax.tree.map(merge, plans, part), put_back(memory, tables, merge)
+
+    _, plans, memory = jax.lax.while_loop(lambda carry: carry[0] < count, one_part, (jnp.int32(0), plans, memory))
+    return plans, memory
+
+
+def _simulate(
+    game, bandit, settings: Settings, key, arms, lanes: LaneKey, memory: Table, trees, roots, running, root_prior
+) -> _Walk:
+    """Runs one simulation per lane without touching the tables."""
+    depths, count, players = settings.horizon, trees.shape[0], game.num_players
+    flags = jnp.zeros((depths, count), bool)
+    walk = _Walk(
+        states=roots,
+        inside=running,
+        value=jnp.zeros((count, players), jnp.float32),
+        keys=jnp.zeros((depths, count, 2), jnp.uint32),
+        arms=jnp.zeros((depths, count, players), jnp.int32),
+        kept=flags,
+        credited=flags,
+        met=flags,
+        known=flags,
+    )
+    stops = not settings.keep_all and not settings.rollout
+    root_keys = jax.vmap(key)(roots)  # the root is in the tree also before it has a row in the table
+
+    def step(carry):
+        depth, going, walk = carry
+        keys = jax.vmap(key)(walk.states)
+        slot = table.find(memory, trees, keys)
+        met = going & ~walk.states.terminated
+        inside = walk.inside & met
+        is_root = (keys == root_keys).all(-1)
+        credited = inside if settings.keep_all else inside & (slot.found | is_root)
+        words = jnp.where(credited[:, None], table.read(memory, slot), 0)
+        if root_prior is not None:
+            words = with_prior(bandit, words, jnp.where(is_root[:, None], root_prior, 0))
+        choice, actions = choose_actions(game, bandit, arms, random_bits.fold(lanes, depth), walk.states, words)
+        states = jax.vmap(game.step)(walk.states, actions, chance_keys(lanes, depth))
+        value = walk.value
+        if stops:  # the value of a new state counts; the lane goes on without effect
+            stopped = met & ~credited
+            value = jnp.where(stopped[:, None], jax.vmap(game.heuristic)(walk.states), value)
+            going = going & ~stopped
+        walk = _Walk(
+            states=states,
+            inside=credited,
+            value=value,
+            keys=walk.keys.at[depth].set(keys),
+            arms=walk.arms.at[depth].set(choice),
+            kept=walk.kept.at[depth].set(inside),
+            credited=walk.credited.at[depth].set(credited),
+            met=walk.met.at[depth].set(met),
+            known=walk.known.at[depth].set(met & slot.found),
+        )
+        return depth + 1, going, walk
+
+    def unfinished(carry):
+        depth, going, walk = carry
+        return (depth < depths) & (going & ~walk.states.terminated).any()
+
+    _, going, walk = jax.lax.while_loop(unfinished, step, (jnp.int32(0), running, walk))
+    value = jax.vmap(game.heuristic)(walk.states)
+    return dataclasses.replace(walk, value=jnp.where(going[:, None], value, walk.value))
+
+
+def choose_actions(game: Game, bandit: Bandit, arms: Callable, lanes: LaneKey, states, words: Array) -> tuple[Array, Array]:
+    """Lets every player's bandit choose in every lane.
+
+    Args:
+      game: the game.
+      bandit: the rule.
+      arms: gives the arms of a state.
+      lanes: leaves [L].
+      states: State [L].
+      words: uint32 [L, P * K], zeros for a state that is not known: then the choice is uniform.
+
+    Returns:
+      choice: int32 [L, P], index of the arm.
+      actions: int32 [L, P].
+    """
+    offered, legal = jax.vmap(arms)(states)
+    # As a branch of its own, the drawing is compiled by itself; fused with what is around it, it is not vectorized on a CPU
+    # and costs six times as much. The branch is always taken, but for batches in which nobody is at play any more.
+    scores = jax.lax.cond(
+        (~states.terminated).any(),
+        lambda lanes, words: bandit.scores(lanes, words, game.num_arms),
+        lambda lanes, words: jnp.zeros(words.shape, jnp.float32),
+        LaneKey(lanes.first[:, None], lanes.second[:, None]),
+        words,
+    )
+    choice = bandits.choose(scores.reshape(legal.shape), legal)
+    chosen = choice[:, :, None] == jnp.arange(game.num_arms)
+    return choice, jnp.where(chosen, offered, 0).sum(-1, dtype=jnp.int32)
+
+
+def chance_keys(lanes: LaneKey, depth: Array) -> Array:
+    """Makes keys [L] for the game's own chance, one per lane and depth."""
+    return jax.random.wrap_key_data(jnp.stack(random_bits.fold(lanes, depth + _CHANCE), axis=-1))
+
+
+def count_by_tree(flags: Array, batch: int) -> Array:
+    """Adds up flags of the lanes of each tree: bool [D, L] to int32 [B, D]."""
+    return flags.reshape(flags.shape[0], batch, -1).sum(-1, dtype=jnp.int32).T
+
+
+def _keep(settings: Settings, bandit: Bandit, memory: Table, walk: _Walk, credit: Array, active: Array) -> Table:
+    """Gives each simulation's credit (uint32 [L, P]) to the states it kept, one simulation of a tree after another.
+
+    A state met m times in one simulation gets m times the value, all for the arm chosen at its last visit: the published
+    code remembers only that one.
+    """
+    depths, lanes, _ = walk.keys.shape
+    batch = lanes // settings.wave
+    trees = jnp.arange(batch, dtype=jnp.int32)
+    same = (walk.keys[:, None] == walk.keys[None]).all(-1) & walk.kept[:, None] & walk.kept[None]
+    later = jnp.arange(depths)[:, None] < jnp.arange(depths)[None]
+    is_last = walk.kept & ~(same & later[..., None]).any(1)
+    times = (same & walk.credited[None]).sum(1, dtype=jnp.uint32)
+    reached = jnp.max(jnp.where(walk.kept.any(1), jnp.arange(1, depths + 1, dtype=jnp.int32), 0))  # nothing is kept beyond
+
+    def write_one(index, memory):
+        wave, depth = index // reached, index % reached
+
+        def pick(per_lane):
+            return jax.lax.dynamic_index_in_dim(per_lane.reshape(batch, settings.wave, *per_lane.shape[1:]), wave, 1, False)
+
+        def at(path):
+            return pick(jax.lax.dynamic_index_in_dim(path, depth, 0, False))
+
+        slot = table.find(memory, trees, at(walk.keys))
+        words = table.read(memory, slot)
+        words = add_credit(bandit, words, at(walk.arms), pick(credit) * at(times)[:, None])
+        return table.write(memory, slot, words, at(is_last))
+
+    memory = jax.lax.fori_loop(0, reached * settings.wave, write_one, memory)
+    return table.tick(memory, active)
+
+
+def with_prior(bandit: Bandit, words: Array, prior: Array) -> Array:
+    """Adds a prior to statistics, both uint32 [B, P * K], but where these are so full that it might not fit."""
+    return words + jnp.where(bandit.is_full(words), 0, prior)
+
+
+def add_credit(bandit: Bandit, words: Array, choice: Array, credit: Array) -> Array:
+    """Adds each player's credit (uint32 [B, P]) to the word of its chosen arm, unless that is full."""
+    per_arm = words.reshape(words.shape[0], choice.shape[1], -1)
+    chosen = choice[:, :, None] == jnp.arange(per_arm.shape[2])
+    added = jnp.where(chosen & ~bandit.is_full(per_arm), credit[:, :, None], 0)
+    return (per_arm + added).reshape(words.shape)
+
+
+def conclude(game: Game, bandit: Bandit, arms: Callable, lanes: LaneKey, views, words: Array, metrics: dict) -> Plan:
+    """Turns the root statistics (uint32 [B, P * K]) of all lanes into a plan."""
+    offered, legal = jax.vmap(arms)(views)
+    words = words.reshape(-1, game.num_players, game.num_arms)
+    policy = bandits.final_policy(bandit, words, legal)
+    choice = bandits.final_choice(random_bits.fold(lanes, _CONCLUSION), policy)
+    values = jnp.where(legal, bandit.values(words), -1.0)
+    chosen = choice[:, :, None] == jnp.arange(game.num_arms)
+    return Plan(
+        actions=jnp.where(chosen, offered, 0).sum(-1, dtype=jnp.int32),
+        arms=offered,
+        values=values,
+        visits=bandit.visits(words),
+        policy=policy,
+        root_value=jnp.where(chosen, values, 0.0).sum(-1),
+        metrics=metrics,
+    )

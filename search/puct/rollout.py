@@ -1,0 +1,57 @@
+"""Values by playing on at random: a search needs no network then."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from jaxgames import random_bits
+from jaxgames.game import Game
+from search.puct.search import Evaluate
+
+
+def random_rollouts(game: Game, num_rollouts: int = 1) -> Evaluate:
+    """Makes an `evaluate` function: uniform priors, and the mean result of games finished with random legal moves.
+
+    Args:
+      game: one in which players take turns.
+      num_rollouts: games per state.
+
+    Returns:
+      `evaluate(params, states, seats)`; params: a seed (uint32 []) or None. What is drawn depends on it and the state alone.
+
+    Raises:
+      ValueError: the number is not possible.
+    """
+    if num_rollouts < 1:
+        raise ValueError(f"num_rollouts={num_rollouts}: must be >= 1")
+
+    def play_on(state: Any, seat: Array, seed: Array) -> Array:
+        """The outcome of one game for the seat, float32 []."""
+        lane = random_bits.fold(random_bits.lane_key(jax.random.wrap_key_data(game.state_key(state))), seed)
+
+        def step(carry: tuple[Any, Array]) -> tuple[Any, Array]:
+            state, clock = carry
+            here = random_bits.fold(lane, clock)
+            arms, legal = game.search_arms(state)
+            player = jnp.maximum(game.to_play(state), 0)
+            own_arms, own_legal = arms[player], legal[player]
+            rank = random_bits.below(random_bits.bits(here, 0), jnp.maximum(own_legal.sum(), 1)).astype(jnp.int32)
+            arm = jnp.argmax(jnp.cumsum(own_legal) > rank)
+            actions = jnp.where(jnp.arange(game.num_players) == player, own_arms[arm], game.pass_action)
+            chance = jax.random.wrap_key_data(jnp.stack(random_bits.fold(lane, clock | jnp.int32(1 << 30))))
+            return game.step(state, actions, chance), clock + 1
+
+        state, _ = jax.lax.while_loop(lambda carry: ~carry[0].terminated, step, (state, jnp.int32(0)))
+        return game.outcome(state)[seat]
+
+    def evaluate(params: Any, states: Any, seats: Array) -> tuple[Array, Array]:
+        seed = jnp.uint32(0) if params is None else jnp.asarray(params).astype(jnp.uint32)
+        seeds = seed * jnp.uint32(num_rollouts) + jnp.arange(num_rollouts, dtype=jnp.uint32)
+        values = jax.vmap(lambda s: jax.vmap(lambda state, seat: play_on(state, seat, s))(states, seats))(seeds)
+        return jnp.zeros((seats.shape[0], game.num_arms)), values.mean(0)
+
+    return evaluate

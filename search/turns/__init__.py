@@ -1,0 +1,1 @@
+"""Planners of turns of several actions: evolution, trees and greedy search."""

@@ -1,0 +1,242 @@
+"""Turns that evolve against an evolving population of the opponent's replies.
+
+Every generation the opponent's turns are bred against the best own turn, and all own turns are valued behind the best of these
+replies. The lowest value that a turn has met with counts, so that it has to stand against all replies found so far.
+
+(Beyond Justesen et al., who name evolution on both sides as a way to look further ahead.)
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from jaxgames import checks, random_bits
+from jaxgames.game import Game
+from jaxgames.packing import packing_of
+from jaxgames.random_bits import LaneKey
+from search.planner import Planner
+from search.turns import population
+from search.turns.game import Moves, moves_of, value_for
+from search.turns.planner import TurnPlan, TurnSearch, never, turn_planner
+from search.turns.population import LANES_AT_ONCE
+from search.turns.variation import Judge, Notes, breed, replay
+
+_REPLY, _AGAIN, _ANSWER = (1 << power for power in (20, 21, 22))  # children of a round's key
+
+Found = tuple[Array, Notes]  # genomes, and what is noted of them
+
+
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    """How turns and replies evolve; checked when made.
+
+    Attributes:
+      num_generations: generations, the first of random turns.
+      population: own turns.
+      replies: turns of the opponent.
+      judges: so many of the best replies are played behind every own turn in each generation; the lowest value counts. What is
+        drawn at the end of the own turn stays as it was drawn first, with hidden hands the opponent's too.
+      trial: share of the rounds, the last ones, in which no more own turns are bred: those that are there have to stand.
+      survivors: share of both that is kept from one generation to the next.
+      mutation: chance that a child has one gene drawn anew.
+      lanes_at_once: games that think together.
+    """
+
+    num_generations: int = 100
+    population: int = 60
+    replies: int = 12
+    judges: int = 3
+    trial: float = 0.25
+    survivors: float = 0.5
+    mutation: float = 0.1
+    lanes_at_once: int = LANES_AT_ONCE
+
+    def __post_init__(self) -> None:
+        checks.at_least(1, self, "num_generations")
+        checks.below(checks.COUNTS, self, "num_generations")
+        population.check_sizes(self, "population", "replies")
+        population.check_lanes(self, self.population * self.replies)
+        if not 1 <= self.judges <= self.replies:
+            raise ValueError(f"judges={self.judges}: must be in 1..{self.replies}, the number of replies")
+        checks.shares(self, "mutation")
+        if not 0 <= self.trial < 1:
+            raise ValueError(f"trial={self.trial}: must be at least 0 and below 1")
+
+    @property
+    def num_children(self) -> int:
+        return self.population - population.survivors_of(self.population, self.survivors)
+
+    @property
+    def random_rounds(self) -> int:
+        """Rounds in which random turns are made, until there is a whole generation of both."""
+        made = self.replies - population.survivors_of(self.replies, self.survivors)
+        return max(-(-self.population // self.num_children), -(-self.replies // made))
+
+    @property
+    def rounds(self) -> int:
+        """Rounds in all."""
+        return self.random_rounds + self.num_generations - 1
+
+    @property
+    def growing_rounds(self) -> int:
+        """Rounds before the trial."""
+        return max(self.rounds - int(self.rounds * self.trial), self.random_rounds)
+
+    @property
+    def num_evaluations(self) -> int:
+        """Turns played per plan: in each round all replies, and the best to every own turn; before the trial new own ones."""
+        return self.rounds * (self.population * self.judges + self.replies) + self.growing_rounds * self.num_children
+
+
+def coevolution(game: Game, settings: Settings | None = None) -> Planner:
+    """Online evolutionary planning against evolving replies.
+
+    Args:
+      game: a game of turns for two (see `moves.moves_of`), of which the planner sees what the player to move knows.
+      settings: None: 100 generations.
+
+    Raises:
+      ValueError: the game is not for two.
+    """
+    settings = settings or Settings()
+    moves = moves_of(game)
+    return turn_planner(game, moves, "OEP + replies", coevolve(game, moves, settings), lanes_at_once=settings.lanes_at_once)
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class Coevolving:
+    """Both populations on their way. B games, N own genomes, M replies, L genes.
+
+    Attributes:
+      lanes: uint32 [B] each, keys.
+      roots: State [B], where the turns start.
+      seats: int32 [B], whose they are.
+      genomes: int32 [B, N, L].
+      notes: "value", float32 [B, N], the lowest so far; "end", uint32 [B, N, F], the packed state behind each.
+      replies: int32 [B, M, L].
+      reply_values: float32 [B, M], for the opponent, behind the best own turn of their round.
+      rounds: int32 [], how many there were (by a clock, their numbers leave gaps).
+    """
+
+    lanes: LaneKey
+    roots: Any
+    seats: Array
+    genomes: Array
+    notes: Notes
+    replies: Array
+    reply_values: Array
+    rounds: Array
+
+
+def coevolve(game: Game, moves: Moves, settings: Settings) -> TurnSearch:
+    """Makes the search for a turn: a round is a generation of both populations.
+
+    Args:
+      game: the game.
+      moves: how it is played.
+      settings: see `Settings`.
+
+    Raises:
+      ValueError: the game is not for two.
+    """
+    if game.num_players != 2:
+        raise ValueError(f"game={game.name!r}: has {game.num_players} players, and replies are those of one opponent")
+    packing = packing_of(jax.eval_shape(game.init, jax.random.key(0)))
+    length, size = moves.turn_length, settings.population
+    kept, kept_replies = (population.survivors_of(count, settings.survivors) for count in (size, settings.replies))
+
+    def note_end(lanes: LaneKey, states: Any, seats: Array) -> Notes:
+        del lanes
+        return {"end": jax.vmap(packing.pack)(states), "value": jnp.zeros(len(seats))}
+
+    def value_own(lanes: LaneKey, states: Any, seats: Array) -> Notes:
+        del lanes
+        return {"value": jax.vmap(functools.partial(value_for, game))(states, seats)}
+
+    def value_other(lanes: LaneKey, states: Any, seats: Array) -> Notes:
+        return value_own(lanes, states, 1 - seats)
+
+    def start(lanes: LaneKey, states: Any, seats: Array, active: Array) -> Coevolving:
+        del active
+        shape = (len(seats), settings.population)
+        worst = functools.partial(jnp.full, fill_value=-jnp.inf, dtype=jnp.float32)
+        return Coevolving(
+            lanes=lanes,
+            roots=states,
+            seats=seats,
+            genomes=jnp.full((*shape, length), -1, jnp.int32),
+            notes={"value": worst(shape), "end": jnp.zeros((*shape, packing.num_words), jnp.uint32)},
+            replies=jnp.full((len(seats), settings.replies, length), -1, jnp.int32),
+            reply_values=worst((len(seats), settings.replies)),
+            rounds=jnp.int32(0),
+        )
+
+    def children(lanes: LaneKey, judge: Judge, states: Any, seats: Array, parents: Array, made: int, breeds: Array) -> Found:
+        """New turns from states [B], int32 [B, made, L], of sorted parents, int32 [B, K, L], with what the judge notes."""
+        keys = population.genome_keys(lanes, made)
+        first, second = (
+            population.rows(parents, population.by_game(parent, made)).reshape(-1, length)
+            for parent in population.parents(keys, parents.shape[1])
+        )
+        # Of two alike comes nothing new: a random turn takes its place, or replies soon leave the same gap forever.
+        wanted = breeds & (first != second).any(-1)
+        found = breed(game, moves, judge, settings.mutation, keys, states, seats, first, second, wanted, made)
+        return population.by_game(found, made)
+
+    def replayed(lanes: LaneKey, judge: Judge, states: Any, seats: Array, turns: Array) -> Found:
+        """Turns int32 [B, K, L] from states [B * K], for seats [B], with what the judge notes."""
+        count = turns.shape[1]
+        keys, mine = population.genome_keys(lanes, count), jnp.repeat(seats, count)
+        return population.by_game(replay(game, moves, judge, keys, states, mine, turns.reshape(-1, length)), count)
+
+    def replies_to(lanes: LaneKey, now: Coevolving, states: Any, breeds: Array) -> Found:
+        """The next generation of replies, int32 [B, M, L], valued in the states [B]."""
+        others = 1 - now.seats
+        survivors = population.rows(now.replies, population.order_of(now.reply_values))[:, :kept_replies]
+        old = replayed(random_bits.fold(lanes, _AGAIN), value_own, population.spread(states, kept_replies), others, survivors)
+        made = settings.replies - kept_replies
+        new = children(random_bits.fold(lanes, _REPLY), value_own, states, others, survivors, made, breeds)
+        return jax.tree.map(lambda first, second: jnp.concatenate([first, second], 1), old, new)
+
+    def generation(number: Array, now: Coevolving) -> Coevolving:
+        lanes, breeds = random_bits.fold(now.lanes, number), now.rounds >= settings.random_rounds
+        genomes, notes = population.rows((now.genomes, now.notes), population.order_of(now.notes["value"]))
+        # While turns are on trial none is bred: values of new ones are those of few replies, and too high.
+        grows = number < settings.growing_rounds
+        old = genomes[:, kept:], {"end": notes["end"][:, kept:], "value": notes["value"][:, kept:]}
+
+        def grown(_: Found) -> Found:
+            new, found = children(lanes, note_end, now.roots, now.seats, genomes[:, :kept], size - kept, breeds)
+            return new, found | {"value": jnp.full_like(found["value"], jnp.inf)}
+
+        new, found = jax.lax.cond(grows, grown, lambda old: old, old)
+        genomes, ends = genomes.at[:, kept:].set(new), notes["end"].at[:, kept:].set(found["end"])
+        before = notes["value"].at[:, kept:].set(found["value"])
+        # Replies are bred against the best turn; in the first round there is none yet, and any will do.
+        facing = jax.vmap(packing.unpack)(jnp.where(now.rounds == 0, ends[:, kept], ends[:, 0]))
+        replies, valued = replies_to(lanes, now, facing, breeds)
+        judges = population.rows(replies, population.order_of(valued["value"])[:, : settings.judges])
+        # Every own turn with every judge, the judges of one turn side by side.
+        states = jax.vmap(packing.unpack)(jnp.repeat(ends.reshape(-1, packing.num_words), settings.judges, axis=0))
+        _, met = replayed(random_bits.fold(lanes, _ANSWER), value_other, states, 1 - now.seats, jnp.tile(judges, (1, size, 1)))
+        met_lowest = met["value"].reshape(-1, size, settings.judges).min(-1)
+        lowest = jnp.minimum(before, met_lowest)
+        notes = {"value": lowest, "end": ends}
+        evolved = dataclasses.replace(now, genomes=genomes, notes=notes, replies=replies, reply_values=valued["value"])
+        return dataclasses.replace(evolved, rounds=now.rounds + 1)
+
+    def finish(now: Coevolving) -> TurnPlan:
+        values = now.notes["value"]
+        best, reply, lane = values.argmax(1), now.reply_values.argmax(1), jnp.arange(len(values))
+        finite = jnp.where(values > -jnp.inf, values, jnp.inf)
+        metrics = {"value_spread": values.max(1) - finite.min(1), "reply": now.replies[lane, reply]}
+        return TurnPlan(now.genomes[lane, best], values[lane, best], metrics)
+
+    return TurnSearch(start, generation, finish, never, settings.rounds)

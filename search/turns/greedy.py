@@ -1,0 +1,252 @@
+"""Greedy planners of turns: the best next action, and the best turn by going through all of them.
+
+(Source: Justesen et al., section IV, and the released program.)
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from jaxgames import checks, random_bits
+from jaxgames.bitboard import Bits
+from jaxgames.game import Game
+from jaxgames.packing import Packing, packing_of
+from jaxgames.random_bits import LaneKey
+from search.planner import Plan, Planner, memoryless, of_arm
+from search.turns.game import Moves, moves_of, value_for, without
+from search.turns.planner import LANES_AT_ONCE, TurnPlan, TurnSearch, turn_planner
+
+_AT_ONCE = 16  # actions of a state that are tried together
+_WAYS = 4
+_MOST_ROWS = 2**18  # of a table whose size is not given; 8 bytes each
+
+
+def greedy_action(game: Game) -> Planner:
+    """Plays the action after which the heuristic is highest; of equals any.
+
+    Args:
+      game: a game of turns (see `moves.moves_of`), of which the planner sees what the player to move knows.
+    """
+    moves = moves_of(game)
+
+    def plan(params: Any, keys: Array, memory: tuple, views: Any, seats: Array, active: Array) -> tuple[Plan, tuple]:
+        del params, seats
+        to_play = jax.vmap(game.to_play)(views)
+        action, value = best_action(game, moves, jax.vmap(random_bits.lane_key)(keys), views, to_play, active)
+        mover = jnp.arange(game.num_players) == to_play[:, None]
+        actions = jnp.where(mover, action[:, None], game.pass_action).astype(jnp.int32)
+        values = jnp.where(mover, value[:, None], 0.0)
+        one = jnp.ones((*actions.shape, 1), jnp.float32)
+        return Plan(actions, actions[..., None], values[..., None], one.astype(jnp.int32), one, values, {}), memory
+
+    return memoryless("Greedy Action", plan, uses_hidden=False)
+
+
+def best_action(game: Game, moves: Moves, lanes: LaneKey, states: Any, seats: Array, active: Array) -> tuple[Array, Array]:
+    """Tries all actions that are worth a look.
+
+    Args:
+      game: the game.
+      moves: how it is played.
+      lanes: uint32 [B] each, keys.
+      states: State [B].
+      seats: int32 [B], for whom.
+      active: bool [B], lanes to look at.
+
+    Returns:
+      The best action, int32 [B], and the heuristic behind it, float32 [B].
+    """
+    batch = len(seats)
+    offered = jax.vmap(moves.offered)(states)
+    counts = jnp.where(active, jax.vmap(Bits.count)(offered), 0)
+    # One lane for each of the actions that are tried together.
+    spread = jax.tree.map(lambda leaf: jnp.repeat(leaf, _AT_ONCE, axis=0), (lanes, offered, states, seats, counts))
+    place = jnp.tile(jnp.arange(_AT_ONCE), batch)
+
+    def try_one(rank: Array, lane: LaneKey, offered: Bits, state: Any, seat: Array, count: Array) -> tuple[Array, Array, Array]:
+        action = offered.pick(jnp.minimum(rank, jnp.maximum(count - 1, 0)))
+        # Behind a barrier, or the compiler works the state out once per use in its value.
+        after = jax.lax.optimization_barrier(moves.advance(state, action, random_bits.fold(lane, rank)))
+        value = jnp.where(rank < count, value_for(game, after, seat), -jnp.inf)
+        return value, (random_bits.bits(lane, rank) >> 1).astype(jnp.int32), action
+
+    def try_some(carry: tuple[Array, Array, Array, Array]) -> tuple[Array, Array, Array, Array]:
+        start, best, noise, action = carry
+        tried = jax.vmap(try_one)(start + place, *spread)
+        values, words, actions = (part.reshape(batch, _AT_ONCE) for part in tried)
+        # Over all at once: a chain of comparisons would be worked out once per use of every link.
+        top = values.max(1)
+        words = jnp.where(values == top[:, None], words, -1)
+        better = (top > best) | ((top == best) & (words.max(1) > noise))
+        chosen = of_arm(actions, words.argmax(1).astype(jnp.int32))
+        best, noise = jnp.where(better, top, best), jnp.where(better, words.max(1), noise)
+        return start + _AT_ONCE, best, noise, jnp.where(better, chosen, action)
+
+    nothing = jnp.full(batch, -jnp.inf), jnp.full(batch, -1, jnp.int32), jnp.full(batch, moves.end_turn, jnp.int32)
+    start = (jnp.int32(0), *nothing)
+    _, best, _, action = jax.lax.while_loop(lambda carry: (carry[0] < counts).any(), try_some, start)
+    return action, best
+
+
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    """How Greedy Turn goes through turns; checked when made.
+
+    Attributes:
+      num_evaluations: turns that are valued, at most.
+      table_rows: states of the turn that are remembered, so as not to look at them again; a power of two, or 0: at least twice
+        the number of evaluations.
+      lanes_at_once: games that think together.
+    """
+
+    num_evaluations: int = 5000
+    table_rows: int = 0
+    lanes_at_once: int = LANES_AT_ONCE
+
+    def __post_init__(self) -> None:
+        checks.at_least(1, self, "num_evaluations", "lanes_at_once")
+        checks.below(checks.COUNTS, self, "num_evaluations")
+        if self.table_rows and (self.table_rows < _WAYS or self.table_rows & (self.table_rows - 1)):
+            raise ValueError(f"table_rows={self.table_rows}: must be 0 or a power of two, at least {_WAYS}")
+
+    @property
+    def num_buckets(self) -> int:
+        rows = self.table_rows or min(1 << (2 * self.num_evaluations - 1).bit_length(), _MOST_ROWS)
+        return max(rows // _WAYS, 1)
+
+
+def greedy_turn(game: Game, settings: Settings | None = None) -> Planner:
+    """Goes through turns depth first, in the game's order of actions, and plays the best one that it has come to.
+
+    Args:
+      game: a game of turns (see `moves.moves_of`), of which the planner sees what the player to move knows.
+      settings: None: 5000 evaluations.
+    """
+    settings = settings or Settings()
+    moves = moves_of(game)
+    return turn_planner(game, moves, "Greedy Turn", best_turn(game, moves, settings), lanes_at_once=settings.lanes_at_once)
+
+
+class _Walk(NamedTuple):
+    """The way through the turns. B lanes, L actions deep.
+
+    Attributes:
+      seats: int32 [B], who is to move.
+      depth: int32 [B], of the state in hand; -1 when all is done.
+      frames: uint32 [B, L, F], the states on the way and what is still to be tried in them.
+      taken: int32 [B, L], the actions on the way.
+      best: int32 [B, L], the best turn, and `value`: float32 [B].
+      value: see `best`.
+      evaluations: int32 [B].
+      seen: uint32 [B, H, 8], keys of states.
+    """
+
+    seats: Array
+    depth: Array
+    frames: Array
+    taken: Array
+    best: Array
+    value: Array
+    evaluations: Array
+    seen: Array
+
+
+def best_turn(game: Game, moves: Moves, settings: Settings) -> TurnSearch:
+    """Makes the search that goes through turns: a round is an action tried, or a step back where none is left.
+
+    A state that was met before is neither entered nor valued again. A state from which nothing but End Turn is left is valued
+    like the end of a turn (the released program finds no turn there).
+
+    Args:
+      game: the game.
+      moves: how it is played.
+      settings: see `Settings`.
+    """
+    packing = packing_of(jax.eval_shape(game.init, jax.random.key(0)))
+    length = moves.turn_length
+    buckets = settings.num_buckets
+    nobody = LaneKey(jnp.uint32(0), jnp.uint32(0))
+
+    def start(lanes: LaneKey, states: Any, seats: Array, active: Array) -> _Walk:
+        del lanes
+        batch = len(seats)
+        first = _frame(packing, states, jax.vmap(moves.offered)(states))
+        return _Walk(
+            seats=seats,
+            depth=jnp.where(active, 0, -1),
+            frames=jnp.zeros((batch, length, first.shape[1]), jnp.uint32).at[:, 0].set(first),
+            taken=jnp.full((batch, length), -1, jnp.int32),
+            best=jnp.full((batch, length), -1, jnp.int32).at[:, 0].set(moves.end_turn),
+            value=jnp.full(batch, -jnp.inf),
+            evaluations=jnp.zeros(batch, jnp.int32),
+            seen=jnp.zeros((batch, buckets, 2 * _WAYS), jnp.uint32),
+        )
+
+    def going(walk: _Walk) -> Array:
+        return (walk.depth >= 0) & (walk.evaluations < settings.num_evaluations)
+
+    def step(number: Array, walk: _Walk) -> _Walk:
+        del number
+        on = going(walk)
+        seats, batch = walk.seats, len(walk.seats)
+        lane = jnp.arange(batch)
+        depth = jnp.maximum(walk.depth, 0)
+        row = walk.frames[lane, depth]
+        states = jax.vmap(packing.unpack)(row)
+        left = Bits(tuple(row[:, packing.num_words :].T))
+        tries = on & jax.vmap(Bits.any)(left)
+        action = jax.vmap(moves.first_listed)(states, left)
+        action = jnp.where(tries, action, moves.end_turn).astype(jnp.int32)
+        after = jax.vmap(lambda state, chosen: moves.advance(state, chosen, nobody))(states, action)
+        offered = jax.vmap(moves.offered)(after)
+        ends = (action == moves.end_turn) | after.terminated | (jax.vmap(game.to_play)(after) != seats)
+        only_end = jax.vmap(Bits.count)(offered) == jax.vmap(lambda cells: cells.has(jnp.int32(moves.end_turn)))(offered)
+        value = jax.vmap(lambda state, seat: value_for(game, state, seat))(after, seats)
+        here = jnp.arange(length) == depth[:, None]
+        forgotten = jnp.where(jnp.arange(length) > depth[:, None], -1, walk.taken)
+        taken = jnp.where(tries[:, None], jnp.where(here, action[:, None], forgotten), walk.taken)
+        ended = jnp.where(ends[:, None], -1, moves.end_turn)
+        whole = jnp.where(jnp.arange(length) == depth[:, None] + 1, ended, taken)
+
+        keys = jax.vmap(game.state_key)(after)
+        bucket = (keys[:, 0] & jnp.uint32(buckets - 1)).astype(jnp.int32)
+        held = walk.seen[lane, bucket].reshape(batch, _WAYS, 2)
+        known = (held == keys[:, None]).all(-1).any(1)
+        leaf = tries & ~known & (ends | only_end)
+        better = leaf & (value >= walk.value)  # of equals the later one wins
+        enters = tries & ~known & ~(ends | only_end)
+        moved = jnp.concatenate([keys[:, None], held[:, :-1]], 1).reshape(batch, -1)  # the oldest drops out
+        rest = _frame(packing, states, jax.vmap(without)(left, action))
+        child = _frame(packing, after, offered)
+        rest, child, moved, after_rows = jax.lax.optimization_barrier((rest, child, moved, (taken, whole, value)))
+        taken, whole, value = after_rows
+        twice = jnp.concatenate([lane, lane])
+        at = jnp.concatenate([jnp.where(tries, depth, length), jnp.where(enters, depth + 1, length)])
+        frames = walk.frames.at[twice, at].set(jnp.concatenate([rest, child]), mode="drop")
+        return _Walk(
+            seats=seats,
+            depth=jnp.where(enters, depth + 1, jnp.where(on & ~tries, walk.depth - 1, walk.depth)),
+            frames=frames,
+            taken=taken,
+            best=jnp.where(better[:, None], whole, walk.best),
+            value=jnp.where(better, value, walk.value),
+            evaluations=walk.evaluations + leaf,
+            seen=walk.seen.at[lane, jnp.where(enters | leaf, bucket, buckets)].set(moved, mode="drop"),
+        )
+
+    def finish(walk: _Walk) -> TurnPlan:
+        return TurnPlan(walk.best, walk.value, {"evaluations": walk.evaluations, "exhaustive": walk.depth < 0})
+
+    # Every evaluation takes a few rounds, so it is `done` that ends the search.
+    return TurnSearch(start, step, finish, lambda walk: ~going(walk).any(), 2**30)
+
+
+def _frame(packing: Packing, states: Any, untried: Bits) -> Array:
+    """A state and what is to be tried in it as a row, uint32 [B, F]."""
+    words = jax.lax.optimization_barrier(untried.words)
+    return jnp.concatenate([jax.vmap(packing.pack)(states), jnp.stack(words, -1)], -1)

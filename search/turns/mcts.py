@@ -1,0 +1,354 @@
+"""Monte Carlo tree search over turns of several actions: vanilla, non-exploring and bridge-burning.
+
+A node is a state, an edge an action; End Turn is played along with the last action of a turn. A state that is reached again is
+the same node, so statistics stand on edges and go back along the path that was walked. Actions are tried in the order of their
+rating; UCB chooses when all have been tried. A new node is valued by a rollout to the end of the turn that it is in.
+
+(Source: Justesen et al., section IV, and the released program.)
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from jaxgames import checks, random_bits
+from jaxgames.game import Game
+from jaxgames.packing import packing_of
+from jaxgames.random_bits import LaneKey
+from search.planner import Planner, where_lanes
+from search.turns.game import Moves, finish_turn, moves_of, value_for
+from search.turns.planner import LANES_AT_ONCE, TurnPlan, TurnSearch, never, turn_planner
+from search.turns.tree import (
+    ACTION,
+    CHILD,
+    EDGE_VALUE,
+    EDGE_VISITS,
+    LEFT,
+    MOVER,
+    NONE,
+    TRIED,
+    VISITS,
+    WAYS,
+    Node,
+    Rows,
+    Tree,
+    add,
+    alone,
+    best_edge,
+    find,
+    first_highest,
+    keys_of,
+    plant,
+)
+
+# Counters and children of the key of one simulation.
+_EXPAND, _END, _ROLLOUT = range(3)
+_LEVELS_AT_ONCE = 16  # of a path when values go back
+_MOST_SIMULATIONS = 2**24  # visits on edges are float32, which counts exactly up to here
+
+
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    """How a tree over turns is searched; checked when made.
+
+    Attributes:
+      num_simulations: simulations per turn.
+      exploration: C of UCB.
+      greediness: chance that a rollout takes the highest rated action.
+      burn_bridges: the simulations are split into as many phases as there are actions left; after each phase only the best edge
+        remains, one level deeper every time.
+      max_children: actions tried per node, the best rated first.
+      max_depth: longest path.
+      lanes_at_once: games that think together.
+    """
+
+    num_simulations: int = 2000
+    exploration: float = 1 / math.sqrt(2)
+    greediness: float = 0.5
+    burn_bridges: bool = False
+    max_children: int = 96
+    max_depth: int = 100
+    lanes_at_once: int = LANES_AT_ONCE
+
+    def __post_init__(self) -> None:
+        checks.at_least(1, self, "num_simulations", "max_children", "max_depth", "lanes_at_once")
+        checks.below(_MOST_SIMULATIONS, self, "num_simulations")
+        checks.below(checks.COUNTS, self, "max_children", "max_depth", "lanes_at_once")
+        checks.numbers(self, "exploration")
+        checks.shares(self, "greediness")
+
+
+NON_EXPLORING = Settings(exploration=0.0, greediness=1.0)
+BRIDGE_BURNING = Settings(burn_bridges=True)
+
+
+def turn_mcts(game: Game, settings: Settings | None = None) -> Planner:
+    """Monte Carlo tree search over turns; see `Settings` for its three published variants.
+
+    Args:
+      game: a game of turns (see `moves.moves_of`), of which the planner sees what the player to move knows.
+      settings: None: the vanilla one.
+    """
+    settings = settings or Settings()
+    moves = moves_of(game)
+    name = "MCTS"
+    if settings.exploration == 0:
+        name = "non-exploring MCTS"
+    elif settings.burn_bridges:
+        name = "bridge-burning MCTS"
+
+    return turn_planner(game, moves, name, tree_search(game, moves, settings), lanes_at_once=settings.lanes_at_once)
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class Searching:
+    """A search on its way. All with leading axis B.
+
+    Attributes:
+      lanes: uint32 [B] each, keys.
+      seats: int32 [B], who is to move.
+      active: bool [B], lanes to search.
+      points: int32 [B], actions left at the root.
+      tree: the trees.
+      deepest: int32 [B], the longest path.
+      outcomes: int32 [B], states behind the own turn that were met.
+      burnt: int32 [B], levels of the tree at which bridges have been burnt.
+    """
+
+    lanes: LaneKey
+    seats: Array
+    active: Array
+    points: Array
+    tree: Tree
+    deepest: Array
+    outcomes: Array
+    burnt: Array
+
+
+def tree_search(game: Game, moves: Moves, settings: Settings) -> TurnSearch:
+    """Makes the search for a turn: a round is a simulation.
+
+    Args:
+      game: the game.
+      moves: how it is played.
+      settings: see `Settings`.
+    """
+    state = jax.eval_shape(game.init, jax.random.key(0))
+    rows = Rows(packing_of(state), len(jax.eval_shape(moves.offered, state).words))
+
+    def start(lanes: LaneKey, states: Any, seats: Array, active: Array) -> Searching:
+        points = jnp.maximum(states.action_points.astype(jnp.int32), 1)
+        zero = jnp.zeros_like(seats)
+        tree = plant(game, moves, rows, states, settings.num_simulations + 1, settings.max_children)
+        return Searching(lanes, seats, active, points, tree, zero, zero, zero)
+
+    def simulation(number: Array, now: Searching) -> Searching:
+        tree, burnt = now.tree, now.burnt
+        if settings.burn_bridges:
+            begins = (number * now.points) // settings.num_simulations > burnt
+            tree, burnt = _burn(tree, now.seats, burnt, begins), burnt + begins
+        lanes = random_bits.fold(now.lanes, number)
+        tree, depth, ended = _simulate(game, moves, settings, rows, now.seats, now.active, lanes, tree)
+        deepest, outcomes = jnp.maximum(now.deepest, depth), now.outcomes + ended
+        return dataclasses.replace(now, tree=tree, deepest=deepest, outcomes=outcomes, burnt=burnt)
+
+    def finish(now: Searching) -> TurnPlan:
+        actions, value = _read_plan(moves, now.tree, now.seats)
+        metrics = {"nodes": now.tree.size, "depth": now.deepest, "outcomes": now.outcomes}
+        return TurnPlan(actions, value, metrics)
+
+    return TurnSearch(start, simulation, finish, never, settings.num_simulations)
+
+
+def _simulate(
+    game: Game,
+    moves: Moves,
+    settings: Settings,
+    rows: Rows,
+    seats: Array,
+    active: Array,
+    lanes: LaneKey,
+    tree: Tree,
+) -> tuple[Tree, Array, Array]:
+    """One simulation in every tree.
+
+    Returns:
+      The trees, the depth that each reached, and whether a state behind the own turn was met for the first time, int32 [B] each.
+    """
+    lane = jnp.arange(len(seats))
+    number, before, depth, path = _descend(settings, tree, active)
+    row, counts = tree.nodes[lane, number], tree.counts[lane, number]
+    node = rows.read(row)
+    opens = active & (counts[:, LEFT] > 0) & ~node.state.terminated
+    opens = opens & (counts[:, TRIED] < settings.max_children) & (depth < settings.max_depth)
+
+    action = jax.vmap(moves.best_rated)(node.state, node.untried)
+    after = jax.vmap(moves.advance)(node.state, action, random_bits.fold(lanes, _EXPAND))
+    after = _with_end(moves, lanes, after)
+    fresh = Node(after, jax.vmap(moves.offered)(after), keys_of(game, moves, after))
+    # What costs nothing or takes the last action back is not worth an edge.
+    last = tree.nodes[lane, before][:, -2:]
+    back = (fresh.keys[:, 2:] == last).all(-1) & (depth > 0)
+    useless = back | (fresh.keys == node.keys).all(-1)
+    grows = opens & ~useless
+
+    found, place, has_room = find(tree, fresh.keys)
+    is_new = grows & (found < 0)
+    child = jnp.where(found >= 0, found, tree.size)
+    edge = counts[:, TRIED]
+    movers = jax.vmap(game.to_play)(after)
+    tree = add(rows, tree, number, node, counts, action, child, fresh, movers, opens, grows, is_new)
+    slot = jnp.where(is_new & has_room, place, tree.slots.shape[1] * WAYS)
+    flat = tree.slots.reshape(len(seats), -1)
+    slots = alone(lambda array: array.at[lane, slot].set(child, mode="drop"), flat, is_new.any())
+    tree = dataclasses.replace(tree, slots=slots.reshape(tree.slots.shape))
+    at = jnp.where(grows, depth, path.shape[1])
+    path = path.at[lane, at].set(jnp.stack([number, edge, counts[:, MOVER]], -1), mode="drop")
+    length = jnp.where(active, depth + grows, 0)
+
+    leaf = where_lanes(grows, after, node.state)
+    ends = finish_turn(game, moves, settings.greediness, random_bits.fold(lanes, _ROLLOUT), leaf)
+    value = 0.5 + 0.5 * jax.vmap(functools.partial(value_for, game))(ends, seats)
+    tree = _back_up(tree, seats, path, length, jnp.where(grows, child, number), value)
+    ended = is_new & (counts[:, MOVER] == seats) & ((movers != seats) | after.terminated)
+    return tree, length, ended.astype(jnp.int32)
+
+
+def _with_end(moves: Moves, lanes: LaneKey, states: Any) -> Any:
+    """Ends the turn where no action is left."""
+    over = (states.action_points == 0) & ~states.terminated
+    ended = jax.vmap(lambda state, key: moves.advance(state, jnp.int32(moves.end_turn), key))(
+        states, random_bits.fold(lanes, _END)
+    )
+    return where_lanes(over, ended, states)
+
+
+def _descend(settings: Settings, tree: Tree, active: Array) -> tuple[Array, Array, Array, Array]:
+    """Walks by UCB to a node with untried actions, or an end.
+
+    Returns:
+      The node, the one before it, the depth, int32 [B] each, and the path: nodes, edges and who chose them, int32 [B, D, 3].
+    """
+    batch = len(active)
+    lane = jnp.arange(batch)
+    levels = -(-settings.max_depth // _LEVELS_AT_ONCE) * _LEVELS_AT_ONCE
+    path = jnp.zeros((batch, levels, 3), jnp.int32)
+
+    def step(carry: tuple[Array, Array, Array, Array, Array]) -> tuple[Array, Array, Array, Array, Array]:
+        walking, node, before, depth, path = carry
+        counts, stats = tree.counts[lane, node], tree.stats[lane, node]
+        visits = stats[:, EDGE_VISITS]
+        score = stats[:, EDGE_VALUE] / jnp.maximum(visits, 1)
+        if settings.exploration:
+            total = jnp.maximum(counts[:, VISITS], 1).astype(jnp.float32)[:, None]
+            score += 2 * settings.exploration * jnp.sqrt(2 * jnp.log(total) / jnp.maximum(visits, 1))
+        edge, highest = first_highest(jnp.where(visits > 0, score, -jnp.inf))
+        full = (counts[:, LEFT] == 0) | (counts[:, TRIED] >= settings.max_children)
+        walking = walking & full & (highest > -jnp.inf) & (depth < settings.max_depth)
+        at = jnp.where(walking, depth, levels)
+        path = path.at[lane, at].set(jnp.stack([node, edge, counts[:, MOVER]], -1), mode="drop")
+        to = tree.links[lane, node, edge, CHILD]
+        return walking, jnp.where(walking, to, node), jnp.where(walking, node, before), depth + walking, path
+
+    zero = jnp.zeros(batch, jnp.int32)
+    found = jax.lax.while_loop(lambda carry: carry[0].any(), step, (active, zero, zero, zero, path))
+    return found[1], found[2], found[3], found[4]
+
+
+def _back_up(tree: Tree, seats: Array, path: Array, length: Array, leaf: Array, value: Array) -> Tree:
+    """Adds a value to every edge of the path, from the view of who chose it, and a visit to every node.
+
+    Args:
+      tree: the trees.
+      seats: int32 [B], for whom the value is.
+      path: int32 [B, D, 3], see `_descend`.
+      length: int32 [B], edges of it.
+      leaf: int32 [B], the node behind it.
+      value: float32 [B].
+    """
+    lane, total = jnp.arange(len(seats))[:, None], tree.counts.shape[1]
+
+    def along_path(add: Callable[[Array, Array, Array], Array], array: Array) -> Array:
+        """Goes along the path, many levels at a time: `add(array, part, within)`."""
+
+        def part(carry: tuple[Array, Array]) -> tuple[Array, Array]:
+            first, array = carry
+            levels = jax.lax.dynamic_slice_in_dim(path, first, _LEVELS_AT_ONCE, axis=1)
+            within = first + jnp.arange(_LEVELS_AT_ONCE) < length[:, None]
+            return first + _LEVELS_AT_ONCE, add(array, levels, within)
+
+        return jax.lax.while_loop(lambda carry: (carry[0] < length).any(), part, (jnp.int32(0), array))[1]
+
+    def to_edges(stats: Array, levels: Array, within: Array) -> Array:
+        node, edge, mover = (levels[..., column] for column in range(3))
+        gain = jnp.where(mover == seats[:, None], value[:, None], 1 - value[:, None])
+        added = jnp.stack([jnp.ones_like(gain), gain], -1)
+        at = jnp.where(within, node, total)[..., None]
+        return stats.at[lane[..., None], at, jnp.arange(2), edge[..., None]].add(added, mode="drop")
+
+    def to_nodes(counts: Array, levels: Array, within: Array) -> Array:
+        return counts.at[lane, jnp.where(within, levels[..., 0], total), VISITS].add(1, mode="drop")
+
+    stats, counts = along_path(to_edges, tree.stats), along_path(to_nodes, tree.counts)
+    last = jnp.where(length > 0, leaf, total)
+    counts = alone(lambda array: array.at[lane[:, 0], last, VISITS].add(1, mode="drop"), counts, (length > 0).any())
+    return dataclasses.replace(tree, stats=stats, counts=counts)
+
+
+def _burn(tree: Tree, seats: Array, level: Array, begins: Array) -> Tree:
+    """Leaves the node at a level of the best path only its best edge; the other player's nodes keep theirs.
+
+    Args:
+      tree: the trees.
+      seats: int32 [B], whose turns are planned.
+      level: int32 [B].
+      begins: bool [B], the trees in which a phase begins.
+    """
+    lane = jnp.arange(len(level))
+
+    def down(carry: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
+        number, node, depth = carry
+        mean, link = best_edge(tree, node)[1:]
+        on = (mean > -jnp.inf) & (depth < level)
+        return number + 1, jnp.where(on, link[:, CHILD], node), depth + on
+
+    zero = jnp.zeros_like(level)
+    levels = jnp.where(begins, level, 0).max()
+    _, node, _ = jax.lax.while_loop(lambda carry: carry[0] < levels, down, (jnp.int32(0), zero, zero))
+    edge, mean, _ = best_edge(tree, node)
+    # A turn may have ended early: nodes of the other player keep theirs.
+    cuts = begins & (mean > -jnp.inf) & (tree.counts[lane, node, MOVER] == seats)
+    keeps = jnp.arange(tree.stats.shape[3]) == edge[:, None]
+    at = jnp.where(cuts, node, tree.counts.shape[1])
+    kept = jax.lax.optimization_barrier(jnp.where(keeps[:, None], tree.stats[lane, node], 0.0))
+    return dataclasses.replace(
+        tree,
+        stats=alone(lambda array: array.at[lane, at].set(kept, mode="drop"), tree.stats, cuts.any()),
+        counts=alone(lambda array: array.at[lane, at, LEFT].set(0, mode="drop"), tree.counts, cuts.any()),
+    )
+
+
+def _read_plan(moves: Moves, tree: Tree, seats: Array) -> tuple[Array, Array]:
+    """Follows the best edges to the end of the turn. Returns int32 [B, L], and the mean of the first edge, float32 [B]."""
+    lane = jnp.arange(len(seats))
+
+    def step(carry: tuple[Array, Array, Array], _: None) -> tuple[tuple[Array, Array, Array], Array]:
+        node, on, ended = carry
+        mean, link = best_edge(tree, node)[1:]
+        on = on & (mean > -jnp.inf) & (tree.counts[lane, node, MOVER] == seats)
+        action = jnp.where(on, link[:, ACTION], jnp.where(ended, NONE, moves.end_turn))
+        return (jnp.where(on, link[:, CHILD], node), on, ended | ~on), action
+
+    yes = jnp.ones_like(seats, bool)
+    _, actions = jax.lax.scan(step, (jnp.zeros_like(seats), yes, ~yes), None, length=moves.turn_length)
+    _, mean, _ = best_edge(tree, jnp.zeros_like(seats))
+    return actions.T, jnp.where(mean > -jnp.inf, 2 * mean - 1, 0.0)

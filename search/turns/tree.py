@@ -1,0 +1,218 @@
+"""Trees over turns as arrays: nodes by their states, edges by actions, and a hash table to find a state again."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from jaxgames.bitboard import Bits
+from jaxgames.game import Game
+from jaxgames.packing import Packing
+from search.turns.game import Moves, without
+
+WAYS = 4  # slots of a bucket of the hash table
+NONE = -1
+
+# Columns of `Tree.counts` and `Tree.links`, and rows of `Tree.stats`.
+VISITS, LEFT, TRIED, MOVER = range(4)
+CHILD, ACTION = range(2)
+EDGE_VISITS, EDGE_VALUE = range(2)
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class Tree:
+    """B trees of N nodes with C edges each; node 0 is the root.
+
+    What is written together is one array: scatters of different shape side by side crash the compiler's multi-output fusion, so
+    each write also has a loop of its own (`alone`).
+
+    Attributes:
+      nodes: uint32 [B, N, F], the packed state, the set of untried actions, the keys of the state and of its position.
+      counts: int32 [B, N, 4], visits, untried actions, edges that have been made, and who is to move.
+      stats: float32 [B, N, 2, C], visits (0: no edge, or none any more) and sums of values of edges. All that a descent looks at
+        in a node is in one piece, because in large trees it waits for nothing but memory.
+      links: int32 [B, N, C, 2], where edges lead and their actions.
+      slots: int32 [B, H, 4], hash table from keys to nodes, -1 where free.
+      size: int32 [B], nodes.
+    """
+
+    nodes: Array
+    counts: Array
+    stats: Array
+    links: Array
+    slots: Array
+    size: Array
+
+
+class Node(NamedTuple):
+    """Nodes taken apart, one per lane; see `Tree`."""
+
+    state: Any
+    untried: Bits
+    keys: Array
+
+
+@dataclasses.dataclass(frozen=True)
+class Rows:
+    """How nodes become rows.
+
+    Attributes:
+      packing: of states.
+      words: of a set of actions.
+    """
+
+    packing: Packing
+    words: int
+
+    def read(self, rows: Array) -> Node:
+        """Takes rows apart, uint32 [B, F]."""
+        start = self.packing.num_words
+        untried = Bits(tuple(rows[:, start + i] for i in range(self.words)))
+        return Node(jax.vmap(self.packing.unpack)(rows), untried, rows[:, start + self.words :])
+
+    def write(self, node: Node) -> Array:
+        """Makes rows, uint32 [B, F]."""
+        untried, keys = jax.lax.optimization_barrier((node.untried.words, node.keys))
+        return jnp.concatenate([jax.vmap(self.packing.pack)(node.state), jnp.stack(untried, -1), keys], -1)
+
+
+def plant(game: Game, moves: Moves, rows: Rows, roots: Any, num_nodes: int, num_children: int) -> Tree:
+    """Makes trees of their roots alone.
+
+    Args:
+      game: the game.
+      moves: how it is played.
+      rows: how nodes become rows.
+      roots: State [B].
+      num_nodes: room for so many nodes, the root included.
+      num_children: and for so many edges of each.
+    """
+    batch = len(jax.tree.leaves(roots)[0])
+    root = Node(roots, jax.vmap(moves.offered)(roots), keys_of(game, moves, roots))
+    row = rows.write(root)
+    buckets = 1 << max(1, (2 * num_nodes // WAYS - 1).bit_length())
+    nothing = jnp.zeros(batch, jnp.int32)
+    counts = jnp.stack([nothing, number_of(root.untried), nothing, jax.vmap(game.to_play)(roots)], -1)
+    slots = jnp.full((batch, buckets, WAYS), NONE, jnp.int32)
+    return Tree(
+        nodes=jnp.zeros((batch, num_nodes, row.shape[1]), jnp.uint32).at[:, 0].set(row),
+        counts=jnp.zeros((batch, num_nodes, 4), jnp.int32).at[:, 0].set(counts),
+        stats=jnp.zeros((batch, num_nodes, 2, num_children), jnp.float32),
+        links=jnp.zeros((batch, num_nodes, num_children, 2), jnp.int32),
+        slots=slots.at[jnp.arange(batch), _bucket(root.keys, buckets), 0].set(0),
+        size=jnp.ones(batch, jnp.int32),
+    )
+
+
+def number_of(sets_of: Bits) -> Array:
+    """Counts every lane's set, int32 [B]."""
+    return jax.vmap(Bits.count)(sets_of)
+
+
+def alone(write: Callable[[Array], Array], array: Array, needed: Array) -> Array:
+    """Writes to an array in a loop of one round (none if `needed`, bool [], is False), apart from all other code."""
+
+    def once(carry: tuple[Array, Array]) -> tuple[Array, Array]:
+        return jnp.zeros_like(needed), write(carry[1])
+
+    return jax.lax.while_loop(lambda carry: carry[0], once, (needed, array))[1]
+
+
+def keys_of(game: Game, moves: Moves, states: Any) -> Array:
+    """Keys of states and of their positions, uint32 [B, 4]."""
+    return jnp.concatenate([jax.vmap(game.state_key)(states), jax.vmap(moves.position_key)(states)], -1)
+
+
+def _bucket(keys: Array, buckets: int) -> Array:
+    return (keys[:, 0] & jnp.uint32(buckets - 1)).astype(jnp.int32)
+
+
+def find(tree: Tree, keys: Array) -> tuple[Array, Array, Array]:
+    """Looks states up by their keys, uint32 [B, 4].
+
+    Returns:
+      The node or -1, the first free slot of its bucket, int32 [B] each, and whether there is one, bool [B].
+    """
+    lane = jnp.arange(len(keys))
+    bucket = _bucket(keys, tree.slots.shape[1])
+    held = tree.slots[lane, bucket]
+    theirs = tree.nodes[lane[:, None], jnp.maximum(held, 0)][..., -4:-2]
+    same = (held >= 0) & (theirs == keys[:, None, :2]).all(-1)
+    free = held < 0
+    place = bucket * WAYS + free.argmax(1).astype(jnp.int32)
+    return jnp.where(same, held, NONE).max(1), place, free.any(1)
+
+
+def add(
+    rows: Rows,
+    tree: Tree,
+    number: Array,
+    node: Node,
+    counts: Array,
+    action: Array,
+    child: Array,
+    fresh: Node,
+    movers: Array,
+    opens: Array,
+    grows: Array,
+    is_new: Array,
+) -> Tree:
+    """Writes what an expansion has found: the action is tried, an edge leads to the child, and a new node is filled.
+
+    Args:
+      rows: how nodes become rows.
+      tree: the trees.
+      number: int32 [B], the node that is expanded.
+      node: what it holds.
+      counts: int32 [B, 4], its counts.
+      action: int32 [B], tried in it.
+      child: int32 [B], where that leads.
+      fresh: the child.
+      movers: int32 [B], who is to move there.
+      opens: bool [B], an action is tried.
+      grows: bool [B], it makes an edge.
+      is_new: bool [B], the child is a new node.
+    """
+    rest = node._replace(untried=jax.vmap(without)(node.untried, action))
+    nothing = jnp.zeros_like(child)
+    less = jnp.stack([nothing, opens.astype(jnp.int32), -grows.astype(jnp.int32), nothing], -1)
+    blank = jnp.stack([nothing, number_of(fresh.untried), nothing, movers], -1)
+    link = jnp.stack([child, action], -1)
+    written = jax.lax.optimization_barrier((rows.write(rest), rows.write(fresh), counts - less, blank, link))
+    lane, total = jnp.arange(len(number)), tree.nodes.shape[1]
+    from_node, to_node = jnp.where(opens, number, total), jnp.where(is_new, child, total)
+    twice, places = jnp.concatenate([lane, lane]), jnp.concatenate([from_node, to_node])
+    both = jax.lax.optimization_barrier((jnp.concatenate(written[:2]), jnp.concatenate(written[2:4])))
+    at = jnp.where(grows, number, total), counts[:, TRIED]
+    some = opens.any()
+    return dataclasses.replace(
+        tree,
+        nodes=alone(lambda array: array.at[twice, places].set(both[0], mode="drop"), tree.nodes, some),
+        counts=alone(lambda array: array.at[twice, places].set(both[1], mode="drop"), tree.counts, some),
+        links=alone(lambda array: array.at[lane, *at].set(written[4], mode="drop"), tree.links, some),
+        size=tree.size + is_new,
+    )
+
+
+def first_highest(scores: Array) -> tuple[Array, Array]:
+    """Gives the first of the highest of scores, float32 [B, C]: its number, int32 [B], and it, float32 [B].
+
+    Two plain reductions, which on a CPU are faster than one over pairs.
+    """
+    highest = scores.max(1)
+    number = jnp.arange(scores.shape[1], dtype=jnp.int32)
+    return jnp.where(scores == highest[:, None], number, scores.shape[1] - 1).min(1), highest
+
+
+def best_edge(tree: Tree, node: Array) -> tuple[Array, Array, Array]:
+    """Gives the edge of a node (int32 [B]) with the highest mean, that mean (-inf where is none), and its link, int32 [B, 2]."""
+    lane = jnp.arange(len(node))
+    visits, values = (tree.stats[lane, node][:, row] for row in (EDGE_VISITS, EDGE_VALUE))
+    edge, mean = first_highest(jnp.where(visits > 0, values / jnp.maximum(visits, 1), -jnp.inf))
+    return edge, mean, tree.links[lane, node, edge]

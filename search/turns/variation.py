@@ -1,0 +1,176 @@
+"""How turns are made out of others: played gene by gene, each legal where it stands.
+
+A genome is the list of actions to the end of a turn, End Turn included, -1 behind it.
+
+(Source: Justesen et al., Playing Multi-Action Adversarial Games: Online Evolutionary Planning versus Tree Search, section V,
+and the released program.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from jaxgames import random_bits
+from jaxgames.bitboard import Bits
+from jaxgames.game import Game
+from jaxgames.random_bits import LaneKey
+from search.planner import where_lanes
+from search.turns import game as sets
+from search.turns.game import Moves
+
+# Children of a genome's key by position, for the game's own chance, for a mutant and for its value; then counters.
+_CHANCE = 1 << 20
+_MUTATE = 1 << 21
+_VALUE = 1 << 22
+_MUTANT, _PLACE = 2, 3  # behind those of its parents
+_COIN, _DRAW = range(2)  # of the key of a position
+
+# What is noted of genomes: arrays [G, ...] by name, "value" among them.
+Notes = dict[str, Array]
+# `judge(lanes, states, seats) -> Notes` of the states behind turns, State [G], for the seats that played them.
+Judge = Callable[[LaneKey, Any, Array], Notes]
+# `gene(moves, key, state, offered, given) -> action` of one genome at one position.
+Gene = Callable[[Moves, LaneKey, Any, Bits, Any], Array]
+
+
+def breed(
+    game: Game,
+    moves: Moves,
+    judge: Judge,
+    mutation: float,
+    keys: LaneKey,
+    roots: Any,
+    seats: Array,
+    first: Array,
+    second: Array,
+    breeds: Array,
+    per_game: int,
+) -> tuple[Array, Notes]:
+    """Makes a child of each pair of parents, or a random turn.
+
+    Args:
+      game: the game.
+      moves: how it is played.
+      judge: values the state behind each.
+      mutation: chance that a child has one gene drawn anew.
+      keys: uint32 [G] each.
+      roots: State [B], where turns start; G = B * per_game.
+      seats: int32 [B], whose turns they are.
+      first: int32 [G, L], genomes of parents.
+      second: int32 [G, L].
+      breeds: bool [G], else the turn is random.
+      per_game: children per game.
+
+    Returns:
+      Genomes int32 [G, L] and what the judge notes of them.
+    """
+    games = jnp.arange(len(first), dtype=jnp.int32) // per_game
+    states, mine = jax.tree.map(lambda leaf: jnp.repeat(leaf, per_game, axis=0), (roots, seats))
+    given = _crossing(*(jnp.where(breeds[:, None], parent, -1) for parent in (first, second)))
+    children, notes = _play(game, moves, judge, states, mine, keys, _crossed_gene, given)
+    is_mutant = breeds & (random_bits.uniform(random_bits.bits(keys, _MUTANT)) < mutation)
+    portion = max(1, min(len(first), int(len(first) * mutation * 1.2)))
+
+    def again(chosen: Array) -> tuple[Array, Notes]:
+        genomes, own = children[chosen], LaneKey(*(half[chosen] for half in keys))
+        states, mine = jax.tree.map(lambda leaf: leaf[games[chosen]], (roots, seats))
+        places = random_bits.below(random_bits.bits(own, _PLACE), (genomes >= 0).sum(1, dtype=jnp.int32))
+        given = (genomes.T, jnp.arange(moves.turn_length)[:, None] - places)
+        return _play(game, moves, judge, states, mine, random_bits.fold(own, _MUTATE), _mutant_gene, given)
+
+    return _for_some(again, is_mutant, portion, (children, notes))
+
+
+def replay(
+    game: Game, moves: Moves, judge: Judge, keys: LaneKey, states: Any, seats: Array, genomes: Array
+) -> tuple[Array, Notes]:
+    """Plays given turns from states that may be others than those they were made for: illegal genes are replaced.
+
+    Args:
+      game: the game.
+      moves: how it is played.
+      judge: values the state behind each.
+      keys: uint32 [G] each.
+      states: State [G].
+      seats: int32 [G].
+      genomes: int32 [G, L].
+
+    Returns:
+      As `breed` does; of a state in which the seat is not to move, an empty genome.
+    """
+    return _play(game, moves, judge, states, seats, keys, _crossed_gene, _crossing(genomes, genomes))
+
+
+def _for_some(make: Callable[[Array], Any], needed: Array, portion: int, old: Any) -> Any:
+    """Replaces the rows [G] that need it by what `make` makes of their numbers (int32 [portion]), a portion at a time."""
+    order = jnp.argsort(~needed, stable=True).astype(jnp.int32)
+    rank = jnp.argsort(order).astype(jnp.int32)
+    order = jnp.concatenate([order, jnp.broadcast_to(order[:1], (portion,))])
+    total = needed.sum(dtype=jnp.int32)
+
+    def one_portion(carry: tuple[Array, Any]) -> tuple[Array, Any]:
+        done, rows = carry
+        new = make(jax.lax.dynamic_slice_in_dim(order, done, portion))
+        here = needed & (rank >= done) & (rank < done + portion)
+        at = jnp.clip(rank - done, 0, portion - 1)
+        return done + portion, where_lanes(here, jax.tree.map(lambda leaf: leaf[at], new), rows)
+
+    return jax.lax.while_loop(lambda carry: carry[0] < total, one_portion, (jnp.int32(0), old))[1]
+
+
+def _play(
+    game: Game, moves: Moves, judge: Judge, states: Any, seats: Array, keys: LaneKey, gene: Gene, given: Any
+) -> tuple[Array, Notes]:
+    """Plays turns whose genes are chosen as they go; `given`: arrays [L, G, ...], for `gene`."""
+
+    def step(carry: tuple[Any, Array], now: tuple[Array, Any]) -> tuple[tuple[Any, Array], Array]:
+        states, going = carry
+        position, given = now
+
+        def one(key: LaneKey, state: Any, seat: Array, given: Any) -> tuple[Any, Array, Array]:
+            action = gene(moves, random_bits.fold(key, position), state, moves.offered(state), given)
+            after = moves.advance(state, action, random_bits.fold(key, _CHANCE + position))
+            return after, action, (game.to_play(after) == seat) & ~after.terminated
+
+        after, action, on = jax.vmap(one)(keys, states, seats, given)
+        return (where_lanes(going, after, states), going & on), jnp.where(going, action, -1)
+
+    running = ~states.terminated & (jax.vmap(game.to_play)(states) == seats)
+    (states, _), genomes = jax.lax.scan(step, (states, running), (jnp.arange(moves.turn_length), given))
+    return genomes.T, judge(random_bits.fold(keys, _VALUE), states, seats)
+
+
+def _crossing(first: Array, second: Array) -> tuple[Array, Array, Array, Array]:
+    """Gives both parents' genes at every place and at the next, int32 [L, G] each, from int32 [G, L]."""
+
+    def behind(genes: Array) -> Array:
+        return jnp.concatenate([genes[1:], jnp.full_like(genes[:1], -1)])
+
+    return first.T, second.T, behind(first.T), behind(second.T)
+
+
+def _crossed_gene(moves: Moves, key: LaneKey, state: Any, offered: Bits, given: tuple[Array, ...]) -> Array:
+    """Takes the gene of one parent by a coin, else of the other, else one of the next place, else draws one."""
+    del moves, state
+    first, second, behind_first, behind_second = given
+    coin = (random_bits.bits(key, _COIN) >> 31) != 0
+    heads, tails = jnp.where(coin, first, second), jnp.where(coin, second, first)
+    gene = sets.draw(offered, random_bits.bits(key, _DRAW))
+    for candidate in (behind_second, behind_first, tails, heads):
+        gene = jnp.where(sets.has(offered, candidate), candidate, gene)
+    return gene
+
+
+def _mutant_gene(moves: Moves, key: LaneKey, state: Any, offered: Bits, given: tuple[Array, Array]) -> Array:
+    """Draws the gene at one place anew, and those behind it that have become illegal."""
+    old, distance = given
+    others = sets.without(offered, old)
+    drawn = sets.draw(others, random_bits.bits(key, _DRAW))
+    drawn = jnp.where(others.any(), drawn, moves.end_turn)
+    keeps = (distance < 0) | ((distance > 0) & sets.has(moves.legal(state), old))
+    return jnp.where(keeps, old, drawn)

@@ -1,0 +1,229 @@
+"""The bandits against section 1.2 of our notes on the released code: counting, choosing, the final choice and its ties."""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy import stats
+
+from jaxgames import random_bits
+from jaxgames.random_bits import LaneKey
+from search.bandit import bandits
+
+TS, UCB, UNIFORM = bandits.thompson(), bandits.ucb1(), bandits.uniform()
+ALL = pytest.mark.parametrize("bandit", [TS, UCB, UNIFORM], ids=lambda bandit: bandit.name)
+DRAWS = 6000
+
+
+@functools.cache
+def credit_of(bandit, value):
+    return int(jax.jit(bandit.credit)(jnp.float32(value)))
+
+
+def words_of(bandit, *results_of_arms):
+    """The words of arms with these results."""
+    return jnp.array([sum(credit_of(bandit, value) for value in results) for results in results_of_arms], jnp.uint32)
+
+
+def played(bandit, results):
+    return words_of(bandit, results)[0]
+
+
+def lanes_of(count, seed):
+    return jax.vmap(random_bits.lane_key)(jax.random.split(jax.random.key(seed), count))
+
+
+@functools.partial(jax.jit, static_argnums=(0, 2))
+def scores_of(bandit, words, num_arms):
+    """Scores [N, P * K] of words [N, P * K], each row with a key of its own."""
+    lanes = lanes_of(words.shape[0], 0)
+    return bandit.scores(LaneKey(lanes.first[:, None], lanes.second[:, None]), words, num_arms)
+
+
+@jax.jit
+def choose(scores, legal):
+    return bandits.choose(scores, legal)
+
+
+def choices(bandit, words, legal=None):
+    """The arm that each of many lanes chooses, int [DRAWS]; one player."""
+    legal = jnp.ones(len(words), bool) if legal is None else jnp.asarray(legal)
+    return np.asarray(choose(scores_of(bandit, jnp.tile(words, (DRAWS, 1)), len(words)), legal))
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def finals(bandit, words, legal):
+    """The arm that the final choice takes in each of many lanes, int [DRAWS], and the policy [K]; one player."""
+    policy = bandits.final_policy(bandit, words, legal)
+    return bandits.final_choice(lanes_of(DRAWS, 1), jnp.tile(policy, (DRAWS, 1, 1)))[:, 0], policy
+
+
+def assert_frequencies(chosen, probabilities):
+    """Chi-square at 1e-4; what has no probability never comes."""
+    counts = np.bincount(chosen, minlength=len(probabilities))
+    possible = np.asarray(probabilities) > 0
+    assert counts[~possible].sum() == 0
+    if possible.sum() > 1:
+        assert stats.chisquare(counts[possible], len(chosen) * np.asarray(probabilities)[possible]).pvalue > 1e-4
+
+
+@pytest.mark.parametrize(
+    ("results", "wins", "losses"),
+    [
+        ([], 0, 0),
+        ([1.0], 1, 0),
+        ([0.25], 1, 0),  # only the sign counts
+        ([-1.0], 0, 1),
+        ([-1e-3], 0, 1),
+        ([0.0], 0.5, 0.5),
+        ([-0.0], 0.5, 0.5),
+        ([1.0, 0.5, 0.0, 0.0, 0.0, -1.0], 3.5, 2.5),
+    ],
+)
+def test_thompson_counts_signs(results, wins, losses):
+    word = played(TS, results)
+    assert int(TS.visits(word)) == len(results)
+    assert float(TS.values(word)) == pytest.approx((1 + wins) / (2 + wins + losses))
+    assert float(TS.merit(word)) == float(TS.values(word))
+
+
+def test_thompson_draws_from_its_posterior():
+    results = [[1] * 3 + [0], [-1] * 5 + [1], [], [0] * 9]
+    scores = np.asarray(scores_of(TS, jnp.tile(words_of(TS, *results), (DRAWS, 1)), 4))
+    for column, (wins, losses) in zip(scores.T, [(3.5, 0.5), (1, 5), (0, 0), (4.5, 4.5)], strict=True):
+        assert stats.kstest(column, stats.beta(1 + wins, 1 + losses).cdf).pvalue > 1e-4
+    assert abs(np.corrcoef(scores.T) - np.eye(4)).max() < 5 / np.sqrt(DRAWS)
+
+
+def test_uniform_choice_ignores_results():
+    assert_frequencies(choices(UNIFORM, words_of(UNIFORM, [1] * 50, [-1] * 50, [])), [1 / 3] * 3)
+    assert float(UNIFORM.values(played(UNIFORM, [1, 0, -1, -1]))) == pytest.approx(2.5 / 6)
+
+
+@pytest.mark.parametrize("c", [0.0, 0.5, 2.0])
+def test_ucb_formula(c):
+    """The arm chosen has the highest mean + c sqrt(ln(total) / n), for random statistics of two players at once."""
+    bandit = bandits.ucb1(c)
+    source = np.random.default_rng(int(10 * c))
+    visits = source.integers(1, 40, (300, 2, 5))
+    sums = np.round(8 * source.uniform(-1, 1, visits.shape) * visits) / 8
+    words = (np.round(8 * (sums + visits)).astype(np.uint32) << 14) | visits.astype(np.uint32)
+    scores = scores_of(bandit, jnp.asarray(words.reshape(300, 10)), 5)
+    chosen = choose(scores.reshape(300, 2, 5), jnp.ones((300, 2, 5), bool))
+    exact = sums / visits + c * np.sqrt(np.log(visits.sum(-1, keepdims=True)) / visits)
+    top_two = np.sort(exact, axis=-1)[..., -2:]
+    clear = top_two[..., 1] - top_two[..., 0] > 2e-5
+    assert clear.mean() > 0.95
+    np.testing.assert_array_equal(np.asarray(chosen)[clear], exact.argmax(-1)[clear])
+
+
+def test_ucb_counts():
+    word = played(UCB, [1.0, -1.0, -1.0, 0.0, 0.25])
+    assert int(UCB.visits(word)) == 5 and float(UCB.merit(word)) == 5
+    assert float(UCB.values(word)) == pytest.approx(-0.75 / 5)
+    assert float(UCB.values(jnp.uint32(0))) == 0 and int(UCB.visits(jnp.uint32(0))) == 0
+
+
+def test_ucb_tries_every_arm_first():
+    assert_frequencies(choices(UCB, words_of(UCB, [1] * 9, [], [-1], [])), [0, 0.5, 0, 0.5])
+
+
+@pytest.mark.parametrize("visits", [1, 3, 40])
+def test_ucb_breaks_ties_uniformly(visits):
+    """Also where the bonus is large and a float32 has few digits behind the point."""
+    best, worse = [0.0] * visits, [-1.0] * visits
+    words = words_of(UCB, best, best, worse, best, best, worse)
+    assert_frequencies(choices(UCB, words), [0.25, 0.25, 0, 0.25, 0.25, 0])
+
+
+@ALL
+def test_without_results_the_choice_is_uniform(bandit):
+    scores = scores_of(bandit, jnp.zeros((DRAWS, 12), jnp.uint32), 6)
+    legal = jnp.array([[True] * 6, [True, False, True, True, False, True]])
+    chosen = np.asarray(choose(scores.reshape(DRAWS, 2, 6), legal))
+    assert_frequencies(chosen[:, 0], [1 / 6] * 6)
+    assert_frequencies(chosen[:, 1], [0.25, 0, 0.25, 0.25, 0, 0.25])
+    both = np.zeros((6, 6))
+    np.add.at(both, (chosen[:, 0], chosen[:, 1]), 1)
+    assert stats.chi2_contingency(both[:, [0, 2, 3, 5]]).pvalue > 1e-4
+
+
+@ALL
+def test_no_illegal_arm_is_ever_chosen(bandit):
+    source = np.random.default_rng(0)
+    words = np.zeros((500, 4), np.uint32)
+    legal = source.random((500, 4)) < 0.5
+    legal[np.arange(500), source.integers(0, 4, 500)] = True
+    for _ in range(12):  # some results for some legal arms
+        arms = np.argmax(np.where(legal, source.random((500, 4)), -1), axis=1)
+        words[np.arange(500), arms] += np.asarray(bandit.credit(jnp.asarray(source.integers(-1, 2, 500), jnp.float32)))
+    scores = scores_of(bandit, jnp.asarray(words), 4)
+    assert np.isfinite(np.asarray(scores)).all()
+    chosen = np.asarray(choose(scores, jnp.asarray(legal)))
+    assert legal[np.arange(500), chosen].all()
+    policy = np.asarray(bandits.final_policy(bandit, jnp.asarray(words), jnp.asarray(legal)))
+    assert (policy[~legal] == 0).all()
+    np.testing.assert_allclose(policy.sum(-1), 1, rtol=1e-6)
+
+
+@ALL
+def test_a_single_legal_arm(bandit):
+    words, legal = words_of(bandit, [], [-1] * 20, []), jnp.array([False, True, False])
+    assert (choices(bandit, words, legal) == 1).all()
+    chosen, _ = finals(bandit, words, legal)
+    assert (chosen == 1).all()
+
+
+@pytest.mark.parametrize("bandit", [TS, UNIFORM], ids=lambda bandit: bandit.name)
+def test_final_choice_by_posterior_mean(bandit):
+    # An arm never tried ties with one that only saw undecided ends, whatever their number; the illegal one is out.
+    words = words_of(bandit, [0] * 7, [], [-1, 0], [0] * 30, [1, -1], [1, 1, 1])
+    chosen, policy = finals(bandit, words, jnp.arange(6) < 5)
+    np.testing.assert_allclose(policy, [0.25, 0.25, 0, 0.25, 0.25, 0])
+    assert_frequencies(chosen, policy)
+    chosen, _ = finals(bandit, words, jnp.ones(6, bool))
+    assert (chosen == 5).all()
+
+
+def test_posterior_means_that_are_equal_tie():
+    words = words_of(TS, [1, 1, -1], [1] * 5 + [-1] * 3, [1, 1, 1, -1])  # 3/5, 6/10 and 4/6
+    np.testing.assert_array_equal(finals(TS, words, jnp.arange(3) < 2)[1], [0.5, 0.5, 0])
+    np.testing.assert_array_equal(finals(TS, words, jnp.ones(3, bool))[1], [0, 0, 1])
+
+
+def test_final_choice_of_ucb_is_most_visits():
+    chosen, policy = finals(UCB, words_of(UCB, [1] * 3, [-1] * 4, [0] * 4, []), jnp.ones(4, bool))
+    np.testing.assert_array_equal(policy, [0, 0.5, 0.5, 0])
+    assert_frequencies(chosen, policy)
+    chosen, policy = finals(UCB, words_of(UCB, [], [], [1], []), jnp.arange(4) < 2)
+    assert_frequencies(chosen, [0.5, 0.5, 0, 0])
+
+
+@ALL
+@pytest.mark.parametrize("value", [1.0, 0.0, -1.0])
+def test_counts_stop_before_they_overflow(bandit, value):
+    """Even if the largest credit comes at once: all steps of a long simulation in one state."""
+    times = 512
+    credit = np.uint32(times * credit_of(bandit, value))
+
+    @jax.jit
+    def add_many(word):
+        return jax.lax.fori_loop(0, 400, lambda _, w: w + jnp.where(bandit.is_full(w), np.uint32(0), credit), word)
+
+    word = add_many(jnp.uint32(0))
+    assert bool(bandit.is_full(word))
+    visits = int(bandit.visits(word))
+    assert visits % times == 0 and visits > 10_000
+    expected = value if bandit is UCB else (1 + visits * (1 + value) / 2) / (2 + visits)
+    assert float(bandit.values(word)) == pytest.approx(expected, abs=1e-6)
+    assert int(add_many(word)) == int(word)
+
+
+def test_names():
+    assert bandits.by_name("ts").name == "TS" and bandits.by_name("ucb").name == "UCB"
+    with pytest.raises(ValueError, match="bandit='exp3': must be one of ts, ucb, uniform"):
+        bandits.by_name("exp3")
+    with pytest.raises(ValueError, match="c=-1: must be >= 0"):
+        bandits.ucb1(-1)

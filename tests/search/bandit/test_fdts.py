@@ -1,0 +1,336 @@
+"""FDTS against the plain reference and on its own: batches, waves, resets, the ends of games, full tables, and what it finds."""
+
+import dataclasses
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from search import as_agent, fdts, presets, thompson
+from search.bandit.tree_search import Settings, decoupled_search
+from tests.search.reference import assert_like_reference, compiled, lane_of, make
+from tests.tug import ARMS, PULL, REST, SHOUT, Tug
+
+CYCLES = Tug(slips=True)  # three states that come back all the time, and chance
+MANY = Tug(marks=10**6, slips=True, max_steps=40, length=3)  # hardly a state comes back
+BATCH = 4
+SIMULATIONS, HORIZON = 16, 6
+SIZE = {"num_simulations": SIMULATIONS, "horizon": HORIZON}
+
+
+def states_of(game, tokens, step_count=0):
+    return jax.vmap(lambda token: game.state(token, step_count))(jnp.array(tokens))
+
+
+def keys_of(seed, count=BATCH):
+    return jax.random.split(jax.random.key(seed), count)
+
+
+def yes(count=BATCH):
+    return np.ones(count, bool)
+
+
+def advance(game, states, plan, seed):
+    return jax.vmap(game.step)(states, plan.actions, keys_of(seed, len(states.terminated)))
+
+
+def assert_finite(plan):
+    jax.tree.map(lambda leaf: np.testing.assert_array_equal(np.isfinite(leaf), True), plan)
+
+
+@pytest.fixture
+def planner():
+    return make(CYCLES, "fdts", **SIZE)
+
+
+@pytest.fixture
+def states():
+    return states_of(CYCLES, [0, 1, 0, -1])
+
+
+@pytest.mark.parametrize("bandit", ["ts", "ucb"])
+def test_like_reference(bandit, states):
+    assert_like_reference(CYCLES, "fdts", bandit, states, moves=4, **SIZE)
+
+
+def test_like_reference_where_no_state_comes_back():
+    assert_like_reference(MANY, "fdts", "ts", states_of(MANY, [0, 2, -1, 0]), moves=3, **SIZE)
+
+
+def test_waves_like_reference(states):
+    """Four walks of a wave open the same rows: what all of them found must be there."""
+    assert_like_reference(CYCLES, "fdts", "ts", states, moves=3, wave=4, **SIZE)
+
+
+def test_form_of_a_plan(planner, states):
+    plan, _ = compiled(planner)(keys_of(0), planner.init(BATCH), states, yes())
+    forms = {
+        "actions": ((BATCH, 2), np.int32),
+        "arms": ((BATCH, 2, 3), np.int32),
+        "values": ((BATCH, 2, 3), np.float32),
+        "visits": ((BATCH, 2, 3), np.int32),
+        "policy": ((BATCH, 2, 3), np.float32),
+        "root_value": ((BATCH, 2), np.float32),
+    }
+    assert {name: (getattr(plan, name).shape, getattr(plan, name).dtype) for name in forms} == forms
+    assert {"met", "known", "evicted", "stored"} <= set(plan.metrics)
+    np.testing.assert_array_equal(plan.arms, np.tile(ARMS, (BATCH, 1, 1)))
+    np.testing.assert_allclose(plan.policy.sum(-1), 1, rtol=1e-6)
+
+
+def test_a_single_legal_arm(planner, states):
+    """With the back to the wall a player may only pull."""
+    plan, _ = compiled(planner)(keys_of(0), planner.init(BATCH), states, yes())
+    assert plan.actions[1, 1] == PULL and plan.actions[3, 0] == PULL
+    np.testing.assert_array_equal(plan.visits[1, 1], [0, 0, plan.visits[1, 0].sum()])
+    np.testing.assert_array_equal(plan.values[1, 1, :2], -1)
+    np.testing.assert_array_equal(plan.policy[1, 1], [0, 0, 1])
+    assert_finite(plan)
+
+
+@dataclasses.dataclass(frozen=True)
+class Solo:
+    """The tug of war for one: player 0 alone, against nobody. Three words of statistics per state, as many as a key takes."""
+
+    tug: Tug = Tug(max_steps=8)
+    name: str = "solo"
+    num_players: int = 1
+    num_arms: int = 3
+
+    def step(self, state, actions, key):
+        return self.tug.step(state, jnp.concatenate([actions, jnp.array([REST])]), key)
+
+    def heuristic(self, state):
+        return self.tug.heuristic(state)[:1]
+
+    def state_key(self, state):
+        return self.tug.state_key(state)
+
+    def search_arms(self, state):
+        return jax.tree.map(lambda leaf: leaf[:1], self.tug.search_arms(state))
+
+
+@pytest.mark.parametrize("kind", ["fdts", "mcts", "mcts_no_rollout"])
+def test_one_player_with_three_arms(kind):
+    planner, states = make(Solo(), kind, num_simulations=200, horizon=8), states_of(Solo().tug, [0, 1, 0, -1])
+    assert planner.memory_bytes == 2**12 * 4 * (3 + 4)
+    plan, _ = compiled(planner)(keys_of(0), planner.init(BATCH), states, yes())
+    np.testing.assert_array_equal(plan.actions[:, 0], PULL)
+    assert (plan.visits.sum((1, 2)) >= 200).all()
+
+
+def test_batch_size_does_not_matter():
+    """Bit for bit, whether lanes are planned for alone, all at once, or three at a time, also when rows give way."""
+    game = Tug(marks=10**6, slips=True, max_steps=40, length=3)
+    settings = Settings(SIMULATIONS, HORIZON, table_rows=64)
+    whole, parts = (decoupled_search(game, thompson(), dataclasses.replace(settings, lanes_at_once=size), "") for size in (8, 3))
+    states = states_of(game, [0, 1, 0, -1, 0, 0, 2, -2])
+    memory, memory_parts, alone = whole.init(8), parts.init(8), [whole.init(1) for _ in range(8)]
+    for move in range(3):
+        keys, active = keys_of(move, 8), yes(8)
+        active[move] = False
+        plan, memory = compiled(whole)(keys, memory, states, active)
+        plan_parts, memory_parts = compiled(parts)(keys, memory_parts, states, active)
+        for lane in np.flatnonzero(active):
+            just = slice(lane, lane + 1)
+            one, alone[lane] = compiled(whole)(keys[just], alone[lane], lane_of(states, just), yes(1))
+            for other in (plan, plan_parts):
+                jax.tree.map(lambda a, b, lane=lane: np.testing.assert_array_equal(a[lane], b[0]), other, one)
+        states = advance(game, states, plan, move)
+    jax.tree.map(np.testing.assert_array_equal, memory, memory_parts)
+    assert (memory.evicted > 0).all()
+
+
+def test_inactive_lanes_keep_their_memory(planner, states):
+    _, memory = compiled(planner)(keys_of(0), planner.init(BATCH), states, yes())
+    _, after = compiled(planner)(keys_of(1), memory, states, np.arange(BATCH) == 1)
+    rows = np.arange(len(memory.keys)) // memory.num_rows
+    for name, lanes in {"keys": rows, "words": rows, "clock": None, "started": None, "evicted": None, "stored": None}.items():
+        kept = (np.arange(BATCH) if lanes is None else lanes) != 1
+        old, new = np.asarray(getattr(memory, name)), np.asarray(getattr(after, name))
+        np.testing.assert_array_equal(old[kept], new[kept])
+    assert (np.asarray(memory.words) != np.asarray(after.words)).any()
+
+
+def test_nothing_to_plan(planner, states):
+    """With all lanes at rest, or at a terminal root, the memory stays and nothing is NaN."""
+    _, memory = compiled(planner)(keys_of(0), planner.init(BATCH), states, yes())
+    ended = dataclasses.replace(states, token=jnp.array([2, -2, 0, 2]), terminated=jnp.ones(BATCH, bool))
+    for views, active in ((states, ~yes()), (ended, yes())):
+        plan, after = compiled(planner)(keys_of(1), memory, views, active)
+        assert_finite(plan)
+        assert ((plan.actions >= 0) & (plan.actions < 3)).all()
+        for name in ("keys", "words", "stored", "evicted"):
+            np.testing.assert_array_equal(getattr(memory, name), getattr(after, name))
+
+
+def test_reset_forgets_one_lane(planner):
+    states, keys = states_of(CYCLES, [0, 0, 1, 0]), keys_of(7)
+    fresh, _ = compiled(planner)(keys, planner.init(BATCH), states, yes())
+    memory = planner.init(BATCH)
+    for move in range(3):
+        _, memory = compiled(planner)(keys_of(move), memory, states, yes())
+    memory = jax.jit(planner.reset)(memory, jnp.array([True, False, True, False]))
+    again, _ = compiled(planner)(keys, memory, states, yes())
+    for lane in range(BATCH):
+        equal = jax.tree.map(lambda a, b, lane=lane: bool((a[lane] == b[lane]).all()), again, fresh)
+        assert jax.tree.all(equal) == (lane in (0, 2))
+    assert again.visits[1].sum() > 3 * fresh.visits[1].sum()
+
+
+@pytest.fixture
+def crowded():
+    """More states than rows."""
+    return make(MANY, "fdts", num_simulations=32, horizon=HORIZON, table_rows=16)
+
+
+def test_after_a_reset_a_full_table_plays_as_a_new_one(crowded):
+    states = states_of(MANY, [0, 1])
+    fresh, used = crowded.init(2), crowded.init(2)
+    for move in range(2):
+        _, used = compiled(crowded)(keys_of(move, 2), used, states, yes(2))
+    assert (used.evicted > 0).all()
+    used = jax.jit(crowded.reset)(used, jnp.ones(2, bool))
+    for move in range(2, 4):
+        plan_fresh, fresh = compiled(crowded)(keys_of(move, 2), fresh, states, yes(2))
+        plan_used, used = compiled(crowded)(keys_of(move, 2), used, states, yes(2))
+        jax.tree.map(np.testing.assert_array_equal, plan_fresh, plan_used)
+    assert (used.evicted > 0).all()
+
+
+def test_a_full_table_still_works(crowded):
+    """Also one so small that a wave pushes out what it has just opened."""
+    tiny = make(MANY, "fdts", num_simulations=32, horizon=HORIZON, table_rows=4, wave=4)
+    for planner, table_rows in ((crowded, 16), (tiny, 4)):
+        memory, states = planner.init(2), states_of(MANY, [0, 1])
+        for move in range(3):
+            plan, memory = compiled(planner)(keys_of(move, 2), memory, states, yes(2))
+            assert_finite(plan)
+            assert (plan.visits >= 0).all() and (plan.visits.sum(-1) <= 32 * (move + 1)).all()
+            assert (np.asarray(plan.values)[plan.policy > 0] > 0).all() and (plan.values <= 1).all()
+            assert (plan.metrics["evicted"] > 0).all()
+            assert (plan.metrics["stored"] - plan.metrics["evicted"] <= table_rows).all()
+            np.testing.assert_array_equal(plan.metrics["met"][:, 0], 32)
+            states = advance(MANY, states, plan, move)
+
+
+@pytest.mark.parametrize("wave", [1, 4])
+def test_statistics_add_up(wave):
+    """In a game where no state comes back within a simulation, and with room for all of them."""
+    planner = make(MANY, "fdts", wave=wave, **SIZE)
+    plan, memory = compiled(planner)(keys_of(0), planner.init(BATCH), states_of(MANY, [0, 0, 1, -1]), yes())
+    np.testing.assert_array_equal(plan.visits.sum(-1), SIMULATIONS)
+    met, known = np.asarray(plan.metrics["met"]), np.asarray(plan.metrics["known"])
+    np.testing.assert_array_equal(met[:, 0], SIMULATIONS)
+    np.testing.assert_array_equal(known[:, 0], SIMULATIONS - wave)  # the root is new to the first wave
+    assert (np.diff(met, axis=1) <= 0).all() and (known <= met).all() and (known >= 0).all()
+    np.testing.assert_array_equal(plan.metrics["evicted"], 0)
+    if wave == 1:  # whatever was not known was stored
+        np.testing.assert_array_equal(plan.metrics["stored"], (met - known).sum(1))
+    np.testing.assert_array_equal(memory.stored, plan.metrics["stored"])
+
+
+def test_what_was_learnt_is_used_again():
+    planner = make(MANY, "fdts", **SIZE)
+    memory, states = planner.init(BATCH), states_of(MANY, [0, 0, 1, -1])
+    shares = []
+    for move in range(3):
+        plan, memory = compiled(planner)(keys_of(move), memory, states, yes())
+        shares.append(float(plan.metrics["known"].sum() / plan.metrics["met"].sum()))
+    assert np.all(np.diff(shares) > 0)
+    # After a real move the new root has the visits that it got below the old one.
+    after, _ = compiled(planner)(keys_of(5), memory, advance(MANY, states, plan, 4), yes())
+    assert (after.visits.sum(-1) > SIMULATIONS).all()
+
+
+@pytest.mark.parametrize("bandit", ["ts", "ucb"])
+def test_finds_the_dominant_action(bandit):
+    planner = make(CYCLES, "fdts", bandit, num_simulations=1600, horizon=8)
+    plan, _ = compiled(planner)(keys_of(0, 16), planner.init(16), states_of(CYCLES, [0, 1] * 8), yes(16))
+    np.testing.assert_array_equal(plan.actions, PULL)
+    # Both pull: the token moves to either side with 3/4 x 1/4, and an end, or the side it is on after 8 steps, decides.
+    moves = 5 / 8 * np.eye(5) + 3 / 16 * (np.eye(5, k=1) + np.eye(5, k=-1))
+    moves[[0, -1]] = np.eye(5)[[0, -1]]
+    after = np.linalg.matrix_power(moves, 8)[2:4]
+    results = [-1, -1, 0, 1, 1] if bandit == "ts" else [-1, -0.25, 0, 0.25, 1]
+    value = after @ results
+    value = (1 + value) / 2 if bandit == "ts" else value
+    # Below the value of best play by what was spent on trying the rest.
+    np.testing.assert_allclose(plan.root_value[:, 0], np.tile(value, 8), atol=0.06)
+
+
+def test_other_keys_and_arms():
+    """`key` and `arms` stand in for the game's own."""
+
+    def with_step(state):
+        return jnp.stack([state.step_count.astype(jnp.uint32), (state.token + 9).astype(jnp.uint32)])
+
+    def only_rest(state):
+        return jnp.asarray(ARMS), jnp.asarray(ARMS == REST) | (jnp.asarray(ARMS == SHOUT) & (state.token == 0))
+
+    states = states_of(Tug(), [0])
+    planner = fdts(Tug(), num_simulations=8, horizon=6, table_rows=64, key=with_step, arms=only_rest)
+    plan, _ = compiled(planner)(keys_of(0, 1), planner.init(1), states, yes(1))
+    np.testing.assert_array_equal(plan.visits[0].sum(-1), 8)  # though the token stays at the root
+    assert plan.visits[0][ARMS == PULL].sum() == 0 and (plan.actions != PULL).all()
+
+
+def test_as_agent(planner, states):
+    agent = as_agent(planner)
+    assert agent.sees_state and agent.name == "FDTS + TS"
+    seats = jnp.array([0, 1, 1, 0])
+    actions, memory = jax.jit(agent.act)(None, keys_of(0), agent.init(BATCH), states, seats, yes())
+    plan, after = compiled(planner)(keys_of(0), planner.init(BATCH), states, yes())
+    np.testing.assert_array_equal(actions, np.asarray(plan.actions)[np.arange(BATCH), seats])
+    jax.tree.map(np.testing.assert_array_equal, memory, after)
+
+
+def test_an_agent_that_keeps_metrics(planner, states):
+    """Added up over moves and games, of active lanes only."""
+    agent = as_agent(planner, keep_metrics=True)
+    act, memory, own = jax.jit(agent.act), agent.init(BATCH), planner.init(BATCH)
+    expected = dict.fromkeys(("met", "known"), 0)
+    for move in range(2):
+        active = np.arange(BATCH) != move
+        actions, memory = act(None, keys_of(move), memory, states, jnp.zeros(BATCH, jnp.int32), active)
+        plan, own = compiled(planner)(keys_of(move), own, states, active)
+        np.testing.assert_array_equal(actions[active], plan.actions[active, 0])
+        for name in expected:
+            expected[name] = expected[name] + np.where(active[:, None], plan.metrics[name], 0)
+    memory = agent.reset(memory, jnp.ones(BATCH, bool))
+    assert sorted(memory[1]) == ["known", "met"]
+    for name, total in memory[1].items():
+        np.testing.assert_array_equal(total, expected[name])
+    assert (memory[0].stored == 0).all()
+
+
+def test_size_of_the_memory(planner):
+    nbytes = sum(leaf.nbytes for leaf in jax.tree.leaves(planner.init(BATCH)))
+    assert planner.memory_bytes == 2**12 * 4 * (6 + 3)  # six statistics, a key of two words, a stamp
+    assert BATCH * planner.memory_bytes <= nbytes <= BATCH * (planner.memory_bytes + 32)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"num_simulations": 0}, "num_simulations=0: must be >= 1"),
+        ({"horizon": 0}, "horizon=0: must be"),
+        ({"horizon": 513}, "horizon=513: must be in 1..512"),
+        ({"wave": 0}, "wave=0: must be >= 1"),
+        ({"wave": 3}, "wave=3: must divide num_simulations=100"),
+        ({"table_rows": 100}, "table_rows=100: must be a power of two, at least 4"),
+    ],
+)
+@pytest.mark.parametrize("kind", ["fdts", "mcts", "mcts_no_rollout"])
+def test_bad_settings(kind, settings, message):
+    with pytest.raises(ValueError, match=message) as error:
+        presets.by_name(CYCLES, kind, **settings)
+    assert "\n" not in str(error.value)
+
+
+def test_unknown_names():
+    with pytest.raises(ValueError, match="planner='alpha': must be one of fdts, mcts, mcts_no_rollout, mcs"):
+        presets.by_name(CYCLES, "alpha")
+    with pytest.raises(ValueError, match="bandit='exp3': must be one of ts, ucb, uniform"):
+        presets.by_name(CYCLES, "fdts", "exp3")

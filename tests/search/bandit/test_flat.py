@@ -1,0 +1,85 @@
+"""Flat Monte Carlo search against the plain reference."""
+
+import dataclasses
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from search import presets
+from search.presets import mcs
+from tests.search.reference import assert_like_reference, compiled, lane_of, make
+from tests.tug import PULL, Tug
+
+GAME = Tug(slips=True)
+SIZE = {"num_simulations": 16, "horizon": 6}
+
+
+def states_of(game, tokens):
+    return jax.vmap(game.state)(jnp.array(tokens))
+
+
+def keys_of(seed, count=4):
+    return jax.random.split(jax.random.key(seed), count)
+
+
+@pytest.mark.parametrize("bandit", ["ts", "ucb", pytest.param("uniform", marks=pytest.mark.slow)])
+def test_like_reference(bandit):
+    assert_like_reference(GAME, "mcs", bandit, states_of(GAME, [0, 1, 0, -1]), moves=4, **SIZE)
+
+
+def test_waves_like_reference():
+    assert_like_reference(GAME, "mcs", "ts", states_of(GAME, [0, 1, 0, -1]), moves=3, wave=4, **SIZE)
+
+
+def test_batch_size_does_not_matter():
+    planner, states, keys = make(GAME, "mcs", **SIZE), states_of(GAME, [0, 1, 0, -1]), keys_of(0)
+    active = np.array([True, True, False, True])
+    plan, memory = compiled(planner)(keys, planner.init(4), states, active)
+    parts = make(GAME, "mcs", lanes_at_once=2, **SIZE)
+    in_parts, _ = compiled(parts)(keys, parts.init(4), states, active)
+    jax.tree.map(lambda a, b: np.testing.assert_array_equal(a[active], b[active]), plan, in_parts)
+    for lane in np.flatnonzero(active):
+        just = slice(lane, lane + 1)
+        one, _ = compiled(planner)(keys[just], planner.init(1), lane_of(states, just), active[just])
+        jax.tree.map(lambda a, b, lane=lane: np.testing.assert_array_equal(a[lane], b[0]), plan, one)
+    np.testing.assert_array_equal(plan.visits[active].sum(-1), 16)
+    np.testing.assert_array_equal(plan.metrics["met"][active, 0], 16)
+    # Nothing is remembered.
+    again, _ = compiled(planner)(keys, memory, states, active)
+    jax.tree.map(np.testing.assert_array_equal, plan, again)
+
+
+def test_nothing_to_plan():
+    planner, states = make(GAME, "mcs", **SIZE), states_of(GAME, [0, 1, 0, -1])
+    ended = dataclasses.replace(states, token=jnp.array([2, -2, 0, 2]), terminated=jnp.ones(4, bool))
+    for views, active in ((states, np.zeros(4, bool)), (ended, np.ones(4, bool))):
+        plan, _ = compiled(planner)(keys_of(1), planner.init(4), views, active)
+        jax.tree.map(lambda leaf: np.testing.assert_array_equal(np.isfinite(leaf), True), plan)
+        assert ((plan.actions >= 0) & (plan.actions < 3)).all()
+        assert plan.visits.sum() == 0
+
+
+@pytest.mark.parametrize("bandit", ["ts", "ucb"])
+def test_finds_the_dominant_action(bandit):
+    planner = make(GAME, "mcs", bandit, num_simulations=1600, horizon=8)
+    plan, _ = compiled(planner)(keys_of(0, 16), planner.init(16), states_of(GAME, [0, 1] * 8), np.ones(16, bool))
+    np.testing.assert_array_equal(plan.actions, PULL)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"num_simulations": 0}, "num_simulations=0: must be >= 1"),
+        ({"horizon": 0}, "horizon=0: must be"),
+        ({"wave": 3}, "wave=3: must divide num_simulations=100"),
+    ],
+)
+def test_bad_settings(settings, message):
+    with pytest.raises(ValueError, match=message):
+        presets.by_name(GAME, "mcs", **settings)
+
+
+def test_name():
+    assert mcs(GAME).name == "MCS + TS"

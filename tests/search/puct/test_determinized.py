@@ -1,0 +1,295 @@
+"""Search in drawn worlds: against PUCT where nothing is hidden, and against plain numpy over the same worlds."""
+
+import dataclasses
+import math
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import jaxgames
+from jaxgames.hex import interop, planes
+from search import puct
+from search.puct import determinized
+from search.puct.determinized import Settings
+from tests.jaxgames.hex.playing import at, joined, play, random_games
+from tests.search import puct_reference
+
+OPEN, ABRUPT, CLASSICAL = (jaxgames.make("hex", mode) for mode in ("hex-3", "adh-3", "cdh-3"))
+CELLS, LANES, WORLDS, SIMULATIONS = 9, 5, 4, 12
+ROOTS = LANES * WORLDS  # lanes of a search without worlds, so that all share what is compiled
+SEARCH = puct.Settings(num_simulations=SIMULATIONS, c_init=1.0, c_base=2.0)  # a base so small that visits matter
+SPLIT = Settings(num_worlds=WORLDS, split=True, search=dataclasses.replace(SEARCH, num_simulations=WORLDS * SIMULATIONS))
+# Sums of such numbers are exact, in whatever order they are added.
+WEIGHTS = np.random.default_rng(1).integers(-3, 4, (CELLS * planes.NUM_PLANES, CELLS + 1)).astype(np.float32) / 8
+WORTH = np.random.default_rng(2).permutation(CELLS).astype(np.float32) / 16
+PLANNERS = {}
+
+
+def network(params, states, seats):
+    shown = jax.vmap(lambda state, seat: planes.planes(OPEN.config, state, seat))(states, seats)
+    out = jax.lax.dot(shown.reshape(seats.shape[0], -1), WEIGHTS, precision="highest")
+    return out[:, :-1], out[:, -1] / 16
+
+
+def worth(params, states, seats):
+    """The worth of the seat's cells, less that of the other's."""
+    black, white = (jax.vmap(OPEN.config.grid.to_bool)(stones).reshape(-1, CELLS).astype(jnp.float32) for stones in states.stones)
+    value = (black - white) @ WORTH
+    return jnp.zeros((seats.shape[0], CELLS)), jnp.where(seats == 0, value, -value)
+
+
+def hopeless(params, states, seats):
+    """Who is to move has won."""
+    return jnp.zeros((seats.shape[0], CELLS)), jnp.ones(seats.shape[0])
+
+
+def known(game, steps, count=LANES):
+    """Games that are not over after so many attempts: states, what the players to move know, and who they are."""
+    states, infos, _ = random_games(game, jax.random.split(jax.random.key(0), 60), steps)
+    alive = np.flatnonzero(~np.asarray(states.terminated)[:, -1])[:count]
+    movers = np.asarray(states.player)[alive, -1].astype(np.int32)
+    assert len(alive) == count
+    return at(states, alive, -1), at(infos, alive, -1, movers), movers
+
+
+def search(make, game, settings, views, seats, active=None, evaluate=network):
+    """Plans with a planner that is compiled once; gives the plan and the keys."""
+    name = (make, game, settings, evaluate, len(seats))
+    if name not in PLANNERS:
+        planner = make(game, evaluate, settings)
+        PLANNERS[name] = planner, jax.jit(planner.plan)
+    planner, run = PLANNERS[name]
+    keys = jax.random.split(jax.random.key(0), len(seats))
+    active = np.ones(len(seats), bool) if active is None else active
+    return jax.device_get(run(None, keys, planner.init(len(seats)), views, seats, active)[0]), keys
+
+
+def own(per_player, seats):
+    """The rows of the seats."""
+    return per_player[np.arange(len(seats)), seats]
+
+
+def worlds_of(game, infos, keys):
+    """The worlds that a plan has drawn, State [LANES * WORLDS], and the seats of their players."""
+    draw = jax.jit(lambda keys, infos: determinized.draw_worlds(game, keys, infos, WORLDS))
+    return jax.device_get(draw(keys, infos))
+
+
+def same_plans(one, other):
+    jax.tree.map(np.testing.assert_array_equal, one, other)
+
+
+# --- nothing hidden ----------------------------------------------------------------------------------------------------
+
+
+def test_where_everything_is_seen_all_searches_are_puct():
+    states, infos, seats = known(OPEN, 3, ROOTS)
+    plain, _ = search(puct.puct, OPEN, SEARCH, states, seats)
+    seeing, _ = search(determinized.true_sight, ABRUPT, SEARCH, states, seats)
+    drawing, _ = search(determinized.pimc_tree, OPEN, Settings(num_worlds=1, search=SEARCH), infos, seats)
+    same_plans(seeing, plain)
+    for name in ("actions", "visits", "policy", "root_value"):
+        np.testing.assert_array_equal(getattr(drawing, name), getattr(plain, name), name)
+    np.testing.assert_array_equal(own(drawing.arms, seats), own(plain.arms, seats))
+    np.testing.assert_array_equal(own(drawing.values, seats), own(plain.values, seats))
+    assert len(np.unique(plain.actions, axis=0)) > 3 and (own(plain.visits, seats).sum(-1) == SIMULATIONS).all()
+
+
+@pytest.mark.slow
+def test_one_possible_world_is_searched_the_same_however_often_it_is_drawn():
+    """The second player has met all stones of the first: nothing is hidden from it."""
+    games = [play(CLASSICAL, [cell, cell])[-1] for cell in range(LANES)]
+    infos = []
+    for cell, state in enumerate(games):
+        info = CLASSICAL.init_information(jnp.int32(1))
+        for after, action in zip(play(CLASSICAL, [cell, cell])[1:], (CLASSICAL.pass_action, cell), strict=True):
+            info = CLASSICAL.update_information(info, CLASSICAL.observe(after, jnp.int32(1)), jnp.int32(action))
+        assert int(state.player) == 1
+        infos.append(info)
+    infos = jax.tree.map(lambda *leaves: np.stack(leaves), *infos)
+    seats = np.ones(LANES, np.int32)
+    many, _ = search(determinized.pimc_tree, CLASSICAL, SPLIT, infos, seats)
+    states = jax.tree.map(lambda *leaves: np.stack(leaves).repeat(WORLDS, 0), *games)
+    plain, _ = search(puct.puct, OPEN, SEARCH, jax.vmap(CLASSICAL.open_state)(states), seats.repeat(WORLDS))
+    np.testing.assert_array_equal(own(many.policy, seats), own(plain.policy, seats.repeat(WORLDS))[::WORLDS])
+    np.testing.assert_array_equal(own(many.visits, seats), WORLDS * own(plain.visits, seats.repeat(WORLDS))[::WORLDS])
+    np.testing.assert_array_equal(many.actions, plain.actions[::WORLDS])
+
+
+# --- worlds put together -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("game, settings", [
+    (CLASSICAL, SPLIT),
+    pytest.param(ABRUPT, Settings(combine="value", num_worlds=WORLDS, tree="game", search=SEARCH), marks=pytest.mark.slow),
+], ids=["policy", "value"])  # fmt: skip
+def test_a_plan_puts_together_what_puct_finds_in_each_world(game, settings):
+    """In the open game with the budget split, and in the tree of the game itself with the whole budget for each world."""
+    _, infos, seats = known(game, 5)
+    plan, keys = search(determinized.pimc_tree, game, settings, infos, seats)
+    worlds, owners = worlds_of(game, infos, keys), seats.repeat(WORLDS)
+    inside = OPEN if settings.tree == "open" else game
+    roots = jax.vmap(game.open_state)(worlds) if settings.tree == "open" else worlds
+    each, _ = search(puct.puct, inside, SEARCH, roots, owners)
+    policies, visits, values = (
+        own(part, owners).reshape(LANES, WORLDS, CELLS) for part in (each.policy, each.visits, each.values)
+    )
+    assert (visits.sum(-1) == SIMULATIONS).all()  # of each world: split, or for each
+    assert any(len(np.unique(lane, axis=0)) > 1 for lane in policies)  # worlds that differ
+    np.testing.assert_array_equal(own(plan.visits, seats), visits.sum(1))
+    results = np.where(visits > 0, values, -1.0)
+    np.testing.assert_allclose(own(plan.values, seats), results.mean(1), rtol=1e-6)
+    expected = policies.mean(1) if settings.combine == "policy" else np.eye(CELLS)[results.sum(1).argmax(-1)]
+    found = own(plan.policy, seats)
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+    np.testing.assert_allclose(found.sum(-1), 1, rtol=1e-6)
+    views = [at(infos, lane).view for lane in range(LANES)]
+    taken = np.array([game.config.grid.to_bool(view.own | view.known).reshape(-1) for view in views])
+    assert not found[taken].any()
+    np.testing.assert_array_equal(own(plan.actions, seats), found.argmax(-1))
+    np.testing.assert_array_equal(own(plan.actions, 1 - seats), game.pass_action)
+    np.testing.assert_allclose(own(plan.root_value, seats), own(each.root_value, owners).reshape(LANES, -1).mean(1), rtol=1e-5)
+    np.testing.assert_array_equal(own(plan.root_value, 1 - seats), -own(plan.root_value, seats))
+
+
+def test_the_mean_the_medoid_and_the_sum_of_results():
+    random = np.random.default_rng(3)
+    policies = random.dirichlet(np.ones(CELLS), (LANES, WORLDS)).astype(np.float32)
+    results = np.where(random.random((LANES, WORLDS, CELLS)) < 0.3, -1, random.uniform(-1, 1, (LANES, WORLDS, CELLS)))
+    mean = policies.mean(1)
+    nearest = [
+        min(lane, key=lambda world, m=middle: np.abs(world - m).sum()) for lane, middle in zip(policies, mean, strict=True)
+    ]
+
+    def combined(**settings):
+        every = jnp.ones(policies.shape[::2], bool)
+        given = jnp.asarray(policies), jnp.asarray(results, jnp.float32), every
+        return determinized.combine(Settings(num_worlds=WORLDS, **settings), *given)
+
+    np.testing.assert_allclose(combined(), mean, rtol=1e-5)
+    np.testing.assert_allclose(combined(combine="medoid"), nearest, rtol=1e-5)
+    np.testing.assert_array_equal(combined(combine="value"), np.eye(CELLS)[results.sum(1).argmax(-1)])
+    soft = np.exp(results.mean(1) / 0.2)
+    np.testing.assert_allclose(combined(combine="value", value_temperature=0.2), soft / soft.sum(-1, keepdims=True), rtol=1e-4)
+
+
+@pytest.mark.parametrize(
+    "way", [{"combine": "policy"}, {"combine": "medoid"}, {"combine": "value"}, {"combine": "value", "value_temperature": 0.1}]
+)
+def test_where_everything_loses_a_legal_arm_is_chosen(way):
+    """Arms that are not legal have the lowest result too, and worlds that are over have no policy."""
+    legal = np.array([[False, False, True, False, True], [False] * 4 + [True], [True] * 5, [False] * 5])
+    policies, results = jnp.zeros((4, WORLDS, 5)), jnp.full((4, WORLDS, 5), -1.0)
+    found = np.asarray(determinized.combine(Settings(num_worlds=WORLDS, **way), policies, results, jnp.asarray(legal)))
+    assert not found[~legal].any()
+    np.testing.assert_allclose(found.sum(-1), [1, 1, 1, 0], rtol=1e-6)
+
+
+@pytest.mark.parametrize("make", [pytest.param(determinized.pimc_tree, marks=pytest.mark.slow), determinized.pimc_value])
+def test_no_planner_gives_up_a_lost_game_by_an_illegal_attempt(make):
+    """Every result can be the worst one: here whoever has moved has lost, but for who has won."""
+    _, infos, seats = known(ABRUPT, 8, 24)
+    settings = Settings(combine="value", num_worlds=1, search=dataclasses.replace(SEARCH, num_simulations=1))
+    plan, _ = search(make, ABRUPT, settings, infos, seats, evaluate=hopeless)
+    free = ~np.asarray(jax.vmap(lambda info: ABRUPT.config.grid.to_bool(info.view.own | info.view.known).reshape(-1))(infos))
+    assert free[np.arange(len(seats)), own(plan.actions, seats)].all()
+    assert (own(plan.values, seats).max(-1) == -1).any() and (~free[:, 0]).any()
+
+
+def test_looking_one_move_ahead_equals_brute_force_and_actions_are_drawn_by_the_policy():
+    _, infos, seats = known(ABRUPT, 6)
+    infos, seats = jax.tree.map(lambda leaf: leaf.repeat(80, 0), infos), seats.repeat(80)
+    soft = Settings(num_worlds=WORLDS, value_temperature=0.5, temperature=1.0)
+    plan, keys = search(determinized.pimc_value, ABRUPT, soft, infos, seats, evaluate=worth)
+    boards = interop.board(ABRUPT.config, worlds_of(ABRUPT, infos, keys)).reshape(-1, WORLDS, CELLS)
+    lanes = np.arange(0, len(seats), 20)
+    results, wins = np.full((len(lanes), WORLDS, CELLS), -1.0), 0
+    for row, world in np.ndindex(results.shape[:2]):
+        board, sign = boards[lanes[row], world], 1 if seats[lanes[row]] == 0 else -1
+        for cell in np.flatnonzero(board == 0):
+            after = board + sign * np.eye(CELLS, dtype=int)[cell]
+            won = joined(after.reshape(3, 3), sign)
+            wins += won
+            results[row, world, cell] = 1 if won else sign * (after @ WORTH)
+    free = boards[lanes] == 0
+    assert 0 < wins < free.sum()
+    np.testing.assert_allclose(own(plan.values, seats)[lanes], results.mean(1), rtol=1e-5)
+    np.testing.assert_array_equal(own(plan.visits, seats)[lanes], free.sum(1))
+    policy = own(plan.policy, seats)
+    legal = ~np.asarray(jax.vmap(lambda info: ABRUPT.config.grid.to_bool(info.view.own | info.view.known).reshape(-1))(infos))
+    chances = np.exp(results.mean(1) / 0.5) * legal[lanes]
+    np.testing.assert_allclose(policy[lanes], chances / chances.sum(-1, keepdims=True), rtol=1e-4)
+    drawn = np.eye(CELLS)[own(plan.actions, seats)]
+    assert not drawn[~legal].any()
+    deviation = (drawn - policy).sum(0) / np.sqrt((policy * (1 - policy)).sum(0))
+    assert (np.abs(deviation) < 4.5).all() and (drawn.sum(0) > 5).all()
+
+
+# --- lanes -------------------------------------------------------------------------------------------------------------
+
+
+def test_portions_and_lanes_that_need_no_plan_change_nothing():
+    _, infos, seats = known(CLASSICAL, 5)
+    whole, _ = search(determinized.pimc_tree, CLASSICAL, SPLIT, infos, seats)
+    few = dataclasses.replace(SPLIT, lanes_at_once=2)
+    parts, _ = search(determinized.pimc_tree, CLASSICAL, few, infos, seats)
+    same_plans(parts, whole)
+    active = np.array([False, True, True, False, True])
+    for settings in (SPLIT, few):
+        some, _ = search(determinized.pimc_tree, CLASSICAL, settings, infos, seats, active)
+        same_plans(*(jax.tree.map(lambda leaf: leaf[active], plan) for plan in (some, whole)))
+        assert np.isfinite(some.policy).all() and not some.visits[~active].any()
+    none, _ = search(determinized.pimc_tree, CLASSICAL, few, infos, seats, np.zeros(LANES, bool))
+    assert not none.visits.any() and np.isfinite(none.policy).all()
+
+
+# --- constants and settings --------------------------------------------------------------------------------------------
+
+
+def test_the_exploration_constant_grows_with_the_visits():
+    """It is 2.50005 at first and 2.54 after 800; with a small base it matters, and the search is still the slow one."""
+    preset = puct.ALPHAZE
+    rates = [math.log((count + preset.c_base + 1) / preset.c_base) + preset.c_init for count in (0, 800)]
+    np.testing.assert_allclose(rates, [2.50005, 2.5400], atol=6e-5)
+    states, _, seats = known(OPEN, 3, ROOTS)
+    found = own(search(puct.puct, OPEN, SEARCH, states, seats)[0].visits, seats)[:4].tolist()
+    assert [slow_search(at(states, lane), SEARCH) for lane in range(4)] == found
+    steady = dataclasses.replace(SEARCH, c_init=SEARCH.c_init + math.log(1.5), c_base=1e6)  # the same before the first visit
+    assert [slow_search(at(states, lane), steady) for lane in range(4)] != found
+
+
+def slow_search(state, settings):
+    step = jax.jit(lambda state, arm: OPEN.step(state, jnp.full(2, arm)))
+    judge = jax.jit(network)
+
+    def open_node(state):
+        player, over = int(state.player), bool(state.terminated)
+        batch = jax.tree.map(lambda leaf: jnp.asarray(leaf)[None], state)
+        logits, value = (np.asarray(part)[0] for part in judge(None, batch, jnp.array([player])))
+        legal = (interop.board(OPEN.config, state) == 0) & (not over)
+        prior = np.where(legal, np.exp(logits), 0.0)
+        outcome = float(np.asarray(OPEN.outcome(state))[player])
+        return puct_reference.Node(state, prior / max(prior.sum(), 1e-30), outcome if over else float(value), over, player)
+
+    budget = (settings.num_simulations, settings.c_init, settings.c_base)
+    return puct_reference.search(open_node, step, state, *budget)[0].tolist()
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"combine": "mode"}, "combine='mode': must be one of policy, medoid, value"),
+        ({"tree": "closed"}, "tree='closed': must be one of open, game"),
+        ({"num_worlds": 0}, "num_worlds=0: must be >= 1"),
+        ({"lanes_at_once": 0}, "lanes_at_once=0: must be >= 1"),
+        ({"temperature": -1.0}, "temperature=-1.0: must be >= 0"),
+        ({"value_temperature": float("nan")}, "value_temperature=nan: must be >= 0"),
+        ({"split": True, "num_worlds": 13, "search": SEARCH}, "split: num_simulations=12 must be at least num_worlds=13"),
+    ],
+)
+def test_settings_are_checked(values, message):
+    with pytest.raises(ValueError) as error:  # noqa: PT011
+        Settings(**values)
+    assert str(error.value) == message

@@ -1,0 +1,95 @@
+"""Values by random play: against the exact chances on boards that are nearly full, and what they depend on."""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import jaxgames
+from jaxgames.hex import interop
+from search.puct.rollout import random_rollouts
+from tests.jaxgames.hex.playing import at, joined, random_games
+
+OPEN, ABRUPT = (jaxgames.make("hex", mode) for mode in ("hex-3", "adh-3"))
+GAMES = 2000
+
+
+@functools.lru_cache
+def rollouts(game, number):
+    return jax.jit(random_rollouts(game, number))
+
+
+def positions(game, steps, count):
+    """States after so many random attempts, finished ones too."""
+    states, _, _ = random_games(game, jax.random.split(jax.random.key(1), count), steps)
+    return at(states, slice(None), -1)
+
+
+@functools.cache
+def exact(board, found, player, dark):
+    """The mean result of the first player if both play at random; found: for each player, the stones of the other it has met."""
+    sign = 1 if player == 0 else -1
+    own = [cell for cell in range(9) if board[cell] == sign]
+    hits = found[player]
+    free = [cell for cell in range(9) if cell not in own and not hits[cell] and (dark or not board[cell])]
+    total = 0.0
+    for cell in free:
+        if board[cell]:
+            met = tuple(hit or place == cell for place, hit in enumerate(hits))
+            views = (met, found[1]) if player == 0 else (found[0], met)
+            total += exact(board, views, 1 - player, dark)
+            continue
+        after = (*board[:cell], sign, *board[cell + 1 :])
+        won = joined(np.array(after).reshape(3, 3), sign)
+        total += sign if won else exact(after, found, 1 - player, dark)
+    return total / len(free)
+
+
+@pytest.mark.parametrize("game, steps", [(OPEN, 6), (ABRUPT, 8)], ids=["hex", "abrupt"])
+def test_values_are_the_chances_of_random_play(game, steps):
+    states = positions(game, steps, 12)
+    seats = jnp.arange(12) % 2
+    logits, values = rollouts(game, GAMES)(None, states, seats)
+    boards = interop.board(game.config, states)
+    expected = []
+    for lane in range(12):
+        found = tuple(tuple(game.config.grid.to_bool(at(met, lane)).reshape(-1).tolist()) for met in states.found)
+        value = float(game.outcome(at(states, lane))[0])
+        if not states.terminated[lane]:
+            value = exact(tuple(boards[lane].tolist()), found, int(states.player[lane]), game.config.is_dark)
+        expected.append(value if seats[lane] == 0 else -value)
+    assert np.asarray(states.terminated).any() and (np.abs(expected) < 0.9).sum() > 5
+    error = np.sqrt((1 - np.square(expected)) / GAMES)
+    assert (np.abs(values - np.array(expected)) <= 4.5 * error + 1e-6).all()
+    assert logits.shape == (12, 9) and not np.asarray(logits).any()
+
+
+def test_values_depend_on_the_seed_and_the_state_alone():
+    states = positions(OPEN, 2, 12)
+    seats = jnp.asarray(states.player, jnp.int32)
+    judge = rollouts(OPEN, 3)
+    values = {seed: judge(jnp.uint32(seed), states, seats)[1] for seed in (0, 1)}
+    np.testing.assert_array_equal(judge(None, states, seats)[1], values[0])
+    assert not np.array_equal(values[0], values[1])
+    backwards = jax.tree.map(lambda leaf: leaf[::-1], states)
+    np.testing.assert_array_equal(judge(None, backwards, seats[::-1])[1][::-1], values[0])
+    np.testing.assert_array_equal(judge(None, states, 1 - seats)[1], -values[0])
+    thirds = np.round(3 * np.asarray(values[0]))
+    np.testing.assert_allclose(values[0], thirds / 3, atol=1e-6)
+    assert set(thirds.tolist()) <= {-3, -1, 1, 3} and len(set(thirds.tolist())) > 2
+
+
+def test_games_of_different_seeds_are_different_ones():
+    """Three games of seed 1 are none of the three of seed 0: together they are the six of one seed."""
+    states = positions(OPEN, 2, 12)
+    seats = jnp.asarray(states.player, jnp.int32)
+    halves = [rollouts(OPEN, 3)(jnp.uint32(seed), states, seats)[1] for seed in (0, 1)]
+    together = rollouts(OPEN, 6)(None, states, seats)[1]
+    np.testing.assert_allclose((halves[0] + halves[1]) / 2, together, atol=1e-6)
+
+
+def test_the_number_of_games_is_checked():
+    with pytest.raises(ValueError, match=r"^num_rollouts=0: must be >= 1$"):
+        random_rollouts(OPEN, 0)

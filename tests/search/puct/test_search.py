@@ -1,0 +1,285 @@
+"""PUCT against mctx and against a slow search; what it does at the borders."""
+
+import dataclasses
+import functools
+import json
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import jaxgames
+from jaxgames.hex import interop, planes, rules
+from search import puct
+from search.puct import tree as puct_tree
+from search.puct.action_selection import corrected_visits
+from search.puct.search import Settings
+from tests.jaxgames.hex.playing import joined
+from tests.processes import run_python
+from tests.random_tree import RandomTree
+from tests.search import puct_reference
+
+GAME = jaxgames.make("hex", "hex", board_size=3)
+CELLS, BATCH = 9, 6
+WEIGHTS = np.random.default_rng(1).normal(size=(CELLS * planes.NUM_PLANES, CELLS + 1)).astype(np.float32) * 0.3
+
+
+def evaluate(params, states, seats):
+    shown = jax.vmap(lambda state, seat: planes.planes(GAME.config, state, seat))(states, seats)
+    out = jax.lax.dot(shown.reshape(seats.shape[0], -1), WEIGHTS, precision="highest")
+    return out[:, :-1], jnp.tanh(out[:, -1])
+
+
+def positions(moves, count=BATCH):
+    """States after so many random moves, none finished."""
+    states, seed = [], 0
+    while len(states) < count:
+        random, state, seed = np.random.default_rng(seed), GAME.init(), seed + 1
+        for _ in range(moves):
+            cells = np.flatnonzero(np.asarray(GAME.legal_actions(state))[int(state.player), :-1])
+            state = STEP(state, jnp.int32(random.choice(cells)))
+            if bool(state.terminated):
+                break
+        else:
+            states.append(state)
+    return jax.tree.map(lambda *leaves: jnp.stack(leaves), *states)
+
+
+STEP = jax.jit(lambda state, cell: rules.step(GAME.config, state, cell))
+PLANNERS = {}
+
+
+def search(states, memory=None, active=None, seed=0, **settings):
+    config = Settings(**{"num_simulations": 40, **settings})
+    planner, run = PLANNERS.setdefault(config, (None, None))
+    if planner is None:
+        planner = puct.puct(GAME, evaluate, config)
+        run = jax.jit(planner.plan)
+        PLANNERS[config] = planner, run
+    batch = states.terminated.shape[0]
+    keys = jax.vmap(jax.random.fold_in, (None, 0))(jax.random.key(seed), jnp.arange(batch))
+    memory = planner.init(batch) if memory is None else memory
+    active = jnp.ones(batch, bool) if active is None else active
+    return run(None, keys, memory, states, jnp.zeros(batch, jnp.int32), active)
+
+
+def own(per_player, states):
+    """The row of the player to move."""
+    return np.take_along_axis(np.asarray(per_player), np.asarray(states.player).astype(int)[:, None, None], 1)[:, 0]
+
+
+@pytest.mark.parametrize(
+    "size, simulations", [(3, 40), pytest.param(5, 60, marks=pytest.mark.slow), pytest.param(0, 80, id="random tree")]
+)
+def test_root_visits_equal_those_of_mctx(size, simulations):
+    done = run_python(["-m", "tests.search.mctx_peer", str(size), "8", str(simulations)])
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout.splitlines()[-1])
+    assert found["ours"] == found["theirs"]
+    assert len({tuple(row) for row in found["ours"]}) > 4
+    assert {sum(row) for row in found["ours"]} == {simulations}
+
+
+@pytest.mark.parametrize("moves", [0, 2, 4])
+def test_the_preset_of_alphaze_equals_a_slow_search(moves):
+    states = positions(moves)
+    plan, _ = search(states)
+    network = jax.jit(evaluate)
+
+    def open_node(state):
+        batch = jax.tree.map(lambda leaf: leaf[None], state)
+        logits, value = (np.asarray(part)[0] for part in network(None, batch, state.player[None].astype(int)))
+        player, over = int(state.player), bool(state.terminated)
+        legal = np.asarray(GAME.legal_actions(state))[player, :-1] & (not over)
+        prior = np.where(legal, np.exp(logits - logits.max()), 0).astype(np.float64)
+        prior = prior / max(prior.sum(), 1e-30)
+        outcome = float(GAME.outcome(state)[player])
+        return puct_reference.Node(state, prior, outcome if over else float(value), over, player)
+
+    for lane in range(BATCH):
+        state = jax.tree.map(lambda leaf, i=lane: leaf[i], states)
+        visits, values = puct_reference.search(open_node, lambda s, arm: STEP(s, jnp.int32(arm)), state, 40)
+        assert own(plan.visits, states)[lane].tolist() == visits.tolist()
+        tried = visits > 0
+        assert np.allclose(own(plan.values, states)[lane][tried], values[tried], atol=1e-4)
+
+
+@pytest.mark.parametrize("players, arms", [(1, 6), (2, 6), (2, 3600)])
+def test_a_random_tree_for_one_or_two_equals_a_slow_search(players, arms):
+    game = RandomTree(num_players=players, num_arms=arms)
+    planner = puct.puct(game, lambda params, states, seats: game.opinion(states), Settings(60, single_player=players == 1))
+    assert planner.memory_bytes < 61 * 4 * (arms + 6 * 61 + 30), "one prior per arm, and room for those that are opened"
+    states = jax.vmap(game.init)(jax.random.split(jax.random.key(4), BATCH))
+    keys, ones = jax.random.split(jax.random.key(5), BATCH), jnp.ones(BATCH, bool)
+    plan, _ = jax.jit(planner.plan)(None, keys, planner.init(BATCH), states, jnp.zeros(BATCH, jnp.int32), ones)
+    look = jax.jit(lambda state: (game.opinion(jax.tree.map(lambda x: x[None], state)), game.legal(state), game.outcome(state)))
+    play = jax.jit(lambda state, arm: game.step(state, jnp.full(players, arm)))
+
+    def open_node(state):
+        (logits, value), legal, outcome = jax.device_get(look(state))
+        player, over = int(state.player), bool(state.terminated)
+        prior = np.where(legal & (not over), np.exp(logits[0] - logits[0].max()), 0).astype(np.float64)
+        result = float(outcome[player]) if over else float(value[0])
+        return puct_reference.Node(state, prior / max(prior.sum(), 1e-30), result, over, player)
+
+    for lane in range(BATCH):
+        root = jax.tree.map(lambda leaf, i=lane: leaf[i], states)
+        visits, values = puct_reference.search(open_node, lambda state, arm: play(state, jnp.int32(arm)), root, 60)
+        assert plan.visits[lane, 0].tolist() == visits.tolist()
+        tried = visits > 0
+        assert np.allclose(plan.values[lane, 0][tried], values[tried], atol=1e-4)
+
+
+def test_lanes_do_not_know_each_other():
+    states = positions(2)
+    together, _ = search(states, dirichlet_fraction=0.25)
+    alone, _ = search(jax.tree.map(lambda leaf: leaf[:1], states), dirichlet_fraction=0.25)
+    assert np.array_equal(together.visits[:1], alone.visits)
+    assert not np.array_equal(together.visits, search(states)[0].visits)  # the noise is there
+
+
+def test_a_final_state_gets_no_plan_and_others_their_own():
+    states = positions(2)
+    end = states
+    for cell in range(9):
+        end = jax.vmap(STEP)(end, jnp.full(BATCH, cell))
+    assert np.asarray(end.terminated).all()
+    mixed = jax.tree.map(lambda a, b: a.at[0].set(b[0]), states, end)
+    plan, _ = search(mixed)
+    alone, _ = search(states)
+    assert not np.asarray(plan.visits)[0].any()
+    assert np.array_equal(plan.visits[1:], alone.visits[1:])
+    assert np.isfinite(np.asarray(plan.policy)).all() and np.allclose(plan.policy.sum(-1), 1)
+
+
+def test_the_tree_is_kept_from_move_to_move():
+    states = positions(0)
+    fresh, memory = search(states, reuse=True)
+    assert np.array_equal(fresh.visits, search(states)[0].visits)
+    arm = jnp.asarray(own(fresh.visits, states).argmax(-1))
+    after = jax.vmap(STEP)(states, arm)
+    kept, again = search(after, memory, reuse=True)
+    gained = own(kept.visits, after).sum(-1)
+    before = np.take_along_axis(own(fresh.visits, states), np.asarray(arm)[:, None], 1)[:, 0]
+    assert (gained == 40 + before - 1).all()  # what had been found below the move, its opening apart
+    # A state that is not in the tree begins anew.
+    anew, _ = search(positions(3), again, reuse=True)
+    assert (own(anew.visits, positions(3)).sum(-1) == 40).all()
+
+
+def test_a_kept_tree_goes_on_as_if_it_had_never_been_cut():
+    # Searching a state twice with its tree kept is one longer search.
+    states = positions(2)
+    _, memory = search(states, reuse=True, num_simulations=20)
+    twice, _ = search(states, memory, reuse=True, num_simulations=20)
+    assert np.array_equal(twice.visits, search(states, num_simulations=40)[0].visits)
+
+
+def test_a_win_is_proven_and_played():
+    # x to move joins with one stone; the network is wrong about it.
+    board = np.array([[1, 0, 0], [1, -1, 0], [0, -1, 0]])
+    state = jax.tree.map(lambda leaf: jnp.asarray(leaf)[None], interop.from_board(GAME.config, board, 0))
+    plan, _ = search(state, solve=True, num_simulations=60)
+    assert int(plan.actions[0, 0]) == 6 and float(plan.policy[0, 0, 6]) == 1
+
+
+def test_what_is_proven_lost_is_not_played():
+    # o threatens to join its two stones: x must take the cell between them, whatever the network says.
+    board = np.array([[0, 1, -1], [-1, 0, 0], [0, 0, 0]])
+    state = jax.tree.map(lambda leaf: jnp.asarray(leaf)[None], interop.from_board(GAME.config, board, 0))
+    plan, _ = search(state, solve=True, num_simulations=300)
+    saving = [cell for cell in range(9) if board.reshape(-1)[cell] == 0 and _holds(board, cell)]
+    assert saving
+    assert int(plan.actions[0, 0]) in saving
+
+
+def _holds(board, cell):
+    """Whether o cannot join at once after x has taken a cell."""
+    after = board.copy().reshape(-1)
+    after[cell] = 1
+    for reply in np.flatnonzero(after == 0):
+        state = interop.from_board(GAME.config, after, 1)
+        if int(rules.winner(rules.step(GAME.config, state, jnp.int32(reply)))) == -1:
+            return False
+    return True
+
+
+@functools.cache
+def best(board, sign):
+    """What a player (1 or -1) who moves on a board makes with best play, by brute force; `board` is a tuple of 9 signs."""
+    if joined(np.array(board).reshape(3, 3), -sign):
+        return -1
+    free = [cell for cell in range(CELLS) if board[cell] == 0]
+    return max(-best((*board[:cell], sign, *board[cell + 1 :]), -sign) for cell in free)
+
+
+def test_small_boards_are_solved_and_then_left_alone():
+    states = positions(3, count=24)  # the second player moves
+    plan, memory = search(states, solve=True, reuse=True, num_simulations=400)
+    boards = [tuple(board.tolist()) for board in interop.board(GAME.config, states)]
+    right = np.array([best(board, -1) for board in boards])
+    root = memory.row(jnp.zeros(len(boards), jnp.int32))
+    assert memory.whole(root, puct_tree.PROVEN).tolist() == right.tolist()
+    assert {1, -1} == set(right.tolist())
+    # What is certain is counted on, and nothing is opened any more.
+    again, later = search(states, memory, solve=True, reuse=True, num_simulations=400)
+    assert np.array_equal(memory.used.sum(-1), later.used.sum(-1))
+    gained = own(again.visits, states) - own(plan.visits, states)
+    assert (gained.sum(-1) == 400).all()
+    for lane in np.flatnonzero(right == 1):
+        for arm in {int(gained[lane].argmax()), int(plan.actions[lane, 1]), int(own(plan.policy, states)[lane].argmax())}:
+            after = (*boards[lane][:arm], -1, *boards[lane][arm + 1 :])
+            assert best(after, 1) == -1
+    assert np.array_equal(np.sign(own(again.values, states)[np.arange(24), gained.argmax(-1)]), right)
+
+
+def test_temperature_draws_by_visits():
+    states = jax.tree.map(lambda leaf: jnp.repeat(leaf[:1], 64, axis=0), positions(0))
+    plan, _ = search(states, temperature=1.0)
+    assert len(set(np.asarray(plan.actions)[:, 0].tolist())) > 3
+    assert np.array_equal(plan.actions[:, 1], np.full(64, GAME.pass_action))
+
+
+def test_corrections_by_q():
+    visits, values = jnp.array([[10.0, 3.0, 5.0]]), jnp.array([[0.0, 0.5, 0.1]])
+    assert corrected_visits(visits, values, q_veto=0.4, q_weight=0.0).tolist() == [[3, 10, 5]]
+    assert np.allclose(corrected_visits(visits, values, q_veto=0.6, q_weight=1.0), [[10, 3, 5 + 0.1 * 10]])
+
+
+@pytest.mark.parametrize("field, value", [
+    ("num_simulations", 0), ("c_base", 0), ("dirichlet_fraction", 1.5), ("temperature", -1), ("max_children", 0),
+])  # fmt: skip
+def test_settings_are_checked(field, value):
+    with pytest.raises(ValueError, match=f"{field}={value}: must be"):
+        dataclasses.replace(puct.ALPHAZE, **{field: value})
+
+
+def test_lanes_that_rest_keep_their_trees():
+    # What happens between two moves of a player: the other's turn, in which it is not asked.
+    states = positions(0)
+    _, memory = search(states, reuse=True)
+    plan, _ = search(states, memory, reuse=True)
+    resting = jnp.arange(BATCH) % 2 == 0
+    _, between = search(positions(3), memory, reuse=True, active=~resting)
+    again, _ = search(states, between, reuse=True)
+    assert np.array_equal(again.visits[::2], plan.visits[::2])
+    assert (own(again.visits, states)[1::2].sum(-1) == 40).all()
+
+
+@pytest.mark.slow
+def test_nothing_is_proven_of_arms_that_may_not_be_opened():
+    states = positions(2)
+    certain, _ = search(states, solve=True, num_simulations=300)
+    capped, _ = search(states, solve=True, num_simulations=300, max_children=2)
+    assert np.isfinite(np.asarray(capped.policy)).all()
+    # With two of seven children a node is never lost for certain; a proof of a win stays one.
+    won = own(certain.policy, states).max(-1) == 1
+    assert won.any()
+    for lane in np.flatnonzero(own(capped.visits, states).sum(-1) < 300):
+        assert won[lane] or float(capped.root_value[lane].max()) < 1
+
+
+def test_noise_and_kept_trees_exclude_each_other():
+    with pytest.raises(ValueError, match=r"dirichlet_fraction=0\.25: must be 0 with reuse"):
+        Settings(reuse=True, dirichlet_fraction=0.25)

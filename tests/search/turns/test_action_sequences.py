@@ -1,0 +1,145 @@
+"""Strings of actions that evolve against each other, in a tug of war whose best strings are known."""
+
+import functools
+
+import chex
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from search import presets
+from search.turns.action_sequences import Settings
+from tests.tug import PULL, Tug
+
+GAME = Tug(max_steps=6)
+SLIPPERY = Tug(max_steps=6, slips=True)
+LANES = 6
+SIZE = {"num_simulations": 120, "horizon": 4, "population": 8}
+TOKENS = [0, 1, 0, -1, 1, 0]
+
+
+def states_of(game, tokens=TOKENS):
+    return jax.vmap(game.state)(jnp.array(tokens))
+
+
+def keys_of(seed):
+    return jax.random.split(jax.random.key(seed), LANES)
+
+
+@functools.cache
+def made(name, game=GAME, **settings):
+    planner = presets.by_name(game, name, **{**SIZE, **settings})
+    return planner, jax.jit(lambda keys, memory, views, active: planner.plan(None, keys, memory, views, None, active))
+
+
+ONES = np.ones(LANES, bool)
+BOTH = pytest.mark.parametrize("name", ["oep", pytest.param("rolling_horizon", marks=pytest.mark.slow)])
+
+
+@BOTH
+def test_whoever_evolves_wins(name):
+    """Against random play, which pulls one time in three; pulling always wins nearly always."""
+    batch = 64
+    planner, _ = made(name)
+    plan = jax.jit(lambda keys, memory, views: planner.plan(None, keys, memory, views, None, jnp.ones(batch, bool)))
+    states, memory = states_of(GAME, [0] * batch), planner.init(batch)
+    for move in range(GAME.max_steps):
+        keys = jax.random.split(jax.random.key(move), batch)
+        found, memory = plan(keys, memory, states)
+        others = jax.random.randint(jax.random.key(100 + move), (batch,), 0, 3)
+        states = jax.vmap(GAME.step)(states, found.actions.at[:, 1].set(others), keys)
+    won = np.asarray(jax.vmap(GAME.outcome)(states))[:, 0]
+    assert (won == 1).mean() > 0.85
+    assert (won == -1).mean() < 0.05
+
+
+@BOTH
+def test_what_a_plan_tells(name):
+    planner, plan = made(name)
+    found, _ = plan(keys_of(0), planner.init(LANES), states_of(GAME), ONES)
+    assert (np.asarray(found.actions) == PULL).mean() > 0.6
+    np.testing.assert_allclose(found.policy.sum(-1), 1, rtol=1e-6)
+    np.testing.assert_array_equal(found.visits.sum(-1), SIZE["population"])
+    np.testing.assert_allclose(found.root_value, found.values.max(-1))
+    # The action is that of an arm of the highest value.
+    best = (found.arms == found.actions[..., None]) & (found.values == found.values.max(-1, keepdims=True))
+    assert np.asarray(best).any(-1).all()
+
+
+@BOTH
+def test_actions_are_legal(name):
+    planner, plan = made(name, SLIPPERY, num_simulations=8)  # hardly evolved
+    states, memory, seen = states_of(SLIPPERY), planner.init(LANES), 0
+    for move in range(5):
+        legal = np.asarray(jax.vmap(SLIPPERY.legal_actions)(states))
+        found, memory = plan(keys_of(move), memory, states, ONES)
+        for lane in np.flatnonzero(~np.asarray(states.terminated)):
+            seen += 1
+            assert legal[lane, [0, 1], np.asarray(found.actions)[lane]].all()
+        states = jax.vmap(SLIPPERY.step)(states, found.actions, keys_of(100 + move))
+    assert seen > 10
+
+
+@BOTH
+def test_a_lane_does_not_depend_on_the_others(name):
+    active = np.array([True, True, False, True, True, True])
+    whole, memory = (x(name) for x in (lambda n: made(n)[1], lambda n: made(n)[0].init(LANES)))
+    found, after = whole(keys_of(1), memory, states_of(GAME), active)
+    planner, parts = made(name, lanes_at_once=2)
+    again, after_parts = parts(keys_of(1), planner.init(LANES), states_of(GAME), active)
+    pick = functools.partial(jax.tree.map, lambda leaf: np.asarray(leaf)[active])
+    chex.assert_trees_all_equal(pick(found), pick(again))
+    chex.assert_trees_all_equal(pick(after), pick(after_parts))
+    order = np.array([4, 2, 0, 5, 3, 1])
+    turned, _ = whole(keys_of(1)[order], memory, states_of(GAME, np.array(TOKENS)[order]), active[order])
+    chex.assert_trees_all_equal(pick(jax.tree.map(lambda leaf: leaf[np.argsort(order)], turned)), pick(found))
+
+
+def test_a_string_is_played_on_until_the_game_takes_another_way():
+    planner, plan = made("oep")
+    states = states_of(GAME)
+    first, memory = plan(keys_of(0), planner.init(LANES), states, ONES)
+    np.testing.assert_array_equal(memory.next, 1)
+    after = jax.vmap(GAME.step)(states, first.actions, keys_of(9))
+    # Both pull, so nothing moves; whoever finds the token elsewhere thinks again.
+    moved = jax.tree.map(lambda leaf: leaf.at[0].set(jnp.ones_like(leaf[0])) if leaf is after.token else leaf, after)
+    second, memory = plan(keys_of(2), memory, moved, np.array([True] * 5 + [False]))
+    np.testing.assert_array_equal(memory.next, [1, 2, 2, 2, 2, 1])
+    np.testing.assert_array_equal(second.visits[1:5].sum(-1), 1)
+    np.testing.assert_array_equal(second.visits[0].sum(-1), SIZE["population"])
+    np.testing.assert_array_equal(planner.reset(memory, jnp.arange(LANES) == 2).next, [1, 2, SIZE["horizon"], 2, 2, 1])
+
+
+def test_a_population_moves_on_with_the_game():
+    planner, plan = made("rolling_horizon")
+    memory = planner.init(LANES)
+    assert (np.asarray(memory) == -1).all()
+    _, memory = plan(keys_of(0), memory, states_of(GAME), np.array([True] * 5 + [False]))
+    strings = np.asarray(memory)
+    assert (strings[:5, ..., -1] == -1).all() and (strings[:5, ..., :-1] >= 0).all()
+    assert (strings[5] == -1).all()
+    # The strings of the last move are those of the next: nothing of them is drawn anew but what was missing.
+    few, plan_few = made("rolling_horizon", num_simulations=8)
+    _, later = plan_few(keys_of(1), memory, states_of(GAME), ONES)
+    np.testing.assert_array_equal(np.asarray(later)[:5, ..., :-2], strings[:5, ..., 1:-1])
+    cleared = np.asarray(few.reset(memory, jnp.arange(LANES) == 1))
+    assert (cleared[1] == -1).all() and (cleared[0] == strings[0]).all()
+
+
+@pytest.mark.parametrize(
+    ("make_it", "message"),
+    [
+        (lambda: Settings(num_simulations=9), "num_simulations=9: must be at least population=10"),
+        (lambda: Settings(population=1), "population=1: must be >= 4"),
+        (lambda: Settings(horizon=0), "horizon=0"),
+        (lambda: Settings(survivors=0.01), r"survivors=0\.01"),
+        (lambda: Settings(mutation=1.1), r"mutation=1\.1"),
+        (lambda: presets.by_name(GAME, "oep", wave=4), "has no waves"),
+        (lambda: presets.by_name(GAME, "evolve"), "must be one of fdts"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_one_line(make_it, message):
+    with pytest.raises(ValueError, match=message) as error:
+        make_it()
+    assert "\n" not in str(error.value)

@@ -1,0 +1,326 @@
+"""Evolving turns, in all its kinds, in a game whose turns can all be gone through."""
+
+import dataclasses
+import functools
+import itertools
+
+import chex
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxgames import random_bits
+from search.turns import anytime, coevolution, evolution, greedy, population
+from search.turns import mcts as turn_mcts
+from search.turns.game import moves_of, value_for
+from search.turns.planner import TurnPlan, TurnSearch, never, turn_planner
+from tests.hoard import PAIR, Hoard
+
+GAME = Hoard()
+MOVES = moves_of(GAME)
+LANES = 8
+ROOTS = jax.vmap(GAME.init)(jax.random.split(jax.random.key(2), LANES))
+SEATS = jnp.zeros(LANES, jnp.int32)
+ONES = jnp.ones(LANES, bool)
+ADVANCE = jax.jit(jax.vmap(lambda state, action: GAME.advance(state, action, None)))
+VALUE = jax.jit(jax.vmap(functools.partial(value_for, GAME)))
+BASE = evolution.Settings(num_generations=40, population=16, mutation=0.3)
+REPLIES = coevolution.Settings(num_generations=200, population=16, replies=8, mutation=0.3)
+
+
+def lanes():
+    return jax.vmap(random_bits.lane_key)(jax.random.split(jax.random.key(0), LANES))
+
+
+@functools.cache
+def compiled(settings):
+    """The whole search with some settings, compiled once."""
+    kind = coevolution.coevolve if isinstance(settings, coevolution.Settings) else evolution.evolution
+    return jax.jit(kind(GAME, MOVES, settings).run)
+
+
+def run(settings):
+    return compiled(settings)(lanes(), ROOTS, SEATS)
+
+
+def worth(worths, mine, theirs):
+    """The heuristic for whoever has the things `mine`, in whole hundredths."""
+    pairs = [sum({2 * k, 2 * k + 1} <= set(some) for k in range(len(worths) // 2)) for some in (mine, theirs)]
+    return sum(worths[i] for i in mine) - sum(worths[i] for i in theirs) + PAIR * (pairs[0] - pairs[1])
+
+
+def turns_of(free):
+    return list(itertools.combinations(sorted(free), min(GAME.points, len(free))))
+
+
+def best_values():
+    """The most that a turn can be worth, in each root."""
+    return np.array([max(worth(w, t, ()) for t in turns_of(range(8))) for w in np.asarray(ROOTS.worths).tolist()]) / 100
+
+
+def answered(worths, turn):
+    """What a turn is worth behind the best reply."""
+    return min(worth(worths, turn, reply) for reply in turns_of(set(range(8)) - set(turn)))
+
+
+def taken(turn: TurnPlan):
+    """The things that each plan takes; it has to be legal, and to end with the end of the turn."""
+    states, result = ROOTS, [[] for _ in range(LANES)]
+    for place in range(MOVES.turn_length):
+        for lane, action in enumerate(np.asarray(turn.actions)[:, place].tolist()):
+            if action in range(8):
+                assert action not in result[lane]
+                result[lane].append(action)
+        states = ADVANCE(states, jnp.where(turn.actions[:, place] < 0, GAME.end_turn, turn.actions[:, place]))
+    assert (np.asarray(states.player) == 1).all()
+    assert all(len(things) == GAME.points for things in result)
+    return result
+
+
+KINDS = {
+    "plain": BASE,
+    "niches": dataclasses.replace(BASE, niches=True),
+    "restarts": dataclasses.replace(BASE, restart_after=5),
+    "islands": dataclasses.replace(BASE, islands=3, population=8, migrate_every=4),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_best_turn_is_found(kind):
+    turn = run(KINDS[kind])
+    np.testing.assert_allclose(turn.value, best_values(), rtol=1e-5)
+    found = [worth(w, t, ()) for w, t in zip(np.asarray(ROOTS.worths).tolist(), taken(turn), strict=True)]
+    np.testing.assert_allclose(np.array(found) / 100, turn.value, rtol=1e-5)
+
+
+@functools.cache
+def evolved(settings, rounds=10):
+    search = evolution.evolution(GAME, MOVES, settings)
+
+    def some(lanes, roots, seats):
+        return search.rounds_from(jnp.int32(0), rounds, search.start(lanes, roots, seats, jnp.ones(LANES, bool)))
+
+    return jax.jit(some)(lanes(), ROOTS, SEATS)
+
+
+def outcomes(genomes):
+    """How many different sets of things the survivors' turns take, per lane."""
+    kept = np.asarray(genomes)[:, : BASE.num_survivors]
+    return np.array([len({tuple(sorted(genome)) for genome in lane.tolist()}) for lane in kept])
+
+
+def sorted_population(settings):
+    return evolution._sorted(settings, evolved(settings))
+
+
+def test_niches_keep_one_turn_of_each_outcome():
+    plain, niches = (sorted_population(KINDS[kind]).genomes for kind in ("plain", "niches"))
+    assert (outcomes(niches) == BASE.num_survivors).all()
+    assert outcomes(plain).mean() < BASE.num_survivors - 2
+
+
+def test_restarts_forget_all_but_the_best():
+    restarts = dataclasses.replace(BASE, restart_after=2)
+    now = evolved(restarts, rounds=90)
+    plain = evolved(BASE, rounds=90)
+    # The best turns are there, in the population or beside it; the populations differ from those that went on.
+    best = np.maximum(np.asarray(now.notes["value"]).max(1), np.asarray(now.elite_value))
+    np.testing.assert_allclose(best, best_values(), rtol=1e-5)
+    assert (np.asarray(now.breeds_from) > restarts.random_rounds).all()
+    assert np.asarray(now.notes["value"]).mean() < np.asarray(plain.notes["value"]).mean()
+
+
+def test_islands_are_apart_but_for_voyages():
+    alone = dataclasses.replace(BASE, islands=2, migrate_every=1000)
+    genomes = np.asarray(evolved(alone).genomes).reshape(LANES, 2, BASE.population, -1)
+    assert (genomes[:, 0] != genomes[:, 1]).any((1, 2)).all()
+    # The tenth round sends each island's best to the other one.
+    before = evolution._sorted(alone, evolved(alone))
+    after = evolution._migrated(dataclasses.replace(alone, migrate_every=10), before)
+    last = BASE.num_survivors - 1
+    old, new = (np.asarray(x.genomes).reshape(LANES, 2, BASE.population, -1) for x in (before, after))
+    np.testing.assert_array_equal(new[:, 0, last], old[:, 1, 0])
+    np.testing.assert_array_equal(new[:, 1, last], old[:, 0, 0])
+    np.testing.assert_array_equal(np.delete(new, last, 2), np.delete(old, last, 2))
+    at_home = evolution._migrated(dataclasses.replace(alone, migrate_every=7), before)
+    chex.assert_trees_all_equal(at_home, before)
+    # Nobody sails to or from an island that begins anew.
+    begins = dataclasses.replace(before, breeds_from=before.breeds_from.at[0].set(99))
+    halted = evolution._migrated(dataclasses.replace(alone, migrate_every=10), begins)
+    np.testing.assert_array_equal(halted.genomes[:2], before.genomes[:2])
+    np.testing.assert_array_equal(halted.genomes[2:], after.genomes[2:])
+
+
+def test_rollouts_look_at_what_the_other_can_do():
+    """A greedy opponent takes the rest of what is worth most, so the value is that of this very reply."""
+    settings = dataclasses.replace(BASE, rollouts=2, greediness=1.0)
+    turn = run(settings)
+    for lane, worths in enumerate(np.asarray(ROOTS.worths).tolist()):
+
+        def greedy_reply(turn, worths=worths):
+            free = sorted(set(range(8)) - set(turn), key=lambda i: (-worths[i], i))
+            return worth(worths, turn, free[: GAME.points])
+
+        best = max(greedy_reply(turn) for turn in turns_of(range(8)))
+        assert float(turn.value[lane]) == pytest.approx(best / 100, abs=1e-6)
+        assert greedy_reply(taken(turn)[lane]) == best
+
+
+def test_the_lowest_of_random_rollouts_counts():
+    settings = dataclasses.replace(BASE, rollouts=1, greediness=0.0)
+    now = evolution._sorted(settings, evolved(settings))
+    keys = [random_bits.fold(lanes(), number) for number in range(20)]
+    judge = jax.jit(lambda keys, now: evolution._judged_again(GAME, MOVES, settings, keys, now).notes["value"])
+    kept = settings.num_survivors
+    blank = dataclasses.replace(now, notes=now.notes | {"value": jnp.full_like(now.notes["value"], jnp.inf)})
+    alone = np.stack([np.asarray(judge(key, blank))[:, :kept] for key in keys])
+    assert (alone.std(0) > 0).mean() > 0.5  # chance decides
+    for key in keys:
+        now = dataclasses.replace(now, notes=now.notes | {"value": judge(key, now)})
+    first = np.asarray(evolution._sorted(settings, evolved(settings)).notes["value"])
+    np.testing.assert_array_equal(np.asarray(now.notes["value"])[:, :kept], np.minimum(first[:, :kept], alone.min(0)))
+    np.testing.assert_array_equal(np.asarray(now.notes["value"])[:, kept:], first[:, kept:])
+
+
+def test_replies_make_turns_stand_against_the_best_one():
+    turn = run(REPLIES)
+    worths = np.asarray(ROOTS.worths).tolist()
+    best = np.array([max(answered(w, t) for t in turns_of(range(8))) for w in worths]) / 100
+    np.testing.assert_allclose(turn.value, best, atol=1e-6)
+    np.testing.assert_allclose([answered(w, t) / 100 for w, t in zip(worths, taken(turn), strict=True)], best, atol=1e-6)
+    # Who looks at the own turn alone is worth less behind the best reply, in some of the games.
+    blind = taken(run(BASE))
+    assert np.mean([answered(w, t) / 100 for w, t in zip(worths, blind, strict=True)]) < best.mean()
+
+
+@pytest.mark.parametrize("settings", [KINDS["islands"], REPLIES], ids=["oep", "replies"])
+def test_a_lane_does_not_depend_on_the_others(settings):
+    order = jnp.array([3, 0, 5, 1, 4, 2, 7, 6])
+    keys, states = jax.tree.map(lambda leaf: leaf[order], (lanes(), ROOTS))
+    whole = jax.tree.map(lambda leaf: leaf[order], run(settings))
+    chex.assert_trees_all_equal(whole, compiled(settings)(keys, states, SEATS))
+
+
+def test_greedy_turn_looks_at_every_outcome_once():
+    turn = jax.jit(greedy.best_turn(GAME, MOVES, greedy.Settings(num_evaluations=1000)).run)(lanes(), ROOTS, SEATS)
+    np.testing.assert_array_equal(turn.metrics["evaluations"], len(turns_of(range(8))))
+    np.testing.assert_allclose(turn.value, best_values(), rtol=1e-5)
+
+
+def test_a_plan_is_kept_and_made_anew_where_the_game_took_another_way():
+    settings = evolution.Settings(num_generations=3, population=8)
+    planner = evolution.oep(GAME, settings)
+    plan = jax.jit(planner.plan)
+    memory = planner.init(LANES)
+    states = ROOTS
+    keys = jax.random.split(jax.random.key(1), LANES)
+    first, memory = plan(None, keys, memory, states, SEATS, ONES)
+    whole = np.asarray(first.metrics["turn"])
+    np.testing.assert_array_equal(first.actions[:, 0], whole[:, 0])
+    np.testing.assert_array_equal(first.actions[:, 1], GAME.pass_action)
+    after = ADVANCE(states, first.actions[:, 0])
+    second, memory = plan(None, jax.random.split(jax.random.key(2), LANES), memory, after, SEATS, ONES)
+    np.testing.assert_array_equal(second.actions[:, 0], whole[:, 1])
+    np.testing.assert_array_equal(second.metrics["position"], 1)
+    # Lane 0 finds itself at the start of the turn again, lane 1 is not asked.
+    mixed = jax.tree.map(
+        lambda old, new: jnp.where((jnp.arange(LANES) == 0).reshape(-1, *[1] * (old.ndim - 1)), old, new), states, after
+    )
+    asked = jnp.arange(LANES) != 1
+    third, kept = plan(None, jax.random.split(jax.random.key(3), LANES), memory, mixed, SEATS, asked)
+    assert third.metrics["position"][0] == 0
+    assert kept.next[1] == memory.next[1]
+    cleared = planner.reset(memory, jnp.arange(LANES) == 2)
+    assert (np.asarray(cleared.next) == np.where(np.arange(LANES) == 2, MOVES.turn_length, np.asarray(memory.next))).all()
+
+
+@pytest.mark.parametrize("points, keeps_plan, ready", [(3, True, True), (3, False, False), (1, False, True)])
+def test_who_thinks_before_every_action_does_so_unless_only_the_end_is_left(points, keeps_plan, ready):
+    """Where a turn may always be ended, ending it early is a choice; the search here takes a thing and ends the turn."""
+    game = Hoard(points=points)
+    moves = moves_of(game)._replace(offered=game.legal_set)
+
+    def finish(count):
+        turn = jnp.full((len(count), moves.turn_length), game.end_turn).at[:, 0].set(0)
+        return TurnPlan(turn, jnp.zeros(len(count)), {})
+
+    search = TurnSearch(lambda lanes, states, seats, active: seats, lambda number, seats: seats, finish, never, 1)
+    planner = turn_planner(game, moves, "by hand", search, keeps_plan=keeps_plan)
+    states = jax.vmap(game.init)(jax.random.split(jax.random.key(0), 2))
+    keys, seats, ones = jax.random.split(jax.random.key(1), 2), jnp.zeros(2, jnp.int32), jnp.ones(2, bool)
+    plan, memory = planner.plan(None, keys, planner.init(2), states, seats, ones)
+    assert not plan.actions[:, 0].any()
+    after = jax.vmap(lambda state: game.advance(state, jnp.int32(0), None))(states)
+    assert planner.ready(memory, after).tolist() == [ready] * 2
+
+
+def test_budgets_count_all_turns_that_are_played():
+    assert BASE.num_evaluations == (2 + 39) * 8
+    assert KINDS["islands"].num_evaluations == (2 + 39) * 3 * 4
+    assert dataclasses.replace(BASE, rollouts=1).num_evaluations == (2 + 39) * 16
+    assert REPLIES.num_evaluations == 201 * (3 * 16 + 8) + (201 - 50) * 8
+    found = population.generations_for(3200, REPLIES)
+    more = dataclasses.replace(found, num_generations=found.num_generations + 1)
+    assert found.num_evaluations <= 3200 < more.num_evaluations
+    assert population.generations_for(24, KINDS["islands"]).num_generations == 1
+    for settings in (KINDS["islands"], dataclasses.replace(BASE, rollouts=1), REPLIES):
+        spent = [dataclasses.replace(settings, num_generations=count).num_evaluations for count in range(1, 80)]
+        for evaluations in range(spent[0], spent[-1], 7):
+            count = population.generations_for(evaluations, settings).num_generations
+            assert count == sum(one <= evaluations for one in spent)
+
+
+CLOCKED = {
+    "oep": evolution.evolution(GAME, MOVES, dataclasses.replace(BASE, num_generations=10**6)),
+    "mcts": turn_mcts.tree_search(GAME, MOVES, turn_mcts.Settings(num_simulations=3000, max_children=9)),
+    "burning": turn_mcts.tree_search(GAME, MOVES, turn_mcts.Settings(3000, burn_bridges=True, max_children=9)),
+    "greedy turn": greedy.best_turn(GAME, MOVES, greedy.Settings(num_evaluations=10**6)),
+}
+
+
+@pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.slow) if n == "mcts" else n for n in CLOCKED])
+def test_more_time_more_rounds(name):
+    think = anytime.by_the_clock(GAME, CLOCKED[name])
+    keys = jax.random.split(jax.random.key(3), LANES)
+    _, few = think(keys, ROOTS, 0.001)
+    turn, many = think(keys, ROOTS, 200)
+    taken(turn)
+    assert 1 <= few < many
+    if name in ("oep", "greedy turn"):
+        for milliseconds in (1000, 5000, 25_000):  # what a machine that does much else needs
+            if not np.allclose(turn.value, best_values(), rtol=1e-5):
+                turn, many = think(keys, ROOTS, milliseconds)
+        np.testing.assert_allclose(turn.value, best_values(), rtol=1e-5)
+    else:
+        assert (np.asarray(turn.metrics["nodes"]) <= many + 1).all()
+
+
+def test_without_time_nothing_can_be_thought():
+    with pytest.raises(ValueError, match="milliseconds=0: must be > 0"):
+        anytime.by_the_clock(GAME, CLOCKED["oep"])(jax.random.split(jax.random.key(3), LANES), ROOTS, 0)
+
+
+@pytest.mark.parametrize(
+    ("make_settings", "message"),
+    [
+        (lambda: evolution.Settings(rollouts=-1), "rollouts=-1"),
+        (lambda: evolution.Settings(restart_after=-1), "restart_after=-1"),
+        (lambda: evolution.Settings(islands=0), "islands=0"),
+        (lambda: evolution.Settings(migrate_every=0), "migrate_every=0"),
+        (lambda: evolution.Settings(greediness=1.5), "greediness=1.5"),
+        (lambda: coevolution.Settings(replies=1), "replies=1: must be >= 4"),
+        (lambda: coevolution.Settings(population=2), "population=2: must be >= 4"),
+        (lambda: coevolution.Settings(survivors=0.0), "survivors=0.0"),
+        (lambda: coevolution.Settings(judges=0), r"judges=0: must be in 1\.\.12"),
+        (lambda: coevolution.Settings(trial=2), "trial=2"),
+        (lambda: coevolution.Settings(mutation=-1), "mutation=-1"),
+        (lambda: coevolution.Settings(trial=1.0), r"trial=1\.0"),
+        (lambda: population.generations_for(0, REPLIES), "evaluations=0"),
+        (lambda: population.generations_for(99, evolution.Settings()), "evaluations=99: must be >= 100"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_one_line(make_settings, message):
+    with pytest.raises(ValueError, match=message) as error:
+        make_settings()
+    assert "\n" not in str(error.value)

@@ -1,0 +1,87 @@
+"""Tree search over turns against plain Python, node by node and edge by edge."""
+
+import dataclasses
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxgames import random_bits
+from search.turns import mcts as turn_mcts
+from search.turns.game import moves_of
+from tests.hoard import Hoard
+from tests.search.turn_mcts_reference import Reference
+
+GAME = Hoard(things=6, points=2, turns=4)
+LANES = 3
+ROOTS = jax.vmap(GAME.init)(jax.random.split(jax.random.key(5), LANES))
+SIMULATIONS = 150
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        pytest.param(turn_mcts.Settings(), id="vanilla"),
+        pytest.param(turn_mcts.NON_EXPLORING, id="non-exploring", marks=pytest.mark.slow),
+        pytest.param(turn_mcts.BRIDGE_BURNING, id="bridge-burning"),
+    ],
+)
+def test_like_plain_python(settings):
+    for nodes in trees_like_plain_python(GAME, ROOTS, settings):
+        assert max(len(node.edges) for node in nodes) == GAME.things
+        shared = [edge.child for node in nodes for edge in node.edges if edge.child]
+        assert len(shared) > len({id(child) for child in shared})  # states are met on several ways
+
+
+def test_bridges_of_the_other_player_stay():
+    """Things are worth less than nothing, so that the best turn ends at once; later phases find the other player."""
+    game = dataclasses.replace(GAME, points=3, ends_early=True)
+    points = jnp.full_like(ROOTS.action_points, game.points)
+    roots = dataclasses.replace(ROOTS, worths=-10 - ROOTS.worths, action_points=points)
+    for nodes in trees_like_plain_python(game, roots, turn_mcts.BRIDGE_BURNING):
+        (first,) = [edge for edge in nodes[0].edges if edge.child]
+        assert first.action == game.end_turn
+        assert sum(edge.child is not None for edge in first.child.edges) > 1
+
+
+def trees_like_plain_python(game, roots, settings):
+    """Searches in both ways, compares node by node, and gives the nodes of plain Python for each lane."""
+    moves = moves_of(game)
+    settings = dataclasses.replace(settings, num_simulations=SIMULATIONS, max_children=8)
+    search = turn_mcts.tree_search(game, moves, settings)
+    lanes = jax.vmap(random_bits.lane_key)(jax.random.split(jax.random.key(7), LANES))
+    seats = jnp.zeros(LANES, jnp.int32)
+    start = jax.jit(search.start)(lanes, roots, seats, jnp.ones(LANES, bool))
+    tree = jax.device_get(jax.jit(lambda carry: search.rounds_from(jnp.int32(0), SIMULATIONS, carry))(start).tree)
+    for lane in range(LANES):
+        own, root = jax.tree.map(lambda leaf, lane=lane: leaf[lane], (lanes, roots))
+        nodes = Reference(game, moves, settings, own, root, jnp.int32(0)).run().nodes
+        assert tree.size[lane] == len(nodes)
+        for number, node in enumerate(nodes):
+            visits, _, tried, mover = tree.counts[lane, number].tolist()
+            assert (visits, tried, mover) == (node.visits, len(node.edges), node.mover)
+            for place, edge in enumerate(node.edges):
+                (visits, value), (child, action) = tree.stats[lane, number, :, place], tree.links[lane, number, place]
+                if edge.child is None:
+                    assert visits == 0
+                    continue
+                assert (child, action, visits) == (nodes.index(edge.child), edge.action, edge.visits)
+                assert value == pytest.approx(float(edge.value), rel=1e-5)
+        yield nodes
+
+
+def test_the_best_turn_is_found():
+    settings = turn_mcts.Settings(num_simulations=2000, max_children=8, exploration=0.3)
+    game = Hoard(things=4, points=2, turns=1)
+    moves = moves_of(game)
+    roots = jax.vmap(game.init)(jax.random.split(jax.random.key(1), LANES))
+    lanes = jax.vmap(random_bits.lane_key)(jax.random.split(jax.random.key(2), LANES))
+    turn = jax.jit(turn_mcts.tree_search(game, moves, settings).run)(lanes, roots, jnp.zeros(LANES, jnp.int32))
+    for worths, actions in zip(np.asarray(roots.worths).tolist(), np.asarray(turn.actions).tolist(), strict=True):
+        pairs = {frozenset(pair): sum(worths[i] for i in pair) + 10 * (pair in [(0, 1), (2, 3)]) for pair in PAIRS}
+        assert pairs[frozenset(actions[:2])] == max(pairs.values())
+        assert actions[2] == game.end_turn
+
+
+PAIRS = [(i, j) for i in range(4) for j in range(i + 1, 4)]

@@ -1,0 +1,105 @@
+import io
+
+import pytest
+from rich.console import Console
+
+from training.jobs.display import BLOCKS, Display
+
+SHARES = {"stop": 0.5, "up": 0.25, "bomb": 0.001, "down": 0.0}
+
+
+class Clock:
+    def __init__(self):
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def shown(console: Console) -> str:
+    return console.file.getvalue()
+
+
+@pytest.fixture
+def terminal():
+    return Console(
+        file=io.StringIO(), force_terminal=True, width=100, color_system=None, legacy_windows=False, _environ={"TERM": "xterm"}
+    )
+
+
+@pytest.fixture
+def plain():
+    return Console(file=io.StringIO(), force_terminal=False, width=40)
+
+
+def test_without_a_terminal_there_is_a_line_now_and_then(plain):
+    clock = Clock()
+    with Display("follower [ffa]", 10, unit="battles", console=plain, plain_seconds=30, clock=clock) as display:
+        for done in range(1, 9):
+            clock.now += 10
+            display.update(done, {"loss": 0.123456, "battles/s": 12345.6, "score": "[5 %]"}, SHARES)
+    lines = shown(plain).splitlines()
+    assert [line.split(" battles")[0] for line in lines] == [f"follower [ffa]: {done}/10" for done in (1, 4, 7, 8)]
+    assert lines[1] == (
+        "follower [ffa]: 4/10 battles, 0:00:40 passed, 0:01:00 left | loss 0.1235 | battles/s 12346 | score [5 %] | "
+        "stop 50% up 25% bomb 0% down 0%"
+    )
+
+
+def test_the_last_line_is_not_printed_twice(plain):
+    with Display("x", 10, console=plain, clock=Clock()) as display:
+        display.update(1, {"loss": 1})
+    assert shown(plain).count("\n") == 1
+
+
+def test_time_left_leaves_out_what_came_before_the_first_update(plain):
+    clock = Clock()
+    with Display("x", 100, start=40, console=plain, plain_seconds=0, clock=clock) as display:
+        clock.now += 500  # compiling
+        display.update(41, {})
+        clock.now += 10
+        display.update(51, {})
+        clock.now += 10
+        display.update(100, {})
+        display.update(101, {})
+    left = [line.split(", ")[2].rstrip(" left") for line in shown(plain).splitlines()]
+    assert left[1:] == ["0:00:49", "0:00:00", "0:00:00"]
+    assert left[0] == "8:11:40"  # 59 more at 500 seconds each: all that is known then
+
+
+def test_time_left_is_unknown_before_anything_is_done(plain):
+    with Display("x", 100, start=40, console=plain, clock=Clock()) as display:
+        display.update(40, {"loss": 1})
+    assert ", ? left" in shown(plain)
+
+
+def test_the_panel_shows_everything(terminal):
+    with Display("follower [ffa]", 10, unit="battles", console=terminal, clock=Clock()) as display:
+        display.update(5, {"loss": 0.5, "agreement": "43 %", "entropy": 1.0, "battles": 12800}, SHARES)
+        display.note("checkpoint [5] saved")
+    last = shown(terminal)[shown(terminal).rindex("╭") :]
+    for part in ("follower [ffa]", "5/10 battles", "loss  0.5", "agreement  43 %", "battles  12800", "stop █ 50%", "up ▄ 25%"):
+        assert part in last
+    assert f"bomb {BLOCKS[1]} 0%" in last and f"down {BLOCKS[0]} 0%" in last
+    assert "checkpoint [5] saved\n" in shown(terminal)
+
+
+@pytest.mark.parametrize(
+    "shares", [{}, None, {"a": float("nan"), "b": 1.0}, {"a": 1.0, "b": float("nan")}, {"a": 0.0}, {"a": 2.0}]
+)
+def test_odd_distributions_and_values_are_shown(terminal, plain, shares):
+    for console in (terminal, plain):
+        with Display("x", 0, console=console, clock=Clock()) as display:
+            display.update(0, {"loss": float("nan"), "": ""}, shares)
+        assert "nan" in shown(console)
+
+
+def test_the_panel_ends_with_an_error(terminal):
+    def fail() -> None:
+        with Display("x", 10, console=terminal, clock=Clock()) as display:
+            display.update(1, {"loss": 1.0})
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        fail()
+    assert shown(terminal).endswith("\x1b[?25h")  # the cursor is back

@@ -1,0 +1,64 @@
+"""The random search: what it draws, how it ranks, and that it goes on where it was stopped."""
+
+import dataclasses
+import json
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from training.jobs import hyperparameters
+from training.jobs.hyperparameters import SearchConfig
+
+QUIET = Console(quiet=True)
+
+
+@pytest.fixture
+def trained(monkeypatch):
+    """Stands in for training: a follower with deeper searches wins more."""
+    done = []
+
+    def run(config, console):
+        del console
+        done.append(config.output)
+        if len(done) == 3:
+            return None  # asked to stop
+        folder = Path(config.output)
+        folder.mkdir(parents=True)
+        (folder / "settings.json").write_text(json.dumps(dataclasses.asdict(config)))
+        counts = {"games": 100, "wins": config.oracle.horizon, "draws": 0, "losses": 100 - config.oracle.horizon}
+        result = {"released": counts, "strict": counts, "seconds": 1.0}
+        (folder / "result.json").write_text(json.dumps(result))
+        return result
+
+    monkeypatch.setattr(hyperparameters.train_follower, "run", run)
+    return done
+
+
+def test_no_two_trials_are_the_same_and_seeds_differ():
+    config = SearchConfig(trials=20)
+    drawn = [hyperparameters._varied(trial) for trial in config.draws()]
+    assert len({tuple(one.values()) for one in drawn}) == 20
+    assert drawn == [hyperparameters._varied(trial) for trial in config.draws()]
+    assert drawn != [hyperparameters._varied(trial) for trial in dataclasses.replace(config, seed=1).draws()]
+    assert {trial.learn.battles for trial in config.draws()} == {50}
+
+
+def test_ranks_and_goes_on(tmp_path, trained):
+    config = SearchConfig(trials=4, output=str(tmp_path))
+    first = hyperparameters.run(config, QUIET)
+    assert len(first) == 2 and len(trained) == 3
+    second = hyperparameters.run(config, QUIET)
+    assert len(second) == 4 and len(trained) == 5  # the two finished ones were not trained again
+    assert [one["released"]["wins"] for one in second] == sorted((one["horizon"] for one in second), reverse=True)
+    assert json.loads((tmp_path / "results.json").read_text()) == second
+
+
+@pytest.mark.parametrize("field, value, message", [
+    ("trials", 0, "trials=0: must be >= 1"),
+    ("horizons", (), "horizons: give at least one value"),
+    ("trials", 10_000, "trials=10000: there are 240 different settings"),
+])  # fmt: skip
+def test_settings_are_checked(field, value, message):
+    with pytest.raises(ValueError, match=message):
+        SearchConfig(**{field: value})

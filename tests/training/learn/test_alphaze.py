@@ -1,0 +1,281 @@
+"""The compiled programs of AlphaZe**: what games leave in the buffer, what is learnt from it, and by how many devices."""
+
+import dataclasses
+import functools
+import json
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxgames.hex import interop
+from search.planner import Plan, Planner
+from tests.jaxgames.hex.playing import at, joined
+from tests.processes import output_of
+from tests.training import tiny_alphaze
+from tests.training.tiny_alphaze import CONFIG, GAME, rows_of
+from training.learn.alphaze import Alphaze, AlphazeConfig
+from training.learn.self_play import UNFINISHED, Sample
+
+KEY = jax.random.key(2)
+CALLS, LANES = 3, CONFIG.lanes
+KINDS = ("open", "true_sight", "fair")
+
+
+@functools.cache
+def programs() -> Alphaze:
+    return tiny_alphaze.programs()
+
+
+@functools.cache
+def fresh_params():
+    return jax.jit(programs().who.init)(KEY)
+
+
+@functools.cache
+def played(kind):
+    """Some calls of the playing program: the learner, its samples in order, and what was told."""
+    params = fresh_params()
+    learner, told = programs().init(KEY, params), []
+    for _ in range(CALLS):
+        learner, metrics = programs().play[kind](KEY, params, learner)
+        told.append(jax.device_get(metrics))
+    samples = jax.jit(jax.vmap(programs().packing.unpack))(rows_of(learner.ring))
+    return jax.device_get(learner), jax.device_get(samples), told
+
+
+def games_of(samples):
+    """The places of each game's samples, in order."""
+    return {number: np.flatnonzero(samples.number == number) for number in np.unique(samples.number)}
+
+
+def outcome_of(lanes, number):
+    return np.asarray(lanes.outcomes)[number % len(lanes.outcomes)]
+
+
+# --- games -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", [k if k == "fair" else pytest.param(k, marks=pytest.mark.slow) for k in KINDS])
+def test_who_moved_last_has_won_and_games_that_run_on_have_no_result(kind):
+    learner, samples, told = played(kind)
+    games = games_of(samples)
+    running = set(learner.lanes.number.tolist())
+    assert set(games) | running == set(range(int(learner.lanes.next_number[0])))
+    for number, places in games.items():
+        players = samples.player[places]
+        np.testing.assert_array_equal(players, np.arange(len(places)) % 2)  # turns alternate
+        outcome = outcome_of(learner.lanes, number)
+        if number in running:
+            assert (outcome == UNFINISHED).all()
+        else:
+            assert outcome.tolist() == ([1, -1] if players[-1] == 0 else [-1, 1])
+    over = [number for number in games if number not in running]
+    assert len(over) >= 4 and sum(len(games[number]) for number in over) < len(samples.number)
+    assert [int(one["samples"]) for one in told] == [LANES * CONFIG.steps * (call + 1) for call in range(CALLS)]
+    counts = np.array([one["games"] for one in told])
+    assert counts.sum() == len(over)
+    lengths, wins = (sum(one[name] * one["games"] for one in told) for name in ("mean_length", "first_player_wins"))
+    assert lengths == pytest.approx(sum(len(games[number]) for number in over))
+    assert wins == pytest.approx(sum(outcome_of(learner.lanes, number)[0] > 0 for number in over))
+
+
+@pytest.mark.slow
+def test_games_in_which_the_search_sees_everything_are_games_of_hex():
+    """States are the true ones: a stone more each time, and policies on free cells; nobody runs into anything."""
+    for kind in ("open", "true_sight"):
+        learner, samples, _ = played(kind)
+        boards = interop.board(GAME.config, samples.state).astype(int)
+        signs = np.where(samples.player == 0, 1, -1)
+        for number, places in games_of(samples).items():
+            placed = np.diff(boards[places], axis=0) * signs[places[:-1], None]
+            assert not boards[places[0]].any() and (np.sort(placed)[:, :-1] == 0).all() and (placed.sum(1) == 1).all()
+            if number not in learner.lanes.number:
+                board, sign = boards[places[-1]], signs[places[-1]]
+                after = board + sign * np.eye(9, dtype=int)
+                assert any(joined(after[cell].reshape(3, 3), sign) for cell in np.flatnonzero(board == 0))
+        assert not samples.policy[boards != 0].any()
+        np.testing.assert_allclose(samples.policy.astype(float).sum(1), 1, atol=5e-3)
+    np.testing.assert_array_equal(rows_of(learner.ring), rows_of(played("open")[0].ring))
+
+
+def test_samples_of_fair_games_are_worlds_that_fit_what_the_mover_knew():
+    """Its own stones stay, those of the other come and go; policies lie on what it might try, taken cells included."""
+    _, samples, _ = played("fair")
+    boards = interop.board(GAME.config, samples.state).astype(int) * np.where(samples.player == 0, 1, -1)[:, None]
+    vanished = 0
+    for places in games_of(samples).values():
+        for own in (places[::2], places[1::2]):
+            for before, after in zip(boards[own], boards[own[1:]], strict=False):
+                mine = (after == 1).astype(int) - (before == 1)
+                assert (mine >= 0).all() and mine.sum() <= 1
+                vanished += ((before == -1) & (after == 0)).any()
+    assert vanished and not samples.policy[boards == 1].any()
+    assert samples.policy[boards == -1].any() and (samples.policy > 0).sum(1).max() > 1
+    assert not any(np.asarray(cells.words).any() for cells in samples.state.found)
+    np.testing.assert_allclose(samples.policy.astype(float).sum(1), 1, atol=5e-3)
+
+
+def test_games_depend_on_the_seed():
+    again, _ = programs().play["fair"](KEY, fresh_params(), programs().init(KEY, fresh_params()))
+    other, _ = programs().play["fair"](jax.random.key(3), fresh_params(), programs().init(KEY, fresh_params()))
+    held = rows_of(played("fair")[0].ring)[: LANES * CONFIG.steps]
+    np.testing.assert_array_equal(rows_of(again.ring), held)
+    assert not np.array_equal(rows_of(other.ring), held)
+
+
+def test_games_that_are_given_up_stay_without_a_result():
+    before, samples, _ = played("open")
+    learner = programs().restart(KEY, jax.tree.map(jnp.asarray, before))
+    first = int(before.lanes.next_number[0])
+    np.testing.assert_array_equal(learner.lanes.number, first + np.arange(LANES))
+    assert int(learner.lanes.next_number[0]) == first + LANES and not np.asarray(learner.lanes.clock).any()
+    for number in games_of(samples):
+        np.testing.assert_array_equal(outcome_of(learner.lanes, number), outcome_of(before.lanes, number))
+    learner, _ = programs().play["fair"](KEY, fresh_params(), learner)
+    for number in before.lanes.number:
+        assert (outcome_of(learner.lanes, number) == UNFINISHED).all()
+
+
+def test_outcomes_outlive_their_samples():
+    """Also if one game is as long as can be, the others as short as can be, and the buffer as small as can be."""
+    short, long = [0, 1, 3, 2, 6], [0, 3, 3, 0, 1, 4, 4, 1, 2, 8, 8, 2, 5, 6, 6, 5, 7]
+    script = jnp.array([(short * 4)[:17], long]).T
+    config = dataclasses.replace(CONFIG, lanes=8, buffer_size=8, batch_size=8)
+    games = tiny_alphaze.programs(config).games
+    slow = jnp.arange(8) == 0
+
+    def plan(params, keys, clock, views, seats, active):
+        cell = jnp.where(slow, script[clock, 1], script[clock % 5, 0])
+        hot = jax.nn.one_hot(cell, 9)[:, None].repeat(2, 1)
+        arms, _ = jax.vmap(GAME.search_arms)(views)
+        return Plan(arms[:, :, 0], arms, hot, hot.astype(jnp.int32), hot, jnp.zeros((8, 2)), {}), clock + 1
+
+    planner = Planner("scripted", lambda size: jnp.int32(0), lambda memory, lanes: memory, plan, memory_bytes=4, metrics={})
+    step = jax.jit(lambda clock, lanes: games.step(KEY, jnp.int32(0), planner, None, clock, lanes)[:3])
+    clock, lanes = jnp.int32(0), games.start(KEY, jnp.int32(0))
+    for number in range(17):
+        clock, (lanes, _, sample) = clock + 1, step(clock, lanes)
+        last = jax.device_get(sample)
+        if number < 16:
+            assert (outcome_of(lanes, last.number[0]) == UNFINISHED).all(), number
+    assert outcome_of(lanes, last.number[0]).tolist() == [1, -1]
+    assert (last.number[0], int(lanes.next_number[0])) == (0, 8 + 7 * 3 + 1)
+    for number in last.number[1:]:
+        assert number in np.asarray(lanes.number) and (outcome_of(lanes, number) == UNFINISHED).all()
+
+
+# --- learning ----------------------------------------------------------------------------------------------------------
+
+
+def test_the_loss_is_that_of_the_paper():
+    """Results are those of who moved; samples of games that are not over count for the policy alone."""
+    batch = at(played("true_sight")[1], slice(12))
+    results = np.array([[1, -1], [-1, 1], [UNFINISHED, UNFINISHED]] * 4, np.int8)
+    params = fresh_params()
+    judge = jax.jit(lambda params, states, seats: programs().who.evaluate(params, states, seats))
+    logits, values = judge(params, batch.state, jnp.asarray(batch.player, jnp.int32))
+    own = results[np.arange(12), batch.player].astype(float)
+    over = own != UNFINISHED
+    error = np.square(own - values)[over].mean()
+    log_chances = logits - jax.nn.logsumexp(logits, axis=1, keepdims=True)
+    entropy = -(batch.policy.astype(np.float32) * log_chances).sum(1).mean()
+    decay = sum(np.square(leaf).sum() for leaf in jax.tree.leaves(params))
+    tell = jax.jit(programs()._loss)
+    loss, parts = tell(params, batch, jnp.asarray(results), 0)
+    np.testing.assert_allclose(parts["value_error"], error, rtol=1e-4)
+    np.testing.assert_allclose(parts["cross_entropy"], entropy, rtol=1e-4)
+    np.testing.assert_allclose(loss, 0.5 * error + entropy + 1e-4 * decay, rtol=1e-4)
+    swapped, _ = tell(params, batch, jnp.asarray(np.where(results == UNFINISHED, results, -results)), 0)
+    assert not np.allclose(swapped, loss, rtol=1e-3)
+    _, none = tell(params, batch, jnp.full_like(results, UNFINISHED), 0)
+    assert none["value_error"] == 0 and none["cross_entropy"] == parts["cross_entropy"]
+    # Half a turn of the board with its policy is another sample of the same game.
+    turned, _ = tell(params, turn(batch), jnp.asarray(results), 1)
+    np.testing.assert_allclose(turned, loss, rtol=1e-4)
+
+
+def turn(batch: Sample) -> Sample:
+    """Turns boards and policies by half a circle."""
+    boards = interop.board(GAME.config, batch.state)[:, ::-1]
+    states = [interop.from_board(GAME.open_game.config, board, 0) for board in boards]
+    state = jax.tree.map(lambda *leaves: jnp.stack(leaves), *states)
+    return dataclasses.replace(batch, state=state, policy=batch.policy[:, ::-1])
+
+
+def test_the_loss_falls_on_a_buffer_that_stays_the_same():
+    learner = jax.tree.map(jnp.asarray, played("true_sight")[0])
+    told = []
+    for _ in range(8):
+        learner, metrics = programs().learn(KEY, learner)
+        told.append(jax.device_get(metrics))
+    assert all(one["finite"] for one in told) and [int(one["updates"]) for one in told] == list(range(20, 180, 20))
+    for name in ("loss", "value_error", "cross_entropy"):
+        assert told[-1][name] < 0.9 * told[0][name], name
+    # Values have learnt the sign of their results.
+    _, samples, _ = played("true_sight")
+    _, values = jax.jit(programs().who.evaluate)(learner.params, samples.state, jnp.asarray(samples.player, jnp.int32))
+    own = np.array([outcome_of(learner.lanes, n)[p] for n, p in zip(samples.number, samples.player, strict=True)])
+    over = own != UNFINISHED
+    assert (np.sign(values)[over] == own[over]).mean() > 0.75
+
+
+def test_a_loss_that_is_no_number_is_told():
+    learner = jax.tree.map(jnp.asarray, played("true_sight")[0])
+    broken = jax.tree.map(lambda leaf: leaf * jnp.nan, learner.params)
+    _, metrics = programs().learn(KEY, dataclasses.replace(learner, params=broken))
+    assert not metrics["finite"]
+
+
+def test_the_learning_rate_rises_and_falls_in_each_epoch():
+    rates = np.array([programs()._rate(jnp.int32(update)) for update in range(80)]) / CONFIG.learning_rate
+    np.testing.assert_allclose(rates[:40], rates[40:])
+    assert (np.diff(rates[:10]) > 0).all() and (np.diff(rates[10:40]) < 0).all()
+    assert rates.max() == pytest.approx(1, abs=0.01) and 0.01 <= rates[39] < 0.02 < rates[0] < 0.06
+
+
+# --- settings ----------------------------------------------------------------------------------------------------------
+
+
+def test_kinds_of_games_by_epoch():
+    made = object.__new__(Alphaze)
+    made.config = dataclasses.replace(CONFIG, pretrain_epochs=1, true_sight_epochs=2)
+    assert [made.kind(epoch) for epoch in range(5)] == ["open", "true_sight", "true_sight", "fair", "fair"]
+    assert programs().kind(0) == "fair"
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"method": "ismcts"}, "method='ismcts': must be one of pc_pimc, medoid, pimc, pimc_value"),
+        ({"optimizer": "lion"}, "optimizer='lion': must be one of adam, sgd"),
+        ({"num_worlds": 0}, "num_worlds=0: must be >= 1"),
+        ({"explore_moves": -2}, "explore_moves=-2: must be >= -1"),
+        ({"true_sight_epochs": -1}, "true_sight_epochs=-1: must be >= 0"),
+        ({"learning_rate": 0}, "learning_rate=0: must be > 0"),
+        ({"learning_rate": float("nan")}, "learning_rate=nan: must be > 0"),
+        ({"weight_decay": float("inf")}, "weight_decay=inf: must be >= 0"),
+        ({"dirichlet_fraction": 1.5}, "dirichlet_fraction=1.5: must be in 0..1"),
+        ({"buffer_size": 100}, "buffer_size=100: must be at least batch_size=256 and lanes=128"),
+        ({"epoch_updates": 100}, "epoch_updates=100: must be a multiple of updates=64"),
+    ],
+)
+def test_bad_settings(values, message):
+    with pytest.raises(ValueError) as error:  # noqa: PT011
+        AlphazeConfig(**values)
+    assert str(error.value) == message
+
+
+# --- devices -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_two_devices():
+    """A game is the same on whatever device it is played; all hold the same parameters; what cannot be split is refused."""
+    found = json.loads(output_of("from tests.training.alphaze_on_devices import main; main()"))
+    assert found["devices"] == 2
+    assert found["same_games"] and found["games_differ"] > 1
+    assert found["samples"] == found["samples_alone"]
+    assert found["finite"] and found["same_params"] and found["changed"]
+    assert found["refused"] == "lanes=3: must be a multiple of the 2 devices"

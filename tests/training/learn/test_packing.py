@@ -1,0 +1,67 @@
+"""Rows of words hold trees of small numbers without loss."""
+
+import jax
+import jax.numpy as jnp
+import ml_dtypes
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+import jaxgames
+from jaxgames.packing import packing_of
+from tests.jaxgames.pommerman.positions import equal
+
+TYPES = ("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "float32")
+
+
+@st.composite
+def leaves(draw):
+    """An array of one of the types, of any values, NaN and infinities included."""
+    dtype = np.dtype(draw(st.sampled_from(TYPES)))
+    shape = draw(hnp.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=3))
+    return draw(hnp.arrays(dtype, shape))
+
+
+@given(st.lists(leaves(), min_size=1, max_size=4))
+@example([np.array([1.5, -0.1, 1e-40, np.nan], np.float32), np.array(-3, np.int8)])
+def test_what_is_packed_is_unpacked(arrays):
+    tree = {"first": arrays[0], "others": tuple(arrays[1:])}
+    packing = packing_of(tree)
+    words = packing.pack(jax.tree.map(jnp.asarray, tree))
+    assert words.dtype == jnp.uint32 and words.shape == (packing.num_words,) == (sum(a.size for a in arrays),)
+    unpacked = packing.unpack(words)
+    assert jax.tree.structure(unpacked) == jax.tree.structure(tree)
+    for back, array in zip(jax.tree.leaves(unpacked), jax.tree.leaves(tree), strict=True):
+        assert back.dtype == array.dtype and back.shape == array.shape
+        assert np.asarray(back).tobytes() == array.tobytes(), "bit for bit, also of a NaN"
+
+
+@pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16])
+def test_half_precision(dtype):
+    every = np.arange(2**16, dtype=np.uint32).astype(np.uint16).view(dtype)
+    every = every[np.isfinite(every.astype(np.float32))]
+    packing = packing_of(every)
+    back = np.asarray(packing.unpack(packing.pack(jnp.asarray(every))))
+    assert back.dtype == dtype and back.tobytes() == every.tobytes()
+
+
+def test_samples_of_a_game():
+    """What the follower's buffer holds, in a batch."""
+    game = jaxgames.make("pommerman", "radio")
+    states = jax.jit(jax.vmap(game.init))(jax.random.split(jax.random.key(0), 3))
+    observations = jax.vmap(lambda state: game.observe(state, jnp.int32(2)))(states)
+    samples = {"seen": observations, "target": jax.random.uniform(jax.random.key(1), (3, 6)), "value": jnp.array([0.25, -0.0, 1])}
+    packing = packing_of(jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape[1:], leaf.dtype), samples))
+    words = jax.jit(jax.vmap(packing.pack))(samples)
+    assert words.shape == (3, packing.num_words)
+    back = jax.jit(jax.vmap(packing.unpack))(words)
+    assert equal(back, samples) and np.signbit(back["value"][1])
+
+
+def test_a_packing_may_be_a_static_argument():
+    tree = {"a": jnp.zeros(3), "b": jnp.int8(1)}
+    assert packing_of(tree) == packing_of(jax.eval_shape(lambda: tree))
+    assert hash(packing_of(tree)) == hash(packing_of(jax.tree.map(jnp.copy, tree)))
+    assert packing_of(tree) != packing_of({"a": jnp.zeros(3), "b": jnp.int32(1)})

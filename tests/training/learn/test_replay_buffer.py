@@ -1,0 +1,111 @@
+"""The replay buffer against a deque, and how even its draws are."""
+
+import collections
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from training.learn import replay_buffer
+
+add, sample = jax.jit(replay_buffer.add), jax.jit(replay_buffer.sample, static_argnums=2)
+WIDTH = 4
+
+
+def held(buffer):
+    """The rows that count, the oldest first."""
+    count, place = int(buffer.size[0]), int(buffer.added[0])
+    rows = np.asarray(buffer.rows)[:, 0].tolist()
+    return rows[:count] if count < len(rows) else rows[place:] + rows[:place]
+
+
+def filled(capacity, count):
+    """A ring to which the numbers 0, 1, 2, ... were added."""
+    buffer = replay_buffer.init(capacity, 1)
+    for start in range(0, count, capacity):
+        numbers = start + jnp.arange(capacity, dtype=jnp.uint32)
+        buffer = add(buffer, numbers[:, None], numbers < count)
+    return buffer
+
+
+@given(st.sampled_from([4, 5, 7]), st.lists(st.lists(st.booleans(), min_size=WIDTH, max_size=WIDTH), max_size=12))
+def test_like_a_deque(capacity, masks):
+    buffer, expected = replay_buffer.init(capacity, 2), collections.deque(maxlen=capacity)
+    for turn, mask in enumerate(masks):
+        numbers = np.arange(WIDTH, dtype=np.uint32) + 100 * turn + 1
+        buffer = add(buffer, np.stack([numbers, numbers + 1], axis=1), np.array(mask))
+        expected.extend(number for number, use in zip(numbers.tolist(), mask, strict=True) if use)
+        assert held(buffer) == list(expected)
+    rows = np.asarray(buffer.rows)
+    assert (rows[: int(buffer.size[0]), 1] == rows[: int(buffer.size[0]), 0] + 1).all(), "whole rows"
+
+
+def test_the_counters_do_not_overflow():
+    """However long a run is."""
+    buffer = filled(3, 1000)
+    assert buffer.size.tolist() == [3] and 0 <= int(buffer.added[0]) < 3
+    assert held(buffer) == [997, 998, 999]
+
+
+@pytest.mark.parametrize(("size", "count"), [(1, 1), (3, 2), (8, 8), (100, 32), (33, 32), (63, 32), (1000, 7)])
+def test_no_row_is_drawn_twice_while_there_are_enough(size, count):
+    buffer = filled(size, size)
+    drawn = np.asarray(jax.vmap(lambda key: sample(buffer, key, count)[:, 0])(jax.random.split(jax.random.key(1), 300)))
+    assert drawn.shape == (300, count)
+    assert all(len(set(batch)) == count for batch in drawn.tolist())
+    assert len({tuple(sorted(batch)) for batch in drawn.tolist()}) > (200 if size > 2 * count else 0), "other ones each time"
+
+
+@pytest.mark.parametrize(("capacity", "size", "count"), [(10, 10, 4), (7, 7, 5), (50, 31, 8), (5, 3, 8), (3, 2, 9), (40, 40, 1)])
+def test_every_row_is_drawn_as_often(capacity, size, count):
+    """Also where the batch does not divide what is held, where the ring is not full, and where rows have to come again."""
+    buffer = filled(capacity, size)
+    draws = 4000
+    drawn = np.asarray(jax.vmap(lambda key: sample(buffer, key, count)[:, 0])(jax.random.split(jax.random.key(2), draws)))
+    assert drawn.max() < size
+    counts = np.bincount(drawn.reshape(-1), minlength=size)
+    # Draws of one batch exclude each other, so the counts vary less than independent ones and the test is on the safe side.
+    assert stats.chisquare(counts).pvalue > 1e-3
+    each = np.stack([np.bincount(batch, minlength=size) for batch in drawn])
+    assert each.min() >= count // size and each.max() <= -(-count // size)
+
+
+def test_neighbours_may_come_together():
+    """A batch is no comb: any two rows may be in it."""
+    buffer = filled(12, 12)
+    drawn = np.asarray(jax.vmap(lambda key: sample(buffer, key, 4)[:, 0])(jax.random.split(jax.random.key(3), 2000)))
+    together = np.zeros((12, 12), int)
+    for batch in drawn:
+        together[np.ix_(batch, batch)] += 1
+    assert (together > 0).all()
+
+
+def test_large_rings():
+    """Counts whose product does not fit into 32 bits."""
+    size, count = 1_500_000, 4096
+    rows = jnp.arange(size, dtype=jnp.uint32)[:, None]
+    buffer = replay_buffer.Ring(rows, jnp.zeros(1, jnp.int32), jnp.full(1, size, jnp.int32))
+    drawn = np.sort(np.asarray(sample(buffer, jax.random.key(0), count)[:, 0]))
+    assert len(set(drawn.tolist())) == count
+    assert np.diff(drawn).max() <= 2 * (size // count + 1) and drawn[0] < 800 and drawn[-1] > size - 800
+
+
+def test_an_empty_ring_gives_its_first_row():
+    assert sample(replay_buffer.init(5, 2), jax.random.key(0), 3).tolist() == [[0, 0]] * 3
+
+
+def test_same_key_same_rows():
+    buffer = filled(20, 20)
+    one, again, other = (sample(buffer, jax.random.key(seed), 6).tolist() for seed in (1, 1, 2))
+    assert one == again != other
+
+
+def test_impossible_sizes():
+    with pytest.raises(ValueError, match=r"^capacity=0: must be >= 1$"):
+        replay_buffer.init(0, 3)
+    with pytest.raises(ValueError, match=r"^5 rows at once: the buffer holds 4; take a larger one or fewer lanes$"):
+        replay_buffer.add(replay_buffer.init(4, 1), jnp.zeros((5, 1), jnp.uint32), jnp.ones(5, bool))

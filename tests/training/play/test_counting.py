@@ -1,0 +1,100 @@
+"""Wins, draws and losses of games made by hand, by both counting rules; intervals against scipy."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from training.play.counting import count, count_by_seat, points_interval, wilson
+from training.play.evaluate import Games
+
+
+def games_of(*rows):
+    """Games from (outcomes, survived, seats) of four agents each."""
+    outcomes, survived, seats = (np.array(column) for column in zip(*rows, strict=True))
+    return Games(
+        outcomes=outcomes.astype(np.int8),
+        survived=survived.astype(bool),
+        seats=seats.astype(np.int8),
+        lengths=np.full(len(rows), 10, np.int32),
+        moves=np.full(4, 10 * len(rows)),
+        actions=np.zeros((0, 10, 4), np.int16),
+    )
+
+
+GAMES = games_of(
+    ((1, -1, -1, -1), (1, 0, 0, 1), (2, 0, 1, 3)),  # a win
+    ((-1, 1, -1, -1), (1, 1, 0, 0), (0, 1, 2, 3)),  # lost in the last step
+    ((-1, -1, -1, 1), (0, 1, 0, 1), (3, 2, 1, 0)),  # lost long before
+    ((0, 0, 0, 0), (1, 1, 0, 0), (0, 1, 2, 3)),  # died with another in the last step
+    ((0, 0, 0, 0), (0, 1, 1, 0), (1, 0, 3, 2)),  # died before the others drew: this is where the rules differ
+    ((0, 0, 0, 0), (1, 1, 1, 1), (1, 0, 3, 2)),  # lived until the time was over
+)
+
+
+@pytest.mark.parametrize(
+    ("agent", "released", "strict"),
+    [(0, (1, 3, 2), (1, 2, 3)), (1, (1, 3, 2), (1, 3, 2)), (2, (0, 3, 3), (0, 2, 4)), (3, (1, 3, 2), (1, 1, 4))],
+)
+def test_both_rules(agent, released, strict):
+    for rule, expected in ((False, released), (True, strict)):
+        result = count(GAMES, agent, strict=rule)
+        assert (result.games, result.wins, result.draws, result.losses) == (6, *expected)
+
+
+def test_partners_win_together():
+    team = games_of(((1, -1, 1, -1), (0, 1, 1, 1), (0, 1, 2, 3)))
+    for agent, wins in enumerate((1, 0, 1, 0)):
+        for strict in (False, True):
+            assert (count(team, agent, strict=strict).wins, count(team, agent, strict=strict).losses) == (wins, 1 - wins)
+
+
+def test_wins_by_seat():
+    np.testing.assert_array_equal(count_by_seat(GAMES), [1, 1, 1, 0])
+
+
+def test_the_dictionary_for_a_file():
+    result = count(GAMES).as_dict()
+    assert {name: result[name] for name in ("games", "wins", "draws", "losses")} == {
+        "games": 6,
+        "wins": 1,
+        "draws": 3,
+        "losses": 2,
+    }
+    for what in ("win", "draw", "loss"):
+        low, high = result[f"{what}_interval"]
+        assert 0 <= low <= high <= 1
+
+
+@pytest.mark.parametrize(("successes", "trials"), [(0, 1), (1, 1), (0, 50), (50, 50), (7, 20), (205, 400), (1, 100_000)])
+def test_wilson_interval(successes, trials):
+    exact = stats.binomtest(successes, trials).proportion_ci(0.95, method="wilson")
+    assert wilson(successes, trials) == pytest.approx((exact.low, exact.high), abs=1e-6)
+    low, high = wilson(successes, trials)
+    assert 0 <= low <= successes / trials <= high <= 1
+
+
+@pytest.mark.parametrize(("wins", "games"), [(0, 50), (50, 50), (7, 20), (205, 400)])
+def test_the_interval_of_points_without_draws_is_that_of_a_rate(wins, games):
+    assert points_interval(wins, 0, games) == pytest.approx(wilson(wins, games))
+
+
+def test_draws_narrow_the_interval_of_points():
+    low, high = points_interval(0, 83, 100)
+    assert 0.36 < low < 0.38 and 0.45 < high < 0.48  # no win and 17 losses: behind, which 41.5 of 100 wins would not show
+    for draws in (1, 10, 50, 100):
+        low, high = points_interval(0, draws, 100)
+        assert 0 < low < draws / 200 < high < 1
+
+
+def test_the_interval_of_points_covers_the_true_mean_about_as_often_as_it_says():
+    draws = np.random.default_rng(0)
+    for chances in ((0.3, 0.5, 0.2), (0.05, 0.1, 0.85), (0.1, 0.89, 0.01)):
+        true = chances[0] + chances[1] / 2
+        samples = draws.multinomial(100, chances, 2000)
+        bounds = np.array([points_interval(int(wins), int(drawn), 100) for wins, drawn, _ in samples])
+        assert 0.935 <= ((bounds[:, 0] <= true) & (true <= bounds[:, 1])).mean() <= 0.995
+
+
+def test_without_games_everything_is_possible():
+    assert wilson(0, 0) == (0.0, 1.0)
+    assert points_interval(0, 0, 0) == (0.0, 1.0)

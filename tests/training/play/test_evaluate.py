@@ -1,0 +1,300 @@
+"""Playing whole games: how many, by whom, from where, and that nothing depends on batch or devices."""
+
+import functools
+import json
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy import stats
+
+import jaxgames
+from jaxgames import runtime
+from jaxgames.agent import Agent
+from jaxgames.hex.bots import BOTS
+from jaxgames.packing import packing_of
+from tests.processes import output_of
+from tests.training import match_on_devices
+from tests.tug import PULL, REST, Tug, random_player, steady_player
+from tests.waiting import Waiting, numbered
+from training.play import evaluate
+
+KEY = jax.random.key(3)
+
+
+@pytest.fixture(scope="module")
+def waited():
+    one, other = numbered(1), numbered(5)
+    return evaluate.play(Waiting(), [other, one, one, one], KEY, 1000, batch_size=64, record=1000)
+
+
+@pytest.fixture(scope="module")
+def tugged():
+    return match_on_devices.play(8)
+
+
+def starts(game, count):
+    """Start states of the first games, from their keys."""
+    keys = [jax.random.fold_in(jax.random.fold_in(KEY, index), 0) for index in range(count)]
+    return jax.device_get(jax.jit(jax.vmap(game.init))(jnp.stack(keys)))
+
+
+def test_every_game_is_played_to_its_end(waited):
+    """Lengths, outcomes and survivors are known from the start states alone."""
+    out_at = starts(Waiting(), 1000).out_at
+    ordered = np.sort(out_at, axis=1)
+    np.testing.assert_array_equal(waited.lengths, ordered[:, -2])
+    np.testing.assert_array_equal(np.sort(waited.seats, axis=1), np.tile(np.arange(4), (1000, 1)))
+    of_agents = np.take_along_axis(out_at, waited.seats.astype(int), axis=1)
+    last = of_agents > ordered[:, -2:-1]
+    np.testing.assert_array_equal(waited.outcomes, np.where(last.any(1, keepdims=True), np.where(last, 1, -1), 0))
+    np.testing.assert_array_equal(waited.survived, of_agents >= ordered[:, -2:-1])
+    # Everybody is asked at every step that begins before it drops out.
+    np.testing.assert_array_equal(waited.moves, np.minimum(of_agents, waited.lengths[:, None]).sum(0))
+    assert (waited.outcomes == 0).all(1).any() and (waited.outcomes > 0).any()
+
+
+def test_who_is_out_passes(waited):
+    out_at = starts(Waiting(), 1000).out_at
+    step = np.arange(8)[None, :, None]
+    expected = np.zeros((1000, 8, 4), int)
+    for agent, number in enumerate((5, 1, 1, 1)):
+        seat = waited.seats[:, agent].astype(int)
+        expected[np.arange(1000), :, seat] = (seat + number)[:, None]
+    expected = np.where(step < out_at[:, None], expected, 0)
+    expected = np.where(step < waited.lengths[:, None, None], expected, -1)
+    np.testing.assert_array_equal(waited.actions, expected)
+
+
+def test_seats_are_drawn_uniformly(waited):
+    orders = np.unique(waited.seats, axis=0, return_counts=True)[1]
+    assert len(orders) == 24
+    assert stats.chisquare(orders).pvalue > 1e-4
+    # And without regard to the game that was drawn.
+    first = starts(Waiting(), 1000).out_at[:, 0] > 4
+    seat_by_start = [np.bincount(waited.seats[first == part, 0], minlength=4) for part in (True, False)]
+    assert stats.chi2_contingency(seat_by_start).pvalue > 1e-4
+
+
+def test_a_lane_that_is_refilled_begins_anew(waited):
+    """What the agents remember is of their last game: at most its length, and nothing of those before it."""
+    memories = [np.asarray(memory) for memory in waited.memories]
+    assert [memory.shape for memory in memories] == [(64,), (3 * 64,)]
+    assert all((memory <= 7).all() for memory in memories) and waited.moves[0] > 64 * 7
+
+
+def test_batch_size_does_not_matter(tugged):
+    """Also for a planner whose table overflows."""
+    other = match_on_devices.play(3)
+    assert match_on_devices.as_lists(other) == match_on_devices.as_lists(tugged)
+    assert tugged.memories[0].evicted.shape == (8,)
+
+
+@pytest.mark.parametrize("devices", [pytest.param(number, marks=pytest.mark.slow) for number in (2, 4)])
+def test_number_of_devices_does_not_matter(devices, tugged):
+    printed = output_of(f"from tests.training.match_on_devices import main; main({devices})")
+    count, games, few = json.loads(printed)
+    assert count == devices
+    assert games == match_on_devices.as_lists(tugged)
+    for name, values in few.items():  # fewer games than devices: the same ones
+        if name != "moves":
+            assert values == games[name][:3]
+
+
+def test_the_planner_beats_random_play(tugged):
+    outcomes = tugged.outcomes
+    assert outcomes.shape == (match_on_devices.NUM_GAMES, 2)
+    np.testing.assert_array_equal(outcomes.sum(1), 0)
+    assert (outcomes[:, 0] > 0).sum() > 2 * (outcomes[:, 0] < 0).sum()
+    np.testing.assert_array_equal(tugged.moves, tugged.lengths.sum())
+
+
+@pytest.mark.parametrize("index", [0, 7, match_on_devices.NUM_GAMES - 1])
+def test_recorded_games_replay_to_their_outcome(index, tugged):
+    """With the same slips, which are drawn anew from the key."""
+    game = match_on_devices.GAME
+    states = evaluate.replay(game, KEY, index, tugged)
+    length = tugged.lengths[index]
+    assert len(states.terminated) == length + 1
+    np.testing.assert_array_equal(states.terminated, np.arange(length + 1) == length)
+    np.testing.assert_array_equal(states.step_count, np.arange(length + 1))
+    last = jax.tree.map(lambda leaf: jnp.asarray(leaf[-1]), states)
+    np.testing.assert_array_equal(np.asarray(game.outcome(last))[tugged.seats[index]], tugged.outcomes[index])
+    assert (tugged.actions[index, :length] >= 0).all() and (tugged.actions[index, length:] == -1).all()
+
+
+def test_fixed_seats_a_short_recording_and_reports():
+    told = []
+    agents = [steady_player(PULL), steady_player(REST)]
+    games = evaluate.play(Tug(slips=True), agents, KEY, 20, batch_size=4, seating="fixed", record=2, report=told.append)
+    np.testing.assert_array_equal(games.seats, np.tile([0, 1], (20, 1)))
+    assert games.actions.shape == (2, 12, 2)
+    for index in range(2):
+        assert (games.actions[index, : games.lengths[index]] == [PULL, REST]).all()
+    assert [progress.games for progress in told] == sorted(progress.games for progress in told)
+    last = told[-1]
+    won, drawn = (games.outcomes[:, 0] > 0).sum(), (games.outcomes == 0).all(1).sum()
+    assert (last.games, last.wins, last.draws, last.losses, last.moves) == (20, won, drawn, 20 - won - drawn, games.moves[0])
+
+
+def test_no_recording():
+    games = evaluate.play(Tug(), [random_player(), random_player()], KEY, 3, batch_size=100)
+    assert games.outcomes.shape == (3, 2) and games.actions.shape == (0, 12, 2)
+    with pytest.raises(ValueError, match="index=0: must be below the 0 recorded games"):
+        evaluate.replay(Tug(), KEY, 0, games)
+
+
+def test_equal_agents_are_asked_together():
+    one, other = random_player(), random_player()
+    games = evaluate.play(Tug(), [one, one], KEY, 4, batch_size=2, mesh=runtime.data_mesh())
+    assert [memory.shape for memory in games.memories] == [(4, 2)]
+    games = evaluate.play(Tug(), [one, other], KEY, 4, batch_size=2)
+    assert [memory.shape for memory in games.memories] == [(2, 2), (2, 2)]
+
+
+@pytest.mark.parametrize(
+    ("agents", "num_games", "settings", "message"),
+    [
+        (1, 5, {}, "1 agents: tug has 2 players"),
+        (3, 5, {}, "3 agents: tug has 2 players"),
+        (2, 0, {}, "num_games=0: must be >= 1"),
+        (2, -1, {}, "num_games=-1: must be >= 1"),
+        (2, 5, {"batch_size": 0}, "batch_size=0: must be >= 1"),
+        (2, 5, {"record": -1}, "record=-1: must be >= 0"),
+    ],
+)
+def test_wrong_arguments(agents, num_games, settings, message):
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        evaluate.play(Tug(), [steady_player(REST)] * agents, KEY, num_games, **settings)
+
+
+def test_other_parameters_of_the_same_agents_compile_nothing():
+    """And it is they that play."""
+    traced = []
+
+    def act(params, keys, memory, views, seats, active):
+        del keys, views, seats, active
+        traced.append(True)
+        return jnp.full_like(memory, params["action"]), memory
+
+    agent = Agent("learner", lambda size: jnp.zeros(size, jnp.int32), lambda memory, lanes: memory, act)
+    opponent = steady_player(REST)
+
+    def play(number, num_games=5):
+        players = [agent._replace(params={"action": jnp.int32(number)}), opponent]
+        games = evaluate.play(Tug(), players, KEY, num_games, batch_size=4, seating="fixed", record=1)
+        return games.actions[0, : games.lengths[0]]
+
+    won = play(PULL)
+    np.testing.assert_array_equal(won, [[PULL, REST]] * len(won))
+    times = len(traced)
+    np.testing.assert_array_equal(play(REST), [[REST, REST]] * 12)
+    assert times == len(traced) > 0
+    play(PULL, num_games=6)
+    assert len(traced) > times, "another loop"
+
+
+# --- games in which something is hidden --------------------------------------------------------------------------------
+
+DARK = jaxgames.make("hex", "adh-3")
+
+
+PACKING = packing_of(jax.eval_shape(lambda: DARK.init_information(jnp.int32(0))))
+
+
+def remembering(name: str) -> Agent:
+    """Tries any cell that it does not know to be taken. Its memory: how often it was asked, and what it was shown each time."""
+    random = BOTS["random"](DARK)
+
+    def init(size):
+        return jnp.zeros(size, jnp.int32), jnp.zeros((size, DARK.max_steps, PACKING.num_words), jnp.uint32)
+
+    def act(params, keys, memory, views, seats, active):
+        count, rows = memory
+        here = (jnp.arange(DARK.max_steps) == count[:, None]) & active[:, None]
+        rows = jnp.where(here[..., None], jax.vmap(PACKING.pack)(views)[:, None], rows)
+        return random.act(None, keys, (), views, seats, active)[0], (count + active, rows)
+
+    return Agent(name, init, lambda memory, lanes: memory, act)
+
+
+@pytest.fixture(scope="module")
+def hidden():
+    """One game per lane, so that no memory is of two games."""
+    agents = [remembering("one"), remembering("other")]
+    return evaluate.play(DARK, agents, KEY, 6, batch_size=6, seating="rotated", record=6)
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def informed(seat, info, state, action):
+    return DARK.update_information(info, DARK.observe(state, jnp.int32(seat)), action)
+
+
+def test_waiting_changes_nothing_that_is_hidden(hidden):
+    agents = [remembering(name)._replace(ready=lambda memory, views: memory[0] % 2 == 1) for name in ("one", "other")]
+    games = evaluate.play(DARK, agents, KEY, 6, batch_size=6, seating="rotated", record=6)
+    assert match_on_devices.as_lists(games) == match_on_devices.as_lists(hidden)
+    jax.tree.map(np.testing.assert_array_equal, games.memories, hidden.memories)
+
+
+def test_agents_are_shown_what_their_seat_knows_and_only_the_player_to_move_is_asked(hidden):
+    asked = np.zeros(2, int)
+    for index in range(6):
+        states = evaluate.replay(DARK, KEY, index, hidden)
+        infos = [jax.device_get(DARK.init_information(jnp.int32(seat))) for seat in (0, 1)]
+        counts = [0, 0]
+        for step in range(hidden.lengths[index]):
+            mover = int(states.player[step])
+            agent = hidden.seats[index].tolist().index(mover)
+            _, rows = hidden.memories[agent]
+            shown = PACKING.unpack(rows[index, counts[agent]])
+            jax.tree.map(np.testing.assert_array_equal, shown, infos[mover])
+            actions = hidden.actions[index, step]
+            assert actions[1 - mover] == DARK.pass_action != actions[mover]
+            counts[agent] += 1
+            after = jax.tree.map(lambda leaf, n=step: leaf[n + 1], states)
+            infos = [jax.device_get(informed(seat, infos[seat], after, actions[seat])) for seat in (0, 1)]
+        assert [int(hidden.memories[agent][0][index]) for agent in (0, 1)] == counts
+        asked += counts
+    np.testing.assert_array_equal(hidden.moves, asked)
+
+
+def test_what_is_known_goes_with_the_game_and_the_seat(hidden):
+    """The same games by one agent that is asked for both seats at once, in lanes that are refilled."""
+    both = remembering("both")
+    games = evaluate.play(DARK, [both, both], KEY, 6, batch_size=2, seating="rotated", record=6)
+    for name in ("actions", "outcomes", "seats", "lengths", "moves"):
+        np.testing.assert_array_equal(getattr(games, name), getattr(hidden, name), name)
+
+
+def test_games_with_rotated_seats_replay_to_their_outcome(hidden):
+    np.testing.assert_array_equal(hidden.seats, [[0, 1], [1, 0]] * 3)
+    for index in range(6):
+        states = evaluate.replay(DARK, KEY, index, hidden)
+        np.testing.assert_array_equal(states.terminated, np.arange(len(states.terminated)) == hidden.lengths[index])
+        winner = int(states.player[-1])
+        assert hidden.outcomes[index].tolist() == [1 if seat == winner else -1 for seat in hidden.seats[index]]
+
+
+def test_each_start_is_played_from_all_seats_in_turn():
+    """By four players, with fewer lanes than games; what is drawn later is not the same."""
+    agents = [numbered(number) for number in range(4)]
+    games = evaluate.play(Waiting(), agents, KEY, 16, batch_size=3, seating="rotated", record=16)
+    np.testing.assert_array_equal(games.seats, (np.arange(4) + np.arange(16)[:, None]) % 4)
+    starts = np.stack([evaluate.replay(Waiting(), KEY, index, games).out_at[0] for index in range(16)])
+    np.testing.assert_array_equal(starts, starts[::4].repeat(4, 0))
+    assert len(np.unique(starts, axis=0)) == 4
+    np.testing.assert_array_equal(games.lengths, np.sort(starts, axis=1)[:, -2])  # these are the games that were played
+    slips = Tug(slips=True)
+    pulls = steady_player(PULL)
+    twice = evaluate.play(slips, [pulls, pulls], KEY, 40, batch_size=7, seating="rotated", record=40)
+    assert (twice.lengths[::2] != twice.lengths[1::2]).any()
+    for index in (0, 1, 38, 39):
+        last = jax.tree.map(lambda leaf: jnp.asarray(leaf[-1]), evaluate.replay(slips, KEY, index, twice))
+        np.testing.assert_array_equal(np.asarray(slips.outcome(last))[twice.seats[index]], twice.outcomes[index])
+
+
+def test_a_seating_that_does_not_exist():
+    with pytest.raises(ValueError, match=r"^seating='round': must be one of drawn, fixed, rotated$"):
+        evaluate.play(Tug(), [steady_player(REST)] * 2, KEY, 2, seating="round")

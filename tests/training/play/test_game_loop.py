@@ -1,0 +1,84 @@
+"""Lanes that wait for each other while their agents know what to do: fewer searches, the same games."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxgames.agent import Agent, memoryless
+from search import as_agent
+from search.turns import evolution
+from tests.hoard import Hoard
+from tests.training.match_on_devices import as_lists
+from tests.tug import Tug, random_player
+from tests.waiting import Waiting, numbered
+from training.play import evaluate
+
+KEY = jax.random.key(3)
+
+
+def thinker(hints: bool) -> Agent:
+    """Thinks once in three steps. Its memory: answers left, and its share of the rounds in which anybody thought."""
+
+    def act(params, keys, memory, views, seats, active):
+        del params, keys, views
+        left, shares = memory
+        thinks = active & (left == 0)
+        left = jnp.where(thinks, 3, left)
+        shares = shares + jnp.where(thinks, 1 / jnp.maximum(thinks.sum(), 1), 0)
+        return (seats + left).astype(jnp.int32), (left - active, shares)
+
+    return Agent(
+        "thinker",
+        lambda size: (jnp.zeros(size, jnp.int32), jnp.zeros(size)),
+        lambda memory, lanes: (jnp.where(lanes, 0, memory[0]), memory[1]),
+        act,
+        ready=(lambda memory, views: memory[0] > 0) if hints else None,
+    )
+
+
+def one_thinker(hints: bool) -> list[Agent]:
+    return [thinker(hints), *[numbered(1)] * 3]
+
+
+def four_thinkers(hints: bool) -> list[Agent]:
+    """Two of them the same object."""
+    three = [thinker(hints) for _ in range(3)]
+    return [*three, three[0]]
+
+
+@pytest.mark.parametrize("agents", [one_thinker, four_thinkers])
+def test_those_who_think_wait_for_each_other(agents):
+    games = {
+        (hints, batch_size): evaluate.play(Waiting(), agents(hints), KEY, 200, batch_size=batch_size, record=200)
+        for hints, batch_size in ((False, 16), (True, 16), (True, 3))
+    }
+    for played in games.values():
+        assert as_lists(played) == as_lists(games[False, 16])
+    rounds = {which: np.asarray(played.memories[0][1]).sum() for which, played in games.items()}
+    assert 1 < rounds[True, 16] < 0.7 * rounds[False, 16]
+
+
+def test_waiting_changes_no_game_with_chance():
+    games = [
+        evaluate.play(Tug(slips=True), [thinker(hints), random_player()], KEY, 20, batch_size=4, record=2) for hints in (0, 1)
+    ]
+    assert as_lists(games[0]) == as_lists(games[1])
+    states = evaluate.replay(Tug(slips=True), KEY, 1, games[1])
+    assert states.terminated[-1] and not states.terminated[:-1].any()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["oep", "rolling horizon", "oep with its metrics"])
+def test_waiting_for_planners_of_turns(name):
+    """They say themselves where they are ready; without, the same games come out."""
+    game, settings = Hoard(), evolution.Settings(num_generations=2, population=8)
+    planner = evolution.rolling_horizon(game, settings) if name == "rolling horizon" else evolution.oep(game, settings)
+    agent = as_agent(planner, keep_metrics="metrics" in name)
+    other = memoryless("takes nothing", lambda params, keys, views, seats: jnp.full(keys.shape[0], game.end_turn))
+    games = [
+        evaluate.play(game, [player, other], KEY, 8, batch_size=size, seating="rotated", record=8)
+        for player, size in ((agent, 8), (agent._replace(ready=None), 3))
+    ]
+    assert as_lists(games[1]) == as_lists(games[0])
+    assert (games[0].outcomes[:, 0] > 0).all()

@@ -1,0 +1,114 @@
+"""What agents need of memory, and what is told when there is not enough."""
+
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+import jaxgames
+from jaxgames import runtime
+from jaxgames.agent import memoryless
+from tests.tug import Tug
+from training.play import agents, memory
+
+GIB = 2**30
+
+
+def hungry(name: str, kept: int = 0, searched: int = 0, together: int = 10**9):
+    """Keeps so many bytes per lane, and needs others while it thinks in so many lanes together."""
+    agent = memoryless(name, None)
+    return agent._replace(
+        init=lambda lanes: jnp.zeros((lanes, kept), jnp.uint8),
+        search_bytes=lambda lanes: searched * min(lanes, together),
+    )
+
+
+@pytest.fixture
+def machine(monkeypatch):
+    """`machine(free, devices)`: so many bytes are free, on so many devices."""
+
+    def arrange(free, devices=1):
+        monkeypatch.setattr(runtime, "free_memory", lambda: free)
+        monkeypatch.setattr(jax, "local_device_count", lambda: devices)
+
+    return arrange
+
+
+def refused(*arguments, **settings) -> str:
+    with pytest.raises(ValueError, match="free; take") as error:
+        memory.check(Tug(), *arguments, **settings)
+    return str(error.value)
+
+
+def test_what_is_kept_and_what_is_searched_count(machine):
+    machine(10 * GIB)
+    for agent in (hungry("keeps", kept=GIB), hungry("thinks", searched=GIB)):
+        memory.check(Tug(), [agent, hungry("small")], 8)
+        told = refused([agent, hungry("small")], 12)
+        assert told == (
+            "batch=12: the match needs 12.9 GB and 10.7 GB are free; "
+            f"take a batch of at most 7 or a smaller search than {agent.name}"
+        )
+
+
+def test_lanes_that_do_not_think_together_do_not_count(machine):
+    machine(10 * GIB)
+    memory.check(Tug(), [hungry("a", searched=GIB, together=8)] * 2, 1000)
+    machine(10 * GIB, devices=2)  # each has lanes that think
+    assert "a batch of at most 6" in refused([hungry("a", searched=GIB, together=8)], 1000)
+    memory.check(Tug(), [hungry("a", searched=GIB, together=8)], 8)
+
+
+def test_equal_agents_share_a_memory_for_all_their_lanes(machine):
+    machine(10 * GIB)
+    one, other = hungry("a", kept=GIB), hungry("a", kept=GIB)
+    for pair in ([one, one], [one, other]):
+        memory.check(Tug(), pair, 4)
+        assert "needs 12.9 GB" in refused(pair, 6)
+
+
+def test_advice_where_fewer_lanes_do_not_help(machine):
+    machine(GIB)
+    assert refused([hungry("a", kept=2 * GIB)], 1).endswith("take a smaller search than a")
+    told = refused([hungry("a")], 1, other=(2 * GIB, "fewer games"), setting="lanes", what="the run")
+    assert told == "lanes=1: the run needs 2.1 GB and 1.1 GB are free; take fewer games"
+
+
+def test_a_machine_that_does_not_tell(machine):
+    machine(None)
+    memory.check(Tug(), [hungry("a", kept=GIB)], 1000)
+
+
+def test_trees_over_turns_take_memory_as_far_as_they_are_searched_together():
+    """A node has 96 edges of four words each."""
+    game = jaxgames.make("hero_academy", "tiny")
+    few, more = (agents.make(f"mcts:num_simulations={number}", game).search_bytes for number in (1000, 2000))
+    assert 96 * 16 < (more(3) - few(3)) / 3000 < 2500
+    assert few(3) == 3 * few(1) and few(64) == few(1000) == 64 * few(1)
+
+
+def test_a_limit_to_the_address_space_counts():
+    resource = pytest.importorskip("resource")
+    free, (soft, hard) = runtime.free_memory(), resource.getrlimit(resource.RLIMIT_AS)
+    used = resource.getpagesize() * int(Path("/proc/self/statm").read_text().split()[0])
+    try:
+        resource.setrlimit(resource.RLIMIT_AS, (used + GIB, hard))
+        assert 0 < runtime.free_memory() <= GIB < free
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+
+
+def test_looking_one_action_ahead_takes_what_its_worlds_take(machine):
+    machine(GIB)
+    game = jaxgames.make("hex", "adh-5")
+    told = []
+    for worlds in (1000, 10**9):
+        player = agents.make(f"pimc_value:num_worlds={worlds}", game)
+        try:
+            memory.check(game, [player, agents.make("random", game)], 128, games=1)
+        except ValueError as error:
+            told.append(str(error))
+    assert len(told) == 1 and told[0].startswith("games=1: the match needs ") and told[0].endswith("num_worlds=1000000000")
+    with pytest.raises(ValueError, match="num_worlds=3000000000: must be < 2147483648"):
+        agents.make("pimc_value:num_worlds=3000000000", game)

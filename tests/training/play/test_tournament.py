@@ -1,0 +1,303 @@
+"""Round robins: seats, starts, tables that add up, and what the command line refuses."""
+
+import dataclasses
+import io
+import itertools
+import json
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from rich.console import Console
+
+import jaxgames
+from jaxgames.agent import Agent, memoryless
+from scripts import tournament as script
+from scripts._common import run_main
+from tests.tug import PULL, REST, Tug, random_player, steady_player
+from training.models import policy_value
+from training.models.policy_value import PolicyValueConfig
+from training.play import elo, hex_agents, tournament
+from training.play.tournament import CrossTable, TournamentConfig, play_pair, round_robin
+from training.storage import provenance
+from training.storage.weights import load_weights, save_weights
+
+KEY = jax.random.key(5)
+GAMES = 12
+PLAYERS = {"pulls": steady_player(PULL), "random": random_player(), "rests": steady_player(REST)}
+
+
+def giving_up() -> Agent:
+    """Pulls unless it is behind: who is ahead at the start wins, and a start in the middle is a draw."""
+
+    return memoryless("gives up", lambda params, keys, views, seats: jnp.where(views < 0, REST, PULL))
+
+
+@pytest.fixture(scope="module")
+def table():
+    told = []
+    return round_robin(Tug(slips=True), PLAYERS, KEY, GAMES, batch_size=5, report=told.append), told
+
+
+# --- pairs -------------------------------------------------------------------------------------------------------------
+
+
+def test_both_sit_in_both_seats_from_the_same_starts():
+    points = play_pair(Tug(), [giving_up(), giving_up()], KEY, 40, batch_size=7)
+    np.testing.assert_array_equal(points[:20] + points[20:], 1)
+    assert set(points[:20].tolist()) == {0, 0.5, 1}
+
+
+@pytest.mark.parametrize(("first", "points"), [(PULL, 1), (REST, 0)])
+def test_points_are_those_of_the_first_agent(first, points):
+    pair = [steady_player(first), steady_player(PULL + REST - first)]
+    np.testing.assert_array_equal(play_pair(Tug(), pair, KEY, 6), np.full(6, points))
+
+
+def test_the_first_half_is_played_in_the_first_seat():
+    agent = memoryless("pulls in the first seat", lambda params, keys, views, seats: jnp.where(seats == 0, PULL, REST))
+    points = play_pair(Tug(), [agent, steady_player(REST)], KEY, 6, batch_size=4)
+    np.testing.assert_array_equal(points, [1, 1, 1, 0.5, 0.5, 0.5])
+
+
+def test_a_pair_of_four_is_refused():
+    with pytest.raises(ValueError, match=r"^game='pommerman': has 4 players; a round robin needs a game of two$"):
+        play_pair(jaxgames.make("pommerman", "ffa"), [], KEY, 2)
+    for number in (0, 3, -2):
+        with pytest.raises(ValueError, match=f"^num_games={number}: must be even and at least 2, because seats are "):
+            play_pair(Tug(), [], KEY, number)
+
+
+# --- tables ------------------------------------------------------------------------------------------------------------
+
+
+def test_points_and_games_of_a_round_robin_add_up(table):
+    found, told = table
+    assert found.names == tuple(PLAYERS)
+    np.testing.assert_array_equal(found.games, GAMES * (1 - np.eye(3)))
+    np.testing.assert_array_equal(found.points + found.points.T, found.games)
+    assert (found.first_points <= found.points).all() and (found.points - found.first_points <= GAMES / 2).all()
+    assert (found.draws == found.draws.T).all() and (found.draws <= found.games).all()
+    assert ((2 * found.points - found.draws) % 2 == 0).all()
+    assert told[0] == f"pulls - random: {found.points[0, 1]:g} - {found.points[1, 0]:g}" and len(told) == 3
+    assert found.ratings[0] == 0 and (np.diff(found.ratings) < 0).all()  # to pull is best, to rest is worst
+
+
+def test_pairs_play_games_of_their_own(table):
+    key = jax.random.fold_in(jax.random.fold_in(KEY, 0), 1)
+    result = play_pair(Tug(slips=True), [PLAYERS["pulls"], PLAYERS["random"]], key, GAMES)
+    found, _ = table
+    assert (found.points[0, 1], found.first_points[0, 1]) == (result.sum(), result[: GAMES // 2].sum())
+    assert found.draws[0, 1] == (result == 0.5).sum()
+    assert found.first_points[1, 0] == GAMES / 2 - result[GAMES // 2 :].sum()
+
+
+def test_a_table_is_shown_best_first(table):
+    found, _ = table
+    turned = CrossTable(
+        found.names[::-1], *(part[::-1, ::-1] for part in (found.points, found.games, found.first_points, found.draws))
+    )
+    console = Console(file=io.StringIO(), width=150)
+    console.print(turned.shown())
+    printed = console.file.getvalue()
+    places = [printed.index(f"{place} {name}") for place, name in enumerate(("pulls", "random", "rests"), 1)]
+    assert places == sorted(places)
+    share = 100 * found.points[0].sum() / (2 * GAMES)
+    assert f"{share:.1f} (" in printed and "+0 ± 0" in printed  # the first given is the one whose Elo is 0
+    stored = json.loads(json.dumps(turned.as_dict()))
+    assert stored["elo"] == [round(x, 1) for x in elo.fit(turned.points, turned.games)] and stored["elo"][0] == 0
+    assert stored["elo_standard_error"][0] == 0 < min(stored["elo_standard_error"][1:])
+
+
+def test_one_player_is_no_tournament():
+    with pytest.raises(ValueError, match=r"^1 players: a tournament needs at least two$"):
+        round_robin(Tug(), {"alone": steady_player(REST)}, KEY, 2)
+
+
+# --- runs --------------------------------------------------------------------------------------------------------------
+
+
+def test_what_a_run_writes(tmp_path):
+    console = Console(file=io.StringIO(), width=150)
+    config = TournamentConfig(("random", "path"), mode="hex-3", games=20, output=str(tmp_path / "new" / "folder"))
+    result = tournament.run(config, console)
+    assert {path.name for path in (tmp_path / "new" / "folder").iterdir()} == {"result.json", "cross_table.svg"}
+    stored = json.loads((tmp_path / "new" / "folder" / "result.json").read_text())
+    assert stored == json.loads(json.dumps(result))
+    assert stored["names"] == ["random", "path"] and stored["settings"]["mode"] == "hex-3" and stored["seconds"] > 0
+    assert stored["points"][1][0] > 12 and stored["elo"][1] > 0  # who looks for ways beats who does not
+    assert "<svg" in (tmp_path / "new" / "folder" / "cross_table.svg").read_text()
+    assert "random - path: " in console.file.getvalue()
+    again = tournament.run(config, Console(file=io.StringIO()))
+    assert again["points"] == result["points"]
+
+
+@pytest.mark.slow
+def test_a_pair_of_hero_academy():
+    config = TournamentConfig(("random", "best_rated"), game="hero_academy", mode="tiny", games=4)
+    result = tournament.run(config, Console(quiet=True))
+    assert np.array(result["games"]).tolist() == [[0, 4], [4, 0]] and np.sum(result["points"]) == 4
+
+
+def test_games_have_defaults_of_their_own():
+    assert TournamentConfig(game="hero_academy").mode == "standard" and TournamentConfig().mode == "adh-5"
+    assert TournamentConfig(game="hero_academy").agents[0] == TournamentConfig().agents[0] == "random"
+
+
+@pytest.fixture
+def pairs(monkeypatch):
+    """Pairs that were asked to play, of made-up results; after as many as `pairs.stop` comes an interruption."""
+
+    class Pairs(list):
+        stop = 100
+
+    found = Pairs()
+
+    def play(game, pair, key, num_games, **_):
+        if len(found) == found.stop:
+            raise KeyboardInterrupt
+        found.append((pair[0].name, pair[1].name))
+        return np.arange(num_games) % 2 == len(found) % 2
+
+    monkeypatch.setattr(tournament, "play_pair", play)
+    return found
+
+
+def test_a_tournament_that_was_stopped_goes_on(pairs, tmp_path, weights):
+    names = ("random", "path", f"network:weights={weights}")
+    config = TournamentConfig(names, mode="adh-3", games=4, output=str(tmp_path / "run"))
+    straight = tournament.run(dataclasses.replace(config, output=str(tmp_path / "straight")), Console(quiet=True))
+    assert len(pairs) == 3
+    pairs.clear()
+    pairs.stop = 1
+    with pytest.raises(KeyboardInterrupt):
+        tournament.run(config, Console(quiet=True))
+    stored = json.loads((tmp_path / "run" / "result.json").read_text())
+    assert stored["games"] == [[0, 4, 0], [4, 0, 0], [0, 0, 0]] and "elo" not in stored
+    pairs.stop = 100
+    console = Console(file=io.StringIO(), width=200)
+    result = tournament.run(config, console)
+    assert pairs == list(itertools.combinations(names, 2))  # the first before the stop, and none of them twice
+    for name in ("points", "first_points", "games", "draws", "elo"):
+        assert result[name] == straight[name]
+    assert result["seconds"] >= stored["seconds"] and "random - path: " in console.file.getvalue()
+    assert tournament.run(config, Console(quiet=True))["elo"] == straight["elo"] and len(pairs) == 3
+
+
+def test_another_tournament_in_the_folder_is_left_alone(pairs, tmp_path, weights, monkeypatch):
+    mine, folder = tmp_path / "best.npz", tmp_path / "run"
+    mine.write_bytes(weights.read_bytes())
+    config = TournamentConfig(("random", f"network:weights={mine}"), mode="adh-3", games=4, output=str(folder))
+    tournament.run(config, Console(quiet=True))
+
+    def refused(what, **changes):
+        before = (folder / "result.json").read_bytes()
+        with pytest.raises(ValueError, match=f"^output='{folder}': holds a tournament with other {what}; give another folder$"):
+            tournament.run(dataclasses.replace(config, **changes), Console(quiet=True))
+        assert (folder / "result.json").read_bytes() == before and len(pairs) == 1
+
+    refused("games, seed", seed=1, games=6)
+    refused("agents, networks", agents=("random", "path"))
+    with monkeypatch.context() as patch:
+        patch.setattr(provenance, "source_hash", lambda _: "other")
+        refused("code")
+    tournament.run(dataclasses.replace(config, batch=2), told := Console(file=io.StringIO(), width=200))
+    assert len(pairs) == 1 and f"1 pairs are taken from {folder}/result.json" in told.file.getvalue()
+    who = policy_value.make(PolicyValueConfig(mode="adh-3"))
+    save_weights(mine, jax.tree.map(lambda leaf: leaf + 1, load_weights(weights)[0]), who.meta)
+    refused("networks")
+    (folder / "result.json").write_text("[]")  # of no tournament
+    tournament.run(config, Console(quiet=True))
+    assert len(pairs) == 2
+
+
+def test_who_sees_all_is_marked(pairs):
+    console = Console(file=io.StringIO(), width=200)
+    config = TournamentConfig(("random", "true_sight:num_simulations=2"), mode="adh-3", games=2)
+    tournament.run(config, console)
+    assert "true_sight:num_simulations=2 (sees all)" in console.file.getvalue()
+    tournament.run(dataclasses.replace(config, mode="hex-3"), again := Console(file=io.StringIO(), width=200))
+    assert "(sees all)" not in again.file.getvalue()  # everybody does
+
+
+def test_an_earlier_table_of_other_players_is_refused():
+    earlier = CrossTable(("a", "b"), *[np.zeros((2, 2))] * 4)
+    with pytest.raises(ValueError, match=r"^earlier=a, b: must be the same players, pulls, random, rests$"):
+        round_robin(Tug(), PLAYERS, KEY, 2, earlier=earlier)
+
+
+def leave(*arguments):
+    with pytest.raises(SystemExit) as stop:
+        run_main(script.main, TournamentConfig, arguments)
+    return stop.value.code
+
+
+@pytest.fixture(scope="module")
+def weights(tmp_path_factory):
+    """Weights of a network for 3 x 3 cells, never trained."""
+    who = policy_value.make(PolicyValueConfig(mode="adh-3"))
+    path = tmp_path_factory.mktemp("weights") / "best.npz"
+    save_weights(path, jax.jit(who.init)(jax.random.key(0)), who.meta)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--agents", "random", "guesses"], "agent='guesses': must be one of random, path, network, pc_pimc, medoid, pimc, "),
+        (["--agents", "random", "path:depth=2"], "agent='path:depth=2': 'depth=2' is none of num_simulations, "),
+        (["--agents", "random", "path:num_worlds=2"], "agent='path:num_worlds=2': path has no settings"),
+        (["--agents", "random", "pimc:num_worlds=few"], "agent='pimc:num_worlds=few': num_worlds='few' must be a whole number"),
+        (["--agents", "random", "pimc:num_worlds=0"], "num_worlds=0: must be >= 1"),
+        (["--agents", "random", "network"], "agent='network': must be network:weights=FILE"),
+        (["--agents", "random", "true_sight:num_worlds=2"], "agent='true_sight:num_worlds=2': true_sight has no setting "),
+        (["--agents", "random", "network:weights=nothing.npz"], "[Errno 2] No such file or directory: 'nothing.npz'"),
+        (["--agents", "random", "random"], "agents=random random: must be two or more, each named once"),
+        (["--agents", "random"], "agents=random: must be two or more, each named once"),
+        (["--agents", "random", "pimc:reuse=1"], "agent='pimc:reuse=1': only true_sight can keep its tree from move to move"),
+        (["--agents", "random", "true_sight:num_simulations=3000000000"], "num_simulations=3000000000: must be < 2147483648"),
+        (
+            ["--game", "hero_academy", "--agents", "random", "oep:num_evaluations=99999999999999999999"],
+            "num_evaluations=99999999999999999999: must be < 2147483648",
+        ),
+        (
+            ["--mode", "adh-19", "--agents", "random", "pc_pimc:num_simulations=2000000", "--games", "2"],
+            "games=2: the match needs ",
+        ),
+        (["--games", "3"], "games=3: must be even and at least 2, because seats are changed half-way"),
+        (["--batch", "0"], "batch=0: must be >= 1"),
+        (["--seed", "-1"], "seed=-1: must be in 0..4294967295"),
+        (["--mode", "adh-1"], "board_size=1: must be in 2..19"),
+        (["--mode", "dark"], "mode='dark': must be one of hex, adh, cdh"),
+        (["--game", "chess"], "game='chess': must be one of pommerman, hex"),
+        (["--game", "pommerman", "--mode", "ffa", "--agents", "simple", "random"], "game='pommerman': has 4 players; a round"),
+    ],
+)
+def test_bad_input_is_one_line(arguments, told, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(tournament.evaluate, "play", lambda *_, **__: pytest.fail("played"))
+    assert leave(*arguments, "--output", str(tmp_path / "run")) == 2
+    error = capsys.readouterr().err
+    assert error.startswith(f"error: {told}") and error.count("\n") == 1
+    assert not (tmp_path / "run" / "result.json").exists()
+
+
+def test_weights_of_another_board_are_refused(weights, capsys):
+    assert leave("--agents", "random", f"network:weights={weights}", "--mode", "adh-5") == 2
+    told = f"error: weights {weights}: of a board with 3 x 3 cells, and this one has 5 x 5\n"
+    assert capsys.readouterr().err == told
+
+
+def test_true_sight_may_keep_its_tree():
+    game = jaxgames.make("hex", "adh-3")
+    sizes = [hex_agents.make(f"true_sight:num_simulations=4,reuse={reuse}", game).init(1).num_nodes for reuse in (0, 1)]
+    assert sizes == [5, 10]
+
+
+def test_weights_of_the_same_board_serve_other_rules(weights):
+    """Also by the folder that holds them."""
+    game = jaxgames.make("hex", "cdh-3")
+    agent = hex_agents.make(f"network:weights={weights.parent}", game)
+    infos = jax.tree.map(lambda leaf: leaf[None], game.init_information(jnp.int32(0)))
+    act = jax.jit(lambda params, keys: agent.act(params, keys, (), infos, jnp.zeros(1, jnp.int32), None)[0])
+    assert 0 <= int(act(agent.params, jax.random.split(KEY, 1))[0]) < 9

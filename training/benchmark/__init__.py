@@ -1,7 +1,0 @@
-"""Speed, measured: named cases, each in a process of its own, with rows that are kept and a table that is made from them."""
-
-from training.benchmark.case import Case, Program, Request, Tally
-from training.benchmark.cases import CASES, find
-from training.benchmark.harness import measure
-
-__all__ = ["CASES", "Case", "Program", "Request", "Tally", "find", "measure"]

@@ -1,0 +1,1 @@
+"""What the command lines run."""

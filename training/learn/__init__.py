@@ -1,0 +1,1 @@
+"""Learners and the games that they learn from."""

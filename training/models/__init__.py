@@ -1,0 +1,1 @@
+"""Networks, and the players made of them."""

@@ -1,0 +1,1 @@
+"""Games between agents: the compiled loop, counting, ratings, matches and tournaments."""

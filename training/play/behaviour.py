@@ -1,0 +1,54 @@
+"""What an agent does in games: its moves, the cells it visits. A passive player is easy to miss in win rates alone."""
+
+from __future__ import annotations
+
+import numpy as np
+from jax import Array
+
+from jaxgames.pommerman import Pommerman
+from jaxgames.pommerman.constants import NUM_MESSAGES, NUM_MOVES, Move
+from training.play.evaluate import Games, replay
+
+
+def behaviour(game: Pommerman, key: Array, games: Games, agent: int = 0) -> dict:
+    """Looks at one agent in the recorded games, as long as it lives.
+
+    Args:
+      game: as given to `evaluate.play`.
+      key: as given to `evaluate.play`.
+      games: what it returned, with recorded games.
+      agent: number of the agent.
+
+    Returns:
+      `moves`: share of each move; `cells`: mean number of different cells visited per game; `bombs`: mean number of bombs laid
+      per game; `visits`: float [H][W], share of all steps spent in each cell, turned so that the agent begins at the top left;
+      `games`: how many were looked at.
+    """
+    config = game.config
+    size = config.board_size
+    moves, visits = np.zeros(NUM_MOVES, int), np.zeros((size, size), int)
+    cells, bombs = [], []
+    for index in range(len(games.actions)):
+        seat = int(games.seats[index, agent])
+        states = replay(game, key, index, games)
+        own = states.agents[seat]
+        alive = np.asarray(own.alive)[:-1]
+        chosen = games.actions[index, : len(alive), seat][alive]
+        if config.has_messages:
+            chosen = chosen // NUM_MESSAGES
+        moves += np.bincount(chosen, minlength=NUM_MOVES)
+        cell = np.asarray(own.cell).astype(int)[:-1][alive]
+        rows, columns = cell // size, cell % size
+        top, left = config.corners[seat]
+        rows = rows if top < size // 2 else size - 1 - rows
+        columns = columns if left < size // 2 else size - 1 - columns
+        np.add.at(visits, (rows, columns), 1)
+        cells.append(len(set(cell.tolist())))
+        bombs.append(int((chosen == Move.BOMB).sum()))
+    return {
+        "games": len(cells),
+        "moves": {move.name.lower(): round(float(count / moves.sum()), 4) for move, count in zip(Move, moves, strict=True)},
+        "cells": round(float(np.mean(cells)), 2),
+        "bombs": round(float(np.mean(bombs)), 2),
+        "visits": np.round(visits / visits.sum(), 5).tolist(),
+    }

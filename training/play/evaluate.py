@@ -1,0 +1,213 @@
+"""Plays whole games between any agents, many at a time in one compiled loop, and counts how they end.
+
+Exactly the asked number of games is played, each to its end: stopping at a time limit would favour short games. A lane whose
+game is over takes the next one; one whose agents have to think waits until all have to (`Agent.ready`). Game `i` depends on
+`fold_in(key, i)` alone, so neither the batch size nor the number of devices changes any game (but for the last digits of
+networks).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from jax.sharding import Mesh, PartitionSpec
+
+from jaxgames import runtime
+from jaxgames.agent import Agent
+from jaxgames.game import Game
+from training.play.game_loop import Lanes, Loop
+
+STEPS_PER_CALL = 16
+SEATINGS = ("drawn", "fixed", "rotated")
+
+
+@dataclasses.dataclass(frozen=True)
+class Games:
+    """How games ended. N games, P agents; column `k` belongs to `agents[k]`, wherever it sat.
+
+    Attributes:
+      outcomes: int8 [N, P], +1 win, 0 draw, -1 loss.
+      survived: bool [N, P], the agent was in play until the last step began.
+      seats: int8 [N, P], where it sat.
+      lengths: int32 [N], steps.
+      moves: int [P], how often each agent was asked.
+      actions: int16 [R, T, P] by seat, of the first R games, as far as recorded; -1 behind the end.
+      memories: the agents' memories at the end, by group of equal agents, leading axis devices x lanes.
+      seating: as given to `play`.
+    """
+
+    outcomes: np.ndarray
+    survived: np.ndarray
+    seats: np.ndarray
+    lengths: np.ndarray
+    moves: np.ndarray
+    actions: np.ndarray
+    memories: Any = None
+    seating: str = "drawn"
+
+
+@dataclasses.dataclass(frozen=True)
+class Progress:
+    """What a progress report is told: counts so far.
+
+    Attributes:
+      games: finished games.
+      wins, draws, losses: of the first agent, by the released counting.
+      moves: of the first agent.
+    """
+
+    games: int
+    wins: int
+    draws: int
+    losses: int
+    moves: int
+
+
+def play(
+    game: Game,
+    agents: Sequence[Agent],
+    key: Array,
+    num_games: int,
+    *,
+    batch_size: int = 64,
+    seating: str = "drawn",
+    record: int = 0,
+    mesh: Mesh | None = None,
+    report: Callable[[Progress], None] | None = None,
+) -> Games:
+    """Plays games to their end.
+
+    Args:
+      game: the game.
+      agents: one per player; agents that are the same object are asked together.
+      key: a typed random key; game `i` uses `fold_in(key, i)`.
+      num_games: how many.
+      batch_size: lanes in all, split over the devices; fewer if there are fewer games.
+      seating: drawn (who sits where is drawn for each game), fixed (agent `k` sits in seat `k`) or rotated (games P * i to
+        P * i + P - 1 have one start state, and agents move on by a seat from each of them to the next).
+      record: so many of the first games are recorded (`replay` turns them into states).
+      mesh: one axis "data"; None: all devices of this process.
+      report: called when all is compiled, and then now and then with the counts so far.
+
+    Raises:
+      ValueError: for a wrong number of agents, games or lanes.
+    """
+    if len(agents) != game.num_players:
+        raise ValueError(f"{len(agents)} agents: {game.name} has {game.num_players} players")
+    for name, value, low in (("num_games", num_games, 1), ("batch_size", batch_size, 1), ("record", record, 0)):
+        if value < low:
+            raise ValueError(f"{name}={value}: must be >= {low}")
+    if seating not in SEATINGS:
+        raise ValueError(f"seating={seating!r}: must be one of {', '.join(SEATINGS)}")
+    mesh = mesh or runtime.data_mesh()
+    num_devices = mesh.devices.size
+    per_device = -(-num_games // num_devices)
+    lanes = min(-(-batch_size // num_devices), per_device)
+    recorded = min(-(-record // num_devices), per_device)
+    groups = _group(agents)
+    params = tuple(agent.params for agent, _ in groups)
+    static = tuple((agent._replace(params=None), indices) for agent, indices in groups)
+    loop = Loop(game, static, num_games, num_devices, per_device, lanes, recorded, seating)
+    start, advance = _compiled(loop, mesh)
+    carry = start(key)
+    done, steps = -1, 0  # the first call only compiles
+    while done < num_games:
+        carry, counts = advance(params, key, carry, np.int32(steps))
+        steps = STEPS_PER_CALL
+        done, wins, draws, moves = (int(x) for x in np.asarray(counts).sum(0))
+        if report:
+            report(Progress(done, wins, draws, done - wins - draws, moves))
+    return dataclasses.replace(_gather(carry, num_games, num_devices, record, game.max_steps), seating=seating)
+
+
+@functools.lru_cache(maxsize=8)
+def _compiled(loop: Loop, mesh: Mesh) -> tuple[Callable, Callable]:
+    """Jits a loop once per set of agents: evaluating new parameters of the same agent again and again compiles nothing."""
+    spread, same = PartitionSpec("data"), PartitionSpec()
+    start = jax.jit(jax.shard_map(loop.start, mesh=mesh, in_specs=same, out_specs=spread, check_vma=False))
+    advance = jax.jit(
+        jax.shard_map(loop.advance, mesh=mesh, in_specs=(same, same, spread, same), out_specs=(spread, spread), check_vma=False),
+        donate_argnums=(2,),
+    )
+    return start, advance
+
+
+def bytes_of_results(game: Game, num_games: int, record: int) -> int:
+    """Gives the bytes that `play` takes up for what it returns, but for the memories."""
+    return 2 * (num_games * (3 * game.num_players + 1) + record * game.max_steps * game.num_players)
+
+
+def _group(agents: Sequence[Agent]) -> list[tuple[Agent, tuple[int, ...]]]:
+    """Puts equal agents together: [(agent, indices)]."""
+    groups: dict[int, list[int]] = {}
+    for index, agent in enumerate(agents):
+        groups.setdefault(next((i for i in groups if agents[i] is agent), index), []).append(index)
+    return [(agents[first], tuple(indices)) for first, indices in groups.items()]
+
+
+def _gather(carry: Lanes, num_games: int, num_devices: int, record: int, max_steps: int) -> Games:
+    """Brings the devices' results into the order of the games: game i was number i // D on device i % D."""
+
+    def in_order(results: Array, count: int) -> np.ndarray:
+        array = np.asarray(results).reshape(num_devices, -1, *results.shape[1:])
+        return np.swapaxes(array, 0, 1).reshape(-1, *results.shape[1:])[:count]
+
+    results = in_order(carry.results, num_games)
+    players = carry.moves.shape[1]
+    actions = carry.actions.reshape(-1, max_steps, players)
+    return Games(
+        outcomes=results[:, :players].astype(np.int8),
+        survived=results[:, players : 2 * players] != 0,
+        seats=results[:, 2 * players : 3 * players].astype(np.int8),
+        lengths=results[:, -1].astype(np.int32),
+        moves=np.asarray(carry.moves).sum(0),
+        actions=in_order(actions, min(record, num_games)),
+        memories=carry.memories,
+    )
+
+
+def replay(game: Game, key: Array, index: int, games: Games):
+    """Rebuilds the states of a recorded game.
+
+    Args:
+      game: as given to `play`.
+      key: as given to `play`.
+      index: number of the game, below `record`.
+      games: what `play` returned.
+
+    Returns:
+      State with leaves [length + 1]: the start and the state after every step.
+    """
+    if not 0 <= index < len(games.actions):
+        raise ValueError(f"index={index}: must be below the {len(games.actions)} recorded games")
+    start = index // game.num_players * game.num_players if games.seating == "rotated" else index
+    start_key, game_key = jax.random.fold_in(key, start), jax.random.fold_in(key, index)
+    xs = (jnp.arange(game.max_steps), jnp.asarray(games.actions[index]))
+    hashable: Any = game  # a frozen config decides what is compiled
+    state, after = _replayer(hashable)(jax.random.fold_in(start_key, 0), jax.random.fold_in(game_key, 2), xs)
+    length = int(games.lengths[index])
+    return jax.tree.map(lambda first, rest: np.concatenate([np.asarray(first)[None], np.asarray(rest[:length])]), state, after)
+
+
+@functools.lru_cache(maxsize=8)
+def _replayer(game: Any) -> Callable:
+    """Jits the replay of a game once for all games."""
+
+    def run(init_key: Array, play_key: Array, xs: tuple[Array, Array]) -> tuple[Any, Any]:
+        def step(state, number_and_actions):
+            number, actions = number_and_actions
+            step_key = jax.random.fold_in(jax.random.fold_in(play_key, number), game.num_players)
+            after = game.step(state, actions.astype(jnp.int32), step_key)
+            return after, after
+
+        start = game.init(init_key)
+        return start, jax.lax.scan(step, start, xs)[1]
+
+    return jax.jit(run)

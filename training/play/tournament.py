@@ -1,0 +1,303 @@
+"""Round robins between agents in games of two: points, intervals, Elo, and a cross-table."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import itertools
+import json
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+from jax import Array
+from rich.console import Console
+from rich.table import Table
+
+import jaxgames
+from jaxgames import checks
+from jaxgames.agent import Agent
+from jaxgames.game import Game
+from training.play import agents, elo, evaluate, memory
+from training.play.counting import points_interval
+from training.storage import provenance
+from training.storage.files import check_folder, write_atomically, write_together
+
+BATCH = 128
+_FREE = ("output", "batch")  # settings that change no game
+_NUMBERS = ("points", "games", "first_points", "draws")  # of a `CrossTable`
+
+
+@dataclasses.dataclass(frozen=True)
+class CrossTable:
+    """Who made how many points against whom.
+
+    Attributes:
+      names: N players.
+      points: float [N, N], of the row's player against the column's; a draw is half a point for each.
+      games: int [N, N].
+      first_points: float [N, N], those of them made in the first seat.
+      draws: int [N, N], games that nobody won.
+    """
+
+    names: tuple[str, ...]
+    points: np.ndarray
+    games: np.ndarray
+    first_points: np.ndarray
+    draws: np.ndarray
+
+    @property
+    def ratings(self) -> np.ndarray:
+        """Elo by maximum likelihood; the first player's is 0."""
+        return elo.fit(self.points, self.games)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether everybody has met everybody."""
+        return bool((self.games + np.eye(len(self.names), dtype=int) > 0).all())
+
+    def as_dict(self) -> dict[str, Any]:
+        """Gives everything for a JSON file; ratings only when everybody has met everybody."""
+        result: dict[str, Any] = {"names": list(self.names)}
+        result |= {name: getattr(self, name).tolist() for name in _NUMBERS}
+        if not self.is_complete:
+            return result
+        errors = elo.standard_errors(self.points, self.games)
+        return result | {
+            "elo": [round(x, 1) for x in self.ratings.tolist()],
+            "elo_standard_error": [round(x, 1) for x in errors.tolist()],
+        }
+
+    def shown(self, labels: Mapping[str, str] | None = None) -> Table:
+        """Makes a table for the terminal, the best first; shares of points in per cent.
+
+        Args:
+          labels: what to call players there, by name; None: their names.
+        """
+        order = np.argsort(-self.ratings, kind="stable")
+        errors = elo.standard_errors(self.points, self.games)
+        columns = [str(number + 1) for number in range(len(order))]
+        table = Table("player", "Elo", "points %", *columns, title="points in % against")
+        for place, index in enumerate(order):
+            total, played, drawn = (int(part[index].sum()) for part in (2 * self.points, self.games, self.draws))
+            low, high = points_interval((total - drawn) // 2, drawn, played)
+            name = self.names[index]
+            label = labels[name] if labels else name
+            cells = [f"{place + 1} {label}", f"{self.ratings[index]:+.0f} ± {1.96 * errors[index]:.0f}"]
+            cells.append(f"{50 * total / max(played, 1):.1f} ({100 * low:.0f} - {100 * high:.0f})")
+            for other in order:
+                met = self.games[index, other]
+                cells.append(f"{100 * self.points[index, other] / met:.0f}" if met else "–")
+            table.add_row(*cells)
+        return table
+
+
+@dataclasses.dataclass(frozen=True)
+class TournamentConfig:
+    """Lets agents of a game of two meet, each pair equally often in both seats, and rates them.
+
+    Attributes:
+      agents: two or more, such as random, path, network:weights=FILE, pc_pimc:weights=FILE,num_worlds=6; the Elo of the first is
+        0. None: random, path and two searches without network in Hex; random, greedy_action and oep in Hero Academy; random,
+        simple and fdts in Pommerman.
+      game: name of the game.
+      mode: its variant; "": adh-5 in Hex, standard in Hero Academy, one_vs_one in Pommerman.
+      games: of each pair; even.
+      seed: of all play.
+      batch: games at a time, over all devices.
+      output: folder for result.json, which is written after each pair, and cross_table.svg; "": none. What a tournament with the
+        same settings, networks and code has left there is not played again.
+    """
+
+    agents: tuple[str, ...] = ()
+    game: str = "hex"
+    mode: str = ""
+    games: int = 100
+    seed: int = 0
+    batch: int = BATCH
+    output: str = ""
+
+    def __post_init__(self) -> None:
+        standard = agents.defaults_of(self.game)
+        object.__setattr__(self, "mode", self.mode or standard.pairs_mode)
+        object.__setattr__(self, "agents", self.agents or standard.tournament)
+        if len(set(self.agents)) != len(self.agents) or len(self.agents) < 2:
+            raise ValueError(f"agents={' '.join(self.agents)}: must be two or more, each named once")
+        if self.games < 2 or self.games % 2:
+            raise ValueError(f"games={self.games}: must be even and at least 2, because seats are changed half-way")
+        checks.at_least(1, self, "batch")
+        checks.seed(self)
+
+
+def run(config: TournamentConfig, console: Console | None = None) -> dict:
+    """Plays, shows the cross-table, and writes result.json and cross_table.svg if there is an output folder.
+
+    Returns:
+      What result.json holds.
+
+    Raises:
+      ValueError: for agents or settings that are not possible, or another tournament lies in the output folder.
+      OSError: weights cannot be read, or the output folder not written.
+    """
+    console = console or Console()
+    game = jaxgames.make(config.game, config.mode)
+    players = {spec: agents.make(spec, game) for spec in config.agents}
+    folder = Path(config.output) if config.output else None
+    if folder:
+        check_folder(folder)
+    head = {
+        "settings": dataclasses.asdict(config),
+        "networks": {name: _digest(one.params) for name, one in players.items()},
+        "code": provenance.source_hash(("jaxgames", "search", "training")),
+    }
+    earlier, before = _read_earlier(folder / "result.json", head) if folder else (None, 0.0)
+    if earlier:
+        console.print(f"{int((earlier.games > 0).sum()) // 2} pairs are taken from {folder}/result.json", highlight=False)
+    for pair in itertools.combinations(players.values(), 2):
+        memory.check(game, pair, config.batch, games=config.games)
+    started = time.perf_counter()
+
+    def result_of(table: CrossTable) -> dict[str, Any]:
+        return {**head, "seconds": before + time.perf_counter() - started, **table.as_dict()}
+
+    def save(table: CrossTable) -> None:
+        if folder:
+            write_atomically(folder / "result.json", json.dumps(result_of(table), indent=2) + "\n")
+
+    with console.status("playing"):
+        table = round_robin(
+            game,
+            players,
+            jax.random.key(config.seed),
+            config.games,
+            batch_size=config.batch,
+            report=lambda line: console.print(line, highlight=False),
+            earlier=earlier,
+            save=save,
+        )
+    result = result_of(table)
+    console.print(table.shown({name: agents.shown(agent, game) for name, agent in players.items()}))
+    if folder:
+        written: dict[str | os.PathLike[str], str | bytes] = {folder / "result.json": json.dumps(result, indent=2) + "\n"}
+        try:
+            from training.jobs.figures import cross_table_figure
+
+            written[folder / "cross_table.svg"] = cross_table_figure(table)
+        except ImportError:
+            console.print("no picture: pip install jaxgames[viz]", markup=False, highlight=False)
+        write_together(written)
+        console.print(f"results in {folder}", highlight=False)
+    return result
+
+
+def _digest(params: Any) -> str:
+    """A short name for an agent's parameters, which change with their file; "" without any."""
+    leaves = jax.tree.leaves(params)
+    digest = hashlib.sha256(b"".join(np.asarray(leaf).tobytes() for leaf in leaves)).hexdigest()
+    return digest[:16] if leaves else ""
+
+
+def _read_earlier(path: Path, head: Mapping[str, Any]) -> tuple[CrossTable | None, float]:
+    """Reads the pairs that an earlier call has played, and the seconds that it took.
+
+    Raises:
+      ValueError: they were played with other settings, networks or code.
+    """
+    try:
+        found, wanted = json.loads(path.read_text()), json.loads(json.dumps(head))
+        table = CrossTable(tuple(found["names"]), *(np.array(found[name]) for name in _NUMBERS))
+        settings, seconds = found["settings"], float(found["seconds"])
+        others = [name for name, value in wanted["settings"].items() if settings[name] != value and name not in _FREE]
+        others += [name for name in ("networks", "code") if found.get(name) != wanted[name]]
+    except (OSError, ValueError, LookupError, TypeError):  # no such file, or none that a tournament has written
+        return None, 0.0
+    if others:
+        raise ValueError(f"output={str(path.parent)!r}: holds a tournament with other {', '.join(others)}; give another folder")
+    return table, seconds
+
+
+def play_pair(game: Game, pair: Sequence[Agent], key: Array, num_games: int, *, batch_size: int = BATCH) -> np.ndarray:
+    """Plays games between two agents, half of them with seats changed, from the same start states.
+
+    Args:
+      game: of two players.
+      pair: the agents.
+      key: a random key.
+      num_games: even.
+      batch_size: games at a time.
+
+    Returns:
+      float [num_games], points of the first agent (1, 0.5 or 0); the first half in the first seat.
+
+    Raises:
+      ValueError: the game has not two players, or the number of games is not possible.
+    """
+    if game.num_players != 2:
+        raise ValueError(f"game={game.name!r}: has {game.num_players} players; a round robin needs a game of two")
+    if num_games < 2 or num_games % 2:
+        raise ValueError(f"num_games={num_games}: must be even and at least 2, because seats are changed half-way")
+    played = evaluate.play(game, pair, key, num_games, batch_size=batch_size, seating="rotated")
+    points = (1 + played.outcomes[:, 0]) / 2
+    return np.concatenate([points[played.seats[:, 0] == seat] for seat in (0, 1)])
+
+
+def round_robin(
+    game: Game,
+    players: Mapping[str, Agent],
+    key: Array,
+    num_games: int,
+    *,
+    batch_size: int = BATCH,
+    report: Callable[[str], None] | None = None,
+    earlier: CrossTable | None = None,
+    save: Callable[[CrossTable], None] | None = None,
+) -> CrossTable:
+    """Lets everybody meet everybody.
+
+    Args:
+      game: of two players.
+      players: by name; the first one's Elo is 0.
+      key: a random key; pair (i, j) uses `fold_in(fold_in(key, i), j)`.
+      num_games: of each pair; even.
+      batch_size: games at a time.
+      report: told about each pair.
+      earlier: what an earlier call with the same arguments has saved; its pairs are not played again.
+      save: given the table so far after each pair that is played.
+
+    Raises:
+      ValueError: fewer than two players, other ones than earlier, or what `play_pair` refuses.
+    """
+    names = tuple(players)
+    number = len(names)
+    if number < 2:
+        raise ValueError(f"{number} players: a tournament needs at least two")
+    if earlier and earlier.names != names:
+        raise ValueError(f"earlier={', '.join(earlier.names)}: must be the same players, {', '.join(names)}")
+    half_points, counts = np.zeros((number, number)), np.zeros((number, number), int)
+    nobody = CrossTable(names, half_points, counts, half_points, counts)
+    table = earlier or nobody
+    for row, column in itertools.combinations(range(number), 2):
+        if not table.games[row, column]:
+            pair = (players[names[row]], players[names[column]])
+            pair_key = jax.random.fold_in(jax.random.fold_in(key, row), column)
+            table = _with_pair(table, row, column, play_pair(game, pair, pair_key, num_games, batch_size=batch_size))
+            if save:
+                save(table)
+        if report:
+            report(f"{names[row]} - {names[column]}: {table.points[row, column]:g} - {table.points[column, row]:g}")
+    return table
+
+
+def _with_pair(table: CrossTable, row: int, column: int, result: np.ndarray) -> CrossTable:
+    """Adds the points that `play_pair` gave."""
+    points, games, first_points, draws = (getattr(table, name).copy() for name in _NUMBERS)
+    total, half = len(result), len(result) // 2
+    points[row, column], points[column, row] = result.sum(), total - result.sum()
+    first_points[row, column], first_points[column, row] = result[:half].sum(), half - result[half:].sum()
+    games[row, column] = games[column, row] = total
+    draws[row, column] = draws[column, row] = (result == 0.5).sum()
+    return CrossTable(table.names, points, games, first_points, draws)

@@ -1,0 +1,1 @@
+"""Files: weights, checkpoints, logs."""

@@ -1,0 +1,150 @@
+"""The log of a training run: a line of JSON per iteration, and the same as curves for TensorBoard."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import warnings
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from training.storage.files import write_atomically
+
+LOG_FILE = "log.jsonl"
+EVENTS_FOLDER = "events"
+
+Value = float | int | str | Sequence[float] | np.ndarray
+
+
+class RunLog:
+    """Writes `log.jsonl` and, where tensorboardX is installed, `events/` in the folder of a run.
+
+    A run that was interrupted and goes on leaves the same log as one that was not: what has been written of iterations which
+    are done again is dropped first.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str], first_iteration: int = 0, *, tensorboard: bool = True) -> None:
+        """Opens the log and drops what is in it of `first_iteration` and later ones.
+
+        Args:
+          folder: of the run; made where it is missing.
+          first_iteration: the first that will be written; 0 begins a new log.
+          tensorboard: False writes no events.
+
+        Raises:
+          OSError: the folder cannot be written.
+          ValueError: the file that is there is no log; it stays as it is.
+        """
+        self._path = Path(folder) / LOG_FILE
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        _drop_from(self._path, first_iteration)
+        self._file = self._path.open("ab", buffering=0)  # a line is one write: nothing waits in a buffer when the run is killed
+        self._events = _open_events(self._path.parent / EVENTS_FOLDER, first_iteration) if tensorboard else None
+
+    def __enter__(self) -> RunLog:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+        if self._events is not None:
+            self._events.close()
+
+    def write(self, iteration: int, values: Mapping[str, Value]) -> None:
+        """Adds a line.
+
+        Args:
+          iteration: its number.
+          values: by name; numbers (also of numpy and JAX, one or an array of them) that are not finite are written as null.
+
+        Raises:
+          ValueError: one of the names is "iteration".
+          OSError: the disk is full.
+        """
+        if "iteration" in values:
+            raise ValueError("values['iteration']: the name is taken by the number of the iteration")
+        record = {"iteration": int(iteration), **{name: _plain(value) for name, value in values.items()}}
+        line = json.dumps(record, allow_nan=False).encode() + b"\n"
+        try:
+            self._file.write(line)
+        except OSError as error:
+            raise OSError(
+                f"{self._path}: cannot be written ({error.strerror}): free some space, then go on with --resume"
+            ) from error
+        if self._events is not None:
+            for name, number in _curves(record):
+                self._events.add_scalar(name, number, int(iteration))
+
+
+def read_log(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
+    """Reads a log; a last line that is torn is left out.
+
+    Raises:
+      ValueError: the file is no log.
+      OSError: it cannot be read.
+    """
+    return [record for record, _ in _lines(Path(path))]
+
+
+def _lines(path: Path) -> list[tuple[dict[str, Any], bytes]]:
+    """Reads the lines of a log, each as a record and as it stands in the file, without the end of line."""
+    found = []
+    lines = path.read_bytes().split(b"\n")
+    for number, line in enumerate(lines, start=1):
+        try:
+            record = json.loads(line)
+            is_record = isinstance(record, dict) and isinstance(record.get("iteration"), int)
+        except ValueError:
+            is_record = False
+        if is_record:
+            found.append((record, line))
+        elif number < len(lines):  # the last is empty, or torn
+            raise ValueError(f"{path}:{number}: is no line of a log: move the file away, or choose another output folder")
+    return found
+
+
+def _drop_from(path: Path, first_iteration: int) -> None:
+    """Rewrites a log without the iterations from this one on; leaves it alone where there are none."""
+    if not path.exists():
+        return
+    kept = [line for record, line in _lines(path) if record["iteration"] < first_iteration]
+    content = b"".join(line + b"\n" for line in kept)
+    if content != path.read_bytes():
+        write_atomically(path, content)
+
+
+def _open_events(folder: Path, first_iteration: int) -> Any:
+    """Opens a file of events for TensorBoard; gives None, and a note, where tensorboardX is missing."""
+    try:
+        from tensorboardX import SummaryWriter
+    except ImportError:
+        warnings.warn('no curves for TensorBoard: tensorboardX is missing (pip install "jaxgames[logs]")', stacklevel=3)
+        return None
+    # TensorBoard then hides what an interrupted run has written of these iterations. The suffix keeps two runs that begin within
+    # one second, as tensorboardX counts, from writing the same file.
+    return SummaryWriter(str(folder), purge_step=first_iteration, filename_suffix=f".{first_iteration}.{os.getpid()}")
+
+
+def _plain(value: Any) -> Any:
+    """Turns a value into what JSON has: str, bool, int, float or None, and lists of them."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list | tuple):
+        return [_plain(part) for part in value]
+    if hasattr(value, "tolist"):  # numpy and JAX
+        return _plain(value.tolist())
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def _curves(record: Mapping[str, Any]) -> list[tuple[str, float]]:
+    """Gives the numbers of a record under a name each; those of a list under "name/0", "name/1" and so on."""
+    curves = []
+    for name, value in record.items():
+        parts = {f"{name}/{index}": part for index, part in enumerate(value)} if isinstance(value, list) else {name: value}
+        curves += [(label, part) for label, part in parts.items() if isinstance(part, int | float) and name != "iteration"]
+    return curves

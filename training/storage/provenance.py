@@ -1,0 +1,84 @@
+"""On what, and with which code, something was measured."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+import platform
+import re
+import subprocess
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import jax
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+MADE_BY_BENCHMARKS = ("benchmarks", "README.md")
+
+
+def describe(device: jax.Device) -> dict[str, Any]:
+    """Gives the part of a row that tells of the machine and the code: device, platform, versions, commit."""
+    return {
+        "device": cpu_name() if device.platform == "cpu" else device.device_kind,
+        "platform": device.platform,
+        "versions": {
+            "python": platform.python_version(),
+            **{package: metadata.version(package) for package in ("jax", "jaxlib", "jaxgames")},
+        },
+        "commit": commit(),
+    }
+
+
+def cpu_name() -> str:
+    """Gives the name of the processor's model; its kind where that is not known."""
+    try:
+        text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        text = ""
+    found = re.search(r"^model name\s*:\s*(.+)$", text, flags=re.MULTILINE)
+    return " ".join(found[1].split()) if found else platform.processor() or platform.machine()
+
+
+def slug(device: str) -> str:
+    """Turns the name of a device into the name of a file: "AMD EPYC 7B13" into "amd-epyc-7b13"."""
+    plain = re.sub(r"\((r|tm|c)\)", " ", device.lower())
+    return re.sub(r"[^a-z0-9]+", "-", plain).strip("-") or "unknown"
+
+
+def commit(folder: Path = CHECKOUT) -> str | None:
+    """Names the code: as `git describe`, with "+changes" where files differ from it.
+
+    Args:
+      folder: the checkout. What benchmarks write themselves counts as no change.
+
+    Returns:
+      Such as "v0.1.0-12-gb100b06+changes"; None where this is no checkout.
+    """
+    if not (folder / ".git").exists():
+        return None
+    name = _git(folder, "describe", "--tags", "--always")
+    changes = _git(folder, "status", "--porcelain", "--", ".", *(f":(exclude){path}" for path in MADE_BY_BENCHMARKS))
+    if not name or changes is None:
+        return None
+    return name + ("+changes" if changes else "")
+
+
+def _git(folder: Path, *arguments: str) -> str | None:
+    """Asks git. Returns what it prints; None where it fails or is missing."""
+    command = ["git", "-C", str(folder), *arguments]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "GIT_OPTIONAL_LOCKS": "0"}, check=False)
+    except OSError:
+        return None
+    return done.stdout.strip() if done.returncode == 0 else None
+
+
+@functools.cache
+def source_hash(sources: tuple[str, ...], root: Path = CHECKOUT) -> str:
+    """Gives 16 hexadecimal digits that change with any file of the game and the planners in a checkout."""
+    digest = hashlib.sha256()
+    for path in sorted(path for folder in sources for path in (root / folder).rglob("*.py")):
+        digest.update(f"{path.relative_to(root)}\n".encode() + path.read_bytes())
+    return digest.hexdigest()[:16]
