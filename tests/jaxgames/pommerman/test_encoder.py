@@ -1,0 +1,143 @@
+"""Encoders of Pommerman: outputs and actions, and the eight symmetries: a turned board is played by turned moves."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxgames.pommerman import Pommerman, interop, preset
+from jaxgames.pommerman.encoder import ENCODERS
+from jaxgames.pommerman.replay import step_batch
+from jaxgames.symmetries import cell_order, direction_order
+from tests.jaxgames.pommerman import recordings
+<<<<<<<< HEAD:tests/training/learn/test_symmetry.py
+from training.learn import symmetry
+========
+>>>>>>>> 3dbfd7f (Encoders: planes, outputs and symmetries of a game in one object):tests/jaxgames/pommerman/test_encoder.py
+
+COUNT = 60
+STEP = {1: (-1, 0), 2: (1, 0), 3: (0, -1), 4: (0, 1)}
+
+
+def turned_square(board, which):
+    """Turns the last two axes: by quarters of a turn against the clock, from the fifth on after mirroring on the diagonal."""
+    board = np.swapaxes(board, -1, -2) if which >= 4 else board
+    return np.rot90(board, which % 4, axes=(-2, -1))
+
+
+def turned_cell(row, column, which, size=11):
+    """Where a cell goes; both may be arrays."""
+    if which >= 4:
+        row, column = column, row
+    for _ in range(which % 4):
+        row, column = size - 1 - column, row
+    return row, column
+
+
+def turned_move(which):
+    """int [6]: what each move becomes."""
+    result = [0, 0, 0, 0, 0, 5]
+    for move, (row, column) in STEP.items():
+        centre, after = turned_cell(5, 5, which), turned_cell(5 + row, 5 + column, which)
+        delta = (after[0] - centre[0], after[1] - centre[1])
+        result[move] = next(other for other, step in STEP.items() if step == delta)
+    return np.array(result)
+
+
+def turned_arrays(arrays, which):
+    """A whole state, turned."""
+    result = {name: turned_square(arrays[name], which) for name in ("s_board", "s_items", "s_flames")}
+    bombs, agents = arrays["s_bombs"].astype(int), arrays["s_agents"].astype(int)
+    listed = np.arange(bombs.shape[1]) < arrays["s_nbombs"][:, None]
+    row, column = turned_cell(bombs[..., 0], bombs[..., 1], which)
+    turned = np.stack([row, column, bombs[..., 2], bombs[..., 3], bombs[..., 4], turned_move(which)[bombs[..., 5]]], axis=-1)
+    agents[..., :2] = np.stack(turned_cell(agents[..., 0], agents[..., 1], which), axis=-1)
+    result |= {"s_bombs": np.where(listed[..., None], turned, -1).astype(np.int8), "s_agents": agents.astype(np.int8)}
+    return {**arrays, **result}
+
+
+@pytest.fixture(scope="module")
+def game():
+    """Recorded states with kicks and rolling bombs: the variant, its encoder, and the states."""
+    config, arrays, state = recordings.states("ffa_kick", COUNT)
+    return config, ENCODERS["extended"](Pommerman(config)), arrays, state
+
+
+@pytest.fixture(scope="module")
+def look(game):
+    """`look(state, seat) -> float32 [S, H, W, C]`, the planes of a batch of states."""
+    encoder = game[1]
+    compute = jax.jit(jax.vmap(lambda state, seat: encoder.planes(encoder.view(state, seat)), (0, None)))
+    return lambda state, seat: np.asarray(compute(state, np.int32(seat)))
+
+
+def turned_planes(encoder, planes, which):
+    return np.asarray(jax.vmap(encoder.transform_planes, (0, None))(jnp.asarray(planes), which))
+
+
+@pytest.mark.parametrize("which", range(8))
+def test_planes_of_a_turned_position(which, game, look):
+    """All planes, those that belong to directions included."""
+    config, encoder, arrays, state = game
+    turned = interop.from_arrays(config, turned_arrays(arrays, which))
+    for seat in (0, 3):
+        np.testing.assert_array_equal(turned_planes(encoder, look(state, seat), which), look(turned, seat))
+    first = encoder.channels.index("bomb up")
+    assert (look(state, 0)[..., first : first + 4].sum((0, 1, 2)) > 0).all()
+
+
+@pytest.mark.parametrize("which", range(8))
+def test_moves_and_turning_commute(which, game, look):
+    """Turning a position and its target, and playing the target's move, leads to the turned result of the move."""
+    config, encoder, arrays, state = game
+    moves = np.random.default_rng(0).integers(0, 6, (COUNT, 4)).astype(np.int32)
+    after = step_batch(config, state, moves)
+    turned_state = interop.from_arrays(config, turned_arrays(arrays, which))
+    target = jax.vmap(jax.vmap(encoder.transform_outputs, (0, None)), (0, None))(jnp.eye(6)[moves], which)
+    assert np.array_equal(target.sum(-1), np.ones((COUNT, 4)))
+    turned_moves = np.asarray(encoder.actions(jnp.argmax(target, axis=-1), 0))
+    turned_after = step_batch(config, turned_state, turned_moves)
+    for seat in range(4):
+        np.testing.assert_array_equal(turned_planes(encoder, look(after, seat), which), look(turned_after, seat))
+    np.testing.assert_array_equal(turned_moves, turned_move(which)[moves])
+
+
+def test_eight_different_symmetries_and_the_identity_first():
+    cells, directions = cell_order(11), direction_order()
+    assert cells.shape == (8, 121) and cells.dtype == np.int32 and directions.shape == (8, 4)
+    assert len({tuple(order) for order in cells.tolist()}) == 8 == len({tuple(order) for order in directions.tolist()})
+    assert cells[0].tolist() == list(range(121)) and directions[0].tolist() == [0, 1, 2, 3]
+    assert all(sorted(order) == list(range(121)) for order in cells.tolist())
+    # They are a group: one after another is one of them.
+    group = {tuple(order) for order in cells.tolist()}
+    assert {tuple(one[other].tolist()) for one in cells for other in cells} == group
+
+
+@pytest.mark.parametrize("mode, name", [("ffa", "paper"), ("one_vs_one", "extended"), ("radio", "paper_zero_life")])
+def test_the_identity_comes_first_and_planes_without_directions_keep_their_order(mode, name):
+    encoder = ENCODERS[name](Pommerman(preset(mode)))
+    planes = np.asarray(jax.random.uniform(jax.random.key(0), encoder.shape))
+    with_direction = [channel.startswith("bomb ") and channel != "bomb strength" for channel in encoder.channels]
+    for which in range(encoder.num_symmetries):
+        turned = np.asarray(encoder.transform_planes(jnp.asarray(planes), which))
+        expected = np.moveaxis(turned_square(np.moveaxis(planes, -1, 0), which), 0, -1)
+        channels = np.ones(len(with_direction), bool) if which == 0 else ~np.array(with_direction)
+        np.testing.assert_array_equal(turned[..., channels], expected[..., channels])
+        outputs = np.asarray(encoder.transform_outputs(jnp.arange(6.0), which))
+        np.testing.assert_array_equal(outputs[turned_move(which)], np.arange(6), "stop and bomb have no direction")
+
+
+@pytest.mark.parametrize("mode", ["ffa", "radio"])
+def test_outputs_and_actions_are_inverse(mode):
+    game = Pommerman(preset(mode))
+    encoder = ENCODERS["paper"](game)
+    outputs = jnp.arange(encoder.num_outputs)
+    assert np.array_equal(encoder.outputs(encoder.actions(outputs, 0), 0), outputs)
+    every = jnp.arange(-2, game.num_actions + 2)
+    numbered = np.asarray(encoder.outputs(every, 0))
+    silent = (every >= 0) & (every < game.num_actions) & (every % (game.num_actions // 6) == 0)
+    assert np.array_equal(numbered >= 0, silent), "words have no output"
+    assert np.array_equal(encoder.actions(numbered, 0)[silent], every[silent])
+    assert int(encoder.actions(jnp.int32(-1), 0)) == int(encoder.actions(jnp.int32(6), 0)) == game.pass_action
+    arms, legal = game.search_arms(game.init(jax.random.key(0)))
+    assert (encoder.outputs(arms, 0) == outputs).all() and legal.shape == arms.shape
