@@ -10,10 +10,6 @@ from jaxgames.pommerman.encoder import ENCODERS
 from jaxgames.pommerman.replay import step_batch
 from jaxgames.symmetries import cell_order, direction_order
 from tests.jaxgames.pommerman import recordings
-<<<<<<<< HEAD:tests/training/learn/test_symmetry.py
-from training.learn import symmetry
-========
->>>>>>>> 3dbfd7f (Encoders: planes, outputs and symmetries of a game in one object):tests/jaxgames/pommerman/test_encoder.py
 
 COUNT = 60
 STEP = {1: (-1, 0), 2: (1, 0), 3: (0, -1), 4: (0, 1)}
