@@ -6,6 +6,7 @@ players but one have a single legal action, `pass_action`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Protocol, runtime_checkable
 
 import jax
@@ -104,6 +105,25 @@ class HiddenGame(Game, Protocol):
 
     def sample_hidden(self, key: Array, info: Any) -> Any:
         """Draws a state that fits what a player knows."""
+        ...
+
+
+@runtime_checkable
+class DrawnGame(Game, Protocol):
+    """A game that can be drawn. Pictures are standalone SVG as text."""
+
+    def draw(self, state: Any, *, names: Sequence[str] = (), caption: str = "") -> str:
+        """Draws one position, with a caption; names of the players, or none for the usual ones."""
+        ...
+
+    def animate(self, states: Any, actions: Any = None, *, names: Sequence[str] = ()) -> str:
+        """Draws a game that plays in a browser.
+
+        Args:
+          states: leaves [T + 1]: the start and the state after every step.
+          actions: int [T, P], of each step; None where they are not known.
+          names: of the players, or none for the usual ones.
+        """
         ...
 
 

@@ -171,6 +171,18 @@ class Pommerman:
         """Gives what one player (int []) sees now; see `observation.observe`."""
         return observe(self.config, state, player)
 
+    def draw(self, state: State, *, names: Sequence[str] = (), caption: str = "") -> str:
+        """Draws one position as SVG, with a caption; names of the players, or none."""
+        from jaxgames.pommerman import view
+
+        return view.draw(self.config, state, names=names, caption=caption)
+
+    def animate(self, states: State, actions: Any = None, *, names: Sequence[str] = ()) -> str:
+        """Draws a game as SVG that plays in a browser; states with leaves [T + 1], actions int [T, P]. See `view.animate`."""
+        from jaxgames.pommerman import view
+
+        return view.animate(self.config, states, actions, names=names)
+
 
 def _unpacked(flags: Sequence[Array]) -> Array:
     """Stacks bool [] flags to bool [N] by way of one word: a stack of deep expressions makes XLA compute all for each."""
