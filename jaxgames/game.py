@@ -21,17 +21,39 @@ class Game(Protocol):
     """
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """As in the game's registration."""
+        ...
+
     @property
-    def num_players(self) -> int: ...
+    def num_players(self) -> int:
+        """P."""
+        ...
+
     @property
-    def num_actions(self) -> int: ...
+    def num_actions(self) -> int:
+        """A."""
+        ...
+
     @property
-    def num_arms(self) -> int: ...
+    def num_arms(self) -> int:
+        """K, of `search_arms`. An arm is any action: it has no meaning of its own from state to state."""
+        ...
+
     @property
-    def pass_action(self) -> int: ...
+    def pass_action(self) -> int:
+        """What players do who have nothing to choose."""
+        ...
+
     @property
-    def max_steps(self) -> int: ...
+    def max_steps(self) -> int:
+        """No game is longer."""
+        ...
+
+    @property
+    def opening_steps(self) -> int:
+        """So many first steps are the opening: games that are played to learn from should differ there."""
+        ...
 
     def init(self, key: Array) -> Any:
         """Draws a start state."""

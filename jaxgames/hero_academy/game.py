@@ -65,6 +65,11 @@ class HeroAcademy:
         """No game is longer."""
         return self.config.max_steps
 
+    @property
+    def opening_steps(self) -> int:
+        """Two turns of each player."""
+        return self.config.first_action_points + 3 * self.config.action_points + 4
+
     def init(self, key: Array) -> State:
         """Deals first hands; see `setup.init`."""
         return setup.init(self.config, key)

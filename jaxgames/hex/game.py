@@ -55,6 +55,11 @@ class Hex:
         """No game is longer."""
         return self.config.max_steps
 
+    @property
+    def opening_steps(self) -> int:
+        """A sixth of the cells for each player."""
+        return 2 * max(self.config.num_cells // 6, 1)
+
     def init(self, key: Array | None = None) -> State:
         """Gives the empty board; nothing is drawn."""
         del key

@@ -60,6 +60,11 @@ class Pommerman:
         """No game is longer."""
         return self.config.max_steps
 
+    @property
+    def opening_steps(self) -> int:
+        """About the steps until the first wood has been blasted and the agents can leave their corners."""
+        return min(30, self.max_steps)
+
     def init(self, key: Array) -> State:
         """Draws a start state; agent `i` stands in corner `i`."""
         return setup.init(self.config, key)
