@@ -21,6 +21,15 @@ def check_folder(folder: str | os.PathLike[str]) -> None:
     probe.unlink()
 
 
+def sync(path: str | os.PathLike[str]) -> None:
+    """Waits until a file, or the list of files of a folder, is on the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
 def write_atomically(path: str | os.PathLike[str], content: str | bytes) -> None:
     """Writes a file at once: whoever opens it, also after a crash, sees all of the old content or all of the new.
 
