@@ -53,11 +53,18 @@ def run_main(main: Callable[[Config], int | None], config: type[Config], argumen
     except (ValueError, OSError) as error:
         if not is_bad_input(error):
             raise
-        print(f"error: {one_line(str(error))}", file=sys.stderr)
+        print(f"error: {one_line(_told(error))}", file=sys.stderr)
         code = BAD_INPUT
     if arguments is None:
         _leave(code)
     sys.exit(code)
+
+
+def _told(error: ValueError | OSError) -> str:
+    """Gives the text of an error; of the operating system's, what file it is about and what is wrong with it."""
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"{error.filename}: {error.strerror}"
+    return str(error)
 
 
 def _leave(code: int | None) -> None:
