@@ -21,19 +21,21 @@ class Plan:
     Attributes:
       actions: int32 [B, P], the final choice for every player.
       arms: int32 [B, P, K], the actions that the columns below stand for.
-      values: float32 [B, P, K], mean result of each arm (posterior mean, or Q); illegal arms have the lowest.
-      visits: int32 [B, P, K], how often each arm was tried, earlier plans of this state included.
-      policy: float32 [B, P, K], what the final choice goes by (of a search by visits: their shares), before a temperature that
-        sharpens it; the first of equals is chosen where nothing is drawn.
+      legal: bool [B, P, K], which columns count: arms that the player may choose.
+      qvalues: float32 [B, P, K], mean result of each arm (posterior mean, or Q); any number where an arm is not legal.
+      visit_counts: int32 [B, P, K], how often each arm was tried, earlier plans of this state included.
+      action_weights: float32 [B, P, K], what the final choice goes by (of a search by visits: their shares), before a temperature
+        that sharpens it; the first of equals is chosen where nothing is drawn. This is what a learner imitates.
       root_value: float32 [B, P], value of the final choice.
       metrics: arrays with leading axis B, by name.
     """
 
     actions: Array
     arms: Array
-    values: Array
-    visits: Array
-    policy: Array
+    legal: Array
+    qvalues: Array
+    visit_counts: Array
+    action_weights: Array
     root_value: Array
     metrics: dict[str, Array]
 

@@ -12,7 +12,7 @@ from search.bandit import bandits
 from search.bandit.bandits import Bandit
 from search.bandit.flat import flat_search
 from search.bandit.guide import Guide
-from search.bandit.tree_search import LANES_AT_ONCE, Settings, decoupled_search
+from search.bandit.tree_search import MICROBATCH_SIZE, Settings, decoupled_search
 from search.planner import Planner
 from search.turns import action_sequences, evolution
 from search.turns.game import SetGame
@@ -26,9 +26,9 @@ def fdts(
     *,
     num_simulations: int = 100,
     horizon: int = 20,
-    wave: int = 1,
+    leaf_parallelism: int = 1,
     table_rows: int = 2**16,
-    lanes_at_once: int = LANES_AT_ONCE,
+    microbatch_size: int = MICROBATCH_SIZE,
     key: StateFunction | None = None,
     arms: Callable | None = None,
     guide: Guide | None = None,
@@ -40,16 +40,18 @@ def fdts(
       bandit: rule of choice; None: Thompson sampling.
       num_simulations: simulations per plan.
       horizon: steps per simulation.
-      wave: simulations of one tree that run at once on the same statistics. This suits Thompson sampling, whose walks differ by
-        their draws; by UCB1 all walks of a wave go the same way until they meet chance.
+      leaf_parallelism: simulations of one tree that run at once on the same statistics. This suits Thompson sampling, whose walks
+        differ by their draws; by UCB1 all of them go the same way until they meet chance.
       table_rows: rows of the search table per game, a power of two; 108 bytes each in Pommerman.
-      lanes_at_once: lanes that are worked on together, see `decoupled.in_parts`; fewer where most lanes need no plan.
+      microbatch_size: lanes that are worked on together, see `microbatch.in_microbatches`; fewer where most lanes need no plan.
       key: `key(state) -> uint32 [2]` in place of the game's `state_key`.
       arms: `arms(state) -> (int32 [P, K], bool [P, K])` in place of the game's `search_arms`.
       guide: a network whose policy and values bias the search.
     """
     bandit = bandit or bandits.thompson()
-    settings = Settings(num_simulations, horizon, True, wave=wave, table_rows=table_rows, lanes_at_once=lanes_at_once)
+    settings = Settings(
+        num_simulations, horizon, True, leaf_parallelism=leaf_parallelism, table_rows=table_rows, microbatch_size=microbatch_size
+    )
     name = f"{'guided ' if guide else ''}FDTS + {bandit.name}"
     return decoupled_search(game, bandit, settings, name, key, arms, guide)
 
@@ -61,9 +63,9 @@ def mcts(
     num_simulations: int = 100,
     horizon: int = 20,
     rollout: bool = True,
-    wave: int = 1,
+    leaf_parallelism: int = 1,
     table_rows: int = 2**16,
-    lanes_at_once: int = LANES_AT_ONCE,
+    microbatch_size: int = MICROBATCH_SIZE,
     key: StateFunction | None = None,
     arms: Callable | None = None,
 ) -> Planner:
@@ -78,14 +80,14 @@ def mcts(
       num_simulations: simulations per plan.
       horizon: steps per simulation, at most.
       rollout: play uniformly at random from the new state to the horizon; else the new state itself is valued.
-      wave: simulations of one tree that run at once on the same statistics, as in `fdts`.
+      leaf_parallelism: simulations of one tree that run at once on the same statistics, as in `fdts`.
       table_rows: rows of the search table per game, a power of two.
-      lanes_at_once: as in `fdts`.
+      microbatch_size: as in `fdts`.
       key: in place of the game's `state_key`, as in `fdts`.
       arms: in place of the game's `search_arms`, as in `fdts`.
     """
     bandit = bandit or bandits.thompson()
-    settings = Settings(num_simulations, horizon, False, rollout, wave, table_rows, lanes_at_once)
+    settings = Settings(num_simulations, horizon, False, rollout, leaf_parallelism, table_rows, microbatch_size)
     name = f"MCTS{'' if rollout else ' (no rollouts)'} + {bandit.name}"
     return decoupled_search(game, bandit, settings, name, key, arms)
 
@@ -96,13 +98,13 @@ def mcs(
     *,
     num_simulations: int = 100,
     horizon: int = 20,
-    wave: int = 1,
-    lanes_at_once: int = LANES_AT_ONCE,
+    leaf_parallelism: int = 1,
+    microbatch_size: int = MICROBATCH_SIZE,
     arms: Callable | None = None,
 ) -> Planner:
     """Flat Monte Carlo search: bandits in the present state only, random play behind it. Arguments as in `fdts`."""
     bandit = bandit or bandits.thompson()
-    settings = Settings(num_simulations, horizon, wave=wave, lanes_at_once=lanes_at_once)
+    settings = Settings(num_simulations, horizon, leaf_parallelism=leaf_parallelism, microbatch_size=microbatch_size)
     return flat_search(game, bandit, settings, f"MCS + {bandit.name}", arms)
 
 
@@ -137,13 +139,13 @@ def by_name(game: Game, planner: str, bandit: str = "ts", *, table_rows: int = 2
       planner: one of `PLANNERS` or `EVOLUTIONS`.
       bandit: one of `bandits.BANDITS`; ignored by evolution, which has none.
       table_rows: ignored by planners without a table.
-      **settings: `num_simulations`, `horizon`, `wave`, `lanes_at_once`, ...
+      **settings: `num_simulations`, `horizon`, `leaf_parallelism`, `microbatch_size`, ...
 
     Raises:
       ValueError: for a name that does not exist or a setting that is not possible.
     """
     if planner in EVOLUTIONS:
-        if settings.pop("wave", 1) != 1:
+        if settings.pop("leaf_parallelism", 1) != 1:
             raise ValueError(f"planner={planner!r}: has no waves")
         return EVOLUTIONS[planner](game, **settings)
     rule = bandits.by_name(bandit)

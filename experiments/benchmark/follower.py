@@ -59,7 +59,7 @@ def iterations(batch: int, *, num_simulations: int = 100, horizon: int = 20, ste
     devices = runtime.data_mesh().devices.size
     who = follower.make(FollowerConfig())
     oracle = fdts(who.game, num_simulations=num_simulations, horizon=horizon, table_rows=TABLE_ROWS)
-    config = DaggerConfig(battles=2**20, lanes=batch * devices, steps=steps)
+    config = DaggerConfig(episodes=2**20, lanes=batch * devices, steps=steps)
     dagger = Dagger(config, who, oracle, runtime.data_mesh())
 
     def start(key: Array, numbers: Array) -> Any:
@@ -104,6 +104,6 @@ CASES: tuple[Case, ...] = (
         throughput(iterations),
         batch=LANES,
         accelerator_batch=1024,
-        reach="500 battles in 25 min, aim 12 min",
+        reach="500 episodes in 25 min, aim 12 min",
     ),
 )

@@ -160,7 +160,7 @@ def step_and_planner(batch: int) -> dict[str, tuple[Callable, Sequence[Any]]]:
     """Gives a step of `batch` games and OEP for as many as think at once, as functions with the shapes of their arguments."""
     game = HeroAcademy()
     planner = evolution.oep(game)
-    lanes = evolution.Settings().lanes_at_once
+    lanes = evolution.Settings().microbatch_size
 
     def shapes(count: int) -> Any:
         return jax.eval_shape(lambda: jax.vmap(game.init)(jax.random.split(jax.random.key(0), count)))

@@ -186,7 +186,7 @@ def searches(batch: int, *, num_simulations: int, size: int = SIZE, values: str 
         draw = jax.random.wrap_key_data(jnp.stack(random_bits.fold(keys, clock), axis=-1))
         seats = states.player.astype(jnp.int32)
         plan, memory = planner.plan(None, draw, memory, states, seats, jnp.ones(batch, bool))
-        digest = visits_digest(plan.visits.sum(1))
+        digest = visits_digest(plan.visit_counts.sum(1))
         tally = tally._replace(units=tally.units + 1, checksum=tally.checksum * CHECKSUM_FACTOR + digest)
         depth = plan.metrics["depth"].astype(jnp.uint32)
         return (states, memory, keys, clock + 1, digest, depth), tally

@@ -95,7 +95,7 @@ def play_and_plan(game: Pommerman, planner: Planner, batch: int, *, warm_up: int
         keys = jax.random.wrap_key_data(jnp.stack(random_bits.fold(match.keys, match.clock), axis=-1))
         plans, trees = planner.plan(None, keys, match.trees, match.states, match.seats, asked)
         actions = jnp.take_along_axis(plans.actions, match.seats[:, None], axis=1)[:, 0]
-        visits = plans.visits.reshape(batch, -1).astype(jnp.uint32)
+        visits = plans.visit_counts.reshape(batch, -1).astype(jnp.uint32)
         weights = 2 * np.arange(visits.shape[1], dtype=np.uint32) + 1
         digest = (visits * weights).sum(1, dtype=jnp.uint32) + actions.astype(jnp.uint32)
         tally = tally._replace(

@@ -42,7 +42,7 @@ BASE = TrainConfig(learn=_LEARN, evaluate_every=100, checkpoint_every=100)
 _OURS = replace(
     BASE,
     follower=FollowerConfig(planes="extended"),
-    learn=replace(_LEARN, symmetries=True, stakes=0.01),
+    learn=replace(_LEARN, symmetries=True, advantage_weight=0.01),
     evaluate_every=50,
 )
 _AGGREGATED = replace(_OURS.learn, buffer_size=400_000, final_rate=0.05)
@@ -131,7 +131,7 @@ def collect(config: TrainConfig) -> dict[str, Any]:
     log = read_log(folder / "log.jsonl")
     who = follower.make(config.follower)
     params, _ = load_weights(folder / "best.npz", jax.eval_shape(who.init, jax.random.key(0)), who.meta)
-    fields = ("battles", "steps", "cross_entropy", "agreement", "entropy")
+    fields = ("episodes", "steps", "cross_entropy", "agreement", "entropy")
     rated = [record for record in log if "wins" in record]
     last = log[-_LAST:]
     result = json.loads((folder / "result.json").read_text())
@@ -141,7 +141,7 @@ def collect(config: TrainConfig) -> dict[str, Any]:
         "agreement": float(np.mean([record["agreement"] for record in last])),
         "entropy": float(np.mean([record["entropy"] for record in last])),
         "curve": [{name: record[name] for name in fields} for record in log[:: max(len(log) // 150, 1)]],
-        "rated": [{name: record[name] for name in ("battles", "wins", "draws", "losses")} for record in rated],
+        "rated": [{name: record[name] for name in ("episodes", "wins", "draws", "losses")} for record in rated],
     }
 
 
@@ -195,13 +195,13 @@ def write_page(plan: Plan) -> None:
 
 _HEAD = """# Imitating the oracle in Pommerman
 
-Made by `python scripts/results.py follower`. 500 battles each; the oracle is FDTS + TS with 100 simulations of depth 20 and 2^14
-rows per battle; 64 battles at once, one gradient step of 32 samples for every second step of a battle (the paper: every step, one
-battle at a time), Adam with rate 0.001, and but for the row "last parameters" a running mean of the parameters (decay 0.999 per
-gradient step). "Ours" is DAgger with extended planes, turned and mirrored boards, and samples weighed by how much the oracle's
+Made by `python scripts/results.py follower`. 500 episodes each; the oracle is FDTS + TS with 100 simulations of depth 20 and 2^14
+rows per episode; 64 episodes at once, one gradient step of 32 samples for every second step of an episode (the paper: every step,
+one episode at a time), Adam with rate 0.001, and but for the row "last parameters" a running mean of the parameters (decay 0.999
+per gradient step). "Ours" is DAgger with extended planes, turned and mirrored boards, and samples weighed by how much the oracle's
 choice matters. The parameters reported were chosen by the most wins in 100 games on boards of their own, after
-every 100 battles ("ours": every 50); the games reported are 400 others, against three SimpleAgents, seats drawn at random. Rates
-in per cent with 95 % Wilson intervals over all seeds together. The paper's DAgger won 23.3 % after 500 battles; the aim here was
+every 100 episodes ("ours": every 50); the games reported are 400 others, against three SimpleAgents, seats drawn at random. Rates
+in per cent with 95 % Wilson intervals over all seeds together. The paper's DAgger won 23.3 % after 500 episodes; the aim here was
 40 %."""
 
 
@@ -263,4 +263,4 @@ _MEANS = ("steps", "updates", "seconds", "agreement")
 def _as_log(result: dict) -> list[dict]:
     """The curve of a run with the ratings put in, as the figure wants it."""
     rated = [{**record, "cross_entropy": None, "agreement": None} for record in result["rated"]]
-    return sorted([*result["curve"], *rated], key=lambda record: record["battles"])
+    return sorted([*result["curve"], *rated], key=lambda record: record["episodes"])

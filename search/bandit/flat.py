@@ -13,7 +13,7 @@ from jaxgames import random_bits
 from jaxgames.game import Game
 from jaxgames.random_bits import LaneKey
 from search.bandit.bandits import Bandit
-from search.bandit.tree_search import Settings, add_credit, chance_keys, choose_actions, conclude, count_by_tree, in_parts
+from search.bandit.tree_search import Settings, add_credit, chance_keys, choose_actions, conclude, count_by_tree, in_microbatches
 from search.planner import Plan, Planner
 
 
@@ -23,7 +23,7 @@ def flat_search(game: Game, bandit: Bandit, settings: Settings, name: str, arms=
     Args:
       game: any game.
       bandit: the rule of choice in the present state.
-      settings: `num_simulations`, `horizon`, `wave` and `lanes_at_once` count.
+      settings: `num_simulations`, `horizon`, `leaf_parallelism` and `microbatch_size` count.
       name: for tables.
       arms: `arms(state) -> (int32 [P, K], bool [P, K])` in place of the game's `search_arms`.
     """
@@ -31,16 +31,16 @@ def flat_search(game: Game, bandit: Bandit, settings: Settings, name: str, arms=
 
     def plan(params, keys: Array, memory: Array, views, seats: Array, active: Array) -> tuple[Plan, Array]:
         del params, seats
-        active, parts = active & ~views.terminated, settings.lanes_at_once
-        return in_parts(search, parts, keys, memory, views, active, lambda memory, _: memory, lambda memory, *_: memory)
+        active, parts = active & ~views.terminated, settings.microbatch_size
+        return in_microbatches(search, parts, keys, memory, views, active, lambda memory, _: memory, lambda memory, *_: memory)
 
     def search(keys: Array, memory: Array, views, active: Array) -> tuple[Plan, Array]:
         batch = keys.shape[0]
         lanes = jax.vmap(random_bits.lane_key)(keys)
-        trees = jnp.repeat(jnp.arange(batch, dtype=jnp.int32), settings.wave)
+        trees = jnp.repeat(jnp.arange(batch, dtype=jnp.int32), settings.leaf_parallelism)
         roots = jax.tree.map(lambda x: x[trees], views)
         running = active[trees]
-        wave_number = jnp.tile(jnp.arange(settings.wave, dtype=jnp.int32), batch)
+        wave_number = jnp.tile(jnp.arange(settings.leaf_parallelism, dtype=jnp.int32), batch)
         walkers = random_bits.fold(LaneKey(lanes.first[trees], lanes.second[trees]), wave_number)
 
         def one_wave(number, carry):
@@ -65,13 +65,15 @@ def flat_search(game: Game, bandit: Bandit, settings: Settings, name: str, arms=
 
             _, states, first, now = jax.lax.while_loop(unfinished, step, (jnp.int32(0), roots, first, flags))
             credit = jnp.where(running[:, None], bandit.credit(jax.vmap(game.heuristic)(states)), 0)
-            for index in range(settings.wave):
-                words = add_credit(bandit, words, first[index :: settings.wave], credit[index :: settings.wave])
+            for index in range(settings.leaf_parallelism):
+                words = add_credit(
+                    bandit, words, first[index :: settings.leaf_parallelism], credit[index :: settings.leaf_parallelism]
+                )
             return words, met + count_by_tree(now, batch)
 
         words = jnp.zeros((batch, game.num_players * game.num_arms), jnp.uint32)
         met = jnp.zeros((batch, settings.horizon), jnp.int32)
-        waves = settings.num_simulations // settings.wave
+        waves = settings.num_simulations // settings.leaf_parallelism
         words, met = jax.lax.fori_loop(0, waves, one_wave, (words, met))
         return conclude(game, bandit, arms, lanes, views, words, {"met": met}), memory
 

@@ -35,7 +35,7 @@ from search.planner import Plan, Planner
 _CHANCE = 1 << 20
 _CONCLUSION = 1 << 21
 
-LANES_AT_ONCE = 128  # on a CPU: half of it costs a full batch of Pommerman a tenth more, a quarter of it four tenths
+MICROBATCH_SIZE = 128  # on a CPU: half of it costs a full batch of Pommerman a tenth more, a quarter of it four tenths
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,24 +47,24 @@ class Settings:
       horizon: steps per simulation.
       keep_all: keep every visited state (FDTS) or only one new one per simulation (MCTS).
       rollout: MCTS: play randomly from the new state to the horizon, else stop there.
-      wave: so many simulations of one tree run at once on the same statistics; divides `num_simulations`.
+      leaf_parallelism: so many simulations of one tree run at once on the same statistics; divides `num_simulations`.
       table_rows: rows of the table per game, a power of two.
-      lanes_at_once: at most so many of the lanes that need a plan are worked on together, then the next; see `in_parts`.
+      microbatch_size: at most so many of the lanes that need a plan are worked on together, then the next; see `in_microbatches`.
     """
 
     num_simulations: int = 100
     horizon: int = 20
     keep_all: bool = True
     rollout: bool = True
-    wave: int = 1
+    leaf_parallelism: int = 1
     table_rows: int = 2**16
-    lanes_at_once: int = LANES_AT_ONCE
+    microbatch_size: int = MICROBATCH_SIZE
 
     def __post_init__(self) -> None:
-        checks.at_least(1, self, "num_simulations", "horizon", "wave", "lanes_at_once")
+        checks.at_least(1, self, "num_simulations", "horizon", "leaf_parallelism", "microbatch_size")
         checks.below(checks.COUNTS, self, "num_simulations")
-        if self.num_simulations % self.wave:
-            raise ValueError(f"wave={self.wave}: must divide num_simulations={self.num_simulations}")
+        if self.num_simulations % self.leaf_parallelism:
+            raise ValueError(f"leaf_parallelism={self.leaf_parallelism}: must divide num_simulations={self.num_simulations}")
         table.check_rows(self.table_rows)
 
 
@@ -121,14 +121,14 @@ def decoupled_search(
     def plan(params, keys: Array, memory: Table, views, seats: Array, active: Array) -> tuple[Plan, Table]:
         del seats
         search = functools.partial(search_with, params)
-        return in_parts(search, settings.lanes_at_once, keys, memory, views, active & ~views.terminated)
+        return in_microbatches(search, settings.microbatch_size, keys, memory, views, active & ~views.terminated)
 
     def search_with(params, keys: Array, memory: Table, views, active: Array) -> tuple[Plan, Table]:
         batch = keys.shape[0]
         lanes = jax.vmap(random_bits.lane_key)(keys)
-        trees = jnp.repeat(jnp.arange(batch, dtype=jnp.int32), settings.wave)
+        trees = jnp.repeat(jnp.arange(batch, dtype=jnp.int32), settings.leaf_parallelism)
         roots = jax.tree.map(lambda x: x[trees], views)
-        wave_number = jnp.tile(jnp.arange(settings.wave, dtype=jnp.int32), batch)
+        wave_number = jnp.tile(jnp.arange(settings.leaf_parallelism, dtype=jnp.int32), batch)
         walkers = random_bits.fold(LaneKey(lanes.first[trees], lanes.second[trees]), wave_number)
         running = active[trees]
         prior = guide.prior_words(game, bandit, params, views, jax.vmap(arms)(views)[1]) if guide else None
@@ -147,7 +147,7 @@ def decoupled_search(
             return memory, met + count_by_tree(walk.met, batch), known + count_by_tree(walk.known, batch)
 
         zero = jnp.zeros((batch, settings.horizon), jnp.int32)
-        waves = settings.num_simulations // settings.wave
+        waves = settings.num_simulations // settings.leaf_parallelism
         memory, met, known = jax.lax.fori_loop(0, waves, one_wave, (memory, zero, zero))
         slot = table.find(memory, jnp.arange(batch, dtype=jnp.int32), jax.vmap(key)(views))
         metrics = {"met": met, "known": known, "evicted": memory.evicted, "stored": memory.stored}
@@ -165,7 +165,7 @@ def decoupled_search(
     )
 
 
-def in_parts(
+def in_microbatches(
     search: Callable,
     size: int,
     keys: Array,
@@ -332,7 +332,7 @@ def _keep(settings: Settings, bandit: Bandit, memory: Table, walk: _Walk, credit
     code remembers only that one.
     """
     depths, lanes, _ = walk.keys.shape
-    batch = lanes // settings.wave
+    batch = lanes // settings.leaf_parallelism
     trees = jnp.arange(batch, dtype=jnp.int32)
     same = (walk.keys[:, None] == walk.keys[None]).all(-1) & walk.kept[:, None] & walk.kept[None]
     later = jnp.arange(depths)[:, None] < jnp.arange(depths)[None]
@@ -341,10 +341,12 @@ def _keep(settings: Settings, bandit: Bandit, memory: Table, walk: _Walk, credit
     reached = jnp.max(jnp.where(walk.kept.any(1), jnp.arange(1, depths + 1, dtype=jnp.int32), 0))  # nothing is kept beyond
 
     def write_one(index, memory):
-        wave, depth = index // reached, index % reached
+        walk_of_tree, depth = index // reached, index % reached
 
         def pick(per_lane):
-            return jax.lax.dynamic_index_in_dim(per_lane.reshape(batch, settings.wave, *per_lane.shape[1:]), wave, 1, False)
+            return jax.lax.dynamic_index_in_dim(
+                per_lane.reshape(batch, settings.leaf_parallelism, *per_lane.shape[1:]), walk_of_tree, 1, False
+            )
 
         def at(path):
             return pick(jax.lax.dynamic_index_in_dim(path, depth, 0, False))
@@ -354,7 +356,7 @@ def _keep(settings: Settings, bandit: Bandit, memory: Table, walk: _Walk, credit
         words = add_credit(bandit, words, at(walk.arms), pick(credit) * at(times)[:, None])
         return table.write(memory, slot, words, at(is_last))
 
-    memory = jax.lax.fori_loop(0, reached * settings.wave, write_one, memory)
+    memory = jax.lax.fori_loop(0, reached * settings.leaf_parallelism, write_one, memory)
     return table.tick(memory, active)
 
 
@@ -382,9 +384,10 @@ def conclude(game: Game, bandit: Bandit, arms: Callable, lanes: LaneKey, views, 
     return Plan(
         actions=jnp.where(chosen, offered, 0).sum(-1, dtype=jnp.int32),
         arms=offered,
-        values=values,
-        visits=bandit.visits(words),
-        policy=policy,
+        legal=legal,
+        qvalues=values,
+        visit_counts=bandit.visits(words),
+        action_weights=policy,
         root_value=jnp.where(chosen, values, 0.0).sum(-1),
         metrics=metrics,
     )

@@ -45,12 +45,12 @@ def corrected_visits(visits: Array, values: Array, q_veto: float | None, q_weigh
     """
     index = jnp.arange(visits.shape[-1])
     first = visits.argmax(-1)
-    first_visits, first_value = visits.max(-1), of_arm(values, first)
+    first_visits, first_play_urgency = visits.max(-1), of_arm(values, first)
     is_first = index == first[:, None]
     if q_veto is not None:
         tried = jnp.where(visits > 1, values, -jnp.inf)
         best = tried.argmax(-1)
-        swaps = (tried.max(-1) > first_value + q_veto)[:, None]
+        swaps = (tried.max(-1) > first_play_urgency + q_veto)[:, None]
         best_visits = of_arm(visits, best)[:, None]
         swapped = jnp.where(is_first, best_visits, jnp.where(index == best[:, None], first_visits[:, None], visits))
         visits, first_again = jnp.where(swaps, swapped, visits), ~swaps[:, 0]
@@ -58,7 +58,7 @@ def corrected_visits(visits: Array, values: Array, q_veto: float | None, q_weigh
         first_again = jnp.ones_like(first_visits, bool)
     if q_weight:
         second = jnp.where(is_first, -1.0, visits).argmax(-1)
-        gain = of_arm(values, second) - first_value
+        gain = of_arm(values, second) - first_play_urgency
         extra = jnp.where(first_again & (gain > 0), gain * q_weight * first_visits, 0.0)
         visits = visits + jnp.where(index == second[:, None], extra[:, None], 0.0)
     return visits
@@ -70,9 +70,10 @@ def plan_of_mover(
     chosen: Array,
     *,
     arms: Array,
-    policy: Array,
-    values: Array,
-    visits: Array,
+    legal: Array,
+    action_weights: Array,
+    qvalues: Array,
+    visit_counts: Array,
     root_value: Array,
     metrics: dict[str, Any],
     alone: bool = False,
@@ -84,9 +85,10 @@ def plan_of_mover(
       seats: int32 [B], whose turn it is.
       chosen: int32 [B], the arm.
       arms: int32 [B, P, K].
-      policy: float32 [B, K], of the player.
-      values: float32 [B, K], of the player.
-      visits: int32 [B, K].
+      legal: bool [B, P, K].
+      action_weights: float32 [B, K], of the player.
+      qvalues: float32 [B, K], of the player.
+      visit_counts: int32 [B, K].
       root_value: float32 [B], for the player; the others have the opposite.
       metrics: as for `Plan`.
       alone: there is no opponent: the others have the value 0.
@@ -98,9 +100,10 @@ def plan_of_mover(
     return Plan(
         actions=jnp.where(mine, action, game.pass_action).astype(jnp.int32),
         arms=arms,
-        values=jnp.where(own, values[:, None], 0.0),
-        visits=jnp.where(own, visits[:, None], 0),
-        policy=jnp.where(own, policy[:, None], passes),
+        legal=legal,
+        qvalues=jnp.where(own, qvalues[:, None], 0.0),
+        visit_counts=jnp.where(own, visit_counts[:, None], 0),
+        action_weights=jnp.where(own, action_weights[:, None], passes),
         root_value=jnp.where(mine, root_value[:, None], 0.0 if alone else -root_value[:, None]),
         metrics=metrics,
     )

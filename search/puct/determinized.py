@@ -40,7 +40,7 @@ class Settings:
       value_temperature: of the policy with combine="value", a softmax of the mean results; 0: all on the best.
       temperature: of the final choice; 0: the most likely action.
       search: of one world; its temperature and reuse do not matter.
-      lanes_at_once: so many lanes that need a plan are searched together.
+      microbatch_size: so many lanes that need a plan are searched together.
     """
 
     combine: str = "policy"
@@ -50,13 +50,13 @@ class Settings:
     value_temperature: float = 0.0
     temperature: float = 0.0
     search: puct.Settings = puct.ALPHAZE
-    lanes_at_once: int = 32
+    microbatch_size: int = 32
 
     def __post_init__(self) -> None:
         for name, choices in (("combine", COMBINATIONS), ("tree", TREES)):
             if getattr(self, name) not in choices:
                 raise ValueError(f"{name}={getattr(self, name)!r}: must be one of {', '.join(choices)}")
-        checks.at_least(1, self, "num_worlds", "lanes_at_once")
+        checks.at_least(1, self, "num_worlds", "microbatch_size")
         checks.below(checks.COUNTS, self, "num_worlds")
         for name in ("value_temperature", "temperature"):
             if not getattr(self, name) >= 0:
@@ -99,28 +99,29 @@ def pimc_tree(game: HiddenGame, evaluate: Evaluate, settings: Settings = Setting
             rows = of_seat(per_player, owners)
             return rows.reshape(-1, worlds, *rows.shape[1:])
 
-        visits = own(plans.visits)
-        results = jnp.where(visits > 0, own(plans.values), _LOWEST)
+        visits = own(plans.visit_counts)
+        results = jnp.where(visits > 0, own(plans.qvalues), _LOWEST)
         counts = [plans.metrics[name].reshape(-1, worlds).sum(1) for name in planner.metrics]
         arms, legal = _offers(game, states, seats, worlds)
         found = _Found(
-            policy=combine(settings, own(plans.policy), results, legal),
-            values=results.mean(1),
-            visits=visits.sum(1),
+            action_weights=combine(settings, own(plans.action_weights), results, legal),
+            qvalues=results.mean(1),
+            visit_counts=visits.sum(1),
             arms=arms,
+            legal=legal.astype(jnp.int32),
             root_value=own(plans.root_value[..., None]).mean(1),
             metrics=jnp.stack(counts, -1),
         )
         return found, memory
 
     def plan(params: Any, keys: Array, memory: Any, views: Any, seats: Array, active: Array) -> tuple[Plan, Any]:
-        found, memory = _in_portions(settings.lanes_at_once, search_some, params, keys, memory, views, seats, active)
+        found, memory = _in_portions(settings.microbatch_size, search_some, params, keys, memory, views, seats, active)
         return _as_plan(game, settings, keys, seats, found, tuple(planner.metrics)), memory
 
     label = name or {"policy": "PC-PIMC", "medoid": "PC-PIMC, medoid", "value": "PIMC"}[settings.combine]
     return Planner(
         label,
-        lambda batch_size: planner.init(min(batch_size, settings.lanes_at_once) * worlds),
+        lambda batch_size: planner.init(min(batch_size, settings.microbatch_size) * worlds),
         lambda memory, lanes: memory,  # a search without reuse begins anew anyhow
         plan,
         memory_bytes=worlds * planner.memory_bytes,
@@ -135,7 +136,7 @@ def pimc_value(game: HiddenGame, evaluate: Evaluate, settings: Settings = Settin
     Args:
       game: a game in which something is hidden; views are its Information.
       evaluate: as for `puct.puct`; its logits do not matter.
-      settings: of these, num_worlds, tree, value_temperature, temperature and lanes_at_once matter.
+      settings: of these, num_worlds, tree, value_temperature, temperature and microbatch_size matter.
       name: for tables.
     """
     inside = game.open_game if settings.tree == "open" else game
@@ -166,17 +167,18 @@ def pimc_value(game: HiddenGame, evaluate: Evaluate, settings: Settings = Settin
         arms, legal = _offers(game, states, seats, worlds)
         scores = jnp.where(legal, results.mean(1), _LOWEST)
         result = _Found(
-            policy=combine(settings, jnp.zeros_like(results), results, legal),
-            values=scores,
-            visits=possible.reshape(results.shape).sum(1, dtype=jnp.int32),
+            action_weights=combine(settings, jnp.zeros_like(results), results, legal),
+            qvalues=scores,
+            visit_counts=possible.reshape(results.shape).sum(1, dtype=jnp.int32),
             arms=arms,
+            legal=legal.astype(jnp.int32),
             root_value=scores.max(-1, keepdims=True),
             metrics=jnp.zeros((seats.shape[0], 0), jnp.int32),
         )
         return result, memory
 
     def plan(params: Any, keys: Array, memory: Any, views: Any, seats: Array, active: Array) -> tuple[Plan, Any]:
-        found, memory = _in_portions(settings.lanes_at_once, look_ahead, params, keys, memory, views, seats, active)
+        found, memory = _in_portions(settings.microbatch_size, look_ahead, params, keys, memory, views, seats, active)
         return _as_plan(game, settings, keys, seats, found, ()), memory
 
     state = jax.eval_shape(game.init, jax.random.key(0))
@@ -184,7 +186,7 @@ def pimc_value(game: HiddenGame, evaluate: Evaluate, settings: Settings = Settin
 
     def search_bytes(batch_size: int) -> int:
         """Of the drawn worlds, their roots, what comes after one arm, and two tables of results."""
-        return min(batch_size, settings.lanes_at_once) * worlds * per_world
+        return min(batch_size, settings.microbatch_size) * worlds * per_world
 
     return memoryless(name, plan, sees_state=False, search_bytes=search_bytes)
 
@@ -212,18 +214,20 @@ class _Found(NamedTuple):
     """What searches found for the seat that was asked for, by lane.
 
     Attributes:
-      policy: float32 [B, K], 0 for arms that are not legal.
-      values: float32 [B, K].
-      visits: int32 [B, K].
+      action_weights: float32 [B, K], 0 for arms that are not legal.
+      qvalues: float32 [B, K].
+      visit_counts: int32 [B, K].
       arms: int32 [B, K].
+      legal: int32 [B, K], 0 or 1.
       root_value: float32 [B, 1].
       metrics: int32 [B, M].
     """
 
-    policy: Array
-    values: Array
-    visits: Array
+    action_weights: Array
+    qvalues: Array
+    visit_counts: Array
     arms: Array
+    legal: Array
     root_value: Array
     metrics: Array
 
@@ -321,8 +325,8 @@ def _offers(game: HiddenGame, states: Any, seats: Array, worlds: int) -> tuple[A
 
 def _as_plan(game: HiddenGame, settings: Settings, keys: Array, seats: Array, found: _Found, metrics: tuple[str, ...]) -> Plan:
     """Makes the plan of the seats; the others pass."""
-    nobody_asked = (found.policy == 0).all(-1, keepdims=True)
-    policy = jnp.where(nobody_asked, jnp.arange(game.num_arms) == 0, found.policy)
+    nobody_asked = (found.action_weights == 0).all(-1, keepdims=True)
+    policy = jnp.where(nobody_asked, jnp.arange(game.num_arms) == 0, found.action_weights)
     draw_keys = jax.vmap(lambda key: jax.random.fold_in(key, 2))(keys)
     mine = (jnp.arange(game.num_players) == seats[:, None])[:, :, None]
     return plan_of_mover(
@@ -330,9 +334,10 @@ def _as_plan(game: HiddenGame, settings: Settings, keys: Array, seats: Array, fo
         seats,
         draw_arm(draw_keys, policy, settings.temperature),
         arms=jnp.where(mine, found.arms[:, None], game.pass_action),
-        policy=policy,
-        values=found.values,
-        visits=found.visits,
+        legal=jnp.where(mine, found.legal[:, None] != 0, jnp.arange(game.num_arms) == 0),
+        action_weights=policy,
+        qvalues=found.qvalues,
+        visit_counts=found.visit_counts,
         root_value=found.root_value[:, 0],
         metrics={name: found.metrics[:, number] for number, name in enumerate(metrics)},
     )

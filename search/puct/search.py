@@ -54,14 +54,14 @@ class Settings:
     Attributes:
       num_simulations: nodes opened, or final states met again, per plan.
       c_init, c_base: exploration constant c(N) = ln((N + c_base + 1) / c_base) + c_init.
-      first_value: Q of an arm never tried, for the mover; None: the value of its node, as in mctx.
-      scaled: Q is scaled to [0, 1] between the least and the greatest of the node, as in mctx.
+      first_play_urgency: Q of an arm never tried, for the mover; None: the value of its node, as in mctx.
+      normalize_q: Q is normalize_q to [0, 1] between the least and the greatest of the node, as in mctx.
       count_self: N counts the opening of the node itself, as in mctx.
       dirichlet_fraction, dirichlet_alpha: noise in the root's priors.
       temperature: of the final choice by visits; 0: the most visited arm.
       q_veto: swap the visits of the best and of the most visited arm if the best has a Q higher by more than this; None: never.
       q_weight: add (Q2 - Q1) * q_weight * n1 to the second most visited arm if its Q is higher.
-      solve: prove wins and losses; take what is won, do not choose what is lost, and search nothing that is proven.
+      mcts_solver: prove wins and losses; take what is won, do not choose what is lost, and search nothing that is proven.
       single_player: one agent alone: values keep their sign.
       reuse: keep the tree from move to move.
       max_children: children opened per node at most; None: as many as there are arms or simulations.
@@ -70,15 +70,15 @@ class Settings:
     num_simulations: int = 800
     c_init: float = 2.5
     c_base: float = 19652.0
-    first_value: float | None = -1.0
-    scaled: bool = False
+    first_play_urgency: float | None = -1.0
+    normalize_q: bool = False
     count_self: bool = False
     dirichlet_fraction: float = 0.0
     dirichlet_alpha: float = 0.3
     temperature: float = 0.0
     q_veto: float | None = None
     q_weight: float = 0.0
-    solve: bool = False
+    mcts_solver: bool = False
     single_player: bool = False
     reuse: bool = False
     max_children: int | None = None
@@ -88,15 +88,15 @@ class Settings:
         checks.below(checks.COUNTS, self, "num_simulations")
         checks.numbers(self, "c_init", "temperature", "q_weight", *(["q_veto"] if self.q_veto is not None else []))
         checks.numbers(self, "c_base", "dirichlet_alpha", positive=True)
-        if self.first_value is not None and not math.isfinite(self.first_value):
-            raise ValueError(f"first_value={self.first_value}: must be a finite number")
+        if self.first_play_urgency is not None and not math.isfinite(self.first_play_urgency):
+            raise ValueError(f"first_play_urgency={self.first_play_urgency}: must be a finite number")
         checks.shares(self, "dirichlet_fraction")
         if self.reuse and self.dirichlet_fraction:
             raise ValueError(f"dirichlet_fraction={self.dirichlet_fraction}: must be 0 with reuse: a kept root has its priors")
 
 
 ALPHAZE = Settings()
-MCTX = Settings(c_init=1.25, first_value=None, scaled=True, count_self=True)
+MCTX = Settings(c_init=1.25, first_play_urgency=None, normalize_q=True, count_self=True)
 
 
 def puct(game: Game, evaluate: Evaluate, settings: Settings = ALPHAZE, *, name: str = "PUCT") -> Planner:
@@ -175,7 +175,7 @@ class _Search:
         known = jnp.full_like(new.player, -1)
         if settings.reuse:
             known = jnp.where(active, puct_tree.find(tree, new.key), -1)
-            tree = puct_tree.cut(tree, known, settings.num_simulations + 1, active)
+            tree = puct_tree.retain_subtree(tree, known, settings.num_simulations + 1, active)
             known = jnp.where(tree.used[:, ROOT] | ~active, ROOT, -1)
         else:  # rows from before lie behind `size` and are written before they are read
             tree = dataclasses.replace(tree, size=jnp.zeros(1, jnp.int32))
@@ -214,7 +214,7 @@ class _Search:
             return here, column, count, total / jnp.maximum(count, 1)
 
         low = high = own
-        if settings.scaled:
+        if settings.normalize_q:
 
             def bounds(index: Array, carry: tuple[Array, Array]) -> tuple[Array, Array]:
                 here, _, count, value = read(index)
@@ -223,17 +223,23 @@ class _Search:
 
             low, high = jax.lax.fori_loop(0, needed, bounds, (low, high))
         width = jnp.maximum(high - low, 1e-8)
-        untried = low if settings.scaled else own if settings.first_value is None else jnp.full_like(own, settings.first_value)
+        untried = (
+            low
+            if settings.normalize_q
+            else own
+            if settings.first_play_urgency is None
+            else jnp.full_like(own, settings.first_play_urgency)
+        )
 
         def scale(value: Array) -> Array:
-            return (value - low[:, None]) / width[:, None] if settings.scaled else value
+            return (value - low[:, None]) / width[:, None] if settings.normalize_q else value
 
         def better(index: Array, carry: tuple[Array, Array]) -> tuple[Array, Array]:
             best, place = carry
             here, column, count, value = read(index)
             value = scale(jnp.where(count > 0, value, untried[:, None]))
             score = value + rate[:, None] * tree.real(row[:, None], PRIOR, column) / (count + 1)
-            if settings.solve:  # what is won is taken, what is lost avoided
+            if settings.mcts_solver:  # what is won is taken, what is lost avoided
                 proven = tree.whole(row[:, None], PROVEN, column)
                 score = jnp.where(proven == 1, 1e9, jnp.where(proven == -1, -1e9, score))
             score = jnp.where(here, score, -jnp.inf)
@@ -260,7 +266,7 @@ class _Search:
             word = node * (tree.num_children + 1) + chosen
             path = path.at[jnp.where(going, depth, limit), lanes].set(word, mode="drop")
             ends = opens | (tree.of_node(child, TERMINAL) != 0)
-            if self.settings.solve:  # nothing is to be learnt below what is certain
+            if self.settings.mcts_solver:  # nothing is to be learnt below what is certain
                 ends = ends | (tree.whole(tree.row(child), PROVEN) != UNPROVEN)
             here = jnp.where(going & ~opens, child, node)
             return going & ~ends, here, depth + going, path
@@ -292,7 +298,7 @@ class _Search:
         )
         leaf = jnp.where(opens, child, node)
         known = tree.raw(node)
-        if self.settings.solve:
+        if self.settings.mcts_solver:
             known = _certain_value(tree.whole(tree.row(node), PROVEN), known)
         value = jnp.where(opens, new.value, known)
         return self._back_up(tree, going, opens, leaf, value, depth, path), depth_sum + depth
@@ -328,7 +334,7 @@ class _Search:
             value = jnp.where(here & turned, -value, value)
             row, zero = tree.row(node), jnp.zeros_like(node)
             own_proof = edge_proof = None
-            if settings.solve:
+            if settings.mcts_solver:
                 edge_proof = _turned_proof(tree.whole(tree.row(below), PROVEN), turned)
                 own_proof = self._proof(tree, node, place, edge_proof)
             edge = added(tree, row, 1 + place, value, edge_proof)
@@ -383,7 +389,7 @@ class _Search:
         visits, values = per_arm(count), per_arm(rate, -1.0)
         own_legal = of_seat(legal, player)
         weight = corrected_visits(visits.astype(jnp.float32), values, settings.q_veto, settings.q_weight)
-        if settings.solve:
+        if settings.mcts_solver:
             proven = jnp.where(opened, tree.whole(root[:, None], PROVEN, column), UNPROVEN)
             won, lost = (per_arm((proven == result).astype(jnp.float32)) for result in (1, -1))
             kept = jnp.where(lost > 0, 0.0, weight)
@@ -396,9 +402,10 @@ class _Search:
             player,
             draw_arm(draw_keys, policy, settings.temperature),
             arms=offered,
-            policy=policy,
-            values=values,
-            visits=visits,
+            legal=legal,
+            action_weights=policy,
+            qvalues=values,
+            visit_counts=visits,
             root_value=tree.real(root, TOTAL) / jnp.maximum(tree.whole(root, VISITS), 1),
             metrics={"depth": depth, "nodes": tree.whole(root, VISITS)},
             alone=settings.single_player,

@@ -234,7 +234,7 @@ def find(tree: Tree, keys: Array) -> Array:
     return jnp.where(same.any(-1), same.argmax(-1), -1).astype(jnp.int32)
 
 
-def cut(tree: Tree, root: Array, room: int, active: Array) -> Tree:
+def retain_subtree(tree: Tree, root: Array, room: int, active: Array) -> Tree:
     """Keeps what hangs below new roots, and nothing where that would leave too little room.
 
     Args:

@@ -22,7 +22,7 @@ from jax import Array
 from jaxgames import checks, random_bits
 from jaxgames.game import Game
 from jaxgames.random_bits import LaneKey
-from search.bandit.tree_search import LANES_AT_ONCE, chance_keys, in_parts
+from search.bandit.tree_search import MICROBATCH_SIZE, chance_keys, in_microbatches
 from search.planner import Plan, Planner, where_lanes
 from search.turns import population
 
@@ -43,7 +43,7 @@ class Settings:
       population: strings of each player.
       survivors: share of them that is kept from one generation to the next.
       mutation: chance of each gene of a child to be drawn anew.
-      lanes_at_once: at most so many of the lanes that need a plan are worked on together; see `decoupled.in_parts`.
+      microbatch_size: at most so many of the lanes that need a plan are worked on together; see `microbatch.in_microbatches`.
     """
 
     num_simulations: int = 100
@@ -51,7 +51,7 @@ class Settings:
     population: int = 10
     survivors: float = 0.5
     mutation: float = 0.1
-    lanes_at_once: int = LANES_AT_ONCE
+    microbatch_size: int = MICROBATCH_SIZE
 
     def __post_init__(self) -> None:
         checks.at_least(1, self, "num_simulations", "horizon")
@@ -133,9 +133,9 @@ def rolling_horizon_strings(game: Game, settings: Settings | None = None, arms: 
             return _plan(arms, views, found), jnp.where(active[:, None, None, None], shifted.astype(jnp.int16), before)
 
         active = active & ~views.terminated
-        return in_parts(
+        return in_microbatches(
             search,
-            settings.lanes_at_once,
+            settings.microbatch_size,
             keys,
             memory,
             views,
@@ -186,7 +186,9 @@ def oep_strings(game: Game, settings: Settings | None = None, arms: Callable | N
             return (_plan(arms, views, found), _kept(game, arms, random_bits.fold(lanes, _KEPT), views, found)), ()
 
         needed = active & ~fits
-        (fresh, new), _ = in_parts(search, settings.lanes_at_once, keys, (), views, needed, lambda m, _: m, lambda m, *_: m)
+        (fresh, new), _ = in_microbatches(
+            search, settings.microbatch_size, keys, (), views, needed, lambda m, _: m, lambda m, *_: m
+        )
         memory = where_lanes(needed, new, memory)
         place = jnp.where(needed, 0, memory.next)
         planned = where_lanes(needed, fresh, _played(arms, views, memory, place))
@@ -301,7 +303,7 @@ def _plan(arms: Callable, views: Any, found: Strings) -> Plan:
     visits = begins.sum(2, dtype=jnp.int32)
     strings, value = _best(found)
     _, actions = _chosen(arms, views, strings[:, :, 0])
-    return Plan(actions, offered, values, visits, visits / begins.shape[2], value, {})
+    return Plan(actions, offered, legal, values, visits, visits / begins.shape[2], value, {})
 
 
 def _kept(game: Game, arms: Callable, lanes: LaneKey, views: Any, found: Strings) -> Kept:
@@ -319,9 +321,9 @@ def _kept(game: Game, arms: Callable, lanes: LaneKey, views: Any, found: Strings
 
 def _played(arms: Callable, views: Any, memory: Kept, place: Array) -> Plan:
     """The next step of a plan that is kept."""
-    offered, _ = jax.vmap(arms)(views)
+    offered, legal = jax.vmap(arms)(views)
     here = jnp.arange(memory.arms.shape[-1]) == place[:, None, None]
     arm, actions = _chosen(arms, views, jnp.where(here, memory.arms, 0).sum(-1))
     taken = jnp.arange(offered.shape[-1]) == arm[..., None]
     values = jnp.where(taken, memory.value[..., None], -1.0)
-    return Plan(actions, offered, values, taken.astype(jnp.int32), taken.astype(jnp.float32), memory.value, {})
+    return Plan(actions, offered, legal, values, taken.astype(jnp.int32), taken.astype(jnp.float32), memory.value, {})

@@ -24,7 +24,7 @@ from search.planner import Planner
 from search.turns import population
 from search.turns.game import Moves, moves_of, value_for
 from search.turns.planner import TurnPlan, TurnSearch, never, turn_planner
-from search.turns.population import LANES_AT_ONCE
+from search.turns.population import MICROBATCH_SIZE
 from search.turns.variation import Judge, Notes, breed, replay
 
 _REPLY, _AGAIN, _ANSWER = (1 << power for power in (20, 21, 22))  # children of a round's key
@@ -45,7 +45,7 @@ class Settings:
       trial: share of the rounds, the last ones, in which no more own turns are bred: those that are there have to stand.
       survivors: share of both that is kept from one generation to the next.
       mutation: chance that a child has one gene drawn anew.
-      lanes_at_once: games that think together.
+      microbatch_size: games that think together.
     """
 
     num_generations: int = 100
@@ -55,7 +55,7 @@ class Settings:
     trial: float = 0.25
     survivors: float = 0.5
     mutation: float = 0.1
-    lanes_at_once: int = LANES_AT_ONCE
+    microbatch_size: int = MICROBATCH_SIZE
 
     def __post_init__(self) -> None:
         checks.at_least(1, self, "num_generations")
@@ -106,7 +106,7 @@ def coevolution(game: Game, settings: Settings | None = None) -> Planner:
     """
     settings = settings or Settings()
     moves = moves_of(game)
-    return turn_planner(game, moves, "OEP + replies", coevolve(game, moves, settings), lanes_at_once=settings.lanes_at_once)
+    return turn_planner(game, moves, "OEP + replies", coevolve(game, moves, settings), microbatch_size=settings.microbatch_size)
 
 
 @jax.tree_util.register_dataclass

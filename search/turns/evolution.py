@@ -24,7 +24,7 @@ from search.planner import Planner
 from search.turns import population
 from search.turns.game import Moves, finish_turn, moves_of, value_for
 from search.turns.planner import TurnPlan, TurnSearch, never, turn_planner
-from search.turns.population import LANES_AT_ONCE
+from search.turns.population import MICROBATCH_SIZE
 from search.turns.variation import Notes, breed
 
 _ISLAND = 1 << 20  # children of a lane's key, beside those by round
@@ -51,7 +51,7 @@ class Settings:
       islands: populations that evolve apart, as a batch axis; the best of them is played.
       migrate_every: rounds between two voyages, in which each island's best takes the place of the next one's last survivor (the
         released program sends the last but one, and lets islands grow).
-      lanes_at_once: games that think together.
+      microbatch_size: games that think together.
     """
 
     num_generations: int = 200
@@ -64,7 +64,7 @@ class Settings:
     restart_after: int = 0
     islands: int = 1
     migrate_every: int = 10
-    lanes_at_once: int = LANES_AT_ONCE
+    microbatch_size: int = MICROBATCH_SIZE
 
     def __post_init__(self) -> None:
         checks.at_least(1, self, "num_generations", "islands", "migrate_every")
@@ -126,7 +126,7 @@ def rolling_horizon(game: Game, settings: Settings | None = None) -> Planner:
 def _planner(game: Game, settings: Settings, name: str, keeps_plan: bool) -> Planner:
     moves = moves_of(game)
     search = evolution(game, moves, settings)
-    return turn_planner(game, moves, name, search, lanes_at_once=settings.lanes_at_once, keeps_plan=keeps_plan)
+    return turn_planner(game, moves, name, search, microbatch_size=settings.microbatch_size, keeps_plan=keeps_plan)
 
 
 @jax.tree_util.register_dataclass
@@ -265,7 +265,7 @@ def _sorted(settings: Settings, now: Evolving) -> Evolving:
     """Puts the best first."""
     notes = now.notes
     if settings.niches:
-        notes = notes | {"value": population.without_twins(notes["value"], notes["outcome"])}
+        notes = notes | {"value": population.deduplicate(notes["value"], notes["outcome"])}
     genomes, notes = population.rows((now.genomes, notes), population.order_of(notes["value"]))
     return dataclasses.replace(now, genomes=genomes, notes=notes)
 

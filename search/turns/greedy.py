@@ -19,7 +19,7 @@ from jaxgames.packing import Packing, packing_of
 from jaxgames.random_bits import LaneKey
 from search.planner import Plan, Planner, memoryless, of_arm
 from search.turns.game import Moves, moves_of, value_for, without
-from search.turns.planner import LANES_AT_ONCE, TurnPlan, TurnSearch, turn_planner
+from search.turns.planner import MICROBATCH_SIZE, TurnPlan, TurnSearch, plan_of_action, turn_planner
 
 _AT_ONCE = 16  # actions of a state that are tried together
 _WAYS = 4
@@ -38,11 +38,7 @@ def greedy_action(game: Game) -> Planner:
         del params, seats
         to_play = jax.vmap(game.to_play)(views)
         action, value = best_action(game, moves, jax.vmap(random_bits.lane_key)(keys), views, to_play, active)
-        mover = jnp.arange(game.num_players) == to_play[:, None]
-        actions = jnp.where(mover, action[:, None], game.pass_action).astype(jnp.int32)
-        values = jnp.where(mover, value[:, None], 0.0)
-        one = jnp.ones((*actions.shape, 1), jnp.float32)
-        return Plan(actions, actions[..., None], values[..., None], one.astype(jnp.int32), one, values, {}), memory
+        return plan_of_action(game, to_play, action, value, {}), memory
 
     return memoryless("Greedy Action", plan, uses_hidden=False)
 
@@ -101,15 +97,15 @@ class Settings:
       num_evaluations: turns that are valued, at most.
       table_rows: states of the turn that are remembered, so as not to look at them again; a power of two, or 0: at least twice
         the number of evaluations.
-      lanes_at_once: games that think together.
+      microbatch_size: games that think together.
     """
 
     num_evaluations: int = 5000
     table_rows: int = 0
-    lanes_at_once: int = LANES_AT_ONCE
+    microbatch_size: int = MICROBATCH_SIZE
 
     def __post_init__(self) -> None:
-        checks.at_least(1, self, "num_evaluations", "lanes_at_once")
+        checks.at_least(1, self, "num_evaluations", "microbatch_size")
         checks.below(checks.COUNTS, self, "num_evaluations")
         if self.table_rows and (self.table_rows < _WAYS or self.table_rows & (self.table_rows - 1)):
             raise ValueError(f"table_rows={self.table_rows}: must be 0 or a power of two, at least {_WAYS}")
@@ -129,7 +125,7 @@ def greedy_turn(game: Game, settings: Settings | None = None) -> Planner:
     """
     settings = settings or Settings()
     moves = moves_of(game)
-    return turn_planner(game, moves, "Greedy Turn", best_turn(game, moves, settings), lanes_at_once=settings.lanes_at_once)
+    return turn_planner(game, moves, "Greedy Turn", best_turn(game, moves, settings), microbatch_size=settings.microbatch_size)
 
 
 class _Walk(NamedTuple):

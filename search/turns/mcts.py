@@ -25,7 +25,7 @@ from jaxgames.packing import packing_of
 from jaxgames.random_bits import LaneKey
 from search.planner import Planner, where_lanes
 from search.turns.game import Moves, finish_turn, moves_of, value_for
-from search.turns.planner import LANES_AT_ONCE, TurnPlan, TurnSearch, never, turn_planner
+from search.turns.planner import MICROBATCH_SIZE, TurnPlan, TurnSearch, never, turn_planner
 from search.turns.tree import (
     ACTION,
     CHILD,
@@ -67,7 +67,7 @@ class Settings:
         remains, one level deeper every time.
       max_children: actions tried per node, the best rated first.
       max_depth: longest path.
-      lanes_at_once: games that think together.
+      microbatch_size: games that think together.
     """
 
     num_simulations: int = 2000
@@ -76,12 +76,12 @@ class Settings:
     burn_bridges: bool = False
     max_children: int = 96
     max_depth: int = 100
-    lanes_at_once: int = LANES_AT_ONCE
+    microbatch_size: int = MICROBATCH_SIZE
 
     def __post_init__(self) -> None:
-        checks.at_least(1, self, "num_simulations", "max_children", "max_depth", "lanes_at_once")
+        checks.at_least(1, self, "num_simulations", "max_children", "max_depth", "microbatch_size")
         checks.below(_MOST_SIMULATIONS, self, "num_simulations")
-        checks.below(checks.COUNTS, self, "max_children", "max_depth", "lanes_at_once")
+        checks.below(checks.COUNTS, self, "max_children", "max_depth", "microbatch_size")
         checks.numbers(self, "exploration")
         checks.shares(self, "greediness")
 
@@ -105,7 +105,7 @@ def turn_mcts(game: Game, settings: Settings | None = None) -> Planner:
     elif settings.burn_bridges:
         name = "bridge-burning MCTS"
 
-    return turn_planner(game, moves, name, tree_search(game, moves, settings), lanes_at_once=settings.lanes_at_once)
+    return turn_planner(game, moves, name, tree_search(game, moves, settings), microbatch_size=settings.microbatch_size)
 
 
 @jax.tree_util.register_dataclass

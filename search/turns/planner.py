@@ -13,11 +13,11 @@ from jax import Array
 from jaxgames import random_bits
 from jaxgames.game import Game
 from jaxgames.random_bits import LaneKey
-from search.bandit.tree_search import in_parts
+from search.bandit.tree_search import in_microbatches
 from search.planner import Plan, Planner, size_in_bytes, where_lanes
 from search.turns.game import Moves
 
-LANES_AT_ONCE = 64  # on a CPU: half of it costs a tenth more, in trees a third
+MICROBATCH_SIZE = 64  # on a CPU: half of it costs a tenth more, in trees a third
 
 
 @jax.tree_util.register_dataclass
@@ -105,7 +105,7 @@ def never(carry: Any) -> Array:
 
 
 def turn_planner(
-    game: Game, moves: Moves, name: str, search: TurnSearch, *, lanes_at_once: int = LANES_AT_ONCE, keeps_plan: bool = True
+    game: Game, moves: Moves, name: str, search: TurnSearch, *, microbatch_size: int = MICROBATCH_SIZE, keeps_plan: bool = True
 ) -> Planner:
     """Makes a planner out of a search for whole turns. Its views are states, of which it uses what the player to move knows.
 
@@ -114,7 +114,7 @@ def turn_planner(
       moves: how it is played.
       name: for tables.
       search: what is spent once per plan.
-      lanes_at_once: lanes that think together; see `decoupled.in_parts`.
+      microbatch_size: lanes that think together; see `microbatch.in_microbatches`.
       keeps_plan: play the whole plan; else think again before every action, unless End Turn is all that is left.
     """
 
@@ -155,18 +155,19 @@ def turn_planner(
             turn = search_states(part_keys, part, part_active)
             return (turn, _expected_keys(game, moves, part, turn.actions)), ()
 
-        fresh, _ = in_parts(think, lanes_at_once, keys, (), views, needed, lambda m, _: m, lambda m, *_: m)
+        fresh, _ = in_microbatches(think, microbatch_size, keys, (), views, needed, lambda m, _: m, lambda m, *_: m)
 
         turn, expected = where_lanes(needed, fresh, (memory.turn, memory.keys))
         position = jnp.where(needed, 0, memory.next)
         chosen = _at(turn.actions, position)
         memory = Kept(turn, expected, position + active)
-        return _plan(game, views, chosen, turn, position), memory
+        metrics = {"turn": turn.actions, "position": position, **turn.metrics}
+        return plan_of_action(game, jax.vmap(game.to_play)(views), chosen, turn.value, metrics), memory
 
     kept = 4 * (3 * moves.turn_length + 2)  # without a search's own metrics, which are a few numbers more
     planner = Planner(name, init, reset, plan, memory_bytes=kept, metrics={}, ready=ready)
     return planner._replace(
-        uses_hidden=False, search_bytes=lambda batch_size: search.num_bytes(game, min(batch_size, lanes_at_once))
+        uses_hidden=False, search_bytes=lambda batch_size: search.num_bytes(game, min(batch_size, microbatch_size))
     )
 
 
@@ -196,19 +197,27 @@ def _expected_keys(game: Game, moves: Moves, states: Any, actions: Array) -> Arr
     return jnp.moveaxis(keys, 0, 1)
 
 
-def _plan(game: Game, views: Any, chosen: Array, turn: TurnPlan, position: Array) -> Plan:
-    """The next action of every lane as a `Plan` with one arm; the whole turn is in its metrics."""
-    to_play = jax.vmap(game.to_play)(views)
-    moves = jnp.arange(game.num_players) == to_play[:, None]
-    actions = jnp.where(moves, chosen[:, None], game.pass_action).astype(jnp.int32)
-    value = jnp.where(moves, turn.value[:, None], 0.0)
+def plan_of_action(game: Game, movers: Array, action: Array, value: Array, metrics: dict[str, Array]) -> Plan:
+    """Makes a plan of one arm per player out of the mover's action.
+
+    Args:
+      game: a game of turns.
+      movers: int32 [B], who is to move; the others pass.
+      action: int32 [B].
+      value: float32 [B], for the mover; the others have 0.
+      metrics: see `Plan`.
+    """
+    moves = jnp.arange(game.num_players) == movers[:, None]
+    actions = jnp.where(moves, action[:, None], game.pass_action).astype(jnp.int32)
+    values = jnp.where(moves, value[:, None], 0.0)
     one = jnp.ones((*actions.shape, 1), jnp.float32)
     return Plan(
         actions=actions,
         arms=actions[..., None],
-        values=value[..., None],
-        visits=one.astype(jnp.int32),
-        policy=one,
-        root_value=value,
-        metrics={"turn": turn.actions, "position": position, **turn.metrics},
+        legal=one > 0,
+        qvalues=values[..., None],
+        visit_counts=one.astype(jnp.int32),
+        action_weights=one,
+        root_value=values,
+        metrics=metrics,
     )

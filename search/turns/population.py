@@ -18,7 +18,7 @@ from jaxgames.random_bits import LaneKey
 
 # Games that think together on a CPU. Each brings a population, so few of them fill the vector units: with four times as many a
 # turn costs a tenth less, but a match that is running dry wastes more.
-LANES_AT_ONCE = 16
+MICROBATCH_SIZE = 16
 
 _FIRST_PARENT, _SECOND_PARENT = range(2)  # counters of a genome's key
 
@@ -49,9 +49,11 @@ def check_sizes(settings: Any, *names: str) -> None:
 
 def check_lanes(settings: Any, genomes: int) -> None:
     """Raises a ValueError unless games think together, and so many genomes of each can be numbered in 32 bits."""
-    checks.at_least(1, settings, "lanes_at_once")
-    if settings.lanes_at_once * genomes >= checks.COUNTS:
-        raise ValueError(f"lanes_at_once={settings.lanes_at_once}: with {genomes} genomes each, must be < {checks.COUNTS} in all")
+    checks.at_least(1, settings, "microbatch_size")
+    if settings.microbatch_size * genomes >= checks.COUNTS:
+        raise ValueError(
+            f"microbatch_size={settings.microbatch_size}: with {genomes} genomes each, must be < {checks.COUNTS} in all"
+        )
 
 
 def survivors_of(size: int, share: float) -> int:
@@ -133,7 +135,7 @@ def parents(keys: LaneKey, survivors: int) -> tuple[Array, Array]:
     return first, jnp.where(other >= first, other + 1, other)
 
 
-def without_twins(values: Array, outcomes: Array) -> Array:
+def deduplicate(values: Array, outcomes: Array) -> Array:
     """Leaves its value to the best genome of each outcome alone, of equals the first; -inf to the others.
 
     Args:

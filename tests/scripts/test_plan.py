@@ -119,7 +119,7 @@ def test_a_picture_tells_teams_limit_and_winners():
         (["--games", "0"], ["games=0: must be >= 1"]),
         (["--batch", "-3"], ["batch=-3: must be >= 1"]),
         (["--seed", "-1"], ["seed=-1: must be in 0.."]),
-        (["--num-simulations", "10", "--wave", "4"], ["wave=4: must divide num_simulations=10"]),
+        (["--num-simulations", "10", "--leaf-parallelism", "4"], ["leaf_parallelism=4: must divide num_simulations=10"]),
         (["--table-rows", "100"], ["table_rows=100: must be a power of two"]),
         (["--batch", "1000000", "--games", "1000000"], ["batch=1000000: the match needs", "take a batch of at most"]),
         (["--table-rows", "1099511627776", "--batch", "1"], ["table_rows=1099511627776: must be below 2**31"]),
@@ -149,12 +149,15 @@ def test_a_picture_tells_teams_limit_and_winners():
             ["num_evaluations=9: neither oep:niches=1 nor greedy_action takes it"],
         ),
         ([*QUICK[2:], "--planner", "pimc:num_worlds=2", "--game", "hex", "--weights", "run"], ["weights='run': planner='pimc:"]),
-        ([*QUICK, "--wave", "2"], ["wave=2: no planner of hex takes it; they take num_simulations, num_worlds, weights"]),
+        (
+            [*QUICK, "--leaf-parallelism", "2"],
+            ["leaf_parallelism=2: no planner of hex takes it; they take num_simulations, num_worlds, weights"],
+        ),
         ([*QUICK, "--horizon", "9"], ["horizon=9: no planner of hex takes it"]),
         (["--num-worlds", "3"], ["num_worlds=3: no planner of pommerman takes it; they take bandit, num_simulations, horizon"]),
         (
-            ["--planner", "oep", "--wave", "2"],
-            ["wave=2: neither oep nor simple takes it; it is for fdts, mcts, mcts_no_rollout, mcs"],
+            ["--planner", "oep", "--leaf-parallelism", "2"],
+            ["leaf_parallelism=2: neither oep nor simple takes it; it is for fdts, mcts, mcts_no_rollout, mcs"],
         ),
         ([*QUICK, "--num-worlds", "3"], ["num_worlds=3: random does not take it; it is for pc_pimc, medoid, pimc, pimc_value"]),
         (

@@ -62,7 +62,7 @@ def on_a_random_tree(batch, simulations):
             .visit_counts
         )
     )(jax.random.key(0), states)
-    return plan.visits[:, 0], found
+    return plan.visit_counts[:, 0], found
 
 
 def on_hex(size, batch, simulations):
@@ -88,7 +88,7 @@ def on_hex(size, batch, simulations):
     planner = puct.puct(game, lambda params, states, seats: network(states, seats), settings)
     seats, active = jnp.zeros(batch, jnp.int32), jnp.ones(batch, bool)
     plan, _ = jax.jit(planner.plan)(None, keys, planner.init(batch), states, seats, active)
-    ours = np.take_along_axis(np.asarray(plan.visits), np.asarray(states.player)[:, None, None].astype(int), 1)[:, 0]
+    ours = np.take_along_axis(np.asarray(plan.visit_counts), np.asarray(states.player)[:, None, None].astype(int), 1)[:, 0]
 
     search = visits_of_mctx(game, lambda states: network(states, states.player.astype(int)), simulations)
     return ours, jax.jit(search)(jax.random.key(0), states)

@@ -17,7 +17,7 @@ class Node:
         self.children = {}
 
 
-def search(open_node, play, root_state, simulations, c_init=2.5, c_base=19652.0, first_value=-1.0):
+def search(open_node, play, root_state, simulations, c_init=2.5, c_base=19652.0, first_play_urgency=-1.0):
     """Gives visits and mean values of the root's arms.
 
     Args:
@@ -25,7 +25,7 @@ def search(open_node, play, root_state, simulations, c_init=2.5, c_base=19652.0,
       play: `play(state, arm) -> state`.
       root_state: where to search.
       simulations: how many.
-      c_init, c_base, first_value: of the rule of choice.
+      c_init, c_base, first_play_urgency: of the rule of choice.
     """
     root = open_node(root_state)
     for _ in range(simulations):
@@ -36,7 +36,7 @@ def search(open_node, play, root_state, simulations, c_init=2.5, c_base=19652.0,
             best, arm = -np.inf, None
             untried = [k for k in np.argsort(-node.prior, kind="stable") if node.prior[k] > 0 and not node.visits[k]]
             for k in sorted([k for k in range(len(node.prior)) if node.visits[k]], key=lambda k: k) + untried[:1]:
-                q = node.total[k] / node.visits[k] if node.visits[k] else first_value
+                q = node.total[k] / node.visits[k] if node.visits[k] else first_play_urgency
                 score = q + rate * node.prior[k] / (1 + node.visits[k])
                 if score > best + 1e-9:
                     best, arm = score, k

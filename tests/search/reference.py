@@ -3,8 +3,8 @@ released code. Nothing is shared with `search` but the random numbers: the score
 with the same keys, so that every choice, and with them all statistics, must be equal.
 
 Different from the released code, on purpose: a state is stored when a choice is made in it (the last state of a simulation is
-not, it would only hold zeros), MCTS does not go deeper than the horizon, and several simulations may run as a wave, none of
-which sees what the others of its wave find.
+not, it would only hold zeros), MCTS does not go deeper than the horizon, and several simulations may run at once, none of
+which sees what the others find.
 """
 
 from __future__ import annotations
@@ -83,10 +83,10 @@ class Arms:
 class Reference:
     """A planner for one lane."""
 
-    def __init__(self, kind: str, game, bandit: bandits.Bandit, num_simulations: int, horizon: int, wave: int = 1):
+    def __init__(self, kind: str, game, bandit: bandits.Bandit, num_simulations: int, horizon: int, leaf_parallelism: int = 1):
         assert kind in presets.PLANNERS
         self.kind, self.game, self.bandit = kind, game, bandit
-        self.num_simulations, self.horizon, self.wave = num_simulations, horizon, wave
+        self.num_simulations, self.horizon, self.leaf_parallelism = num_simulations, horizon, leaf_parallelism
         self.players = game.num_players
         self.tree: dict[tuple[int, int], list[Arms]] = {}
 
@@ -96,8 +96,8 @@ class Reference:
             self.tree = {}
         root = self.look(state)
         met, known = np.zeros((2, self.horizon), int)
-        for number in range(self.num_simulations // self.wave):
-            walks = [self.walk(key, root, wave, number) for wave in range(self.wave)]
+        for number in range(self.num_simulations // self.leaf_parallelism):
+            walks = [self.walk(key, root, leaf_parallelism, number) for leaf_parallelism in range(self.leaf_parallelism)]
             for walk in walks:
                 met, known = met + walk.met, known + walk.known
                 self.credit(walk)
@@ -111,7 +111,7 @@ class Reference:
             "known": known,
         }
 
-    def walk(self, key, root: Look, wave: int, number: int) -> Walk:
+    def walk(self, key, root: Look, leaf_parallelism: int, number: int) -> Walk:
         walk = Walk(*np.zeros((2, self.horizon), int), [], [], root.value)
         here, guided = root, True
         for depth in range(self.horizon):
@@ -127,7 +127,7 @@ class Reference:
                 guided = guided and (here.key in self.tree or here.key == root.key)
                 if not guided and self.kind == "mcts_no_rollout":
                     return walk._replace(value=here.value)
-            scores, chance = self.draw(key, wave, number, depth, self.tree.get(here.key) if guided else None)
+            scores, chance = self.draw(key, leaf_parallelism, number, depth, self.tree.get(here.key) if guided else None)
             choice = [int(np.argmax(np.where(legal, score, -np.inf))) for score, legal in zip(scores, here.legal, strict=True)]
             if guided:
                 walk.path.append((here.key, choice))
@@ -149,12 +149,12 @@ class Reference:
         key, arms, legal, value, terminated = jax.device_get(_look(self.game, state))
         return Look(state, tuple(key.tolist()), arms, legal, value, bool(terminated))
 
-    def draw(self, key, wave: int, number: int, depth: int, node: list[Arms] | None):
+    def draw(self, key, leaf_parallelism: int, number: int, depth: int, node: list[Arms] | None):
         """The scores of all arms [P, K], and the key for the game's own chance, as `search.decoupled` draws them."""
         words = np.zeros((self.players, self.game.num_arms), np.uint32)
         if node is not None:
             words[:] = [arms.words(self.bandit.name) for arms in node]
-        scores, chance = _draw(self.bandit, self.game.num_arms, key, wave, number, depth, words.reshape(-1))
+        scores, chance = _draw(self.bandit, self.game.num_arms, key, leaf_parallelism, number, depth, words.reshape(-1))
         return np.asarray(scores).reshape(words.shape), chance
 
 
@@ -169,8 +169,8 @@ def _step(game, state, actions, key):
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1))
-def _draw(bandit, num_arms, key, wave, number, depth, words):
-    lane = random_bits.fold(random_bits.fold(random_bits.lane_key(key), wave), number)
+def _draw(bandit, num_arms, key, leaf_parallelism, number, depth, words):
+    lane = random_bits.fold(random_bits.fold(random_bits.lane_key(key), leaf_parallelism), number)
     scores = bandit.scores(random_bits.fold(lane, depth), words, num_arms)
     chance = tree_search.chance_keys(LaneKey(lane.first[None], lane.second[None]), depth)[0]
     return scores, chance
@@ -200,11 +200,13 @@ def _plan(plan, keys, memory, states, active):
     return plan(None, keys, memory, states, jnp.zeros(active.shape, jnp.int32), active)
 
 
-def assert_like_reference(game, kind: str, bandit: str, states, *, moves: int, num_simulations: int, horizon: int, wave: int = 1):
+def assert_like_reference(
+    game, kind: str, bandit: str, states, *, moves: int, num_simulations: int, horizon: int, leaf_parallelism: int = 1
+):
     """Plans and plays some moves in all lanes, one of which rests at times, and compares all that is known of the roots."""
-    planner = make(game, kind, bandit, num_simulations=num_simulations, horizon=horizon, wave=wave)
+    planner = make(game, kind, bandit, num_simulations=num_simulations, horizon=horizon, leaf_parallelism=leaf_parallelism)
     batch = len(states.terminated)
-    references = [Reference(kind, game, rule_of(bandit), num_simulations, horizon, wave) for _ in range(batch)]
+    references = [Reference(kind, game, rule_of(bandit), num_simulations, horizon, leaf_parallelism) for _ in range(batch)]
     memory = planner.init(batch)
     for move in range(moves):
         keys = jax.random.split(jax.random.key(100 + move), batch)
@@ -215,9 +217,9 @@ def assert_like_reference(game, kind: str, bandit: str, states, *, moves: int, n
             expected = references[lane].plan(keys[lane], lane_of(states, lane))
             where = f"move {move}, lane {lane}"
             np.testing.assert_array_equal(plan.arms[lane], expected["arms"], err_msg=where)
-            np.testing.assert_array_equal(plan.visits[lane], expected["visits"], err_msg=where)
-            np.testing.assert_allclose(plan.values[lane], expected["values"], atol=1e-6, err_msg=where)
-            np.testing.assert_array_equal(plan.policy[lane] > 0, expected["best"], err_msg=where)
+            np.testing.assert_array_equal(plan.visit_counts[lane], expected["visits"], err_msg=where)
+            np.testing.assert_allclose(plan.qvalues[lane], expected["values"], atol=1e-6, err_msg=where)
+            np.testing.assert_array_equal(plan.action_weights[lane] > 0, expected["best"], err_msg=where)
             for name in ("met", "known"):
                 if name in plan.metrics:
                     np.testing.assert_array_equal(plan.metrics[name][lane], expected[name], err_msg=where)

@@ -1,4 +1,4 @@
-"""A few battles of cloning, on as many devices and lanes as are asked for, whose samples are printed; for `test_dagger.py`."""
+"""A few episodes of cloning, on as many devices and lanes as are asked for, whose samples are printed; for `test_dagger.py`."""
 
 import dataclasses
 import hashlib
@@ -14,7 +14,7 @@ from training.learn.dagger import Dagger, DaggerConfig
 BATTLES = 5
 CONFIG = DaggerConfig(
     method="cloning",
-    battles=BATTLES,
+    episodes=BATTLES,
     batch_size=4,
     updates_per_step=0.5,
     buffer_size=2048,
@@ -26,19 +26,19 @@ CONFIG = DaggerConfig(
 
 
 def root_key() -> jax.Array:
-    """Of all battles; made only when JAX is prepared."""
+    """Of all episodes; made only when JAX is prepared."""
     return jax.random.key(5)
 
 
 def clone(lanes: int, steps: int):
-    """Plays all battles. Returns what learns, its last state, and the last metrics."""
+    """Plays all episodes. Returns what learns, its last state, and the last metrics."""
     key = root_key()
     config = dataclasses.replace(CONFIG, lanes=lanes, steps=steps)
     dagger = Dagger(config, tiny.follower(), tiny.drawing_oracle(), runtime.data_mesh())
     learner = dagger.init(key, jax.jit(dagger.follower.init)(key))
     while True:
         learner, metrics = dagger.iterate(key, None, learner)
-        if metrics["battles"] >= BATTLES:
+        if metrics["episodes"] >= BATTLES:
             return dagger, learner, jax.device_get(metrics)
 
 
@@ -50,8 +50,8 @@ def summary(learner, metrics) -> dict:
         "digest": hashlib.sha256(b"".join(rows)).hexdigest(),
         "steps": int(metrics["steps"]),
         "updates": int(metrics["updates"]),
-        "battles": int(metrics["battles"]),
-        "busy": int((np.asarray(learner.battles.number) < BATTLES).sum()),
+        "episodes": int(metrics["episodes"]),
+        "busy": int((np.asarray(learner.episodes.number) < BATTLES).sum()),
         "finite": bool(metrics["finite"]),
     }
 

@@ -32,7 +32,7 @@ def searching_oracle() -> Planner:
 def drawing_oracle(game=GAME) -> Planner:
     """Draws values 0.1 to 0.4, so that equal ones are common.
 
-    They depend on the key and on how often it was asked in this battle, which is its memory.
+    They depend on the key and on how often it was asked in this episode, which is its memory.
     """
 
     def plan(params, keys, memory, views, seats, active):
@@ -46,9 +46,10 @@ def drawing_oracle(game=GAME) -> Planner:
         chosen = Plan(
             actions=jnp.take_along_axis(arms, choice, -1)[..., 0],
             arms=arms,
-            values=values,
-            visits=legal.astype(jnp.int32),
-            policy=best / best.sum(-1, keepdims=True),
+            legal=legal,
+            qvalues=values,
+            visit_counts=legal.astype(jnp.int32),
+            action_weights=best / best.sum(-1, keepdims=True),
             root_value=values.max(-1),
             metrics={},
         )

@@ -17,13 +17,13 @@ _Curve = tuple[str, float, str]
 
 
 def learning_figure(runs: Runs) -> str:
-    """Draws loss, agreement with the oracle and win rate over battles.
+    """Draws loss, agreement with the oracle and win rate over episodes.
 
     Args:
       runs: loss and agreement are the first seed's; of the win rate the mean is drawn, and a band from the lowest to the highest.
     """
     noisy = (("cross_entropy", 1, "cross-entropy"), ("agreement", 100, "agreement with the oracle, %"))
-    return _figure(runs, ("battles", "battles"), noisy, ("wins", 100, "games won, %"))
+    return _figure(runs, ("episodes", "episodes"), noisy, ("wins", 100, "games won, %"))
 
 
 def alphaze_figure(runs: Runs) -> str:

@@ -25,7 +25,7 @@ class SearchConfig:
     Attributes:
       base: all other settings, `output` apart.
       trials: how many settings to try, no two the same.
-      battles: per trial.
+      episodes: per trial.
       horizons: depths of the oracle's search to draw from.
       num_simulations: simulations per plan to draw from.
       batch_sizes: to draw from.
@@ -36,7 +36,7 @@ class SearchConfig:
 
     base: TrainConfig = TrainConfig()
     trials: int = 8
-    battles: int = 50
+    episodes: int = 50
     horizons: tuple[int, ...] = (5, 10, 15, 20, 25)
     num_simulations: tuple[int, ...] = (25, 50, 100, 200)
     batch_sizes: tuple[int, ...] = (16, 32, 64, 128)
@@ -45,7 +45,7 @@ class SearchConfig:
     output: str = "output/hyperparameters"
 
     def __post_init__(self) -> None:
-        checks.at_least(1, self, "trials", "battles")
+        checks.at_least(1, self, "trials", "episodes")
         for name in ("horizons", "num_simulations", "batch_sizes", "learning_rates"):
             if not getattr(self, name):
                 raise ValueError(f"{name}: give at least one value")
@@ -68,7 +68,7 @@ class SearchConfig:
         return dataclasses.replace(
             base,
             oracle=dataclasses.replace(base.oracle, horizon=horizon, num_simulations=num_simulations),
-            learn=dataclasses.replace(base.learn, battles=self.battles, batch_size=batch_size, learning_rate=learning_rate),
+            learn=dataclasses.replace(base.learn, episodes=self.episodes, batch_size=batch_size, learning_rate=learning_rate),
             output=str(Path(self.output) / f"trial{number}"),
             resume=True,
         )

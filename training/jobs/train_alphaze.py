@@ -100,7 +100,7 @@ class _Run:
     """What a checkpoint holds."""
 
     learner: Learner
-    arena: Any  # the parameters that play
+    best_params: Any  # the parameters that play
     rating: np.float32  # of these, by the paper's updates
     epoch: np.int32
     iteration: int
@@ -109,7 +109,7 @@ class _Run:
     def tree(self) -> dict[str, Any]:
         return {
             "learner": self.learner,
-            "arena": self.arena,
+            "best_params": self.best_params,
             "rating": self.rating,
             "epoch": self.epoch,
             "seconds": np.float32(self.seconds),
@@ -168,12 +168,12 @@ class _Job:
         state = _Run(learner, job.copy(learner.params), np.float32(0), np.int32(0), 0, 0.0)
         found = checkpoints.restore(state.tree()) if config.resume else None
         if found is None:
-            self._save(state.arena, 0)
+            self._save(state.best_params, 0)
             return state
         iteration, tree = found
         self.console.print(f"going on after iteration {iteration}, in epoch {int(tree['epoch']) + 1}", highlight=False)
         rating, epoch = np.float32(tree["rating"]), np.int32(tree["epoch"])
-        return _Run(tree["learner"], tree["arena"], rating, epoch, iteration, float(tree["seconds"]))
+        return _Run(tree["learner"], tree["best_params"], rating, epoch, iteration, float(tree["seconds"]))
 
     def learn(self, run: _Run, checkpoints: Checkpoints, stop: StopRequest) -> bool:
         """Plays and learns until all epochs are over; False if asked to stop before."""
@@ -218,7 +218,7 @@ class _Job:
         """One call of a compiled program: games while the epoch lacks samples, else gradient steps."""
         learn, epoch = self.config.learn, int(run.epoch)
         if int(run.learner.samples) < (epoch + 1) * learn.epoch_samples:
-            run.learner, metrics = self.programs.play[self.programs.kind(epoch)](self.key, run.arena, run.learner)
+            run.learner, metrics = self.programs.play[self.programs.kind(epoch)](self.key, run.best_params, run.learner)
         else:
             run.learner, metrics = self.programs.learn(self.key, run.learner)
         return job.plain(metrics)
@@ -234,7 +234,7 @@ class _Job:
         values: dict[str, Any] = {}
         points = 1.0
         if config.gate_games:
-            pair = (self.contender._replace(params=run.learner.params), self.champion._replace(params=run.arena))
+            pair = (self.contender._replace(params=run.learner.params), self.champion._replace(params=run.best_params))
             result = play_pair(self.who.game, pair, self._key(_GATE, int(run.epoch)), config.gate_games)
             points = float(result.mean())
             rating = other = float(run.rating)
@@ -244,14 +244,14 @@ class _Job:
             if points > 0.5:
                 run.rating = np.float32(rating)
         if points > 0.5:
-            run.arena = job.copy(run.learner.params)
+            run.best_params = job.copy(run.learner.params)
         run.epoch = np.int32(run.epoch + 1)
-        self._save(run.arena, int(run.epoch))
+        self._save(run.best_params, int(run.epoch))
         write_atomically(self.folder / "best.npz", self._weights(int(run.epoch)).read_bytes())
         if run.epoch == config.learn.pretrain_epochs:
             run.learner = self.programs.restart(self.key, run.learner)
         if config.rate_games:
-            values["score_against_random"] = self.rate(run.arena, int(run.epoch))
+            values["score_against_random"] = self.rate(run.best_params, int(run.epoch))
         return values | {"replaced": int(points > 0.5), "rating": float(run.rating)}
 
     def rate(self, params: Any, epoch: int) -> float:

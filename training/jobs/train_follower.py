@@ -45,7 +45,7 @@ class OracleConfig:
       bandit: ts, ucb or uniform.
       num_simulations: per plan.
       horizon: steps per simulation.
-      table_rows: rows of the search table per battle, a power of two.
+      table_rows: rows of the search table per episode, a power of two.
       guide: weights of a follower that guides the search, as a file; "": none.
       prior_weight: the guide's policy counts as much as so many simulations.
       guide_values: the guide also values the ends of simulations; slow without an accelerator.
@@ -72,7 +72,7 @@ class TrainConfig:
       learn: how.
       oracle: who labels.
       seed: of everything.
-      evaluate_every: battles between two evaluations, by which the best parameters are chosen.
+      evaluate_every: episodes between two evaluations, by which the best parameters are chosen.
       evaluate_games: games per evaluation against rule-based agents.
       final_games: games of the reported result, on other boards; 0: none.
       checkpoint_every: iterations between two checkpoints.
@@ -97,9 +97,11 @@ class TrainConfig:
         checks.at_least(1, self, "evaluate_every", "evaluate_games", "checkpoint_every", "keep")
         checks.at_least(0, self, "final_games")
         checks.seed(self)
-        needs_chances = self.learn.target == "values" or self.learn.stakes > 0 or self.follower.network != "paper"
+        needs_chances = self.learn.target == "values" or self.learn.advantage_weight > 0 or self.follower.network != "paper"
         if self.oracle.bandit == "ucb" and needs_chances:
-            raise ValueError("bandit='ucb': its values are no chances to win: take ts, or the paper's target, stakes and network")
+            raise ValueError(
+                "bandit='ucb': its values are no chances to win: take ts, or the paper's target, advantage_weight and network"
+            )
 
 
 def run(config: TrainConfig, console: Console | None = None) -> dict | None:
@@ -124,7 +126,7 @@ class _Run:
     learner: Learner
     best: Any  # parameters
     best_wins: np.int32  # of the evaluation by which they were chosen; -1: none yet
-    evaluated: np.int32  # battles at the last evaluation
+    evaluated: np.int32  # episodes at the last evaluation
     iteration: int
     seconds: float
 
@@ -168,16 +170,16 @@ class _Job:
         return _Run(tree["learner"], tree["best"], best_wins, evaluated, iteration, float(tree["seconds"]))
 
     def learn(self, run: _Run, checkpoints: Checkpoints, stop: StopRequest) -> bool:
-        """Iterates until all battles are over; False if asked to stop before."""
+        """Iterates until all episodes are over; False if asked to stop before."""
         config, saved = self.config, run.iteration
         title = f"{config.learn.method}, {config.follower.network} network, {config.follower.planes} planes"
-        total = config.learn.battles
+        total = config.learn.episodes
         begun = time.monotonic() - run.seconds
         ended = int(run.learner.ended)
         last_result: dict[str, Any] = {}
         with (
             RunLog(self.folder, run.iteration + 1 if run.iteration else 0) as log,
-            Display(title, total, start=ended, unit="battles", console=self.console) as display,
+            Display(title, total, start=ended, unit="episodes", console=self.console) as display,
         ):
             while ended < total:
                 started = time.monotonic()
@@ -187,7 +189,7 @@ class _Job:
                 run.iteration += 1
                 run.seconds = time.monotonic() - begun
                 job.check_finite(metrics.pop("finite"), run.iteration, saved, config.learn.learning_rate)
-                ended = int(metrics["battles"])
+                ended = int(metrics["episodes"])
                 values = job.plain(metrics) | {"seconds": run.seconds}
                 values["steps_per_second"] = int(metrics["new_steps"]) / (time.monotonic() - started)
                 if ended - run.evaluated >= config.evaluate_every or ended >= total:
@@ -211,7 +213,7 @@ class _Job:
         run.evaluated = np.int32(ended)
         if score.wins > run.best_wins:
             run.best, run.best_wins = job.copy(run.learner.averaged), np.int32(score.wins)
-            save_weights(self.folder / "best.npz", jax.device_get(run.best), self.who.meta | {"battles": ended})
+            save_weights(self.folder / "best.npz", jax.device_get(run.best), self.who.meta | {"episodes": ended})
         return {"wins": score.wins / score.games, "draws": score.draws / score.games, "losses": score.losses / score.games}
 
     def play(self, params: Any, which: int, num_games: int, strict: bool = False) -> Count:
@@ -227,11 +229,11 @@ class _Job:
         """Evaluates the chosen parameters on boards that had no part in the choice, and writes what remains."""
         config = self.config
         save_weights(
-            self.folder / "final.npz", jax.device_get(run.learner.params), self.who.meta | {"battles": config.learn.battles}
+            self.folder / "final.npz", jax.device_get(run.learner.params), self.who.meta | {"episodes": config.learn.episodes}
         )
         result: dict[str, Any] = {
             "settings": dataclasses.asdict(config),
-            "battles": int(run.learner.ended),
+            "episodes": int(run.learner.ended),
             "steps": int(run.learner.steps),
             "updates": int(run.learner.updates),
             "seconds": run.seconds,

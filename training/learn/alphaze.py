@@ -43,7 +43,7 @@ class AlphazeConfig:
       pretrain_epochs: so many epochs before those play the open game instead (section 9.2).
       num_worlds: worlds per search [12].
       num_simulations: per world [800].
-      lanes_at_once: games whose worlds are searched together; an accelerator wants all lanes at once.
+      microbatch_size: games whose worlds are searched together; an accelerator wants all lanes at once.
       lanes: games at once, over all devices.
       steps: in all lanes per call of the playing program.
       epoch_samples: searches per epoch [409 600 in DarkHex].
@@ -67,7 +67,7 @@ class AlphazeConfig:
     pretrain_epochs: int = 0
     num_worlds: int = 6
     num_simulations: int = 32
-    lanes_at_once: int = 32
+    microbatch_size: int = 32
     lanes: int = 128
     steps: int = 16
     epoch_samples: int = 16_384
@@ -90,7 +90,7 @@ class AlphazeConfig:
         for name, choices in (("method", METHODS), ("optimizer", OPTIMIZERS)):
             if getattr(self, name) not in choices:
                 raise ValueError(f"{name}={getattr(self, name)!r}: must be one of {', '.join(choices)}")
-        counts = ("num_worlds", "num_simulations", "lanes_at_once", "lanes", "steps", "epoch_samples")
+        counts = ("num_worlds", "num_simulations", "microbatch_size", "lanes", "steps", "epoch_samples")
         checks.at_least(1, self, *counts, "epoch_updates", "updates", "batch_size")
         checks.at_least(0, self, "true_sight_epochs", "pretrain_epochs")
         checks.at_least(-1, self, "explore_moves")
@@ -149,7 +149,7 @@ def make_player(config: AlphazeConfig, who: PolicyValue, *, noise: bool = False,
     settings = determinized.Settings(
         combine=combine,
         num_worlds=config.num_worlds,
-        lanes_at_once=config.lanes_at_once,
+        microbatch_size=config.microbatch_size,
         search=_search_settings(config, noise),
         temperature=temperature,
         value_temperature=config.value_temperature if noise or temperature else 0.0,

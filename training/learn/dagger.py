@@ -21,13 +21,13 @@ from jaxgames import checks
 from jaxgames.packing import packing_of
 from search.planner import Plan, Planner
 from training.learn import replay_buffer, symmetry
-from training.learn.episodes import STOP_RULES, BattleRules, Battles
+from training.learn.episodes import STOP_RULES, EpisodeRules, Episodes
 from training.learn.replay_buffer import Ring
 from training.models.follower import Follower, masked_log_softmax
 
 METHODS = ("dagger", "cloning")
 TARGETS = ("best", "first_best", "values")
-_LEARNING = 1 << 30  # keys of gradient steps, beside those of battles
+_LEARNING = 1 << 30  # keys of gradient steps, beside those of episodes
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,30 +35,30 @@ class DaggerConfig:
     """How a follower learns; checked when made. The defaults are the paper's where it names a number.
 
     Attributes:
-      method: who plays the battles: dagger (the follower itself) or cloning (the oracle).
-      battles: how many.
-      lanes: battles at once, over all devices.
+      method: who plays the episodes: dagger (the follower itself) or cloning (the oracle).
+      episodes: how many.
+      lanes: episodes at once, over all devices.
       steps: steps in all lanes per iteration.
-      updates_per_step: gradient steps per step of one battle.
+      updates_per_step: gradient steps per step of one episode.
       batch_size: samples per gradient step, over all devices.
       learning_rate: of Adam.
-      final_rate: the learning rate falls in a line with the battles that are over, to this part of itself; 1: it stays.
+      final_rate: the learning rate falls in a line with the episodes that are over, to this part of itself; 1: it stays.
       buffer_size: samples kept, over all devices; the oldest give way.
       target: what is imitated: best (evenly among the oracle's best arms), first_best (the first of them, as the released
         code) or values (a softmax of its posterior means).
       temperature: of that softmax.
-      stakes: weigh samples by how much the choice matters (the oracle's best value less the mean over legal arms), with this
-        much added to the weight of all; 0: all weigh the same, as in the paper.
+      advantage_weight: weigh samples by how much the choice matters (the oracle's best value less the mean over legal arms), with
+        this much added to the weight of all; 0: all weigh the same, as in the paper.
       averaging: the parameters that are evaluated and kept are a running mean with this decay per gradient step; 0: the last
         ones, as in the paper.
       value_weight: of the squared error of the value, if the network has one.
       symmetries: turn and mirror the boards of each gradient step at random.
-      stop_rule: unchanged, released or off; see `battles.BattleRules`.
-      stop_without_bomb: end a battle after more steps than this without a bomb; 0: never.
+      stop_rule: unchanged, released or off; see `episodes.EpisodeRules`.
+      stop_without_bomb: end an episode after more steps than this without a bomb; 0: never.
     """
 
     method: str = "dagger"
-    battles: int = 500
+    episodes: int = 500
     lanes: int = 64
     steps: int = 8
     updates_per_step: float = 1.0
@@ -68,7 +68,7 @@ class DaggerConfig:
     buffer_size: int = 100_000
     target: str = "best"
     temperature: float = 0.05
-    stakes: float = 0.0
+    advantage_weight: float = 0.0
     averaging: float = 0.0
     value_weight: float = 0.5
     symmetries: bool = False
@@ -79,8 +79,8 @@ class DaggerConfig:
         for name, choices in (("method", METHODS), ("target", TARGETS), ("stop_rule", STOP_RULES)):
             if getattr(self, name) not in choices:
                 raise ValueError(f"{name}={getattr(self, name)!r}: must be one of {', '.join(choices)}")
-        checks.at_least(1, self, "battles", "lanes", "steps", "batch_size")
-        checks.numbers(self, "updates_per_step", "value_weight", "stakes", "stop_without_bomb")
+        checks.at_least(1, self, "episodes", "lanes", "steps", "batch_size")
+        checks.numbers(self, "updates_per_step", "value_weight", "advantage_weight", "stop_without_bomb")
         checks.shares(self, "final_rate")
         if not 0 <= self.averaging < 1:
             raise ValueError(f"averaging={self.averaging}: must be at least 0 and below 1")
@@ -117,10 +117,10 @@ class Learner:
       averaged: running mean of the parameters over gradient steps, with which a follower plays best.
       updates: int32 [], gradient steps so far.
       owed: float32 [], gradient steps not yet made.
-      steps: int32 [], steps of all battles so far.
-      ended: int32 [], battles that are over.
+      steps: int32 [], steps of all episodes so far.
+      ended: int32 [], episodes that are over.
       ring: the buffers of all devices.
-      battles: the lanes of all devices.
+      episodes: the lanes of all devices.
     """
 
     params: Any
@@ -131,7 +131,7 @@ class Learner:
     steps: Array
     ended: Array
     ring: Ring
-    battles: Battles
+    episodes: Episodes
 
 
 class Dagger:
@@ -159,18 +159,18 @@ class Dagger:
         """
         devices = mesh.devices.size
         checks.split(devices, config, "lanes", "batch_size", "buffer_size")
-        if config.battles < devices:
-            raise ValueError(f"battles={config.battles}: must be at least the {devices} devices")
+        if config.episodes < devices:
+            raise ValueError(f"episodes={config.episodes}: must be at least the {devices} devices")
         players = follower.game.num_players
         if config.buffer_size < config.lanes * players:
             raise ValueError(
                 f"buffer_size={config.buffer_size}: must hold one step of all lanes, {config.lanes * players} samples"
             )
         self.config, self.follower, self.devices = config, follower, devices
-        self.rules = BattleRules(
+        self.rules = EpisodeRules(
             follower.game,
             oracle,
-            config.battles,
+            config.episodes,
             config.lanes // devices,
             devices,
             config.stop_rule,
@@ -203,28 +203,28 @@ class Dagger:
             steps=zero,
             ended=zero,
             ring=replay_buffer.init(self.config.buffer_size // self.devices, self.packing.num_words),
-            battles=self.rules.start(key, jax.lax.axis_index("data")),
+            episodes=self.rules.start(key, jax.lax.axis_index("data")),
         )
 
     def local_iterate(self, key: Array, oracle_params: Any, learner: Learner) -> tuple[Learner, dict[str, Array]]:
         """`iterate` on one device of the axis "data"."""
 
         def one_step(_, carry):
-            battles, samples, seen = carry
-            battles, samples, more = self._play(key, learner.params, oracle_params, battles, samples)
-            return battles, samples, jax.tree.map(jnp.add, seen, more)
+            episodes, samples, seen = carry
+            episodes, samples, more = self._play(key, learner.params, oracle_params, episodes, samples)
+            return episodes, samples, jax.tree.map(jnp.add, seen, more)
 
         nothing = jax.tree.map(
             lambda leaf: jnp.zeros(leaf.shape, leaf.dtype),
-            jax.eval_shape(lambda: self._play(key, learner.params, oracle_params, learner.battles, learner.ring)[2]),
+            jax.eval_shape(lambda: self._play(key, learner.params, oracle_params, learner.episodes, learner.ring)[2]),
         )
-        battles, samples, seen = jax.lax.fori_loop(0, self.config.steps, one_step, (learner.battles, learner.ring, nothing))
+        episodes, samples, seen = jax.lax.fori_loop(0, self.config.steps, one_step, (learner.episodes, learner.ring, nothing))
         seen = jax.lax.psum(seen, "data")
         owed = learner.owed + self.config.updates_per_step * seen["steps"]
         number = jnp.floor(owed).astype(jnp.int32)
         learner = dataclasses.replace(
             learner,
-            battles=battles,
+            episodes=episodes,
             ring=samples,
             owed=owed - number,
             steps=learner.steps + seen["steps"],
@@ -233,33 +233,35 @@ class Dagger:
         learner, losses = self._learn(key, learner, number)
         return learner, self._metrics(seen, losses, number, learner)
 
-    def _play(self, key, params, oracle_params, battles: Battles, samples: Ring):
+    def _play(self, key, params, oracle_params, episodes: Episodes, samples: Ring):
         """One step in all lanes of a device: look, plan, store, act. Returns also counts to add up."""
         game, rules = self.follower.game, self.rules
         lanes, players = rules.lanes, game.num_players
-        keys = rules.step_keys(key, battles)
-        plan, battles = rules.label(oracle_params, keys, battles)
+        keys = rules.step_keys(key, episodes)
+        plan, episodes = rules.label(oracle_params, keys, episodes)
         seats = jnp.arange(players)
-        views = jax.vmap(lambda state: jax.vmap(lambda seat: game.observe(state, seat))(seats))(battles.states)
+        views = jax.vmap(lambda state: jax.vmap(lambda seat: game.observe(state, seat))(seats))(episodes.states)
         views = jax.tree.map(lambda leaf: leaf.reshape(lanes * players, *leaf.shape[2:]), views)
         log_policy = self.follower.policy(params, views).reshape(lanes, players, -1)
         target = self._target(plan)
         act_keys = jax.vmap(lambda k: jax.random.fold_in(k, 3))(keys)
         noise = jax.vmap(lambda k: jax.random.gumbel(k, log_policy.shape[1:]))(act_keys)
-        choice = jnp.argmax(plan.policy, -1)  # of the oracle, for the stop rule
+        choice = jnp.argmax(plan.action_weights, -1)  # of the oracle, for the stop rule
         drawn = jnp.argmax(log_policy + noise, -1)
         actions = jnp.take_along_axis(plan.arms, drawn[..., None], -1)[..., 0]
         if self.config.method == "cloning":
             actions = plan.actions
-        living = jax.vmap(game.in_play)(battles.states) & rules.busy(battles)[:, None]
+        living = jax.vmap(game.in_play)(episodes.states) & rules.busy(episodes)[:, None]
         actions = jnp.where(living, actions, game.pass_action)
 
-        sample = Sample(views, target.reshape(lanes * players, -1), plan.root_value.reshape(-1), _stakes(plan.values).reshape(-1))
+        sample = Sample(
+            views, target.reshape(lanes * players, -1), plan.root_value.reshape(-1), _advantage(plan.qvalues).reshape(-1)
+        )
         samples = replay_buffer.add(samples, jax.vmap(self.packing.pack)(sample), living.reshape(-1))
-        busy = rules.busy(battles)
-        battles, ended = rules.advance(key, keys, battles, actions, choice)
+        busy = rules.busy(episodes)
+        episodes, ended = rules.advance(key, keys, episodes, actions, choice)
         arm = jnp.argmax(log_policy, -1)
-        agrees = jnp.take_along_axis(plan.policy, arm[..., None], -1)[..., 0] > 0
+        agrees = jnp.take_along_axis(plan.action_weights, arm[..., None], -1)[..., 0] > 0
         entropy = -(jnp.exp(log_policy) * log_policy).sum(-1)
         counts = {
             "steps": busy.sum(dtype=jnp.int32),
@@ -268,24 +270,24 @@ class Dagger:
             "agreed": (agrees & living).sum(dtype=jnp.int32),
             "entropy": jnp.where(living, entropy, 0.0).sum(),
             "arms": ((plan.arms == actions[..., None]) & living[..., None]).sum((0, 1), dtype=jnp.int32),
-            "oracle_arms": jnp.where(living[..., None], plan.policy, 0.0).sum((0, 1)),
+            "oracle_arms": jnp.where(living[..., None], plan.action_weights, 0.0).sum((0, 1)),
         }
-        return battles, samples, counts
+        return episodes, samples, counts
 
     def _target(self, plan: Plan) -> Array:
         """float32 [L, P, K]."""
         if self.config.target == "best":
-            return plan.policy
+            return plan.action_weights
         if self.config.target == "first_best":
-            return jax.nn.one_hot(jnp.argmax(plan.policy, -1), plan.policy.shape[-1])
-        legal = _is_legal(plan.values)
-        return jnp.exp(masked_log_softmax(plan.values / self.config.temperature, legal))
+            return jax.nn.one_hot(jnp.argmax(plan.action_weights, -1), plan.action_weights.shape[-1])
+        legal = _is_legal(plan.qvalues)
+        return jnp.exp(masked_log_softmax(plan.qvalues / self.config.temperature, legal))
 
     def _learn(self, key: Array, learner: Learner, number: Array) -> tuple[Learner, Array]:
         """Makes some gradient steps. Returns the sums of loss, cross-entropy, squared gradient norm, and steps not finite."""
         device = jax.lax.axis_index("data")
         share = self.config.batch_size // self.devices
-        passed = jnp.minimum(learner.ended / self.config.battles, 1.0)
+        passed = jnp.minimum(learner.ended / self.config.episodes, 1.0)
         scale = 1 + (self.config.final_rate - 1) * passed
 
         def one_update(index, carry):
@@ -324,8 +326,8 @@ class Dagger:
             planes, target = symmetry.turn(planes, target, which, self.follower.planes.first_direction)
         logits, value = self.follower.network.apply(params, planes)
         entropies = optax.softmax_cross_entropy(logits, target)
-        if self.config.stakes:
-            weight = batch.weight + self.config.stakes
+        if self.config.advantage_weight:
+            weight = batch.weight + self.config.advantage_weight
             entropies = entropies * weight / weight.mean()
         entropy = entropies.mean()
         # The oracle's value is a probability to win against losing; the network's lies in [-1, 1].
@@ -344,7 +346,7 @@ class Dagger:
             "entropy": seen["entropy"] / samples,
             "arms": seen["arms"] / samples,
             "oracle_arms": seen["oracle_arms"] / samples,
-            "battles": learner.ended,
+            "episodes": learner.ended,
             "steps": learner.steps,
             "updates": learner.updates,
             "new_steps": seen["steps"],
@@ -358,7 +360,7 @@ def _is_legal(values: Array) -> Array:
     return values >= 0
 
 
-def _stakes(values: Array) -> Array:
+def _advantage(values: Array) -> Array:
     """Best value less the mean over legal arms: float32 [..., K] -> [...]."""
     legal = _is_legal(values)
     mean = jnp.where(legal, values, 0.0).sum(-1) / jnp.maximum(legal.sum(-1), 1)

@@ -140,7 +140,7 @@ class SelfPlay:
         views = lanes.states if planner.sees_state else info
         plan, memory = planner.plan(params, plan_keys, memory, views, player, jnp.ones(self.lanes, bool))
         shown = lanes.states if planner.sees_state else jax.vmap(game.sample_hidden)(world_keys, info)
-        policy = of_seat(plan.policy, player)
+        policy = of_seat(plan.action_weights, player)
         sample = Sample(jax.vmap(game.open_state)(shown), policy.astype(jnp.float16), player.astype(jnp.int8), lanes.number)
         arm = self._choose(draw_keys, policy, lanes.clock)
         arms = of_seat(plan.arms, player)

@@ -153,7 +153,7 @@ _KINDS: dict[str, Callable[[str], Any]] = {
     "guide": str,
     "num_simulations": int,
     "horizon": int,
-    "wave": int,
+    "leaf_parallelism": int,
     "table_rows": int,
     "prior_weight": float,
     "guide_values": read_flag,

@@ -50,7 +50,7 @@ _KINDS: dict[str, Callable[[str], Any]] = {
     "migrate_every": int,
     "exploration": float,
     "greediness": float,
-    "lanes_at_once": int,
+    "microbatch_size": int,
 }
 
 

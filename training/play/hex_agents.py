@@ -34,7 +34,7 @@ _OPTIONS: dict[str, Callable[[str], Any]] = {
     "temperature": float,
     "q_veto": float,
     "q_weight": float,
-    "solve": read_flag,
+    "mcts_solver": read_flag,
     "reuse": read_flag,
     "tree": str,
     "weights": str,
@@ -69,13 +69,13 @@ def make(spec: str, game: Hex) -> Agent:
         raise ValueError(f"agent={spec!r}: a network values boards by itself: leave out num_rollouts or weights")
     evaluate = who.evaluate if who else random_rollouts(game.open_game, options.pop("num_rollouts", 1))
     of_search = {key: options.pop(key) for key in ("num_simulations", "q_veto", "q_weight") if key in options}
-    if name == "pimc_value" and (of_search or {"solve", "split"} & set(options)):
+    if name == "pimc_value" and (of_search or {"mcts_solver", "split"} & set(options)):
         raise ValueError(f"agent={spec!r}: pimc_value has no tree: it takes num_worlds, tree, temperature, weights, num_rollouts")
     if "reuse" in options and name != "true_sight":
         raise ValueError(f"agent={spec!r}: only true_sight can keep its tree from move to move: leave out reuse")
-    settings = puct.Settings(solve=options.pop("solve", False), reuse=options.pop("reuse", False), **of_search)
+    settings = puct.Settings(mcts_solver=options.pop("mcts_solver", False), reuse=options.pop("reuse", False), **of_search)
     if who is None:  # without priors that tell cells apart, all must be looked at
-        settings = dataclasses.replace(settings, first_value=None)
+        settings = dataclasses.replace(settings, first_play_urgency=None)
     if name == "true_sight":
         if options:
             raise ValueError(f"agent={spec!r}: true_sight has no setting {next(iter(options))}")

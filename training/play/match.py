@@ -52,7 +52,7 @@ WITHOUT_BANDITS = (*WITHOUT_SEARCH, *presets.EVOLUTIONS)
 HERO_SEARCHES = [name for name in hero_agents.PLANNERS if name != "greedy_action"]  # those with a budget
 # Flags that say how much a planner thinks and how; and all flags of a game's planners.
 BUDGETS: dict[str, dict[str, tuple[str, ...]]] = {
-    "pommerman": dict.fromkeys(presets.PLANNERS, ("bandit", "num_simulations", "horizon", "wave", "table_rows"))
+    "pommerman": dict.fromkeys(presets.PLANNERS, ("bandit", "num_simulations", "horizon", "leaf_parallelism", "table_rows"))
     | dict.fromkeys(presets.EVOLUTIONS, ("num_simulations", "horizon")),
     "hex": dict.fromkeys(("pc_pimc", "medoid", "pimc"), ("num_simulations", "num_worlds"))
     | {"pimc_value": ("num_worlds",), "true_sight": ("num_simulations",)},
@@ -92,7 +92,7 @@ class MatchConfig:
       games: games to play, each to its end.
       seed: of boards, seats and all play.
       batch: games at a time, over all devices.
-      wave: Pommerman: simulations of one tree that run at once.
+      leaf_parallelism: Pommerman: simulations of one tree that run at once.
       table_rows: Pommerman: rows of the search table per game, a power of two.
       weights: of a network: a file, or the folder of a training run; "": the follower that comes with this package, and in Hex a
         search without network, which values boards by random play.
@@ -111,7 +111,7 @@ class MatchConfig:
     games: int = 100
     seed: int = 0
     batch: int = 100
-    wave: int = 1
+    leaf_parallelism: int = 1
     table_rows: int = 2**16
     weights: str = ""
     output: str = "output"
@@ -132,11 +132,20 @@ class MatchConfig:
         if self.bandit not in bandits.BANDITS:
             raise ValueError(f"bandit={self.bandit!r}: must be one of {', '.join(bandits.BANDITS)}")
         checks.at_least(
-            1, self, "num_simulations", "num_evaluations", "horizon", "num_worlds", "games", "batch", "wave", "table_rows"
+            1,
+            self,
+            "num_simulations",
+            "num_evaluations",
+            "horizon",
+            "num_worlds",
+            "games",
+            "batch",
+            "leaf_parallelism",
+            "table_rows",
         )
         checks.seed(self)
-        if self.num_simulations % self.wave:
-            raise ValueError(f"wave={self.wave}: must divide num_simulations={self.num_simulations}")
+        if self.num_simulations % self.leaf_parallelism:
+            raise ValueError(f"leaf_parallelism={self.leaf_parallelism}: must divide num_simulations={self.num_simulations}")
 
     def _check_flags(self) -> None:
         """Raises for a flag that has not its default and belongs to nobody who plays."""

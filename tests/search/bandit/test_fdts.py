@@ -60,7 +60,7 @@ def test_like_reference_where_no_state_comes_back():
 
 def test_waves_like_reference(states):
     """Four walks of a wave open the same rows: what all of them found must be there."""
-    assert_like_reference(CYCLES, "fdts", "ts", states, moves=3, wave=4, **SIZE)
+    assert_like_reference(CYCLES, "fdts", "ts", states, moves=3, leaf_parallelism=4, **SIZE)
 
 
 def test_form_of_a_plan(planner, states):
@@ -68,24 +68,24 @@ def test_form_of_a_plan(planner, states):
     forms = {
         "actions": ((BATCH, 2), np.int32),
         "arms": ((BATCH, 2, 3), np.int32),
-        "values": ((BATCH, 2, 3), np.float32),
-        "visits": ((BATCH, 2, 3), np.int32),
-        "policy": ((BATCH, 2, 3), np.float32),
+        "qvalues": ((BATCH, 2, 3), np.float32),
+        "visit_counts": ((BATCH, 2, 3), np.int32),
+        "action_weights": ((BATCH, 2, 3), np.float32),
         "root_value": ((BATCH, 2), np.float32),
     }
     assert {name: (getattr(plan, name).shape, getattr(plan, name).dtype) for name in forms} == forms
     assert {"met", "known", "evicted", "stored"} <= set(plan.metrics)
     np.testing.assert_array_equal(plan.arms, np.tile(ARMS, (BATCH, 1, 1)))
-    np.testing.assert_allclose(plan.policy.sum(-1), 1, rtol=1e-6)
+    np.testing.assert_allclose(plan.action_weights.sum(-1), 1, rtol=1e-6)
 
 
 def test_a_single_legal_arm(planner, states):
     """With the back to the wall a player may only pull."""
     plan, _ = compiled(planner)(keys_of(0), planner.init(BATCH), states, yes())
     assert plan.actions[1, 1] == PULL and plan.actions[3, 0] == PULL
-    np.testing.assert_array_equal(plan.visits[1, 1], [0, 0, plan.visits[1, 0].sum()])
-    np.testing.assert_array_equal(plan.values[1, 1, :2], -1)
-    np.testing.assert_array_equal(plan.policy[1, 1], [0, 0, 1])
+    np.testing.assert_array_equal(plan.visit_counts[1, 1], [0, 0, plan.visit_counts[1, 0].sum()])
+    np.testing.assert_array_equal(plan.qvalues[1, 1, :2], -1)
+    np.testing.assert_array_equal(plan.action_weights[1, 1], [0, 0, 1])
     assert_finite(plan)
 
 
@@ -117,14 +117,16 @@ def test_one_player_with_three_arms(kind):
     assert planner.memory_bytes == 2**12 * 4 * (3 + 4)
     plan, _ = compiled(planner)(keys_of(0), planner.init(BATCH), states, yes())
     np.testing.assert_array_equal(plan.actions[:, 0], PULL)
-    assert (plan.visits.sum((1, 2)) >= 200).all()
+    assert (plan.visit_counts.sum((1, 2)) >= 200).all()
 
 
 def test_batch_size_does_not_matter():
     """Bit for bit, whether lanes are planned for alone, all at once, or three at a time, also when rows give way."""
     game = Tug(marks=10**6, slips=True, max_steps=40, length=3)
     settings = Settings(SIMULATIONS, HORIZON, table_rows=64)
-    whole, parts = (decoupled_search(game, thompson(), dataclasses.replace(settings, lanes_at_once=size), "") for size in (8, 3))
+    whole, parts = (
+        decoupled_search(game, thompson(), dataclasses.replace(settings, microbatch_size=size), "") for size in (8, 3)
+    )
     states = states_of(game, [0, 1, 0, -1, 0, 0, 2, -2])
     memory, memory_parts, alone = whole.init(8), parts.init(8), [whole.init(1) for _ in range(8)]
     for move in range(3):
@@ -176,7 +178,7 @@ def test_reset_forgets_one_lane(planner):
     for lane in range(BATCH):
         equal = jax.tree.map(lambda a, b, lane=lane: bool((a[lane] == b[lane]).all()), again, fresh)
         assert jax.tree.all(equal) == (lane in (0, 2))
-    assert again.visits[1].sum() > 3 * fresh.visits[1].sum()
+    assert again.visit_counts[1].sum() > 3 * fresh.visit_counts[1].sum()
 
 
 @pytest.fixture
@@ -201,32 +203,32 @@ def test_after_a_reset_a_full_table_plays_as_a_new_one(crowded):
 
 def test_a_full_table_still_works(crowded):
     """Also one so small that a wave pushes out what it has just opened."""
-    tiny = make(MANY, "fdts", num_simulations=32, horizon=HORIZON, table_rows=4, wave=4)
+    tiny = make(MANY, "fdts", num_simulations=32, horizon=HORIZON, table_rows=4, leaf_parallelism=4)
     for planner, table_rows in ((crowded, 16), (tiny, 4)):
         memory, states = planner.init(2), states_of(MANY, [0, 1])
         for move in range(3):
             plan, memory = compiled(planner)(keys_of(move, 2), memory, states, yes(2))
             assert_finite(plan)
-            assert (plan.visits >= 0).all() and (plan.visits.sum(-1) <= 32 * (move + 1)).all()
-            assert (np.asarray(plan.values)[plan.policy > 0] > 0).all() and (plan.values <= 1).all()
+            assert (plan.visit_counts >= 0).all() and (plan.visit_counts.sum(-1) <= 32 * (move + 1)).all()
+            assert (np.asarray(plan.qvalues)[plan.action_weights > 0] > 0).all() and (plan.qvalues <= 1).all()
             assert (plan.metrics["evicted"] > 0).all()
             assert (plan.metrics["stored"] - plan.metrics["evicted"] <= table_rows).all()
             np.testing.assert_array_equal(plan.metrics["met"][:, 0], 32)
             states = advance(MANY, states, plan, move)
 
 
-@pytest.mark.parametrize("wave", [1, 4])
-def test_statistics_add_up(wave):
+@pytest.mark.parametrize("leaf_parallelism", [1, 4])
+def test_statistics_add_up(leaf_parallelism):
     """In a game where no state comes back within a simulation, and with room for all of them."""
-    planner = make(MANY, "fdts", wave=wave, **SIZE)
+    planner = make(MANY, "fdts", leaf_parallelism=leaf_parallelism, **SIZE)
     plan, memory = compiled(planner)(keys_of(0), planner.init(BATCH), states_of(MANY, [0, 0, 1, -1]), yes())
-    np.testing.assert_array_equal(plan.visits.sum(-1), SIMULATIONS)
+    np.testing.assert_array_equal(plan.visit_counts.sum(-1), SIMULATIONS)
     met, known = np.asarray(plan.metrics["met"]), np.asarray(plan.metrics["known"])
     np.testing.assert_array_equal(met[:, 0], SIMULATIONS)
-    np.testing.assert_array_equal(known[:, 0], SIMULATIONS - wave)  # the root is new to the first wave
+    np.testing.assert_array_equal(known[:, 0], SIMULATIONS - leaf_parallelism)  # the root is new to the first wave
     assert (np.diff(met, axis=1) <= 0).all() and (known <= met).all() and (known >= 0).all()
     np.testing.assert_array_equal(plan.metrics["evicted"], 0)
-    if wave == 1:  # whatever was not known was stored
+    if leaf_parallelism == 1:  # whatever was not known was stored
         np.testing.assert_array_equal(plan.metrics["stored"], (met - known).sum(1))
     np.testing.assert_array_equal(memory.stored, plan.metrics["stored"])
 
@@ -241,7 +243,7 @@ def test_what_was_learnt_is_used_again():
     assert np.all(np.diff(shares) > 0)
     # After a real move the new root has the visits that it got below the old one.
     after, _ = compiled(planner)(keys_of(5), memory, advance(MANY, states, plan, 4), yes())
-    assert (after.visits.sum(-1) > SIMULATIONS).all()
+    assert (after.visit_counts.sum(-1) > SIMULATIONS).all()
 
 
 @pytest.mark.parametrize("bandit", ["ts", "ucb"])
@@ -272,8 +274,8 @@ def test_other_keys_and_arms():
     states = states_of(Tug(), [0])
     planner = fdts(Tug(), num_simulations=8, horizon=6, table_rows=64, key=with_step, arms=only_rest)
     plan, _ = compiled(planner)(keys_of(0, 1), planner.init(1), states, yes(1))
-    np.testing.assert_array_equal(plan.visits[0].sum(-1), 8)  # though the token stays at the root
-    assert plan.visits[0][ARMS == PULL].sum() == 0 and (plan.actions != PULL).all()
+    np.testing.assert_array_equal(plan.visit_counts[0].sum(-1), 8)  # though the token stays at the root
+    assert plan.visit_counts[0][ARMS == PULL].sum() == 0 and (plan.actions != PULL).all()
 
 
 def test_as_agent(planner, states):
@@ -317,8 +319,8 @@ def test_size_of_the_memory(planner):
         ({"num_simulations": 0}, "num_simulations=0: must be >= 1"),
         ({"horizon": 0}, "horizon=0: must be"),
         ({"horizon": 513}, "horizon=513: must be in 1..512"),
-        ({"wave": 0}, "wave=0: must be >= 1"),
-        ({"wave": 3}, "wave=3: must divide num_simulations=100"),
+        ({"leaf_parallelism": 0}, "leaf_parallelism=0: must be >= 1"),
+        ({"leaf_parallelism": 3}, "leaf_parallelism=3: must divide num_simulations=100"),
         ({"table_rows": 100}, "table_rows=100: must be a power of two, at least 4"),
     ],
 )

@@ -30,21 +30,21 @@ def test_like_reference(bandit):
 
 
 def test_waves_like_reference():
-    assert_like_reference(GAME, "mcs", "ts", states_of(GAME, [0, 1, 0, -1]), moves=3, wave=4, **SIZE)
+    assert_like_reference(GAME, "mcs", "ts", states_of(GAME, [0, 1, 0, -1]), moves=3, leaf_parallelism=4, **SIZE)
 
 
 def test_batch_size_does_not_matter():
     planner, states, keys = make(GAME, "mcs", **SIZE), states_of(GAME, [0, 1, 0, -1]), keys_of(0)
     active = np.array([True, True, False, True])
     plan, memory = compiled(planner)(keys, planner.init(4), states, active)
-    parts = make(GAME, "mcs", lanes_at_once=2, **SIZE)
-    in_parts, _ = compiled(parts)(keys, parts.init(4), states, active)
-    jax.tree.map(lambda a, b: np.testing.assert_array_equal(a[active], b[active]), plan, in_parts)
+    parts = make(GAME, "mcs", microbatch_size=2, **SIZE)
+    in_microbatches, _ = compiled(parts)(keys, parts.init(4), states, active)
+    jax.tree.map(lambda a, b: np.testing.assert_array_equal(a[active], b[active]), plan, in_microbatches)
     for lane in np.flatnonzero(active):
         just = slice(lane, lane + 1)
         one, _ = compiled(planner)(keys[just], planner.init(1), lane_of(states, just), active[just])
         jax.tree.map(lambda a, b, lane=lane: np.testing.assert_array_equal(a[lane], b[0]), plan, one)
-    np.testing.assert_array_equal(plan.visits[active].sum(-1), 16)
+    np.testing.assert_array_equal(plan.visit_counts[active].sum(-1), 16)
     np.testing.assert_array_equal(plan.metrics["met"][active, 0], 16)
     # Nothing is remembered.
     again, _ = compiled(planner)(keys, memory, states, active)
@@ -58,7 +58,7 @@ def test_nothing_to_plan():
         plan, _ = compiled(planner)(keys_of(1), planner.init(4), views, active)
         jax.tree.map(lambda leaf: np.testing.assert_array_equal(np.isfinite(leaf), True), plan)
         assert ((plan.actions >= 0) & (plan.actions < 3)).all()
-        assert plan.visits.sum() == 0
+        assert plan.visit_counts.sum() == 0
 
 
 @pytest.mark.parametrize("bandit", ["ts", "ucb"])
@@ -73,7 +73,7 @@ def test_finds_the_dominant_action(bandit):
     [
         ({"num_simulations": 0}, "num_simulations=0: must be >= 1"),
         ({"horizon": 0}, "horizon=0: must be"),
-        ({"wave": 3}, "wave=3: must divide num_simulations=100"),
+        ({"leaf_parallelism": 3}, "leaf_parallelism=3: must divide num_simulations=100"),
     ],
 )
 def test_bad_settings(settings, message):

@@ -106,7 +106,7 @@ def test_a_network_that_fails_does_no_harm(bandit, bad):
     # The other player is guided all the same.
     guided, _ = plan_of(make("guided", bandit), params_of((bad, bad, bad), (0.0, 0.0, 9.0)))
     np.testing.assert_array_equal(guided.actions[:, 1], PULL)
-    assert (guided.visits[:, 0].sum(-1) == SIMULATIONS).all() and (guided.visits[:, 1].sum(-1) > SIMULATIONS).all()
+    assert (guided.visit_counts[:, 0].sum(-1) == SIMULATIONS).all() and (guided.visit_counts[:, 1].sum(-1) > SIMULATIONS).all()
 
 
 def test_values_without_bounds_count_as_sure():
@@ -162,10 +162,10 @@ def test_a_policy_of_what_is_illegal_counts_for_nothing(bandit):
     plan, _ = plan_of(make("guided", bandit), params_of((9.0, 0.0, 0.0), (0.0, 9.0, 0.0)), tokens=(WALL, -WALL, 0, 0))
     for lane, player in ((0, 1), (1, 0)):
         assert plan.actions[lane, player] == PULL
-        np.testing.assert_array_equal(plan.policy[lane, player], [0, 0, 1] if player else [0, 1, 0])
+        np.testing.assert_array_equal(plan.action_weights[lane, player], [0, 0, 1] if player else [0, 1, 0])
         illegal = ARMS[player] != PULL
-        np.testing.assert_array_equal(plan.visits[lane, player][illegal], 0)
-        np.testing.assert_array_equal(plan.values[lane, player][illegal], -1)
+        np.testing.assert_array_equal(plan.visit_counts[lane, player][illegal], 0)
+        np.testing.assert_array_equal(plan.qvalues[lane, player][illegal], -1)
     # Off the middle nobody may shout: the policy is what is left without it.
     away = (5,) * BATCH
     uniform, _ = plan_of(make("guided", bandit), params_of(), tokens=away)
@@ -193,9 +193,9 @@ def test_the_policy_is_no_part_of_the_tree(bandit):
     memory = planner.init(BATCH)
     for times in range(1, 4):
         plan, memory = plan_of(planner, params, seed=times, memory=memory)
-        np.testing.assert_array_equal(plan.visits[:, 0].sum(-1), times * SIMULATIONS + prior)
+        np.testing.assert_array_equal(plan.visit_counts[:, 0].sum(-1), times * SIMULATIONS + prior)
     plain, _ = plan_of(make("plain", bandit), memory=memory)
-    np.testing.assert_array_equal(plain.visits.sum(-1), 4 * SIMULATIONS)
+    np.testing.assert_array_equal(plain.visit_counts.sum(-1), 4 * SIMULATIONS)
 
 
 @pytest.mark.parametrize("bandit", BANDITS)
@@ -301,7 +301,7 @@ def test_batch_size_does_not_matter():
 
 
 def test_waves_are_guided_too():
-    plan, _ = plan_of(make("guided", "ts", wave=4), params_of(second=(0.0, 0.0, 9.0), value=0.5))
+    plan, _ = plan_of(make("guided", "ts", leaf_parallelism=4), params_of(second=(0.0, 0.0, 9.0), value=0.5))
     np.testing.assert_array_equal(plan.actions[:, 1], PULL)
     np.testing.assert_array_equal(plan.metrics["met"][:, 0], SIMULATIONS)
 

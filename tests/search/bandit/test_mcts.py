@@ -36,14 +36,14 @@ def test_like_reference_where_no_state_comes_back(kind):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_waves_like_reference(kind):
-    assert_like_reference(CYCLES, kind, "ts", states_of(CYCLES, [0, 1, 0, -1]), moves=3, wave=4, **SIZE)
+    assert_like_reference(CYCLES, kind, "ts", states_of(CYCLES, [0, 1, 0, -1]), moves=3, leaf_parallelism=4, **SIZE)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_one_new_state_per_simulation(kind):
     planner = make(MANY, kind, **SIZE)
     plan, _ = compiled(planner)(keys_of(0), planner.init(4), states_of(MANY, [0, 0, 1, -1]), np.ones(4, bool))
-    np.testing.assert_array_equal(plan.visits.sum(-1), 16)
+    np.testing.assert_array_equal(plan.visit_counts.sum(-1), 16)
     stored = np.asarray(plan.metrics["stored"])
     assert ((stored > 5) & (stored <= 17)).all()  # the root, and one each but for simulations that end before they find one
     met, known = np.asarray(plan.metrics["met"]), np.asarray(plan.metrics["known"])

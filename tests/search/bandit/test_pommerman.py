@@ -37,10 +37,10 @@ def test_no_illegal_action_and_nothing_for_the_dead(positions):
     plan, _ = compiled(planner)(jax.random.split(jax.random.key(0), 4), planner.init(4), positions, np.ones(4, bool))
     legal = np.asarray(jax.vmap(GAME.legal_actions)(positions))
     assert np.take_along_axis(legal, np.asarray(plan.actions)[:, :, None], axis=2).all()
-    assert (np.asarray(plan.visits)[~legal] == 0).all() and (np.asarray(plan.policy)[~legal] == 0).all()
+    assert (np.asarray(plan.visit_counts)[~legal] == 0).all() and (np.asarray(plan.action_weights)[~legal] == 0).all()
     dead = ~np.asarray(positions.alive)
     assert dead.any()
-    np.testing.assert_array_equal(plan.visits[dead][:, 1:], 0)
+    np.testing.assert_array_equal(plan.visit_counts[dead][:, 1:], 0)
     # The value of being dead is -1 whatever happens: 12 losses.
     np.testing.assert_allclose(plan.root_value[dead], 1 / 14, rtol=1e-6)
     assert planner.memory_bytes == 2**12 * 4 * (24 + 3)

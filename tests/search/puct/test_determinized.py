@@ -90,11 +90,11 @@ def test_where_everything_is_seen_all_searches_are_puct():
     seeing, _ = search(determinized.true_sight, ABRUPT, SEARCH, states, seats)
     drawing, _ = search(determinized.pimc_tree, OPEN, Settings(num_worlds=1, search=SEARCH), infos, seats)
     same_plans(seeing, plain)
-    for name in ("actions", "visits", "policy", "root_value"):
+    for name in ("actions", "visit_counts", "action_weights", "root_value"):
         np.testing.assert_array_equal(getattr(drawing, name), getattr(plain, name), name)
     np.testing.assert_array_equal(own(drawing.arms, seats), own(plain.arms, seats))
-    np.testing.assert_array_equal(own(drawing.values, seats), own(plain.values, seats))
-    assert len(np.unique(plain.actions, axis=0)) > 3 and (own(plain.visits, seats).sum(-1) == SIMULATIONS).all()
+    np.testing.assert_array_equal(own(drawing.qvalues, seats), own(plain.qvalues, seats))
+    assert len(np.unique(plain.actions, axis=0)) > 3 and (own(plain.visit_counts, seats).sum(-1) == SIMULATIONS).all()
 
 
 @pytest.mark.slow
@@ -113,8 +113,8 @@ def test_one_possible_world_is_searched_the_same_however_often_it_is_drawn():
     many, _ = search(determinized.pimc_tree, CLASSICAL, SPLIT, infos, seats)
     states = jax.tree.map(lambda *leaves: np.stack(leaves).repeat(WORLDS, 0), *games)
     plain, _ = search(puct.puct, OPEN, SEARCH, jax.vmap(CLASSICAL.open_state)(states), seats.repeat(WORLDS))
-    np.testing.assert_array_equal(own(many.policy, seats), own(plain.policy, seats.repeat(WORLDS))[::WORLDS])
-    np.testing.assert_array_equal(own(many.visits, seats), WORLDS * own(plain.visits, seats.repeat(WORLDS))[::WORLDS])
+    np.testing.assert_array_equal(own(many.action_weights, seats), own(plain.action_weights, seats.repeat(WORLDS))[::WORLDS])
+    np.testing.assert_array_equal(own(many.visit_counts, seats), WORLDS * own(plain.visit_counts, seats.repeat(WORLDS))[::WORLDS])
     np.testing.assert_array_equal(many.actions, plain.actions[::WORLDS])
 
 
@@ -134,15 +134,15 @@ def test_a_plan_puts_together_what_puct_finds_in_each_world(game, settings):
     roots = jax.vmap(game.open_state)(worlds) if settings.tree == "open" else worlds
     each, _ = search(puct.puct, inside, SEARCH, roots, owners)
     policies, visits, values = (
-        own(part, owners).reshape(LANES, WORLDS, CELLS) for part in (each.policy, each.visits, each.values)
+        own(part, owners).reshape(LANES, WORLDS, CELLS) for part in (each.action_weights, each.visit_counts, each.qvalues)
     )
     assert (visits.sum(-1) == SIMULATIONS).all()  # of each world: split, or for each
     assert any(len(np.unique(lane, axis=0)) > 1 for lane in policies)  # worlds that differ
-    np.testing.assert_array_equal(own(plan.visits, seats), visits.sum(1))
+    np.testing.assert_array_equal(own(plan.visit_counts, seats), visits.sum(1))
     results = np.where(visits > 0, values, -1.0)
-    np.testing.assert_allclose(own(plan.values, seats), results.mean(1), rtol=1e-6)
+    np.testing.assert_allclose(own(plan.qvalues, seats), results.mean(1), rtol=1e-6)
     expected = policies.mean(1) if settings.combine == "policy" else np.eye(CELLS)[results.sum(1).argmax(-1)]
-    found = own(plan.policy, seats)
+    found = own(plan.action_weights, seats)
     np.testing.assert_allclose(found, expected, rtol=1e-6)
     np.testing.assert_allclose(found.sum(-1), 1, rtol=1e-6)
     views = [at(infos, lane).view for lane in range(LANES)]
@@ -195,7 +195,7 @@ def test_no_planner_gives_up_a_lost_game_by_an_illegal_attempt(make):
     plan, _ = search(make, ABRUPT, settings, infos, seats, evaluate=hopeless)
     free = ~np.asarray(jax.vmap(lambda info: ABRUPT.config.grid.to_bool(info.view.own | info.view.known).reshape(-1))(infos))
     assert free[np.arange(len(seats)), own(plan.actions, seats)].all()
-    assert (own(plan.values, seats).max(-1) == -1).any() and (~free[:, 0]).any()
+    assert (own(plan.qvalues, seats).max(-1) == -1).any() and (~free[:, 0]).any()
 
 
 def test_looking_one_move_ahead_equals_brute_force_and_actions_are_drawn_by_the_policy():
@@ -215,9 +215,9 @@ def test_looking_one_move_ahead_equals_brute_force_and_actions_are_drawn_by_the_
             results[row, world, cell] = 1 if won else sign * (after @ WORTH)
     free = boards[lanes] == 0
     assert 0 < wins < free.sum()
-    np.testing.assert_allclose(own(plan.values, seats)[lanes], results.mean(1), rtol=1e-5)
-    np.testing.assert_array_equal(own(plan.visits, seats)[lanes], free.sum(1))
-    policy = own(plan.policy, seats)
+    np.testing.assert_allclose(own(plan.qvalues, seats)[lanes], results.mean(1), rtol=1e-5)
+    np.testing.assert_array_equal(own(plan.visit_counts, seats)[lanes], free.sum(1))
+    policy = own(plan.action_weights, seats)
     legal = ~np.asarray(jax.vmap(lambda info: ABRUPT.config.grid.to_bool(info.view.own | info.view.known).reshape(-1))(infos))
     chances = np.exp(results.mean(1) / 0.5) * legal[lanes]
     np.testing.assert_allclose(policy[lanes], chances / chances.sum(-1, keepdims=True), rtol=1e-4)
@@ -233,16 +233,16 @@ def test_looking_one_move_ahead_equals_brute_force_and_actions_are_drawn_by_the_
 def test_portions_and_lanes_that_need_no_plan_change_nothing():
     _, infos, seats = known(CLASSICAL, 5)
     whole, _ = search(determinized.pimc_tree, CLASSICAL, SPLIT, infos, seats)
-    few = dataclasses.replace(SPLIT, lanes_at_once=2)
+    few = dataclasses.replace(SPLIT, microbatch_size=2)
     parts, _ = search(determinized.pimc_tree, CLASSICAL, few, infos, seats)
     same_plans(parts, whole)
     active = np.array([False, True, True, False, True])
     for settings in (SPLIT, few):
         some, _ = search(determinized.pimc_tree, CLASSICAL, settings, infos, seats, active)
         same_plans(*(jax.tree.map(lambda leaf: leaf[active], plan) for plan in (some, whole)))
-        assert np.isfinite(some.policy).all() and not some.visits[~active].any()
+        assert np.isfinite(some.action_weights).all() and not some.visit_counts[~active].any()
     none, _ = search(determinized.pimc_tree, CLASSICAL, few, infos, seats, np.zeros(LANES, bool))
-    assert not none.visits.any() and np.isfinite(none.policy).all()
+    assert not none.visit_counts.any() and np.isfinite(none.action_weights).all()
 
 
 # --- constants and settings --------------------------------------------------------------------------------------------
@@ -254,7 +254,7 @@ def test_the_exploration_constant_grows_with_the_visits():
     rates = [math.log((count + preset.c_base + 1) / preset.c_base) + preset.c_init for count in (0, 800)]
     np.testing.assert_allclose(rates, [2.50005, 2.5400], atol=6e-5)
     states, _, seats = known(OPEN, 3, ROOTS)
-    found = own(search(puct.puct, OPEN, SEARCH, states, seats)[0].visits, seats)[:4].tolist()
+    found = own(search(puct.puct, OPEN, SEARCH, states, seats)[0].visit_counts, seats)[:4].tolist()
     assert [slow_search(at(states, lane), SEARCH) for lane in range(4)] == found
     steady = dataclasses.replace(SEARCH, c_init=SEARCH.c_init + math.log(1.5), c_base=1e6)  # the same before the first visit
     assert [slow_search(at(states, lane), steady) for lane in range(4)] != found
@@ -283,7 +283,7 @@ def slow_search(state, settings):
         ({"combine": "mode"}, "combine='mode': must be one of policy, medoid, value"),
         ({"tree": "closed"}, "tree='closed': must be one of open, game"),
         ({"num_worlds": 0}, "num_worlds=0: must be >= 1"),
-        ({"lanes_at_once": 0}, "lanes_at_once=0: must be >= 1"),
+        ({"microbatch_size": 0}, "microbatch_size=0: must be >= 1"),
         ({"temperature": -1.0}, "temperature=-1.0: must be >= 0"),
         ({"value_temperature": float("nan")}, "value_temperature=nan: must be >= 0"),
         ({"split": True, "num_worlds": 13, "search": SEARCH}, "split: num_simulations=12 must be at least num_worlds=13"),

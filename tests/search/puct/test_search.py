@@ -100,9 +100,9 @@ def test_the_preset_of_alphaze_equals_a_slow_search(moves):
     for lane in range(BATCH):
         state = jax.tree.map(lambda leaf, i=lane: leaf[i], states)
         visits, values = puct_reference.search(open_node, lambda s, arm: STEP(s, jnp.int32(arm)), state, 40)
-        assert own(plan.visits, states)[lane].tolist() == visits.tolist()
+        assert own(plan.visit_counts, states)[lane].tolist() == visits.tolist()
         tried = visits > 0
-        assert np.allclose(own(plan.values, states)[lane][tried], values[tried], atol=1e-4)
+        assert np.allclose(own(plan.qvalues, states)[lane][tried], values[tried], atol=1e-4)
 
 
 @pytest.mark.parametrize("players, arms", [(1, 6), (2, 6), (2, 3600)])
@@ -126,17 +126,17 @@ def test_a_random_tree_for_one_or_two_equals_a_slow_search(players, arms):
     for lane in range(BATCH):
         root = jax.tree.map(lambda leaf, i=lane: leaf[i], states)
         visits, values = puct_reference.search(open_node, lambda state, arm: play(state, jnp.int32(arm)), root, 60)
-        assert plan.visits[lane, 0].tolist() == visits.tolist()
+        assert plan.visit_counts[lane, 0].tolist() == visits.tolist()
         tried = visits > 0
-        assert np.allclose(plan.values[lane, 0][tried], values[tried], atol=1e-4)
+        assert np.allclose(plan.qvalues[lane, 0][tried], values[tried], atol=1e-4)
 
 
 def test_lanes_do_not_know_each_other():
     states = positions(2)
     together, _ = search(states, dirichlet_fraction=0.25)
     alone, _ = search(jax.tree.map(lambda leaf: leaf[:1], states), dirichlet_fraction=0.25)
-    assert np.array_equal(together.visits[:1], alone.visits)
-    assert not np.array_equal(together.visits, search(states)[0].visits)  # the noise is there
+    assert np.array_equal(together.visit_counts[:1], alone.visit_counts)
+    assert not np.array_equal(together.visit_counts, search(states)[0].visit_counts)  # the noise is there
 
 
 def test_a_final_state_gets_no_plan_and_others_their_own():
@@ -148,24 +148,24 @@ def test_a_final_state_gets_no_plan_and_others_their_own():
     mixed = jax.tree.map(lambda a, b: a.at[0].set(b[0]), states, end)
     plan, _ = search(mixed)
     alone, _ = search(states)
-    assert not np.asarray(plan.visits)[0].any()
-    assert np.array_equal(plan.visits[1:], alone.visits[1:])
-    assert np.isfinite(np.asarray(plan.policy)).all() and np.allclose(plan.policy.sum(-1), 1)
+    assert not np.asarray(plan.visit_counts)[0].any()
+    assert np.array_equal(plan.visit_counts[1:], alone.visit_counts[1:])
+    assert np.isfinite(np.asarray(plan.action_weights)).all() and np.allclose(plan.action_weights.sum(-1), 1)
 
 
 def test_the_tree_is_kept_from_move_to_move():
     states = positions(0)
     fresh, memory = search(states, reuse=True)
-    assert np.array_equal(fresh.visits, search(states)[0].visits)
-    arm = jnp.asarray(own(fresh.visits, states).argmax(-1))
+    assert np.array_equal(fresh.visit_counts, search(states)[0].visit_counts)
+    arm = jnp.asarray(own(fresh.visit_counts, states).argmax(-1))
     after = jax.vmap(STEP)(states, arm)
     kept, again = search(after, memory, reuse=True)
-    gained = own(kept.visits, after).sum(-1)
-    before = np.take_along_axis(own(fresh.visits, states), np.asarray(arm)[:, None], 1)[:, 0]
+    gained = own(kept.visit_counts, after).sum(-1)
+    before = np.take_along_axis(own(fresh.visit_counts, states), np.asarray(arm)[:, None], 1)[:, 0]
     assert (gained == 40 + before - 1).all()  # what had been found below the move, its opening apart
     # A state that is not in the tree begins anew.
     anew, _ = search(positions(3), again, reuse=True)
-    assert (own(anew.visits, positions(3)).sum(-1) == 40).all()
+    assert (own(anew.visit_counts, positions(3)).sum(-1) == 40).all()
 
 
 def test_a_kept_tree_goes_on_as_if_it_had_never_been_cut():
@@ -173,22 +173,22 @@ def test_a_kept_tree_goes_on_as_if_it_had_never_been_cut():
     states = positions(2)
     _, memory = search(states, reuse=True, num_simulations=20)
     twice, _ = search(states, memory, reuse=True, num_simulations=20)
-    assert np.array_equal(twice.visits, search(states, num_simulations=40)[0].visits)
+    assert np.array_equal(twice.visit_counts, search(states, num_simulations=40)[0].visit_counts)
 
 
 def test_a_win_is_proven_and_played():
     # x to move joins with one stone; the network is wrong about it.
     board = np.array([[1, 0, 0], [1, -1, 0], [0, -1, 0]])
     state = jax.tree.map(lambda leaf: jnp.asarray(leaf)[None], interop.from_board(GAME.config, board, 0))
-    plan, _ = search(state, solve=True, num_simulations=60)
-    assert int(plan.actions[0, 0]) == 6 and float(plan.policy[0, 0, 6]) == 1
+    plan, _ = search(state, mcts_solver=True, num_simulations=60)
+    assert int(plan.actions[0, 0]) == 6 and float(plan.action_weights[0, 0, 6]) == 1
 
 
 def test_what_is_proven_lost_is_not_played():
     # o threatens to join its two stones: x must take the cell between them, whatever the network says.
     board = np.array([[0, 1, -1], [-1, 0, 0], [0, 0, 0]])
     state = jax.tree.map(lambda leaf: jnp.asarray(leaf)[None], interop.from_board(GAME.config, board, 0))
-    plan, _ = search(state, solve=True, num_simulations=300)
+    plan, _ = search(state, mcts_solver=True, num_simulations=300)
     saving = [cell for cell in range(9) if board.reshape(-1)[cell] == 0 and _holds(board, cell)]
     assert saving
     assert int(plan.actions[0, 0]) in saving
@@ -216,22 +216,22 @@ def best(board, sign):
 
 def test_small_boards_are_solved_and_then_left_alone():
     states = positions(3, count=24)  # the second player moves
-    plan, memory = search(states, solve=True, reuse=True, num_simulations=400)
+    plan, memory = search(states, mcts_solver=True, reuse=True, num_simulations=400)
     boards = [tuple(board.tolist()) for board in interop.board(GAME.config, states)]
     right = np.array([best(board, -1) for board in boards])
     root = memory.row(jnp.zeros(len(boards), jnp.int32))
     assert memory.whole(root, puct_tree.PROVEN).tolist() == right.tolist()
     assert {1, -1} == set(right.tolist())
     # What is certain is counted on, and nothing is opened any more.
-    again, later = search(states, memory, solve=True, reuse=True, num_simulations=400)
+    again, later = search(states, memory, mcts_solver=True, reuse=True, num_simulations=400)
     assert np.array_equal(memory.used.sum(-1), later.used.sum(-1))
-    gained = own(again.visits, states) - own(plan.visits, states)
+    gained = own(again.visit_counts, states) - own(plan.visit_counts, states)
     assert (gained.sum(-1) == 400).all()
     for lane in np.flatnonzero(right == 1):
-        for arm in {int(gained[lane].argmax()), int(plan.actions[lane, 1]), int(own(plan.policy, states)[lane].argmax())}:
+        for arm in {int(gained[lane].argmax()), int(plan.actions[lane, 1]), int(own(plan.action_weights, states)[lane].argmax())}:
             after = (*boards[lane][:arm], -1, *boards[lane][arm + 1 :])
             assert best(after, 1) == -1
-    assert np.array_equal(np.sign(own(again.values, states)[np.arange(24), gained.argmax(-1)]), right)
+    assert np.array_equal(np.sign(own(again.qvalues, states)[np.arange(24), gained.argmax(-1)]), right)
 
 
 def test_temperature_draws_by_visits():
@@ -263,20 +263,20 @@ def test_lanes_that_rest_keep_their_trees():
     resting = jnp.arange(BATCH) % 2 == 0
     _, between = search(positions(3), memory, reuse=True, active=~resting)
     again, _ = search(states, between, reuse=True)
-    assert np.array_equal(again.visits[::2], plan.visits[::2])
-    assert (own(again.visits, states)[1::2].sum(-1) == 40).all()
+    assert np.array_equal(again.visit_counts[::2], plan.visit_counts[::2])
+    assert (own(again.visit_counts, states)[1::2].sum(-1) == 40).all()
 
 
 @pytest.mark.slow
 def test_nothing_is_proven_of_arms_that_may_not_be_opened():
     states = positions(2)
-    certain, _ = search(states, solve=True, num_simulations=300)
-    capped, _ = search(states, solve=True, num_simulations=300, max_children=2)
-    assert np.isfinite(np.asarray(capped.policy)).all()
+    certain, _ = search(states, mcts_solver=True, num_simulations=300)
+    capped, _ = search(states, mcts_solver=True, num_simulations=300, max_children=2)
+    assert np.isfinite(np.asarray(capped.action_weights)).all()
     # With two of seven children a node is never lost for certain; a proof of a win stays one.
-    won = own(certain.policy, states).max(-1) == 1
+    won = own(certain.action_weights, states).max(-1) == 1
     assert won.any()
-    for lane in np.flatnonzero(own(capped.visits, states).sum(-1) < 300):
+    for lane in np.flatnonzero(own(capped.visit_counts, states).sum(-1) < 300):
         assert won[lane] or float(capped.root_value[lane].max()) < 1
 
 

@@ -59,11 +59,11 @@ def test_what_a_plan_tells(name):
     planner, plan = made(name)
     found, _ = plan(keys_of(0), planner.init(LANES), states_of(GAME), ONES)
     assert (np.asarray(found.actions) == PULL).mean() > 0.6
-    np.testing.assert_allclose(found.policy.sum(-1), 1, rtol=1e-6)
-    np.testing.assert_array_equal(found.visits.sum(-1), SIZE["population"])
-    np.testing.assert_allclose(found.root_value, found.values.max(-1))
+    np.testing.assert_allclose(found.action_weights.sum(-1), 1, rtol=1e-6)
+    np.testing.assert_array_equal(found.visit_counts.sum(-1), SIZE["population"])
+    np.testing.assert_allclose(found.root_value, found.qvalues.max(-1))
     # The action is that of an arm of the highest value.
-    best = (found.arms == found.actions[..., None]) & (found.values == found.values.max(-1, keepdims=True))
+    best = (found.arms == found.actions[..., None]) & (found.qvalues == found.qvalues.max(-1, keepdims=True))
     assert np.asarray(best).any(-1).all()
 
 
@@ -86,7 +86,7 @@ def test_a_lane_does_not_depend_on_the_others(name):
     active = np.array([True, True, False, True, True, True])
     whole, memory = (x(name) for x in (lambda n: made(n)[1], lambda n: made(n)[0].init(LANES)))
     found, after = whole(keys_of(1), memory, states_of(GAME), active)
-    planner, parts = made(name, lanes_at_once=2)
+    planner, parts = made(name, microbatch_size=2)
     again, after_parts = parts(keys_of(1), planner.init(LANES), states_of(GAME), active)
     pick = functools.partial(jax.tree.map, lambda leaf: np.asarray(leaf)[active])
     chex.assert_trees_all_equal(pick(found), pick(again))
@@ -106,8 +106,8 @@ def test_a_string_is_played_on_until_the_game_takes_another_way():
     moved = jax.tree.map(lambda leaf: leaf.at[0].set(jnp.ones_like(leaf[0])) if leaf is after.token else leaf, after)
     second, memory = plan(keys_of(2), memory, moved, np.array([True] * 5 + [False]))
     np.testing.assert_array_equal(memory.next, [1, 2, 2, 2, 2, 1])
-    np.testing.assert_array_equal(second.visits[1:5].sum(-1), 1)
-    np.testing.assert_array_equal(second.visits[0].sum(-1), SIZE["population"])
+    np.testing.assert_array_equal(second.visit_counts[1:5].sum(-1), 1)
+    np.testing.assert_array_equal(second.visit_counts[0].sum(-1), SIZE["population"])
     np.testing.assert_array_equal(planner.reset(memory, jnp.arange(LANES) == 2).next, [1, 2, SIZE["horizon"], 2, 2, 1])
 
 
@@ -135,7 +135,7 @@ def test_a_population_moves_on_with_the_game():
         (lambda: Settings(horizon=0), "horizon=0"),
         (lambda: Settings(survivors=0.01), r"survivors=0\.01"),
         (lambda: Settings(mutation=1.1), r"mutation=1\.1"),
-        (lambda: presets.by_name(GAME, "oep", wave=4), "has no waves"),
+        (lambda: presets.by_name(GAME, "oep", leaf_parallelism=4), "has no waves"),
         (lambda: presets.by_name(GAME, "evolve"), "must be one of fdts"),
     ],
 )

@@ -83,7 +83,7 @@ def test_planners_of_turns_are_shown_what_is_known():
 def test_trees_do_not_see_the_others_hand():
     """The tree goes on into the other's turn, where its hand matters, and the plan holds whatever the other has."""
     states = worlds()
-    settings = turn_mcts.Settings(num_simulations=300, burn_bridges=True, lanes_at_once=WORLDS)
+    settings = turn_mcts.Settings(num_simulations=300, burn_bridges=True, microbatch_size=WORLDS)
     search = turn_mcts.tree_search(HIDDEN, moves_of(HIDDEN), settings)
     keys, run = jnp.stack([jax.random.key(1)] * WORLDS), jax.jit(search.run)
     lanes, seats = jax.vmap(random_bits.lane_key)(keys), states.player.astype(jnp.int32)

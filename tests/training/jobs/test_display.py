@@ -34,14 +34,14 @@ def plain():
 
 def test_without_a_terminal_there_is_a_line_now_and_then(plain):
     clock = Clock()
-    with Display("follower [ffa]", 10, unit="battles", console=plain, plain_seconds=30, clock=clock) as display:
+    with Display("follower [ffa]", 10, unit="episodes", console=plain, plain_seconds=30, clock=clock) as display:
         for done in range(1, 9):
             clock.now += 10
-            display.update(done, {"loss": 0.123456, "battles/s": 12345.6, "score": "[5 %]"}, SHARES)
+            display.update(done, {"loss": 0.123456, "episodes/s": 12345.6, "score": "[5 %]"}, SHARES)
     lines = shown(plain).splitlines()
-    assert [line.split(" battles")[0] for line in lines] == [f"follower [ffa]: {done}/10" for done in (1, 4, 7, 8)]
+    assert [line.split(" episodes")[0] for line in lines] == [f"follower [ffa]: {done}/10" for done in (1, 4, 7, 8)]
     assert lines[1] == (
-        "follower [ffa]: 4/10 battles, 0:00:40 passed, 0:01:00 left | loss 0.1235 | battles/s 12346 | score [5 %] | "
+        "follower [ffa]: 4/10 episodes, 0:00:40 passed, 0:01:00 left | loss 0.1235 | episodes/s 12346 | score [5 %] | "
         "stop 50% up 25% bomb 0% down 0%"
     )
 
@@ -74,11 +74,11 @@ def test_time_left_is_unknown_before_anything_is_done(plain):
 
 
 def test_the_panel_shows_everything(terminal):
-    with Display("follower [ffa]", 10, unit="battles", console=terminal, clock=Clock()) as display:
-        display.update(5, {"loss": 0.5, "agreement": "43 %", "entropy": 1.0, "battles": 12800}, SHARES)
+    with Display("follower [ffa]", 10, unit="episodes", console=terminal, clock=Clock()) as display:
+        display.update(5, {"loss": 0.5, "agreement": "43 %", "entropy": 1.0, "episodes": 12800}, SHARES)
         display.note("checkpoint [5] saved")
     last = shown(terminal)[shown(terminal).rindex("╭") :]
-    for part in ("follower [ffa]", "5/10 battles", "loss  0.5", "agreement  43 %", "battles  12800", "stop █ 50%", "up ▄ 25%"):
+    for part in ("follower [ffa]", "5/10 episodes", "loss  0.5", "agreement  43 %", "episodes  12800", "stop █ 50%", "up ▄ 25%"):
         assert part in last
     assert f"bomb {BLOCKS[1]} 0%" in last and f"down {BLOCKS[0]} 0%" in last
     assert "checkpoint [5] saved\n" in shown(terminal)

@@ -41,7 +41,7 @@ def test_no_two_trials_are_the_same_and_seeds_differ():
     assert len({tuple(one.values()) for one in drawn}) == 20
     assert drawn == [hyperparameters._varied(trial) for trial in config.draws()]
     assert drawn != [hyperparameters._varied(trial) for trial in dataclasses.replace(config, seed=1).draws()]
-    assert {trial.learn.battles for trial in config.draws()} == {50}
+    assert {trial.learn.episodes for trial in config.draws()} == {50}
 
 
 def test_ranks_and_goes_on(tmp_path, trained):

@@ -29,7 +29,7 @@ BATTLES = 4
 TINY = TrainConfig(
     follower=FollowerConfig(mode="one_vs_one"),
     learn=DaggerConfig(
-        battles=BATTLES,
+        episodes=BATTLES,
         lanes=2,
         steps=4,
         updates_per_step=0.75,
@@ -46,7 +46,7 @@ TINY = TrainConfig(
     checkpoint_every=3,
 )
 UCB = OracleConfig(bandit="ucb")
-NO_CHANCES = "bandit='ucb': its values are no chances to win: take ts, or the paper's target, stakes and network"
+NO_CHANCES = "bandit='ucb': its values are no chances to win: take ts, or the paper's target, advantage_weight and network"
 TIMES = ("seconds", "steps_per_second")
 
 
@@ -106,8 +106,8 @@ def test_what_a_run_writes(straight):
     log = read_log(folder / "log.jsonl")
     assert [line["iteration"] for line in log] == list(range(1, len(log) + 1))
     last = log[-1]
-    told = (last["battles"], last["steps"], last["updates"])
-    assert (result["battles"], result["steps"], result["updates"]) == told == (BATTLES, last["steps"], int(0.75 * last["steps"]))
+    told = (last["episodes"], last["steps"], last["updates"])
+    assert (result["episodes"], result["steps"], result["updates"]) == told == (BATTLES, last["steps"], int(0.75 * last["steps"]))
     assert result["released"]["games"] == result["strict"]["games"] == 2
     assert 0 < result["mean_length"] <= 800 and result["seconds"] >= last["seconds"] > 0
     assert all(line["seconds"] > 0 and line["steps_per_second"] > 0 for line in log)
@@ -123,9 +123,9 @@ def test_the_weights_of_a_run(straight):
     who = follower.make(TINY.follower)
     shapes = jax.eval_shape(who.init, jax.random.key(0))
     final, meta = load_weights(folder / "final.npz", shapes, who.meta)
-    assert meta == who.meta | {"battles": BATTLES}
+    assert meta == who.meta | {"episodes": BATTLES}
     best, meta = load_weights(folder / "best.npz", shapes, who.meta)
-    assert meta == who.meta | {"battles": BATTLES}
+    assert meta == who.meta | {"episodes": BATTLES}
     jax.tree.map(np.testing.assert_array_equal, best, final)  # no running mean was asked for
     first = who.init(jax.random.key(0))
     assert not np.array_equal(final["policy"]["kernel"], first["policy"]["kernel"])
@@ -152,17 +152,17 @@ def signal_at(monkeypatch):
 
 
 def test_evaluations_on_the_way(jobs, signal_at, tmp_path):
-    """As soon as so many battles have ended since the last one, and at the end; the first of the best parameters are kept."""
+    """As soon as so many episodes have ended since the last one, and at the end; the first of the best parameters are kept."""
     run(tmp_path / "run", evaluate_every=2)
     log = log_of(tmp_path / "run")
-    rated = [(line["battles"], line["wins"]) for line in log if "wins" in line]
+    rated = [(line["episodes"], line["wins"]) for line in log if "wins" in line]
     before = 0
     for line in log:
-        assert ("wins" in line) == (line["battles"] - before >= 2 or line["battles"] == BATTLES)
-        before = line["battles"] if "wins" in line else before
+        assert ("wins" in line) == (line["episodes"] - before >= 2 or line["episodes"] == BATTLES)
+        before = line["episodes"] if "wins" in line else before
     assert len(rated) >= 2 and rated[-1][0] == BATTLES
     _, meta = load_weights(tmp_path / "run" / "best.npz")
-    assert meta["battles"] == max(rated, key=lambda one: (one[1], -one[0]))[0]
+    assert meta["episodes"] == max(rated, key=lambda one: (one[1], -one[0]))[0]
     # A run that goes on remembers what was evaluated.
     signal_at(signal.SIGTERM, next(line["iteration"] for line in log if "wins" in line) + 1)
     assert run(tmp_path / "stopped", evaluate_every=2)[0] is None
@@ -180,13 +180,13 @@ def test_a_run_that_is_asked_to_stop_goes_on_as_if_nothing_had_happened(number, 
         assert newest(tmp_path) == iteration == len(log_of(tmp_path))
         assert not (tmp_path / "final.npz").exists() and not (tmp_path / "result.json").exists()
     result, printed = run(tmp_path, resume=True)
-    assert "going on after iteration 11" in printed and result["battles"] == BATTLES
+    assert "going on after iteration 11" in printed and result["episodes"] == BATTLES
     assert_same(tmp_path, straight[0])
 
 
 def test_a_wish_to_stop_in_the_last_iteration_comes_too_late(straight, signal_at, tmp_path):
     signal_at(signal.SIGTERM, len(log_of(straight[0])))
-    assert run(tmp_path)[0]["battles"] == BATTLES
+    assert run(tmp_path)[0]["episodes"] == BATTLES
     assert_same(tmp_path, straight[0])
 
 
@@ -239,7 +239,7 @@ def contents(folder):
     [
         ({"seed": 4}, "seed=4: the run in {folder} has 3; give that, or choose another output"),
         ({"evaluate_every": 7}, "evaluate_every=7: the run in {folder} has 1000; give that, or choose another output"),
-        ({"learn": {"battles": 7}}, "learn.battles=7: the run in {folder} has 4; give that, or choose another output"),
+        ({"learn": {"episodes": 7}}, "learn.episodes=7: the run in {folder} has 4; give that, or choose another output"),
         ({"learn": {"learning_rate": 0.5}}, "learn.learning_rate=0.5: the run in {folder} has 0.001; give that, or"),
         ({"oracle": {"horizon": 3}}, "oracle.horizon=3: the run in {folder} has 2; give that, or choose another output"),
         ({"follower": {"planes": "extended"}}, "follower.planes='extended': the run in {folder} has 'paper'; give that, or"),
@@ -292,7 +292,7 @@ def test_a_folder_that_cannot_be_made(jobs, tmp_path):
         ({"seed": -1}, "seed=-1: must be in 0..4294967295"),
         ({"seed": 2**32}, "seed=4294967296: must be in 0..4294967295"),
         ({"oracle": UCB, "learn": DaggerConfig(target="values")}, NO_CHANCES),
-        ({"oracle": UCB, "learn": DaggerConfig(stakes=0.1)}, NO_CHANCES),
+        ({"oracle": UCB, "learn": DaggerConfig(advantage_weight=0.1)}, NO_CHANCES),
         ({"oracle": UCB, "follower": FollowerConfig(network="residual")}, NO_CHANCES),
     ],
 )
@@ -305,7 +305,7 @@ def test_bad_settings(values, message):
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [
-        (["--learn.battles", "0"], "battles=0: must be >= 1"),
+        (["--learn.episodes", "0"], "episodes=0: must be >= 1"),
         (["--learn.method", "copying"], "method='copying': must be one of dagger, cloning"),
         (["--oracle.bandit", "exp3"], "bandit='exp3': must be one of ts, ucb, uniform"),
         (["--oracle.horizon", "0"], "horizon=0: must be >= 1"),
@@ -396,7 +396,7 @@ def test_a_run_that_is_killed_twice(straight, tmp_path):
 @pytest.mark.slow
 def test_a_run_that_is_killed_twenty_times(jobs, tmp_path):
     """And asked to stop now and then."""
-    learn = dataclasses.replace(TINY.learn, battles=60)
+    learn = dataclasses.replace(TINY.learn, episodes=60)
     run(tmp_path / "straight", learn=learn)
     signals = (signal.SIGKILL,) * 4 + (signal.SIGTERM,)
     kill_at_random(SCRIPT, settings(tmp_path / "run", learn=learn), 20, random.Random(1), signals)
@@ -426,7 +426,7 @@ def test_the_second_round(straight, jobs, tmp_path):
     save_weights(tmp_path / "guide.npz", jax.device_get(who.init(jax.random.key(0))), who.meta)
     oracle = dataclasses.replace(TINY.oracle, guide=str(tmp_path / "guide.npz"), guide_values=True)
     result, _ = run(tmp_path / "run", follower=config, oracle=oracle)
-    assert result["battles"] == BATTLES and log_of(tmp_path / "run") != log_of(straight[0])
+    assert result["episodes"] == BATTLES and log_of(tmp_path / "run") != log_of(straight[0])
     assert all(np.isfinite(line["loss"]) for line in log_of(tmp_path / "run"))
 
 

@@ -20,14 +20,14 @@ from training.learn.dagger import Dagger, DaggerConfig, Sample
 KEY = jax.random.key(2)
 BATTLES, LANES, STEPS, PLAYERS, RATE = 6, 4, 4, 4, 2.25
 TINY = DaggerConfig(
-    battles=BATTLES,
+    episodes=BATTLES,
     lanes=LANES,
     steps=STEPS,
     updates_per_step=RATE,
     batch_size=8,
     learning_rate=3e-3,
     buffer_size=2048,
-    stakes=0.1,
+    advantage_weight=0.1,
     averaging=0.75,
     stop_without_bomb=8,
 )
@@ -52,12 +52,12 @@ def first(dagger):
 
 @pytest.fixture(scope="module")
 def whole(dagger):
-    """All battles: the metrics of every iteration, and the last learner."""
+    """All episodes: the metrics of every iteration, and the last learner."""
     learner, told = begin(dagger), []
     for _ in range(BATTLES * GAME.max_steps):
         learner, metrics = dagger.iterate(KEY, None, learner)
         told.append(jax.device_get(metrics))
-        if told[-1]["battles"] >= BATTLES:
+        if told[-1]["episodes"] >= BATTLES:
             return told, jax.device_get(learner)
     raise AssertionError("no end")
 
@@ -70,8 +70,8 @@ def on_device(dagger, learner):
 # --- the same once more, step by step ----------------------------------------------------------------------------------
 
 
-class Battle:
-    """A battle played by the parts of a `Dagger` outside its program, the keys as they are written down in `BattleRules`.
+class Episode:
+    """An episode played by the parts of a `Dagger` outside its program, the keys as they are written down in `EpisodeRules`.
 
     Without parameters the oracle plays.
     """
@@ -90,7 +90,7 @@ class Battle:
         drawn = plan.actions if self.params is None else policy(self.params, key, self.state)
         actions = np.where(alive, drawn, 0)
         self.state, self.clock = step(self.state, actions), self.clock + 1
-        self.past.append(np.argmax(plan.policy, -1).tolist())
+        self.past.append(np.argmax(plan.action_weights, -1).tolist())
         self.quiet = 0 if (actions == 5).any() else self.quiet + 1
         still = len(self.past) > 10 and all(past == self.past[-1] for past in self.past[-11:])
         self.over = bool(self.state.terminated) or still or self.quiet > self.rules.stop_without_bomb
@@ -113,12 +113,12 @@ def _parts(dagger):
         states = jax.tree.map(lambda leaf: leaf[None], state)
         plan, memory = dagger.rules.oracle.plan(None, key[None], memory, states, jnp.zeros(1, jnp.int32), jnp.ones(1, bool))
         plan = jax.tree.map(lambda leaf: leaf[0], plan)
-        target = plan.policy
+        target = plan.action_weights
         if config.target == "values":
-            weights = jnp.where(GAME.search_arms(state)[1], jnp.exp((plan.values - 1) / config.temperature), 0.0)
+            weights = jnp.where(GAME.search_arms(state)[1], jnp.exp((plan.qvalues - 1) / config.temperature), 0.0)
             target = weights / weights.sum(-1, keepdims=True)
         legal = GAME.search_arms(state)[1]
-        matters = plan.values.max(-1) - (plan.values * legal).sum(-1) / legal.sum(-1)
+        matters = plan.qvalues.max(-1) - (plan.qvalues * legal).sum(-1) / legal.sum(-1)
         samples = Sample(jax.vmap(lambda seat: GAME.observe(state, seat))(seats), target, plan.root_value, matters)
         return plan, GAME.in_play(state), jax.vmap(dagger.packing.pack)(samples), memory
 
@@ -132,13 +132,13 @@ def _parts(dagger):
 def test_what_is_stored(dagger, first):
     """What the living see and the oracle's plans for them, step by step and lane by lane; the follower has drawn the moves."""
     before, after, metrics = first
-    battles = [Battle(dagger, KEY, number, before.params) for number in range(LANES)]
-    rows = np.concatenate([battle.step() for _ in range(STEPS) for battle in battles])
+    episodes = [Episode(dagger, KEY, number, before.params) for number in range(LANES)]
+    rows = np.concatenate([episode.step() for _ in range(STEPS) for episode in episodes])
     np.testing.assert_array_equal(rows_of(after.ring), rows)
-    assert not any(battle.over for battle in battles) and after.battles.clock.tolist() == [STEPS] * LANES
+    assert not any(episode.over for episode in episodes) and after.episodes.clock.tolist() == [STEPS] * LANES
     assert metrics["new_samples"] == len(rows) == metrics["buffer"] and metrics["new_steps"] == STEPS * LANES
-    states = jax.tree.map(lambda *leaves: np.stack(leaves), *[jax.device_get(battle.state) for battle in battles])
-    jax.tree.map(np.testing.assert_array_equal, after.battles.states, states)
+    states = jax.tree.map(lambda *leaves: np.stack(leaves), *[jax.device_get(episode.state) for episode in episodes])
+    jax.tree.map(np.testing.assert_array_equal, after.episodes.states, states)
 
 
 def test_the_dead_are_not_stored(dagger, whole):
@@ -153,23 +153,23 @@ def test_the_dead_are_not_stored(dagger, whole):
     assert ((stored.value >= 0) & (stored.value <= 1)).all()
 
 
-# --- battles -----------------------------------------------------------------------------------------------------------
+# --- episodes -----------------------------------------------------------------------------------------------------------
 
 
 def test_so_many_battles_are_played_and_no_more(dagger, whole):
     told, after = whole
-    assert [metrics["battles"] for metrics in told] == sorted(metrics["battles"] for metrics in told)
-    assert told[-1]["battles"] == BATTLES == after.ended
-    assert sorted(after.battles.number) == list(range(BATTLES, BATTLES + LANES)) and after.battles.next_number == [
+    assert [metrics["episodes"] for metrics in told] == sorted(metrics["episodes"] for metrics in told)
+    assert told[-1]["episodes"] == BATTLES == after.ended
+    assert sorted(after.episodes.number) == list(range(BATTLES, BATTLES + LANES)) and after.episodes.next_number == [
         BATTLES + LANES
     ]
     # All lanes are idle: nothing more is played, stored or learnt.
     later, metrics = jax.device_get(dagger.iterate(KEY, None, on_device(dagger, after)))
-    assert metrics["new_steps"] == metrics["new_samples"] == 0 and metrics["battles"] == BATTLES and metrics["finite"]
+    assert metrics["new_steps"] == metrics["new_samples"] == 0 and metrics["episodes"] == BATTLES and metrics["finite"]
     assert metrics["updates"] == after.updates and metrics["steps"] == after.steps
     for name in ("params", "optimizer_state", "ring"):
         jax.tree.map(np.testing.assert_array_equal, getattr(later, name), getattr(after, name))
-    np.testing.assert_array_equal(later.battles.memory.words, after.battles.memory.words)
+    np.testing.assert_array_equal(later.episodes.memory.words, after.episodes.memory.words)
 
 
 def test_lanes_rest_one_after_another(whole):
@@ -210,15 +210,15 @@ def loss_on(dagger, params, buffer):
 def loss_by_hand(dagger, params, stored):
     """Cross-entropy, weighed by what is at stake, with half the squared error of the value; and the cross-entropy."""
     logits, value = dagger.follower.apply(params, stored.observation)
-    weight = stored.weight + TINY.stakes
+    weight = stored.weight + TINY.advantage_weight
     entropy = -(stored.target * jax.nn.log_softmax(logits)).sum(-1) @ weight / weight.sum()
     return entropy + 0.5 * jnp.square(value - (2 * stored.value - 1)).mean(), entropy
 
 
 def idle(learner, **changes):
     """A learner that plays no more."""
-    battles = dataclasses.replace(learner.battles, number=np.full(LANES, BATTLES, np.int32))
-    return dataclasses.replace(learner, battles=battles, **changes)
+    episodes = dataclasses.replace(learner.episodes, number=np.full(LANES, BATTLES, np.int32))
+    return dataclasses.replace(learner, episodes=episodes, **changes)
 
 
 def test_learning_lowers_the_loss_on_what_is_stored(dagger, first, whole):
@@ -308,12 +308,12 @@ def cloned():
 
 @pytest.mark.slow
 def test_samples_of_cloning(cloned):
-    """Those of the oracle's own battles, played one by one to their ends; with values as targets."""
+    """Those of the oracle's own episodes, played one by one to their ends; with values as targets."""
     dagger, learner, metrics = cloned
-    battles = [Battle(dagger, cloning_on_devices.root_key(), number) for number in range(cloning_on_devices.BATTLES)]
-    rows = np.concatenate([battle.rest() for battle in battles])
+    episodes = [Episode(dagger, cloning_on_devices.root_key(), number) for number in range(cloning_on_devices.BATTLES)]
+    rows = np.concatenate([episode.rest() for episode in episodes])
     got = rows_of(learner.ring)
-    assert len(got) == len(rows) and metrics["steps"] == sum(battle.clock for battle in battles)
+    assert len(got) == len(rows) and metrics["steps"] == sum(episode.clock for episode in episodes)
     # Targets and weights are computed in another way here: equal but for rounding; the rest is equal bit for bit.
     first = sum(np.size(leaf) for leaf in jax.tree.leaves(dagger.packing.unpack(jnp.asarray(got[0])).observation))
     seen, words = slice(0, first), got.shape[1]
@@ -334,7 +334,7 @@ def test_samples_of_cloning_do_not_depend_on_the_number_of_lanes(cloned):
     assert as_set(rows_of(other.ring)) == as_set(rows_of(learner.ring))
     expected = cloning_on_devices.summary(learner, metrics)
     assert cloning_on_devices.summary(other, other_metrics) == expected
-    assert expected["busy"] == 0 and expected["battles"] == cloning_on_devices.BATTLES and expected["finite"]
+    assert expected["busy"] == 0 and expected["episodes"] == cloning_on_devices.BATTLES and expected["finite"]
 
 
 @pytest.mark.slow
@@ -354,7 +354,7 @@ def test_targets():
     who, oracle = tiny.follower(), tiny.drawing_oracle()
     states = jax.vmap(GAME.init)(jax.random.split(KEY, 3))
     plan, _ = oracle.plan(None, jax.random.split(KEY, 3), oracle.init(3), states, jnp.zeros(3, jnp.int32), jnp.ones(3, bool))
-    values, legal = np.asarray(plan.values), np.asarray(jax.vmap(GAME.search_arms)(states)[1])
+    values, legal = np.asarray(plan.qvalues), np.asarray(jax.vmap(GAME.search_arms)(states)[1])
     best = values == values.max(-1, keepdims=True)
 
     def target(**settings):
@@ -379,7 +379,7 @@ def test_targets():
         ({"method": "copying"}, "method='copying': must be one of dagger, cloning"),
         ({"target": "all"}, "target='all': must be one of best, first_best, values"),
         ({"stop_rule": "on"}, "stop_rule='on': must be one of off, unchanged, released"),
-        ({"battles": 0}, "battles=0: must be >= 1"),
+        ({"episodes": 0}, "episodes=0: must be >= 1"),
         ({"lanes": 0}, "lanes=0: must be >= 1"),
         ({"steps": -1}, "steps=-1: must be >= 1"),
         ({"batch_size": 0}, "batch_size=0: must be >= 1"),
@@ -388,7 +388,7 @@ def test_targets():
         ({"updates_per_step": float("inf")}, "updates_per_step=inf: must be >= 0"),
         ({"value_weight": float("nan")}, "value_weight=nan: must be >= 0"),
         ({"value_weight": float("inf")}, "value_weight=inf: must be >= 0"),
-        ({"stakes": float("inf")}, "stakes=inf: must be >= 0"),
+        ({"advantage_weight": float("inf")}, "advantage_weight=inf: must be >= 0"),
         ({"averaging": 1.0}, "averaging=1.0: must be at least 0 and below 1"),
         ({"averaging": float("nan")}, "averaging=nan: must be at least 0 and below 1"),
         ({"stop_without_bomb": -1}, "stop_without_bomb=-1: must be >= 0"),
@@ -412,7 +412,7 @@ def test_bad_settings(settings, message):
         (2, {"lanes": 3}, "lanes=3: must be a multiple of the 2 devices"),
         (2, {"batch_size": 7}, "batch_size=7: must be a multiple of the 2 devices"),
         (2, {"buffer_size": 1001}, "buffer_size=1001: must be a multiple of the 2 devices"),
-        (2, {"battles": 1}, "battles=1: must be at least the 2 devices"),
+        (2, {"episodes": 1}, "episodes=1: must be at least the 2 devices"),
     ],
 )
 def test_numbers_that_do_not_go_together(devices, settings, message):

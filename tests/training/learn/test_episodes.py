@@ -1,4 +1,4 @@
-"""Battles by hand: when they end early, what begins next, and that lanes without a battle rest."""
+"""Episodes by hand: when they end early, what begins next, and that lanes without an episode rest."""
 
 import dataclasses
 
@@ -10,7 +10,7 @@ from jax import Array
 
 from jaxgames.pommerman.constants import Move
 from tests.training import tiny
-from training.learn.episodes import WINDOW, BattleRules
+from training.learn.episodes import WINDOW, EpisodeRules
 
 LANES, PLAYERS, WORDS, LAST = 3, 4, 9, 40
 KEY = jax.random.key(4)
@@ -47,24 +47,24 @@ BOMB = np.full((LANES, PLAYERS), int(Move.BOMB) * WORDS, np.int32)
 CHOICES = np.zeros((LANES, PLAYERS), np.int32)
 
 
-def rules_of(battles=100, **settings):
-    return BattleRules(Waiting(), tiny.drawing_oracle(Waiting()), battles, LANES, **settings)
+def rules_of(episodes=100, **settings):
+    return EpisodeRules(Waiting(), tiny.drawing_oracle(Waiting()), episodes, LANES, **settings)
 
 
-def advance(battles, actions, choices, rules):
+def advance(episodes, actions, choices, rules):
     """One step; returns the lanes and which of them ended."""
-    step = jax.jit(lambda battles: rules.advance(KEY, rules.step_keys(KEY, battles), battles, actions, choices))
-    battles, ended = jax.device_get(step(battles))
-    return battles, ended.tolist()
+    step = jax.jit(lambda episodes: rules.advance(KEY, rules.step_keys(KEY, episodes), episodes, actions, choices))
+    episodes, ended = jax.device_get(step(episodes))
+    return episodes, ended.tolist()
 
 
 def board(number):
     return np.asarray(Waiting().init(jax.random.fold_in(jax.random.fold_in(KEY, number), 0)).board)
 
 
-def at(battles, *steps):
+def at(episodes, *steps):
     """The lanes at these steps of their games."""
-    return dataclasses.replace(battles, states=dataclasses.replace(battles.states, step_count=np.array(steps, np.int32)))
+    return dataclasses.replace(episodes, states=dataclasses.replace(episodes.states, step_count=np.array(steps, np.int32)))
 
 
 @pytest.fixture(scope="module")
@@ -72,11 +72,11 @@ def begun():
     return jax.device_get(jax.jit(rules_of().start)(KEY, jnp.int32(0)))
 
 
-def with_past(battles, past, clock=WINDOW):
+def with_past(episodes, past, clock=WINDOW):
     """Lanes in which the oracle has chosen `past` (int [10, P], the oldest first) and that stand at some clock of ten or more."""
     recent = np.roll(np.asarray(past, np.int8), clock % WINDOW, axis=0)
     return dataclasses.replace(
-        battles, recent=np.tile(recent, (LANES, 1, 1)), clock=np.full(LANES, clock, np.int32), quiet=np.zeros(LANES, np.int32)
+        episodes, recent=np.tile(recent, (LANES, 1, 1)), clock=np.full(LANES, clock, np.int32), quiet=np.zeros(LANES, np.int32)
     )
 
 
@@ -87,21 +87,21 @@ def test_the_first_battles(begun):
 
 
 def test_battles_of_the_second_of_three_devices():
-    battles = jax.device_get(jax.jit(rules_of(num_devices=3).start)(KEY, jnp.int32(1)))
-    assert battles.number.tolist() == [1, 4, 7] and battles.next_number.tolist() == [10]
-    np.testing.assert_array_equal(battles.states.board, [board(number) for number in (1, 4, 7)])
-    after, _ = advance(at(battles, 39, 0, 39), BOMB, CHOICES, rules_of(num_devices=3))
+    episodes = jax.device_get(jax.jit(rules_of(num_devices=3).start)(KEY, jnp.int32(1)))
+    assert episodes.number.tolist() == [1, 4, 7] and episodes.next_number.tolist() == [10]
+    np.testing.assert_array_equal(episodes.states.board, [board(number) for number in (1, 4, 7)])
+    after, _ = advance(at(episodes, 39, 0, 39), BOMB, CHOICES, rules_of(num_devices=3))
     assert after.number.tolist() == [10, 4, 13] and after.next_number.tolist() == [16]
 
 
 @pytest.mark.parametrize("clock", [WINDOW, WINDOW + 7])
 def test_choices_that_stand_still(begun, clock):
-    """Ten steps like this one, for all players; one other choice within them, of one player, and the battle goes on."""
+    """Ten steps like this one, for all players; one other choice within them, of one player, and the episode goes on."""
     past = np.tile([1, 2, 3, 4], (WINDOW, 1))
     choices = np.tile([1, 2, 3, 4], (LANES, 1)).astype(np.int32)
     choices[1, 2] = 0
-    battles = with_past(begun, past, clock)
-    after, ended = advance(battles, BOMB, choices, rules_of(stop_rule="unchanged"))
+    episodes = with_past(begun, past, clock)
+    after, ended = advance(episodes, BOMB, choices, rules_of(stop_rule="unchanged"))
     assert ended == [True, False, True]
     assert after.number.tolist() == [3, 1, 4] and after.next_number.tolist() == [5]
     assert after.clock.tolist() == [0, clock + 1, 0]
@@ -118,30 +118,30 @@ def test_the_released_rule(begun):
     past[0] = [5, 1, 0, 3]
     choices = np.array([[3, 3, 3, 0], [5, 1, 0, 3], [5, 1, 0, 4]], np.int32)
     for clock in (WINDOW, WINDOW + 4):
-        battles = with_past(begun, past, clock)
-        assert advance(battles, BOMB, choices, rules_of(stop_rule="released"))[1] == [True, True, False]
-        assert advance(battles, BOMB, choices, rules_of(stop_rule="off"))[1] == [False] * 3
-        assert advance(battles, BOMB, choices, rules_of(stop_rule="unchanged"))[1] == [False] * 3
+        episodes = with_past(begun, past, clock)
+        assert advance(episodes, BOMB, choices, rules_of(stop_rule="released"))[1] == [True, True, False]
+        assert advance(episodes, BOMB, choices, rules_of(stop_rule="off"))[1] == [False] * 3
+        assert advance(episodes, BOMB, choices, rules_of(stop_rule="unchanged"))[1] == [False] * 3
 
 
 @pytest.mark.parametrize("rule", ["unchanged", "released"])
 def test_no_battle_stands_still_before_ten_steps_are_over(begun, rule):
-    battles = with_past(begun, np.zeros((WINDOW, PLAYERS)), WINDOW - 1)
-    assert advance(battles, BOMB, CHOICES, rules_of(stop_rule=rule))[1] == [False] * 3
+    episodes = with_past(begun, np.zeros((WINDOW, PLAYERS)), WINDOW - 1)
+    assert advance(episodes, BOMB, CHOICES, rules_of(stop_rule=rule))[1] == [False] * 3
     assert advance(with_past(begun, np.zeros((WINDOW, PLAYERS))), BOMB, CHOICES, rules_of(stop_rule=rule))[1] == [True] * 3
 
 
 def test_battles_without_bombs(begun):
-    battles = dataclasses.replace(begun, quiet=np.array([4, 3, 5], np.int32))
+    episodes = dataclasses.replace(begun, quiet=np.array([4, 3, 5], np.int32))
     rules = rules_of(stop_rule="off", stop_without_bomb=4)
-    after, ended = advance(battles, STAY, CHOICES, rules)
+    after, ended = advance(episodes, STAY, CHOICES, rules)
     assert ended == [True, False, True], "after more steps than that"
     assert after.quiet.tolist() == [0, 4, 0]
     one = STAY.copy()
     one[0, 3] = one[2, 0] = int(Move.BOMB) * WORDS + 5
-    after, ended = advance(battles, one, CHOICES, rules)
+    after, ended = advance(episodes, one, CHOICES, rules)
     assert ended == [False] * 3 and after.quiet.tolist() == [0, 4, 0]
-    assert advance(battles, STAY, CHOICES, rules_of(stop_rule="off", stop_without_bomb=0))[1] == [False] * 3
+    assert advance(episodes, STAY, CHOICES, rules_of(stop_rule="off", stop_without_bomb=0))[1] == [False] * 3
 
 
 def test_the_end_of_a_game(begun):
@@ -153,25 +153,25 @@ def test_the_end_of_a_game(begun):
 
 
 def test_the_oracle_forgets_where_a_battle_ends(begun):
-    battles = dataclasses.replace(at(begun, 39, 5, 39), memory=np.array([7, 8, 9], np.int32))
-    assert advance(battles, BOMB, CHOICES, rules_of(stop_rule="off"))[0].memory.tolist() == [0, 8, 0]
+    episodes = dataclasses.replace(at(begun, 39, 5, 39), memory=np.array([7, 8, 9], np.int32))
+    assert advance(episodes, BOMB, CHOICES, rules_of(stop_rule="off"))[0].memory.tolist() == [0, 8, 0]
 
 
 def test_no_battle_is_left(begun):
-    """Lanes rest as soon as all battles are given away, and end no more."""
+    """Lanes rest as soon as all episodes are given away, and end no more."""
     rules = rules_of(4, stop_rule="off")
-    battles, ended = advance(at(begun, 39, 39, 39), BOMB, CHOICES, rules)
-    assert ended == [True] * 3 and battles.number.tolist() == [3, 4, 5]
-    assert np.asarray(rules.busy(battles)).tolist() == [True, False, False]
-    battles, ended = advance(at(battles, 39, 39, 39), BOMB, CHOICES, rules)
+    episodes, ended = advance(at(begun, 39, 39, 39), BOMB, CHOICES, rules)
+    assert ended == [True] * 3 and episodes.number.tolist() == [3, 4, 5]
+    assert np.asarray(rules.busy(episodes)).tolist() == [True, False, False]
+    episodes, ended = advance(at(episodes, 39, 39, 39), BOMB, CHOICES, rules)
     assert ended == [True, False, False]
-    assert not np.asarray(rules.busy(battles)).any()
-    assert advance(at(battles, 39, 39, 39), BOMB, CHOICES, rules)[1] == [False] * 3
+    assert not np.asarray(rules.busy(episodes)).any()
+    assert advance(at(episodes, 39, 39, 39), BOMB, CHOICES, rules)[1] == [False] * 3
 
 
 def test_keys_depend_on_battle_and_clock_alone(begun):
     rules = rules_of()
     some = dataclasses.replace(begun, number=np.array([5, 9, 5], np.int32), clock=np.array([2, 2, 3], np.int32))
     moved = dataclasses.replace(begun, number=np.array([9, 5, 5], np.int32), clock=np.array([2, 3, 2], np.int32))
-    one, other = (jax.random.key_data(rules.step_keys(KEY, battles)).tolist() for battles in (some, moved))
+    one, other = (jax.random.key_data(rules.step_keys(KEY, episodes)).tolist() for episodes in (some, moved))
     assert one == [other[2], other[0], other[1]] and len({tuple(words) for words in one}) == 3

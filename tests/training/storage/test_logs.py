@@ -36,9 +36,9 @@ def write(folder, iterations, first=0, **values):
 
 def test_a_line_per_iteration(tmp_path):
     with RunLog(tmp_path / "new") as log:
-        log.write(0, {"loss": 0.25, "battles": 3, "name": "größer\n", "shares": [0.5, 1]})
+        log.write(0, {"loss": 0.25, "episodes": 3, "name": "größer\n", "shares": [0.5, 1]})
         assert read_log(tmp_path / "new" / "log.jsonl") == [
-            {"iteration": 0, "loss": 0.25, "battles": 3, "name": "größer\n", "shares": [0.5, 1]}
+            {"iteration": 0, "loss": 0.25, "episodes": 3, "name": "größer\n", "shares": [0.5, 1]}
         ]  # at once, not when the log is closed
         log.write(1, {})
     assert (tmp_path / "new" / "log.jsonl").read_bytes().count(b"\n") == 2
@@ -145,12 +145,12 @@ def test_a_full_disk_is_an_error(tmp_path, monkeypatch):
 
 def test_numbers_become_curves(tmp_path):
     with RunLog(tmp_path, 5) as log:
-        log.write(5, {"loss": 0.5, "name": "x", "shares": [0.25, float("nan"), 0.75], "nan": float("nan"), "battles": 3})
+        log.write(5, {"loss": 0.5, "name": "x", "shares": [0.25, float("nan"), 0.75], "nan": float("nan"), "episodes": 3})
         writer = Writer.last
         assert not writer.closed
     assert writer.closed
     assert (writer.folder, writer.purge_step) == (str(tmp_path / "events"), 5)
-    assert writer.scalars == [("loss", 0.5, 5), ("shares/0", 0.25, 5), ("shares/2", 0.75, 5), ("battles", 3, 5)]
+    assert writer.scalars == [("loss", 0.5, 5), ("shares/0", 0.25, 5), ("shares/2", 0.75, 5), ("episodes", 3, 5)]
 
 
 def test_without_tensorboard_there_are_no_curves(tmp_path, monkeypatch, recwarn):
