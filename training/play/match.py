@@ -11,22 +11,19 @@ from pathlib import Path
 
 import jax
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
 import jaxgames
 from jaxgames import checks
 from jaxgames.agent import Agent
-from jaxgames.game import Game
-from jaxgames.hero_academy import HeroAcademy
-from jaxgames.hero_academy import view as hero_view
-from jaxgames.hex import Hex
-from jaxgames.hex import view as hex_view
-from jaxgames.pommerman import Pommerman, interop, view
+from jaxgames.game import DrawnGame, Game
+from jaxgames.pommerman import Pommerman
 from search import presets
 from search.bandit import bandits
 from training.play import agents, counting, evaluate, hero_agents, hex_agents, memory
-from training.storage.files import check_folder, write_together
+from training.storage.files import output_folder, write_together
 
 # Win, draw, loss in per cent over 400 games against three rule-based agents, by the released counting (Boney et al.).
 PAPER = {
@@ -207,16 +204,17 @@ def run(config: MatchConfig, console: Console | None = None) -> dict:
 
     Raises:
       ValueError: for settings that are not possible.
-      OSError: the output folder cannot be written (found before anything is played).
+      OSError: the output folder cannot be written, or is in use (found before anything is played).
     """
-    console = console or Console()
+    with output_folder(config.output) as output:
+        return _play(config, output, console or Console())
+
+
+def _play(config: MatchConfig, output: Path | None, console: Console) -> dict:
     game = jaxgames.make(config.game, config.mode)
     players = make_players(config, game)
-    output = Path(config.output) if config.output else None
-    if output:
-        check_folder(output)
     name, other = (agents.shown(player, game) for player in (players[0], players[-1]))
-    console.print(f"[bold]{name}[/] against {game.num_players - 1} x {other}, {config.game} {config.mode}")
+    console.print(f"{name} against {game.num_players - 1} x {other}, {config.game} {config.mode}", markup=False)
     key = jax.random.key(config.seed)
     started, compiled = time.perf_counter(), 0.0
     with _progress(console) as bar:
@@ -248,7 +246,8 @@ def run(config: MatchConfig, console: Console | None = None) -> dict:
     if output:
         picture, svg = draw_game(game, key, games, [p.name for p in players])
         write_together({output / "game.svg": svg, output / "result.json": json.dumps(result, indent=2) + "\n"})
-        console.print(f"results in {output / 'result.json'}; game {picture} to watch in a browser: {output / 'game.svg'}")
+        told = f"results in {output / 'result.json'}; game {picture} to watch in a browser: {output / 'game.svg'}"
+        console.print(told, markup=False)
     return result
 
 
@@ -293,18 +292,9 @@ def draw_game(game: Game, key, games: evaluate.Games, names: list[str]) -> tuple
     by_seat = [""] * len(names)
     for name, seat in zip(names, games.seats[index], strict=True):
         by_seat[seat] = name
-    if isinstance(game, Hex):
-        return index, hex_view.animate(game.config, states, names=by_seat)
-    if isinstance(game, HeroAcademy):
-        actions = games.actions[index][: int(games.lengths[index])]
-        played = [int(row[row != game.pass_action][0]) for row in actions]
-        return index, hero_view.animate(game.config, states, played, names=by_seat)
-    if not isinstance(game, Pommerman):
+    if not isinstance(game, DrawnGame):
         raise ValueError(f"game={game.name!r}: no pictures of this game")
-    arrays = interop.to_arrays(game.config, states)
-    winners = sorted(int(seat) for seat in games.seats[index][games.outcomes[index] > 0])
-    teams, limit = game.config.is_team, game.max_steps
-    return index, view.animate(arrays, names=by_seat, teams=teams, winners=winners, max_steps=limit)
+    return index, game.animate(states, games.actions[index][: int(games.lengths[index])], names=by_seat)
 
 
 def _progress(console: Console) -> Progress:
@@ -321,7 +311,7 @@ def _progress(console: Console) -> Progress:
 
 
 def _table(config: MatchConfig, name: str, result: dict) -> Table:
-    table = Table("", "win %", "draw %", "loss %", "games", title=f"{name} in {config.game} {config.mode}")
+    table = Table("", "win %", "draw %", "loss %", "games", title=escape(f"{name} in {config.game} {config.mode}"))
     rules = [("released counting", "released"), ("strict counting", "strict")]
     if result["released"] == result["strict"]:
         rules = [("", "released")]
