@@ -1,7 +1,4 @@
-"""Times other libraries on the same work, each in a process of its own with XLA's own settings: mctx, pgx and OpenSpiel.
-
-Started as `python -m experiments.benchmark.peers NAME` with arguments of `PEERS[NAME]` as JSON on stdin; prints one JSON line.
-"""
+"""Times other libraries on the same work, each in a process of its own with XLA's own settings: mctx, pgx and OpenSpiel."""
 
 from __future__ import annotations
 
@@ -31,7 +28,7 @@ def comparable(mesh: Any) -> bool:
 
 def ask(name: str, **arguments: Any) -> dict[str, Any] | None:
     """Measures a peer in a process of its own; None if it cannot be run, as when it is not installed (stderr tells why)."""
-    command = [sys.executable, "-m", "experiments.benchmark.peers", name]
+    command = [sys.executable, "-c", "from experiments.benchmark import peers; peers.main()", name]
     done = subprocess.run(command, input=json.dumps(arguments), stdout=subprocess.PIPE, text=True, cwd=CHECKOUT, check=False)
     return None if done.returncode else json.loads(done.stdout.splitlines()[-1])
 
@@ -110,12 +107,13 @@ def mctx_search(*, size: int, batch: int, num_simulations: int, seed: int, value
 
 
 def pgx_hex(*, size: int, batch: int, seed: int) -> dict[str, Any]:
-    """Times random games of open Hex: a random legal action, a step with its observation, a new game after the end."""
+    """Times random games of open Hex, 11 x 11: a random legal action, a step with its observation, a new game after the end."""
     import jax
     import jax.numpy as jnp
-    from pgx.hex import Hex
+    import pgx
 
-    env = Hex(size=size)
+    del size
+    env = pgx.make("hex")
     key = jax.random.key(seed)
 
     def step(states: Any, key: Any) -> tuple[Any, Any]:
@@ -179,16 +177,12 @@ PEERS: dict[str, Callable[..., dict[str, Any]]] = {
 }
 
 
-def main(name: str, arguments: dict[str, Any]) -> None:
-    """Measures a peer and prints what was found."""
+def main() -> None:
+    """Measures the peer that the command line names, with arguments as JSON on stdin, and prints what was found as JSON."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
     os.environ.pop("XLA_FLAGS", None)  # those of the caller
     runtime.prepare(cores=cores, multi_output_fusion=False)  # with it mctx cannot be compiled
     import jax
 
     jax.config.update("jax_enable_compilation_cache", False)
-    print(json.dumps(PEERS[name](**arguments)), flush=True)
-
-
-if __name__ == "__main__":
-    main(sys.argv[1], json.load(sys.stdin))
+    print(json.dumps(PEERS[sys.argv[1]](**json.load(sys.stdin))), flush=True)

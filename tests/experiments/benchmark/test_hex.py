@@ -59,7 +59,7 @@ def test_open_spiel_plays(monkeypatch):
 @pytest.mark.slow
 def test_pgx_plays():
     pytest.importorskip("pgx")
-    assert peers.ask("pgx", size=5, batch=2, seed=0)["per_cpu_second"] > 0
+    assert peers.ask("pgx", size=11, batch=2, seed=0)["per_cpu_second"] > 0
 
 
 def test_a_peer_that_cannot_be_run_has_no_number(capfd):
