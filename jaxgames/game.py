@@ -1,4 +1,4 @@
-"""The interface that every game offers, and how to get a game by name.
+"""The interface that every game offers.
 
 All methods work on one game and are meant for `jax.vmap`. Players move at once; a game of turns is the case in which all
 players but one have a single legal action, `pass_action`.
@@ -6,15 +6,11 @@ players but one have a single legal action, `pass_action`.
 
 from __future__ import annotations
 
-import dataclasses
-import importlib
 from typing import Any, Protocol, runtime_checkable
 
 import jax
 import jax.numpy as jnp
 from jax import Array
-
-from jaxgames.specs import read_flag, read_options
 
 
 class Game(Protocol):
@@ -109,47 +105,6 @@ class HiddenGame(Game, Protocol):
     def sample_hidden(self, key: Array, info: Any) -> Any:
         """Draws a state that fits what a player knows."""
         ...
-
-
-_GAMES = {
-    "pommerman": "jaxgames.pommerman.game:make",
-    "hex": "jaxgames.hex.game:make",
-    "hero_academy": "jaxgames.hero_academy.game:make",
-}
-
-
-def game_names() -> tuple[str, ...]:
-    """Gives the names that `make` knows."""
-    return tuple(_GAMES)
-
-
-def make(name: str, mode: str | None = None, **settings: Any) -> Game:
-    """Makes a game by name.
-
-    Args:
-      name: one of `game_names()`.
-      mode: which variant, a name that the game knows; None: its standard one. Behind a colon, settings as below in the form of
-        command lines: "hidden:action_points=15,end_turn_early=1".
-      **settings: fields of the game's config that differ from the variant's.
-
-    Raises:
-      ValueError: for a name, mode or setting that does not exist.
-    """
-    if name not in _GAMES:
-        raise ValueError(f"game={name!r}: must be one of {', '.join(_GAMES)}")
-    module, function = _GAMES[name].split(":")
-    make_game = getattr(importlib.import_module(module), function)
-    variant, _, text = mode.partition(":") if mode is not None else (None, "", "")
-    plain = make_game(variant, **settings)
-    game: Game = make_game(variant, **_read_settings(f"mode={mode!r}", text, plain.config) | settings) if text else plain
-    return game
-
-
-def _read_settings(given: str, text: str, config: Any) -> dict[str, Any]:
-    """Reads fields of a config that are numbers, switches (0 or 1) or words, written as "turn_limit=50,hidden_hands=1"."""
-    fields = {field.name: type(getattr(config, field.name)) for field in dataclasses.fields(config)}
-    kinds = {name: read_flag if kind is bool else kind for name, kind in fields.items() if kind in (bool, int, float, str)}
-    return read_options(given, text, kinds, f"{next(iter(kinds))}=3")
 
 
 def init_all_information(game: HiddenGame, states: Any) -> Any:

@@ -18,6 +18,7 @@ from jaxgames.hero_academy.legal import legal_set
 from jaxgames.hero_academy.observation import Observation
 from jaxgames.hero_academy.state import State, state_key
 from jaxgames.random_bits import LaneKey
+from jaxgames.specs import with_settings
 
 NUM_ARMS = 64
 
@@ -202,8 +203,4 @@ class HeroAcademy:
 def make(mode: str | None = None, **settings: Any) -> HeroAcademy:
     """Makes the game from the name of a variant ("standard" if None) and fields of its config that shall differ."""
     config = preset("standard" if mode is None else mode)
-    known = [field.name for field in dataclasses.fields(config)]
-    for name, value in settings.items():
-        if name not in known:
-            raise ValueError(f"{name}={value!r}: no such setting; there are {', '.join(known)}")
-    return HeroAcademy(dataclasses.replace(config, **settings))
+    return HeroAcademy(with_settings(config, settings))

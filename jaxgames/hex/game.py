@@ -14,6 +14,7 @@ from jaxgames.hex import hidden, information, planes, rules
 from jaxgames.hex.config import HexConfig, preset
 from jaxgames.hex.information import Information, Observation
 from jaxgames.hex.state import State, state_key
+from jaxgames.specs import with_settings
 
 
 @dataclasses.dataclass(frozen=True)
@@ -165,8 +166,4 @@ class Hex:
 def make(mode: str | None = None, **settings: Any) -> Hex:
     """Makes the game from the name of a variant ("hex" if None; adh, cdh) and fields of its config that shall differ."""
     config = preset("hex" if mode is None else mode)
-    known = [field.name for field in dataclasses.fields(config)]
-    for name, value in settings.items():
-        if name not in known:
-            raise ValueError(f"{name}={value!r}: no such setting; there are {', '.join(known)}")
-    return Hex(dataclasses.replace(config, **settings))
+    return Hex(with_settings(config, settings))

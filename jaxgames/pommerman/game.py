@@ -18,6 +18,7 @@ from jaxgames.pommerman.constants import NUM_MESSAGES, NUM_MOVES
 from jaxgames.pommerman.observation import Observation, observe
 from jaxgames.pommerman.official_actions import check_actions
 from jaxgames.pommerman.state import State, state_key
+from jaxgames.specs import with_settings
 
 
 @dataclasses.dataclass(frozen=True)
@@ -185,9 +186,5 @@ def make(mode: str | None = None, **settings: Any) -> Pommerman:
     What differs from an official configuration no longer has its name.
     """
     config = preset("ffa" if mode is None else mode)
-    known = [field.name for field in dataclasses.fields(config)]
-    for name, value in settings.items():
-        if name not in known:
-            raise ValueError(f"{name}={value!r}: no such setting; there are {', '.join(known)}")
-    changed = dataclasses.replace(config, **settings)
+    changed = with_settings(config, settings)
     return Pommerman(changed if changed == config or "name" in settings else dataclasses.replace(changed, name=""))
