@@ -6,6 +6,7 @@ players but one have a single legal action, `pass_action`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Protocol, runtime_checkable
 
 import jax
@@ -20,17 +21,39 @@ class Game(Protocol):
     """
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """As in the game's registration."""
+        ...
+
     @property
-    def num_players(self) -> int: ...
+    def num_players(self) -> int:
+        """P."""
+        ...
+
     @property
-    def num_actions(self) -> int: ...
+    def num_actions(self) -> int:
+        """A."""
+        ...
+
     @property
-    def num_arms(self) -> int: ...
+    def num_arms(self) -> int:
+        """K, of `search_arms`. An arm is any action: it has no meaning of its own from state to state."""
+        ...
+
     @property
-    def pass_action(self) -> int: ...
+    def pass_action(self) -> int:
+        """What players do who have nothing to choose."""
+        ...
+
     @property
-    def max_steps(self) -> int: ...
+    def max_steps(self) -> int:
+        """No game is longer."""
+        ...
+
+    @property
+    def opening_steps(self) -> int:
+        """So many first steps are the opening: games that are played to learn from should differ there."""
+        ...
 
     def init(self, key: Array) -> Any:
         """Draws a start state."""
@@ -104,6 +127,25 @@ class HiddenGame(Game, Protocol):
 
     def sample_hidden(self, key: Array, info: Any) -> Any:
         """Draws a state that fits what a player knows."""
+        ...
+
+
+@runtime_checkable
+class DrawnGame(Game, Protocol):
+    """A game that can be drawn. Pictures are standalone SVG as text."""
+
+    def draw(self, state: Any, *, names: Sequence[str] = (), caption: str = "") -> str:
+        """Draws one position, with a caption; names of the players, or none for the usual ones."""
+        ...
+
+    def animate(self, states: Any, actions: Any = None, *, names: Sequence[str] = ()) -> str:
+        """Draws a game that plays in a browser.
+
+        Args:
+          states: leaves [T + 1]: the start and the state after every step.
+          actions: int [T, P], of each step; None where they are not known.
+          names: of the players, or none for the usual ones.
+        """
         ...
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Any
 
 import jax
@@ -63,6 +64,11 @@ class HeroAcademy:
     def max_steps(self) -> int:
         """No game is longer."""
         return self.config.max_steps
+
+    @property
+    def opening_steps(self) -> int:
+        """Two turns of each player."""
+        return self.config.first_action_points + 3 * self.config.action_points + 4
 
     def init(self, key: Array) -> State:
         """Deals first hands; see `setup.init`."""
@@ -198,6 +204,18 @@ class HeroAcademy:
     def sample_hidden(self, key: Array, info: Observation) -> State:
         """Draws a full state that fits what a player knows; see `hidden.sample`."""
         return hidden.sample(self.config, key, info)
+
+    def draw(self, state: State, *, names: Sequence[str] = (), caption: str = "") -> str:
+        """Draws one position as SVG, with a caption; names of the players, or none."""
+        from jaxgames.hero_academy import view
+
+        return view.draw(self.config, state, names=names, caption=caption)
+
+    def animate(self, states: State, actions: Any = None, *, names: Sequence[str] = ()) -> str:
+        """Draws a game as SVG that plays in a browser; states with leaves [T + 1], actions int [T, P]. See `view.animate`."""
+        from jaxgames.hero_academy import view
+
+        return view.animate(self.config, states, actions, names=names)
 
 
 def make(mode: str | None = None, **settings: Any) -> HeroAcademy:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Any
 
 import jax
@@ -53,6 +54,11 @@ class Hex:
     def max_steps(self) -> int:
         """No game is longer."""
         return self.config.max_steps
+
+    @property
+    def opening_steps(self) -> int:
+        """A sixth of the cells for each player."""
+        return 2 * max(self.config.num_cells // 6, 1)
 
     def init(self, key: Array | None = None) -> State:
         """Gives the empty board; nothing is drawn."""
@@ -161,6 +167,18 @@ class Hex:
     def sample_hidden(self, key: Array, info: Information) -> State:
         """Draws a full state that fits what a player knows; see `hidden.sample`."""
         return hidden.sample(self.config, key, info).state
+
+    def draw(self, state: State, *, names: Sequence[str] = (), caption: str = "") -> str:
+        """Draws one position as SVG, with a caption; names of the players, or none."""
+        from jaxgames.hex import view
+
+        return view.draw(self.config, state, names=names, caption=caption)
+
+    def animate(self, states: State, actions: Any = None, *, names: Sequence[str] = ()) -> str:
+        """Draws a game as SVG that plays in a browser; states with leaves [T + 1], actions int [T, P]. See `view.animate`."""
+        from jaxgames.hex import view
+
+        return view.animate(self.config, states, actions, names=names)
 
 
 def make(mode: str | None = None, **settings: Any) -> Hex:

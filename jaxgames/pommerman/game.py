@@ -60,6 +60,11 @@ class Pommerman:
         """No game is longer."""
         return self.config.max_steps
 
+    @property
+    def opening_steps(self) -> int:
+        """About the steps until the first wood has been blasted and the agents can leave their corners."""
+        return min(30, self.max_steps)
+
     def init(self, key: Array) -> State:
         """Draws a start state; agent `i` stands in corner `i`."""
         return setup.init(self.config, key)
@@ -170,6 +175,18 @@ class Pommerman:
     def observe(self, state: State, player: Array) -> Observation:
         """Gives what one player (int []) sees now; see `observation.observe`."""
         return observe(self.config, state, player)
+
+    def draw(self, state: State, *, names: Sequence[str] = (), caption: str = "") -> str:
+        """Draws one position as SVG, with a caption; names of the players, or none."""
+        from jaxgames.pommerman import view
+
+        return view.draw(self.config, state, names=names, caption=caption)
+
+    def animate(self, states: State, actions: Any = None, *, names: Sequence[str] = ()) -> str:
+        """Draws a game as SVG that plays in a browser; states with leaves [T + 1], actions int [T, P]. See `view.animate`."""
+        from jaxgames.pommerman import view
+
+        return view.animate(self.config, states, actions, names=names)
 
 
 def _unpacked(flags: Sequence[Array]) -> Array:
