@@ -64,6 +64,28 @@ class Defaults:
 
 
 @dataclasses.dataclass(frozen=True)
+class Published:
+    """What a paper prints of one player's games against copies of another, to be shown beside ours.
+
+    Attributes:
+      player, opponent: as on command lines.
+      mode: the variant of the game.
+      shares: of wins, draws and losses, in per cent.
+      games: how many.
+      compared: of the player, what must be the same as theirs: settings, and its "name".
+      note: what must be said of the row.
+    """
+
+    player: str
+    opponent: str
+    mode: str
+    shares: tuple[float, float, float]
+    games: int
+    compared: tuple[str, ...] = ("name",)
+    note: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
 class Registration:
     """A game as the rest of the program knows it. Its pictures are methods of the game, `draw` and `animate`.
 
@@ -75,6 +97,7 @@ class Registration:
       agents: its rule-based players.
       encoders: by name, `encoder(game) -> Encoder`; the first is the default. Without one there are no networks for the game.
       replay: "module:function" that replays recordings of a reference implementation, see `jaxgames.replay`; "" for none.
+      published: rows of papers that matches are compared with.
     """
 
     name: str
@@ -84,6 +107,7 @@ class Registration:
     agents: tuple[AgentEntry, ...] = ()
     encoders: Mapping[str, Callable[[Any], Encoder]] = dataclasses.field(default_factory=dict)
     replay: str = ""
+    published: tuple[Published, ...] = ()
 
 
 def bot(name: str, build: Callable[[Any], Agent]) -> AgentEntry:

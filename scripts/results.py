@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+import sys
 from pathlib import Path
 
 import tyro
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # experiments are part of a checkout alone
+
 from experiments.papers import alphaze, alphaze_page, follower, hero_academy, hero_page, pommerman
-from scripts._common import ROOT, run_main
+from training.jobs.command_line import ROOT, run_main
 
 PAGES = ("pommerman", "follower", "alphaze", "hero_academy")
 

@@ -6,7 +6,7 @@ import pytest
 
 from experiments.papers import pommerman
 from scripts import results
-from scripts._common import ROOT, run_main
+from training.jobs.command_line import ROOT, run_main
 
 
 def leave(*arguments: str) -> int:

@@ -22,6 +22,7 @@ import jaxgames
 from jaxgames import checks
 from jaxgames.agent import Agent
 from jaxgames.game import DrawnGame, Game
+from jaxgames.registration import Published
 from training.play import agents, counting, evaluate, memory
 from training.storage.files import output_folder, write_together
 
@@ -36,10 +37,10 @@ class MatchConfig:
     or a setting that does not exist is answered with the list of those that do.
 
     Attributes:
-      game: name of the game: pommerman, hex or hero_academy.
-      mode: its variant; "": ffa in Pommerman, adh-5 (abrupt DarkHex, 5 x 5 cells) in Hex, standard in Hero Academy.
-      planner: who plays the first part; "": the game's usual one.
-      opponent: who plays all others; "": the game's usual one.
+      game: name of the game, such as hex.
+      mode: its variant, such as adh-5 (abrupt DarkHex, 5 x 5 cells); "": the game's usual one.
+      planner: who plays the first part; "": the game's usual planner.
+      opponent: who plays all others; "": the game's usual opponent.
       agents: one per player, in place of a planner and its opponents.
       games: games to play.
       seed: of boards, seats and all play.
@@ -204,6 +205,7 @@ def _table(config: MatchConfig, game: Game, result: dict, names: Mapping[str, st
     differ = any(agent["released"] != agent["strict"] for agent in result["agents"])
     title = f"{config.game} {config.mode}, mean length {result['mean_length']:.0f} steps"
     table = Table("agent", "counting", "win %", "draw %", "loss %", "games", title=escape(title))
+    table.columns[0].overflow = "fold"
     notes = []
     for place, agent in enumerate(result["agents"]):
         for rule in ("released", "strict") if differ else ("released",):
@@ -220,11 +222,11 @@ def _table(config: MatchConfig, game: Game, result: dict, names: Mapping[str, st
     return table, notes
 
 
-def _published(config: MatchConfig, game: Game) -> list[jaxgames.Published]:
+def _published(config: MatchConfig, game: Game) -> list[Published]:
     """Gives the rows that a paper prints for this match."""
     first, *others = (agents.settings_of(spec, game) for spec in config.players(game))
 
-    def is_of(row: jaxgames.Published) -> bool:
+    def is_of(row: Published) -> bool:
         theirs, opponent = (agents.settings_of(spec, game) for spec in (row.player, row.opponent))
         same = all(first.get(name) == theirs.get(name) for name in row.compared)
         return config.mode == row.mode and same and all(other == opponent for other in others)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from jaxgames import runtime
-from scripts._common import message_of, parse, run_main
+from training.jobs.command_line import message_of, parse, run_main
 
 
 @dataclasses.dataclass(frozen=True)
@@ -100,7 +100,7 @@ def test_what_this_project_rejects_is_one_line(capsys):
 
 def test_a_missing_file_is_one_line(tmp_path, capsys):
     assert leave(lambda _: (tmp_path / "missing.npz").read_bytes()) == 2
-    assert capsys.readouterr().err == f"error: [Errno 2] No such file or directory: '{tmp_path / 'missing.npz'}'\n"
+    assert capsys.readouterr().err == f"error: {tmp_path / 'missing.npz'}: No such file or directory\n"
 
 
 @pytest.mark.parametrize(
