@@ -108,6 +108,13 @@ def run_main(main: Callable[[Config], Any], config: type[Config], arguments: Seq
     sys.exit(code)
 
 
+def _told(error: ValueError | OSError) -> str:
+    """Gives the text of an error; of the operating system's, what file it is about and what is wrong with it."""
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"{error.filename}: {error.strerror}"
+    return str(error)
+
+
 def _leave(code: int) -> None:
     """Prepares the end of the process; an interrupted one ends here."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # all is done: no traceback for an interrupt that comes too late
@@ -178,12 +185,6 @@ def is_bad_input(error: ValueError | OSError) -> bool:
         return True
     *_, origin = traceback.extract_tb(error.__traceback__)
     return (origin.line or "").startswith("raise ") and os.path.abspath(origin.filename).startswith(OUR_FOLDERS)
-
-
-def _told(error: ValueError | OSError) -> str:
-    """What went wrong, without the number of the operating system."""
-    named = isinstance(error, OSError) and error.filename is not None
-    return f"{os.fspath(error.filename)}: {error.strerror}" if named else str(error)
 
 
 def one_line(text: str) -> str:
