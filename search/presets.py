@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import jax
 from jax import Array
-from jax.extend.core import Literal
 
-from jaxgames.game import Game, HiddenGame
+from jaxgames.game import Game, is_hidden
 from jaxgames.registration import NoSettings
 from jaxgames.specs import KINDS, Kind, kinds_of, with_settings
 from search.bandit import bandits
@@ -18,13 +17,14 @@ from search.bandit.bandits import Bandit
 from search.bandit.flat import flat_search
 from search.bandit.guide import Guide
 from search.bandit.tree_search import Settings, decoupled_search
+from search.dynamics import Dynamics, Evaluate, Outputs, dynamics_of, moves_at_once
 from search.planner import Planner
 from search.puct import determinized
 from search.puct.rollout import random_rollouts
-from search.puct.search import ALPHAZE, Evaluate, puct
+from search.puct.search import ALPHAZE, puct
 from search.turns import action_sequences, coevolution, evolution, greedy
 from search.turns import mcts as turn_mcts
-from search.turns.game import SetGame
+from search.turns.game import has_turns
 from search.turns.population import generations_for
 
 StateFunction = Callable[..., Array]
@@ -35,7 +35,7 @@ _WITHOUT_NETWORK = ("num_rollouts",)  # and where there is one
 
 
 def fdts(
-    game: Game,
+    game: Game | Dynamics,
     bandit: Bandit | None = None,
     *,
     key: StateFunction | None = None,
@@ -57,7 +57,7 @@ def fdts(
 
 
 def mcts(
-    game: Game,
+    game: Game | Dynamics,
     bandit: Bandit | None = None,
     *,
     rollout: bool = True,
@@ -81,13 +81,13 @@ def mcts(
     return _tree_search(game, bandit, Settings(keep_all=False, rollout=rollout, **settings), key, arms)
 
 
-def mcs(game: Game, bandit: Bandit | None = None, *, arms: Callable | None = None, **settings: Any) -> Planner:
+def mcs(game: Game | Dynamics, bandit: Bandit | None = None, *, arms: Callable | None = None, **settings: Any) -> Planner:
     """Flat Monte Carlo search: bandits in the present state only, random play after it. Arguments as for `fdts`."""
     return _flat_search(game, bandit, Settings(**settings), arms)
 
 
 def _tree_search(
-    game: Game,
+    game: Game | Dynamics,
     bandit: Bandit | None,
     settings: Settings,
     key: StateFunction | None = None,
@@ -96,12 +96,13 @@ def _tree_search(
 ) -> Planner:
     bandit = bandit or bandits.thompson()
     kind = "FDTS" if settings.keep_all else "MCTS" if settings.rollout else "MCTS (no rollouts)"
-    return decoupled_search(game, bandit, settings, f"{'guided ' if guide else ''}{kind} + {bandit.name}", key, arms, guide)
+    name = f"{'guided ' if guide else ''}{kind} + {bandit.name}"
+    return decoupled_search(dynamics_of(game, key=key, arms=arms), bandit, settings, name, guide)
 
 
-def _flat_search(game: Game, bandit: Bandit | None, settings: Settings, arms: Callable | None = None) -> Planner:
+def _flat_search(game: Game | Dynamics, bandit: Bandit | None, settings: Settings, arms: Callable | None = None) -> Planner:
     bandit = bandit or bandits.thompson()
-    return flat_search(game, bandit, settings, f"MCS + {bandit.name}", arms)
+    return flat_search(dynamics_of(game, arms=arms), bandit, settings, f"MCS + {bandit.name}")
 
 
 # --- by name -----------------------------------------------------------------------------------------------------------
@@ -149,13 +150,26 @@ class WithValues:
 
 
 @dataclasses.dataclass(frozen=True)
+class InWorlds:
+    """Settings of a planner that plans in drawn worlds.
+
+    Attributes:
+      worlds: how they are drawn and put together.
+      planner: its own.
+    """
+
+    worlds: determinized.Worlds
+    planner: Any
+
+
+@dataclasses.dataclass(frozen=True)
 class PlannerEntry:
     """A planner by name.
 
     Attributes:
       name: how it is called; among those that suit a game each name is there once.
       settings: a frozen dataclass with what holds where nothing else is said; dataclasses in it count as part of it.
-      build: `build(game, settings) -> Planner`, and with `network` `build(game, settings, evaluate)`; evaluate may be None.
+      build: `build(game, settings) -> Planner`; with `network`, `build(game, settings, evaluate, outputs)`, both may be None.
       suits: `suits(game) -> bool`.
       network: what a file with the weights of its network is called; "": it takes none.
       fixed: settings that its name decides, or that do not matter.
@@ -201,21 +215,27 @@ class PlannerEntry:
 
     def _afford(self, evaluations: int, options: Mapping[str, Any]) -> Any:
         settings = with_settings(self.settings, options)
-        if self.budget == "num_generations":
-            return generations_for(evaluations, settings)
+        inner = settings.planner if isinstance(settings, InWorlds) else settings
         try:
-            return with_settings(settings, {self.budget: evaluations})
+            if self.budget == "num_generations":
+                inner = generations_for(evaluations, inner)
+            else:
+                inner = with_settings(inner, {self.budget: evaluations})
         except ValueError as error:  # tells the budget as it was given
             raise ValueError(str(error).replace(f"{self.budget}=", "num_evaluations=", 1)) from None
+        return dataclasses.replace(settings, planner=inner) if isinstance(settings, InWorlds) else inner
 
 
-def by_name(game: Game, name: str, *, evaluate: Evaluate | None = None, **options: Any) -> Planner:
+def by_name(
+    game: Game, name: str, *, evaluate: Evaluate | None = None, outputs: Outputs | None = None, **options: Any
+) -> Planner:
     """Makes a planner by its name.
 
     Args:
       game: the game.
       name: one of `planners_of(game)`.
       evaluate: a network for planners that take one, as for `puct.puct`.
+      outputs: which output of it is that of an action, as for `puct.puct`.
       **options: its settings, as on command lines.
 
     Raises:
@@ -224,53 +244,54 @@ def by_name(game: Game, name: str, *, evaluate: Evaluate | None = None, **option
     planners = planners_of(game)
     if name not in planners:
         raise ValueError(f"planner={name!r}: must be one of {', '.join(planners)}")
-    return build(game, planners[name], options, evaluate)
+    return build(game, planners[name], options, evaluate, outputs)
 
 
-def build(game: Game, entry: PlannerEntry, options: Mapping[str, Any], evaluate: Evaluate | None = None) -> Planner:
+def build(
+    game: Game,
+    entry: PlannerEntry,
+    options: Mapping[str, Any],
+    evaluate: Evaluate | None = None,
+    outputs: Outputs | None = None,
+) -> Planner:
     """Makes a planner from its entry; arguments as for `by_name`."""
     settings = entry.configure(options, with_network=evaluate is not None)
-    if not entry.network and evaluate:
+    if entry.network:
+        return entry.build(game, settings, evaluate, outputs)
+    if evaluate:
         raise ValueError(f"planner={entry.name!r}: takes no network")
-    return entry.build(game, settings, evaluate) if entry.network else entry.build(game, settings)
+    return entry.build(game, settings)
 
 
-def planners_of(game: Game) -> dict[str, PlannerEntry]:
+@functools.lru_cache(maxsize=64)
+def planners_of(game: Any) -> Mapping[str, PlannerEntry]:
     """Gives the planners that suit a game, by name."""
     return {entry.name: entry for entry in PLANNERS if entry.suits(game)}
 
 
-def moves_at_once(game: Game) -> bool:
-    """Says whether all players of a game choose at once in every state: whether `to_play` is -1 whatever the state."""
-    traced = jax.make_jaxpr(game.to_play)(jax.eval_shape(game.init, jax.random.key(0)))
-    (player,) = traced.jaxpr.outvars
-    constants = dict(zip(traced.jaxpr.constvars, traced.consts, strict=True))
-    value = player.val if isinstance(player, Literal) else constants.get(player)
-    return value is not None and int(value) < 0
-
-
 def _of_turns(game: Game) -> bool:
-    return isinstance(game, SetGame)
+    return has_turns(game)
 
 
 def _of_steps(game: Game) -> bool:
-    return not isinstance(game, SetGame)
+    return not has_turns(game)
 
 
-def _seen(game: Game) -> bool:
-    return not (isinstance(game, HiddenGame) and game.open_game != game) and not moves_at_once(game)
+def _in_view(game: Game) -> bool:
+    """One player moves at a time, and sees everything."""
+    return not (is_hidden(game) and game.open_game != game) and not moves_at_once(game)
 
 
 def _hidden(game: Game) -> bool:
-    return isinstance(game, HiddenGame) and not isinstance(game, SetGame)
+    return is_hidden(game) and not has_turns(game)
 
 
 def _bandits(game: Game, settings: WithBandit) -> Planner:
     return _tree_search(game, bandits.by_name(settings.bandit), settings.search)
 
 
-def _guided(game: Game, settings: WithGuide, evaluate: Evaluate | None = None) -> Planner:
-    guide = Guide(evaluate, settings.prior_weight, settings.guide_values) if evaluate else None
+def _guided(game: Game, settings: WithGuide, evaluate: Evaluate | None = None, outputs: Outputs | None = None) -> Planner:
+    guide = Guide(evaluate, settings.prior_weight, settings.guide_values, outputs) if evaluate else None
     return _tree_search(game, bandits.by_name(settings.bandit), settings.search, guide=guide)
 
 
@@ -281,26 +302,44 @@ def _flat(game: Game, settings: WithBandit) -> Planner:
 def _valued(make: Callable[..., Planner]) -> Callable[..., Planner]:
     """Makes `build` of a search that asks `evaluate`; without one states are valued by random play."""
 
-    def build(game: Any, settings: WithValues, evaluate: Evaluate | None = None) -> Planner:
+    def build(game: Any, settings: WithValues, evaluate: Evaluate | None = None, outputs: Outputs | None = None) -> Planner:
         values = evaluate or random_rollouts(getattr(game, "open_game", game), settings.num_rollouts)
-        return make(game, values, settings.settings)
+        return make(game, values, settings.settings, outputs=outputs)
 
     return build
 
 
-def _worlds(name: str, combine: str, make: Callable[..., Planner], *fixed: str) -> PlannerEntry:
-    settings = WithValues(settings=determinized.Settings(combine=combine))
-    return PlannerEntry(name, settings, _valued(make), _hidden, "weights", ("combine", "single_player", "reuse", *fixed))
+def _look_ahead(game: Any, evaluate: Evaluate, settings: determinized.Worlds, *, outputs: Outputs | None) -> Planner:
+    del outputs  # what comes after each action is valued; its logit does not matter
+    return determinized.pimc_value(game, evaluate, settings)
+
+
+def _pimc(name: str, make: Callable[..., Planner], settings: determinized.Worlds, *fixed: str) -> PlannerEntry:
+    return PlannerEntry(name, WithValues(settings=settings), _valued(make), _hidden, "weights", ("combine", *fixed))
 
 
 def _turn_tree(name: str, settings: turn_mcts.Settings) -> PlannerEntry:
     return PlannerEntry(name, settings, turn_mcts.turn_mcts, _of_turns, budget="num_simulations")
 
 
-_TREE = ("keep_all", "rollout")
-_ONE = ("single_player",)
+def _in_worlds(entry: PlannerEntry) -> PlannerEntry:
+    """Enters a planner again, which plans in worlds that fit what is known."""
 
-PLANNERS = (
+    def build(game: Any, settings: InWorlds, *network: Any) -> Planner:
+        played = game.open_game if settings.worlds.tree == "open" else game
+        return determinized.determinized(game, entry.build(played, settings.planner, *network), settings.worlds)
+
+    def suits(game: Game) -> bool:
+        return is_hidden(game) and game.open_game != game and entry.suits(game.open_game)
+
+    settings = InWorlds(determinized.Worlds(), entry.settings)
+    return dataclasses.replace(entry, name=f"determinized_{entry.name}", settings=settings, build=build, suits=suits)
+
+
+_TREE = ("keep_all", "rollout")
+_WORLDS = ("reuse", "value_temperature")
+
+_FOR_ALL = (
     PlannerEntry("fdts", WithGuide(), _guided, _of_steps, "guide", _TREE),
     PlannerEntry("mcts", WithBandit(search=Settings(keep_all=False)), _bandits, _of_steps, fixed=_TREE),
     PlannerEntry("mcts_no_rollout", WithBandit(search=Settings(keep_all=False, rollout=False)), _bandits, _of_steps, fixed=_TREE),
@@ -315,10 +354,14 @@ PLANNERS = (
     PlannerEntry("oep", evolution.Settings(), evolution.oep, _of_turns, budget="num_generations"),
     PlannerEntry("oep_replies", coevolution.Settings(), coevolution.coevolution, _of_turns, budget="num_generations"),
     PlannerEntry("rolling_horizon", evolution.Settings(), evolution.rolling_horizon, _of_turns, budget="num_generations"),
-    PlannerEntry("puct", WithValues(), _valued(puct), _seen, "weights", _ONE),
-    _worlds("pc_pimc", "policy", determinized.pimc_tree, "value_temperature"),
-    _worlds("medoid", "medoid", determinized.pimc_tree, "value_temperature"),
-    _worlds("pimc", "value", determinized.pimc_tree),
-    _worlds("pimc_value", "value", determinized.pimc_value, "split", "search"),
-    PlannerEntry("true_sight", WithValues(), _valued(determinized.true_sight), _hidden, "weights", _ONE),
+)
+PLANNERS = (
+    *_FOR_ALL,
+    PlannerEntry("puct", WithValues(), _valued(puct), _in_view, "weights"),
+    _pimc("pc_pimc", determinized.pimc_tree, determinized.Settings(), *_WORLDS),
+    _pimc("medoid", determinized.pimc_tree, determinized.Settings(combine="medoid"), *_WORLDS),
+    _pimc("pimc", determinized.pimc_tree, determinized.Settings(combine="value"), "reuse"),
+    _pimc("pimc_value", _look_ahead, determinized.Worlds(combine="value")),
+    PlannerEntry("true_sight", WithValues(), _valued(determinized.true_sight), _hidden, "weights"),
+    *(_in_worlds(entry) for entry in _FOR_ALL),
 )

@@ -9,7 +9,7 @@ import jax
 
 import jaxgames
 from jaxgames.agent import Agent
-from jaxgames.game import Game, HiddenGame
+from jaxgames.game import Game, is_hidden
 from jaxgames.registration import AgentEntry
 from jaxgames.specs import KINDS, kinds_of, read_options, values_of, with_settings
 from search import presets
@@ -96,7 +96,7 @@ def _read(spec: str, game: Game) -> tuple[AgentEntry | PlannerEntry, dict[str, A
 
 def _entries(game: Game) -> dict[str, AgentEntry | PlannerEntry]:
     bots = {entry.name: entry for entry in jaxgames.registration(game.name).agents}
-    return bots | presets.planners_of(game)
+    return {**bots, **presets.planners_of(game)}
 
 
 def _networks(game: Game) -> tuple[str, ...]:
@@ -116,7 +116,7 @@ def _weights_of(spec: str, game: Game) -> str | Path:
 
 def shown(agent: Agent, game: Game) -> str:
     """Gives an agent's name for tables, marked if it makes use of what its seat does not see."""
-    hides = not isinstance(game, HiddenGame) or game.open_game != game
+    hides = not is_hidden(game) or game.open_game != game
     return f"{agent.name} (sees all)" if agent.sees_state and agent.uses_hidden and hides else agent.name
 
 

@@ -21,7 +21,7 @@ from rich.table import Table
 import jaxgames
 from jaxgames import checks
 from jaxgames.agent import Agent
-from jaxgames.game import DrawnGame, Game
+from jaxgames.game import Game, can_be_drawn
 from jaxgames.registration import Published
 from training.play import agents, counting, evaluate, memory
 from training.storage.files import output_folder, write_together
@@ -191,7 +191,7 @@ def draw_game(game: Game, key: Array, games: evaluate.Games, names: Sequence[str
     Raises:
       ValueError: there are no pictures of this game.
     """
-    if not isinstance(game, DrawnGame):
+    if not can_be_drawn(game):
         raise ValueError(f"game={game.name!r}: no pictures of this game")
     won = (games.outcomes[: len(games.actions), 0] > 0).nonzero()[0]
     index = int(won[0]) if len(won) else 0
