@@ -38,7 +38,8 @@ def kinds_of(config: Any, without: Collection[str] = ()) -> dict[str, Kind]:
       without: fields to leave out.
     """
     types = typing.get_type_hints(type(config))
-    own, inner = {}, {}
+    own: dict[str, Kind] = {}
+    inner: dict[str, Kind] = {}
     for field in dataclasses.fields(config):
         value = getattr(config, field.name)
         if field.name in without:

@@ -263,9 +263,14 @@ def build(
     return entry.build(game, settings)
 
 
-@functools.lru_cache(maxsize=64)
-def planners_of(game: Any) -> Mapping[str, PlannerEntry]:
+def planners_of(game: Game) -> Mapping[str, PlannerEntry]:
     """Gives the planners that suit a game, by name."""
+    hashable: Any = game  # a frozen config decides what suits it
+    return _planners_of(hashable)
+
+
+@functools.lru_cache(maxsize=64)
+def _planners_of(game: Any) -> Mapping[str, PlannerEntry]:
     return {entry.name: entry for entry in PLANNERS if entry.suits(game)}
 
 

@@ -55,18 +55,29 @@ def test_a_network_guides_fdts(made):
 
 
 def test_searches_that_ask_for_values():
-    def build(game, settings, evaluate):
-        return presets._valued(lambda *arguments: arguments)(game, settings, evaluate)
+    def build(game, settings, *network):
+        return presets._valued(lambda *arguments, outputs: (*arguments, outputs))(game, settings, *network)
 
     dark = jaxgames.make("hex", "adh-3")
     entry = presets.planners_of(dark)["pc_pimc"]
     settings = entry.configure({"num_worlds": 3, "num_simulations": 9, "temperature": 0.5, "mcts_solver": True})
-    game, _, found = build(dark, settings, None)
-    assert game is dark and (found.num_worlds, found.temperature, found.combine) == (3, 0.5, "policy")
+    game, _, found, outputs = build(dark, settings)
+    assert game is dark and outputs is None and (found.num_worlds, found.temperature, found.combine) == (3, 0.5, "policy")
     assert found.search.num_simulations == 9 and found.search.mcts_solver and found.search.temperature == 0
-    assert build(dark, settings, len)[1] is len
-    combined = {name: planner.settings.settings.combine for name, planner in presets.planners_of(dark).items() if "pim" in name}
+    assert build(dark, settings, len, max)[1::2] == (len, max)
+    combined = {name: planner.settings.settings.combine for name, planner in presets.planners_of(dark).items() if "pimc" in name}
     assert combined == {"pc_pimc": "policy", "pimc": "value", "pimc_value": "value"}
+
+
+def test_planners_in_drawn_worlds():
+    dark = jaxgames.make("hex", "adh-3")
+    planner = presets.by_name(dark, "determinized_fdts", bandit="ucb", num_simulations=4, num_worlds=3, combine="value")
+    assert planner.name == "FDTS + UCB in 3 worlds" and not planner.sees_state
+    hidden = jaxgames.make("hero_academy", "hidden")
+    settings = presets.planners_of(hidden)["determinized_oep"].configure({"num_evaluations": 1000, "num_worlds": 2})
+    assert (settings.worlds.num_worlds, settings.planner.num_evaluations) == (2, 1000)
+    assert presets.by_name(hidden, "determinized_oep", num_evaluations=1000).name == "OEP in 12 worlds"
+    assert "determinized_fdts" not in presets.planners_of(OPEN)
 
 
 def test_games_of_turns_have_planners_of_their_own_under_the_same_names():

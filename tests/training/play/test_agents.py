@@ -22,7 +22,8 @@ PLANNERS = [(game, entry) for game in GAMES for entry in presets.planners_of(GAM
         (
             "hex/adh-3",
             "random path fdts mcts mcts_no_rollout mcs oep rolling_horizon pc_pimc medoid pimc pimc_value true_sight "
-            "follower network",
+            "determinized_fdts determinized_mcts determinized_mcts_no_rollout determinized_mcs determinized_oep "
+            "determinized_rolling_horizon follower network",
         ),
         (
             "hero_academy/tiny",
@@ -46,7 +47,7 @@ def other(value):
         return str(value / 2 or 0.5), value / 2 or 0.5
     if value is None:
         return "1", 1
-    text = {"ts": "ucb", "open": "game"}[value]
+    text = {"ts": "ucb", "open": "game", "policy": "value"}[value]
     return text, text
 
 
