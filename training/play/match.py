@@ -204,7 +204,7 @@ def _table(config: MatchConfig, game: Game, result: dict, names: Mapping[str, st
     """Makes the table, and what must be said of it."""
     differ = any(agent["released"] != agent["strict"] for agent in result["agents"])
     title = f"{config.game} {config.mode}, mean length {result['mean_length']:.0f} steps"
-    table = Table("agent", "counting", "win %", "draw %", "loss %", "games", title=escape(title))
+    table = Table("agent", "counting" if differ else "", "win %", "draw %", "loss %", "games", title=escape(title))
     table.columns[0].overflow = "fold"
     notes = []
     for place, agent in enumerate(result["agents"]):

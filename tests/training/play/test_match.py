@@ -154,10 +154,10 @@ def test_an_output_in_use(tmp_path, capsys):
 def test_trees_that_do_not_fit_into_memory_are_refused_before_anything_is_compiled(monkeypatch, capsys):
     monkeypatch.setattr(runtime, "free_memory", lambda: 10**8)
     monkeypatch.setattr(evaluate, "play", lambda *_, **__: pytest.fail("played"))
-    assert leave(*HERO, "--planner", "greedy_turn:num_evaluations=300000", "--games", "64", "--output", "") == 2
+    assert leave(*DARK, "--planner", "fdts:table_rows=32768", "--games", "64", "--output", "") == 2
     error = capsys.readouterr().err
-    assert error.startswith("error: games=64: the match needs 0.1 GB and 0.1 GB are free; take a batch of at most ")
-    assert error.endswith(" or a smaller search than greedy_turn:num_evaluations=300000\n")
+    assert error.startswith("error: games=64: the match needs 0.2 GB and 0.1 GB are free; take a batch of at most ")
+    assert error.endswith(" or a smaller search than fdts:table_rows=32768\n")
 
 
 # --- who plays ---------------------------------------------------------------------------------------------------------
