@@ -17,8 +17,8 @@ from experiments.benchmark.pommerman_starts import Fresh, Pool, start_from
 from jaxgames import random_bits
 from jaxgames.pommerman import PRESETS, Pommerman, rules, setup
 from jaxgames.random_bits import LaneKey
-from scripts._common import run_main
 from tests.processes import output_of
+from training.jobs.command_line import run_main
 from training.storage import provenance
 
 CONFIG = PRESETS["ffa"]

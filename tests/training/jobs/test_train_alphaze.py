@@ -14,14 +14,13 @@ import numpy as np
 import pytest
 
 import jaxgames
-from scripts._common import run_main
-from scripts.train_alphaze import main
 from tests.training.jobs.runs import kill_at_random, log_without, newest, result_of, run_here, send_signal_at, shared_jobs
 from training.jobs import job, train_alphaze
+from training.jobs.command_line import run_main
 from training.jobs.train_alphaze import TrainConfig
 from training.learn.alphaze import AlphazeConfig
 from training.models.policy_value import PolicyValueConfig
-from training.play import elo, hex_agents
+from training.play import agents, elo
 from training.play.tournament import CrossTable
 from training.storage.logs import read_log
 from training.storage.weights import load_weights
@@ -194,11 +193,11 @@ def test_the_open_game_comes_first_and_then_new_games_are_begun(jobs, monkeypatc
 def test_the_weights_of_a_run_play(straight):
     folder, _ = straight
     for spec in (f"network:weights={folder}", f"pimc_value:weights={folder / 'best.npz'},num_worlds=2"):
-        agent = hex_agents.make(spec, jaxgames.make("hex", "adh-3"))
+        agent = agents.make(spec, jaxgames.make("hex", "adh-3"))
         assert agent.name == spec and not agent.sees_state
         jax.tree.map(np.testing.assert_array_equal, agent.params, load_weights(folder / "best.npz", agent.params)[0])
     with pytest.raises(ValueError) as error:  # noqa: PT011
-        hex_agents.make(f"pc_pimc:weights={folder}", jaxgames.make("hex", "adh-5"))
+        agents.make(f"pc_pimc:weights={folder}", jaxgames.make("hex", "adh-5"))
     assert str(error.value) == f"weights {folder / 'best.npz'}: of a board with 3 x 3 cells, and this one has 5 x 5"
 
 
@@ -318,7 +317,7 @@ def test_bad_settings(values, message):
 def test_bad_flags(arguments, named, tmp_path, capsys):
     """One line on stderr, and nothing is written."""
     with pytest.raises(SystemExit) as stop:
-        run_main(main, TrainConfig, [*arguments, "--output", str(tmp_path / "run")])
+        run_main(train_alphaze.run, TrainConfig, [*arguments, "--output", str(tmp_path / "run")])
     error = capsys.readouterr().err
     assert stop.value.code == 2 and named in error and error.count("\n") == 1
     assert not (tmp_path / "run").exists()

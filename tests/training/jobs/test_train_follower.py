@@ -12,10 +12,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from scripts._common import run_main
-from scripts.train_follower import main
 from tests.training.jobs.runs import kill_at_random, log_without, newest, result_of, run_here, send_signal_at, shared_jobs
 from training.jobs import train_follower
+from training.jobs.command_line import run_main
 from training.jobs.train_follower import OracleConfig, TrainConfig, make_oracle
 from training.learn.dagger import DaggerConfig
 from training.models import follower
@@ -320,7 +319,7 @@ def test_bad_settings(values, message):
 def test_bad_flags(arguments, named, tmp_path, capsys):
     """One line on stderr, and nothing is written."""
     with pytest.raises(SystemExit) as stop:
-        run_main(main, TrainConfig, [*arguments, "--output", str(tmp_path / "run")])
+        run_main(train_follower.run, TrainConfig, [*arguments, "--output", str(tmp_path / "run")])
     error = capsys.readouterr().err
     assert stop.value.code == 2 and named in error and error.count("\n") == 1
     assert not (tmp_path / "run").exists()
