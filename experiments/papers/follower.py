@@ -18,7 +18,7 @@ import numpy as np
 from experiments.papers.tables import OUTCOMES, intervals, markdown, rates
 from jaxgames.agent import Agent
 from jaxgames.pommerman import bots
-from training.jobs import train_follower
+from training.jobs import job, train_follower
 from training.jobs.curves import learning_figure
 from training.jobs.figures import visits_figure
 from training.jobs.train_follower import OracleConfig, TrainConfig
@@ -127,7 +127,7 @@ def make(plan: Plan, report: Callable[[str], None] = print) -> None:
 def collect(config: TrainConfig) -> dict[str, Any]:
     """Puts together what the page needs of a finished run, and watches its best follower play."""
     folder = Path(config.output)
-    train_follower.check_settings(config, folder / "settings.json")
+    job.check_settings(config, folder / "settings.json")
     log = read_log(folder / "log.jsonl")
     who = follower.make(config.follower)
     params, _ = load_weights(folder / "best.npz", jax.eval_shape(who.init, jax.random.key(0)), who.meta)
