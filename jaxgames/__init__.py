@@ -1,6 +1,9 @@
 """Batched, jitted simulation of multiplayer games. Importing this starts no JAX backend."""
 
 from jaxgames.agent import Agent
-from jaxgames.game import Game, game_names, make
+from jaxgames.encoder import Encoder
+from jaxgames.game import Game
+from jaxgames.registration import Registration, encoder_of, game_names, make, register, registration
 
-__all__ = ["Agent", "Game", "game_names", "make"]
+__version__ = "0.1.0"
+__all__ = ["Agent", "Encoder", "Game", "Registration", "encoder_of", "game_names", "make", "register", "registration"]

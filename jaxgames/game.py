@@ -1,4 +1,4 @@
-"""The interface that every game offers, and how to get a game by name.
+"""The interface that every game offers.
 
 All methods work on one game and are meant for `jax.vmap`. Players move at once; a game of turns is the case in which all
 players but one have a single legal action, `pass_action`.
@@ -6,15 +6,12 @@ players but one have a single legal action, `pass_action`.
 
 from __future__ import annotations
 
-import dataclasses
-import importlib
+from collections.abc import Sequence
 from typing import Any, Protocol, runtime_checkable
 
 import jax
 import jax.numpy as jnp
 from jax import Array
-
-from jaxgames.specs import read_flag, read_options
 
 
 class Game(Protocol):
@@ -24,17 +21,39 @@ class Game(Protocol):
     """
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """As in the game's registration."""
+        ...
+
     @property
-    def num_players(self) -> int: ...
+    def num_players(self) -> int:
+        """P."""
+        ...
+
     @property
-    def num_actions(self) -> int: ...
+    def num_actions(self) -> int:
+        """A."""
+        ...
+
     @property
-    def num_arms(self) -> int: ...
+    def num_arms(self) -> int:
+        """K, of `search_arms`. An arm is any action: it has no meaning of its own from state to state."""
+        ...
+
     @property
-    def pass_action(self) -> int: ...
+    def pass_action(self) -> int:
+        """What players do who have nothing to choose."""
+        ...
+
     @property
-    def max_steps(self) -> int: ...
+    def max_steps(self) -> int:
+        """No game is longer."""
+        ...
+
+    @property
+    def opening_steps(self) -> int:
+        """So many first steps are the opening: games that are played to learn from should differ there."""
+        ...
 
     def init(self, key: Array) -> Any:
         """Draws a start state."""
@@ -111,45 +130,23 @@ class HiddenGame(Game, Protocol):
         ...
 
 
-_GAMES = {
-    "pommerman": "jaxgames.pommerman.game:make",
-    "hex": "jaxgames.hex.game:make",
-    "hero_academy": "jaxgames.hero_academy.game:make",
-}
+@runtime_checkable
+class DrawnGame(Game, Protocol):
+    """A game that can be drawn. Pictures are standalone SVG as text."""
 
+    def draw(self, state: Any, *, names: Sequence[str] = (), caption: str = "") -> str:
+        """Draws one position, with a caption; names of the players, or none for the usual ones."""
+        ...
 
-def game_names() -> tuple[str, ...]:
-    """Gives the names that `make` knows."""
-    return tuple(_GAMES)
+    def animate(self, states: Any, actions: Any = None, *, names: Sequence[str] = ()) -> str:
+        """Draws a game that plays in a browser.
 
-
-def make(name: str, mode: str | None = None, **settings: Any) -> Game:
-    """Makes a game by name.
-
-    Args:
-      name: one of `game_names()`.
-      mode: which variant, a name that the game knows; None: its standard one. Behind a colon, settings as below in the form of
-        command lines: "hidden:action_points=15,end_turn_early=1".
-      **settings: fields of the game's config that differ from the variant's.
-
-    Raises:
-      ValueError: for a name, mode or setting that does not exist.
-    """
-    if name not in _GAMES:
-        raise ValueError(f"game={name!r}: must be one of {', '.join(_GAMES)}")
-    module, function = _GAMES[name].split(":")
-    make_game = getattr(importlib.import_module(module), function)
-    variant, _, text = mode.partition(":") if mode is not None else (None, "", "")
-    plain = make_game(variant, **settings)
-    game: Game = make_game(variant, **_read_settings(f"mode={mode!r}", text, plain.config) | settings) if text else plain
-    return game
-
-
-def _read_settings(given: str, text: str, config: Any) -> dict[str, Any]:
-    """Reads fields of a config that are numbers, switches (0 or 1) or words, written as "turn_limit=50,hidden_hands=1"."""
-    fields = {field.name: type(getattr(config, field.name)) for field in dataclasses.fields(config)}
-    kinds = {name: read_flag if kind is bool else kind for name, kind in fields.items() if kind in (bool, int, float, str)}
-    return read_options(given, text, kinds, f"{next(iter(kinds))}=3")
+        Args:
+          states: leaves [T + 1]: the start and the state after every step.
+          actions: int [T, P], of each step; None where they are not known.
+          names: of the players, or none for the usual ones.
+        """
+        ...
 
 
 def init_all_information(game: HiddenGame, states: Any) -> Any:

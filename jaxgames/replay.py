@@ -1,8 +1,8 @@
 """Replays recorded games of a reference implementation with ours and tells every difference.
 
-A game takes part by a function `replay(arrays, findings) -> N` in its folder: it replays what the arrays of one file hold,
-reports every difference to `findings`, and returns how many transitions (or decisions of a bot) it has checked. It raises
-`BadRecording` where the arrays have not the form of a recording.
+A game takes part by a function `replay(arrays, findings) -> N`, named in its registration. It replays what the arrays of one
+file hold, reports every difference to `findings`, and returns how many transitions (or decisions of a bot) it has checked. It
+raises `BadRecording` where the arrays have not the form of a recording.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from typing import TextIO
 
 import numpy as np
 
-Arrays = dict[str, np.ndarray]
+from jaxgames.registration import registration
 
-_REPLAYS = {name: f"jaxgames.{name}.replay:replay" for name in ("pommerman", "hex", "hero_academy")}
+Arrays = dict[str, np.ndarray]
 
 SHOWN_DIFFERENCES = 10
 NO_DIFFERENCE, SOME_DIFFERENCE, BAD_FILE = 0, 1, 2
@@ -84,11 +84,6 @@ def any_in_row(mask: np.ndarray) -> np.ndarray:
     return np.asarray(mask.any(axis=tuple(range(1, mask.ndim))))
 
 
-def replay_game_names() -> tuple[str, ...]:
-    """Gives the names of the games that can be replayed."""
-    return tuple(_REPLAYS)
-
-
 def replay_files(
     game: str,
     paths: Sequence[str | Path],
@@ -103,7 +98,7 @@ def replay_files(
     can be read, nothing else is printed.
 
     Args:
-      game: one of `replay_game_names()`.
+      game: the name of a game with recordings.
       paths: npz files.
       shown: how many differences to print per file.
       out: for the report; None: the standard output.
@@ -115,14 +110,15 @@ def replay_files(
     Raises:
       ValueError: the game has no recordings, no file is named, or `shown` is negative.
     """
-    if game not in _REPLAYS:
-        raise ValueError(f"game={game!r}: must be one of {', '.join(_REPLAYS)}")
+    place = registration(game).replay
+    if not place:
+        raise ValueError(f"game={game!r}: has no recordings to replay")
     if not paths:
         raise ValueError("no file named: give one or more .npz files")
     if shown < 0:
         raise ValueError(f"shown={shown}: must be >= 0")
     out, err = sys.stdout if out is None else out, sys.stderr if err is None else err
-    module, function = _REPLAYS[game].split(":")
+    module, _, function = place.partition(":")
     replay: Callable[[Arrays, Findings], int] = getattr(importlib.import_module(module), function)
 
     transitions, mismatches, unread = 0, 0, 0

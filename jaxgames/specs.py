@@ -1,7 +1,8 @@
-"""Settings behind the colon of a name on a command line, such as "num_worlds=6,split=1"."""
+"""Settings: of a config by keyword, or after the colon of a name on a command line, such as "num_worlds=6,split=1"."""
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -22,7 +23,7 @@ def read_options(given: str, text: str, kinds: Mapping[str, Reader], example: st
 
     Args:
       given: what the settings belong to, as it was written, for messages: "agent='oep:niches=1'".
-      text: what stands behind the colon.
+      text: what stands after the colon.
       kinds: how each setting that there is is read from its text, one of `FORMS`.
       example: of a setting, for messages.
 
@@ -43,3 +44,16 @@ def read_options(given: str, text: str, kinds: Mapping[str, Reader], example: st
         except ValueError:
             raise ValueError(f"{given}: {name}={value!r} must be {FORMS[kinds[name]]}") from None
     return options
+
+
+def with_settings(config: Any, settings: Mapping[str, Any]) -> Any:
+    """Changes fields of a config.
+
+    Raises:
+      ValueError: there is no such field, or the config refuses the value.
+    """
+    known = [field.name for field in dataclasses.fields(config)]
+    for name, value in settings.items():
+        if name not in known:
+            raise ValueError(f"{name}={value!r}: no such setting; there are {', '.join(known)}")
+    return dataclasses.replace(config, **settings)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Any
 
 import jax
@@ -18,6 +19,7 @@ from jaxgames.hero_academy.legal import legal_set
 from jaxgames.hero_academy.observation import Observation
 from jaxgames.hero_academy.state import State, state_key
 from jaxgames.random_bits import LaneKey
+from jaxgames.specs import with_settings
 
 NUM_ARMS = 64
 
@@ -62,6 +64,11 @@ class HeroAcademy:
     def max_steps(self) -> int:
         """No game is longer."""
         return self.config.max_steps
+
+    @property
+    def opening_steps(self) -> int:
+        """Two turns of each player."""
+        return self.config.first_action_points + 3 * self.config.action_points + 4
 
     def init(self, key: Array) -> State:
         """Deals first hands; see `setup.init`."""
@@ -198,12 +205,20 @@ class HeroAcademy:
         """Draws a full state that fits what a player knows; see `hidden.sample`."""
         return hidden.sample(self.config, key, info)
 
+    def draw(self, state: State, *, names: Sequence[str] = (), caption: str = "") -> str:
+        """Draws one position as SVG, with a caption; names of the players, or none."""
+        from jaxgames.hero_academy import view
+
+        return view.draw(self.config, state, names=names, caption=caption)
+
+    def animate(self, states: State, actions: Any = None, *, names: Sequence[str] = ()) -> str:
+        """Draws a game as SVG that plays in a browser; states with leaves [T + 1], actions int [T, P]. See `view.animate`."""
+        from jaxgames.hero_academy import view
+
+        return view.animate(self.config, states, actions, names=names)
+
 
 def make(mode: str | None = None, **settings: Any) -> HeroAcademy:
     """Makes the game from the name of a variant ("standard" if None) and fields of its config that shall differ."""
     config = preset("standard" if mode is None else mode)
-    known = [field.name for field in dataclasses.fields(config)]
-    for name, value in settings.items():
-        if name not in known:
-            raise ValueError(f"{name}={value!r}: no such setting; there are {', '.join(known)}")
-    return HeroAcademy(dataclasses.replace(config, **settings))
+    return HeroAcademy(with_settings(config, settings))

@@ -10,13 +10,13 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Sequence
-from xml.sax.saxutils import escape
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from jaxgames import svg
 from jaxgames.bitboard import WORD_BITS
 from jaxgames.hero_academy import actions, cards, interop, rules, units
 from jaxgames.hero_academy.actions import OFFSETS
@@ -35,6 +35,7 @@ _PALE = ("#a9bddb", "#e0b3b0")  # knocked down
 _LETTERS = ".KACWN◆"
 _ITEM_COLOURS = ("#5b8c5a", "#8d8d8d", "#d0a020", "#f4efe0")
 _END_TURN = "end turn early"
+_NAMES = ("first", "second")
 _HAND = -1  # where cards come from, among cells
 # Every arrow keeps to the right, so that there and back do not cover each other. Its label stands at the first of these shares
 # of its length and pixels aside at which it covers no other label and no tip.
@@ -49,67 +50,58 @@ def draw(
     config: HeroAcademyConfig,
     state: State,
     *,
-    names: Sequence[str] = ("first", "second"),
-    turn: Sequence[int] = (),
+    names: Sequence[str] = (),
     caption: str = "",
+    turn: Sequence[int] = (),
 ) -> str:
     """Draws one position, and arrows for actions that are played from it.
 
     Args:
       config: the variant.
       state: one game.
-      names: of the players.
-      turn: actions by the player to move, in order.
+      names: of the players; none: first and second.
       caption: a line below.
+      turn: actions by the player to move, in order.
 
     Raises:
       ValueError: one of these actions is not legal where it is played, or there are not two names.
     """
-    _check_names(names)
+    names = svg.names_of(names, _NAMES)
     return _picture(config, [_frame(config, _arrays(config, state), _ends_of_turn(config, state, turn), caption)], names)
 
 
-def animate(
-    config: HeroAcademyConfig, states: State, played: Sequence[int], *, names: Sequence[str] = ("first", "second")
-) -> str:
+def animate(config: HeroAcademyConfig, states: State, actions: np.ndarray | None = None, *, names: Sequence[str] = ()) -> str:
     """Draws a game, one picture per turn.
 
     Args:
       config: the variant.
       states: leaves [length + 1]: the start and the state after every action.
-      played: the action of each step, [length].
-      names: of the players.
+      actions: int [length, 2], the actions of each step, drawn as arrows; None: positions alone.
+      names: of the players; none: first and second.
 
     Raises:
-      ValueError: there is no action, not one fewer than states, or one that nobody can have; or there are not two names.
+      ValueError: there is no step, there are not as many actions as steps, or one that nobody can have; or not two names.
     """
-    _check_names(names)
+    names = svg.names_of(names, _NAMES)
     arrays = interop.to_arrays(config, states)
     length = len(arrays["player"]) - 1
-    if length < 1 or len(played) != length:
-        raise ValueError(f"{len(played)} actions for {length + 1} states: must be one fewer, and at least 1")
+    if length < 1:
+        raise ValueError(f"{length} actions: must be at least 1")
+    if actions is not None and np.shape(actions) != (length, 2):
+        raise ValueError(f"actions: shape {np.shape(actions)}, must be {(length, 2)} for {length + 1} states")
     states_of = [{name: rows[step] for name, rows in arrays.items()} for step in range(length + 1)]
     starts = [0, *(step for step in range(1, length) if arrays["turn"][step] != arrays["turn"][step - 1])]
     frames = []
     for start, end in zip(starts, [*starts[1:], length], strict=True):
         mover = int(arrays["player"][start]) - 1
         caption = f"turn {arrays['turn'][start]}, {names[mover]}"
-        turn = [_ends(config, states_of[step], mover, int(played[step])) for step in range(start, end)]
+        played = [] if actions is None else [int(action) for action in np.asarray(actions)[start:end, mover]]
+        turn = [_ends(config, states_of[start + step], mover, action) for step, action in enumerate(played)]
         frames.append(_frame(config, states_of[start], turn, caption))
     winner = int(arrays["winner"][-1])
     how = "the game is not over" if winner < 0 else "a draw" if winner == 0 else f"{names[winner - 1]} wins"
     frames.append(_frame(config, states_of[-1], [], f"{how}, turn {arrays['turn'][-1]}"))
     return _picture(config, frames, names)
-
-
-def _check_names(names: Sequence[str]) -> None:
-    if isinstance(names, str) or len(names) != 2:
-        raise ValueError(f"names={names!r}: must be 2 names")
-
-
-def _plain(words: str) -> str:
-    """Words as they may stand in XML: escaped, without control characters."""
-    return escape("".join(letter for letter in str(words) if letter.isprintable()))
 
 
 def _arrays(config: HeroAcademyConfig, state: State) -> dict[str, np.ndarray]:
@@ -125,20 +117,13 @@ def _picture(config: HeroAcademyConfig, frames: list[str], names: Sequence[str])
     for number, frame in enumerate(frames):
         shown = ""
         if len(frames) > 1:
-            begin, end = number * SECONDS_PER_TURN / seconds, (number + 1) * SECONDS_PER_TURN / seconds
-            last = number == len(frames) - 1
-            values, times = ("0;1", f"0;{begin:.4f}") if last else ("0;1;0", f"0;{begin:.4f};{end:.4f}")
-            if number == 0:
-                values, times = "1;0", f"0;{end:.4f}"
-            shown = (
-                f"<animate attributeName='opacity' calcMode='discrete' dur='{seconds:.1f}s' repeatCount='indefinite' "
-                f"values='{values}' keyTimes='{times}'/>"
-            )
+            end = seconds if number == len(frames) - 1 else (number + 1) * SECONDS_PER_TURN
+            shown = svg.shown_between(number * SECONDS_PER_TURN, end, seconds)
         hidden = " opacity='0'" if number < len(frames) - 1 else ""
         parts.append(f"<g{hidden}>{shown}{frame}</g>")
     heads = [
         f"<text x='{x}' y='22' {_FONT} font-size='15' font-weight='bold' fill='{_COLOURS[seat]}' text-anchor='{anchor}'>"
-        f"{_plain(names[seat])}</text>"
+        f"{svg.plain(names[seat])}</text>"
         for seat, x, anchor in ((0, MARGIN, "start"), (1, wide - MARGIN, "end"))
     ]
     head = (
@@ -182,7 +167,7 @@ def _frame(config: HeroAcademyConfig, state: dict[str, np.ndarray], turn: list[t
     lines = (f"{caption}   ({int(state['ap'])} action points)", _told(turn, int(state["ap"])))
     for row, line in enumerate(lines):
         text = f"x='{MARGIN + SIDE}' y='{y + 18 * row}' {_FONT} font-size='{14 - 2 * row}' fill='#333'"
-        parts.append(f"<text {text}>{_plain(line)}</text>")
+        parts.append(f"<text {text}>{svg.plain(line)}</text>")
     return "".join(parts)
 
 
@@ -222,7 +207,7 @@ def _hand(config: HeroAcademyConfig, seat: int, state: dict[str, np.ndarray]) ->
     held = [f"{count}× {cards.CARD_NAMES[card]}" for card, count in enumerate(state["hand"][seat]) if count]
     lines = [*held, f"deck {int(state['deck'][seat].sum())}"]
     style = f"{_FONT} font-size='11' fill='{_COLOURS[seat]}' text-anchor='{anchor}'"
-    return "".join(f"<text x='{x}' y='{TOP + 12 + 16 * row}' {style}>{escape(line)}</text>" for row, line in enumerate(lines))
+    return "".join(f"<text x='{x}' y='{TOP + 12 + 16 * row}' {style}>{svg.plain(line)}</text>" for row, line in enumerate(lines))
 
 
 # --- actions as arrows -------------------------------------------------------------------------------------------------

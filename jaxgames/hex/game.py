@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Any
 
 import jax
@@ -14,6 +15,7 @@ from jaxgames.hex import hidden, information, planes, rules
 from jaxgames.hex.config import HexConfig, preset
 from jaxgames.hex.information import Information, Observation
 from jaxgames.hex.state import State, state_key
+from jaxgames.specs import with_settings
 
 
 @dataclasses.dataclass(frozen=True)
@@ -52,6 +54,11 @@ class Hex:
     def max_steps(self) -> int:
         """No game is longer."""
         return self.config.max_steps
+
+    @property
+    def opening_steps(self) -> int:
+        """A sixth of the cells for each player."""
+        return 2 * max(self.config.num_cells // 6, 1)
 
     def init(self, key: Array | None = None) -> State:
         """Gives the empty board; nothing is drawn."""
@@ -161,12 +168,20 @@ class Hex:
         """Draws a full state that fits what a player knows; see `hidden.sample`."""
         return hidden.sample(self.config, key, info).state
 
+    def draw(self, state: State, *, names: Sequence[str] = (), caption: str = "") -> str:
+        """Draws one position as SVG, with a caption; names of the players, or none."""
+        from jaxgames.hex import view
+
+        return view.draw(self.config, state, names=names, caption=caption)
+
+    def animate(self, states: State, actions: Any = None, *, names: Sequence[str] = ()) -> str:
+        """Draws a game as SVG that plays in a browser; states with leaves [T + 1], actions int [T, P]. See `view.animate`."""
+        from jaxgames.hex import view
+
+        return view.animate(self.config, states, actions, names=names)
+
 
 def make(mode: str | None = None, **settings: Any) -> Hex:
     """Makes the game from the name of a variant ("hex" if None; adh, cdh) and fields of its config that shall differ."""
     config = preset("hex" if mode is None else mode)
-    known = [field.name for field in dataclasses.fields(config)]
-    for name, value in settings.items():
-        if name not in known:
-            raise ValueError(f"{name}={value!r}: no such setting; there are {', '.join(known)}")
-    return Hex(dataclasses.replace(config, **settings))
+    return Hex(with_settings(config, settings))

@@ -9,10 +9,10 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Sequence
-from xml.sax.saxutils import escape
 
 import numpy as np
 
+from jaxgames import svg
 from jaxgames.hex.config import HexConfig
 from jaxgames.hex.geometry import BLACK, WHITE
 from jaxgames.hex.interop import board, cell_name, view_codes
@@ -41,37 +41,39 @@ class _Stone:
     number: int
 
 
-def draw(config: HexConfig, state: State, *, names: Sequence[str] = ("black", "white"), caption: str = "") -> str:
+def draw(config: HexConfig, state: State, *, names: Sequence[str] = (), caption: str = "") -> str:
     """Draws one position.
 
     Args:
       config: the variant.
       state: one game.
-      names: of the players.
+      names: of the players; none: black and white.
       caption: a line below.
 
     Raises:
       ValueError: there are not two names.
     """
-    _check_names(names)
+    names = svg.names_of(names, _COLOUR_NAMES)
     boards = [("board", _stones_of(board(config, state)))]
     if config.is_dark:
         boards += [(_seen_by(names, player), _stones_of(view_codes(config, state, player))) for player in (BLACK, WHITE)]
     return _picture(config, boards, names, caption, [], [], seconds=0.0)
 
 
-def animate(config: HexConfig, states: State, *, names: Sequence[str] = ("black", "white")) -> str:
+def animate(config: HexConfig, states: State, actions: np.ndarray | None = None, *, names: Sequence[str] = ()) -> str:
     """Draws a game.
 
     Args:
       config: the variant.
       states: leaves [length + 1]: the start and the state after every attempt.
-      names: of the players.
+      actions: not needed.
+      names: of the players; none: black and white.
 
     Raises:
       ValueError: there is no attempt, or there are not two names.
     """
-    _check_names(names)
+    del actions
+    names = svg.names_of(names, _COLOUR_NAMES)
     truth = board(config, states)
     length = len(truth) - 1
     if length < 1:
@@ -97,20 +99,10 @@ def animate(config: HexConfig, states: State, *, names: Sequence[str] = ("black"
     return _picture(config, boards, names, caption, hits, chain, seconds=seconds)
 
 
-def _check_names(names: Sequence[str]) -> None:
-    if isinstance(names, str) or len(names) != 2:
-        raise ValueError(f"names={names!r}: must be 2 names")
-
-
 def _seen_by(names: Sequence[str], player: int) -> str:
     """The title of a player's view: its colour, and its name if that is another word."""
     colour = _COLOUR_NAMES[player]
     return f"seen by {colour}" if names[player] == colour else f"seen by {colour} ({names[player]})"
-
-
-def _words(words: str) -> str:
-    """Words as they may stand in XML: escaped, without control characters."""
-    return escape("".join(letter for letter in str(words) if letter.isprintable()))
 
 
 def _stones_of(cells: np.ndarray) -> list[_Stone]:
@@ -186,17 +178,8 @@ def _empty_board(config: HexConfig) -> str:
 
 def _shown_from(attempt: int, seconds: float, until: int | None = None) -> str:
     """An animation that shows an element from an attempt on; "" if the picture stands still."""
-    if not seconds:
-        return ""
-    begin = attempt * SECONDS_PER_ATTEMPT / seconds
-    if until is None:
-        values, times = "0;1", f"0;{begin:.4f}"
-    else:
-        values, times = "0;1;0", f"0;{begin:.4f};{until * SECONDS_PER_ATTEMPT / seconds:.4f}"
-    return (
-        f"<animate attributeName='opacity' calcMode='discrete' dur='{seconds:.1f}s' repeatCount='indefinite' "
-        f"values='{values}' keyTimes='{times}'/>"
-    )
+    end = seconds if until is None else until * SECONDS_PER_ATTEMPT
+    return svg.shown_between(attempt * SECONDS_PER_ATTEMPT, end, seconds) if seconds else ""
 
 
 def _stone(config: HexConfig, stone: _Stone, seconds: float) -> str:
@@ -239,13 +222,13 @@ def _picture(
             line = f"stroke='{_WON}' stroke-width='4' stroke-linecap='round' stroke-linejoin='round' fill='none' opacity='0.8'"
             body.append(f"<polyline points='{points}' {line}>{shown.replace('0;1', '0;0.8')}</polyline>")
         label = f"{_FONT} font-size='13' font-weight='bold' fill='#3a3833'"
-        body.append(f"<text x='{MARGIN:.0f}' y='{high + 10:.1f}' {label}>{_words(title)}</text>")
+        body.append(f"<text x='{MARGIN:.0f}' y='{high + 10:.1f}' {label}>{svg.plain(title)}</text>")
         parts.append(f"<g transform='translate({place * wide:.1f} 34)'>{''.join(body)}</g>")
     total, height = wide * len(boards), high + 34 + 44
     head = f"{_FONT} font-size='14' fill='#3a3833'"
     joins = f"{names[BLACK]} (black) joins top and bottom, {names[WHITE]} (white) joins left and right"
-    parts.append(f"<text x='{MARGIN:.0f}' y='24' {head}>{_words(joins)}</text>")
-    parts.append(f"<text x='{MARGIN:.0f}' y='{height - 10:.1f}' {head}>{_words(caption)}</text>")
+    parts.append(f"<text x='{MARGIN:.0f}' y='24' {head}>{svg.plain(joins)}</text>")
+    parts.append(f"<text x='{MARGIN:.0f}' y='{height - 10:.1f}' {head}>{svg.plain(caption)}</text>")
     size = f"width='{total:.0f}' height='{height:.0f}' viewBox='0 0 {total:.0f} {height:.0f}'"
     ground = f"<rect width='100%' height='100%' fill='{_PAPER}'/>"
     return f"<svg xmlns='http://www.w3.org/2000/svg' {size}>{ground}{''.join(parts)}</svg>\n"

@@ -18,6 +18,7 @@ from jaxgames.pommerman.constants import NUM_MESSAGES, NUM_MOVES
 from jaxgames.pommerman.observation import Observation, observe
 from jaxgames.pommerman.official_actions import check_actions
 from jaxgames.pommerman.state import State, state_key
+from jaxgames.specs import with_settings
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,6 +59,11 @@ class Pommerman:
     def max_steps(self) -> int:
         """No game is longer."""
         return self.config.max_steps
+
+    @property
+    def opening_steps(self) -> int:
+        """About the steps until the first wood has been blasted and the agents can leave their corners."""
+        return min(30, self.max_steps)
 
     def init(self, key: Array) -> State:
         """Draws a start state; agent `i` stands in corner `i`."""
@@ -170,6 +176,18 @@ class Pommerman:
         """Gives what one player (int []) sees now; see `observation.observe`."""
         return observe(self.config, state, player)
 
+    def draw(self, state: State, *, names: Sequence[str] = (), caption: str = "") -> str:
+        """Draws one position as SVG, with a caption; names of the players, or none."""
+        from jaxgames.pommerman import view
+
+        return view.draw(self.config, state, names=names, caption=caption)
+
+    def animate(self, states: State, actions: Any = None, *, names: Sequence[str] = ()) -> str:
+        """Draws a game as SVG that plays in a browser; states with leaves [T + 1], actions int [T, P]. See `view.animate`."""
+        from jaxgames.pommerman import view
+
+        return view.animate(self.config, states, actions, names=names)
+
 
 def _unpacked(flags: Sequence[Array]) -> Array:
     """Stacks bool [] flags to bool [N] by way of one word: a stack of deep expressions makes XLA compute all for each."""
@@ -185,9 +203,5 @@ def make(mode: str | None = None, **settings: Any) -> Pommerman:
     What differs from an official configuration no longer has its name.
     """
     config = preset("ffa" if mode is None else mode)
-    known = [field.name for field in dataclasses.fields(config)]
-    for name, value in settings.items():
-        if name not in known:
-            raise ValueError(f"{name}={value!r}: no such setting; there are {', '.join(known)}")
-    changed = dataclasses.replace(config, **settings)
+    changed = with_settings(config, settings)
     return Pommerman(changed if changed == config or "name" in settings else dataclasses.replace(changed, name=""))

@@ -1,29 +1,57 @@
 """Pictures of Pommerman as SVG: one position, several side by side, or a whole game that plays in a browser.
 
-All of them take the recorded arrays of `jaxgames.pommerman.arrays` (numpy, states in front) and return a standalone SVG as
-text, so `pathlib.Path("game.svg").write_text(animate(arrays))` is all it takes. Import this file only where it is needed.
+All of them return a standalone SVG as text. `draw` and `animate` take states; the others take the recorded arrays of
+`jaxgames.pommerman.arrays` (numpy, states in front) and more options.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import jax
 import numpy as np
 
 from jaxgames.pommerman import view_parts as parts
+from jaxgames.pommerman.arrays import to_arrays
+from jaxgames.pommerman.config import PommermanConfig
 from jaxgames.pommerman.constants import Cell
-from jaxgames.pommerman.view_animation import animate
+from jaxgames.pommerman.rules import winners as winners_of
+from jaxgames.pommerman.state import State
+from jaxgames.pommerman.view_animation import animate_recording
 
-__all__ = ["animate", "draw", "draw_strip"]
+__all__ = ["animate", "animate_recording", "draw", "draw_recording", "draw_strip"]
 
 STRIP_SIDE, STRIP_GAP = 240, 16
 
 
-def draw(
+def draw(config: PommermanConfig, state: State, *, names: Sequence[str] = (), caption: str = "") -> str:
+    """Draws one position; see `draw_recording`."""
+    return draw_recording(to_arrays(config, jax.tree.map(lambda leaf: leaf[None], state)), 0, names=names, caption=caption)
+
+
+def animate(config: PommermanConfig, states: State, actions: np.ndarray | None = None, *, names: Sequence[str] = ()) -> str:
+    """Draws a game.
+
+    Args:
+      config: the variant.
+      states: leaves [length + 1]: the start and the state after every step.
+      actions: not needed.
+      names: one per seat; none: "agent 0", "agent 1", ...
+
+    Raises:
+      ValueError: the states are not those of one game, or names do not fit the seats.
+    """
+    del actions
+    winners = [seat for seat, won in enumerate(winners_of(config, jax.tree.map(lambda leaf: leaf[-1], states))) if won]
+    arrays, teams = to_arrays(config, states), config.is_team
+    return animate_recording(arrays, names=names, teams=teams, winners=winners, max_steps=config.max_steps)
+
+
+def draw_recording(
     arrays: Mapping[str, np.ndarray],
     index: int,
     *,
-    names: Sequence[str] | None = None,
+    names: Sequence[str] = (),
     title: str = "Pommerman",
     caption: str = "",
 ) -> str:
@@ -32,7 +60,7 @@ def draw(
     Args:
       arrays: recorded arrays, see `jaxgames.pommerman.arrays`.
       index: which state; 0 is the first.
-      names: one per seat; None: "agent 0", "agent 1", ...
+      names: one per seat; none: "agent 0", "agent 1", ...
       title: the heading.
       caption: a line above the board.
 

@@ -23,10 +23,10 @@ LINE, DIGIT = 20, 10.5  # height of a line in a strip of numbers, width of a dig
 BAR_Y = 541
 
 
-def animate(
+def animate_recording(
     arrays: Mapping[str, np.ndarray],
     *,
-    names: Sequence[str] | None = None,
+    names: Sequence[str] = (),
     captions: Mapping[int, str] | Sequence[str] | None = None,
     seconds_per_step: float = 0.15,
     end_pause: float = 3.0,
@@ -40,7 +40,7 @@ def animate(
 
     Args:
       arrays: recorded arrays of the states of one game in order, see `jaxgames.pommerman.arrays`.
-      names: one per seat; None: "agent 0", "agent 1", ...
+      names: one per seat; none: "agent 0", "agent 1", ...
       captions: lines above the board. A mapping says from which state on a line is shown, a sequence has one line per state.
       seconds_per_step: how long a step takes.
       end_pause: seconds for which the last state stays, with the result.

@@ -8,10 +8,10 @@ from __future__ import annotations
 import dataclasses
 import operator
 from collections.abc import Mapping, Sequence
-from xml.sax.saxutils import escape
 
 import numpy as np
 
+from jaxgames import svg
 from jaxgames.pommerman.arrays import STATE_FIELDS
 from jaxgames.pommerman.constants import BOMB_LIFE, FLAME_LIFE, Cell
 
@@ -167,17 +167,13 @@ def read(arrays: Mapping[str, np.ndarray], *, indices: Sequence[int] | None = No
     return Recording(fields["s_board"], fields["s_items"], fields["s_flames"], bombs, fields["s_agents"], fields["s_step"])
 
 
-def agent_names(names: Sequence[str] | None, num_agents: int) -> tuple[str, ...]:
-    """Gives one name per seat; `None` stands for "agent 0", "agent 1", ...
+def agent_names(names: Sequence[str], num_agents: int) -> tuple[str, ...]:
+    """Gives one name per seat; where none are given "agent 0", "agent 1", ...
 
     Raises:
       ValueError: not one name per seat.
     """
-    if names is None:
-        return tuple(f"agent {seat}" for seat in range(num_agents))
-    if isinstance(names, str) or len(names) != num_agents:
-        raise ValueError(f"names={names!r}: must be {num_agents} names, one per seat")
-    return tuple(str(name) for name in names)
+    return svg.names_of(names, [f"agent {seat}" for seat in range(num_agents)])
 
 
 def use(symbol: str, x: float, y: float, more: str = "") -> str:
@@ -219,14 +215,9 @@ def board_group(size: int, x: float, y: float, side: float, body: str) -> str:
     )
 
 
-def plain(words: str) -> str:
-    """Words as they may stand in XML: escaped, without control characters."""
-    return escape("".join(letter for letter in str(words) if letter.isprintable()))
-
-
 def text(x: float, y: float, words: str, more: str = "") -> str:
     """A line of text; `more` holds further attributes."""
-    return f'<text x="{x:g}" y="{y:g}"{" " if more else ""}{more}>{plain(words)}</text>'
+    return f'<text x="{x:g}" y="{y:g}"{" " if more else ""}{more}>{svg.plain(words)}</text>'
 
 
 def fitted(x: float, y: float, words: str, size: float, width: float, more: str) -> str:
@@ -252,7 +243,7 @@ def card(seat: int, name: str, *, status: str, ammo: str, blast: str, kick: str,
     return (
         f'<g transform="translate({PANEL_X} {BOARD_Y + seat * CARD_STEP})"><rect width="{PANEL_WIDTH}" height="{CARD_HEIGHT}" '
         f'rx="8" fill="{CARD}"/><rect width="6" height="{CARD_HEIGHT}" rx="3" fill="{AGENT_COLOURS[seat]}"/>'
-        f"<g{' ' if more else ''}{more}><title>{plain(name)}</title>"
+        f"<g{' ' if more else ''}{more}><title>{svg.plain(name)}</title>"
         f"{use(f'a{seat}', 29, 25)}{fitted(50, 22, name, 13.5, PANEL_WIDTH - 54, BOLD)}{status}"
         f"{use('bomb', 29, 62)}{ammo}{use('fire', 82, 62)}{blast}{use('boot', 138, 62, kick)}</g></g>"
     )
@@ -296,6 +287,6 @@ def document(width: float, height: float, title: str, body: str) -> str:
     """A standalone SVG."""
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="pommerman" viewBox="0 0 {width:g} {height:g}" width="{width:g}" '
-        f'height="{height:g}"><title>{plain(title)}</title>{STYLE}{SYMBOLS}'
+        f'height="{height:g}"><title>{svg.plain(title)}</title>{STYLE}{SYMBOLS}'
         f'<rect width="{width:g}" height="{height:g}" rx="10" fill="{PAPER}"/>{body}</svg>\n'
     )

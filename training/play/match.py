@@ -18,12 +18,8 @@ from rich.table import Table
 import jaxgames
 from jaxgames import checks
 from jaxgames.agent import Agent
-from jaxgames.game import Game
-from jaxgames.hero_academy import HeroAcademy
-from jaxgames.hero_academy import view as hero_view
-from jaxgames.hex import Hex
-from jaxgames.hex import view as hex_view
-from jaxgames.pommerman import Pommerman, interop, view
+from jaxgames.game import DrawnGame, Game
+from jaxgames.pommerman import Pommerman
 from search import presets
 from search.bandit import bandits
 from training.play import agents, counting, evaluate, hero_agents, hex_agents, memory
@@ -296,18 +292,9 @@ def draw_game(game: Game, key, games: evaluate.Games, names: list[str]) -> tuple
     by_seat = [""] * len(names)
     for name, seat in zip(names, games.seats[index], strict=True):
         by_seat[seat] = name
-    if isinstance(game, Hex):
-        return index, hex_view.animate(game.config, states, names=by_seat)
-    if isinstance(game, HeroAcademy):
-        actions = games.actions[index][: int(games.lengths[index])]
-        played = [int(row[row != game.pass_action][0]) for row in actions]
-        return index, hero_view.animate(game.config, states, played, names=by_seat)
-    if not isinstance(game, Pommerman):
+    if not isinstance(game, DrawnGame):
         raise ValueError(f"game={game.name!r}: no pictures of this game")
-    arrays = interop.to_arrays(game.config, states)
-    winners = sorted(int(seat) for seat in games.seats[index][games.outcomes[index] > 0])
-    teams, limit = game.config.is_team, game.max_steps
-    return index, view.animate(arrays, names=by_seat, teams=teams, winners=winners, max_steps=limit)
+    return index, game.animate(states, games.actions[index][: int(games.lengths[index])], names=by_seat)
 
 
 def _progress(console: Console) -> Progress:

@@ -145,10 +145,16 @@ def test_swaps_and_an_early_end_are_told_below():
     assert words[-1] == ""
 
 
+def of_both(states, played):
+    """The actions of both players, int [T, 2]: who does not move passes."""
+    movers = np.asarray(states.player)[: len(played), None]
+    return np.where(np.arange(2) == movers, np.asarray(played)[:, None], GAME.pass_action)
+
+
 @pytest.mark.parametrize("name", ["games_deterministic", "games_stochastic"])
 def test_a_game_is_drawn_turn_by_turn_with_all_its_numbers_apart(name):
     states, played = recorded(name)
-    root = ElementTree.fromstring(view.animate(GAME.config, states, played, names=("left", "right")))
+    root = ElementTree.fromstring(GAME.animate(states, of_both(states, played), names=("left", "right")))
     frames = [group for group in root.findall(f"{SVG}g") if group.find(f"{SVG}animate") is not None]
     turns = np.asarray(states.turn)
     assert len(frames) == turns.max() + 1
@@ -185,7 +191,7 @@ def test_words_of_any_kind_leave_the_document_well_formed():
     states, played = recorded()
     for svg in (
         view.draw(GAME.config, position({}), names=(words, words), caption=words),
-        view.animate(GAME.config, jax.tree.map(lambda leaf: leaf[:5], states), played[:4], names=(words, words)),
+        GAME.animate(jax.tree.map(lambda leaf: leaf[:5], states), of_both(states, played[:4]), names=(words, words)),
     ):
         texts = [text.text or "" for text in ElementTree.fromstring(svg.encode()).iter(f"{SVG}text")]
         assert sum("a<b>&\"'é漢" in text for text in texts) >= 3
@@ -230,13 +236,21 @@ def test_other_bad_input_is_an_error_of_one_line():
     states, played = recorded()
     with pytest.raises(ValueError, match="player 1 has no ninja that could change places"):
         view.draw(GAME.config, position({(2, 3): "K", (5, 3): "n"}), turn=[LAYOUT.trade_with(cell(2, 3))])
-    with pytest.raises(ValueError, match="3 actions for"):
-        view.animate(GAME.config, states, played[:3])
+    with pytest.raises(ValueError, match=r"actions: shape \(3, 2\), must be \(\d+, 2\) for"):
+        GAME.animate(states, of_both(states, played[:3]))
+    with pytest.raises(ValueError, match="0 actions: must be at least 1"):
+        GAME.animate(jax.tree.map(lambda leaf: leaf[:1], states))
     for names in (("a",), "ab"):
         with pytest.raises(ValueError, match="must be 2 names"):
             view.draw(GAME.config, position({}), names=names)
         with pytest.raises(ValueError, match="must be 2 names"):
-            view.animate(GAME.config, states, played, names=names)
+            GAME.animate(states, of_both(states, played), names=names)
+
+
+def test_a_game_without_its_actions_is_drawn_without_arrows():
+    states, _ = recorded()
+    root = ElementTree.fromstring(GAME.animate(states))
+    assert not arrows(root) and len(root.findall(f"{SVG}g")) == int(np.asarray(states.turn).max()) + 1
 
 
 def test_pictures_are_loaded_only_when_wanted():

@@ -1,4 +1,4 @@
-"""Borders: names of cells, boards from outside, planes."""
+"""Borders: names of cells, boards from outside."""
 
 import dataclasses
 import functools
@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import jaxgames
-from jaxgames.hex import Hex, HexConfig, hidden, information, interop, planes, rules
+from jaxgames.hex import Hex, HexConfig, hidden, information, interop, rules
 from tests.jaxgames.hex.playing import at, random_games
 
 
@@ -64,38 +64,6 @@ def test_a_board_goes_out_and_comes_back():
 def test_settings_are_checked(settings, message):
     with pytest.raises(ValueError, match=message):
         jaxgames.make("hex", "adh", **settings)
-
-
-def test_planes_tell_the_joined_stones_apart():
-    config = HexConfig(3)
-    board = np.array([[1, 0, -1], [0, 1, 0], [-1, 0, 0]])
-    state = interop.from_board(config, board.reshape(-1), 0)
-    shown = np.asarray(planes.planes(config, state, jnp.int32(0)))
-    assert shown.shape == (3, 3, planes.NUM_PLANES)
-    sets = [np.argwhere(shown[..., index]).tolist() for index in range(8)]
-    assert sets[:3] == [[[0, 0]], [], [[1, 1]]]  # north, south, neither
-    assert sets[4:7] == [[[2, 0]], [[0, 2]], []]  # west, east, neither
-    assert len(sets[3]) == 5 and sets[7] == []
-
-
-def test_the_second_player_sees_the_board_turned_over():
-    # Colours and directions swapped: what one player sees on a board, the other sees on the turned one.
-    config = HexConfig(5)
-    game = Hex(config)
-    states, _, _cells = random_games(game, jax.random.split(jax.random.key(2), 3), 9)
-    for lane in range(3):
-        state = at(states, lane, 7)
-        board = interop.board(config, state).reshape(5, 5)
-        mirrored = interop.from_board(config, -board.T.reshape(-1), 1 - int(state.player))
-        here = np.asarray(planes.planes(config, jax.tree.map(jnp.asarray, state), jnp.int32(0)))
-        there = np.asarray(planes.planes(config, mirrored, jnp.int32(1)))
-        assert np.array_equal(here[..., :7], there[..., :7])
-        assert not here[..., 7].any() and there[..., 7].all()
-    numbers = jnp.arange(25.0)
-    assert np.array_equal(planes.turn_cells(config, numbers, jnp.int32(0)), numbers)
-    turned = planes.turn_cells(config, numbers, jnp.int32(1))
-    assert float(turned[1]) == 5 and np.array_equal(planes.turn_cells(config, turned, jnp.int32(1)), numbers)
-    assert rules.init(config).player == 0
 
 
 def test_attempts_are_checked():

@@ -168,6 +168,15 @@ def test_there_are_two_names(names):
             draw()
 
 
+def test_the_game_draws_itself():
+    config, states, _cells = recorded("abrupt", 3)
+    game = Hex(config)
+    assert game.draw(at(states, 4), names=("a", "b"), caption="c") == view.draw(
+        config, at(states, 4), names=("a", "b"), caption="c"
+    )
+    assert game.animate(states, names=("a", "b")) == view.animate(config, states, names=("a", "b"))
+
+
 def test_pictures_are_loaded_only_when_wanted():
     code = "import sys, jaxgames.hex; print([name for name in sys.modules if '.view' in name])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

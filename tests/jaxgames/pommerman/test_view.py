@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import subprocess
 import sys
@@ -120,7 +121,7 @@ def assert_shows(film, arrays, state, second):
 @pytest.mark.parametrize("name", [pytest.param("ffa", marks=pytest.mark.slow), "duel", "rolling", "relit"])
 def test_a_film_shows_every_recorded_state_and_loops(name, request):
     arrays = {"rolling": rolling, "relit": relit}[name]() if name in ("rolling", "relit") else request.getfixturevalue(name)
-    film, states = Film(view.animate(arrays, seconds_per_step=0.2, end_pause=1.5)), len(arrays["s_board"])
+    film, states = Film(view.animate_recording(arrays, seconds_per_step=0.2, end_pause=1.5)), len(arrays["s_board"])
     assert film.seconds == pytest.approx((states - 1) * 0.2 + 1.5)
     assert {seconds for _, seconds, _ in film.rules.values()} == {film.seconds}
     for state in range(states):
@@ -138,13 +139,13 @@ def test_the_games_hold_what_a_picture_must_show(ffa, duel):
 
 
 def test_a_viewer_without_animation_sees_the_first_state(ffa):
-    film = Film(view.animate(ffa))
+    film = Film(view.animate_recording(ffa))
     film.rules.clear()
     assert_shows(film, ffa, 0, 0.0)
 
 
 def test_a_rolling_bomb_glides_from_cell_to_cell():
-    film = Film(view.animate(rolling(), seconds_per_step=1.0))
+    film = Film(view.animate_recording(rolling(), seconds_per_step=1.0))
     group = next(g for g in film.board.findall(f"{SVG}g") if g.get("data-agent") is None)
     middle = [float(x) for x in re.findall(r"-?[\d.]+", film.value(group, "transform", 4.5))]
     assert middle == pytest.approx([4.5 * 40 + 20, 5 * 40 + 20], abs=0.01)
@@ -160,7 +161,7 @@ def test_bombs_are_followed_through_lists_of_any_order(ffa):
 
 def test_one_element_per_agent_and_a_card_with_its_name(ffa, duel):
     for arrays, names in ((ffa, ["a", "b & c", "<d>", "e" * 60]), (duel, ["left", "right"])):
-        film = Film(view.animate(arrays, names=names))
+        film = Film(view.animate_recording(arrays, names=names))
         assert sorted(g.get("data-agent") for g in film.board.findall(f"{SVG}g[@data-agent]")) == [
             str(i) for i in range(len(names))
         ]
@@ -169,13 +170,13 @@ def test_one_element_per_agent_and_a_card_with_its_name(ffa, duel):
 
 
 def test_films_are_compact(ffa):
-    state_bytes = len(view.animate(ffa)) / len(ffa["s_board"])
+    state_bytes = len(view.animate_recording(ffa)) / len(ffa["s_board"])
     assert state_bytes * 300 < 400_000
-    assert len(view.animate(empty(801))) < 100_000
+    assert len(view.animate_recording(empty(801))) < 100_000
 
 
 def test_two_films_in_one_page_share_no_keyframes(ffa, duel):
-    names = [set(Film(view.animate(arrays)).rules) for arrays in (ffa, duel)]
+    names = [set(Film(view.animate_recording(arrays)).rules) for arrays in (ffa, duel)]
     assert all(names) and not names[0] & names[1]
 
 
@@ -183,7 +184,7 @@ def test_captions_are_shown_from_their_state_on():
     arrays = empty(10)
 
     def shown(captions, state):
-        film = Film(view.animate(arrays, captions=captions, seconds_per_step=0.1))
+        film = Film(view.animate_recording(arrays, captions=captions, seconds_per_step=0.1))
         lines = [text for text in film.root.findall(f"{SVG}text") if (text.text or "").startswith("line")]
         return [text.text for text in lines if film.visible(text, 0.1 * state + 0.01)]
 
@@ -213,19 +214,19 @@ def test_the_result_tells_who_is_left(alive, last_step, teams, result):
     arrays = empty(2, first_step=last_step - 1)
     arrays["s_agents"][1, :, 2] = alive
     assert game_result(read(arrays), "abcd", teams=teams) == result
-    assert result in view.animate(arrays, names=list("abcd"), teams=teams)
-    assert "agreed" in view.animate(arrays, teams=teams, result="agreed")
+    assert result in view.animate_recording(arrays, names=list("abcd"), teams=teams)
+    assert "agreed" in view.animate_recording(arrays, teams=teams, result="agreed")
 
 
 def test_the_result_may_differ_from_who_is_left_and_from_the_usual_limit():
     arrays = empty(2, first_step=49)
-    assert "draw: step limit, 4 left" in view.animate(arrays, max_steps=50)
+    assert "draw: step limit, 4 left" in view.animate_recording(arrays, max_steps=50)
     arrays["s_agents"][1, :, 2] = 0  # a collapse came after the end
-    assert "b wins" in view.animate(arrays, names=list("abcd"), winners=[1])
+    assert "b wins" in view.animate_recording(arrays, names=list("abcd"), winners=[1])
 
 
 def test_one_state_is_a_film_too():
-    film = Film(view.animate(empty(1)))
+    film = Film(view.animate_recording(empty(1)))
     assert_shows(film, empty(1), 0, 1.0)
 
 
@@ -234,7 +235,7 @@ def test_a_drawing_shows_its_state(name, request):
     arrays = request.getfixturevalue(name)
     busy = int((arrays["s_nbombs"].astype(int) + (arrays["s_flames"] > 0).any((1, 2))).argmax())
     for state in (0, busy, len(arrays["s_board"]) - 1):
-        film = Film(view.draw(arrays, state, caption="a < b"))
+        film = Film(view.draw_recording(arrays, state, caption="a < b"))
         size, wanted = arrays["s_board"].shape[1], expected(arrays, state)
         np.testing.assert_array_equal(film.codes(0, size, hidden=False), wanted["open"])
         np.testing.assert_array_equal(film.codes(0, size, hidden=True), wanted["hidden"])
@@ -257,8 +258,8 @@ def test_words_of_any_kind_leave_the_document_well_formed():
     arrays = empty(3)
     words = "a<b>&\"\x00\n'é漢\ud800"
     for svg in (
-        view.animate(arrays, names=[words] * 4, captions=[words] * 3, title=words, result=words),
-        view.draw(arrays, 0, names=[words] * 4, title=words, caption=words),
+        view.animate_recording(arrays, names=[words] * 4, captions=[words] * 3, title=words, result=words),
+        view.draw_recording(arrays, 0, names=[words] * 4, title=words, caption=words),
         view.draw_strip(arrays, [0], labels=[words], title=words),
     ):
         ElementTree.fromstring(svg.encode())
@@ -284,33 +285,48 @@ def crowded():
 @pytest.mark.parametrize(
     "call, message",
     [
-        (lambda: view.draw(empty(5), 5), r"index=5: must be in 0\.\.4"),
-        (lambda: view.draw(empty(5), -1), r"index=-1: must be in 0\.\.4"),
+        (lambda: view.draw_recording(empty(5), 5), r"index=5: must be in 0\.\.4"),
+        (lambda: view.draw_recording(empty(5), -1), r"index=-1: must be in 0\.\.4"),
         (lambda: view.draw_strip(empty(5), [0, 9]), r"index=9: must be in 0\.\.4"),
         (lambda: view.draw_strip(empty(5), []), "indices"),
         (lambda: view.draw_strip(empty(5), [0, 1], labels=["one"]), "labels"),
-        (lambda: view.draw(spoilt(s_flames=None), 0), "s_flames: missing"),
-        (lambda: view.animate(spoilt(s_bombs=None)), "s_bombs: missing"),
-        (lambda: view.animate(spoilt(s_items=np.zeros((5, 8, 8), np.uint8))), r"s_items: shape \(5, 8, 8\)"),
-        (lambda: view.animate(spoilt(s_step=np.zeros(4, np.int16))), r"s_step: shape \(4,\)"),
-        (lambda: view.animate(spoilt(s_board=np.zeros((5, 11, 11)))), "s_board: dtype float64"),
-        (lambda: view.animate(spoilt(s_board=np.zeros((5, 11, 9), int))), "s_board: shape"),
-        (lambda: view.animate(spoilt(s_agents=np.zeros((5, 7, 6), int))), "s_agents: shape"),
-        (lambda: view.animate(crowded()), "s_nbombs: 33"),
-        (lambda: view.animate(empty(0)), "at least one state"),
-        (lambda: view.animate(revived()), "agent 3 comes back to life in state 2"),
-        (lambda: view.animate(empty(5), names=["a"]), "must be 4 names"),
-        (lambda: view.animate(empty(5), names="abcd"), "must be 4 names"),
-        (lambda: view.animate(empty(5), captions=["a"]), "must be 5, one per state"),
-        (lambda: view.animate(empty(5), captions={5: "a"}), r"captions: state 5 must be in 0\.\.4"),
-        (lambda: view.animate(empty(5), seconds_per_step=0), "seconds_per_step=0: must be"),
-        (lambda: view.animate(empty(5), end_pause=float("nan")), "end_pause=nan: must be"),
+        (lambda: view.draw_recording(spoilt(s_flames=None), 0), "s_flames: missing"),
+        (lambda: view.animate_recording(spoilt(s_bombs=None)), "s_bombs: missing"),
+        (lambda: view.animate_recording(spoilt(s_items=np.zeros((5, 8, 8), np.uint8))), r"s_items: shape \(5, 8, 8\)"),
+        (lambda: view.animate_recording(spoilt(s_step=np.zeros(4, np.int16))), r"s_step: shape \(4,\)"),
+        (lambda: view.animate_recording(spoilt(s_board=np.zeros((5, 11, 11)))), "s_board: dtype float64"),
+        (lambda: view.animate_recording(spoilt(s_board=np.zeros((5, 11, 9), int))), "s_board: shape"),
+        (lambda: view.animate_recording(spoilt(s_agents=np.zeros((5, 7, 6), int))), "s_agents: shape"),
+        (lambda: view.animate_recording(crowded()), "s_nbombs: 33"),
+        (lambda: view.animate_recording(empty(0)), "at least one state"),
+        (lambda: view.animate_recording(revived()), "agent 3 comes back to life in state 2"),
+        (lambda: view.animate_recording(empty(5), names=["a"]), "must be 4 names"),
+        (lambda: view.animate_recording(empty(5), names="abcd"), "must be 4 names"),
+        (lambda: view.animate_recording(empty(5), captions=["a"]), "must be 5, one per state"),
+        (lambda: view.animate_recording(empty(5), captions={5: "a"}), r"captions: state 5 must be in 0\.\.4"),
+        (lambda: view.animate_recording(empty(5), seconds_per_step=0), "seconds_per_step=0: must be"),
+        (lambda: view.animate_recording(empty(5), end_pause=float("nan")), "end_pause=nan: must be"),
     ],
 )
 def test_bad_input_is_an_error_of_one_line(call, message):
     with pytest.raises(ValueError, match=message) as error:
         call()
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("mode", ["one_vs_one", "team"])
+def test_the_game_draws_itself(mode):
+    game = Pommerman(preset(mode))
+    start = jax.device_get(game.init(jax.random.key(0)))
+    end = dataclasses.replace(start, step_count=np.int16(9), terminated=np.bool_(True))
+    dead = dataclasses.replace(start.agents[1], alive=np.bool_(False))
+    end = dataclasses.replace(end, agents=(start.agents[0], dead, *start.agents[2:3], *(dead for _ in start.agents[3:])))
+    states, names = jax.tree.map(lambda *leaves: np.stack(leaves), start, end), list("abcd")[: game.num_players]
+    arrays = interop.to_arrays(game.config, states)
+    assert game.draw(end, names=names, caption="x") == view.draw_recording(arrays, 1, names=names, caption="x")
+    film = game.animate(states, names=names)
+    assert film == game.animate(states, np.zeros((1, game.num_players)), names=names)
+    assert ("team A wins: a and c" if mode == "team" else "a wins") in film
 
 
 def test_pictures_are_loaded_only_when_wanted():

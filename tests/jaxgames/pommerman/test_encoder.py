@@ -1,14 +1,15 @@
-"""The eight symmetries: a turned board is played by turned moves, in the real game."""
+"""Encoders of Pommerman: outputs and actions, and the eight symmetries: a turned board is played by turned moves."""
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxgames.pommerman import interop, planes
-from jaxgames.pommerman.replay import observe_batch, step_batch
+from jaxgames.pommerman import Pommerman, interop, preset
+from jaxgames.pommerman.encoder import ENCODERS
+from jaxgames.pommerman.replay import step_batch
+from jaxgames.symmetries import cell_order, direction_order
 from tests.jaxgames.pommerman import recordings
-from training.learn import symmetry
 
 COUNT = 60
 STEP = {1: (-1, 0), 2: (1, 0), 3: (0, -1), 4: (0, 1)}
@@ -53,56 +54,52 @@ def turned_arrays(arrays, which):
 
 @pytest.fixture(scope="module")
 def game():
-    """Recorded states with kicks and rolling bombs: the variant, its planes and the moves known to be legal, and the states."""
+    """Recorded states with kicks and rolling bombs: the variant, its encoder, and the states."""
     config, arrays, state = recordings.states("ffa_kick", COUNT)
-    return config, planes.extended(config), arrays, state
+    return config, ENCODERS["extended"](Pommerman(config)), arrays, state
 
 
 @pytest.fixture(scope="module")
 def look(game):
     """`look(state, seat) -> float32 [S, H, W, C]`, the planes of a batch of states."""
-    config, shown, _, _ = game
-    compute = jax.jit(jax.vmap(shown.compute))
-    return lambda state, seat: np.asarray(compute(observe_batch(config, state, seat)))
+    encoder = game[1]
+    compute = jax.jit(jax.vmap(lambda state, seat: encoder.planes(encoder.view(state, seat)), (0, None)))
+    return lambda state, seat: np.asarray(compute(state, np.int32(seat)))
 
 
-turn = jax.jit(symmetry.turn, static_argnums=3)
+def turned_planes(encoder, planes, which):
+    return np.asarray(jax.vmap(encoder.transform_planes, (0, None))(jnp.asarray(planes), which))
 
 
 @pytest.mark.parametrize("which", range(8))
 def test_planes_of_a_turned_position(which, game, look):
     """All planes, those that belong to directions included."""
-    config, shown, arrays, state = game
+    config, encoder, arrays, state = game
     turned = interop.from_arrays(config, turned_arrays(arrays, which))
     for seat in (0, 3):
-        got, _ = turn(look(state, seat), np.zeros((COUNT, 6)), which, shown.first_direction)
-        np.testing.assert_array_equal(got, look(turned, seat))
-    directions = look(state, 0)[..., shown.first_direction : shown.first_direction + 4]
-    assert (directions.sum((0, 1, 2)) > 0).all()
+        np.testing.assert_array_equal(turned_planes(encoder, look(state, seat), which), look(turned, seat))
+    first = encoder.channels.index("bomb up")
+    assert (look(state, 0)[..., first : first + 4].sum((0, 1, 2)) > 0).all()
 
 
 @pytest.mark.parametrize("which", range(8))
 def test_moves_and_turning_commute(which, game, look):
     """Turning a position and its target, and playing the target's move, leads to the turned result of the move."""
-    config, shown, _, state = game
+    config, encoder, arrays, state = game
     moves = np.random.default_rng(0).integers(0, 6, (COUNT, 4)).astype(np.int32)
     after = step_batch(config, state, moves)
-    arrays = interop.to_arrays(config, state)
     turned_state = interop.from_arrays(config, turned_arrays(arrays, which))
-    turned_moves = np.zeros_like(moves)
-    for seat in range(4):
-        _, target = turn(look(state, seat), np.eye(6, dtype=np.float32)[moves[:, seat]], which, shown.first_direction)
-        np.testing.assert_array_equal(np.sort(target, axis=-1)[:, -1], 1)
-        turned_moves[:, seat] = np.argmax(target, axis=-1)
+    target = jax.vmap(jax.vmap(encoder.transform_outputs, (0, None)), (0, None))(jnp.eye(6)[moves], which)
+    assert np.array_equal(target.sum(-1), np.ones((COUNT, 4)))
+    turned_moves = np.asarray(encoder.actions(jnp.argmax(target, axis=-1), 0))
     turned_after = step_batch(config, turned_state, turned_moves)
     for seat in range(4):
-        got, _ = turn(look(after, seat), np.zeros((COUNT, 6)), which, shown.first_direction)
-        np.testing.assert_array_equal(got, look(turned_after, seat))
+        np.testing.assert_array_equal(turned_planes(encoder, look(after, seat), which), look(turned_after, seat))
     np.testing.assert_array_equal(turned_moves, turned_move(which)[moves])
 
 
 def test_eight_different_symmetries_and_the_identity_first():
-    cells, directions = symmetry.cell_order(11), symmetry.direction_order()
+    cells, directions = cell_order(11), direction_order()
     assert cells.shape == (8, 121) and cells.dtype == np.int32 and directions.shape == (8, 4)
     assert len({tuple(order) for order in cells.tolist()}) == 8 == len({tuple(order) for order in directions.tolist()})
     assert cells[0].tolist() == list(range(121)) and directions[0].tolist() == [0, 1, 2, 3]
@@ -112,22 +109,31 @@ def test_eight_different_symmetries_and_the_identity_first():
     assert {tuple(one[other].tolist()) for one in cells for other in cells} == group
 
 
-@pytest.mark.parametrize("size", [8, 11])
-def test_the_identity_changes_nothing(size):
-    key = jax.random.key(0)
-    board, targets = jax.random.uniform(key, (5, size, size, 7)), jax.random.uniform(key, (5, 6))
-    for first in (None, 2):
-        turned = turn(board, targets, 0, first)
-        jax.tree.map(np.testing.assert_array_equal, turned, (board, targets))
+@pytest.mark.parametrize("mode, name", [("ffa", "paper"), ("one_vs_one", "extended"), ("radio", "paper_zero_life")])
+def test_the_identity_comes_first_and_planes_without_directions_keep_their_order(mode, name):
+    encoder = ENCODERS[name](Pommerman(preset(mode)))
+    planes = np.asarray(jax.random.uniform(jax.random.key(0), encoder.shape))
+    with_direction = [channel.startswith("bomb ") and channel != "bomb strength" for channel in encoder.channels]
+    for which in range(encoder.num_symmetries):
+        turned = np.asarray(encoder.transform_planes(jnp.asarray(planes), which))
+        expected = np.moveaxis(turned_square(np.moveaxis(planes, -1, 0), which), 0, -1)
+        channels = np.ones(len(with_direction), bool) if which == 0 else ~np.array(with_direction)
+        np.testing.assert_array_equal(turned[..., channels], expected[..., channels])
+        outputs = np.asarray(encoder.transform_outputs(jnp.arange(6.0), which))
+        np.testing.assert_array_equal(outputs[turned_move(which)], np.arange(6), "stop and bomb have no direction")
 
 
-@pytest.mark.parametrize("which", range(1, 8))
-def test_planes_without_directions_keep_their_order(which):
-    board = jax.random.uniform(jax.random.key(1), (4, 8, 8, 6))
-    expected = np.moveaxis(turned_square(np.moveaxis(np.asarray(board), -1, 1), which), 1, -1)
-    turned, targets = turn(board, jnp.tile(jnp.arange(6.0), (4, 1)), which, None)
-    np.testing.assert_array_equal(turned, expected)
-    np.testing.assert_array_equal(np.asarray(targets)[:, turned_move(which)], np.tile(np.arange(6.0), (4, 1)))
-    assert (np.asarray(targets)[:, [0, 5]] == [0, 5]).all(), "stopping and laying bombs have no direction"
-    last, _ = turn(board, jnp.zeros((4, 6)), which, 2)
-    np.testing.assert_array_equal(np.asarray(last)[..., :2], expected[..., :2])
+@pytest.mark.parametrize("mode", ["ffa", "radio"])
+def test_outputs_and_actions_are_inverse(mode):
+    game = Pommerman(preset(mode))
+    encoder = ENCODERS["paper"](game)
+    outputs = jnp.arange(encoder.num_outputs)
+    assert np.array_equal(encoder.outputs(encoder.actions(outputs, 0), 0), outputs)
+    every = jnp.arange(-2, game.num_actions + 2)
+    numbered = np.asarray(encoder.outputs(every, 0))
+    silent = (every >= 0) & (every < game.num_actions) & (every % (game.num_actions // 6) == 0)
+    assert np.array_equal(numbered >= 0, silent), "words have no output"
+    assert np.array_equal(encoder.actions(numbered, 0)[silent], every[silent])
+    assert int(encoder.actions(jnp.int32(-1), 0)) == int(encoder.actions(jnp.int32(6), 0)) == game.pass_action
+    arms, legal = game.search_arms(game.init(jax.random.key(0)))
+    assert (encoder.outputs(arms, 0) == outputs).all() and legal.shape == arms.shape

@@ -1,0 +1,40 @@
+"""How a network meets a game: what it is shown, which action each of its outputs stands for, and the symmetries of both."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from jax import Array
+
+
+class Encoder(NamedTuple):
+    """What lies between a game and a network. All functions are of one view and one seat, and meant for `jax.vmap`.
+
+    Attributes:
+      name: as in the game's registration.
+      shape: of the planes: H rows, W columns, C planes.
+      channels: what each plane shows.
+      num_outputs: outputs of a policy network, A.
+      view: `view(state, seat) -> pytree`: what a network is shown for a seat (int32 []); small, it is stored in samples.
+      planes: `planes(view) -> float32 [H, W, C]`.
+      legal: `legal(view) -> bool [A]`, the outputs that are legal as far as the seat can tell.
+      outputs: `outputs(actions, seat) -> int32 [...]`, the output of each action (int32 [...]) of a seat; -1 where it has none.
+      actions: `actions(outputs, seat) -> int32 [...]`, the inverse; -1 gives the pass.
+      num_symmetries: ways to turn the game that leave it the same, the first of them is none.
+      transform_planes: `transform_planes(planes, which) -> float32 [H, W, C]`, turned in the way `which` (int32 []).
+      transform_outputs: `transform_outputs(per_output, which) -> [A]`, numbers per output turned in the same way.
+    """
+
+    name: str
+    shape: tuple[int, int, int]
+    channels: tuple[str, ...]
+    num_outputs: int
+    view: Callable[[Any, Array], Any]
+    planes: Callable[[Any], Array]
+    legal: Callable[[Any], Array]
+    outputs: Callable[[Array, Array], Array]
+    actions: Callable[[Array, Array], Array]
+    num_symmetries: int
+    transform_planes: Callable[[Array, Array], Array]
+    transform_outputs: Callable[[Array, Array], Array]

@@ -1,0 +1,24 @@
+"""What the rest of the program must know of Hero Academy."""
+
+from __future__ import annotations
+
+from jaxgames.hero_academy.bots import best_rated_agent, random_agent
+from jaxgames.hero_academy.config import MODES
+from jaxgames.hero_academy.game import make
+from jaxgames.registration import Defaults, Registration, bot
+
+REGISTRATION = Registration(
+    name="hero_academy",
+    make=make,
+    variants=MODES,
+    defaults=Defaults(
+        mode="standard",
+        planner="oep",
+        opponent="greedy_action",
+        agents=("oep", "greedy_action"),
+        pairs_mode="standard",
+        tournament=("random", "greedy_action", "oep"),
+    ),
+    agents=(bot("random", random_agent), bot("best_rated", best_rated_agent)),
+    replay="jaxgames.hero_academy.replay:replay",
+)

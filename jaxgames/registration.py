@@ -1,0 +1,163 @@
+"""What the rest of the program must know of a game, said in one object, and the register of these objects.
+
+A game that comes with this package has a line in `_GAMES`; a game of your own is added by `register`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from jaxgames.agent import Agent
+from jaxgames.encoder import Encoder
+from jaxgames.game import Game
+from jaxgames.specs import read_flag, read_options
+
+_GAMES = {
+    "pommerman": "jaxgames.pommerman.registration",
+    "hex": "jaxgames.hex.registration",
+    "hero_academy": "jaxgames.hero_academy.registration",
+}
+_ADDED: dict[str, Registration] = {}
+
+
+@dataclasses.dataclass(frozen=True)
+class NoSettings:
+    """Of an agent that has none."""
+
+
+@dataclasses.dataclass(frozen=True)
+class AgentEntry:
+    """A rule-based player of one game.
+
+    Attributes:
+      name: how command lines call it.
+      settings: a frozen dataclass; its fields are what command lines may set.
+      build: `build(game, settings) -> Agent`.
+    """
+
+    name: str
+    settings: type
+    build: Callable[[Any, Any], Agent]
+
+
+@dataclasses.dataclass(frozen=True)
+class Defaults:
+    """What is played in a game where nothing else is said; agents are written as on command lines.
+
+    Attributes:
+      mode: its variant.
+      planner, opponent: of a match.
+      agents: of a match between named agents, one per player.
+      pairs_mode: the variant of tournaments, which is for two players.
+      tournament: agents.
+    """
+
+    mode: str
+    planner: str
+    opponent: str
+    agents: tuple[str, ...]
+    pairs_mode: str
+    tournament: tuple[str, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Registration:
+    """A game as the rest of the program knows it. Its pictures are methods of the game, `draw` and `animate`.
+
+    Attributes:
+      name: of the game, as `Game.name`.
+      make: `make(mode, **settings) -> Game`; mode None: the first of the variants.
+      variants: names of modes.
+      defaults: what is played where nothing else is said.
+      agents: its rule-based players.
+      encoders: by name, `encoder(game) -> Encoder`; the first is the default. Without one there are no networks for the game.
+      replay: "module:function" that replays recordings of a reference implementation, see `jaxgames.replay`; "" for none.
+    """
+
+    name: str
+    make: Callable[..., Any]
+    variants: tuple[str, ...]
+    defaults: Defaults
+    agents: tuple[AgentEntry, ...] = ()
+    encoders: Mapping[str, Callable[[Any], Encoder]] = dataclasses.field(default_factory=dict)
+    replay: str = ""
+
+
+def bot(name: str, build: Callable[[Any], Agent]) -> AgentEntry:
+    """Enters an agent without settings, `build(game) -> Agent`."""
+    return AgentEntry(name, NoSettings, lambda game, settings: build(game))
+
+
+def game_names() -> tuple[str, ...]:
+    """Gives the names that `make` knows."""
+    return (*_GAMES, *_ADDED)
+
+
+def registration(name: str) -> Registration:
+    """Looks up a game.
+
+    Raises:
+      ValueError: there is none of this name.
+    """
+    if name not in game_names():
+        raise ValueError(f"game={name!r}: must be one of {', '.join(game_names())}")
+    if name in _ADDED:
+        return _ADDED[name]
+    found: Registration = importlib.import_module(_GAMES[name]).REGISTRATION
+    return found
+
+
+def register(entry: Registration) -> None:
+    """Adds a game of your own; `make` and everything that takes the name of a game knows it from then on, in this process.
+
+    Raises:
+      ValueError: there is another game of this name, or a name that nothing could be called by.
+    """
+    if not entry.name.isidentifier():
+        raise ValueError(f"name={entry.name!r}: must be letters, digits and underscores")
+    if entry.name in _GAMES or _ADDED.get(entry.name, entry) != entry:
+        raise ValueError(f"name={entry.name!r}: there is a game of this name")
+    _ADDED[entry.name] = entry
+
+
+def make(name: str, mode: str | None = None, **settings: Any) -> Game:
+    """Makes a game by name.
+
+    Args:
+      name: one of `game_names()`.
+      mode: which variant, a name that the game knows; None: its standard one. After a colon, settings as below in the form of
+        command lines: "hidden:action_points=15,end_turn_early=1".
+      **settings: fields of the game's config that differ from the variant's.
+
+    Raises:
+      ValueError: for a name, mode or setting that does not exist.
+    """
+    make_game = registration(name).make
+    variant, _, text = mode.partition(":") if mode is not None else (None, "", "")
+    plain = make_game(variant, **settings)
+    game: Game = make_game(variant, **_read_settings(f"mode={mode!r}", text, plain.config) | settings) if text else plain
+    return game
+
+
+def encoder_of(game: Game, name: str | None = None) -> Encoder:
+    """Makes an encoder of a game by its name; None: the default one.
+
+    Raises:
+      ValueError: there is none.
+    """
+    encoders = registration(game.name).encoders
+    if not encoders:
+        raise ValueError(f"game={game.name!r}: has no encoder, so there are no networks for it")
+    if name is not None and name not in encoders:
+        raise ValueError(f"encoder={name!r}: must be one of {', '.join(encoders)}")
+    return encoders[next(iter(encoders)) if name is None else name](game)
+
+
+def _read_settings(given: str, text: str, config: Any) -> dict[str, Any]:
+    """Reads fields of a config that are numbers, switches (0 or 1) or words, written as "turn_limit=50,hidden_hands=1"."""
+    fields = {field.name: type(getattr(config, field.name)) for field in dataclasses.fields(config)}
+    kinds = {name: read_flag if kind is bool else kind for name, kind in fields.items() if kind in (bool, int, float, str)}
+    return read_options(given, text, kinds, f"{next(iter(kinds))}=3")

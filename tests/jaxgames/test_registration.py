@@ -1,0 +1,104 @@
+"""Games by name, with settings after the variant; and games of one's own."""
+
+import dataclasses
+import importlib
+import subprocess
+import sys
+
+import pytest
+
+import jaxgames
+from jaxgames.registration import Defaults, Registration
+
+GAMES = ("pommerman", "hex", "hero_academy")
+
+
+def test_the_games_that_come_with_the_package():
+    assert jaxgames.game_names() == GAMES
+    for name in GAMES:
+        entry = jaxgames.registration(name)
+        assert entry.name == jaxgames.make(name).name == name
+        assert jaxgames.make(name) == jaxgames.make(name, entry.variants[0]), "the first variant is the standard one"
+        for mode in (*entry.variants, entry.defaults.mode, entry.defaults.pairs_mode):
+            if mode != "ap":  # is given with a number
+                assert jaxgames.make(name, mode).name == name
+        assert len(entry.defaults.agents) == jaxgames.make(name, entry.defaults.mode).num_players
+        assert jaxgames.make(name, entry.defaults.pairs_mode).num_players == 2
+        module, function = entry.replay.split(":")
+        assert callable(getattr(importlib.import_module(module), function))
+        game = jaxgames.make(name, entry.defaults.mode)
+        for agent in entry.agents:
+            assert agent.build(game, agent.settings()).name == agent.name
+        assert len({agent.name for agent in entry.agents}) == len(entry.agents)
+
+
+def test_encoders_by_name():
+    game = jaxgames.make("pommerman")
+    assert jaxgames.encoder_of(game).name == "paper"
+    assert jaxgames.encoder_of(game, "extended") == jaxgames.encoder_of(jaxgames.make("pommerman"), "extended"), "made once"
+    assert jaxgames.encoder_of(jaxgames.make("hex", "adh-5")).num_outputs == 25
+    with pytest.raises(ValueError, match=r"encoder='raw': must be one of paper, extended, paper_zero_life"):
+        jaxgames.encoder_of(game, "raw")
+    with pytest.raises(ValueError, match=r"game='hero_academy': has no encoder"):
+        jaxgames.encoder_of(jaxgames.make("hero_academy"))
+
+
+@pytest.fixture
+def own(monkeypatch):
+    monkeypatch.setattr(importlib.import_module("jaxgames.registration"), "_ADDED", {})
+    defaults = Defaults("hex-3", "mcs", "random", ("random", "random"), "hex-3", ("random",))
+    return Registration("small_hex", lambda mode=None: jaxgames.make("hex", mode or "hex-3"), ("hex-3",), defaults)
+
+
+def test_a_game_of_ones_own(own):
+    with pytest.raises(ValueError, match=r"game='small_hex': must be one of pommerman, hex, hero_academy"):
+        jaxgames.make("small_hex")
+    jaxgames.register(own)
+    jaxgames.register(own)  # as when a cell of a notebook runs again
+    assert jaxgames.game_names() == (*GAMES, "small_hex")
+    assert jaxgames.make("small_hex") == jaxgames.make("hex", "hex-3") and jaxgames.registration("small_hex") is own
+    with pytest.raises(ValueError, match="name='small_hex': there is a game of this name"):
+        jaxgames.register(dataclasses.replace(own, variants=()))
+    with pytest.raises(ValueError, match="name='hex': there is a game of this name"):
+        jaxgames.register(dataclasses.replace(own, name="hex"))
+    with pytest.raises(ValueError, match="name='my game': must be letters, digits and underscores"):
+        jaxgames.register(dataclasses.replace(own, name="my game"))
+
+
+def test_importing_starts_no_backend_and_loads_no_game():
+    code = (
+        "import sys, jaxgames; from jax._src import xla_bridge; print(jaxgames.__version__, xla_bridge._backends, "
+        "[name for name in sys.modules if name.startswith('jaxgames.hex')])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == [jaxgames.__version__, "{}", "[]"]
+
+
+def test_settings_behind_a_mode_are_those_by_keyword():
+    text = "hidden:action_points=15,end_turn_early=1,draws=seeded"
+    made = jaxgames.make("hero_academy", text)
+    assert made == jaxgames.make("hero_academy", "hidden", action_points=15, end_turn_early=True, draws="seeded")
+    assert jaxgames.make("hero_academy", "ap-3:turn_limit=7").config.turn_limit == 7
+    assert jaxgames.make("pommerman", "ffa:max_steps=40") == jaxgames.make("pommerman", "ffa", max_steps=40)
+    assert jaxgames.make("hero_academy", text, action_points=2).config.action_points == 2
+
+
+@pytest.mark.parametrize(
+    ("mode", "message"),
+    [
+        ("standard:depth=3", "'depth=3' is none of action_points, first_action_points, turn_limit, draws, hidden_hands"),
+        ("standard:board=1", "'board=1' is none of"),
+        ("standard:turn_limit", "turn_limit='' must be a whole number"),
+        ("standard:turn_limit=5,turn_limit=6", "turn_limit is given twice"),
+        ("standard:turn_limit=5,", "'' is none of action_points"),
+        ("standard:turn_limit=long", "turn_limit='long' must be a whole number"),
+        ("standard:hidden_hands=yes", "hidden_hands='yes' must be 0 or 1"),
+        ("standard:action_points=0", "action_points=0: must be in 1..25"),
+        ("standard:draws=marked", "draws='marked': must be one of seeded, random"),
+        ("chess:turn_limit=5", "mode='chess': must be one of"),
+    ],
+)
+def test_settings_behind_a_mode_that_cannot_be(mode, message):
+    with pytest.raises(ValueError, match=message) as error:
+        jaxgames.make("hero_academy", mode)
+    assert "\n" not in str(error.value)
