@@ -48,7 +48,7 @@ TINY = TrainConfig(
     rate_games=4,
     final_games=4,
     final_entries=1,
-    checkpoint_every=3,
+    checkpoint_every=1000,
 )
 EPOCH = 4
 ITERATIONS = EPOCH * TINY.epochs
