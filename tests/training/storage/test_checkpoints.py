@@ -103,6 +103,12 @@ def test_the_newest_are_kept(tmp_path):
         assert_same(saved.restore(small_tree())[1], small_tree(5))
 
 
+def test_what_is_empty_takes_no_room(tmp_path):
+    with Checkpoints(tmp_path, META) as saved:
+        saved.save(1, {"buffer": np.zeros(10_000_000, np.uint8)})
+    assert sum(path.stat().st_size for path in tmp_path.rglob("*")) < 200_000
+
+
 def test_a_step_is_saved_once(tmp_path):
     two_checkpoints(tmp_path)
     with Checkpoints(tmp_path, META) as saved:
