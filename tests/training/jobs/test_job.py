@@ -70,9 +70,8 @@ def test_what_a_run_writes(straight):
     assert [line["iteration"] for line in log] == list(range(1, ITERATIONS + 1))
     assert all(0 < one["seconds"] < other["seconds"] for one, other in itertools.pairwise(log))
     assert result["seconds"] == log[-1]["seconds"]
-    for line in log:  # two rows in a part of the iteration's time
-        assert line["rows_per_second"] > 2 / line["seconds"] and "finite" not in line
-    assert [line["iteration"] for line in log if "score" in line] == [5, 10, 12]
+    assert 0 < sum(2 / line["rows_per_second"] for line in log) < result["seconds"]  # two rows in a part of an iteration's time
+    assert [line["iteration"] for line in log if "score" in line] == [5, 10] and not any("finite" in line for line in log)
     assert steps_of(folder) == [10, 12]
     assert "<svg" in (folder / "learning.svg").read_text()
     assert "toy: 24/24 rows" in printed and "the score" in printed and "a 17% b 33% c 50%" in printed
@@ -80,8 +79,8 @@ def test_what_a_run_writes(straight):
 
 
 def test_checkpoints_are_saved_now_and_then_after_what_was_rated_and_at_the_end(tmp_path):
-    run(tmp_path, keep=100)
-    assert steps_of(tmp_path) == [3, 5, 6, 9, 10, 12]
+    run(tmp_path, keep=100, total=22)
+    assert steps_of(tmp_path) == [3, 5, 6, 9, 10, 11]
 
 
 def test_same_seed_same_run(straight, tmp_path):

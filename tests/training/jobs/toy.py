@@ -83,7 +83,7 @@ class ToyJob(Job):
 
     def rate(self, state):
         done = self.done(state)
-        if done - state.rated < self.config.rate_every and not self.is_over(state):
+        if done - state.rated < self.config.rate_every:
             return {}
         score = float(state.buffer.mean())
         state.rated, state.best = np.int32(done), np.float32(max(score, state.best))
