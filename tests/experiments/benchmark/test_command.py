@@ -7,8 +7,8 @@ import pytest
 
 from experiments.benchmark import CASES, Request, command, records, table, worker
 from experiments.benchmark.cases import names
-from scripts._common import run_main
 from tests.experiments.benchmark.rows import made_up_row
+from training.jobs.command_line import run_main
 
 
 def leave(*arguments: str) -> int:
