@@ -333,7 +333,7 @@ _FOR_ALL = (
     PlannerEntry("fdts", WithGuide(), _guided, _of_steps, "guide", _TREE),
     PlannerEntry("mcts", WithBandit(search=Settings(keep_all=False)), _bandits, _of_steps, fixed=_TREE),
     PlannerEntry("mcts_no_rollout", WithBandit(search=Settings(keep_all=False, rollout=False)), _bandits, _of_steps, fixed=_TREE),
-    PlannerEntry("mcs", WithBandit(), _flat, _of_steps, fixed=(*_TREE, "table_rows")),
+    PlannerEntry("mcs", WithBandit(), _flat, _of_steps, fixed=(*_TREE, "table_rows", "table_bytes")),
     PlannerEntry("oep", action_sequences.Settings(), action_sequences.oep_strings, _of_steps),
     PlannerEntry("rolling_horizon", action_sequences.Settings(), action_sequences.rolling_horizon_strings, _of_steps),
     PlannerEntry("greedy_action", NoSettings(), lambda game, settings: greedy.greedy_action(game), has_turns),

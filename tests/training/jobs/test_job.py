@@ -10,11 +10,11 @@ import jax
 import jax.numpy as jnp
 import pytest
 
-from scripts._common import parse
 from tests.processes import prepared_environment, run_python
 from tests.training.jobs.killed import config_of
 from tests.training.jobs.runs import as_json, contents, log_of, result_of, run_here, send_signal_at, steps_of
 from tests.training.jobs.toy import ToyConfig, ToyJob, ToyLearnConfig
+from training.jobs.command_line import parse
 from training.jobs.job import JobConfig
 from training.jobs.train_follower import TrainConfig
 from training.storage.files import output_folder
