@@ -11,11 +11,12 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from jaxgames import checks
 from jaxgames.bitboard import WORD_BITS, Bits
 from jaxgames.hero_academy import actions, evaluation, hidden, observation, order, policies, ratings, rules, setup, units
 from jaxgames.hero_academy.actions import Layout
 from jaxgames.hero_academy.config import HeroAcademyConfig, preset
-from jaxgames.hero_academy.legal import legal_set
+from jaxgames.hero_academy.legal import arm_set, legal_set
 from jaxgames.hero_academy.observation import Observation
 from jaxgames.hero_academy.state import State, state_key
 from jaxgames.random_bits import LaneKey
@@ -81,6 +82,7 @@ class HeroAcademy:
 
     def apply(self, state: State, actions: Array, chance: Array | tuple[()] = ()) -> State:
         """Plays the action of the player to move; actions int32 [2]. See `rules.step`."""
+        checks.actions(actions, 2)
         words = None if isinstance(chance, tuple) else chance
         return rules.step(self.config, state, jnp.where(state.player == 1, actions[1], actions[0]), words)
 
@@ -138,7 +140,7 @@ class HeroAcademy:
 
     def search_arms(self, state: State) -> tuple[Array, Array]:
         """Gives up to 64 of the actions that planners look at, evenly spread over their numbers: int32 [2, K], bool [2, K]."""
-        legal = self.legal_set(state, pruned=True)
+        legal = arm_set(self.config, state)
         count = legal.count()
         number = jnp.arange(NUM_ARMS, dtype=jnp.int32)
         rank = jnp.where(count > NUM_ARMS, (number * count) // NUM_ARMS, number)

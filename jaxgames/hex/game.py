@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from jaxgames import checks
 from jaxgames.hex import hidden, information, planes, rules
 from jaxgames.hex.config import HexConfig, preset
 from jaxgames.hex.information import Information, Observation
@@ -73,6 +74,7 @@ class Hex:
     def apply(self, state: State, actions: Array, chance: tuple[()] = ()) -> State:
         """Plays one attempt; see `rules.step`."""
         del chance
+        checks.actions(actions, 2)
         return rules.step(self.config, state, actions[state.player.astype(jnp.int32)])
 
     def step(self, state: State, actions: Array, key: Array | None = None) -> State:

@@ -74,10 +74,11 @@ class Pommerman:
         del key, state, actions
         return ()
 
-    def apply(self, state: State, actions: Array, chance: tuple[()] = ()) -> State:
+    def apply(self, state: State, actions: Any, chance: tuple[()] = ()) -> State:
         """Plays one step; see `step`."""
         del chance
-        self._check_known(actions)
+        if not isinstance(actions, jax.Array):
+            check_actions(self.config, actions)
         return rules.step(self.config, state, actions)
 
     def step(self, state: State, actions: Array, key: Array | None = None) -> State:
@@ -95,12 +96,7 @@ class Pommerman:
           ValueError: actions are no integers, not one per seat, or known (no JAX array) and out of range.
         """
         del key
-        self._check_known(actions)
-        return rules.step(self.config, state, actions)
-
-    def _check_known(self, actions: Any) -> None:
-        if not isinstance(actions, jax.Array):
-            check_actions(self.config, actions)
+        return self.apply(state, actions)
 
     def to_play(self, state: State) -> Array:
         """All move at once: int32 [], -1."""

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from jaxgames import sliced
+from jaxgames import checks, sliced
 from jaxgames.bitboard import DIRECTIONS, OPPOSITE, Bits, Grid, select, union
 from jaxgames.pommerman import explosions, movement
 from jaxgames.pommerman.config import PommermanConfig
@@ -38,10 +38,7 @@ def split_actions(config: PommermanConfig, actions: Array) -> tuple[tuple[Array,
     Raises:
       ValueError: the actions are no integers, or not one per seat.
     """
-    shape, dtype = jnp.shape(actions), jnp.result_type(actions)
-    if shape != (config.num_players,) or not jnp.issubdtype(dtype, jnp.integer):
-        form = f"integers of shape ({config.num_players},), one per seat"
-        raise ValueError(f"actions of shape {shape} and type {dtype}: must be {form}")
+    checks.actions(actions, config.num_players)
     actions = jnp.asarray(actions, jnp.int32)
     moves, messages = [], []
     for seat in range(config.num_players):
