@@ -14,7 +14,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from jaxgames.agent import Agent
-from jaxgames.game import Game, HiddenGame, init_all_information, update_all_information
+from jaxgames.game import Game, init_all_information, is_hidden, update_all_information
 from search.planner import of_seat, where_lanes
 
 
@@ -124,7 +124,7 @@ class Loop:
 
     @property
     def _informed(self) -> bool:
-        return isinstance(self.game, HiddenGame) and not all(agent.sees_state for agent, _ in self.groups)
+        return is_hidden(self.game) and not all(agent.sees_state for agent, _ in self.groups)
 
     @property
     def _hidden_game(self) -> Any:
