@@ -10,7 +10,7 @@ import jax.numpy as jnp
 
 from jaxgames.contract_play import check_encoder, check_form, check_hidden, check_pictures, check_states, fault, form_of, play
 from jaxgames.encoder import Encoder
-from jaxgames.game import DrawnGame, Game, HiddenGame
+from jaxgames.game import Game, can_be_drawn, is_hidden
 from jaxgames.registration import game_names, registration
 
 _MOST_STEPS = 1000
@@ -45,9 +45,9 @@ def check_game(
         encoders = [make(game) for make in known.values()]
     for encoder in encoders:
         check_encoder(game, encoder, played)
-    if isinstance(game, HiddenGame):
+    if is_hidden(game):
         check_hidden(game, played)
-    if isinstance(game, DrawnGame):
+    if can_be_drawn(game):
         check_pictures(game, played)
 
 
@@ -111,7 +111,7 @@ def _check_shapes(game: Any) -> None:
     _check_same("apply", jax.eval_shape(game.apply, state, actions, chance), state, "init")
     for given in (jax.ShapeDtypeStruct((players,), jnp.float32), seat, jax.ShapeDtypeStruct((players + 1,), jnp.int32)):
         _check_refused(f"step with actions {form_of(given)}", jax.eval_shape, game.step, state, given, key)
-    if isinstance(game, HiddenGame):
+    if is_hidden(game):
         _check_hidden_shapes(game, state, key, seat)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from jax import Array
 
 from jaxgames.encoder import Encoder
-from jaxgames.game import HiddenGame, init_all_information, update_all_information
+from jaxgames.game import init_all_information, is_hidden, update_all_information
 
 _SINGLE_STEPS = 8  # that are also played alone
 
@@ -85,7 +85,7 @@ def _look(game: Any, state: Any, key: Array) -> tuple[Array, dict[str, Any]]:
 def play(game: Any, num_games: int, num_steps: int, seed: int) -> Played:
     """Plays legal actions at random."""
     keys = jax.random.split(jax.random.key(seed), (num_steps + 1, num_games))
-    hides = isinstance(game, HiddenGame)
+    hides = is_hidden(game)
 
     def step(carry: tuple[Any, Any], keys: Array) -> tuple[tuple[Any, Any], tuple[Any, ...]]:
         states, infos = carry
