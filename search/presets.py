@@ -103,7 +103,7 @@ def mcs(
     microbatch_size: int = MICROBATCH_SIZE,
     arms: Callable | None = None,
 ) -> Planner:
-    """Flat Monte Carlo search: bandits in the present state only, random play behind it. Arguments as in `fdts`."""
+    """Flat Monte Carlo search: bandits in the present state only, random play after it. Arguments as in `fdts`."""
     bandit = bandit or bandits.thompson()
     settings = Settings(num_simulations, horizon, leaf_parallelism=leaf_parallelism, microbatch_size=microbatch_size)
     return flat_search(dynamics_of(game, arms=arms), bandit, settings, f"MCS + {bandit.name}")

@@ -45,7 +45,7 @@ _BLOCK = 32  # children looked at together
 _LEAST_PRIOR = 1e-30
 _MANY_ARMS = 512  # more than these are not all kept in every node, unless asked for
 _CANDIDATES = 128
-_NOISE, _CHOICE = 1 << 20, (1 << 20) + 1  # children of a lane's key, behind those of simulations
+_NOISE, _CHOICE = 1 << 20, (1 << 20) + 1  # children of a lane's key, after those of simulations
 
 
 @dataclasses.dataclass(frozen=True)
@@ -193,7 +193,7 @@ class _Search:
             known = jnp.where(active, puct_tree.find(tree, new.key), -1)
             tree = puct_tree.retain_subtree(tree, known, settings.num_simulations + 1, active)
             known = jnp.where(tree.used[:, ROOT] | ~active, ROOT, -1)
-        else:  # rows from before lie behind `size` and are written before they are read
+        else:  # rows from before lie after `size` and are written before they are read
             tree = dataclasses.replace(tree, size=jnp.zeros(1, jnp.int32))
         fresh = known < 0
         # Row 0 of the lanes that begin again; the rows of the others are taken.

@@ -101,7 +101,7 @@ def lanes(seed=0):
 
 
 def value_of(turn):
-    """Plays a plan, checking that each of its actions is legal, and gives the value behind it."""
+    """Plays a plan, checking that each of its actions is legal, and gives the value after it."""
     states = roots()
     for place in range(MOVES.turn_length):
         action = np.asarray(turn.actions)[:, place]
