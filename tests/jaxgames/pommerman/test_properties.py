@@ -127,7 +127,7 @@ def test_the_last_step_pays_and_no_later_one(games):
         ending = after.terminated & ~state.terminated
         assert (rewards[ending].any(axis=1)).all()
         assert not rewards[state.terminated].any()
-        alive = np.stack([agent.alive for agent in after.agents], axis=1)
+        alive = np.stack([agent.alive for agent in after.bombers], axis=1)
         going = ~after.terminated
         assert np.array_equal(rewards[going], np.where(alive[going], 0, -1))
 
