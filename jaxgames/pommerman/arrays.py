@@ -21,6 +21,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from jaxgames import replay
 from jaxgames.bitboard import WORD_BITS, Bits, Grid
 from jaxgames.pommerman.config import PommermanConfig
 from jaxgames.pommerman.constants import (
@@ -205,18 +206,13 @@ def check_form(config: PommermanConfig, arrays: Mapping[str, np.ndarray]) -> Non
     Raises:
       ValueError: names the field.
     """
-    size, seats = config.board_size, config.num_players
-    shapes = {"s_board": (size, size), "s_items": (size, size), "s_flames": (size, size), "s_nbombs": ()}
-    shapes |= {"s_bombs": (MAX_LISTED_BOMBS, 6), "s_agents": (seats, 6), "s_step": ()}
-    for name, shape in shapes.items():
-        if name not in arrays:
-            raise ValueError(f"{name}: missing; a recording has {', '.join(STATE_FIELDS)}")
-        states = len(np.atleast_1d(arrays["s_board"]))
-        if arrays[name].shape != (states, *shape):
-            form = ", ".join(map(str, ("S", *shape)))
-            raise ValueError(f"{name}: shape {arrays[name].shape}, must be ({form}) with S={states}")
-        if not np.issubdtype(arrays[name].dtype, np.integer):
-            raise ValueError(f"{name}: dtype {arrays[name].dtype}, must be an integer type")
+    replay.check_form(arrays, {name: ("S", *shape) for name, shape in state_shapes(config).items()}, {"S": "s_board"})
+
+
+def state_shapes(config: PommermanConfig) -> dict[str, tuple[int, ...]]:
+    """Gives the shapes of the arrays of one state."""
+    board, seats = (config.board_size, config.board_size), config.num_players
+    return dict(zip(STATE_FIELDS, (board, board, board, (), (MAX_LISTED_BOMBS, 6), (seats, 6), ()), strict=True))
 
 
 def impossible_states(config: PommermanConfig, arrays: Mapping[str, np.ndarray]) -> np.ndarray:
