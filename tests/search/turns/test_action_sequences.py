@@ -135,7 +135,7 @@ def test_a_population_moves_on_with_the_game():
         (lambda: Settings(horizon=0), "horizon=0"),
         (lambda: Settings(survivors=0.01), r"survivors=0\.01"),
         (lambda: Settings(mutation=1.1), r"mutation=1\.1"),
-        (lambda: presets.by_name(GAME, "oep", leaf_parallelism=4), "has no waves"),
+        (lambda: presets.by_name(GAME, "oep", leaf_parallelism=4), "leaf_parallelism=4: oep takes num_simulations"),
         (lambda: presets.by_name(GAME, "evolve"), "must be one of fdts"),
     ],
 )
