@@ -6,7 +6,7 @@ The arrays, with S states in front (all of them numpy):
     s_items  uint8 [S, N, N]      item code under wood or flames, 0 none
     s_flames uint8 [S, N, N]      bit k: a flame of life k
     s_nbombs uint8 [S]            number of bombs
-    s_bombs  int8  [S, 32, 6]     row, column, owner, life, blast strength, direction (0 none, 1..4); -1 behind the last
+    s_bombs  int8  [S, 32, 6]     row, column, owner, life, blast strength, direction (0 none, 1..4); -1 after the last
     s_agents int8  [S, P, 6]      row, column, alive, ammo, blast strength, can_kick
     s_step   int16 [S]            step count
 
@@ -240,7 +240,7 @@ def impossible_facts(config: PommermanConfig, arrays: Mapping[str, np.ndarray]) 
     bombs = arrays["s_bombs"].astype(np.int32)
     yield f"s_nbombs is above {MAX_LISTED_BOMBS}", count > MAX_LISTED_BOMBS
     listed = np.arange(MAX_LISTED_BOMBS) < count[:, None]
-    yield "a row behind the last bomb is not -1", ~listed[..., None] & (bombs != -1)
+    yield "a row after the last bomb is not -1", ~listed[..., None] & (bombs != -1)
     low = np.array([0, 0, 0, 1, START_BLAST_STRENGTH, 0])
     high = np.array([size - 1, size - 1, agents.shape[1] - 1, BOMB_LIFE - 1, config.max_blast_strength, 4])
     yield "a bomb has a number out of range", listed[..., None] & ((bombs < low) | (bombs > high))

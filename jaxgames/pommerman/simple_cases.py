@@ -103,7 +103,7 @@ def _memory(n: Mapping[str, np.ndarray]) -> Iterator[tuple[str, np.ndarray]]:
     yield f"n_recent: not in 0..{MEMORY_LENGTH}", (n["n_recent"] < 0) | (n["n_recent"] > MEMORY_LENGTH)
     valid = np.arange(MEMORY_LENGTH) < n["n_recent"][:, None]
     yield (
-        "recent: not on the board, or not -1 behind the last",
+        "recent: not on the board, or not -1 after the last",
         np.where(valid[..., None], (recent < 0) | (recent >= size), recent != -1),
     )
     row, column = (np.clip(recent[..., axis], 0, size - 1) for axis in (0, 1))
