@@ -241,25 +241,14 @@ def by_name(
     Raises:
       ValueError: for a name that does not exist or a setting that is not possible.
     """
-    planners = planners_of(game)
-    if name not in planners:
-        raise ValueError(f"planner={name!r}: must be one of {', '.join(planners)}")
-    return build(game, planners[name], options, evaluate, outputs)
-
-
-def build(
-    game: Game,
-    entry: PlannerEntry,
-    options: Mapping[str, Any],
-    evaluate: Evaluate | None = None,
-    outputs: Outputs | None = None,
-) -> Planner:
-    """Makes a planner from its entry; arguments as for `by_name`."""
+    entry = planners_of(game).get(name)
+    if entry is None:
+        raise ValueError(f"planner={name!r}: must be one of {', '.join(planners_of(game))}")
     settings = entry.configure(options, with_network=evaluate is not None)
     if entry.network:
         return entry.build(game, settings, evaluate, outputs)
     if evaluate:
-        raise ValueError(f"planner={entry.name!r}: takes no network")
+        raise ValueError(f"planner={name!r}: takes no network")
     return entry.build(game, settings)
 
 
@@ -272,10 +261,6 @@ def planners_of(game: Game) -> Mapping[str, PlannerEntry]:
 @functools.lru_cache(maxsize=64)
 def _planners_of(game: Any) -> Mapping[str, PlannerEntry]:
     return {entry.name: entry for entry in PLANNERS if entry.suits(game)}
-
-
-def _of_turns(game: Game) -> bool:
-    return has_turns(game)
 
 
 def _of_steps(game: Game) -> bool:
@@ -324,7 +309,7 @@ def _pimc(name: str, make: Callable[..., Planner], settings: determinized.Worlds
 
 
 def _turn_tree(name: str, settings: turn_mcts.Settings) -> PlannerEntry:
-    return PlannerEntry(name, settings, turn_mcts.turn_mcts, _of_turns, budget="num_simulations")
+    return PlannerEntry(name, settings, turn_mcts.turn_mcts, has_turns, budget="num_simulations")
 
 
 def _in_worlds(entry: PlannerEntry) -> PlannerEntry:
@@ -348,17 +333,17 @@ _FOR_ALL = (
     PlannerEntry("fdts", WithGuide(), _guided, _of_steps, "guide", _TREE),
     PlannerEntry("mcts", WithBandit(search=Settings(keep_all=False)), _bandits, _of_steps, fixed=_TREE),
     PlannerEntry("mcts_no_rollout", WithBandit(search=Settings(keep_all=False, rollout=False)), _bandits, _of_steps, fixed=_TREE),
-    PlannerEntry("mcs", WithBandit(), _flat, _of_steps, fixed=(*_TREE, "table_rows")),
+    PlannerEntry("mcs", WithBandit(), _flat, _of_steps, fixed=(*_TREE, "table_rows", "table_bytes")),
     PlannerEntry("oep", action_sequences.Settings(), action_sequences.oep_strings, _of_steps),
     PlannerEntry("rolling_horizon", action_sequences.Settings(), action_sequences.rolling_horizon_strings, _of_steps),
-    PlannerEntry("greedy_action", NoSettings(), lambda game, settings: greedy.greedy_action(game), _of_turns),
-    PlannerEntry("greedy_turn", greedy.Settings(), greedy.greedy_turn, _of_turns),
+    PlannerEntry("greedy_action", NoSettings(), lambda game, settings: greedy.greedy_action(game), has_turns),
+    PlannerEntry("greedy_turn", greedy.Settings(), greedy.greedy_turn, has_turns),
     _turn_tree("mcts", turn_mcts.Settings()),
     _turn_tree("mcts_non_exploring", turn_mcts.NON_EXPLORING),
     _turn_tree("mcts_bridge_burning", turn_mcts.BRIDGE_BURNING),
-    PlannerEntry("oep", evolution.Settings(), evolution.oep, _of_turns, budget="num_generations"),
-    PlannerEntry("oep_replies", coevolution.Settings(), coevolution.coevolution, _of_turns, budget="num_generations"),
-    PlannerEntry("rolling_horizon", evolution.Settings(), evolution.rolling_horizon, _of_turns, budget="num_generations"),
+    PlannerEntry("oep", evolution.Settings(), evolution.oep, has_turns, budget="num_generations"),
+    PlannerEntry("oep_replies", coevolution.Settings(), coevolution.coevolution, has_turns, budget="num_generations"),
+    PlannerEntry("rolling_horizon", evolution.Settings(), evolution.rolling_horizon, has_turns, budget="num_generations"),
 )
 PLANNERS = (
     *_FOR_ALL,

@@ -31,7 +31,7 @@ from experiments.benchmark.lanes import (
 from jaxgames import random_bits
 from jaxgames.bitboard import select
 from jaxgames.hex import Hex, HexConfig, hidden, rules
-from jaxgames.hex.information import Information
+from jaxgames.hex.hidden import Information
 from jaxgames.hex.state import State
 from jaxgames.random_bits import LaneKey
 from search import puct

@@ -134,7 +134,7 @@ def join_moves(moves: Moves) -> Array:
 def digest(states: State) -> Array:
     """Puts new flames, cells and rewards into one word, uint32 [B]; all else that happens shows in these sooner or later."""
     word = functools.reduce(jnp.bitwise_xor, states.flames[-1].words)
-    for seat, (agent, reward) in enumerate(zip(states.agents, states.seat_rewards, strict=True)):
+    for seat, (agent, reward) in enumerate(zip(states.bombers, states.seat_rewards, strict=True)):
         word = word ^ (agent.cell.astype(jnp.uint32) << (8 * seat)) ^ (reward.astype(jnp.uint32) << (2 * seat))
     return word
 

@@ -6,7 +6,7 @@ The arrays, with S states in front (all of them numpy):
     s_items  uint8 [S, N, N]      item code under wood or flames, 0 none
     s_flames uint8 [S, N, N]      bit k: a flame of life k
     s_nbombs uint8 [S]            number of bombs
-    s_bombs  int8  [S, 32, 6]     row, column, owner, life, blast strength, direction (0 none, 1..4); -1 behind the last
+    s_bombs  int8  [S, 32, 6]     row, column, owner, life, blast strength, direction (0 none, 1..4); -1 after the last
     s_agents int8  [S, P, 6]      row, column, alive, ammo, blast strength, can_kick
     s_step   int16 [S]            step count
 
@@ -21,6 +21,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from jaxgames import replay
 from jaxgames.bitboard import WORD_BITS, Bits, Grid
 from jaxgames.pommerman.config import PommermanConfig
 from jaxgames.pommerman.constants import (
@@ -36,7 +37,7 @@ from jaxgames.pommerman.constants import (
     STRENGTH_DIGITS,
     Cell,
 )
-from jaxgames.pommerman.state import Agent, Bombs, State
+from jaxgames.pommerman.state import Bomber, Bombs, State
 from jaxgames.replay import Arrays, any_in_row
 
 STATE_FIELDS = ("s_board", "s_items", "s_flames", "s_nbombs", "s_bombs", "s_agents", "s_step")
@@ -99,7 +100,7 @@ def from_arrays(config: PommermanConfig, arrays: Mapping[str, np.ndarray]) -> St
 
     seats = config.num_players
     facts: Any = {  # numpy where a State says jax: the two are interchangeable outside jit
-        "agents": tuple(_agent(agents[:, seat], size) for seat in range(seats)),
+        "bombers": tuple(_bomber(agents[:, seat], size) for seat in range(seats)),
         "messages": ((np.zeros(states, np.int8),) * 2,) * seats if config.has_messages else (),
         "step_count": arrays["s_step"].astype(np.int16),
         "terminated": np.zeros(states, bool),
@@ -121,11 +122,11 @@ def from_arrays(config: PommermanConfig, arrays: Mapping[str, np.ndarray]) -> St
     )
 
 
-def _agent(numbers: np.ndarray, size: int) -> Agent:
-    """Makes one seat's agents from their columns, int [S, 6]."""
+def _bomber(numbers: np.ndarray, size: int) -> Bomber:
+    """Makes one seat's bombers from their columns, int [S, 6]."""
     row, column, alive, ammo, strength, kick = numbers.T
     facts: Any = ((row * size + column).astype(np.int8), alive != 0, ammo.astype(np.int8), strength.astype(np.int8), kick != 0)
-    return Agent(*facts)
+    return Bomber(*facts)
 
 
 def to_arrays(config: PommermanConfig, state: State) -> Arrays:
@@ -137,8 +138,8 @@ def to_arrays(config: PommermanConfig, state: State) -> Arrays:
     """
     grid = config.grid
     state = jax.tree.map(np.asarray, state)
-    cell = np.stack([agent.cell for agent in state.agents], axis=1).astype(np.int32)
-    columns = [np.stack([getattr(a, f) for a in state.agents], axis=1) for f in ("alive", "ammo", "blast_strength", "can_kick")]
+    cell = np.stack([agent.cell for agent in state.bombers], axis=1).astype(np.int32)
+    columns = [np.stack([getattr(a, f) for a in state.bombers], axis=1) for f in ("alive", "ammo", "blast_strength", "can_kick")]
     agents = np.stack([cell // grid.columns, cell % grid.columns, *columns], axis=2).astype(np.int8)
     life, strength, owner = (
         unpack_number(grid, planes) for planes in (state.bombs.life, state.bombs.strength, state.bombs.owner)
@@ -205,18 +206,13 @@ def check_form(config: PommermanConfig, arrays: Mapping[str, np.ndarray]) -> Non
     Raises:
       ValueError: names the field.
     """
-    size, seats = config.board_size, config.num_players
-    shapes = {"s_board": (size, size), "s_items": (size, size), "s_flames": (size, size), "s_nbombs": ()}
-    shapes |= {"s_bombs": (MAX_LISTED_BOMBS, 6), "s_agents": (seats, 6), "s_step": ()}
-    for name, shape in shapes.items():
-        if name not in arrays:
-            raise ValueError(f"{name}: missing; a recording has {', '.join(STATE_FIELDS)}")
-        states = len(np.atleast_1d(arrays["s_board"]))
-        if arrays[name].shape != (states, *shape):
-            form = ", ".join(map(str, ("S", *shape)))
-            raise ValueError(f"{name}: shape {arrays[name].shape}, must be ({form}) with S={states}")
-        if not np.issubdtype(arrays[name].dtype, np.integer):
-            raise ValueError(f"{name}: dtype {arrays[name].dtype}, must be an integer type")
+    replay.check_form(arrays, {name: ("S", *shape) for name, shape in state_shapes(config).items()}, {"S": "s_board"})
+
+
+def state_shapes(config: PommermanConfig) -> dict[str, tuple[int, ...]]:
+    """Gives the shapes of the arrays of one state."""
+    board, seats = (config.board_size, config.board_size), config.num_players
+    return dict(zip(STATE_FIELDS, (board, board, board, (), (MAX_LISTED_BOMBS, 6), (seats, 6), ()), strict=True))
 
 
 def impossible_states(config: PommermanConfig, arrays: Mapping[str, np.ndarray]) -> np.ndarray:
@@ -244,7 +240,7 @@ def impossible_facts(config: PommermanConfig, arrays: Mapping[str, np.ndarray]) 
     bombs = arrays["s_bombs"].astype(np.int32)
     yield f"s_nbombs is above {MAX_LISTED_BOMBS}", count > MAX_LISTED_BOMBS
     listed = np.arange(MAX_LISTED_BOMBS) < count[:, None]
-    yield "a row behind the last bomb is not -1", ~listed[..., None] & (bombs != -1)
+    yield "a row after the last bomb is not -1", ~listed[..., None] & (bombs != -1)
     low = np.array([0, 0, 0, 1, START_BLAST_STRENGTH, 0])
     high = np.array([size - 1, size - 1, agents.shape[1] - 1, BOMB_LIFE - 1, config.max_blast_strength, 4])
     yield "a bomb has a number out of range", listed[..., None] & ((bombs < low) | (bombs > high))

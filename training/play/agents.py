@@ -56,7 +56,7 @@ def make(spec: str, game: Game) -> Agent:
         return agent._replace(name=spec) if text else agent
     path = options.pop(entry.network, None)
     who, params = (None, None) if path is None else read_network(path, game)
-    planner = presets.build(game, entry, options, who.evaluate if who else None)
+    planner = presets.by_name(game, name, evaluate=who.evaluate if who else None, **options)
     return as_agent(planner)._replace(name=spec, params=params)
 
 
