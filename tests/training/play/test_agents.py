@@ -46,7 +46,7 @@ def other(value):
     if isinstance(value, float):
         return str(value / 2 or 0.5), value / 2 or 0.5
     if value is None:
-        return "1", 1
+        return "8", 8
     text = {"ts": "ucb", "open": "game", "policy": "value"}[value]
     return text, text
 
