@@ -149,6 +149,15 @@ class DrawnGame(Game, Protocol):
         ...
 
 
+@runtime_checkable
+class StallingGame(Game, Protocol):
+    """A game in which nothing happens for long where nobody does certain things: learners may give up such games."""
+
+    def keeps_going(self, actions: Array) -> Array:
+        """bool [...]: the actions (int32 [...]) that keep the game going."""
+        ...
+
+
 def init_all_information(game: HiddenGame, states: Any) -> Any:
     """Gives what all players know before the first step: of start states [B], Information [B, P]."""
 
