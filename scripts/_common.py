@@ -6,6 +6,7 @@ import contextlib
 import io
 import os
 import re
+import signal
 import sys
 import traceback
 from collections.abc import Callable, Sequence
@@ -35,7 +36,7 @@ def run_main(main: Callable[[Config], int | None], config: type[Config], argumen
     Args:
       main: takes the filled config; returns the exit code, None for 0.
       config: a frozen dataclass; its docstrings are the help.
-      arguments: the command line without the program's name; None: this process's.
+      arguments: the command line without the program's name; None: this process's, which then ends.
     """
     jax.config.update("jax_traceback_filtering", "off")  # hidden frames would make JAX's own errors look like ours
     try:
@@ -52,9 +53,27 @@ def run_main(main: Callable[[Config], int | None], config: type[Config], argumen
     except (ValueError, OSError) as error:
         if not is_bad_input(error):
             raise
-        print(f"error: {one_line(str(error))}", file=sys.stderr)
+        print(f"error: {one_line(_told(error))}", file=sys.stderr)
         code = BAD_INPUT
+    if arguments is None:
+        _leave(code)
     sys.exit(code)
+
+
+def _told(error: ValueError | OSError) -> str:
+    """Gives the text of an error; of the operating system's, what file it is about and what is wrong with it."""
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"{error.filename}: {error.strerror}"
+    return str(error)
+
+
+def _leave(code: int | None) -> None:
+    """Prepares the end of the process; an interrupted one ends here."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # all is done: no traceback for an interrupt that comes too late
+    if code == INTERRUPTED:  # what XLA still computes would outlive the interpreter, and crash
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
 
 
 def parse(config: type[Config], arguments: Sequence[str] | None = None) -> Config:

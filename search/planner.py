@@ -54,6 +54,7 @@ class Planner(NamedTuple):
       sees_state: whether views are full states or what the seat knows.
       ready: see `Agent.ready`; by the planner's memory.
       search_bytes, uses_hidden: see `Agent`.
+      own_first: the first player of a plan is the seat that was asked for; else players are the seats of the game.
     """
 
     name: str
@@ -66,6 +67,7 @@ class Planner(NamedTuple):
     ready: Callable[[Any, Any], Array] | None = None
     search_bytes: Callable[[int], int] | None = None
     uses_hidden: bool = True
+    own_first: bool = False
 
 
 def memoryless(name: str, plan: Callable[..., tuple[Plan, tuple]], **about: Any) -> Planner:
@@ -76,7 +78,8 @@ def memoryless(name: str, plan: Callable[..., tuple[Plan, tuple]], **about: Any)
       plan: see `Planner`; the memory is ().
       **about: fields of `Planner` that are not at their defaults.
     """
-    return Planner(name, lambda batch_size: (), lambda memory, lanes: memory, plan, memory_bytes=0, metrics={}, **about)
+    plain = Planner(name, lambda batch_size: (), lambda memory, lanes: memory, plan, memory_bytes=0, metrics={})
+    return plain._replace(**about)
 
 
 def size_in_bytes(tree: Any) -> int:
@@ -119,9 +122,12 @@ def as_agent(planner: Planner, *, keep_metrics: bool = False) -> Agent:
       keep_metrics: the agent's memory becomes (the planner's memory, the metrics added up over all moves, by lane).
     """
 
+    def own(actions: Array, seats: Array) -> Array:
+        return actions[:, 0] if planner.own_first else of_seat(actions, seats)
+
     def act(params, keys, memory, views, seats, active):
         plan, memory = planner.plan(params, keys, memory, views, seats, active)
-        return of_seat(plan.actions, seats), memory
+        return own(plan.actions, seats), memory
 
     agent = Agent(
         planner.name,
@@ -149,7 +155,7 @@ def as_agent(planner: Planner, *, keep_metrics: bool = False) -> Agent:
             name: total + jnp.where(active.reshape(-1, *[1] * (total.ndim - 1)), plan.metrics[name], 0)
             for name, total in memory[1].items()
         }
-        return of_seat(plan.actions, seats), (kept, totals)
+        return own(plan.actions, seats), (kept, totals)
 
     has_thought = planner.ready
     ready = None if has_thought is None else lambda memory, views: has_thought(memory[0], views)

@@ -13,6 +13,7 @@ from search.bandit.bandits import Bandit
 from search.bandit.flat import flat_search
 from search.bandit.guide import Guide
 from search.bandit.tree_search import MICROBATCH_SIZE, Settings, decoupled_search
+from search.dynamics import Dynamics, dynamics_of
 from search.planner import Planner
 from search.turns import action_sequences, evolution
 from search.turns.game import SetGame
@@ -21,7 +22,7 @@ StateFunction = Callable[..., Array]
 
 
 def fdts(
-    game: Game,
+    game: Game | Dynamics,
     bandit: Bandit | None = None,
     *,
     num_simulations: int = 100,
@@ -53,11 +54,11 @@ def fdts(
         num_simulations, horizon, True, leaf_parallelism=leaf_parallelism, table_rows=table_rows, microbatch_size=microbatch_size
     )
     name = f"{'guided ' if guide else ''}FDTS + {bandit.name}"
-    return decoupled_search(game, bandit, settings, name, key, arms, guide)
+    return decoupled_search(dynamics_of(game, key=key, arms=arms), bandit, settings, name, guide)
 
 
 def mcts(
-    game: Game,
+    game: Game | Dynamics,
     bandit: Bandit | None = None,
     *,
     num_simulations: int = 100,
@@ -89,11 +90,11 @@ def mcts(
     bandit = bandit or bandits.thompson()
     settings = Settings(num_simulations, horizon, False, rollout, leaf_parallelism, table_rows, microbatch_size)
     name = f"MCTS{'' if rollout else ' (no rollouts)'} + {bandit.name}"
-    return decoupled_search(game, bandit, settings, name, key, arms)
+    return decoupled_search(dynamics_of(game, key=key, arms=arms), bandit, settings, name)
 
 
 def mcs(
-    game: Game,
+    game: Game | Dynamics,
     bandit: Bandit | None = None,
     *,
     num_simulations: int = 100,
@@ -105,7 +106,7 @@ def mcs(
     """Flat Monte Carlo search: bandits in the present state only, random play behind it. Arguments as in `fdts`."""
     bandit = bandit or bandits.thompson()
     settings = Settings(num_simulations, horizon, leaf_parallelism=leaf_parallelism, microbatch_size=microbatch_size)
-    return flat_search(game, bandit, settings, f"MCS + {bandit.name}", arms)
+    return flat_search(dynamics_of(game, arms=arms), bandit, settings, f"MCS + {bandit.name}")
 
 
 def oep(game: Game, **settings: Any) -> Planner:

@@ -79,6 +79,12 @@ class RandomTree:
         result = (state.place[0] >> 8).astype(jnp.float32) / 2.0**23 - 1
         return jnp.where(state.terminated, result, 0.0) * np.array([1, -1], np.float32)[: self.num_players]
 
+    def heuristic(self, state: State) -> Array:
+        return self.outcome(state)
+
+    def in_play(self, state: State) -> Array:
+        return jnp.ones(self.num_players, bool)
+
     def state_key(self, state: State) -> Array:
         return state.place
 

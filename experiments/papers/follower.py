@@ -195,14 +195,14 @@ def write_page(plan: Plan) -> None:
 
 _HEAD = """# Imitating the oracle in Pommerman
 
-Made by `python scripts/results.py follower`. 500 episodes each; the oracle is FDTS + TS with 100 simulations of depth 20 and 2^14
-rows per episode; 64 episodes at once, one gradient step of 32 samples for every second step of an episode (the paper: every step,
-one episode at a time), Adam with rate 0.001, and but for the row "last parameters" a running mean of the parameters (decay 0.999
-per gradient step). "Ours" is DAgger with extended planes, turned and mirrored boards, and samples weighed by how much the oracle's
-choice matters. The parameters reported were chosen by the most wins in 100 games on boards of their own, after
-every 100 episodes ("ours": every 50); the games reported are 400 others, against three SimpleAgents, seats drawn at random. Rates
-in per cent with 95 % Wilson intervals over all seeds together. The paper's DAgger won 23.3 % after 500 episodes; the aim here was
-40 %."""
+Made by `python scripts/results.py follower`. 500 episodes each; the oracle is FDTS + TS with 100 simulations of depth 20 and
+2^14 rows per episode; 64 episodes at once, one gradient step of 32 samples for every second step of an episode (the paper:
+every step, one episode at a time), Adam with rate 0.001, and but for the row "last parameters" a running mean of the
+parameters (decay 0.999 per gradient step). "Ours" is DAgger with extended planes, turned and mirrored boards, and samples
+weighed by how much the oracle's choice matters. The parameters reported were chosen by the most wins in 100 games on boards
+of their own, after every 100 episodes ("ours": every 50); the games reported are 400 others, against three SimpleAgents,
+seats drawn at random. Rates in per cent with 95 % Wilson intervals over all seeds together. The paper's DAgger won 23.3 %
+after 500 episodes; the aim here was 40 %."""
 
 
 _ABOUT_TIME = """With the paper's planes DAgger comes to somewhat less than in the paper, and so does cloning; the distance

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import jax
 import jax.numpy as jnp
 from jax import Array
@@ -13,28 +15,29 @@ from jaxgames import random_bits
 from jaxgames.game import Game
 from jaxgames.random_bits import LaneKey
 from search.bandit.bandits import Bandit
-from search.bandit.tree_search import Settings, add_credit, chance_keys, choose_actions, conclude, count_by_tree, in_microbatches
-from search.planner import Plan, Planner
+from search.bandit.tree_search import Settings, add_credit, chance_keys, choose_actions, conclude, count_by_tree
+from search.dynamics import Dynamics, dynamics_of
+from search.microbatch import in_microbatches
+from search.planner import Plan, Planner, memoryless
 
 
-def flat_search(game: Game, bandit: Bandit, settings: Settings, name: str, arms=None) -> Planner:
+def flat_search(game: Game | Dynamics, bandit: Bandit, settings: Settings, name: str) -> Planner:
     """Makes a planner without a tree.
 
     Args:
-      game: any game.
+      game: any game, or dynamics made of one.
       bandit: the rule of choice in the present state.
       settings: `num_simulations`, `horizon`, `leaf_parallelism` and `microbatch_size` count.
       name: for tables.
-      arms: `arms(state) -> (int32 [P, K], bool [P, K])` in place of the game's `search_arms`.
     """
-    arms = arms or game.search_arms
+    game = dynamics_of(game)
 
-    def plan(params, keys: Array, memory: Array, views, seats: Array, active: Array) -> tuple[Plan, Array]:
-        del params, seats
-        active, parts = active & ~views.terminated, settings.microbatch_size
-        return in_microbatches(search, parts, keys, memory, views, active, lambda memory, _: memory, lambda memory, *_: memory)
+    def plan(params, keys: Array, memory: tuple, views, seats: Array, active: Array) -> tuple[Plan, tuple]:
+        roots = game.root(params, views, seats)
+        search = functools.partial(search_with, params)
+        return in_microbatches(search, settings.microbatch_size, keys, memory, roots, active & ~game.terminated(roots))
 
-    def search(keys: Array, memory: Array, views, active: Array) -> tuple[Plan, Array]:
+    def search_with(params, keys: Array, memory: tuple, views, active: Array) -> tuple[Plan, tuple]:
         batch = keys.shape[0]
         lanes = jax.vmap(random_bits.lane_key)(keys)
         trees = jnp.repeat(jnp.arange(batch, dtype=jnp.int32), settings.leaf_parallelism)
@@ -51,9 +54,9 @@ def flat_search(game: Game, bandit: Bandit, settings: Settings, name: str, arms=
                 depth, states, first, met = carry
                 known = jnp.where((depth == 0) & running[:, None], words[trees], 0)
                 step_lane = random_bits.fold(lane, depth)
-                choice, actions = choose_actions(game, bandit, arms, step_lane, states, known)
-                met = met.at[depth].set(running & ~states.terminated)
-                states = jax.vmap(game.step)(states, actions, chance_keys(lane, depth))
+                choice, actions = choose_actions(game, bandit, step_lane, states, known)
+                met = met.at[depth].set(running & ~game.terminated(states))
+                states = game.step(params, chance_keys(lane, depth), states, actions)
                 return depth + 1, states, jnp.where(depth == 0, choice, first), met
 
             first = jnp.zeros((trees.shape[0], game.num_players), jnp.int32)
@@ -61,10 +64,10 @@ def flat_search(game: Game, bandit: Bandit, settings: Settings, name: str, arms=
 
             def unfinished(carry):
                 depth, states, *_ = carry
-                return (depth < settings.horizon) & (running & ~states.terminated).any()
+                return (depth < settings.horizon) & (running & ~game.terminated(states)).any()
 
             _, states, first, now = jax.lax.while_loop(unfinished, step, (jnp.int32(0), roots, first, flags))
-            credit = jnp.where(running[:, None], bandit.credit(jax.vmap(game.heuristic)(states)), 0)
+            credit = jnp.where(running[:, None], bandit.credit(game.heuristic(states)), 0)
             for index in range(settings.leaf_parallelism):
                 words = add_credit(
                     bandit, words, first[index :: settings.leaf_parallelism], credit[index :: settings.leaf_parallelism]
@@ -75,13 +78,6 @@ def flat_search(game: Game, bandit: Bandit, settings: Settings, name: str, arms=
         met = jnp.zeros((batch, settings.horizon), jnp.int32)
         waves = settings.num_simulations // settings.leaf_parallelism
         words, met = jax.lax.fori_loop(0, waves, one_wave, (words, met))
-        return conclude(game, bandit, arms, lanes, views, words, {"met": met}), memory
+        return conclude(game, bandit, lanes, views, words, {"met": met}), memory
 
-    return Planner(
-        name,
-        init=lambda batch_size: jnp.zeros((batch_size,), jnp.uint32),
-        reset=lambda memory, lanes: memory,
-        plan=plan,
-        memory_bytes=4 * game.num_players * game.num_arms,
-        metrics={"met": (settings.horizon,)},
-    )
+    return memoryless(name, plan, metrics={"met": (settings.horizon,)}, own_first=game.own_first)

@@ -21,6 +21,7 @@ import numpy as np
 from jax import Array
 
 from jaxgames.hashing import hash_words
+from search.microbatch import Access
 
 WAYS = 4
 _KEY_WORDS = 3  # two of the key, one stamp
@@ -217,3 +218,6 @@ def write(table: Table, slot: Slot, words: Array, use: Array) -> Table:
 def tick(table: Table, lanes: Array) -> Table:
     """Lets the clocks of some lanes (bool [B]) go on by one simulation."""
     return dataclasses.replace(table, clock=table.clock + lanes.astype(jnp.uint32))
+
+
+ACCESS = Access(take, put_back)

@@ -15,8 +15,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -29,6 +27,8 @@ from search.bandit import bandits, table
 from search.bandit.bandits import Bandit
 from search.bandit.guide import Guide, rounding_noise
 from search.bandit.table import Table
+from search.dynamics import Dynamics, dynamics_of
+from search.microbatch import in_microbatches
 from search.planner import Plan, Planner
 
 # Children of a lane key beside those numbered by depth or simulation.
@@ -95,33 +95,30 @@ class _Walk:
     known: Array
 
 
-def decoupled_search(
-    game: Game, bandit: Bandit, settings: Settings, name: str, key=None, arms=None, guide: Guide | None = None
-) -> Planner:
+def decoupled_search(game: Game | Dynamics, bandit: Bandit, settings: Settings, name: str, guide: Guide | None = None) -> Planner:
     """Makes a planner.
 
     Args:
-      game: any game; all its players plan for themselves with the full state.
+      game: any game, all players of which plan for themselves with the full state; or dynamics made of one.
       bandit: the rule of choice.
       settings: sizes and variant.
       name: for tables.
-      key: `key(state) -> uint32 [2]` in place of the game's `state_key`.
-      arms: `arms(state) -> (int32 [P, K], bool [P, K])` in place of the game's `search_arms`.
       guide: a network that weighs on the choices in the present state and values the last ones; its parameters are the
         planner's. None: no network.
     """
     if settings.horizon > bandits.MAX_CREDITS:
         raise ValueError(f"horizon={settings.horizon}: must be in 1..{bandits.MAX_CREDITS}")
-    key, arms = key or game.state_key, arms or game.search_arms
+    game = dynamics_of(game)
     num_words = game.num_players * game.num_arms
 
     def init(batch_size: int) -> Table:
         return table.init(batch_size, settings.table_rows, num_words)
 
     def plan(params, keys: Array, memory: Table, views, seats: Array, active: Array) -> tuple[Plan, Table]:
-        del seats
+        roots = game.root(params, views, seats)
         search = functools.partial(search_with, params)
-        return in_microbatches(search, settings.microbatch_size, keys, memory, views, active & ~views.terminated)
+        active = active & ~game.terminated(roots)
+        return in_microbatches(search, settings.microbatch_size, keys, memory, roots, active, table.ACCESS)
 
     def search_with(params, keys: Array, memory: Table, views, active: Array) -> tuple[Plan, Table]:
         batch = keys.shape[0]
@@ -131,13 +128,13 @@ def decoupled_search(
         wave_number = jnp.tile(jnp.arange(settings.leaf_parallelism, dtype=jnp.int32), batch)
         walkers = random_bits.fold(LaneKey(lanes.first[trees], lanes.second[trees]), wave_number)
         running = active[trees]
-        prior = guide.prior_words(game, bandit, params, views, jax.vmap(arms)(views)[1]) if guide else None
+        prior = guide.prior_words(game, bandit, params, views) if guide else None
         root_prior = None if prior is None else prior[trees]
 
         def one_wave(number, carry):
             memory, met, known = carry
             lanes = random_bits.fold(walkers, number)
-            walk = _simulate(game, bandit, settings, key, arms, lanes, memory, trees, roots, running, root_prior)
+            walk = _simulate(params, game, bandit, settings, lanes, memory, trees, roots, running, root_prior)
             if guide and guide.values:
                 value = guide.final_values(game, params, walk.states, walk.value)
                 credit = bandit.soft_credit(value, rounding_noise(lanes, game.num_players))
@@ -149,11 +146,11 @@ def decoupled_search(
         zero = jnp.zeros((batch, settings.horizon), jnp.int32)
         waves = settings.num_simulations // settings.leaf_parallelism
         memory, met, known = jax.lax.fori_loop(0, waves, one_wave, (memory, zero, zero))
-        slot = table.find(memory, jnp.arange(batch, dtype=jnp.int32), jax.vmap(key)(views))
+        slot = table.find(memory, jnp.arange(batch, dtype=jnp.int32), game.state_key(views))
         metrics = {"met": met, "known": known, "evicted": memory.evicted, "stored": memory.stored}
         words = table.read(memory, slot)
         words = words if prior is None else with_prior(bandit, words, prior)
-        return conclude(game, bandit, arms, lanes, views, words, metrics), memory
+        return conclude(game, bandit, lanes, views, words, metrics), memory
 
     return Planner(
         name,
@@ -162,71 +159,12 @@ def decoupled_search(
         plan,
         memory_bytes=settings.table_rows * table.row_bytes(num_words),
         metrics={"met": (settings.horizon,), "known": (settings.horizon,)},
+        own_first=game.own_first,
     )
 
 
-def in_microbatches(
-    search: Callable,
-    size: int,
-    keys: Array,
-    memory,
-    views,
-    active: Array,
-    take: Callable = table.take,
-    put_back: Callable = table.put_back,
-) -> tuple[Any, Any]:
-    """Plans for the lanes that need it, some at a time: equal parts of the batch, of at most `size` lanes.
-
-    A part costs the same however many of its lanes need a plan, so lanes that need none cost nothing as far as they fill whole
-    parts. Large parts are more efficient in a full batch, small ones in one that is running dry.
-
-    Args:
-      search: `search(keys, memory, views, active) -> (Plan, memory)` for a batch of at most `size` lanes; any tree in place of
-        the plan.
-      size: lanes at a time, at most.
-      keys: [B].
-      memory: all tables.
-      views: State [B].
-      active: bool [B], lanes that need a plan.
-      take: `take(memory, lanes) -> memory` of some lanes, int32 [C].
-      put_back: `put_back(memory, part, merge) -> memory`; see `table.put_back`.
-
-    Returns:
-      The plan of every active lane (zeros elsewhere), and the memory.
-    """
-    search = jax.jit(search)  # traced once, although its shapes are asked for first
-    batch = keys.shape[0]
-    size = -(-batch // -(-batch // size))
-    order = jnp.argsort(~active, stable=True).astype(jnp.int32)
-    rank = jnp.argsort(order).astype(jnp.int32)
-    order = jnp.concatenate([order, order[:size]])
-    count = active.sum(dtype=jnp.int32)
-    first = order[:size]
-    some = jax.tree.map(lambda x: x[first], views)
-    shapes = jax.eval_shape(search, keys[first], take(memory, first), some, active[first])
-    plans = jax.tree.map(lambda x: jnp.zeros((batch, *x.shape[1:]), x.dtype), shapes[0])
-
-    def one_part(carry):
-        done, plans, memory = carry
-        lanes = jax.lax.dynamic_slice_in_dim(order, done, size)
-        part, tables = search(
-            keys[lanes], take(memory, lanes), jax.tree.map(lambda x: x[lanes], views), done + jnp.arange(size) < count
-        )
-        here = (rank >= done) & (rank < jnp.minimum(done + size, count))
-
-        def merge(whole: Array, piece: Array) -> Array:
-            # By gather: scatters of different rank side by side crash the compiler's multi-output fusion.
-            here_too = here.reshape(-1, *[1] * (whole.ndim - 1))
-            return jnp.where(here_too, piece[jnp.clip(rank - done, 0, size - 1)], whole)
-
-        return done + size, jax.tree.map(merge, plans, part), put_back(memory, tables, merge)
-
-    _, plans, memory = jax.lax.while_loop(lambda carry: carry[0] < count, one_part, (jnp.int32(0), plans, memory))
-    return plans, memory
-
-
 def _simulate(
-    game, bandit, settings: Settings, key, arms, lanes: LaneKey, memory: Table, trees, roots, running, root_prior
+    params, game: Dynamics, bandit, settings: Settings, lanes: LaneKey, memory: Table, trees, roots, running, root_prior
 ) -> _Walk:
     """Runs one simulation per lane without touching the tables."""
     depths, count, players = settings.horizon, trees.shape[0], game.num_players
@@ -243,25 +181,25 @@ def _simulate(
         known=flags,
     )
     stops = not settings.keep_all and not settings.rollout
-    root_keys = jax.vmap(key)(roots)  # the root is in the tree also before it has a row in the table
+    root_keys = game.state_key(roots)  # the root is in the tree also before it has a row in the table
 
     def step(carry):
         depth, going, walk = carry
-        keys = jax.vmap(key)(walk.states)
+        keys = game.state_key(walk.states)
         slot = table.find(memory, trees, keys)
-        met = going & ~walk.states.terminated
+        met = going & ~game.terminated(walk.states)
         inside = walk.inside & met
         is_root = (keys == root_keys).all(-1)
         credited = inside if settings.keep_all else inside & (slot.found | is_root)
         words = jnp.where(credited[:, None], table.read(memory, slot), 0)
         if root_prior is not None:
             words = with_prior(bandit, words, jnp.where(is_root[:, None], root_prior, 0))
-        choice, actions = choose_actions(game, bandit, arms, random_bits.fold(lanes, depth), walk.states, words)
-        states = jax.vmap(game.step)(walk.states, actions, chance_keys(lanes, depth))
+        choice, actions = choose_actions(game, bandit, random_bits.fold(lanes, depth), walk.states, words)
+        states = game.step(params, chance_keys(lanes, depth), walk.states, actions)
         value = walk.value
         if stops:  # the value of a new state counts; the lane goes on without effect
             stopped = met & ~credited
-            value = jnp.where(stopped[:, None], jax.vmap(game.heuristic)(walk.states), value)
+            value = jnp.where(stopped[:, None], game.heuristic(walk.states), value)
             going = going & ~stopped
         walk = _Walk(
             states=states,
@@ -278,33 +216,32 @@ def _simulate(
 
     def unfinished(carry):
         depth, going, walk = carry
-        return (depth < depths) & (going & ~walk.states.terminated).any()
+        return (depth < depths) & (going & ~game.terminated(walk.states)).any()
 
     _, going, walk = jax.lax.while_loop(unfinished, step, (jnp.int32(0), running, walk))
-    value = jax.vmap(game.heuristic)(walk.states)
+    value = game.heuristic(walk.states)
     return dataclasses.replace(walk, value=jnp.where(going[:, None], value, walk.value))
 
 
-def choose_actions(game: Game, bandit: Bandit, arms: Callable, lanes: LaneKey, states, words: Array) -> tuple[Array, Array]:
+def choose_actions(game: Dynamics, bandit: Bandit, lanes: LaneKey, states, words: Array) -> tuple[Array, Array]:
     """Lets every player's bandit choose in every lane.
 
     Args:
-      game: the game.
+      game: what is walked in.
       bandit: the rule.
-      arms: gives the arms of a state.
       lanes: leaves [L].
-      states: State [L].
+      states: nodes [L].
       words: uint32 [L, P * K], zeros for a state that is not known: then the choice is uniform.
 
     Returns:
       choice: int32 [L, P], index of the arm.
       actions: int32 [L, P].
     """
-    offered, legal = jax.vmap(arms)(states)
+    offered, legal = game.arms(states)
     # As a branch of its own, the drawing is compiled by itself; fused with what is around it, it is not vectorized on a CPU
     # and costs six times as much. The branch is always taken, but for batches in which nobody is at play any more.
     scores = jax.lax.cond(
-        (~states.terminated).any(),
+        (~game.terminated(states)).any(),
         lambda lanes, words: bandit.scores(lanes, words, game.num_arms),
         lambda lanes, words: jnp.zeros(words.shape, jnp.float32),
         LaneKey(lanes.first[:, None], lanes.second[:, None]),
@@ -373,9 +310,9 @@ def add_credit(bandit: Bandit, words: Array, choice: Array, credit: Array) -> Ar
     return (per_arm + added).reshape(words.shape)
 
 
-def conclude(game: Game, bandit: Bandit, arms: Callable, lanes: LaneKey, views, words: Array, metrics: dict) -> Plan:
+def conclude(game: Dynamics, bandit: Bandit, lanes: LaneKey, views, words: Array, metrics: dict) -> Plan:
     """Turns the root statistics (uint32 [B, P * K]) of all lanes into a plan."""
-    offered, legal = jax.vmap(arms)(views)
+    offered, legal = game.arms(views)
     words = words.reshape(-1, game.num_players, game.num_arms)
     policy = bandits.final_policy(bandit, words, legal)
     choice = bandits.final_choice(random_bits.fold(lanes, _CONCLUSION), policy)

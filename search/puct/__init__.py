@@ -1,5 +1,5 @@
 """Search guided by a network: PUCT trees, and worlds drawn from what a player knows."""
 
-from search.puct.search import ALPHAZE, MCTX, Evaluate, Settings, puct
+from search.puct.search import ALPHAZE, MCTX, Settings, puct
 
-__all__ = ["ALPHAZE", "MCTX", "Evaluate", "Settings", "puct"]
+__all__ = ["ALPHAZE", "MCTX", "Settings", "puct"]

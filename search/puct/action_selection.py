@@ -9,6 +9,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from jaxgames.game import Game
+from search.dynamics import Dynamics
 from search.planner import Plan, of_arm, of_seat
 
 
@@ -65,7 +66,7 @@ def corrected_visits(visits: Array, values: Array, q_veto: float | None, q_weigh
 
 
 def plan_of_mover(
-    game: Game,
+    game: Game | Dynamics,
     seats: Array,
     chosen: Array,
     *,
@@ -76,7 +77,6 @@ def plan_of_mover(
     visit_counts: Array,
     root_value: Array,
     metrics: dict[str, Any],
-    alone: bool = False,
 ) -> Plan:
     """Makes the plan of one player per lane; the others pass.
 
@@ -91,11 +91,10 @@ def plan_of_mover(
       visit_counts: int32 [B, K].
       root_value: float32 [B], for the player; the others have the opposite.
       metrics: as for `Plan`.
-      alone: there is no opponent: the others have the value 0.
     """
     mine = jnp.arange(game.num_players) == seats[:, None]
     own = mine[:, :, None]
-    passes = (jnp.arange(game.num_arms) == 0).astype(jnp.float32)
+    passes = (jnp.arange(action_weights.shape[-1]) == 0).astype(jnp.float32)
     action = of_arm(of_seat(arms, seats), chosen)[:, None]
     return Plan(
         actions=jnp.where(mine, action, game.pass_action).astype(jnp.int32),
@@ -104,6 +103,6 @@ def plan_of_mover(
         qvalues=jnp.where(own, qvalues[:, None], 0.0),
         visit_counts=jnp.where(own, visit_counts[:, None], 0),
         action_weights=jnp.where(own, action_weights[:, None], passes),
-        root_value=jnp.where(mine, root_value[:, None], 0.0 if alone else -root_value[:, None]),
+        root_value=jnp.where(mine, root_value[:, None], -root_value[:, None]),
         metrics=metrics,
     )

@@ -10,7 +10,7 @@ from jax import Array
 
 from jaxgames import random_bits
 from jaxgames.game import Game
-from search.puct.search import Evaluate
+from search.dynamics import Evaluate
 
 
 def random_rollouts(game: Game, num_rollouts: int = 1) -> Evaluate:

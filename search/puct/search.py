@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -18,12 +16,14 @@ from jax import Array
 
 from jaxgames import checks
 from jaxgames.game import Game
+from search.dynamics import Dynamics, Evaluate, Outputs, arm_logits, dynamics_of
 from search.planner import Plan, Planner, of_arm, of_seat, size_in_bytes
 from search.puct import tree as puct_tree
 from search.puct.action_selection import corrected_visits, draw_arm, plan_of_mover
 from search.puct.tree import (
     ARM,
     CHILD,
+    LEGAL,
     NEXT_ARM,
     NEXT_PRIOR,
     NO_ARM,
@@ -41,9 +41,10 @@ from search.puct.tree import (
     as_words,
 )
 
-Evaluate = Callable[[Any, Any, Array], tuple[Array, Array]]
 _BLOCK = 32  # children looked at together
 _LEAST_PRIOR = 1e-30
+_MANY_ARMS = 512  # more than these are not all kept in every node, unless asked for
+_CANDIDATES = 128
 _NOISE, _CHOICE = 1 << 20, (1 << 20) + 1  # children of a lane's key, behind those of simulations
 
 
@@ -62,9 +63,8 @@ class Settings:
       q_veto: swap the visits of the best and of the most visited arm if the best has a Q higher by more than this; None: never.
       q_weight: add (Q2 - Q1) * q_weight * n1 to the second most visited arm if its Q is higher.
       mcts_solver: prove wins and losses; take what is won, do not choose what is lost, and search nothing that is proven.
-      single_player: one agent alone: values keep their sign.
       reuse: keep the tree from move to move.
-      max_children: children opened per node at most; None: as many as there are arms or simulations.
+      max_candidates: arms kept per node, those of the highest priors; None: all, or 128 where there are more than 512.
     """
 
     num_simulations: int = 800
@@ -79,12 +79,11 @@ class Settings:
     q_veto: float | None = None
     q_weight: float = 0.0
     mcts_solver: bool = False
-    single_player: bool = False
     reuse: bool = False
-    max_children: int | None = None
+    max_candidates: int | None = None
 
     def __post_init__(self) -> None:
-        checks.at_least(1, self, "num_simulations", *(["max_children"] if self.max_children is not None else []))
+        checks.at_least(1, self, "num_simulations", *(["max_candidates"] if self.max_candidates is not None else []))
         checks.below(checks.COUNTS, self, "num_simulations")
         checks.numbers(self, "c_init", "temperature", "q_weight", *(["q_veto"] if self.q_veto is not None else []))
         checks.numbers(self, "c_base", "dirichlet_alpha", positive=True)
@@ -99,41 +98,53 @@ ALPHAZE = Settings()
 MCTX = Settings(c_init=1.25, first_play_urgency=None, normalize_q=True, count_self=True)
 
 
-def puct(game: Game, evaluate: Evaluate, settings: Settings = ALPHAZE, *, name: str = "PUCT") -> Planner:
+def puct(
+    game: Game | Dynamics, evaluate: Evaluate, settings: Settings = ALPHAZE, *, outputs: Outputs | None = None, name: str = "PUCT"
+) -> Planner:
     """Makes a planner for games in which one player moves at a time.
 
     Args:
-      game: the game; with `single_player`, a game of one.
-      evaluate: `evaluate(params, states [B], seats int32 [B]) -> (logits float32 [B, K], value float32 [B])`, for the player who
-        moves; logits of illegal arms are ignored.
+      game: the game, or dynamics made of one.
+      evaluate: `evaluate(params, states [B], seats int32 [B]) -> (logits float32 [B, A], value float32 [B])`, for the player who
+        moves; logits of what is illegal are ignored.
       settings: of the search.
+      outputs: which logit is that of an action, as `Encoder.outputs`; None: that of its number.
       name: for tables.
 
     Returns:
       A planner; plan columns of players who do not move show their pass.
+
+    Raises:
+      ValueError: all players of the game move at once.
     """
+    game = dynamics_of(game)
+    if game.at_once:
+        raise ValueError(f"game={game.name!r}: all its players move at once; PUCT needs one who is to move")
     num_nodes = (2 if settings.reuse else 1) * (settings.num_simulations + 1)
-    num_children = min(game.num_arms, num_nodes - 1, settings.max_children or game.num_arms)
-    shape = jax.eval_shape(game.init, jax.random.key(0))
-    search = _Search(game, evaluate, settings)
+    wanted = settings.max_candidates or (game.num_arms if game.num_arms <= _MANY_ARMS else _CANDIDATES)
+    candidates = min(game.num_arms, wanted)
+    search = _Search(game, evaluate, outputs, settings, candidates)
 
     def init(batch_size: int) -> Tree:
-        return puct_tree.init(shape, batch_size, num_nodes, game.num_arms, num_children)
+        children, keeps_actions = min(candidates, num_nodes - 1), candidates < game.num_arms
+        return puct_tree.init(game.example, batch_size, num_nodes, candidates, children, keeps_actions=keeps_actions)
 
     def plan(params, keys: Array, memory: Tree, views, seats: Array, active: Array) -> tuple[Plan, Tree]:
-        del seats
-        return search.plan(params, keys, memory, views, active & ~views.terminated)
+        roots = game.root(params, views, seats)
+        return search.plan(params, keys, memory, roots, active & ~game.terminated(roots))
 
-    one = jax.eval_shape(lambda: init(1))
-    size = size_in_bytes(one)
-    return Planner(name, init, puct_tree.reset, plan, memory_bytes=size, metrics={"depth": (), "nodes": ()})
+    size = size_in_bytes(jax.eval_shape(lambda: init(1)))
+    metrics: dict[str, tuple[int, ...]] = {"depth": (), "nodes": ()}
+    return Planner(name, init, puct_tree.reset, plan, memory_bytes=size, metrics=metrics, own_first=game.own_first)
 
 
 @dataclasses.dataclass(frozen=True)
 class _Search:
-    game: Game
+    game: Dynamics
     evaluate: Evaluate
+    outputs: Outputs | None
     settings: Settings
+    candidates: int
 
     def plan(self, params, keys: Array, tree: Tree, views, active: Array) -> tuple[Plan, Tree]:
         """Searches in all active lanes; the others take part without effect."""
@@ -146,32 +157,37 @@ class _Search:
         tree, depth = jax.lax.fori_loop(0, self.settings.num_simulations, simulate, start)
         return self._conclude(keys, tree, views, depth), tree
 
-    def _new_node(self, params, states) -> NewNode:
+    def _new_node(self, params, states, noise_keys: Array | None = None) -> NewNode:
+        """Looks at states [B]; with keys [B], adds noise to the priors."""
         game = self.game
-        player = jnp.zeros_like(states.terminated, jnp.int32)
-        if not self.settings.single_player:
-            player = jax.vmap(game.to_play)(states)
-        logits, value = self.evaluate(params, states, player)
-        _, legal = jax.vmap(game.search_arms)(states)
-        legal = of_seat(legal, player)
-        outcome = of_seat(jax.vmap(game.outcome)(states), player)
-        share = jax.nn.softmax(jnp.where(legal, logits, jnp.finfo(jnp.float32).min), axis=-1)
+        player = jnp.maximum(game.to_play(states), 0).astype(jnp.int32)
+        logits, value = game.evaluate(self.evaluate, params, states, player)
+        arms, legal = (of_seat(rows, player) for rows in game.arms(states))
+        outcome, over = of_seat(game.outcome(states), player), game.terminated(states)
+        share = arm_logits(logits, arms, player, self.outputs)
+        share = jax.nn.softmax(jnp.where(legal, share, jnp.finfo(jnp.float32).min), axis=-1)
         prior = jnp.where(legal, jnp.maximum(share, _LEAST_PRIOR), 0.0)  # never 0: that says illegal
+        if noise_keys is not None:
+            prior = self._with_noise(noise_keys, prior)
+        actions = None
+        if self.candidates < game.num_arms:
+            prior, best = jax.lax.top_k(prior, self.candidates)
+            actions = jnp.take_along_axis(arms, best, axis=1)
         return NewNode(
             state=states,
-            key=jax.vmap(game.state_key)(states),
-            player=player.astype(jnp.int32),
-            value=jnp.where(states.terminated, outcome, value),
-            terminal=states.terminated,
-            prior=jnp.where(states.terminated[:, None], 0.0, prior),
+            key=game.state_key(states),
+            player=player,
+            value=jnp.where(over, outcome, value),
+            terminal=over,
+            prior=jnp.where(over[:, None], 0.0, prior),
+            num_legal=legal.sum(-1, dtype=jnp.int32),
+            actions=actions,
         )
 
     def _roots(self, params, keys: Array, tree: Tree, views, active: Array) -> Tree:
-        """Cuts the trees to what hangs below the present states, and opens those that are not known."""
+        """Retains what hangs below the present states, and opens those that are not known."""
         settings = self.settings
-        new = self._new_node(params, views)
-        if settings.dirichlet_fraction:
-            new = new._replace(prior=self._with_noise(keys, new.prior))
+        new = self._new_node(params, views, keys if settings.dirichlet_fraction else None)
         known = jnp.full_like(new.player, -1)
         if settings.reuse:
             known = jnp.where(active, puct_tree.find(tree, new.key), -1)
@@ -180,7 +196,7 @@ class _Search:
         else:  # rows from before lie behind `size` and are written before they are read
             tree = dataclasses.replace(tree, size=jnp.zeros(1, jnp.int32))
         fresh = known < 0
-        # Row 0 of the lanes that begin anew; the rows of the others are taken.
+        # Row 0 of the lanes that begin again; the rows of the others are taken.
         tree = puct_tree.put_roots(tree, new, fresh)
         rows = jnp.where(fresh, tree.row(jnp.zeros_like(known)), tree.numbers.shape[0])
         return puct_tree.write(tree, rows, jnp.zeros_like(known), puct_tree.fresh_numbers(new))
@@ -279,13 +295,12 @@ class _Search:
         last, place = jnp.divmod(path[jnp.maximum(depth - 1, 0), lanes], tree.num_children + 1)
         opens = going & (place >= tree.whole(tree.row(last), OPENED))
 
-        parents = tree.states(last)
         arm = jnp.maximum(tree.whole(tree.row(last), NEXT_ARM), 0)
-        new = self._new_node(params, self._apply(keys, parents, arm))
+        new = self._new_node(params, self._apply(params, keys, tree, last, arm))
         fresh = puct_tree.fresh_numbers(new)
         child = tree.size[0]
         proven = fresh[:, PROVEN].astype(jnp.int32)
-        turned = (tree.of_node(last, PLAYER) != new.player) & (not self.settings.single_player)
+        turned = tree.of_node(last, PLAYER) != new.player
         own, edge = puct_tree.opened_numbers(tree, last, child, _turned_proof(proven, turned))
         outside = tree.numbers.shape[0]
         rows = jnp.concatenate([jnp.where(opens, tree.row(last), outside)] * 2)
@@ -303,16 +318,13 @@ class _Search:
         value = jnp.where(opens, new.value, known)
         return self._back_up(tree, going, opens, leaf, value, depth, path), depth_sum + depth
 
-    def _apply(self, keys: Array, states, arm: Array):
-        """Plays an arm of the player to move in each lane."""
-        game = self.game
-        offered, _ = jax.vmap(game.search_arms)(states)
-        player = jnp.zeros_like(arm) if self.settings.single_player else jax.vmap(game.to_play)(states)
-        moves = of_seat(offered, player)
-        action = of_arm(moves, arm)[:, None]
-        seats = jnp.arange(game.num_players)
-        actions = jnp.where(seats == player[:, None], action, game.pass_action).astype(jnp.int32)
-        return jax.vmap(game.step)(states, actions, keys)
+    def _apply(self, params, keys: Array, tree: Tree, node: Array, arm: Array):
+        """Plays a candidate of one node per lane."""
+        game, states, player = self.game, tree.states(node), tree.of_node(node, PLAYER)
+        actions = tree.actions(node) if tree.keeps_actions else of_seat(game.arms(states)[0], player)
+        action = of_arm(actions, arm)[:, None]
+        everyone = jnp.where(jnp.arange(game.num_players) == player[:, None], action, game.pass_action)
+        return game.step(params, keys, states, everyone.astype(jnp.int32))
 
     def _back_up(self, tree: Tree, going: Array, opens: Array, leaf: Array, value: Array, depth: Array, path: Array) -> Tree:
         """Adds the value of the node `leaf` to all that lies on the way to it."""
@@ -330,7 +342,7 @@ class _Search:
             level, below, value, tree = carry
             here = going & (level < depth)
             node, place = jnp.divmod(path[level], tree.num_children + 1)
-            turned = (tree.of_node(node, PLAYER) != tree.of_node(below, PLAYER)) & (not settings.single_player)
+            turned = tree.of_node(node, PLAYER) != tree.of_node(below, PLAYER)
             value = jnp.where(here & turned, -value, value)
             row, zero = tree.row(node), jnp.zeros_like(node)
             own_proof = edge_proof = None
@@ -363,30 +375,34 @@ class _Search:
         known = jnp.where(number == place[:, None], newest[:, None], known)
         certain = known != UNPROVEN
         best = jnp.where(opened & certain, known, -UNPROVEN).max(-1)
-        legal = (tree.prior(node) > 0).sum(-1)
-        complete = (opened.sum(-1) == legal) & (~opened | certain).all(-1) & opened.any(-1)
+        complete = (opened.sum(-1) == tree.of_node(node, LEGAL)) & (~opened | certain).all(-1) & opened.any(-1)
         before = tree.whole(row, PROVEN)
         return jnp.where(before != UNPROVEN, before, jnp.where((best == 1) | complete, best, UNPROVEN))
 
     def _conclude(self, keys: Array, tree: Tree, views, depth: Array) -> Plan:
         settings, game = self.settings, self.game
-        batch = keys.shape[0]
-        offered, legal = jax.vmap(game.search_arms)(views)
-        player = jnp.zeros(batch, jnp.int32) if settings.single_player else jax.vmap(game.to_play)(views)
-        root = tree.row(jnp.zeros(batch, jnp.int32))
+        batch, count = keys.shape[0], tree.num_candidates
+        player = jnp.maximum(game.to_play(views), 0)
+        offered, legal = game.arms(views)
+        root_node = jnp.zeros(batch, jnp.int32)
+        if tree.keeps_actions:
+            mine = (jnp.arange(game.num_players) == player[:, None])[:, :, None]
+            offered = jnp.where(mine, tree.actions(root_node)[:, None], game.pass_action)
+            legal = jnp.where(mine, (tree.prior(root_node) > 0)[:, None], jnp.arange(count) == 0)
+        root = tree.row(root_node)
         column = 1 + jnp.arange(tree.num_children)
         opened = column <= tree.whole(root, OPENED)[:, None]
-        arm = jnp.where(opened, tree.whole(root[:, None], ARM, column), game.num_arms)
-        count = tree.whole(root[:, None], VISITS, column)
-        rate = jnp.where(count > 0, tree.real(root[:, None], TOTAL, column) / jnp.maximum(count, 1), 0.0)
+        arm = jnp.where(opened, tree.whole(root[:, None], ARM, column), count)
+        tried = tree.whole(root[:, None], VISITS, column)
+        rate = jnp.where(tried > 0, tree.real(root[:, None], TOTAL, column) / jnp.maximum(tried, 1), 0.0)
 
         def per_arm(numbers: Array, fill: float = 0) -> Array:
             # By comparing, not by writing: several writes side by side do not compile.
-            here = arm[:, :, None] == jnp.arange(game.num_arms)
+            here = arm[:, :, None] == jnp.arange(count)
             summed = jnp.where(here, numbers[:, :, None], 0).sum(1, dtype=numbers.dtype)
             return jnp.where(here.any(1), summed, fill).astype(numbers.dtype)
 
-        visits, values = per_arm(count), per_arm(rate, -1.0)
+        visits, values = per_arm(tried), per_arm(rate, -1.0)
         own_legal = of_seat(legal, player)
         weight = corrected_visits(visits.astype(jnp.float32), values, settings.q_veto, settings.q_weight)
         if settings.mcts_solver:
@@ -408,7 +424,6 @@ class _Search:
             visit_counts=visits,
             root_value=tree.real(root, TOTAL) / jnp.maximum(tree.whole(root, VISITS), 1),
             metrics={"depth": depth, "nodes": tree.whole(root, VISITS)},
-            alone=settings.single_player,
         )
 
 

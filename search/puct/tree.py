@@ -1,5 +1,7 @@
 """The tree of a PUCT search: nodes in rows, children in the order in which they were opened.
 
+A node has candidates: all arms of its state, or the actions of the highest priors where there are thousands.
+
 All children of a node that were never tried are worth the same, so among them the one with the highest prior is tried next.
 A node therefore keeps its tried children side by side and, of the others, only the next one; choosing looks at a few
 numbers instead of at every action. The priors of all actions are looked at once more when a child is opened.
@@ -32,29 +34,33 @@ ARM, CHILD, PRIOR = 2, 3, 4  # of a child: int, int, float
 PROVEN = 5  # of node and child, for the mover of the node: int
 
 
-# The first words of a row of `Tree.fixed`; behind them the priors of all arms, then the state.
-USED, PLAYER, TERMINAL, PARENT, RAW, KEY = 0, 1, 2, 3, 4, 5
-_HEAD = 7
+# The first words of a row of `Tree.fixed`; after them the priors of all candidates, their actions if they are kept, the state.
+USED, PLAYER, TERMINAL, PARENT, RAW, LEGAL, KEY = range(7)
+_HEAD = 8
 
 
 @functools.partial(
-    jax.tree_util.register_dataclass, data_fields=("size", "fixed", "numbers"), meta_fields=("num_arms", "packing")
+    jax.tree_util.register_dataclass,
+    data_fields=("size", "fixed", "numbers"),
+    meta_fields=("num_candidates", "keeps_actions", "packing"),
 )
 @dataclasses.dataclass(frozen=True)
 class Tree:
-    """Trees of B lanes with room for N nodes of K arms each; C children at most are opened per node.
+    """Trees of B lanes with room for N nodes of K candidates each; C children at most are opened per node.
 
     Attributes:
-      num_arms: K.
+      num_candidates: K.
+      keeps_actions: nodes keep the actions of their candidates; else these are the arms of the state, in their order.
       packing: of a state.
       size: int32 [1], rows in use, in every lane; node 0 is the root.
       fixed: uint32 [B, N, W], per node: whether the row is used in this lane, who moves, whether the game is over, the number of
-        the parent (-1 for the root), what the network or the rules say for the mover, the key, the priors (0 for illegal
-        arms), and the state.
+        the parent (-1 for the root), what the network or the rules say for the mover, how many arms are legal, the key,
+        the priors (0 for illegal candidates), the actions if they are kept, and the state.
       numbers: uint32 [B * N, NUM_WORDS, 1 + C], see above; floats by their bits.
     """
 
-    num_arms: int
+    num_candidates: int
+    keeps_actions: bool
     packing: Packing
     size: Array
     fixed: Array
@@ -67,6 +73,10 @@ class Tree:
     @property
     def num_children(self) -> int:
         return int(self.numbers.shape[2]) - 1
+
+    @property
+    def first_word_of_state(self) -> int:
+        return _HEAD + self.num_candidates * (2 if self.keeps_actions else 1)
 
     @property
     def used(self) -> Array:
@@ -83,11 +93,16 @@ class Tree:
 
     def prior(self, node: Array) -> Array:
         """Reads the priors of one node per lane, float32 [B, K]."""
-        return as_real(self.fixed[jnp.arange(node.shape[0]), node][:, _HEAD : _HEAD + self.num_arms])
+        return as_real(self.fixed[jnp.arange(node.shape[0]), node][:, _HEAD : _HEAD + self.num_candidates])
+
+    def actions(self, node: Array) -> Array:
+        """Reads the actions of the candidates of one node per lane, where they are kept: int32 [B, K]."""
+        words = self.fixed[jnp.arange(node.shape[0]), node]
+        return words[:, _HEAD + self.num_candidates : self.first_word_of_state].astype(jnp.int32)
 
     def states(self, node: Array) -> Any:
         """Reads the state of one node per lane, State [B]."""
-        return jax.vmap(self.packing.unpack)(self.fixed[jnp.arange(node.shape[0]), node][:, _HEAD + self.num_arms :])
+        return jax.vmap(self.packing.unpack)(self.fixed[jnp.arange(node.shape[0]), node][:, self.first_word_of_state :])
 
     def row(self, node: Array) -> Array:
         """Gives the rows of `numbers` for one node per lane, int32 [B]."""
@@ -111,7 +126,9 @@ class NewNode(NamedTuple):
       player: int32.
       value: float32, for the mover.
       terminal: bool.
-      prior: float32 [B, K], 0 for illegal arms.
+      prior: float32 [B, K], 0 for illegal candidates.
+      num_legal: int32, legal arms of the player.
+      actions: int32 [B, K], of the candidates; None where they are the arms of the state.
     """
 
     state: Any
@@ -120,6 +137,8 @@ class NewNode(NamedTuple):
     value: Array
     terminal: Array
     prior: Array
+    num_legal: Array
+    actions: Array | None = None
 
 
 def as_real(words: Array) -> Array:
@@ -134,14 +153,18 @@ def as_words(numbers: Array) -> Array:
     return numbers.astype(jnp.int32).astype(jnp.uint32)
 
 
-def init(state: Any, batch_size: int, num_nodes: int, num_arms: int, num_children: int) -> Tree:
+def init(
+    state: Any, batch_size: int, num_nodes: int, num_candidates: int, num_children: int, *, keeps_actions: bool = False
+) -> Tree:
     """Makes empty trees; `state` gives the shapes of one state."""
     packing = packing_of(state)
+    num_words = _HEAD + num_candidates * (2 if keeps_actions else 1) + packing.num_words
     return Tree(
-        num_arms=num_arms,
+        num_candidates=num_candidates,
+        keeps_actions=keeps_actions,
         packing=packing,
         size=jnp.zeros(1, jnp.int32),
-        fixed=jnp.zeros((batch_size, num_nodes, _HEAD + num_arms + packing.num_words), jnp.uint32),
+        fixed=jnp.zeros((batch_size, num_nodes, num_words), jnp.uint32),
         numbers=jnp.zeros((batch_size * num_nodes, NUM_WORDS, 1 + num_children), jnp.uint32),
     )
 
@@ -173,9 +196,10 @@ def put_roots(tree: Tree, new: NewNode, use: Array) -> Tree:
 
 
 def _fixed_words(tree: Tree, new: NewNode, parent: Array, use: Array) -> Array:
-    head = [as_words(part) for part in (use.astype(jnp.int32), new.player, new.terminal.astype(jnp.int32), parent, new.value)]
+    head = (use.astype(jnp.int32), new.player, new.terminal.astype(jnp.int32), parent, new.value, new.num_legal)
+    actions = [] if new.actions is None else [as_words(new.actions)]
     state = jax.vmap(tree.packing.pack)(new.state)
-    parts = [*(part[:, None] for part in head), new.key, as_words(new.prior), state]
+    parts = [*(as_words(part)[:, None] for part in head), new.key, as_words(new.prior), *actions, state]
     return jnp.concatenate(jax.lax.optimization_barrier(parts), axis=1)
 
 

@@ -22,7 +22,8 @@ from jax import Array
 from jaxgames import checks, random_bits
 from jaxgames.game import Game
 from jaxgames.random_bits import LaneKey
-from search.bandit.tree_search import MICROBATCH_SIZE, chance_keys, in_microbatches
+from search.bandit.tree_search import MICROBATCH_SIZE, chance_keys
+from search.microbatch import PER_LANE, in_microbatches
 from search.planner import Plan, Planner, where_lanes
 from search.turns import population
 
@@ -140,8 +141,7 @@ def rolling_horizon_strings(game: Game, settings: Settings | None = None, arms: 
             memory,
             views,
             active,
-            lambda memory, lanes: memory[lanes],
-            lambda memory, part, merge: merge(memory, part),
+            PER_LANE,
         )
 
     def reset(memory: Array, lanes: Array) -> Array:
@@ -186,9 +186,7 @@ def oep_strings(game: Game, settings: Settings | None = None, arms: Callable | N
             return (_plan(arms, views, found), _kept(game, arms, random_bits.fold(lanes, _KEPT), views, found)), ()
 
         needed = active & ~fits
-        (fresh, new), _ = in_microbatches(
-            search, settings.microbatch_size, keys, (), views, needed, lambda m, _: m, lambda m, *_: m
-        )
+        (fresh, new), _ = in_microbatches(search, settings.microbatch_size, keys, (), views, needed)
         memory = where_lanes(needed, new, memory)
         place = jnp.where(needed, 0, memory.next)
         planned = where_lanes(needed, fresh, _played(arms, views, memory, place))

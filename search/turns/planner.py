@@ -13,7 +13,7 @@ from jax import Array
 from jaxgames import random_bits
 from jaxgames.game import Game
 from jaxgames.random_bits import LaneKey
-from search.bandit.tree_search import in_microbatches
+from search.microbatch import in_microbatches
 from search.planner import Plan, Planner, size_in_bytes, where_lanes
 from search.turns.game import Moves
 
@@ -155,7 +155,7 @@ def turn_planner(
             turn = search_states(part_keys, part, part_active)
             return (turn, _expected_keys(game, moves, part, turn.actions)), ()
 
-        fresh, _ = in_microbatches(think, microbatch_size, keys, (), views, needed, lambda m, _: m, lambda m, *_: m)
+        fresh, _ = in_microbatches(think, microbatch_size, keys, (), views, needed)
 
         turn, expected = where_lanes(needed, fresh, (memory.turn, memory.keys))
         position = jnp.where(needed, 0, memory.next)

@@ -7,6 +7,7 @@ import pytest
 
 from jaxgames import runtime
 from scripts._common import message_of, parse, run_main
+from tests.processes import run_python
 
 
 @dataclasses.dataclass(frozen=True)
@@ -100,7 +101,7 @@ def test_what_this_project_rejects_is_one_line(capsys):
 
 def test_a_missing_file_is_one_line(tmp_path, capsys):
     assert leave(lambda _: (tmp_path / "missing.npz").read_bytes()) == 2
-    assert capsys.readouterr().err == f"error: [Errno 2] No such file or directory: '{tmp_path / 'missing.npz'}'\n"
+    assert capsys.readouterr().err == f"error: {tmp_path / 'missing.npz'}: No such file or directory\n"
 
 
 @pytest.mark.parametrize(
@@ -118,3 +119,38 @@ def test_an_interruption_is_one_word(capsys):
 
     assert leave(interrupt) == 130
     assert capsys.readouterr().err == "interrupted\n"
+
+
+def test_an_interruption_does_not_wait_for_what_is_computed():
+    """Nor does the process crash when the interpreter is gone and XLA still computes."""
+    code = """
+import os, signal
+import jax, jax.numpy as jnp
+from jax.sharding import NamedSharding, PartitionSpec
+from jaxgames.runtime import data_mesh
+from scripts._common import run_main
+from tests.scripts.test_common import Settings
+
+def main(_):
+    spread = NamedSharding(data_mesh(), PartitionSpec("data"))  # several devices compute in threads of their own
+    count = jax.jit(lambda x: jax.lax.while_loop(lambda x: x[0] < 3 * 10**8, lambda x: x + 1, x))
+    count(jax.device_put(jnp.zeros(2, jnp.int32), spread))
+    os.kill(os.getpid(), signal.SIGINT)
+
+run_main(main, Settings)
+"""
+    done = run_python(["-c", code], {"XLA_FLAGS": "--xla_force_host_platform_device_count=2"})
+    assert (done.returncode, done.stderr) == (130, "interrupted\n")
+
+
+def test_an_interruption_when_all_is_done_comes_too_late():
+    code = """
+import atexit, os, signal
+from scripts._common import run_main
+from tests.scripts.test_common import Settings
+
+atexit.register(os.kill, os.getpid(), signal.SIGINT)
+run_main(lambda _: print("done"), Settings)
+"""
+    done = run_python(["-c", code])
+    assert (done.returncode, done.stdout, done.stderr) == (0, "done\n", "")

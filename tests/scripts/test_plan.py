@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import os
 from xml.etree import ElementTree
 
 import jax
@@ -16,6 +17,7 @@ from scripts._common import run_main
 from scripts.plan import main
 from training.play import evaluate, match, memory
 from training.play.match import MatchConfig
+from training.storage.files import output_folder
 
 TINY = ["--planner", "mcs", "--num-simulations", "4", "--horizon", "4", "--games", "3", "--batch", "2", "--seed", "5"]
 
@@ -32,7 +34,7 @@ def leave(*arguments: str) -> int:
 @pytest.fixture(scope="module")
 def played(tmp_path_factory):
     """The output folder of a tiny match, which is made on the way."""
-    output = tmp_path_factory.mktemp("match") / "new" / "folder"
+    output = tmp_path_factory.mktemp("match") / "new[/a]" / "folder"
     assert leave(*TINY, "--output", str(output)) == 0
     return output
 
@@ -69,7 +71,7 @@ def test_nothing_else_is_left(played):
     assert sorted(path.name for path in played.iterdir()) == ["game.svg", "result.json"]
 
 
-def test_a_stopped_match_leaves_an_older_result_alone(played, monkeypatch):
+def test_a_stopped_match_leaves_an_older_result_alone_and_no_new_folder(played, monkeypatch, tmp_path):
     before = {path.name: path.read_bytes() for path in played.iterdir()}
 
     def interrupt(*args, **kwargs):
@@ -79,7 +81,8 @@ def test_a_stopped_match_leaves_an_older_result_alone(played, monkeypatch):
         with monkeypatch.context() as patch:
             patch.setattr(module, name, interrupt)
             assert leave(*QUICK, "--output", str(played)) == 130
-        assert {path.name: path.read_bytes() for path in played.iterdir()} == before
+            assert leave(*QUICK, "--output", str(tmp_path / "new")) == 130
+        assert {path.name: path.read_bytes() for path in played.iterdir()} == before and list(tmp_path.iterdir()) == []
 
 
 def test_without_an_output_nothing_is_written(tmp_path, monkeypatch, capsys):
@@ -182,6 +185,13 @@ def test_an_output_that_cannot_be_written(name, tmp_path, capsys):
     assert printed.err.startswith("error: ") and printed.err.count("\n") == 1 and "taken" in printed.err
     assert [path.name for path in tmp_path.iterdir()] == ["taken"]
     assert (tmp_path / "taken").read_text() == "mine"
+
+
+def test_an_output_in_use(tmp_path, capsys):
+    with output_folder(tmp_path):
+        assert leave(*QUICK, "--output", str(tmp_path)) == 2
+    error = capsys.readouterr().err
+    assert error.startswith(f"error: output='{tmp_path}': in use by process {os.getpid()} on ") and error.count("\n") == 1
 
 
 def test_trees_that_do_not_fit_into_memory_are_refused_before_anything_is_compiled(monkeypatch, capsys):

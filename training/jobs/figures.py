@@ -106,9 +106,12 @@ def _axes(x_label: str, y_label: str):
 
 
 def as_svg(figure) -> str:
-    """Gives a figure as SVG text."""
+    """Gives a figure as SVG text; what looks like a formula, such as a player's name with dollars, is written as it stands."""
     import matplotlib as mpl
+    from matplotlib.text import Text
 
+    for words in figure.findobj(Text):
+        words.set_parse_math(False)
     text = io.StringIO()
     with mpl.rc_context({"svg.hashsalt": "jaxgames"}):  # the same picture, the same bytes
         figure.savefig(text, format="svg", metadata={"Date": None})

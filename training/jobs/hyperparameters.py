@@ -15,7 +15,7 @@ from rich.table import Table
 from jaxgames import checks
 from training.jobs import train_follower
 from training.jobs.train_follower import TrainConfig
-from training.storage.files import write_atomically
+from training.storage.files import output_folder, write_atomically
 
 
 @dataclasses.dataclass(frozen=True)
@@ -83,7 +83,11 @@ def run(config: SearchConfig, console: Console | None = None) -> list[dict[str, 
     Raises:
       ValueError, OSError: as `train_follower.run`.
     """
-    console = console or Console()
+    with output_folder(config.output):
+        return _try_all(config, console or Console())
+
+
+def _try_all(config: SearchConfig, console: Console) -> list[dict[str, Any]]:
     results: list[dict[str, Any]] = []
     for number, trial in enumerate(config.draws()):
         path = Path(trial.output) / "result.json"

@@ -17,7 +17,7 @@ from rich.console import Console
 from jaxgames import runtime
 from training.jobs.stopping import StopRequest
 from training.storage.checkpoints import Checkpoints
-from training.storage.files import write_atomically
+from training.storage.files import output_folder, write_atomically
 from training.storage.logs import read_log
 
 FREE = frozenset({"output", "resume", "keep", "checkpoint_every"})  # settings that may change when a run goes on
@@ -46,10 +46,11 @@ def main(job: Job, keep: int) -> dict | None:
     Returns:
       What the job's result.json holds; None if it was stopped before the end.
     """
-    with StopRequest() as stop, Checkpoints(job.folder / "checkpoints", job.who.meta, keep=keep) as checkpoints:
-        state = job.start_or_resume(checkpoints)
-        finished = job.learn(state, checkpoints, stop)
-    return job.finish(state) if finished else None
+    with output_folder(job.folder):
+        with StopRequest() as stop, Checkpoints(job.folder / "checkpoints", job.who.meta, keep=keep) as checkpoints:
+            state = job.start_or_resume(checkpoints)
+            finished = job.learn(state, checkpoints, stop)
+        return job.finish(state) if finished else None
 
 
 def begin(config: Any, folder: Path, checkpoints: Checkpoints, free: Collection[str]) -> None:

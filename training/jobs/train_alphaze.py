@@ -275,7 +275,7 @@ class _Job:
             result["tournament"] = self._tournament()
         write_atomically(self.folder / "result.json", json.dumps(result, indent=2) + "\n")
         job.plot_curves(self.folder, self.console, "alphaze_figure")
-        self.console.print(f"results in {self.folder}", highlight=False)
+        self.console.print(f"results in {self.folder}", markup=False, highlight=False)
         return result
 
     def _games(self, run: _Run) -> int:

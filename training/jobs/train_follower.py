@@ -247,7 +247,7 @@ class _Job:
             self.console.print(f"win / draw / loss {rates} % in {released.games} games", highlight=False)
         write_atomically(self.folder / "result.json", json.dumps(result, indent=2) + "\n")
         job.plot_curves(self.folder, self.console, "learning_figure")
-        self.console.print(f"results in {self.folder}", highlight=False)
+        self.console.print(f"results in {self.folder}", markup=False, highlight=False)
         return result
 
 

@@ -11,13 +11,14 @@ from pathlib import Path
 import jax
 import numpy as np
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 import jaxgames
 from jaxgames import checks
 from training.play import agents, counting, evaluate, memory
 from training.play.match import RECORDED, draw_game
-from training.storage.files import check_folder, write_together
+from training.storage.files import output_folder, write_together
 
 
 @dataclasses.dataclass(frozen=True)
@@ -59,9 +60,13 @@ def run(config: ContestConfig, console: Console | None = None) -> dict:
 
     Raises:
       ValueError: for agents or settings that are not possible.
-      OSError: weights cannot be read, or the output folder not written.
+      OSError: weights cannot be read, or the output folder not written, or it is in use.
     """
-    console = console or Console()
+    with output_folder(config.output) as folder:
+        return _play(config, folder, console or Console())
+
+
+def _play(config: ContestConfig, folder: Path | None, console: Console) -> dict:
     game = jaxgames.make(config.game, config.mode)
     if len(config.agents) != game.num_players:
         raise ValueError(f"{len(config.agents)} agents: {config.game} {config.mode} has {game.num_players} players")
@@ -70,9 +75,6 @@ def run(config: ContestConfig, console: Console | None = None) -> dict:
     record = min(config.games, RECORDED) if config.output else 0
     results = (evaluate.bytes_of_results(game, config.games, record), f"fewer games than {config.games}")
     memory.check(game, players, config.batch, games=config.games, other=results)
-    folder = Path(config.output) if config.output else None
-    if folder:
-        check_folder(folder)
     key, started = jax.random.key(config.seed), time.perf_counter()
     with console.status("playing") as status:
         games = evaluate.play(
@@ -91,7 +93,7 @@ def run(config: ContestConfig, console: Console | None = None) -> dict:
         number, svg = draw_game(game, key, games, list(config.agents))
         result["picture_of_game"] = number
         write_together({folder / "game.svg": svg, folder / "result.json": json.dumps(result, indent=2) + "\n"})
-        console.print(f"results in {folder}", highlight=False)
+        console.print(f"results in {folder}", markup=False, highlight=False)
     return result
 
 
@@ -124,6 +126,6 @@ def _table(result: dict, shown: Mapping[str, str]) -> Table:
                 low, high = counts[f"{what}_interval"]
                 number = counts[{"win": "wins", "draw": "draws", "loss": "losses"}[what]]
                 cells.append(f"{100 * number / counts['games']:.1f} ({100 * low:.1f} - {100 * high:.1f})")
-            name = shown[agent["name"]] if rule == "released" else ""
+            name = escape(shown[agent["name"]]) if rule == "released" else ""
             table.add_row(name, rule if differ else "", *cells, str(counts["games"]))
     return table

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import jax
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
@@ -22,7 +23,7 @@ from jaxgames.pommerman import Pommerman
 from search import presets
 from search.bandit import bandits
 from training.play import agents, counting, evaluate, hero_agents, hex_agents, memory
-from training.storage.files import check_folder, write_together
+from training.storage.files import output_folder, write_together
 
 # Win, draw, loss in per cent over 400 games against three rule-based agents, by the released counting (Boney et al.).
 PAPER = {
@@ -203,16 +204,17 @@ def run(config: MatchConfig, console: Console | None = None) -> dict:
 
     Raises:
       ValueError: for settings that are not possible.
-      OSError: the output folder cannot be written (found before anything is played).
+      OSError: the output folder cannot be written, or is in use (found before anything is played).
     """
-    console = console or Console()
+    with output_folder(config.output) as output:
+        return _play(config, output, console or Console())
+
+
+def _play(config: MatchConfig, output: Path | None, console: Console) -> dict:
     game = jaxgames.make(config.game, config.mode)
     players = make_players(config, game)
-    output = Path(config.output) if config.output else None
-    if output:
-        check_folder(output)
     name, other = (agents.shown(player, game) for player in (players[0], players[-1]))
-    console.print(f"[bold]{name}[/] against {game.num_players - 1} x {other}, {config.game} {config.mode}")
+    console.print(f"{name} against {game.num_players - 1} x {other}, {config.game} {config.mode}", markup=False)
     key = jax.random.key(config.seed)
     started, compiled = time.perf_counter(), 0.0
     with _progress(console) as bar:
@@ -244,7 +246,8 @@ def run(config: MatchConfig, console: Console | None = None) -> dict:
     if output:
         picture, svg = draw_game(game, key, games, [p.name for p in players])
         write_together({output / "game.svg": svg, output / "result.json": json.dumps(result, indent=2) + "\n"})
-        console.print(f"results in {output / 'result.json'}; game {picture} to watch in a browser: {output / 'game.svg'}")
+        told = f"results in {output / 'result.json'}; game {picture} to watch in a browser: {output / 'game.svg'}"
+        console.print(told, markup=False)
     return result
 
 
@@ -308,7 +311,7 @@ def _progress(console: Console) -> Progress:
 
 
 def _table(config: MatchConfig, name: str, result: dict) -> Table:
-    table = Table("", "win %", "draw %", "loss %", "games", title=f"{name} in {config.game} {config.mode}")
+    table = Table("", "win %", "draw %", "loss %", "games", title=escape(f"{name} in {config.game} {config.mode}"))
     rules = [("released counting", "released"), ("strict counting", "strict")]
     if result["released"] == result["strict"]:
         rules = [("", "released")]

@@ -16,6 +16,7 @@ import jax
 import numpy as np
 from jax import Array
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 import jaxgames
@@ -25,7 +26,7 @@ from jaxgames.game import Game
 from training.play import agents, elo, evaluate, memory
 from training.play.counting import points_interval
 from training.storage import provenance
-from training.storage.files import check_folder, write_atomically, write_together
+from training.storage.files import output_folder, write_atomically, write_together
 
 BATCH = 128
 _FREE = ("output", "batch")  # settings that change no game
@@ -86,7 +87,7 @@ class CrossTable:
             total, played, drawn = (int(part[index].sum()) for part in (2 * self.points, self.games, self.draws))
             low, high = points_interval((total - drawn) // 2, drawn, played)
             name = self.names[index]
-            label = labels[name] if labels else name
+            label = escape(labels[name] if labels else name)
             cells = [f"{place + 1} {label}", f"{self.ratings[index]:+.0f} ± {1.96 * errors[index]:.0f}"]
             cells.append(f"{50 * total / max(played, 1):.1f} ({100 * low:.0f} - {100 * high:.0f})")
             for other in order:
@@ -141,14 +142,15 @@ def run(config: TournamentConfig, console: Console | None = None) -> dict:
 
     Raises:
       ValueError: for agents or settings that are not possible, or another tournament lies in the output folder.
-      OSError: weights cannot be read, or the output folder not written.
+      OSError: weights cannot be read, or the output folder not written, or it is in use.
     """
-    console = console or Console()
+    with output_folder(config.output) as folder:
+        return _play(config, folder, console or Console())
+
+
+def _play(config: TournamentConfig, folder: Path | None, console: Console) -> dict:
     game = jaxgames.make(config.game, config.mode)
     players = {spec: agents.make(spec, game) for spec in config.agents}
-    folder = Path(config.output) if config.output else None
-    if folder:
-        check_folder(folder)
     head = {
         "settings": dataclasses.asdict(config),
         "networks": {name: _digest(one.params) for name, one in players.items()},
@@ -156,7 +158,8 @@ def run(config: TournamentConfig, console: Console | None = None) -> dict:
     }
     earlier, before = _read_earlier(folder / "result.json", head) if folder else (None, 0.0)
     if earlier:
-        console.print(f"{int((earlier.games > 0).sum()) // 2} pairs are taken from {folder}/result.json", highlight=False)
+        taken = f"{int((earlier.games > 0).sum()) // 2} pairs are taken from {folder}/result.json"
+        console.print(taken, markup=False, highlight=False)
     for pair in itertools.combinations(players.values(), 2):
         memory.check(game, pair, config.batch, games=config.games)
     started = time.perf_counter()
@@ -175,7 +178,7 @@ def run(config: TournamentConfig, console: Console | None = None) -> dict:
             jax.random.key(config.seed),
             config.games,
             batch_size=config.batch,
-            report=lambda line: console.print(line, highlight=False),
+            report=lambda line: console.print(line, markup=False, highlight=False),
             earlier=earlier,
             save=save,
         )
@@ -190,7 +193,7 @@ def run(config: TournamentConfig, console: Console | None = None) -> dict:
         except ImportError:
             console.print("no picture: pip install jaxgames[viz]", markup=False, highlight=False)
         write_together(written)
-        console.print(f"results in {folder}", highlight=False)
+        console.print(f"results in {folder}", markup=False, highlight=False)
     return result
 
 

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
-import errno
-import logging
+import json
 import math
 import os
 import re
 import shutil
-import sys
 import tempfile
-import time
 import warnings
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,23 +18,26 @@ import jax
 import numpy as np
 import orbax.checkpoint as ocp
 
+from training.storage.files import sync, write_atomically
 from training.storage.leaves import Leaf, describe, first_difference, from_host, host_shape, is_key, named_leaves, to_host
 
 Meta = Mapping[str, str | int | float]
 
-FORMAT = 1  # of what stands beside the arrays; a change makes older checkpoints unreadable
-UNFINISHED = ".orbax-checkpoint-tmp"  # orbax writes here, and renames when all is written
+FORMAT = 2  # of the record; a change makes older checkpoints unreadable
+RECORD = "record.json"  # what the checkpoint is of, and the checksums of all arrays and files
+ARRAYS = "arrays"  # a folder of orbax
+UNFINISHED = "unfinished-"  # before the name while it is written or removed
 DAMAGED = "damaged-"
-SECONDS_TO_END = 0.2  # for reads and writes that are under way when one of them fails
 
 
 class Checkpoints:
     """The checkpoints in one folder, each of them a tree of arrays at some step of training.
 
-    A checkpoint counts once it is whole: it is written beside the others and then renamed. Its arrays carry checksums, so that
-    one which a failing disk or a crash of the machine has damaged is found out, and the one before takes its place.
+    A checkpoint is a folder that is written under another name and renamed when all of it is on the disk: it is whole or not
+    there. Its record holds a checksum of itself and of every file, so that one which a failing disk has damaged is found out
+    before anything is made of it, and the one before takes its place.
 
-    Saving blocks, for less than a second per 200 MB: when it returns, the checkpoint is there, and a failure is told at once.
+    Saving blocks, for about a second per 200 MB: when it returns, the checkpoint is there, and a failure is told at once.
     """
 
     def __init__(self, folder: str | os.PathLike[str], meta: Meta, *, keep: int = 2) -> None:
@@ -56,7 +55,7 @@ class Checkpoints:
         """
         if keep < 1:
             raise ValueError(f"keep={keep}: must be >= 1")
-        self._folder = Path(folder).absolute()
+        self._folder, self._keep = Path(folder).absolute(), keep
         self._meta = dict(meta)
         self._current: int | None = None  # the step that this run has saved or restored last
         try:
@@ -67,26 +66,20 @@ class Checkpoints:
             raise OSError(
                 f"{self._folder}: cannot write checkpoints there ({error.strerror}); choose another output folder"
             ) from error
-        self._remove_unfinished()
+        self._remove(UNFINISHED)
         # No compression: it halves the speed, and what is large (network, buffer of bits, tables) hardly shrinks. One OCDBT
         # database for all arrays: a file per array, hundreds of them, is slower as soon as the disk is busy.
-        arrays = ocp.PyTreeCheckpointHandler(use_ocdbt=True, use_compression=False)
-        with _quiet_orbax():
-            self._manager = ocp.CheckpointManager(
-                self._folder,
-                options=ocp.CheckpointManagerOptions(max_to_keep=keep, enable_async_checkpointing=False),
-                item_handlers={"arrays": arrays, "record": ocp.JsonCheckpointHandler()},
-            )
+        self._arrays = ocp.Checkpointer(ocp.PyTreeCheckpointHandler(use_ocdbt=True, use_compression=False))
 
     def __enter__(self) -> Checkpoints:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._manager.close()
+        self._arrays.close()
 
     def steps(self) -> list[int]:
         """Returns the steps of which there is a checkpoint, whole or damaged, in rising order."""
-        return sorted(self._manager.all_steps())
+        return sorted(int(path.name) for path in self._folder.iterdir() if re.fullmatch(r"0|[1-9][0-9]*", path.name))
 
     def save(self, step: int, tree: Any) -> None:
         """Saves a tree; when this returns, the checkpoint is whole. Does nothing if this step was the last saved or restored.
@@ -108,29 +101,26 @@ class Checkpoints:
             )
         leaves = named_leaves(tree)
         values = {path: to_host(leaf) for path, leaf in leaves.items()}
-        record = {
-            "format": FORMAT,
-            "meta": self._meta,
-            "leaves": [
-                {"path": leaf.path, "shape": leaf.shape, "dtype": leaf.dtype, "crc32": _crc32(values[leaf.path])}
-                for leaf in describe(leaves)
-            ],
-        }
-        arrays = {str(number): array for number, array in enumerate(values.values()) if array.size}  # orbax refuses empty ones
-        self._remove_unfinished()
-        self._remove_damaged()
-        self._check_space(step, sum(array.nbytes for array in arrays.values()))
-        contents = ocp.args.Composite(arrays=ocp.args.PyTreeSave(arrays), record=ocp.args.JsonSave(record))
+        self._remove(UNFINISHED)
+        self._remove(DAMAGED)
+        folder = self._folder / f"{UNFINISHED}{step}"
         try:
-            with _quiet_orbax():
-                self._manager.save(step, args=contents, force=True)  # else orbax decides by itself whether to save
+            self._write(folder, leaves, values)
+            folder.rename(self._folder / str(step))
+            sync(self._folder)
         except Exception as error:
-            self._remove_unfinished()
+            self._remove(UNFINISHED)
             reason = _failure_of_disk(error)
             if reason is None:
                 raise
-            raise self._not_saved(step, reason) from error
+            raise OSError(
+                f"{self._folder}: step {step} could not be saved ({reason}); the earlier checkpoints are whole: free some space, "
+                "then go on with --resume"
+            ) from error
         self._current = step
+        for old in self.steps()[: -self._keep]:
+            self._put_aside(old, UNFINISHED)
+        self._remove(UNFINISHED)
 
     def restore(self, template: Any) -> tuple[int, Any] | None:
         """Restores the newest whole checkpoint.
@@ -152,7 +142,7 @@ class Checkpoints:
         damaged: dict[int, str] = {}
         for step in reversed(self.steps()):
             try:
-                record = self._read_record(step)
+                record = _read_record(self._folder / str(step))
                 self._check(step, record, describe(like))
                 leaves = self._read_arrays(step, record, like)
             except _DamagedError as error:
@@ -161,7 +151,7 @@ class Checkpoints:
             for other, reason in damaged.items():
                 path = self._folder / str(other)
                 warnings.warn(f"checkpoint {path} is damaged ({reason}): going on from step {step}", stacklevel=2)
-                self._put_aside(path)
+                self._put_aside(other, DAMAGED)
             self._current = step
             return step, jax.tree.unflatten(jax.tree.structure(template), leaves)
         if damaged:
@@ -172,24 +162,34 @@ class Checkpoints:
             )
         return None
 
-    def _read_record(self, step: int) -> dict[str, Any]:
-        """Reads what stands beside the arrays."""
-        try:
-            with _quiet_orbax():
-                record = self._manager.restore(step, args=ocp.args.Composite(record=ocp.args.JsonRestore())).record
-            version = record["format"]
-        except Exception as error:  # whatever orbax and its parsers make of a broken file
-            raise _DamagedError(f"no record: {_short(error)}") from error
-        if version != FORMAT:
-            raise ValueError(
-                f"checkpoint {self._folder / str(step)}: format {version} there, {FORMAT} here: resume with the version of "
-                "this project that wrote it"
-            )
-        return record
+    def _write(self, folder: Path, leaves: Mapping[str, Any], values: Mapping[str, np.ndarray]) -> None:
+        """Writes arrays and record; when this returns, all of it is on the disk."""
+        arrays = {str(number): array for number, array in enumerate(values.values()) if array.size}  # orbax refuses empty ones
+        folder.mkdir()
+        _find_room(folder, sum(array.nbytes + 4096 for array in arrays.values()) + 2**20)
+        self._arrays.save(folder / ARRAYS, ocp.args.PyTreeSave(arrays))
+        paths = sorted((folder / ARRAYS).rglob("*"))
+        record = {
+            "format": FORMAT,
+            "meta": self._meta,
+            "leaves": [
+                {"path": leaf.path, "shape": leaf.shape, "dtype": leaf.dtype, "crc32": _crc32(values[leaf.path])}
+                for leaf in describe(leaves)
+            ],
+            "files": {str(path.relative_to(folder)): _crc32_of(path) for path in paths if path.is_file()},
+        }
+        write_atomically(folder / RECORD, _sealed(json.dumps(record).encode()))
+        for path in [*paths, folder]:
+            sync(path)
 
     def _check(self, step: int, record: dict[str, Any], expected: list[Leaf]) -> None:
         """Raises a ValueError for a checkpoint of something else."""
         path, saved = self._folder / str(step), record["meta"]
+        if record["format"] != FORMAT:
+            raise ValueError(
+                f"checkpoint {path}: format {record['format']} there, {FORMAT} here: resume with the version of this project "
+                "that wrote it"
+            )
         for field in [*self._meta, *saved]:
             there, here = (repr(meta[field]) if field in meta else "nothing" for meta in (saved, self._meta))
             if there != here:
@@ -204,57 +204,58 @@ class Checkpoints:
             )
 
     def _read_arrays(self, step: int, record: dict[str, Any], like: dict[str, Any]) -> list[Any]:
-        """Reads the arrays, in the order of the template, and compares their checksums."""
+        """Reads the arrays, in the order of the template."""
         shapes = [host_shape(like[leaf["path"]]) for leaf in record["leaves"]]
         names = [str(number) for number, shape in enumerate(shapes) if math.prod(shape)]
+        as_numpy = {name: ocp.RestoreArgs(restore_type=np.ndarray) for name in names}
+        read = self._arrays.restore(self._folder / str(step) / ARRAYS, ocp.args.PyTreeRestore(restore_args=as_numpy))
         values: dict[str, np.ndarray] = {}
-        try:
-            with _quiet_orbax():
-                arguments = {name: ocp.RestoreArgs(restore_type=np.ndarray) for name in names}
-                arrays = ocp.args.PyTreeRestore(restore_args=arguments)
-                read = self._manager.restore(step, args=ocp.args.Composite(arrays=arrays)).arrays
-            for number, (leaf, shape) in enumerate(zip(record["leaves"], shapes, strict=True)):
-                path = leaf["path"]
-                values[path] = read[str(number)] if str(number) in names else np.empty(shape, _host_dtype(like[path]))
-                if _crc32(values[path]) != leaf["crc32"]:
-                    raise _DamagedError(f"leaf {path} has another checksum")
-        except (_DamagedError, MemoryError):
-            raise
-        except Exception as error:  # whatever orbax and its parsers make of a broken file
-            raise _DamagedError(_short(error)) from error
+        for number, (leaf, shape) in enumerate(zip(record["leaves"], shapes, strict=True)):
+            path = leaf["path"]
+            values[path] = read[str(number)] if str(number) in names else np.empty(shape, _host_dtype(like[path]))
+            if _crc32(values[path]) != leaf["crc32"]:
+                raise _DamagedError(f"leaf {path} has another checksum")
         return [from_host(values[path], leaf) for path, leaf in like.items()]
 
-    def _check_space(self, step: int, needed: int) -> None:
-        """Raises an OSError where the disk has no room, which costs nothing, while a write that fails half-way does."""
-        usage = shutil.disk_usage(self._folder)
-        if usage.total and usage.free < needed:  # some network disks tell nothing
-            raise self._not_saved(step, f"{needed / 1e6:.0f} MB are needed and {usage.free / 1e6:.0f} MB free")
-
-    def _not_saved(self, step: int, reason: str) -> OSError:
-        return OSError(
-            f"{self._folder}: step {step} could not be saved ({reason}); the earlier checkpoints are whole: free some space, "
-            "then go on with --resume"
-        )
-
-    def _put_aside(self, path: Path) -> None:
-        """Renames a damaged checkpoint, so that its step may be saved again."""
-        aside = path.with_name(DAMAGED + path.name)
+    def _put_aside(self, step: int, prefix: str) -> None:
+        """Renames a checkpoint, so that it counts no more."""
+        aside = self._folder / f"{prefix}{step}"
         shutil.rmtree(aside, ignore_errors=True)
-        path.rename(aside)
-        with _quiet_orbax():
-            self._manager.reload()
+        (self._folder / str(step)).rename(aside)
 
-    def _remove_damaged(self) -> None:
-        for path in self._folder.glob(f"{DAMAGED}*"):
-            shutil.rmtree(path, ignore_errors=True)
-
-    def _remove_unfinished(self) -> None:
-        for path in self._folder.glob(f"*{UNFINISHED}*"):
+    def _remove(self, prefix: str) -> None:
+        for path in self._folder.glob(f"{prefix}*"):
             shutil.rmtree(path, ignore_errors=True)
 
 
 class _DamagedError(Exception):
     """A checkpoint is not what was saved."""
+
+
+def _read_record(folder: Path) -> dict[str, Any]:
+    """Reads the record of a checkpoint, and compares the checksums of its files.
+
+    Raises:
+      _DamagedError: anything of the checkpoint is not as it was written.
+    """
+    try:
+        content = (folder / RECORD).read_bytes()
+        record = content.partition(b"\n")[2]
+        if content != _sealed(record):
+            raise _DamagedError(f"{RECORD} has another checksum")
+        found: dict[str, Any] = json.loads(record)
+        for name, checksum in found["files"].items():
+            if _crc32_of(folder / name) != checksum:
+                raise _DamagedError(f"{name} has another checksum")
+    except OSError as error:
+        name = Path(error.filename).relative_to(folder) if error.filename else RECORD
+        raise _DamagedError(f"{name}: {error.strerror}") from error
+    return found
+
+
+def _sealed(record: bytes) -> bytes:
+    """Puts a line with its checksum before a record."""
+    return f"{zlib.crc32(record):08x}\n".encode() + record
 
 
 def _host_dtype(leaf: Any) -> np.dtype:
@@ -266,50 +267,31 @@ def _crc32(array: np.ndarray) -> int:
     return zlib.crc32(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
 
 
-@contextlib.contextmanager
-def _quiet_orbax() -> Iterator[None]:
-    """Keeps orbax from showing pages of traces for an error that is told here in one line, and waits for what it leaves undone.
-
-    When one array cannot be read or written, orbax gives up at once, while its storage library is still busy with the others:
-    it would write into a folder that has been removed, and complain that nobody listens.
-    """
-    logger, hook = logging.getLogger("absl"), sys.unraisablehook
-    level = logger.level
-
-    def without_closed_loops(unraisable: sys.UnraisableHookArgs) -> None:
-        if not (isinstance(unraisable.exc_value, RuntimeError) and str(unraisable.exc_value) == "Event loop is closed"):
-            hook(unraisable)
-
-    logger.setLevel(logging.CRITICAL)
-    sys.unraisablehook = without_closed_loops
-    try:
-        yield
-    except Exception:
-        time.sleep(SECONDS_TO_END)
-        raise
-    finally:
-        sys.unraisablehook = hook
-        logger.setLevel(level)
+def _crc32_of(path: Path) -> int:
+    """Returns the checksum of a file."""
+    checksum = 0
+    with path.open("rb") as file:
+        while block := file.read(2**20):
+            checksum = zlib.crc32(block, checksum)
+    return checksum
 
 
-def _failure_of_disk(error: BaseException | None) -> str | None:
+def _find_room(folder: Path, size: int) -> None:
+    """Raises an OSError where the disk has no room for so many bytes: orbax would fail half-way, with pages of traces."""
+    if not hasattr(os, "posix_fallocate"):  # macOS
+        return
+    room = folder / "room"
+    with room.open("wb") as file:
+        os.posix_fallocate(file.fileno(), 0, size)
+    room.unlink()
+
+
+def _failure_of_disk(error: BaseException) -> str | None:
     """Returns in words why the operating system could not write; None where the cause is another.
 
-    Orbax hands on two kinds of errors: those of Python, and those of its storage library, whose text ends in such as
-    "No space left on device [os_error_code='28']".
+    Errors of orbax's storage library are no OSErrors; their text ends in such as "No space left on device [os_error_code='28']".
     """
-    while error is not None:
-        if isinstance(error, OSError) and error.errno is not None:
-            return os.strerror(error.errno)
-        if found := re.search(r"os_error_code='(\d+)'", str(error)):
-            return os.strerror(int(found[1]))
-        if os.strerror(errno.ENOSPC) in str(error):
-            return os.strerror(errno.ENOSPC)
-        error = error.__cause__ or error.__context__
-    return None
-
-
-def _short(error: BaseException) -> str:
-    """Returns an error's text on one line of bounded length."""
-    text = " ".join(str(error).split()) or type(error).__name__
-    return text if len(text) <= 160 else f"{text[:157]}..."
+    if isinstance(error, OSError) and error.errno is not None:
+        return os.strerror(error.errno)
+    found = re.search(r"os_error_code='(\d+)'", str(error))
+    return os.strerror(int(found[1])) if found else None

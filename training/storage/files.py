@@ -3,22 +3,84 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
+import socket
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import TextIO
+
+LOCK = ".lock"
 
 
-def check_folder(folder: str | os.PathLike[str]) -> None:
-    """Makes a folder where it is missing, and sees whether files can be written there.
+@contextlib.contextmanager
+def output_folder(folder: str | os.PathLike[str]) -> Iterator[Path | None]:
+    """Makes a folder for results and keeps other processes out of it while the context lasts.
+
+    A folder made here that is still empty at the end is removed, as when the program was stopped while it compiled.
+
+    Args:
+      folder: the folder; "": none.
+
+    Returns:
+      The folder; None for none.
 
     Raises:
-      OSError: they cannot.
+      OSError: files cannot be written there, or another process is at work in it.
     """
-    probe = Path(folder) / f".{uuid.uuid4().hex}"
-    probe.parent.mkdir(parents=True, exist_ok=True)
-    probe.open("xb").close()
-    probe.unlink()
+    if folder == "":
+        yield None
+        return
+    path = Path(folder)
+    made = [each for each in (path, *path.parents) if not each.exists()]
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        lock = _locked(path / LOCK)
+    except OSError as error:
+        reason = f"cannot be made or written ({error.strerror})" if error.errno else str(error)
+        raise OSError(f"output={str(folder)!r}: {reason}; give another folder") from error
+    try:
+        yield path
+    finally:
+        (path / LOCK).unlink(missing_ok=True)  # while it is held: whoever opened it before sees that it has another file
+        lock.close()
+        with contextlib.suppress(OSError):  # not empty
+            for each in made:
+                each.rmdir()
+
+
+def _locked(path: Path) -> TextIO:
+    """Opens a file and locks it; the operating system gives the lock free when the process ends, however it does.
+
+    Raises:
+      OSError: the file cannot be written, or another process holds the lock.
+    """
+    while True:
+        file = path.open("a+")
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            file.seek(0)
+            with file:
+                raise OSError(f"in use by {file.read() or 'another process'}") from None
+        except OSError:  # a network disk without locks
+            return file
+        if path.exists() and path.stat().st_ino == os.fstat(file.fileno()).st_ino:
+            file.truncate(0)
+            file.write(f"process {os.getpid()} on {socket.gethostname()}")
+            file.flush()
+            return file
+        file.close()  # the process that had it has removed it meanwhile
+
+
+def sync(path: str | os.PathLike[str]) -> None:
+    """Waits until a file, or the list of files of a folder, is on the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def write_atomically(path: str | os.PathLike[str], content: str | bytes) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -27,13 +26,12 @@ class RunLog:
     are done again is dropped first.
     """
 
-    def __init__(self, folder: str | os.PathLike[str], first_iteration: int = 0, *, tensorboard: bool = True) -> None:
+    def __init__(self, folder: str | os.PathLike[str], first_iteration: int = 0) -> None:
         """Opens the log and drops what is in it of `first_iteration` and later ones.
 
         Args:
           folder: of the run; made where it is missing.
           first_iteration: the first that will be written; 0 begins a new log.
-          tensorboard: False writes no events.
 
         Raises:
           OSError: the folder cannot be written.
@@ -43,7 +41,7 @@ class RunLog:
         self._path.parent.mkdir(parents=True, exist_ok=True)
         _drop_from(self._path, first_iteration)
         self._file = self._path.open("ab", buffering=0)  # a line is one write: nothing waits in a buffer when the run is killed
-        self._events = _open_events(self._path.parent / EVENTS_FOLDER, first_iteration) if tensorboard else None
+        self._events = _open_events(self._path.parent / EVENTS_FOLDER, first_iteration)
 
     def __enter__(self) -> RunLog:
         return self
@@ -117,11 +115,10 @@ def _drop_from(path: Path, first_iteration: int) -> None:
 
 
 def _open_events(folder: Path, first_iteration: int) -> Any:
-    """Opens a file of events for TensorBoard; gives None, and a note, where tensorboardX is missing."""
+    """Opens a file of events for TensorBoard; gives None where tensorboardX is missing."""
     try:
         from tensorboardX import SummaryWriter
     except ImportError:
-        warnings.warn('no curves for TensorBoard: tensorboardX is missing (pip install "jaxgames[logs]")', stacklevel=3)
         return None
     # TensorBoard then hides what an interrupted run has written of these iterations. The suffix keeps two runs that begin within
     # one second, as tensorboardX counts, from writing the same file.

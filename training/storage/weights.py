@@ -107,7 +107,12 @@ def _as_stored(name: str, leaf: Any, half: bool) -> np.ndarray:
 
 def _read(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """Reads the parameters by path, as float32, and `meta`."""
-    content = path.read_bytes()
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise OSError(
+            f"weights {path}: cannot be read ({error.strerror}): give a file of trained weights, or the folder of a training run"
+        ) from error
     try:
         with np.load(io.BytesIO(content), allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}

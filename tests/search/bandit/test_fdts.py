@@ -97,6 +97,19 @@ class Solo:
     name: str = "solo"
     num_players: int = 1
     num_arms: int = 3
+    pass_action: int = REST
+
+    def init(self, key):
+        return self.tug.init(key)
+
+    def to_play(self, state):
+        return self.tug.to_play(state)
+
+    def in_play(self, state):
+        return self.tug.in_play(state)[:1]
+
+    def outcome(self, state):
+        return self.tug.outcome(state)[:1]
 
     def step(self, state, actions, key):
         return self.tug.step(state, jnp.concatenate([actions, jnp.array([REST])]), key)

@@ -16,6 +16,7 @@ from search.bandit import bandits, table
 from search.bandit.bandits import MAX_CREDITS
 from search.bandit.guide import Guide, rounding_noise
 from search.bandit.tree_search import with_prior
+from search.dynamics import dynamics_of
 from tests.search.reference import lane_of, rule_of
 from tests.tug import ARMS, PULL, REST, Tug
 
@@ -44,7 +45,9 @@ def network(params, states, seats):
 
 
 def params_of(first=(0.0, 0.0, 0.0), second=(0.0, 0.0, 0.0), value=0.0):
-    return {"logits": jnp.array([first, second], jnp.float32), "value": jnp.float32(value)}
+    """Parameters of `network` from logits by arm; a network gives them by action."""
+    by_action = np.take_along_axis(np.array([first, second], np.float32), np.argsort(ARMS, axis=1), axis=1)
+    return {"logits": jnp.asarray(by_action), "value": jnp.float32(value)}
 
 
 def broken_network(params, states, seats):
@@ -246,15 +249,15 @@ def test_what_is_decided_keeps_its_value():
     states = dataclasses.replace(states, terminated=jnp.array([False, False, True, True, True, False]))
     values = jax.vmap(game.heuristic)(states).at[5].set(jnp.array([0.125, -1]))
     expected = [[0.5, -0.25], [0.5, 0.0], [1, -1], [-1, 1], [0, 0], [0.125, -1]]
-    np.testing.assert_array_equal(guide.final_values(game, None, states, values), expected)
+    np.testing.assert_array_equal(guide.final_values(dynamics_of(game), None, states, values), expected)
     silent = dataclasses.replace(guide, evaluate=broken_network, values=False)
-    np.testing.assert_array_equal(silent.final_values(game, None, states, values), values)
+    np.testing.assert_array_equal(silent.final_values(dynamics_of(game), None, states, values), values)
 
 
 def test_the_network_is_asked_about_the_right_state_and_seat():
     seen = Guide(lambda params, states, seats: (jnp.zeros((len(seats), 3)), (10 * states.token + seats) / 100), values=True)
     states = jax.vmap(Undecided(length=9).state)(jnp.array([1, -2, 3]))
-    values = seen.final_values(Undecided(length=9), None, states, jnp.zeros((3, 2)))
+    values = seen.final_values(dynamics_of(Undecided(length=9)), None, states, jnp.zeros((3, 2)))
     np.testing.assert_allclose(values, [[0.10, 0.11], [-0.20, -0.19], [0.30, 0.31]], rtol=1e-6)
 
 

@@ -108,7 +108,7 @@ def test_the_preset_of_alphaze_equals_a_slow_search(moves):
 @pytest.mark.parametrize("players, arms", [(1, 6), (2, 6), (2, 3600)])
 def test_a_random_tree_for_one_or_two_equals_a_slow_search(players, arms):
     game = RandomTree(num_players=players, num_arms=arms)
-    planner = puct.puct(game, lambda params, states, seats: game.opinion(states), Settings(60, single_player=players == 1))
+    planner = puct.puct(game, lambda params, states, seats: game.opinion(states), Settings(60))
     assert planner.memory_bytes < 61 * 4 * (arms + 6 * 61 + 30), "one prior per arm, and room for those that are opened"
     states = jax.vmap(game.init)(jax.random.split(jax.random.key(4), BATCH))
     keys, ones = jax.random.split(jax.random.key(5), BATCH), jnp.ones(BATCH, bool)
@@ -248,7 +248,7 @@ def test_corrections_by_q():
 
 
 @pytest.mark.parametrize("field, value", [
-    ("num_simulations", 0), ("c_base", 0), ("dirichlet_fraction", 1.5), ("temperature", -1), ("max_children", 0),
+    ("num_simulations", 0), ("c_base", 0), ("dirichlet_fraction", 1.5), ("temperature", -1), ("max_candidates", 0),
 ])  # fmt: skip
 def test_settings_are_checked(field, value):
     with pytest.raises(ValueError, match=f"{field}={value}: must be"):
@@ -271,7 +271,7 @@ def test_lanes_that_rest_keep_their_trees():
 def test_nothing_is_proven_of_arms_that_may_not_be_opened():
     states = positions(2)
     certain, _ = search(states, mcts_solver=True, num_simulations=300)
-    capped, _ = search(states, mcts_solver=True, num_simulations=300, max_children=2)
+    capped, _ = search(states, mcts_solver=True, num_simulations=300, max_candidates=2)
     assert np.isfinite(np.asarray(capped.action_weights)).all()
     # With two of seven children a node is never lost for certain; a proof of a win stays one.
     won = own(certain.action_weights, states).max(-1) == 1

@@ -11,21 +11,26 @@ from jaxgames import runtime
 from jaxgames.agent import memoryless
 from training.play import agents, contest
 from training.play.contest import ContestConfig
+from training.storage.files import output_folder
 
 GAME = jaxgames.make("pommerman", "ffa")
 FAST = "mcs:num_simulations=2,horizon=2"
 
 
 def test_plays_counts_and_writes(tmp_path):
-    config = ContestConfig(agents=("simple", "random", FAST, "random"), games=6, batch=6, output=str(tmp_path))
-    result = contest.run(config, Console(quiet=True))
+    config = ContestConfig(agents=("simple", "random", FAST, "random"), games=6, batch=6, output=str(tmp_path / "t[/a]"))
+    console = Console(file=io.StringIO(), width=200)
+    with output_folder(config.output), pytest.raises(OSError, match="in use by process"):
+        contest.run(config, console)
+    result = contest.run(config, console)
+    assert f"results in {config.output}" in console.file.getvalue()
     assert [one["name"] for one in result["agents"]] == ["simple", "random", FAST]
     assert [one["released"]["games"] for one in result["agents"]] == [6, 12, 6]
     wins = sum(one["released"]["wins"] for one in result["agents"])
     draws = result["agents"][0]["released"]["draws"]
     assert wins + draws == 6
-    assert json.loads((tmp_path / "result.json").read_text())["agents"] == result["agents"]
-    assert (tmp_path / "game.svg").read_text().startswith("<svg")
+    assert json.loads((tmp_path / "t[/a]" / "result.json").read_text())["agents"] == result["agents"]
+    assert (tmp_path / "t[/a]" / "game.svg").read_text().startswith("<svg")
 
 
 @pytest.mark.parametrize("spec, message", [
@@ -43,7 +48,8 @@ def test_agents_that_do_not_exist(spec, message):
 
 
 def test_weights_that_are_none(tmp_path):
-    with pytest.raises(OSError, match=r"nothing\.npz"):
+    told = r"^weights .*/nothing\.npz: cannot be read \(No such file or directory\): give a file of trained weights, or"
+    with pytest.raises(OSError, match=told):
         agents.make(f"follower:{tmp_path / 'nothing.npz'}", GAME)
     (tmp_path / "torn.npz").write_bytes(b"PK")
     with pytest.raises(ValueError, match=r"torn\.npz"):

@@ -16,11 +16,13 @@ from jaxgames.agent import Agent, memoryless
 from scripts import tournament as script
 from scripts._common import run_main
 from tests.tug import PULL, REST, Tug, random_player, steady_player
+from training.jobs.figures import cross_table_figure
 from training.models import policy_value
 from training.models.policy_value import PolicyValueConfig
 from training.play import elo, hex_agents, tournament
 from training.play.tournament import CrossTable, TournamentConfig, play_pair, round_robin
 from training.storage import provenance
+from training.storage.files import output_folder
 from training.storage.weights import load_weights, save_weights
 
 KEY = jax.random.key(5)
@@ -110,6 +112,16 @@ def test_a_table_is_shown_best_first(table):
     assert stored["elo_standard_error"][0] == 0 < min(stored["elo_standard_error"][1:])
 
 
+def test_names_are_shown_as_they_are(table):
+    found, _ = table
+    odd = dataclasses.replace(found, names=(r"x=$\frac{$", "[/a]", "[bold]"))
+    console = Console(file=io.StringIO(), width=150)
+    console.print(odd.shown())
+    figure = cross_table_figure(odd)
+    for name in odd.names:
+        assert name in console.file.getvalue() and name in figure
+
+
 def test_one_player_is_no_tournament():
     with pytest.raises(ValueError, match=r"^1 players: a tournament needs at least two$"):
         round_robin(Tug(), {"alone": steady_player(REST)}, KEY, 2)
@@ -120,15 +132,17 @@ def test_one_player_is_no_tournament():
 
 def test_what_a_run_writes(tmp_path):
     console = Console(file=io.StringIO(), width=150)
-    config = TournamentConfig(("random", "path"), mode="hex-3", games=20, output=str(tmp_path / "new" / "folder"))
+    config = TournamentConfig(("random", "path"), mode="hex-3", games=20, output=str(tmp_path / "new[/a]" / "folder"))
+    with output_folder(config.output), pytest.raises(OSError, match="in use by process"):
+        tournament.run(config, console)
     result = tournament.run(config, console)
-    assert {path.name for path in (tmp_path / "new" / "folder").iterdir()} == {"result.json", "cross_table.svg"}
-    stored = json.loads((tmp_path / "new" / "folder" / "result.json").read_text())
+    assert {path.name for path in (tmp_path / "new[/a]" / "folder").iterdir()} == {"result.json", "cross_table.svg"}
+    stored = json.loads((tmp_path / "new[/a]" / "folder" / "result.json").read_text())
     assert stored == json.loads(json.dumps(result))
     assert stored["names"] == ["random", "path"] and stored["settings"]["mode"] == "hex-3" and stored["seconds"] > 0
     assert stored["points"][1][0] > 12 and stored["elo"][1] > 0  # who looks for ways beats who does not
-    assert "<svg" in (tmp_path / "new" / "folder" / "cross_table.svg").read_text()
-    assert "random - path: " in console.file.getvalue()
+    assert "<svg" in (tmp_path / "new[/a]" / "folder" / "cross_table.svg").read_text()
+    assert "random - path: " in console.file.getvalue() and "new[/a]" in console.file.getvalue()
     again = tournament.run(config, Console(file=io.StringIO()))
     assert again["points"] == result["points"]
 

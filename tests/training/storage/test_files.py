@@ -1,8 +1,14 @@
+import errno
 import os
+import socket
+import subprocess
+import sys
 
 import pytest
 
-from training.storage.files import check_folder, write_atomically, write_together
+from tests.processes import ROOT
+from training.storage import files
+from training.storage.files import output_folder, write_atomically, write_together
 
 
 @pytest.mark.parametrize(("content", "stored"), [("größer\n", "größer\n".encode()), (b"\x00\xff", b"\x00\xff")])
@@ -53,9 +59,62 @@ def test_of_several_files_none_is_replaced_before_all_are_written(tmp_path):
     assert [(path.name, path.read_text()) for path in sorted(tmp_path.iterdir())] == [("one", "1"), ("two", "1")]
 
 
-def test_a_folder_is_checked_without_a_trace(tmp_path):
-    check_folder(tmp_path / "new")
-    assert list((tmp_path / "new").iterdir()) == []
+# --- folders for results -----------------------------------------------------------------------------------------------
+
+
+def test_an_output_folder_is_made_and_holds_nothing_else(tmp_path):
+    with output_folder(tmp_path / "new" / "run") as folder:
+        assert folder == tmp_path / "new" / "run"
+        (folder / "result.json").write_text("{}")
+    assert [path.name for path in folder.iterdir()] == ["result.json"]
+    with output_folder("") as folder:
+        assert folder is None
+
+
+def test_an_output_folder_that_stays_empty_is_removed_as_far_as_it_was_made(tmp_path):
+    (tmp_path / "there").mkdir()
+    with pytest.raises(KeyboardInterrupt), output_folder(tmp_path / "there" / "new" / "run"):
+        raise KeyboardInterrupt
+    with output_folder(tmp_path / "there"):
+        pass
+    assert [*tmp_path.rglob("*")] == [tmp_path / "there"]
+
+
+@pytest.mark.parametrize(("path", "reason"), [("file", "File exists"), ("file/below/it", "Not a directory")])
+def test_an_output_folder_that_cannot_be_made_is_an_error(tmp_path, path, reason):
     (tmp_path / "file").write_text("")
-    with pytest.raises(OSError, match="file"):
-        check_folder(tmp_path / "file")
+    with pytest.raises(OSError, match="output") as error, output_folder(tmp_path / path):
+        pass
+    assert str(error.value) == f"output='{tmp_path / path}': cannot be made or written ({reason}); give another folder"
+
+
+def test_one_process_at_a_time(tmp_path):
+    """The folder is free as soon as the process that holds it is gone, even killed."""
+    code = f"""
+import time
+from training.storage.files import output_folder
+with output_folder({str(tmp_path / "run")!r}):
+    print("in", flush=True)
+    time.sleep(1000)
+"""
+    with subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdout.readline() == "in\n"
+        with pytest.raises(OSError, match="output") as error, output_folder(tmp_path / "run"):
+            pass
+        assert str(error.value) == (
+            f"output='{tmp_path / 'run'}': in use by process {other.pid} on {socket.gethostname()}; give another folder"
+        )
+        other.kill()
+    with output_folder(tmp_path / "run"):
+        pass
+    assert [*(tmp_path / "run").iterdir()] == []
+
+
+def test_a_disk_without_locks_is_no_hindrance(tmp_path, monkeypatch):
+    def refuse(*_):
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr(files.fcntl, "flock", refuse)
+    with output_folder(tmp_path / "run") as folder:
+        (folder / "result.json").write_text("{}")
+    assert [path.name for path in folder.iterdir()] == ["result.json"]

@@ -1,0 +1,122 @@
+"""What a search walks in: the game itself, or a game made of it in which models play for some of its players.
+
+All functions are batch-first and take the parameters of whatever plays along, so that a neural opponent runs as one batch over
+all lanes, and new weights compile nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+from jax.extend.core import Literal
+
+from jaxgames.game import Game
+
+Evaluate = Callable[[Any, Any, Array], tuple[Array, Array]]  # (params, states, seats) -> (logits [L, A], value [L])
+Outputs = Callable[[Array, Array], Array]  # (actions [...], seat []) -> the number of each action's logit
+
+
+class Dynamics(NamedTuple):
+    """What a search walks in. L lanes, P players of the search, K arms; nodes are any tree with leading axis L.
+
+    Attributes:
+      name: for messages.
+      num_players: P.
+      num_arms: K.
+      pass_action: of players who do not choose.
+      example: the shapes of one node, without leading axis.
+      root: `root(params, views, seats) -> nodes`, of what a planner is shown, for the seats int32 [L] that plan.
+      step: `step(params, keys, nodes, actions) -> nodes`; keys [L], actions int32 [L, P].
+      arms: `arms(nodes) -> (int32 [L, P, K], bool [L, P, K])`: actions and which of them are legal.
+      to_play: `to_play(nodes) -> int32 [L]`, who chooses; -1: all at once.
+      terminated: `terminated(nodes) -> bool [L]`.
+      undecided: `undecided(nodes) -> bool [L, P]`, players whose result is open.
+      outcome: `outcome(nodes) -> float32 [L, P]`, +1 win, 0 draw, -1 loss; 0 before the end.
+      heuristic: `heuristic(nodes) -> float32 [L, P]`, the handcrafted value.
+      state_key: `state_key(nodes) -> uint32 [L, 2]`.
+      own_params: `own_params(params) -> params` of the network that guides the search.
+      asked: `asked(nodes, players) -> (states, seats)`: what that network is asked about, for players int32 [L].
+      own_first: the first player is the seat that plans, whichever it is; else players are the seats of the game.
+      at_once: whether all players choose at once in every node.
+    """
+
+    name: str
+    num_players: int
+    num_arms: int
+    pass_action: int
+    example: Any
+    root: Callable[[Any, Any, Array], Any]
+    step: Callable[[Any, Array, Any, Array], Any]
+    arms: Callable[[Any], tuple[Array, Array]]
+    to_play: Callable[[Any], Array]
+    terminated: Callable[[Any], Array]
+    undecided: Callable[[Any], Array]
+    outcome: Callable[[Any], Array]
+    heuristic: Callable[[Any], Array]
+    state_key: Callable[[Any], Array]
+    own_params: Callable[[Any], Any] = lambda params: params
+    asked: Callable[[Any, Array], tuple[Any, Array]] = lambda nodes, players: (nodes, players)
+    own_first: bool = False
+    at_once: bool = False
+
+    def evaluate(self, evaluate: Evaluate, params: Any, nodes: Any, players: Array) -> tuple[Array, Array]:
+        """Asks a network about nodes [L] for players int32 [L]: logits float32 [L, A] and values float32 [L]."""
+        return evaluate(self.own_params(params), *self.asked(nodes, players))
+
+
+def dynamics_of(game: Game | Dynamics, *, key: Callable | None = None, arms: Callable | None = None) -> Dynamics:
+    """Gives the plain dynamics of a game, in which nodes are its states; of dynamics, themselves.
+
+    Args:
+      game: a game, or dynamics made of one.
+      key: `key(state) -> uint32 [2]` in place of the game's `state_key`.
+      arms: `arms(state) -> (int32 [P, K], bool [P, K])` in place of the game's `search_arms`.
+    """
+    if isinstance(game, Dynamics):
+        return game
+    return Dynamics(
+        name=game.name,
+        num_players=game.num_players,
+        num_arms=game.num_arms,
+        pass_action=game.pass_action,
+        example=jax.eval_shape(game.init, jax.random.key(0)),
+        root=lambda params, views, seats: views,
+        step=lambda params, keys, states, actions: jax.vmap(game.step)(states, actions, keys),
+        arms=jax.vmap(arms or game.search_arms),
+        to_play=jax.vmap(game.to_play),
+        terminated=lambda states: states.terminated,
+        undecided=lambda states: jax.vmap(game.in_play)(states) & ~states.terminated[:, None],
+        outcome=jax.vmap(game.outcome),
+        heuristic=jax.vmap(game.heuristic),
+        state_key=jax.vmap(key or game.state_key),
+        at_once=moves_at_once(game),
+    )
+
+
+def moves_at_once(game: Game) -> bool:
+    """Says whether all players of a game choose at once in every state: whether `to_play` is -1 whatever the state."""
+    traced = jax.make_jaxpr(game.to_play)(jax.eval_shape(game.init, jax.random.key(0)))
+    (player,) = traced.jaxpr.outvars
+    constants = dict(zip(traced.jaxpr.constvars, traced.consts, strict=True))
+    value = player.val if isinstance(player, Literal) else constants.get(player)
+    return value is not None and int(value) < 0
+
+
+def arm_logits(logits: Array, actions: Array, seats: Array, outputs: Outputs | None) -> Array:
+    """Gathers the logits of arms.
+
+    Args:
+      logits: float32 [L, A], per output of a network.
+      actions: int32 [L, K], the arms.
+      seats: int32 [L], whose.
+      outputs: the output of each action, as `Encoder.outputs`; None: its own number.
+
+    Returns:
+      float32 [L, K]; of an arm that has no output, any.
+    """
+    number = actions if outputs is None else jax.vmap(outputs)(actions, seats)
+    return jnp.take_along_axis(logits, jnp.clip(number, 0, logits.shape[1] - 1), axis=1)
