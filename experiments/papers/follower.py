@@ -15,6 +15,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from experiments.papers.behaviour import behaviour
 from experiments.papers.tables import OUTCOMES, intervals, markdown, rates
 from jaxgames.agent import Agent
 from jaxgames.pommerman import bots
@@ -23,10 +24,9 @@ from training.jobs.curves import learning_figure
 from training.jobs.figures import visits_figure
 from training.jobs.train_follower import OracleConfig, TrainConfig
 from training.learn.dagger import DaggerConfig
-from training.models import follower
-from training.models.follower import FollowerConfig
+from training.models import policy_value
+from training.models.policy_value import PolicyValue, PolicyValueConfig
 from training.play import agents, counting, evaluate
-from training.play.behaviour import behaviour
 from training.storage.files import write_atomically
 from training.storage.logs import read_log
 from training.storage.weights import load_weights
@@ -37,11 +37,16 @@ REFERENCE_GAMES = 200
 ORACLE_ROWS = 2**14
 _LAST = 40  # iterations over which the agreement at the end is averaged
 
+
+def _network(encoder: str) -> PolicyValueConfig:
+    return PolicyValueConfig("pommerman", "ffa", encoder, "paper")
+
+
 _LEARN = DaggerConfig(updates_per_step=0.5, averaging=0.999)
 BASE = TrainConfig(learn=_LEARN, evaluate_every=100, checkpoint_every=100)
 _OURS = replace(
     BASE,
-    follower=FollowerConfig(planes="extended"),
+    follower=_network("extended"),
     learn=replace(_LEARN, symmetries=True, advantage_weight=0.01),
     evaluate_every=50,
 )
@@ -70,8 +75,8 @@ GROUPS = (
     Group("dagger", "DAgger", BASE, 3),
     Group("cloning", "cloning", replace(BASE, learn=replace(_LEARN, method="cloning")), 3),
     Group("plain", "DAgger, last parameters", replace(BASE, learn=replace(_LEARN, averaging=0.0))),
-    Group("zero", "DAgger, plane 9 empty", replace(BASE, follower=FollowerConfig(planes="paper_zero_life"))),
-    Group("extended", "DAgger, extended planes", replace(BASE, follower=FollowerConfig(planes="extended"))),
+    Group("zero", "DAgger, plane 9 empty", replace(BASE, follower=_network("paper_zero_life"))),
+    Group("extended", "DAgger, extended planes", replace(BASE, follower=_network("extended"))),
     Group("ours", "ours", _OURS, 3),
     Group("ours_cloning", "ours, cloning", replace(_OURS, learn=replace(_OURS.learn, method="cloning")), 3),
     Group("aggregated", "ours, larger buffer and falling rate", replace(_OURS, learn=_AGGREGATED)),
@@ -129,7 +134,7 @@ def collect(config: TrainConfig) -> dict[str, Any]:
     folder = Path(config.output)
     train_follower.check_settings(config, folder / "settings.json")
     log = read_log(folder / "log.jsonl")
-    who = follower.make(config.follower)
+    who = policy_value.make(config.follower)
     params, _ = load_weights(folder / "best.npz", jax.eval_shape(who.init, jax.random.key(0)), who.meta)
     fields = ("episodes", "steps", "cross_entropy", "agreement", "entropy")
     rated = [record for record in log if "wins" in record]
@@ -145,7 +150,7 @@ def collect(config: TrainConfig) -> dict[str, Any]:
     }
 
 
-def watch(who: follower.Follower, agent: Agent, num_games: int = WATCHED) -> dict[str, Any]:
+def watch(who: PolicyValue, agent: Agent, num_games: int = WATCHED) -> dict[str, Any]:
     """Counts moves, cells and results of an agent against three rule-based ones, on boards of its own."""
     key = jax.random.key(4242)
     simple = bots.simple_agent(who.game)
@@ -158,7 +163,7 @@ def references(folder: Path, measure: bool = True) -> dict[str, dict]:
 
     Each is measured once and kept; what is missing is left out if it is not to be measured now.
     """
-    who = follower.make(FollowerConfig())
+    who = policy_value.make(_network("paper"))
     guided = f"fdts:table_rows={ORACLE_ROWS},guide={agents.BUNDLED}"
     makers: dict[str, Callable[[], Agent]] = {
         "SimpleAgent": lambda: bots.simple_agent(who.game),

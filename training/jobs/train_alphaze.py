@@ -14,13 +14,12 @@ from rich.console import Console
 
 from jaxgames import checks
 from jaxgames.agent import Agent
-from search import puct
 from search.planner import as_agent, size_in_bytes
-from search.puct import determinized
 from training.jobs import job
 from training.jobs.display import Display
 from training.jobs.stopping import StopRequest
-from training.learn.alphaze import Alphaze, AlphazeConfig, Learner, make_player
+from training.learn.alphaze import Alphaze, AlphazeConfig, make_player
+from training.learn.learner import Learner
 from training.models import policy_value
 from training.models.policy_value import PolicyValue, PolicyValueConfig
 from training.play import agents, elo, memory
@@ -138,11 +137,9 @@ class _Job:
         config, learn, who = self.config, self.config.learn, self.who
         params = jax.eval_shape(who.init, self.key)
         other = size_in_bytes(jax.eval_shape(self.programs.init, self.key, params))
-        fair = as_agent(make_player(learn, who, noise=True))
-        sight = as_agent(determinized.true_sight(who.game, who.evaluate, puct.Settings(num_simulations=learn.num_simulations)))
         kinds = {self.programs.kind(epoch) for epoch in range(config.epochs)}
         for setting, lanes, players in (
-            *(("learn.lanes", learn.lanes, [fair if kind == "fair" else sight]) for kind in kinds),
+            *(("learn.lanes", learn.lanes, [as_agent(self.programs.players[kind])]) for kind in kinds),
             ("gate_games", min(BATCH, config.gate_games), [self.contender, self.champion]),
             ("rate_games", min(BATCH, config.rate_games), [self.player]),
             ("final_games", min(BATCH, config.final_games), [self.player, self.contender]),
@@ -185,7 +182,7 @@ class _Job:
         shown: dict[str, str | float] = {}
         with (
             RunLog(self.folder, run.iteration + 1 if run.iteration else 0) as log,
-            Display(title, goal, start=min(int(run.learner.samples), goal), unit="searches", console=self.console) as display,
+            Display(title, goal, start=min(int(run.learner.progress["samples"]), goal), unit="searches", console=self.console) as display,
         ):
             while run.epoch < config.epochs:
                 started = time.monotonic()
@@ -204,7 +201,7 @@ class _Job:
                 values |= {"epoch": int(run.epoch), "seconds": run.seconds}
                 log.write(run.iteration, values)
                 shown |= _shown(values)
-                display.update(min(int(run.learner.samples), goal), shown)
+                display.update(min(int(run.learner.progress["samples"]), goal), shown)
                 if stop.requested or ended or run.iteration % config.checkpoint_every == 0:
                     with job.iteration(run.iteration, saved):
                         checkpoints.save(run.iteration, run.tree())
@@ -217,7 +214,7 @@ class _Job:
     def _advance(self, run: _Run) -> dict[str, Any]:
         """One call of a compiled program: games while the epoch lacks samples, else gradient steps."""
         learn, epoch = self.config.learn, int(run.epoch)
-        if int(run.learner.samples) < (epoch + 1) * learn.epoch_samples:
+        if int(run.learner.progress["samples"]) < (epoch + 1) * learn.epoch_samples:
             run.learner, metrics = self.programs.play[self.programs.kind(epoch)](self.key, run.best_params, run.learner)
         else:
             run.learner, metrics = self.programs.learn(self.key, run.learner)
@@ -225,7 +222,7 @@ class _Job:
 
     def _epoch_is_over(self, run: _Run) -> bool:
         learn, epochs, learner = self.config.learn, int(run.epoch) + 1, run.learner
-        done, goals = (learner.samples, learner.updates), (learn.epoch_samples, learn.epoch_updates)
+        done, goals = (learner.progress["samples"], learner.updates), (learn.epoch_samples, learn.epoch_updates)
         return all(int(number) >= epochs * goal for number, goal in zip(done, goals, strict=True))
 
     def _end_epoch(self, run: _Run) -> dict[str, Any]:
@@ -264,7 +261,7 @@ class _Job:
         config = self.config
         result: dict[str, Any] = {
             "settings": dataclasses.asdict(config),
-            "searches": int(run.learner.samples),
+            "searches": int(run.learner.progress["samples"]),
             "games": self._games(run),
             "updates": int(run.learner.updates),
             "seconds": run.seconds,
@@ -281,7 +278,8 @@ class _Job:
     def _games(self, run: _Run) -> int:
         """Games that were played to their end: those begun, but for what is at work and what a restart gave up."""
         restarts = int(0 < self.config.learn.pretrain_epochs <= int(run.epoch))
-        begun = int(np.asarray(run.learner.lanes.next_number).sum())
+        lanes, devices = run.learner.games.lanes, len(run.learner.games.lanes.next_number)
+        begun = int((np.asarray(lanes.next_number) // devices).sum())
         return begun - (1 + restarts) * self.config.learn.lanes
 
     def _tournament(self) -> dict[str, Any]:

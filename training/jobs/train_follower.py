@@ -22,15 +22,16 @@ from search.planner import Planner
 from training.jobs import job
 from training.jobs.display import Display
 from training.jobs.stopping import StopRequest
-from training.learn.dagger import Dagger, DaggerConfig, Learner
-from training.models import follower
-from training.models.follower import Follower, FollowerConfig
+from training.learn.dagger import Dagger, DaggerConfig
+from training.learn.learner import Learner
+from training.models import policy_value
+from training.models.policy_value import PolicyValue, PolicyValueConfig
 from training.play import counting, evaluate
 from training.play.counting import Count
 from training.storage.checkpoints import Checkpoints
 from training.storage.files import write_atomically
 from training.storage.logs import RunLog
-from training.storage.weights import load_weights, save_weights
+from training.storage.weights import save_weights
 
 # Keys for choosing a checkpoint and for the reported games: other boards, other seats.
 _CHOOSING, _REPORTING = 1 << 28, (1 << 28) + 1
@@ -81,7 +82,7 @@ class TrainConfig:
       resume: go on with the run in that folder; without one there, begin.
     """
 
-    follower: FollowerConfig = FollowerConfig()
+    follower: PolicyValueConfig = PolicyValueConfig("pommerman", "ffa", "paper", "paper")
     learn: DaggerConfig = DaggerConfig()
     oracle: OracleConfig = OracleConfig()
     seed: int = 0
@@ -146,7 +147,7 @@ class _Job:
     def __init__(self, config: TrainConfig, console: Console) -> None:
         self.config, self.console = config, console
         self.folder = Path(config.output)
-        self.who: Follower = follower.make(config.follower)
+        self.who: PolicyValue = policy_value.make(config.follower)
         oracle, self.oracle_params = make_oracle(config, self.who)
         learn = config.learn
         self.dagger = Dagger(learn, self.who, oracle, job.mesh_for(learn.lanes, learn.batch_size, learn.buffer_size))
@@ -160,7 +161,7 @@ class _Job:
         job.begin(config, self.folder, checkpoints, _FREE)
         params = self.who.init(jax.random.fold_in(self.key, _CHOOSING))
         learner = self.dagger.init(self.key, params)
-        state = _Run(learner, job.copy(learner.averaged), np.int32(-1), np.int32(0), 0, 0.0)
+        state = _Run(learner, job.copy(learner.best_params), np.int32(-1), np.int32(0), 0, 0.0)
         found = checkpoints.restore(state.tree()) if config.resume else None
         if found is None:
             return state
@@ -172,10 +173,10 @@ class _Job:
     def learn(self, run: _Run, checkpoints: Checkpoints, stop: StopRequest) -> bool:
         """Iterates until all episodes are over; False if asked to stop before."""
         config, saved = self.config, run.iteration
-        title = f"{config.learn.method}, {config.follower.network} network, {config.follower.planes} planes"
+        title = f"{config.learn.method}, {config.follower.network} network, {self.who.encoder.name} planes"
         total = config.learn.episodes
         begun = time.monotonic() - run.seconds
-        ended = int(run.learner.ended)
+        ended = int(run.learner.progress["episodes"])
         last_result: dict[str, Any] = {}
         with (
             RunLog(self.folder, run.iteration + 1 if run.iteration else 0) as log,
@@ -197,7 +198,7 @@ class _Job:
                         last_result = self.rate(run, ended)
                     values |= last_result
                 log.write(run.iteration, values)
-                display.update(ended, _shown(values | last_result), _moves(metrics["arms"]))
+                display.update(ended, _shown(values | last_result), _moves(metrics["outputs"]))
                 if stop.requested or run.iteration % config.checkpoint_every == 0 or ended >= total:
                     with job.iteration(run.iteration, saved):
                         checkpoints.save(run.iteration, run.tree())
@@ -209,10 +210,10 @@ class _Job:
 
     def rate(self, run: _Run, ended: int) -> dict[str, float]:
         """Plays against rule-based agents and keeps the parameters if they are the best so far."""
-        score = self.play(run.learner.averaged, _CHOOSING, self.config.evaluate_games)
+        score = self.play(run.learner.best_params, _CHOOSING, self.config.evaluate_games)
         run.evaluated = np.int32(ended)
         if score.wins > run.best_wins:
-            run.best, run.best_wins = job.copy(run.learner.averaged), np.int32(score.wins)
+            run.best, run.best_wins = job.copy(run.learner.best_params), np.int32(score.wins)
             save_weights(self.folder / "best.npz", jax.device_get(run.best), self.who.meta | {"episodes": ended})
         return {"wins": score.wins / score.games, "draws": score.draws / score.games, "losses": score.losses / score.games}
 
@@ -233,8 +234,8 @@ class _Job:
         )
         result: dict[str, Any] = {
             "settings": dataclasses.asdict(config),
-            "episodes": int(run.learner.ended),
-            "steps": int(run.learner.steps),
+            "episodes": int(run.learner.progress["episodes"]),
+            "steps": int(run.learner.progress["steps"]),
             "updates": int(run.learner.updates),
             "seconds": run.seconds,
             "device": f"{jax.device_count()} x {jax.devices()[0].device_kind}",
@@ -251,14 +252,13 @@ class _Job:
         return result
 
 
-def make_oracle(config: TrainConfig, who: Follower) -> tuple[Planner, Any]:
+def make_oracle(config: TrainConfig, who: PolicyValue) -> tuple[Planner, Any]:
     """Makes the planner that labels, and its parameters (None without a guide)."""
     oracle = config.oracle
     guide, params = None, None
     if oracle.guide:
-        shapes = jax.eval_shape(who.init, jax.random.key(0))
-        params, _ = load_weights(oracle.guide, shapes, who.meta)
-        guide = Guide(who.evaluate, oracle.prior_weight, oracle.guide_values)
+        other, params = policy_value.read(oracle.guide, who.game)
+        guide = Guide(other.evaluate, oracle.prior_weight, oracle.guide_values, other.encoder.outputs)
     planner = presets.fdts(
         who.game,
         bandits.by_name(oracle.bandit),

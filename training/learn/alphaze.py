@@ -146,6 +146,7 @@ class Alphaze:
 
     Attributes:
       init: `init(key, params) -> Learner`; its progress counts `samples`: searches so far.
+      players: the planner by kind of games.
       play: by kind (fair, true_sight, or open: the game with nothing hidden): `play(key, params, learner) -> (learner, metrics)`:
         games with the search of these parameters. The learner given is used up, the params are not.
       restart: `restart(key, learner) -> learner`: gives up all games and begins new ones, between kinds that play another game.
@@ -192,9 +193,11 @@ class Alphaze:
         programs = Programs(mesh)
         same, learner = programs.same, programs.learner
         self.init = programs.compile(self._init, (same, same), learner)
+        ways = self._ways(player or make_player(config, who, noise=True), hidden)
+        self.players = {kind: planner for kind, (_, planner) in ways.items()}
         self.play: dict[str, Callable] = {
             kind: programs.compile(functools.partial(self._play, *way), (same, same, learner), (learner, same))
-            for kind, way in self._ways(player or make_player(config, who, noise=True), hidden).items()
+            for kind, way in ways.items()
         }
         self.restart = programs.compile(self._restart, (same, learner), learner)
         self.learn = programs.compile(self._learn, (same, learner), (learner, same))

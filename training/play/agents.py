@@ -6,8 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import jax
-
 from jaxgames.agent import Agent
 from jaxgames.game import Game, HiddenGame
 from jaxgames.hero_academy import HeroAcademy
@@ -18,10 +16,8 @@ from search import presets
 from search.bandit import bandits
 from search.bandit.guide import Guide
 from search.planner import as_agent
-from training.models import follower
-from training.models.follower import Follower, FollowerConfig
+from training.models import policy_value
 from training.play import hero_agents, hex_agents
-from training.storage.weights import load_weights, weights_file
 
 TRAINED = Path(__file__).parents[1] / "trained"
 BUNDLED = TRAINED / "pommerman_follower.npz"
@@ -97,7 +93,8 @@ def make(spec: str, game: Game) -> Agent:
     if name not in NAMES:
         raise ValueError(f"agent={spec!r}: must be one of {', '.join(NAMES)}, such as fdts:bandit=ucb or follower:FILE")
     if name == "follower":
-        return load_follower(options or BUNDLED, game)._replace(name=spec)
+        who, params = policy_value.read(options or BUNDLED, game)
+        return who.agent(params, name=spec)
     if name in _BOTS:
         if options:
             raise ValueError(f"agent={spec!r}: {name} has no settings")
@@ -113,8 +110,9 @@ def make(spec: str, game: Game) -> Agent:
         return as_agent(presets.by_name(game, name, **settings))._replace(name=spec)
     if name != "fdts":
         raise ValueError(f"agent={spec!r}: only fdts takes a guide")
-    who, params = read_follower(settings.pop("guide"), game)
-    guide = Guide(who.evaluate, settings.pop("prior_weight", Guide.prior_weight), settings.pop("guide_values", False))
+    who, params = policy_value.read(settings.pop("guide"), game)
+    weight, values = settings.pop("prior_weight", Guide.prior_weight), settings.pop("guide_values", False)
+    guide = Guide(who.evaluate, weight, values, who.encoder.outputs)
     bandit = bandits.by_name(settings.pop("bandit", "ts"))
     return as_agent(presets.fdts(game, bandit, guide=guide, **settings))._replace(name=spec, params=params)
 
@@ -123,29 +121,6 @@ def shown(agent: Agent, game: Game) -> str:
     """Gives an agent's name for tables, marked if it makes use of what its seat does not see."""
     hides = not isinstance(game, HiddenGame) or game.open_game != game
     return f"{agent.name} (sees all)" if agent.sees_state and agent.uses_hidden and hides else agent.name
-
-
-def load_follower(path: str | Path, game: Pommerman) -> Agent:
-    """Makes a player from a weights file or the folder of a training run; see `read_follower`."""
-    who, params = read_follower(path, game)
-    return who.agent(params)
-
-
-def read_follower(path: str | Path, game: Pommerman) -> tuple[Follower, Any]:
-    """Reads a follower and its parameters from a weights file or the folder of a training run (its best weights).
-
-    Raises:
-      ValueError: the file is no weights of a follower in this game.
-      OSError: it cannot be read.
-    """
-    path = weights_file(path)
-    _, meta = load_weights(path, expect={"kind": "follower", "game": game.name, "version": follower.VERSION})
-    config = FollowerConfig(**{name: str(meta.get(name, "")) for name in ("mode", "planes", "network")})
-    who = follower.make(config)
-    if who.game != game:
-        raise ValueError(f"weights {path}: of mode {config.mode!r}, and this is another one: give --mode {config.mode}")
-    params, _ = load_weights(path, jax.eval_shape(who.init, jax.random.key(0)), who.meta)
-    return who, params
 
 
 _KINDS: dict[str, Callable[[str], Any]] = {

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
-
-import jax
 
 from jaxgames.agent import Agent
 from jaxgames.hex import Hex
@@ -18,8 +15,6 @@ from search.planner import as_agent
 from search.puct import determinized
 from search.puct.rollout import random_rollouts
 from training.models import policy_value
-from training.models.policy_value import PolicyValue, PolicyValueConfig
-from training.storage.weights import load_weights, weights_file
 
 # Agents with a search, and how they put worlds together.
 _SEARCHES = {"pc_pimc": "policy", "medoid": "medoid", "pimc": "value", "pimc_value": "value", "true_sight": ""}
@@ -60,7 +55,7 @@ def make(spec: str, game: Hex) -> Agent:
         if options:
             raise ValueError(f"agent={spec!r}: {name} has no settings")
         return BOTS[name](game)
-    who, params = (None, None) if "weights" not in options else read_network(options.pop("weights"), game)
+    who, params = (None, None) if "weights" not in options else policy_value.read(options.pop("weights"), game)
     if name == "network":
         if who is None or options:
             raise ValueError(f"agent={spec!r}: must be network:weights=FILE")
@@ -68,6 +63,7 @@ def make(spec: str, game: Hex) -> Agent:
     if who and "num_rollouts" in options:
         raise ValueError(f"agent={spec!r}: a network values boards by itself: leave out num_rollouts or weights")
     evaluate = who.evaluate if who else random_rollouts(game.open_game, options.pop("num_rollouts", 1))
+    outputs = who.encoder.outputs if who else None
     of_search = {key: options.pop(key) for key in ("num_simulations", "q_veto", "q_weight") if key in options}
     if name == "pimc_value" and (of_search or {"mcts_solver", "split"} & set(options)):
         raise ValueError(f"agent={spec!r}: pimc_value has no tree: it takes num_worlds, tree, temperature, weights, num_rollouts")
@@ -79,26 +75,11 @@ def make(spec: str, game: Hex) -> Agent:
     if name == "true_sight":
         if options:
             raise ValueError(f"agent={spec!r}: true_sight has no setting {next(iter(options))}")
-        planner = determinized.true_sight(game, evaluate, settings)
+        planner = determinized.true_sight(game, evaluate, settings, outputs=outputs)
     else:
         how = determinized.Settings(combine=_SEARCHES[name], search=settings, **options)
-        planner = (determinized.pimc_value if name == "pimc_value" else determinized.pimc_tree)(game, evaluate, how)
+        if name == "pimc_value":
+            planner = determinized.pimc_value(game, evaluate, how)
+        else:
+            planner = determinized.pimc_tree(game, evaluate, how, outputs=outputs)
     return as_agent(planner)._replace(name=spec, params=params)
-
-
-def read_network(path: str | Path, game: Hex) -> tuple[PolicyValue, Any]:
-    """Reads a network and its parameters from a weights file or the folder of a training run (its best weights).
-
-    Raises:
-      ValueError: the file is no weights of a network for this game and board.
-      OSError: it cannot be read.
-    """
-    path = weights_file(path)
-    _, meta = load_weights(path, expect={"kind": "policy_value", "game": game.name, "version": policy_value.VERSION})
-    config = PolicyValueConfig(**{name: str(meta.get(name, "")) for name in ("game", "mode", "network")})
-    who = policy_value.make(config)
-    size, wanted = who.game.config.board_size, game.config.board_size
-    if size != wanted:
-        raise ValueError(f"weights {path}: of a board with {size} x {size} cells, and this one has {wanted} x {wanted}")
-    params, _ = load_weights(path, jax.eval_shape(who.init, jax.random.key(0)), who.meta)
-    return who._replace(game=game), params
