@@ -7,7 +7,7 @@ players but one have a single legal action, `pass_action`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeGuard
 
 import jax
 import jax.numpy as jnp
@@ -104,7 +104,6 @@ class Game(Protocol):
         ...
 
 
-@runtime_checkable
 class HiddenGame(Game, Protocol):
     """A game of which players do not see everything; letters as in `Game`."""
 
@@ -130,7 +129,6 @@ class HiddenGame(Game, Protocol):
         ...
 
 
-@runtime_checkable
 class DrawnGame(Game, Protocol):
     """A game that can be drawn. Pictures are standalone SVG as text."""
 
@@ -149,13 +147,32 @@ class DrawnGame(Game, Protocol):
         ...
 
 
-@runtime_checkable
 class StallingGame(Game, Protocol):
     """A game in which nothing happens for long where nobody does certain things: learners may give up such games."""
 
     def keeps_going(self, actions: Array) -> Array:
         """bool [...]: the actions (int32 [...]) that keep the game going."""
         ...
+
+
+def offers(game: Any, protocol: type) -> bool:
+    """Says whether a game has all that a protocol adds to `Game`."""
+    return all(hasattr(game, name) for name in vars(protocol) if not name.startswith("_"))
+
+
+def is_hidden(game: Game) -> TypeGuard[HiddenGame]:
+    """Says whether players of a game do not see everything."""
+    return offers(game, HiddenGame)
+
+
+def can_be_drawn(game: Game) -> TypeGuard[DrawnGame]:
+    """Says whether there are pictures of a game."""
+    return offers(game, DrawnGame)
+
+
+def can_stall(game: Game) -> TypeGuard[StallingGame]:
+    """Says whether a game tells the actions that keep it going."""
+    return offers(game, StallingGame)
 
 
 def init_all_information(game: HiddenGame, states: Any) -> Any:

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from jaxgames.agent import Agent
-from jaxgames.game import Game, HiddenGame
+from jaxgames.game import Game, is_hidden
 from search.dynamics import Dynamics, dynamics_of
 from search.planner import of_seat
 
@@ -46,7 +46,7 @@ def single_player(game: Game, opponent: Agent) -> Dynamics:
     Raises:
       ValueError: the opponent plays by information that is collected over a game, which a search does not carry along.
     """
-    if isinstance(game, HiddenGame) and not opponent.sees_state:
+    if is_hidden(game) and not opponent.sees_state:
         raise ValueError(f"opponent={opponent.name!r}: plays by what its seat has seen so far; take one that sees the state")
     plain, others = dynamics_of(game), game.num_players - 1
 

@@ -16,7 +16,7 @@ from search.bandit.tree_search import MICROBATCH_SIZE, Settings, decoupled_searc
 from search.dynamics import Dynamics, dynamics_of
 from search.planner import Planner
 from search.turns import action_sequences, evolution
-from search.turns.game import SetGame
+from search.turns.game import has_turns
 
 StateFunction = Callable[..., Array]
 
@@ -116,14 +116,14 @@ def oep(game: Game, **settings: Any) -> Planner:
       game: the game.
       **settings: fields of `evolution.Settings` (turns) or `action_sequences.Settings`.
     """
-    if isinstance(game, SetGame):
+    if has_turns(game):
         return evolution.oep(game, evolution.Settings(**settings))
     return action_sequences.oep_strings(game, action_sequences.Settings(**settings))
 
 
 def rolling_horizon(game: Game, **settings: Any) -> Planner:
     """Rolling Horizon Evolution; arguments as for `oep`."""
-    if isinstance(game, SetGame):
+    if has_turns(game):
         return evolution.rolling_horizon(game, evolution.Settings(**settings))
     return action_sequences.rolling_horizon_strings(game, action_sequences.Settings(**settings))
 

@@ -1,6 +1,6 @@
 """The results of AlphaZe** in DarkHex (Bluml et al., Table 6, Fig. 5 and 6): what is trained and measured for their page.
 
-Runs live in a work folder and are resumed there; every measurement is kept as one JSON file and made only once.
+Runs live in a work folder and are resumed there.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ import dataclasses
 import itertools
 import json
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -19,7 +18,7 @@ import jax
 import numpy as np
 
 import jaxgames
-from experiments.papers.cells import Measurements, make_page
+from experiments.papers.measured import Measurement, Plan
 from jaxgames.agent import Agent
 from jaxgames.hex.bots import random_agent
 from search.planner import as_agent
@@ -36,7 +35,6 @@ from training.storage.logs import read_log
 from training.storage.weights import load_weights
 
 SEED = 2023  # of all measurements
-SOURCES = ("jaxgames/hex", "search", "training")
 NUMBERS_OF_SAMPLES = (1, 3, 6, 12, 20)  # in Fig. 6A
 TSL_EPOCHS = 5  # epochs with TrueSight, of 12
 
@@ -87,11 +85,10 @@ LADDER_GAMES = 20  # of each pair of its epochs
 
 
 @dataclasses.dataclass(frozen=True)
-class Plan:
-    """What to do.
+class AlphazePlan(Plan):
+    """What to train and play.
 
     Attributes:
-      folder: where the page, figures and data go.
       work: where runs are kept while they train.
       games: of each pair that is measured.
       samples: worlds per move in Table 6.
@@ -99,83 +96,87 @@ class Plan:
       epochs: of the runs, for a quick look; 0: as many as they have.
     """
 
-    folder: Path
     work: Path = Path("output/results/alphaze")
     games: int = 200
     samples: tuple[int, ...] = (6, 12, 20)
     nodes: int = 100
     epochs: int = 0
 
-    @property
-    def data(self) -> Path:
-        return self.folder / "data"
+
+def _run(plan: AlphazePlan, run: Run) -> Measurement:
+    """A run of one seed, and with it the file that has its name alone."""
+    return Measurement(run.name, partial(_train, plan, run, 0), "run")
 
 
-def _two(plan: Plan) -> Measurements:
-    return [(TINY.name, partial(_train, plan, TINY, 0)), (f"{TINY.name}-exact", partial(_exact, plan))]
+def two(plan: AlphazePlan) -> list[Measurement]:
+    """2 x 2 cells: a run, and what a best reply makes against it."""
+    return [_run(plan, TINY), Measurement(f"{TINY.name}-exact", partial(_exact, plan), "exact")]
 
 
-def _three(plan: Plan) -> Measurements:
+def three(plan: AlphazePlan) -> list[Measurement]:
+    """3 x 3 cells: a run, trained responses to it, and the most that anyone can make against a random player."""
     return [
-        (SMALL.name, partial(_train, plan, SMALL, 0)),
-        (f"{SMALL.name}-response", partial(_responses, plan)),
-        (f"{SMALL.name}-bound", lambda: dict(zip(("first", "second"), best_against_random(3), strict=True))),
+        _run(plan, SMALL),
+        Measurement(f"{SMALL.name}-response", partial(_responses, plan), "response"),
+        Measurement(f"{SMALL.name}-bound", lambda: dict(zip(("first", "second"), best_against_random(3), strict=True)), "bound"),
     ]
 
 
-def _five(plan: Plan) -> Measurements:
-    """Curves of all variants, the first seed of each before the second of any; Table 6 and Fig. 5A with the first."""
+def variants(plan: AlphazePlan) -> list[Measurement]:
+    """Curves of all variants by variant and seed, the first seed of each before the second of any."""
     seeds = range(max(run.seeds for run in VARIANTS))
-    runs = [(seed, run) for seed in seeds for run in VARIANTS if seed < run.seeds]
-    found: Measurements = [(f"{run.name}-seed{seed}", partial(_train, plan, run, seed)) for seed, run in runs]
-    rivals = [(run, samples) for samples in plan.samples for run in VARIANTS]
-    table: Measurements = [(rival_name(run, samples), partial(_rival, plan, run, samples)) for run, samples in rivals]
-    over: Measurements = [(f"{run.name}-epochs", partial(_over_epochs, plan, run)) for run in VARIANTS]
-    first = len(VARIANTS)
-    return [*found[:first], *table, *over, *found[first:]]
+    runs = [(run, seed) for seed in seeds for run in VARIANTS if seed < run.seeds]
+    return [Measurement(f"{run.name}-seed{seed}", partial(_train, plan, run, seed), (run, seed)) for run, seed in runs]
 
 
-def rival_name(run: Run, samples: int) -> str:
-    """The name of a cell of Table 6."""
-    return f"hex-table6-{run.name.removeprefix('hex-5x5-')}-{samples}"
+def rivals(plan: AlphazePlan) -> list[Measurement]:
+    """Table 6."""
+
+    def cell(samples: int, run: Run) -> Measurement:
+        name = f"hex-table6-{run.name.removeprefix('hex-5x5-')}-{samples}"
+        return Measurement(name, partial(_rival, plan, run, samples), (samples, run))
+
+    return [cell(samples, run) for samples in plan.samples for run in VARIANTS]
 
 
-def _eight(plan: Plan) -> Measurements:
-    return [
-        (LARGE.name, partial(_train, plan, LARGE, 0)),
-        *((f"hex-8x8-by-samples-{samples}", partial(_by_samples, plan, samples)) for samples in NUMBERS_OF_SAMPLES),
-    ]
+def epochs(plan: AlphazePlan) -> list[Measurement]:
+    """Strength over epochs (Fig. 5A)."""
+    return [Measurement(f"{run.name}-epochs", partial(_over_epochs, plan, run), run) for run in VARIANTS]
 
 
-def speeds(plan: Plan) -> Measurements:
-    """The measurements of time per game."""
+def five(plan: AlphazePlan) -> list[Measurement]:
+    """5 x 5 cells: what needs the first seeds before the others."""
+    runs = variants(plan)
+    return [*runs[: len(VARIANTS)], *rivals(plan), *epochs(plan), *runs[len(VARIANTS) :]]
+
+
+def eight(plan: AlphazePlan) -> list[Measurement]:
+    """8 x 8 cells: a run, and PC-PIMC against PIMC with its network."""
+    numbers = [Measurement(f"hex-8x8-by-samples-{n}", partial(_by_samples, plan, n), n) for n in NUMBERS_OF_SAMPLES]
+    return [_run(plan, LARGE), *numbers]
+
+
+def speeds(plan: AlphazePlan) -> list[Measurement]:
+    """Time per game."""
+    del plan
     sizes = [("adh-5", 12), ("adh-8", 3), ("adh-8", 6), ("adh-8", 12), ("adh-8", 20), ("adh-11", 12)]
-    return [(f"hex-time-{mode}-{samples}", partial(_time, plan, mode, samples)) for mode, samples in sizes]
+    return [Measurement(f"hex-time-{mode}-{samples}", partial(_time, mode, samples), (mode, samples)) for mode, samples in sizes]
 
 
-def _eleven(plan: Plan) -> Measurements:
-    return [(HUGE.name, partial(_train, plan, HUGE, 0)), (f"{HUGE.name}-elo", partial(_ladder, plan))]
+def eleven(plan: AlphazePlan) -> list[Measurement]:
+    """11 x 11 cells: a run, and a ladder of its epochs."""
+    return [_run(plan, HUGE), Measurement(f"{HUGE.name}-elo", partial(_ladder, plan), "elo")]
 
 
-PARTS: dict[str, Callable[[Plan], Measurements]] = {
-    "2x2": _two,
-    "3x3": _three,
-    "5x5": _five,
-    "8x8": _eight,
-    "time": speeds,
-    "11x11": _eleven,
-}
-
-# `make(plan, write_page, chosen, report)`: see `cells.make_page`.
-make = partial(make_page, PARTS, SOURCES)
+PARTS = {"2x2": two, "3x3": three, "5x5": five, "8x8": eight, "time": speeds, "11x11": eleven}
 
 
-def _config(plan: Plan, run: Run, seed: int) -> TrainConfig:
+def _config(plan: AlphazePlan, run: Run, seed: int) -> TrainConfig:
     config = replace(run.config, seed=seed, output=str(plan.work / f"{run.name}-{seed}"), resume=True)
     return replace(config, epochs=plan.epochs) if plan.epochs else config
 
 
-def _train(plan: Plan, run: Run, seed: int) -> dict | None:
+def _train(plan: AlphazePlan, run: Run, seed: int) -> dict | None:
     """Trains, or goes on with, a run. Returns its curve and numbers; None if asked to stop."""
     config = _config(plan, run, seed)
     folder = Path(config.output)
@@ -190,31 +191,31 @@ def _train(plan: Plan, run: Run, seed: int) -> dict | None:
     return result | {"curve": curve, "searches_per_second": float(np.median(speed))}
 
 
-def _network(plan: Plan, run: Run, seed: int, epoch: int) -> tuple[policy_value.PolicyValue, Any]:
+def _network(plan: AlphazePlan, run: Run, seed: int, epoch: int) -> tuple[policy_value.PolicyValue, Any]:
     who = policy_value.make(run.config.who)
     folder = Path(_config(plan, run, seed).output)
     params, _ = load_weights(folder / f"epoch-{epoch:03d}.npz", jax.eval_shape(who.init, jax.random.key(0)), who.meta)
     return who, params
 
 
-def _player(plan: Plan, run: Run, seed: int, epoch: int, *, temperature: float = 0.0, **learn: Any) -> Agent:
+def _player(plan: AlphazePlan, run: Run, seed: int, epoch: int, *, temperature: float = 0.0, **learn: Any) -> Agent:
     """A player with the network of an epoch, and other settings of its search."""
     who, params = _network(plan, run, seed, epoch)
     return as_agent(make_player(replace(run.config.learn, **learn), who, temperature=temperature))._replace(params=params)
 
 
-def _epochs(plan: Plan, run: Run) -> int:
+def _epochs(plan: AlphazePlan, run: Run) -> int:
     return plan.epochs or run.config.epochs
 
 
-def _chosen_epochs(plan: Plan, run: Run) -> list[int]:
+def _chosen_epochs(plan: AlphazePlan, run: Run) -> list[int]:
     """0, 1, 2, 4, 8, ... and the last."""
     last = _epochs(plan, run)
     doubling = itertools.takewhile(lambda epoch: epoch < last, (2**power for power in itertools.count()))
     return [0, *doubling, last]
 
 
-def _exact(plan: Plan) -> dict:
+def _exact(plan: AlphazePlan) -> dict:
     game: Any = jaxgames.make("hex", "adh-2")
     rows = []
     for epoch in _chosen_epochs(plan, TINY):
@@ -226,7 +227,7 @@ def _exact(plan: Plan) -> dict:
     return {"rows": rows}
 
 
-def _responses(plan: Plan) -> dict:
+def _responses(plan: AlphazePlan) -> dict:
     game: Any = jaxgames.make("hex", "adh-3")
     key = jax.random.key(SEED)
     rows = []
@@ -242,7 +243,7 @@ def _responses(plan: Plan) -> dict:
     return {"rows": rows, "games": 1000}
 
 
-def _rival(plan: Plan, run: Run, samples: int) -> dict:
+def _rival(plan: AlphazePlan, run: Run, samples: int) -> dict:
     """One cell of Table 6: against TSL + PC-PIMC with 12 samples."""
     reference = VARIANTS[2]
     game: Any = jaxgames.make("hex", reference.config.who.mode)
@@ -253,7 +254,7 @@ def _rival(plan: Plan, run: Run, samples: int) -> dict:
     return {"title": run.title, "samples": samples, "nodes": plan.nodes, "wins": int(points.sum()), "games": len(points)}
 
 
-def _over_epochs(plan: Plan, run: Run) -> dict:
+def _over_epochs(plan: AlphazePlan, run: Run) -> dict:
     """Fig. 5A: the networks of some epochs against the last one of TSL + PC-PIMC, with the search of training."""
     reference = VARIANTS[2]
     game: Any = jaxgames.make("hex", reference.config.who.mode)
@@ -265,7 +266,7 @@ def _over_epochs(plan: Plan, run: Run) -> dict:
     return {"title": run.title, "rows": rows}
 
 
-def _by_samples(plan: Plan, samples: int) -> dict:
+def _by_samples(plan: AlphazePlan, samples: int) -> dict:
     """PC-PIMC against PIMC with the same network and number of worlds."""
     game: Any = jaxgames.make("hex", LARGE.config.who.mode)
     epochs = _epochs(plan, LARGE)
@@ -274,9 +275,8 @@ def _by_samples(plan: Plan, samples: int) -> dict:
     return {"samples": samples, "wins": int(points.sum()), "games": len(points)}
 
 
-def _time(plan: Plan, mode: str, samples: int) -> dict:
+def _time(mode: str, samples: int) -> dict:
     """CPU seconds per game of PC-PIMC against itself, with a network that knows nothing: its size is what counts."""
-    del plan
     game: Any = jaxgames.make("hex", mode)
     who = policy_value.make(PolicyValueConfig(mode=mode))
     config = AlphazeConfig(num_worlds=samples, num_simulations=32)
@@ -293,7 +293,7 @@ def _time(plan: Plan, mode: str, samples: int) -> dict:
     }
 
 
-def _ladder(plan: Plan) -> dict:
+def _ladder(plan: AlphazePlan) -> dict:
     """A round robin of the epochs on 11 x 11 and a random player, whose Elo is 0."""
     game: Any = jaxgames.make("hex", HUGE.config.who.mode)
     entries = {"random": random_agent(game)}

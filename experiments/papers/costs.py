@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from pathlib import Path
 
 import jax
 import numpy as np
@@ -13,10 +12,9 @@ from experiments.benchmark.harness import time_program
 from experiments.benchmark.pommerman import ffa
 from experiments.benchmark.pommerman_search import MID_GAME, play_and_plan
 from experiments.benchmark.pommerman_starts import POOL_SIZE, Pool
-from experiments.papers.cells import Cell, made_once
+from experiments.papers.cells import Cell
 from jaxgames import runtime
 from jaxgames.pommerman import bots
-from search import presets
 from search.bandit import table
 from search.planner import as_agent
 from training.play import evaluate
@@ -43,35 +41,23 @@ class CostPlan:
     seed: int = 2021
 
 
-def name_of(cell: Cell) -> str:
-    """Gives the name under which the cost of a cell's planner is kept; the number of games and the seed do not matter."""
-    return "cost-" + cell.name.split("-games")[0]
-
-
-def cost_of(cell: Cell, folder: Path, plan: CostPlan) -> dict:
-    """Measures what the planner of a cell costs, or reads what was measured before.
+def measure(cell: Cell, plan: CostPlan) -> dict:
+    """Measures what the planner of a cell costs, on one device.
 
     Args:
       cell: which planner.
-      folder: where `<name_of(cell)>.json` lies or goes.
       plan: how.
 
     Returns:
       `cpu_ms_per_plan` (the plans alone, in mid-game, without compilation), `table_bytes`, `row_bytes`, `rows_at_end` (in use
-      when a game ends, mean and most; 0 without a table), the settings, and where it comes from (`cells.origin`).
+      when a game ends, mean and most; 0 without a table), and the settings.
     """
-    return made_once(name_of(cell), folder, lambda: measure(cell, plan))
-
-
-def measure(cell: Cell, plan: CostPlan) -> dict:
-    """Measures what the planner of a cell costs, on one device."""
     game = ffa()
-    options = {"num_simulations": cell.num_simulations, "horizon": cell.horizon, "table_rows": cell.table_rows}
-    planner = presets.by_name(game, cell.planner, cell.bandit, **options)
+    planner = cell.make(game)
     mesh = runtime.data_mesh(1)
     pool = Pool(game.config, POOL_SIZE)
     program = play_and_plan(game, planner, plan.batch, warm_up=plan.warm_up, calls=plan.calls, pool=pool)
-    request = Request(name_of(cell), repeats=plan.repeats, seed=plan.seed)
+    request = Request(f"cost-{cell.player}", repeats=plan.repeats, seed=plan.seed)
     figures = time_program(program, request, mesh, plan.batch)
 
     rows = np.zeros(plan.games)
@@ -82,7 +68,7 @@ def measure(cell: Cell, plan: CostPlan) -> dict:
         rows = np.asarray(games.memories[0].stored) - np.asarray(games.memories[0].evicted)
     return {
         "planner": planner.name,
-        "settings": {**options, **dataclasses.asdict(plan)},
+        "settings": {**cell.options, **dataclasses.asdict(plan)},
         "cpu_ms_per_plan": 1e3 / figures["per_cpu_second"],
         "table_bytes": planner.memory_bytes,
         "row_bytes": planner.memory_bytes / cell.table_rows if isinstance(games.memories[0], table.Table) else 0.0,

@@ -1,35 +1,25 @@
-"""The results of the planners of turns in Hero Academy (Justesen et al., Table II and Fig. 5): what is played for their page.
-
-Every measurement is kept as one JSON file and made only once.
-"""
+"""The results of the planners of turns in Hero Academy (Justesen et al., Table II and Fig. 5)."""
 
 from __future__ import annotations
 
 import dataclasses
 import itertools
 import time
-from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 
 import jax
-import jax.numpy as jnp
-import numpy as np
 
 import jaxgames
-from experiments.papers.cells import Measurements, make_page
-from jaxgames import random_bits
-from jaxgames.agent import Agent
-from jaxgames.hero_academy import HeroAcademy
-from search.turns import evolution, greedy
-from search.turns import mcts as turn_mcts
-from search.turns.game import moves_of
-from search.turns.population import generations_for
-from training.play import hero_agents
+from experiments.pages import NONE, markdown
+from experiments.papers import hero_outcomes
+from experiments.papers.figures import points_figure
+from experiments.papers.hero_outcomes import TREES
+from experiments.papers.measured import Measurement, Page, Plan
+from experiments.papers.tables import points, with_interval
+from training.play import agents
 from training.play.tournament import play_pair
 
 SEED = 2016  # of everything
-SOURCES = ("jaxgames/hero_academy", "search")
 PLAYERS = {
     "random": "random",
     "greedy_action": "Greedy Action",
@@ -39,26 +29,26 @@ PLAYERS = {
     "mcts_bridge_burning": "bridge-burning MCTS",
     "oep": "OEP",
 }
-TREES = ("mcts", "mcts_non_exploring", "mcts_bridge_burning")
 WITHOUT_BUDGET = ("random", "greedy_action")
 ACTION_POINTS = (1, 3, 5, 10, 15, 20, 25)
 BUDGETS = (1000, 2000, 5000, 10_000, 20_000, 50_000)
+OVER_BUDGETS = ("oep", "mcts_bridge_burning")
 RIVAL_BUDGET = 5000  # of the OEP that others are measured against
 HIDDEN = ("greedy_action", "greedy_turn", "mcts_non_exploring", "mcts_bridge_burning")  # against OEP, with hands hidden
 # Pairs that the released program has played with fixed budgets: both players, and its games as wins, draws and losses.
-CHECKS: tuple[tuple[str, str, tuple[int, int, int]], ...] = (
-    ("greedy_action", "random", (20, 0, 0)),
-    ("best_rated", "greedy_action", (8, 2, 30)),
-    ("oep:num_generations=10", "greedy_action", (16, 0, 20)),
-    ("oep:num_generations=50", "greedy_action", (9, 1, 8)),
-    ("oep:num_generations=200", "greedy_action", (9, 0, 1)),
-    ("greedy_turn:num_evaluations=5000", "greedy_action", (8, 0, 22)),
-    ("oep:num_generations=50", "greedy_turn:num_evaluations=5000", (17, 1, 2)),
-    ("mcts:num_evaluations=2000", "greedy_action", (0, 0, 20)),
-    ("mcts_non_exploring:num_evaluations=2000", "greedy_action", (16, 0, 4)),
-    ("mcts_bridge_burning:num_evaluations=2000", "greedy_action", (17, 1, 2)),
-    ("oep:num_generations=50", "mcts_non_exploring:num_evaluations=2000", (5, 0, 5)),
-)
+CHECKS: dict[tuple[str, str], tuple[int, int, int]] = {
+    ("greedy_action", "random"): (20, 0, 0),
+    ("best_rated", "greedy_action"): (8, 2, 30),
+    ("oep:num_generations=10", "greedy_action"): (16, 0, 20),
+    ("oep:num_generations=50", "greedy_action"): (9, 1, 8),
+    ("oep:num_generations=200", "greedy_action"): (9, 0, 1),
+    ("greedy_turn:num_evaluations=5000", "greedy_action"): (8, 0, 22),
+    ("oep:num_generations=50", "greedy_turn:num_evaluations=5000"): (17, 1, 2),
+    ("mcts:num_evaluations=2000", "greedy_action"): (0, 0, 20),
+    ("mcts_non_exploring:num_evaluations=2000", "greedy_action"): (16, 0, 4),
+    ("mcts_bridge_burning:num_evaluations=2000", "greedy_action"): (17, 1, 2),
+    ("oep:num_generations=50", "mcts_non_exploring:num_evaluations=2000"): (5, 0, 5),
+}
 EXTRAS = {
     "niches": "oep:niches=1",
     "restarts": "oep:restart_after=20",
@@ -71,11 +61,10 @@ EXTRAS = {
 
 
 @dataclasses.dataclass(frozen=True)
-class Plan:
-    """What to do.
+class HeroPlan(Plan):
+    """How much to play.
 
     Attributes:
-      folder: where the page, figures and data go.
       games: of each pair of Table II with OEP or two trees, and of most other comparisons.
       evaluations: per turn in them.
       small_games: of the other pairs, of the strength of large trees, and of what the released program has played too.
@@ -84,7 +73,6 @@ class Plan:
       batch: games at a time.
     """
 
-    folder: Path
     games: int = 100
     evaluations: int = 20_000
     small_games: int = 50
@@ -92,150 +80,100 @@ class Plan:
     study_evaluations: int = 2000
     batch: int = 100
 
-    @property
-    def data(self) -> Path:
-        return self.folder / "data"
-
-
-def table_cells(plan: Plan) -> list[tuple[str, str, int, int]]:
-    """The pairs of Table II: both players, evaluations per turn and games; those with OEP first."""
-    cells = []
-    for first, second in itertools.combinations(PLAYERS, 2):
-        full = second == "oep" or (first in TREES and second in TREES)
-        sizes = (plan.evaluations, plan.games) if full else (plan.small_evaluations, plan.small_games)
-        cells.append((first, second, *sizes))
-    return sorted(cells, key=lambda cell: (cell[1] != "oep", -cell[2]))
-
-
-def cell_name(first: str, second: str, size: int, games: int) -> str:
-    """The name of a pair of Table II."""
-    return f"hero-table2-{first}-{second}-n{size}-games{games}"
-
-
-def budget_name(plan: Plan, player: str, size: int) -> str:
-    """The name of a measurement of strength over budget."""
-    return f"hero-budget-{player}-n{size}-games{budget_games(plan, player, size)}"
-
-
-def budget_games(plan: Plan, player: str, size: int) -> int:
-    """How many games are played for it: large trees play fewer."""
-    return plan.small_games if player != "oep" and size >= plan.evaluations else plan.games
-
-
-def actions_name(plan: Plan, tree: str, points: int) -> str:
-    """The name of a measurement of Fig. 5."""
-    return f"hero-actions-{points}-{tree}-n{plan.study_evaluations}-games{plan.games}"
-
-
-def extra_name(plan: Plan, extra: str) -> str:
-    """The name of a measurement of what goes beyond the paper."""
-    return f"hero-extra-{extra.replace(' ', '_')}-games{2 * plan.games}"
-
-
-def hidden_name(plan: Plan, player: str) -> str:
-    """The name of a measurement with random draws."""
-    return f"hero-hidden-{player}-games{plan.games}"
-
-
-def check_name(plan: Plan, first: str, second: str) -> str:
-    """The name of a pair that the released program has played too."""
-    pair = "-".join(player.replace(":num_evaluations=", "").replace(":num_generations=", "") for player in (first, second))
-    return f"hero-check-{pair}-games{plan.small_games}"
-
-
-def outcomes_name(plan: Plan) -> str:
-    """The name of the measurement of what is looked at."""
-    return f"hero-outcomes-n{plan.evaluations}"
+    def match(self, name: str, first: str, second: str, games: int, label: object, mode: str = "standard") -> Measurement:
+        """A pair to play, sides changed half-way."""
+        measure = partial(_match, first, second, games, self.batch, mode)
+        return Measurement(f"hero-{name}-games{games}", measure, label)
 
 
 def with_budget(player: str, evaluations: int) -> str:
-    """A player with a budget, as `hero_agents.make` takes it."""
+    """A player with a budget, as `agents.make` takes it."""
     if player in WITHOUT_BUDGET or "num_evaluations" in player:
         return player
     join = "" if player.endswith(":") else "," if ":" in player else ":"
     return f"{player}{join}num_evaluations={evaluations}"
 
 
-def _table2(plan: Plan) -> Measurements:
+RIVAL = with_budget("oep", RIVAL_BUDGET)
+
+
+def table2(plan: HeroPlan) -> list[Measurement]:
+    """The pairs of Table II by their names and evaluations per turn; those with OEP first, then those of two trees."""
+
+    def pair(first: str, second: str) -> Measurement:
+        full = second == "oep" or (first in TREES and second in TREES)
+        size, games = (plan.evaluations, plan.games) if full else (plan.small_evaluations, plan.small_games)
+        name = f"table2-{first}-{second}-n{size}"
+        return plan.match(name, with_budget(first, size), with_budget(second, size), games, (first, second, size))
+
+    pairs = [pair(first, second) for first, second in itertools.combinations(PLAYERS, 2)]
+    return sorted(pairs, key=lambda one: (one.label[1] != "oep", -one.label[2]))
+
+
+def checks(plan: HeroPlan) -> list[Measurement]:
+    """What the released program has played with fixed budgets, by pair."""
+
+    def name(pair: tuple[str, str]) -> str:
+        return "-".join(player.replace(":num_evaluations=", "").replace(":num_generations=", "") for player in pair)
+
+    return [plan.match(f"check-{name(pair)}", *pair, plan.small_games, pair) for pair in CHECKS]
+
+
+def budgets(plan: HeroPlan) -> list[Measurement]:
+    """Strength over budget, by player and budget; large trees play fewer games."""
+
+    def one(player: str, size: int) -> Measurement:
+        games = plan.small_games if player != "oep" and size >= plan.evaluations else plan.games
+        return plan.match(f"budget-{player}-n{size}", with_budget(player, size), RIVAL, games, (player, size))
+
+    return [one(player, size) for player in OVER_BUDGETS for size in BUDGETS]
+
+
+def actions(plan: HeroPlan) -> list[Measurement]:
+    """OEP against trees over actions per turn (Fig. 5), by tree and number."""
+    size, oep = plan.study_evaluations, with_budget("oep", plan.study_evaluations)
     return [
-        (cell_name(first, second, size, games), partial(_match, plan, with_budget(first, size), with_budget(second, size), games))
-        for first, second, size, games in table_cells(plan)
-    ]
-
-
-def _budgets(plan: Plan) -> Measurements:
-    rival = with_budget("oep", RIVAL_BUDGET)
-    return [
-        (
-            budget_name(plan, player, size),
-            partial(_match, plan, with_budget(player, size), rival, budget_games(plan, player, size)),
-        )
-        for player in ("oep", "mcts_bridge_burning")
-        for size in BUDGETS
-    ]
-
-
-def _actions(plan: Plan) -> Measurements:
-    """Fig. 5."""
-    size = plan.study_evaluations
-    return [
-        (
-            actions_name(plan, tree, points),
-            partial(_match, plan, with_budget("oep", size), with_budget(tree, size), plan.games, f"ap-{points}"),
-        )
+        plan.match(f"actions-{n}-{tree}-n{size}", oep, with_budget(tree, size), plan.games, (tree, n), f"ap-{n}")
         for tree in reversed(TREES)
-        for points in ACTION_POINTS
+        for n in ACTION_POINTS
     ]
 
 
-def _extras(plan: Plan) -> Measurements:
-    rival = with_budget("oep", RIVAL_BUDGET)
+def extras(plan: HeroPlan) -> list[Measurement]:
+    """What goes beyond the paper, by name."""
     return [
-        (extra_name(plan, name), partial(_match, plan, with_budget(spec, RIVAL_BUDGET), rival, 2 * plan.games))
+        plan.match(f"extra-{name.replace(' ', '_')}", with_budget(spec, RIVAL_BUDGET), RIVAL, 2 * plan.games, name)
         for name, spec in EXTRAS.items()
     ]
 
 
-def _hidden(plan: Plan) -> Measurements:
-    """Matches with random draws and hidden hands."""
-    rival = with_budget("oep", RIVAL_BUDGET)
-    return [
-        (hidden_name(plan, player), partial(_match, plan, with_budget(player, RIVAL_BUDGET), rival, plan.games, "hidden"))
-        for player in HIDDEN
-    ]
+def hidden(plan: HeroPlan) -> list[Measurement]:
+    """Matches with random draws and hidden hands, by player."""
+    specs = {player: with_budget(player, RIVAL_BUDGET) for player in HIDDEN}
+    return [plan.match(f"hidden-{player}", spec, RIVAL, plan.games, player, "hidden") for player, spec in specs.items()]
 
 
-def _checks(plan: Plan) -> Measurements:
-    """What the released program has played with fixed budgets."""
-    games = plan.small_games
-    return [(check_name(plan, first, second), partial(_match, plan, first, second, games)) for first, second, _ in CHECKS]
+def outcomes(plan: HeroPlan) -> list[Measurement]:
+    """What is looked at in a turn."""
+    return [Measurement(f"hero-outcomes-n{plan.evaluations}", partial(hero_outcomes.outcomes, plan.evaluations, SEED))]
 
 
-def _outcomes(plan: Plan) -> Measurements:
-    return [(outcomes_name(plan), partial(outcomes, plan))]
-
-
-PARTS: dict[str, Callable[[Plan], Measurements]] = {
-    "table2": _table2,
-    "checks": _checks,
-    "budgets": _budgets,
-    "extras": _extras,
-    "outcomes": _outcomes,
-    "hidden": _hidden,
-    "actions": _actions,
+PARTS = {
+    "table2": table2,
+    "checks": checks,
+    "budgets": budgets,
+    "extras": extras,
+    "outcomes": outcomes,
+    "hidden": hidden,
+    "actions": actions,
 }
 
-# `make(plan, write_page, chosen, report)`: see `cells.make_page`.
-make = partial(make_page, PARTS, SOURCES)
 
-
-def _match(plan: Plan, first: str, second: str, games: int, mode: str = "standard") -> dict:
-    """Plays a pair with sides changed half-way."""
+def _match(first: str, second: str, games: int, batch: int, mode: str) -> dict:
     game = jaxgames.make("hero_academy", mode)
-    assert isinstance(game, HeroAcademy)
-    pair: list[Agent] = [hero_agents.make(spec, game) for spec in (first, second)]
+    pair = [agents.make(spec, game) for spec in (first, second)]
     started, cpu = time.perf_counter(), time.process_time()
-    points = play_pair(game, pair, jax.random.key(SEED), games, batch_size=plan.batch)
+    points = play_pair(game, pair, jax.random.key(SEED), games, batch_size=batch)
     return {
         "players": [first, second],
         "mode": mode,
@@ -247,70 +185,98 @@ def _match(plan: Plan, first: str, second: str, games: int, mode: str = "standar
     }
 
 
-def outcomes(plan: Plan, games: int = 32) -> dict:
-    """Counts what planners look at in a turn: unique states behind it, and how deep trees go (section VII-A).
-
-    Args:
-      plan: how many evaluations a turn has.
-      games: positions, each at the start of a turn some way into a game in which actions are chosen as rollouts do.
-    """
-    game = jaxgames.make("hero_academy", "standard")
-    assert isinstance(game, HeroAcademy)
-    moves = moves_of(game)
-    keys, more_keys = jax.random.split(jax.random.key(SEED), (2, games))
-    states = jax.jit(jax.vmap(lambda key, turns: _some_turns(game, key, turns)))(keys, 6 + jnp.arange(games) % 20)
-    going = np.flatnonzero(~np.asarray(states.terminated))
-    states = jax.tree.map(lambda leaf: leaf[going], states)
-    lanes, seats = jax.vmap(random_bits.lane_key)(more_keys[going]), jax.vmap(game.to_play)(states)
-    result: dict = {"evaluations": plan.evaluations, "positions": len(going), "players": {}}
-    walk = greedy.best_turn(game, moves, greedy.Settings(num_evaluations=plan.evaluations))
-    turn = jax.jit(walk.run)(lanes, states, seats)
-    result["players"]["greedy_turn"] = {"outcomes": _spread(turn.metrics["evaluations"])}
-    kinds = (turn_mcts.Settings(), turn_mcts.NON_EXPLORING, turn_mcts.BRIDGE_BURNING)
-    for name, settings in zip(TREES, kinds, strict=True):
-        search = turn_mcts.tree_search(game, moves, dataclasses.replace(settings, num_simulations=plan.evaluations))
-        turn = jax.jit(search.run)(lanes, states, seats)
-        result["players"][name] = {
-            "outcomes": _spread(turn.metrics["outcomes"]),
-            "depth": _spread(turn.metrics["depth"]),
-            "nodes": _spread(turn.metrics["nodes"]),
-        }
-    evolving = generations_for(plan.evaluations, evolution.Settings())
-    result["players"]["oep"] = {"outcomes": _spread(_evolved_outcomes(game, evolving, lanes, states, seats))}
-    return result
+def texts(plan: HeroPlan) -> dict[str, str]:
+    """Makes the tables and numbers of the page."""
+    return {
+        **_table2(plan),
+        "checks": _check_table(plan),
+        "budgets": _lines_table("evaluations per turn", BUDGETS, over(OVER_BUDGETS, plan.found(budgets(plan))), plan.games),
+        "actions": _lines_table("actions per turn", ACTION_POINTS, over(TREES, plan.found(actions(plan))), plan.games),
+        "outcomes": _outcome_table(plan),
+        "extras": _extra_table(plan),
+        "hidden": _hidden_table(plan),
+    }
 
 
-def _some_turns(game: HeroAcademy, key: jax.Array, turns: jax.Array):
-    """A state at the start of a turn, so many turns into a game in which actions are chosen as rollouts do."""
-    deal, play = jax.random.split(key)
-    lane = random_bits.lane_key(play)
-
-    def step(carry):
-        number, state = carry
-        action = game.rollout_action(state, random_bits.fold(lane, number), 0.5)
-        return number + 1, game.advance(state, action, None)
-
-    def unfinished(carry):
-        return (carry[1].turn < turns) & ~carry[1].terminated
-
-    return jax.lax.while_loop(unfinished, step, (jnp.int32(0), game.init(deal)))[1]
+def figures(plan: HeroPlan) -> dict[str, str]:
+    """Draws the figures of the page."""
+    by_budget, by_actions = over(OVER_BUDGETS, plan.found(budgets(plan))), over(TREES, plan.found(actions(plan)))
+    return {
+        "hero_budgets": points_figure("evaluations per turn", by_budget, log=True),
+        "hero_actions": points_figure("actions per turn", by_actions),
+    }
 
 
-def _evolved_outcomes(game: HeroAcademy, settings: evolution.Settings, lanes, states, seats) -> np.ndarray:
-    """How many different states the turns lead to that OEP makes, per position."""
-    noted = evolution.evolution(game, moves_of(game), settings, notes_outcomes=True)
-    carry = jax.jit(noted.start)(lanes, states, seats, jnp.ones(len(seats), bool))
-    one = jax.jit(noted.round)
-    seen: list[set] = [set() for _ in range(len(seats))]
-    for number in range(noted.rounds):
-        carry = one(jnp.int32(number), carry)
-        keys = np.asarray(carry.notes["outcome"])[:, settings.num_survivors :].astype(np.uint64)
-        for lane, words in enumerate(keys[..., 0] << np.uint64(32) | keys[..., 1]):
-            seen[lane].update(words.tolist())
-    return np.array([len(some) for some in seen])
+PAGE = Page("hero_academy", HeroPlan, PARTS, ("jaxgames/hero_academy", "search"), texts, figures)
 
 
-def _spread(values) -> dict[str, float]:
-    """Mean, median and largest."""
-    array = np.asarray(values)
-    return {"mean": float(array.mean()), "median": float(np.median(array)), "most": float(array.max())}
+def over(players, found: dict[tuple[str, int], dict]) -> list[tuple[str, dict[int, dict]]]:
+    """Gives results by title and number, from those by player and number."""
+    lines = [(PLAYERS[name], {number: one for (who, number), one in found.items() if who == name}) for name in players]
+    return [(title, line) for title, line in lines if line]
+
+
+def _shown(found: dict) -> str:
+    return with_interval(*points(found))
+
+
+def _ended(found: dict) -> str:
+    """Wins, draws and losses."""
+    return f"{found['wins']}–{found['draws']}–{found['games'] - found['wins'] - found['draws']}"
+
+
+def _lines_table(title: str, numbers: tuple[int, ...], lines: list[tuple[str, dict[int, dict]]], games: int) -> str:
+    """Points over a number, a row per line; with a star where fewer games were played."""
+    rows = []
+    for name, line in lines:
+        shown = {number: _shown(one) + "*" * (one["games"] != games) for number, one in line.items()}
+        rows.append([name, *(shown.get(number, NONE) for number in numbers)])
+    return markdown([title, *map(str, numbers)], rows)
+
+
+def _table2(plan: HeroPlan) -> dict[str, str]:
+    """Everybody against everybody, and which pairs have draws."""
+    shares: dict[tuple[str, str], str] = {}
+    drawn = []
+    for (first, second, size), found in plan.found(table2(plan)).items():
+        middle, low, high = points(found)
+        mark = "" if size == plan.evaluations else "*"
+        for pair, (share, least, most) in (
+            ((first, second), (middle, low, high)),
+            ((second, first), (100 - middle, 100 - high, 100 - low)),
+        ):
+            shares[pair] = f"{share:.0f}{mark} ({least:.0f}–{most:.0f})"
+        if found["draws"]:
+            drawn.append(f"{PLAYERS[first]} – {PLAYERS[second]} {_ended(found)}")
+    known = [name for name in PLAYERS if any(name in pair for pair in shares)]
+    rows = [[PLAYERS[row], *(shares.get((row, column), NONE) for column in known)] for row in known]
+    return {"table2": markdown(["", *(PLAYERS[name] for name in known)], rows), "drawn": "; ".join(drawn)}
+
+
+def _check_table(plan: HeroPlan) -> str:
+    rows = []
+    for pair, found in plan.found(checks(plan)).items():
+        java = dict(zip(("wins", "draws"), CHECKS[pair], strict=False), games=sum(CHECKS[pair]))
+        rows.append([*(f"`{player}`" for player in pair), _ended(java), _shown(java), _ended(found), _shown(found)])
+    return markdown(["first", "second", "Java", "Java, points", "ours", "ours, points"], rows)
+
+
+def _outcome_table(plan: HeroPlan) -> str:
+    rows = []
+    for found in plan.found(outcomes(plan)).values():
+        for name, one in found["players"].items():
+            outcome, depth = one["outcomes"], one.get("depth")
+            shown = f"{depth['mean']:.1f} ({depth['most']:.0f})" if depth else NONE
+            rows.append([PLAYERS[name], *(f"{outcome[what]:.0f}" for what in ("mean", "median", "most")), shown])
+    return markdown(["planner", "outcomes, mean", "median", "most", "depth, mean (most)"], rows)
+
+
+def _extra_table(plan: HeroPlan) -> str:
+    found = plan.found(extras(plan))
+    rows = [[name, f"`{one['players'][0]}`", _shown(one), str(one["games"])] for name, one in found.items()]
+    return markdown(["variant", "player", "points, %", "games"], rows)
+
+
+def _hidden_table(plan: HeroPlan) -> str:
+    rows = [[PLAYERS[name], _shown(one), str(one["games"])] for name, one in plan.found(hidden(plan)).items()]
+    return markdown(["player", "points, %", "games"], rows)

@@ -1,31 +1,33 @@
-"""Tables in Markdown, and rates as all results pages show them."""
+"""Rates as all results pages show them."""
 
 from __future__ import annotations
-
-from collections.abc import Iterable
 
 from training.play.counting import points_interval, wilson
 
 OUTCOMES = ("wins", "draws", "losses")
 
 
-def markdown(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    """Makes a table of texts."""
-    head = list(head)
-    lines = [head, ["---"] * len(head), *[list(row) for row in rows]]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+def with_interval(middle: float, low: float, high: float) -> str:
+    """Writes a rate with its interval, all in per cent: "19.5 (16–24)"."""
+    return f"{middle:.1f} ({low:.0f}–{high:.0f})"
+
+
+def rate(successes: int, trials: int) -> tuple[float, float, float]:
+    """Gives a rate and the bounds of its 95 % Wilson interval, in per cent."""
+    low, high = wilson(successes, trials)
+    return 100 * successes / trials, 100 * low, 100 * high
+
+
+def points(count: dict) -> tuple[float, float, float]:
+    """Gives mean points, a draw counting half, and the bounds of their 95 % interval, in per cent."""
+    wins, draws, games = (count[name] for name in ("wins", "draws", "games"))
+    low, high = points_interval(wins, draws, games)
+    return 100 * (wins + draws / 2) / games, 100 * low, 100 * high
 
 
 def interval(successes: int, trials: int) -> str:
-    """Gives a rate in per cent with its 95 % Wilson interval, such as "19.5 (16–24)"."""
-    low, high = wilson(successes, trials)
-    return f"{100 * successes / trials:.1f} ({100 * low:.0f}–{100 * high:.0f})"
-
-
-def points(wins: int, draws: int, games: int) -> str:
-    """Gives mean points in per cent, a draw counting half, with their 95 % interval, such as "52.5 (46–59)"."""
-    low, high = points_interval(wins, draws, games)
-    return f"{100 * (wins + draws / 2) / games:.1f} ({100 * low:.0f}–{100 * high:.0f})"
+    """Gives a rate in per cent with its 95 % Wilson interval."""
+    return with_interval(*rate(successes, trials))
 
 
 def intervals(count: dict) -> list[str]:

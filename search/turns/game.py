@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, TypeGuard
 
 import jax
 import jax.numpy as jnp
@@ -11,12 +11,11 @@ from jax import Array
 
 from jaxgames import random_bits
 from jaxgames.bitboard import WORD_BITS, Bits
-from jaxgames.game import Game
+from jaxgames.game import Game, offers
 from jaxgames.random_bits import LaneKey
 from search.planner import where_lanes
 
 
-@runtime_checkable
 class SetGame(Game, Protocol):
     """A game of turns that gives its legal actions as sets of numbers, and leaves out those that are not worth a look."""
 
@@ -82,13 +81,18 @@ class Moves(NamedTuple):
     turn_length: int
 
 
+def has_turns(game: Game) -> TypeGuard[SetGame]:
+    """Says whether a game is one of turns of several actions."""
+    return offers(game, SetGame)
+
+
 def moves_of(game: Game) -> Moves:
     """Gives the moves of a game of turns.
 
     Raises:
       ValueError: the game does not have turns of several actions.
     """
-    if not isinstance(game, SetGame):
+    if not has_turns(game):
         raise ValueError(f"game={game.name!r}: has no turns of several actions")
 
     def offered(state: Any) -> Bits:

@@ -1,17 +1,15 @@
 """The command line of the results pages: what it refuses."""
 
-from pathlib import Path
-
 import pytest
 
-from experiments.papers import pommerman
-from scripts import results
+from experiments.papers.command import ResultsConfig, run
+from experiments.papers.measured import Page
 from scripts._common import ROOT, run_main
 
 
 def leave(*arguments: str) -> int:
     with pytest.raises(SystemExit) as stop:
-        run_main(results.main, results.Config, arguments)
+        run_main(run, ResultsConfig, arguments)
     return stop.value.code or 0
 
 
@@ -22,17 +20,22 @@ def leave(*arguments: str) -> int:
         (["--scale", "0"], "scale=0.0: must be > 0"),
         (["--scale", "0.01"], "scale=0.01: would overwrite the page"),
         (["--scale", "2", "--folder", str(ROOT / "docs" / "results")], "scale=2.0: would overwrite the page"),
+        (["follower", "--scale", "2", "--folder", "x"], "scale=2.0: the page follower has no numbers of games"),
+        (["alphaze", "--batch", "2"], "batch=2: the page alphaze takes none"),
+        (["pommerman", "--batch", "-2"], "batch=-2: must be >= 0"),
     ],
 )
 def test_bad_input_is_one_line(arguments, told, capsys, monkeypatch):
-    monkeypatch.setattr(pommerman, "make", lambda plan: pytest.fail("played"))
+    monkeypatch.setattr(Page, "make", lambda *arguments: pytest.fail("played"))
     assert leave(*arguments) == 2
     printed = capsys.readouterr()
     assert printed.err.startswith(f"error: {told}") and printed.err.count("\n") == 1
 
 
 def test_another_folder_takes_any_scale(tmp_path, monkeypatch):
-    plans = []
-    monkeypatch.setattr(pommerman, "make", plans.append)
-    assert leave("--scale", "0.01", "--folder", str(tmp_path)) == 0
-    assert plans[0].folder == Path(tmp_path) and (plans[0].best_games, plans[0].games) == (4, 2)
+    made = []
+    monkeypatch.setattr(Page, "make", lambda *arguments: made.append(arguments))
+    assert leave("--scale", "0.01", "--folder", str(tmp_path), "--batch", "7", "--part", "sweep", "cost") == 0
+    page, plan, parts = made[0]
+    assert page.name == "pommerman" and parts == ("sweep", "cost") and plan.folder == tmp_path
+    assert (plan.best_games, plan.games, plan.batch) == (4, 2, 7)

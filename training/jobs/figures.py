@@ -1,64 +1,18 @@
-"""The figures of the results pages, as SVG. matplotlib comes with the extra `viz`."""
+"""Figures as SVG. matplotlib comes with the extra `viz`."""
 
 from __future__ import annotations
 
 import io
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from training.play import counting
-
 if TYPE_CHECKING:
-    from experiments.papers.cells import Cell
     from training.play.tournament import CrossTable
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#999999", "#8c564b")
-
-
-def known_states_figure(cells: Sequence[tuple[Cell, dict]]) -> str:
-    """Draws the share of states already in the tree over depth, one line per planner with a tree."""
-    figure, axes = _axes("depth, steps from the present state", "states already known, %")
-    lines = [(cell, result["metrics"]) for cell, result in cells if "known" in result.get("metrics", {})]
-    for index, (cell, metrics) in enumerate(lines):
-        known, met = np.array(metrics["known"]), np.array(metrics["met"])
-        depth = np.flatnonzero(met[1:]) + 1
-        style = "-" if cell.bandit == "ts" else "--"
-        label = f"{cell.planner.upper().replace('_', ' ')} + {cell.bandit.upper()}"
-        axes.plot(depth, 100 * known[depth] / met[depth], style, color=COLOURS[index // 2], label=label)
-    if lines:
-        axes.legend(frameon=False)
-    return as_svg(figure)
-
-
-def sweep_figure(cells: Sequence[tuple[Cell, dict]]) -> str:
-    """Draws the win rate over the number of simulations, one line per depth, with 95 % intervals."""
-    figure, axes = _axes("simulations per move", "games won, %")
-    for index, horizon in enumerate(sorted({cell.horizon for cell, _ in cells})):
-        line = sorted((c.num_simulations, r["released"]) for c, r in cells if c.horizon == horizon)
-        x = [n for n, _ in line]
-        rate = np.array([100 * r["wins"] / r["games"] for _, r in line])
-        bounds = 100 * np.array([counting.wilson(r["wins"], r["games"]) for _, r in line])
-        errors = np.abs(bounds.T - rate)
-        axes.errorbar(x, rate, errors, color=COLOURS[index], marker="o", capsize=3, label=f"depth {horizon}")
-    if cells:
-        axes.legend(frameon=False)
-    return as_svg(figure)
-
-
-def visits_figure(behaviours: Mapping[str, dict]) -> str:
-    """Draws where agents spend their time, one board each; all begin at the top left."""
-    figure, parts = axes_in_a_row(len(behaviours), "", [""] * len(behaviours))
-    figure.set_size_inches(2.3 * len(behaviours), 2.7)
-    for axes, (name, found) in zip(parts, behaviours.items(), strict=True):
-        axes.imshow(np.sqrt(found["visits"]), cmap="viridis")
-        axes.set_title("\n".join(textwrap.wrap(name, 22)), fontsize=8)
-        axes.grid(visible=False)
-        axes.set_xticks([])
-        axes.set_yticks([])
-    return as_svg(figure)
 
 
 def cross_table_figure(table: CrossTable) -> str:
@@ -98,11 +52,6 @@ def axes_in_a_row(count: int, x_label: str, y_labels: Sequence[str]):
         axes.spines[["top", "right"]].set_visible(False)
         axes.grid(axis="y", alpha=0.3)
     return figure, parts
-
-
-def _axes(x_label: str, y_label: str):
-    figure, parts = axes_in_a_row(1, x_label, (y_label,))
-    return figure, parts[0]
 
 
 def as_svg(figure) -> str:

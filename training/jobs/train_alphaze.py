@@ -182,7 +182,9 @@ class _Job:
         shown: dict[str, str | float] = {}
         with (
             RunLog(self.folder, run.iteration + 1 if run.iteration else 0) as log,
-            Display(title, goal, start=min(int(run.learner.progress["samples"]), goal), unit="searches", console=self.console) as display,
+            Display(
+                title, goal, start=min(int(run.learner.progress["samples"]), goal), unit="searches", console=self.console
+            ) as display,
         ):
             while run.epoch < config.epochs:
                 started = time.monotonic()

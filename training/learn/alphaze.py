@@ -18,7 +18,7 @@ from jax import Array
 from jax.sharding import Mesh
 
 from jaxgames import checks
-from jaxgames.game import HiddenGame
+from jaxgames.game import is_hidden
 from search import puct
 from search.dynamics import moves_at_once
 from search.planner import Planner
@@ -125,7 +125,7 @@ def make_player(config: AlphazeConfig, who: PolicyValue, *, noise: bool = False,
       temperature: of the final choice.
     """
     search, outputs = _search_settings(config, noise), who.encoder.outputs
-    if not isinstance(who.game, HiddenGame):
+    if not is_hidden(who.game):
         return puct.puct(who.game, who.evaluate, dataclasses.replace(search, temperature=temperature), outputs=outputs)
     combine = {"pc_pimc": "policy", "medoid": "medoid", "pimc": "value", "pimc_value": "value"}[config.method]
     settings = determinized.Settings(
@@ -167,7 +167,7 @@ class Alphaze:
         """
         devices = check_split(mesh, config)
         self.config, self.who = config, who
-        hidden, at_once = isinstance(who.game, HiddenGame), moves_at_once(who.game)
+        hidden, at_once = is_hidden(who.game), moves_at_once(who.game)
         if not hidden and config.pretrain_epochs + config.true_sight_epochs:
             raise ValueError(f"game={who.game.name!r}: hides nothing: leave out pretrain_epochs and true_sight_epochs")
         movers = 1 if at_once else who.game.num_players

@@ -16,7 +16,7 @@ from jax import Array
 from jax.sharding import Mesh
 
 from jaxgames import checks
-from jaxgames.game import HiddenGame
+from jaxgames.game import is_hidden
 from search.planner import Plan, Planner
 from training.learn.episodes import DRAW, STOP_RULES, EpisodeRules, Episodes
 from training.learn.learner import Learner, Programs, Updates, check_split, turned
@@ -141,7 +141,7 @@ class Dagger:
             )
         self.config, self.who, self.values = config, who, values
         self.targets = Targets(who.encoder, jnp.float32)
-        informed = isinstance(who.game, HiddenGame) and not oracle.sees_state
+        informed = is_hidden(who.game) and not oracle.sees_state
         pool = Pool(who.game, config.lanes // devices, devices, config.episodes, informed)
         self.rules = EpisodeRules(pool, oracle, config.stop_rule, config.stop_when_quiet)
         self.updates = Updates(

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from jaxgames.game import StallingGame
+from jaxgames.game import can_stall
 from search.planner import Plan, Planner, where_lanes
 from training.play.lanes import Lanes, Pool, fold
 
@@ -45,7 +45,8 @@ class EpisodeRules:
       oracle: who labels.
       stop_rule: end an episode when the oracle's choices stand still: "unchanged" when no choice has changed within 10 steps,
         "released" when their sum equals that of 10 steps ago (which the released code computes), "off".
-      stop_when_quiet: end an episode when nobody has kept the game going for more steps than this, see `StallingGame`; 0: never.
+      stop_when_quiet: end an episode when nobody has kept the game going for more steps than this, in a game that can stall;
+        0: never.
     """
 
     pool: Pool
@@ -88,7 +89,7 @@ class EpisodeRules:
         lanes = self.pool.step(before, actions, fold(keys, _CHANCE))
         ended = lanes.states.terminated | self._stands_still(episodes, choices)
         quiet, game = episodes.quiet, self.pool.game
-        if self.stop_when_quiet and isinstance(game, StallingGame):
+        if self.stop_when_quiet and can_stall(game):
             quiet = jnp.where(game.keeps_going(actions).any(-1), 0, quiet + 1)
             ended = ended | (quiet > self.stop_when_quiet)
         ended = self.pool.busy(before) & ended

@@ -59,8 +59,8 @@ class Updates:
     """How samples change parameters; all static.
 
     Attributes:
-      loss: `loss(params, samples [B], games, which) -> (loss, parts by name)`; `games` are the learner's; `which` (int32 []) is the
-        symmetry in which to show the samples, see `turned`.
+      loss: `loss(params, samples [B], games, which) -> (loss, parts by name)`; `games` are the learner's; `which` (int32 []) is
+        the symmetry in which to show the samples, see `turned`.
       optimizer: of optax, its learning rate included.
       example: one sample, or its shapes.
       batch_size, buffer_size: over all devices.

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from jaxgames.game import HiddenGame
+from jaxgames.game import is_hidden
 from search.dynamics import moves_at_once
 from search.planner import Plan, Planner, of_arm, of_seat
 from search.puct.action_selection import draw_arm
@@ -125,7 +125,7 @@ class SelfPlay:
         views, owners = pool.views(lanes, planner.sees_state, seats), seats.reshape(-1)
         plan, memory = planner.plan(params, plan_keys, memory, views, owners, active.reshape(-1))
         own = jax.tree.map(lambda rows: rows[:, 0] if planner.own_first else of_seat(rows, owners), _of_players(plan))
-        if planner.sees_state or not isinstance(pool.game, HiddenGame):
+        if planner.sees_state or not is_hidden(pool.game):
             shown = pool.views(lanes, True, seats)
         else:
             shown = jax.vmap(pool.game.sample_hidden)(world_keys, views)

@@ -13,7 +13,7 @@ from jax import Array
 import jaxgames
 from jaxgames.agent import Agent, memoryless
 from jaxgames.encoder import Encoder
-from jaxgames.game import HiddenGame
+from jaxgames.game import is_hidden
 from search.planner import of_seat
 from training.models.networks import presets
 from training.models.networks.network import Network
@@ -30,8 +30,8 @@ class PolicyValueConfig:
       game: name of the game.
       mode: its variant, such as adh-5: abrupt DarkHex with 5 x 5 cells.
       encoder: what it is shown, and what its outputs stand for; "": the first of the game's.
-      network: paper (four convolutions), paper_value (the same with a value), residual; or a preset of RISEv2-mobile: tiny, small,
-        medium, rise, rise_bf16.
+      network: paper (four convolutions), paper_value (the same with a value), residual; tiny, small, medium, rise, rise_bf16
+        (RISEv2-mobile).
     """
 
     game: str = "hex"
@@ -81,7 +81,7 @@ class PolicyValue(NamedTuple):
           greedy: take the most likely action; else draw one.
         """
         game, encoder = self.game, self.encoder
-        hidden = isinstance(game, HiddenGame)
+        hidden = is_hidden(game)
 
         def legal_of(state: Any, seat: Array) -> Array:
             """What the seat may try in a state that was drawn: the rules say more than what is shown of that state alone."""

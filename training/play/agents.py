@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from jaxgames.agent import Agent
-from jaxgames.game import Game, HiddenGame
+from jaxgames.game import Game, is_hidden
 from jaxgames.hero_academy import HeroAcademy
 from jaxgames.hex import Hex
 from jaxgames.pommerman import Pommerman, bots
@@ -119,7 +119,7 @@ def make(spec: str, game: Game) -> Agent:
 
 def shown(agent: Agent, game: Game) -> str:
     """Gives an agent's name for tables, marked if it makes use of what its seat does not see."""
-    hides = not isinstance(game, HiddenGame) or game.open_game != game
+    hides = not is_hidden(game) or game.open_game != game
     return f"{agent.name} (sees all)" if agent.sees_state and agent.uses_hidden and hides else agent.name
 
 

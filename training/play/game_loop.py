@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jax import Array
 
 from jaxgames.agent import Agent
-from jaxgames.game import Game, HiddenGame
+from jaxgames.game import Game, is_hidden
 from search.planner import of_seat, where_lanes
 from training.play.lanes import Lanes, Pool, fold
 
@@ -66,7 +65,7 @@ class Loop:
             self.lanes,
             self.num_devices,
             self.num_games,
-            informed=isinstance(self.game, HiddenGame) and not all(agent.sees_state for agent, _ in self.groups),
+            informed=is_hidden(self.game) and not all(agent.sees_state for agent, _ in self.groups),
             play_key=_PLAY,
             games_per_start=players if self.seating == "rotated" else 1,
         )

@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from jaxgames.game import Game, init_all_information, update_all_information
+from jaxgames.game import init_all_information, update_all_information
 from search.planner import of_seat, where_lanes
 
 START = 0  # child of a game's key; users of the pool choose the others
@@ -88,7 +88,7 @@ class Pool:
         return in_play & ((mover < 0) | (mover == jnp.arange(self.game.num_players)))
 
     def views(self, lanes: Lanes, sees_state: bool, seats: Array) -> Any:
-        """What M seats per lane are shown, int32 [M, L]: states, what they know, or in open games what they see; leaves [M * L]."""
+        """What M seats per lane (int32 [M, L]) are shown: states, what they know, or in open games what they see; [M * L]."""
         if self.informed and not sees_state:
             return jax.tree.map(lambda leaf: jnp.concatenate([of_seat(leaf, seat) for seat in seats]), lanes.infos)
         states = lanes.states

@@ -18,7 +18,7 @@ from rich.table import Table
 import jaxgames
 from jaxgames import checks
 from jaxgames.agent import Agent
-from jaxgames.game import DrawnGame, Game
+from jaxgames.game import Game, can_be_drawn
 from jaxgames.pommerman import Pommerman
 from search import presets
 from search.bandit import bandits
@@ -292,7 +292,7 @@ def draw_game(game: Game, key, games: evaluate.Games, names: list[str]) -> tuple
     by_seat = [""] * len(names)
     for name, seat in zip(names, games.seats[index], strict=True):
         by_seat[seat] = name
-    if not isinstance(game, DrawnGame):
+    if not can_be_drawn(game):
         raise ValueError(f"game={game.name!r}: no pictures of this game")
     return index, game.animate(states, games.actions[index][: int(games.lengths[index])], names=by_seat)
 

@@ -10,9 +10,11 @@ import pytest
 
 import jaxgames
 from jaxgames.hex import interop, planes
-from search import puct
+from search import fdts, puct
 from search.puct import determinized
 from search.puct.determinized import Settings
+from search.turns import evolution
+from tests.hoard import Hoard
 from tests.jaxgames.hex.playing import at, joined, play, random_games
 from tests.search import puct_reference
 
@@ -153,6 +155,77 @@ def test_a_plan_puts_together_what_puct_finds_in_each_world(game, settings):
     np.testing.assert_array_equal(own(plan.actions, 1 - seats), game.pass_action)
     np.testing.assert_allclose(own(plan.root_value, seats), own(each.root_value, owners).reshape(LANES, -1).mean(1), rtol=1e-5)
     np.testing.assert_array_equal(own(plan.root_value, 1 - seats), -own(plan.root_value, seats))
+
+
+@dataclasses.dataclass(frozen=True)
+class HiddenHoard(Hoard):
+    """What the things are worth is not seen."""
+
+    @property
+    def open_game(self):
+        return Hoard(**{field.name: getattr(self, field.name) for field in dataclasses.fields(self)})
+
+    def open_state(self, state):
+        return state
+
+    def observe(self, state, player):
+        return dataclasses.replace(state, worths=jnp.zeros_like(state.worths))
+
+    def init_information(self, player, observation=None):
+        return observation
+
+    def update_information(self, info, observation, own_action):
+        return observation
+
+    def sample_hidden(self, key, info):
+        return dataclasses.replace(info, worths=jax.random.randint(key, (self.things,), 1, 10))
+
+
+HOARD = HiddenHoard(things=6, points=2)
+OF_TURNS = evolution.Settings(num_generations=3, population=8)
+PLANNERS_OF_WORLDS = {
+    "FDTS in DarkHex": (ABRUPT, fdts(OPEN, num_simulations=40, horizon=9, table_rows=256)),
+    "OEP with hidden worths": (HOARD, evolution.oep(HOARD.open_game, OF_TURNS)),
+}
+
+
+@pytest.mark.parametrize("what", PLANNERS_OF_WORLDS)
+def test_any_planner_of_the_open_game_plans_in_drawn_worlds(what):
+    """The same as planning in each world alone and adding up what each of them does."""
+    game, planner = PLANNERS_OF_WORLDS[what]
+    if game is ABRUPT:
+        _, infos, seats = known(game, 4)
+    else:
+        states = jax.vmap(game.init)(jax.random.split(jax.random.key(5), LANES))
+        seats = np.zeros(LANES, np.int32)
+        infos = jax.vmap(game.observe)(states, seats)
+    over = determinized.determinized(game, planner, determinized.Worlds(num_worlds=WORLDS, microbatch_size=3))
+    keys, active = jax.random.split(jax.random.key(0), LANES), np.arange(LANES) != 1
+    run = jax.jit(over.plan)
+    plan, memory = run(None, keys, over.init(LANES), infos, seats, active)
+    again, _ = run(None, keys, memory, infos, seats, active)
+    same_plans(again, plan)  # nothing is kept from worlds that are no more
+    worlds, owners = worlds_of(game, infos, keys), seats.repeat(WORLDS)
+    world_keys = jax.vmap(lambda key: jax.random.split(jax.random.fold_in(key, 1), WORLDS))(keys).reshape(-1)
+    count = LANES * WORLDS
+    roots = jax.vmap(game.open_state)(worlds)
+    each, _ = jax.jit(planner.plan)(None, world_keys, planner.init(count), roots, owners, np.ones(count, bool))
+    rows = {name: np.asarray(getattr(each, name))[np.arange(count), owners] for name in ("arms", "legal", "action_weights")}
+    expected = np.zeros((LANES, game.num_actions))
+    for number, (arms, legal, weights) in enumerate(zip(*rows.values(), strict=True)):
+        np.add.at(expected[number // WORLDS], arms[legal], weights[legal] / WORLDS)
+    found = np.asarray(plan.action_weights)[np.arange(LANES), seats]
+    np.testing.assert_allclose(found[active], expected[active], atol=1e-6)
+    best = np.asarray(plan.actions)[np.arange(LANES), seats]
+    assert (expected[np.arange(LANES), best] >= expected.max(-1) - 1e-6)[active].all()
+    assert len({tuple(row) for row in expected[active].tolist()}) > 1
+    assert not over.sees_state and over.memory_bytes == WORLDS * planner.memory_bytes
+
+
+def test_planners_that_play_fair_take_no_drawn_worlds():
+    fair = determinized.pimc_value(ABRUPT, worth, Settings(num_worlds=WORLDS))
+    with pytest.raises(ValueError, match=r"^planner='PIMC, no tree': plays by what its seat knows; drawn worlds need"):
+        determinized.determinized(ABRUPT, fair)
 
 
 def test_the_mean_the_medoid_and_the_sum_of_results():

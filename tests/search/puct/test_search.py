@@ -105,11 +105,13 @@ def test_the_preset_of_alphaze_equals_a_slow_search(moves):
         assert np.allclose(own(plan.qvalues, states)[lane][tried], values[tried], atol=1e-4)
 
 
-@pytest.mark.parametrize("players, arms", [(1, 6), (2, 6), (2, 3600)])
-def test_a_random_tree_for_one_or_two_equals_a_slow_search(players, arms):
+@pytest.mark.parametrize("players, arms, candidates", [(1, 6, None), (2, 6, None), (2, 900, 900), (2, 3600, None)])
+def test_a_random_tree_for_one_or_two_equals_a_slow_search(players, arms, candidates):
+    """Of 3600 arms 1800 are legal and 128 kept; no more than 60 can be opened, and they are opened in the order of priors."""
     game = RandomTree(num_players=players, num_arms=arms)
-    planner = puct.puct(game, lambda params, states, seats: game.opinion(states), Settings(60))
-    assert planner.memory_bytes < 61 * 4 * (arms + 6 * 61 + 30), "one prior per arm, and room for those that are opened"
+    planner = puct.puct(game, lambda params, states, seats: game.opinion(states), Settings(60, max_candidates=candidates))
+    kept = arms if candidates or arms < 512 else 256  # their priors, and the actions where these are not all
+    assert planner.memory_bytes < 61 * 4 * (kept + 6 * 61 + 30), "one prior per candidate, and room for those that are opened"
     states = jax.vmap(game.init)(jax.random.split(jax.random.key(4), BATCH))
     keys, ones = jax.random.split(jax.random.key(5), BATCH), jnp.ones(BATCH, bool)
     plan, _ = jax.jit(planner.plan)(None, keys, planner.init(BATCH), states, jnp.zeros(BATCH, jnp.int32), ones)
@@ -126,9 +128,19 @@ def test_a_random_tree_for_one_or_two_equals_a_slow_search(players, arms):
     for lane in range(BATCH):
         root = jax.tree.map(lambda leaf, i=lane: leaf[i], states)
         visits, values = puct_reference.search(open_node, lambda state, arm: play(state, jnp.int32(arm)), root, 60)
-        assert plan.visit_counts[lane, 0].tolist() == visits.tolist()
-        tried = visits > 0
-        assert np.allclose(plan.qvalues[lane, 0][tried], values[tried], atol=1e-4)
+        found = np.zeros(arms, int)
+        np.add.at(found, plan.arms[lane, 0], plan.visit_counts[lane, 0])
+        assert found.tolist() == visits.tolist()
+        tried = np.asarray(plan.visit_counts[lane, 0]) > 0
+        actions = np.asarray(plan.arms[lane, 0])[tried]
+        assert np.allclose(plan.qvalues[lane, 0][tried], values[actions], atol=1e-4)
+        assert np.asarray(game.legal(root))[np.asarray(plan.arms[lane, 0])[np.asarray(plan.legal[lane, 0])]].all()
+
+
+def test_trees_of_large_action_sets_are_small():
+    game = RandomTree(num_arms=3600)
+    planner = puct.puct(game, lambda params, states, seats: game.opinion(states), Settings(800))
+    assert planner.memory_bytes < 4_000_000
 
 
 def test_lanes_do_not_know_each_other():

@@ -55,8 +55,8 @@ class _Block(nnx.Module):
 class _Follower(nnx.Module):
     """Convolutions, then one linear layer per head on all cells, as in the paper."""
 
-    def __init__(self, config: NetworkConfig, height: int, width: int, channels: int, num_outputs: int, *, rngs: nnx.Rngs) -> None:
-        features = config.width
+    def __init__(self, config: NetworkConfig, shape: tuple[int, int, int], num_outputs: int, *, rngs: nnx.Rngs) -> None:
+        (height, width, channels), features = shape, config.width
         self.config = config
         self.entry = Convolution(channels, features, rngs=rngs)
         if config.residual:
@@ -92,5 +92,4 @@ def make(config: NetworkConfig, shape: tuple[int, int, int], num_outputs: int) -
       shape: of the planes, (H, W, C).
       num_outputs: A.
     """
-    return from_module(lambda key: _Follower(config, *shape, num_outputs, rngs=nnx.Rngs(key)))
-
+    return from_module(lambda key: _Follower(config, shape, num_outputs, rngs=nnx.Rngs(key)))

@@ -151,4 +151,3 @@ def make(config: RiseConfig, shape: tuple[int, int, int], num_outputs: int) -> N
     """
     per_cell = num_outputs // (shape[0] * shape[1])
     return from_module(lambda key: _Rise(config, shape, per_cell, rngs=nnx.Rngs(key)))
-

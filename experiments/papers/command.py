@@ -1,0 +1,68 @@
+"""The command line of the results pages."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import tyro
+
+from experiments.papers import alphaze_page, follower, hero_academy, pommerman
+from training.storage.provenance import CHECKOUT
+
+PAGES = {page.name: page for page in (pommerman.PAGE, follower.PAGE, alphaze_page.PAGE, hero_academy.PAGE)}
+FOLDER = Path("docs/results")
+
+
+@dataclasses.dataclass(frozen=True)
+class ResultsConfig:
+    """Reproduces tables and figures of the papers; what has been measured before is read, not measured again.
+
+    Attributes:
+      page: pommerman (planners), follower (imitation), alphaze (DarkHex) or hero_academy (planners of turns).
+      folder: where the page, its figures and the data go.
+      scale: plays so many times the number of games, for a quick look or a closer one.
+      batch: games at a time; 0: as many as suit the page.
+      part: parts of the page, in this order; all if none is named. A name that is wrong is answered with the list.
+    """
+
+    page: tyro.conf.Positional[str] = "pommerman"
+    folder: Path = FOLDER
+    scale: float = 1.0
+    batch: int = 0
+    part: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.page not in PAGES:
+            raise ValueError(f"page={self.page!r}: must be one of {', '.join(PAGES)}")
+        if self.scale <= 0:
+            raise ValueError(f"scale={self.scale}: must be > 0")
+        if self.batch < 0:
+            raise ValueError(f"batch={self.batch}: must be >= 0")
+        if self.scale != 1 and self.folder.resolve() in {FOLDER.resolve(), CHECKOUT / FOLDER}:
+            raise ValueError(f"scale={self.scale}: would overwrite the page of the full numbers of games; give --folder")
+
+
+def run(config: ResultsConfig) -> None:
+    """Measures what is missing and writes the page.
+
+    Args:
+      config: the command line.
+
+    Raises:
+      ValueError: the page has no such part, no numbers of games or no batch.
+    """
+    page = PAGES[config.page]
+    usual = {field.name: field.default for field in dataclasses.fields(page.plan)}
+    sizes = {
+        name: max(1, round(size * config.scale))
+        for name, size in usual.items()
+        if name.endswith("games") and isinstance(size, int)
+    }
+    if config.scale != 1 and not sizes:
+        raise ValueError(f"scale={config.scale}: the page {page.name} has no numbers of games")
+    if config.batch:
+        if "batch" not in usual:
+            raise ValueError(f"batch={config.batch}: the page {page.name} takes none")
+        sizes["batch"] = config.batch
+    page.make(page.plan(config.folder, **sizes), config.part)

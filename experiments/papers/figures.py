@@ -1,0 +1,77 @@
+"""The figures of the results pages, as SVG. matplotlib comes with the extra `viz`."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from experiments.papers.tables import points, rate
+from training.jobs.figures import COLOURS, as_svg, axes_in_a_row
+
+if TYPE_CHECKING:
+    from experiments.papers.cells import Cell
+
+# A line of a figure: its name, and at each place a share in per cent with the bounds of its interval.
+Line = tuple[str, Sequence[tuple[float, tuple[float, float, float]]]]
+
+
+def known_states_figure(cells: Sequence[tuple[Cell, dict]]) -> str:
+    """Draws the share of states already in the tree over depth, one line per planner with a tree."""
+    figure, (axes,) = axes_in_a_row(1, "depth, steps from the present state", ("states already known, %",))
+    lines = [(cell, result["metrics"]) for cell, result in cells if "known" in result.get("metrics", {})]
+    for index, (cell, metrics) in enumerate(lines):
+        known, met = np.array(metrics["known"]), np.array(metrics["met"])
+        depth = np.flatnonzero(met[1:]) + 1
+        style = "-" if cell.bandit == "ts" else "--"
+        label = f"{cell.planner.upper().replace('_', ' ')} + {cell.bandit.upper()}"
+        axes.plot(depth, 100 * known[depth] / met[depth], style, color=COLOURS[index // 2], label=label)
+    if lines:
+        axes.legend(frameon=False)
+    return as_svg(figure)
+
+
+def sweep_figure(cells: Sequence[tuple[Cell, dict]]) -> str:
+    """Draws the win rate over the number of simulations, one line per depth, with 95 % intervals."""
+    figure, (axes,) = axes_in_a_row(1, "simulations per move", ("games won, %",))
+    lines = []
+    for horizon in sorted({cell.horizon for cell, _ in cells}):
+        counts = sorted((cell.num_simulations, result["released"]) for cell, result in cells if cell.horizon == horizon)
+        lines.append((f"depth {horizon}", [(number, rate(count["wins"], count["games"])) for number, count in counts]))
+    _draw_lines(axes, lines)
+    return as_svg(figure)
+
+
+def points_figure(label: str, lines: Sequence[tuple[str, Mapping[int, dict]]], *, log: bool = False) -> str:
+    """Draws points in per cent over a number, one line with intervals per name."""
+    figure, (axes,) = axes_in_a_row(1, label, ("points, %",))
+    _draw_lines(axes, [(name, [(number, points(one)) for number, one in found.items()]) for name, found in lines])
+    axes.axhline(50, color="#999999", linewidth=0.8)
+    axes.set_ylim(0, 100)
+    if log:
+        axes.set_xscale("log")
+    return as_svg(figure)
+
+
+def _draw_lines(axes, lines: Sequence[Line]) -> None:
+    for index, (name, line) in enumerate(lines):
+        middle, low, high = np.array([shares for _, shares in line]).T
+        errors = [middle - low, high - middle]
+        axes.errorbar([x for x, _ in line], middle, errors, color=COLOURS[index], marker="o", capsize=3, label=name)
+    if lines:
+        axes.legend(frameon=False)
+
+
+def visits_figure(behaviours: Mapping[str, dict]) -> str:
+    """Draws where agents spend their time, one board each; all begin at the top left."""
+    figure, parts = axes_in_a_row(len(behaviours), "", [""] * len(behaviours))
+    figure.set_size_inches(2.3 * len(behaviours), 2.7)
+    for axes, (name, found) in zip(parts, behaviours.items(), strict=True):
+        axes.imshow(np.sqrt(found["visits"]), cmap="viridis")
+        axes.set_title("\n".join(textwrap.wrap(name, 22)), fontsize=8)
+        axes.grid(visible=False)
+        axes.set_xticks([])
+        axes.set_yticks([])
+    return as_svg(figure)

@@ -1,0 +1,147 @@
+"""What the pages share: measurements that are made once and kept as JSON files, and pages that are filled from them."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jax
+
+from experiments.pages import fill, markdown
+from training.storage import provenance
+from training.storage.files import write_atomically
+
+
+class Measurement(NamedTuple):
+    """Something that is measured once.
+
+    Attributes:
+      name: of its file.
+      measure: makes the result; gives None if it was asked to stop.
+      label: what a page knows it by.
+    """
+
+    name: str
+    measure: Callable[[], dict | None]
+    label: Any = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    """How much to measure; pages add their sizes.
+
+    Attributes:
+      folder: where the page, its figures and the data go.
+    """
+
+    folder: Path
+
+    def path(self, name: str) -> Path:
+        """The file of a measurement."""
+        return self.folder / "data" / f"{name}.json"
+
+    def read(self, name: str) -> dict | None:
+        """Reads what was measured; None if nothing was."""
+        path = self.path(name)
+        return json.loads(path.read_text()) if path.exists() else None
+
+    def found(self, measurements: Iterable[Measurement]) -> dict[Any, dict]:
+        """Reads what has been measured, by label."""
+        return {one.label: result for one in measurements if (result := self.read(one.name))}
+
+
+@dataclasses.dataclass(frozen=True)
+class Page:
+    """A page of results; its prose is in docs/results/NAME.md.
+
+    Attributes:
+      name: of the page.
+      plan: a `Plan`.
+      parts: `part(plan) -> measurements`, by name.
+      sources: folders of the code on which results depend.
+      texts: `texts(plan) -> {mark: Markdown}`, but for the mark "origins".
+      figures: `figures(plan) -> {name: SVG}`.
+    """
+
+    name: str
+    plan: type[Plan]
+    parts: Mapping[str, Callable[[Any], list[Measurement]]]
+    sources: tuple[str, ...]
+    texts: Callable[[Any], dict[str, str]]
+    figures: Callable[[Any], dict[str, str]]
+
+    def measurements(self, plan: Plan, chosen: Sequence[str] = ()) -> list[Measurement]:
+        """Gives what there is to measure, in the order of `chosen` parts; (): all.
+
+        Raises:
+          ValueError: there is no such part.
+        """
+        for part in chosen:
+            if part not in self.parts:
+                raise ValueError(f"part={part!r}: must be one of {', '.join(self.parts)}")
+        return [one for part in chosen or self.parts for one in self.parts[part](plan)]
+
+    def make(self, plan: Plan, chosen: Sequence[str] = (), report: Callable[[str], None] = print) -> None:
+        """Measures what is missing, and writes the page after each measurement, so that a stopped run leaves a whole page.
+
+        Args:
+          plan: how much.
+          chosen: which parts, in this order; (): all.
+          report: told about each measurement, and about results of other code.
+
+        Raises:
+          ValueError: there is no such part.
+        """
+        measurements = self.measurements(plan, chosen)
+        if warning := self._from_other_code(plan):
+            report(warning)
+        self.write(plan)
+        for name, measure, _ in measurements:
+            if plan.path(name).exists():
+                continue
+            started = time.perf_counter()
+            result = measure()
+            if result is None:
+                return
+            result |= {**provenance.describe(jax.devices()[0]), "sources": provenance.source_hash(self.sources)}
+            write_atomically(plan.path(name), json.dumps(result, indent=1) + "\n")
+            report(f"{name}: {time.perf_counter() - started:.0f} s")
+            self.write(plan)
+
+    def write(self, plan: Plan) -> None:
+        """Writes the page and its figures from what has been measured."""
+        for name, svg in self.figures(plan).items():
+            write_atomically(plan.folder / f"{name}.svg", svg)
+        found = [result for name in self._names(plan) if (result := plan.read(name))]
+        file = f"{self.name}.md"
+        fill(plan.folder / file, self.texts(plan) | {"origins": origins(found)}, provenance.CHECKOUT / "docs" / "results" / file)
+
+    def _names(self, plan: Plan) -> list[str]:
+        return list(dict.fromkeys(one.name for one in self.measurements(plan)))
+
+    def _from_other_code(self, plan: Plan) -> str:
+        """Says in one line which results were not made by the present code; "" if all were."""
+        present = provenance.source_hash(self.sources)
+        older = [name for name in self._names(plan) if (found := plan.read(name)) and found.get("sources") != present]
+        if not older:
+            return ""
+        listed = ", ".join(older[:3]) + (f" and {len(older) - 3} more" if len(older) > 3 else "")
+        return f"warning: made by other versions of {', '.join(self.sources)}: {listed} (what is deleted is made again)"
+
+
+def origins(results: Iterable[dict]) -> str:
+    """Makes the table of commits and devices by which results were made; a star marks a commit that was taken from history."""
+    counts = Counter(
+        (
+            (result.get("commit") or "no checkout") + "*" * ("commit_note" in result),
+            result.get("device", "–"),
+            result.get("versions", {}).get("jax", result.get("jax", "–")),
+        )
+        for result in results
+    )
+    return markdown(["commit", "device", "jax", "results"], [[*made, str(count)] for made, count in sorted(counts.items())])

@@ -1,0 +1,57 @@
+"""The page of AlphaZe**: what it shows, and what is missing."""
+
+from experiments.papers.alphaze_page import PAGE
+from tests.experiments.papers.made_up import page_of
+
+CURVE = [{"samples": 10, "epoch": 1, "score_against_random": 0.6}, {"samples": 20, "epoch": 2, "score_against_random": 0.9}]
+RESULT = {
+    # of a run
+    "settings": {"learn": {"num_worlds": 4, "num_simulations": 24}, "who": {"network": "tiny"}},
+    "searches": 2048,
+    "seconds": 120.0,
+    "searches_per_second": 1234.0,
+    "curve": CURVE,
+    # of games that were played
+    "title": "PIMC",
+    "wins": 150,
+    "games": 200,
+    "cpu_seconds_per_game": 0.125,
+    "first": 0.95,
+    "second": 0.81,
+    "names": ["random", "epoch 0"],
+    "elo": [0.0, 321.0],
+    "elo_standard_error": [0.0, 50.0],
+}
+ROWS = {
+    "exact": [{"epoch": 0, "drawn": 0.4, "greedy": 0.8}, {"epoch": 12, "drawn": 0.123, "greedy": 0.5}],
+    "response": [{"epoch": 12, "first": 0.99, "second": 0.93, "response": 0.875, "response_to_drawn": 0.75}],
+    "epochs": [{"epoch": 1, "wins": 50, "games": 200}],
+}
+
+
+def result(one):
+    return RESULT | {"rows": next((rows for name, rows in ROWS.items() if one.name.endswith(name)), [])}
+
+
+def test_the_page(tmp_path):
+    page = page_of(PAGE, tmp_path, result, figures=False)
+    for row in (
+        "| 12 | 0.123 | 0.500 |",
+        "| 99.0 | 93.0 | 96.0 (92–98) | 87.5 (8",
+        "| PIMC | 25.0 (20–31) |",
+        "| best reply | 95.0 | 81.0 | 88.0 | – |",
+        "| 20 | TSL + PIMC | 75.0 (69–80) | 200 |",
+        "| 3 | 75.0 (69–80) | 200 |",
+        "| 8 x 8 | 20 | 0.125 |",
+        "| epoch 0 | +321 ± 98 |",
+        "| TSL + PC-PIMC | 60.0 | 90.0 | 90–90 | 3 | 2.0 | 1234 |",
+        "more than <!-- text most -->88.0<!-- /text --> %",
+        "Network `tiny`, 4 worlds x 24 simulations, 2048 searches in 200 games, 2.0 minutes.",
+    ):
+        assert row in page
+
+
+def test_what_was_not_measured_is_shown_as_missing(tmp_path):
+    page = page_of(PAGE, tmp_path, result, parts=("2x2",))
+    assert "| 12 | 0.123 |" in page and "<!-- table responses -->\n–\n" in page and "<!-- text most -->–<" in page
+    assert not (tmp_path / "alphaze_learning.svg").exists()

@@ -1,0 +1,124 @@
+"""What all pages share: results that are made once and kept, pages that are filled from them, and where numbers come from."""
+
+import contextlib
+import dataclasses
+import json
+
+import pytest
+
+from experiments.pages import markdown
+from experiments.papers.command import PAGES
+from experiments.papers.measured import Measurement, Page, Plan, origins
+from training.storage import provenance
+
+
+@pytest.fixture
+def page(tmp_path, monkeypatch):
+    """A page of two numbers; `calls` tells which have been measured."""
+    calls = []
+
+    def measure(number):
+        calls.append(number)
+        return {"number": number}
+
+    def part(number):
+        return lambda plan: [Measurement(f"toy-{number}", lambda: measure(number), number)]
+
+    def texts(plan):
+        numbers = plan.found([*part(1)(plan), *part(2)(plan)])
+        return {"numbers": markdown(["number"], [[str(one["number"])] for one in numbers.values()])}
+
+    monkeypatch.setattr(provenance, "CHECKOUT", tmp_path)
+    monkeypatch.setattr(provenance, "source_hash", lambda sources: "now")
+    template = tmp_path / "docs" / "results" / "toy.md"
+    template.parent.mkdir(parents=True)
+    template.write_text("# Toy\n\n<!-- table numbers -->\n<!-- /table -->\n\n<!-- table origins -->\n<!-- /table -->\n")
+    toy = Page("toy", Plan, {"one": part(1), "two": part(2)}, ("jaxgames",), texts, lambda plan: {"toy": "<svg/>"})
+    return toy, Plan(tmp_path / "new"), calls
+
+
+def test_everything_is_measured_once_and_shown(page):
+    toy, plan, calls = page
+    said = []
+    toy.make(plan, report=said.append)
+    shown = (plan.folder / "toy.md").read_text()
+    assert calls == [1, 2] and [line.split(":")[0] for line in said] == ["toy-1", "toy-2"]
+    assert "| 1 |\n| 2 |" in shown and (plan.folder / "toy.svg").exists()
+    kept = json.loads(plan.path("toy-1").read_text())
+    assert kept["number"] == 1 and kept["sources"] == "now" and {"device", "versions", "commit"} <= set(kept)
+    toy.make(plan, report=said.append)
+    assert calls == [1, 2] and len(said) == 2 and (plan.folder / "toy.md").read_text() == shown
+
+
+def test_parts_are_chosen_and_what_is_missing_is_shown_as_missing(page):
+    toy, plan, calls = page
+    toy.make(plan, ("two",), report=lambda line: None)
+    assert calls == [2] and "| 2 |" in (plan.folder / "toy.md").read_text()
+    toy.write(Plan(plan.folder / "empty"))
+    assert "<!-- table numbers -->\n–\n" in (plan.folder / "empty" / "toy.md").read_text()
+    with pytest.raises(ValueError, match="part='three': must be one of one, two"):
+        toy.make(plan, ("three",))
+
+
+def interrupted():
+    raise KeyboardInterrupt
+
+
+ENDS = [(lambda: None, contextlib.nullcontext()), (interrupted, pytest.raises(KeyboardInterrupt))]
+
+
+@pytest.mark.parametrize(("stop", "ends"), ENDS)
+def test_a_stopped_job_ends_and_loses_nothing(page, stop, ends):
+    toy, plan, calls = page
+    parts = {"one": toy.parts["one"], "stop": lambda plan: [Measurement("toy-stop", stop)], "two": toy.parts["two"]}
+    with ends:
+        dataclasses.replace(toy, parts=parts).make(plan, report=lambda line: None)
+    assert calls == [1] and "| 1 |" in (plan.folder / "toy.md").read_text() and not plan.path("toy-stop").exists()
+
+
+def test_results_of_other_code_are_told(page, monkeypatch):
+    toy, plan, _ = page
+    said = []
+    toy.make(plan, report=lambda line: None)
+    old = {"number": 7, "device": "old", "jax": "0.1", "commit": "abc", "commit_note": "from history"}
+    plan.path("toy-2").write_text(json.dumps(old))
+    toy.make(plan, report=said.append)
+    assert said == ["warning: made by other versions of jaxgames: toy-2 (what is deleted is made again)"]
+    assert "| abc* | old | 0.1 | 1 |" in (plan.folder / "toy.md").read_text()
+    monkeypatch.setattr(provenance, "source_hash", lambda sources: "other")
+    toy.make(plan, report=said.append)
+    assert "toy-1, toy-2 (" in said[-1]
+
+
+def test_origins_count_results():
+    made = {"commit": "abc", "device": "x", "versions": {"jax": "1"}}
+    assert origins([made, made, {"commit": None}]).splitlines()[2:] == ["| abc | x | 1 | 2 |", "| no checkout | – | – | 1 |"]
+
+
+def test_the_hash_of_the_sources_changes_with_them(tmp_path):
+    (tmp_path / "search").mkdir()
+    (tmp_path / "search" / "one.py").write_text("x = 1")
+    provenance.source_hash.cache_clear()
+    first = provenance.source_hash(("search",), tmp_path)
+    (tmp_path / "search" / "one.py").write_text("x = 2")
+    provenance.source_hash.cache_clear()
+    assert len(first) == 16 and provenance.source_hash(("search",), tmp_path) != first
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_the_pages_show_what_their_data_say(name, tmp_path):
+    published = provenance.CHECKOUT / "docs" / "results"
+    (tmp_path / "data").symlink_to(published / "data")
+    page = dataclasses.replace(PAGES[name], figures=lambda plan: {})
+    page.write(page.plan(tmp_path))
+    assert (tmp_path / f"{name}.md").read_text() == (published / f"{name}.md").read_text()
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_names_of_measurements_differ_and_each_result_names_its_commit(name):
+    page = PAGES[name]
+    plan = page.plan(provenance.CHECKOUT / "docs" / "results")
+    by_name = {one.name: one.label for one in page.measurements(plan)}
+    assert len(by_name) > 20
+    for result in filter(None, map(plan.read, by_name)):
+        assert result["commit"]

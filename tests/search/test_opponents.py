@@ -1,0 +1,150 @@
+"""Searches in which models play for the others: against a slow search, as one batch, and with weights that change."""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import jaxgames
+from jaxgames.agent import Agent, memoryless
+from search import fdts, puct
+from search.dynamics import dynamics_of
+from search.opponents import single_player
+from search.planner import as_agent
+from search.puct.search import Settings
+from tests.search import puct_reference
+from tests.tug import ARMS, PULL, REST, SHOUT, Tug, steady_player
+
+GAME = Tug(length=4, max_steps=9, marks=64)
+LANES, SIMULATIONS = 5, 30
+
+
+def opinion(params, states, seats):
+    """Logits by action and values, from the token as the seat sees it and a mark."""
+    side = states.token * jnp.where(seats == 0, 1, -1)
+    features = jnp.stack([side / 4, jnp.sin(states.mark * 1.7), jnp.cos(states.mark * 0.9), jnp.ones(len(seats))], axis=1)
+    out = features @ params
+    return out[:, :3], jnp.tanh(out[:, 3])
+
+
+def weights(seed):
+    return jnp.asarray(np.random.default_rng(seed).normal(size=(4, 4)), jnp.float32)
+
+
+def echo() -> Agent:
+    """Pulls in every second of its moves: what it does depends on its memory."""
+
+    def act(params, keys, memory, views, seats, active):
+        return jnp.where(memory % 2 == 0, PULL, REST), memory + active
+
+    return Agent("echo", lambda size: jnp.zeros(size, jnp.int32), lambda memory, lanes: jnp.where(lanes, 0, memory), act)
+
+
+def positions():
+    return jax.vmap(GAME.state)(jnp.array([0, 1, -1, 2, -2])), jnp.array([0, 1, 0, 1, 0])
+
+
+@functools.cache
+def searching(opponent):
+    return puct.puct(single_player(GAME, opponent), opinion, Settings(SIMULATIONS))
+
+
+ANSWERS = [(steady_player(REST), lambda moves: REST), (echo(), lambda moves: REST if moves % 2 else PULL)]
+
+
+@pytest.mark.parametrize("opponent, answers", ANSWERS, ids=["steady", "with a memory"])
+def test_puct_alone_equals_a_slow_search(opponent, answers):
+    planner, params, (states, seats) = searching(opponent), weights(1), positions()
+    keys, ones = jax.random.split(jax.random.key(0), LANES), jnp.ones(LANES, bool)
+    plan, _ = jax.jit(planner.plan)({"own": params, "opponents": None}, keys, planner.init(LANES), states, seats, ones)
+    assert plan.actions.shape == (LANES, 1) and plan.legal.shape == (LANES, 1, 3)
+    ask = jax.jit(lambda state, seat: opinion(params, jax.tree.map(lambda x: x[None], state), seat[None]))
+    look = jax.jit(lambda state: (GAME.search_arms(state)[1], GAME.outcome(state)))
+    step = jax.jit(lambda state, joint: GAME.step(state, joint, jax.random.key(0)))
+
+    for lane in range(LANES):
+        seat = int(seats[lane])
+
+        def open_node(known, seat=seat):
+            state, _ = known
+            (logits, value), (legal, outcome) = jax.device_get((ask(state, jnp.int32(seat)), look(state)))
+            over = bool(state.terminated)
+            chances = np.where(legal[seat] & (not over), np.exp(logits[0][ARMS[seat]]), 0).astype(np.float64)
+            result = float(outcome[seat]) if over else float(value[0])
+            return puct_reference.Node(known, chances / max(chances.sum(), 1e-30), result, over, 0)
+
+        def play(known, arm, seat=seat):
+            state, moves = known
+            joint = np.array([answers(moves)] * 2)
+            joint[seat] = ARMS[seat, arm]
+            return step(state, jnp.asarray(joint)), moves + 1
+
+        root = (jax.tree.map(lambda leaf, i=lane: leaf[i], states), 0)
+        visits, _ = puct_reference.search(open_node, play, root, SIMULATIONS)
+        assert plan.visit_counts[lane, 0].tolist() == visits.tolist()
+
+
+def test_a_neural_opponent_is_one_batch_and_new_weights_compile_nothing():
+    asked = []
+
+    def choose(params, keys, views, seats):
+        asked.append((len(keys), views.shape))  # while tracing
+        features = jnp.stack([views / 4, jnp.ones(len(seats))], axis=1)
+        return (features @ params).argmax(-1).astype(jnp.int32)
+
+    def pulls(bias):
+        return jnp.array([[0.0, 0, 0], [0.0, bias, 0.1]])
+
+    planner = fdts(single_player(GAME, memoryless("network", choose)), num_simulations=40, horizon=9, table_rows=256)
+    run = jax.jit(planner.plan)
+    states, seats = jax.vmap(GAME.state)(jnp.full(LANES, -2)), jnp.zeros(LANES, jnp.int32)
+    keys, ones = jax.random.split(jax.random.key(3), LANES), jnp.ones(LANES, bool)
+
+    def value(bias):
+        params = {"own": None, "opponents": pulls(bias)}
+        return np.asarray(run(params, keys, planner.init(LANES), states, seats, ones)[0].root_value).mean()
+
+    idle = value(-1.0)
+    traced = len(asked)
+    assert traced and set(asked) == {(LANES, (LANES,))}, "all lanes are asked about at once"
+    busy = value(1.0)
+    assert len(asked) == traced, "nothing is traced again"
+    assert idle > busy + 0.2, "who faces an idle opponent expects more"
+
+
+def test_all_seats_but_the_own_are_asked_and_the_own_action_is_played():
+    """In the four seats of Pommerman; what each seat was asked as comes back as its action."""
+    game = jaxgames.make("pommerman", "ffa")
+    seen = memoryless("seat", lambda params, keys, views, seats: seats, sees_state=True)
+    dynamics, plain = single_player(game, seen), dynamics_of(game)
+    states = jax.vmap(game.init)(jax.random.split(jax.random.key(0), 4))
+    seats, keys = jnp.arange(4), jax.random.split(jax.random.key(1), 4)
+
+    def both(states, seats, keys):
+        nodes = dynamics.root(None, states, seats)
+        stepped = dynamics.step({"own": None, "opponents": None}, keys, nodes, jnp.full((4, 1), 5))
+        joint = jnp.where(jnp.arange(4) == seats[:, None], 5, jnp.arange(4))
+        return dynamics.arms(nodes), stepped.state, plain.step(None, keys, states, joint)
+
+    (arms, legal), ours, theirs = jax.jit(both)(states, seats, keys)
+    jax.tree.map(np.testing.assert_array_equal, ours, theirs)
+    assert arms.shape == legal.shape == (4, 1, 6)
+
+
+def test_an_agent_made_of_such_a_search_acts_for_any_seat():
+    planner = fdts(single_player(GAME, steady_player(SHOUT)), num_simulations=300, horizon=9, table_rows=1024)
+    agent = as_agent(planner)
+    states, seats = positions()
+    keys, ones = jax.random.split(jax.random.key(0), LANES), jnp.ones(LANES, bool)
+    params = {"own": None, "opponents": None}
+    actions, _ = jax.jit(agent.act)(params, keys, agent.init(LANES), states, seats, ones)
+    np.testing.assert_array_equal(actions, PULL)
+
+
+def test_bad_input():
+    with pytest.raises(ValueError, match=r"^game='tug': all its players move at once; PUCT needs one who is to move$"):
+        puct.puct(GAME, opinion)
+    with pytest.raises(ValueError, match=r"^opponent='always 0': plays by what its seat has seen so far"):
+        single_player(jaxgames.make("hex", "adh-5"), steady_player(0))
