@@ -182,9 +182,7 @@ class _Job:
         shown: dict[str, str | float] = {}
         with (
             RunLog(self.folder, run.iteration + 1 if run.iteration else 0) as log,
-            Display(
-                title, goal, start=min(int(run.learner.progress["samples"]), goal), unit="searches", console=self.console
-            ) as display,
+            Display(title, goal, start=min(_searches(run), goal), unit="searches", console=self.console) as display,
         ):
             while run.epoch < config.epochs:
                 started = time.monotonic()
@@ -203,7 +201,7 @@ class _Job:
                 values |= {"epoch": int(run.epoch), "seconds": run.seconds}
                 log.write(run.iteration, values)
                 shown |= _shown(values)
-                display.update(min(int(run.learner.progress["samples"]), goal), shown)
+                display.update(min(_searches(run), goal), shown)
                 if stop.requested or ended or run.iteration % config.checkpoint_every == 0:
                     with job.iteration(run.iteration, saved):
                         checkpoints.save(run.iteration, run.tree())
@@ -216,16 +214,15 @@ class _Job:
     def _advance(self, run: _Run) -> dict[str, Any]:
         """One call of a compiled program: games while the epoch lacks samples, else gradient steps."""
         learn, epoch = self.config.learn, int(run.epoch)
-        if int(run.learner.progress["samples"]) < (epoch + 1) * learn.epoch_samples:
+        if _searches(run) < (epoch + 1) * learn.epoch_samples:
             run.learner, metrics = self.programs.play[self.programs.kind(epoch)](self.key, run.best_params, run.learner)
         else:
             run.learner, metrics = self.programs.learn(self.key, run.learner)
         return job.plain(metrics)
 
     def _epoch_is_over(self, run: _Run) -> bool:
-        learn, epochs, learner = self.config.learn, int(run.epoch) + 1, run.learner
-        done, goals = (learner.progress["samples"], learner.updates), (learn.epoch_samples, learn.epoch_updates)
-        return all(int(number) >= epochs * goal for number, goal in zip(done, goals, strict=True))
+        learn, epochs = self.config.learn, int(run.epoch) + 1
+        return _searches(run) >= epochs * learn.epoch_samples and int(run.learner.updates) >= epochs * learn.epoch_updates
 
     def _end_epoch(self, run: _Run) -> dict[str, Any]:
         """Lets the newest network play against the one that plays so far, and takes it if it is better."""
@@ -263,7 +260,7 @@ class _Job:
         config = self.config
         result: dict[str, Any] = {
             "settings": dataclasses.asdict(config),
-            "searches": int(run.learner.progress["samples"]),
+            "searches": _searches(run),
             "games": self._games(run),
             "updates": int(run.learner.updates),
             "seconds": run.seconds,
@@ -305,6 +302,10 @@ class _Job:
 
     def _save(self, params: Any, epoch: int) -> None:
         save_weights(self._weights(epoch), jax.device_get(params), self.who.meta | {"epoch": epoch})
+
+
+def _searches(run: _Run) -> int:
+    return int(run.learner.progress["samples"])
 
 
 _SHOWN = {

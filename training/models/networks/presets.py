@@ -5,7 +5,7 @@ from __future__ import annotations
 from training.models.networks import follower, rise
 from training.models.networks.network import Network
 
-PRESETS = {**follower.PRESETS, **rise.PRESETS}
+PRESETS: dict[str, follower.NetworkConfig | rise.RiseConfig] = {**follower.PRESETS, **rise.PRESETS}
 
 
 def by_name(name: str, shape: tuple[int, int, int], num_outputs: int) -> Network:
