@@ -1,5 +1,7 @@
 """Rows of words hold trees of small numbers without loss."""
 
+import collections
+
 import jax
 import jax.numpy as jnp
 import ml_dtypes
@@ -28,9 +30,17 @@ def leaves(draw):
 @example([np.array([1.5, -0.1, 1e-40, np.nan], np.float32), np.array(-3, np.int8)])
 def test_what_is_packed_is_unpacked(arrays):
     tree = {"first": arrays[0], "others": tuple(arrays[1:])}
-    packing = packing_of(tree)
+    check(packing_of(tree), tree, sum(a.size for a in arrays))
+    bits = collections.Counter()
+    for array in arrays:
+        bits[1 if array.dtype == bool else 8 * array.itemsize] += array.size
+    check(packing_of(tree, tight=True), tree, sum(-(-count * width // 32) for width, count in bits.items()))
+
+
+def check(packing, tree, num_words):
+    """Rows have so many words and hold the tree."""
     words = packing.pack(jax.tree.map(jnp.asarray, tree))
-    assert words.dtype == jnp.uint32 and words.shape == (packing.num_words,) == (sum(a.size for a in arrays),)
+    assert words.dtype == jnp.uint32 and words.shape == (packing.num_words,) == (num_words,)
     unpacked = packing.unpack(words)
     assert jax.tree.structure(unpacked) == jax.tree.structure(tree)
     for back, array in zip(jax.tree.leaves(unpacked), jax.tree.leaves(tree), strict=True):
@@ -42,9 +52,9 @@ def test_what_is_packed_is_unpacked(arrays):
 def test_half_precision(dtype):
     every = np.arange(2**16, dtype=np.uint32).astype(np.uint16).view(dtype)
     every = every[np.isfinite(every.astype(np.float32))]
-    packing = packing_of(every)
-    back = np.asarray(packing.unpack(packing.pack(jnp.asarray(every))))
-    assert back.dtype == dtype and back.tobytes() == every.tobytes()
+    for packing in (packing_of(every), packing_of(every, tight=True)):
+        back = np.asarray(packing.unpack(packing.pack(jnp.asarray(every))))
+        assert back.dtype == dtype and back.tobytes() == every.tobytes()
 
 
 def test_samples_of_a_game():
@@ -53,11 +63,13 @@ def test_samples_of_a_game():
     states = jax.jit(jax.vmap(game.init))(jax.random.split(jax.random.key(0), 3))
     observations = jax.vmap(lambda state: game.observe(state, jnp.int32(2)))(states)
     samples = {"seen": observations, "target": jax.random.uniform(jax.random.key(1), (3, 6)), "value": jnp.array([0.25, -0.0, 1])}
-    packing = packing_of(jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape[1:], leaf.dtype), samples))
-    words = jax.jit(jax.vmap(packing.pack))(samples)
-    assert words.shape == (3, packing.num_words)
-    back = jax.jit(jax.vmap(packing.unpack))(words)
-    assert equal(back, samples) and np.signbit(back["value"][1])
+    shapes = jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape[1:], leaf.dtype), samples)
+    for packing in (packing_of(shapes), packing_of(shapes, tight=True)):
+        words = jax.jit(jax.vmap(packing.pack))(samples)
+        assert words.shape == (3, packing.num_words)
+        back = jax.jit(jax.vmap(packing.unpack))(words)
+        assert equal(back, samples) and np.signbit(back["value"][1])
+    assert packing.num_words < 0.9 * packing_of(shapes).num_words
 
 
 def test_a_packing_may_be_a_static_argument():
