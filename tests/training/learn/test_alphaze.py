@@ -132,6 +132,18 @@ def test_games_depend_on_the_seed():
     assert not np.array_equal(rows_of(other.ring), held)
 
 
+def test_actions_are_drawn_in_so_many_first_steps_and_no_more():
+    assert programs().games.explore_steps == 2 * CONFIG.explore_moves
+    assert tiny_alphaze.programs(dataclasses.replace(CONFIG, explore_moves=-1)).games.explore_steps == GAME.opening_steps == 2
+    games = dataclasses.replace(programs().games, explore_steps=3, temperature=0.5)
+    clock = np.arange(5).repeat(400)
+    policy = np.tile(np.array([0.1, 0.5, 0.4, 0.0], np.float32), (len(clock), 1))
+    chosen = np.asarray(jax.jit(games._choose)(jax.random.split(KEY, len(clock)), policy, clock)).reshape(5, 400)
+    shares = np.stack([(chosen == arm).mean(1) for arm in range(4)], axis=1)
+    np.testing.assert_allclose(shares[:3], np.tile(np.array([1, 25, 16, 0]) / 42, (3, 1)), atol=0.08)
+    assert (chosen[3:] == 1).all()
+
+
 def test_games_that_are_given_up_stay_without_a_result():
     before, samples, _ = played("open")
     learner = programs().restart(KEY, jax.tree.map(jnp.asarray, before))

@@ -27,6 +27,7 @@ TINY = DaggerConfig(
     updates_per_step=RATE,
     batch_size=8,
     learning_rate=3e-3,
+    final_rate=0.5,
     buffer_size=2048,
     advantage_weight=0.1,
     averaging=0.75,
@@ -216,10 +217,13 @@ def loss_by_hand(dagger, params, stored):
     return entropy + 0.5 * jnp.square(value - (2 * stored.value - 1)).mean(), entropy
 
 
-def idle(learner, *, owed, **changes):
-    """A learner that plays no more and makes the gradient steps that it owes."""
+def idle(learner, *, owed, ended=0, **changes):
+    """A learner that plays no more and makes the gradient steps that it owes; so many episodes are over."""
     lanes = dataclasses.replace(learner.games.lanes, number=np.full(LANES, BATTLES, np.int32))
-    games, progress = dataclasses.replace(learner.games, lanes=lanes), learner.progress | {"owed": np.float32(owed)}
+    games, progress = (
+        dataclasses.replace(learner.games, lanes=lanes),
+        learner.progress | {"owed": np.float32(owed), "episodes": np.int32(ended)},
+    )
     return dataclasses.replace(learner, games=games, progress=progress, **changes)
 
 
@@ -236,14 +240,15 @@ def test_learning_lowers_the_loss_on_what_is_stored(dagger, first, whole):
     assert 0.95 * new[1] < metrics["cross_entropy"] < old[1]
 
 
-def test_one_update_is_one_step_of_adam(dagger, first, whole):
-    """By another way, with a buffer that is just one mini-batch, of samples of all weights."""
+@pytest.mark.parametrize(("ended", "scale"), [(0, 1), (2, 5 / 6), (BATTLES, 0.5)])
+def test_one_update_is_one_step_of_adam(dagger, first, whole, ended, scale):
+    """By another way, with a buffer that is just one mini-batch, of samples of all weights; steps fall with the episodes."""
     before, buffer = first[0], whole[1].ring
     weights = np.asarray(jax.vmap(dagger.updates.packing.unpack)(rows_of(buffer)).weight)
     rows = buffer.rows[np.argsort(weights)[:: -(len(weights) // TINY.batch_size)][: TINY.batch_size]]
     rows = np.concatenate([rows, buffer.rows[len(rows) :]])
     batch = dataclasses.replace(buffer, rows=rows, size=np.array([TINY.batch_size], np.int32))
-    learner = idle(before, ring=batch, owed=1.5, updates=np.int32(9))
+    learner = idle(before, ring=batch, owed=1.5, ended=ended, updates=np.int32(9))
     later, metrics = jax.device_get(dagger.iterate(KEY, None, on_device(dagger, learner)))
     assert metrics["updates"] == 10 and later.progress["owed"] == 0.5
     stored = jax.vmap(dagger.updates.packing.unpack)(rows_of(batch))
@@ -252,7 +257,7 @@ def test_one_update_is_one_step_of_adam(dagger, first, whole):
     (loss, entropy), gradient = gradient_of(before.params)
     optimizer = optax.adam(TINY.learning_rate)
     change, _ = optimizer.update(gradient, optimizer.init(before.params))
-    expected = optax.apply_updates(before.params, change)
+    expected = optax.apply_updates(before.params, optax.tree.scale(scale, change))
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, atol=1e-5), later.params, expected)
     np.testing.assert_allclose(metrics["loss"], loss, rtol=1e-4)
     np.testing.assert_allclose(metrics["cross_entropy"], entropy, rtol=1e-4)
