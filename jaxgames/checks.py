@@ -1,10 +1,12 @@
-"""Checks of settings that many configs share; each is a ValueError of one line."""
+"""Checks that many share: of settings, and of what games are given. Each is a ValueError of one line."""
 
 from __future__ import annotations
 
 import math
 import operator
 from typing import Any
+
+import numpy as np
 
 COUNTS = 2**31  # compiled programs count in 32 bits
 
@@ -57,3 +59,14 @@ def split(devices: int, config: Any, *names: str) -> None:
     for name in names:
         if getattr(config, name) % devices:
             raise ValueError(f"{name}={getattr(config, name)}: must be a multiple of the {devices} devices")
+
+
+def actions(given: Any, num_players: int) -> None:
+    """Raises unless these are integers, one per player; what a game's `step` and `apply` ask first.
+
+    It looks at shape and dtype alone: inside jit it costs nothing.
+    """
+    given = given if hasattr(given, "dtype") else np.asarray(given)
+    shape, kind = given.shape, given.dtype
+    if not np.issubdtype(kind, np.integer) or shape != (num_players,):
+        raise ValueError(f"actions of shape {shape} and type {kind}: must be integers of shape ({num_players},), one per player")

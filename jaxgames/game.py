@@ -6,6 +6,7 @@ players but one have a single legal action, `pass_action`.
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Sequence
 from typing import Any, Protocol, TypeGuard
 
@@ -155,6 +156,47 @@ class StallingGame(Game, Protocol):
         ...
 
 
+class GameBase:
+    """What most games have in common, to be taken over by a frozen dataclass with a `config`.
+
+    Nothing is left to chance, nobody is eliminated, and the config knows the longest game. `view` names a module with
+    `draw(config, state, *, names, caption)` and `animate(config, states, actions, *, names)`, imported when it is needed.
+    """
+
+    config: Any
+    view = ""
+
+    @property
+    def max_steps(self) -> int:
+        """No game is longer."""
+        return int(self.config.max_steps)
+
+    def draw_chance(self, key: Array, state: Any, actions: Array) -> Any:
+        """Nothing is drawn."""
+        del key, state, actions
+        return ()
+
+    def step(self: Any, state: Any, actions: Array, key: Array | None = None) -> Any:
+        """`apply` with fresh draws; the key is needed where something is drawn."""
+        chance = () if key is None else self.draw_chance(key, state, actions)
+        return self.apply(state, actions, chance)
+
+    def in_play(self: Any, state: Any) -> Array:
+        """Nobody is ever eliminated: bool [P]."""
+        del state
+        return jnp.ones(self.num_players, bool)
+
+    def draw(self, state: Any, *, names: Sequence[str] = (), caption: str = "") -> str:
+        """See `DrawnGame.draw`."""
+        picture: str = importlib.import_module(self.view).draw(self.config, state, names=names, caption=caption)
+        return picture
+
+    def animate(self, states: Any, actions: Any = None, *, names: Sequence[str] = ()) -> str:
+        """See `DrawnGame.animate`."""
+        film: str = importlib.import_module(self.view).animate(self.config, states, actions, names=names)
+        return film
+
+
 def offers(game: Any, protocol: type) -> bool:
     """Says whether a game has all that a protocol adds to `Game`."""
     return all(hasattr(game, name) for name in vars(protocol) if not name.startswith("_"))
@@ -167,7 +209,7 @@ def is_hidden(game: Game) -> TypeGuard[HiddenGame]:
 
 def can_be_drawn(game: Game) -> TypeGuard[DrawnGame]:
     """Says whether there are pictures of a game."""
-    return offers(game, DrawnGame)
+    return offers(game, DrawnGame) and getattr(game, "view", None) != ""
 
 
 def can_stall(game: Game) -> TypeGuard[StallingGame]:

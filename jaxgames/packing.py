@@ -1,14 +1,21 @@
-"""Trees of small numbers as rows of 32-bit words, so that many of them are one array and keeping one more is one write."""
+"""Trees of small numbers as rows of 32-bit words, so that many of them are one array and keeping one more is one write.
+
+A number takes as many bits as its type has, a bool one. The numbers of a row lie in the order of their widths, widest first.
+"""
 
 from __future__ import annotations
 
 import dataclasses
+import math
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+
+WORD_BITS = 32
+_WIDTHS = (32, 16, 8, 1)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -18,96 +25,83 @@ class Packing:
     Attributes:
       structure: of the tree.
       shapes: shape and dtype of each leaf (at most 32 bits a number).
-      tight: numbers take the bits that they need: of a bool one, of an int8 eight; else a word each, which is faster.
     """
 
     structure: Any
     shapes: tuple[jax.ShapeDtypeStruct, ...]
-    tight: bool = False
 
     @property
     def num_words(self) -> int:
-        return sum(-(-count * width // 32) for width, count in self._counts().items())
+        return sum(-(-self._count(width) // (WORD_BITS // width)) for width in _WIDTHS)
 
     def pack(self, tree: Any) -> Array:
         """Returns uint32 [num_words] of one tree."""
         # After a barrier, or XLA computes everything that a row joins once per part.
-        leaves = jax.lax.optimization_barrier([_to_words(leaf) for leaf in jax.tree.leaves(tree)])
-        if not self.tight:
-            return jnp.concatenate(leaves)
-        parts: dict[int, list[Array]] = {}
-        for leaf, like in zip(leaves, self.shapes, strict=True):
-            parts.setdefault(self._width(like), []).append(leaf)
-        return jnp.concatenate([_squeeze(jnp.concatenate(part), width) for width, part in parts.items()])
+        leaves = jax.lax.optimization_barrier([_as_unsigned(leaf).reshape(-1) for leaf in jax.tree.leaves(tree)])
+        groups = [[leaves[place] for place in self._places(width)] for width in _WIDTHS]
+        words = [_join(jnp.concatenate(group), width) for group, width in zip(groups, _WIDTHS, strict=True) if group]
+        return jnp.concatenate(words)
 
     def unpack(self, words: Array) -> Any:
         """Returns the tree that was packed into uint32 [num_words]."""
-        numbers, start = {}, 0
-        for width, count in self._counts().items():
-            size = -(-count * width // 32)
-            numbers[width] = _spread(words[start : start + size], width)
-            start += size
-        leaves, place = [], dict.fromkeys(numbers, 0)
-        for leaf in self.shapes:
-            width, size = self._width(leaf), int(np.prod(leaf.shape))
-            leaves.append(_from_words(numbers[width][place[width] : place[width] + size], leaf))
-            place[width] += size
-        return jax.tree.unflatten(self.structure, leaves)
+        leaves: dict[int, Array] = {}
+        start = 0
+        for width in _WIDTHS:
+            count = self._count(width)
+            stop = start + -(-count // (WORD_BITS // width))
+            numbers, start = _split(words[start:stop], width)[:count], stop
+            first = 0
+            for place in self._places(width):
+                shape = self.shapes[place]
+                leaves[place] = _from_unsigned(numbers[first : first + math.prod(shape.shape)], shape)
+                first += math.prod(shape.shape)
+        return jax.tree.unflatten(self.structure, [leaves[place] for place in range(len(self.shapes))])
 
-    def _width(self, leaf: jax.ShapeDtypeStruct) -> int:
-        """Bits that a number of a leaf takes."""
-        if not self.tight:
-            return 32
-        return 1 if leaf.dtype == jnp.bool_ else 8 * leaf.dtype.itemsize
+    def _places(self, width: int) -> list[int]:
+        return [place for place, leaf in enumerate(self.shapes) if _width(leaf.dtype) == width]
 
-    def _counts(self) -> dict[int, int]:
-        """Numbers by the bits that they take, in the order of the parts of a row."""
-        counts: dict[int, int] = {}
-        for leaf in self.shapes:
-            width = self._width(leaf)
-            counts[width] = counts.get(width, 0) + int(np.prod(leaf.shape))
-        return counts
+    def _count(self, width: int) -> int:
+        return sum(math.prod(self.shapes[place].shape) for place in self._places(width))
 
 
-def packing_of(tree: Any, *, tight: bool = False) -> Packing:
-    """Gives the packing of trees like this one (arrays, or shapes from `jax.eval_shape`)."""
+def packing_of(tree: Any) -> Packing:
+    """Gives the packing of trees like this one (arrays, or shapes from `jax.eval_shape`).
+
+    Raises:
+      ValueError: a leaf holds no numbers of 8, 16 or 32 bits, nor bools.
+    """
     leaves, structure = jax.tree.flatten(tree)
-    return Packing(structure, tuple(jax.ShapeDtypeStruct(leaf.shape, leaf.dtype) for leaf in leaves), tight)
+    for leaf in leaves:
+        if _width(leaf.dtype) not in _WIDTHS:
+            raise ValueError(f"leaf of type {leaf.dtype}: must be of bools, or of numbers of 8, 16 or 32 bits")
+    return Packing(structure, tuple(jax.ShapeDtypeStruct(leaf.shape, leaf.dtype) for leaf in leaves))
 
 
-def _squeeze(numbers: Array, width: int) -> Array:
-    """Puts numbers uint32 [N] of so many bits into as few words as they need."""
-    each = 32 // width
-    if each == 1:
+def _width(dtype: Any) -> int:
+    return 1 if dtype == jnp.bool_ else 8 * dtype.itemsize
+
+
+def _as_unsigned(leaf: Array) -> Array:
+    return leaf if leaf.dtype == jnp.bool_ else jax.lax.bitcast_convert_type(leaf, f"uint{_width(leaf.dtype)}")
+
+
+def _from_unsigned(numbers: Array, like: jax.ShapeDtypeStruct) -> Array:
+    if like.dtype == jnp.bool_:
+        return (numbers != 0).reshape(like.shape)
+    return jax.lax.bitcast_convert_type(numbers.astype(f"uint{_width(like.dtype)}"), like.dtype).reshape(like.shape)
+
+
+def _join(numbers: Array, width: int) -> Array:
+    """Joins numbers of `width` bits, [n], to words of 32; the last may be filled up."""
+    if width == WORD_BITS:
         return numbers
-    kept = jnp.pad(numbers, (0, -len(numbers) % each)).reshape(-1, each) & np.uint32((1 << width) - 1)
-    shifts = np.arange(each, dtype=np.uint32) * np.uint32(width)
-    return (kept << shifts).sum(1, dtype=jnp.uint32)
+    parts = WORD_BITS // width
+    filled = jnp.pad(numbers.astype(jnp.uint32), (0, -len(numbers) % parts)).reshape(-1, parts)
+    return (filled << np.arange(0, WORD_BITS, width, dtype=np.uint32)).sum(-1, dtype=jnp.uint32)
 
 
-def _spread(words: Array, width: int) -> Array:
-    """The inverse, with the padding: uint32 [N]."""
-    if width == 32:
+def _split(words: Array, width: int) -> Array:
+    """Takes words apart into numbers of `width` bits, as uint32."""
+    if width == WORD_BITS:
         return words
-    shifts = np.arange(32 // width, dtype=np.uint32) * np.uint32(width)
-    return (words[:, None] >> shifts & np.uint32((1 << width) - 1)).reshape(-1)
-
-
-def _to_words(leaf: Array) -> Array:
-    if jnp.issubdtype(leaf.dtype, jnp.floating):
-        same_size = jnp.dtype(f"uint{8 * leaf.dtype.itemsize}")
-        leaf = jax.lax.bitcast_convert_type(leaf, same_size).astype(jnp.uint32)
-    elif leaf.dtype != jnp.uint32:
-        leaf = leaf.astype(jnp.int32).astype(jnp.uint32)
-    return leaf.reshape(-1)
-
-
-def _from_words(words: Array, like: jax.ShapeDtypeStruct) -> Array:
-    if jnp.issubdtype(like.dtype, jnp.floating):
-        same_size = jnp.dtype(f"uint{8 * like.dtype.itemsize}")
-        words = jax.lax.bitcast_convert_type(words.astype(same_size), like.dtype)
-    elif like.dtype == jnp.bool_:
-        words = words != 0
-    elif like.dtype != jnp.uint32:
-        words = words.astype(jnp.dtype(f"int{8 * like.dtype.itemsize}"))
-    return words.astype(like.dtype).reshape(like.shape)
+    return ((words[:, None] >> np.arange(0, WORD_BITS, width, dtype=np.uint32)) & ((1 << width) - 1)).reshape(-1)

@@ -13,7 +13,7 @@ from typing import Any
 from jaxgames.agent import Agent
 from jaxgames.encoder import Encoder
 from jaxgames.game import Game
-from jaxgames.specs import read_flag, read_options
+from jaxgames.specs import kinds_of, read_options
 
 _GAMES = {
     "pommerman": "jaxgames.pommerman.registration",
@@ -64,6 +64,28 @@ class Defaults:
 
 
 @dataclasses.dataclass(frozen=True)
+class Published:
+    """What a paper prints of one player's games against copies of another, to be shown beside ours.
+
+    Attributes:
+      player, opponent: as on command lines.
+      mode: the variant of the game.
+      shares: of wins, draws and losses, in per cent.
+      games: how many.
+      compared: of the player, what must be the same as theirs: settings, and its "name".
+      note: what must be said of the row.
+    """
+
+    player: str
+    opponent: str
+    mode: str
+    shares: tuple[float, float, float]
+    games: int
+    compared: tuple[str, ...] = ("name",)
+    note: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
 class Registration:
     """A game as the rest of the program knows it. Its pictures are methods of the game, `draw` and `animate`.
 
@@ -75,6 +97,7 @@ class Registration:
       agents: its rule-based players.
       encoders: by name, `encoder(game) -> Encoder`; the first is the default. Without one there are no networks for the game.
       replay: "module:function" that replays recordings of a reference implementation, see `jaxgames.replay`; "" for none.
+      published: rows of papers that matches are compared with.
     """
 
     name: str
@@ -84,6 +107,7 @@ class Registration:
     agents: tuple[AgentEntry, ...] = ()
     encoders: Mapping[str, Callable[[Any], Encoder]] = dataclasses.field(default_factory=dict)
     replay: str = ""
+    published: tuple[Published, ...] = ()
 
 
 def bot(name: str, build: Callable[[Any], Agent]) -> AgentEntry:
@@ -137,9 +161,12 @@ def make(name: str, mode: str | None = None, **settings: Any) -> Game:
     """
     make_game = registration(name).make
     variant, _, text = mode.partition(":") if mode is not None else (None, "", "")
-    plain = make_game(variant, **settings)
-    game: Game = make_game(variant, **_read_settings(f"mode={mode!r}", text, plain.config) | settings) if text else plain
-    return game
+    game: Game = make_game(variant, **settings)
+    if not text:
+        return game
+    kinds = kinds_of(game.config)  # type: ignore[attr-defined]
+    given: Game = make_game(variant, **read_options(f"mode={mode!r}", text, kinds, f"{next(iter(kinds))}=3") | settings)
+    return given
 
 
 def encoder_of(game: Game, name: str | None = None) -> Encoder:
@@ -154,10 +181,3 @@ def encoder_of(game: Game, name: str | None = None) -> Encoder:
     if name is not None and name not in encoders:
         raise ValueError(f"encoder={name!r}: must be one of {', '.join(encoders)}")
     return encoders[next(iter(encoders)) if name is None else name](game)
-
-
-def _read_settings(given: str, text: str, config: Any) -> dict[str, Any]:
-    """Reads fields of a config that are numbers, switches (0 or 1) or words, written as "turn_limit=50,hidden_hands=1"."""
-    fields = {field.name: type(getattr(config, field.name)) for field in dataclasses.fields(config)}
-    kinds = {name: read_flag if kind is bool else kind for name, kind in fields.items() if kind in (bool, int, float, str)}
-    return read_options(given, text, kinds, f"{next(iter(kinds))}=3")

@@ -1,30 +1,102 @@
-"""Settings: of a config by keyword, or after the colon of a name on a command line, such as "num_worlds=6,split=1"."""
+"""Settings: fields of frozen dataclasses, by keyword or after the colon of a name on a command line, as "niches=1,islands=4"."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
-from typing import Any
+import typing
+from collections.abc import Callable, Collection, Mapping
+from typing import Any, NamedTuple
 
 
-def read_flag(text: str) -> bool:
+class Kind(NamedTuple):
+    """How a setting is read from its text: by what, which raises a ValueError, and what the text must be, in words."""
+
+    read: Callable[[str], Any]
+    form: str
+
+
+def _read_flag(text: str) -> bool:
     """Reads 0 or 1."""
     if text not in ("0", "1"):
         raise ValueError(text)
     return text == "1"
 
 
-Reader = Callable[[str], Any]
-FORMS: dict[Reader, str] = {read_flag: "0 or 1", int: "a whole number", float: "a number", str: "a word"}
+KINDS = {
+    bool: Kind(_read_flag, "0 or 1"),
+    int: Kind(int, "a whole number"),
+    float: Kind(float, "a number"),
+    str: Kind(str, "a word"),
+}
 
 
-def read_options(given: str, text: str, kinds: Mapping[str, Reader], example: str) -> dict[str, Any]:
+def kinds_of(config: Any, without: Collection[str] = ()) -> dict[str, Kind]:
+    """Gives what can be set of a config: its fields that are numbers, flags or words, and those of dataclasses in it.
+
+    Args:
+      config: a dataclass; where names are equal, the outer field counts.
+      without: fields to leave out.
+    """
+    types = typing.get_type_hints(type(config))
+    own: dict[str, Kind] = {}
+    inner: dict[str, Kind] = {}
+    for field in dataclasses.fields(config):
+        value = getattr(config, field.name)
+        if field.name in without:
+            continue
+        if dataclasses.is_dataclass(value):
+            inner |= kinds_of(value, without)
+        elif kind := _kind_of(types[field.name]):
+            own[field.name] = kind
+    return own | {name: kind for name, kind in inner.items() if name not in own}
+
+
+def _kind_of(annotation: Any) -> Kind | None:
+    kind = KINDS.get(annotation)
+    if kind or type(None) not in typing.get_args(annotation):
+        return kind
+    inside = next((KINDS[each] for each in typing.get_args(annotation) if each in KINDS), None)
+    return inside and Kind(lambda text: None if text == "none" else inside.read(text), f"{inside.form} or none")
+
+
+def values_of(config: Any) -> dict[str, Any]:
+    """Gives the fields of a config, and those of dataclasses in it, by name; where names are equal, the outer one."""
+    fields = {field.name: getattr(config, field.name) for field in dataclasses.fields(config)}
+    inner: dict[str, Any] = {}
+    for value in fields.values():
+        if dataclasses.is_dataclass(value):
+            inner |= values_of(value)
+    return inner | {name: value for name, value in fields.items() if not dataclasses.is_dataclass(value)}
+
+
+def with_settings(config: Any, settings: Mapping[str, Any]) -> Any:
+    """Changes fields of a config, or of dataclasses in it.
+
+    Raises:
+      ValueError: there is no such field, or the config refuses the value.
+    """
+    known = dict.fromkeys([*values_of(config), *(field.name for field in dataclasses.fields(config))])
+    for name, value in settings.items():
+        if name not in known:
+            raise ValueError(f"{name}={value!r}: no such setting; there are {', '.join(known)}")
+    return _changed(config, settings)
+
+
+def _changed(config: Any, settings: Mapping[str, Any]) -> Any:
+    values = {field.name: getattr(config, field.name) for field in dataclasses.fields(config)}
+    changes = {name: settings[name] for name in values if name in settings}
+    rest = {name: value for name, value in settings.items() if name not in changes}
+    changes |= {name: _changed(value, rest) for name, value in values.items() if rest and dataclasses.is_dataclass(value)}
+    return dataclasses.replace(config, **changes)
+
+
+def read_options(given: str, text: str, kinds: Mapping[str, Kind], example: str) -> dict[str, Any]:
     """Reads settings.
 
     Args:
       given: what the settings belong to, as it was written, for messages: "agent='oep:niches=1'".
       text: what stands after the colon.
-      kinds: how each setting that there is is read from its text, one of `FORMS`.
+      kinds: how each setting that there is is read from its text.
       example: of a setting, for messages.
 
     Raises:
@@ -40,20 +112,7 @@ def read_options(given: str, text: str, kinds: Mapping[str, Reader], example: st
         try:
             if not value:
                 raise ValueError(value)
-            options[name] = kinds[name](value)
+            options[name] = kinds[name].read(value)
         except ValueError:
-            raise ValueError(f"{given}: {name}={value!r} must be {FORMS[kinds[name]]}") from None
+            raise ValueError(f"{given}: {name}={value!r} must be {kinds[name].form}") from None
     return options
-
-
-def with_settings(config: Any, settings: Mapping[str, Any]) -> Any:
-    """Changes fields of a config.
-
-    Raises:
-      ValueError: there is no such field, or the config refuses the value.
-    """
-    known = [field.name for field in dataclasses.fields(config)]
-    for name, value in settings.items():
-        if name not in known:
-            raise ValueError(f"{name}={value!r}: no such setting; there are {', '.join(known)}")
-    return dataclasses.replace(config, **settings)

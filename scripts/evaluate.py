@@ -1,13 +1,6 @@
 """Plays any agents, trained ones too, against each other: `python scripts/evaluate.py --help`."""
 
-from scripts._common import run_main
-from training.play.contest import ContestConfig, run
-
-
-def main(config: ContestConfig) -> None:
-    """Plays."""
-    run(config)
-
+from training.jobs.command_line import run_job
 
 if __name__ == "__main__":
-    run_main(main, ContestConfig)
+    run_job("evaluate")

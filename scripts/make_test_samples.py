@@ -8,7 +8,7 @@ from pathlib import Path
 import tyro
 
 from jaxgames.pommerman import samples
-from scripts import _common
+from training.jobs.command_line import ROOT, run_main
 
 
 @dataclasses.dataclass(frozen=True)
@@ -17,7 +17,7 @@ class Config:
 
     source: tyro.conf.Positional[Path]
     """Folder with the whole recordings."""
-    target: Path = _common.ROOT / "tests" / "data" / "pommerman"
+    target: Path = ROOT / "tests" / "data" / "pommerman"
     """Folder for the samples."""
 
 
@@ -28,4 +28,4 @@ def main(config: Config) -> None:
 
 
 if __name__ == "__main__":
-    _common.run_main(main, Config)
+    run_main(main, Config)

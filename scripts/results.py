@@ -1,9 +1,12 @@
 """Makes the pages in docs/results: `python scripts/results.py pommerman` (takes hours on two cores)."""
 
-from __future__ import annotations
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # experiments are part of a checkout alone
 
 from experiments.papers.command import ResultsConfig, run
-from scripts._common import run_main
+from training.jobs.command_line import run_main
 
 if __name__ == "__main__":
     run_main(run, ResultsConfig)

@@ -1,13 +1,6 @@
 """Searches settings for training a follower: `python scripts/search_hyperparameters.py --help`."""
 
-from scripts._common import run_main
-from training.jobs.hyperparameters import SearchConfig, run
-
-
-def main(config: SearchConfig) -> None:
-    """Trains with settings drawn at random and ranks them."""
-    run(config)
-
+from training.jobs.command_line import run_job
 
 if __name__ == "__main__":
-    run_main(main, SearchConfig)
+    run_job("search-hyperparameters")

@@ -1,13 +1,6 @@
 """Lets agents meet in a round robin and rates them: `python scripts/tournament.py --help`."""
 
-from scripts._common import run_main
-from training.play.tournament import TournamentConfig, run
-
-
-def main(config: TournamentConfig) -> None:
-    """Plays."""
-    run(config)
-
+from training.jobs.command_line import run_job
 
 if __name__ == "__main__":
-    run_main(main, TournamentConfig)
+    run_job("tournament")

@@ -2,73 +2,68 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import dataclasses
+import functools
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from jax import Array
 
-from jaxgames.game import Game
+from jaxgames.game import Game, is_hidden
+from jaxgames.registration import NoSettings
+from jaxgames.specs import KINDS, Kind, kinds_of, with_settings
 from search.bandit import bandits
 from search.bandit.bandits import Bandit
 from search.bandit.flat import flat_search
 from search.bandit.guide import Guide
-from search.bandit.tree_search import MICROBATCH_SIZE, Settings, decoupled_search
-from search.dynamics import Dynamics, dynamics_of
+from search.bandit.tree_search import Settings, decoupled_search
+from search.dynamics import Dynamics, Evaluate, Outputs, dynamics_of, moves_at_once
 from search.planner import Planner
-from search.turns import action_sequences, evolution
+from search.puct import determinized
+from search.puct.rollout import random_rollouts
+from search.puct.search import ALPHAZE, puct
+from search.turns import action_sequences, coevolution, evolution, greedy
+from search.turns import mcts as turn_mcts
 from search.turns.game import has_turns
+from search.turns.population import generations_for
 
 StateFunction = Callable[..., Array]
+
+NUM_EVALUATIONS = 5000  # per turn, of every planner of turns whose budget is not given
+_WITH_NETWORK = ("prior_weight", "guide_values")  # settings without effect unless there is a network
+_WITHOUT_NETWORK = ("num_rollouts",)  # and where there is one
 
 
 def fdts(
     game: Game | Dynamics,
     bandit: Bandit | None = None,
     *,
-    num_simulations: int = 100,
-    horizon: int = 20,
-    leaf_parallelism: int = 1,
-    table_rows: int = 2**16,
-    microbatch_size: int = MICROBATCH_SIZE,
     key: StateFunction | None = None,
     arms: Callable | None = None,
     guide: Guide | None = None,
+    **settings: Any,
 ) -> Planner:
     """Fixed-depth tree search: every state of every simulation is kept, and the tree lives through the episode.
 
     Args:
       game: the game; all its players plan for themselves, with the full state.
       bandit: rule of choice; None: Thompson sampling.
-      num_simulations: simulations per plan.
-      horizon: steps per simulation.
-      leaf_parallelism: simulations of one tree that run at once on the same statistics. This suits Thompson sampling, whose walks
-        differ by their draws; by UCB1 all of them go the same way until they meet chance.
-      table_rows: rows of the search table per game, a power of two; 108 bytes each in Pommerman.
-      microbatch_size: lanes that are worked on together, see `microbatch.in_microbatches`; fewer where most lanes need no plan.
       key: `key(state) -> uint32 [2]` in place of the game's `state_key`.
       arms: `arms(state) -> (int32 [P, K], bool [P, K])` in place of the game's `search_arms`.
       guide: a network whose policy and values bias the search.
+      **settings: fields of `tree_search.Settings`, such as num_simulations=100, horizon=20.
     """
-    bandit = bandit or bandits.thompson()
-    settings = Settings(
-        num_simulations, horizon, True, leaf_parallelism=leaf_parallelism, table_rows=table_rows, microbatch_size=microbatch_size
-    )
-    name = f"{'guided ' if guide else ''}FDTS + {bandit.name}"
-    return decoupled_search(dynamics_of(game, key=key, arms=arms), bandit, settings, name, guide)
+    return _tree_search(game, bandit, Settings(keep_all=True, **settings), key, arms, guide)
 
 
 def mcts(
     game: Game | Dynamics,
     bandit: Bandit | None = None,
     *,
-    num_simulations: int = 100,
-    horizon: int = 20,
     rollout: bool = True,
-    leaf_parallelism: int = 1,
-    table_rows: int = 2**16,
-    microbatch_size: int = MICROBATCH_SIZE,
     key: StateFunction | None = None,
     arms: Callable | None = None,
+    **settings: Any,
 ) -> Planner:
     """Monte Carlo tree search: each simulation keeps one new state.
 
@@ -76,84 +71,287 @@ def mcts(
     in Pommerman few come that far.
 
     Args:
-      game: the game; all its players plan for themselves, with the full state.
-      bandit: rule of choice; None: Thompson sampling.
-      num_simulations: simulations per plan.
-      horizon: steps per simulation, at most.
+      game: as for `fdts`; bandit, key, arms and settings too.
+      bandit: rule of choice.
       rollout: play uniformly at random from the new state to the horizon; else the new state itself is valued.
-      leaf_parallelism: simulations of one tree that run at once on the same statistics, as in `fdts`.
-      table_rows: rows of the search table per game, a power of two.
-      microbatch_size: as in `fdts`.
-      key: in place of the game's `state_key`, as in `fdts`.
-      arms: in place of the game's `search_arms`, as in `fdts`.
+      key: in place of the game's `state_key`.
+      arms: in place of the game's `search_arms`.
+      **settings: fields of `tree_search.Settings`.
     """
-    bandit = bandit or bandits.thompson()
-    settings = Settings(num_simulations, horizon, False, rollout, leaf_parallelism, table_rows, microbatch_size)
-    name = f"MCTS{'' if rollout else ' (no rollouts)'} + {bandit.name}"
-    return decoupled_search(dynamics_of(game, key=key, arms=arms), bandit, settings, name)
+    return _tree_search(game, bandit, Settings(keep_all=False, rollout=rollout, **settings), key, arms)
 
 
-def mcs(
+def mcs(game: Game | Dynamics, bandit: Bandit | None = None, *, arms: Callable | None = None, **settings: Any) -> Planner:
+    """Flat Monte Carlo search: bandits in the present state only, random play after it. Arguments as for `fdts`."""
+    return _flat_search(game, bandit, Settings(**settings), arms)
+
+
+def _tree_search(
     game: Game | Dynamics,
-    bandit: Bandit | None = None,
-    *,
-    num_simulations: int = 100,
-    horizon: int = 20,
-    leaf_parallelism: int = 1,
-    microbatch_size: int = MICROBATCH_SIZE,
+    bandit: Bandit | None,
+    settings: Settings,
+    key: StateFunction | None = None,
     arms: Callable | None = None,
+    guide: Guide | None = None,
 ) -> Planner:
-    """Flat Monte Carlo search: bandits in the present state only, random play behind it. Arguments as in `fdts`."""
     bandit = bandit or bandits.thompson()
-    settings = Settings(num_simulations, horizon, leaf_parallelism=leaf_parallelism, microbatch_size=microbatch_size)
+    kind = "FDTS" if settings.keep_all else "MCTS" if settings.rollout else "MCTS (no rollouts)"
+    name = f"{'guided ' if guide else ''}{kind} + {bandit.name}"
+    return decoupled_search(dynamics_of(game, key=key, arms=arms), bandit, settings, name, guide)
+
+
+def _flat_search(game: Game | Dynamics, bandit: Bandit | None, settings: Settings, arms: Callable | None = None) -> Planner:
+    bandit = bandit or bandits.thompson()
     return flat_search(dynamics_of(game, arms=arms), bandit, settings, f"MCS + {bandit.name}")
 
 
-def oep(game: Game, **settings: Any) -> Planner:
-    """Online evolutionary planning: of turns, or in a game of simultaneous moves of strings of actions.
+# --- by name -----------------------------------------------------------------------------------------------------------
 
-    Args:
-      game: the game.
-      **settings: fields of `evolution.Settings` (turns) or `action_sequences.Settings`.
+
+@dataclasses.dataclass(frozen=True)
+class WithBandit:
+    """Settings of a search by bandits; checked when made.
+
+    Attributes:
+      bandit: one of `bandits.BANDITS`.
+      search: sizes.
     """
-    if has_turns(game):
-        return evolution.oep(game, evolution.Settings(**settings))
-    return action_sequences.oep_strings(game, action_sequences.Settings(**settings))
+
+    bandit: str = "ts"
+    search: Settings = Settings()
+
+    def __post_init__(self) -> None:
+        bandits.by_name(self.bandit)
 
 
-def rolling_horizon(game: Game, **settings: Any) -> Planner:
-    """Rolling Horizon Evolution; arguments as for `oep`."""
-    if has_turns(game):
-        return evolution.rolling_horizon(game, evolution.Settings(**settings))
-    return action_sequences.rolling_horizon_strings(game, action_sequences.Settings(**settings))
+@dataclasses.dataclass(frozen=True)
+class WithGuide(WithBandit):
+    """The same of a search that a network may guide.
+
+    Attributes:
+      prior_weight, guide_values: see `Guide`, there prior_weight and values.
+    """
+
+    prior_weight: float = Guide.prior_weight
+    guide_values: bool = Guide.values
 
 
-PLANNERS = ("fdts", "mcts", "mcts_no_rollout", "mcs")  # of Boney et al.
-EVOLUTIONS = {"oep": oep, "rolling_horizon": rolling_horizon}
+@dataclasses.dataclass(frozen=True)
+class WithValues:
+    """Settings of a search that asks for priors and values.
+
+    Attributes:
+      num_rollouts: without a network, games that are played on at random for the value of a state.
+      settings: `puct.Settings` or `determinized.Settings`.
+    """
+
+    num_rollouts: int = 1
+    settings: Any = ALPHAZE
 
 
-def by_name(game: Game, planner: str, bandit: str = "ts", *, table_rows: int = 2**16, **settings) -> Planner:
-    """Makes a planner by its short name.
+@dataclasses.dataclass(frozen=True)
+class InWorlds:
+    """Settings of a planner that plans in drawn worlds.
+
+    Attributes:
+      worlds: how they are drawn and put together.
+      planner: its own.
+    """
+
+    worlds: determinized.Worlds
+    planner: Any
+
+
+@dataclasses.dataclass(frozen=True)
+class PlannerEntry:
+    """A planner by name.
+
+    Attributes:
+      name: how it is called; among those that suit a game each name is there once.
+      settings: a frozen dataclass with what holds where nothing else is said; dataclasses in it count as part of it.
+      build: `build(game, settings) -> Planner`; with `network`, `build(game, settings, evaluate, outputs)`, both may be None.
+      suits: `suits(game) -> bool`.
+      network: what a file with the weights of its network is called; "": it takes none.
+      fixed: settings that its name decides, or that do not matter.
+      budget: the setting by which it thinks for `num_evaluations` turns; "": none.
+    """
+
+    name: str
+    settings: Any
+    build: Callable[..., Planner]
+    suits: Callable[[Any], bool]
+    network: str = ""
+    fixed: tuple[str, ...] = ()
+    budget: str = ""
+
+    @property
+    def kinds(self) -> dict[str, Kind]:
+        """What may be set, and how it is read from text."""
+        alias = {"num_evaluations": KINDS[int]} if self.budget else {}
+        return alias | kinds_of(self.settings, self.fixed)
+
+    def configure(self, options: Mapping[str, Any], *, with_network: bool = False) -> Any:
+        """Gives its settings, changed by options.
+
+        Raises:
+          ValueError: there is no such option, or its value or the choice of options is not possible.
+        """
+        for name, value in options.items():
+            if name not in self.kinds:
+                raise ValueError(f"{name}={value!r}: {self.name} takes {', '.join(self.kinds) or 'no settings'}")
+            if name in _WITH_NETWORK and not with_network:
+                raise ValueError(f"{name}={value!r}: needs a {self.network}")
+            if name in _WITHOUT_NETWORK and with_network:
+                raise ValueError(f"{name}={value!r}: a network values states by itself: leave out {name} or {self.network}")
+        options = dict(options)
+        if "first_play_urgency" in self.kinds and not with_network:
+            options.setdefault("first_play_urgency", None)  # without priors that tell arms apart, all must be looked at
+        evaluations = options.pop("num_evaluations", None) if self.budget else None
+        if not self.budget or (self.budget in options and evaluations is None):
+            return with_settings(self.settings, options)
+        if self.budget in options:
+            raise ValueError(f"num_evaluations={evaluations}: give num_evaluations or {self.budget}, not both")
+        return self._afford(NUM_EVALUATIONS if evaluations is None else evaluations, options)
+
+    def _afford(self, evaluations: int, options: Mapping[str, Any]) -> Any:
+        settings = with_settings(self.settings, options)
+        inner = settings.planner if isinstance(settings, InWorlds) else settings
+        try:
+            if self.budget == "num_generations":
+                inner = generations_for(evaluations, inner)
+            else:
+                inner = with_settings(inner, {self.budget: evaluations})
+        except ValueError as error:  # tells the budget as it was given
+            raise ValueError(str(error).replace(f"{self.budget}=", "num_evaluations=", 1)) from None
+        return dataclasses.replace(settings, planner=inner) if isinstance(settings, InWorlds) else inner
+
+
+def by_name(
+    game: Game, name: str, *, evaluate: Evaluate | None = None, outputs: Outputs | None = None, **options: Any
+) -> Planner:
+    """Makes a planner by its name.
 
     Args:
       game: the game.
-      planner: one of `PLANNERS` or `EVOLUTIONS`.
-      bandit: one of `bandits.BANDITS`; ignored by evolution, which has none.
-      table_rows: ignored by planners without a table.
-      **settings: `num_simulations`, `horizon`, `leaf_parallelism`, `microbatch_size`, ...
+      name: one of `planners_of(game)`.
+      evaluate: a network for planners that take one, as for `puct.puct`.
+      outputs: which output of it is that of an action, as for `puct.puct`.
+      **options: its settings, as on command lines.
 
     Raises:
       ValueError: for a name that does not exist or a setting that is not possible.
     """
-    if planner in EVOLUTIONS:
-        if settings.pop("leaf_parallelism", 1) != 1:
-            raise ValueError(f"planner={planner!r}: has no waves")
-        return EVOLUTIONS[planner](game, **settings)
-    rule = bandits.by_name(bandit)
-    if planner == "fdts":
-        return fdts(game, rule, table_rows=table_rows, **settings)
-    if planner in ("mcts", "mcts_no_rollout"):
-        return mcts(game, rule, rollout=planner == "mcts", table_rows=table_rows, **settings)
-    if planner == "mcs":
-        return mcs(game, rule, **settings)
-    raise ValueError(f"planner={planner!r}: must be one of {', '.join((*PLANNERS, *EVOLUTIONS))}")
+    entry = planners_of(game).get(name)
+    if entry is None:
+        raise ValueError(f"planner={name!r}: must be one of {', '.join(planners_of(game))}")
+    settings = entry.configure(options, with_network=evaluate is not None)
+    if entry.network:
+        return entry.build(game, settings, evaluate, outputs)
+    if evaluate:
+        raise ValueError(f"planner={name!r}: takes no network")
+    return entry.build(game, settings)
+
+
+def planners_of(game: Game) -> Mapping[str, PlannerEntry]:
+    """Gives the planners that suit a game, by name."""
+    hashable: Any = game  # a frozen config decides what suits it
+    return _planners_of(hashable)
+
+
+@functools.lru_cache(maxsize=64)
+def _planners_of(game: Any) -> Mapping[str, PlannerEntry]:
+    return {entry.name: entry for entry in PLANNERS if entry.suits(game)}
+
+
+def _of_steps(game: Game) -> bool:
+    return not has_turns(game)
+
+
+def _in_view(game: Game) -> bool:
+    """One player moves at a time, and sees everything."""
+    return not (is_hidden(game) and game.open_game != game) and not moves_at_once(game)
+
+
+def _hidden(game: Game) -> bool:
+    return is_hidden(game) and not has_turns(game)
+
+
+def _bandits(game: Game, settings: WithBandit) -> Planner:
+    return _tree_search(game, bandits.by_name(settings.bandit), settings.search)
+
+
+def _guided(game: Game, settings: WithGuide, evaluate: Evaluate | None = None, outputs: Outputs | None = None) -> Planner:
+    guide = Guide(evaluate, settings.prior_weight, settings.guide_values, outputs) if evaluate else None
+    return _tree_search(game, bandits.by_name(settings.bandit), settings.search, guide=guide)
+
+
+def _flat(game: Game, settings: WithBandit) -> Planner:
+    return _flat_search(game, bandits.by_name(settings.bandit), settings.search)
+
+
+def _valued(make: Callable[..., Planner]) -> Callable[..., Planner]:
+    """Makes `build` of a search that asks `evaluate`; without one states are valued by random play."""
+
+    def build(game: Any, settings: WithValues, evaluate: Evaluate | None = None, outputs: Outputs | None = None) -> Planner:
+        values = evaluate or random_rollouts(getattr(game, "open_game", game), settings.num_rollouts)
+        return make(game, values, settings.settings, outputs=outputs)
+
+    return build
+
+
+def _look_ahead(game: Any, evaluate: Evaluate, settings: determinized.Worlds, *, outputs: Outputs | None) -> Planner:
+    del outputs  # what comes after each action is valued; its logit does not matter
+    return determinized.pimc_value(game, evaluate, settings)
+
+
+def _pimc(name: str, make: Callable[..., Planner], settings: determinized.Worlds, *fixed: str) -> PlannerEntry:
+    return PlannerEntry(name, WithValues(settings=settings), _valued(make), _hidden, "weights", ("combine", *fixed))
+
+
+def _turn_tree(name: str, settings: turn_mcts.Settings) -> PlannerEntry:
+    return PlannerEntry(name, settings, turn_mcts.turn_mcts, has_turns, budget="num_simulations")
+
+
+def _in_worlds(entry: PlannerEntry) -> PlannerEntry:
+    """Enters a planner again, which plans in worlds that fit what is known."""
+
+    def build(game: Any, settings: InWorlds, *network: Any) -> Planner:
+        played = game.open_game if settings.worlds.tree == "open" else game
+        return determinized.determinized(game, entry.build(played, settings.planner, *network), settings.worlds)
+
+    def suits(game: Game) -> bool:
+        return is_hidden(game) and game.open_game != game and entry.suits(game.open_game)
+
+    settings = InWorlds(determinized.Worlds(), entry.settings)
+    return dataclasses.replace(entry, name=f"determinized_{entry.name}", settings=settings, build=build, suits=suits)
+
+
+_TREE = ("keep_all", "rollout")
+_WORLDS = ("reuse", "value_temperature")
+
+_FOR_ALL = (
+    PlannerEntry("fdts", WithGuide(), _guided, _of_steps, "guide", _TREE),
+    PlannerEntry("mcts", WithBandit(search=Settings(keep_all=False)), _bandits, _of_steps, fixed=_TREE),
+    PlannerEntry("mcts_no_rollout", WithBandit(search=Settings(keep_all=False, rollout=False)), _bandits, _of_steps, fixed=_TREE),
+    PlannerEntry("mcs", WithBandit(), _flat, _of_steps, fixed=(*_TREE, "table_rows", "table_bytes")),
+    PlannerEntry("oep", action_sequences.Settings(), action_sequences.oep_strings, _of_steps),
+    PlannerEntry("rolling_horizon", action_sequences.Settings(), action_sequences.rolling_horizon_strings, _of_steps),
+    PlannerEntry("greedy_action", NoSettings(), lambda game, settings: greedy.greedy_action(game), has_turns),
+    PlannerEntry("greedy_turn", greedy.Settings(), greedy.greedy_turn, has_turns),
+    _turn_tree("mcts", turn_mcts.Settings()),
+    _turn_tree("mcts_non_exploring", turn_mcts.NON_EXPLORING),
+    _turn_tree("mcts_bridge_burning", turn_mcts.BRIDGE_BURNING),
+    PlannerEntry("oep", evolution.Settings(), evolution.oep, has_turns, budget="num_generations"),
+    PlannerEntry("oep_replies", coevolution.Settings(), coevolution.coevolution, has_turns, budget="num_generations"),
+    PlannerEntry("rolling_horizon", evolution.Settings(), evolution.rolling_horizon, has_turns, budget="num_generations"),
+)
+PLANNERS = (
+    *_FOR_ALL,
+    PlannerEntry("puct", WithValues(), _valued(puct), _in_view, "weights"),
+    _pimc("pc_pimc", determinized.pimc_tree, determinized.Settings(), *_WORLDS),
+    _pimc("medoid", determinized.pimc_tree, determinized.Settings(combine="medoid"), *_WORLDS),
+    _pimc("pimc", determinized.pimc_tree, determinized.Settings(combine="value"), "reuse"),
+    _pimc("pimc_value", _look_ahead, determinized.Worlds(combine="value")),
+    PlannerEntry("true_sight", WithValues(), _valued(determinized.true_sight), _hidden, "weights"),
+    *(_in_worlds(entry) for entry in _FOR_ALL),
+)

@@ -16,9 +16,11 @@ from jaxgames import runtime
 MAX_MEMORY_MAPS = 20_000
 """Of the 65530 that Linux grants a process. Each compiled function takes 25; a process that has no more left dies of a
 segmentation fault."""
-OPTIMIZATION_FLAG = (
-    "--xla_backend_optimization_level"  # of what LLVM makes of XLA's kernels: most of the time of tests goes there
-)
+QUICK_FLAGS = {  # most of the time of tests goes into compiling
+    "--xla_backend_optimization_level": "0",  # of what LLVM makes of XLA's kernels
+    "--xla_cpu_use_fusion_emitters": "false",  # the older way to emit fused kernels is the shorter one
+}
+CYCLES_BEFORE_COLLECTION = 100_000  # tracing makes many objects, few of them garbage in cycles
 
 hypothesis.settings.register_profile(
     "same_every_time",
@@ -40,9 +42,14 @@ def pytest_configure(config: pytest.Config) -> None:
     # One core and one device for each process of tests: parallel runs do not fight, and what is tested is the same on every
     # machine. Tests of several devices start processes of their own. The compilation cache is the one of the checkout.
     os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # the processes share an accelerator where there is one
+    # All is kept in the cache, small operations too: the processes of tests need the same ones.
+    os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
     runtime.prepare(cores=1, multi_output_fusion=not config.getoption("--no-multi-output-fusion"))
-    if not config.getoption("--optimized") and OPTIMIZATION_FLAG not in os.environ["XLA_FLAGS"]:
-        os.environ["XLA_FLAGS"] += f" {OPTIMIZATION_FLAG}=0"
+    if not config.getoption("--optimized"):
+        new = [f"{flag}={value}" for flag, value in QUICK_FLAGS.items() if flag not in os.environ["XLA_FLAGS"]]
+        os.environ["XLA_FLAGS"] = " ".join([os.environ["XLA_FLAGS"], *new])
+    gc.set_threshold(CYCLES_BEFORE_COLLECTION, *gc.get_threshold()[1:])
 
 
 @pytest.fixture(scope="module", autouse=True)

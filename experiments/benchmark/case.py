@@ -108,7 +108,9 @@ class Case:
       measure: `measure(request, mesh, batch) -> figures`, with `batch` lanes per device; see `harness`.
       batch: lanes per CPU core that were best.
       accelerator_batch: lanes per device of another kind.
-      peer, reach: cells of the README's table: what others reach, and what we want to.
+      peers: for the README's table, what others reach: texts that are filled with details of the row, and left out where they are
+        missing; a star marks what was measured on another machine.
+      reach: for the same table, what we want to reach.
     """
 
     name: str
@@ -116,6 +118,6 @@ class Case:
     summary: str
     measure: Callable[[Request, Mesh, int], dict[str, Any]]
     batch: int
-    accelerator_batch: int
-    peer: str = ""
+    accelerator_batch: int = 65536
+    peers: tuple[str, ...] = ()
     reach: str = ""

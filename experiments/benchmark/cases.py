@@ -9,9 +9,8 @@ from experiments.benchmark.follower import CASES as FOLLOWER
 from experiments.benchmark.hero_academy import CASES as HERO_ACADEMY
 from experiments.benchmark.hex import CASES as HEX
 from experiments.benchmark.pommerman import CASES as POMMERMAN
-from experiments.benchmark.pommerman_search import CASES as POMMERMAN_SEARCH
 
-CASES: tuple[Case, ...] = (*POMMERMAN, *POMMERMAN_SEARCH, *FOLLOWER, *HEX, *HERO_ACADEMY)
+CASES: tuple[Case, ...] = (*POMMERMAN, *FOLLOWER, *HEX, *HERO_ACADEMY)
 
 
 def find(name: str) -> Case:

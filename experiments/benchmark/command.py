@@ -15,6 +15,7 @@ from rich.live import Live
 
 from experiments.benchmark import cases, records, table, worker
 from experiments.benchmark.case import DEFAULT_REPEATS, Request
+from experiments.pages import fill
 from jaxgames import runtime
 from training.storage.provenance import CHECKOUT
 
@@ -97,10 +98,10 @@ def run(config: BenchmarkConfig) -> int:
         records.read_all(folder)  # what cannot be added to is found before anything is measured
         failures = _measure(config, requests, folder)
     if config.table:
-        text = table.markdown(records.read_all(folder))
+        text = table.figures(records.read_all(folder))
         if not config.json:
             print(text)
-        table.refresh(config.readme or CHECKOUT / "README.md", text)
+        fill(config.readme or CHECKOUT / "README.md", {"figures": text})
     return FAILED if failures else 0
 
 

@@ -13,7 +13,7 @@ from jax import Array
 
 from experiments.benchmark.case import Case, Program, Tally
 from experiments.benchmark.harness import throughput
-from experiments.benchmark.pommerman import CHECKSUM_FACTOR
+from experiments.benchmark.lanes import mixed
 from jaxgames import runtime
 from search.presets import fdts
 from training.learn.dagger import Dagger, DaggerConfig
@@ -53,8 +53,7 @@ def decisions(batch: int, *, planes: str = "paper", calls: int = CALLS) -> Progr
         arms = jnp.argmax(who.policy(params, views), -1).astype(jnp.uint32)
         # A number that grows keeps the views of one call from being those of the last.
         views = dataclasses.replace(views, step_count=views.step_count + 1)
-        checksum = tally.checksum * CHECKSUM_FACTOR + arms
-        return (params, views), tally._replace(units=tally.units + 1, checksum=checksum)
+        return (params, views), tally._replace(units=tally.units + 1, checksum=mixed(tally.checksum, arms))
 
     return Program(start, timed, warm_up=2, calls=calls, settings={"planes": planes, "network": "paper"})
 
@@ -75,8 +74,8 @@ def iterations(batch: int, *, num_simulations: int = 100, horizon: int = 20, ste
         key, learner = carry
         learner, metrics = dagger.local_iterate(key, None, learner)
         digest = jax.lax.bitcast_convert_type(metrics["loss"], jnp.uint32)
-        checksum = tally.checksum * CHECKSUM_FACTOR + digest
-        return (key, learner), tally._replace(units=tally.units + np.uint32(steps), checksum=checksum)
+        tally = tally._replace(units=tally.units + np.uint32(steps), checksum=mixed(tally.checksum, digest))
+        return (key, learner), tally
 
     settings = {"network": "paper", "planes": "paper", "num_simulations": num_simulations, "horizon": horizon}
     settings |= {"table_rows": TABLE_ROWS, "batch_size": config.batch_size, "updates_per_step": config.updates_per_step}

@@ -122,8 +122,8 @@ def time_program(program: Program, request: Request, mesh: Mesh, batch: int) -> 
     resets, lengths = _total(before.episodes - first.episodes), _total(before.lengths - first.lengths)
     return {
         **_rates(laps),
-        "compile_seconds": _rounded(compile_seconds),
-        "mean_episode_length": _rounded(lengths / resets) if lengths else None,
+        "compile_seconds": rounded(compile_seconds),
+        "mean_episode_length": rounded(lengths / resets) if lengths else None,
         "resets": resets,
         "checksum": f"{int(before.checksum.sum(dtype=np.uint32)):08x}",
         "settings": dict(program.settings),
@@ -163,7 +163,7 @@ def compilation(
             laps = [_time_compilation(function, arguments) for _ in range(request.repeats)]
             for clock in ("wall", "cpu"):
                 seconds = [getattr(lap, clock) for lap in laps]
-                repeats[f"{name}_{clock}"] = {"best": _rounded(min(seconds)), "median": _median(seconds)}
+                repeats[f"{name}_{clock}"] = {"best": rounded(min(seconds)), "median": _median(seconds)}
         return {
             "batch": batch,
             "devices": 1,
@@ -227,7 +227,7 @@ def _rates(laps: Sequence[Lap]) -> dict[str, Any]:
     for name, clock in (("per_cpu_second", "cpu"), ("per_wall_second", "wall")):
         values = [lap.units / max(getattr(lap, clock), 1e-9) for lap in laps]
         rates[name] = _median(values)
-        repeats[name] = {"best": _rounded(max(values)), "median": rates[name]}
+        repeats[name] = {"best": rounded(max(values)), "median": rates[name]}
     return {**rates, "repeats": repeats}
 
 
@@ -237,12 +237,13 @@ def _details(program: Program, carry: Any, mesh: Mesh) -> dict[str, float]:
 
     spread = PartitionSpec(runtime.DATA_AXIS)
     described = jax.jit(jax.shard_map(local, mesh=mesh, in_specs=(spread,), out_specs=spread, check_vma=False))(carry[0])
-    return {name: _rounded(np.mean(np.asarray(values))) for name, values in described.items()}
+    return {name: rounded(np.mean(np.asarray(values))) for name, values in described.items()}
 
 
 def _median(values: Iterable[float]) -> float:
-    return _rounded(statistics.median(values))
+    return rounded(statistics.median(values))
 
 
-def _rounded(value: float) -> float:
+def rounded(value: float) -> float:
+    """Rounds to the digits that a row shows."""
     return float(f"{value:.{SIGNIFICANT_DIGITS}g}")

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from experiments.benchmark.case import Case, Program, Tally
+from experiments.benchmark.case import Case, Program, Tally, empty_tally
 from experiments.benchmark.harness import compilation, throughput
-from experiments.benchmark.pommerman import CHECKSUM_FACTOR, lane_keys
+from experiments.benchmark.lanes import Compiled, Lanes, Step, compiled_plan, lane_keys, mixed, play_on, start_shapes
 from jaxgames import random_bits
 from jaxgames.bitboard import select
 from jaxgames.hero_academy import HeroAcademy, evaluation
@@ -33,59 +32,43 @@ SIMULATIONS = 200
 LARGE_SIMULATIONS = 20_000  # of trees that no cache holds
 
 
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True)
-class Lanes:
-    """Games on one device: states [B], the states in which they begin anew, keys of the lanes, steps so far."""
-
-    states: State
-    starts: State
-    keys: LaneKey
-    clock: Array
-
-
 def random_step(game: HeroAcademy, state: State, lane: LaneKey) -> State:
     """Plays one of the legal actions, all as likely."""
     legal = game.legal_set(state)
     return game.advance(state, legal.pick(random_bits.below(random_bits.bits(lane, 0), legal.count())), None)
 
 
+# A game, and the state in which the next one on its lane begins.
+Games = tuple[State, State]
+
+
 def begin(game: HeroAcademy, key: Array, numbers: Array) -> Lanes:
     """Deals first hands, by lane."""
     keys = lane_keys(key, numbers)
     starts = jax.vmap(lambda lane: game.init(jax.random.wrap_key_data(jnp.stack(random_bits.fold(lane, 0)))))(keys)
-    return Lanes(starts, starts, keys, jnp.int32(0))
+    return Lanes((starts, starts), keys, jnp.int32(0))
 
 
-def advance(game: HeroAcademy, lanes: Lanes, steps: int) -> tuple[Lanes, Array, Array]:
-    """Plays so many random steps; a game that has ended begins anew. Returns games ended and a checksum, uint32 [B] each."""
+def advance(game: HeroAcademy, steps: int, lanes: Lanes, tally: Tally) -> tuple[Lanes, Tally]:
+    """Plays so many random steps; a game that has ended begins again."""
 
-    def step(carry: tuple[State, Array, Array, Array], _: None) -> tuple[tuple[State, Array, Array, Array], None]:
-        states, clock, episodes, checksum = carry
-        keys = random_bits.fold(lanes.keys, clock)
+    def step(games: Games, keys: LaneKey) -> Step:
+        states, starts = games
         states = jax.vmap(functools.partial(random_step, game))(states, keys)
         over = states.terminated
         digest = states.board.hit_points[3].words[0] ^ states.hands[0] ^ states.decks[1]
-        states = jax.vmap(select)(over, lanes.starts, states)
-        carry = (states, clock + 1, episodes + over.astype(jnp.uint32), checksum * CHECKSUM_FACTOR + digest)
-        return carry, None
+        return Step((jax.vmap(select)(over, starts, states), starts), over, jnp.zeros_like(digest), digest)
 
-    zero = jnp.zeros_like(lanes.keys.first)
-    (states, clock, episodes, checksum), _ = jax.lax.scan(step, (lanes.states, lanes.clock + 1, zero, zero), length=steps)
-    return dataclasses.replace(lanes, states=states, clock=clock), episodes, checksum
+    # What a call has found is added to the tally, and a number of the clock lies between two calls.
+    lanes, found = play_on(step, steps, lanes, jax.tree.map(jnp.zeros_like, tally))
+    return dataclasses.replace(lanes, clock=lanes.clock + 1), jax.tree.map(jnp.add, tally, found)
 
 
 def play(batch: int, *, steps: int = STEPS) -> Program:
     """Makes a program of random games: the legal set, one of it, a step, and a new game after the end; a step is one unit."""
     del batch
     game = HeroAcademy()
-
-    def timed(lanes: Lanes, tally: Tally) -> tuple[Lanes, Tally]:
-        lanes, episodes, checksum = advance(game, lanes, steps)
-        return lanes, tally._replace(
-            units=tally.units + np.uint32(steps), episodes=tally.episodes + episodes, checksum=tally.checksum + checksum
-        )
-
+    timed = functools.partial(advance, game, steps)
     return Program(functools.partial(begin, game), timed, settings={"steps_per_repeat": steps})
 
 
@@ -93,10 +76,10 @@ def _mid_game(game: HeroAcademy) -> Callable[[Array, Array], Lanes]:
     """Starts in the middle of random games, at the start of a turn."""
 
     def start(key: Array, numbers: Array) -> Lanes:
-        lanes, _, _ = advance(game, begin(game, key, numbers), MID_GAME)
-        states = jax.vmap(lambda state: game.advance(state, jnp.int32(game.end_turn), None))(lanes.states)
-        running = ~states.terminated
-        return dataclasses.replace(lanes, states=jax.vmap(select)(running, states, lanes.starts))
+        lanes, _ = advance(game, MID_GAME, begin(game, key, numbers), empty_tally(len(numbers)))
+        states, starts = lanes.games
+        states = jax.vmap(lambda state: game.advance(state, jnp.int32(game.end_turn), None))(states)
+        return dataclasses.replace(lanes, games=(jax.vmap(select)(~states.terminated, states, starts), starts))
 
     return start
 
@@ -117,9 +100,9 @@ def heuristic(batch: int, *, evaluations: int = EVALUATIONS) -> Program:
             hands, decks = jax.tree.map(lambda pile: pile ^ (checksum & jnp.uint32(1)), (states.hands, states.decks))
             states = dataclasses.replace(states, board=board, hands=hands, decks=decks)
             first, _ = jax.vmap(functools.partial(evaluation.points, game.config))(states)
-            return states, checksum * CHECKSUM_FACTOR + first.astype(jnp.uint32)
+            return states, mixed(checksum, first.astype(jnp.uint32))
 
-        _, checksum = jax.lax.fori_loop(0, evaluations, once, (lanes.states, tally.checksum))
+        _, checksum = jax.lax.fori_loop(0, evaluations, once, (lanes.games[0], tally.checksum))
         return lanes, tally._replace(units=tally.units + np.uint32(evaluations), checksum=checksum)
 
     return Program(_mid_game(game), timed, settings={"random_steps_before": MID_GAME})
@@ -146,32 +129,23 @@ def _planning(game: HeroAcademy, search: TurnSearch, units: int, sizes: dict[str
     """Makes a program that searches so many units for each turn."""
 
     def timed(lanes: Lanes, tally: Tally) -> tuple[Lanes, Tally]:
-        keys = random_bits.fold(lanes.keys, lanes.clock)
-        turn = search.run(keys, lanes.states, jax.vmap(game.to_play)(lanes.states))
-        checksum = tally.checksum * CHECKSUM_FACTOR + turn.actions.sum(1).astype(jnp.uint32)
-        return dataclasses.replace(lanes, clock=lanes.clock + 1), tally._replace(
-            units=tally.units + np.uint32(units), checksum=checksum
-        )
+        states, _ = lanes.games
+        turn = search.run(random_bits.fold(lanes.keys, lanes.clock), states, jax.vmap(game.to_play)(states))
+        checksum = mixed(tally.checksum, turn.actions.sum(1).astype(jnp.uint32))
+        tally = tally._replace(units=tally.units + np.uint32(units), checksum=checksum)
+        return dataclasses.replace(lanes, clock=lanes.clock + 1), tally
 
     return Program(_mid_game(game), timed, settings=sizes)
 
 
-def step_and_planner(batch: int) -> dict[str, tuple[Callable, Sequence[Any]]]:
+def step_and_planner(batch: int) -> dict[str, Compiled]:
     """Gives a step of `batch` games and OEP for as many as think at once, as functions with the shapes of their arguments."""
     game = HeroAcademy()
-    planner = evolution.oep(game)
-    lanes = evolution.Settings().microbatch_size
-
-    def shapes(count: int) -> Any:
-        return jax.eval_shape(lambda: jax.vmap(game.init)(jax.random.split(jax.random.key(0), count)))
-
-    keys = jax.eval_shape(lambda: jax.random.split(jax.random.key(0), lanes))
-    seats, active = jax.ShapeDtypeStruct((lanes,), jnp.int32), jax.ShapeDtypeStruct((lanes,), bool)
-    memory = jax.eval_shape(lambda: planner.init(lanes))
+    _, states = start_shapes(game, batch)
     actions = jax.ShapeDtypeStruct((batch, 2), jnp.int32)
     return {
-        "step": (jax.vmap(lambda state, chosen: game.apply(state, chosen)), (shapes(batch), actions)),
-        "planner": (planner.plan, (None, keys, memory, shapes(lanes), seats, active)),
+        "step": (jax.vmap(lambda state, chosen: game.apply(state, chosen)), (states, actions)),
+        "planner": compiled_plan(game, evolution.oep(game), evolution.Settings().microbatch_size),
     }
 
 
@@ -182,8 +156,7 @@ CASES: tuple[Case, ...] = (
         "Hero Academy: the legal set, one of it at random, a step, new games after the end",
         throughput(play),
         batch=1024,
-        accelerator_batch=65536,
-        peer="Java 0.25 M/s",
+        peers=("Java 0.25 M/s*",),
         reach="2 M/s, aim 5 M/s",
     ),
     Case(
@@ -192,8 +165,7 @@ CASES: tuple[Case, ...] = (
         "the heuristic of a position",
         throughput(heuristic),
         batch=1024,
-        accelerator_batch=65536,
-        peer="Java 3.6-4.0 M/s",
+        peers=("Java 3.6-4.0 M/s*",),
         reach="20 M/s, aim 50 M/s",
     ),
     Case(
@@ -203,7 +175,7 @@ CASES: tuple[Case, ...] = (
         throughput(oep),
         batch=64,
         accelerator_batch=1024,
-        peer="Java 8-48 k/s",
+        peers=("Java 8-48 k/s*",),
         reach="200 k/s, aim 600 k/s",
     ),
     Case(
@@ -213,7 +185,7 @@ CASES: tuple[Case, ...] = (
         throughput(mcts),
         batch=256,
         accelerator_batch=4096,
-        peer="Java 30-80 k/s",
+        peers=("Java 30-80 k/s*",),
         reach="100 k/s, aim 300 k/s",
     ),
     Case(
@@ -223,7 +195,7 @@ CASES: tuple[Case, ...] = (
         throughput(functools.partial(mcts, simulations=LARGE_SIMULATIONS)),
         batch=32,
         accelerator_batch=1024,
-        peer="Java 30-80 k/s",
+        peers=("Java 30-80 k/s*",),
     ),
     Case(
         "hero_academy/compile",
@@ -231,7 +203,6 @@ CASES: tuple[Case, ...] = (
         "seconds to compile a step and OEP",
         compilation(step_and_planner, {"population": 100}),
         batch=1024,
-        accelerator_batch=65536,
         reach="step 5 s, planner 25 s; aim 2 s, 10 s",
     ),
 )

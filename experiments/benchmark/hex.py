@@ -1,13 +1,10 @@
-"""Benchmarks of Hex and DarkHex: random games, drawing hidden stones, and PUCT beside mctx."""
+"""Benchmarks of Hex and DarkHex: random games, drawing hidden stones, and PUCT, all beside their peers."""
 
 from __future__ import annotations
 
 import dataclasses
 import functools
-import json
-import subprocess
-import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -16,17 +13,29 @@ import numpy as np
 from jax import Array
 from jax.sharding import Mesh
 
+from experiments.benchmark import peers
 from experiments.benchmark.case import Case, Program, Request, Tally, empty_tally
-from experiments.benchmark.harness import compilation, throughput, time_program
-from experiments.benchmark.pommerman import CHECKSUM_FACTOR, lane_keys
+from experiments.benchmark.harness import compilation, rounded, throughput, time_program
+from experiments.benchmark.lanes import (
+    Compiled,
+    Lanes,
+    Step,
+    compiled_plan,
+    lane_keys,
+    mixed,
+    play_on,
+    start_shapes,
+    typed_keys,
+    visits_digest,
+)
 from jaxgames import random_bits
 from jaxgames.bitboard import select
 from jaxgames.hex import Hex, HexConfig, hidden, rules
-from jaxgames.hex.information import Information
+from jaxgames.hex.hidden import Information
 from jaxgames.hex.state import State
 from jaxgames.random_bits import LaneKey
 from search import puct
-from training.storage.provenance import CHECKOUT
+from search.planner import Planner
 
 SIZE = 11
 STEPS = 4096
@@ -34,16 +43,6 @@ HALF_GAME = 80  # attempts before worlds are drawn
 START_MOVES = 10  # stones on the board where searches begin
 SPREAD = 0.5  # of the priors' logits
 PUCT_SIZES = {100: 64, 800: 16}  # simulations: lanes
-
-
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True)
-class Lanes:
-    """Games on one device: states [B], keys of the lanes, steps so far."""
-
-    states: State
-    keys: LaneKey
-    clock: Array
 
 
 def random_cell(config: HexConfig, state: State, lane: LaneKey) -> Array:
@@ -61,29 +60,33 @@ def play(batch: int, *, mode: str = "abrupt", steps: int = STEPS, size: int = SI
         states = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (batch, *leaf.shape)), game.init())
         return Lanes(states, lane_keys(key, numbers), jnp.int32(0))
 
-    def step(carry: tuple[Lanes, Tally], _: None) -> tuple[tuple[Lanes, Tally], None]:
-        lanes, tally = carry
-        clock = lanes.clock + 1
-        keys = random_bits.fold(lanes.keys, clock)
-        cells = jax.vmap(functools.partial(random_cell, game.config))(lanes.states, keys)
-        states = jax.vmap(functools.partial(rules.step, game.config))(lanes.states, cells)
-        over = states.terminated
+    def step(states: State, keys: LaneKey) -> Step:
+        cells = jax.vmap(functools.partial(random_cell, game.config))(states, keys)
+        states = jax.vmap(functools.partial(rules.step, game.config))(states, cells)
+        over, lengths = states.terminated, states.attempts
         fresh = game.init()
-        tally = tally._replace(
-            episodes=tally.episodes + over.astype(jnp.uint32),
-            lengths=tally.lengths + jnp.where(over, states.attempts, 0).astype(jnp.uint32),
-        )
         states = jax.vmap(lambda over, state: select(over, fresh, state))(over, states)
         seen = jax.vmap(lambda state: game.observe(state, state.player))(states)
         words = (*seen.own.words, *seen.known.words)
         digest = functools.reduce(jnp.bitwise_xor, words) ^ seen.other_turns.astype(jnp.uint32)
-        return (Lanes(states, lanes.keys, clock), tally._replace(checksum=tally.checksum * CHECKSUM_FACTOR + digest)), None
+        return Step(states, over, lengths, digest)
 
-    def timed(lanes: Lanes, tally: Tally) -> tuple[Lanes, Tally]:
-        (lanes, tally), _ = jax.lax.scan(step, (lanes, tally), length=steps)
-        return lanes, tally._replace(units=tally.units + np.uint32(steps))
+    settings = {"rules": mode, "board_size": size, "steps_per_repeat": steps}
+    return Program(start, functools.partial(play_on, step, steps), settings=settings)
 
-    return Program(start, timed, settings={"rules": mode, "board_size": size, "steps_per_repeat": steps})
+
+def beside_random(request: Request, mesh: Mesh, batch: int) -> dict[str, Any]:
+    """Measures random games, and those of OpenSpiel (through its Python interface) and pgx (open Hex) in the same run."""
+    figures = time_program(play(batch), request, mesh, batch)
+    if peers.comparable(mesh):
+        for name in ("open_spiel", "pgx"):
+            found = peers.ask(name, size=SIZE, batch=batch, seed=request.seed)
+            if found:
+                figures["details"] |= {
+                    f"{name}_per_cpu_second": rounded(found["per_cpu_second"]),
+                    f"times_{name}": rounded(figures["per_cpu_second"] / found["per_cpu_second"]),
+                }
+    return figures
 
 
 def worlds(batch: int, *, calls: int = 64, size: int = SIZE) -> Program:
@@ -116,11 +119,10 @@ def worlds(batch: int, *, calls: int = 64, size: int = SIZE) -> Program:
         infos, keys, clock = carry
 
         def once(index: Array, checksum: Array) -> Array:
-            lanes = random_bits.fold(keys, clock + index)
-            draw = jax.random.wrap_key_data(jnp.stack(lanes, axis=-1))
+            draw = typed_keys(keys, clock + index)
             drawn = jax.vmap(functools.partial(hidden.sample, game.config))(draw, infos).state
             words = [word for cells in (*drawn.stones, *drawn.near, *drawn.far) for word in cells.words]
-            return checksum * CHECKSUM_FACTOR + functools.reduce(jnp.bitwise_xor, words)
+            return mixed(checksum, functools.reduce(jnp.bitwise_xor, words))
 
         checksum = jax.lax.fori_loop(1, calls + 1, once, tally.checksum)
         return (infos, keys, clock + calls), tally._replace(units=tally.units + np.uint32(calls), checksum=checksum)
@@ -164,17 +166,16 @@ def positions(game: Hex, lanes: LaneKey) -> State:
     return jax.vmap(one)(lanes)
 
 
-def visits_digest(visits: Array) -> Array:
-    """One word per lane of root visits int32 [B, K]."""
-    weights = 2 * np.arange(visits.shape[1], dtype=np.uint32) + 1
-    return (visits.astype(jnp.uint32) * weights).sum(-1, dtype=jnp.uint32)
+def searcher(game: Hex, num_simulations: int, values: str = "hash") -> Planner:
+    """Makes PUCT by the rules of mctx, with values of `OPINIONS`."""
+    settings = dataclasses.replace(puct.MCTX, num_simulations=num_simulations)
+    return puct.puct(game, lambda params, states, seats: OPINIONS[values](game, states), settings)
 
 
 def searches(batch: int, *, num_simulations: int, size: int = SIZE, values: str = "hash") -> Program:
-    """Makes a program of PUCT searches by the rules of mctx, with values of `OPINIONS`; one search of one game is one unit."""
+    """Makes a program of PUCT searches; one search of one game is one unit."""
     game = Hex(HexConfig(size))
-    settings = dataclasses.replace(puct.MCTX, num_simulations=num_simulations)
-    planner = puct.puct(game, lambda params, states, seats: OPINIONS[values](game, states), settings)
+    planner = searcher(game, num_simulations, values)
 
     def start(key: Array, numbers: Array) -> tuple[State, Any, LaneKey, Array, Array, Array]:
         keys = lane_keys(key, numbers)
@@ -183,11 +184,10 @@ def searches(batch: int, *, num_simulations: int, size: int = SIZE, values: str 
 
     def timed(carry: Any, tally: Tally) -> tuple[Any, Tally]:
         states, memory, keys, clock, _, _ = carry
-        draw = jax.random.wrap_key_data(jnp.stack(random_bits.fold(keys, clock), axis=-1))
         seats = states.player.astype(jnp.int32)
-        plan, memory = planner.plan(None, draw, memory, states, seats, jnp.ones(batch, bool))
+        plan, memory = planner.plan(None, typed_keys(keys, clock), memory, states, seats, jnp.ones(batch, bool))
         digest = visits_digest(plan.visit_counts.sum(1))
-        tally = tally._replace(units=tally.units + 1, checksum=tally.checksum * CHECKSUM_FACTOR + digest)
+        tally = tally._replace(units=tally.units + 1, checksum=mixed(tally.checksum, digest))
         depth = plan.metrics["depth"].astype(jnp.uint32)
         return (states, memory, keys, clock + 1, digest, depth), tally
 
@@ -209,24 +209,19 @@ def beside_mctx(
     def measure(request: Request, mesh: Mesh, batch: int) -> dict[str, Any]:
         program = searches(batch, num_simulations=num_simulations, size=size, values=values)
         figures = time_program(program, request, mesh, batch)
-        if mesh.devices.flat[0].platform != "cpu" or mesh.devices.size > 1:
+        sizes = {"size": size, "batch": batch, "num_simulations": num_simulations, "seed": request.seed, "values": values}
+        peer = peers.ask("mctx", **sizes) if peers.comparable(mesh) else None
+        if not peer:
             return figures
-        arguments = (size, batch, num_simulations, request.seed, values)
-        command = [sys.executable, "-m", "experiments.benchmark.mctx_peer", *map(str, arguments)]
-        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, cwd=CHECKOUT, check=False)
-        if done.returncode:
-            figures["details"]["mctx"] = "could not be run"
-            return figures
-        peer = json.loads(done.stdout.splitlines()[-1])
         ours = batch / figures["per_cpu_second"]
         same = float(np.mean(_digests(program, request.seed, batch) == np.array(peer["visits"], np.uint32)))
         if same < 1 and values == "hash":
             raise RuntimeError(f"lanes_with_the_same_visits={same}: must be 1, the search differs from that of mctx")
         figures["details"] |= {
-            "cpu_seconds_per_batch": float(f"{ours:.4g}"),
-            "mctx_cpu_seconds_per_batch": float(f"{peer['cpu_seconds']:.4g}"),
-            "mctx_compile_seconds": float(f"{peer['compile_seconds']:.4g}"),
-            "times_mctx": float(f"{peer['cpu_seconds'] / ours:.4g}"),
+            "cpu_seconds_per_batch": rounded(ours),
+            "mctx_cpu_seconds_per_batch": rounded(peer["cpu_seconds"]),
+            "mctx_compile_seconds": rounded(peer["compile_seconds"]),
+            "times_mctx": rounded(peer["cpu_seconds"] / ours),
             "lanes_with_the_same_visits": same,
         }
         return figures
@@ -245,73 +240,42 @@ def _digests(program: Program, seed: int, batch: int) -> np.ndarray:
     return np.asarray(jax.jit(first)(jax.random.key(seed)))
 
 
-def step_and_search(batch: int) -> dict[str, tuple[Callable, Sequence[Any]]]:
+def step_and_search(batch: int) -> dict[str, Compiled]:
     """Gives a step of `batch` games and a search, as functions with the shapes of their arguments."""
     dark, game = Hex(HexConfig(SIZE, "abrupt")), Hex(HexConfig(SIZE))
-    lanes = PUCT_SIZES[100]
-    settings = dataclasses.replace(puct.MCTX, num_simulations=100)
-    planner = puct.puct(game, lambda params, states, seats: opinion(game, states), settings)
-
-    def shapes(lanes: int) -> Any:
-        return jax.eval_shape(lambda: jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (lanes, *leaf.shape)), game.init()))
-
-    keys = jax.eval_shape(lambda: jax.random.split(jax.random.key(0), lanes))
-    seats, active = jax.ShapeDtypeStruct((lanes,), jnp.int32), jax.ShapeDtypeStruct((lanes,), bool)
-    cells = jax.ShapeDtypeStruct((batch,), jnp.int32)
-    memory = jax.eval_shape(lambda: planner.init(lanes))
-    return {
-        "step": (jax.vmap(functools.partial(rules.step, dark.config)), (shapes(batch), cells)),
-        "search": (planner.plan, (None, keys, memory, shapes(lanes), seats, active)),
-    }
+    _, states = start_shapes(game, batch)
+    step = (jax.vmap(functools.partial(rules.step, dark.config)), (states, jax.ShapeDtypeStruct((batch,), jnp.int32)))
+    return {"step": step, "search": compiled_plan(game, searcher(game, 100), PUCT_SIZES[100])}
 
 
+def _beside_mctx(name: str, summary: str, num_simulations: int, accelerator_batch: int, reach: str = "", **options: Any) -> Case:
+    measure, text = beside_mctx(num_simulations, **options), "mctx {mctx_cpu_seconds_per_batch:.3g} s, {times_mctx:.1f}x ours"
+    return Case(f"hex/{name}", "batches", summary, measure, PUCT_SIZES[num_simulations], accelerator_batch, (text,), reach)
+
+
+_SEARCH = "PUCT, Hex 11 x 11, 100 simulations by the rules of mctx"
 CASES: tuple[Case, ...] = (
     Case(
         "hex/dark_random",
         "steps",
         "DarkHex 11 x 11, abrupt: random legal attempts with the view of who is next",
-        throughput(play),
+        beside_random,
         batch=1024,
-        accelerator_batch=65536,
-        peer="OpenSpiel 27.7 k/s, pgx hex 123 k/s",
+        peers=(
+            "{times_open_spiel:.0f}x OpenSpiel ({open_spiel_per_cpu_second:.3g}/s)",
+            "{times_pgx:.0f}x pgx ({pgx_per_cpu_second:.3g}/s)",
+        ),
         reach="6 M/s, aim 15 M/s",
     ),
-    Case(
-        "hex/puct_100",
-        "batches",
-        "PUCT, Hex 11 x 11, 100 simulations by the rules of mctx, priors and values by a hash; per batch",
-        beside_mctx(100),
-        batch=PUCT_SIZES[100],
-        accelerator_batch=4096,
-        peer="mctx {mctx_cpu_seconds_per_batch:.3g} s, {times_mctx:.1f}x ours",
-        reach="0.42 s and 7x, aim 0.2 s",
-    ),
-    Case(
-        "hex/puct_800",
-        "batches",
-        "the same with 800 simulations; per batch",
-        beside_mctx(800),
-        batch=PUCT_SIZES[800],
-        accelerator_batch=1024,
-        peer="mctx {mctx_cpu_seconds_per_batch:.3g} s, {times_mctx:.1f}x ours",
-        reach="15x, aim 30x",
-    ),
-    Case(
-        "hex/puct_100_constant",
-        "batches",
-        "PUCT, Hex 11 x 11, 100 simulations by the rules of mctx, uniform priors, value 0; per batch",
-        beside_mctx(100, values="constant"),
-        batch=PUCT_SIZES[100],
-        accelerator_batch=4096,
-        peer="mctx {mctx_cpu_seconds_per_batch:.3g} s, {times_mctx:.1f}x ours",
-    ),
+    _beside_mctx("puct_100", f"{_SEARCH}, priors and values by a hash; per batch", 100, 4096, "0.42 s and 7x, aim 0.2 s"),
+    _beside_mctx("puct_800", "the same with 800 simulations; per batch", 800, 1024, "15x, aim 30x"),
+    _beside_mctx("puct_100_constant", f"{_SEARCH}, uniform priors, value 0; per batch", 100, 4096, values="constant"),
     Case(
         "hex/sample_hidden",
         "worlds",
         "DarkHex 11 x 11: one full board that fits what a player knows, in the middle of a game",
         throughput(worlds),
         batch=1024,
-        accelerator_batch=65536,
         reach="15 us, aim 5 us",
     ),
     Case(
@@ -320,8 +284,6 @@ CASES: tuple[Case, ...] = (
         "seconds to compile a step and a search (64 games, 100 simulations)",
         compilation(step_and_search, {"board_size": SIZE, "num_simulations": 100}),
         batch=1024,
-        accelerator_batch=65536,
-        peer="mctx 3-30 s",
         reach="search 10 s, aim 4 s",
     ),
 )

@@ -1,4 +1,4 @@
-"""Benchmarks of Pommerman's rules and rule-based players: whole games without end, a finished one followed by the next."""
+"""Benchmarks of Pommerman: rules and rule-based players in games without end, planning in real games, and compiling."""
 
 from __future__ import annotations
 
@@ -13,8 +13,20 @@ import numpy as np
 from jax import Array
 
 from experiments.benchmark.case import Case, Program, Tally
-from experiments.benchmark.harness import throughput
-from experiments.benchmark.pommerman_starts import Fresh, Pool, Source
+from experiments.benchmark.harness import compilation, throughput
+from experiments.benchmark.lanes import (
+    Compiled,
+    Lanes,
+    Step,
+    compiled_plan,
+    lane_keys,
+    mixed,
+    play_on,
+    start_shapes,
+    typed_keys,
+    visits_digest,
+)
+from experiments.benchmark.pommerman_starts import POOL_SIZE, Fresh, Pool, Source
 from jaxgames import random_bits
 from jaxgames.bitboard import select
 from jaxgames.pommerman import rules
@@ -24,12 +36,23 @@ from jaxgames.pommerman.game import Pommerman
 from jaxgames.pommerman.simple_agent import all_simple_moves, init_memory, move_mask, pick_move
 from jaxgames.pommerman.state import State
 from jaxgames.random_bits import LaneKey
+from search.planner import Planner
+from search.presets import fdts
 
 MODE = "ffa"
 MOVE_BITS = 3
-CHECKSUM_FACTOR = np.uint32(0x9E3779B1)
+SIZES: dict[str, Any] = {"num_simulations": 100, "horizon": 20, "table_rows": 2**16}  # those of the strength results
+MID_GAME = 120  # steps before plans are timed
+CALLS = 4
+SEAT_COUNTER = 65  # of a lane's key of one step
+PLAN_BATCH = 128
 
 Moves = tuple[Array, ...]
+
+
+def ffa() -> Pommerman:
+    """Makes the game that is measured."""
+    return Pommerman(preset(MODE))
 
 
 class Policy(NamedTuple):
@@ -66,64 +89,34 @@ CAREFUL = Policy(_no_memory, _careful_moves)
 SIMPLE = Policy(lambda config: (init_memory(),) * config.num_players, all_simple_moves)
 
 
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True)
-class Lanes:
-    """Games on one device.
-
-    Attributes:
-      states: State [B].
-      memories: of the policy, leaves [B].
-      keys: of the lanes, leaves [B].
-      clock: int32 [], steps so far.
-      source: memory of the source of start states.
-    """
-
-    states: State
-    memories: Any
-    keys: LaneKey
-    clock: Array
-    source: Any
+def _memories(policy: Policy, config: PommermanConfig, batch: int) -> Any:
+    """New memories of a policy, leaves [B]."""
+    return jax.tree.map(lambda leaf: jnp.full((batch,), leaf), policy.init(config))
 
 
 def play(policy: Policy, source: Source, steps: int, game: Pommerman, batch: int) -> Program:
     """Makes a program that plays `steps` steps of `batch` games; one step of one game is one unit."""
     config = game.config
 
-    def new_memories() -> Any:
-        return jax.tree.map(lambda leaf: jnp.full((batch,), leaf), policy.init(config))
-
     def start(key: Array, numbers: Array) -> Lanes:
         lane_key, source_key = jax.random.split(key)
-        keys = lane_keys(lane_key, numbers)
-        clock = jnp.int32(0)
+        keys, clock = lane_keys(lane_key, numbers), jnp.int32(0)
         everyone = jnp.ones(batch, bool)
-        states, source_memory = source.take(source.init(source_key, numbers), random_bits.fold(keys, clock), everyone)
-        return Lanes(states, new_memories(), keys, clock, source_memory)
+        states, drawn_from = source.take(source.init(source_key, numbers), random_bits.fold(keys, clock), everyone)
+        return Lanes((states, _memories(policy, config, batch), drawn_from), keys, clock)
 
-    def step(carry: tuple[Lanes, Tally], _: None) -> tuple[tuple[Lanes, Tally], None]:
-        lanes, tally = carry
-        clock = lanes.clock + 1
-        keys = random_bits.fold(lanes.keys, clock)
-        moves, memories = jax.vmap(functools.partial(policy.moves, config))(lanes.states, lanes.memories, keys)
-        states = jax.vmap(game.step)(lanes.states, join_moves(moves))
-        over = states.terminated
-        tally = count_step(tally, states)
-        fresh, source_memory = source.take(lanes.source, keys, over)
+    def step(games: Any, keys: LaneKey) -> Step:
+        states, memories, drawn_from = games
+        moves, memories = jax.vmap(functools.partial(policy.moves, config))(states, memories, keys)
+        states = jax.vmap(game.step)(states, join_moves(moves))
+        over, lengths, word = states.terminated, states.step_count, digest(states)
+        fresh, drawn_from = source.take(drawn_from, keys, over)
         states = jax.vmap(select)(over, fresh, states)
-        memories = jax.vmap(select)(over, new_memories(), memories)
-        return (Lanes(states, memories, lanes.keys, clock, source_memory), tally), None
+        memories = jax.vmap(select)(over, _memories(policy, config, batch), memories)
+        return Step((states, memories, drawn_from), over, lengths, word)
 
-    def timed(lanes: Lanes, tally: Tally) -> tuple[Lanes, Tally]:
-        (lanes, tally), _ = jax.lax.scan(step, (lanes, tally), length=steps)
-        return lanes, tally._replace(units=tally.units + np.uint32(steps))
-
-    return Program(start, timed, settings={"mode": MODE, "steps_per_repeat": steps, **source.settings})
-
-
-def lane_keys(key: Array, numbers: Array) -> LaneKey:
-    """Makes the keys of lanes by their numbers: they do not depend on how lanes are spread over devices."""
-    return jax.vmap(lambda number: random_bits.lane_key(jax.random.fold_in(key, number)))(numbers)
+    settings = {"mode": MODE, "steps_per_repeat": steps, **source.settings}
+    return Program(start, functools.partial(play_on, step, steps), settings=settings)
 
 
 def join_moves(moves: Moves) -> Array:
@@ -138,37 +131,138 @@ def join_moves(moves: Moves) -> Array:
     return ((word[:, None] >> shifts) & np.uint32(2**MOVE_BITS - 1)).astype(jnp.int32)
 
 
-def count_step(tally: Tally, states: State) -> Tally:
-    """Counts the games that this step has ended, and mixes its result into the checksum."""
-    over = states.terminated
-    return tally._replace(
-        episodes=tally.episodes + over.astype(jnp.uint32),
-        lengths=tally.lengths + jnp.where(over, states.step_count, 0).astype(jnp.uint32),
-        checksum=tally.checksum * CHECKSUM_FACTOR + digest(states),
-    )
-
-
 def digest(states: State) -> Array:
     """Puts new flames, cells and rewards into one word, uint32 [B]; all else that happens shows in these sooner or later."""
     word = functools.reduce(jnp.bitwise_xor, states.flames[-1].words)
-    for seat, (agent, reward) in enumerate(zip(states.agents, states.seat_rewards, strict=True)):
+    for seat, (agent, reward) in enumerate(zip(states.bombers, states.seat_rewards, strict=True)):
         word = word ^ (agent.cell.astype(jnp.uint32) << (8 * seat)) ^ (reward.astype(jnp.uint32) << (2 * seat))
     return word
 
 
-def ffa() -> Pommerman:
-    """Makes the game that is measured."""
-    return Pommerman(preset(MODE))
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class Match:
+    """Games of a planner against SimpleAgents on one device.
+
+    Attributes:
+      states: State [B].
+      seats: int32 [B], where the planner sits.
+      trees: memory of the planner.
+      memories: of SimpleAgents in all seats, leaves [B].
+      keys: of the lanes, leaves [B].
+      clock: int32 [], steps so far.
+      pool: boards of start states.
+      actions: int32 [B], what the planner has chosen.
+      asked: bool [B], lanes in which it was alive to choose.
+      stored, evicted: int32 [B], rows that the tree has opened and replaced in this game.
+    """
+
+    states: State
+    seats: Array
+    trees: Any
+    memories: Any
+    keys: LaneKey
+    clock: Array
+    pool: Array
+    actions: Array
+    asked: Array
+    stored: Array
+    evicted: Array
+
+
+def play_and_plan(game: Pommerman, planner: Planner, batch: int, *, warm_up: int, calls: int, pool: Pool) -> Program:
+    """Makes a program of real games: the plans are timed, the steps of the games between them are not.
+
+    One plan of one living planner is one unit. A lane goes on without its planner when that is dead, as games do that are
+    counted, and takes the next game after the end.
+    """
+    config = game.config
+
+    def draw_seats(keys: LaneKey) -> Array:
+        return random_bits.below(random_bits.bits(keys, SEAT_COUNTER), config.num_players)
+
+    def of_seat(values: Array, match: Match) -> Array:
+        return jnp.take_along_axis(values, match.seats[:, None], axis=1)[:, 0]
+
+    def start(key: Array, numbers: Array) -> Match:
+        lane_key, pool_key = jax.random.split(key)
+        keys, clock = lane_keys(lane_key, numbers), jnp.int32(0)
+        now = random_bits.fold(keys, clock)
+        states, boards = pool.take(pool.init(pool_key, numbers), now, jnp.ones(batch, bool))
+        zeros, trees, memories = jnp.zeros(batch, jnp.int32), planner.init(batch), _memories(SIMPLE, config, batch)
+        return Match(states, draw_seats(now), trees, memories, keys, clock, boards, zeros, jnp.zeros(batch, bool), zeros, zeros)
+
+    def plan(match: Match, tally: Tally) -> tuple[Match, Tally]:
+        asked = of_seat(jax.vmap(game.in_play)(match.states), match)
+        keys = typed_keys(match.keys, match.clock)
+        plans, trees = planner.plan(None, keys, match.trees, match.states, match.seats, asked)
+        actions = of_seat(plans.actions, match)
+        word = visits_digest(plans.visit_counts.reshape(batch, -1)) + actions.astype(jnp.uint32)
+        tally = tally._replace(
+            units=tally.units + asked.astype(jnp.uint32), checksum=mixed(tally.checksum, jnp.where(asked, word, 0))
+        )
+        none = jnp.zeros(batch, jnp.int32)  # of a planner without a table
+        stored, evicted = (plans.metrics.get(name, none) for name in ("stored", "evicted"))
+        match = dataclasses.replace(match, trees=trees, actions=actions, asked=asked, stored=stored, evicted=evicted)
+        return match, tally
+
+    def step(match: Match, tally: Tally) -> tuple[Match, Tally]:
+        clock = match.clock + 1
+        keys = random_bits.fold(match.keys, clock)
+        moves, memories = jax.vmap(functools.partial(all_simple_moves, config))(match.states, match.memories, keys)
+        own = match.seats[:, None] == jnp.arange(config.num_players)
+        states = jax.vmap(game.step)(match.states, jnp.where(own, match.actions[:, None], join_moves(moves)))
+        over = states.terminated
+        fresh, boards = pool.take(match.pool, keys, over)
+        match = dataclasses.replace(
+            match,
+            states=jax.vmap(select)(over, fresh, states),
+            seats=jnp.where(over, draw_seats(keys), match.seats),
+            trees=planner.reset(match.trees, over),
+            memories=jax.vmap(select)(over, _memories(SIMPLE, config, batch), memories),
+            clock=clock,
+            pool=boards,
+        )
+        return match, tally._replace(episodes=tally.episodes + over.astype(jnp.uint32))
+
+    settings = {"mode": MODE, "planner": planner.name, "plans_per_repeat": calls, "steps_before": warm_up, **pool.settings}
+    return Program(start, plan, step, warm_up, calls, settings, _describe)
+
+
+def _describe(match: Match) -> dict[str, Array]:
+    """Tells how full the tables are, how old the games, and in how many of them the planner is alive."""
+    return {
+        "tree_rows": match.stored - match.evicted,
+        "evicted_rows": match.evicted,
+        "step_count": match.states.step_count.astype(jnp.float32),
+        "alive": match.asked.astype(jnp.float32),
+    }
+
+
+def fdts_match(batch: int, *, warm_up: int = MID_GAME, calls: int = CALLS, pool_size: int = POOL_SIZE, **sizes: Any) -> Program:
+    """Makes the program of FDTS with Thompson sampling against three SimpleAgents; `sizes` differ from `SIZES`."""
+    game, sizes = ffa(), SIZES | sizes
+    program = play_and_plan(game, fdts(game, **sizes), batch, warm_up=warm_up, calls=calls, pool=Pool(game.config, pool_size))
+    return dataclasses.replace(program, settings={**program.settings, **sizes})
+
+
+def step_and_planner(batch: int, *, plan_batch: int = PLAN_BATCH, **sizes: Any) -> dict[str, Compiled]:
+    """Gives a step of `batch` games and a plan of `plan_batch` games, as functions with the shapes of their arguments."""
+    game = ffa()
+    _, states = start_shapes(game, batch)
+    actions = jax.ShapeDtypeStruct((batch, game.num_players), jnp.int32)
+    planner = fdts(game, **SIZES | sizes)
+    return {"step": (jax.vmap(game.step), (states, actions)), "planner": compiled_plan(game, planner, plan_batch)}
 
 
 def _case(
-    name: str, summary: str, policy: Policy, source: Callable[[PommermanConfig], Source], steps: int, **fields: Any
+    name: str, summary: str, policy: Policy, source: Callable[[PommermanConfig], Source], steps: int = 8192, **fields: Any
 ) -> Case:
     def make(batch: int) -> Program:
         game = ffa()
         return play(policy, source(game.config), steps, game, batch)
 
-    return Case(f"pommerman/{name}", "steps", summary, throughput(make), **fields)
+    return Case(f"pommerman/{name}", "steps", summary, throughput(make), batch=512, **fields)
 
 
 CASES: tuple[Case, ...] = (
@@ -177,10 +271,7 @@ CASES: tuple[Case, ...] = (
         "uniformly random moves, start states from a pool",
         RANDOM,
         Pool,
-        8192,
-        batch=512,
-        accelerator_batch=65536,
-        peer="pomcpp2 1.43 M/s, official 5.0 k/s",
+        peers=("1.26x pomcpp2 (3.67 and 2.92 M/s on an Intel Xeon)", "official 5.0 k/s*"),
         reach="2 M/s, aim 4 M/s",
     ),
     _case(
@@ -188,19 +279,13 @@ CASES: tuple[Case, ...] = (
         "uniformly random moves, a fresh board for every game",
         RANDOM,
         Fresh,
-        8192,
-        batch=512,
-        accelerator_batch=65536,
+        peers=("1.63x pomcpp2 (2.99 and 1.83 M/s on an Intel Xeon)",),
     ),
     _case(
         "careful",
         "random moves that avoid imminent blasts, start states from a pool",
         CAREFUL,
         Pool,
-        8192,
-        batch=512,
-        accelerator_batch=65536,
-        peer="pomcpp2 1.66 M/s",
         reach="2 M/s, aim 4 M/s",
     ),
     _case(
@@ -209,9 +294,26 @@ CASES: tuple[Case, ...] = (
         SIMPLE,
         Pool,
         2048,
-        batch=512,
         accelerator_batch=32768,
-        peer="pomcpp2 0.4 M/s, official 276/s",
+        peers=("2.5x pomcpp2 (0.88 and 0.34 M/s on an Intel Xeon)", "official 276/s*"),
         reach="0.2 M/s, aim 0.5 M/s",
+    ),
+    Case(
+        "pommerman/fdts",
+        "plans",
+        "FDTS + TS, one move of one game from mid-game on, against three SimpleAgents",
+        throughput(fdts_match),
+        batch=PLAN_BATCH,
+        accelerator_batch=4096,
+        peers=("released code 535 ms*", "tuned Python 150 ms*"),
+        reach="3 ms, aim 1.5 ms",
+    ),
+    Case(
+        "pommerman/compile",
+        "s",
+        "seconds to compile a step and a planner",
+        compilation(step_and_planner, {"mode": MODE, "planner": "FDTS + TS", "plan_batch": PLAN_BATCH, **SIZES}),
+        batch=512,
+        reach="step 5 s, planner 15 s; aim 2 s, 6 s",
     ),
 )

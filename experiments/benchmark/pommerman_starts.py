@@ -21,30 +21,24 @@ from jaxgames.pommerman.constants import ITEM_DIGITS, MAX_UNREACHABLE_PASSAGES
 from jaxgames.pommerman.state import State
 from jaxgames.random_bits import LaneKey
 
-POOL_COUNTER = 64  # of a lane's key of one step: behind what players draw
+POOL_COUNTER = 64  # of a lane's key of one step: after what players draw
 POOL_SIZE = 4096
 BLOCK = 256
 
 
 class Source(Protocol):
-    """Gives start states to lanes."""
+    """Gives start states to lanes: a `Pool` or `Fresh` ones; `settings` are what a reader of the figures must know."""
 
     @property
-    def settings(self) -> dict[str, Any]:
-        """What a reader of the figures must know."""
-        ...
+    def settings(self) -> dict[str, Any]: ...
 
-    def init(self, key: Array, numbers: Array) -> Any:
-        """Draws what `take` needs, from a typed key; numbers int32 [B]: which lanes these are."""
-        ...
+    def init(self, key: Array, numbers: Array) -> Any: ...
 
-    def take(self, memory: Any, lanes: LaneKey, wanted: Array) -> tuple[State, Any]:
-        """Gives State [B], right where `wanted` (bool [B]) says so, and the memory; `lanes` is fresh chance."""
-        ...
+    def take(self, memory: Any, lanes: LaneKey, wanted: Array) -> tuple[State, Any]: ...
 
 
 def pack_board(rigid: Bits, wood: Bits, items: tuple[Bits, ...]) -> Array:
-    """Puts a board into uint32 [W] (behind the batch shape)."""
+    """Puts a board into uint32 [W] (after the batch shape)."""
     return jnp.stack([word for plane in (rigid, wood, *items) for word in plane.words], axis=-1)
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
-from pathlib import Path
 
 import rich.box
 import rich.table
@@ -11,14 +11,12 @@ import rich.table
 from experiments.benchmark import cases
 from experiments.benchmark.case import Case
 from experiments.benchmark.records import Row, newest
-from training.storage.files import write_atomically
+from experiments.pages import NONE, markdown
 
-BEGIN, END = "<!-- figures -->", "<!-- /figures -->"
-NONE = "–"
 COLUMNS = ("work", "peer", "reach", "ours, one core", "all cores, wall", "speed-up", "batch", "compile", "commit")
 
 
-def markdown(rows: Sequence[Row]) -> str:
+def figures(rows: Sequence[Row]) -> str:
     """Makes the README's tables, one per device, of the newest rows.
 
     Args:
@@ -39,16 +37,9 @@ def _device_table(device: str, rows: Sequence[Row]) -> str:
     dates = dict.fromkeys((min(row["date"] for row in rows)[:10], last["date"][:10]))
     versions = " and ".join(dict.fromkeys(row["versions"]["jax"] for row in rows))
     title = f"{device}, {cores} core{'s' * (cores > 1)}, jax {versions}, {' to '.join(dates)}"
-    lines = [f"**{title}**", "", _markdown_row(COLUMNS), _markdown_row(["---"] * len(COLUMNS))]
-    for case in cases.CASES:
-        of_case = {row["cores"]: row for row in rows if row["case"] == case.name}
-        if of_case:
-            lines.append(_markdown_row(_cells(case, of_case)))
-    return "\n".join(lines)
-
-
-def _markdown_row(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"
+    by_case = [(case, {row["cores"]: row for row in rows if row["case"] == case.name}) for case in cases.CASES]
+    table = markdown(COLUMNS, [_cells(case, of_case) for case, of_case in by_case if of_case])
+    return f"**{title}**\n\n{table}"
 
 
 def _cells(case: Case, rows: dict[int, Row]) -> list[str]:
@@ -60,7 +51,7 @@ def _cells(case: Case, rows: dict[int, Row]) -> list[str]:
         speed_up = f"{every['per_wall_second'] / one['per_wall_second']:.2f}x"
     return [
         f"`{case.name}`: {case.summary}",
-        _peer(case, shown),
+        _peers(case, shown),
         case.reach or NONE,
         _result(one, "per_cpu_second") if one else NONE,
         _result(every, "per_wall_second") if every is not one or every["platform"] != "cpu" else NONE,
@@ -71,12 +62,13 @@ def _cells(case: Case, rows: dict[int, Row]) -> list[str]:
     ]
 
 
-def _peer(case: Case, row: Row) -> str:
-    """Writes what a peer reaches; one that was measured in the same run stands in the row's details."""
-    try:
-        return case.peer.format(**row["details"]) or NONE
-    except KeyError:
-        return case.peer.partition("{")[0].strip()
+def _peers(case: Case, row: Row) -> str:
+    """Writes what peers reach; those that were measured in the same run stand in the row's details, or were not there."""
+    shown = []
+    for text in case.peers:
+        with contextlib.suppress(KeyError):
+            shown.append(text.format(**row["details"]))
+    return ", ".join(shown) or NONE
 
 
 def _result(row: Row, clock: str) -> str:
@@ -104,25 +96,6 @@ def short(number: float) -> str:
 def _three_digits(number: float) -> str:
     digits = 2 if number < 9.995 else 1 if number < 99.95 else 0
     return f"{number:.{digits}f}"
-
-
-def refresh(path: Path, text: str) -> None:
-    """Puts the figures into a file, between the two lines that mark their place.
-
-    Args:
-      path: the README.
-      text: Markdown.
-
-    Raises:
-      ValueError: the file has not exactly one such place.
-      OSError: it cannot be read or written.
-    """
-    content = path.read_text(encoding="utf-8")
-    if content.count(BEGIN) != 1 or content.count(END) != 1 or content.index(BEGIN) > content.index(END):
-        raise ValueError(f"{path}: must have one line {BEGIN} and behind it one line {END}, between which the figures go")
-    before, rest = content.split(BEGIN)
-    after = rest.split(END)[1]
-    write_atomically(path, f"{before}{BEGIN}\n{text}\n{END}{after}")
 
 
 def for_terminal() -> rich.table.Table:

@@ -31,7 +31,7 @@ def behaviour(game: Pommerman, key: Array, games: Games, agent: int = 0) -> dict
     for index in range(len(games.actions)):
         seat = int(games.seats[index, agent])
         states = replay(game, key, index, games)
-        own = states.agents[seat]
+        own = states.bombers[seat]
         alive = np.asarray(own.alive)[:-1]
         chosen = games.actions[index, : len(alive), seat][alive]
         if config.has_messages:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
+from typing import Any
 
 import jax
 import numpy as np
@@ -39,7 +40,7 @@ class Cell:
         """The planner with its settings, for names of files."""
         parts = [self.planner]
         if self.planner != "simple":
-            parts += [] if self.planner in presets.EVOLUTIONS else [self.bandit]
+            parts += [self.bandit] if "bandit" in self.options else []
             parts += [f"n{self.num_simulations}", f"k{self.horizon}"]
         return "-".join(parts + ([f"rows{self.table_rows}"] if self.table_rows != Cell.table_rows else []))
 
@@ -49,13 +50,14 @@ class Cell:
         return f"{self.player}-games{self.games}-seed{self.seed}"
 
     @property
-    def options(self) -> dict[str, int]:
-        """Settings of the planner."""
-        return {"num_simulations": self.num_simulations, "horizon": self.horizon, "table_rows": self.table_rows}
+    def options(self) -> dict[str, Any]:
+        """Settings of the planner, as far as it takes them."""
+        known = presets.planners_of(jaxgames.make("pommerman"))[self.planner].kinds
+        return {name: getattr(self, name) for name in ("bandit", "num_simulations", "horizon", "table_rows") if name in known}
 
     def make(self, game: Game) -> Planner:
         """Makes the planner."""
-        return presets.by_name(game, self.planner, self.bandit, **self.options)
+        return presets.by_name(game, self.planner, **self.options)
 
 
 def play_cell(cell: Cell, batch: int) -> dict:

@@ -9,8 +9,7 @@ import numpy as np
 
 from experiments.benchmark.case import LEAST_REPEATS, Request
 from experiments.benchmark.harness import time_program
-from experiments.benchmark.pommerman import ffa
-from experiments.benchmark.pommerman_search import MID_GAME, play_and_plan
+from experiments.benchmark.pommerman import MID_GAME, ffa, play_and_plan
 from experiments.benchmark.pommerman_starts import POOL_SIZE, Pool
 from experiments.papers.cells import Cell
 from jaxgames import runtime

@@ -23,7 +23,7 @@ from experiments.papers.measured import Measurement, Page, Plan
 from experiments.papers.tables import OUTCOMES, intervals, rates
 from jaxgames.agent import Agent
 from jaxgames.pommerman import bots
-from training.jobs import train_follower
+from training.jobs import job, train_follower
 from training.jobs.curves import learning_figure
 from training.jobs.train_follower import OracleConfig, TrainConfig
 from training.learn.dagger import DaggerConfig
@@ -137,7 +137,7 @@ def _train(plan: FollowerPlan, group: Group, seed: int) -> dict | None:
 def collect(config: TrainConfig) -> dict[str, Any]:
     """Puts together what the page needs of a finished run, and watches its best follower play."""
     folder = Path(config.output)
-    train_follower.check_settings(config, folder / "settings.json")
+    job.check_settings(config, folder / "settings.json")
     log = read_log(folder / "log.jsonl")
     who = policy_value.make(config.follower)
     params, _ = load_weights(folder / "best.npz", jax.eval_shape(who.init, jax.random.key(0)), who.meta)

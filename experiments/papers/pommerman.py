@@ -9,6 +9,7 @@ from functools import partial
 
 import numpy as np
 
+import jaxgames
 from experiments.pages import markdown
 from experiments.papers import costs
 from experiments.papers.cells import Cell, play_cell
@@ -16,8 +17,8 @@ from experiments.papers.figures import known_states_figure, sweep_figure
 from experiments.papers.measured import Measurement, Page, Plan
 from experiments.papers.tables import OUTCOMES, interval, intervals, rates
 from training.play import counting
-from training.play.match import PAPER
 
+PAPER = {row.player: row.shares for row in jaxgames.registration("pommerman").published}
 TABLE = [Cell(planner, bandit) for planner in ("mcs", "mcts", "mcts_no_rollout", "fdts") for bandit in ("ucb", "ts")]
 BEST = Cell("fdts", "ts")
 HORIZONS, SIMULATIONS = (10, 15, 20), (50, 100, 200)
@@ -134,7 +135,7 @@ def _planner_table(results: dict[Cell, dict]) -> str:
     rows = []
     for cell, result in results.items():
         count, strict = result["released"], result["strict"]
-        paper = PAPER[cell.planner, "" if cell.planner == "simple" else cell.bandit]
+        paper = PAPER[cell.planner + (":bandit=ucb" if cell.planner != "simple" and cell.bandit == "ucb" else "")]
         theirs, games = " / ".join(map(str, paper)), str(strict["games"])
         compared = (differs_from_paper(count, paper), outside_paper(count, paper))
         rows.append([_name(cell), *intervals(count), theirs, rates(strict), games, *compared])

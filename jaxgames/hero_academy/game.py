@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
 from typing import Any
 
 import jax
@@ -11,11 +10,13 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from jaxgames import checks
 from jaxgames.bitboard import WORD_BITS, Bits
+from jaxgames.game import GameBase
 from jaxgames.hero_academy import actions, evaluation, hidden, observation, order, policies, ratings, rules, setup, units
 from jaxgames.hero_academy.actions import Layout
 from jaxgames.hero_academy.config import HeroAcademyConfig, preset
-from jaxgames.hero_academy.legal import legal_set
+from jaxgames.hero_academy.legal import arm_set, legal_set
 from jaxgames.hero_academy.observation import Observation
 from jaxgames.hero_academy.state import State, state_key
 from jaxgames.random_bits import LaneKey
@@ -25,7 +26,7 @@ NUM_ARMS = 64
 
 
 @dataclasses.dataclass(frozen=True)
-class HeroAcademy:
+class HeroAcademy(GameBase):
     """Hero Academy. Actions are numbered as `actions` says; who is not to move passes.
 
     An action that is neither legal nor End Turn, a pass by the player to move too, loses the game.
@@ -35,14 +36,9 @@ class HeroAcademy:
     """
 
     config: HeroAcademyConfig = HeroAcademyConfig()
-
-    @property
-    def name(self) -> str:
-        return "hero_academy"
-
-    @property
-    def num_players(self) -> int:
-        return 2
+    name = "hero_academy"
+    view = "jaxgames.hero_academy.view"
+    num_players = 2
 
     @property
     def layout(self) -> Layout:
@@ -61,11 +57,6 @@ class HeroAcademy:
         return self.layout.pass_action
 
     @property
-    def max_steps(self) -> int:
-        """No game is longer."""
-        return self.config.max_steps
-
-    @property
     def opening_steps(self) -> int:
         """Two turns of each player."""
         return self.config.first_action_points + 3 * self.config.action_points + 4
@@ -81,12 +72,9 @@ class HeroAcademy:
 
     def apply(self, state: State, actions: Array, chance: Array | tuple[()] = ()) -> State:
         """Plays the action of the player to move; actions int32 [2]. See `rules.step`."""
+        checks.actions(actions, 2)
         words = None if isinstance(chance, tuple) else chance
         return rules.step(self.config, state, jnp.where(state.player == 1, actions[1], actions[0]), words)
-
-    def step(self, state: State, actions: Array, key: Array | None = None) -> State:
-        """`apply` with fresh draws; by seeded draws the key is not needed."""
-        return self.apply(state, actions, () if key is None else self.draw_chance(key, state, actions))
 
     def advance(self, state: State, action: Array, key: Array | None) -> State:
         """`step` without its checks, for planners: an action known to be legal or End Turn (int32 []), a game that goes on."""
@@ -138,7 +126,7 @@ class HeroAcademy:
 
     def search_arms(self, state: State) -> tuple[Array, Array]:
         """Gives up to 64 of the actions that planners look at, evenly spread over their numbers: int32 [2, K], bool [2, K]."""
-        legal = self.legal_set(state, pruned=True)
+        legal = arm_set(self.config, state)
         count = legal.count()
         number = jnp.arange(NUM_ARMS, dtype=jnp.int32)
         rank = jnp.where(count > NUM_ARMS, (number * count) // NUM_ARMS, number)
@@ -151,11 +139,6 @@ class HeroAcademy:
         """Gives +1 win, 0 draw, -1 loss; 0 while the game runs. Returns float32 [2]."""
         first = (state.winner == 0).astype(jnp.float32) - (state.winner == 1).astype(jnp.float32)
         return first * np.array([1, -1], np.float32)
-
-    def in_play(self, state: State) -> Array:
-        """Nobody is ever eliminated: bool [2]."""
-        del state
-        return jnp.ones(2, bool)
 
     def heuristic(self, state: State) -> Array:
         """Gives the heuristic of `evaluation.points` as a share of that of a won game: float32 [2]."""
@@ -204,18 +187,6 @@ class HeroAcademy:
     def sample_hidden(self, key: Array, info: Observation) -> State:
         """Draws a full state that fits what a player knows; see `hidden.sample`."""
         return hidden.sample(self.config, key, info)
-
-    def draw(self, state: State, *, names: Sequence[str] = (), caption: str = "") -> str:
-        """Draws one position as SVG, with a caption; names of the players, or none."""
-        from jaxgames.hero_academy import view
-
-        return view.draw(self.config, state, names=names, caption=caption)
-
-    def animate(self, states: State, actions: Any = None, *, names: Sequence[str] = ()) -> str:
-        """Draws a game as SVG that plays in a browser; states with leaves [T + 1], actions int [T, P]. See `view.animate`."""
-        from jaxgames.hero_academy import view
-
-        return view.animate(self.config, states, actions, names=names)
 
 
 def make(mode: str | None = None, **settings: Any) -> HeroAcademy:

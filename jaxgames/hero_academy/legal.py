@@ -79,6 +79,12 @@ def legal_set(config: HeroAcademyConfig, state: State, *, pruned: bool = False) 
     return Bits((*words, plain, *played))
 
 
+def arm_set(config: HeroAcademyConfig, state: State) -> Bits:
+    """Gives the pruned legal actions; all of them where the pruned ones would end the turn and the rules do not let it end."""
+    pruned, legal = legal_set(config, state, pruned=True), legal_set(config, state)
+    return select((pruned - legal).any(), legal, pruned)
+
+
 def _unit_words(config: HeroAcademyConfig, state: State, sides: Sides, at_work: Array) -> list[Array]:
     """What units on the board may do: the sets of cells from which they act, by offset; then the ninja's exchanges."""
     grid, board = config.grid, state.board

@@ -11,7 +11,7 @@ from jaxgames import random_bits
 from jaxgames.agent import Agent, memoryless
 from jaxgames.bitboard import Bits
 from jaxgames.hex.game import Hex
-from jaxgames.hex.information import Information
+from jaxgames.hex.hidden import Information
 
 
 def random_agent(game: Hex) -> Agent:

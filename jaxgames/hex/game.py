@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
 from typing import Any
 
 import jax
@@ -11,15 +10,18 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from jaxgames.hex import hidden, information, planes, rules
+from jaxgames import checks
+from jaxgames.game import GameBase
+from jaxgames.hex import hidden, observation, planes, rules
 from jaxgames.hex.config import HexConfig, preset
-from jaxgames.hex.information import Information, Observation
+from jaxgames.hex.hidden import Information
+from jaxgames.hex.observation import Observation
 from jaxgames.hex.state import State, state_key
 from jaxgames.specs import with_settings
 
 
 @dataclasses.dataclass(frozen=True)
-class Hex:
+class Hex(GameBase):
     """Hex and DarkHex. Action `row * n + column` is a cell, action `n * n` passes, which is all that the other player can do.
 
     A cell that is not empty in the mover's view, or a pass by the mover, loses the game.
@@ -29,14 +31,9 @@ class Hex:
     """
 
     config: HexConfig = HexConfig()
-
-    @property
-    def name(self) -> str:
-        return "hex"
-
-    @property
-    def num_players(self) -> int:
-        return 2
+    name = "hex"
+    view = "jaxgames.hex.view"
+    num_players = 2
 
     @property
     def num_actions(self) -> int:
@@ -51,11 +48,6 @@ class Hex:
         return self.config.num_cells
 
     @property
-    def max_steps(self) -> int:
-        """No game is longer."""
-        return self.config.max_steps
-
-    @property
     def opening_steps(self) -> int:
         """A sixth of the cells for each player."""
         return 2 * max(self.config.num_cells // 6, 1)
@@ -65,20 +57,11 @@ class Hex:
         del key
         return rules.init(self.config)
 
-    def draw_chance(self, key: Array, state: State, actions: Array) -> tuple[()]:
-        """Nothing is drawn."""
-        del key, state, actions
-        return ()
-
     def apply(self, state: State, actions: Array, chance: tuple[()] = ()) -> State:
         """Plays one attempt; see `rules.step`."""
         del chance
+        checks.actions(actions, 2)
         return rules.step(self.config, state, actions[state.player.astype(jnp.int32)])
-
-    def step(self, state: State, actions: Array, key: Array | None = None) -> State:
-        """Plays one attempt of the player to move; actions int32 [2], the other's is ignored."""
-        del key
-        return self.apply(state, actions)
 
     def to_play(self, state: State) -> Array:
         """int32 []: the player to move."""
@@ -105,11 +88,6 @@ class Hex:
         won = rules.winner(state).astype(jnp.float32)
         return won * np.array([1, -1], np.float32)
 
-    def in_play(self, state: State) -> Array:
-        """Nobody is ever eliminated: bool [2]."""
-        del state
-        return jnp.ones(2, bool)
-
     def heuristic(self, state: State) -> Array:
         """The outcome: float32 [2]."""
         return self.outcome(state)
@@ -119,8 +97,8 @@ class Hex:
         return state_key(state)
 
     def observe(self, state: State, player: Array) -> Observation:
-        """Gives what one player sees now; see `information.observe`."""
-        return information.observe(self.config, state, player)
+        """Gives what one player sees now; see `observation.observe`."""
+        return observation.observe(self.config, state, player)
 
     @property
     def input_shape(self) -> tuple[int, int, int]:
@@ -158,27 +136,15 @@ class Hex:
     def init_information(self, player: Array, observation: Observation | None = None) -> Information:
         """Gives what a player knows before the first move, when all boards are empty."""
         del observation
-        return information.init(self.config, player)
+        return hidden.init_information(self.config, player)
 
     def update_information(self, info: Information, observation: Observation, own_action: Array) -> Information:
-        """Adds what a player has seen and done; see `information.update`."""
-        return information.update(self.config, info, observation, own_action)
+        """Adds what a player has seen and done; see `hidden.update_information`."""
+        return hidden.update_information(self.config, info, observation, own_action)
 
     def sample_hidden(self, key: Array, info: Information) -> State:
         """Draws a full state that fits what a player knows; see `hidden.sample`."""
         return hidden.sample(self.config, key, info).state
-
-    def draw(self, state: State, *, names: Sequence[str] = (), caption: str = "") -> str:
-        """Draws one position as SVG, with a caption; names of the players, or none."""
-        from jaxgames.hex import view
-
-        return view.draw(self.config, state, names=names, caption=caption)
-
-    def animate(self, states: State, actions: Any = None, *, names: Sequence[str] = ()) -> str:
-        """Draws a game as SVG that plays in a browser; states with leaves [T + 1], actions int [T, P]. See `view.animate`."""
-        from jaxgames.hex import view
-
-        return view.animate(self.config, states, actions, names=names)
 
 
 def make(mode: str | None = None, **settings: Any) -> Hex:

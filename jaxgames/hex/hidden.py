@@ -1,4 +1,4 @@
-"""Drawing the hidden stones of DarkHex: a full state that fits what a player knows."""
+"""What a player of DarkHex can infer from all it has seen and done, and full states that fit it."""
 
 from __future__ import annotations
 
@@ -11,16 +11,36 @@ from jax import Array
 
 from jaxgames import random_bits
 from jaxgames.bitboard import Bits, select
+from jaxgames.hex import rules
 from jaxgames.hex.config import HexConfig
 from jaxgames.hex.geometry import BLACK, WHITE
-from jaxgames.hex.information import Information
+from jaxgames.hex.observation import Observation, observe
 from jaxgames.hex.state import State
 from jaxgames.random_bits import LaneKey
 
 MAX_TRIES = 64  # boards drawn before stones are taken away
-TRIES_PER_COUNT = 8  # boards drawn with one number of stones, before that is drawn anew
+TRIES_PER_COUNT = 8  # boards drawn with one number of stones, before that is drawn again
 # Children of the lane key.
 _COUNT, _OTHER_VIEW, _REMOVAL, _PLACES = range(4)
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class Information:
+    """What a player knows: the latest view and its own history.
+
+    Attributes:
+      view: the latest `Observation`.
+      collisions: float32 [n * n + 1], abrupt DarkHex: the probability of each number of turns that the other has lost on this
+        player's hidden stones, if it tries the cells that are empty in its view at random. Otherwise all on 0.
+      attempts: int16 [n * n], cells tried by this player, in order; -1 after the last.
+      num_attempts: int16 [].
+    """
+
+    view: Observation
+    collisions: Array
+    attempts: Array
+    num_attempts: Array
 
 
 @jax.tree_util.register_dataclass
@@ -38,6 +58,54 @@ class Sample:
     state: State
     fits: Array
     removed: Array
+
+
+def init_information(config: HexConfig, player: Array) -> Information:
+    """Gives what a player (int []) knows before the first move."""
+    numbers = jnp.arange(config.num_cells + 1)
+    return Information(
+        view=observe(config, rules.init(config), player),
+        collisions=(numbers == 0).astype(jnp.float32),
+        attempts=jnp.full(config.num_cells, -1, jnp.int16),
+        num_attempts=jnp.int16(0),
+    )
+
+
+def update_information(config: HexConfig, info: Information, observation: Observation, own_action: Array) -> Information:
+    """Adds one step of the game, whoever moved.
+
+    Args:
+      config: the variant.
+      info: what the player knew.
+      observation: its view after the step.
+      own_action: int [], its own action in that step; any number when the other moved.
+
+    Returns:
+      What it knows now. In abrupt DarkHex, a turn of the other was lost with a probability of (my stones it has not met) / (cells
+      empty in its view), which advances `collisions` by one step of a recursion.
+    """
+    before = info.view
+    moved = before.to_move & (jnp.asarray(own_action) < config.num_cells)
+    index = jnp.where(moved, info.num_attempts, config.num_cells)
+    collisions = info.collisions
+    if config.rules == "abrupt":
+        other_moved = observation.other_turns > before.other_turns
+        collisions = jnp.where(other_moved, _one_turn(config, collisions, before), collisions)
+    return Information(
+        view=observation,
+        collisions=collisions,
+        attempts=info.attempts.at[index].set(jnp.asarray(own_action).astype(jnp.int16), mode="drop"),
+        num_attempts=info.num_attempts + moved.astype(jnp.int16),
+    )
+
+
+def _one_turn(config: HexConfig, collisions: Array, view: Observation) -> Array:
+    """The distribution of the other's lost turns after one more turn of its."""
+    lost = jnp.arange(config.num_cells + 1)
+    empty = config.num_cells - view.other_turns.astype(jnp.int32)
+    chance = jnp.clip((view.own.count() - lost) / jnp.maximum(empty, 1), 0.0, 1.0)
+    moved_on = collisions * chance
+    return collisions - moved_on + jnp.concatenate([jnp.zeros(1), moved_on[:-1]])
 
 
 def sample(config: HexConfig, key: Array, info: Information) -> Sample:

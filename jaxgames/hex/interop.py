@@ -14,7 +14,7 @@ from jaxgames.bitboard import Bits, select
 from jaxgames.hex import hidden
 from jaxgames.hex.config import HexConfig
 from jaxgames.hex.geometry import BLACK, WHITE
-from jaxgames.hex.information import Information
+from jaxgames.hex.hidden import Information
 from jaxgames.hex.rules import init, legal_cells, step
 from jaxgames.hex.state import State
 

@@ -36,7 +36,7 @@ from jaxgames.pommerman.constants import (
     STRENGTH_DIGITS,
     Cell,
 )
-from jaxgames.pommerman.state import Agent, Bombs, State
+from jaxgames.pommerman.state import Bomber, Bombs, State
 from jaxgames.replay import Arrays, any_in_row
 
 STATE_FIELDS = ("s_board", "s_items", "s_flames", "s_nbombs", "s_bombs", "s_agents", "s_step")
@@ -99,7 +99,7 @@ def from_arrays(config: PommermanConfig, arrays: Mapping[str, np.ndarray]) -> St
 
     seats = config.num_players
     facts: Any = {  # numpy where a State says jax: the two are interchangeable outside jit
-        "agents": tuple(_agent(agents[:, seat], size) for seat in range(seats)),
+        "bombers": tuple(_bomber(agents[:, seat], size) for seat in range(seats)),
         "messages": ((np.zeros(states, np.int8),) * 2,) * seats if config.has_messages else (),
         "step_count": arrays["s_step"].astype(np.int16),
         "terminated": np.zeros(states, bool),
@@ -121,11 +121,11 @@ def from_arrays(config: PommermanConfig, arrays: Mapping[str, np.ndarray]) -> St
     )
 
 
-def _agent(numbers: np.ndarray, size: int) -> Agent:
-    """Makes one seat's agents from their columns, int [S, 6]."""
+def _bomber(numbers: np.ndarray, size: int) -> Bomber:
+    """Makes one seat's bombers from their columns, int [S, 6]."""
     row, column, alive, ammo, strength, kick = numbers.T
     facts: Any = ((row * size + column).astype(np.int8), alive != 0, ammo.astype(np.int8), strength.astype(np.int8), kick != 0)
-    return Agent(*facts)
+    return Bomber(*facts)
 
 
 def to_arrays(config: PommermanConfig, state: State) -> Arrays:
@@ -137,8 +137,8 @@ def to_arrays(config: PommermanConfig, state: State) -> Arrays:
     """
     grid = config.grid
     state = jax.tree.map(np.asarray, state)
-    cell = np.stack([agent.cell for agent in state.agents], axis=1).astype(np.int32)
-    columns = [np.stack([getattr(a, f) for a in state.agents], axis=1) for f in ("alive", "ammo", "blast_strength", "can_kick")]
+    cell = np.stack([agent.cell for agent in state.bombers], axis=1).astype(np.int32)
+    columns = [np.stack([getattr(a, f) for a in state.bombers], axis=1) for f in ("alive", "ammo", "blast_strength", "can_kick")]
     agents = np.stack([cell // grid.columns, cell % grid.columns, *columns], axis=2).astype(np.int8)
     life, strength, owner = (
         unpack_number(grid, planes) for planes in (state.bombs.life, state.bombs.strength, state.bombs.owner)

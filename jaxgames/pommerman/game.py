@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from jaxgames.game import GameBase
 from jaxgames.pommerman import rules, setup
 from jaxgames.pommerman.config import PommermanConfig, preset
 from jaxgames.pommerman.constants import NUM_MESSAGES, NUM_MOVES, Move
@@ -22,7 +23,7 @@ from jaxgames.specs import with_settings
 
 
 @dataclasses.dataclass(frozen=True)
-class Pommerman:
+class Pommerman(GameBase):
     """Pommerman: up to four agents lay bombs on a board of walls; the last one alive wins.
 
     All players act at once. An action is a `Move`; in radio mode `move * 81 + 9 * first_word + second_word`.
@@ -33,10 +34,8 @@ class Pommerman:
     """
 
     config: PommermanConfig = PommermanConfig()
-
-    @property
-    def name(self) -> str:
-        return "pommerman"
+    name = "pommerman"
+    view = "jaxgames.pommerman.view"
 
     @property
     def num_players(self) -> int:
@@ -56,11 +55,6 @@ class Pommerman:
         return 0
 
     @property
-    def max_steps(self) -> int:
-        """No game is longer."""
-        return self.config.max_steps
-
-    @property
     def opening_steps(self) -> int:
         """About the steps until the first wood has been blasted and the agents can leave their corners."""
         return min(30, self.max_steps)
@@ -69,24 +63,13 @@ class Pommerman:
         """Draws a start state; agent `i` stands in corner `i`."""
         return setup.init(self.config, key)
 
-    def draw_chance(self, key: Array, state: State, actions: Array) -> tuple[()]:
-        """Nothing is drawn after the start."""
-        del key, state, actions
-        return ()
-
-    def apply(self, state: State, actions: Array, chance: tuple[()] = ()) -> State:
-        """Plays one step; see `step`."""
-        del chance
-        self._check_known(actions)
-        return rules.step(self.config, state, actions)
-
-    def step(self, state: State, actions: Array, key: Array | None = None) -> State:
+    def apply(self, state: State, actions: Any, chance: tuple[()] = ()) -> State:
         """Plays one step of one game.
 
         Args:
           state: one game.
           actions: int32 [P]. A number out of range counts as stop where it is traced.
-          key: not used.
+          chance: not used.
 
         Returns:
           The state after it; a finished game stays as it is, with rewards 0.
@@ -94,13 +77,10 @@ class Pommerman:
         Raises:
           ValueError: actions are no integers, not one per seat, or known (no JAX array) and out of range.
         """
-        del key
-        self._check_known(actions)
-        return rules.step(self.config, state, actions)
-
-    def _check_known(self, actions: Any) -> None:
+        del chance
         if not isinstance(actions, jax.Array):
             check_actions(self.config, actions)
+        return rules.step(self.config, state, actions)
 
     def to_play(self, state: State) -> Array:
         """All move at once: int32 [], -1."""
@@ -179,18 +159,6 @@ class Pommerman:
     def observe(self, state: State, player: Array) -> Observation:
         """Gives what one player (int []) sees now; see `observation.observe`."""
         return observe(self.config, state, player)
-
-    def draw(self, state: State, *, names: Sequence[str] = (), caption: str = "") -> str:
-        """Draws one position as SVG, with a caption; names of the players, or none."""
-        from jaxgames.pommerman import view
-
-        return view.draw(self.config, state, names=names, caption=caption)
-
-    def animate(self, states: State, actions: Any = None, *, names: Sequence[str] = ()) -> str:
-        """Draws a game as SVG that plays in a browser; states with leaves [T + 1], actions int [T, P]. See `view.animate`."""
-        from jaxgames.pommerman import view
-
-        return view.animate(self.config, states, actions, names=names)
 
 
 def _unpacked(flags: Sequence[Array]) -> Array:

@@ -20,7 +20,7 @@ from jaxgames.pommerman.constants import FIRST_ITEM, ITEM_DIGITS, LIFE_DIGITS, N
 from jaxgames.pommerman.observation import Observation
 from jaxgames.pommerman.simple_agent import MEMORY_LENGTH, NOWHERE, SimpleMemory, decide, draw_words
 from jaxgames.pommerman.simple_cases import FOGGED, RUNS, check_form
-from jaxgames.pommerman.state import Agent
+from jaxgames.pommerman.state import Bomber
 
 FLAME_LIFE_DIGITS = 2
 BATCH = 512  # cases per call, the last one padded: one compilation per variant
@@ -64,10 +64,10 @@ def observation_from_arrays(config: PommermanConfig, arrays: Mapping[str, Any]) 
     alive: Any = np.ones(cases, bool)
     silent = np.zeros(cases, np.int8)
     facts: Any = {  # numpy where an Observation says jax: the two are interchangeable outside jit
-        "agent_cells": tuple(np.where(s.any(1), s.argmax(1), NOWHERE).astype(np.int8) for s in shown),
+        "bomber_cells": tuple(np.where(s.any(1), s.argmax(1), NOWHERE).astype(np.int8) for s in shown),
         "alive": (alive,) * seats,
         "seat": board[np.arange(cases), position[:, 0], position[:, 1]] - Cell.AGENT_0,
-        "own": Agent(
+        "own": Bomber(
             cell=cell.astype(np.int8),
             alive=alive,
             ammo=arrays["ammo"].astype(np.int8),

@@ -28,7 +28,7 @@ from jaxgames.bitboard import (
     union,
 )
 from jaxgames.pommerman.constants import BOMB_LIFE, Move
-from jaxgames.pommerman.state import Agent, Bombs
+from jaxgames.pommerman.state import Bomber, Bombs
 
 
 @jax.tree_util.register_dataclass
@@ -53,7 +53,7 @@ class Walker:
         return self.steps[0] | self.steps[1] | self.steps[2] | self.steps[3]
 
 
-def lay_bombs(grid: Grid, bombs: Bombs, agents: tuple[Agent, ...], moves: tuple[Array, ...]) -> tuple[Bombs, tuple[Agent, ...]]:
+def lay_bombs(grid: Grid, bombs: Bombs, agents: tuple[Bomber, ...], moves: tuple[Array, ...]) -> tuple[Bombs, tuple[Bomber, ...]]:
     """Lays the bombs that are asked for and possible: ammo left, and no bomb in the cell yet (first half of S2).
 
     Args:
@@ -78,7 +78,7 @@ def lay_bombs(grid: Grid, bombs: Bombs, agents: tuple[Agent, ...], moves: tuple[
     return Bombs(life, strength, owner, bombs.moving), tuple(left)
 
 
-def make_walkers(grid: Grid, agents: tuple[Agent, ...], moves: tuple[Array, ...], walls: Bits) -> tuple[Walker, ...]:
+def make_walkers(grid: Grid, agents: tuple[Bomber, ...], moves: tuple[Array, ...], walls: Bits) -> tuple[Walker, ...]:
     """Turns moves into wishes: a step off the board or into a wall becomes staying (second half of S2)."""
     walkers = []
     enter = [grid.shift(grid.full - walls, OPPOSITE[direction]) for direction in DIRECTIONS]
@@ -311,8 +311,8 @@ def _carry_bombs(grid: Grid, walkers: Walker, bombs: Bombs, contest: _Contest, s
 
 
 def arrive(
-    grid: Grid, agents: tuple[Agent, ...], walkers: tuple[Walker, ...], go: tuple[Array, ...]
-) -> tuple[tuple[Agent, ...], tuple[Bits, ...]]:
+    grid: Grid, agents: tuple[Bomber, ...], walkers: tuple[Walker, ...], go: tuple[Array, ...]
+) -> tuple[tuple[Bomber, ...], tuple[Bits, ...]]:
     """S9 without its power-ups: puts the agents into their new cells.
 
     Returns:

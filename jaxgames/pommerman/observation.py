@@ -13,7 +13,7 @@ from jaxgames import sliced
 from jaxgames.bitboard import Bits
 from jaxgames.pommerman.config import PommermanConfig
 from jaxgames.pommerman.constants import ITEM_DIGITS
-from jaxgames.pommerman.state import Agent, State
+from jaxgames.pommerman.state import Bomber, State
 
 
 @jax.tree_util.register_dataclass
@@ -28,7 +28,7 @@ class Observation:
       flame_life: 2 digits, life + 1 of the youngest flame: 3, 2, 1; 0 for none.
       bomb_life, bomb_strength: 4 digits each; bombs under agents are seen too, the owner of a bomb is not.
       bomb_moving: 4 sets, bombs that roll up, down, left, right.
-      agent_cells: int8 [] per seat, -1 where dead or out of view.
+      bomber_cells: int8 [] per seat, -1 where dead or out of view.
       alive: bool [] per seat, known to all in spite of fog.
       seat: int32 [], whose view it is.
       own: the agent itself, also when dead.
@@ -44,10 +44,10 @@ class Observation:
     bomb_life: tuple[Bits, ...]
     bomb_strength: tuple[Bits, ...]
     bomb_moving: tuple[Bits, ...]
-    agent_cells: tuple[Array, ...]
+    bomber_cells: tuple[Array, ...]
     alive: tuple[Array, ...]
     seat: Array
-    own: Agent
+    own: Bomber
     message: tuple[Array, ...]
     step_count: Array
 
@@ -69,11 +69,11 @@ def observe(config: PommermanConfig, state: State, player: Array | int) -> Obser
         raise ValueError(f"player={player}: must be in 0..{config.num_players - 1}")
     player = jnp.asarray(player, jnp.int32)
     player = jnp.where((player >= 0) & (player < config.num_players), player, 0)
-    own = choose_seat(state.agents, player)
+    own = choose_seat(state.bombers, player)
     view = field_of_view(config, own.cell)
     newest, middle, oldest = state.flames[2], state.flames[1], state.flames[0]
     oldest = oldest - middle
-    seen = [agent.alive & view.has(agent.cell) for agent in state.agents]
+    seen = [agent.alive & view.has(agent.cell) for agent in state.bombers]
     message = ()
     if config.has_messages:
         message = choose_seat(state.messages, (player + 2) % config.num_players)
@@ -87,8 +87,8 @@ def observe(config: PommermanConfig, state: State, player: Array | int) -> Obser
         bomb_life=sliced.keep(state.bombs.life, view),
         bomb_strength=sliced.keep(state.bombs.strength, view),
         bomb_moving=sliced.keep(state.bombs.moving, view),
-        agent_cells=tuple(jnp.where(s, a.cell, jnp.int8(-1)) for s, a in zip(seen, state.agents, strict=True)),
-        alive=tuple(agent.alive for agent in state.agents),
+        bomber_cells=tuple(jnp.where(s, a.cell, jnp.int8(-1)) for s, a in zip(seen, state.bombers, strict=True)),
+        alive=tuple(agent.alive for agent in state.bombers),
         seat=player,
         own=own,
         message=message,

@@ -254,7 +254,7 @@ def _with_messages(config: PommermanConfig, state: State, value: Any) -> State:
 
 
 def _with_end(config: PommermanConfig, state: State) -> State:
-    agents = jax.tree.map(jnp.asarray, state.agents)
+    agents = jax.tree.map(jnp.asarray, state.bombers)
     over = bool(rules.is_over(config, agents, jnp.asarray(state.step_count)))
     over = over and int(state.step_count) not in config.collapse_steps
     facts: dict[str, Any] = {"terminated": np.bool_(over)}

@@ -47,7 +47,7 @@ def observations_to_arrays(config: PommermanConfig, observation: Observation) ->
     board = np.where(items > 0, items + (FIRST_ITEM - 1), 0)
     board = np.where(unpack(grid, seen.rigid), Cell.RIGID, np.where(unpack(grid, seen.wood), Cell.WOOD, board))
     board = np.where(life > 0, Cell.BOMB, board)
-    for seat, cell in enumerate(seen.agent_cells):
+    for seat, cell in enumerate(seen.bomber_cells):
         at = np.flatnonzero(cell >= 0)
         board[at, cell[at] // grid.columns, cell[at] % grid.columns] = Cell.AGENT_0 + seat
     board = np.where(flame > 0, Cell.FLAMES, board)

@@ -122,7 +122,7 @@ def _board_sets(config: PommermanConfig, observation: Observation, *, hide_bombs
     """The cells of each board code 0..8. A cell has the code of what lies on top: agents have none of these."""
     grid = config.grid
     agents = grid.empty
-    for cell in observation.agent_cells:
+    for cell in observation.bomber_cells:
         agents = agents | grid.one_hot(cell)
     bombs = union(observation.bomb_life)
     shown_bombs = bombs - agents if hide_bombs_under_agents else bombs
@@ -143,7 +143,7 @@ def _others(config: PommermanConfig, observation: Observation) -> tuple[Bits, Bi
     """Cells of enemies and of the teammate, as far as in view (an agent out of view has cell -1: the empty set)."""
     grid, friends = config.grid, _friends(config, observation.seat)
     enemies, teammate = grid.empty, grid.empty
-    for seat, cell in enumerate(observation.agent_cells):
+    for seat, cell in enumerate(observation.bomber_cells):
         here = grid.one_hot(cell).when(observation.seat != seat)
         enemies, teammate = enemies | here.when(~friends[seat]), teammate | here.when(friends[seat])
     return enemies, teammate

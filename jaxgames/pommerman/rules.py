@@ -10,13 +10,13 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from jaxgames import sliced
+from jaxgames import checks, sliced
 from jaxgames.bitboard import DIRECTIONS, OPPOSITE, Bits, Grid, select, union
 from jaxgames.pommerman import explosions, movement
 from jaxgames.pommerman.config import PommermanConfig
 from jaxgames.pommerman.constants import MAX_AMMO, NUM_MESSAGES, NUM_MOVES, NUM_WORDS, Move
 from jaxgames.pommerman.observation import Observation
-from jaxgames.pommerman.state import Agent, Bombs, State
+from jaxgames.pommerman.state import Bomber, Bombs, State
 
 
 def num_actions(config: PommermanConfig) -> int:
@@ -38,10 +38,7 @@ def split_actions(config: PommermanConfig, actions: Array) -> tuple[tuple[Array,
     Raises:
       ValueError: the actions are no integers, or not one per seat.
     """
-    shape, dtype = jnp.shape(actions), jnp.result_type(actions)
-    if shape != (config.num_players,) or not jnp.issubdtype(dtype, jnp.integer):
-        form = f"integers of shape ({config.num_players},), one per seat"
-        raise ValueError(f"actions of shape {shape} and type {dtype}: must be {form}")
+    checks.actions(actions, config.num_players)
     actions = jnp.asarray(actions, jnp.int32)
     moves, messages = [], []
     for seat in range(config.num_players):
@@ -84,7 +81,7 @@ def transition(config: PommermanConfig, state: State, actions: Array) -> State:
     visible = union(items) - state.wood - burning
 
     # S2 to S9: bombs are laid, everybody moves, power-ups are taken.
-    bombs, agents = movement.lay_bombs(grid, state.bombs, state.agents, moves)
+    bombs, agents = movement.lay_bombs(grid, state.bombs, state.bombers, moves)
     walkers = movement.make_walkers(grid, agents, moves, walls)
     go, bombs = movement.resolve(grid, walkers, bombs, walls, visible)
     agents, places = movement.arrive(grid, agents, walkers, go)
@@ -114,8 +111,8 @@ def transition(config: PommermanConfig, state: State, actions: Array) -> State:
         items=sliced.drop(items, blast & visible),
         flames=(*younger, blast),
         bombs=bombs,
-        agents=agents,
-        messages=_heard(state.agents, messages),
+        bombers=agents,
+        messages=_heard(state.bombers, messages),
         step_count=step_count,
         terminated=is_over(config, agents, step_count),
         seat_rewards=rewards,
@@ -124,7 +121,7 @@ def transition(config: PommermanConfig, state: State, actions: Array) -> State:
     return collapse(config, after)
 
 
-def _pick_up(config: PommermanConfig, agent: Agent, found: Bits, items: tuple[Bits, ...]) -> Agent:
+def _pick_up(config: PommermanConfig, agent: Bomber, found: Bits, items: tuple[Bits, ...]) -> Bomber:
     low, high = (plane.overlaps(found) for plane in items)
     return dataclasses.replace(
         agent,
@@ -138,7 +135,7 @@ def _pick_up(config: PommermanConfig, agent: Agent, found: Bits, items: tuple[Bi
     )
 
 
-def _refund(agent: Agent, exploded: Bits) -> Agent:
+def _refund(agent: Bomber, exploded: Bits) -> Bomber:
     """Gives ammo back for every bomb that is gone, to dead owners too."""
     ammo = agent.ammo.astype(jnp.int32) + exploded.count()
     return dataclasses.replace(agent, ammo=jnp.minimum(ammo, MAX_AMMO).astype(jnp.int8))
@@ -153,7 +150,7 @@ def _drop_bombs(bombs: Bombs, gone: Bits) -> Bombs:
     )
 
 
-def _heard(speakers: tuple[Agent, ...], messages: tuple[tuple[Array, ...], ...]) -> tuple[tuple[Array, ...], ...]:
+def _heard(speakers: tuple[Bomber, ...], messages: tuple[tuple[Array, ...], ...]) -> tuple[tuple[Array, ...], ...]:
     """The dead are silent; an agent that dies in this step is still heard."""
     return tuple(
         tuple(jnp.where(speaker.alive, word, jnp.int8(0)) for word in words)
@@ -161,7 +158,7 @@ def _heard(speakers: tuple[Agent, ...], messages: tuple[tuple[Array, ...], ...])
     )
 
 
-def is_over(config: PommermanConfig, agents: tuple[Agent, ...], step_count: Array) -> Array:
+def is_over(config: PommermanConfig, agents: tuple[Bomber, ...], step_count: Array) -> Array:
     """Says whether the game has ended. Returns bool []."""
     alive = [agent.alive for agent in agents]
     over = (_count(alive) <= 1) | (step_count >= config.max_steps)
@@ -170,7 +167,7 @@ def is_over(config: PommermanConfig, agents: tuple[Agent, ...], step_count: Arra
     return over
 
 
-def seat_rewards(config: PommermanConfig, agents: tuple[Agent, ...], step_count: Array) -> tuple[Array, ...]:
+def seat_rewards(config: PommermanConfig, agents: tuple[Bomber, ...], step_count: Array) -> tuple[Array, ...]:
     """Gives the official rewards of a position, int8 [] per seat; a function of who lives and of the clock."""
     alive = [agent.alive for agent in agents]
     late = step_count >= config.max_steps
@@ -200,7 +197,7 @@ def winners(config: PommermanConfig, state: State) -> tuple[Array, ...]:
 
 def standing(config: PommermanConfig, state: State) -> tuple[Array, ...]:
     """Gives int8 [] per seat: the rewards that ended a finished game, those of the position while it runs."""
-    rewards = seat_rewards(config, state.agents, state.step_count)
+    rewards = seat_rewards(config, state.bombers, state.step_count)
     return select(state.terminated, state.final_rewards, rewards) if config.collapse_steps else rewards
 
 
@@ -217,7 +214,7 @@ def collapse(config: PommermanConfig, state: State) -> State:
         ring = ring | _ring(grid, index).when(state.step_count == when)
     crushed = state.bombs.cells & ring
     agents = []
-    for seat, agent in enumerate(state.agents):
+    for seat, agent in enumerate(state.bombers):
         alive = agent.alive & ~ring.has(agent.cell)
         agents.append(_refund(dataclasses.replace(agent, alive=alive), sliced.equal(state.bombs.owner, seat, crushed)))
     return dataclasses.replace(
@@ -227,7 +224,7 @@ def collapse(config: PommermanConfig, state: State) -> State:
         items=sliced.drop(state.items, ring),
         flames=sliced.drop(state.flames, ring),
         bombs=_drop_bombs(state.bombs, ring),
-        agents=tuple(agents),
+        bombers=tuple(agents),
     )
 
 
@@ -248,7 +245,7 @@ def legal_moves(config: PommermanConfig, state: State) -> tuple[tuple[Array, ...
       Per seat six bool [], in the order of `Move`. (Source: released code of Boney et al., section 1.3 of our notes.)
     """
     walls = state.rigid | state.wood | state.burning
-    return _moves_of(config, state.agents, state.bombs.life, state.bombs.strength, walls)
+    return _moves_of(config, state.bombers, state.bombs.life, state.bombs.strength, walls)
 
 
 def observed_moves(config: PommermanConfig, observation: Observation) -> tuple[Array, ...]:
@@ -262,7 +259,7 @@ def observed_moves(config: PommermanConfig, observation: Observation) -> tuple[A
 
 
 def _moves_of(
-    config: PommermanConfig, agents: tuple[Agent, ...], life: tuple[Bits, ...], strength: tuple[Bits, ...], walls: Bits
+    config: PommermanConfig, agents: tuple[Bomber, ...], life: tuple[Bits, ...], strength: tuple[Bits, ...], walls: Bits
 ) -> tuple[tuple[Array, ...], ...]:
     grid = config.grid
     bombs = union(life)

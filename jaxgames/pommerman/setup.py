@@ -23,7 +23,7 @@ from jaxgames.pommerman.constants import (
     START_BLAST_STRENGTH,
     STRENGTH_DIGITS,
 )
-from jaxgames.pommerman.state import Agent, Bombs, State
+from jaxgames.pommerman.state import Bomber, Bombs, State
 
 
 def init(config: PommermanConfig, key: Array) -> State:
@@ -45,7 +45,7 @@ def start_state(config: PommermanConfig, rigid: Bits, wood: Bits, items: tuple[B
     """Makes the start state of a given board: all agents alive in their corners with what one begins with."""
     empty = Bits(tuple(jnp.zeros_like(word) for word in rigid.words))
     agents = tuple(
-        Agent(
+        Bomber(
             cell=jnp.int8(row * config.board_size + column),
             alive=jnp.bool_(True),
             ammo=jnp.int8(START_AMMO),
@@ -61,7 +61,7 @@ def start_state(config: PommermanConfig, rigid: Bits, wood: Bits, items: tuple[B
         items=items,
         flames=(empty,) * 3,
         bombs=Bombs((empty,) * LIFE_DIGITS, (empty,) * STRENGTH_DIGITS, (empty,) * OWNER_DIGITS, (empty,) * 4),
-        agents=agents,
+        bombers=agents,
         messages=silence,
         step_count=jnp.int16(0),
         terminated=jnp.bool_(False),

@@ -33,7 +33,7 @@ from jaxgames.pommerman.config import PommermanConfig
 from jaxgames.pommerman.constants import Move
 from jaxgames.pommerman.observation import Observation, observe
 from jaxgames.pommerman.simple_scene import Scene, look
-from jaxgames.pommerman.state import Agent, State
+from jaxgames.pommerman.state import Bomber, State
 
 MEMORY_LENGTH = 6
 NOWHERE = -1
@@ -115,13 +115,13 @@ def all_simple_moves(
     """
     shared = look(config, observe(config, state, jnp.int32(0))) if config.view_radius is None else None
 
-    def decide_seat(_: None, entry: tuple[Array, Agent, SimpleMemory]) -> tuple[None, tuple[Array, SimpleMemory]]:
+    def decide_seat(_: None, entry: tuple[Array, Bomber, SimpleMemory]) -> tuple[None, tuple[Array, SimpleMemory]]:
         seat, agent, memory = entry
         scene = look(config, observe(config, state, seat)) if shared is None else shared
         return None, _decide(config, scene, seat, agent, memory, draw_words(lane, seat))
 
     seats = jnp.arange(config.num_players)
-    _, (moves, after) = jax.lax.scan(decide_seat, None, (seats, _stack(state.agents), _stack(memories)))
+    _, (moves, after) = jax.lax.scan(decide_seat, None, (seats, _stack(state.bombers), _stack(memories)))
     return _unstack(moves, len(memories)), _unstack(after, len(memories))
 
 
@@ -192,7 +192,7 @@ def _survey(config: PommermanConfig, scene: Scene, seat: Array, cell: Array) -> 
 
 
 def _decide(
-    config: PommermanConfig, scene: Scene, seat: Array, agent: Agent, memory: SimpleMemory, words: Words
+    config: PommermanConfig, scene: Scene, seat: Array, agent: Bomber, memory: SimpleMemory, words: Words
 ) -> tuple[Array, SimpleMemory]:
     """`decide` with the board already sorted."""
     grid = config.grid

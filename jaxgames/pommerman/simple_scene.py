@@ -60,7 +60,7 @@ def look(config: PommermanConfig, observation: Observation) -> Scene:
     """Sorts an observation."""
     grid = config.grid
     bombs = union(observation.bomb_strength)
-    agents = tuple(grid.one_hot(cell) for cell in observation.agent_cells)
+    agents = tuple(grid.one_hot(cell) for cell in observation.bomber_cells)
     candidates = observation.view - observation.rigid - union(observation.flame_life)
     walkable = candidates - observation.wood - bombs - union(agents)
     at_least = [grid.empty]

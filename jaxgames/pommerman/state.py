@@ -1,7 +1,7 @@
-"""The state of one Pommerman game: bit planes, a few numbers per agent, and nothing else.
+"""The state of one Pommerman game: bit planes, a few numbers per bomber, and nothing else.
 
-Invariants between steps: at most one bomb per cell; a bomb under a living agent rests; no bomb and no living agent is
-on flames; items lie under wood or flames (hidden) or in the open (visible), never under a bomb or a living agent.
+Invariants between steps: at most one bomb per cell; a bomb under a living bomber rests; no bomb and no living bomber is
+on flames; items lie under wood or flames (hidden) or in the open (visible), never under a bomb or a living bomber.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from jaxgames.hashing import hash_words
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
-class Agent:
-    """One agent. A dead one keeps its last cell and its numbers.
+class Bomber:
+    """The piece of one player, which the official environment calls an agent. A dead one keeps its last cell and its numbers.
 
     Attributes:
       cell: int8 [], row * size + column.
@@ -68,7 +68,7 @@ class State:
       items: 2 digits, 1 extra bomb, 2 range, 3 kick; under wood or flames they are hidden.
       flames: flames[k] are the cells with a flame of life k, k = 0..2; a cell may be in several.
       bombs: see `Bombs`.
-      agents: one per seat.
+      bombers: one per seat.
       messages: radio mode: per seat the two words (int8 []) it sent in the last step; otherwise ().
       step_count: int16 [].
       terminated: bool [], the game is over; further steps change nothing.
@@ -82,7 +82,7 @@ class State:
     items: tuple[Bits, ...]
     flames: tuple[Bits, ...]
     bombs: Bombs
-    agents: tuple[Agent, ...]
+    bombers: tuple[Bomber, ...]
     messages: tuple[tuple[Array, ...], ...]
     step_count: Array
     terminated: Array
@@ -97,7 +97,7 @@ class State:
     @property
     def alive(self) -> Array:
         """bool [P] (behind the batch shape)."""
-        return jnp.stack([agent.alive for agent in self.agents], axis=-1)
+        return jnp.stack([bomber.alive for bomber in self.bombers], axis=-1)
 
     @property
     def burning(self) -> Bits:
@@ -125,12 +125,12 @@ def state_key(state: State, include_rigid: bool = False) -> Array:
     if include_rigid:
         planes.append(state.rigid)
     words = [word for plane in planes for word in plane.words]
-    return hash_words(words + [_pack_agent(agent) for agent in state.agents])
+    return hash_words(words + [_pack_bomber(bomber) for bomber in state.bombers])
 
 
-def _pack_agent(agent: Agent) -> Array:
-    """Puts the 17 bits of an agent into one word."""
-    word = agent.cell.astype(jnp.uint32)
-    for value, width in ((agent.alive, 1), (agent.can_kick, 1), (agent.ammo, 4), (agent.blast_strength, 4)):
+def _pack_bomber(bomber: Bomber) -> Array:
+    """Puts the 17 bits of a bomber into one word."""
+    word = bomber.cell.astype(jnp.uint32)
+    for value, width in ((bomber.alive, 1), (bomber.can_kick, 1), (bomber.ammo, 4), (bomber.blast_strength, 4)):
         word = (word << width) | value.astype(jnp.uint32)
     return word

@@ -1,4 +1,4 @@
-"""Flat Monte Carlo search: bandits at the present state only, random play behind the first step, nothing remembered.
+"""Flat Monte Carlo search: bandits at the present state only, random play after the first step, nothing remembered.
 
 (Source: Boney et al., section III, "MCS"; 1.5 of our notes on the released code.)
 """

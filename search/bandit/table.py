@@ -44,7 +44,7 @@ class Table:
       num_buckets: R / 4.
       num_words: P * K, statistics of a row.
       keys: uint32 [B * R, 3], two words of the key and the stamp of the last visit, 0 for an empty row.
-      words: uint32 [B * R, max(P * K, 4)], statistics, and zeros behind them. The rows of a bucket lie side by side in both.
+      words: uint32 [B * R, max(P * K, 4)], statistics, and zeros after them. The rows of a bucket lie side by side in both.
       first_bucket: int32 [B], where the rows of each table begin.
       clock: uint32 [B], simulations so far; stamps are its values.
       started: uint32 [B], the clock when the episode began: rows with older stamps are empty.

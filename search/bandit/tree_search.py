@@ -35,6 +35,7 @@ from search.planner import Plan, Planner
 _CHANCE = 1 << 20
 _CONCLUSION = 1 << 21
 
+_PLANS, _MOST_ROWS = 32, 2**16  # a table has room for the states of so many plans, but no more rows
 MICROBATCH_SIZE = 128  # on a CPU: half of it costs a full batch of Pommerman a tenth more, a quarter of it four tenths
 
 
@@ -48,7 +49,8 @@ class Settings:
       keep_all: keep every visited state (FDTS) or only one new one per simulation (MCTS).
       rollout: MCTS: play randomly from the new state to the horizon, else stop there.
       leaf_parallelism: so many simulations of one tree run at once on the same statistics; divides `num_simulations`.
-      table_rows: rows of the table per game, a power of two.
+      table_rows: rows of the table per game, a power of two; None: by `table_bytes`.
+      table_bytes: as many rows as fit into so many bytes; None: room for all states of 32 plans, at most 2^16 rows.
       microbatch_size: at most so many of the lanes that need a plan are worked on together, then the next; see `in_microbatches`.
     """
 
@@ -57,7 +59,8 @@ class Settings:
     keep_all: bool = True
     rollout: bool = True
     leaf_parallelism: int = 1
-    table_rows: int = 2**16
+    table_rows: int | None = None
+    table_bytes: int | None = None
     microbatch_size: int = MICROBATCH_SIZE
 
     def __post_init__(self) -> None:
@@ -65,7 +68,26 @@ class Settings:
         checks.below(checks.COUNTS, self, "num_simulations")
         if self.num_simulations % self.leaf_parallelism:
             raise ValueError(f"leaf_parallelism={self.leaf_parallelism}: must divide num_simulations={self.num_simulations}")
-        table.check_rows(self.table_rows)
+        if self.table_rows is not None:
+            table.check_rows(self.table_rows)
+            if self.table_bytes is not None:
+                raise ValueError(f"table_bytes={self.table_bytes}: give table_rows={self.table_rows} or this, not both")
+
+    def rows(self, num_words: int) -> int:
+        """Gives the rows of a table of rows of so many words.
+
+        Raises:
+          ValueError: not even the smallest table fits into `table_bytes`.
+        """
+        if self.table_rows is not None:
+            return self.table_rows
+        if self.table_bytes is None:
+            states = _PLANS * self.num_simulations * self.horizon
+            return min(max(table.WAYS, 1 << (states - 1).bit_length()), _MOST_ROWS)
+        least = table.WAYS * table.row_bytes(num_words)
+        if self.table_bytes < least:
+            raise ValueError(f"table_bytes={self.table_bytes}: must be >= {least}, the smallest table of this game")
+        return table.WAYS << (self.table_bytes // least).bit_length() - 1
 
 
 @jax.tree_util.register_dataclass
@@ -110,9 +132,10 @@ def decoupled_search(game: Game | Dynamics, bandit: Bandit, settings: Settings, 
         raise ValueError(f"horizon={settings.horizon}: must be in 1..{bandits.MAX_CREDITS}")
     game = dynamics_of(game)
     num_words = game.num_players * game.num_arms
+    rows = settings.rows(num_words)
 
     def init(batch_size: int) -> Table:
-        return table.init(batch_size, settings.table_rows, num_words)
+        return table.init(batch_size, rows, num_words)
 
     def plan(params, keys: Array, memory: Table, views, seats: Array, active: Array) -> tuple[Plan, Table]:
         roots = game.root(params, views, seats)
@@ -157,7 +180,7 @@ def decoupled_search(game: Game | Dynamics, bandit: Bandit, settings: Settings, 
         init,
         table.reset,
         plan,
-        memory_bytes=settings.table_rows * table.row_bytes(num_words),
+        memory_bytes=rows * table.row_bytes(num_words),
         metrics={"met": (settings.horizon,), "known": (settings.horizon,)},
         own_first=game.own_first,
     )

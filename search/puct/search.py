@@ -42,10 +42,11 @@ from search.puct.tree import (
 )
 
 _BLOCK = 32  # children looked at together
+_LEVELS = 16  # of a path, to which a value goes back together
 _LEAST_PRIOR = 1e-30
 _MANY_ARMS = 512  # more than these are not all kept in every node, unless asked for
 _CANDIDATES = 128
-_NOISE, _CHOICE = 1 << 20, (1 << 20) + 1  # children of a lane's key, behind those of simulations
+_NOISE, _CHOICE = 1 << 20, (1 << 20) + 1  # children of a lane's key, after those of simulations
 
 
 @dataclasses.dataclass(frozen=True)
@@ -193,7 +194,7 @@ class _Search:
             known = jnp.where(active, puct_tree.find(tree, new.key), -1)
             tree = puct_tree.retain_subtree(tree, known, settings.num_simulations + 1, active)
             known = jnp.where(tree.used[:, ROOT] | ~active, ROOT, -1)
-        else:  # rows from before lie behind `size` and are written before they are read
+        else:  # rows from before lie after `size` and are written before they are read
             tree = dataclasses.replace(tree, size=jnp.zeros(1, jnp.int32))
         fresh = known < 0
         # Row 0 of the lanes that begin again; the rows of the others are taken.
@@ -269,29 +270,29 @@ class _Search:
 
     def _simulate(self, params, keys: Array, active: Array, tree: Tree, depth_sum: Array) -> tuple[Tree, Array]:
         """Walks down, opens a node, and takes its value up."""
-        batch, limit = active.shape[0], tree.num_nodes
+        batch, limit = active.shape[0], -(-tree.num_nodes // _LEVELS) * _LEVELS
         lanes = jnp.arange(batch)
 
         def step(carry):
-            going, node, depth, path = carry
+            level, going, node, depth, path = carry
             chosen = self._choose(tree, node)
             row = tree.row(node)
             opens = chosen >= tree.whole(row, OPENED)
             child = tree.whole(row, CHILD, jnp.minimum(1 + chosen, tree.num_children))
-            # One word per step: the node and the place of its child.
+            # One word per step: the node and the place of its child; what lies beyond a lane's depth does not count.
             word = node * (tree.num_children + 1) + chosen
-            path = path.at[jnp.where(going, depth, limit), lanes].set(word, mode="drop")
+            path = jax.lax.dynamic_update_slice_in_dim(path, word[None], level, 0)
             ends = opens | (tree.of_node(child, TERMINAL) != 0)
             if self.settings.mcts_solver:  # nothing is to be learnt below what is certain
                 ends = ends | (tree.whole(tree.row(child), PROVEN) != UNPROVEN)
             here = jnp.where(going & ~opens, child, node)
-            return going & ~ends, here, depth + going, path
+            return level + 1, going & ~ends, here, depth + going, path
 
         zero = jnp.zeros(batch, jnp.int32)
         root = tree.row(zero)
         going = active & ((tree.whole(root, OPENED) > 0) | (tree.whole(root, NEXT_ARM) != NO_ARM))
-        start = (going, zero, zero, jnp.zeros((limit, batch), jnp.int32))
-        _, node, depth, path = jax.lax.while_loop(lambda carry: carry[0].any(), step, start)
+        start = (jnp.int32(0), going, zero, zero, jnp.zeros((limit, batch), jnp.int32))
+        _, _, node, depth, path = jax.lax.while_loop(lambda carry: carry[1].any(), step, start)
         last, place = jnp.divmod(path[jnp.maximum(depth - 1, 0), lanes], tree.num_children + 1)
         opens = going & (place >= tree.whole(tree.row(last), OPENED))
 
@@ -328,15 +329,37 @@ class _Search:
 
     def _back_up(self, tree: Tree, going: Array, opens: Array, leaf: Array, value: Array, depth: Array, path: Array) -> Tree:
         """Adds the value of the node `leaf` to all that lies on the way to it."""
-        settings = self.settings
-        outside = tree.numbers.shape[0]
+        # A final state that was met again is counted too; a new one has been when it was opened.
+        row, zero = tree.row(leaf), jnp.zeros_like(leaf)
+        again = jnp.where(going & ~opens, row, tree.numbers.shape[0])
+        tree = puct_tree.write(tree, again, zero, _added(tree, row, zero, value, None))
+        back_up = self._back_up_proofs if self.settings.mcts_solver else self._back_up_levels
+        return back_up(tree, going, leaf, value, depth, path)
 
-        def added(tree: Tree, row: Array, column: Array, value: Array, proven: Array | None) -> Array:
-            words = tree.numbers[row, :, column]
-            visits, total = words[:, VISITS] + 1, as_words(puct_tree.as_real(words[:, TOTAL]) + value)
-            number = jnp.arange(words.shape[1])
-            words = jnp.where(number == VISITS, visits[:, None], jnp.where(number == TOTAL, total[:, None], words))
-            return words if proven is None else jnp.where(number == PROVEN, as_words(proven)[:, None], words)
+    def _back_up_levels(self, tree: Tree, going: Array, leaf: Array, value: Array, depth: Array, path: Array) -> Tree:
+        """Many levels at a time: nodes on a way differ, and a value is the same for all who have the player of the leaf."""
+        batch = going.shape[0]
+        lane = jnp.tile(jnp.arange(batch), _LEVELS)
+        player, value = tree.of_node(leaf, PLAYER)[lane], value[lane]
+
+        def levels(carry):
+            first, tree = carry
+            words = jax.lax.dynamic_slice_in_dim(path, first, _LEVELS, 0).reshape(-1)
+            node, place = jnp.divmod(words, tree.num_children + 1)
+            here = (going & (first + jnp.arange(_LEVELS)[:, None] < depth)).reshape(-1)
+            turned = tree.fixed[lane, node, PLAYER].astype(jnp.int32) != player
+            signed = jnp.where(turned, -value, value)
+            row, zero = lane * tree.num_nodes + node, jnp.zeros_like(node)
+            rows, columns = jnp.concatenate([row, row]), jnp.concatenate([zero, 1 + place])
+            changed = _added(tree, rows, columns, jnp.concatenate([signed, signed]), None)
+            rows = jnp.where(jnp.concatenate([here, here]), rows, tree.numbers.shape[0])
+            return first + _LEVELS, puct_tree.write(tree, rows, columns, changed)
+
+        deepest = depth.max()
+        return jax.lax.while_loop(lambda carry: carry[0] < deepest, levels, (jnp.int32(0), tree))[1]
+
+    def _back_up_proofs(self, tree: Tree, going: Array, leaf: Array, value: Array, depth: Array, path: Array) -> Tree:
+        """Level by level, because what is certain of a node depends on what has just become certain below it."""
 
         def step(carry):
             level, below, value, tree = carry
@@ -345,22 +368,15 @@ class _Search:
             turned = tree.of_node(node, PLAYER) != tree.of_node(below, PLAYER)
             value = jnp.where(here & turned, -value, value)
             row, zero = tree.row(node), jnp.zeros_like(node)
-            own_proof = edge_proof = None
-            if settings.mcts_solver:
-                edge_proof = _turned_proof(tree.whole(tree.row(below), PROVEN), turned)
-                own_proof = self._proof(tree, node, place, edge_proof)
-            edge = added(tree, row, 1 + place, value, edge_proof)
-            if own_proof is not None:
-                value = jnp.where(here, _certain_value(own_proof, value), value)
-            words = jnp.concatenate([added(tree, row, zero, value, own_proof), edge])
-            rows = jnp.where(here, row, outside)
+            edge_proof = _turned_proof(tree.whole(tree.row(below), PROVEN), turned)
+            own_proof = self._proof(tree, node, place, edge_proof)
+            edge = _added(tree, row, 1 + place, value, edge_proof)
+            value = jnp.where(here, _certain_value(own_proof, value), value)
+            words = jnp.concatenate([_added(tree, row, zero, value, own_proof), edge])
+            rows = jnp.where(here, row, tree.numbers.shape[0])
             tree = puct_tree.write(tree, jnp.concatenate([rows, rows]), jnp.concatenate([zero, 1 + place]), words)
             return level - 1, jnp.where(here, node, below), value, tree
 
-        # A final state that was met again is counted too; a new one has been when it was opened.
-        row, zero = tree.row(leaf), jnp.zeros_like(leaf)
-        again = jnp.where(going & ~opens, row, outside)
-        tree = puct_tree.write(tree, again, zero, added(tree, row, zero, value, None))
         return jax.lax.while_loop(lambda carry: carry[0] >= 0, step, (depth.max() - 1, leaf, value, tree))[3]
 
     def _proof(self, tree: Tree, node: Array, place: Array, newest: Array) -> Array:
@@ -425,6 +441,15 @@ class _Search:
             root_value=tree.real(root, TOTAL) / jnp.maximum(tree.whole(root, VISITS), 1),
             metrics={"depth": depth, "nodes": tree.whole(root, VISITS)},
         )
+
+
+def _added(tree: Tree, row: Array, column: Array, value: Array, proven: Array | None) -> Array:
+    """Gives columns of numbers with one more visit of this value, uint32 [M, NUM_WORDS]; with a proof, that is noted too."""
+    words = tree.numbers[row, :, column]
+    visits, total = words[:, VISITS] + 1, as_words(puct_tree.as_real(words[:, TOTAL]) + value)
+    number = jnp.arange(words.shape[1])
+    words = jnp.where(number == VISITS, visits[:, None], jnp.where(number == TOTAL, total[:, None], words))
+    return words if proven is None else jnp.where(number == PROVEN, as_words(proven)[:, None], words)
 
 
 def _certain_value(proven: Array, value: Array) -> Array:

@@ -223,9 +223,9 @@ def opened_numbers(tree: Tree, node: Array, child: Array, proven: Array) -> tupl
     opened, arm, prior = tree.whole(row, OPENED), tree.whole(row, NEXT_ARM), tree.real(row, NEXT_PRIOR)
     all_priors = tree.prior(node)
     number = jnp.arange(all_priors.shape[-1])
-    # Those behind it: a smaller prior, or the same and a higher number.
-    behind = (all_priors < prior[:, None]) | ((all_priors == prior[:, None]) & (number > arm[:, None]))
-    rest = jnp.where(behind, all_priors, 0.0)
+    # Those after it: a smaller prior, or the same and a higher number.
+    later = (all_priors < prior[:, None]) | ((all_priors == prior[:, None]) & (number > arm[:, None]))
+    rest = jnp.where(later, all_priors, 0.0)
     most = rest.max(-1)
     room = opened + 1 < tree.num_children
     next_arm = jnp.where((most > 0) & room, rest.argmax(-1).astype(jnp.int32), NO_ARM)

@@ -1,6 +1,6 @@
 """Evolving strings of actions in games of simultaneous moves: each player's against those of all the others.
 
-Every player has a population of strings of arms. In a simulation all play one string each, drawn against each other anew in
+Every player has a population of strings of arms. In a simulation all play one string each, drawn against each other again in
 every generation, and each is credited with its player's value of the last state; the mean counts. The better half survives and
 breeds. An arm that is not legal where it comes gives way to the next one that is.
 
@@ -43,7 +43,7 @@ class Settings:
       horizon: actions in a string.
       population: strings of each player.
       survivors: share of them that is kept from one generation to the next.
-      mutation: chance of each gene of a child to be drawn anew.
+      mutation: chance of each gene of a child to be drawn again.
       microbatch_size: at most so many of the lanes that need a plan are worked on together; see `microbatch.in_microbatches`.
     """
 
@@ -152,7 +152,7 @@ def rolling_horizon_strings(game: Game, settings: Settings | None = None, arms: 
 
 
 def oep_strings(game: Game, settings: Settings | None = None, arms: Callable | None = None) -> Planner:
-    """Online evolutionary planning: the whole string is played, and evolved anew only where the game took another way.
+    """Online evolutionary planning: the whole string is played, and evolved again only where the game took another way.
 
     Args:
       game: any game; all its players plan for themselves, with the full state.
@@ -280,7 +280,7 @@ def _chosen(arms: Callable, states: Any, wanted: Array) -> tuple[Array, Array]:
 
 
 def _legal_arm(legal: Array, wanted: Array) -> Array:
-    """An arm, or the next that is legal (the first behind the last): bool [..., K], int32 [...] -> int32 [...]."""
+    """An arm, or the next that is legal (the first after the last): bool [..., K], int32 [...] -> int32 [...]."""
     count = legal.shape[-1]
     further = jnp.where(legal, (jnp.arange(count) - wanted[..., None]) % count, count)
     return further.argmin(-1).astype(jnp.int32)

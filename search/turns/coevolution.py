@@ -1,6 +1,6 @@
 """Turns that evolve against an evolving population of the opponent's replies.
 
-Every generation the opponent's turns are bred against the best own turn, and all own turns are valued behind the best of these
+Every generation the opponent's turns are bred against the best own turn, and all own turns are valued after the best of these
 replies. The lowest value that a turn has met with counts, so that it has to stand against all replies found so far.
 
 (Beyond Justesen et al., who name evolution on both sides as a way to look further ahead.)
@@ -25,7 +25,7 @@ from search.turns import population
 from search.turns.game import Moves, moves_of, value_for
 from search.turns.planner import TurnPlan, TurnSearch, never, turn_planner
 from search.turns.population import MICROBATCH_SIZE
-from search.turns.variation import Judge, Notes, breed, replay
+from search.turns.variation import FitnessFn, Notes, breed, replay
 
 _REPLY, _AGAIN, _ANSWER = (1 << power for power in (20, 21, 22))  # children of a round's key
 
@@ -40,11 +40,11 @@ class Settings:
       num_generations: generations, the first of random turns.
       population: own turns.
       replies: turns of the opponent.
-      judges: so many of the best replies are played behind every own turn in each generation; the lowest value counts. What is
+      judges: so many of the best replies are played after every own turn in each generation; the lowest value counts. What is
         drawn at the end of the own turn stays as it was drawn first, with hidden hands the opponent's too.
       trial: share of the rounds, the last ones, in which no more own turns are bred: those that are there have to stand.
       survivors: share of both that is kept from one generation to the next.
-      mutation: chance that a child has one gene drawn anew.
+      mutation: chance that a child has one gene drawn again.
       microbatch_size: games that think together.
     """
 
@@ -119,9 +119,9 @@ class Coevolving:
       roots: State [B], where the turns start.
       seats: int32 [B], whose they are.
       genomes: int32 [B, N, L].
-      notes: "value", float32 [B, N], the lowest so far; "end", uint32 [B, N, F], the packed state behind each.
+      notes: "value", float32 [B, N], the lowest so far; "end", uint32 [B, N, F], the packed state after each.
       replies: int32 [B, M, L].
-      reply_values: float32 [B, M], for the opponent, behind the best own turn of their round.
+      reply_values: float32 [B, M], for the opponent, after the best own turn of their round.
       rounds: int32 [], how many there were (by a clock, their numbers leave gaps).
     """
 
@@ -178,8 +178,10 @@ def coevolve(game: Game, moves: Moves, settings: Settings) -> TurnSearch:
             rounds=jnp.int32(0),
         )
 
-    def children(lanes: LaneKey, judge: Judge, states: Any, seats: Array, parents: Array, made: int, breeds: Array) -> Found:
-        """New turns from states [B], int32 [B, made, L], of sorted parents, int32 [B, K, L], with what the judge notes."""
+    def children(
+        lanes: LaneKey, fitness_fn: FitnessFn, states: Any, seats: Array, parents: Array, made: int, breeds: Array
+    ) -> Found:
+        """New turns from states [B], int32 [B, made, L], of sorted parents, int32 [B, K, L], with what `fitness_fn` notes."""
         keys = population.genome_keys(lanes, made)
         first, second = (
             population.rows(parents, population.by_game(parent, made)).reshape(-1, length)
@@ -187,14 +189,14 @@ def coevolve(game: Game, moves: Moves, settings: Settings) -> TurnSearch:
         )
         # Of two alike comes nothing new: a random turn takes its place, or replies soon leave the same gap forever.
         wanted = breeds & (first != second).any(-1)
-        found = breed(game, moves, judge, settings.mutation, keys, states, seats, first, second, wanted, made)
+        found = breed(game, moves, fitness_fn, settings.mutation, keys, states, seats, first, second, wanted, made)
         return population.by_game(found, made)
 
-    def replayed(lanes: LaneKey, judge: Judge, states: Any, seats: Array, turns: Array) -> Found:
-        """Turns int32 [B, K, L] from states [B * K], for seats [B], with what the judge notes."""
+    def replayed(lanes: LaneKey, fitness_fn: FitnessFn, states: Any, seats: Array, turns: Array) -> Found:
+        """Turns int32 [B, K, L] from states [B * K], for seats [B], with what `fitness_fn` notes."""
         count = turns.shape[1]
         keys, mine = population.genome_keys(lanes, count), jnp.repeat(seats, count)
-        return population.by_game(replay(game, moves, judge, keys, states, mine, turns.reshape(-1, length)), count)
+        return population.by_game(replay(game, moves, fitness_fn, keys, states, mine, turns.reshape(-1, length)), count)
 
     def replies_to(lanes: LaneKey, now: Coevolving, states: Any, breeds: Array) -> Found:
         """The next generation of replies, int32 [B, M, L], valued in the states [B]."""

@@ -39,14 +39,14 @@ class Settings:
       num_generations: generations, the first of random turns.
       population: genomes.
       survivors: share of them that is kept from one generation to the next.
-      mutation: chance that a child has one gene drawn anew.
-      rollouts: 0: the heuristic behind the own turn is the value; else so many turns of the opponent are played behind it as
-        rollouts do, and the value is the mean behind them. They are played anew every generation, and the lowest mean counts.
+      mutation: chance that a child has one gene drawn again.
+      rollouts: 0: the heuristic after the own turn is the value; else so many turns of the opponent are played after it as
+        rollouts do, and the value is the mean after them. They are played again every generation, and the lowest mean counts.
         What is drawn at the end of the own turn stays as it was drawn first, with hidden hands the opponent's too.
       greediness: chance that a rollout takes the highest rated action.
       niches: only the best genome of all that lead to the same state may survive. With random draws at the end of a turn states
         differ by what was drawn.
-      restart_after: after so many generations without a better turn the population begins anew, and the best turn so far is put
+      restart_after: after so many generations without a better turn the population begins again, and the best turn so far is put
         aside, to be played if nothing better is found; 0: never.
       islands: populations that evolve apart, as a batch axis; the best of them is played.
       migrate_every: rounds between two voyages, in which each island's best takes the place of the next one's last survivor (the
@@ -114,7 +114,7 @@ def oep(game: Game, settings: Settings | None = None) -> Planner:
 
 
 def rolling_horizon(game: Game, settings: Settings | None = None) -> Planner:
-    """The same, but only the first action of the evolved turn is played: the rest of the turn is evolved anew before each.
+    """The same, but only the first action of the evolved turn is played: the rest of the turn is evolved again before each.
 
     Args:
       game: as for `oep`.
@@ -171,7 +171,7 @@ def evolution(game: Game, moves: Moves, settings: Settings, *, notes_outcomes: b
       notes_outcomes: note what each turn leads to also without niches, for those who count them.
     """
     size, kept, made = settings.population, settings.num_survivors, settings.num_children
-    judge = functools.partial(_judge, game, moves, settings, settings.niches or notes_outcomes)
+    fitness_fn = functools.partial(_fitness, game, moves, settings, settings.niches or notes_outcomes)
 
     def start(lanes: LaneKey, states: Any, seats: Array, active: Array) -> Evolving:
         del active
@@ -180,7 +180,7 @@ def evolution(game: Game, moves: Moves, settings: Settings, *, notes_outcomes: b
             lanes = population.genome_keys(random_bits.fold(lanes, _ISLAND), settings.islands)
             states, seats = population.spread((states, seats), settings.islands)
         batch = len(seats)
-        shapes = jax.eval_shape(judge, lanes, states, seats)
+        shapes = jax.eval_shape(fitness_fn, lanes, states, seats)
         notes = {name: jnp.zeros((batch, size, *leaf.shape[1:]), leaf.dtype) for name, leaf in shapes.items()}
         return Evolving(
             lanes=lanes,
@@ -203,7 +203,7 @@ def evolution(game: Game, moves: Moves, settings: Settings, *, notes_outcomes: b
         if settings.islands > 1:
             now = _migrated(settings, now)
         if settings.rollouts:
-            now = _judged_again(game, moves, settings, random_bits.fold(now.lanes, _AGAIN + number), now)
+            now = _evaluated_again(game, moves, settings, random_bits.fold(now.lanes, _AGAIN + number), now)
         keys = population.genome_keys(random_bits.fold(now.lanes, number), made)
         first, second = (
             population.rows(now.genomes, population.by_game(parent, made)).reshape(-1, moves.turn_length)
@@ -211,7 +211,7 @@ def evolution(game: Game, moves: Moves, settings: Settings, *, notes_outcomes: b
         )
         # In the first rounds there are no parents yet, and turns are random.
         breeds = jnp.repeat(now.rounds >= now.breeds_from, made)
-        found = breed(game, moves, judge, settings.mutation, keys, now.roots, now.seats, first, second, breeds, made)
+        found = breed(game, moves, fitness_fn, settings.mutation, keys, now.roots, now.seats, first, second, breeds, made)
         children, notes = population.by_game(found, made)
         return dataclasses.replace(
             now,
@@ -236,10 +236,10 @@ def evolution(game: Game, moves: Moves, settings: Settings, *, notes_outcomes: b
     return TurnSearch(start, generation, finish, never, settings.rounds)
 
 
-def _judge(
+def _fitness(
     game: Game, moves: Moves, settings: Settings, notes_outcomes: bool, lanes: LaneKey, states: Any, seats: Array
 ) -> Notes:
-    """Notes the value of the states behind turns, and what else is needed of them."""
+    """Notes the value of the states after turns, and what else is needed of them."""
     notes = {}
     if settings.rollouts:
         notes["end"] = jax.vmap(packing_of(jax.eval_shape(game.init, jax.random.key(0))).pack)(states)
@@ -252,7 +252,7 @@ def _judge(
 
 
 def _rollout_value(game: Game, moves: Moves, settings: Settings, lanes: LaneKey, states: Any, seats: Array) -> Array:
-    """The mean heuristic for the seat behind so many turns of the other, float32 [G]."""
+    """The mean heuristic for the seat after so many turns of the other, float32 [G]."""
 
     def one(number: Array, total: Array) -> Array:
         ends = finish_turn(game, moves, settings.greediness, random_bits.fold(lanes, number), states)
@@ -271,7 +271,7 @@ def _sorted(settings: Settings, now: Evolving) -> Evolving:
 
 
 def _restarted(settings: Settings, now: Evolving) -> Evolving:
-    """Begins anew where nothing better was found for long. Populations are sorted."""
+    """Begins again where nothing better was found for long. Populations are sorted."""
     values = now.notes["value"]
     top = values[:, 0]
     settled = now.rounds > now.breeds_from
@@ -290,7 +290,7 @@ def _restarted(settings: Settings, now: Evolving) -> Evolving:
 
 
 def _migrated(settings: Settings, now: Evolving) -> Evolving:
-    """Sends a copy of each island's best to the next island now and then, but from or to one that begins anew. All are sorted."""
+    """Sends a copy of each island's best to the next island now and then, but not where one begins again. All are sorted."""
     last = settings.num_survivors - 1
     settled = now.rounds >= now.breeds_from
     sails = settled & _from_before(settled, settings.islands) & (now.rounds % settings.migrate_every == 0)
@@ -309,8 +309,8 @@ def _from_before(rows: Array, islands: int) -> Array:
     return jnp.roll(population.by_game(rows, islands), 1, axis=1).reshape(rows.shape)
 
 
-def _judged_again(game: Game, moves: Moves, settings: Settings, lanes: LaneKey, now: Evolving) -> Evolving:
-    """Plays the rollouts of survivors anew; the lowest value counts, so that luck does not last."""
+def _evaluated_again(game: Game, moves: Moves, settings: Settings, lanes: LaneKey, now: Evolving) -> Evolving:
+    """Plays the rollouts of survivors again; the lowest value counts, so that luck does not last."""
     kept = settings.num_survivors
     unpack = packing_of(jax.eval_shape(game.init, jax.random.key(0))).unpack
     ends = now.notes["end"][:, :kept]

@@ -55,7 +55,7 @@ def best_action(game: Game, moves: Moves, lanes: LaneKey, states: Any, seats: Ar
       active: bool [B], lanes to look at.
 
     Returns:
-      The best action, int32 [B], and the heuristic behind it, float32 [B].
+      The best action, int32 [B], and the heuristic after it, float32 [B].
     """
     batch = len(seats)
     offered = jax.vmap(moves.offered)(states)

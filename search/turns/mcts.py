@@ -120,7 +120,7 @@ class Searching:
       points: int32 [B], actions left at the root.
       tree: the trees.
       deepest: int32 [B], the longest path.
-      outcomes: int32 [B], states behind the own turn that were met.
+      outcomes: int32 [B], states after the own turn that were met.
       burnt: int32 [B], levels of the tree at which bridges have been burnt.
     """
 
@@ -182,7 +182,7 @@ def _simulate(
     """One simulation in every tree.
 
     Returns:
-      The trees, the depth that each reached, and whether a state behind the own turn was met for the first time, int32 [B] each.
+      The trees, the depth that each reached, and whether a state after the own turn was met for the first time, int32 [B] each.
     """
     lane = jnp.arange(len(seats))
     number, before, depth, path = _descend(settings, tree, active)
@@ -272,7 +272,7 @@ def _back_up(tree: Tree, seats: Array, path: Array, length: Array, leaf: Array, 
       seats: int32 [B], for whom the value is.
       path: int32 [B, D, 3], see `_descend`.
       length: int32 [B], edges of it.
-      leaf: int32 [B], the node behind it.
+      leaf: int32 [B], the node after it.
       value: float32 [B].
     """
     lane, total = jnp.arange(len(seats))[:, None], tree.counts.shape[1]

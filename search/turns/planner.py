@@ -1,4 +1,4 @@
-"""Planners that think once per turn: the plan is kept, played action by action, and made anew where the game took another way."""
+"""Planners that think once per turn: the plan is kept, played action by action, and made again where the game differs from it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class TurnPlan:
     """What a search found for the rest of a turn. B lanes, L actions.
 
     Attributes:
-      actions: int32 [B, L], the actions in order; -1 behind the last.
+      actions: int32 [B, L], the actions in order; -1 after the last.
       value: float32 [B], of the turn.
       metrics: arrays with leading axis B, by name.
     """

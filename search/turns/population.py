@@ -68,14 +68,14 @@ def generations_for(evaluations: int, settings: AnySettings) -> AnySettings:
       ValueError: they are not enough for one, or too many to be counted.
     """
     if evaluations >= checks.COUNTS:
-        raise ValueError(f"evaluations={evaluations}: must be < {checks.COUNTS}")
+        raise ValueError(f"num_evaluations={evaluations}: must be < {checks.COUNTS}")
 
     def with_generations(count: int) -> AnySettings:
         return dataclasses.replace(settings, num_generations=count)  # type: ignore[type-var]
 
     least = with_generations(1).num_evaluations
     if evaluations < least:
-        raise ValueError(f"evaluations={evaluations}: must be >= {least}, the first generation")
+        raise ValueError(f"num_evaluations={evaluations}: must be >= {least}, the first generation")
     fits = bisect.bisect(range(1, evaluations + 1), evaluations, key=lambda count: with_generations(count).num_evaluations)
     return with_generations(fits)
 

@@ -1,6 +1,6 @@
 """How turns are made out of others: played gene by gene, each legal where it stands.
 
-A genome is the list of actions to the end of a turn, End Turn included, -1 behind it.
+A genome is the list of actions to the end of a turn, End Turn included, -1 after it.
 
 (Source: Justesen et al., Playing Multi-Action Adversarial Games: Online Evolutionary Planning versus Tree Search, section V,
 and the released program.)
@@ -27,13 +27,13 @@ from search.turns.game import Moves
 _CHANCE = 1 << 20
 _MUTATE = 1 << 21
 _VALUE = 1 << 22
-_MUTANT, _PLACE = 2, 3  # behind those of its parents
+_MUTANT, _PLACE = 2, 3  # after those of its parents
 _COIN, _DRAW = range(2)  # of the key of a position
 
 # What is noted of genomes: arrays [G, ...] by name, "value" among them.
 Notes = dict[str, Array]
-# `judge(lanes, states, seats) -> Notes` of the states behind turns, State [G], for the seats that played them.
-Judge = Callable[[LaneKey, Any, Array], Notes]
+# `fitness_fn(lanes, states, seats) -> Notes` of the states after turns, State [G], for the seats that played them.
+FitnessFn = Callable[[LaneKey, Any, Array], Notes]
 # `gene(moves, key, state, offered, given) -> action` of one genome at one position.
 Gene = Callable[[Moves, LaneKey, Any, Bits, Any], Array]
 
@@ -41,7 +41,7 @@ Gene = Callable[[Moves, LaneKey, Any, Bits, Any], Array]
 def breed(
     game: Game,
     moves: Moves,
-    judge: Judge,
+    fitness_fn: FitnessFn,
     mutation: float,
     keys: LaneKey,
     roots: Any,
@@ -56,8 +56,8 @@ def breed(
     Args:
       game: the game.
       moves: how it is played.
-      judge: values the state behind each.
-      mutation: chance that a child has one gene drawn anew.
+      fitness_fn: values the state after each.
+      mutation: chance that a child has one gene drawn again.
       keys: uint32 [G] each.
       roots: State [B], where turns start; G = B * per_game.
       seats: int32 [B], whose turns they are.
@@ -67,12 +67,12 @@ def breed(
       per_game: children per game.
 
     Returns:
-      Genomes int32 [G, L] and what the judge notes of them.
+      Genomes int32 [G, L] and what `fitness_fn` notes of them.
     """
     games = jnp.arange(len(first), dtype=jnp.int32) // per_game
     states, mine = jax.tree.map(lambda leaf: jnp.repeat(leaf, per_game, axis=0), (roots, seats))
     given = _crossing(*(jnp.where(breeds[:, None], parent, -1) for parent in (first, second)))
-    children, notes = _play(game, moves, judge, states, mine, keys, _crossed_gene, given)
+    children, notes = _play(game, moves, fitness_fn, states, mine, keys, _crossed_gene, given)
     is_mutant = breeds & (random_bits.uniform(random_bits.bits(keys, _MUTANT)) < mutation)
     portion = max(1, min(len(first), int(len(first) * mutation * 1.2)))
 
@@ -81,20 +81,20 @@ def breed(
         states, mine = jax.tree.map(lambda leaf: leaf[games[chosen]], (roots, seats))
         places = random_bits.below(random_bits.bits(own, _PLACE), (genomes >= 0).sum(1, dtype=jnp.int32))
         given = (genomes.T, jnp.arange(moves.turn_length)[:, None] - places)
-        return _play(game, moves, judge, states, mine, random_bits.fold(own, _MUTATE), _mutant_gene, given)
+        return _play(game, moves, fitness_fn, states, mine, random_bits.fold(own, _MUTATE), _mutant_gene, given)
 
     return _for_some(again, is_mutant, portion, (children, notes))
 
 
 def replay(
-    game: Game, moves: Moves, judge: Judge, keys: LaneKey, states: Any, seats: Array, genomes: Array
+    game: Game, moves: Moves, fitness_fn: FitnessFn, keys: LaneKey, states: Any, seats: Array, genomes: Array
 ) -> tuple[Array, Notes]:
     """Plays given turns from states that may be others than those they were made for: illegal genes are replaced.
 
     Args:
       game: the game.
       moves: how it is played.
-      judge: values the state behind each.
+      fitness_fn: values the state after each.
       keys: uint32 [G] each.
       states: State [G].
       seats: int32 [G].
@@ -103,7 +103,7 @@ def replay(
     Returns:
       As `breed` does; of a state in which the seat is not to move, an empty genome.
     """
-    return _play(game, moves, judge, states, seats, keys, _crossed_gene, _crossing(genomes, genomes))
+    return _play(game, moves, fitness_fn, states, seats, keys, _crossed_gene, _crossing(genomes, genomes))
 
 
 def _for_some(make: Callable[[Array], Any], needed: Array, portion: int, old: Any) -> Any:
@@ -124,7 +124,7 @@ def _for_some(make: Callable[[Array], Any], needed: Array, portion: int, old: An
 
 
 def _play(
-    game: Game, moves: Moves, judge: Judge, states: Any, seats: Array, keys: LaneKey, gene: Gene, given: Any
+    game: Game, moves: Moves, fitness_fn: FitnessFn, states: Any, seats: Array, keys: LaneKey, gene: Gene, given: Any
 ) -> tuple[Array, Notes]:
     """Plays turns whose genes are chosen as they go; `given`: arrays [L, G, ...], for `gene`."""
 
@@ -142,16 +142,16 @@ def _play(
 
     running = ~states.terminated & (jax.vmap(game.to_play)(states) == seats)
     (states, _), genomes = jax.lax.scan(step, (states, running), (jnp.arange(moves.turn_length), given))
-    return genomes.T, judge(random_bits.fold(keys, _VALUE), states, seats)
+    return genomes.T, fitness_fn(random_bits.fold(keys, _VALUE), states, seats)
 
 
 def _crossing(first: Array, second: Array) -> tuple[Array, Array, Array, Array]:
     """Gives both parents' genes at every place and at the next, int32 [L, G] each, from int32 [G, L]."""
 
-    def behind(genes: Array) -> Array:
+    def later(genes: Array) -> Array:
         return jnp.concatenate([genes[1:], jnp.full_like(genes[:1], -1)])
 
-    return first.T, second.T, behind(first.T), behind(second.T)
+    return first.T, second.T, later(first.T), later(second.T)
 
 
 def _crossed_gene(moves: Moves, key: LaneKey, state: Any, offered: Bits, given: tuple[Array, ...]) -> Array:
@@ -167,7 +167,7 @@ def _crossed_gene(moves: Moves, key: LaneKey, state: Any, offered: Bits, given: 
 
 
 def _mutant_gene(moves: Moves, key: LaneKey, state: Any, offered: Bits, given: tuple[Array, Array]) -> Array:
-    """Draws the gene at one place anew, and those behind it that have become illegal."""
+    """Draws the gene at one place again, and those after it that have become illegal."""
     old, distance = given
     others = sets.without(offered, old)
     drawn = sets.draw(others, random_bits.bits(key, _DRAW))

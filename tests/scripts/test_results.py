@@ -4,7 +4,7 @@ import pytest
 
 from experiments.papers.command import ResultsConfig, run
 from experiments.papers.measured import Page
-from scripts._common import ROOT, run_main
+from training.jobs.command_line import ROOT, run_main
 
 
 def leave(*arguments: str) -> int:

@@ -19,7 +19,7 @@ import mctx  # noqa: E402
 import numpy as np  # noqa: E402
 
 import jaxgames  # noqa: E402
-from experiments.benchmark.mctx_peer import visits_of_mctx  # noqa: E402
+from experiments.benchmark.peers import visits_of_mctx  # noqa: E402
 from jaxgames.hex import planes, rules  # noqa: E402
 from search import puct  # noqa: E402
 from tests.random_tree import RandomTree  # noqa: E402

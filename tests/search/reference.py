@@ -84,7 +84,7 @@ class Reference:
     """A planner for one lane."""
 
     def __init__(self, kind: str, game, bandit: bandits.Bandit, num_simulations: int, horizon: int, leaf_parallelism: int = 1):
-        assert kind in presets.PLANNERS
+        assert kind in ("fdts", "mcts", "mcts_no_rollout", "mcs")
         self.kind, self.game, self.bandit = kind, game, bandit
         self.num_simulations, self.horizon, self.leaf_parallelism = num_simulations, horizon, leaf_parallelism
         self.players = game.num_players
@@ -187,7 +187,8 @@ rule_of = functools.cache(bandits.by_name)
 @functools.cache
 def make(game, kind: str, bandit: str = "ts", **settings):
     """`presets.by_name` that gives the same object again, which then is compiled once."""
-    return presets.by_name(game, kind, bandit, **{"table_rows": 2**12, **settings})
+    rows = {} if kind == "mcs" else {"table_rows": 2**12}
+    return presets.by_name(game, kind, bandit=bandit, **{**rows, **settings})
 
 
 def compiled(planner):

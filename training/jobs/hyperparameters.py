@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from jaxgames import checks
-from training.jobs import train_follower
+from training.jobs import job, train_follower
 from training.jobs.train_follower import TrainConfig
 from training.storage.files import output_folder, write_atomically
 
@@ -94,7 +94,7 @@ def _try_all(config: SearchConfig, console: Console) -> list[dict[str, Any]]:
         console.print(f"trial {number}: {_describe(trial)}", highlight=False)
         if not path.exists() and train_follower.run(trial, console) is None:
             break  # asked to stop
-        train_follower.check_settings(trial, path.parent / "settings.json")
+        job.check_settings(trial, path.parent / "settings.json")
         result = json.loads(path.read_text())
         results.append({"trial": number, **_varied(trial), **{k: result[k] for k in ("released", "strict", "seconds")}})
         results.sort(key=lambda one: (-one["released"]["wins"], one["trial"]))

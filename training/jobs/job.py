@@ -1,116 +1,251 @@
-"""What training jobs share: from the first check of their folder to the last picture."""
+"""What training jobs share: from the first check of their folder to the last picture, over any number of interruptions."""
 
 from __future__ import annotations
 
+import abc
 import contextlib
 import dataclasses
 import importlib
 import json
-from collections.abc import Collection, Iterator, Mapping
+import time
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, ClassVar
 
 import jax
+import numpy as np
 from jax.sharding import Mesh
 from rich.console import Console
 
-from jaxgames import runtime
+from jaxgames import checks, runtime
+from training.jobs.display import Display
 from training.jobs.stopping import StopRequest
 from training.storage.checkpoints import Checkpoints
 from training.storage.files import output_folder, write_atomically
-from training.storage.logs import read_log
-
-FREE = frozenset({"output", "resume", "keep", "checkpoint_every"})  # settings that may change when a run goes on
+from training.storage.logs import RunLog, read_log
 
 
-class Job(Protocol):
-    """What `main` needs of a training job; `State` is whatever it hands on."""
+@dataclasses.dataclass(frozen=True)
+class JobConfig:
+    """What the settings of every training job begin with; checked when made.
 
-    folder: Path
-    who: Any
+    Attributes:
+      seed: of everything.
+      checkpoint_every: iterations between two checkpoints; there is one after each evaluation anyhow.
+      keep: checkpoints kept.
+      output: folder of the run.
+      resume: go on with the run in that folder; without one there, begin.
+    """
 
-    def start_or_resume(self, checkpoints: Checkpoints) -> Any: ...
+    FREE: ClassVar[frozenset[str]] = frozenset({"output", "resume", "keep", "checkpoint_every"})  # may change when a run goes on
 
-    def learn(self, run: Any, checkpoints: Checkpoints, stop: StopRequest) -> bool: ...
+    seed: int = 0
+    checkpoint_every: int = 20
+    keep: int = 2
+    output: str = "output"
+    resume: bool = False
 
-    def finish(self, run: Any) -> dict: ...
+    def __post_init__(self) -> None:
+        checks.at_least(1, self, "checkpoint_every", "keep")
+        checks.seed(self)
 
 
-def main(job: Job, keep: int) -> dict | None:
+class Job(abc.ABC):
+    """A training job; `run` carries it to its end. Holds nothing that changes.
+
+    Attributes:
+      config, console, folder, key: as given, and made of it.
+      meta: what its checkpoints are of, such as the game and the network.
+      title, total, unit: of what is shown: what goes on, how many units there are to do, and of what.
+      learning_rate: what to make smaller where learning fails.
+    """
+
+    SHOWN: ClassVar[Mapping[str, str]]  # values that are displayed, and what they are called there
+    SPEED: ClassVar[str]  # the value that counts work; it is logged per second
+    FIGURE: ClassVar[str]  # the function of `training.jobs.curves` that draws the log
+
+    meta: dict[str, Any]
+    title: str
+    total: int
+    unit: str
+    learning_rate: float
+
+    def __init__(self, config: Any, console: Console) -> None:
+        self.config, self.console = config, console
+        self.folder = Path(config.output)
+        self.key = jax.random.key(config.seed)
+
+    @abc.abstractmethod
+    def start(self) -> Any:
+        """Makes the state before the first iteration: everything that changes, as a tree of arrays; changed in place later."""
+
+    def begin(self, state: Any) -> None:
+        """Does what is to be done once, before the first iteration."""
+        del state
+
+    @abc.abstractmethod
+    def advance(self, state: Any) -> dict[str, Any]:
+        """Makes one iteration, in place, and returns values for the log; "finite" False ends the run."""
+
+    def rate(self, state: Any) -> dict[str, Any]:
+        """Evaluates what is learnt where that is due; returns values for the log, none where it is not."""
+        del state
+        return {}
+
+    @abc.abstractmethod
+    def done(self, state: Any) -> int:
+        """Returns how many of the `total` units are done."""
+
+    def is_over(self, state: Any) -> bool:
+        """Says whether no iteration is left to do."""
+        return self.done(state) >= self.total
+
+    def distribution(self, values: Mapping[str, Any]) -> Mapping[str, float] | None:
+        """Returns shares to show as bars, such as those of moves."""
+        del values
+        return None
+
+    @abc.abstractmethod
+    def finish(self, state: Any) -> dict[str, Any]:
+        """Writes what remains when all is learnt; returns what result.json holds beside the settings."""
+
+
+def run(job: Job) -> dict | None:
     """Runs a job to its end, or until SIGTERM or an interrupt.
 
-    Args:
-      job: what to do.
-      keep: checkpoints kept.
+    Writes into its folder: settings.json, checkpoints/, log.jsonl, events/, result.json, learning.svg, and what is the job's own.
 
     Returns:
-      What the job's result.json holds; None if it was stopped before the end.
-    """
-    with output_folder(job.folder):
-        with StopRequest() as stop, Checkpoints(job.folder / "checkpoints", job.who.meta, keep=keep) as checkpoints:
-            state = job.start_or_resume(checkpoints)
-            finished = job.learn(state, checkpoints, stop)
-        return job.finish(state) if finished else None
-
-
-def begin(config: Any, folder: Path, checkpoints: Checkpoints, free: Collection[str]) -> None:
-    """Checks that a config fits the folder of its run, and writes it there.
+      What result.json holds; None if it was stopped before the end.
 
     Raises:
-      ValueError: there is a run and `config.resume` is not set, or one with other settings.
+      ValueError: the folder holds a run and the config does not resume, or one with other settings; a loss that is no number; a
+        device that fails.
+      OSError: the output folder cannot be written or is in use, or the disk is full.
     """
+    with output_folder(job.folder):
+        with StopRequest() as stop, Checkpoints(job.folder / "checkpoints", job.meta, keep=job.config.keep) as checkpoints:
+            _check_folder(job.config, job.folder, checkpoints)
+            progress = _start_or_resume(job, checkpoints)
+            if not _iterate(job, progress, checkpoints, stop):
+                return None
+        return _finish(job, progress)
+
+
+@dataclasses.dataclass
+class _Progress:
+    """How far a run has come."""
+
+    iteration: int
+    state: Any
+    seconds: float
+
+    def tree(self) -> dict[str, Any]:
+        """What a checkpoint of this iteration holds."""
+        return {"state": self.state, "seconds": np.float64(self.seconds)}
+
+
+def _check_folder(config: Any, folder: Path, checkpoints: Checkpoints) -> None:
+    """Checks that a config fits the folder of its run, and writes it there."""
+    path = folder / "settings.json"
     if config.resume:
-        check_settings(config, folder / "settings.json", free)
+        check_settings(config, path)
     elif checkpoints.steps():
         raise ValueError(f"output={config.output!r}: holds a run; go on with --resume, or choose another folder")
-    write_settings(config, folder / "settings.json")
+    write_atomically(path, json.dumps(dataclasses.asdict(config), indent=2) + "\n")
+
+
+def _start_or_resume(job: Job, checkpoints: Checkpoints) -> _Progress:
+    """Begins a run, or takes up the one in the folder."""
+    progress = _Progress(0, job.start(), 0.0)
+    found = checkpoints.restore(progress.tree()) if job.config.resume else None
+    if found is None:
+        job.begin(progress.state)
+        return progress
+    iteration, tree = found
+    job.console.print(f"going on after iteration {iteration}", highlight=False)
+    return _Progress(iteration, tree["state"], float(tree["seconds"]))
+
+
+def _iterate(job: Job, progress: _Progress, checkpoints: Checkpoints, stop: StopRequest) -> bool:
+    """Iterates until all is done; False if asked to stop before."""
+    saved = progress.iteration
+    begun = time.monotonic() - progress.seconds
+    state, latest = progress.state, dict[str, Any]()
+    with (
+        RunLog(job.folder, saved + 1 if saved else 0) as log,
+        Display(job.title, job.total, start=job.done(state), unit=job.unit, console=job.console) as display,
+    ):
+        while not job.is_over(state):
+            started = time.monotonic()
+            number = progress.iteration + 1
+            with _failures_named(number, saved):
+                values = job.advance(state)
+                if job.SPEED in values:
+                    values[job.SPEED] /= time.monotonic() - started
+                if not values.pop("finite", True):
+                    raise ValueError(
+                        f"iteration {number}: the loss or its gradient is not a number; {_is_saved(saved)}; "
+                        f"take a smaller learning_rate than {job.learning_rate}"
+                    )
+                rated = job.rate(state)
+                progress.iteration, progress.seconds = number, time.monotonic() - begun
+                values |= {**rated, "seconds": progress.seconds}
+                log.write(number, values)
+                latest |= values
+                shown = {title: latest[name] for name, title in job.SHOWN.items() if name in latest}
+                display.update(job.done(state), shown, job.distribution(values))
+                if rated or stop.requested or job.is_over(state) or number % job.config.checkpoint_every == 0:
+                    checkpoints.save(number, progress.tree())
+                    saved = number
+            if stop.requested and not job.is_over(state):
+                display.note(f"stopped after iteration {number}, which is saved; go on with --resume")
+                return False
+    return True
+
+
+def _finish(job: Job, progress: _Progress) -> dict:
+    """Lets the job write what remains, and then its result and a picture of its log."""
+    result = {
+        "settings": dataclasses.asdict(job.config),
+        "seconds": progress.seconds,
+        "device": f"{jax.device_count()} x {jax.devices()[0].device_kind}",
+        **job.finish(progress.state),
+    }
+    write_atomically(job.folder / "result.json", json.dumps(result, indent=2) + "\n")
+    try:
+        figure = getattr(importlib.import_module("training.jobs.curves"), job.FIGURE)
+        write_atomically(job.folder / "learning.svg", figure([(job.folder.name, [read_log(job.folder / "log.jsonl")])]))
+    except ImportError:
+        job.console.print("no plots: pip install jaxgames[viz]", markup=False, highlight=False)
+    job.console.print(f"results in {job.folder}", markup=False, highlight=False)
+    return result
 
 
 @contextlib.contextmanager
-def iteration(number: int, saved: int) -> Iterator[None]:
+def _failures_named(number: int, saved: int) -> Iterator[None]:
     """Turns the failure of a device into a ValueError that names the iteration and the last one saved, if there is one."""
     try:
         yield
     except jax.errors.JaxRuntimeError as error:
         reason = str(error).splitlines()[0][:120]
-        then = f"go on with --resume, iteration {saved} is saved" if saved else "nothing is saved yet"
+        then = f"go on with --resume, {_is_saved(saved)}" if saved else _is_saved(saved)
         raise ValueError(f"the device failed in iteration {number} ({reason}): {then}") from error
 
 
-def check_finite(finite: bool, number: int, saved: int, learning_rate: float) -> None:
-    """Raises a ValueError that names the iteration if its loss or gradient is not a number."""
-    if not finite:
-        before = f"iteration {saved} is saved" if saved else "nothing is saved yet"
-        raise ValueError(
-            f"iteration {number}: the loss or its gradient is not a number; {before}; "
-            f"take a smaller learning_rate than {learning_rate}"
-        )
+def _is_saved(iteration: int) -> str:
+    return f"iteration {iteration} is saved" if iteration else "nothing is saved yet"
 
 
-def plot_curves(folder: Path, console: Console, figure: str) -> None:
-    """Draws the log as learning.svg by a function of `training.jobs.curves`; says so where matplotlib is missing."""
-    try:
-        curves = importlib.import_module("training.jobs.curves")
-        write_atomically(folder / "learning.svg", getattr(curves, figure)([(folder.name, [read_log(folder / "log.jsonl")])]))
-    except ImportError:
-        console.print("no plots: pip install jaxgames[viz]", markup=False, highlight=False)
-
-
-def write_settings(config: Any, path: Path) -> None:
-    """Writes a config (a dataclass) as JSON."""
-    write_atomically(path, json.dumps(dataclasses.asdict(config), indent=2) + "\n")
-
-
-def check_settings(config: Any, path: Path, free: Collection[str] = FREE) -> None:
+def check_settings(config: JobConfig, path: Path) -> None:
     """Compares a config with the one that a run was begun with.
 
     Args:
-      config: a dataclass.
-      path: what `write_settings` has written; nothing is compared if it is not there.
-      free: fields that may differ.
+      config: of a job.
+      path: of the run's settings.json; nothing is compared if it is not there.
 
     Raises:
-      ValueError: another field differs, or the file is no config.
+      ValueError: another field than those of `config.FREE` differs, or the file is no config.
     """
     if not path.exists():
         return
@@ -120,7 +255,7 @@ def check_settings(config: Any, path: Path, free: Collection[str] = FREE) -> Non
         raise ValueError(f"{path}: no settings ({error}); remove it to go on with the settings given") from None
     for name, value in flat(json.loads(json.dumps(dataclasses.asdict(config)))).items():
         found = before.get(name)
-        if name not in free and found != value:
+        if name not in config.FREE and found != value:
             raise ValueError(f"{name}={value!r}: the run in {path.parent} has {found!r}; give that, or choose another output")
 
 

@@ -27,7 +27,6 @@ from training.play.lanes import Pool, fold
 
 METHODS = ("dagger", "cloning")
 TARGETS = ("best", "first_best", "values")
-_COUNTED_OUTPUTS = 32  # of more, nobody could read how often each is chosen
 
 
 @dataclasses.dataclass(frozen=True)
@@ -224,7 +223,7 @@ class Dagger:
             "agreed": (agrees & choosing).sum(dtype=jnp.int32),
             "entropy": jnp.where(choosing, entropy, 0.0).sum(),
         }
-        if encoder.num_outputs <= _COUNTED_OUTPUTS:
+        if encoder.output_names:
             played = jax.vmap(encoder.outputs, (-1, 0), -1)(actions, seats)[..., None] == jnp.arange(encoder.num_outputs)
             counts["outputs"] = (played & choosing[..., None]).sum((0, 1), dtype=jnp.int32)
             counts["oracle_outputs"] = jnp.where(choosing[..., None], best, 0.0).sum((0, 1))

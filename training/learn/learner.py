@@ -81,7 +81,7 @@ class Updates:
     @functools.cached_property
     def packing(self) -> Packing:
         """Of one sample."""
-        return packing_of(self.example, tight=True)
+        return packing_of(self.example)
 
     def init(self, params: Any, games: Any, **progress: Array) -> Learner:
         """Begins with an empty buffer, on one device."""

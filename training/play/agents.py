@@ -1,80 +1,38 @@
-"""Agents by name, for command lines: rule-based ones, planners, and followers out of files."""
+"""Agents by name, for command lines: rule-based ones, planners, and networks out of files."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
+import jaxgames
 from jaxgames.agent import Agent
 from jaxgames.game import Game, is_hidden
-from jaxgames.hero_academy import HeroAcademy
-from jaxgames.hex import Hex
-from jaxgames.pommerman import Pommerman, bots
-from jaxgames.specs import read_flag, read_options
+from jaxgames.registration import AgentEntry
+from jaxgames.specs import KINDS, kinds_of, read_options, values_of, with_settings
 from search import presets
-from search.bandit import bandits
-from search.bandit.guide import Guide
 from search.planner import as_agent
+from search.presets import PlannerEntry
 from training.models import policy_value
-from training.play import hero_agents, hex_agents
 
 TRAINED = Path(__file__).parents[1] / "trained"
 BUNDLED = TRAINED / "pommerman_follower.npz"
-
-_BOTS = {"simple": bots.simple_agent, "random": bots.random_agent, "careful": bots.careful_agent}
-NAMES = (*_BOTS, *presets.PLANNERS, *presets.EVOLUTIONS, "follower")
+NETWORKS = ("follower", "network")  # players without search
 
 
-class Defaults(NamedTuple):
-    """What is played in a game where nothing else is said.
-
-    Attributes:
-      mode: its variant.
-      planner, opponent: of a match.
-      contest: agents, one per player.
-      pairs_mode: the variant of tournaments, which is for two players.
-      tournament: agents.
-    """
-
-    mode: str
-    planner: str
-    opponent: str
-    contest: tuple[str, ...]
-    pairs_mode: str
-    tournament: tuple[str, ...]
-
-
-_PIMC = "pimc:num_simulations=100"
-DEFAULTS = {
-    "pommerman": Defaults(
-        "ffa", "fdts", "simple", ("follower", "simple", "simple", "simple"), "one_vs_one", ("random", "simple", "fdts")
-    ),
-    "hex": Defaults("adh-5", "pc_pimc", "random", (f"pc_{_PIMC}", "random"), "adh-5", ("random", "path", _PIMC, f"pc_{_PIMC}")),
-    "hero_academy": Defaults(
-        "standard", "oep", "greedy_action", ("oep", "greedy_action"), "standard", ("random", "greedy_action", "oep")
-    ),
-}
-
-
-def defaults_of(game: str) -> Defaults:
-    """Looks up what is played in a game by default.
-
-    Raises:
-      ValueError: there is no such game.
-    """
-    if game not in DEFAULTS:
-        raise ValueError(f"game={game!r}: must be one of {', '.join(DEFAULTS)}")
-    return DEFAULTS[game]
+def names_of(game: Game) -> tuple[str, ...]:
+    """Gives the names of all agents that can play a game."""
+    return (*_entries(game), *_networks(game))
 
 
 def make(spec: str, game: Game) -> Agent:
     """Makes an agent from a text such as "simple", "fdts:bandit=ucb,num_simulations=50" or "follower:output/best.npz".
 
     Args:
-      spec: of Pommerman, a name out of `NAMES`; behind a colon, settings of a planner, or the weights of a follower: a file or
-        the folder of a training run. A follower without a file is the one that comes with this package.
-      game: what it will play. Players of other games: see `hex_agents.make` and `hero_agents.make`.
+      spec: one of `names_of(game)`; after a colon, its settings, and the file with the weights of a network or the folder of a
+        training run: follower:FILE, network:weights=FILE, pc_pimc:weights=FILE, fdts:guide=FILE. A follower without a file is the
+        one that comes with this package.
+      game: what it will play.
 
     Returns:
       The agent; its name tells its settings.
@@ -83,54 +41,76 @@ def make(spec: str, game: Game) -> Agent:
       ValueError: there is no such agent or setting, or the weights are of another game.
       OSError: the file cannot be read.
     """
-    if isinstance(game, Hex):
-        return hex_agents.make(spec, game)
-    if isinstance(game, HeroAcademy):
-        return hero_agents.make(spec, game)
-    if not isinstance(game, Pommerman):
-        raise ValueError(f"agent={spec!r}: there are no agents for {game.name}")
-    name, _, options = spec.partition(":")
-    if name not in NAMES:
-        raise ValueError(f"agent={spec!r}: must be one of {', '.join(NAMES)}, such as fdts:bandit=ucb or follower:FILE")
-    if name == "follower":
-        who, params = policy_value.read(options or BUNDLED, game)
+    name, _, text = spec.partition(":")
+    if name in _networks(game):
+        who, params = policy_value.read(_weights_of(spec, game), game)
         return who.agent(params, name=spec)
-    if name in _BOTS:
-        if options:
-            raise ValueError(f"agent={spec!r}: {name} has no settings")
-        return _BOTS[name](game)
-    if name in presets.EVOLUTIONS:
-        found = read_options(f"agent={spec!r}", options, _EVOLUTION_KINDS, "num_simulations=200")
-        return as_agent(presets.EVOLUTIONS[name](game, **found))._replace(name=spec)
-    settings = read_options(f"agent={spec!r}", options, _KINDS, "horizon=10")
-    if "guide" not in settings:
-        for option in ("prior_weight", "guide_values"):
-            if option in settings:
-                raise ValueError(f"agent={spec!r}: {option} needs a guide")
-        return as_agent(presets.by_name(game, name, **settings))._replace(name=spec)
-    if name != "fdts":
-        raise ValueError(f"agent={spec!r}: only fdts takes a guide")
-    who, params = policy_value.read(settings.pop("guide"), game)
-    weight, values = settings.pop("prior_weight", Guide.prior_weight), settings.pop("guide_values", False)
-    guide = Guide(who.evaluate, weight, values, who.encoder.outputs)
-    bandit = bandits.by_name(settings.pop("bandit", "ts"))
-    return as_agent(presets.fdts(game, bandit, guide=guide, **settings))._replace(name=spec, params=params)
+    entry, options = _read(spec, game)
+    if isinstance(entry, AgentEntry):
+        agent = entry.build(game, with_settings(entry.settings(), options))
+        return agent._replace(name=spec) if text else agent
+    path = options.pop(entry.network, None)
+    who, params = (None, None) if path is None else policy_value.read(path, game)
+    network = {"evaluate": who.evaluate, "outputs": who.encoder.outputs} if who else {}
+    planner = presets.by_name(game, name, **network, **options)
+    return as_agent(planner)._replace(name=spec, params=params)
+
+
+def settings_of(spec: str, game: Game) -> dict[str, Any]:
+    """Gives the name of an agent and the values of all its settings, by which two texts can be told to mean the same.
+
+    Raises:
+      ValueError: there is no such agent or setting.
+    """
+    name, _, text = spec.partition(":")
+    if name in _networks(game):
+        return {"name": name, "weights": text}
+    entry, options = _read(spec, game)
+    if isinstance(entry, AgentEntry):
+        return {"name": name, **values_of(with_settings(entry.settings(), options))}
+    path = options.pop(entry.network, "")
+    return {"name": name, "weights": path, **values_of(entry.configure(options, with_network=bool(path)))}
+
+
+def _read(spec: str, game: Game) -> tuple[AgentEntry | PlannerEntry, dict[str, Any]]:
+    """Looks up an agent other than a network alone, and reads its settings."""
+    name, _, text = spec.partition(":")
+    entry = _entries(game).get(name)
+    if entry is None:
+        raise ValueError(f"agent={spec!r}: must be one of {', '.join(names_of(game))}")
+    if isinstance(entry, AgentEntry):
+        settings = entry.settings()
+        kinds = kinds_of(settings)
+    else:
+        settings = entry.settings
+        kinds = ({entry.network: KINDS[str]} if entry.network else {}) | entry.kinds
+    if text and not kinds:
+        raise ValueError(f"agent={spec!r}: {name} has no settings")
+    example = next((f"{name}={value}" for name, value in values_of(settings).items() if name in kinds), "")
+    return entry, read_options(f"agent={spec!r}", text, kinds, example)
+
+
+def _entries(game: Game) -> dict[str, AgentEntry | PlannerEntry]:
+    bots = {entry.name: entry for entry in jaxgames.registration(game.name).agents}
+    return {**bots, **presets.planners_of(game)}
+
+
+def _networks(game: Game) -> tuple[str, ...]:
+    return NETWORKS if jaxgames.registration(game.name).encoders else ()
+
+
+def _weights_of(spec: str, game: Game) -> str | Path:
+    """Gives the file after the colon of a network's name, or the one that comes with this package."""
+    name, _, text = spec.partition(":")
+    path = text.removeprefix("weights=")
+    if path:
+        return path
+    if name != "follower" or text or not (TRAINED / f"{game.name}_follower.npz").exists():
+        raise ValueError(f"agent={spec!r}: must be {name}:weights=FILE, or the folder of a training run")
+    return TRAINED / f"{game.name}_follower.npz"
 
 
 def shown(agent: Agent, game: Game) -> str:
     """Gives an agent's name for tables, marked if it makes use of what its seat does not see."""
     hides = not is_hidden(game) or game.open_game != game
     return f"{agent.name} (sees all)" if agent.sees_state and agent.uses_hidden and hides else agent.name
-
-
-_KINDS: dict[str, Callable[[str], Any]] = {
-    "bandit": str,
-    "guide": str,
-    "num_simulations": int,
-    "horizon": int,
-    "leaf_parallelism": int,
-    "table_rows": int,
-    "prior_weight": float,
-    "guide_values": read_flag,
-}
-_EVOLUTION_KINDS = {"num_simulations": int, "horizon": int, "population": int, "survivors": float, "mutation": float}

@@ -123,7 +123,7 @@ class TournamentConfig:
     output: str = ""
 
     def __post_init__(self) -> None:
-        standard = agents.defaults_of(self.game)
+        standard = jaxgames.registration(self.game).defaults
         object.__setattr__(self, "mode", self.mode or standard.pairs_mode)
         object.__setattr__(self, "agents", self.agents or standard.tournament)
         if len(set(self.agents)) != len(self.agents) or len(self.agents) < 2:

@@ -67,9 +67,7 @@ class Checkpoints:
                 f"{self._folder}: cannot write checkpoints there ({error.strerror}); choose another output folder"
             ) from error
         self._remove(UNFINISHED)
-        # No compression: it halves the speed, and what is large (network, buffer of bits, tables) hardly shrinks. One OCDBT
-        # database for all arrays: a file per array, hundreds of them, is slower as soon as the disk is busy.
-        self._arrays = ocp.Checkpointer(ocp.PyTreeCheckpointHandler(use_ocdbt=True, use_compression=False))
+        self._arrays = ocp.PyTreeCheckpointer()  # it compresses: tables and buffers are mostly empty
 
     def __enter__(self) -> Checkpoints:
         return self

@@ -95,16 +95,6 @@ def test_origins_count_results():
     assert origins([made, made, {"commit": None}]).splitlines()[2:] == ["| abc | x | 1 | 2 |", "| no checkout | – | – | 1 |"]
 
 
-def test_the_hash_of_the_sources_changes_with_them(tmp_path):
-    (tmp_path / "search").mkdir()
-    (tmp_path / "search" / "one.py").write_text("x = 1")
-    provenance.source_hash.cache_clear()
-    first = provenance.source_hash(("search",), tmp_path)
-    (tmp_path / "search" / "one.py").write_text("x = 2")
-    provenance.source_hash.cache_clear()
-    assert len(first) == 16 and provenance.source_hash(("search",), tmp_path) != first
-
-
 @pytest.mark.parametrize("name", PAGES)
 def test_the_pages_show_what_their_data_say(name, tmp_path):
     published = provenance.CHECKOUT / "docs" / "results"

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import jaxgames
-from jaxgames.hex import Hex, HexConfig, hidden, information, interop, rules
+from jaxgames.hex import Hex, HexConfig, hidden, interop, rules
 from tests.jaxgames.hex.playing import at, random_games
 
 
@@ -91,7 +91,7 @@ draw = jax.jit(hidden.sample, static_argnums=0)
 
 def known(config, *, own=(), other=(), turns=None, player=0):
     """What a player knows that has these stones, knows these, and has counted so many turns of the other."""
-    info, grid = information.init(config, jnp.int32(player)), config.grid
+    info, grid = hidden.init_information(config, jnp.int32(player)), config.grid
     mine, theirs = (jax.tree.map(jnp.asarray, grid.constant(list(cells))) for cells in (own, other))
     turns = jnp.int16(len(other) if turns is None else turns)
     view = dataclasses.replace(info.view, own=mine, known=theirs, own_turns=jnp.int16(len(own)), other_turns=turns)

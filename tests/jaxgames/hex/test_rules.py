@@ -136,13 +136,3 @@ def test_a_long_snake_is_joined_at_once():
     assert not bool(state.terminated)
     after = rules.step(config, state, jnp.int32(middle))
     assert bool(after.terminated) and int(rules.winner(after)) == 1
-
-
-def test_one_game_does_not_see_its_neighbours():
-    dark = game("abrupt", 5)
-    keys = jax.random.split(jax.random.key(3), 8)
-    together = random_games(dark, keys, 30)
-    for index in (0, 5):
-        alone = random_games(dark, keys[index : index + 1], 30)
-        same = jax.tree.map(lambda a, b, i=index: bool((a[i] == b[0]).all()), together, alone)
-        assert all(jax.tree.leaves(same))

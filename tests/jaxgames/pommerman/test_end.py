@@ -8,7 +8,7 @@ import pytest
 from jaxgames.pommerman import interop, rules
 from jaxgames.pommerman.config import preset
 from jaxgames.pommerman.game import Pommerman
-from jaxgames.pommerman.state import Agent
+from jaxgames.pommerman.state import Bomber
 from tests.jaxgames.pommerman.positions import BOMB, EXTRA, LEFT, RIGHT, STOP, Bomb, Man, equal, look, play, play_on, position
 
 LATE = 800
@@ -18,7 +18,7 @@ def end_of(mode, alive, step=100):
     """Gives (done, rewards) of a position in which only the seats in `alive` live."""
     config = preset(mode)
     numbers = (jnp.int8(1), jnp.int8(2), jnp.bool_(False))
-    agents = tuple(Agent(jnp.int8(0), jnp.bool_(seat in alive), *numbers) for seat in range(config.num_players))
+    agents = tuple(Bomber(jnp.int8(0), jnp.bool_(seat in alive), *numbers) for seat in range(config.num_players))
     over = rules.is_over(config, agents, jnp.int16(step))
     return bool(over), [int(reward) for reward in rules.seat_rewards(config, agents, jnp.int16(step))]
 
@@ -211,7 +211,7 @@ def test_a_death_by_collapse_counts_from_the_next_step_on():
 
 
 def test_a_winner_crushed_by_the_collapse_has_won():
-    """Agent 1 dies on its bomb in the step that ends the game, and agent 0 under the walls that come after the end."""
+    """Bomber 1 dies on its bomb in the step that ends the game, and agent 0 under the walls that come after the end."""
     game, rows = Pommerman(COLLAPSE), ["0"] + ["."] * 8 + [".1"]
     end = play(position("\n".join(rows), bombs={(9, 1): Bomb(owner=1, life=1)}, step=499, config=COLLAPSE), config=COLLAPSE)
     assert (end.done, end.rewards) == (True, (1, -1, -1, -1))

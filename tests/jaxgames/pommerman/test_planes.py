@@ -150,13 +150,13 @@ def test_a_blast_cross_by_hand():
 def test_others_are_invisible_in_the_paper_planes_and_shown_in_the_extended_ones():
     for seat, (seen, values, _) in enumerate(all_seats("ffa")):
         for other in range(4):
-            at = np.flatnonzero(seen.agent_cells[other] >= 0)
-            cells = np.divmod(seen.agent_cells[other][at], 11)
+            at = np.flatnonzero(seen.bomber_cells[other] >= 0)
+            cells = np.divmod(seen.bomber_cells[other][at], 11)
             assert not values["paper"][at, *cells, :9].any()
             assert (values["paper"][at, *cells, 13] == (seat == other)).all()
             assert (plane(values, "enemies")[at, *cells] == (seat != other)).all()
         nothing = ~values["paper"][..., :9].any(-1)
-        assert (nothing.sum((1, 2)) == np.sum([cell >= 0 for cell in seen.agent_cells], axis=0)).all()
+        assert (nothing.sum((1, 2)) == np.sum([cell >= 0 for cell in seen.bomber_cells], axis=0)).all()
         assert (plane(values, "enemies").sum((1, 2)) <= nothing.sum((1, 2))).all()
 
 

@@ -319,8 +319,8 @@ def test_the_game_draws_itself(mode):
     game = Pommerman(preset(mode))
     start = jax.device_get(game.init(jax.random.key(0)))
     end = dataclasses.replace(start, step_count=np.int16(9), terminated=np.bool_(True))
-    dead = dataclasses.replace(start.agents[1], alive=np.bool_(False))
-    end = dataclasses.replace(end, agents=(start.agents[0], dead, *start.agents[2:3], *(dead for _ in start.agents[3:])))
+    dead = dataclasses.replace(start.bombers[1], alive=np.bool_(False))
+    end = dataclasses.replace(end, bombers=(start.bombers[0], dead, *start.bombers[2:3], *(dead for _ in start.bombers[3:])))
     states, names = jax.tree.map(lambda *leaves: np.stack(leaves), start, end), list("abcd")[: game.num_players]
     arrays = interop.to_arrays(game.config, states)
     assert game.draw(end, names=names, caption="x") == view.draw_recording(arrays, 1, names=names, caption="x")

@@ -132,7 +132,7 @@ def test_ucb_tries_every_arm_first():
 
 @pytest.mark.parametrize("visits", [1, 3, 40])
 def test_ucb_breaks_ties_uniformly(visits):
-    """Also where the bonus is large and a float32 has few digits behind the point."""
+    """Also where the bonus is large and a float32 has few digits after the point."""
     best, worse = [0.0] * visits, [-1.0] * visits
     words = words_of(UCB, best, best, worse, best, best, worse)
     assert_frequencies(choices(UCB, words), [0.25, 0.25, 0, 0.25, 0.25, 0])

@@ -348,4 +348,4 @@ def test_unknown_names():
     with pytest.raises(ValueError, match="planner='alpha': must be one of fdts, mcts, mcts_no_rollout, mcs"):
         presets.by_name(CYCLES, "alpha")
     with pytest.raises(ValueError, match="bandit='exp3': must be one of ts, ucb, uniform"):
-        presets.by_name(CYCLES, "fdts", "exp3")
+        presets.by_name(CYCLES, "fdts", bandit="exp3")

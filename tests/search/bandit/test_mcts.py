@@ -1,4 +1,4 @@
-"""MCTS, with and without random play behind the new state, against the plain reference."""
+"""MCTS, with and without random play after the new state, against the plain reference."""
 
 import jax
 import jax.numpy as jnp

@@ -48,7 +48,7 @@ def test_no_illegal_action_and_nothing_for_the_dead(positions):
 
 @pytest.mark.parametrize("name", ["oep", pytest.param("rolling_horizon", marks=pytest.mark.slow)])
 def test_evolving_strings_are_legal_and_nothing_for_the_dead(name, positions):
-    planner = presets.EVOLUTIONS[name](GAME, num_simulations=12, population=4, horizon=6)
+    planner = presets.by_name(GAME, name, num_simulations=12, population=4, horizon=6)
     keys = jax.random.split(jax.random.key(0), 4)
     plan, memory = compiled(planner)(keys, planner.init(4), positions, np.ones(4, bool))
     legal = np.asarray(jax.vmap(GAME.legal_actions)(positions))

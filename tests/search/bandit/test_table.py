@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from search.bandit import table
+from search.bandit.tree_search import Settings
 
 WORDS = 4
 ROWS = 16  # four buckets
@@ -208,3 +209,26 @@ def test_impossible_sizes(arguments, message):
     with pytest.raises(ValueError, match=message.replace("*", r"\*")) as error:
         table.init(*arguments)
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "settings, rows",
+    [
+        ({}, 2**16),
+        ({"num_simulations": 16, "horizon": 6}, 4096),
+        ({"num_simulations": 1, "horizon": 1}, 32),
+        ({"table_rows": 64}, 64),
+        ({"table_bytes": 4 * 28}, 4),
+        ({"table_bytes": 2**20}, 2**15),
+    ],
+)
+def test_how_large_a_table_is(settings, rows):
+    """By rows, by bytes (28 a row of three words, which takes four), or by simulations times depth."""
+    assert Settings(**settings).rows(3) == rows
+
+
+def test_tables_that_cannot_be():
+    with pytest.raises(ValueError, match=r"^table_bytes=100: must be >= 112, the smallest table of this game$"):
+        Settings(table_bytes=100).rows(3)
+    with pytest.raises(ValueError, match=r"^table_bytes=100: give table_rows=64 or this, not both$"):
+        Settings(table_rows=64, table_bytes=100)

@@ -175,9 +175,9 @@ def test_the_tree_is_kept_from_move_to_move():
     gained = own(kept.visit_counts, after).sum(-1)
     before = np.take_along_axis(own(fresh.visit_counts, states), np.asarray(arm)[:, None], 1)[:, 0]
     assert (gained == 40 + before - 1).all()  # what had been found below the move, its opening apart
-    # A state that is not in the tree begins anew.
-    anew, _ = search(positions(3), again, reuse=True)
-    assert (own(anew.visit_counts, positions(3)).sum(-1) == 40).all()
+    # A state that is not in the tree begins again.
+    again, _ = search(positions(3), again, reuse=True)
+    assert (own(again.visit_counts, positions(3)).sum(-1) == 40).all()
 
 
 def test_a_kept_tree_goes_on_as_if_it_had_never_been_cut():

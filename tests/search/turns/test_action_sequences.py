@@ -119,7 +119,7 @@ def test_a_population_moves_on_with_the_game():
     strings = np.asarray(memory)
     assert (strings[:5, ..., -1] == -1).all() and (strings[:5, ..., :-1] >= 0).all()
     assert (strings[5] == -1).all()
-    # The strings of the last move are those of the next: nothing of them is drawn anew but what was missing.
+    # The strings of the last move are those of the next: nothing of them is drawn again but what was missing.
     few, plan_few = made("rolling_horizon", num_simulations=8)
     _, later = plan_few(keys_of(1), memory, states_of(GAME), ONES)
     np.testing.assert_array_equal(np.asarray(later)[:5, ..., :-2], strings[:5, ..., 1:-1])
@@ -135,7 +135,7 @@ def test_a_population_moves_on_with_the_game():
         (lambda: Settings(horizon=0), "horizon=0"),
         (lambda: Settings(survivors=0.01), r"survivors=0\.01"),
         (lambda: Settings(mutation=1.1), r"mutation=1\.1"),
-        (lambda: presets.by_name(GAME, "oep", leaf_parallelism=4), "has no waves"),
+        (lambda: presets.by_name(GAME, "oep", leaf_parallelism=4), "leaf_parallelism=4: oep takes num_simulations"),
         (lambda: presets.by_name(GAME, "evolve"), "must be one of fdts"),
     ],
 )

@@ -60,7 +60,7 @@ def best_values():
 
 
 def answered(worths, turn):
-    """What a turn is worth behind the best reply."""
+    """What a turn is worth after the best reply."""
     return min(worth(worths, turn, reply) for reply in turns_of(set(range(8)) - set(turn)))
 
 
@@ -145,7 +145,7 @@ def test_islands_are_apart_but_for_voyages():
     np.testing.assert_array_equal(np.delete(new, last, 2), np.delete(old, last, 2))
     at_home = evolution._migrated(dataclasses.replace(alone, migrate_every=7), before)
     chex.assert_trees_all_equal(at_home, before)
-    # Nobody sails to or from an island that begins anew.
+    # Nobody sails to or from an island that begins again.
     begins = dataclasses.replace(before, breeds_from=before.breeds_from.at[0].set(99))
     halted = evolution._migrated(dataclasses.replace(alone, migrate_every=10), begins)
     np.testing.assert_array_equal(halted.genomes[:2], before.genomes[:2])
@@ -171,13 +171,13 @@ def test_the_lowest_of_random_rollouts_counts():
     settings = dataclasses.replace(BASE, rollouts=1, greediness=0.0)
     now = evolution._sorted(settings, evolved(settings))
     keys = [random_bits.fold(lanes(), number) for number in range(20)]
-    judge = jax.jit(lambda keys, now: evolution._judged_again(GAME, MOVES, settings, keys, now).notes["value"])
+    fitness_fn = jax.jit(lambda keys, now: evolution._evaluated_again(GAME, MOVES, settings, keys, now).notes["value"])
     kept = settings.num_survivors
     blank = dataclasses.replace(now, notes=now.notes | {"value": jnp.full_like(now.notes["value"], jnp.inf)})
-    alone = np.stack([np.asarray(judge(key, blank))[:, :kept] for key in keys])
+    alone = np.stack([np.asarray(fitness_fn(key, blank))[:, :kept] for key in keys])
     assert (alone.std(0) > 0).mean() > 0.5  # chance decides
     for key in keys:
-        now = dataclasses.replace(now, notes=now.notes | {"value": judge(key, now)})
+        now = dataclasses.replace(now, notes=now.notes | {"value": fitness_fn(key, now)})
     first = np.asarray(evolution._sorted(settings, evolved(settings)).notes["value"])
     np.testing.assert_array_equal(np.asarray(now.notes["value"])[:, :kept], np.minimum(first[:, :kept], alone.min(0)))
     np.testing.assert_array_equal(np.asarray(now.notes["value"])[:, kept:], first[:, kept:])
@@ -189,7 +189,7 @@ def test_replies_make_turns_stand_against_the_best_one():
     best = np.array([max(answered(w, t) for t in turns_of(range(8))) for w in worths]) / 100
     np.testing.assert_allclose(turn.value, best, atol=1e-6)
     np.testing.assert_allclose([answered(w, t) / 100 for w, t in zip(worths, taken(turn), strict=True)], best, atol=1e-6)
-    # Who looks at the own turn alone is worth less behind the best reply, in some of the games.
+    # Who looks at the own turn alone is worth less after the best reply, in some of the games.
     blind = taken(run(BASE))
     assert np.mean([answered(w, t) / 100 for w, t in zip(worths, blind, strict=True)]) < best.mean()
 

@@ -16,7 +16,6 @@ from search.planner import as_agent
 from search.turns import action_sequences, coevolution, evolution, greedy, population
 from search.turns import mcts as turn_mcts
 from search.turns.game import moves_of, value_for
-from training.play import hero_agents
 
 GAME = make("tiny", action_points=3, first_action_points=3)
 MOVES = moves_of(GAME)
@@ -101,7 +100,7 @@ def lanes(seed=0):
 
 
 def value_of(turn):
-    """Plays a plan, checking that each of its actions is legal, and gives the value behind it."""
+    """Plays a plan, checking that each of its actions is legal, and gives the value after it."""
     states = roots()
     for place in range(MOVES.turn_length):
         action = np.asarray(turn.actions)[:, place]
@@ -202,7 +201,7 @@ def test_tree_search_plans_legal_turns_that_help(settings):
         (lambda: coevolution.Settings(microbatch_size=0), "microbatch_size=0: must be >= 1"),
         (lambda: action_sequences.Settings(microbatch_size=-1), "microbatch_size=-1: must be >= 1"),
         (lambda: coevolution.Settings(replies=10**8), "microbatch_size=16: with 6000000000 genomes each"),
-        (lambda: population.generations_for(0, evolution.Settings()), "evaluations=0: must be >= 100"),
+        (lambda: population.generations_for(0, evolution.Settings()), "num_evaluations=0: must be >= 100"),
         (lambda: turn_mcts.Settings(num_simulations=0), "num_simulations=0"),
         (lambda: turn_mcts.Settings(num_simulations=2**24), "num_simulations=16777216: must be < 16777216"),
         (lambda: turn_mcts.Settings(exploration=-1), "exploration=-1"),
@@ -210,14 +209,6 @@ def test_tree_search_plans_legal_turns_that_help(settings):
         (lambda: turn_mcts.Settings(greediness=2), "greediness=2"),
         (lambda: greedy.Settings(num_evaluations=0), "num_evaluations=0"),
         (lambda: greedy.Settings(table_rows=3), "table_rows=3"),
-        (lambda: hero_agents.make("genius", GAME), "agent='genius': must be one of random"),
-        (lambda: hero_agents.make("oep:depth=3", GAME), "'depth=3' is none of"),
-        (lambda: hero_agents.make("oep:exploration=1", GAME), "has no setting exploration"),
-        (lambda: hero_agents.make("oep:population=few", GAME), "population='few' must be a whole number"),
-        (lambda: hero_agents.make("oep:population=9,population=8", GAME), "population is given twice"),
-        (lambda: hero_agents.make("oep:mutation=much", GAME), "mutation='much' must be a number"),
-        (lambda: hero_agents.make("greedy_action:population=9", GAME), "greedy_action has no settings"),
-        (lambda: hero_agents.make("oep:num_evaluations=9,num_generations=1", GAME), "not both"),
     ],
 )
 def test_what_cannot_be_is_refused_in_one_line(make_settings, message):
@@ -229,5 +220,4 @@ def test_what_cannot_be_is_refused_in_one_line(make_settings, message):
 def test_budgets():
     settings = population.generations_for(20_000, evolution.Settings())
     assert settings.num_evaluations == 20_000
-    assert hero_agents.make("mcts_bridge_burning:num_evaluations=7", GAME).name == "mcts_bridge_burning:num_evaluations=7"
     assert as_agent(evolution.rolling_horizon(GAME)).name == "Rolling Horizon Evolution"

@@ -1,53 +1,40 @@
-"""What the tests of all training jobs need: programs that are compiled once, runs in this process, logs to compare."""
+"""What the tests of training jobs need: runs in this process, and what they have left."""
 
 import copy
 import dataclasses
 import io
 import json
 import os
-import signal
-import subprocess
-import sys
-import time
-from pathlib import Path
 
-import jax
-import pytest
 from rich.console import Console
 
-from tests.processes import ROOT, prepared_environment
 from training.jobs import job
 from training.storage.logs import RunLog, read_log
 
 
-def shared_jobs(module, programs_of):
-    """For a fixture: while it lasts, jobs of `module` with equal `programs_of(config)` share what they have compiled."""
-    made, patch = {}, pytest.MonkeyPatch()
+def sharing(job_class):
+    """Gives `make(config, console)` of jobs that share what the first of them has compiled; they must learn in the same way."""
+    made = []
 
-    class SharedJob(module._Job):
-        def __init__(self, config, console):
-            programs = programs_of(config)
-            if programs not in made:
-                super().__init__(config, console)
-                made[programs] = copy.copy(self)
-            self.__dict__ |= vars(made[programs])
-            self.config, self.console, self.folder = config, console, Path(config.output)
-            self.key = jax.random.key(config.seed)
+    def make(config, console):
+        if not made:
+            made.append(job_class(config, console))
+        shared = copy.copy(made[0])
+        job.Job.__init__(shared, config, console)
+        return shared
 
-    patch.setattr(module, "_Job", SharedJob)
-    yield SharedJob
-    patch.undo()
+    return make
 
 
-def run_here(module, config):
-    """Runs a job in this process; returns the result, and what was printed."""
+def run_here(make, config):
+    """Runs a job, made by `make(config, console)`, in this process; returns the result, and what was printed."""
     console = Console(file=io.StringIO(), width=200)
-    result = module.run(config, console)
+    result = job.run(make(config, console))
     return result, console.file.getvalue()
 
 
-def send_signal_at(monkeypatch, module, number, iterations):
-    """This process gets a signal while the job of `module` logs these iterations."""
+def send_signal_at(monkeypatch, number, *iterations):
+    """This process gets a signal while a job logs these iterations."""
 
     class Log(RunLog):
         def write(self, iteration, values):
@@ -55,12 +42,13 @@ def send_signal_at(monkeypatch, module, number, iterations):
             if iteration in iterations:
                 os.kill(os.getpid(), number)
 
-    monkeypatch.setattr(module, "RunLog", Log)
+    monkeypatch.setattr(job, "RunLog", Log)
 
 
-def log_without(folder, times):
+def log_of(folder):
     """The log without what depends on the clock."""
-    return [{name: value for name, value in line.items() if name not in times} for line in read_log(folder / "log.jsonl")]
+    lines = read_log(folder / "log.jsonl")
+    return [{name: value for name, value in line.items() if "second" not in name} for line in lines]
 
 
 def result_of(folder):
@@ -70,49 +58,16 @@ def result_of(folder):
     return result
 
 
-def newest(folder):
-    """The iteration of the newest checkpoint, 0 if there is none."""
-    return max((int(path.name) for path in (folder / "checkpoints").glob("*") if path.name.isdigit()), default=0)
+def steps_of(folder):
+    """The iterations of which there are checkpoints."""
+    return sorted(int(path.name) for path in (folder / "checkpoints").glob("*") if path.name.isdigit())
 
 
-def start(script, config):
-    """Starts a script with the flags of a config in a process of its own, on as many devices as this one has."""
-    flat = job.flat(dataclasses.asdict(config))
-    flags = [
-        part
-        for name, value in flat.items()
-        if name != "resume" and value != "" and not isinstance(value, bool)
-        for part in (f"--{name}", f"{value}")
-    ]
-    flags += ["--resume"] if config.resume else []
-    return subprocess.Popen(
-        [sys.executable, script, *flags],
-        cwd=ROOT,
-        env=prepared_environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+def contents(folder):
+    """Every file, and when it was written."""
+    return {path: (path.stat().st_mtime_ns, path.read_bytes()) for path in folder.rglob("*") if path.is_file()}
 
 
-def kill_at_random(script, config, times, source, numbers=(signal.SIGKILL,)):
-    """Starts a run, and again, and kills each process at some moment after its first iteration; at last lets it end."""
-    log, again = Path(config.output) / "log.jsonl", dataclasses.replace(config, resume=True)
-    for turn in range(times):
-        before = set(log.read_bytes().splitlines()) if log.exists() else set()
-        process = start(script, again if turn else config)
-        alive_until = time.monotonic() + 280
-        while process.poll() is None and time.monotonic() < alive_until:
-            lines = log.read_bytes().splitlines() if log.exists() else []
-            if lines and lines[-1] not in before:
-                break
-            time.sleep(0.01)
-        time.sleep(source.uniform(0, 0.3))
-        number = numbers[turn % len(numbers)]
-        process.send_signal(number)
-        told, error = process.communicate(timeout=280)
-        assert process.returncode == (-number if number == signal.SIGKILL else 0), told + error
-    process = start(script, again)
-    told, error = process.communicate(timeout=280)
-    assert process.returncode == 0, told + error
-    assert "going on after iteration" in told and "results in" in told
+def as_json(config):
+    """Settings as settings.json has them."""
+    return json.loads(json.dumps(dataclasses.asdict(config)))

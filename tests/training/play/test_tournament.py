@@ -13,13 +13,12 @@ from rich.console import Console
 
 import jaxgames
 from jaxgames.agent import Agent, memoryless
-from scripts import tournament as script
-from scripts._common import run_main
 from tests.tug import PULL, REST, Tug, random_player, steady_player
+from training.jobs.command_line import run_main
 from training.jobs.figures import cross_table_figure
 from training.models import policy_value
 from training.models.policy_value import PolicyValueConfig
-from training.play import elo, hex_agents, tournament
+from training.play import agents, elo, tournament
 from training.play.tournament import CrossTable, TournamentConfig, play_pair, round_robin
 from training.storage import provenance
 from training.storage.files import output_folder
@@ -243,7 +242,7 @@ def test_an_earlier_table_of_other_players_is_refused():
 
 def leave(*arguments):
     with pytest.raises(SystemExit) as stop:
-        run_main(script.main, TournamentConfig, arguments)
+        run_main(tournament.run, TournamentConfig, arguments)
     return stop.value.code
 
 
@@ -259,17 +258,15 @@ def weights(tmp_path_factory):
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["--agents", "random", "guesses"], "agent='guesses': must be one of random, path, network, pc_pimc, medoid, pimc, "),
-        (["--agents", "random", "path:depth=2"], "agent='path:depth=2': 'depth=2' is none of num_simulations, "),
-        (["--agents", "random", "path:num_worlds=2"], "agent='path:num_worlds=2': path has no settings"),
+        (["--agents", "random", "guesses"], "agent='guesses': must be one of random, path, fdts, mcts, "),
+        (["--agents", "random", "path:depth=2"], "agent='path:depth=2': path has no settings"),
         (["--agents", "random", "pimc:num_worlds=few"], "agent='pimc:num_worlds=few': num_worlds='few' must be a whole number"),
         (["--agents", "random", "pimc:num_worlds=0"], "num_worlds=0: must be >= 1"),
         (["--agents", "random", "network"], "agent='network': must be network:weights=FILE"),
-        (["--agents", "random", "true_sight:num_worlds=2"], "agent='true_sight:num_worlds=2': true_sight has no setting "),
-        (["--agents", "random", "network:weights=nothing.npz"], "[Errno 2] No such file or directory: 'nothing.npz'"),
+        (["--agents", "random", "path", "true_sight:split=1"], "agent='true_sight:split=1': 'split=1' is none of weights, "),
+        (["--agents", "random", "network:weights=nothing.npz"], "weights nothing.npz: cannot be read (No such file or "),
         (["--agents", "random", "random"], "agents=random random: must be two or more, each named once"),
         (["--agents", "random"], "agents=random: must be two or more, each named once"),
-        (["--agents", "random", "pimc:reuse=1"], "agent='pimc:reuse=1': only true_sight can keep its tree from move to move"),
         (["--agents", "random", "true_sight:num_simulations=3000000000"], "num_simulations=3000000000: must be < 2147483648"),
         (
             ["--game", "hero_academy", "--agents", "random", "oep:num_evaluations=99999999999999999999"],
@@ -304,14 +301,14 @@ def test_weights_of_another_board_are_refused(weights, capsys):
 
 def test_true_sight_may_keep_its_tree():
     game = jaxgames.make("hex", "adh-3")
-    sizes = [hex_agents.make(f"true_sight:num_simulations=4,reuse={reuse}", game).init(1).num_nodes for reuse in (0, 1)]
+    sizes = [agents.make(f"true_sight:num_simulations=4,reuse={reuse}", game).init(1).num_nodes for reuse in (0, 1)]
     assert sizes == [5, 10]
 
 
 def test_weights_of_the_same_board_serve_other_rules(weights):
     """Also by the folder that holds them."""
     game = jaxgames.make("hex", "cdh-3")
-    agent = hex_agents.make(f"network:weights={weights.parent}", game)
+    agent = agents.make(f"network:weights={weights.parent}", game)
     infos = jax.tree.map(lambda leaf: leaf[None], game.init_information(jnp.int32(0)))
     act = jax.jit(lambda params, keys: agent.act(params, keys, (), infos, jnp.zeros(1, jnp.int32), None)[0])
     assert 0 <= int(act(agent.params, jax.random.split(KEY, 1))[0]) < 9

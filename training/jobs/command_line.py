@@ -1,8 +1,12 @@
-"""What all command lines share: flags from a dataclass, a prepared runtime, errors in one line."""
+"""Command lines: the jobs by name, flags from a dataclass, a prepared runtime, errors in one line.
+
+Nothing heavy is imported before a job is chosen: `jaxgames --help` costs no time.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import importlib
 import io
 import os
 import re
@@ -11,22 +15,61 @@ import sys
 import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NoReturn, TypeVar
-
-import jax
-import tyro
-
-from jaxgames import runtime
+from typing import Any, NamedTuple, NoReturn, TypeVar
 
 Config = TypeVar("Config")
 
+
+class Job(NamedTuple):
+    """A job of the command `jaxgames`: where its function and its config are, and what it does."""
+
+    module: str
+    run: str
+    config: str
+    help: str
+
+
+JOBS = {
+    "match": Job("training.play.match", "run", "MatchConfig", "a planner against opponents, shown live"),
+    "evaluate": Job("training.play.match", "run_agents", "MatchConfig", "any agents against each other, trained ones too"),
+    "tournament": Job("training.play.tournament", "run", "TournamentConfig", "a round robin of agents, with Elo"),
+    "train-follower": Job("training.jobs.train_follower", "run", "TrainConfig", "train a network to imitate an oracle planner"),
+    "train-alphaze": Job("training.jobs.train_alphaze", "run", "TrainConfig", "train a network by self-play (AlphaZe**)"),
+    "search-hyperparameters": Job("training.jobs.hyperparameters", "run", "SearchConfig", "search settings for a follower"),
+    "replay": Job("training.jobs.replay", "run", "ReplayConfig", "replay recorded games and tell every difference"),
+}
+
 BAD_INPUT = 2
 INTERRUPTED = 130
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 OUR_FOLDERS = tuple(str(ROOT / name) + os.sep for name in ("jaxgames", "search", "training", "experiments", "scripts"))
 
 
-def run_main(main: Callable[[Config], int | None], config: type[Config], arguments: Sequence[str] | None = None) -> NoReturn:
+def main() -> NoReturn:
+    """The command `jaxgames`: runs the job that its first word names, and leaves the process."""
+    name, *rest = sys.argv[1:] or ["--help"]
+    if name in ("-h", "--help"):
+        jobs = "\n".join(f"  {name:24}{job.help}" for name, job in JOBS.items())
+        print(f"usage: jaxgames JOB [flags]\n\n{jobs}\n\njaxgames JOB --help tells more")
+        sys.exit()
+    if name == "--version":
+        print(importlib.import_module("jaxgames").__version__)
+        sys.exit()
+    if name not in JOBS:
+        print(f"error: job={name!r}: must be one of {', '.join(JOBS)}", file=sys.stderr)
+        sys.exit(BAD_INPUT)
+    sys.argv = [f"jaxgames {name}", *rest]
+    run_job(name)
+
+
+def run_job(name: str) -> NoReturn:
+    """Runs one of `JOBS` with the flags of this process, and leaves it."""
+    job = JOBS[name]
+    module = importlib.import_module(job.module)
+    run_main(getattr(module, job.run), getattr(module, job.config))
+
+
+def run_main(main: Callable[[Config], Any], config: type[Config], arguments: Sequence[str] | None = None) -> NoReturn:
     """Runs a command line and leaves the process; the last line of every script.
 
     The flags fill `config` before JAX is prepared and `main` is called, so that `--help` and a mistyped flag cost no time. Bad
@@ -34,15 +77,20 @@ def run_main(main: Callable[[Config], int | None], config: type[Config], argumen
     code 2; any other error is a bug and shows its traceback.
 
     Args:
-      main: takes the filled config; returns the exit code, None for 0.
+      main: takes the filled config; an int that it returns is the exit code.
       config: a frozen dataclass; its docstrings are the help.
       arguments: the command line without the program's name; None: this process's, which then ends.
     """
+    import jax
+
+    from jaxgames import runtime
+
     jax.config.update("jax_traceback_filtering", "off")  # hidden frames would make JAX's own errors look like ours
     try:
         settings = parse(config, arguments)
         runtime.prepare()
-        code = main(settings)
+        result = main(settings)
+        code = result if isinstance(result, int) else 0
         sys.stdout.flush()
     except BrokenPipeError:  # whoever read our output, such as `head`, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -67,7 +115,7 @@ def _told(error: ValueError | OSError) -> str:
     return str(error)
 
 
-def _leave(code: int | None) -> None:
+def _leave(code: int) -> None:
     """Prepares the end of the process; an interrupted one ends here."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # all is done: no traceback for an interrupt that comes too late
     if code == INTERRUPTED:  # what XLA still computes would outlive the interpreter, and crash
@@ -90,10 +138,14 @@ def parse(config: type[Config], arguments: Sequence[str] | None = None) -> Confi
       ValueError: a flag or a value is not valid; the message is one line.
       SystemExit: help was asked for and printed.
     """
+    import tyro
+
+    script = Path(sys.argv[0])
+    program = f"python scripts/{script.name}" if script.suffix == ".py" else script.name
     printed = io.StringIO()
     try:
         with contextlib.redirect_stderr(printed):
-            settings = tyro.cli(config, prog=f"python scripts/{Path(sys.argv[0]).name}", args=arguments)
+            settings = tyro.cli(config, prog=program, args=arguments)
     except SystemExit as stop:
         if stop.code in (0, None):
             raise

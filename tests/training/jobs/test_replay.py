@@ -1,22 +1,21 @@
 """The command line of the replay: exit codes, the last line, errors in one line."""
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from scripts import _common, make_test_samples, replay
+from scripts import make_test_samples
+from training.jobs import replay
+from training.jobs.command_line import run_main
 
-SAMPLES = Path(__file__).resolve().parents[1] / "data" / "pommerman"
-SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "replay.py"
+SAMPLES = Path(__file__).resolve().parents[2] / "data" / "pommerman"
 
 
-def run(capsys, *arguments, script=replay):
+def run(capsys, *arguments, main=replay.run, config=replay.ReplayConfig):
     with pytest.raises(SystemExit) as stopped:
-        _common.run_main(script.main, script.Config, [str(argument) for argument in arguments])
+        run_main(main, config, [str(argument) for argument in arguments])
     captured = capsys.readouterr()
     return stopped.value.code, captured.out, captured.err
 
@@ -33,7 +32,7 @@ def test_a_sound_recording(capsys):
         (["chess", "x.npz"], "game='chess': must be one of pommerman"),
         (["pommerman"], "no file named"),
         (["pommerman", "missing.npz"], "missing.npz: cannot be read: No such file or directory"),
-        (["pommerman", SCRIPT], "not an npz file"),
+        (["pommerman", Path(__file__)], "not an npz file"),
         (["hero_academy", SAMPLES / "ffa_kick.npz"], "no recording of Hero Academy: lacks player, turn, ap"),
         (["pommerman", "x.npz", "--shown", "-3"], "shown=-3: must be >= 0"),
         (["pommerman", "x.npz", "--loud"], "--loud"),
@@ -74,20 +73,12 @@ def test_recorded_games_of_hex_in_a_wrong_order_are_told_in_one_line(capsys, tmp
     assert f"offsets: must rise from 0 to the {len(arrays['action'])} rows" in err
 
 
-def test_it_starts_as_a_file_from_anywhere(tmp_path):
-    done = subprocess.run(
-        [sys.executable, SCRIPT, "pommerman", "nothing.npz"], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "error: nothing.npz: cannot be read: No such file or directory\n"
-
-
 def test_samples_need_the_whole_recordings_and_leave_nothing_half_written(capsys, tmp_path):
-    target = tmp_path / "samples"
-    code, out, err = run(capsys, SAMPLES.parent, "--target", target, script=make_test_samples)
+    target, samples = tmp_path / "samples", {"main": make_test_samples.main, "config": make_test_samples.Config}
+    code, out, err = run(capsys, SAMPLES.parent, "--target", target, **samples)
     assert (code, out) == (2, "")
     assert err.count("\n") == 1
     assert not target.exists()
-    code, out, _ = run(capsys, SAMPLES, "--target", target, script=make_test_samples)
+    code, out, _ = run(capsys, SAMPLES, "--target", target, **samples)
     assert code in (0, None)
     assert sorted(path.name for path in target.iterdir()) == sorted(path.name for path in SAMPLES.iterdir())

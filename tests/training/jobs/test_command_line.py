@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from jaxgames import runtime
-from scripts._common import message_of, parse, run_main
 from tests.processes import run_python
+from training.jobs.command_line import message_of, parse, run_main
 
 
 @dataclasses.dataclass(frozen=True)
@@ -128,8 +128,8 @@ import os, signal
 import jax, jax.numpy as jnp
 from jax.sharding import NamedSharding, PartitionSpec
 from jaxgames.runtime import data_mesh
-from scripts._common import run_main
-from tests.scripts.test_common import Settings
+from training.jobs.command_line import run_main
+from tests.training.jobs.test_command_line import Settings
 
 def main(_):
     spread = NamedSharding(data_mesh(), PartitionSpec("data"))  # several devices compute in threads of their own
@@ -146,8 +146,8 @@ run_main(main, Settings)
 def test_an_interruption_when_all_is_done_comes_too_late():
     code = """
 import atexit, os, signal
-from scripts._common import run_main
-from tests.scripts.test_common import Settings
+from training.jobs.command_line import run_main
+from tests.training.jobs.test_command_line import Settings
 
 atexit.register(os.kill, os.getpid(), signal.SIGINT)
 run_main(lambda _: print("done"), Settings)

@@ -1,0 +1,138 @@
+"""What every game must keep to, as checks for authors of games: the methods' shapes, and random games played to their end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from jaxgames.contract_play import check_encoder, check_form, check_hidden, check_pictures, check_states, fault, form_of, play
+from jaxgames.encoder import Encoder
+from jaxgames.game import Game, can_be_drawn, is_hidden
+from jaxgames.registration import game_names, registration
+
+_MOST_STEPS = 1000
+_NUMBERS = {"num_players": 1, "num_actions": 1, "num_arms": 1, "pass_action": 0, "max_steps": 1, "opening_steps": 0}
+
+
+def check_game(
+    game: Game, *, num_games: int = 8, num_steps: int | None = None, seed: int = 0, encoders: Sequence[Encoder] | None = None
+) -> None:
+    """Runs the checks that every game must pass: for authors of games, and in the tests of each.
+
+    First the shapes and dtypes of what all methods give are looked at without running anything, then random legal games are
+    played and every state of them is looked at; then encoders, hidden information and pictures, where the game has them.
+
+    Args:
+      game: the game.
+      num_games: how many games.
+      num_steps: of each; None: as many as the longest game has and a few more, but not more than 1000.
+      seed: of the games.
+      encoders: that belong to it; None: those of its registration, if it has one.
+
+    Raises:
+      ValueError: the first thing that is not as it must be: one line that names the method, what came, and what should come.
+    """
+    _check_numbers(game)
+    _check_shapes(game)
+    steps = min(game.max_steps + 2, _MOST_STEPS) if num_steps is None else num_steps
+    played = play(game, num_games, steps, seed)
+    check_states(game, played)
+    if encoders is None:
+        known = registration(game.name).encoders if game.name in game_names() else {}
+        encoders = [make(game) for make in known.values()]
+    for encoder in encoders:
+        check_encoder(game, encoder, played)
+    if is_hidden(game):
+        check_hidden(game, played)
+    if can_be_drawn(game):
+        check_pictures(game, played)
+
+
+def _check_numbers(game: Any) -> None:
+    if not game.name or not isinstance(game.name, str):
+        raise fault("name", repr(game.name), "a word")
+    for name, least in _NUMBERS.items():
+        value = getattr(game, name)
+        if type(value) is not int or value < least:
+            raise fault(name, repr(value), f"an int >= {least}")
+    if game.pass_action >= game.num_actions:
+        raise fault("pass_action", game.pass_action, f"an action, in 0..{game.num_actions - 1}")
+    try:
+        hash(game)
+    except TypeError as error:
+        raise fault("__hash__", error, "hashable and equal where the config is, as a frozen dataclass") from None
+
+
+def _check_same(method: str, came: Any, should: Any, as_in: str) -> None:
+    """Checks that two trees have the same structure, shapes and dtypes."""
+    first, second = (jax.tree_util.tree_leaves_with_path(tree) for tree in (came, should))
+    if str(jax.tree.structure(came)) != str(jax.tree.structure(should)):
+        raise fault(method, f"a tree of {len(first)} leaves", f"of one structure with {as_in}, which has {len(second)}")
+    for (path, leaf), (_, other) in zip(first, second, strict=True):
+        if form_of(leaf) != form_of(other):
+            raise fault(method, f"leaf {jax.tree_util.keystr(path)} is {form_of(leaf)}", f"{form_of(other)} as in {as_in}")
+    _check_leaves(method, came)
+
+
+def _check_leaves(method: str, tree: Any) -> None:
+    """Checks that leaves are numbers of a dtype of their own."""
+    for path, leaf in jax.tree_util.tree_leaves_with_path(tree):
+        name = f"{method}: leaf {jax.tree_util.keystr(path)}"
+        if jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key):
+            raise fault(name, "a random key", "numbers: chance enters by the key of step")
+        if leaf.weak_type:
+            raise fault(name, f"{form_of(leaf)} of weak type", "of a dtype of its own, such as jnp.int32(0)")
+
+
+def _check_shapes(game: Any) -> None:
+    players, arms = game.num_players, game.num_arms
+    key, seat = jax.eval_shape(lambda: jax.random.key(0)), jax.ShapeDtypeStruct((), jnp.int32)
+    actions = jax.ShapeDtypeStruct((players,), jnp.int32)
+    state = jax.eval_shape(game.init, key)
+    _check_leaves("init", state)
+    forms: dict[str, tuple[str, ...]] = {
+        "to_play": ("int32 []",),
+        "legal_actions": (f"bool [{players}, {game.num_actions}]",),
+        "search_arms": (f"int32 [{players}, {arms}]", f"bool [{players}, {arms}]"),
+        "outcome": (f"float32 [{players}]",),
+        "in_play": (f"bool [{players}]",),
+        "heuristic": (f"float32 [{players}]",),
+        "state_key": ("uint32 [2]",),
+    }
+    for method, form in forms.items():
+        check_form(method, jax.eval_shape(getattr(game, method), state), *form)
+    check_form("terminated", state.terminated, "bool []")
+    check_form("rewards", jax.eval_shape(lambda state: state.rewards, state), f"float32 [{players}]")
+    _check_same("step", jax.eval_shape(game.step, state, actions, key), state, "init")
+    chance = jax.eval_shape(game.draw_chance, key, state, actions)
+    _check_same("apply", jax.eval_shape(game.apply, state, actions, chance), state, "init")
+    for given in (jax.ShapeDtypeStruct((players,), jnp.float32), seat, jax.ShapeDtypeStruct((players + 1,), jnp.int32)):
+        _check_refused(f"step with actions {form_of(given)}", jax.eval_shape, game.step, state, given, key)
+    if is_hidden(game):
+        _check_hidden_shapes(game, state, key, seat)
+
+
+def _check_refused(what: str, call: Callable[..., Any], *arguments: Any) -> None:
+    try:
+        call(*arguments)
+    except (ValueError, TypeError, AssertionError):
+        return
+    raise fault(what, "no error", "refused; jaxgames.checks.actions does that")
+
+
+def _check_hidden_shapes(game: Any, state: Any, key: Any, seat: Any) -> None:
+    observation = jax.eval_shape(game.observe, state, seat)
+    info = jax.eval_shape(game.init_information, seat, observation)
+    _check_leaves("init_information", info)
+    after = jax.eval_shape(game.update_information, info, observation, seat)
+    _check_same("update_information", after, info, "init_information")
+    _check_same("sample_hidden", jax.eval_shape(game.sample_hidden, key, info), state, "init")
+    opened = jax.eval_shape(game.open_state, state)
+    _check_same("open_state", opened, jax.eval_shape(game.open_game.init, key), "open_game.init")
+    for name in ("num_players", "num_actions", "num_arms", "pass_action"):
+        came, should = getattr(game.open_game, name), getattr(game, name)
+        if came != should:
+            raise fault(f"open_game.{name}", came, f"{should} as in the game")

@@ -1,0 +1,58 @@
+"""What a player of Hex or DarkHex sees."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from jaxgames.bitboard import Bits
+from jaxgames.hex import rules
+from jaxgames.hex.config import HexConfig
+from jaxgames.hex.geometry import BLACK
+from jaxgames.hex.state import State
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class Observation:
+    """One player's view of the present.
+
+    Attributes:
+      player: int8 [], whose view it is.
+      own: its stones.
+      known: the other's stones that it knows: in Hex all of them.
+      to_move: bool [], it is this player's turn.
+      own_turns, other_turns: int16 [], turns ended by each; both players can count them.
+      terminated: bool [].
+      reward: int8 [], of the last step.
+    """
+
+    player: Array
+    own: Bits
+    known: Bits
+    to_move: Array
+    own_turns: Array
+    other_turns: Array
+    terminated: Array
+    reward: Array
+
+
+def observe(config: HexConfig, state: State, player: Array) -> Observation:
+    """Gives what one player sees now, and nothing more (player: int [], 0 or 1)."""
+    player = jnp.asarray(player).astype(jnp.int8)
+    own, known = rules.own_view(config, state, player)
+    first = player == BLACK
+    black, white = state.turns
+    return Observation(
+        player=player,
+        own=own,
+        known=known,
+        to_move=(state.player == player) & ~state.terminated,
+        own_turns=jnp.where(first, black, white),
+        other_turns=jnp.where(first, white, black),
+        terminated=state.terminated,
+        reward=jnp.where(first, *state.seat_rewards),
+    )

@@ -1,0 +1,98 @@
+"""The command line of the benchmarks, and the processes that it measures in."""
+
+import json
+import subprocess
+
+import pytest
+
+from experiments.benchmark import CASES, Request, command, records, table, worker
+from experiments.benchmark.cases import names
+from tests.experiments.benchmark.rows import made_up_row
+from training.jobs.command_line import run_main
+
+
+def leave(*arguments: str) -> int:
+    with pytest.raises(SystemExit) as stop:
+        run_main(command.run, command.BenchmarkConfig, arguments)
+    return stop.value.code or 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["pommerman/chess"], ["case='pommerman/chess'", *names()]),
+        (["--cores", "100000"], ["cores=100000"]),
+        (["--cores", "0"], ["cores=0: must be >= 1"]),
+        (["--repeats", "2"], ["repeats=2: must be >= 5"]),
+        (["--batch", "0"], ["batch=0: must be >= 1"]),
+        (["--seed", "-1"], ["seed=-1: must be in 0..4294967295"]),
+    ],
+)
+def test_bad_input_is_one_line(arguments, named, capsys):
+    assert leave(*arguments) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith("error: ") and printed.err.count("\n") == 1
+    assert [part for part in named if part not in printed.err] == []
+
+
+def test_list(capsys):
+    assert leave("--list") == 0
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == names() == [case.name for case in CASES]
+    assert len(set(names())) == len(CASES) == 21
+
+
+def test_json_lines_are_alone_on_stdout_and_recorded(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(worker, "measure_apart", lambda request: made_up_row(request.case, request.cores))
+    arguments = ["pommerman/random", "pommerman/careful", "--cores", "1", "--folder", str(tmp_path)]
+    assert leave(*arguments, "--json") == 0
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [row["case"] for row in rows] == arguments[:2]
+    assert records.read_all(tmp_path) == rows
+    assert leave(*arguments, "--no-record") == 0
+    assert "pommerman/careful" in capsys.readouterr().out
+    assert records.read_all(tmp_path) == rows
+
+
+def test_table_alone_measures_nothing(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(worker, "measure_apart", lambda request: pytest.fail(f"measured {request}"))
+    readme = tmp_path / "README.md"
+    readme.write_text("before\n<!-- table figures -->\n<!-- /table -->\nafter\n")
+    row = made_up_row("pommerman/random")
+    records.append(tmp_path / "rows", row)
+    assert leave("--table", "--folder", str(tmp_path / "rows"), "--readme", str(readme)) == 0
+    assert capsys.readouterr().out == f"{table.figures([row])}\n"
+    assert readme.read_text() == f"before\n<!-- table figures -->\n{table.figures([row])}\n<!-- /table -->\nafter\n"
+
+
+def test_a_measurement_that_fails_does_not_stop_the_others(tmp_path, capsys, monkeypatch):
+    def fail_once(request):
+        if request.case == "pommerman/random":
+            raise worker.MeasurementError("pommerman/random: died")
+        return made_up_row(request.case)
+
+    monkeypatch.setattr(worker, "measure_apart", fail_once)
+    assert leave("pommerman/random", "pommerman/careful", "--cores", "1", "--json", "--folder", str(tmp_path)) == 1
+    printed = capsys.readouterr()
+    assert len(printed.out.splitlines()) == 1 and "pommerman/random: died" in printed.err
+
+
+@pytest.mark.slow
+def test_a_case_is_measured_in_a_process_of_its_own():
+    row = worker.measure_apart(Request("pommerman/random", batch=1, repeats=5))
+    records.check(row)
+    assert (row["case"], row["cores"], row["devices"], row["batch"]) == ("pommerman/random", 1, 1, 1)
+
+
+def test_a_batch_that_does_not_fit_is_one_line(capfd):
+    assert leave("pommerman/random", "--batch", "1000000000", "--cores", "1", "--no-record", "--json") == 1
+    printed = capfd.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith("error: pommerman/random on 1 core: batch=1000000000: ") and printed.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(("code", "printed"), [(1, ""), (0, ""), (-11, "half a line")])
+def test_a_process_that_dies_is_an_error(monkeypatch, code, printed):
+    monkeypatch.setattr(subprocess, "run", lambda command, **_: subprocess.CompletedProcess(command, code, printed))
+    with pytest.raises(worker.MeasurementError, match=f"a case on 1 core: the process that measured ended with {code}"):
+        worker.measure_apart(Request("a case"))

@@ -1,0 +1,88 @@
+"""What is timed and counted, and what a row holds."""
+
+import dataclasses
+import json
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from experiments.benchmark import Request, find, harness, measure, records
+from experiments.benchmark.case import TooLarge, empty_tally
+from experiments.benchmark.pommerman import RANDOM, fdts_match, ffa, play
+from experiments.benchmark.pommerman_starts import Pool
+from jaxgames import random_bits, runtime
+from tests.experiments.benchmark.rows import COUNTING, STEPS, counting
+from tests.processes import output_of
+
+LANES, REPEATS = 6, 5
+
+
+def counted(seed: int = 0) -> dict:
+    return measure(COUNTING, Request(COUNTING.name, batch=LANES, repeats=REPEATS, seed=seed))
+
+
+def test_a_row_has_every_field():
+    row = counted()
+    records.check(row)
+    assert list(json.loads(json.dumps(row))) == list(row) and set(row) == set(records.SCHEMA)
+    assert (row["case"], row["unit"], row["cores"], row["devices"], row["batch"]) == (COUNTING.name, "steps", 1, 1, LANES)
+    assert row["per_cpu_second"] > 0 and row["per_wall_second"] > 0 and row["compile_seconds"] > 0
+    assert row["repeats"]["number"] == REPEATS
+    assert row["repeats"]["per_cpu_second"]["best"] >= row["repeats"]["per_cpu_second"]["median"] == row["per_cpu_second"]
+    assert row["settings"] == {"steps_per_repeat": STEPS, "seed": 0} and 0 <= row["details"]["age"] < 8
+    assert set(row["versions"]) == {"python", "jax", "jaxlib", "jaxgames"}
+    assert len(row["checksum"]) == 8 and 1 < row["mean_episode_length"] < 8
+
+
+def test_games_steps_and_checksums_are_counted():
+    program = counting(LANES)
+    lanes, tally = program.start(jax.random.key(1), jnp.arange(LANES)), empty_tally(LANES)
+    after, tally = program.timed(*program.timed(lanes, tally))
+    games, episodes, lengths, checksum = (np.zeros(LANES, np.uint32) for _ in range(4))
+    for clock in range(1, 2 * STEPS + 1):
+        first, second = (np.asarray(word) for word in random_bits.fold(lanes.keys, clock))
+        games = games + np.uint32(1)
+        over = (first & 7) < games
+        episodes, lengths = episodes + over, lengths + over * games
+        checksum = checksum * np.uint32(0x9E3779B1) + (games ^ second)
+        games = np.where(over, np.uint32(0), games)
+    for found, expected in zip(tally, (np.full(LANES, 2 * STEPS), episodes, lengths, checksum), strict=True):
+        np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(after.games, games)
+
+
+def test_the_checksum_depends_on_the_seed_and_the_work_alone():
+    assert counted()["checksum"] == counted()["checksum"] != counted(seed=1)["checksum"]
+
+
+@pytest.mark.slow
+def test_the_checksum_does_not_depend_on_the_number_of_devices():
+    code = f"""
+from jaxgames import runtime
+runtime.prepare(cores=2)
+from experiments.benchmark import Request, measure
+from tests.experiments.benchmark.rows import COUNTING
+print(measure(COUNTING, Request(COUNTING.name, batch={LANES // 2}, repeats={REPEATS}))["checksum"])
+"""
+    assert output_of(code, {"JAX_PLATFORMS": "cpu"}) == counted()["checksum"]
+
+
+def test_a_compilation_counts_seconds():
+    functions = {"step": (lambda x: x + 1, (jnp.zeros(2),)), "planner": (lambda x: x * 2, (jnp.zeros(2),))}
+    case = dataclasses.replace(find("pommerman/compile"), measure=harness.compilation(lambda batch: functions))
+    row = measure(case, Request(case.name, batch=3, repeats=REPEATS))
+    records.check(row)
+    assert row["per_cpu_second"] is row["per_wall_second"] is None
+    assert row["compile_seconds"] == row["details"]["step_seconds"] > 0
+    assert row["details"]["planner_seconds"] == row["repeats"]["planner_wall"]["median"] >= row["repeats"]["planner_wall"]["best"]
+    assert row["repeats"]["step_cpu"]["median"] > 0
+
+
+@pytest.mark.parametrize("case", ["random", "fdts"])
+def test_a_batch_that_does_not_fit_is_told_before_anything_is_compiled(case):
+    batch = 10**9
+    program = fdts_match(batch) if case == "fdts" else play(RANDOM, Pool(ffa().config), 1, ffa(), batch)
+    with pytest.raises(TooLarge, match=f"batch={batch}: "):
+        harness.check_size(program, runtime.data_mesh(), batch)

@@ -1,0 +1,17 @@
+"""What every game must keep to, for the games of this package."""
+
+import pytest
+
+import jaxgames
+
+QUICK = (("pommerman", "one_vs_one"), ("hex", "adh-4"), ("hero_academy", "tiny:hidden_hands=1,draws=random"))
+SLOW = (
+    *(("pommerman", mode) for mode in ("ffa", "ffa_collapse", "team", "radio")),
+    *(("hex", mode) for mode in ("hex-5", "cdh-3", "adh")),
+    *(("hero_academy", mode) for mode in ("standard", "hidden", "small", "ap-1", "standard:end_turn_early=1")),
+)
+
+
+@pytest.mark.parametrize(("name", "mode"), [*QUICK, *(pytest.param(*game, marks=pytest.mark.slow) for game in SLOW)])
+def test_a_game_keeps_its_contract(name, mode):
+    jaxgames.check_game(jaxgames.make(name, mode))

@@ -1,0 +1,57 @@
+"""Scripts and the command `jaxgames`, as they are started."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import jaxgames
+from training.jobs.command_line import JOBS
+
+SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
+
+
+def start(folder, *arguments):
+    done = subprocess.run([sys.executable, *arguments], cwd=folder, capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_a_script_starts_as_a_file_from_anywhere(tmp_path):
+    told = (2, "", "error: nothing.npz: cannot be read: No such file or directory\n")
+    assert start(tmp_path, SCRIPTS / "replay.py", "pommerman", "nothing.npz") == told
+
+
+def test_every_script_finds_what_it_needs(tmp_path):
+    """Also those of the experiments, which are not installed."""
+    code = "import runpy, sys; [runpy.run_path(path) for path in sys.argv[1:]]"
+    assert start(tmp_path, "-c", code, *sorted(SCRIPTS.glob("*.py"))) == (0, "", "")
+
+
+def test_every_job_is_there():
+    for job in JOBS.values():
+        module = __import__(job.module, fromlist=[job.run])
+        assert callable(getattr(module, job.run)) and isinstance(getattr(module, job.config), type)
+
+
+def command(folder, *arguments):
+    code = "import sys; from training.jobs.command_line import main; main()"
+    return start(folder, "-c", code, *arguments)
+
+
+def test_the_command_lists_its_jobs_without_loading_jax(tmp_path):
+    code = """import sys
+from training.jobs.command_line import main
+try:
+    main()
+finally:
+    print("jax" in sys.modules)
+"""
+    returned, out, err = start(tmp_path, "-c", code, "--help")
+    assert (returned, err) == (0, "") and out.endswith("False\n")
+    assert [line.split()[0] for line in out.splitlines() if line.startswith("  ")] == list(JOBS)
+
+
+def test_the_command_runs_a_job(tmp_path):
+    assert command(tmp_path, "--version") == (0, f"{jaxgames.__version__}\n", "")
+    assert command(tmp_path, "win") == (2, "", f"error: job='win': must be one of {', '.join(JOBS)}\n")
+    returned, out, err = command(tmp_path, "replay", "--help")
+    assert (returned, err) == (0, "") and out.startswith("usage: jaxgames replay ")

@@ -1,0 +1,57 @@
+"""A game of a page, registered in one line: what a game of one's own can do from then on."""
+
+import dataclasses
+import sys
+
+import jax
+import numpy as np
+import pytest
+
+import jaxgames
+from jaxgames import replay
+from tests.tic_tac_toe import REGISTRATION
+from training.play import evaluate
+
+
+@pytest.fixture
+def game(monkeypatch):
+    monkeypatch.setattr(sys.modules["jaxgames.registration"], "_ADDED", {})
+    jaxgames.register(REGISTRATION)
+    return jaxgames.make("tic_tac_toe")
+
+
+def agent(game, name, **settings):
+    entry = next(entry for entry in REGISTRATION.agents if entry.name == name)
+    return entry.build(game, entry.settings(**settings))
+
+
+def test_it_keeps_the_contract(game):
+    jaxgames.check_game(game)
+    assert jaxgames.encoder_of(game) == jaxgames.encoder_of(game, "cells")
+
+
+def test_its_agents_play(game):
+    players = [agent(game, "careful"), agent(game, "random")]
+    games = evaluate.play(game, players, jax.random.key(0), 64, record=1)
+    assert games.outcomes[:, 0].mean() > 0.5
+    hasty = evaluate.play(game, [agent(game, "careful", blocks=False), players[0]], jax.random.key(0), 4)
+    assert (hasty.outcomes[:, 0] <= 0).all(), "who never looks at the other's lines does not win"
+    states = evaluate.replay(game, jax.random.key(0), 0, games)
+    assert "careful" in game.animate(states, games.actions[0], names=["careful", "random"])
+
+
+def test_its_recordings_are_replayed(game, tmp_path, capsys):
+    cells = np.array([[4, 0, 8, 2, 1, 7, 3, 5, 6], [0, 3, 1, 4, 2, -1, -1, -1, -1]])
+    boards = np.array([[-1, 1, -1, 1, 1, -1, 1, -1, 1], [1, 1, 1, -1, -1, 0, 0, 0, 0]])
+    np.savez(tmp_path / "sound.npz", cells=cells, boards=boards)
+    np.savez(tmp_path / "wrong.npz", cells=cells, boards=-boards)
+    assert replay.replay_files("tic_tac_toe", [tmp_path / "sound.npz"]) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == "14 transitions, 0 mismatches"
+    assert replay.replay_files("tic_tac_toe", [tmp_path / "wrong.npz"]) == 1
+
+
+def test_without_recordings_there_is_nothing_to_replay(game, monkeypatch):
+    monkeypatch.setattr(sys.modules["jaxgames.registration"], "_ADDED", {})
+    jaxgames.register(dataclasses.replace(REGISTRATION, replay=""))
+    with pytest.raises(ValueError, match="game='tic_tac_toe': has no recordings to replay"):
+        replay.replay_files("tic_tac_toe", ["x.npz"])

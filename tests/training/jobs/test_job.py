@@ -1,0 +1,303 @@
+"""What all training jobs share, tested on a toy: files, refusals, and that nothing is lost however a run is stopped."""
+
+import dataclasses
+import importlib.util
+import itertools
+import json
+import signal
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+from tests.processes import prepared_environment, run_python
+from tests.training.jobs.killed import config_of
+from tests.training.jobs.runs import as_json, contents, log_of, result_of, run_here, send_signal_at, steps_of
+from tests.training.jobs.toy import ToyConfig, ToyJob, ToyLearnConfig
+from training.jobs.command_line import parse
+from training.jobs.job import JobConfig
+from training.jobs.train_follower import TrainConfig
+from training.storage.files import output_folder
+from training.storage.logs import read_log
+
+ITERATIONS = 12
+
+
+@pytest.fixture(autouse=True)
+def not_ignored():
+    """A shell starts programs in the background with the interrupt ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def settings(folder, **changes):
+    return ToyConfig(seed=3, output=str(folder), **changes)
+
+
+def run(folder, make=ToyJob, **changes):
+    """Runs in this process; returns the result, and what was printed."""
+    return run_here(make, settings(folder, **changes))
+
+
+@pytest.fixture(scope="module")
+def straight(tmp_path_factory):
+    """The folder of a run that nothing has interrupted, its result, and what was printed."""
+    folder = tmp_path_factory.mktemp("straight") / "new[/a]" / "folder"
+    return folder, *run(folder)
+
+
+def assert_same(folder, expected):
+    """Two runs have ended with the same bits."""
+    assert (folder / "params").read_bytes() == (expected / "params").read_bytes()
+    assert log_of(folder) == log_of(expected)
+    assert result_of(folder) == result_of(expected)
+    assert steps_of(folder)[-1] == steps_of(expected)[-1] == len(log_of(expected))
+
+
+# --- a whole run -------------------------------------------------------------------------------------------------------
+
+
+def test_what_a_run_writes(straight):
+    folder, result, printed = straight
+    files = {"settings.json", "checkpoints", "log.jsonl", "begun", "params", "result.json", "learning.svg"}
+    files |= {"events"} if importlib.util.find_spec("tensorboardX") else set()
+    assert {path.name for path in folder.iterdir()} == files
+    assert json.loads((folder / "settings.json").read_text()) == as_json(settings(folder))
+    assert json.loads((folder / "result.json").read_text()) == json.loads(json.dumps(result))
+    assert result["settings"] == dataclasses.asdict(settings(folder)) and result["device"]
+    log = read_log(folder / "log.jsonl")
+    assert [line["iteration"] for line in log] == list(range(1, ITERATIONS + 1))
+    assert all(0 < one["seconds"] < other["seconds"] for one, other in itertools.pairwise(log))
+    assert result["seconds"] == log[-1]["seconds"]
+    assert 0 < sum(2 / line["rows_per_second"] for line in log) < result["seconds"]  # two rows in a part of an iteration's time
+    assert [line["iteration"] for line in log if "score" in line] == [5, 10] and not any("finite" in line for line in log)
+    assert steps_of(folder) == [10, 12]
+    assert "<svg" in (folder / "learning.svg").read_text()
+    assert "toy: 24/24 rows" in printed and "the score" in printed and "a 17% b 33% c 50%" in printed
+    assert printed.endswith(f"results in {folder}\n")
+
+
+def test_checkpoints_are_saved_now_and_then_after_what_was_rated_and_at_the_end(tmp_path):
+    run(tmp_path, keep=100, total=22)
+    assert steps_of(tmp_path) == [3, 5, 6, 9, 10, 11]
+
+
+def test_same_seed_same_run(straight, tmp_path):
+    run(tmp_path)
+    assert_same(tmp_path, straight[0])
+    run(tmp_path / "other", rate_every=9)
+    assert (tmp_path / "other" / "params").read_bytes() == (tmp_path / "params").read_bytes()
+    run_here(ToyJob, dataclasses.replace(settings(tmp_path / "seed"), seed=4))
+    assert (tmp_path / "seed" / "params").read_bytes() != (tmp_path / "params").read_bytes()
+
+
+# --- going on ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_run_that_is_asked_to_stop_goes_on_as_if_nothing_had_happened(number, straight, monkeypatch, tmp_path):
+    """Twice, at iterations that would not have been saved."""
+    stops = (4, 11)
+    send_signal_at(monkeypatch, number, *stops)
+    for iteration in stops:
+        result, printed = run(tmp_path, resume=iteration > 4)
+        assert result is None and f"stopped after iteration {iteration}, which is saved; go on with --resume" in printed
+        assert steps_of(tmp_path)[-1] == iteration == len(log_of(tmp_path))
+        assert not (tmp_path / "params").exists() and not (tmp_path / "result.json").exists()
+    (tmp_path / "begun").unlink()
+    result, printed = run(tmp_path, resume=True)
+    assert "going on after iteration 11" in printed and not (tmp_path / "begun").exists()
+    seconds = [line["seconds"] for line in read_log(tmp_path / "log.jsonl")]
+    assert seconds == sorted(seconds) and result["seconds"] == seconds[-1]
+    assert_same(tmp_path, straight[0])
+
+
+def test_a_wish_to_stop_in_the_last_iteration_comes_too_late(straight, monkeypatch, tmp_path):
+    send_signal_at(monkeypatch, signal.SIGTERM, ITERATIONS)
+    assert run(tmp_path)[0]["games"] == 0
+    assert_same(tmp_path, straight[0])
+
+
+def test_a_finished_run_may_be_finished_again(straight, tmp_path):
+    """With another number of games, and with what was lost after the last checkpoint."""
+    run(tmp_path, games=7)
+    assert json.loads((tmp_path / "result.json").read_text())["games"] == 7
+    for name in ("params", "result.json", "learning.svg"):
+        (tmp_path / name).unlink()
+    run(tmp_path, resume=True)
+    assert_same(tmp_path, straight[0])
+
+
+@pytest.mark.parametrize("resume", [True, False])
+def test_a_run_without_a_checkpoint_begins_again(resume, straight, tmp_path):
+    """As when it was killed early: without --resume too."""
+    (tmp_path / "settings.json").write_text(json.dumps(as_json(settings(tmp_path))))
+    (tmp_path / "log.jsonl").write_text('{"iteration": 1, "loss": 7.0}\n{"iteration": 2, "lo')
+    (tmp_path / "checkpoints").mkdir()
+    run(tmp_path, resume=resume)
+    assert (tmp_path / "begun").read_text() == "0"
+    assert_same(tmp_path, straight[0])
+
+
+def test_a_torn_checkpoint(straight, monkeypatch, tmp_path):
+    """The one before takes its place, and the log is shortened to it."""
+    send_signal_at(monkeypatch, signal.SIGTERM, 8)
+    run(tmp_path)
+    largest = max(
+        (path for path in (tmp_path / "checkpoints" / "8").rglob("*") if path.is_file()), key=lambda path: path.stat().st_size
+    )
+    largest.write_bytes(largest.read_bytes()[: largest.stat().st_size // 2])
+    monkeypatch.undo()
+    with pytest.warns(UserWarning, match=r"checkpoint .*8 is damaged .*: going on from step 6"):
+        _, printed = run(tmp_path, resume=True)
+    assert "going on after iteration 6" in printed
+    assert_same(tmp_path, straight[0])
+
+
+@pytest.mark.parametrize("times", [9, pytest.param(40, marks=pytest.mark.slow)])
+def test_a_run_that_is_killed_again_and_again(times, tmp_path):
+    """It ends with the bits of one that was not; at least one kill came while a checkpoint was being written."""
+    folder = tmp_path / "killed"
+    done = run_python(["-m", "tests.training.jobs.killed", str(folder), str(times)], prepared_environment())
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == "" and int(done.stdout) > 0
+    assert not list((folder / "checkpoints").glob("unfinished*"))
+    total = json.loads((folder / "settings.json").read_text())["total"]
+    run_here(ToyJob, config_of(tmp_path / "straight", total=total, checkpoint_every=1000))
+    for name in ("settings.json", "result.json"):  # these differ in what they say of checkpoints
+        text = (folder / name).read_text()
+        (folder / name).write_text(text.replace('"checkpoint_every": 1,', '"checkpoint_every": 1000,'))
+    assert_same(folder, tmp_path / "straight")
+
+
+# --- what is refused ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"rate_every": 9}, "rate_every=9: the run in {folder} has 10; give that, or choose another output"),
+        (
+            {"learn": ToyLearnConfig(decay=0.5)},
+            "learn.decay=0.5: the run in {folder} has 0.9; give that, or choose another output",
+        ),
+    ],
+)
+def test_other_settings_do_not_go_on(changes, message, straight):
+    folder = straight[0]
+    before = contents(folder)
+    with pytest.raises(ValueError) as error:  # noqa: PT011
+        run(folder, resume=True, **changes)
+    assert str(error.value) == message.format(folder=folder)
+    assert contents(folder) == before
+
+
+def test_a_folder_that_holds_a_run_is_refused(straight):
+    folder = straight[0]
+    before = contents(folder)
+    with pytest.raises(ValueError) as error:  # noqa: PT011
+        run(folder)
+    assert str(error.value) == f"output={str(folder)!r}: holds a run; go on with --resume, or choose another folder"
+    assert contents(folder) == before
+
+
+@pytest.mark.parametrize("text", ["{", "[1]", "3"])
+def test_settings_that_are_no_settings(text, tmp_path):
+    (tmp_path / "settings.json").write_text(text)
+    with pytest.raises(ValueError, match=r"settings\.json: ") as error:
+        run(tmp_path, resume=True)
+    assert "\n" not in str(error.value) and (tmp_path / "settings.json").read_text() == text
+
+
+def test_a_folder_that_cannot_be_made_or_is_in_use(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OSError, match=r"file/run': cannot be made or written"):
+        run(tmp_path / "file" / "run")
+    with output_folder(tmp_path / "run"), pytest.raises(OSError, match="in use by process"):
+        run(tmp_path / "run")
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"checkpoint_every": 0}, "checkpoint_every=0: must be >= 1"),
+        ({"keep": 0}, "keep=0: must be >= 1"),
+        ({"seed": -1}, "seed=-1: must be in 0..4294967295"),
+        ({"seed": 2**32}, "seed=4294967296: must be in 0..4294967295"),
+    ],
+)
+def test_bad_settings(values, message):
+    with pytest.raises(ValueError) as error:  # noqa: PT011
+        JobConfig(**values)
+    assert str(error.value) == message
+
+
+def test_flags_of_all_jobs_have_their_meaning_in_the_help(capsys):
+    with pytest.raises(SystemExit):
+        parse(TrainConfig, ["--help"])
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "iterations between two checkpoints" in printed and "games of the reported result" in printed
+
+
+# --- what goes wrong ---------------------------------------------------------------------------------------------------
+
+
+def spoilt(method, number, how):
+    """Gives a job of which one method does `how(state)` before its call of this number."""
+
+    class Spoilt(ToyJob):
+        calls = 0
+
+        def spoilt_method(self, state):
+            self.calls += 1
+            if self.calls == number:
+                how(state)
+            return getattr(ToyJob, method)(self, state)
+
+    setattr(Spoilt, method, Spoilt.spoilt_method)
+    return Spoilt
+
+
+def without_numbers(state):
+    state.params *= jnp.nan
+
+
+def fail(state):
+    raise jax.errors.JaxRuntimeError("INTERNAL: the device is gone\nand a long trace")
+
+
+GONE = "the device failed in iteration {} (INTERNAL: the device is gone): "
+
+
+@pytest.mark.parametrize(
+    ("method", "call", "how", "saved", "message"),
+    [
+        (
+            "advance",
+            8,
+            without_numbers,
+            6,
+            "iteration 8: the loss or its gradient is not a number; iteration 6 is saved; take a smaller learning_rate than 0.9",
+        ),
+        (
+            "advance",
+            2,
+            without_numbers,
+            0,
+            "iteration 2: the loss or its gradient is not a number; nothing is saved yet; take a smaller learning_rate than 0.9",
+        ),
+        ("advance", 5, fail, 3, GONE.format(5) + "go on with --resume, iteration 3 is saved"),
+        ("rate", 11, fail, 10, GONE.format(11) + "go on with --resume, iteration 10 is saved"),
+        ("advance", 1, fail, 0, GONE.format(1) + "nothing is saved yet"),
+    ],
+)
+def test_an_iteration_that_fails(method, call, how, saved, message, straight, tmp_path):
+    """It is named; what was saved before is whole, and with the cause gone the run goes on from there."""
+    with pytest.raises(ValueError) as error:  # noqa: PT011
+        run(tmp_path, spoilt(method, call, how))
+    assert str(error.value) == message
+    assert steps_of(tmp_path)[-1:] == [saved][:saved] and len(log_of(tmp_path)) == call - 1
+    run(tmp_path, resume=True)
+    assert_same(tmp_path, straight[0])

@@ -1,0 +1,206 @@
+"""Agents by name: which there are, what may be set, weights, errors."""
+
+import dataclasses
+
+import pytest
+
+import jaxgames
+from jaxgames.agent import memoryless
+from jaxgames.registration import AgentEntry
+from jaxgames.specs import kinds_of, values_of
+from search import presets
+from training.play import agents
+
+GAMES = {name: jaxgames.make(*name.split("/")) for name in ("pommerman/ffa", "hex/adh-3", "hex/hex-3", "hero_academy/tiny")}
+PLANNERS = [(game, entry) for game in GAMES for entry in presets.planners_of(GAMES[game]).values()]
+
+
+@pytest.mark.parametrize(
+    ("game", "names"),
+    [
+        ("pommerman/ffa", "simple random careful fdts mcts mcts_no_rollout mcs oep rolling_horizon follower network"),
+        (
+            "hex/adh-3",
+            "random path fdts mcts mcts_no_rollout mcs oep rolling_horizon pc_pimc medoid pimc pimc_value true_sight "
+            "determinized_fdts determinized_mcts determinized_mcts_no_rollout determinized_mcs determinized_oep "
+            "determinized_rolling_horizon follower network",
+        ),
+        (
+            "hero_academy/tiny",
+            "random best_rated greedy_action greedy_turn mcts mcts_non_exploring mcts_bridge_burning oep oep_replies "
+            "rolling_horizon puct",
+        ),
+    ],
+)
+def test_every_agent_once(game, names):
+    assert agents.names_of(GAMES[game]) == tuple(names.split())
+    assert "puct" in agents.names_of(GAMES["hex/hex-3"]) and "puct" not in agents.names_of(jaxgames.make("pommerman", "team"))
+
+
+def other(value):
+    """Another value that a setting may well have, as text."""
+    if isinstance(value, bool):
+        return str(int(not value)), not value
+    if isinstance(value, int):
+        return str(2 * value or 4), 2 * value or 4
+    if isinstance(value, float):
+        return str(value / 2 or 0.5), value / 2 or 0.5
+    if value is None:
+        return "1", 1
+    text = {"ts": "ucb", "open": "game", "policy": "value"}[value]
+    return text, text
+
+
+@pytest.mark.parametrize(("game", "entry"), PLANNERS, ids=lambda value: value if isinstance(value, str) else value.name)
+def test_every_setting_can_be_given_and_reaches_the_settings(game, entry):
+    assert set(kinds_of(entry.settings)) == set(values_of(entry.settings)), "a field that no command line can set"
+    assert agents.settings_of(entry.name, GAMES[game])["name"] == entry.name
+    for setting in set(entry.kinds) - ({"num_evaluations"} if entry.budget else set()):
+        text, value = other(values_of(entry.settings)[setting])
+        guide = "guide=FILE," if setting in ("prior_weight", "guide_values") else ""
+        found = agents.settings_of(f"{entry.name}:{guide}{setting}={text}", GAMES[game])
+        assert found[setting] == value != values_of(entry.settings)[setting]
+
+
+def test_settings_of_ones_own_agents(monkeypatch):
+    @dataclasses.dataclass(frozen=True)
+    class Habits:
+        patience: int = 3
+        name: str | None = None
+
+    entry = AgentEntry("hermit", Habits, lambda game, settings: memoryless("hermit", settings))
+    own = dataclasses.replace(jaxgames.registration("hex"), agents=(entry,), encoders={})
+    monkeypatch.setattr(jaxgames, "registration", lambda name: own)
+    game = GAMES["hex/hex-3"]
+    assert agents.make("hermit", game).name == "hermit"
+    made = agents.make("hermit:patience=5,name=none", game)
+    assert made.name == "hermit:patience=5,name=none" and agents.names_of(game)[0] == "hermit"
+    with pytest.raises(ValueError, match="agent='hermit:haste=1': 'haste=1' is none of patience, name, such as patience=3"):
+        agents.make("hermit:haste=1", game)
+    with pytest.raises(ValueError, match="must be one of hermit, fdts"):
+        agents.make("network", game)  # without an encoder there are no networks
+
+
+def test_a_budget_is_given_in_evaluations_or_in_the_planners_own_unit():
+    game = GAMES["hero_academy/tiny"]
+    assert agents.settings_of("mcts", game)["num_simulations"] == presets.NUM_EVALUATIONS
+    assert agents.settings_of("mcts_bridge_burning:num_evaluations=7", game)["num_simulations"] == 7
+    assert agents.settings_of("oep", game)["num_generations"] == (presets.NUM_EVALUATIONS - 100) // 50 + 1
+    assert agents.settings_of("oep:num_evaluations=20000", game)["num_generations"] == 399
+    assert agents.settings_of("oep:num_generations=200", game)["num_generations"] == 200
+    assert agents.make("mcts_bridge_burning:num_evaluations=7", game).name == "mcts_bridge_burning:num_evaluations=7"
+
+
+def test_without_a_network_all_arms_are_looked_at():
+    def urgency(spec):
+        return agents.settings_of(spec, GAMES["hex/adh-3"])["first_play_urgency"]
+
+    assert urgency("pc_pimc") is urgency("pc_pimc:first_play_urgency=none") is None
+    assert urgency("pc_pimc:weights=FILE") == urgency("pc_pimc:first_play_urgency=-1") == -1
+    assert urgency("pc_pimc:weights=FILE,first_play_urgency=none") is None
+
+
+def test_the_follower_of_the_package_plays_pommerman_alone():
+    game = GAMES["pommerman/ffa"]
+    follower = agents.make("follower", game)
+    assert follower.name == "follower" and not follower.sees_state
+    guided = agents.make(f"fdts:guide={agents.BUNDLED},prior_weight=2,num_simulations=4", game)
+    assert guided.params is not None and guided.name.startswith("fdts:guide=")
+    with pytest.raises(ValueError, match="give --mode ffa"):
+        agents.make("follower", jaxgames.make("pommerman", "team"))
+    with pytest.raises(ValueError, match=r"^num_rollouts=2: a network values states by itself"):
+        presets.by_name(GAMES["hex/adh-3"], "pc_pimc", evaluate=lambda *_: None, num_rollouts=2)
+
+
+def test_weights_that_are_none(tmp_path):
+    (tmp_path / "torn.npz").write_bytes(b"PK")
+    for spec in ("follower:FILE", "follower:weights=FILE", "network:weights=FILE", "fdts:guide=FILE"):
+        with pytest.raises(ValueError, match=r"torn\.npz"):
+            agents.make(spec.replace("FILE", str(tmp_path / "torn.npz")), GAMES["pommerman/ffa"])
+
+
+def test_only_what_is_hidden_can_be_seen_by_an_oracle():
+    oracle = memoryless("fdts:horizon=2", None, sees_state=True)
+    for name, mark in (("hex/hex-3", ""), ("hex/adh-3", " (sees all)"), ("pommerman/ffa", " (sees all)")):
+        assert agents.shown(oracle, GAMES[name]) == oracle.name + mark
+    pommerman, hidden = GAMES["pommerman/ffa"], jaxgames.make("hero_academy", "hidden")
+    assert agents.shown(agents.make("simple", pommerman), pommerman) == "simple"  # looks at what its seat sees alone
+    assert agents.shown(agents.make("follower", pommerman), pommerman) == "follower"
+    for spec in ("random", "greedy_action", "oep:num_evaluations=1000", "mcts:num_simulations=9"):
+        assert agents.shown(agents.make(spec, hidden), hidden) == spec  # they go by what the player to move knows
+    assert agents.shown(oracle, hidden) == "fdts:horizon=2 (sees all)"
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("nobody", "agent='nobody': must be one of simple, random"),
+        ("simple:x=1", "simple has no settings"),
+        ("fdts:depth=3", "'depth=3' is none of guide, bandit, prior_weight, guide_values, num_simulations, horizon"),
+        ("fdts:horizon=far", "horizon='far' must be a whole number"),
+        ("fdts:horizon=", "horizon='' must be a whole number"),
+        ("fdts:horizon=9,horizon=8", "horizon is given twice"),
+        ("fdts:guide_values=yes", "guide_values='yes' must be 0 or 1"),
+        ("fdts:bandit=exp3", "bandit='exp3': must be one of ts, ucb, uniform"),
+        ("fdts:prior_weight=2", r"prior_weight=2.0: needs a guide"),
+        ("mcts:guide=x", "'guide=x' is none of bandit"),
+        ("mcts:rollout=0", "'rollout=0' is none of bandit"),
+        ("fdts:num_simulations=0", "num_simulations=0: must be >= 1"),
+        ("fdts:num_simulations=3000000000", "num_simulations=3000000000: must be < 2147483648"),
+        ("fdts:num_simulations=10,leaf_parallelism=4", "leaf_parallelism=4: must divide num_simulations=10"),
+        ("fdts:horizon=1000", "horizon=1000: must be in 1.."),
+        ("fdts:table_rows=100", "table_rows=100: must be a power of two"),
+        ("oep:leaf_parallelism=2", "'leaf_parallelism=2' is none of num_simulations"),
+        ("network", "must be network:weights=FILE"),
+    ],
+)
+def test_agents_of_pommerman_that_do_not_exist(spec, message):
+    refuses(spec, "pommerman/ffa", message)
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("pc_pimc:weights=nothing.npz", r"weights nothing\.npz: cannot be read"),
+        ("pc_pimc:num_rollouts=many", "num_rollouts='many' must be a whole number"),
+        ("pc_pimc:num_rollouts=0", "num_rollouts=0: must be >= 1"),
+        ("pc_pimc:reuse=1", "'reuse=1' is none of weights, num_rollouts, num_worlds"),
+        ("pc_pimc:value_temperature=1", "'value_temperature=1' is none of"),
+        ("pimc_value:num_simulations=9", "'num_simulations=9' is none of weights, num_rollouts, num_worlds, tree"),
+        ("pimc:tree=shut", "tree='shut': must be one of open, game"),
+        ("pimc:split=1,num_simulations=4,num_worlds=8", "split: num_simulations=4 must be at least num_worlds=8"),
+        ("true_sight:num_worlds=2", "'num_worlds=2' is none of"),
+        ("true_sight:num_simulations=3000000000", "num_simulations=3000000000: must be < 2147"),
+        ("true_sight:q_veto=much", "q_veto='much' must be a number or none"),
+        ("puct", "agent='puct': must be one of random, path"),
+        ("follower", "must be follower:weights=FILE"),
+    ],
+)
+def test_agents_of_dark_hex_that_do_not_exist(spec, message):
+    refuses(spec, "hex/adh-3", message)
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("genius:niches=1", "agent='genius:niches=1': must be one of random, best_rated"),
+        ("oep:depth=2", "agent='oep:depth=2': 'depth=2' is none of num_evaluations, num_generations, population"),
+        ("oep:exploration=1", "'exploration=1' is none of"),
+        ("greedy_action:population=9", "greedy_action has no settings"),
+        ("oep:num_evaluations=9,num_generations=1", "num_evaluations=9: give num_evaluations or num_generations, not both"),
+        ("mcts:num_evaluations=9,num_simulations=9", "num_evaluations=9: give num_evaluations or num_simulations, not both"),
+        ("mcts:num_evaluations=3000000000", "^num_evaluations=3000000000: must be < 16777216"),
+        ("mcts:num_evaluations=0", "^num_evaluations=0: must be >= 1"),
+        ("greedy_turn:num_evaluations=3000000000", "num_evaluations=3000000000: must be < 2147"),
+        ("oep:num_evaluations=" + "9" * 20, "num_evaluations=99999999999999999999: must be < 2147483648"),
+        ("oep:num_evaluations=9", "num_evaluations=9: must be >= 100, the first generation"),
+    ],
+)
+def test_agents_of_hero_academy_that_do_not_exist(spec, message):
+    refuses(spec, "hero_academy/tiny", message)
+
+
+def refuses(spec: str, game: str, message: str) -> None:
+    with pytest.raises((ValueError, OSError), match=message) as error:
+        agents.make(spec, GAMES[game])
+    assert "\n" not in str(error.value)

@@ -1,0 +1,261 @@
+"""The main job: what it plays and writes, and how it turns bad input down."""
+
+import dataclasses
+import io
+import json
+import os
+from xml.etree import ElementTree
+
+import jax
+import numpy as np
+import pytest
+from rich.console import Console
+
+import jaxgames
+from jaxgames import runtime
+from training.jobs.command_line import run_main
+from training.play import evaluate, match
+from training.play.match import MatchConfig
+from training.storage.files import output_folder
+
+DARK = ["--game", "hex", "--mode", "adh-3"]
+QUICK = [*DARK, "--planner", "path", "--games", "3", "--batch", "2", "--seed", "5"]
+HERO = ["--game", "hero_academy", "--mode", "tiny"]
+
+
+def leave(*arguments: str) -> int:
+    with pytest.raises(SystemExit) as stop:
+        run_main(match.run, MatchConfig, arguments)
+    return stop.value.code or 0
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory):
+    """The output folder of a tiny match, which is made on the way."""
+    output = tmp_path_factory.mktemp("match") / "new[/a]" / "folder"
+    assert leave(*QUICK, "--output", str(output)) == 0
+    return output
+
+
+def test_the_result(played):
+    result = json.loads((played / "result.json").read_text())
+    assert result["settings"]["planner"] == "path" and result["settings"]["output"] == str(played)
+    assert [agent["name"] for agent in result["agents"]] == ["path", "random"]
+    for agent in result["agents"]:
+        for rule in ("released", "strict"):
+            counts = agent[rule]
+            assert counts["games"] == 3 == counts["wins"] + counts["draws"] + counts["losses"]
+            for what, interval in (("wins", "win_interval"), ("draws", "draw_interval"), ("losses", "loss_interval")):
+                low, high = counts[interval]
+                assert 0 <= low <= counts[what] / 3 <= high <= 1
+    assert result["agents"][0]["released"]["wins"] == result["agents"][1]["released"]["losses"]
+    assert len(result["wins_by_seat"]) == 2 and sum(result["wins_by_seat"]) == 3
+    assert 0 < result["moves"] <= 3 * 17 and 0 < result["mean_length"] <= 17
+    assert 0 < result["compile_seconds"] < result["seconds"]
+    assert result["moves_per_second"] == pytest.approx(result["moves"] / (result["seconds"] - result["compile_seconds"]))
+    assert result["versions"]["jaxgames"] == jaxgames.__version__ and {"device", "picture_of_game"} <= set(result)
+
+
+def test_the_picture(played):
+    root = ElementTree.parse(played / "game.svg").getroot()
+    assert root.tag == "{http://www.w3.org/2000/svg}svg"
+    text = " ".join("".join(element.itertext()) for element in root.iter())
+    assert "path" in text and "random" in text
+
+
+def test_nothing_else_is_left(played):
+    assert sorted(path.name for path in played.iterdir()) == ["game.svg", "result.json"]
+
+
+def test_a_stopped_match_leaves_an_older_result_alone_and_no_new_folder(played, monkeypatch, tmp_path):
+    before = {path.name: path.read_bytes() for path in played.iterdir()}
+
+    def interrupt(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    for module, name in ((evaluate, "play"), (match, "draw_game")):
+        with monkeypatch.context() as patch:
+            patch.setattr(module, name, interrupt)
+            assert leave(*QUICK, "--output", str(played)) == 130
+            assert leave(*QUICK, "--output", str(tmp_path / "new")) == 130
+        assert {path.name: path.read_bytes() for path in played.iterdir()} == before and list(tmp_path.iterdir()) == []
+
+
+def test_without_an_output_nothing_is_written(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert leave(*QUICK, "--output", "") == 0
+    printed = capsys.readouterr().out
+    assert "path against 1 x random, hex adh-3" in printed and "results in" not in printed
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_picture_is_of_the_first_game_that_the_first_player_won():
+    game = jaxgames.make("hex", "hex-3")
+    random = jaxgames.registration("hex").agents[0].build(game, None)
+    games = evaluate.play(game, [random] * 2, jax.random.key(0), 2, seating="fixed", record=2)
+    lost = dataclasses.replace(games, outcomes=np.array([[-1, 1], [-1, 1]], np.int8))
+    second = dataclasses.replace(games, outcomes=np.array([[-1, 1], [1, -1]], np.int8))
+    assert match.draw_game(game, jax.random.key(0), lost, "ab")[0] == 0
+    index, svg = match.draw_game(game, jax.random.key(0), second, ["first", "second"])
+    assert index == 1 and svg.startswith("<svg") and "first" in svg and "second" in svg
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["--game", "chess"], ["game='chess'", "pommerman"]),
+        (["--mode", "duel"], ["mode='duel'", "ffa", "one_vs_one"]),
+        (["--planner", "alpha"], ["agent='alpha'", "simple, random, careful, fdts, mcts, mcts_no_rollout, mcs, oep"]),
+        ([*DARK, "--opponent", "alpha"], ["agent='alpha'", "random, path, fdts"]),
+        (["--agents", "simple", "simple"], ["2 agents: pommerman ffa has 4 players"]),
+        (["--agents", "simple", "--planner", "fdts"], ["agents=simple: takes the place of planner and opponent"]),
+        (["--simulations", "9"], ["--simulations"]),
+        (["--games", "many"], ["--games", "many"]),
+        (["--games", "0"], ["games=0: must be >= 1"]),
+        (["--batch", "-3"], ["batch=-3: must be >= 1"]),
+        (["--seed", "-1"], ["seed=-1: must be in 0.."]),
+        (["--batch", "1000000", "--games", "1000000"], ["batch=1000000: the match needs", "take a batch of at most"]),
+        (["--planner", "fdts:table_rows=1099511627776", "--batch", "1"], ["table_rows=1099511627776: must be below 2**31"]),
+        (["--planner", "simple", "--games", "1000000000000"], ["batch=128: ", "take fewer games than 1000000000000"]),
+        (
+            ["--planner", "simple", "--opponent", "fdts:table_rows=16777216"],
+            ["games=100: ", "a smaller search than fdts:table_rows=16777216"],
+        ),
+    ],
+    ids=lambda value: " ".join(value) if value[0].startswith("--") else "",
+)
+def test_bad_input_is_one_line_and_leaves_nothing(arguments, named, tmp_path, capsys):
+    output = tmp_path / "output"
+    assert leave("--output", str(output), *arguments) == 2
+    printed = capsys.readouterr()
+    assert printed.err.startswith("error: ") and printed.err.count("\n") == 1
+    assert [part for part in named if part not in printed.err] == []
+    assert printed.out == ""
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["taken", "taken/below"])
+def test_an_output_that_cannot_be_written(name, tmp_path, capsys):
+    (tmp_path / "taken").write_text("mine")
+    assert leave(*QUICK, "--output", str(tmp_path / name)) == 2
+    printed = capsys.readouterr()
+    assert printed.err.startswith("error: ") and printed.err.count("\n") == 1 and "taken" in printed.err
+    assert [path.name for path in tmp_path.iterdir()] == ["taken"]
+    assert (tmp_path / "taken").read_text() == "mine"
+
+
+def test_an_output_in_use(tmp_path, capsys):
+    with output_folder(tmp_path):
+        assert leave(*QUICK, "--output", str(tmp_path)) == 2
+    error = capsys.readouterr().err
+    assert error.startswith(f"error: output='{tmp_path}': in use by process {os.getpid()} on ") and error.count("\n") == 1
+
+
+def test_trees_that_do_not_fit_into_memory_are_refused_before_anything_is_compiled(monkeypatch, capsys):
+    monkeypatch.setattr(runtime, "free_memory", lambda: 10**8)
+    monkeypatch.setattr(evaluate, "play", lambda *_, **__: pytest.fail("played"))
+    assert leave(*DARK, "--planner", "fdts:table_rows=32768", "--games", "64", "--output", "") == 2
+    error = capsys.readouterr().err
+    assert error.startswith("error: games=64: the match needs 0.2 GB and 0.1 GB are free; take a batch of at most ")
+    assert error.endswith(" or a smaller search than fdts:table_rows=32768\n")
+
+
+# --- who plays ---------------------------------------------------------------------------------------------------------
+
+
+def players_of(**settings) -> tuple[str, ...]:
+    config = MatchConfig(**settings)
+    return config.players(jaxgames.make(config.game, config.mode))
+
+
+def test_games_have_usual_players():
+    assert players_of() == ("fdts", "simple", "simple", "simple") and MatchConfig().mode == "ffa"
+    assert players_of(game="hex", opponent="path") == ("pc_pimc:num_simulations=100", "path")
+    assert players_of(game="hex", mode="hex-3", planner="puct") == ("puct", "random")
+    assert players_of(game="hero_academy", agents=("oep", "random")) == ("oep", "random")
+
+
+@pytest.mark.parametrize(("given", "played"), [({}, ("oep", "greedy_action")), ({"planner": "random"}, ())])
+def test_where_nobody_is_named_the_usual_agents_are_evaluated(given, played, monkeypatch):
+    monkeypatch.setattr(match, "run", lambda config, console: config.agents)
+    assert match.run_agents(MatchConfig(game="hero_academy", **given)) == played
+
+
+def test_agents_are_counted_in_the_order_given_and_equal_ones_together():
+    outcomes = np.array([[1, -1, -1, -1], [0, 0, 0, 0], [-1, -1, -1, 1]], np.int8)
+    games = evaluate.Games(outcomes, outcomes >= 0, None, None, None, None)
+    found = match.summarize(("b", "a", "c", "a"), games)
+    assert [one["name"] for one in found] == ["b", "a", "c"]
+    for rule in ("released", "strict"):
+        counts = [[one[rule][what] for what in ("games", "wins", "draws", "losses")] for one in found]
+        assert counts == [[3, 1, 1, 1], [6, 1, 2, 3], [3, 0, 1, 2]]
+
+
+# --- what is shown -----------------------------------------------------------------------------------------------------
+
+COUNT = {"games": 400, "wins": 300, "draws": 0, "losses": 100} | dict.fromkeys(
+    ("win_interval", "draw_interval", "loss_interval"), (0, 1)
+)
+
+
+def shown(*agents: dict, names=None, **settings) -> str:
+    config = MatchConfig(**settings)
+    result = {"mean_length": 3.0, "agents": list(agents)}
+    names = names or {agent["name"]: agent["name"] for agent in agents}
+    table, notes = match._table(config, jaxgames.make(config.game, config.mode), result, names)
+    console = Console(file=io.StringIO(), width=150)
+    console.print(table, *notes)
+    return console.file.getvalue()
+
+
+def test_countings_that_agree_are_one_row_and_names_are_shown_as_they_are():
+    agent = {"name": "a", "released": COUNT, "strict": COUNT}
+    printed = shown(agent, agent, names={"a": "[/a] (sees all)"}, game="hex")
+    assert printed.count("75.0 (") == 2 == printed.count("[/a] (sees all)") and "strict" not in printed
+    assert shown(agent, agent, {**agent, "strict": COUNT | {"wins": 4}}, game="hex").count("strict") == 3
+
+
+@pytest.mark.parametrize(
+    ("settings", "row"),
+    [
+        ({}, "51.3"),
+        ({"planner": "fdts:bandit=ts,leaf_parallelism=4,num_simulations=100"}, "51.3"),
+        ({"planner": "fdts:bandit=ucb"}, "42.3"),
+        ({"planner": "mcts_no_rollout"}, "17.8"),
+        ({"agents": ("follower", "simple", "simple", "simple")}, "23.3"),
+        ({"planner": "simple"}, "19.2"),
+        ({"planner": "fdts:num_simulations=50"}, ""),
+        ({"planner": "fdts:guide=FILE"}, ""),
+        ({"planner": "follower:FILE"}, ""),
+        ({"planner": "oep"}, ""),
+        ({"opponent": "random"}, ""),
+        ({"mode": "team"}, ""),
+        ({"game": "hex"}, ""),
+    ],
+)
+def test_the_row_of_the_paper_is_shown_where_it_is_the_same_player(settings, row):
+    printed = shown({"name": "a", "released": COUNT, "strict": COUNT}, **settings)
+    assert ("the paper" in printed) == bool(row) and row in printed
+    assert ("reproduces the code" in printed) == (row == "51.3")
+
+
+# --- whole games -------------------------------------------------------------------------------------------------------
+
+
+def test_a_match_of_hero_academy(tmp_path):
+    flags = [*HERO, "--planner", "best_rated", "--opponent", "random", "--games", "2", "--output", str(tmp_path)]
+    assert leave(*flags) == 0
+    text = " ".join("".join(element.itertext()) for element in ElementTree.parse(tmp_path / "game.svg").getroot().iter())
+    assert "best_rated" in text and "random" in text
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("mode", "planner"),
+    [("ffa", "mcs"), ("ffa_collapse", "mcts"), ("team", "mcts_no_rollout"), ("radio", "fdts"), ("one_vs_one", "mcts")],
+)
+def test_modes_and_planners(mode, planner, tmp_path):
+    sizes = ["--games", "3", "--batch", "2", "--output", str(tmp_path)]
+    assert leave("--mode", mode, "--planner", f"{planner}:num_simulations=4,horizon=4", *sizes) == 0
+    assert json.loads((tmp_path / "result.json").read_text())["agents"][0]["strict"]["games"] == 3
+    assert ElementTree.parse(tmp_path / "game.svg").getroot().tag.endswith("svg")
