@@ -50,9 +50,10 @@ def make(spec: str, game: Game) -> Agent:
         agent = entry.build(game, with_settings(entry.settings(), options))
         return agent._replace(name=spec) if text else agent
     path = options.pop(entry.network, None)
-    who, params = (None, None) if path is None else policy_value.read(path, game)
-    network = {"evaluate": who.evaluate, "outputs": who.encoder.outputs} if who else {}
-    planner = presets.by_name(game, name, **network, **options)
+    if path is None:
+        return as_agent(presets.by_name(game, name, **options))._replace(name=spec)
+    who, params = policy_value.read(path, game)
+    planner = presets.by_name(game, name, evaluate=who.evaluate, outputs=who.encoder.outputs, **options)
     return as_agent(planner)._replace(name=spec, params=params)
 
 

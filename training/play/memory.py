@@ -31,8 +31,8 @@ def check(
       agents: who plays; those that are the same object are asked together.
       lanes: games at a time, over all devices, at most.
       other: bytes needed beside, and in words what would make them fewer.
-      games: how many are played in all; fewer than lanes take no more memory than these, but a batch whose states alone do not fit
-        is refused all the same. None: more.
+      games: how many are played in all; fewer than lanes take the memory of so many, but a batch whose states alone do not fit is
+        refused all the same. None: more.
       setting: the setting that says how many lanes, for the message.
       what: what needs the memory, for the message.
     """
@@ -42,10 +42,8 @@ def check(
     given = f"{setting}={lanes}"
     state = game.num_players * size_in_bytes(jax.eval_shape(game.init, jax.random.key(0)))
     if lanes * state > 0.9 * free:
-        fits, needs = int(0.8 * free / state), lanes * state / 1e9
-        raise ValueError(
-            f"{given}: the states of {what} need {needs:.1f} GB and {free / 1e9:.1f} GB are free; take a {setting} of at most {fits}"
-        )
+        told = f"the states of {what} need {lanes * state / 1e9:.1f} GB and {free / 1e9:.1f} GB are free"
+        raise ValueError(f"{given}: {told}; take a {setting} of at most {int(0.8 * free / state)}")
     if games is not None and games < lanes:
         lanes, given = games, f"games={games}"
     groups = [(agent, sum(one is agent for one in agents)) for agent in {id(agent): agent for agent in agents}.values()]
