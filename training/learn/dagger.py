@@ -210,11 +210,10 @@ class Dagger:
         labels = (jax.vmap(jax.vmap(self.targets.pack))(target), (plan.root_value - low) / (high - low), _advantage(plan))
         labels = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), labels)
         ring = self.updates.store(ring, Sample(views, *labels), choosing.reshape(-1))
-        choice = jnp.argmax(plan.action_weights, -1)[..., None]
+        favourite, choice = (_is_highest(scores) for scores in (log_policy, plan.action_weights))
         busy = pool.busy(episodes.lanes)
-        episodes, ended = rules.advance(key, keys, episodes, actions, jnp.take_along_axis(plan.arms, choice, -1)[..., 0])
-        favourite = jnp.argmax(log_policy, -1)[..., None]
-        agrees = jnp.take_along_axis(best, favourite, -1)[..., 0] > 0
+        episodes, ended = rules.advance(key, keys, episodes, actions, jnp.where(choice, plan.arms, 0).sum(-1))
+        agrees = (favourite & (best > 0)).any(-1)
         entropy = -(jnp.exp(log_policy) * log_policy).sum(-1)
         counts = {
             "steps": busy.sum(dtype=jnp.int32),
@@ -268,6 +267,16 @@ class Dagger:
             "new_samples": seen["samples"],
             "buffer": jax.lax.psum(learner.ring.size[0], "data"),
         }
+
+
+def _is_highest(scores: Array) -> Array:
+    """Marks the first of the highest: [..., N] -> bool [..., N].
+
+    Not by argmax and a gather: several of them side by side crash the compiler's multi-output fusion.
+    """
+    number, count = jnp.arange(scores.shape[-1]), scores.shape[-1]
+    first = jnp.where(scores == scores.max(-1, keepdims=True), number, count).min(-1, keepdims=True)
+    return number == first
 
 
 def _advantage(plan: Plan) -> Array:
