@@ -24,6 +24,7 @@ class Encoder(NamedTuple):
       num_symmetries: ways to turn the game that leave it the same, the first of them is none.
       transform_planes: `transform_planes(planes, which) -> float32 [H, W, C]`, turned in the way `which` (int32 []).
       transform_outputs: `transform_outputs(per_output, which) -> [A]`, numbers per output turned in the same way.
+      output_names: what each output is called by those who watch a network learn; none where they are too many.
     """
 
     name: str
@@ -38,3 +39,4 @@ class Encoder(NamedTuple):
     num_symmetries: int
     transform_planes: Callable[[Array, Array], Array]
     transform_outputs: Callable[[Array, Array], Array]
+    output_names: tuple[str, ...] = ()

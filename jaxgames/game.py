@@ -148,6 +148,14 @@ class DrawnGame(Game, Protocol):
         ...
 
 
+class StallingGame(Game, Protocol):
+    """A game in which nothing happens for long where nobody does certain things: learners may give up such games."""
+
+    def keeps_going(self, actions: Array) -> Array:
+        """bool [...]: the actions (int32 [...]) that keep the game going."""
+        ...
+
+
 class GameBase:
     """What most games have in common, to be taken over by a frozen dataclass with a `config`.
 
@@ -202,6 +210,11 @@ def is_hidden(game: Game) -> TypeGuard[HiddenGame]:
 def can_be_drawn(game: Game) -> TypeGuard[DrawnGame]:
     """Says whether there are pictures of a game."""
     return offers(game, DrawnGame) and getattr(game, "view", None) != ""
+
+
+def can_stall(game: Game) -> TypeGuard[StallingGame]:
+    """Says whether a game tells the actions that keep it going."""
+    return offers(game, StallingGame)
 
 
 def init_all_information(game: HiddenGame, states: Any) -> Any:

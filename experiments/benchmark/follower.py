@@ -17,8 +17,8 @@ from experiments.benchmark.lanes import mixed
 from jaxgames import runtime
 from search.presets import fdts
 from training.learn.dagger import Dagger, DaggerConfig
-from training.models import follower
-from training.models.follower import FollowerConfig
+from training.models import policy_value
+from training.models.policy_value import PolicyValue, PolicyValueConfig
 
 OLD_ENOUGH = 40  # steps of random play before anything is looked at
 BATCH, CALLS = 1024, 8
@@ -26,9 +26,14 @@ LANES, STEPS = 32, 8  # lanes per device
 TABLE_ROWS = 2**14
 
 
+def paper(encoder: str = "paper") -> PolicyValue:
+    """The paper's network."""
+    return policy_value.make(PolicyValueConfig("pommerman", "ffa", encoder, "paper"))
+
+
 def decisions(batch: int, *, planes: str = "paper", calls: int = CALLS) -> Program:
     """Makes a program that decides for a batch of views: planes, network, mask and the best arm."""
-    who = follower.make(FollowerConfig(planes=planes))
+    who = paper(planes)
     game = who.game
 
     def start(key: Array, numbers: Array) -> Any:
@@ -40,7 +45,7 @@ def decisions(batch: int, *, planes: str = "paper", calls: int = CALLS) -> Progr
             return jax.vmap(game.step)(states, moves), None
 
         states, _ = jax.lax.scan(step, jax.vmap(game.init)(keys), jnp.arange(OLD_ENOUGH))
-        views = jax.vmap(game.observe)(states, numbers % game.num_players)
+        views = jax.vmap(who.encoder.view)(states, numbers % game.num_players)
         return who.init(key), views
 
     def timed(carry: Any, tally: Tally) -> tuple[Any, Tally]:
@@ -56,7 +61,7 @@ def decisions(batch: int, *, planes: str = "paper", calls: int = CALLS) -> Progr
 def iterations(batch: int, *, num_simulations: int = 100, horizon: int = 20, steps: int = STEPS, warm_up: int = 4) -> Program:
     """Makes a program of DAgger with the paper's settings: one step of one lane, labelled and learnt from, is one unit."""
     devices = runtime.data_mesh().devices.size
-    who = follower.make(FollowerConfig())
+    who = paper()
     oracle = fdts(who.game, num_simulations=num_simulations, horizon=horizon, table_rows=TABLE_ROWS)
     config = DaggerConfig(episodes=2**20, lanes=batch * devices, steps=steps)
     dagger = Dagger(config, who, oracle, runtime.data_mesh())

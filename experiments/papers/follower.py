@@ -17,6 +17,7 @@ import jax
 import numpy as np
 
 from experiments.pages import NONE, markdown
+from experiments.papers.behaviour import behaviour
 from experiments.papers.figures import visits_figure
 from experiments.papers.measured import Measurement, Page, Plan
 from experiments.papers.tables import OUTCOMES, intervals, rates
@@ -26,10 +27,9 @@ from training.jobs import job, train_follower
 from training.jobs.curves import learning_figure
 from training.jobs.train_follower import OracleConfig, TrainConfig
 from training.learn.dagger import DaggerConfig
-from training.models import follower
-from training.models.follower import FollowerConfig
+from training.models import policy_value
+from training.models.policy_value import PolicyValue, PolicyValueConfig
 from training.play import agents, counting, evaluate
-from training.play.behaviour import behaviour
 from training.storage.logs import read_log
 from training.storage.weights import load_weights
 
@@ -46,11 +46,16 @@ REFERENCES = (  # name of the file, title, agent
 )
 _LAST = 40  # iterations over which the agreement at the end is averaged
 
+
+def _network(encoder: str = "paper") -> PolicyValueConfig:
+    return PolicyValueConfig("pommerman", "ffa", encoder, "paper")
+
+
 _LEARN = DaggerConfig(updates_per_step=0.5, averaging=0.999)
 BASE = TrainConfig(learn=_LEARN, evaluate_every=100, checkpoint_every=100)
 _OURS = replace(
     BASE,
-    follower=FollowerConfig(planes="extended"),
+    follower=_network("extended"),
     learn=replace(_LEARN, symmetries=True, advantage_weight=0.01),
     evaluate_every=50,
 )
@@ -79,8 +84,8 @@ GROUPS = (
     Group("dagger", "DAgger", BASE, 3),
     Group("cloning", "cloning", replace(BASE, learn=replace(_LEARN, method="cloning")), 3),
     Group("plain", "DAgger, last parameters", replace(BASE, learn=replace(_LEARN, averaging=0.0))),
-    Group("zero", "DAgger, plane 9 empty", replace(BASE, follower=FollowerConfig(planes="paper_zero_life"))),
-    Group("extended", "DAgger, extended planes", replace(BASE, follower=FollowerConfig(planes="extended"))),
+    Group("zero", "DAgger, plane 9 empty", replace(BASE, follower=_network("paper_zero_life"))),
+    Group("extended", "DAgger, extended planes", replace(BASE, follower=_network("extended"))),
     Group("ours", "ours", _OURS, 3),
     Group("ours_cloning", "ours, cloning", replace(_OURS, learn=replace(_OURS.learn, method="cloning")), 3),
     Group("aggregated", "ours, larger buffer and falling rate", replace(_OURS, learn=_AGGREGATED)),
@@ -134,7 +139,7 @@ def collect(config: TrainConfig) -> dict[str, Any]:
     folder = Path(config.output)
     job.check_settings(config, folder / "settings.json")
     log = read_log(folder / "log.jsonl")
-    who = follower.make(config.follower)
+    who = policy_value.make(config.follower)
     params, _ = load_weights(folder / "best.npz", jax.eval_shape(who.init, jax.random.key(0)), who.meta)
     fields = ("episodes", "steps", "cross_entropy", "agreement", "entropy")
     rated = [record for record in log if "wins" in record]
@@ -150,7 +155,7 @@ def collect(config: TrainConfig) -> dict[str, Any]:
     }
 
 
-def watch(who: follower.Follower, agent: Agent, num_games: int = WATCHED) -> dict[str, Any]:
+def watch(who: PolicyValue, agent: Agent, num_games: int = WATCHED) -> dict[str, Any]:
     """Counts moves, cells and results of an agent against three rule-based ones, on boards of its own."""
     key = jax.random.key(4242)
     simple = bots.simple_agent(who.game)
@@ -159,7 +164,7 @@ def watch(who: follower.Follower, agent: Agent, num_games: int = WATCHED) -> dic
 
 
 def _reference(spec: str) -> dict[str, Any]:
-    who = follower.make(FollowerConfig())
+    who = policy_value.make(_network())
     return watch(who, agents.make(spec, who.game), REFERENCE_GAMES)
 
 

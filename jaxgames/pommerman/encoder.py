@@ -54,6 +54,7 @@ def encoder(game: Pommerman, name: str) -> Encoder:
         num_symmetries=NUM_SYMMETRIES,
         transform_planes=transform_planes,
         transform_outputs=lambda per_output, which: per_output[jnp.asarray(moves)[which]],
+        output_names=tuple(move.name.lower() for move in Move),
     )
 
 

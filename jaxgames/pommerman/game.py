@@ -15,7 +15,7 @@ from jax import Array
 from jaxgames.game import GameBase
 from jaxgames.pommerman import rules, setup
 from jaxgames.pommerman.config import PommermanConfig, preset
-from jaxgames.pommerman.constants import NUM_MESSAGES, NUM_MOVES
+from jaxgames.pommerman.constants import NUM_MESSAGES, NUM_MOVES, Move
 from jaxgames.pommerman.observation import Observation, observe
 from jaxgames.pommerman.official_actions import check_actions
 from jaxgames.pommerman.state import State, state_key
@@ -86,6 +86,10 @@ class Pommerman(GameBase):
         """All move at once: int32 [], -1."""
         del state
         return jnp.int32(-1)
+
+    def keeps_going(self, actions: Array) -> Array:
+        """Says which actions (int32 [...]) lay a bomb: without bombs nothing is blasted and nobody dies. Returns bool [...]."""
+        return actions // (NUM_MESSAGES if self.config.has_messages else 1) == Move.BOMB
 
     def legal_actions(self, state: State) -> Array:
         """Gives the actions that make sense: the mask of the published planner, with every message in radio mode.

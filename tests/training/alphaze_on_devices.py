@@ -18,8 +18,8 @@ STEP = 3  # games differ by then, and none is over
 
 def policies(programs, learner, device: int = 0) -> np.ndarray:
     """What one step of all lanes of a device stored: float16 [lanes, K]."""
-    rows = rows_of(learner.ring, device).reshape(-1, programs.games.lanes, learner.ring.rows.shape[1])[STEP]
-    return np.asarray(jax.vmap(programs.packing.unpack)(rows).policy)
+    rows = rows_of(learner.ring, device).reshape(-1, programs.games.pool.lanes, learner.ring.rows.shape[1])[STEP]
+    return np.asarray(jax.vmap(programs.updates.packing.unpack)(rows).policy)
 
 
 def refusal(mesh) -> str:

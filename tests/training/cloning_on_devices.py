@@ -21,7 +21,7 @@ CONFIG = DaggerConfig(
     target="values",
     temperature=0.1,
     symmetries=True,
-    stop_without_bomb=12,
+    stop_when_quiet=12,
 )
 
 
@@ -34,8 +34,8 @@ def clone(lanes: int, steps: int):
     """Plays all episodes. Returns what learns, its last state, and the last metrics."""
     key = root_key()
     config = dataclasses.replace(CONFIG, lanes=lanes, steps=steps)
-    dagger = Dagger(config, tiny.follower(), tiny.drawing_oracle(), runtime.data_mesh())
-    learner = dagger.init(key, jax.jit(dagger.follower.init)(key))
+    dagger = Dagger(config, tiny.network(), tiny.drawing_oracle(), runtime.data_mesh())
+    learner = dagger.init(key, jax.jit(dagger.who.init)(key))
     while True:
         learner, metrics = dagger.iterate(key, None, learner)
         if metrics["episodes"] >= BATTLES:
@@ -51,7 +51,7 @@ def summary(learner, metrics) -> dict:
         "steps": int(metrics["steps"]),
         "updates": int(metrics["updates"]),
         "episodes": int(metrics["episodes"]),
-        "busy": int((np.asarray(learner.episodes.number) < BATTLES).sum()),
+        "busy": int((np.asarray(learner.games.lanes.number) < BATTLES).sum()),
         "finite": bool(metrics["finite"]),
     }
 

@@ -14,10 +14,10 @@ GAME = Tug(marks=1000, slips=True)
 NUM_GAMES = 21
 
 
-def play(batch_size: int, num_games: int = NUM_GAMES, **settings) -> evaluate.Games:
+def play(batch_size: int, num_games: int = NUM_GAMES, *, as_it_is: bool = False, **settings) -> evaluate.Games:
     """A planner whose table is too small against random play."""
     planner = fdts(GAME, num_simulations=4, horizon=4, table_rows=8)
-    agents = [as_agent(planner), random_player()]
+    agents = [planner if as_it_is else as_agent(planner), random_player()]
     return evaluate.play(GAME, agents, jax.random.key(3), num_games, batch_size=batch_size, record=num_games, **settings)
 
 

@@ -1,4 +1,4 @@
-"""A follower and oracles so small that a learner compiles in seconds, and what learners leave in their buffers."""
+"""A network and oracles so small that a learner compiles in seconds, and what learners leave in their buffers."""
 
 from __future__ import annotations
 
@@ -7,21 +7,20 @@ import jax.numpy as jnp
 import numpy as np
 
 import jaxgames
-from jaxgames.pommerman import planes
 from search import presets
 from search.planner import Plan, Planner
-from training.models.follower import Follower
 from training.models.networks import follower as networks
 from training.models.networks.follower import NetworkConfig
+from training.models.policy_value import PolicyValue
 
 GAME = jaxgames.make("pommerman", "ffa", board_size=8, num_rigid=12, num_wood=12, num_items=10, max_steps=40)
 
 
-def follower() -> Follower:
+def network(game=GAME) -> PolicyValue:
     """Two narrow convolutions and a value."""
-    shown = planes.paper(GAME.config)
+    encoder = jaxgames.encoder_of(game)
     config = NetworkConfig(width=4, layers=2, value_head=True)
-    return Follower(GAME, shown, networks.make(config, (8, 8, len(shown.channels)), GAME.num_arms), {})
+    return PolicyValue(game, encoder, networks.make(config, encoder.shape, encoder.num_outputs), {})
 
 
 def searching_oracle() -> Planner:

@@ -30,7 +30,8 @@ CONFIG = AlphazeConfig(
 
 def player() -> PolicyValue:
     """The network."""
-    return PolicyValue(GAME, rise.make(NETWORK, GAME.input_shape, 1), {})
+    encoder = jaxgames.encoder_of(GAME)
+    return PolicyValue(GAME, encoder, rise.make(NETWORK, encoder.shape, encoder.num_outputs), {})
 
 
 def programs(config: AlphazeConfig = CONFIG, mesh=None) -> Alphaze:

@@ -12,12 +12,11 @@ from rich.console import Console
 
 from jaxgames import checks
 from jaxgames.agent import Agent
-from search import puct
 from search.planner import as_agent, size_in_bytes
-from search.puct import determinized
 from training.jobs import job
 from training.jobs.job import Job, JobConfig
-from training.learn.alphaze import Alphaze, AlphazeConfig, Learner, make_player
+from training.learn.alphaze import Alphaze, AlphazeConfig, make_player
+from training.learn.learner import Learner
 from training.models import policy_value
 from training.models.policy_value import PolicyValue, PolicyValueConfig
 from training.play import agents, elo, memory
@@ -130,11 +129,9 @@ class AlphazeJob(Job):
         config, learn, who = self.config, self.config.learn, self.who
         params = jax.eval_shape(who.init, self.key)
         other = size_in_bytes(jax.eval_shape(self.programs.init, self.key, params))
-        fair = as_agent(make_player(learn, who, noise=True))
-        sight = as_agent(determinized.true_sight(who.game, who.evaluate, puct.Settings(num_simulations=learn.num_simulations)))
         kinds = {self.programs.kind(epoch) for epoch in range(config.epochs)}
         for setting, lanes, players in (
-            *(("learn.lanes", learn.lanes, [fair if kind == "fair" else sight]) for kind in kinds),
+            *(("learn.lanes", learn.lanes, [as_agent(self.programs.players[kind])]) for kind in kinds),
             ("gate_games", min(BATCH, config.gate_games), [self.contender, self.champion]),
             ("rate_games", min(BATCH, config.rate_games), [self.player]),
             ("final_games", min(BATCH, config.final_games), [self.player, self.contender]),
@@ -162,7 +159,7 @@ class AlphazeJob(Job):
     def advance(self, state: State) -> dict[str, Any]:
         """Calls one compiled program: games while the epoch lacks samples, else gradient steps."""
         learn, epoch = self.config.learn, int(state.epoch)
-        if int(state.learner.samples) < (epoch + 1) * learn.epoch_samples:
+        if _searches(state) < (epoch + 1) * learn.epoch_samples:
             play = self.programs.play[self.programs.kind(epoch)]
             state.learner, metrics = play(self.key, state.best_params, state.learner)
             return job.plain(metrics) | {self.SPEED: learn.lanes * learn.steps, "epoch": epoch}
@@ -170,7 +167,7 @@ class AlphazeJob(Job):
         return job.plain(metrics) | {"epoch": epoch}
 
     def done(self, state: State) -> int:
-        return min(int(state.learner.samples), self.total)
+        return min(_searches(state), self.total)
 
     def is_over(self, state: State) -> bool:
         return int(state.epoch) >= self.config.epochs
@@ -179,7 +176,7 @@ class AlphazeJob(Job):
         """Ends the epoch if it is over: lets the newest network play against the best so far, and takes it if it is better."""
         config, learn, learner = self.config, self.config.learn, state.learner
         epochs = int(state.epoch) + 1
-        if int(learner.samples) < epochs * learn.epoch_samples or int(learner.updates) < epochs * learn.epoch_updates:
+        if _searches(state) < epochs * learn.epoch_samples or int(learner.updates) < epochs * learn.epoch_updates:
             return {}
         values: dict[str, Any] = {}
         points = 1.0
@@ -210,7 +207,7 @@ class AlphazeJob(Job):
         """Lets some epochs and a random player meet."""
         learner = state.learner
         result: dict[str, Any] = {
-            "searches": int(learner.samples),
+            "searches": _searches(state),
             "games": self._games(state),
             "updates": int(learner.updates),
             "rating": float(state.rating),
@@ -222,7 +219,8 @@ class AlphazeJob(Job):
     def _games(self, state: State) -> int:
         """Games that were played to their end: those begun, but for what is at work and what a restart gave up."""
         restarts = int(0 < self.config.learn.pretrain_epochs <= int(state.epoch))
-        begun = int(np.asarray(state.learner.lanes.next_number).sum())
+        next_numbers = np.asarray(state.learner.games.lanes.next_number)
+        begun = int((next_numbers // len(next_numbers)).sum())
         return begun - (1 + restarts) * self.config.learn.lanes
 
     def _tournament(self) -> dict[str, Any]:
@@ -246,3 +244,7 @@ class AlphazeJob(Job):
 
     def _save(self, params: Any, epoch: int) -> None:
         save_weights(self._weights(epoch), jax.device_get(params), self.who.meta | {"epoch": epoch})
+
+
+def _searches(state: State) -> int:
+    return int(state.learner.progress["samples"])

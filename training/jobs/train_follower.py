@@ -10,20 +10,20 @@ import jax
 import numpy as np
 from rich.console import Console
 
+import jaxgames
 from jaxgames import checks
-from jaxgames.pommerman import bots
-from jaxgames.pommerman.constants import Move
 from search import presets
 from search.bandit import bandits
 from search.bandit.guide import Guide
 from search.planner import Planner
 from training.jobs import job
 from training.jobs.job import Job, JobConfig
-from training.learn.dagger import Dagger, DaggerConfig, Learner
-from training.models import follower
-from training.models.follower import Follower, FollowerConfig
-from training.play import counting, evaluate
-from training.storage.weights import load_weights, save_weights
+from training.learn.dagger import Dagger, DaggerConfig
+from training.learn.learner import Learner
+from training.models import policy_value
+from training.models.policy_value import PolicyValue, PolicyValueConfig
+from training.play import agents, counting, evaluate
+from training.storage.weights import save_weights
 
 # Keys for choosing a checkpoint and for the reported games: other boards, other seats.
 _CHOOSING, _REPORTING = 1 << 28, (1 << 28) + 1
@@ -70,7 +70,7 @@ class TrainConfig(JobConfig):
 
     FREE = JobConfig.FREE | {"final_games"}
 
-    follower: FollowerConfig = FollowerConfig()
+    follower: PolicyValueConfig = PolicyValueConfig("pommerman", "ffa", network="paper")
     learn: DaggerConfig = DaggerConfig()
     oracle: OracleConfig = OracleConfig()
     evaluate_every: int = 50
@@ -132,19 +132,19 @@ class FollowerJob(Job):
     def __init__(self, config: TrainConfig, console: Console) -> None:
         super().__init__(config, console)
         learn = config.learn
-        self.who: Follower = follower.make(config.follower)
+        self.who: PolicyValue = policy_value.make(config.follower)
         self.meta = self.who.meta
-        self.title = f"{learn.method}, {config.follower.network} network, {config.follower.planes} planes"
+        self.title = f"{learn.method}, {config.follower.network} network, {self.who.encoder.name} planes"
         self.total, self.unit, self.learning_rate = learn.episodes, "episodes", learn.learning_rate
         oracle, self.oracle_params = make_oracle(config, self.who)
         self.dagger = Dagger(learn, self.who, oracle, job.mesh_for(learn.lanes, learn.batch_size, learn.buffer_size))
         self.player = self.who.agent()
-        self.opponent = bots.simple_agent(self.who.game)
+        self.opponent = agents.make(jaxgames.registration(self.who.game.name).defaults.opponent, self.who.game)
 
     def start(self) -> State:
         params = self.who.init(jax.random.fold_in(self.key, _CHOOSING))
         learner = self.dagger.init(self.key, params)
-        return State(learner, job.copy(learner.averaged), np.int32(-1), np.int32(0))
+        return State(learner, job.copy(learner.best_params), np.int32(-1), np.int32(0))
 
     def advance(self, state: State) -> dict[str, Any]:
         state.learner, metrics = self.dagger.iterate(self.key, self.oracle_params, state.learner)
@@ -152,35 +152,36 @@ class FollowerJob(Job):
         return values | {self.SPEED: values["new_steps"]}
 
     def done(self, state: State) -> int:
-        return int(state.learner.ended)
+        return int(state.learner.progress["episodes"])
 
-    def distribution(self, values: Mapping[str, Any]) -> Mapping[str, float]:
-        return {move.name.lower(): share for move, share in zip(Move, values["arms"], strict=True)}
+    def distribution(self, values: Mapping[str, Any]) -> Mapping[str, float] | None:
+        names = self.who.encoder.output_names
+        return dict(zip(names, values["outputs"], strict=True)) if names else None
 
     def rate(self, state: State) -> dict[str, float]:
         """Plays against rule-based agents when it is time, and keeps the parameters if they are the best so far."""
         ended = self.done(state)
         if ended - state.evaluated < self.config.evaluate_every and not self.is_over(state):
             return {}
-        score = counting.count(self.games(state.learner.averaged, _CHOOSING, self.config.evaluate_games))
+        score = counting.count(self.games(state.learner.best_params, _CHOOSING, self.config.evaluate_games))
         state.evaluated = np.int32(ended)
         if score.wins > state.best_wins:
-            state.best, state.best_wins = job.copy(state.learner.averaged), np.int32(score.wins)
+            state.best, state.best_wins = job.copy(state.learner.best_params), np.int32(score.wins)
             save_weights(self.folder / "best.npz", jax.device_get(state.best), self.meta | {"episodes": ended})
         return {"wins": score.wins / score.games, "draws": score.draws / score.games, "losses": score.losses / score.games}
 
     def games(self, params: Any, which: int, num_games: int) -> evaluate.Games:
         """Plays games of the follower against rule-based agents, on the boards `which`."""
-        agents = [self.player._replace(params=params), *[self.opponent] * (self.who.game.num_players - 1)]
-        return evaluate.play(self.who.game, agents, jax.random.fold_in(self.key, which), num_games, batch_size=128)
+        players = [self.player._replace(params=params), *[self.opponent] * (self.who.game.num_players - 1)]
+        return evaluate.play(self.who.game, players, jax.random.fold_in(self.key, which), num_games, batch_size=128)
 
     def finish(self, state: State) -> dict[str, Any]:
         """Evaluates the chosen parameters on boards that had no part in the choice."""
         learner = state.learner
         save_weights(self.folder / "final.npz", jax.device_get(learner.params), self.meta | {"episodes": self.total})
         result: dict[str, Any] = {
-            "episodes": int(learner.ended),
-            "steps": int(learner.steps),
+            "episodes": self.done(state),
+            "steps": int(learner.progress["steps"]),
             "updates": int(learner.updates),
         }
         if self.config.final_games:
@@ -192,14 +193,13 @@ class FollowerJob(Job):
         return result
 
 
-def make_oracle(config: TrainConfig, who: Follower) -> tuple[Planner, Any]:
+def make_oracle(config: TrainConfig, who: PolicyValue) -> tuple[Planner, Any]:
     """Makes the planner that labels, and its parameters (None without a guide)."""
     oracle = config.oracle
     guide, params = None, None
     if oracle.guide:
-        shapes = jax.eval_shape(who.init, jax.random.key(0))
-        params, _ = load_weights(oracle.guide, shapes, who.meta)
-        guide = Guide(who.evaluate, oracle.prior_weight, oracle.guide_values)
+        other, params = policy_value.read(oracle.guide, who.game)
+        guide = Guide(other.evaluate, oracle.prior_weight, oracle.guide_values, other.encoder.outputs)
     planner = presets.fdts(
         who.game,
         bandits.by_name(oracle.bandit),

@@ -1,4 +1,4 @@
-"""Episodes from which a follower learns: lanes with a game, the oracle's search tree and rules that end it early."""
+"""Episodes from which a network learns by imitation: games with the oracle's memory, and rules that end them early."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from jaxgames.pommerman import Pommerman
-from jaxgames.pommerman.constants import Move
+from jaxgames.game import can_stall
 from search.planner import Plan, Planner, where_lanes
+from training.play.lanes import Lanes, Pool, fold
 
 WINDOW = 10  # steps over which the oracle's choices are compared
 STOP_RULES = ("off", "unchanged", "released")
+_CHANCE, DRAW = 2, 3  # children of the key of a step, which itself is the planner's
 
 
 @jax.tree_util.register_dataclass
@@ -23,22 +24,16 @@ class Episodes:
     """L lanes at work.
 
     Attributes:
-      states: State [L].
-      memory: the oracle's trees.
-      number: int32 [L], which episode; the number of episodes or more where none is left.
-      clock: int32 [L], steps played.
-      recent: int8 [L, 10, P], the oracle's choices in the last steps, in a ring over `clock`.
-      quiet: int32 [L], steps since somebody laid a bomb.
-      next_number: int32 [1], the next episode of this device to begin.
+      lanes: the games.
+      memory: the oracle's.
+      recent: int32 [L, 10, P], the oracle's choices in the last steps, in a ring over the clock.
+      quiet: int32 [L], steps since somebody did what keeps the game going.
     """
 
-    states: Any
+    lanes: Lanes
     memory: Any
-    number: Array
-    clock: Array
     recent: Array
     quiet: Array
-    next_number: Array
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,52 +41,35 @@ class EpisodeRules:
     """How episodes run; all static.
 
     Attributes:
-      game: what is played.
+      pool: where they come from.
       oracle: who labels.
-      episodes: how many, over all devices.
-      lanes: at once, on this device.
-      num_devices: devices that share the episodes: episode `i` runs on device `i % num_devices`.
       stop_rule: end an episode when the oracle's choices stand still: "unchanged" when no choice has changed within 10 steps,
         "released" when their sum equals that of 10 steps ago (which the released code computes), "off".
-      stop_without_bomb: end an episode when nobody has laid a bomb for more steps than this; 0: never.
+      stop_when_quiet: end an episode when nobody has kept the game going for more steps than this, in a game that can stall;
+        0: never.
     """
 
-    game: Pommerman
+    pool: Pool
     oracle: Planner
-    episodes: int
-    lanes: int
-    num_devices: int = 1
     stop_rule: str = "unchanged"
-    stop_without_bomb: int = 40
+    stop_when_quiet: int = 40
 
     def start(self, key: Array, device: Array) -> Episodes:
         """Begins the first episodes of a device."""
-        number = jnp.arange(self.lanes, dtype=jnp.int32) * self.num_devices + device
-        players = self.game.num_players
+        count, players = self.pool.lanes, self.pool.game.num_players
         return Episodes(
-            states=self._boards(key, number),
-            memory=self.oracle.init(self.lanes),
-            number=number,
-            clock=jnp.zeros(self.lanes, jnp.int32),
-            recent=jnp.zeros((self.lanes, WINDOW, players), jnp.int8),
-            quiet=jnp.zeros(self.lanes, jnp.int32),
-            next_number=jnp.full(1, self.lanes * self.num_devices, jnp.int32) + device,
-        )
-
-    def busy(self, episodes: Episodes) -> Array:
-        """bool [L]: lanes that play."""
-        return episodes.number < self.episodes
-
-    def step_keys(self, key: Array, episodes: Episodes) -> Array:
-        """Keys [L] for this step: they depend on the episode and its clock alone."""
-        return jax.vmap(lambda n, t: jax.random.fold_in(jax.random.fold_in(jax.random.fold_in(key, n), 1), t))(
-            episodes.number, episodes.clock
+            lanes=self.pool.start(key, device),
+            memory=self.oracle.init(count),
+            recent=jnp.zeros((count, WINDOW, players), jnp.int32),
+            quiet=jnp.zeros(count, jnp.int32),
         )
 
     def label(self, params: Any, keys: Array, episodes: Episodes) -> tuple[Plan, Episodes]:
-        """Lets the oracle plan for all players in all busy lanes."""
-        seats = jnp.zeros(self.lanes, jnp.int32)
-        plan, memory = self.oracle.plan(params, keys, episodes.memory, episodes.states, seats, self.busy(episodes))
+        """Lets the oracle plan for all who choose in all busy lanes."""
+        lanes = episodes.lanes
+        mover = jnp.maximum(jax.vmap(self.pool.game.to_play)(lanes.states), 0).astype(jnp.int32)
+        views = self.pool.views(lanes, self.oracle.sees_state, mover[None])
+        plan, memory = self.oracle.plan(params, keys, episodes.memory, views, mover, self.pool.busy(lanes))
         return plan, dataclasses.replace(episodes, memory=memory)
 
     def advance(self, key: Array, keys: Array, episodes: Episodes, actions: Array, choices: Array) -> tuple[Episodes, Array]:
@@ -102,56 +80,33 @@ class EpisodeRules:
           keys: of this step, [L].
           episodes: the lanes.
           actions: int32 [L, P].
-          choices: int32 [L, P], arms that the oracle would have taken.
+          choices: int32 [L, P], what the oracle would have done, as numbers that stand for it in any step.
 
         Returns:
           The lanes, and bool [L], those in which an episode ended.
         """
-        busy = self.busy(episodes)
-        chance = jax.vmap(lambda k: jax.random.fold_in(k, 2))(keys)
-        states = jax.vmap(self.game.step)(episodes.states, actions, chance)
-        moves = actions // (self.game.num_actions // self.game.num_arms)
-        quiet = jnp.where((moves == Move.BOMB).any(-1), 0, episodes.quiet + 1)
-        place = episodes.clock % WINDOW
-        still = self._stands_still(episodes, choices)
-        recent = episodes.recent.at[jnp.arange(self.lanes), place].set(choices.astype(jnp.int8))
-        ended = states.terminated | still
-        if self.stop_without_bomb:
-            ended = ended | (quiet > self.stop_without_bomb)
-        ended = busy & ended
-        # The trees stay out of the branch below, which would copy them.
+        before = episodes.lanes
+        lanes = self.pool.step(before, actions, fold(keys, _CHANCE))
+        ended = lanes.states.terminated | self._stands_still(episodes, choices)
+        quiet, game = episodes.quiet, self.pool.game
+        if self.stop_when_quiet and can_stall(game):
+            quiet = jnp.where(game.keeps_going(actions).any(-1), 0, quiet + 1)
+            ended = ended | (quiet > self.stop_when_quiet)
+        ended = self.pool.busy(before) & ended
+        recent = episodes.recent.at[jnp.arange(len(choices)), before.clock % WINDOW].set(choices)
+        # The oracle's memory stays out of the branch in `refill`, which would copy it.
         memory = self.oracle.reset(episodes.memory, ended)
-        episodes = dataclasses.replace(
-            episodes, states=states, memory=memory, clock=episodes.clock + 1, recent=recent, quiet=quiet
-        )
-        return self._refill(key, episodes, ended), ended
+        lanes, _ = self.pool.refill(key, lanes, ended)
+        recent = where_lanes(ended, jnp.zeros_like(recent), recent)
+        return Episodes(lanes, memory, recent, jnp.where(ended, 0, quiet)), ended
 
     def _stands_still(self, episodes: Episodes, choices: Array) -> Array:
         """bool [L]: the stop rule holds with these choices as the newest."""
+        clock = episodes.lanes.clock
         if self.stop_rule == "off":
-            return jnp.zeros(self.lanes, bool)
-        enough = episodes.clock >= WINDOW
+            return jnp.zeros(clock.shape, bool)
+        enough = clock >= WINDOW
         if self.stop_rule == "unchanged":
-            return enough & (episodes.recent == choices[:, None].astype(jnp.int8)).all((1, 2))
-        oldest = episodes.recent[jnp.arange(self.lanes), episodes.clock % WINDOW]
-        return enough & (oldest.sum(-1, dtype=jnp.int32) == choices.sum(-1))
-
-    def _boards(self, key: Array, number: Array) -> Any:
-        return jax.vmap(lambda n: self.game.init(jax.random.fold_in(jax.random.fold_in(key, n), 0)))(number)
-
-    def _refill(self, key: Array, episodes: Episodes, ended: Array) -> Episodes:
-        order = jnp.cumsum(ended.astype(jnp.int32)) - 1
-        number = jnp.where(ended, episodes.next_number + order * self.num_devices, episodes.number)
-
-        def renew(states: Any) -> Any:
-            return where_lanes(ended, self._boards(key, number), states)
-
-        return dataclasses.replace(
-            episodes,
-            states=jax.lax.cond(ended.any(), renew, lambda states: states, episodes.states),
-            number=number,
-            clock=jnp.where(ended, 0, episodes.clock),
-            recent=where_lanes(ended, jnp.zeros_like(episodes.recent), episodes.recent),
-            quiet=jnp.where(ended, 0, episodes.quiet),
-            next_number=episodes.next_number + ended.sum(dtype=jnp.int32) * self.num_devices,
-        )
+            return enough & (episodes.recent == choices[:, None]).all((1, 2))
+        oldest = episodes.recent[jnp.arange(len(choices)), clock % WINDOW]
+        return enough & (oldest.sum(-1) == choices.sum(-1))

@@ -9,9 +9,12 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from jaxgames.game import HiddenGame, init_all_information, update_all_information
-from search.planner import Plan, Planner, of_arm, of_seat, where_lanes
+from jaxgames.game import is_hidden
+from search.dynamics import moves_at_once
+from search.planner import Plan, Planner, of_arm, of_seat
 from search.puct.action_selection import draw_arm
+from training.learn.targets import Targets
+from training.play.lanes import Lanes, Pool, fold
 
 # Children of the key of a step.
 _PLAN, _DRAW, _CHANCE, _WORLD = range(4)
@@ -20,176 +23,181 @@ UNFINISHED = 2  # outcome of a game that is still played
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
-class Lanes:
-    """L games at work on one device.
+class Games:
+    """Games at work on one device, and how the last ones have ended.
 
     Attributes:
-      states: State [L].
-      infos: Information [L, P].
-      number: int32 [L], which game of this device.
-      clock: int32 [L], steps played.
-      next_number: int32 [1], the next game of this device to begin.
-      outcomes: int8 [G, P], how each of the last games ended, at its number modulo G; `UNFINISHED` while it is played.
+      lanes: the games.
+      outcomes: int8 [G, P], how each of the last games of this device ended, at its local number modulo G; `UNFINISHED` while it
+        is played.
     """
 
-    states: Any
-    infos: Any
-    number: Array
-    clock: Array
-    next_number: Array
+    lanes: Lanes
     outcomes: Array
 
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class Sample:
-    """One search.
+    """One search for one seat.
 
     Attributes:
-      state: of the open game: the true one with TrueSight, else one that fits what the mover knew.
-      policy: float16 [K], the search's, in the direction of the board.
-      player: int8 [], who moved.
+      view: what a network is shown of the true state where the search saw it, else of one that fits what the seat knew.
+      policy: the search's, by output, as `Targets.pack` keeps it.
+      seat: int8 [], for whom.
       number: int32 [], of the game.
     """
 
-    state: Any
-    policy: Array
-    player: Array
+    view: Any
+    policy: Any
+    seat: Array
     number: Array
 
 
 @dataclasses.dataclass(frozen=True)
 class SelfPlay:
-    """How games are played; all static.
+    """How games are played; all static. Every seat that acts in a step makes a search and a sample of its own.
 
     Attributes:
-      game: what.
-      lanes: games at once, on this device.
-      num_devices: which share the games: device `d` plays games d, d + num_devices, ...; a game depends on its number alone.
-      remembered: games whose outcome is remembered, G.
-      explore_steps: in so many first steps of a game (attempts of both sides) the action is drawn by the search's policy; then
-        the best is taken.
+      pool: where games come from.
+      targets: how policies are kept.
+      remembered: games of this device whose outcome is remembered, G.
+      explore_steps: in so many first steps of a game the action is drawn by the search's policy; then the best is taken.
       temperature: of that draw.
     """
 
-    game: HiddenGame
-    lanes: int
+    pool: Pool
+    targets: Targets
     remembered: int
-    num_devices: int = 1
     explore_steps: int = 0
     temperature: float = 1.0
 
-    def start(self, key: Array, device: Array) -> Lanes:
-        """Begins the first games of a device."""
-        number = jnp.arange(self.lanes, dtype=jnp.int32)
-        states = self._boards(self._game_keys(key, device, number))
-        return Lanes(
-            states=states,
-            infos=init_all_information(self.game, states),
-            number=number,
-            clock=jnp.zeros(self.lanes, jnp.int32),
-            next_number=jnp.full(1, self.lanes, jnp.int32),
-            outcomes=jnp.full((self.remembered, self.game.num_players), UNFINISHED, jnp.int8),
-        )
+    @property
+    def seats_at_once(self) -> int:
+        """S: seats that may act in one step: all players, or in a game of turns one."""
+        return self.pool.game.num_players if moves_at_once(self.pool.game) else 1
 
-    def restart(self, key: Array, device: Array, lanes: Lanes) -> Lanes:
+    @property
+    def rows(self) -> int:
+        """Searches per step of all lanes, S * L: those of the first seat to act come first."""
+        return self.seats_at_once * self.pool.lanes
+
+    def start(self, key: Array, device: Array) -> Games:
+        """Begins the first games of a device."""
+        outcomes = jnp.full((self.remembered, self.pool.game.num_players), UNFINISHED, jnp.int8)
+        return Games(self.pool.start(key, device), outcomes)
+
+    def restart(self, key: Array, games: Games) -> Games:
         """Gives up the games of all lanes and begins the next ones; what the others ended with stays."""
-        number = lanes.next_number + jnp.arange(self.lanes)
-        states = self._boards(self._game_keys(key, device, number))
-        return dataclasses.replace(
-            lanes,
-            states=states,
-            infos=init_all_information(self.game, states),
-            number=number,
-            clock=jnp.zeros_like(lanes.clock),
-            next_number=lanes.next_number + self.lanes,
-            outcomes=lanes.outcomes.at[number % self.remembered].set(UNFINISHED),
-        )
+        lanes, _ = self.pool.refill(key, games.lanes, jnp.ones(self.pool.lanes, bool))
+        return Games(lanes, games.outcomes.at[self._place(lanes.number)].set(UNFINISHED))
 
     def example(self) -> Sample:
         """Gives a sample of the right shapes."""
-        state = self.game.init(jax.random.key(0))
-        policy = jnp.zeros(self.game.num_arms, jnp.float16)
-        return Sample(self.game.open_state(state), policy, jnp.int8(0), jnp.int32(0))
+        encoder, seat = self.targets.encoder, jnp.int32(0)
+        view = encoder.view(self.pool.game.init(jax.random.key(0)), seat)
+        return Sample(view, self.targets.pack(jnp.zeros(encoder.num_outputs)), jnp.int8(0), jnp.int32(0))
+
+    def outcomes_of(self, games: Games, samples: Sample) -> Array:
+        """How the games of samples [B] ended for their seats: int8 [B]."""
+        seats = samples.seat.astype(jnp.int32)[:, None]
+        return jnp.take_along_axis(games.outcomes[self._place(samples.number)], seats, 1)[:, 0]
 
     def step(
-        self, key: Array, device: Array, planner: Planner, params: Any, memory: Any, lanes: Lanes
-    ) -> tuple[Lanes, Any, Sample, dict[str, Array]]:
+        self, key: Array, planner: Planner, params: Any, memory: Any, games: Games
+    ) -> tuple[Games, Any, Sample, Array, dict[str, Array]]:
         """Searches and plays one step in all lanes.
 
         Args:
           key: root of all randomness.
-          device: int32 [], of which device these lanes are.
-          planner: who searches: one that is shown the states, or what the mover knows.
+          planner: who searches: one that is shown the states, or what each seat knows.
           params: of the planner.
-          memory: of the planner.
-          lanes: the games.
+          memory: of the planner, for `rows` lanes.
+          games: at work.
 
         Returns:
-          Lanes, memory, Sample [L], and counts to add up.
+          Games, memory, Sample [rows], those that count (bool [rows]), and counts to add up.
         """
-        game = self.game
-        keys = jax.vmap(lambda k, clock: jax.random.fold_in(jax.random.fold_in(k, 1), clock))(
-            self._game_keys(key, device, lanes.number), lanes.clock
+        pool, encoder, lanes = self.pool, self.targets.encoder, games.lanes
+        keys = pool.step_keys(key, lanes)
+        seats, active = self._acting(lanes)
+        plan_keys, draw_keys, world_keys = (self._per_seat(fold(keys, child)) for child in (_PLAN, _DRAW, _WORLD))
+        views, owners = pool.views(lanes, planner.sees_state, seats), seats.reshape(-1)
+        plan, memory = planner.plan(params, plan_keys, memory, views, owners, active.reshape(-1))
+        own = jax.tree.map(lambda rows: rows[:, 0] if planner.own_first else of_seat(rows, owners), _of_players(plan))
+        if planner.sees_state or not is_hidden(pool.game):
+            shown = pool.views(lanes, True, seats)
+        else:
+            shown = jax.vmap(pool.game.sample_hidden)(world_keys, views)
+        per_output = jax.vmap(self.targets.per_output)(own.arms, own.legal, own.action_weights, owners)
+        sample = Sample(
+            view=jax.vmap(encoder.view)(shown, owners),
+            policy=jax.vmap(self.targets.pack)(per_output),
+            seat=owners.astype(jnp.int8),
+            number=jnp.tile(lanes.number, self.seats_at_once),
         )
-        plan_keys, draw_keys, chance_keys, world_keys = (
-            jax.vmap(lambda k, child=child: jax.random.fold_in(k, child))(keys) for child in (_PLAN, _DRAW, _CHANCE, _WORLD)
-        )
-        player = jax.vmap(game.to_play)(lanes.states)
-        info = jax.tree.map(lambda leaf: of_seat(leaf, player), lanes.infos)
-        views = lanes.states if planner.sees_state else info
-        plan, memory = planner.plan(params, plan_keys, memory, views, player, jnp.ones(self.lanes, bool))
-        shown = lanes.states if planner.sees_state else jax.vmap(game.sample_hidden)(world_keys, info)
-        policy = of_seat(plan.action_weights, player)
-        sample = Sample(jax.vmap(game.open_state)(shown), policy.astype(jnp.float16), player.astype(jnp.int8), lanes.number)
-        arm = self._choose(draw_keys, policy, lanes.clock)
-        arms = of_seat(plan.arms, player)
-        action = of_arm(arms, arm)[:, None]
-        seats = jnp.arange(game.num_players)
-        actions = jnp.where(seats == player[:, None], action, game.pass_action)
-        lanes, counts = self._advance(key, device, chance_keys, lanes, actions)
-        return lanes, memory, sample, counts | self._watch(plan, policy, player)
+        clock = jnp.tile(lanes.clock, self.seats_at_once)
+        chosen = of_arm(own.arms, self._choose(draw_keys, own.action_weights, clock)).reshape(seats.shape)
+        actions = jnp.full((pool.lanes, pool.game.num_players), pool.game.pass_action, jnp.int32)
+        for seat, acts, action in zip(seats, active, chosen, strict=True):
+            here = (jnp.arange(pool.game.num_players) == seat[:, None]) & acts[:, None]
+            actions = jnp.where(here, action[:, None], actions)
+        games, ended, counts = self._advance(key, fold(keys, _CHANCE), games, actions)
+        memory = planner.reset(memory, jnp.tile(ended, self.seats_at_once))
+        return games, memory, sample, active.reshape(-1), counts | _watch(own, active.reshape(-1))
+
+    def _acting(self, lanes: Lanes) -> tuple[Array, Array]:
+        """Seats that may act, and whether they do: int32 and bool [S, L]."""
+        asked = self.pool.asked(lanes.states)
+        if self.seats_at_once == 1:
+            seats = jax.vmap(self.pool.game.to_play)(lanes.states).astype(jnp.int32)[None]
+        else:
+            seats = jnp.tile(jnp.arange(self.seats_at_once, dtype=jnp.int32)[:, None], (1, self.pool.lanes))
+        return seats, jnp.stack([of_seat(asked, seat) for seat in seats])
+
+    def _per_seat(self, keys: Array) -> Array:
+        """Keys [S * L] of keys [L]."""
+        if self.seats_at_once == 1:
+            return keys
+        return jnp.concatenate([fold(keys, seat) for seat in range(self.seats_at_once)])
 
     def _choose(self, keys: Array, policy: Array, clock: Array) -> Array:
         drawn = draw_arm(keys, policy, max(self.temperature, 1e-6))
         return jnp.where(clock < self.explore_steps, drawn, policy.argmax(-1))
 
-    def _watch(self, plan: Plan, policy: Array, player: Array) -> dict[str, Array]:
-        entropy = -(policy * jnp.log(jnp.maximum(policy, 1e-30))).sum()
-        value = of_seat(plan.root_value, player)
-        return {"entropy": entropy, "root_value": value.sum(), "searches": jnp.int32(self.lanes)}
-
-    def _advance(self, key: Array, device: Array, keys: Array, lanes: Lanes, actions: Array) -> tuple[Lanes, dict[str, Array]]:
-        game = self.game
-        states = jax.vmap(game.step)(lanes.states, actions, keys)
-
-        infos = update_all_information(game, lanes.infos, states, actions)
-        ended = states.terminated
-        outcome = jax.vmap(game.outcome)(states)
-        number = lanes.next_number + jnp.cumsum(ended.astype(jnp.int32)) - 1
-        number = jnp.where(ended, number, lanes.number)
-        # Two writes as one: first how games ended, then that the next ones are not over.
-        place = jnp.concatenate([jnp.where(ended, at % self.remembered, self.remembered) for at in (lanes.number, number)])
-        result = jnp.concatenate([outcome.astype(jnp.int8), jnp.full_like(outcome, UNFINISHED, jnp.int8)])
+    def _advance(self, key: Array, keys: Array, games: Games, actions: Array) -> tuple[Games, Array, dict[str, Array]]:
+        before = games.lanes
+        lanes = self.pool.step(before, actions, keys)
+        ended = lanes.states.terminated
+        outcome = jax.vmap(self.pool.game.outcome)(lanes.states)
         counts = {
             "games": ended.sum(dtype=jnp.int32),
-            "length": jnp.where(ended, lanes.clock + 1, 0).sum(dtype=jnp.int32),
+            "length": jnp.where(ended, lanes.clock, 0).sum(dtype=jnp.int32),
             "first_wins": (ended & (outcome[:, 0] > 0)).sum(dtype=jnp.int32),
         }
+        lanes, _ = self.pool.refill(key, lanes, ended)
+        # Two writes as one: first how games ended, then that the next ones are not over.
+        numbers = (before.number, lanes.number)
+        place = jnp.concatenate([jnp.where(ended, self._place(number), self.remembered) for number in numbers])
+        result = jnp.concatenate([outcome.astype(jnp.int8), jnp.full_like(outcome, UNFINISHED, jnp.int8)])
+        return Games(lanes, games.outcomes.at[place].set(result, mode="drop")), ended, counts
 
-        fresh = self._boards(self._game_keys(key, device, number))
-        lanes = Lanes(
-            states=where_lanes(ended, fresh, states),
-            infos=where_lanes(ended, init_all_information(self.game, fresh), infos),
-            number=number,
-            clock=jnp.where(ended, 0, lanes.clock + 1),
-            next_number=lanes.next_number + ended.sum(dtype=jnp.int32),
-            outcomes=lanes.outcomes.at[place].set(result, mode="drop"),
-        )
-        return lanes, counts
+    def _place(self, number: Array) -> Array:
+        """Where the outcome of a game is kept."""
+        return number // self.pool.num_devices % self.remembered
 
-    def _game_keys(self, key: Array, device: Array, number: Array) -> Array:
-        return jax.vmap(lambda n: jax.random.fold_in(key, n * self.num_devices + device))(number)
 
-    def _boards(self, keys: Array) -> Any:
-        return jax.vmap(lambda k: self.game.init(jax.random.fold_in(k, 0)))(keys)
+def _of_players(plan: Plan) -> Plan:
+    """The plan without what belongs to no player."""
+    return dataclasses.replace(plan, metrics={}, root_value=plan.root_value[..., None])
+
+
+def _watch(plan: Plan, active: Array) -> dict[str, Array]:
+    """Counts of plans of one seat each: of those that count."""
+    policy = plan.action_weights
+    entropy = -jnp.where(active[:, None], policy * jnp.log(jnp.maximum(policy, 1e-30)), 0.0).sum()
+    return {
+        "entropy": entropy,
+        "root_value": jnp.where(active, plan.root_value[:, 0], 0.0).sum(),
+        "searches": active.sum(dtype=jnp.int32),
+    }

@@ -1,8 +1,9 @@
-"""A network that guides searches in board games: the state's planes in, a prior per arm and a value out."""
+"""A network for a game: it guides searches, and plays by itself (a follower)."""
 
 from __future__ import annotations
 
 import dataclasses
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax
@@ -11,25 +12,31 @@ from jax import Array
 
 import jaxgames
 from jaxgames.agent import Agent, memoryless
-from search.planner import of_arm, of_seat
-from training.models.networks import rise
+from jaxgames.encoder import Encoder
+from jaxgames.game import is_hidden
+from search.planner import of_seat
+from training.models.networks import presets
 from training.models.networks.network import Network
+from training.storage.weights import load_weights, weights_file
 
-VERSION = 1  # of parameters: changes exactly when older ones do not fit any more
+KIND, VERSION = "policy_value", 1  # of parameters: the version changes exactly when older ones do not fit any more
 
 
 @dataclasses.dataclass(frozen=True)
 class PolicyValueConfig:
-    """Which game and which network.
+    """Which network, for which game.
 
     Attributes:
       game: name of the game.
       mode: its variant, such as adh-5: abrupt DarkHex with 5 x 5 cells.
-      network: a preset of RISEv2-mobile: tiny, small, medium, rise, rise_bf16.
+      encoder: what it is shown, and what its outputs stand for; "": the first of the game's.
+      network: paper (four convolutions), paper_value (the same with a value), residual; tiny, small, medium, rise, rise_bf16
+        (RISEv2-mobile).
     """
 
     game: str = "hex"
     mode: str = "adh-5"
+    encoder: str = ""
     network: str = "tiny"
 
 
@@ -38,11 +45,13 @@ class PolicyValue(NamedTuple):
 
     Attributes:
       game: what is played.
+      encoder: what the network is shown of it, and the actions that its outputs stand for.
       network: what is computed.
       meta: what identifies its parameters in files.
     """
 
     game: Any
+    encoder: Encoder
     network: Network
     meta: dict[str, str | int]
 
@@ -50,40 +59,95 @@ class PolicyValue(NamedTuple):
         """Draws parameters."""
         return self.network.init(key)
 
-    def evaluate(self, params: Any, states: Any, seats: Array) -> tuple[Array, Array]:
-        """Gives prior logits float32 [B, K] and values float32 [B], for states of the open game [B] and seats int32 [B]."""
-        logits, value = self.network.apply(params, jax.vmap(self.game.input_planes)(states, seats))
-        return jax.vmap(self.game.orient)(logits, seats), value
+    def apply(self, params: Any, views: Any) -> tuple[Array, Array]:
+        """Gives logits float32 [B, A], not masked, and values float32 [B] for views [B]."""
+        return self.network.apply(params, jax.vmap(self.encoder.planes)(views))
 
-    def agent(self, params: Any = None, *, name: str = "network") -> Agent:
-        """Makes a player without search: the most likely arm of one drawn state.
+    def policy(self, params: Any, views: Any) -> Array:
+        """Gives log probabilities float32 [B, A] over the outputs that are legal as far as the player can tell."""
+        logits, _ = self.apply(params, views)
+        return masked_log_softmax(logits, jax.vmap(self.encoder.legal)(views))
+
+    def evaluate(self, params: Any, states: Any, seats: Array) -> tuple[Array, Array]:
+        """Gives a search the logits [B, A] and values [B] for states [B] and seats int32 [B], by what each seat is shown."""
+        return self.apply(params, jax.vmap(self.encoder.view)(states, seats))
+
+    def agent(self, params: Any = None, *, name: str = "network", greedy: bool = True) -> Agent:
+        """Makes a player without search. Where something is hidden, it draws a state that fits what it knows.
 
         Args:
-          params: its parameters.
+          params: its parameters; `agent._replace(params=...)` changes them without compiling anything again.
           name: for tables.
+          greedy: take the most likely action; else draw one.
         """
-        game = self.game
+        game, encoder = self.game, self.encoder
+        hidden = is_hidden(game)
+
+        def legal_of(state: Any, seat: Array) -> Array:
+            """What the seat may try in a state that was drawn: the rules say more than what is shown of that state alone."""
+            rows = game.legal_actions(state)[None]
+            return of_seat(rows, seat[None])[0][encoder.actions(jnp.arange(encoder.num_outputs), seat)]
 
         def choose(params: Any, keys: Array, views: Any, seats: Array) -> Array:
-            states = jax.vmap(game.sample_hidden)(keys, views)
-            logits, _ = self.evaluate(params, jax.vmap(game.open_state)(states), seats)
-            arms, legal = (of_seat(x, seats) for x in jax.vmap(game.search_arms)(states))
-            best = jnp.where(legal, logits, -jnp.inf).argmax(-1)
-            return of_arm(arms, best)
+            if hidden:
+                states = jax.vmap(game.sample_hidden)(keys, views)
+                logits, _ = self.evaluate(params, states, seats)
+                scores = masked_log_softmax(logits, jax.vmap(legal_of)(states, seats))
+            else:
+                scores = self.policy(params, jax.vmap(encoder.view)(views, seats))
+            if not greedy:
+                scores = scores + jax.vmap(lambda key: jax.random.gumbel(key, scores.shape[1:]))(keys)
+            return jax.vmap(encoder.actions)(jnp.argmax(scores, -1), seats)
 
-        return memoryless(name, choose, params=params)
+        # What the encoder shows of a state where nothing is drawn is what the seat sees, and no more.
+        return memoryless(name, choose, sees_state=not hidden, params=params, uses_hidden=False)
+
+
+def masked_log_softmax(logits: Array, legal: Array) -> Array:
+    """Gives log probabilities over legal columns; where none is legal or a logit is not a number, all on the first one.
+
+    Args:
+      logits: float32 [..., N].
+      legal: bool [..., N].
+    """
+    first = jnp.arange(logits.shape[-1]) == 0
+    usable = (jnp.isfinite(logits) | ~legal).all(-1, keepdims=True) & legal.any(-1, keepdims=True)
+    legal = jnp.where(usable, legal, first)
+    return jax.nn.log_softmax(jnp.where(legal, jnp.where(usable, logits, 0.0), -1e9), axis=-1)
 
 
 def make(config: PolicyValueConfig) -> PolicyValue:
     """Makes a network for a game.
 
     Raises:
-      ValueError: for a game, mode or network that does not exist.
+      ValueError: for a game, mode, encoder or network that does not exist.
     """
-    game: Any = jaxgames.make(config.game, config.mode)
-    for what in ("input_planes", "sample_hidden"):
-        if not hasattr(game, what):
-            raise ValueError(f"game={config.game!r}: has no {what}, which this network needs; take hex")
-    rows, columns, _ = game.input_shape
-    network = rise.by_name(config.network, game.input_shape, game.num_arms // (rows * columns))
-    return PolicyValue(game, network, {"kind": "policy_value", **dataclasses.asdict(config), "version": VERSION})
+    game = jaxgames.make(config.game, config.mode)
+    encoder = jaxgames.encoder_of(game, config.encoder or None)
+    network = presets.by_name(config.network, encoder.shape, encoder.num_outputs)
+    meta = {"kind": KIND, **dataclasses.asdict(config), "encoder": encoder.name, "version": VERSION}
+    return PolicyValue(game, encoder, network, meta)
+
+
+def read(path: str | Path, game: Any) -> tuple[PolicyValue, Any]:
+    """Reads a network and its parameters from a weights file or the folder of a training run (its best weights).
+
+    Args:
+      path: where.
+      game: what it will play: another variant than it was trained for, if it is shown the same planes.
+
+    Raises:
+      ValueError: the file is no weights of a network for this game.
+      OSError: it cannot be read.
+    """
+    path = weights_file(path)
+    _, meta = load_weights(path, expect={"kind": KIND, "game": game.name, "version": VERSION})
+    config = PolicyValueConfig(**{name: str(meta.get(name, "")) for name in ("game", "mode", "encoder", "network")})
+    who = make(config)
+    encoder = jaxgames.encoder_of(game, who.encoder.name)
+    seen, wanted = ((*one.shape, one.num_outputs) for one in (who.encoder, encoder))
+    if seen != wanted:
+        planes, others = (" x ".join(map(str, shape[:3])) for shape in (seen, wanted))
+        raise ValueError(f"weights {path}: of mode {config.mode!r} with planes {planes}, and here they are {others}")
+    params, _ = load_weights(path, jax.eval_shape(who.init, jax.random.key(0)))
+    return who._replace(game=game, encoder=encoder), params

@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import jax
-
 import jaxgames
 from jaxgames.agent import Agent
 from jaxgames.game import Game, is_hidden
@@ -15,10 +13,7 @@ from jaxgames.specs import KINDS, kinds_of, read_options, values_of, with_settin
 from search import presets
 from search.planner import as_agent
 from search.presets import PlannerEntry
-from training.models import follower, policy_value
-from training.models.follower import FollowerConfig
-from training.models.policy_value import PolicyValueConfig
-from training.storage.weights import load_weights, weights_file
+from training.models import policy_value
 
 TRAINED = Path(__file__).parents[1] / "trained"
 BUNDLED = TRAINED / "pommerman_follower.npz"
@@ -48,15 +43,17 @@ def make(spec: str, game: Game) -> Agent:
     """
     name, _, text = spec.partition(":")
     if name in _networks(game):
-        who, params = read_network(_weights_of(spec, game), game)
+        who, params = policy_value.read(_weights_of(spec, game), game)
         return who.agent(params, name=spec)
     entry, options = _read(spec, game)
     if isinstance(entry, AgentEntry):
         agent = entry.build(game, with_settings(entry.settings(), options))
         return agent._replace(name=spec) if text else agent
     path = options.pop(entry.network, None)
-    who, params = (None, None) if path is None else read_network(path, game)
-    planner = presets.by_name(game, name, evaluate=who.evaluate if who else None, **options)
+    if path is None:
+        return as_agent(presets.by_name(game, name, **options))._replace(name=spec)
+    who, params = policy_value.read(path, game)
+    planner = presets.by_name(game, name, evaluate=who.evaluate, outputs=who.encoder.outputs, **options)
     return as_agent(planner)._replace(name=spec, params=params)
 
 
@@ -118,29 +115,3 @@ def shown(agent: Agent, game: Game) -> str:
     """Gives an agent's name for tables, marked if it makes use of what its seat does not see."""
     hides = not is_hidden(game) or game.open_game != game
     return f"{agent.name} (sees all)" if agent.sees_state and agent.uses_hidden and hides else agent.name
-
-
-def read_network(path: str | Path, game: Any) -> tuple[Any, Any]:
-    """Reads a network and its parameters from a weights file or the folder of a training run (its best weights).
-
-    Raises:
-      ValueError: the file is no weights of a network for this game and mode.
-      OSError: it cannot be read.
-    """
-    path = weights_file(path)
-    _, meta = load_weights(path, expect={"game": game.name})
-    config: Any
-    if meta.get("kind") == "follower":
-        config = FollowerConfig(**{name: str(meta.get(name, "")) for name in ("mode", "planes", "network")})
-        who: Any = follower.make(config)
-        if who.game != game:
-            raise ValueError(f"weights {path}: of mode {config.mode!r}, and this is another one: give --mode {config.mode}")
-    else:
-        config = PolicyValueConfig(**{name: str(meta.get(name, "")) for name in ("game", "mode", "network")})
-        who = policy_value.make(config)
-        size, wanted = who.game.config.board_size, game.config.board_size
-        if size != wanted:
-            raise ValueError(f"weights {path}: of a board with {size} x {size} cells, and this one has {wanted} x {wanted}")
-        who = who._replace(game=game)
-    params, _ = load_weights(path, jax.eval_shape(who.init, jax.random.key(0)), who.meta)
-    return who, params

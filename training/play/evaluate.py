@@ -22,7 +22,8 @@ from jax.sharding import Mesh, PartitionSpec
 from jaxgames import runtime
 from jaxgames.agent import Agent
 from jaxgames.game import Game
-from training.play.game_loop import Lanes, Loop
+from search.planner import Planner, as_agent
+from training.play.game_loop import Loop, Match
 
 STEPS_PER_CALL = 16
 SEATINGS = ("drawn", "fixed", "rotated")
@@ -38,7 +39,7 @@ class Games:
       seats: int8 [N, P], where it sat.
       lengths: int32 [N], steps.
       moves: int [P], how often each agent was asked.
-      actions: int16 [R, T, P] by seat, of the first R games, as far as recorded; -1 behind the end.
+      actions: int16 [R, T, P] by seat, of the first R games, as far as recorded; -1 after the end.
       memories: the agents' memories at the end, by group of equal agents, leading axis devices x lanes.
       seating: as given to `play`.
     """
@@ -72,7 +73,7 @@ class Progress:
 
 def play(
     game: Game,
-    agents: Sequence[Agent],
+    agents: Sequence[Agent | Planner],
     key: Array,
     num_games: int,
     *,
@@ -86,7 +87,7 @@ def play(
 
     Args:
       game: the game.
-      agents: one per player; agents that are the same object are asked together.
+      agents: one per player, agents or planners as they are; those that are the same object are asked together.
       key: a typed random key; game `i` uses `fold_in(key, i)`.
       num_games: how many.
       batch_size: lanes in all, split over the devices; fewer if there are fewer games.
@@ -144,15 +145,19 @@ def bytes_of_results(game: Game, num_games: int, record: int) -> int:
     return 2 * (num_games * (3 * game.num_players + 1) + record * game.max_steps * game.num_players)
 
 
-def _group(agents: Sequence[Agent]) -> list[tuple[Agent, tuple[int, ...]]]:
-    """Puts equal agents together: [(agent, indices)]."""
+def _group(agents: Sequence[Agent | Planner]) -> list[tuple[Agent, tuple[int, ...]]]:
+    """Puts equal agents together, planners made into agents: [(agent, indices)]."""
     groups: dict[int, list[int]] = {}
     for index, agent in enumerate(agents):
         groups.setdefault(next((i for i in groups if agents[i] is agent), index), []).append(index)
-    return [(agents[first], tuple(indices)) for first, indices in groups.items()]
+    return [(_as_agent(agents[first]), tuple(indices)) for first, indices in groups.items()]
 
 
-def _gather(carry: Lanes, num_games: int, num_devices: int, record: int, max_steps: int) -> Games:
+def _as_agent(player: Agent | Planner) -> Agent:
+    return as_agent(player) if isinstance(player, Planner) else player
+
+
+def _gather(carry: Match, num_games: int, num_devices: int, record: int, max_steps: int) -> Games:
     """Brings the devices' results into the order of the games: game i was number i // D on device i % D."""
 
     def in_order(results: Array, count: int) -> np.ndarray:

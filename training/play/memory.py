@@ -31,7 +31,8 @@ def check(
       agents: who plays; those that are the same object are asked together.
       lanes: games at a time, over all devices, at most.
       other: bytes needed beside, and in words what would make them fewer.
-      games: how many are played in all; the message names them where they are fewer than lanes. None: more.
+      games: how many are played in all; fewer than lanes take the memory of so many, but a batch whose states alone do not fit is
+        refused all the same. None: more.
       setting: the setting that says how many lanes, for the message.
       what: what needs the memory, for the message.
     """
@@ -39,25 +40,28 @@ def check(
     if free is None:
         return
     given = f"{setting}={lanes}"
+    state = game.num_players * size_in_bytes(jax.eval_shape(game.init, jax.random.key(0)))
+    if lanes * state > 0.9 * free:
+        told = f"the states of {what} need {lanes * state / 1e9:.1f} GB and {free / 1e9:.1f} GB are free"
+        raise ValueError(f"{given}: {told}; take a {setting} of at most {int(0.8 * free / state)}")
     if games is not None and games < lanes:
         lanes, given = games, f"games={games}"
     groups = [(agent, sum(one is agent for one in agents)) for agent in {id(agent): agent for agent in agents}.values()]
 
     def needed(lanes: int) -> list[int]:
         """By group of equal agents, on one device; for the states last."""
-        games = lanes * game.num_players * size_in_bytes(jax.eval_shape(game.init, jax.random.key(0)))
-        return [*(_bytes_of(agent.init, agent.search_bytes, count * lanes) for agent, count in groups), games]
+        return [*(_bytes_of(agent.init, agent.search_bytes, count * lanes) for agent, count in groups), lanes * state]
 
     devices = jax.local_device_count()
     total = devices * sum(needed(-(-lanes // devices))) + other[0]
     if total <= 0.9 * free:
         return
-    *by_agent, state = needed(1)
-    lane = sum(by_agent) + state
+    *by_agent, states = needed(1)
+    lane = sum(by_agent) + states
     fits = int((0.8 * free - other[0]) / (devices * lane)) * devices
     smaller = f"a smaller search than {groups[by_agent.index(max(by_agent))][0].name}"
     if fits >= 1:
-        advice = f"a {setting} of at most {fits}" + (f" or {smaller}" if max(by_agent) > state else "")
+        advice = f"a {setting} of at most {fits}" + (f" or {smaller}" if max(by_agent) > states else "")
     else:
         advice = other[1] if other[0] > lane else smaller
     raise ValueError(f"{given}: {what} needs {total / 1e9:.1f} GB and {free / 1e9:.1f} GB are free; take {advice}")

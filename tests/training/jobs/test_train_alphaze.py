@@ -237,8 +237,14 @@ def test_bad_settings(values, message):
     [
         (["--learn.method", "guess"], "method='guess': must be one of pc_pimc, medoid, pimc, pimc_value"),
         (["--who.mode", "adh-1"], "board_size=1: must be in 2..19"),
-        (["--who.game", "pommerman", "--who.mode", "ffa"], "game='pommerman': has no input_planes"),
-        (["--who.network", "vit"], "network='vit': must be one of tiny, small, medium, rise, rise_bf16"),
+        (
+            ["--who.game", "pommerman", "--who.mode", "ffa"],
+            "network='tiny': gives the same number of outputs for each of 11 x 11 cells, and there are 6",
+        ),
+        (
+            ["--who.network", "vit"],
+            "network='vit': must be one of paper, paper_value, residual, tiny, small, medium, rise, rise_bf16",
+        ),
         (["--learn.learning-rate", "nan"], "learning_rate=nan: must be > 0"),
         (["--gate-games", "many"], "--gate-games"),
         (

@@ -16,8 +16,8 @@ from training.jobs import train_follower
 from training.jobs.command_line import run_main
 from training.jobs.train_follower import FollowerJob, OracleConfig, TrainConfig, make_oracle
 from training.learn.dagger import DaggerConfig
-from training.models import follower
-from training.models.follower import FollowerConfig
+from training.models import policy_value
+from training.models.policy_value import PolicyValueConfig
 from training.play import evaluate
 from training.storage.checkpoints import Checkpoints
 from training.storage.logs import read_log
@@ -25,7 +25,7 @@ from training.storage.weights import load_weights, save_weights
 
 EPISODES = 4
 TINY = TrainConfig(
-    follower=FollowerConfig(mode="one_vs_one"),
+    follower=PolicyValueConfig("pommerman", "one_vs_one", network="paper"),
     learn=DaggerConfig(
         episodes=EPISODES,
         lanes=2,
@@ -35,7 +35,7 @@ TINY = TrainConfig(
         buffer_size=64,
         averaging=0.5,
         stop_rule="off",
-        stop_without_bomb=10,
+        stop_when_quiet=10,
     ),
     oracle=OracleConfig(num_simulations=2, horizon=2, table_rows=64),
     seed=3,
@@ -160,7 +160,7 @@ def test_a_run_that_is_stopped_goes_on_as_if_nothing_had_happened(straight, make
         ({"keep": 0}, "keep=0: must be >= 1"),
         ({"oracle": UCB, "learn": DaggerConfig(target="values")}, NO_CHANCES),
         ({"oracle": UCB, "learn": DaggerConfig(advantage_weight=0.1)}, NO_CHANCES),
-        ({"oracle": UCB, "follower": FollowerConfig(network="residual")}, NO_CHANCES),
+        ({"oracle": UCB, "follower": PolicyValueConfig("pommerman", "ffa", network="residual")}, NO_CHANCES),
     ],
 )
 def test_bad_settings(values, message):
@@ -196,23 +196,25 @@ def test_bad_flags(arguments, named, tmp_path, capsys):
 # --- guides ------------------------------------------------------------------------------------------------------------
 
 
-def test_a_guide_must_be_of_the_same_follower(straight, tmp_path):
+def test_a_guide_may_be_another_network_on_the_same_board(straight, tmp_path):
     folder = straight[0]
     guided = dataclasses.replace(TINY.oracle, guide=str(folder / "best.npz"))
-    planner, params = make_oracle(settings(tmp_path, oracle=guided), follower.make(TINY.follower))
+    planner, params = make_oracle(settings(tmp_path, oracle=guided), policy_value.make(TINY.follower))
     assert planner.name == "guided FDTS + TS"
     jax.tree.map(np.testing.assert_array_equal, params, load_weights(folder / "best.npz", params)[0])
-    for name, value in (("mode", "ffa"), ("planes", "extended"), ("network", "paper_value")):
-        other = dataclasses.replace(TINY.follower, **{name: value})
-        with pytest.raises(ValueError, match=f"weights .*best.npz: {name} is .* there and '{value}' is expected"):
-            make_oracle(settings(tmp_path, oracle=guided), follower.make(other))
+    other = policy_value.make(dataclasses.replace(TINY.follower, encoder="extended", network="paper_value"))
+    _, again = make_oracle(settings(tmp_path, oracle=guided), other)
+    jax.tree.map(np.testing.assert_array_equal, again, params)
+    larger = policy_value.make(dataclasses.replace(TINY.follower, mode="ffa"))
+    with pytest.raises(ValueError, match="of mode 'one_vs_one' with planes 8 x 8 x 14, and here they are 11 x 11 x 14"):
+        make_oracle(settings(tmp_path, oracle=guided), larger)
 
 
 @pytest.mark.slow
 def test_the_second_round(straight, tmp_path):
     """The first round's follower guides the oracle of the next one, its values included."""
-    config = FollowerConfig(mode="one_vs_one", network="paper_value")
-    who = follower.make(config)
+    config = dataclasses.replace(TINY.follower, network="paper_value")
+    who = policy_value.make(config)
     save_weights(tmp_path / "guide.npz", jax.device_get(who.init(jax.random.key(0))), who.meta)
     oracle = dataclasses.replace(TINY.oracle, guide=str(tmp_path / "guide.npz"), guide_values=True)
     result, _ = run_here(FollowerJob, settings(tmp_path / "run", follower=config, oracle=oracle))

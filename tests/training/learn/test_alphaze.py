@@ -41,7 +41,7 @@ def played(kind):
     for _ in range(CALLS):
         learner, metrics = programs().play[kind](KEY, params, learner)
         told.append(jax.device_get(metrics))
-    samples = jax.jit(jax.vmap(programs().packing.unpack))(rows_of(learner.ring))
+    samples = jax.jit(jax.vmap(programs().updates.packing.unpack))(rows_of(learner.ring))
     return jax.device_get(learner), jax.device_get(samples), told
 
 
@@ -50,8 +50,14 @@ def games_of(samples):
     return {number: np.flatnonzero(samples.number == number) for number in np.unique(samples.number)}
 
 
-def outcome_of(lanes, number):
-    return np.asarray(lanes.outcomes)[number % len(lanes.outcomes)]
+def outcome_of(games, number):
+    return np.asarray(games.outcomes)[number % len(games.outcomes)]
+
+
+def by_cell(samples):
+    """Policies in the direction of the board: float16 [N, K]."""
+    outputs = jax.vmap(programs().who.encoder.outputs, (None, 0))(jnp.arange(9), jnp.asarray(samples.seat))
+    return np.take_along_axis(samples.policy, np.asarray(outputs), axis=1)
 
 
 # --- games -------------------------------------------------------------------------------------------------------------
@@ -61,12 +67,12 @@ def outcome_of(lanes, number):
 def test_who_moved_last_has_won_and_games_that_run_on_have_no_result(kind):
     learner, samples, told = played(kind)
     games = games_of(samples)
-    running = set(learner.lanes.number.tolist())
-    assert set(games) | running == set(range(int(learner.lanes.next_number[0])))
+    running = set(learner.games.lanes.number.tolist())
+    assert set(games) | running == set(range(int(learner.games.lanes.next_number[0])))
     for number, places in games.items():
-        players = samples.player[places]
+        players = samples.seat[places]
         np.testing.assert_array_equal(players, np.arange(len(places)) % 2)  # turns alternate
-        outcome = outcome_of(learner.lanes, number)
+        outcome = outcome_of(learner.games, number)
         if number in running:
             assert (outcome == UNFINISHED).all()
         else:
@@ -78,7 +84,7 @@ def test_who_moved_last_has_won_and_games_that_run_on_have_no_result(kind):
     assert counts.sum() == len(over)
     lengths, wins = (sum(one[name] * one["games"] for one in told) for name in ("mean_length", "first_player_wins"))
     assert lengths == pytest.approx(sum(len(games[number]) for number in over))
-    assert wins == pytest.approx(sum(outcome_of(learner.lanes, number)[0] > 0 for number in over))
+    assert wins == pytest.approx(sum(outcome_of(learner.games, number)[0] > 0 for number in over))
 
 
 @pytest.mark.slow
@@ -86,24 +92,24 @@ def test_games_in_which_the_search_sees_everything_are_games_of_hex():
     """States are the true ones: a stone more each time, and policies on free cells; nobody runs into anything."""
     for kind in ("open", "true_sight"):
         learner, samples, _ = played(kind)
-        boards = interop.board(GAME.config, samples.state).astype(int)
-        signs = np.where(samples.player == 0, 1, -1)
+        boards, policies = interop.board(GAME.config, samples.view[0]).astype(int), by_cell(samples)
+        signs = np.where(samples.seat == 0, 1, -1)
         for number, places in games_of(samples).items():
             placed = np.diff(boards[places], axis=0) * signs[places[:-1], None]
             assert not boards[places[0]].any() and (np.sort(placed)[:, :-1] == 0).all() and (placed.sum(1) == 1).all()
-            if number not in learner.lanes.number:
+            if number not in learner.games.lanes.number:
                 board, sign = boards[places[-1]], signs[places[-1]]
                 after = board + sign * np.eye(9, dtype=int)
                 assert any(joined(after[cell].reshape(3, 3), sign) for cell in np.flatnonzero(board == 0))
-        assert not samples.policy[boards != 0].any()
-        np.testing.assert_allclose(samples.policy.astype(float).sum(1), 1, atol=5e-3)
+        assert not policies[boards != 0].any()
+        np.testing.assert_allclose(policies.astype(float).sum(1), 1, atol=5e-3)
     np.testing.assert_array_equal(rows_of(learner.ring), rows_of(played("open")[0].ring))
 
 
 def test_samples_of_fair_games_are_worlds_that_fit_what_the_mover_knew():
     """Its own stones stay, those of the other come and go; policies lie on what it might try, taken cells included."""
     _, samples, _ = played("fair")
-    boards = interop.board(GAME.config, samples.state).astype(int) * np.where(samples.player == 0, 1, -1)[:, None]
+    boards = interop.board(GAME.config, samples.view[0]).astype(int) * np.where(samples.seat == 0, 1, -1)[:, None]
     vanished = 0
     for places in games_of(samples).values():
         for own in (places[::2], places[1::2]):
@@ -111,10 +117,11 @@ def test_samples_of_fair_games_are_worlds_that_fit_what_the_mover_knew():
                 mine = (after == 1).astype(int) - (before == 1)
                 assert (mine >= 0).all() and mine.sum() <= 1
                 vanished += ((before == -1) & (after == 0)).any()
-    assert vanished and not samples.policy[boards == 1].any()
-    assert samples.policy[boards == -1].any() and (samples.policy > 0).sum(1).max() > 1
-    assert not any(np.asarray(cells.words).any() for cells in samples.state.found)
-    np.testing.assert_allclose(samples.policy.astype(float).sum(1), 1, atol=5e-3)
+    policies = by_cell(samples)
+    assert vanished and not policies[boards == 1].any()
+    assert policies[boards == -1].any() and (policies > 0).sum(1).max() > 1
+    assert not any(np.asarray(cells.words).any() for cells in samples.view[0].found)
+    np.testing.assert_allclose(policies.astype(float).sum(1), 1, atol=5e-3)
 
 
 def test_games_depend_on_the_seed():
@@ -125,17 +132,29 @@ def test_games_depend_on_the_seed():
     assert not np.array_equal(rows_of(other.ring), held)
 
 
+def test_actions_are_drawn_in_so_many_first_steps_and_no_more():
+    assert programs().games.explore_steps == 2 * CONFIG.explore_moves
+    assert tiny_alphaze.programs(dataclasses.replace(CONFIG, explore_moves=-1)).games.explore_steps == GAME.opening_steps == 2
+    games = dataclasses.replace(programs().games, explore_steps=3, temperature=0.5)
+    clock = np.arange(5).repeat(400)
+    policy = np.tile(np.array([0.1, 0.5, 0.4, 0.0], np.float32), (len(clock), 1))
+    chosen = np.asarray(jax.jit(games._choose)(jax.random.split(KEY, len(clock)), policy, clock)).reshape(5, 400)
+    shares = np.stack([(chosen == arm).mean(1) for arm in range(4)], axis=1)
+    np.testing.assert_allclose(shares[:3], np.tile(np.array([1, 25, 16, 0]) / 42, (3, 1)), atol=0.08)
+    assert (chosen[3:] == 1).all()
+
+
 def test_games_that_are_given_up_stay_without_a_result():
     before, samples, _ = played("open")
     learner = programs().restart(KEY, jax.tree.map(jnp.asarray, before))
-    first = int(before.lanes.next_number[0])
-    np.testing.assert_array_equal(learner.lanes.number, first + np.arange(LANES))
-    assert int(learner.lanes.next_number[0]) == first + LANES and not np.asarray(learner.lanes.clock).any()
+    first = int(before.games.lanes.next_number[0])
+    np.testing.assert_array_equal(learner.games.lanes.number, first + np.arange(LANES))
+    assert int(learner.games.lanes.next_number[0]) == first + LANES and not np.asarray(learner.games.lanes.clock).any()
     for number in games_of(samples):
-        np.testing.assert_array_equal(outcome_of(learner.lanes, number), outcome_of(before.lanes, number))
+        np.testing.assert_array_equal(outcome_of(learner.games, number), outcome_of(before.games, number))
     learner, _ = programs().play["fair"](KEY, fresh_params(), learner)
-    for number in before.lanes.number:
-        assert (outcome_of(learner.lanes, number) == UNFINISHED).all()
+    for number in before.games.lanes.number:
+        assert (outcome_of(learner.games, number) == UNFINISHED).all()
 
 
 def test_outcomes_outlive_their_samples():
@@ -149,11 +168,11 @@ def test_outcomes_outlive_their_samples():
     def plan(params, keys, clock, views, seats, active):
         cell = jnp.where(slow, script[clock, 1], script[clock % 5, 0])
         hot = jax.nn.one_hot(cell, 9)[:, None].repeat(2, 1)
-        arms, _ = jax.vmap(GAME.search_arms)(views)
-        return Plan(arms[:, :, 0], arms, hot, hot.astype(jnp.int32), hot, jnp.zeros((8, 2)), {}), clock + 1
+        arms, legal = jax.vmap(GAME.search_arms)(views)
+        return Plan(arms[:, :, 0], arms, legal, hot, hot.astype(jnp.int32), hot, jnp.zeros((8, 2)), {}), clock + 1
 
     planner = Planner("scripted", lambda size: jnp.int32(0), lambda memory, lanes: memory, plan, memory_bytes=4, metrics={})
-    step = jax.jit(lambda clock, lanes: games.step(KEY, jnp.int32(0), planner, None, clock, lanes)[:3])
+    step = jax.jit(lambda clock, lanes: games.step(KEY, planner, None, clock, lanes)[:3])
     clock, lanes = jnp.int32(0), games.start(KEY, jnp.int32(0))
     for number in range(17):
         clock, (lanes, _, sample) = clock + 1, step(clock, lanes)
@@ -161,9 +180,9 @@ def test_outcomes_outlive_their_samples():
         if number < 16:
             assert (outcome_of(lanes, last.number[0]) == UNFINISHED).all(), number
     assert outcome_of(lanes, last.number[0]).tolist() == [1, -1]
-    assert (last.number[0], int(lanes.next_number[0])) == (0, 8 + 7 * 3 + 1)
+    assert (last.number[0], int(lanes.lanes.next_number[0])) == (0, 8 + 7 * 3 + 1)
     for number in last.number[1:]:
-        assert number in np.asarray(lanes.number) and (outcome_of(lanes, number) == UNFINISHED).all()
+        assert number in np.asarray(lanes.lanes.number) and (outcome_of(lanes, number) == UNFINISHED).all()
 
 
 # --- learning ----------------------------------------------------------------------------------------------------------
@@ -175,14 +194,15 @@ def test_the_loss_is_that_of_the_paper():
     results = np.array([[1, -1], [-1, 1], [UNFINISHED, UNFINISHED]] * 4, np.int8)
     params = fresh_params()
     judge = jax.jit(lambda params, states, seats: programs().who.evaluate(params, states, seats))
-    logits, values = judge(params, batch.state, jnp.asarray(batch.player, jnp.int32))
-    own = results[np.arange(12), batch.player].astype(float)
+    logits, values = judge(params, batch.view[0], jnp.asarray(batch.seat, jnp.int32))
+    results = results[np.arange(12), batch.seat]
+    own = results.astype(float)
     over = own != UNFINISHED
     error = np.square(own - values)[over].mean()
     log_chances = logits - jax.nn.logsumexp(logits, axis=1, keepdims=True)
     entropy = -(batch.policy.astype(np.float32) * log_chances).sum(1).mean()
     decay = sum(np.square(leaf).sum() for leaf in jax.tree.leaves(params))
-    tell = jax.jit(programs()._loss)
+    tell = jax.jit(programs().judge)
     loss, parts = tell(params, batch, jnp.asarray(results), 0)
     np.testing.assert_allclose(parts["value_error"], error, rtol=1e-4)
     np.testing.assert_allclose(parts["cross_entropy"], entropy, rtol=1e-4)
@@ -198,10 +218,10 @@ def test_the_loss_is_that_of_the_paper():
 
 def turn(batch: Sample) -> Sample:
     """Turns boards and policies by half a circle."""
-    boards = interop.board(GAME.config, batch.state)[:, ::-1]
+    boards = interop.board(GAME.config, batch.view[0])[:, ::-1]
     states = [interop.from_board(GAME.open_game.config, board, 0) for board in boards]
     state = jax.tree.map(lambda *leaves: jnp.stack(leaves), *states)
-    return dataclasses.replace(batch, state=state, policy=batch.policy[:, ::-1])
+    return dataclasses.replace(batch, view=(state, batch.seat), policy=batch.policy[:, ::-1])
 
 
 def test_the_loss_falls_on_a_buffer_that_stays_the_same():
@@ -215,8 +235,8 @@ def test_the_loss_falls_on_a_buffer_that_stays_the_same():
         assert told[-1][name] < 0.9 * told[0][name], name
     # Values have learnt the sign of their results.
     _, samples, _ = played("true_sight")
-    _, values = jax.jit(programs().who.evaluate)(learner.params, samples.state, jnp.asarray(samples.player, jnp.int32))
-    own = np.array([outcome_of(learner.lanes, n)[p] for n, p in zip(samples.number, samples.player, strict=True)])
+    _, values = jax.jit(programs().who.evaluate)(learner.params, samples.view[0], jnp.asarray(samples.seat, jnp.int32))
+    own = np.array([outcome_of(learner.games, n)[p] for n, p in zip(samples.number, samples.seat, strict=True)])
     over = own != UNFINISHED
     assert (np.sign(values)[over] == own[over]).mean() > 0.75
 
@@ -229,7 +249,7 @@ def test_a_loss_that_is_no_number_is_told():
 
 
 def test_the_learning_rate_rises_and_falls_in_each_epoch():
-    rates = np.array([programs()._rate(jnp.int32(update)) for update in range(80)]) / CONFIG.learning_rate
+    rates = np.array([programs().rate(jnp.int32(update)) for update in range(80)]) / CONFIG.learning_rate
     np.testing.assert_allclose(rates[:40], rates[40:])
     assert (np.diff(rates[:10]) > 0).all() and (np.diff(rates[10:40]) < 0).all()
     assert rates.max() == pytest.approx(1, abs=0.01) and 0.01 <= rates[39] < 0.02 < rates[0] < 0.06

@@ -12,6 +12,7 @@ import optax
 import pytest
 
 from jaxgames import runtime
+from jaxgames.packing import packing_of
 from tests.processes import output_of
 from tests.training import cloning_on_devices, tiny
 from tests.training.tiny import GAME, as_set, rows_of
@@ -26,21 +27,22 @@ TINY = DaggerConfig(
     updates_per_step=RATE,
     batch_size=8,
     learning_rate=3e-3,
+    final_rate=0.5,
     buffer_size=2048,
     advantage_weight=0.1,
     averaging=0.75,
-    stop_without_bomb=8,
+    stop_when_quiet=8,
 )
 
 
 @pytest.fixture(scope="module")
 def dagger():
     """The follower plays, and a real planner labels: the one program that most tests share."""
-    return Dagger(TINY, tiny.follower(), tiny.searching_oracle(), runtime.data_mesh())
+    return Dagger(TINY, tiny.network(), tiny.searching_oracle(), runtime.data_mesh())
 
 
 def begin(dagger, seed=0):
-    return dagger.init(KEY, jax.jit(dagger.follower.init)(jax.random.key(seed)))
+    return dagger.init(KEY, jax.jit(dagger.who.init)(jax.random.key(seed)))
 
 
 @pytest.fixture(scope="module")
@@ -93,7 +95,7 @@ class Episode:
         self.past.append(np.argmax(plan.action_weights, -1).tolist())
         self.quiet = 0 if (actions == 5).any() else self.quiet + 1
         still = len(self.past) > 10 and all(past == self.past[-1] for past in self.past[-11:])
-        self.over = bool(self.state.terminated) or still or self.quiet > self.rules.stop_without_bomb
+        self.over = bool(self.state.terminated) or still or self.quiet > self.rules.stop_when_quiet
         return np.asarray(rows)[np.asarray(alive)]
 
     def rest(self):
@@ -107,7 +109,7 @@ class Episode:
 @functools.cache
 def _parts(dagger):
     """Compiled once: `look`, `policy`, `step`."""
-    config, who, seats = dagger.config, dagger.follower, jnp.arange(PLAYERS)
+    config, who, seats = dagger.config, dagger.who, jnp.arange(PLAYERS)
 
     def look(key, memory, state):
         states = jax.tree.map(lambda leaf: leaf[None], state)
@@ -120,7 +122,7 @@ def _parts(dagger):
         legal = GAME.search_arms(state)[1]
         matters = plan.qvalues.max(-1) - (plan.qvalues * legal).sum(-1) / legal.sum(-1)
         samples = Sample(jax.vmap(lambda seat: GAME.observe(state, seat))(seats), target, plan.root_value, matters)
-        return plan, GAME.in_play(state), jax.vmap(dagger.packing.pack)(samples), memory
+        return plan, GAME.in_play(state), jax.vmap(dagger.updates.packing.pack)(samples), memory
 
     def policy(params, key, state):
         scores = who.policy(params, jax.vmap(lambda seat: GAME.observe(state, seat))(seats))
@@ -135,10 +137,10 @@ def test_what_is_stored(dagger, first):
     episodes = [Episode(dagger, KEY, number, before.params) for number in range(LANES)]
     rows = np.concatenate([episode.step() for _ in range(STEPS) for episode in episodes])
     np.testing.assert_array_equal(rows_of(after.ring), rows)
-    assert not any(episode.over for episode in episodes) and after.episodes.clock.tolist() == [STEPS] * LANES
+    assert not any(episode.over for episode in episodes) and after.games.lanes.clock.tolist() == [STEPS] * LANES
     assert metrics["new_samples"] == len(rows) == metrics["buffer"] and metrics["new_steps"] == STEPS * LANES
     states = jax.tree.map(lambda *leaves: np.stack(leaves), *[jax.device_get(episode.state) for episode in episodes])
-    jax.tree.map(np.testing.assert_array_equal, after.episodes.states, states)
+    jax.tree.map(np.testing.assert_array_equal, after.games.lanes.states, states)
 
 
 def test_the_dead_are_not_stored(dagger, whole):
@@ -147,8 +149,8 @@ def test_the_dead_are_not_stored(dagger, whole):
     steps = sum(metrics["new_steps"] for metrics in told)
     assert samples == told[-1]["buffer"] == after.ring.size[0] and steps == told[-1]["steps"]
     assert 2 * steps < samples < PLAYERS * steps
-    stored = jax.vmap(dagger.packing.unpack)(rows_of(after.ring))
-    assert np.asarray(stored.observation.own.alive).all()
+    stored = jax.vmap(dagger.updates.packing.unpack)(rows_of(after.ring))
+    assert np.asarray(stored.view.own.alive).all()
     np.testing.assert_allclose(stored.target.sum(-1), 1, rtol=1e-5)
     assert ((stored.value >= 0) & (stored.value <= 1)).all()
 
@@ -159,17 +161,17 @@ def test_the_dead_are_not_stored(dagger, whole):
 def test_so_many_battles_are_played_and_no_more(dagger, whole):
     told, after = whole
     assert [metrics["episodes"] for metrics in told] == sorted(metrics["episodes"] for metrics in told)
-    assert told[-1]["episodes"] == BATTLES == after.ended
-    assert sorted(after.episodes.number) == list(range(BATTLES, BATTLES + LANES)) and after.episodes.next_number == [
+    assert told[-1]["episodes"] == BATTLES == after.progress["episodes"]
+    assert sorted(after.games.lanes.number) == list(range(BATTLES, BATTLES + LANES)) and after.games.lanes.next_number == [
         BATTLES + LANES
     ]
     # All lanes are idle: nothing more is played, stored or learnt.
     later, metrics = jax.device_get(dagger.iterate(KEY, None, on_device(dagger, after)))
     assert metrics["new_steps"] == metrics["new_samples"] == 0 and metrics["episodes"] == BATTLES and metrics["finite"]
-    assert metrics["updates"] == after.updates and metrics["steps"] == after.steps
+    assert metrics["updates"] == after.updates and metrics["steps"] == after.progress["steps"]
     for name in ("params", "optimizer_state", "ring"):
         jax.tree.map(np.testing.assert_array_equal, getattr(later, name), getattr(after, name))
-    np.testing.assert_array_equal(later.episodes.memory.words, after.episodes.memory.words)
+    np.testing.assert_array_equal(later.games.memory.words, after.games.memory.words)
 
 
 def test_lanes_rest_one_after_another(whole):
@@ -184,7 +186,7 @@ def test_the_number_of_updates_follows_the_steps(whole):
     for metrics in told:
         assert metrics["updates"] == int(RATE * metrics["steps"])
     assert any(RATE * metrics["steps"] % 1 for metrics in told)
-    assert after.owed == RATE * after.steps % 1
+    assert after.progress["owed"] == RATE * after.progress["steps"] % 1
 
 
 def test_metrics(whole):
@@ -192,7 +194,7 @@ def test_metrics(whole):
     for metrics in told:
         assert all(np.isfinite(value).all() for value in metrics.values()) and metrics["finite"]
         assert 0 <= metrics["agreement"] <= 1 and 0 <= metrics["entropy"] <= np.log(6) + 1e-5
-        for name in ("arms", "oracle_arms"):
+        for name in ("outputs", "oracle_outputs"):
             assert metrics[name].shape == (6,)
             np.testing.assert_allclose(metrics[name].sum(), 1, rtol=1e-5)
         assert metrics["gradient_norm"] > 0 and metrics["loss"] >= metrics["cross_entropy"] > 0
@@ -203,28 +205,32 @@ def test_metrics(whole):
 
 def loss_on(dagger, params, buffer):
     """Loss and cross-entropy on all that a buffer holds."""
-    stored = jax.vmap(dagger.packing.unpack)(rows_of(buffer))
+    stored = jax.vmap(dagger.updates.packing.unpack)(rows_of(buffer))
     return jax.jit(lambda params: loss_by_hand(dagger, params, stored))(params)
 
 
 def loss_by_hand(dagger, params, stored):
     """Cross-entropy, weighed by what is at stake, with half the squared error of the value; and the cross-entropy."""
-    logits, value = dagger.follower.apply(params, stored.observation)
+    logits, value = dagger.who.apply(params, stored.view)
     weight = stored.weight + TINY.advantage_weight
     entropy = -(stored.target * jax.nn.log_softmax(logits)).sum(-1) @ weight / weight.sum()
     return entropy + 0.5 * jnp.square(value - (2 * stored.value - 1)).mean(), entropy
 
 
-def idle(learner, **changes):
-    """A learner that plays no more."""
-    episodes = dataclasses.replace(learner.episodes, number=np.full(LANES, BATTLES, np.int32))
-    return dataclasses.replace(learner, episodes=episodes, **changes)
+def idle(learner, *, owed, ended=0, **changes):
+    """A learner that plays no more and makes the gradient steps that it owes; so many episodes are over."""
+    lanes = dataclasses.replace(learner.games.lanes, number=np.full(LANES, BATTLES, np.int32))
+    games, progress = (
+        dataclasses.replace(learner.games, lanes=lanes),
+        learner.progress | {"owed": np.float32(owed), "episodes": np.int32(ended)},
+    )
+    return dataclasses.replace(learner, games=games, progress=progress, **changes)
 
 
 def test_learning_lowers_the_loss_on_what_is_stored(dagger, first, whole):
     """On a buffer that stays as it is."""
     before, buffer = first[0], whole[1].ring
-    after, metrics = jax.device_get(dagger.iterate(KEY, None, on_device(dagger, idle(before, ring=buffer, owed=np.float32(400)))))
+    after, metrics = jax.device_get(dagger.iterate(KEY, None, on_device(dagger, idle(before, ring=buffer, owed=400))))
     assert metrics["updates"] == 400 and metrics["finite"]
     jax.tree.map(np.testing.assert_array_equal, after.ring, buffer)
     old, new = (loss_on(dagger, learner.params, buffer) for learner in (before, after))
@@ -234,23 +240,24 @@ def test_learning_lowers_the_loss_on_what_is_stored(dagger, first, whole):
     assert 0.95 * new[1] < metrics["cross_entropy"] < old[1]
 
 
-def test_one_update_is_one_step_of_adam(dagger, first, whole):
-    """By another way, with a buffer that is just one mini-batch, of samples of all weights."""
+@pytest.mark.parametrize(("ended", "scale"), [(0, 1), (2, 5 / 6), (BATTLES, 0.5)])
+def test_one_update_is_one_step_of_adam(dagger, first, whole, ended, scale):
+    """By another way, with a buffer that is just one mini-batch, of samples of all weights; steps fall with the episodes."""
     before, buffer = first[0], whole[1].ring
-    weights = np.asarray(jax.vmap(dagger.packing.unpack)(rows_of(buffer)).weight)
+    weights = np.asarray(jax.vmap(dagger.updates.packing.unpack)(rows_of(buffer)).weight)
     rows = buffer.rows[np.argsort(weights)[:: -(len(weights) // TINY.batch_size)][: TINY.batch_size]]
     rows = np.concatenate([rows, buffer.rows[len(rows) :]])
     batch = dataclasses.replace(buffer, rows=rows, size=np.array([TINY.batch_size], np.int32))
-    learner = idle(before, ring=batch, owed=np.float32(1.5), updates=np.int32(9))
+    learner = idle(before, ring=batch, owed=1.5, ended=ended, updates=np.int32(9))
     later, metrics = jax.device_get(dagger.iterate(KEY, None, on_device(dagger, learner)))
-    assert metrics["updates"] == 10 and later.owed == 0.5
-    stored = jax.vmap(dagger.packing.unpack)(rows_of(batch))
+    assert metrics["updates"] == 10 and later.progress["owed"] == 0.5
+    stored = jax.vmap(dagger.updates.packing.unpack)(rows_of(batch))
     assert np.ptp(stored.weight) > 0.1
     gradient_of = jax.jit(jax.value_and_grad(lambda params: loss_by_hand(dagger, params, stored), has_aux=True))
     (loss, entropy), gradient = gradient_of(before.params)
     optimizer = optax.adam(TINY.learning_rate)
     change, _ = optimizer.update(gradient, optimizer.init(before.params))
-    expected = optax.apply_updates(before.params, change)
+    expected = optax.apply_updates(before.params, optax.tree.scale(scale, change))
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, atol=1e-5), later.params, expected)
     np.testing.assert_allclose(metrics["loss"], loss, rtol=1e-4)
     np.testing.assert_allclose(metrics["cross_entropy"], entropy, rtol=1e-4)
@@ -263,7 +270,7 @@ def test_one_update_is_one_step_of_adam(dagger, first, whole):
 def test_the_running_mean_forgets_the_first_parameters(dagger, first):
     before, after, metrics = first
     assert metrics["updates"] == RATE * STEPS * LANES
-    learner = idle(before, ring=after.ring, owed=np.float32(1))
+    learner = idle(before, ring=after.ring, owed=1)
     later, _ = jax.device_get(dagger.iterate(KEY, None, on_device(dagger, learner)))
     jax.tree.map(np.testing.assert_array_equal, later.averaged, later.params)
     assert not np.array_equal(after.averaged["policy"]["kernel"], after.params["policy"]["kernel"])
@@ -285,13 +292,13 @@ def test_parameters_that_are_no_numbers_are_told(dagger):
     learner = begin(dagger)
     learner, metrics = dagger.iterate(KEY, None, dataclasses.replace(learner, params=spoilt(learner.params)))
     assert not metrics["finite"]
-    assert metrics["arms"].tolist() == [1, 0, 0, 0, 0, 0], "and the follower stands still"
+    assert metrics["outputs"].tolist() == [1, 0, 0, 0, 0, 0], "and the follower stands still"
 
 
 def test_a_last_update_that_spoils_the_parameters_is_told_at_once(dagger, first):
     """Its loss and gradient were numbers; what it made must not be saved as good."""
     before, after, _ = first
-    learner = idle(before, ring=after.ring, owed=np.float32(1), optimizer_state=jax.device_get(spoilt(before.optimizer_state)))
+    learner = idle(before, ring=after.ring, owed=1, optimizer_state=jax.device_get(spoilt(before.optimizer_state)))
     learner, metrics = jax.device_get(dagger.iterate(KEY, None, on_device(dagger, learner)))
     assert metrics["updates"] == 1 and np.isfinite(metrics["loss"]) and np.isfinite(metrics["gradient_norm"])
     assert not np.isfinite(jax.tree.leaves(learner.params)[0]).any()
@@ -315,16 +322,16 @@ def test_samples_of_cloning(cloned):
     got = rows_of(learner.ring)
     assert len(got) == len(rows) and metrics["steps"] == sum(episode.clock for episode in episodes)
     # Targets and weights are computed in another way here: equal but for rounding; the rest is equal bit for bit.
-    first = sum(np.size(leaf) for leaf in jax.tree.leaves(dagger.packing.unpack(jnp.asarray(got[0])).observation))
-    seen, words = slice(0, first), got.shape[1]
-    assert words == first + 6 + 1 + 1
-    order, expected_order = (np.lexsort(part[:, seen].T[::-1]) for part in (got, rows))
-    got, rows = got[order], rows[expected_order]
-    np.testing.assert_array_equal(got[:, seen], rows[:, seen])
-    assert len(np.unique(got[:, seen], axis=0)) == len(got), "no two are alike, so that the order is the same"
-    numbers, expected = (part[:, first:].copy().view(np.float32) for part in (got, rows))
-    np.testing.assert_allclose(numbers, expected, atol=1e-5)
-    assert len(np.unique(numbers[:, :6])) > 10 and numbers[:, 7].max() > 0.1
+    found, expected = (jax.device_get(jax.vmap(dagger.updates.packing.unpack)(jnp.asarray(part))) for part in (got, rows))
+    packing = packing_of(jax.tree.map(lambda leaf: leaf[0], found.view))
+    seen, wanted = (np.asarray(jax.vmap(packing.pack)(part.view)) for part in (found, expected))
+    order, expected_order = (np.lexsort(part.T[::-1]) for part in (seen, wanted))
+    np.testing.assert_array_equal(seen[order], wanted[expected_order])
+    assert len(np.unique(seen, axis=0)) == len(got), "no two are alike, so that the order is the same"
+    for name in ("target", "value", "weight"):
+        numbers, others = getattr(found, name)[order], getattr(expected, name)[expected_order]
+        np.testing.assert_allclose(numbers, others, atol=1e-5)
+    assert len(np.unique(found.target)) > 10 and found.weight.max() > 0.1
 
 
 @pytest.mark.slow
@@ -351,7 +358,7 @@ def test_samples_of_cloning_do_not_depend_on_the_number_of_devices(cloned):
 
 def test_targets():
     """Evenly among the best, the first of them, or a softmax of the values over what is legal."""
-    who, oracle = tiny.follower(), tiny.drawing_oracle()
+    who, oracle = tiny.network(), tiny.drawing_oracle()
     states = jax.vmap(GAME.init)(jax.random.split(KEY, 3))
     plan, _ = oracle.plan(None, jax.random.split(KEY, 3), oracle.init(3), states, jnp.zeros(3, jnp.int32), jnp.ones(3, bool))
     values, legal = np.asarray(plan.qvalues), np.asarray(jax.vmap(GAME.search_arms)(states)[1])
@@ -359,7 +366,7 @@ def test_targets():
 
     def target(**settings):
         settings = {"lanes": 4, "buffer_size": 64, **settings}
-        return np.asarray(Dagger(DaggerConfig(**settings), who, oracle, runtime.data_mesh())._target(plan))
+        return np.asarray(Dagger(DaggerConfig(**settings), who, oracle, runtime.data_mesh())._weights(plan))
 
     assert (best.sum(-1) > 1).any()
     np.testing.assert_allclose(target(target="best"), best / best.sum(-1, keepdims=True), rtol=1e-6)
@@ -391,7 +398,7 @@ def test_targets():
         ({"advantage_weight": float("inf")}, "advantage_weight=inf: must be >= 0"),
         ({"averaging": 1.0}, "averaging=1.0: must be at least 0 and below 1"),
         ({"averaging": float("nan")}, "averaging=nan: must be at least 0 and below 1"),
-        ({"stop_without_bomb": -1}, "stop_without_bomb=-1: must be >= 0"),
+        ({"stop_when_quiet": -1}, "stop_when_quiet=-1: must be >= 0"),
         ({"learning_rate": 0.0}, "learning_rate=0.0: must be > 0"),
         ({"learning_rate": float("nan")}, "learning_rate=nan: must be > 0"),
         ({"learning_rate": float("inf")}, "learning_rate=inf: must be > 0"),
@@ -418,5 +425,5 @@ def test_bad_settings(settings, message):
 def test_numbers_that_do_not_go_together(devices, settings, message):
     mesh = types.SimpleNamespace(devices=np.zeros(devices))  # as much of one as is looked at before anything is compiled
     with pytest.raises(ValueError) as error:  # noqa: PT011
-        Dagger(DaggerConfig(**settings), tiny.follower(), tiny.drawing_oracle(), mesh)
+        Dagger(DaggerConfig(**settings), tiny.network(), tiny.drawing_oracle(), mesh)
     assert str(error.value) == message

@@ -11,6 +11,7 @@ from jax import Array
 from jaxgames.pommerman.constants import Move
 from tests.training import tiny
 from training.learn.episodes import WINDOW, EpisodeRules
+from training.play.lanes import Pool
 
 LANES, PLAYERS, WORDS, LAST = 3, 4, 9, 40
 KEY = jax.random.key(4)
@@ -31,8 +32,6 @@ class Waiting:
     """A game in which time passes until it is over; a move comes with a word, as in the radio mode."""
 
     num_players: int = PLAYERS
-    num_arms: int = 6
-    num_actions: int = 6 * WORDS
 
     def init(self, key):
         return State(jax.random.bits(key, (2, 2)), jnp.int32(0), jnp.bool_(False))
@@ -41,19 +40,23 @@ class Waiting:
         del actions, key
         return State(state.board, state.step_count + 1, state.step_count + 1 >= LAST)
 
+    def keeps_going(self, actions):
+        return actions // WORDS == Move.BOMB
+
 
 STAY = np.full((LANES, PLAYERS), WORDS - 1, np.int32)
 BOMB = np.full((LANES, PLAYERS), int(Move.BOMB) * WORDS, np.int32)
 CHOICES = np.zeros((LANES, PLAYERS), np.int32)
 
 
-def rules_of(episodes=100, **settings):
-    return EpisodeRules(Waiting(), tiny.drawing_oracle(Waiting()), episodes, LANES, **settings)
+def rules_of(episodes=100, num_devices=1, **settings):
+    pool = Pool(Waiting(), LANES, num_devices, episodes)
+    return EpisodeRules(pool, tiny.drawing_oracle(Waiting()), **settings)
 
 
 def advance(episodes, actions, choices, rules):
     """One step; returns the lanes and which of them ended."""
-    step = jax.jit(lambda episodes: rules.advance(KEY, rules.step_keys(KEY, episodes), episodes, actions, choices))
+    step = jax.jit(lambda episodes: rules.advance(KEY, rules.pool.step_keys(KEY, episodes.lanes), episodes, actions, choices))
     episodes, ended = jax.device_get(step(episodes))
     return episodes, ended.tolist()
 
@@ -64,7 +67,12 @@ def board(number):
 
 def at(episodes, *steps):
     """The lanes at these steps of their games."""
-    return dataclasses.replace(episodes, states=dataclasses.replace(episodes.states, step_count=np.array(steps, np.int32)))
+    return in_lanes(episodes, states=dataclasses.replace(episodes.lanes.states, step_count=np.array(steps, np.int32)))
+
+
+def in_lanes(episodes, **changes):
+    """Changes the lanes of episodes."""
+    return dataclasses.replace(episodes, lanes=dataclasses.replace(episodes.lanes, **changes))
 
 
 @pytest.fixture(scope="module")
@@ -74,24 +82,23 @@ def begun():
 
 def with_past(episodes, past, clock=WINDOW):
     """Lanes in which the oracle has chosen `past` (int [10, P], the oldest first) and that stand at some clock of ten or more."""
-    recent = np.roll(np.asarray(past, np.int8), clock % WINDOW, axis=0)
-    return dataclasses.replace(
-        episodes, recent=np.tile(recent, (LANES, 1, 1)), clock=np.full(LANES, clock, np.int32), quiet=np.zeros(LANES, np.int32)
-    )
+    recent = np.roll(np.asarray(past, np.int32), clock % WINDOW, axis=0)
+    episodes = in_lanes(episodes, clock=np.full(LANES, clock, np.int32))
+    return dataclasses.replace(episodes, recent=np.tile(recent, (LANES, 1, 1)), quiet=np.zeros(LANES, np.int32))
 
 
 def test_the_first_battles(begun):
-    assert begun.number.tolist() == [0, 1, 2] and begun.next_number.tolist() == [3]
-    assert not begun.clock.any() and not begun.quiet.any()
-    np.testing.assert_array_equal(begun.states.board, [board(number) for number in range(LANES)])
+    assert begun.lanes.number.tolist() == [0, 1, 2] and begun.lanes.next_number.tolist() == [3]
+    assert not begun.lanes.clock.any() and not begun.quiet.any()
+    np.testing.assert_array_equal(begun.lanes.states.board, [board(number) for number in range(LANES)])
 
 
 def test_battles_of_the_second_of_three_devices():
     episodes = jax.device_get(jax.jit(rules_of(num_devices=3).start)(KEY, jnp.int32(1)))
-    assert episodes.number.tolist() == [1, 4, 7] and episodes.next_number.tolist() == [10]
-    np.testing.assert_array_equal(episodes.states.board, [board(number) for number in (1, 4, 7)])
+    assert episodes.lanes.number.tolist() == [1, 4, 7] and episodes.lanes.next_number.tolist() == [10]
+    np.testing.assert_array_equal(episodes.lanes.states.board, [board(number) for number in (1, 4, 7)])
     after, _ = advance(at(episodes, 39, 0, 39), BOMB, CHOICES, rules_of(num_devices=3))
-    assert after.number.tolist() == [10, 4, 13] and after.next_number.tolist() == [16]
+    assert after.lanes.number.tolist() == [10, 4, 13] and after.lanes.next_number.tolist() == [16]
 
 
 @pytest.mark.parametrize("clock", [WINDOW, WINDOW + 7])
@@ -103,8 +110,8 @@ def test_choices_that_stand_still(begun, clock):
     episodes = with_past(begun, past, clock)
     after, ended = advance(episodes, BOMB, choices, rules_of(stop_rule="unchanged"))
     assert ended == [True, False, True]
-    assert after.number.tolist() == [3, 1, 4] and after.next_number.tolist() == [5]
-    assert after.clock.tolist() == [0, clock + 1, 0]
+    assert after.lanes.number.tolist() == [3, 1, 4] and after.lanes.next_number.tolist() == [5]
+    assert after.lanes.clock.tolist() == [0, clock + 1, 0]
     assert not after.recent[0].any() and after.recent[1, clock % WINDOW].tolist() == [1, 2, 0, 4]
     for when in range(WINDOW):
         other = past.copy()
@@ -133,7 +140,7 @@ def test_no_battle_stands_still_before_ten_steps_are_over(begun, rule):
 
 def test_battles_without_bombs(begun):
     episodes = dataclasses.replace(begun, quiet=np.array([4, 3, 5], np.int32))
-    rules = rules_of(stop_rule="off", stop_without_bomb=4)
+    rules = rules_of(stop_rule="off", stop_when_quiet=4)
     after, ended = advance(episodes, STAY, CHOICES, rules)
     assert ended == [True, False, True], "after more steps than that"
     assert after.quiet.tolist() == [0, 4, 0]
@@ -141,15 +148,15 @@ def test_battles_without_bombs(begun):
     one[0, 3] = one[2, 0] = int(Move.BOMB) * WORDS + 5
     after, ended = advance(episodes, one, CHOICES, rules)
     assert ended == [False] * 3 and after.quiet.tolist() == [0, 4, 0]
-    assert advance(episodes, STAY, CHOICES, rules_of(stop_rule="off", stop_without_bomb=0))[1] == [False] * 3
+    assert advance(episodes, STAY, CHOICES, rules_of(stop_rule="off", stop_when_quiet=0))[1] == [False] * 3
 
 
 def test_the_end_of_a_game(begun):
     """By the rules of the game, whatever the stop rules."""
     after, ended = advance(at(begun, 39, 38, 39), BOMB, CHOICES, rules_of(stop_rule="off"))
     assert ended == [True, False, True]
-    assert after.states.step_count.tolist() == [0, 39, 0] and not after.states.terminated.any()
-    np.testing.assert_array_equal(after.states.board, [board(number) for number in (3, 1, 4)])
+    assert after.lanes.states.step_count.tolist() == [0, 39, 0] and not after.lanes.states.terminated.any()
+    np.testing.assert_array_equal(after.lanes.states.board, [board(number) for number in (3, 1, 4)])
 
 
 def test_the_oracle_forgets_where_a_battle_ends(begun):
@@ -161,17 +168,17 @@ def test_no_battle_is_left(begun):
     """Lanes rest as soon as all episodes are given away, and end no more."""
     rules = rules_of(4, stop_rule="off")
     episodes, ended = advance(at(begun, 39, 39, 39), BOMB, CHOICES, rules)
-    assert ended == [True] * 3 and episodes.number.tolist() == [3, 4, 5]
-    assert np.asarray(rules.busy(episodes)).tolist() == [True, False, False]
+    assert ended == [True] * 3 and episodes.lanes.number.tolist() == [3, 4, 5]
+    assert np.asarray(rules.pool.busy(episodes.lanes)).tolist() == [True, False, False]
     episodes, ended = advance(at(episodes, 39, 39, 39), BOMB, CHOICES, rules)
     assert ended == [True, False, False]
-    assert not np.asarray(rules.busy(episodes)).any()
+    assert not np.asarray(rules.pool.busy(episodes.lanes)).any()
     assert advance(at(episodes, 39, 39, 39), BOMB, CHOICES, rules)[1] == [False] * 3
 
 
 def test_keys_depend_on_battle_and_clock_alone(begun):
     rules = rules_of()
-    some = dataclasses.replace(begun, number=np.array([5, 9, 5], np.int32), clock=np.array([2, 2, 3], np.int32))
-    moved = dataclasses.replace(begun, number=np.array([9, 5, 5], np.int32), clock=np.array([2, 3, 2], np.int32))
-    one, other = (jax.random.key_data(rules.step_keys(KEY, episodes)).tolist() for episodes in (some, moved))
+    some = in_lanes(begun, number=np.array([5, 9, 5], np.int32), clock=np.array([2, 2, 3], np.int32))
+    moved = in_lanes(begun, number=np.array([9, 5, 5], np.int32), clock=np.array([2, 3, 2], np.int32))
+    one, other = (jax.random.key_data(rules.pool.step_keys(KEY, episodes.lanes)).tolist() for episodes in (some, moved))
     assert one == [other[2], other[0], other[1]] and len({tuple(words) for words in one}) == 3

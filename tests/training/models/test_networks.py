@@ -1,4 +1,4 @@
-"""The follower's networks: the fast convolution against plain ones, sizes, and that elements of a batch do not see each other."""
+"""Networks of followers: the fast convolution against plain ones, sizes, and that elements of a batch do not see each other."""
 
 import functools
 
@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from training.models.networks import follower as networks
+from training.models.networks import presets
 from training.models.networks.convolution import Convolution, convolve
 from training.models.networks.follower import PRESETS, NetworkConfig
 
@@ -75,15 +75,15 @@ def count(params):
 
 def test_size_of_the_papers_network():
     """Four convolutions of 32 features and one linear layer (section 2.2 of our notes on the released code)."""
-    params = jax.eval_shape(networks.by_name("paper", SHAPE, ARMS).init, jax.random.key(0))
+    params = jax.eval_shape(presets.by_name("paper", SHAPE, ARMS).init, jax.random.key(0))
     assert count(params) == 55_046
     assert count(params) == 14 * 9 * 32 + 32 + 3 * (32 * 9 * 32 + 32) + 121 * 32 * 6 + 6
-    assert count(jax.eval_shape(networks.by_name("paper_value", SHAPE, ARMS).init, jax.random.key(0))) == 55_046 + 121 * 32 + 1
+    assert count(jax.eval_shape(presets.by_name("paper_value", SHAPE, ARMS).init, jax.random.key(0))) == 55_046 + 121 * 32 + 1
 
 
 @pytest.mark.parametrize("name", PRESETS)
 def test_form(name):
-    network = networks.by_name(name, SHAPE, ARMS)
+    network = presets.by_name(name, SHAPE, ARMS)
     params = jax.jit(network.init)(jax.random.key(0))
     assert {leaf.dtype for leaf in jax.tree.leaves(params)} == {jnp.dtype("float32")}
     logits, value = jax.jit(network.apply)(params, 10 * normal(1, 5, *SHAPE))
@@ -98,7 +98,7 @@ def test_form(name):
 @pytest.mark.parametrize("name", ["paper_value", "residual"])
 def test_every_parameter_counts(name):
     """Each has an influence on policy or value, and the value stays in [-1, 1]."""
-    network = networks.by_name(name, (8, 8, 14), ARMS)
+    network = presets.by_name(name, (8, 8, 14), ARMS)
     params = jax.device_get(jax.jit(network.init)(jax.random.key(0)))
     params = jax.tree.map(lambda leaf: leaf + 0.05 * normal(leaf.size, *leaf.shape), params)
     planes = normal(1, 4, 8, 8, 14)
@@ -116,7 +116,7 @@ def test_every_parameter_counts(name):
 
 @pytest.mark.parametrize("name", ["paper_value", "residual"])
 def test_elements_of_a_batch_do_not_see_each_other(name):
-    network = networks.by_name(name, SHAPE, ARMS)
+    network = presets.by_name(name, SHAPE, ARMS)
     params = jax.jit(network.init)(jax.random.key(0))
     apply, planes = jax.jit(network.apply), normal(1, 6, *SHAPE)
     together = apply(params, planes)
@@ -130,7 +130,7 @@ def test_elements_of_a_batch_do_not_see_each_other(name):
 
 
 def test_same_key_same_parameters():
-    network = networks.by_name("residual", (8, 8, 5), ARMS)
+    network = presets.by_name("residual", (8, 8, 5), ARMS)
     one, again = network.init(jax.random.key(3)), jax.jit(network.init)(jax.random.key(3))
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-6), one, again)
 
@@ -142,5 +142,7 @@ def test_impossible_sizes(settings, named):
 
 
 def test_unknown_names():
-    with pytest.raises(ValueError, match=r"^network='vit': must be one of paper, paper_value, residual$"):
-        networks.by_name("vit", SHAPE, ARMS)
+    with pytest.raises(
+        ValueError, match=r"^network='vit': must be one of paper, paper_value, residual, tiny, small, medium, rise, rise_bf16$"
+    ):
+        presets.by_name("vit", SHAPE, ARMS)

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from training.models.networks import rise
+from training.models.networks import presets, rise
 from training.models.networks.rise import PRESETS, RiseConfig
 
 SMALL = RiseConfig(width=8, blocks=2, inside=8, inside_step=4, excited=1, value_planes=4, value_width=6, groups=4)
@@ -18,7 +18,7 @@ SHAPE, PLANES = (3, 4, 5), 2
 @functools.lru_cache
 def small(dtype="float32"):
     """A small network, its parameters (no part of it is zero), and its compiled function."""
-    network = rise.make(dataclasses.replace(SMALL, dtype=dtype), SHAPE, PLANES)
+    network = rise.make(dataclasses.replace(SMALL, dtype=dtype), SHAPE, 12 * PLANES)
     params = jax.tree.map(lambda leaf: jnp.asarray(leaf + 0.1 * normal(leaf.size, *leaf.shape)), network.init(jax.random.key(0)))
     return network, params, jax.jit(network.apply)
 
@@ -36,7 +36,7 @@ def count(params):
 
 def test_size_of_the_papers_network():
     """29 planes of 10 x 10 cells, 36 policy planes: see section 2 of our notes on the paper."""
-    params = jax.eval_shape(rise.by_name("rise", (10, 10, 29), 36).init, jax.random.key(0))
+    params = jax.eval_shape(presets.by_name("rise", (10, 10, 29), 3600).init, jax.random.key(0))
     heads = {head: count({name: part for name, part in params.items() if name.startswith(head)}) for head in ("policy", "value")}
     inside = [128 + 64 * number for number in range(13)]
     blocks = sum(2 * 256 * width + 9 * width + 2 * (2 * width + 256) for width in inside)
@@ -48,7 +48,7 @@ def test_size_of_the_papers_network():
 
 def test_squeeze_and_excitation_is_in_the_last_blocks():
     for name, config in PRESETS.items():
-        params = jax.eval_shape(rise.by_name(name, (5, 5, 8), 1).init, jax.random.key(0))
+        params = jax.eval_shape(presets.by_name(name, (5, 5, 8), 25).init, jax.random.key(0))
         assert len(params["blocks"]) == config.blocks
         excited = ["excitation" in params["blocks"][number] for number in range(config.blocks)]
         assert excited == [number >= config.blocks - config.excited for number in range(config.blocks)]
@@ -144,6 +144,7 @@ def test_bad_settings(values, message):
     assert str(error.value) == message
 
 
-def test_an_unknown_preset():
-    with pytest.raises(ValueError, match=r"^network='huge': must be one of tiny, small, medium, rise, rise_bf16$"):
-        rise.by_name("huge", SHAPE, 1)
+def test_outputs_that_are_not_the_same_for_each_cell():
+    told = "network='tiny': gives the same number of outputs for each of 3 x 4 cells, and there are 6: take one of paper, "
+    with pytest.raises(ValueError, match=told):
+        presets.by_name("tiny", SHAPE, 6)

@@ -75,6 +75,13 @@ def test_advice_where_fewer_lanes_do_not_help(machine):
     assert told == "lanes=1: the run needs 2.1 GB and 1.1 GB are free; take fewer games"
 
 
+def test_a_batch_whose_states_do_not_fit_is_refused_however_few_games_are_played(machine):
+    machine(GIB)
+    told = refused([hungry("a")], 10**8, games=100)
+    assert told == "batch=100000000: the states of the match need 4.2 GB and 1.1 GB are free; take a batch of at most 20452225"
+    memory.check(Tug(), [hungry("a", kept=GIB // 200)] * 2, 10**6, games=50)  # more lanes than games: no more than these
+
+
 def test_a_machine_that_does_not_tell(machine):
     machine(None)
     memory.check(Tug(), [hungry("a", kept=GIB)], 1000)

@@ -1,4 +1,4 @@
-"""The follower's networks: planes in, one logit per arm and a value out."""
+"""The networks of followers: planes in; a logit per output and a value out, from all cells together."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ class _Block(nnx.Module):
 class _Follower(nnx.Module):
     """Convolutions, then one linear layer per head on all cells, as in the paper."""
 
-    def __init__(self, config: NetworkConfig, height: int, width: int, channels: int, num_arms: int, *, rngs: nnx.Rngs) -> None:
-        features = config.width
+    def __init__(self, config: NetworkConfig, shape: tuple[int, int, int], num_outputs: int, *, rngs: nnx.Rngs) -> None:
+        (height, width, channels), features = shape, config.width
         self.config = config
         self.entry = Convolution(channels, features, rngs=rngs)
         if config.residual:
@@ -65,7 +65,7 @@ class _Follower(nnx.Module):
             features = 8
         else:
             self.body = nnx.List([Convolution(features, features, rngs=rngs) for _ in range(config.layers - 1)])
-        self.policy = nnx.Linear(height * width * features, num_arms, rngs=rngs)
+        self.policy = nnx.Linear(height * width * features, num_outputs, rngs=rngs)
         if config.value_head:
             self.value = nnx.Linear(height * width * features, 1, kernel_init=nnx.initializers.zeros, rngs=rngs)
 
@@ -84,23 +84,12 @@ class _Follower(nnx.Module):
         return self.policy(flat), value
 
 
-def make(config: NetworkConfig, shape: tuple[int, int, int], num_arms: int) -> Network:
+def make(config: NetworkConfig, shape: tuple[int, int, int], num_outputs: int) -> Network:
     """Makes a network.
 
     Args:
       config: its sizes.
       shape: of the planes, (H, W, C).
-      num_arms: K.
+      num_outputs: A.
     """
-    return from_module(lambda key: _Follower(config, *shape, num_arms, rngs=nnx.Rngs(key)))
-
-
-def by_name(name: str, shape: tuple[int, int, int], num_arms: int) -> Network:
-    """Makes a network by the name of its preset.
-
-    Raises:
-      ValueError: for an unknown name.
-    """
-    if name not in PRESETS:
-        raise ValueError(f"network={name!r}: must be one of {', '.join(PRESETS)}")
-    return make(PRESETS[name], shape, num_arms)
+    return from_module(lambda key: _Follower(config, shape, num_outputs, rngs=nnx.Rngs(key)))

@@ -15,7 +15,7 @@ class Network(NamedTuple):
 
     Attributes:
       init: `init(key) -> params`.
-      apply: `apply(params, planes) -> (logits float32 [B, K], value float32 [B])`, planes float32 [B, H, W, C]; the value is
+      apply: `apply(params, planes) -> (logits float32 [B, A], value float32 [B])`, planes float32 [B, H, W, C]; the value is
         in [-1, 1].
     """
 

@@ -141,23 +141,13 @@ class _Rise(nnx.Module):
         return jnp.tanh(self.value(hidden.astype(jnp.float32))[0])
 
 
-def make(config: RiseConfig, shape: tuple[int, int, int], policy_planes: int) -> Network:
+def make(config: RiseConfig, shape: tuple[int, int, int], num_outputs: int) -> Network:
     """Makes a network.
 
     Args:
       config: its sizes.
       shape: of the planes, (H, W, C).
-      policy_planes: logits per cell; logit `(row * W + column) * policy_planes + plane`.
+      num_outputs: a multiple of the cells; N of them per cell, output `(row * W + column) * N + n`.
     """
-    return from_module(lambda key: _Rise(config, shape, policy_planes, rngs=nnx.Rngs(key)))
-
-
-def by_name(name: str, shape: tuple[int, int, int], policy_planes: int) -> Network:
-    """Makes a network by the name of its preset.
-
-    Raises:
-      ValueError: for an unknown name.
-    """
-    if name not in PRESETS:
-        raise ValueError(f"network={name!r}: must be one of {', '.join(PRESETS)}")
-    return make(PRESETS[name], shape, policy_planes)
+    per_cell = num_outputs // (shape[0] * shape[1])
+    return from_module(lambda key: _Rise(config, shape, per_cell, rngs=nnx.Rngs(key)))

@@ -1,4 +1,4 @@
-"""What an agent does in games: its moves, the cells it visits. A passive player is easy to miss in win rates alone."""
+"""What an agent does in Pommerman: its moves, the cells it visits. A passive player is easy to miss in win rates alone."""
 
 from __future__ import annotations
 

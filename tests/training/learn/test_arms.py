@@ -1,0 +1,135 @@
+"""Arms are not outputs: a game that offers some of its actions, in another order in each state, is learnt by every learner."""
+
+import dataclasses
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxgames import runtime
+from search import fdts
+from search.bandit.guide import Guide
+from tests.signals import NUM_SIGNALS, Signals, encoder
+from training.learn.alphaze import Alphaze, AlphazeConfig
+from training.learn.dagger import Dagger, DaggerConfig
+from training.learn.targets import Targets
+from training.models.networks import follower as networks
+from training.models.networks.follower import NetworkConfig
+from training.models.policy_value import PolicyValue
+
+KEY = jax.random.key(5)
+
+
+def network(game: Signals) -> PolicyValue:
+    shown = encoder(game)
+    config = NetworkConfig(width=8, layers=1, value_head=True)
+    return PolicyValue(game, shown, networks.make(config, shown.shape, NUM_SIGNALS), {})
+
+
+def share_of_right_answers(who: PolicyValue, params) -> float:
+    """By both seats, in all steps of some games."""
+    game, agent = who.game, who.agent()
+
+    @jax.jit
+    def answer(params):
+        states = jax.vmap(game.init)(jax.random.split(jax.random.key(9), 64))
+        states = dataclasses.replace(states, step_count=jnp.arange(64, dtype=jnp.int32) % game.max_steps)
+        seats = (states.step_count + (0 if game.in_turns else jnp.arange(64) // 2)) % 2
+        chosen, _ = agent.act(params, jax.random.split(KEY, 64), (), states, seats, jnp.ones(64, bool))
+        return (chosen == jax.vmap(game.right)(states)).mean()
+
+    return float(answer(params))
+
+
+LEARN = {"lanes": 32, "steps": 4, "buffer_size": 1024, "batch_size": 64}
+
+
+def test_dagger_learns_actions():
+    who = network(Signals())
+    config = DaggerConfig(episodes=10_000, updates_per_step=0.25, learning_rate=0.03, symmetries=True, **LEARN)
+    dagger = Dagger(config, who, fdts(who.game, num_simulations=24, horizon=1, table_rows=64), runtime.data_mesh())
+    params = jax.jit(who.init)(KEY)
+    learner = dagger.init(KEY, params)
+    for _ in range(8):
+        learner, metrics = dagger.iterate(KEY, None, learner)
+    assert share_of_right_answers(who, params) < 0.5 and metrics["finite"]
+    assert share_of_right_answers(who, learner.params) > 0.95
+
+
+PLAY = AlphazeConfig(
+    num_simulations=16, epoch_samples=1024, epoch_updates=32, updates=32, learning_rate=0.05, dirichlet_alpha=1.0, **LEARN
+)
+
+
+def test_self_play_learns_actions_in_turns():
+    """By PUCT."""
+    who = network(Signals(in_turns=True))
+    programs = Alphaze(PLAY, who, runtime.data_mesh())
+    learner = programs.init(KEY, jax.jit(who.init)(KEY))
+    for _ in range(4):
+        learner, played = programs.play["fair"](KEY, jax.tree.map(jnp.copy, learner.params), learner)
+        learner, learnt = programs.learn(KEY, learner)
+    assert played["samples"] == 4 * LEARN["lanes"] * LEARN["steps"] and learnt["finite"]
+    assert share_of_right_answers(who, learner.params) > 0.95
+
+
+def test_self_play_learns_actions_where_all_act_at_once():
+    """By a search that the network guides: every acting seat makes samples of its own, with the outcome of that seat."""
+    who = network(Signals())
+    guide = Guide(who.evaluate, prior_weight=2.0, outputs=who.encoder.outputs)
+    player = fdts(who.game, num_simulations=24, horizon=2, table_rows=64, guide=guide)
+    programs = Alphaze(PLAY, who, runtime.data_mesh(), player)
+    learner = programs.init(KEY, jax.jit(who.init)(KEY))
+    for number in range(4):
+        learner, played = programs.play["fair"](KEY, jax.tree.map(jnp.copy, learner.params), learner)
+        if number == 0:
+            rows = learner.ring.rows[: int(learner.ring.size[0])]
+            samples = jax.vmap(programs.updates.packing.unpack)(rows)
+            outcomes = np.asarray(programs.games.outcomes_of(learner.games, samples)).reshape(LEARN["steps"], 2, -1)
+        learner, learnt = programs.learn(KEY, learner)
+    assert played["samples"] == 4 * LEARN["lanes"] * LEARN["steps"] * 2 and learnt["finite"]
+    assert share_of_right_answers(who, learner.params) > 0.95
+    seats, numbers = (np.asarray(leaf).reshape(outcomes.shape) for leaf in (samples.seat, samples.number))
+    assert (seats[:, 0] == 0).all() and (seats[:, 1] == 1).all() and (numbers[:, 0] == numbers[:, 1]).all()
+    assert (numbers[:2] == np.arange(LEARN["lanes"])).all() and (numbers[2:] >= LEARN["lanes"]).all()
+    np.testing.assert_array_equal(outcomes[:, 0], -outcomes[:, 1])
+    assert len(np.unique(outcomes)) > 1 and (np.abs(outcomes) <= 1).all()
+
+
+# --- targets -----------------------------------------------------------------------------------------------------------
+
+
+def wide(count: int):
+    """An encoder that numbers so many actions backwards."""
+    return encoder(Signals())._replace(
+        num_outputs=count, outputs=lambda actions, seat: jnp.where(actions < 0, -1, count - 1 - actions)
+    )
+
+
+@pytest.mark.parametrize("count", [40, 3600])
+def test_targets_are_about_actions(count):
+    """Arms in any order, some of them twice, illegal, or without an output."""
+    targets = Targets(wide(count))
+    arms = jnp.array([7, 3, -1, 30, 3, 12], jnp.int32)
+    legal = jnp.array([True, True, True, False, True, True])
+    weights = jnp.array([0.5, 0.125, 0.1, 0.9, 0.125, 0.0])
+    per_output = targets.per_output(arms, legal, weights, jnp.int32(0))
+    expected = np.zeros(count, np.float32)
+    expected[count - 1 - 7], expected[count - 1 - 3] = 0.5, 0.25
+    np.testing.assert_array_equal(per_output, expected)
+    kept = jax.jit(targets.pack)(per_output)
+    assert sum(leaf.nbytes for leaf in jax.tree.leaves(kept)) < 1000 and targets.is_dense == (count == 40)
+    np.testing.assert_allclose(targets.unpack(kept), expected, rtol=1e-3)
+
+
+def test_of_many_outputs_the_best_are_kept():
+    targets = Targets(wide(3600))
+    weights = np.random.default_rng(0).dirichlet(np.full(3600, 0.1)).astype(np.float32)
+    back = np.asarray(targets.unpack(targets.pack(jnp.asarray(weights))))
+    kept = back > 0
+    assert kept.sum() == 64 and weights[kept].min() >= weights[~kept].max()
+    assert back.sum() == pytest.approx(1, abs=0.01)
+    np.testing.assert_allclose(back[kept], weights[kept] / weights[kept].sum(), rtol=2e-3)
+    nothing = targets.pack(jnp.zeros(3600))
+    assert not np.asarray(targets.unpack(nothing)).any()

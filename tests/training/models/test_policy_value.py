@@ -1,0 +1,211 @@
+"""A network as a player and as a guide: it takes what is legal, by what it sees alone, also where it fails; its files."""
+
+import dataclasses
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy import stats
+
+import jaxgames
+from jaxgames.game import init_all_information, update_all_information
+from jaxgames.pommerman.replay import observe_batch
+from search.planner import of_seat
+from tests.jaxgames.pommerman import recordings
+from tests.jaxgames.pommerman.positions import position
+from training.models import policy_value
+from training.models.policy_value import PolicyValueConfig, masked_log_softmax
+from training.play import agents
+
+COUNT = 40
+
+
+def pommerman(mode="ffa", encoder="paper", network="paper"):
+    return policy_value.make(PolicyValueConfig("pommerman", mode, encoder, network))
+
+
+@pytest.fixture(scope="module")
+def who():
+    return pommerman()
+
+
+@pytest.fixture(scope="module")
+def params(who):
+    return jax.jit(who.init)(jax.random.key(0))
+
+
+@pytest.fixture(scope="module")
+def states():
+    return recordings.states("ffa_random", COUNT)[2]
+
+
+def act(who, params, states, seat, *, greedy=True, seed=0):
+    count = len(states.step_count)
+    agent, keys = who.agent(params, greedy=greedy), jax.random.split(jax.random.key(seed), count)
+    actions, _ = jax.jit(agent.act)(params, keys, agent.init(count), states, np.full(count, seat, np.int32), np.ones(count, bool))
+    return np.asarray(actions)
+
+
+def test_policy_over_what_is_legal(who, params, states):
+    for seat in (0, 2):
+        views = observe_batch(who.game.config, states, seat)
+        policy = np.exp(jax.jit(who.policy)(params, views))
+        legal = np.asarray(jax.jit(jax.vmap(who.encoder.legal))(views))
+        np.testing.assert_allclose(policy.sum(-1), 1, rtol=1e-5)
+        assert (policy[~legal] == 0).all() and (policy[legal] > 0).all() and (~legal).any()
+        logits, _ = jax.jit(who.apply)(params, views)
+        np.testing.assert_array_equal(act(who, params, states, seat), np.argmax(np.where(legal, logits, -np.inf), axis=-1))
+
+
+def test_draws_follow_the_policy(who, params):
+    state = position("... .0. .........1")
+    view = observe_batch(who.game.config, state, 0)
+    states = jax.tree.map(lambda leaf: np.repeat(leaf, 1500, axis=0), state)
+    policy = np.exp(jax.jit(who.policy)(params, view), dtype=np.float64)[0]
+    counts = np.bincount(act(who, params, states, 0, greedy=False), minlength=6)
+    assert (policy > 0).all() and stats.chisquare(counts, 1500 * policy / policy.sum()).pvalue > 1e-3
+    assert act(who, params, state, 0) == np.argmax(policy)
+
+
+@pytest.mark.parametrize("greedy", [True, False])
+def test_a_network_that_fails_stops(who, params, states, greedy):
+    for bad in (np.nan, np.inf, -np.inf):
+        broken = jax.tree.map(lambda leaf, bad=bad: jnp.full_like(leaf, bad), params)
+        np.testing.assert_array_equal(act(who, broken, states, 1, greedy=greedy), 0)
+
+
+def test_the_dead_stop(who, params):
+    assert act(who, params, position("...2.....1"), 0, greedy=False).tolist() == [0]
+
+
+def test_what_a_search_is_told(states):
+    """Logits and values of the given seats, by what each of them sees."""
+    who = pommerman(network="paper_value")
+    source = np.random.default_rng(0)
+    params = jax.jit(who.init)(jax.random.key(0))
+    params["value"]["kernel"] = source.normal(0, 0.01, params["value"]["kernel"].shape).astype(np.float32)
+    seats = np.arange(COUNT) % 4
+    logits, values = jax.jit(who.evaluate)(params, states, seats)
+    assert (logits.shape, values.shape) == ((COUNT, 6), (COUNT,)) and np.ptp(values) > 0
+    apply = jax.jit(who.apply)
+    for seat in range(4):
+        expected = apply(params, observe_batch(who.game.config, states, seat))
+        for got, wanted in zip((logits, values), expected, strict=True):
+            np.testing.assert_allclose(got[seats == seat], wanted[seats == seat], rtol=1e-4, atol=1e-5)
+
+
+def test_in_radio_mode_it_moves_without_a_word():
+    who = pommerman("radio", "extended")
+    states = recordings.states("radio", COUNT)[2]
+    actions = act(who, jax.jit(who.init)(jax.random.key(1)), states, 3, greedy=False)
+    assert (actions % 81 == 0).all() and len(set(actions.tolist())) > 3 and actions.max() <= 5 * 81
+
+
+@pytest.mark.parametrize("mode", ["ffa", "one_vs_one", "team"])
+@pytest.mark.parametrize("encoder", ["", "extended"])
+def test_what_identifies_its_parameters(mode, encoder):
+    config = PolicyValueConfig("pommerman", mode, encoder, "paper")
+    who = policy_value.make(config)
+    named = dataclasses.asdict(config) | {"encoder": encoder or "paper"}
+    assert who.meta == {"kind": "policy_value", "version": 1, **named}
+    shapes = jax.eval_shape(who.init, jax.random.key(0))
+    size = who.game.config.board_size
+    assert shapes["policy"]["kernel"].shape == (size * size * 32, 6)
+    assert shapes["entry"]["kernel"].shape == (3, 3, len(who.encoder.channels), 32)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"game": "go"}, "game='go': must be one of pommerman, hex"),
+        ({"game": "hero_academy", "mode": "standard"}, "game='hero_academy': has no encoder"),
+        ({"mode": "duel"}, "mode='duel': must be "),
+        ({"encoder": "all"}, "encoder='all': must be one of alphaze"),
+        ({"network": "vit"}, "network='vit': must be one of paper, paper_value, residual, tiny, "),
+        ({"game": "pommerman", "mode": "ffa"}, "network='tiny': gives the same number of outputs for each of 11 x 11 cells, and"),
+    ],
+)
+def test_unknown_names(settings, message):
+    with pytest.raises(ValueError, match=f"^{message}") as error:
+        policy_value.make(PolicyValueConfig(**settings))
+    assert "\n" not in str(error.value)
+
+
+# --- files -------------------------------------------------------------------------------------------------------------
+
+
+def test_the_network_that_comes_with_the_package_plays_in_the_variants_it_fits():
+    path = agents.BUNDLED
+    who, params = policy_value.read(path, jaxgames.make("pommerman", "team"))
+    assert (who.encoder.name, who.game.config.is_team, who.meta["mode"]) == ("extended", True, "ffa")
+    assert jax.tree.map(jnp.shape, params) == jax.tree.map(jnp.shape, jax.eval_shape(who.init, jax.random.key(0)))
+    told = f"weights {path}: of mode 'ffa' with planes 11 x 11 x 24, and here they are 8 x 8 x 24"
+    with pytest.raises(ValueError, match=told):
+        policy_value.read(path, jaxgames.make("pommerman", "one_vs_one"))
+    with pytest.raises(ValueError, match=r"game is 'pommerman' there and 'hex' is expected"):
+        policy_value.read(path, jaxgames.make("hex", "adh-5"))
+
+
+# --- where something is hidden -----------------------------------------------------------------------------------------
+
+
+def test_in_dark_hex_it_tries_what_it_does_not_know_to_be_taken():
+    """Also where a stone may lie that it has not met; in its own direction, so that the second player's rows are columns."""
+    game = jaxgames.make("hex", "adh-3")
+    who = policy_value.make(PolicyValueConfig("hex", "adh-3"))
+    first = jnp.arange(9.0)[None, ::-1]  # the first output is liked best, then the second ...
+    who = who._replace(network=who.network._replace(apply=lambda params, planes: (first, first[:, 0])))
+    states = jax.tree.map(lambda leaf: jnp.asarray(leaf)[None], game.init())
+    infos = init_all_information(game, states)
+
+    @jax.jit
+    def step(states, infos, key):
+        mover = jax.vmap(game.to_play)(states)
+        known = jax.tree.map(lambda leaf: of_seat(leaf, mover), infos)
+        chosen, _ = who.agent().act(None, key[None], (), known, mover, jnp.ones(1, bool))
+        actions = jnp.where(jnp.arange(2) == mover[:, None], chosen[:, None], game.pass_action)
+        states = jax.vmap(game.step)(states, actions)
+        return states, update_all_information(game, infos, states, actions), chosen[0]
+
+    tried = []
+    for key in jax.random.split(jax.random.key(0), 6):
+        states, infos, cell = step(states, infos, key)
+        tried.append(int(cell))
+    assert tried == [0, 0, 1, 3, 2, 6]  # the second player runs into the first stone, and does not try there again
+
+
+# --- masks -------------------------------------------------------------------------------------------------------------
+
+
+def test_masked_log_softmax():
+    logits = np.array([[1.0, 2.0, 3.0], [1000.0, -1000.0, 0.0]], np.float32)
+    legal = np.array([[True, False, True], [False, True, True]])
+    got = np.exp(masked_log_softmax(logits, legal))
+    expected = np.exp([1.0, 3.0]) / np.exp([1.0, 3.0]).sum()
+    np.testing.assert_allclose(got, [[expected[0], 0, expected[1]], [0, 0, 1]], atol=1e-6)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_logits_that_are_no_numbers(bad):
+    """Where such a one is legal, the first arm is taken; where it is not, it does not matter."""
+    logits = np.array([[0.0, bad, 1.0], [0.0, bad, 1.0]], np.float32)
+    got = np.exp(masked_log_softmax(logits, np.array([[True, True, True], [True, False, True]])))
+    np.testing.assert_array_equal(got[0], [1, 0, 0])
+    np.testing.assert_allclose(got[1], [1 / (1 + np.e), 0, np.e / (1 + np.e)], rtol=1e-5)
+
+
+def test_nothing_legal():
+    got = masked_log_softmax(np.array([[5.0, 1.0, 2.0]], np.float32), np.zeros((1, 3), bool))
+    np.testing.assert_array_equal(np.exp(got), [[1, 0, 0]])
+    assert not np.isnan(got).any()
+
+
+def test_gradients_behind_a_mask_are_numbers():
+    legal = np.array([[True, False, True], [False, False, False]])
+
+    def loss(logits):
+        return masked_log_softmax(logits, legal)[:, 0].sum()
+
+    gradient = jax.grad(loss)(jnp.array([[1.0, 2.0, 3.0], [1.0, 2.0, 3.0]]))
+    assert np.isfinite(gradient).all() and gradient[0, 1] == 0 and not gradient[1].any()

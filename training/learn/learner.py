@@ -1,0 +1,205 @@
+"""What learners share: parameters that gradient steps on drawn samples change, and a buffer of these samples.
+
+A learner brings a sample type, a loss and a step of playing; see `dagger` and `alphaze`. Lanes, buffer and mini-batches are split
+over the devices of a mesh; parameters are the same on all.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import optax
+from jax import Array
+from jax.sharding import Mesh, PartitionSpec
+
+from jaxgames import checks
+from jaxgames.encoder import Encoder
+from jaxgames.packing import Packing, packing_of
+from training.learn import replay_buffer
+from training.learn.replay_buffer import Ring
+
+_LEARNING = 1 << 30  # keys of gradient steps, beside those of games
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class Learner:
+    """All that changes while learning.
+
+    Attributes:
+      params, optimizer_state: the same on all devices.
+      averaged: running mean of the parameters over gradient steps; None where none is kept.
+      updates: int32 [], gradient steps so far.
+      progress: what playing counts, the same on all devices: arrays [] by name.
+      ring: the buffers of all devices.
+      games: the games at work on all devices.
+    """
+
+    params: Any
+    optimizer_state: Any
+    averaged: Any
+    updates: Array
+    progress: dict[str, Array]
+    ring: Ring
+    games: Any
+
+    @property
+    def best_params(self) -> Any:
+        """Those to play with: the running mean, if there is one."""
+        return self.params if self.averaged is None else self.averaged
+
+
+@dataclasses.dataclass(frozen=True)
+class Updates:
+    """How samples change parameters; all static.
+
+    Attributes:
+      loss: `loss(params, samples [B], games, which) -> (loss, parts by name)`; `games` are the learner's; `which` (int32 []) is
+        the symmetry in which to show the samples, see `turned`.
+      optimizer: of optax, its learning rate included.
+      example: one sample, or its shapes.
+      batch_size, buffer_size: over all devices.
+      num_devices: that share them.
+      num_symmetries: to draw from.
+      averaging: decay per gradient step of a running mean of the parameters; 0: none is kept.
+    """
+
+    loss: Callable[[Any, Any, Any, Array], tuple[Array, dict[str, Array]]]
+    optimizer: optax.GradientTransformation
+    example: Any
+    batch_size: int
+    buffer_size: int
+    num_devices: int = 1
+    num_symmetries: int = 1
+    averaging: float = 0.0
+
+    @functools.cached_property
+    def packing(self) -> Packing:
+        """Of one sample."""
+        return packing_of(self.example)
+
+    def init(self, params: Any, games: Any, **progress: Array) -> Learner:
+        """Begins with an empty buffer, on one device."""
+        return Learner(
+            params=params,
+            optimizer_state=self.optimizer.init(params),
+            averaged=params if self.averaging else None,
+            updates=jnp.int32(0),
+            progress=progress,
+            ring=replay_buffer.init(self.buffer_size // self.num_devices, self.packing.num_words),
+            games=games,
+        )
+
+    def store(self, ring: Ring, samples: Any, use: Array) -> Ring:
+        """Adds those of samples [M] that are to be used, bool [M]."""
+        return replay_buffer.add(ring, jax.vmap(self.packing.pack)(samples), use)
+
+    def draw(self, ring: Ring, key: Array, count: int) -> Any:
+        """Draws samples [count]."""
+        return jax.vmap(self.packing.unpack)(replay_buffer.sample(ring, key, count))
+
+    def learn(self, key: Array, learner: Learner, number: Array | int, scale: Array | float = 1.0) -> tuple[Learner, dict]:
+        """Makes gradient steps, on one device of the axis "data".
+
+        Args:
+          key: root of all randomness.
+          learner: with samples in the buffer.
+          number: of gradient steps.
+          scale: of their length.
+
+        Returns:
+          The learner, and means over the steps: `loss`, `gradient_norm` and the parts of the loss; `finite`, whether all numbers
+          are, the parameters included.
+        """
+        device = jax.lax.axis_index("data")
+        share = self.batch_size // self.num_devices
+
+        def one_update(index: Array, carry: tuple) -> tuple:
+            params, optimizer_state, averaged, sums = carry
+            update = learner.updates + index
+            update_key = jax.random.fold_in(jax.random.fold_in(key, _LEARNING), update)
+            batch = self.draw(learner.ring, jax.random.fold_in(update_key, device), share)
+            which = jax.random.randint(jax.random.fold_in(update_key, _LEARNING), (), 0, self.num_symmetries)
+            told, gradient = self._gradient(params, batch, learner.games, which)
+            change, optimizer_state = self.optimizer.update(gradient, optimizer_state, params)
+            params = optax.apply_updates(params, jax.tree.map(lambda leaf: scale * leaf, change))
+            if self.averaging:
+                # Early on the mean goes over what there is, so that it does not remember how the network was drawn.
+                weight = jnp.maximum(1 - self.averaging, 1 / (update + 1.0))
+                averaged = optax.incremental_update(params, averaged, weight)
+            return params, optimizer_state, averaged, jax.tree.map(jnp.add, sums, told)
+
+        shapes = jax.eval_shape(
+            lambda ring: self._gradient(learner.params, self.draw(ring, key, share), learner.games, jnp.int32(0))[0], learner.ring
+        )
+        sums = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes)
+        start = (learner.params, learner.optimizer_state, learner.averaged, sums)
+        params, optimizer_state, averaged, sums = jax.lax.fori_loop(0, number, one_update, start)
+        learner = dataclasses.replace(
+            learner, params=params, optimizer_state=optimizer_state, averaged=averaged, updates=learner.updates + number
+        )
+        finite = jnp.isfinite(jnp.stack(jax.tree.leaves(sums))).all() & jnp.isfinite(optax.tree.norm(params))
+        means = {name: total / jnp.maximum(number, 1) for name, total in sums.items()}
+        return learner, means | {"finite": finite, "updates": learner.updates}
+
+    def _gradient(self, params: Any, batch: Any, games: Any, which: Array) -> tuple[dict[str, Array], Any]:
+        """What is told of one step, and the gradient: means over all devices."""
+        (loss, parts), gradient = jax.value_and_grad(self.loss, has_aux=True)(params, batch, games, which)
+        loss, parts, gradient = jax.lax.pmean((loss, parts, gradient), "data")
+        return {"loss": loss, "gradient_norm": optax.tree.norm(gradient), **parts}, gradient
+
+
+def turned(encoder: Encoder, views: Any, per_output: Array, which: Array | None) -> tuple[Array, Array]:
+    """Shows views [B] in one of the game's symmetries.
+
+    Args:
+      encoder: knows the symmetries.
+      views: of samples.
+      per_output: float32 [B, A].
+      which: int32 []; None: as it is.
+
+    Returns:
+      planes float32 [B, H, W, C] and numbers per output, both turned.
+    """
+    planes = jax.vmap(encoder.planes)(views)
+    if which is None:
+        return planes, per_output
+    each = (0, None)
+    return jax.vmap(encoder.transform_planes, each)(planes, which), jax.vmap(encoder.transform_outputs, each)(per_output, which)
+
+
+class Programs:
+    """Compiles what works on learners, over the devices of a mesh."""
+
+    def __init__(self, mesh: Mesh) -> None:
+        same, split = PartitionSpec(), PartitionSpec("data")
+        self.mesh, self.same = mesh, same
+        self.learner: Any = Learner(same, same, same, same, same, split, split)  # type: ignore[arg-type]
+
+    def compile(self, function: Callable, takes: tuple[Any, ...], gives: Any) -> Callable:
+        """Jits a function of one device; a learner among what it takes is used up.
+
+        Args:
+          function: what to run on each device of the axis "data".
+          takes: per argument, `same` or `learner`.
+          gives: likewise.
+        """
+        used_up = tuple(number for number, spec in enumerate(takes) if spec is self.learner)
+        spread = jax.shard_map(function, mesh=self.mesh, in_specs=takes, out_specs=gives, check_vma=False)
+        return jax.jit(spread, donate_argnums=used_up)
+
+
+def check_split(mesh: Mesh, config: Any) -> int:
+    """Gives the number of devices of a mesh.
+
+    Raises:
+      ValueError: a config's lanes, batch_size or buffer_size cannot be split over them.
+    """
+    devices: int = mesh.devices.size
+    checks.split(devices, config, "lanes", "batch_size", "buffer_size")
+    return devices

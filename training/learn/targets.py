@@ -1,0 +1,80 @@
+"""What a policy is taught about actions: from the arms of a plan to weights per output of a network, kept small in samples."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from jaxgames.encoder import Encoder
+
+DENSE_OUTPUTS = 512  # up to so many, a sample keeps a weight for each output
+KEPT = 64  # of more outputs, a sample keeps the best ones
+
+
+class Best(NamedTuple):
+    """Weights of the best outputs; all others have none.
+
+    Attributes:
+      outputs: int32 [KEPT].
+      weights: float16 [KEPT], 0 where there are fewer.
+    """
+
+    outputs: Array
+    weights: Array
+
+
+@dataclasses.dataclass(frozen=True)
+class Targets:
+    """How targets are kept: one weight per output, or those of the best outputs where there are many.
+
+    Attributes:
+      encoder: numbers the outputs, A.
+      dtype: of a weight per output.
+    """
+
+    encoder: Encoder
+    dtype: Any = jnp.float16
+
+    @property
+    def is_dense(self) -> bool:
+        return self.encoder.num_outputs <= DENSE_OUTPUTS
+
+    def per_output(self, arms: Array, legal: Array, weights: Array, seat: Array) -> Array:
+        """Adds up the weights of legal arms by their outputs; arms may come in any order, and again.
+
+        Args:
+          arms: int32 [K], actions.
+          legal: bool [K].
+          weights: float32 [K].
+          seat: int32 [].
+
+        Returns:
+          float32 [A].
+        """
+        outputs = self.encoder.outputs(arms, seat)
+        weights = jnp.where(legal, weights, 0.0)
+        number = jnp.arange(self.encoder.num_outputs)
+        if self.is_dense:  # by comparing: XLA's multi-output fusion fails at scatters side by side
+            return jnp.where(outputs[:, None] == number, weights[:, None], 0.0).sum(0)
+        place = jnp.where(outputs >= 0, outputs, len(number))
+        return jnp.zeros(len(number)).at[place].add(weights, mode="drop")
+
+    def pack(self, per_output: Array) -> Any:
+        """Gives what a sample keeps of weights float32 [A]."""
+        if self.is_dense:
+            return per_output.astype(self.dtype)
+        weights, outputs = jax.lax.top_k(per_output, KEPT)
+        total = per_output.sum()
+        share = jnp.where(total > 0, weights * (total / jnp.maximum(weights.sum(), 1e-30)), 0.0)
+        return Best(outputs.astype(jnp.int32), share.astype(jnp.float16))
+
+    def unpack(self, kept: Any) -> Array:
+        """Gives the weights float32 [A] of what a sample has kept."""
+        if self.is_dense:
+            return kept.astype(jnp.float32)
+        zeros = jnp.zeros(self.encoder.num_outputs)
+        return zeros.at[kept.outputs.astype(jnp.int32)].add(kept.weights.astype(jnp.float32))

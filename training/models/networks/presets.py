@@ -1,0 +1,32 @@
+"""Networks by name, for any shape of planes and number of outputs."""
+
+from __future__ import annotations
+
+from training.models.networks import follower, rise
+from training.models.networks.network import Network
+
+PRESETS: dict[str, follower.NetworkConfig | rise.RiseConfig] = {**follower.PRESETS, **rise.PRESETS}
+
+
+def by_name(name: str, shape: tuple[int, int, int], num_outputs: int) -> Network:
+    """Makes a network by the name of its preset.
+
+    Args:
+      name: one of `PRESETS`.
+      shape: of the planes, (H, W, C).
+      num_outputs: A.
+
+    Raises:
+      ValueError: for an unknown name, or outputs that the network does not fit.
+    """
+    if name not in PRESETS:
+        raise ValueError(f"network={name!r}: must be one of {', '.join(PRESETS)}")
+    config = PRESETS[name]
+    if isinstance(config, follower.NetworkConfig):
+        return follower.make(config, shape, num_outputs)
+    if num_outputs % (shape[0] * shape[1]):
+        raise ValueError(
+            f"network={name!r}: gives the same number of outputs for each of {shape[0]} x {shape[1]} cells, and there are "
+            f"{num_outputs}: take one of {', '.join(follower.PRESETS)}"
+        )
+    return rise.make(config, shape, num_outputs)

@@ -1,0 +1,145 @@
+"""The pool of games at work that evaluation, self-play and DAgger share: which game is in which lane, and what comes next.
+
+Game `n` is played on device `n % D`, and what is drawn in it depends on the root key and `n` alone: neither the number of lanes
+nor that of devices changes any game.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from jaxgames.game import init_all_information, update_all_information
+from search.planner import of_seat, where_lanes
+
+START = 0  # child of a game's key; users of the pool choose the others
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class Lanes:
+    """L games at work on one device.
+
+    Attributes:
+      states: State [L].
+      infos: Information [L, P] by seat, where somebody plays by it; else ().
+      number: int32 [L], which game; `num_games` or more where none is left to play.
+      clock: int32 [L], steps played.
+      next_number: int32 [1], the next game of this device to begin.
+    """
+
+    states: Any
+    infos: Any
+    number: Array
+    clock: Array
+    next_number: Array
+
+
+@dataclasses.dataclass(frozen=True)
+class Pool:
+    """How games come and go; all static.
+
+    Attributes:
+      game: what is played.
+      lanes: games at once, on this device.
+      num_devices: D, which share the games.
+      num_games: in all; None: they never end.
+      informed: somebody plays by what its seat knows, in a game that hides something.
+      play_key: child of a game's key from which those of its steps come.
+      games_per_start: so many games in a row have one start state.
+    """
+
+    game: Any
+    lanes: int
+    num_devices: int = 1
+    num_games: int | None = None
+    informed: bool = False
+    play_key: int = 1
+    games_per_start: int = 1
+
+    def start(self, key: Array, device: Array) -> Lanes:
+        """Begins the first games of a device."""
+        number = jnp.arange(self.lanes, dtype=jnp.int32) * self.num_devices + device
+        states, infos = self._new_games(key, number)
+        next_number = jnp.full(1, self.lanes * self.num_devices, jnp.int32) + device
+        return Lanes(states, infos, number, jnp.zeros(self.lanes, jnp.int32), next_number)
+
+    def busy(self, lanes: Lanes) -> Array:
+        """bool [L]: lanes that play."""
+        return self.exists(lanes.number)
+
+    def exists(self, number: Array) -> Array:
+        """bool [...]: there is a game of this number."""
+        return jnp.ones(number.shape, bool) if self.num_games is None else number < self.num_games
+
+    def step_keys(self, key: Array, lanes: Lanes) -> Array:
+        """Keys [L] of this step: they depend on the game and its clock alone."""
+        games = jax.vmap(lambda n: jax.random.fold_in(jax.random.fold_in(key, n), self.play_key))(lanes.number)
+        return jax.vmap(jax.random.fold_in)(games, lanes.clock)
+
+    def asked(self, states: Any) -> Array:
+        """bool [L, P]: who chooses an action in states [L]."""
+        in_play, mover = jax.vmap(self.game.in_play)(states), jax.vmap(self.game.to_play)(states)[:, None]
+        return in_play & ((mover < 0) | (mover == jnp.arange(self.game.num_players)))
+
+    def views(self, lanes: Lanes, sees_state: bool, seats: Array) -> Any:
+        """What M seats per lane (int32 [M, L]) are shown: states, what they know, or in open games what they see; [M * L]."""
+        if self.informed and not sees_state:
+            return jax.tree.map(lambda leaf: jnp.concatenate([of_seat(leaf, seat) for seat in seats]), lanes.infos)
+        states = lanes.states
+        if len(seats) > 1:
+            states = jax.tree.map(lambda leaf: jnp.concatenate([leaf] * len(seats)), states)
+        return states if sees_state else jax.vmap(self.game.observe)(states, seats.reshape(-1))
+
+    def step(self, lanes: Lanes, actions: Array, chance_keys: Array, going: Array | None = None) -> Lanes:
+        """Plays one step with actions int32 [L, P], in all lanes or those that go (bool [L])."""
+        states = jax.vmap(self.game.step)(lanes.states, actions, chance_keys)
+        if going is not None:
+            states = where_lanes(going, states, lanes.states)
+        infos = lanes.infos
+        if self.informed:
+            infos = update_all_information(self.game, infos, states, actions)
+            infos = infos if going is None else where_lanes(going, infos, lanes.infos)
+        clock = lanes.clock + (1 if going is None else going)
+        return dataclasses.replace(lanes, states=states, infos=infos, clock=clock)
+
+    def refill(self, key: Array, lanes: Lanes, ended: Array) -> tuple[Lanes, Array]:
+        """Begins the next games in the lanes whose games have ended.
+
+        Returns:
+          The lanes, and bool [L], those in which a game begins.
+        """
+        place = jnp.cumsum(ended.astype(jnp.int32)) - 1
+        number = jnp.where(ended, lanes.next_number + place * self.num_devices, lanes.number)
+        fresh = ended & self.exists(number)
+
+        def renew(current: tuple[Any, Any]) -> tuple[Any, Any]:
+            new: tuple[Any, Any] = where_lanes(fresh, self._new_games(key, number), current)
+            return new
+
+        states, infos = jax.lax.cond(fresh.any(), renew, lambda current: current, (lanes.states, lanes.infos))
+        lanes = Lanes(
+            states=states,
+            infos=infos,
+            number=number,
+            clock=jnp.where(fresh, 0, lanes.clock),
+            next_number=lanes.next_number + ended.sum(dtype=jnp.int32) * self.num_devices,
+        )
+        return lanes, fresh
+
+    def _new_games(self, key: Array, number: Array) -> tuple[Any, Any]:
+        """Gives start states and what is known of them."""
+        first = number // self.games_per_start * self.games_per_start
+        keys = jax.vmap(lambda n: jax.random.fold_in(jax.random.fold_in(key, n), START))(first)
+        states = jax.vmap(self.game.init)(keys)
+        return states, init_all_information(self.game, states) if self.informed else ()
+
+
+def fold(keys: Array, child: int) -> Array:
+    """Gives a child of each of some keys [L]."""
+    return jax.vmap(functools.partial(jax.random.fold_in, data=child))(keys)
