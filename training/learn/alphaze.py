@@ -25,7 +25,7 @@ from search.planner import Planner
 from search.puct import determinized
 from training.learn.learner import Learner, Programs, Updates, check_split, turned
 from training.learn.self_play import UNFINISHED, Sample, SelfPlay
-from training.learn.targets import Targets
+from training.learn.targets import Targets, is_highest
 from training.models.policy_value import PolicyValue
 from training.play.lanes import Pool
 
@@ -271,6 +271,6 @@ class Alphaze:
         error = jnp.where(over, jnp.square(results - value), 0.0).sum() / jnp.maximum(over.sum(), 1)
         entropy = optax.softmax_cross_entropy(logits, policy).mean()
         decay = sum(jnp.square(leaf).sum() for leaf in jax.tree.leaves(params))
-        agreement = (logits.argmax(-1) == policy.argmax(-1)).mean()
+        agreement = (is_highest(logits) & is_highest(policy)).any(-1).mean()
         loss = config.value_weight * error + entropy + config.weight_decay * decay
         return loss, {"value_error": error, "cross_entropy": entropy, "agreement": agreement}

@@ -21,7 +21,7 @@ from search.planner import Plan, Planner
 from training.learn.episodes import DRAW, STOP_RULES, EpisodeRules, Episodes
 from training.learn.learner import Learner, Programs, Updates, check_split, turned
 from training.learn.replay_buffer import Ring
-from training.learn.targets import Targets
+from training.learn.targets import Targets, is_highest
 from training.models.policy_value import PolicyValue, masked_log_softmax
 from training.play.lanes import Pool, fold
 
@@ -210,7 +210,7 @@ class Dagger:
         labels = (jax.vmap(jax.vmap(self.targets.pack))(target), (plan.root_value - low) / (high - low), _advantage(plan))
         labels = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), labels)
         ring = self.updates.store(ring, Sample(views, *labels), choosing.reshape(-1))
-        favourite, choice = (_is_highest(scores) for scores in (log_policy, plan.action_weights))
+        favourite, choice = (is_highest(scores) for scores in (log_policy, plan.action_weights))
         busy = pool.busy(episodes.lanes)
         episodes, ended = rules.advance(key, keys, episodes, actions, jnp.where(choice, plan.arms, 0).sum(-1))
         agrees = (favourite & (best > 0)).any(-1)
@@ -267,16 +267,6 @@ class Dagger:
             "new_samples": seen["samples"],
             "buffer": jax.lax.psum(learner.ring.size[0], "data"),
         }
-
-
-def _is_highest(scores: Array) -> Array:
-    """Marks the first of the highest: [..., N] -> bool [..., N].
-
-    Not by argmax and a gather: several of them side by side crash the compiler's multi-output fusion.
-    """
-    number, count = jnp.arange(scores.shape[-1]), scores.shape[-1]
-    first = jnp.where(scores == scores.max(-1, keepdims=True), number, count).min(-1, keepdims=True)
-    return number == first
 
 
 def _advantage(plan: Plan) -> Array:

@@ -13,7 +13,7 @@ from jaxgames.game import is_hidden
 from search.dynamics import moves_at_once
 from search.planner import Plan, Planner, of_arm, of_seat
 from search.puct.action_selection import draw_arm
-from training.learn.targets import Targets
+from training.learn.targets import Targets, is_highest
 from training.play.lanes import Lanes, Pool, fold
 
 # Children of the key of a step.
@@ -137,7 +137,7 @@ class SelfPlay:
             number=jnp.tile(lanes.number, self.seats_at_once),
         )
         clock = jnp.tile(lanes.clock, self.seats_at_once)
-        chosen = of_arm(own.arms, self._choose(draw_keys, own.action_weights, clock)).reshape(seats.shape)
+        chosen = self._choose(draw_keys, own.arms, own.action_weights, clock).reshape(seats.shape)
         actions = jnp.full((pool.lanes, pool.game.num_players), pool.game.pass_action, jnp.int32)
         for seat, acts, action in zip(seats, active, chosen, strict=True):
             here = (jnp.arange(pool.game.num_players) == seat[:, None]) & acts[:, None]
@@ -161,9 +161,10 @@ class SelfPlay:
             return keys
         return jnp.concatenate([fold(keys, seat) for seat in range(self.seats_at_once)])
 
-    def _choose(self, keys: Array, policy: Array, clock: Array) -> Array:
-        drawn = draw_arm(keys, policy, max(self.temperature, 1e-6))
-        return jnp.where(clock < self.explore_steps, drawn, policy.argmax(-1))
+    def _choose(self, keys: Array, arms: Array, policy: Array, clock: Array) -> Array:
+        """Chooses among arms int32 [B, K] by a policy float32 [B, K] at steps int32 [B]: actions int32 [B]."""
+        drawn = of_arm(arms, draw_arm(keys, policy, max(self.temperature, 1e-6)))
+        return jnp.where(clock < self.explore_steps, drawn, jnp.where(is_highest(policy), arms, 0).sum(-1))
 
     def _advance(self, key: Array, keys: Array, games: Games, actions: Array) -> tuple[Games, Array, dict[str, Array]]:
         before = games.lanes

@@ -78,3 +78,13 @@ class Targets:
             return kept.astype(jnp.float32)
         zeros = jnp.zeros(self.encoder.num_outputs)
         return zeros.at[kept.outputs.astype(jnp.int32)].add(kept.weights.astype(jnp.float32))
+
+
+def is_highest(scores: Array) -> Array:
+    """Marks the first of the highest: [..., N] -> bool [..., N].
+
+    Not by argmax and a gather: several of them side by side crash the compiler's multi-output fusion.
+    """
+    number, count = jnp.arange(scores.shape[-1]), scores.shape[-1]
+    first = jnp.where(scores == scores.max(-1, keepdims=True), number, count).min(-1, keepdims=True)
+    return number == first

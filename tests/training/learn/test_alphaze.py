@@ -138,10 +138,11 @@ def test_actions_are_drawn_in_so_many_first_steps_and_no_more():
     games = dataclasses.replace(programs().games, explore_steps=3, temperature=0.5)
     clock = np.arange(5).repeat(400)
     policy = np.tile(np.array([0.1, 0.5, 0.4, 0.0], np.float32), (len(clock), 1))
-    chosen = np.asarray(jax.jit(games._choose)(jax.random.split(KEY, len(clock)), policy, clock)).reshape(5, 400)
-    shares = np.stack([(chosen == arm).mean(1) for arm in range(4)], axis=1)
+    arms = np.tile(np.array([7, 3, 5, 1], np.int32), (len(clock), 1))
+    chosen = np.asarray(jax.jit(games._choose)(jax.random.split(KEY, len(clock)), arms, policy, clock)).reshape(5, 400)
+    shares = np.stack([(chosen == arm).mean(1) for arm in arms[0]], axis=1)
     np.testing.assert_allclose(shares[:3], np.tile(np.array([1, 25, 16, 0]) / 42, (3, 1)), atol=0.08)
-    assert (chosen[3:] == 1).all()
+    assert (chosen[3:] == 3).all()
 
 
 def test_games_that_are_given_up_stay_without_a_result():
