@@ -295,7 +295,7 @@ def test_bad_input_is_one_line(arguments, told, tmp_path, capsys, monkeypatch):
 
 def test_weights_of_another_board_are_refused(weights, capsys):
     assert leave("--agents", "random", f"network:weights={weights}", "--mode", "adh-5") == 2
-    told = f"error: weights {weights}: of a board with 3 x 3 cells, and this one has 5 x 5\n"
+    told = f"error: weights {weights}: of mode 'adh-3' with planes 3 x 3 x 8, and here they are 5 x 5 x 8\n"
     assert capsys.readouterr().err == told
 
 
