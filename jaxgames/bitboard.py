@@ -133,7 +133,7 @@ def lowest_bit(words: Iterable[tuple[int, Array]], nothing: int) -> Array:
 
 
 def _half(second: Array, parts: list[Array], half: int) -> list[Array]:
-    """Chooses the first `half` of some arrays or the others, behind which come zeros."""
+    """Chooses the first `half` of some arrays or the others, followed by zeros."""
     zero = jnp.zeros_like(parts[0])
     others = parts[half:] + [zero] * (2 * half - len(parts))
     return [jnp.where(second, b, a) for a, b in zip(parts[:half], others, strict=True)]
@@ -288,13 +288,13 @@ class Grid:
         return cells
 
     def to_numpy(self, cells: Bits) -> np.ndarray:
-        """Unpacks a set on the host. Returns int8 [num_cells] (behind the batch shape of the words)."""
+        """Unpacks a set on the host. Returns int8 [num_cells] (after the batch axes of the words)."""
         words = np.stack(np.broadcast_arrays(*(np.asarray(word) for word in cells.words)), axis=-1)
         bits = (words[..., None] >> np.arange(WORD_BITS, dtype=np.uint32)) & 1
         return bits.reshape(*words.shape[:-1], -1)[..., : self.num_cells].astype(np.int8)
 
     def to_bool(self, cells: Bits) -> Array:
-        """Unpacks a set. Returns bool [rows, columns] (behind the batch shape of the words)."""
+        """Unpacks a set. Returns bool [rows, columns] (after the batch axes of the words)."""
         words = jnp.stack(jnp.broadcast_arrays(*cells.words), axis=-1)
         bits = (words[..., None] >> np.arange(WORD_BITS, dtype=np.uint32)) & 1
         flat = bits.reshape(*words.shape[:-1], -1)[..., : self.num_cells]

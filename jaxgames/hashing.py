@@ -23,7 +23,7 @@ def hash_words(words: Sequence[Array]) -> Array:
       words: uint32 [] each, always as many.
 
     Returns:
-      uint32 [2] (behind the batch shape of the words).
+      uint32 [2] (after the batch axes of the words).
     """
     halves = []
     for multiplier, shift, finish in zip(_MULTIPLIERS, _SHIFTS, _FINISH, strict=True):

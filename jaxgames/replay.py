@@ -11,7 +11,7 @@ import importlib
 import sys
 import zipfile
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TextIO
 
@@ -27,6 +27,29 @@ NO_DIFFERENCE, SOME_DIFFERENCE, BAD_FILE = 0, 1, 2
 
 class BadRecording(ValueError):
     """A file holds no recording of this game, or not all of one. The message does not repeat the file's name."""
+
+
+def check_form(arrays: Mapping[str, np.ndarray], shapes: Mapping[str, tuple[str | int, ...]], first: Mapping[str, str]) -> None:
+    """Checks names, shapes and types of arrays of whole numbers.
+
+    Args:
+      arrays: those of a file; others than named are ignored.
+      shapes: by name; a letter stands for the rows of the array that `first` names.
+      first: array by letter.
+
+    Raises:
+      BadRecording: names the first wrong field.
+    """
+    for name, form in shapes.items():
+        for wanted in (name, *(first[letter] for letter in form if isinstance(letter, str))):
+            if wanted not in arrays:
+                raise BadRecording(f"{wanted}: missing")
+        lengths = {letter: len(np.atleast_1d(arrays[first[letter]])) for letter in form if isinstance(letter, str)}
+        if arrays[name].shape != tuple(lengths[part] if isinstance(part, str) else part for part in form):
+            known = ", ".join(f"{letter}={length}" for letter, length in lengths.items())
+            raise BadRecording(f"{name}: shape {arrays[name].shape}, must be ({', '.join(map(str, form))}) with {known}")
+        if not np.issubdtype(arrays[name].dtype, np.integer):
+            raise BadRecording(f"{name}: dtype {arrays[name].dtype}, must be an integer type")
 
 
 class Findings:

@@ -6,7 +6,7 @@ This is the one place that does so. Every script, test, notebook and benchmark c
 
     runtime.prepare()
 
-On a CPU it is worth a lot. XLA otherwise gives every output its own kernel, and each kernel computes anew whatever its output
+On a CPU it is worth a lot. XLA otherwise gives every output its own kernel, and each kernel computes again what its output
 depends on; a game step has a hundred outputs. And XLA spreads a program of many small kernels badly over the cores: it burns
 more time without ending sooner. One device per core, each with its own share of the games (`data_mesh`), does end sooner.
 And XLA works on 8 games at a time even where a core's registers hold 16, to spare older cores that slow down when all of them are
@@ -227,7 +227,7 @@ def _is_writable(folder: str) -> bool:
         with tempfile.TemporaryFile(dir=folder):
             return True
     except OSError as error:
-        message = f"compilation cache {folder}: {error.strerror}; everything is compiled anew in each process"
+        message = f"compilation cache {folder}: {error.strerror}; each process compiles everything again"
         warnings.warn(message, stacklevel=4)
         return False
 

@@ -112,5 +112,5 @@ def subtract(first: Sequence[Bits], second: Sequence[Bits]) -> tuple[tuple[Bits,
 
 
 def to_array(grid: Grid, planes: Sequence[Bits]) -> Array:
-    """Unpacks the numbers. Returns uint8 [rows, columns] (behind the batch shape)."""
+    """Unpacks the numbers. Returns uint8 [rows, columns] (after the batch axes)."""
     return functools.reduce(operator.or_, (grid.to_bool(plane).astype(jnp.uint8) << i for i, plane in enumerate(planes)))

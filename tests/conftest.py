@@ -18,8 +18,11 @@ MAX_MEMORY_MAPS = 20_000
 segmentation fault."""
 QUICK_FLAGS = {  # most of the time of tests goes into compiling
     "--xla_backend_optimization_level": "0",  # of what LLVM makes of XLA's kernels
-    "--xla_cpu_use_fusion_emitters": "false",  # the older way to emit fused kernels is the shorter one
+    "--xla_cpu_parallel_codegen_split_count": "1",
+    "--xla_disable_hlo_passes": "while-loop-invariant-code-motion,simplify-while-loops",
 }
+if jax.__version_info__ < (0, 11):
+    QUICK_FLAGS["--xla_cpu_use_fusion_emitters"] = "false"  # what emitted kernels before was quicker; newer ones know it no more
 CYCLES_BEFORE_COLLECTION = 100_000  # tracing makes many objects, few of them garbage in cycles
 
 hypothesis.settings.register_profile(

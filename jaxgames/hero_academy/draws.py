@@ -29,7 +29,7 @@ def count(fields: Array) -> Array:
 
 
 def next_seed(seed: Array) -> Array:
-    """Gives the seed behind a seed, int32 []."""
+    """Gives the seed after a seed, int32 []."""
     unsigned = seed.astype(jnp.uint32)
     return jnp.where(seed > cards.SEED_LIMIT, unsigned // 10, (13 * unsigned) // 10 + 7).astype(jnp.int32)
 
@@ -79,7 +79,7 @@ def card_at(deck: Array, rank: Array) -> Array:
 
 
 def first_hand(config: HeroAcademyConfig, key: Array) -> Array:
-    """Draws a first hand: six cards, exactly three of them units, every such hand as often as by dealing anew until it fits."""
+    """Draws a first hand: six cards, exactly three of them units, every such hand as often as by dealing again until it fits."""
     deck = np.uint32(config.deck_word)
     lane = random_bits.lane_key(key)
     hand = jnp.uint32(0)

@@ -1,4 +1,4 @@
-"""Hero Academy behind the common game interface (see `jaxgames.game.Game`)."""
+"""Hero Academy as the common game interface asks (see `jaxgames.game.Game`)."""
 
 from __future__ import annotations
 
@@ -190,6 +190,6 @@ class HeroAcademy(GameBase):
 
 
 def make(mode: str | None = None, **settings: Any) -> HeroAcademy:
-    """Makes the game from the name of a variant ("standard" if None) and fields of its config that shall differ."""
+    """Makes the game from the name of a variant ("standard" if None) and fields of its config that differ."""
     config = preset("standard" if mode is None else mode)
     return HeroAcademy(with_settings(config, settings))

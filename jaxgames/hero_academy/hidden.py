@@ -16,7 +16,7 @@ from jaxgames.hero_academy.state import State
 
 
 def known_state(config: HeroAcademyConfig, state: State) -> State:
-    """Gives the state as the player to move knows it: with hidden hands the other's hand lies in its deck, whence it draws anew.
+    """Gives the state as the player to move knows it: with hidden hands the other's hand is back in its deck.
 
     The seeds of seeded draws stay, as in the released program.
     """
@@ -37,7 +37,7 @@ def sample(config: HeroAcademyConfig, key: Array, seen: Observation) -> State:
 
     The other's hand is drawn from its cards that have not been seen, every card as likely. As long as the other has not moved,
     its hand holds exactly three units, as every first hand; what it has kept or played later is no evidence here. With hidden
-    hands and seeded draws the seeds of the decks are drawn anew.
+    hands and seeded draws the seeds of the decks are drawn again.
 
     Args:
       config: the variant.

@@ -40,7 +40,7 @@ def deal(config: HeroAcademyConfig, seeds: tuple[Array, Array]) -> State:
 
 
 def start(config: HeroAcademyConfig, hands: tuple[Array, Array], seeds: tuple[Array, Array]) -> State:
-    """Gives the first state with these hands (uint32 [] each) and deck seeds behind the deal (int32 [] each)."""
+    """Gives the first state with these hands (uint32 [] each) and deck seeds after the deal (int32 [] each)."""
     grid = config.grid
     ours, theirs = config.squares("c"), config.squares("C")
     crystals = ours | theirs

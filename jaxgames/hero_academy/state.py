@@ -157,7 +157,7 @@ class State:
 
     @property
     def rewards(self) -> Array:
-        """float32 [2] (behind the batch shape)."""
+        """float32 [2] (after the batch axes)."""
         return jnp.stack(self.seat_rewards, axis=-1).astype(jnp.float32)
 
 

@@ -228,7 +228,7 @@ def _ends_of_turn(config: HeroAcademyConfig, state: State, turn: Sequence[int]) 
 
 @functools.cache
 def _play(config: HeroAcademyConfig) -> Callable[[State, Array], tuple[Array, State]]:
-    """Says whether an action is legal, and gives the state behind it; what is drawn at the end of a turn is shown nowhere."""
+    """Says whether an action is legal, and gives the state after it; what is drawn at the end of a turn is shown nowhere."""
     return jax.jit(lambda state, action: (rules.is_legal(config, state, action), rules.advance(config, state, action, None)))
 
 

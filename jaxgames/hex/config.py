@@ -62,7 +62,7 @@ def preset(mode: str) -> HexConfig:
     """Gives a configuration by its short name: hex, adh (abrupt DarkHex) or cdh (classical DarkHex).
 
     Args:
-      mode: the name, 11 x 11 cells; or with the side of the board behind it, such as adh-5.
+      mode: the name, 11 x 11 cells; or followed by the side of the board, such as adh-5.
 
     Raises:
       ValueError: for an unknown name or an impossible size.

@@ -1,4 +1,4 @@
-"""Hex and DarkHex behind the common game interface (see `jaxgames.game.Game`)."""
+"""Hex and DarkHex as the common game interface asks (see `jaxgames.game.Game`)."""
 
 from __future__ import annotations
 
@@ -148,6 +148,6 @@ class Hex(GameBase):
 
 
 def make(mode: str | None = None, **settings: Any) -> Hex:
-    """Makes the game from the name of a variant ("hex" if None; adh, cdh) and fields of its config that shall differ."""
+    """Makes the game from the name of a variant ("hex" if None; adh, cdh) and fields of its config that differ."""
     config = preset("hex" if mode is None else mode)
     return Hex(with_settings(config, settings))

@@ -6,7 +6,7 @@ The arrays, with S states in front (all of them numpy):
     s_items  uint8 [S, N, N]      item code under wood or flames, 0 none
     s_flames uint8 [S, N, N]      bit k: a flame of life k
     s_nbombs uint8 [S]            number of bombs
-    s_bombs  int8  [S, 32, 6]     row, column, owner, life, blast strength, direction (0 none, 1..4); -1 behind the last
+    s_bombs  int8  [S, 32, 6]     row, column, owner, life, blast strength, direction (0 none, 1..4); -1 after the last
     s_agents int8  [S, P, 6]      row, column, alive, ammo, blast strength, can_kick
     s_step   int16 [S]            step count
 
@@ -21,6 +21,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from jaxgames import replay
 from jaxgames.bitboard import WORD_BITS, Bits, Grid
 from jaxgames.pommerman.config import PommermanConfig
 from jaxgames.pommerman.constants import (
@@ -205,18 +206,13 @@ def check_form(config: PommermanConfig, arrays: Mapping[str, np.ndarray]) -> Non
     Raises:
       ValueError: names the field.
     """
-    size, seats = config.board_size, config.num_players
-    shapes = {"s_board": (size, size), "s_items": (size, size), "s_flames": (size, size), "s_nbombs": ()}
-    shapes |= {"s_bombs": (MAX_LISTED_BOMBS, 6), "s_agents": (seats, 6), "s_step": ()}
-    for name, shape in shapes.items():
-        if name not in arrays:
-            raise ValueError(f"{name}: missing; a recording has {', '.join(STATE_FIELDS)}")
-        states = len(np.atleast_1d(arrays["s_board"]))
-        if arrays[name].shape != (states, *shape):
-            form = ", ".join(map(str, ("S", *shape)))
-            raise ValueError(f"{name}: shape {arrays[name].shape}, must be ({form}) with S={states}")
-        if not np.issubdtype(arrays[name].dtype, np.integer):
-            raise ValueError(f"{name}: dtype {arrays[name].dtype}, must be an integer type")
+    replay.check_form(arrays, {name: ("S", *shape) for name, shape in state_shapes(config).items()}, {"S": "s_board"})
+
+
+def state_shapes(config: PommermanConfig) -> dict[str, tuple[int, ...]]:
+    """Gives the shapes of the arrays of one state."""
+    board, seats = (config.board_size, config.board_size), config.num_players
+    return dict(zip(STATE_FIELDS, (board, board, board, (), (MAX_LISTED_BOMBS, 6), (seats, 6), ()), strict=True))
 
 
 def impossible_states(config: PommermanConfig, arrays: Mapping[str, np.ndarray]) -> np.ndarray:
@@ -244,7 +240,7 @@ def impossible_facts(config: PommermanConfig, arrays: Mapping[str, np.ndarray]) 
     bombs = arrays["s_bombs"].astype(np.int32)
     yield f"s_nbombs is above {MAX_LISTED_BOMBS}", count > MAX_LISTED_BOMBS
     listed = np.arange(MAX_LISTED_BOMBS) < count[:, None]
-    yield "a row behind the last bomb is not -1", ~listed[..., None] & (bombs != -1)
+    yield "a row after the last bomb is not -1", ~listed[..., None] & (bombs != -1)
     low = np.array([0, 0, 0, 1, START_BLAST_STRENGTH, 0])
     high = np.array([size - 1, size - 1, agents.shape[1] - 1, BOMB_LIFE - 1, config.max_blast_strength, 4])
     yield "a bomb has a number out of range", listed[..., None] & ((bombs < low) | (bombs > high))

@@ -27,7 +27,7 @@ from jaxgames.pommerman.state import State
 
 
 def simple_agent(game: Pommerman, observation_of: Callable[[Any], Observation] | None = None) -> Agent:
-    """Makes the official SimpleAgent; see `simple_agent`. Its memory starts anew with every episode.
+    """Makes the official SimpleAgent; see `simple_agent`. Its memory starts again with every episode.
 
     Args:
       game: the variant to play.

@@ -1,4 +1,4 @@
-"""Pommerman behind the common game interface (see `jaxgames.game.Game`)."""
+"""Pommerman as the common game interface asks (see `jaxgames.game.Game`)."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ def _unpacked(flags: Sequence[Array]) -> Array:
 
 
 def make(mode: str | None = None, **settings: Any) -> Pommerman:
-    """Makes the game from the name of a variant ("ffa" if None) and fields of its config that shall differ.
+    """Makes the game from the name of a variant ("ffa" if None) and fields of its config that differ.
 
     What differs from an official configuration no longer has its name.
     """

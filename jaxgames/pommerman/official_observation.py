@@ -6,7 +6,7 @@ The arrays, with S observations in front (all of them numpy):
     o_blast, o_life, o_dir, o_flame     uint8 [S, N, N]   blast strength, life and direction of bombs, life of flames
     o_message                           int8 [S, 2]       radio only: the words of the teammate
 
-Recorded games hold all seats, so they have another axis P behind S.
+Recorded games hold all seats, so they have another axis P after S.
 """
 
 from __future__ import annotations

@@ -22,11 +22,11 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from jaxgames.pommerman.arrays import STATE_FIELDS, check_form
+from jaxgames.pommerman.arrays import STATE_FIELDS, state_shapes
 from jaxgames.pommerman.config import PommermanConfig, preset
 from jaxgames.pommerman.constants import NUM_MOVES, NUM_WORDS, START_AMMO, START_BLAST_STRENGTH, Cell, Move
 from jaxgames.pommerman.official_observation import MESSAGE_FIELD, OBSERVATION_FIELDS
-from jaxgames.replay import Arrays, BadRecording, Findings, any_in_row
+from jaxgames.replay import Arrays, BadRecording, Findings, any_in_row, check_form
 
 TRANSITION_FIELDS = ("a_action", "a_reward", "a_done", "a_result")
 EPISODE_FIELDS = ("ep_kind", "ep_state0", "ep_trans0", "ep_len", "ep_max_blast")
@@ -88,40 +88,21 @@ def mode_of(arrays: Mapping[str, np.ndarray]) -> str:
         mode, more = "one_vs_one" if len(agents) == 3 and agents[1] == 2 else "ffa", ()
     for name in more:
         _need(arrays, name)
-    _check_form(preset(mode), arrays)
+    config = preset(mode)
+    board, seats = (config.board_size, config.board_size), config.num_players
+    shapes: dict[str, tuple[str | int, ...]] = {name: ("S", *shape) for name, shape in state_shapes(config).items()}
+    shapes |= dict.fromkeys(EPISODE_FIELDS, ("E",))
+    shapes |= {"a_action": ("T", seats), "a_reward": ("T", seats), "a_done": ("T",), "a_result": ("T",)}
+    shapes |= dict.fromkeys(OBSERVATION_FIELDS, ("S", seats, *board))
+    shapes |= {MESSAGE_FIELD: ("S", seats, 2), SENT_FIELD: ("T", seats, 2)}
+    given = {name: shape for name, shape in shapes.items() if name in arrays}
+    check_form(arrays, given, {"S": "s_board", "T": "a_action", "E": "ep_len"})
     return mode
 
 
 def _need(arrays: Mapping[str, np.ndarray], name: str) -> None:
     if name not in arrays:
         raise BadRecording(f"{name}: missing")
-
-
-def _check_form(config: PommermanConfig, arrays: Mapping[str, np.ndarray]) -> None:
-    """Checks types and shapes.
-
-    Raises:
-      BadRecording: names the first wrong field.
-    """
-    try:
-        check_form(config, arrays)
-    except ValueError as error:
-        raise BadRecording(str(error)) from None
-    size, seats = config.board_size, config.num_players
-    shapes: dict[str, tuple[str, tuple[int, ...]]] = dict.fromkeys(EPISODE_FIELDS, ("E", ()))
-    shapes |= {"a_action": ("T", (seats,)), "a_reward": ("T", (seats,)), "a_done": ("T", ()), "a_result": ("T", ())}
-    shapes |= dict.fromkeys(OBSERVATION_FIELDS, ("S", (seats, size, size)))
-    shapes |= {MESSAGE_FIELD: ("S", (seats, 2)), SENT_FIELD: ("T", (seats, 2))}
-    first = (("S", "s_board"), ("T", "a_action"), ("E", "ep_len"))
-    lengths = {letter: len(np.atleast_1d(arrays[name])) for letter, name in first}
-    for name, (letter, shape) in shapes.items():
-        if name not in arrays:
-            continue
-        if arrays[name].shape != (lengths[letter], *shape):
-            form = ", ".join(map(str, (letter, *shape)))
-            raise BadRecording(f"{name}: shape {arrays[name].shape}, must be ({form}) with {letter}={lengths[letter]}")
-        if not np.issubdtype(arrays[name].dtype, np.integer):
-            raise BadRecording(f"{name}: dtype {arrays[name].dtype}, must be an integer type")
 
 
 def config_of(mode: str, kind: int, max_blast: int) -> PommermanConfig | None:

@@ -1,6 +1,6 @@
 """Replays recorded games of the official environment, and its SimpleAgents' recorded decisions.
 
-Every field of a file takes part: states, rewards, end and result of each step are computed anew from the state before and
+Every field of a file takes part: states, rewards, end and result of each step are computed again from the state before and
 the actions; observations and messages from the states; the rest is checked for what it can be (see `recording`). What cannot be
 noticed: an action with the same effect as the recorded one, in particular of a dead agent, and words of a dead agent.
 """

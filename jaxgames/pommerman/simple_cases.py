@@ -21,11 +21,12 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
+from jaxgames import replay
 from jaxgames.pommerman.config import PommermanConfig, preset
 from jaxgames.pommerman.constants import BOMB_LIFE, FLAME_LIFE, MAX_AMMO, NUM_MOVES, START_BLAST_STRENGTH, Cell, Move
 from jaxgames.pommerman.official_observation import allegiance
 from jaxgames.pommerman.simple_agent import MEMORY_LENGTH
-from jaxgames.replay import Arrays, BadRecording, Findings, any_in_row
+from jaxgames.replay import Arrays, Findings, any_in_row
 
 MAPS = ("board", "bomb_blast_strength", "bomb_life", "bomb_moving_direction", "flame_life")
 RUNS, ALL_RUNS = 30, 130  # of the official agent; with those of the checked re-implementation
@@ -58,20 +59,8 @@ def is_cases(arrays: Mapping[str, np.ndarray]) -> bool:
 
 
 def check_form(arrays: Mapping[str, np.ndarray]) -> None:
-    """Checks names, shapes and types.
-
-    Raises:
-      BadRecording: names the first wrong field.
-    """
-    for name, shape in SHAPES.items():
-        if name not in arrays:
-            raise BadRecording(f"{name}: missing")
-        cases = len(np.atleast_1d(arrays["board"]))
-        if arrays[name].shape != (cases, *shape):
-            form = ", ".join(map(str, ("N", *shape)))
-            raise BadRecording(f"{name}: shape {arrays[name].shape}, must be ({form}) with N={cases}")
-        if not np.issubdtype(arrays[name].dtype, np.integer):
-            raise BadRecording(f"{name}: dtype {arrays[name].dtype}, must be an integer type")
+    """Checks names, shapes and types; raises BadRecording with the first wrong field."""
+    replay.check_form(arrays, {name: ("N", *shape) for name, shape in SHAPES.items()}, {"N": "board"})
 
 
 def check_consistency(arrays: Arrays, findings: Findings) -> np.ndarray:
@@ -114,7 +103,7 @@ def _memory(n: Mapping[str, np.ndarray]) -> Iterator[tuple[str, np.ndarray]]:
     yield f"n_recent: not in 0..{MEMORY_LENGTH}", (n["n_recent"] < 0) | (n["n_recent"] > MEMORY_LENGTH)
     valid = np.arange(MEMORY_LENGTH) < n["n_recent"][:, None]
     yield (
-        "recent: not on the board, or not -1 behind the last",
+        "recent: not on the board, or not -1 after the last",
         np.where(valid[..., None], (recent < 0) | (recent >= size), recent != -1),
     )
     row, column = (np.clip(recent[..., axis], 0, size - 1) for axis in (0, 1))

@@ -69,7 +69,7 @@ def levels(grid: Grid, own: Bits, open_cells: Bits, candidates: Bits, count: int
         return (front, rest - front), front
 
     # A loop, although straight-line code is a tenth faster with multi-output fusion: without it, XLA's CPU kernels compute
-    # each level anew for every use in the next one, and ten levels in a row take ten thousand times as long.
+    # each level again for every use in the next one, and ten levels in a row take ten thousand times as long.
     _, fronts = jax.lax.scan(grow, (own, candidates - own), None, length=count, unroll=2)
     return (own, *(jax.tree.map(lambda words, d=d: words[d], fronts) for d in range(count)))
 
@@ -180,7 +180,7 @@ def escapes(
     blast_strength: Sequence[Array],
     longest: int,
 ) -> tuple[Array, ...]:
-    """Says for each direction whether the agent can step there and then get away from a bomb that it leaves behind.
+    """Says for each direction whether the agent can step there and then get away from a bomb that it lays.
 
     From the next cell `a` it gets away if it can reach a cell off the row and the column of `a`, or one at a distance from
     `a` above the blast strength. Until a path leaves row and column, it is a straight ray; so the rays from `a`, and the

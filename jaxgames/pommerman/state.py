@@ -91,12 +91,12 @@ class State:
 
     @property
     def rewards(self) -> Array:
-        """float32 [P] (behind the batch shape)."""
+        """float32 [P] (after the batch axes)."""
         return jnp.stack(self.seat_rewards, axis=-1).astype(jnp.float32)
 
     @property
     def alive(self) -> Array:
-        """bool [P] (behind the batch shape)."""
+        """bool [P] (after the batch axes)."""
         return jnp.stack([bomber.alive for bomber in self.bombers], axis=-1)
 
     @property

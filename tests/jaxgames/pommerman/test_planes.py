@@ -3,13 +3,12 @@
 import functools
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import jaxgames
 from jaxgames import sliced
-from jaxgames.pommerman import interop, planes
+from jaxgames.pommerman import interop, planes, setup
 from jaxgames.pommerman.config import PRESETS, preset
 from jaxgames.pommerman.replay import step_batch
 from tests.jaxgames.pommerman import recordings
@@ -19,7 +18,8 @@ from tests.jaxgames.pommerman.scrambling import scrambled
 MODES = tuple(PRESETS)
 FOGGED = tuple(mode for mode in MODES if preset(mode).view_radius is not None)
 OPEN = tuple(mode for mode in MODES if mode not in FOGGED)
-GAMES, EVERY, MOMENTS = 16, 4, 14
+GAMES, EVERY, MOMENTS = 40, 4, 14
+STATES = GAMES * MOMENTS
 FFA = preset("ffa")
 PAPER, EXTENDED = planes.paper(FFA), planes.extended(FFA)
 
@@ -30,29 +30,37 @@ def one(tree, *index):
 
 @functools.cache
 def played(mode):
-    """States of random play by legal moves, leaves [S] with S = MOMENTS x GAMES; to save compiling, some modes take another's."""
+    """States of random play by legal moves, leaves [STATES]; to save compiling, some modes take another's or recorded ones."""
     if mode in ("ffa_collapse", "radio"):
-        return recordings.states(mode, GAMES * MOMENTS)[2]
+        return recordings.states(mode, STATES)[2]
+    config = preset(mode)
     if mode in ("team_open", "team_collapse"):
-        config = preset("ffa" if mode == "team_open" else "team")
-        return interop.from_arrays(preset(mode), interop.to_arrays(config, played("ffa" if mode == "team_open" else "team")))
-    game = jaxgames.make("pommerman", mode)
+        other = "ffa" if mode == "team_open" else "team"
+        return interop.from_arrays(config, interop.to_arrays(preset(other), played(other)))
+    rng, moments = np.random.default_rng(6), []
+    states = jax.device_get(jax.jit(jax.vmap(functools.partial(setup.init, config)))(jax.random.split(jax.random.key(5), GAMES)))
+    for step in range(EVERY * MOMENTS):
+        arms, legal = search_arms(mode, states)
+        choice = np.where(legal, rng.random(legal.shape), -1).argmax(-1)
+        states = step_batch(config, states, np.take_along_axis(arms, choice[..., None], -1)[..., 0])
+        moments += [states] if step % EVERY == EVERY - 1 else []
+    return jax.tree.map(lambda *leaves: np.concatenate(leaves), *moments)
 
-    def step(states, key):
-        arms, legal = jax.vmap(game.search_arms)(states)
-        choice = jnp.argmax(jnp.where(legal, jax.random.uniform(key, legal.shape), -1), -1)
-        return jax.vmap(game.step)(states, jnp.take_along_axis(arms, choice[..., None], -1)[..., 0]), None
 
-    def moment(states, key):
-        states, _ = jax.lax.scan(step, states, jax.random.split(key, EVERY))
-        return states, states
+def for_all(compute, states, *more):
+    """Computes something for some states, up to STATES: the rest is filled up, for one program whatever their number."""
+    count = len(states.terminated)
+    filled = jax.tree.map(lambda leaf: np.resize(leaf, (STATES, *np.shape(leaf)[1:])), states)
+    return one(jax.device_get(compute(filled, *more)), slice(count))
 
-    def play(key):
-        states = jax.vmap(game.init)(jax.random.split(key, GAMES))
-        return jax.lax.scan(moment, states, jax.random.split(jax.random.fold_in(key, 1), MOMENTS))[1]
 
-    states = jax.device_get(jax.jit(play)(jax.random.key(5)))
-    return jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), states)
+@functools.cache
+def _search_arms(mode):
+    return jax.jit(jax.vmap(jaxgames.make("pommerman", mode).search_arms))
+
+
+def search_arms(mode, states):
+    return for_all(_search_arms(mode), states)
 
 
 @functools.cache
@@ -69,7 +77,7 @@ def _look(mode):
 
 def shown(mode, states, seat):
     """What a seat sees in some states, its planes by name, and the moves it knows to be legal; leaves [S]."""
-    return jax.device_get(_look(mode)(states, np.int32(seat)))
+    return for_all(_look(mode), states, np.int32(seat))
 
 
 @functools.cache
@@ -114,7 +122,7 @@ def test_paper_planes_are_those_of_the_official_dictionaries(mode):
     config = preset(mode)
     blasts = 0
     for seat, (seen, values, _) in enumerate(all_seats(mode)):
-        for index in range(0, GAMES * MOMENTS, 5):
+        for index in range(0, STATES, 12):
             expected = paper_planes(interop.observation_dict(config, one(seen, index)) | {"seat": seat})
             np.testing.assert_allclose(values["paper"][index], expected, rtol=1e-6)
             expected[..., 9] = 0
@@ -169,7 +177,7 @@ def test_extended_planes_are_those_of_the_official_dictionaries(mode):
     config = preset(mode)
     board_codes = {"passage": 0, "rigid": 1, "wood": 2, "flames": 4, "fog": 5, "extra bomb": 6, "range": 7, "kick": 8}
     for seat, (seen, values, _) in enumerate(all_seats(mode)):
-        for index in range(0, GAMES * MOMENTS, 7):
+        for index in range(0, STATES, 17):
             look = functools.partial(plane, one(values, index))
             official = interop.observation_dict(config, one(seen, index))
             board = official["board"]
@@ -297,7 +305,7 @@ def test_chains_of_three_bombs():
 @pytest.mark.parametrize("mode", ["team", "ffa"])
 def test_what_is_hidden_changes_no_plane(mode):
     config, states = preset(mode), played(mode)
-    going = np.flatnonzero(~states.terminated)[::2]
+    going = np.flatnonzero(~states.terminated)[::5]
     arrays = interop.to_arrays(config, one(states, going))
     rng = np.random.default_rng(3)
     for seat in range(4):
@@ -312,8 +320,8 @@ def test_what_is_hidden_changes_no_plane(mode):
 
 @pytest.mark.parametrize("name", ["paper", "extended"])
 def test_what_is_seen_does_change_the_planes(name):
-    base = of_position(position("0.1", bombs={(3, 3): Bomb()}, m0=Man(ammo=1)))[name]
-    others = [
+    positions = [
+        position("0.1", bombs={(3, 3): Bomb()}, m0=Man(ammo=1)),
         position("0.1", bombs={(3, 3): Bomb(life=8)}),
         position("0.1", bombs={(3, 3): Bomb(strength=3)}),
         position("0.1", bombs={(3, 4): Bomb()}),
@@ -325,13 +333,13 @@ def test_what_is_seen_does_change_the_planes(name):
         position("0.1*", bombs={(3, 3): Bomb()}),
     ]
     if name == "extended":
-        others += [
+        positions += [
             position("0.1", bombs={(3, 3): Bomb(direction=1)}),
             position("0.1", bombs={(3, 3): Bomb()}, step=1),
             position("0.1.2", bombs={(3, 3): Bomb()}),
         ]
-    for number, other in enumerate(others):
-        assert not np.array_equal(of_position(other)[name], base), number
+    values = shown("ffa", jax.tree.map(lambda *leaves: np.concatenate(leaves), *positions), 0)[1][name]
+    assert all(not np.array_equal(other, values[0]) for other in values[1:])
 
 
 # --- legal moves as one player knows them ------------------------------------------------------------------------------
@@ -340,7 +348,7 @@ def test_what_is_seen_does_change_the_planes(name):
 @functools.cache
 def legal_moves(mode):
     game = jaxgames.make("pommerman", mode)
-    arms, legal = jax.device_get(jax.jit(jax.vmap(game.search_arms))(played(mode)))
+    arms, legal = search_arms(mode, played(mode))
     assert np.array_equal(arms, np.broadcast_to(game.arm_actions, arms.shape)) and arms.dtype == game.arm_actions.dtype
     return legal
 
@@ -394,7 +402,7 @@ def test_form(mode):
     for each in (planes.by_name(config, name) for name in planes.PLANES):
         values = all_seats(mode)[0][1][each.name]
         size = config.board_size
-        assert values.shape == (GAMES * MOMENTS, size, size, len(each.channels)) and values.dtype == np.float32
+        assert values.shape == (STATES, size, size, len(each.channels)) and values.dtype == np.float32
         assert len(set(each.channels)) == len(each.channels)
         assert np.isfinite(values).all() and (values >= 0).all()
     assert (values <= 1).all(), "the extended ones are scaled"
@@ -405,7 +413,7 @@ def test_one_observation_equals_the_batch():
     seen, values, _ = all_seats("ffa")[1]
     for each in (PAPER, EXTENDED):
         alone = jax.jit(each.compute)
-        for index in range(0, GAMES * MOMENTS, 40):
+        for index in range(0, STATES, 100):
             np.testing.assert_array_equal(alone(one(seen, index)), values[each.name][index])
 
 

@@ -46,7 +46,7 @@ def other(value):
     if isinstance(value, float):
         return str(value / 2 or 0.5), value / 2 or 0.5
     if value is None:
-        return "1", 1
+        return "8", 8
     text = {"ts": "ucb", "open": "game", "policy": "value"}[value]
     return text, text
 
@@ -103,11 +103,11 @@ def test_without_a_network_all_arms_are_looked_at():
 def test_the_follower_of_the_package_plays_pommerman_alone():
     game = GAMES["pommerman/ffa"]
     follower = agents.make("follower", game)
-    assert follower.name == "follower" and not follower.sees_state
+    assert follower.name == "follower" and not follower.uses_hidden
     guided = agents.make(f"fdts:guide={agents.BUNDLED},prior_weight=2,num_simulations=4", game)
     assert guided.params is not None and guided.name.startswith("fdts:guide=")
-    with pytest.raises(ValueError, match="give --mode ffa"):
-        agents.make("follower", jaxgames.make("pommerman", "team"))
+    with pytest.raises(ValueError, match="of mode 'ffa' with planes 11 x 11 x 24, and here they are 8 x 8 x 24"):
+        agents.make("follower", jaxgames.make("pommerman", "one_vs_one"))
     with pytest.raises(ValueError, match=r"^num_rollouts=2: a network values states by itself"):
         presets.by_name(GAMES["hex/adh-3"], "pc_pimc", evaluate=lambda *_: None, num_rollouts=2)
 

@@ -98,13 +98,15 @@ with output_folder({str(tmp_path / "run")!r}):
     time.sleep(1000)
 """
     with subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.PIPE, text=True) as other:
-        assert other.stdout.readline() == "in\n"
-        with pytest.raises(OSError, match="output") as error, output_folder(tmp_path / "run"):
-            pass
-        assert str(error.value) == (
-            f"output='{tmp_path / 'run'}': in use by process {other.pid} on {socket.gethostname()}; give another folder"
-        )
-        other.kill()
+        try:
+            assert other.stdout.readline() == "in\n"
+            with pytest.raises(OSError, match="output") as error, output_folder(tmp_path / "run"):
+                pass
+            assert str(error.value) == (
+                f"output='{tmp_path / 'run'}': in use by process {other.pid} on {socket.gethostname()}; give another folder"
+            )
+        finally:
+            other.kill()
     with output_folder(tmp_path / "run"):
         pass
     assert [*(tmp_path / "run").iterdir()] == []

@@ -186,5 +186,6 @@ def test_a_single_array_is_a_foreign_file(tmp_path):
 
 
 def test_a_missing_file_is_an_error(tmp_path):
-    with pytest.raises(FileNotFoundError):
+    told = r"^weights .*/w\.npz: cannot be read \(No such file or directory\): give a file of trained weights, or the folder of a"
+    with pytest.raises(OSError, match=told):
         load_weights(tmp_path / "w.npz")
