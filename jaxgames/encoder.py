@@ -25,6 +25,7 @@ class Encoder(NamedTuple):
       transform_planes: `transform_planes(planes, which) -> float32 [H, W, C]`, turned in the way `which` (int32 []).
       transform_outputs: `transform_outputs(per_output, which) -> [A]`, numbers per output turned in the same way.
       output_names: what each output is called by those who watch a network learn; none where they are too many.
+      shows_observation: a view is what `game.observe` gives, so that a network needs no state to play.
     """
 
     name: str
@@ -40,3 +41,4 @@ class Encoder(NamedTuple):
     transform_planes: Callable[[Array, Array], Array]
     transform_outputs: Callable[[Array, Array], Array]
     output_names: tuple[str, ...] = ()
+    shows_observation: bool = False

@@ -77,6 +77,7 @@ def encoder(game: Pommerman, name: str) -> Encoder:
         transform_planes=transform_planes,
         transform_outputs=lambda per_output, which: per_output[jnp.asarray(moves)[which]],
         output_names=tuple(move.name.lower() for move in Move),
+        shows_observation=True,
     )
 
 

@@ -73,7 +73,10 @@ class PolicyValue(NamedTuple):
         return self.apply(params, jax.vmap(self.encoder.view)(states, seats))
 
     def agent(self, params: Any = None, *, name: str = "network", greedy: bool = True) -> Agent:
-        """Makes a player without search. Where something is hidden, it draws a state that fits what it knows.
+        """Makes a player without search, who sees no more than its seat.
+
+        Where something is hidden it draws a state that fits what it knows; else it is shown what it observes, or what the encoder
+        shows of the state.
 
         Args:
           params: its parameters; `agent._replace(params=...)` changes them without compiling anything again.
@@ -81,7 +84,7 @@ class PolicyValue(NamedTuple):
           greedy: take the most likely action; else draw one.
         """
         game, encoder = self.game, self.encoder
-        hidden = is_hidden(game)
+        hidden, observes = is_hidden(game), encoder.shows_observation
 
         def legal_of(state: Any, seat: Array) -> Array:
             """What the seat may try in a state that was drawn: the rules say more than what is shown of that state alone."""
@@ -94,13 +97,12 @@ class PolicyValue(NamedTuple):
                 logits, _ = self.evaluate(params, states, seats)
                 scores = masked_log_softmax(logits, jax.vmap(legal_of)(states, seats))
             else:
-                scores = self.policy(params, jax.vmap(encoder.view)(views, seats))
+                scores = self.policy(params, views if observes else jax.vmap(encoder.view)(views, seats))
             if not greedy:
                 scores = scores + jax.vmap(lambda key: jax.random.gumbel(key, scores.shape[1:]))(keys)
             return jax.vmap(encoder.actions)(jnp.argmax(scores, -1), seats)
 
-        # What the encoder shows of a state where nothing is drawn is what the seat sees, and no more.
-        return memoryless(name, choose, sees_state=not hidden, params=params, uses_hidden=False)
+        return memoryless(name, choose, sees_state=not (hidden or observes), params=params, uses_hidden=False)
 
 
 def masked_log_softmax(logits: Array, legal: Array) -> Array:

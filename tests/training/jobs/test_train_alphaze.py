@@ -195,7 +195,9 @@ def test_the_weights_of_a_run_play(straight):
         jax.tree.map(np.testing.assert_array_equal, agent.params, load_weights(folder / "best.npz", agent.params)[0])
     with pytest.raises(ValueError) as error:  # noqa: PT011
         agents.make(f"pc_pimc:weights={folder}", jaxgames.make("hex", "adh-5"))
-    assert str(error.value) == f"weights {folder / 'best.npz'}: of a board with 3 x 3 cells, and this one has 5 x 5"
+    assert (
+        str(error.value) == f"weights {folder / 'best.npz'}: of mode 'adh-3' with planes 3 x 3 x 8, and here they are 5 x 5 x 8"
+    )
 
 
 def test_a_run_that_is_stopped_goes_on_as_if_nothing_had_happened(straight, make, monkeypatch, tmp_path):

@@ -43,7 +43,8 @@ def states():
 def act(who, params, states, seat, *, greedy=True, seed=0):
     count = len(states.step_count)
     agent, keys = who.agent(params, greedy=greedy), jax.random.split(jax.random.key(seed), count)
-    actions, _ = jax.jit(agent.act)(params, keys, agent.init(count), states, np.full(count, seat, np.int32), np.ones(count, bool))
+    views = jax.jit(jax.vmap(who.encoder.view, (0, None)))(states, jnp.int32(seat))
+    actions, _ = jax.jit(agent.act)(params, keys, agent.init(count), views, np.full(count, seat, np.int32), np.ones(count, bool))
     return np.asarray(actions)
 
 
