@@ -305,7 +305,7 @@ class Grid:
         padded = np.zeros((*mask.shape[:-2], self.num_words * WORD_BITS), bool)
         padded[..., : self.num_cells] = mask.reshape(*mask.shape[:-2], self.num_cells)
         words = np.packbits(padded, axis=-1, bitorder="little").view("<u4").astype(np.uint32)
-        columns: Any = (np.ascontiguousarray(words[..., i]) for i in range(self.num_words))
+        columns: Any = (np.array(words[..., i]) for i in range(self.num_words))
         return Bits(tuple(columns))
 
 
