@@ -8,11 +8,12 @@ import pytest
 
 import jaxgames
 from jaxgames import sliced
-from jaxgames.pommerman import Pommerman, interop, setup
+from jaxgames.pommerman import Pommerman, interop
 from jaxgames.pommerman.config import PRESETS, preset
 from jaxgames.pommerman.encoder import ENCODERS
 from jaxgames.pommerman.replay import step_batch
 from tests.jaxgames.pommerman import recordings
+from tests.jaxgames.pommerman.playing import in_portions, random_games, search_arms
 from tests.jaxgames.pommerman.positions import DOWN, LEFT, RIGHT, UP, Bomb, Man, position
 from tests.jaxgames.pommerman.scrambling import scrambled
 
@@ -38,30 +39,8 @@ def played(mode):
     if mode in ("team_open", "team_collapse"):
         other = "ffa" if mode == "team_open" else "team"
         return interop.from_arrays(config, interop.to_arrays(preset(other), played(other)))
-    rng, moments = np.random.default_rng(6), []
-    states = jax.device_get(jax.jit(jax.vmap(functools.partial(setup.init, config)))(jax.random.split(jax.random.key(5), GAMES)))
-    for step in range(EVERY * MOMENTS):
-        arms, legal = search_arms(mode, states)
-        choice = np.where(legal, rng.random(legal.shape), -1).argmax(-1)
-        states = step_batch(config, states, np.take_along_axis(arms, choice[..., None], -1)[..., 0])
-        moments += [states] if step % EVERY == EVERY - 1 else []
-    return jax.tree.map(lambda *leaves: np.concatenate(leaves), *moments)
-
-
-def for_all(compute, states, *more):
-    """Computes something for some states, up to STATES: the rest is filled up, for one program whatever their number."""
-    count = len(states.terminated)
-    filled = jax.tree.map(lambda leaf: np.resize(leaf, (STATES, *np.shape(leaf)[1:])), states)
-    return one(jax.device_get(compute(filled, *more)), slice(count))
-
-
-@functools.cache
-def _search_arms(mode):
-    return jax.jit(jax.vmap(jaxgames.make("pommerman", mode).search_arms))
-
-
-def search_arms(mode, states):
-    return for_all(_search_arms(mode), states)
+    states = random_games(mode, GAMES, EVERY * MOMENTS, seed=5)
+    return jax.tree.map(lambda leaf: leaf[EVERY::EVERY].reshape(-1, *leaf.shape[2:]), states)
 
 
 @functools.cache
@@ -78,7 +57,7 @@ def _look(mode):
 
 def shown(mode, states, seat):
     """What a seat sees in some states, its planes by name, and the moves it knows to be legal; leaves [S]."""
-    return for_all(_look(mode), states, np.int32(seat))
+    return in_portions(_look(mode), states, STATES, np.int32(seat))
 
 
 @functools.cache

@@ -9,7 +9,6 @@ import sys
 from xml.etree import ElementTree
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -19,27 +18,17 @@ from jaxgames.pommerman.view_animation import game_result
 from jaxgames.pommerman.view_parts import read
 from jaxgames.pommerman.view_timeline import bomb_tracks
 from tests.jaxgames.pommerman.film import SVG, Film
+from tests.jaxgames.pommerman.playing import random_games
 
 STEPS, GAMES = 120, 4
 
 
 def recorded(mode, seed):
     """The longest of a few games of cautious random players, from the start to its end or the 120th step."""
-    game = Pommerman(preset(mode))
-
-    def play(key):
-        def step(state, key):
-            chosen = jax.random.categorical(key, jnp.where(game.legal_actions(state), 0.0, -1e9))
-            return game.step(state, chosen), state
-
-        start, *keys = jax.random.split(key, STEPS + 1)
-        last, states = jax.lax.scan(step, game.init(start), jnp.stack(keys))
-        return jax.tree.map(lambda most, end: jnp.concatenate([most, end[None]]), states, last)
-
-    states = jax.device_get(jax.jit(jax.vmap(play))(jax.random.split(jax.random.key(seed), GAMES)))
-    lengths = np.minimum((~states.terminated).sum(1), STEPS)
+    states = random_games(mode, GAMES, STEPS, seed)
+    lengths = np.minimum((~states.terminated).sum(0), STEPS)
     best = int(lengths.argmax())
-    return interop.to_arrays(game.config, jax.tree.map(lambda leaf: leaf[best, : lengths[best] + 1], states))
+    return interop.to_arrays(preset(mode), jax.tree.map(lambda leaf: leaf[: lengths[best] + 1, best], states))
 
 
 @pytest.fixture(scope="module")

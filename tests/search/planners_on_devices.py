@@ -1,0 +1,82 @@
+"""Every planner through `check_planner` on four devices: prints one JSON object, what was found by planner ("" where nothing was).
+
+Run as `python -m tests.search.planners_on_devices`, with four devices.
+"""
+
+import sys
+
+from jaxgames import runtime
+
+runtime.prepare(cores=4)
+
+import jax.numpy as jnp  # noqa: E402
+
+import jaxgames  # noqa: E402
+from search import fdts, mcs, mcts, presets, ucb1  # noqa: E402
+from search.bandit.guide import Guide  # noqa: E402
+from search.check import check_planner  # noqa: E402
+from search.puct import determinized  # noqa: E402
+from search.puct import search as puct  # noqa: E402
+from search.turns import coevolution, greedy  # noqa: E402
+from search.turns import mcts as turn_mcts  # noqa: E402
+from tests.hoard import Hoard  # noqa: E402
+from tests.random_tree import RandomTree  # noqa: E402
+from tests.tug import Tug  # noqa: E402
+
+TUG, HOARD, TREE = Tug(slips=True), Hoard(), RandomTree()
+DARK = jaxgames.make("hex", "adh-3")
+SIZE = {"num_simulations": 8, "microbatch_size": 8}
+EVOLVING = {"num_generations": 3, "population": 6, "microbatch_size": 8}
+TABLE = {**SIZE, "horizon": 4, "table_rows": 2**8}
+
+
+def opinion(params, states, seats):
+    del params, seats
+    return TREE.opinion(states)
+
+
+def level(params, states, seats):
+    del params
+    return jnp.stack([0.3 * states.token, states.step_count / 12, seats], -1).astype(jnp.float32), jnp.tanh(0.5 * states.token)
+
+
+def even(params, states, seats):
+    del params, states
+    numbers = jnp.arange(DARK.num_actions - 1, dtype=jnp.float32)
+    return jnp.sin(numbers + seats[:, None]), 0.1 * seats.astype(jnp.float32)
+
+
+PLANNERS = {
+    "fdts": (TUG, lambda: fdts(TUG, ucb1(), **TABLE)),
+    "fdts with a guide": (TUG, lambda: fdts(TUG, guide=Guide(level, values=True), leaf_parallelism=2, **TABLE)),
+    "mcts": (TUG, lambda: mcts(TUG, **TABLE)),
+    "mcs": (TUG, lambda: mcs(TUG, horizon=4, **SIZE)),
+    "oep of strings": (TUG, lambda: presets.oep(TUG, population=4, horizon=4, **SIZE)),
+    "rolling horizon of strings": (TUG, lambda: presets.rolling_horizon(TUG, population=4, horizon=4, **SIZE)),
+    "oep": (HOARD, lambda: presets.oep(HOARD, **EVOLVING, rollouts=1, islands=2)),
+    "rolling horizon": (HOARD, lambda: presets.rolling_horizon(HOARD, **EVOLVING)),
+    "coevolution": (HOARD, lambda: coevolution.coevolution(HOARD, coevolution.Settings(replies=4, judges=2, **EVOLVING))),
+    "turn mcts": (HOARD, lambda: turn_mcts.turn_mcts(HOARD, turn_mcts.Settings(**SIZE, max_depth=12))),
+    "greedy action": (HOARD, lambda: greedy.greedy_action(HOARD)),
+    "greedy turn": (HOARD, lambda: greedy.greedy_turn(HOARD, greedy.Settings(num_evaluations=20, microbatch_size=8))),
+    "puct": (TREE, lambda: puct.puct(TREE, opinion, puct.Settings(16, reuse=True, mcts_solver=True))),
+    "puct with noise": (TREE, lambda: puct.puct(TREE, opinion, puct.Settings(16, dirichlet_fraction=0.25, temperature=1.0))),
+    "pimc": (DARK, lambda: determinized.pimc_tree(DARK, even, determinized.Settings(
+        num_worlds=3, microbatch_size=8, temperature=1.0, search=puct.Settings(8)))),
+}  # fmt: skip
+
+
+def found(name, **sizes):
+    game, make = PLANNERS[name]
+    try:
+        check_planner(make(), game, **sizes)
+    except ValueError as error:
+        return str(error)
+    return ""
+
+
+if __name__ == "__main__":
+    import time
+    for name in sys.argv[1:] or PLANNERS:
+        t = time.process_time()
+        print(name, repr(found(name, lanes=(1, 64), devices=(4,))), round(time.process_time() - t, 1), flush=True)
