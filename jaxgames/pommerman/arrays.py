@@ -205,14 +205,6 @@ def state_shapes(config: PommermanConfig) -> dict[str, tuple[int, ...]]:
     return dict(zip(STATE_FIELDS, (board, board, board, (), (MAX_LISTED_BOMBS, 6), (seats, 6), ()), strict=True))
 
 
-def impossible_states(config: PommermanConfig, arrays: Mapping[str, np.ndarray]) -> np.ndarray:
-    """Says which states cannot occur. Returns bool [S]."""
-    wrong = np.zeros(len(arrays["s_board"]), bool)
-    for _, where in impossible_facts(config, arrays):
-        wrong |= any_in_row(where)
-    return wrong
-
-
 def impossible_facts(config: PommermanConfig, arrays: Mapping[str, np.ndarray]) -> Iterator[tuple[str, np.ndarray]]:
     """Yields (fact, bool [S, ...]) for everything that may be wrong with a state; the arrays must have the right form."""
     size = config.board_size
