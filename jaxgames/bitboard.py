@@ -300,13 +300,13 @@ class Grid:
         flat = bits.reshape(*words.shape[:-1], -1)[..., : self.num_cells]
         return flat.reshape(*words.shape[:-1], self.rows, self.columns) != 0
 
-    def from_bool(self, array: Array) -> Bits:
-        """Packs bool [..., rows, columns] into a set; the inverse of `to_bool`."""
-        flat = array.reshape(*array.shape[:-2], self.num_cells)
-        pad = [(0, 0)] * (flat.ndim - 1) + [(0, self.num_words * WORD_BITS - self.num_cells)]
-        bits = jnp.pad(flat, pad).reshape(*flat.shape[:-1], self.num_words, WORD_BITS).astype(jnp.uint32)
-        words = (bits << np.arange(WORD_BITS, dtype=np.uint32)).sum(-1, dtype=jnp.uint32)
-        return Bits(tuple(words[..., i] for i in range(self.num_words)))
+    def from_numpy(self, mask: np.ndarray) -> Bits:
+        """Packs bool [..., rows, columns] into a set on the host, of numpy words."""
+        padded = np.zeros((*mask.shape[:-2], self.num_words * WORD_BITS), bool)
+        padded[..., : self.num_cells] = mask.reshape(*mask.shape[:-2], self.num_cells)
+        words = np.packbits(padded, axis=-1, bitorder="little").view("<u4").astype(np.uint32)
+        columns: Any = (np.array(words[..., i]) for i in range(self.num_words))
+        return Bits(tuple(columns))
 
 
 def _shift_words(cells: Bits, distance: int) -> Bits:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import resource
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,6 +17,8 @@ from jaxgames import runtime
 MAX_MEMORY_MAPS = 20_000
 """Of the 65530 that Linux grants a process. Each compiled function takes 25; a process that has no more left dies of a
 segmentation fault."""
+MAX_MEMORY = 3 * 2**30
+"""Bytes of a process, of which several run at once; what has been compiled is most of them."""
 QUICK_FLAGS = {  # most of the time of tests goes into compiling
     "--xla_backend_optimization_level": "0",  # of what LLVM makes of XLA's kernels
     "--xla_cpu_parallel_codegen_split_count": "1",
@@ -59,7 +62,15 @@ def pytest_configure(config: pytest.Config) -> None:
 def _forget_compiled_functions() -> Iterator[None]:
     """Drops what was compiled for the files of tests before, where it has become too much for one process."""
     yield
-    maps = Path("/proc/self/maps")
-    if maps.exists() and maps.read_bytes().count(b"\n") > MAX_MEMORY_MAPS:
+    if _holds_too_much():
         jax.clear_caches()
         gc.collect()
+
+
+def _holds_too_much() -> bool:
+    """Says whether this process nears its limits, where Linux tells."""
+    maps, size = Path("/proc/self/maps"), Path("/proc/self/statm")
+    if not maps.exists():
+        return False
+    resident = int(size.read_text().split()[1]) * resource.getpagesize()
+    return maps.read_bytes().count(b"\n") > MAX_MEMORY_MAPS or resident > MAX_MEMORY

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
 
 from jaxgames.bitboard import Bits
@@ -87,7 +86,7 @@ def from_arrays(config: HeroAcademyConfig, arrays: Mapping[str, np.ndarray]) -> 
     shapes |= {"hand": (count, 2, cards.NUM_CARDS), "deck": (count, 2, cards.NUM_CARDS), "deck_seed": (count, 2)}
     for name in FIELDS:
         check_form(name, arrays[name], shapes.get(name, (count,)))
-    flat = {name: np.asarray(arrays[name]).reshape(count, -1).astype(np.int64) for name in FIELDS}
+    flat: dict[str, Any] = {name: np.asarray(arrays[name]).reshape(count, -1).astype(np.int64) for name in FIELDS}
     for name, (least, most) in _RANGES.items():
         check_range(name, flat[name], least, most)
     _check_what_fits(flat)
@@ -95,7 +94,7 @@ def from_arrays(config: HeroAcademyConfig, arrays: Mapping[str, np.ndarray]) -> 
     most_hit_points = units.most_hit_points(kinds, items)
 
     def plane(mask: np.ndarray) -> Bits:
-        return config.grid.from_bool(jnp.asarray(mask.reshape(grid) != 0))
+        return config.grid.from_numpy(mask.reshape(grid) != 0)
 
     def digits(number: np.ndarray, bits: int) -> tuple[Bits, ...]:
         return tuple(plane((number >> digit) & 1) for digit in range(bits))
@@ -115,20 +114,21 @@ def from_arrays(config: HeroAcademyConfig, arrays: Mapping[str, np.ndarray]) -> 
 
     def fields(counts: np.ndarray) -> Any:
         shifts = cards.FIELD_BITS * np.arange(cards.NUM_CARDS)
-        return jnp.asarray((counts << shifts).sum(-1).astype(np.uint32))
+        return (counts << shifts).sum(-1).astype(np.uint32)
 
-    over, winner = flat["terminal"][:, 0] != 0, flat["winner"][:, 0]
-    zero = jnp.zeros(count, jnp.int8)
+    over = flat["terminal"][:, 0] != 0
+    winner: Any = np.where(over, flat["winner"][:, 0] - 1, -1).astype(np.int8)
+    zero: Any = np.zeros(count, np.int8)  # numpy where a State says jax: the two are interchangeable outside jit
     return State(
         board=board,
         hands=pair("hand", fields),
         decks=pair("deck", fields),
-        seeds=pair("deck_seed", lambda seed: jnp.asarray(seed[:, 0].astype(np.int32))),
-        player=jnp.asarray((flat["player"][:, 0] - 1).astype(np.int8)),
-        action_points=jnp.asarray(flat["ap"][:, 0].astype(np.int8)),
-        turn=jnp.asarray(flat["turn"][:, 0].astype(np.int16)),
-        winner=jnp.asarray(np.where(over, winner - 1, -1).astype(np.int8)),
-        terminated=jnp.asarray(over),
+        seeds=pair("deck_seed", lambda seed: seed[:, 0].astype(np.int32)),
+        player=(flat["player"][:, 0] - 1).astype(np.int8),
+        action_points=flat["ap"][:, 0].astype(np.int8),
+        turn=flat["turn"][:, 0].astype(np.int16),
+        winner=winner,
+        terminated=over,
         seat_rewards=(zero, zero),
     )
 

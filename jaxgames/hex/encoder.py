@@ -1,4 +1,4 @@
-"""What networks are shown of Hex: the open board in the direction of the player; an output per cell, in the same direction."""
+"""What networks are shown of Hex (AlphaZe**): the open board in the direction of the player; an output per cell, likewise."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from collections.abc import Callable
 import jax.numpy as jnp
 from jax import Array
 
+from jaxgames.bitboard import Bits, select
 from jaxgames.encoder import Encoder
-from jaxgames.hex import planes
+from jaxgames.hex.config import HexConfig
 from jaxgames.hex.game import Hex
-from jaxgames.hex.geometry import BLACK
+from jaxgames.hex.geometry import BLACK, WHITE
 from jaxgames.hex.state import State
 
 CHANNELS = ("own near", "own far", "own stones", "empty", "other near", "other far", "other stones", "second player")
@@ -26,8 +27,8 @@ def encoder(game: Hex) -> Encoder:
 
     def legal(view: tuple[State, Array]) -> Array:
         state, seat = view
-        empty = grid.to_bool(grid.full - state.stones[0] - state.stones[1])
-        return planes.turn_cells(config, empty.reshape(-1), seat) & ~state.terminated
+        empty = grid.to_bool(grid.full - state.stones[BLACK] - state.stones[WHITE])
+        return jnp.where(seat == BLACK, empty, empty.T).reshape(-1) & ~state.terminated
 
     def turn(cells: Array, seat: Array, outside: int) -> Array:
         cells = jnp.asarray(cells)
@@ -43,7 +44,7 @@ def encoder(game: Hex) -> Encoder:
         channels=CHANNELS,
         num_outputs=num_cells,
         view=lambda state, seat: (game.open_state(state), jnp.asarray(seat).astype(jnp.int8)),
-        planes=lambda view: planes.planes(config, *view),
+        planes=lambda view: planes_of(config, *view),
         legal=legal,
         outputs=lambda actions, seat: turn(actions, seat, -1),
         actions=lambda outputs, seat: turn(outputs, seat, game.pass_action),
@@ -51,6 +52,33 @@ def encoder(game: Hex) -> Encoder:
         transform_planes=transform_planes,
         transform_outputs=lambda per_output, which: jnp.where(which == 1, per_output[::-1], per_output),
     )
+
+
+def planes_of(config: HexConfig, state: State, player: Array) -> Array:
+    """Gives the planes of a full board: the true one, or one that was sampled.
+
+    Args:
+      config: the variant.
+      state: one game.
+      player: int [], who looks. The second player sees the board turned over (rows become columns), so that both join top and
+        bottom.
+
+    Returns:
+      float32 [n, n, 8]: own stones joined to the near edge, to the far edge, to neither; empty cells; the other's likewise; and 1
+      everywhere for the second player.
+    """
+    first = player == BLACK
+    sets: list[Bits] = []
+    for mine in (True, False):
+        seat, other = (BLACK, WHITE) if mine else (WHITE, BLACK)
+        stones, near, far = (select(first, pair[seat], pair[other]) for pair in (state.stones, state.near, state.far))
+        sets += [near, far, stones - near - far]
+    empty = config.grid.full - state.stones[BLACK] - state.stones[WHITE]
+    boards = [config.grid.to_bool(cells) for cells in (*sets[:3], empty, *sets[3:])]
+    shown = jnp.stack(boards, axis=-1).astype(jnp.float32)
+    shown = jnp.where(first, shown, jnp.swapaxes(shown, 0, 1))
+    side = jnp.broadcast_to(jnp.where(first, 0.0, 1.0), shown.shape[:2])
+    return jnp.concatenate([shown, side[..., None]], axis=-1)
 
 
 ENCODERS: dict[str, Callable[[Hex], Encoder]] = {"alphaze": encoder}

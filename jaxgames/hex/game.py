@@ -12,7 +12,7 @@ from jax import Array
 
 from jaxgames import checks
 from jaxgames.game import GameBase
-from jaxgames.hex import hidden, observation, planes, rules
+from jaxgames.hex import hidden, observation, rules
 from jaxgames.hex.config import HexConfig, preset
 from jaxgames.hex.hidden import Information
 from jaxgames.hex.observation import Observation
@@ -99,28 +99,6 @@ class Hex(GameBase):
     def observe(self, state: State, player: Array) -> Observation:
         """Gives what one player sees now; see `observation.observe`."""
         return observation.observe(self.config, state, player)
-
-    @property
-    def input_shape(self) -> tuple[int, int, int]:
-        """Shape of `input_planes`, (rows, columns, planes)."""
-        return (self.config.board_size, self.config.board_size, planes.NUM_PLANES)
-
-    @property
-    def num_symmetries(self) -> int:
-        """How many ways there are to turn boards in `symmetry`."""
-        return planes.NUM_SYMMETRIES
-
-    def input_planes(self, state: State, player: Array) -> Array:
-        """Gives what a network is shown of a state, in the direction of a player; see `planes.planes`."""
-        return planes.planes(self.config, state, player)
-
-    def orient(self, per_arm: Array, player: Array) -> Array:
-        """Turns numbers per arm, [K], from the player's direction to the board's, or back."""
-        return planes.turn_cells(self.config, per_arm, player)
-
-    def symmetry(self, shown: Array, per_arm: Array, which: Array) -> tuple[Array, Array]:
-        """Turns planes and numbers per arm, both in the player's direction; see `planes.symmetry`."""
-        return planes.symmetry(shown, per_arm, which)
 
     @property
     def open_game(self) -> Hex:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -177,38 +178,47 @@ def from_board(config: HexConfig, cells: np.ndarray, player: int, found: tuple[n
         raise ValueError(f"cell {wrong[0]} is {cells[wrong[0]]}: must be 1, -1 or 0")
     if player not in (BLACK, WHITE):
         raise ValueError(f"player={player}: must be 0 or 1")
-    grid = config.grid
-    stones = tuple(_bits(config, cells == sign) for sign in _SIGNS.values())
-    met = tuple(_bits(config, np.asarray(part, bool).reshape(-1)) for part in found) if found else (grid.empty_words(),) * 2
+    stones = np.stack([cells == sign for sign in _SIGNS.values()])
+    met = np.zeros_like(stones) if found is None else np.stack([np.asarray(part, bool).reshape(-1) for part in found])
     for seat in (BLACK, WHITE):
-        if bool((met[seat] - stones[1 - seat]).any()):
+        if (met[seat] & ~stones[1 - seat]).any():
             raise ValueError(f"found[{seat}]: has a cell without a stone of the other player")
+    state, has_won = _of_sets(config, *(_sets(config, masks) for masks in (stones, met)), np.int8(player))
+    for seat in (seat for seat in (BLACK, WHITE) if has_won[seat]):
+        raise ValueError(f"player {seat} has won on this board: the game is over")
+    return state
+
+
+def _sets(config: HexConfig, masks: np.ndarray) -> Any:
+    """Makes two sets out of bool [2, n * n]."""
+    size = config.board_size
+    return tuple(config.grid.from_numpy(mask.reshape(size, size)) for mask in masks)
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _of_sets(config: HexConfig, stones: tuple[Bits, Bits], met: tuple[Bits, Bits], player: Array) -> tuple[State, Array]:
+    """Makes a state, and says who has won, bool [2]."""
+    grid = config.grid
     near, far = (
         tuple(grid.flood(stones[seat] & grid.edges(seat)[edge], stones[seat]) for seat in (BLACK, WHITE)) for edge in (0, 1)
     )
-    for seat in (BLACK, WHITE):
-        if bool(near[seat].overlaps(far[seat])):
-            raise ValueError(f"player {seat} has won on this board: the game is over")
     placed, failed = ([pair[seat].count() for seat in (BLACK, WHITE)] for pair in (stones, met))
     # A failed attempt ends a turn in abrupt DarkHex alone.
     turns = [placed[seat] + failed[seat] if config.rules == "abrupt" else placed[seat] for seat in (BLACK, WHITE)]
     start = init(config)
-    return State(
-        stones=(stones[0], stones[1]),
-        found=(met[0], met[1]),
+    state = State(
+        stones=stones,
+        found=met,
         near=(near[0], near[1]),
         far=(far[0], far[1]),
-        player=jnp.int8(player),
+        player=player,
         turns=(turns[0].astype(jnp.int16), turns[1].astype(jnp.int16)),
         attempts=sum(placed + failed, jnp.int32(0)).astype(jnp.int16),
         last=start.last,
         terminated=start.terminated,
         seat_rewards=start.seat_rewards,
     )
-
-
-def _bits(config: HexConfig, mask: np.ndarray) -> Bits:
-    return jax.tree.map(jnp.asarray, config.grid.constant(np.asarray(mask, bool)))
+    return state, jnp.stack([near[seat].overlaps(far[seat]) for seat in (BLACK, WHITE)])
 
 
 def _with_winning_stone(config: HexConfig, state: State, codes: np.ndarray) -> np.ndarray:

@@ -63,6 +63,14 @@ def _play(config: HexConfig, actions: jax.Array) -> State:
     return jax.vmap(one_game)(actions)
 
 
+@functools.partial(jax.jit, static_argnums=0)
+def _legal(config: HexConfig, states: State) -> jax.Array:
+    return jax.vmap(lambda state: config.grid.to_bool(rules.legal_cells(config, state)).reshape(-1))(states)
+
+
+_winners = jax.jit(jax.vmap(rules.winner))
+
+
 def _check(arrays: Arrays) -> tuple[HexConfig, np.ndarray]:
     """Checks the form, and finds out size and rules."""
     lacking = [name for name in _COMMON if name not in arrays]
@@ -114,12 +122,12 @@ def _compare_rows(config: HexConfig, arrays: Arrays, before: State, findings: Fi
         game = int(np.searchsorted(starts, row, side="right")) - 1
         return f"game {game}, attempt {row - starts[game]}"
 
-    legal = jax.vmap(lambda state: config.grid.to_bool(rules.legal_cells(config, state)).reshape(-1))(before)
+    legal = np.asarray(_legal(config, before))
     board = interop.board(config, before)
     cells = np.clip(arrays["action"], 0, config.num_cells - 1)
     expected = {
         "player": np.asarray(before.player),
-        "legal": np.packbits(np.asarray(legal), axis=1),
+        "legal": np.packbits(legal, axis=1),
         "board": board,
         "placed": (board[np.arange(len(board)), cells] == 0).astype(np.int8),
     }
@@ -129,7 +137,7 @@ def _compare_rows(config: HexConfig, arrays: Arrays, before: State, findings: Fi
         expected["cells"] = interop.joined_codes(config, before)
     for name, values in expected.items():
         findings.compare(name, arrays[name], values, row_name)
-    tried = np.asarray(legal)[np.arange(len(board)), cells] & (arrays["action"] == cells)
+    tried = legal[np.arange(len(board)), cells] & (arrays["action"] == cells)
     findings.compare("action (legal)", np.ones_like(tried), tried, row_name)
 
 
@@ -137,7 +145,7 @@ def _compare_ends(config: HexConfig, arrays: Arrays, last: State, findings: Find
     def game_name(game: int) -> str:
         return f"game {game}, end"
 
-    won = np.asarray(jax.vmap(rules.winner)(last)).astype(np.float32)
+    won = np.asarray(_winners(last)).astype(np.float32)
     expected = {"returns": np.stack([won, -won], -1), "final_board": interop.board(config, last)}
     if config.is_dark:
         expected |= {f"final_view{player}": interop.view_codes(config, last, player) for player in (0, 1)}

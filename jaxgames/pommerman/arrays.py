@@ -22,7 +22,7 @@ import jax
 import numpy as np
 
 from jaxgames import replay
-from jaxgames.bitboard import WORD_BITS, Bits, Grid
+from jaxgames.bitboard import Bits, Grid
 from jaxgames.pommerman.config import PommermanConfig
 from jaxgames.pommerman.constants import (
     BOMB_LIFE,
@@ -44,16 +44,6 @@ STATE_FIELDS = ("s_board", "s_items", "s_flames", "s_nbombs", "s_bombs", "s_agen
 MAX_LISTED_BOMBS = 32
 
 
-def pack(grid: Grid, mask: np.ndarray) -> Bits:
-    """Packs bool [S, rows, columns] into sets with numpy; `Grid.from_bool` for arrays that are not traced."""
-    flat = mask.reshape(len(mask), grid.num_cells)
-    padded = np.zeros((len(mask), grid.num_words * WORD_BITS), bool)
-    padded[:, : grid.num_cells] = flat
-    words = np.packbits(padded, axis=1, bitorder="little").view("<u4").astype(np.uint32)
-    columns: Any = (np.ascontiguousarray(words[:, i]) for i in range(grid.num_words))
-    return Bits(tuple(columns))
-
-
 def unpack(grid: Grid, cells: Bits) -> np.ndarray:
     """Unpacks sets with leaves [S] into bool [S, rows, columns] with numpy."""
     words = np.stack([np.asarray(word, np.uint32) for word in cells.words], axis=-1)
@@ -63,7 +53,7 @@ def unpack(grid: Grid, cells: Bits) -> np.ndarray:
 
 def pack_number(grid: Grid, numbers: np.ndarray, digits: int) -> tuple[Bits, ...]:
     """Packs int [S, rows, columns] into binary digits, lowest first."""
-    return tuple(pack(grid, (numbers >> digit) & 1 != 0) for digit in range(digits))
+    return tuple(grid.from_numpy((numbers >> digit) & 1 != 0) for digit in range(digits))
 
 
 def unpack_number(grid: Grid, planes: tuple[Bits, ...]) -> np.ndarray:
@@ -108,15 +98,15 @@ def from_arrays(config: PommermanConfig, arrays: Mapping[str, np.ndarray]) -> St
         "final_rewards": (np.zeros(states, np.int8),) * seats if config.collapse_steps else (),
     }
     return State(
-        rigid=pack(grid, board == Cell.RIGID),
-        wood=pack(grid, board == Cell.WOOD),
+        rigid=grid.from_numpy(board == Cell.RIGID),
+        wood=grid.from_numpy(board == Cell.WOOD),
         items=pack_number(grid, kinds, ITEM_DIGITS),
         flames=pack_number(grid, arrays["s_flames"], FLAME_LIFE + 1),
         bombs=Bombs(
             life=pack_number(grid, planes[0], LIFE_DIGITS),
             strength=pack_number(grid, planes[1], STRENGTH_DIGITS),
             owner=pack_number(grid, planes[2], OWNER_DIGITS),
-            moving=tuple(pack(grid, planes[3] == 1 + d) for d in range(4)),
+            moving=tuple(grid.from_numpy(planes[3] == 1 + d) for d in range(4)),
         ),
         **facts,
     )

@@ -1,32 +1,54 @@
-"""What networks are shown of Pommerman: an observation as planes; an output per move, and the eight symmetries of the board."""
+"""What networks are shown of Pommerman: an observation as feature planes; an output per move, and the eight symmetries.
+
+Planes are computed from an `Observation` and nothing else, so that what a player cannot see cannot enter them.
+"""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from jaxgames import sliced
+from jaxgames.bitboard import Bits, union
 from jaxgames.encoder import Encoder
-from jaxgames.pommerman import planes
-from jaxgames.pommerman.constants import NUM_MESSAGES, NUM_MOVES, Move
+from jaxgames.pommerman import rules
+from jaxgames.pommerman.config import PommermanConfig
+from jaxgames.pommerman.constants import MAX_BLAST_STRENGTH, NUM_MESSAGES, NUM_MOVES, Move
 from jaxgames.pommerman.game import Pommerman
+from jaxgames.pommerman.observation import Observation, item_cells
 from jaxgames.symmetries import NUM_SYMMETRIES, cell_order, direction_order
+
+BOMB_LIFE = 10  # of a bomb in the step in which it is laid
+
+_BOARD = ("passage", "rigid", "wood", "bomb", "flames", "fog", "extra bomb", "range", "kick")
+_OWN = ("own ammo", "own blast strength", "own kick", "own position")
+_EXTRA = ("danger", "bomb strength", "bomb up", "bomb down", "bomb left", "bomb right", "flame life", "enemies", "teammate")
+_GLOBAL = ("living enemies", "time")
+PAPER, EXTENDED = (*_BOARD, "blast life", *_OWN), (*_BOARD, *_OWN, *_EXTRA, *_GLOBAL)
 
 
 @functools.cache
 def encoder(game: Pommerman, name: str) -> Encoder:
-    """Makes an encoder with planes by their name, see `planes.by_name`. An output is a move, silent in radio mode."""
-    config, shown = game.config, planes.by_name(game.config, name)
-    size, num_channels = config.board_size, len(shown.channels)
-    words = NUM_MESSAGES if config.has_messages else 1
+    """Makes an encoder by its name, one of `ENCODERS`. An output is a move, silent in radio mode."""
+    config, size, words = game.config, game.config.board_size, NUM_MESSAGES if game.config.has_messages else 1
+    channels = EXTENDED if name == "extended" else PAPER
+
+    def planes(observation: Observation) -> Array:
+        if name == "extended":
+            return extended_planes(config, observation)
+        return paper_planes(config, observation, blast_life=name == "paper")
+
     cells, directions = cell_order(size), direction_order()
-    moves, channels = (np.tile(np.arange(count), (NUM_SYMMETRIES, 1)) for count in (NUM_MOVES, num_channels))
+    moves, places = (np.tile(np.arange(count), (NUM_SYMMETRIES, 1)) for count in (NUM_MOVES, len(channels)))
     moves[:, Move.UP : Move.RIGHT + 1] = Move.UP + directions
-    if shown.first_direction is not None:
-        channels[:, shown.first_direction : shown.first_direction + 4] = shown.first_direction + directions
+    if "bomb up" in channels:
+        first = channels.index("bomb up")
+        places[:, first : first + 4] = first + directions
 
     def outputs(actions: Array, seat: Array) -> Array:
         del seat
@@ -38,17 +60,17 @@ def encoder(game: Pommerman, name: str) -> Encoder:
         return jnp.where((outputs >= 0) & (outputs < NUM_MOVES), outputs * words, game.pass_action).astype(jnp.int32)
 
     def transform_planes(planes: Array, which: Array) -> Array:
-        turned = planes.reshape(-1, num_channels)[jnp.asarray(cells)[which]]
-        return turned[:, jnp.asarray(channels)[which]].reshape(planes.shape)
+        turned = planes.reshape(-1, len(channels))[jnp.asarray(cells)[which]]
+        return turned[:, jnp.asarray(places)[which]].reshape(planes.shape)
 
     return Encoder(
         name=name,
-        shape=(size, size, num_channels),
-        channels=shown.channels,
+        shape=(size, size, len(channels)),
+        channels=channels,
         num_outputs=NUM_MOVES,
         view=game.observe,
-        planes=shown.compute,
-        legal=game.known_arms,
+        planes=planes,
+        legal=lambda observation: rules.as_array(rules.observed_moves(config, observation)),
         outputs=outputs,
         actions=actions,
         num_symmetries=NUM_SYMMETRIES,
@@ -57,6 +79,150 @@ def encoder(game: Pommerman, name: str) -> Encoder:
         output_names=tuple(move.name.lower() for move in Move),
         shows_observation=True,
     )
+
+
+def paper_planes(config: PommermanConfig, observation: Observation, *, blast_life: bool = True) -> Array:
+    """The 14 planes of Boney et al., with the numbers as they are (a network is given raw counts): float32 [H, W, 14].
+
+    Other agents have no plane of their own: they are cells in which the planes of the board are all zero.
+
+    Args:
+      config: the variant.
+      observation: what a player sees.
+      blast_life: fill plane 9, the remaining life / 10 of bombs along their blast crosses (arms of `blast_strength` cells, walls
+        ignored; the bomb that explodes first counts where crosses meet). The released code divides integers, so that the plane
+        is always zero there; False reproduces that.
+    """
+    sets = _board_sets(config, observation, hide_bombs_under_agents=True)
+    shape = (config.board_size, config.board_size)
+    life = _cross_life(config, observation) / BOMB_LIFE if blast_life else jnp.zeros(shape)
+    own = observation.own
+    numbers = [jnp.full(shape, x.astype(jnp.float32)) for x in (own.ammo, own.blast_strength, own.can_kick)]
+    position = config.grid.one_hot(own.cell).when(own.alive)
+    planes = [config.grid.to_bool(cells) for cells in sets]
+    return _stack([*planes, life, *numbers, config.grid.to_bool(position)])
+
+
+def extended_planes(config: PommermanConfig, observation: Observation) -> Array:
+    """Planes in which all that may be seen is seen, scaled to about [0, 1]: float32 [H, W, 24].
+
+    Beyond the paper's: other agents; bombs under agents; how soon a cell will burn, with walls and chains of bombs taken into
+    account ("danger", 1 in the step before the blast); strength and direction of bombs; the life of flames; time.
+    """
+    grid, own = config.grid, observation.own
+    shape = (config.board_size, config.board_size)
+    planes = [grid.to_bool(cells) for cells in _board_sets(config, observation, hide_bombs_under_agents=False)]
+    numbers = (own.ammo / MAX_BLAST_STRENGTH, own.blast_strength / MAX_BLAST_STRENGTH, own.can_kick)
+    planes += [jnp.full(shape, jnp.asarray(x, jnp.float32)) for x in numbers]
+    planes.append(grid.to_bool(grid.one_hot(own.cell).when(own.alive)))
+    strength = sliced.to_array(grid, observation.bomb_strength)
+    planes += [_danger(config, observation), strength / MAX_BLAST_STRENGTH]
+    planes += [grid.to_bool(cells) for cells in observation.bomb_moving]
+    planes.append(sliced.to_array(grid, observation.flame_life) / 3)
+    enemies, teammate = _others(config, observation)
+    planes += [grid.to_bool(enemies), grid.to_bool(teammate)]
+    alive = jnp.stack(observation.alive)
+    living = (alive & ~_friends(config, observation.seat)).sum()
+    planes += [jnp.full(shape, x.astype(jnp.float32)) for x in (living / 3, observation.step_count / config.max_steps)]
+    return _stack(planes)
+
+
+def _stack(planes: list[Array]) -> Array:
+    # Behind a barrier, or XLA computes every plane once per output element that might need it.
+    planes = jax.lax.optimization_barrier([jnp.asarray(plane, jnp.float32) for plane in planes])
+    return jnp.stack(planes, axis=-1)
+
+
+def _board_sets(config: PommermanConfig, observation: Observation, *, hide_bombs_under_agents: bool) -> list[Bits]:
+    """The cells of each board code 0..8. A cell has the code of what lies on top: agents have none of these."""
+    grid = config.grid
+    agents = grid.empty
+    for cell in observation.bomber_cells:
+        agents = agents | grid.one_hot(cell)
+    bombs = union(observation.bomb_life)
+    shown_bombs = bombs - agents if hide_bombs_under_agents else bombs
+    flames = union(observation.flame_life) - agents
+    items = item_cells(observation)
+    fog = grid.full - observation.view
+    passage = observation.view - observation.rigid - observation.wood - bombs - flames - agents - union(items)
+    return [passage, observation.rigid, observation.wood, shown_bombs, flames, fog, *items]
+
+
+def _friends(config: PommermanConfig, seat: Array) -> Array:
+    """bool [P]: the seat itself and its teammate."""
+    seats = jnp.arange(config.num_players)
+    return (seats % 2 == seat % 2) if config.is_team else (seats == seat)
+
+
+def _others(config: PommermanConfig, observation: Observation) -> tuple[Bits, Bits]:
+    """Cells of enemies and of the teammate, as far as in view (an agent out of view has cell -1: the empty set)."""
+    grid, friends = config.grid, _friends(config, observation.seat)
+    enemies, teammate = grid.empty, grid.empty
+    for seat, cell in enumerate(observation.bomber_cells):
+        here = grid.one_hot(cell).when(observation.seat != seat)
+        enemies, teammate = enemies | here.when(~friends[seat]), teammate | here.when(friends[seat])
+    return enemies, teammate
+
+
+_NEVER = 100  # longer than any bomb lives
+
+
+def _bombs(config: PommermanConfig, observation: Observation) -> tuple[Array, Array]:
+    """Life (`_NEVER` where there is no bomb) and blast strength (0 there), int8 [H, W]."""
+    digits = (observation.bomb_life, observation.bomb_strength)
+    life, strength = (sliced.to_array(config.grid, planes).astype(jnp.int8) for planes in digits)
+    return jnp.where(life > 0, life, _NEVER).astype(jnp.int8), strength
+
+
+def _cross_life(config: PommermanConfig, observation: Observation) -> Array:
+    """Life of the first bomb to explode whose cross covers a cell, walls ignored; 0 where there is none. float32 [H, W]."""
+    life, strength = _bombs(config, observation)
+    no_walls = jnp.zeros(life.shape, bool)
+    first = _first_blast(life, strength, no_walls, config.max_blast_strength)
+    return jnp.where(first == _NEVER, 0, first).astype(jnp.float32)
+
+
+def _danger(config: PommermanConfig, observation: Observation) -> Array:
+    """How soon each cell will burn: 1 for the next step, less for later, 0 for never. float32 [H, W].
+
+    Blasts stop at walls; a bomb in the blast of another explodes with it (chains of up to three). Bombs are taken to stay.
+    """
+    grid = config.grid
+    life, strength = _bombs(config, observation)
+    walls, rigid = grid.to_bool(observation.rigid | observation.wood), grid.to_bool(observation.rigid)
+
+    def burn(_: int, first: Array) -> Array:
+        life = jnp.where(strength > 0, first, _NEVER).astype(jnp.int8)
+        return _first_blast(life, strength - 1, walls, config.max_blast_strength - 1)
+
+    first = jnp.where(rigid, _NEVER, jax.lax.fori_loop(0, 3, burn, life))
+    return jnp.where(first == _NEVER, 0, BOMB_LIFE + 1 - first).astype(jnp.float32) / BOMB_LIFE
+
+
+def _first_blast(life: Array, reach: Array, walls: Array, longest: int) -> Array:
+    """Gives the life of the first bomb whose blast covers each cell, int8 [H, W].
+
+    Args:
+      life: int8 [H, W], of the bombs, `_NEVER` elsewhere.
+      reach: int8 [H, W], arms of their blasts in cells.
+      walls: bool [H, W], cells that end a blast; they burn.
+      longest: no reach is greater.
+    """
+
+    def go_on(_: int, carry: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
+        first, lives, left = carry  # per direction: blasts on their way, one cell per round, and how far they still go
+        lives, left = _step_out(lives, _NEVER), _step_out(left, 0)
+        first = jnp.minimum(first, jnp.where(left > 0, lives, _NEVER).min(0))
+        return first.astype(jnp.int8), lives, jnp.where(walls, 0, left - 1).astype(jnp.int8)
+
+    start = (life, jnp.stack([life] * 4), jnp.stack([reach] * 4))
+    return jax.lax.fori_loop(0, longest, go_on, start)[0]
+
+
+def _step_out(boards: Array, fill: int) -> Array:
+    """Shifts board 0 up, 1 down, 2 left, 3 right by one cell; what comes in is `fill`. [4, H, W]."""
+    padded = jnp.pad(boards, ((0, 0), (1, 1), (1, 1)), constant_values=fill)
+    return jnp.stack([padded[0, 2:, 1:-1], padded[1, :-2, 1:-1], padded[2, 1:-1, 2:], padded[3, 1:-1, :-2]])
 
 
 ENCODERS: dict[str, Callable[[Pommerman], Encoder]] = {

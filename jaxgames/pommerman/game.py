@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
-from collections.abc import Sequence
 from typing import Any
 
 import jax
@@ -113,27 +111,12 @@ class Pommerman(GameBase):
           arms: int32 [P, 6], actions.
           legal: bool [P, 6].
         """
-        return jnp.tile(jnp.asarray(self.arm_actions), (self.num_players, 1)), self._legal_moves(state)
-
-    @functools.cached_property
-    def arm_actions(self) -> np.ndarray:
-        """int32 [6], the action of each arm: the same in all states and for all players."""
-        return np.arange(NUM_MOVES, dtype=np.int32) * (NUM_MESSAGES if self.config.has_messages else 1)
-
-    def known_arms(self, observation: Observation) -> Array:
-        """Gives the legal arms of `search_arms` as far as one player can know them.
-
-        Args:
-          observation: from `observe`.
-
-        Returns:
-          bool [6]; the dead may only stop.
-        """
-        return _unpacked(rules.observed_moves(self.config, observation))
+        moves = np.arange(NUM_MOVES, dtype=np.int32) * (NUM_MESSAGES if self.config.has_messages else 1)
+        return jnp.tile(jnp.asarray(moves), (self.num_players, 1)), self._legal_moves(state)
 
     def _legal_moves(self, state: State) -> Array:
         moves = [legal for moves in rules.legal_moves(self.config, state) for legal in moves]
-        return _unpacked(moves).reshape(self.num_players, NUM_MOVES)
+        return rules.as_array(moves).reshape(self.num_players, NUM_MOVES)
 
     def outcome(self, state: State) -> Array:
         """Gives +1 win, 0 draw, -1 loss; 0 while the game runs. Returns float32 [P]."""
@@ -159,14 +142,6 @@ class Pommerman(GameBase):
     def observe(self, state: State, player: Array) -> Observation:
         """Gives what one player (int []) sees now; see `observation.observe`."""
         return observe(self.config, state, player)
-
-
-def _unpacked(flags: Sequence[Array]) -> Array:
-    """Stacks bool [] flags to bool [N] by way of one word: a stack of deep expressions makes XLA compute all for each."""
-    word = jnp.uint32(0)
-    for position, flag in enumerate(flags):
-        word = word | (flag.astype(jnp.uint32) << position)
-    return ((word >> np.arange(len(flags), dtype=np.uint32)) & 1) != 0
 
 
 def make(mode: str | None = None, **settings: Any) -> Pommerman:

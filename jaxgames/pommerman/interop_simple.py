@@ -14,7 +14,7 @@ import numpy as np
 from jax import Array
 
 from jaxgames import random_bits
-from jaxgames.pommerman.arrays import pack, pack_number
+from jaxgames.pommerman.arrays import pack_number
 from jaxgames.pommerman.config import PommermanConfig, preset
 from jaxgames.pommerman.constants import FIRST_ITEM, ITEM_DIGITS, LIFE_DIGITS, NUM_ITEM_KINDS, NUM_MOVES, STRENGTH_DIGITS, Cell
 from jaxgames.pommerman.observation import Observation
@@ -78,14 +78,14 @@ def observation_from_arrays(config: PommermanConfig, arrays: Mapping[str, Any]) 
         "step_count": np.zeros(cases, np.int16),
     }
     return Observation(
-        view=pack(grid, board != Cell.FOG),
-        rigid=pack(grid, board == Cell.RIGID),
-        wood=pack(grid, board == Cell.WOOD),
+        view=grid.from_numpy(board != Cell.FOG),
+        rigid=grid.from_numpy(board == Cell.RIGID),
+        wood=grid.from_numpy(board == Cell.WOOD),
         items=pack_number(grid, kinds, ITEM_DIGITS),
         flame_life=pack_number(grid, arrays["flame_life"], FLAME_LIFE_DIGITS),
         bomb_life=pack_number(grid, arrays["bomb_life"], LIFE_DIGITS),
         bomb_strength=pack_number(grid, arrays["bomb_blast_strength"], STRENGTH_DIGITS),
-        bomb_moving=tuple(pack(grid, arrays["bomb_moving_direction"] == 1 + d) for d in range(4)),
+        bomb_moving=tuple(grid.from_numpy(arrays["bomb_moving_direction"] == 1 + d) for d in range(4)),
         **facts,
     )
 

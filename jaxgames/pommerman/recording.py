@@ -18,7 +18,7 @@ With S states, T transitions and E episodes in a file:
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
@@ -238,23 +238,3 @@ def _habits(config: PommermanConfig, arrays: Arrays, episode: int) -> tuple[int,
     row, column = np.where(inside, row, 0), np.where(inside, column, 0)
     bumps = moving & padded[np.arange(length)[:, None], row, column]
     return int(moving.sum()), int(bumps.sum()), int((~alive).sum()), int((~alive & (actions != Move.STOP)).sum())
-
-
-def take_episodes(arrays: Mapping[str, np.ndarray], episodes: Sequence[int] | np.ndarray) -> Arrays:
-    """Makes a recording of some episodes of a sound one.
-
-    Args:
-      arrays: a recording.
-      episodes: their numbers, in any order.
-    """
-    chosen = np.asarray(episodes, np.int64)
-    length = arrays["ep_len"][chosen].astype(np.int64)
-    rows = {}
-    for letter, field, more in (("s", "ep_state0", 1), ("a", "ep_trans0", 0)):
-        first = arrays[field][chosen].astype(np.int64)
-        rows[letter] = np.concatenate([np.arange(f, f + n + more) for f, n in zip(first, length, strict=True)])
-    rows |= {"o": rows["s"], "ep": chosen}
-    taken = {name: array[rows[name.split("_")[0]]] for name, array in arrays.items()}
-    for field, sizes in (("ep_state0", length + 1), ("ep_trans0", length)):
-        taken[field] = (np.cumsum(sizes) - sizes).astype(arrays[field].dtype)
-    return taken

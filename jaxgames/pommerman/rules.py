@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import operator
+from collections.abc import Sequence
 
 import jax.numpy as jnp
 import numpy as np
@@ -50,6 +51,14 @@ def split_actions(config: PommermanConfig, actions: Array) -> tuple[tuple[Array,
             action = action // NUM_MESSAGES
         moves.append(action)
     return tuple(moves), tuple(messages)
+
+
+def as_array(flags: Sequence[Array]) -> Array:
+    """Stacks bool [] flags to bool [N] by way of one word: a stack of deep expressions makes XLA compute all for each."""
+    word = jnp.uint32(0)
+    for position, flag in enumerate(flags):
+        word = word | (flag.astype(jnp.uint32) << position)
+    return ((word >> np.arange(len(flags), dtype=np.uint32)) & 1) != 0
 
 
 def step(config: PommermanConfig, state: State, actions: Array) -> State:

@@ -13,7 +13,7 @@ DIGITS = 4
 
 
 def planes_of(grid, numbers, digits=DIGITS):
-    return tuple(grid.from_bool(jnp.asarray((numbers >> digit) & 1 != 0)) for digit in range(digits))
+    return tuple(grid.from_numpy((numbers >> digit) & 1 != 0) for digit in range(digits))
 
 
 def value_of(grid, planes):
@@ -43,7 +43,7 @@ def test_numbers_per_cell(size):
         }
 
     planes = planes_of(grid, numbers)
-    got = jax.tree.map(np.asarray, jax.jit(jax.vmap(results))(planes, grid.from_bool(jnp.asarray(area)), jnp.asarray(values)))
+    got = jax.tree.map(np.asarray, jax.jit(jax.vmap(results))(planes, grid.from_numpy(area), jnp.asarray(values)))
     assert (got["array"] == numbers).all()
     for value in range(16):
         assert (got["equal"][value] == ((numbers == value) & area)).all()

@@ -20,7 +20,8 @@ import numpy as np  # noqa: E402
 
 import jaxgames  # noqa: E402
 from experiments.benchmark.peers import visits_of_mctx  # noqa: E402
-from jaxgames.hex import planes, rules  # noqa: E402
+from jaxgames.hex import rules  # noqa: E402
+from jaxgames.hex.encoder import CHANNELS, planes_of  # noqa: E402
 from search import puct  # noqa: E402
 from tests.random_tree import RandomTree  # noqa: E402
 
@@ -68,10 +69,10 @@ def on_a_random_tree(batch, simulations):
 def on_hex(size, batch, simulations):
     game = jaxgames.make("hex", "hex", board_size=size)
     cells = size * size
-    weights = np.random.default_rng(0).normal(size=(cells * planes.NUM_PLANES, cells + 1)).astype(np.float32) * 0.2
+    weights = np.random.default_rng(0).normal(size=(cells * len(CHANNELS), cells + 1)).astype(np.float32) * 0.2
 
     def network(states, seats):
-        shown = jax.vmap(lambda state, seat: planes.planes(game.config, state, seat))(states, seats)
+        shown = jax.vmap(lambda state, seat: planes_of(game.config, state, seat))(states, seats)
         out = jax.lax.dot(shown.reshape(len(seats), -1), weights, precision="highest")
         return out[:, :-1], jnp.tanh(out[:, -1])
 

@@ -6,11 +6,17 @@ import sys
 import jax
 import numpy as np
 import pytest
+from rich.console import Console
 
 import jaxgames
 from jaxgames import replay
 from tests.tic_tac_toe import REGISTRATION
-from training.play import evaluate
+from training.jobs import train_alphaze
+from training.jobs.train_alphaze import TrainConfig
+from training.learn.alphaze import AlphazeConfig
+from training.models.policy_value import PolicyValueConfig
+from training.play import agents, evaluate
+from training.storage.logs import read_log
 
 
 @pytest.fixture
@@ -55,3 +61,32 @@ def test_without_recordings_there_is_nothing_to_replay(game, monkeypatch):
     jaxgames.register(dataclasses.replace(REGISTRATION, replay=""))
     with pytest.raises(ValueError, match="game='tic_tac_toe': has no recordings to replay"):
         replay.replay_files("tic_tac_toe", ["x.npz"])
+
+
+def test_a_network_learns_it_by_the_same_job_as_other_games(game, tmp_path):
+    config = TrainConfig(
+        who=PolicyValueConfig("tic_tac_toe", "standard", network="tiny"),
+        learn=AlphazeConfig(
+            num_simulations=16,
+            lanes=32,
+            steps=16,
+            epoch_samples=1024,
+            buffer_size=2048,
+            epoch_updates=64,
+            updates=64,
+            batch_size=64,
+            learning_rate=0.01,
+        ),
+        epochs=2,
+        gate_games=0,
+        rate_games=64,
+        final_games=0,
+        checkpoint_every=1000,
+        output=str(tmp_path / "run"),
+    )
+    train_alphaze.run(config, Console(quiet=True))
+    scores = [row["score_against_random"] for row in read_log(tmp_path / "run" / "log.jsonl") if "score_against_random" in row]
+    assert len(scores) == 2 and scores[-1] > 0.6, scores
+    player = agents.make(f"network:weights={tmp_path / 'run'}", game)
+    games = evaluate.play(game, [player, agents.make("careful:blocks=0", game)], jax.random.key(0), 4)
+    assert games.outcomes.shape == (4, 2)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import functools
+import types
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from jaxgames.hex import Hex, rules
+
+METHODS = ("init", "step", "outcome", "legal_actions", "search_arms", "observe", "init_information", "update_information")
 
 
 @functools.partial(jax.jit, static_argnums=(0, 2))
@@ -40,11 +43,26 @@ def random_games(game: Hex, keys, steps: int):
 
 def play(game: Hex, cells):
     """Plays cells one after another; gives the state after each."""
-    step = jax.jit(lambda state, cell: rules.step(game.config, state, cell))
-    states = [game.init()]
+    states = [jax.device_get(game.init())]
     for cell in cells:
-        states.append(step(states[-1], jnp.int32(cell)))
+        states.append(jax.device_get(_step(game, states[-1], np.int32(cell))))
     return states
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _step(game: Hex, state, cell):
+    return rules.step(game.config, state, cell)
+
+
+@functools.cache
+def compiled(game: Hex):
+    """The methods of a game, compiled once and giving numpy arrays."""
+
+    def method(name):
+        function = jax.jit(getattr(game, name))
+        return lambda *arguments: jax.device_get(function(*arguments))
+
+    return types.SimpleNamespace(config=game.config, **{name: method(name) for name in METHODS})
 
 
 def at(tree, *index):

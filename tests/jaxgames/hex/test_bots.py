@@ -3,14 +3,13 @@
 import functools
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy import stats
 
 from jaxgames.hex import Hex, HexConfig, interop
 from jaxgames.hex.bots import BOTS
-from tests.jaxgames.hex.playing import at, joined, random_games
+from tests.jaxgames.hex.playing import at, compiled, joined, random_games
 
 SIGNS = {"x": 1, "o": -1, ".": 0, "X": 1, "O": -1}
 AROUND = ((-1, 0), (-1, 1), (0, -1), (0, 1), (1, -1), (1, 0))
@@ -31,9 +30,10 @@ def known(rules, text, player):
     met = [np.isin(letters, [letter]) for letter in "ox"]
     board = np.array([SIGNS[letter] for letter in letters])
     state = interop.from_board(game.config, board, player, tuple(met) if game.config.is_dark else None)
-    info = game.init_information(jnp.int32(player))
-    info = game.update_information(info, game.observe(state, jnp.int32(player)), game.pass_action)
-    return game, jax.tree.map(lambda leaf: jnp.asarray(leaf)[None], info)
+    rules_of = compiled(game)
+    info = rules_of.init_information(np.int32(player))
+    info = rules_of.update_information(info, rules_of.observe(state, np.int32(player)), np.int32(game.pass_action))
+    return game, jax.tree.map(lambda leaf: leaf[None], info)
 
 
 # --- the path agent ----------------------------------------------------------------------------------------------------
@@ -128,7 +128,7 @@ def test_nothing_is_tried_that_is_known_to_be_taken(name, game):
     movers = np.asarray(states.player)[games, steps].astype(int)
     infos = at(infos, games, steps, movers)
     cells = np.asarray(moves(name, game, infos, jax.random.split(jax.random.key(3), len(games))))
-    taken = np.asarray(jax.vmap(lambda info: game.config.grid.to_bool(info.view.own | info.view.known).reshape(-1))(infos))
+    taken = game.config.grid.to_numpy(infos.view.own | infos.view.known) != 0
     assert ((cells >= 0) & (cells < SIZE * SIZE)).all() and not taken[np.arange(len(cells)), cells].any()
 
 

@@ -1,5 +1,6 @@
 """What a player knows holds nothing hidden, and worlds are drawn as they are said to be."""
 
+import functools
 import itertools
 
 import jax
@@ -14,12 +15,21 @@ from tests.jaxgames.hex.playing import at, joined, random_games
 TINY = 1e-4
 
 
-def ongoing(game, steps, count, seed=0):
-    """States and information [G, 2] of games that are not over after so many attempts."""
-    states, infos, _ = random_games(game, jax.random.split(jax.random.key(seed), count), steps)
-    states, infos = (jax.tree.map(lambda leaf: leaf[:, -1], tree) for tree in (states, infos))
-    alive = ~np.asarray(states.terminated)
-    return (jax.tree.map(lambda leaf: np.asarray(leaf)[alive], tree) for tree in (states, infos))
+def ongoing(game, steps, count, seed=0, played=None):
+    """States and information [G, 2] of games that are not over after so many of the attempts `played`, some of them twice."""
+    states, infos, _ = jax.device_get(random_games(game, jax.random.split(jax.random.key(seed), count), played or steps))
+    alive = np.resize(np.flatnonzero(~states.terminated[:, steps]), count)
+    return (jax.tree.map(lambda leaf: leaf[alive, steps], tree) for tree in (states, infos))
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def drawn_worlds(game, keys, infos):
+    return jax.vmap(lambda key, info: hidden.sample(game.config, key, info))(keys, infos)
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def seen(game, states, player):
+    return jax.vmap(game.observe, (0, None))(states, player)
 
 
 @pytest.mark.parametrize("rules_name", ["abrupt", "classical"])
@@ -52,22 +62,17 @@ def test_own_attempts_are_kept_in_order():
 @pytest.mark.parametrize("steps", [6, 11])
 def test_samples_fit_what_is_known(rules_name, steps):
     game = Hex(HexConfig(5, rules_name))
-    states, infos = ongoing(game, steps, 64)
+    states, infos = ongoing(game, steps, 64, played=11)
     for player in (0, 1):
-        mine = jax.tree.map(lambda leaf, p=player: jnp.asarray(leaf[:, p]), infos)
-        keys = jax.random.split(jax.random.key(player), len(states.terminated))
-        drawn = jax.jit(jax.vmap(lambda key, info: hidden.sample(game.config, key, info)))(keys, mine)
-        assert np.asarray(drawn.fits).all() and not np.asarray(drawn.removed).any()
-        again = jax.vmap(lambda state, p=player: game.observe(state, p))(drawn.state)
-        true = jax.vmap(lambda state, p=player: game.observe(state, p))(jax.tree.map(jnp.asarray, states))
+        mine = jax.tree.map(lambda leaf, p=player: leaf[:, p], infos)
+        drawn = jax.device_get(drawn_worlds(game, jax.random.split(jax.random.key(player), 64), mine))
+        assert drawn.fits.all() and not drawn.removed.any()
+        again, true = (jax.device_get(seen(game, tree, player)) for tree in (drawn.state, states))
         for name in ("own", "known", "to_move", "own_turns", "other_turns"):
             same = jax.tree.map(lambda a, b: bool((a == b).all()), getattr(again, name), getattr(true, name))
             assert all(jax.tree.leaves(same)), name
         if rules_name == "classical":
-            other = 1 - player
-            counts = [
-                jax.vmap(lambda s: s.count())(tree.stones[other]) for tree in (drawn.state, jax.tree.map(jnp.asarray, states))
-            ]
+            counts = [game.config.grid.to_numpy(tree.stones[1 - player]).sum(-1) for tree in (drawn.state, states)]
             assert (counts[0] == counts[1]).all()
         # The kept sets of joined stones are those of a board built from scratch.
         one = at(drawn.state, 0)
@@ -82,18 +87,17 @@ def test_samples_fit_what_is_known(rules_name, steps):
 @pytest.mark.parametrize("seed, steps, player", [(0, 5, 0), (1, 6, 1), (2, 7, 0)])
 def test_placements_are_even_among_the_unfinished_boards(seed, steps, player):
     game = Hex(HexConfig(3, "abrupt"))
-    states, infos = ongoing(game, steps, 64, seed)
-    counts = [
-        np.asarray(hidden.count_distribution(game.config, at(infos, lane, player))) for lane in range(len(states.terminated))
-    ]
+    _, infos = ongoing(game, steps, 64, seed)
+    mine = jax.tree.map(lambda leaf: leaf[:, player], infos)
+    counts = np.asarray(jax.jit(jax.vmap(functools.partial(hidden.count_distribution, game.config)))(mine))
     lane = int(np.argmax([(chance > 0).sum() for chance in counts]))  # the one with most doubt
-    info, chance = jax.tree.map(jnp.asarray, at(infos, lane, player)), counts[lane]
+    info, chance = at(mine, lane), counts[lane]
     draws = 20_000
-    drawn = jax.jit(jax.vmap(lambda key: hidden.sample(game.config, key, info)))(jax.random.split(jax.random.key(seed), draws))
+    drawn = _drawn(game, jax.random.split(jax.random.key(seed), draws), info)
     boards = interop.board(game.config, drawn.state)
     sign = 1 if player == 0 else -1
     known = np.asarray(boards[0] == sign) * sign
-    found = np.asarray(game.config.grid.to_bool(info.view.known)).reshape(-1)
+    found = game.config.grid.to_numpy(info.view.known) != 0
     free = np.flatnonzero((known == 0) & ~found)
     expected = {}
     for number in np.flatnonzero(chance > 0):
@@ -116,9 +120,8 @@ def test_the_number_of_hidden_stones_follows_the_recursion():
     # The other tries the cells empty in its view at random: the chance of each number of its lost turns, by brute force.
     game, steps, lanes = Hex(HexConfig(3, "abrupt")), 6, 4000
     states, infos = ongoing(game, steps, lanes)
-    placed = np.asarray(jax.vmap(lambda s: s.count())(jax.tree.map(jnp.asarray, states.stones[1])))
+    mine, placed = (game.config.grid.to_numpy(stones).sum(-1) for stones in states.stones)
     lost = np.asarray(states.turns[1]) - placed
-    mine = np.asarray(jax.vmap(lambda s: s.count())(jax.tree.map(jnp.asarray, states.stones[0])))
     told = np.asarray(infos.collisions)[:, 0]
     for stones in np.unique(mine):
         group = mine == stones
@@ -131,9 +134,10 @@ def test_the_number_of_hidden_stones_follows_the_recursion():
 def test_the_rule_of_the_published_code_takes_as_many_as_the_player_has():
     game = Hex(HexConfig(5, "abrupt", count_rule="fork"))
     _states, infos = ongoing(game, 9, 8)
-    info = jax.tree.map(jnp.asarray, at(infos, 0, 0))
-    drawn = game.sample_hidden(jax.random.key(0), info)
-    assert int(drawn.stones[1].count()) == max(int(info.view.own.count()), int(info.view.known.count()))
+    info = at(infos, 0, 0)
+    drawn = jax.jit(game.sample_hidden)(jax.random.key(0), info)
+    stones = [game.config.grid.to_numpy(cells).sum() for cells in (drawn.stones[1], info.view.own, info.view.known)]
+    assert stones[0] == max(stones[1:])
     with pytest.raises(ValueError, match="count_rule='x': must be one of dp, fork"):
         HexConfig(5, "abrupt", count_rule="x")
 
@@ -144,20 +148,23 @@ def test_a_view_that_no_board_fits_is_told():
     view = info.view
     impossible = jax.tree.map(jnp.asarray, game.config.grid.constant([0, 1, 2, 3]))
     view = type(view)(**{**vars(view), "known": impossible, "to_move": jnp.bool_(True)})
-    drawn = hidden.sample(game.config, jax.random.key(0), type(info)(**{**vars(info), "view": view}))
+    drawn = jax.jit(functools.partial(hidden.sample, game.config))(jax.random.key(0), type(info)(**{**vars(info), "view": view}))
     assert not bool(drawn.fits)
 
 
 def test_without_hidden_stones_the_state_itself_comes_back():
     game = Hex(HexConfig(4))
     states, infos = ongoing(game, 5, 8)
-    drawn = jax.vmap(lambda key, info: hidden.sample(game.config, key, info))(
-        jax.random.split(jax.random.key(0), len(states.terminated)), jax.tree.map(lambda leaf: jnp.asarray(leaf[:, 0]), infos)
-    )
+    drawn = drawn_worlds(game, jax.random.split(jax.random.key(0), 8), jax.tree.map(lambda leaf: leaf[:, 0], infos))
     assert np.asarray(drawn.fits).all()
     for name in ("stones", "near", "far", "player", "turns"):
         same = jax.tree.map(lambda a, b: bool((np.asarray(a) == b).all()), getattr(drawn.state, name), getattr(states, name))
         assert all(jax.tree.leaves(same)), name
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _drawn(game, keys, info):
+    return jax.vmap(lambda key: hidden.sample(game.config, key, info))(keys)
 
 
 def _chisquare(seen, chances):

@@ -8,8 +8,9 @@ import pytest
 
 import jaxgames
 from jaxgames import sliced
-from jaxgames.pommerman import interop, planes, setup
+from jaxgames.pommerman import Pommerman, interop, setup
 from jaxgames.pommerman.config import PRESETS, preset
+from jaxgames.pommerman.encoder import ENCODERS
 from jaxgames.pommerman.replay import step_batch
 from tests.jaxgames.pommerman import recordings
 from tests.jaxgames.pommerman.positions import DOWN, LEFT, RIGHT, UP, Bomb, Man, position
@@ -21,7 +22,7 @@ OPEN = tuple(mode for mode in MODES if mode not in FOGGED)
 GAMES, EVERY, MOMENTS = 40, 4, 14
 STATES = GAMES * MOMENTS
 FFA = preset("ffa")
-PAPER, EXTENDED = planes.paper(FFA), planes.extended(FFA)
+PAPER, EXTENDED = (ENCODERS[name](Pommerman(FFA)) for name in ("paper", "extended"))
 
 
 def one(tree, *index):
@@ -66,11 +67,11 @@ def search_arms(mode, states):
 @functools.cache
 def _look(mode):
     game = jaxgames.make("pommerman", mode)
-    sets = [planes.by_name(game.config, name) for name in planes.PLANES]
+    sets = [make(game) for make in ENCODERS.values()]
 
     def look(state, seat):
         seen = game.observe(state, seat)
-        return seen, {each.name: each.compute(seen) for each in sets}, game.known_arms(seen)
+        return seen, {each.name: each.planes(seen) for each in sets}, sets[0].legal(seen)
 
     return jax.jit(jax.vmap(look, (0, None)))
 
@@ -202,7 +203,7 @@ def test_extended_planes_are_those_of_the_official_dictionaries(mode):
 def test_rolling_bombs_have_a_direction():
     config, _, state = recordings.states("ffa_kick")
     moving = np.stack([interop.unpack(config.grid, cells) for cells in state.bombs.moving], axis=-1)
-    first = EXTENDED.first_direction
+    first = EXTENDED.channels.index("bomb up")
     assert EXTENDED.channels[first : first + 4] == ("bomb up", "bomb down", "bomb left", "bomb right")
     assert (moving.sum((0, 1, 2)) > 0).all()
     assert np.array_equal(shown("ffa", state, 2)[1]["extended"][..., first : first + 4], moving)
@@ -349,7 +350,8 @@ def test_what_is_seen_does_change_the_planes(name):
 def legal_moves(mode):
     game = jaxgames.make("pommerman", mode)
     arms, legal = search_arms(mode, played(mode))
-    assert np.array_equal(arms, np.broadcast_to(game.arm_actions, arms.shape)) and arms.dtype == game.arm_actions.dtype
+    moves = np.asarray(ENCODERS["paper"](game).actions(np.arange(6), 0))
+    assert np.array_equal(arms, np.broadcast_to(moves, arms.shape)) and arms.dtype == moves.dtype
     return legal
 
 
@@ -399,24 +401,19 @@ def test_known_moves_by_hand():
 @pytest.mark.parametrize("mode", MODES)
 def test_form(mode):
     config = preset(mode)
-    for each in (planes.by_name(config, name) for name in planes.PLANES):
+    for each in (make(Pommerman(config)) for make in ENCODERS.values()):
         values = all_seats(mode)[0][1][each.name]
         size = config.board_size
         assert values.shape == (STATES, size, size, len(each.channels)) and values.dtype == np.float32
         assert len(set(each.channels)) == len(each.channels)
         assert np.isfinite(values).all() and (values >= 0).all()
-    assert (values <= 1).all(), "the extended ones are scaled"
-    assert len(PAPER.channels) == 14 and PAPER.first_direction is None
+    assert (all_seats(mode)[0][1]["extended"] <= 1).all(), "the extended ones are scaled"
+    assert len(PAPER.channels) == 14
 
 
 def test_one_observation_equals_the_batch():
     seen, values, _ = all_seats("ffa")[1]
     for each in (PAPER, EXTENDED):
-        alone = jax.jit(each.compute)
+        alone = jax.jit(each.planes)
         for index in range(0, STATES, 100):
             np.testing.assert_array_equal(alone(one(seen, index)), values[each.name][index])
-
-
-def test_unknown_names():
-    with pytest.raises(ValueError, match=r"^planes='all': must be one of paper, paper_zero_life, extended$"):
-        planes.by_name(FFA, "all")

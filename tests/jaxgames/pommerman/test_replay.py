@@ -11,6 +11,7 @@ from jaxgames.pommerman import recording
 from jaxgames.pommerman import replay as pommerman_replay
 from jaxgames.replay import BadRecording, Findings
 from tests.jaxgames.pommerman import recordings
+from tests.jaxgames.pommerman.samples import take_episodes, write_samples
 
 PLACES = 3  # damaged elements per field
 
@@ -23,7 +24,7 @@ def small(name):
         chosen = [np.flatnonzero(arrays["ep_kind"] == kind)[0] for kind in np.unique(arrays["ep_kind"])]
     else:
         chosen = np.argsort(-lengths, kind="stable")[: 40 if name == "ffa_conflict" else 3]
-    return recording.take_episodes(arrays, np.sort(chosen))
+    return take_episodes(arrays, np.sort(chosen))
 
 
 def faults(arrays):
@@ -196,7 +197,7 @@ def test_several_files_are_added_up(tmp_path):
 
 
 def test_a_file_without_transitions_is_no_success(tmp_path):
-    arrays = recording.take_episodes(recordings.sample("ffa_kick"), [0])
+    arrays = take_episodes(recordings.sample("ffa_kick"), [0])
     path = tmp_path / "empty.npz"
     np.savez(path, **{name: array[:0] for name, array in arrays.items()})
     code, out, _ = run(path)
@@ -323,3 +324,11 @@ def test_wrong_calls():
         run()
     with pytest.raises(ValueError, match="shown=-1: must be >= 0"):
         run("x.npz", shown=-1)
+
+
+def test_samples_need_the_whole_recordings_and_leave_nothing_half_written(tmp_path):
+    source, target = recordings.SAMPLES, tmp_path / "samples"
+    with pytest.raises(ValueError, match=r"ffa_random\.npz: cannot be read"):
+        write_samples(source.parent, target)
+    assert not target.exists()
+    assert sorted(path.name for path in write_samples(source, target)) == sorted(path.name for path in source.iterdir())

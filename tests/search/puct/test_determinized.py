@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import jaxgames
-from jaxgames.hex import interop, planes
+from jaxgames.hex import interop
+from jaxgames.hex.encoder import CHANNELS, planes_of
 from search import fdts, puct
 from search.puct import determinized
 from search.puct.determinized import Settings
@@ -24,13 +25,13 @@ ROOTS = LANES * WORLDS  # lanes of a search without worlds, so that all share wh
 SEARCH = puct.Settings(num_simulations=SIMULATIONS, c_init=1.0, c_base=2.0)  # a base so small that visits matter
 SPLIT = Settings(num_worlds=WORLDS, split=True, search=dataclasses.replace(SEARCH, num_simulations=WORLDS * SIMULATIONS))
 # Sums of such numbers are exact, in whatever order they are added.
-WEIGHTS = np.random.default_rng(1).integers(-3, 4, (CELLS * planes.NUM_PLANES, CELLS + 1)).astype(np.float32) / 8
+WEIGHTS = np.random.default_rng(1).integers(-3, 4, (CELLS * len(CHANNELS), CELLS + 1)).astype(np.float32) / 8
 WORTH = np.random.default_rng(2).permutation(CELLS).astype(np.float32) / 16
 PLANNERS = {}
 
 
 def network(params, states, seats):
-    shown = jax.vmap(lambda state, seat: planes.planes(OPEN.config, state, seat))(states, seats)
+    shown = jax.vmap(lambda state, seat: planes_of(OPEN.config, state, seat))(states, seats)
     out = jax.lax.dot(shown.reshape(seats.shape[0], -1), WEIGHTS, precision="highest")
     return out[:, :-1], out[:, -1] / 16
 

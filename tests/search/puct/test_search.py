@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import jaxgames
-from jaxgames.hex import interop, planes, rules
+from jaxgames.hex import interop, rules
+from jaxgames.hex.encoder import CHANNELS, planes_of
 from search import puct
 from search.puct import tree as puct_tree
 from search.puct.action_selection import corrected_visits
@@ -22,11 +23,11 @@ from tests.search import puct_reference
 
 GAME = jaxgames.make("hex", "hex", board_size=3)
 CELLS, BATCH = 9, 6
-WEIGHTS = np.random.default_rng(1).normal(size=(CELLS * planes.NUM_PLANES, CELLS + 1)).astype(np.float32) * 0.3
+WEIGHTS = np.random.default_rng(1).normal(size=(CELLS * len(CHANNELS), CELLS + 1)).astype(np.float32) * 0.3
 
 
 def evaluate(params, states, seats):
-    shown = jax.vmap(lambda state, seat: planes.planes(GAME.config, state, seat))(states, seats)
+    shown = jax.vmap(lambda state, seat: planes_of(GAME.config, state, seat))(states, seats)
     out = jax.lax.dot(shown.reshape(seats.shape[0], -1), WEIGHTS, precision="highest")
     return out[:, :-1], jnp.tanh(out[:, -1])
 

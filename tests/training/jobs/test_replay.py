@@ -6,16 +6,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from scripts import make_test_samples
 from training.jobs import replay
 from training.jobs.command_line import run_main
 
 SAMPLES = Path(__file__).resolve().parents[2] / "data" / "pommerman"
 
 
-def run(capsys, *arguments, main=replay.run, config=replay.ReplayConfig):
+def run(capsys, *arguments):
     with pytest.raises(SystemExit) as stopped:
-        run_main(main, config, [str(argument) for argument in arguments])
+        run_main(replay.run, replay.ReplayConfig, [str(argument) for argument in arguments])
     captured = capsys.readouterr()
     return stopped.value.code, captured.out, captured.err
 
@@ -71,14 +70,3 @@ def test_recorded_games_of_hex_in_a_wrong_order_are_told_in_one_line(capsys, tmp
     assert (code, out) == (2, "")
     assert err.count("\n") == 1
     assert f"offsets: must rise from 0 to the {len(arrays['action'])} rows" in err
-
-
-def test_samples_need_the_whole_recordings_and_leave_nothing_half_written(capsys, tmp_path):
-    target, samples = tmp_path / "samples", {"main": make_test_samples.main, "config": make_test_samples.Config}
-    code, out, err = run(capsys, SAMPLES.parent, "--target", target, **samples)
-    assert (code, out) == (2, "")
-    assert err.count("\n") == 1
-    assert not target.exists()
-    code, out, _ = run(capsys, SAMPLES, "--target", target, **samples)
-    assert code in (0, None)
-    assert sorted(path.name for path in target.iterdir()) == sorted(path.name for path in SAMPLES.iterdir())
