@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -125,13 +126,10 @@ class Loop:
             seats, active = self._members(indices, match, going, asked)
             keys = jnp.concatenate([fold(step_keys, index) for index in indices])
             views = self.pool.views(lanes, agent.sees_state, seats)
-            chosen, memory = agent.act(param, keys, memory, views, seats.reshape(-1), active.reshape(-1))
-            # One group after the other: XLA's multi-output fusion would join what they do alike, and fails at search trees.
-            chosen, memory, states, step_keys = jax.lax.optimization_barrier((chosen, memory, lanes.states, step_keys))
-            lanes = dataclasses.replace(lanes, states=states)
+            chosen, memory = _ask(agent, param, keys, memory, views, seats, active)
             memories.append(memory)
             for position, index in enumerate(indices):
-                action = jnp.where(active[position], chosen.reshape(active.shape)[position], game.pass_action)
+                action = jnp.where(active[position], chosen[position], game.pass_action)
                 actions = actions.at[rows, seats[position]].set(action)
                 moves = moves.at[0, index].add(active[position].sum(dtype=jnp.int32))
         before = lanes
@@ -188,3 +186,15 @@ class Loop:
         ]
         seats = where_lanes(fresh, self._seats(key, lanes.number), match.seats)
         return dataclasses.replace(match, lanes=lanes, seats=seats, memories=tuple(memories))
+
+
+def _ask(agent: Agent, params: Any, keys: Array, memory: Any, views: Any, seats: Array, active: Array) -> tuple[Array, Any]:
+    """Asks a group of equal agents, if anybody is to act: actions int32 [members, B], and the memory."""
+
+    def act(_: Array, carry: tuple[Array, Any]) -> tuple[Array, Any]:
+        chosen, memory = agent.act(params, keys, carry[1], views, seats.reshape(-1), active.reshape(-1))
+        return chosen.reshape(seats.shape).astype(jnp.int32), memory
+
+    # A loop of one round makes this a computation of its own: XLA's multi-output fusion would join what groups do alike, and
+    # fails at search trees. A branch would copy them.
+    return jax.lax.fori_loop(0, active.any().astype(jnp.int32), act, (jnp.zeros(seats.shape, jnp.int32), memory))

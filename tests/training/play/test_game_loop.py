@@ -5,8 +5,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+import jaxgames
 from jaxgames.agent import Agent, memoryless
-from search import as_agent
+from search import as_agent, puct
+from search.puct.rollout import random_rollouts
 from search.turns import evolution
 from tests.hoard import Hoard
 from tests.training.match_on_devices import as_lists
@@ -66,6 +68,18 @@ def test_waiting_changes_no_game_with_chance():
     assert as_lists(games[0]) == as_lists(games[1])
     states = evaluate.replay(Tug(slips=True), KEY, 1, games[1])
     assert states.terminated[-1] and not states.terminated[:-1].any()
+
+
+def test_two_search_trees_in_one_match():
+    """They are computations of their own, which the compiler must not join; apart they play as one for both does."""
+    game = jaxgames.make("hex", "hex-2")
+
+    def planner():
+        return puct.puct(game, random_rollouts(game), puct.Settings(num_simulations=3, temperature=1.0))
+
+    one = planner()
+    games = [evaluate.play(game, pair, KEY, 12, batch_size=4, record=12) for pair in ([one, one], [one, planner()])]
+    assert as_lists(games[0]) == as_lists(games[1])
 
 
 @pytest.mark.slow
