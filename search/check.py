@@ -74,9 +74,7 @@ def check_planner(
             _compare(planner, f"{count} instead of {most} lanes", plans, found, asked.active, first)
     spread = PartitionSpec(None, DATA_AXIS)
     for count in sorted({*devices} - {1}):
-        mapped = jax.shard_map(
-            run, mesh=data_mesh(count), in_specs=(PartitionSpec(), spread), out_specs=spread, check_vma=False
-        )
+        mapped = jax.shard_map(run, mesh=data_mesh(count), in_specs=(PartitionSpec(), spread), out_specs=spread, check_vma=False)
         _compare(planner, f"{count} devices instead of 1", plans, jax.jit(mapped)(params, asked), asked.active, 0)
 
 
@@ -104,7 +102,8 @@ def _play(planner: Planner, game: Any, count: int, moves: int, key: Array, param
         others = plan.actions if planner.sees_state and not planner.own_first else jnp.full_like(own, game.pass_action)[:, None]
         actions = jnp.where(jnp.arange(game.num_players) == seats[:, None], own[:, None], others)
         after = jax.vmap(game.step)(states, actions, keys_of(1, number))
-        infos = () if planner.sees_state else where_lanes(asked.active, update_all_information(game, infos, after, actions), infos)
+        if not planner.sees_state:
+            infos = where_lanes(asked.active, update_all_information(game, infos, after, actions), infos)
         return (where_lanes(asked.active, after, states), infos, memory), (asked, plan)
 
     states = jax.vmap(game.init)(keys_of(2))
@@ -127,7 +126,7 @@ def _compare(planner: Planner, what: str, plans: Plan, found: Plan, active: np.n
     for (path, expected), came in zip(jax.tree_util.tree_leaves_with_path(plans), jax.tree.leaves(found), strict=True):
         came = np.asarray(came)
         expected = expected[:, first : first + came.shape[1]]
-        same = (expected == came) | ((expected != expected) & (came != came))  # noqa: PLR0124
+        same = (expected == came) | ((expected != expected) & (came != came))  # NaN is like NaN
         places = np.argwhere(~same & active[:, first : first + came.shape[1]].reshape(*came.shape[:2], *[1] * (came.ndim - 2)))
         if len(places):
             place = tuple(places[0])

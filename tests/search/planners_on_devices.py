@@ -1,8 +1,9 @@
-"""Every planner through `check_planner` on four devices: prints one JSON object, what was found by planner ("" where nothing was).
+"""Planners through `check_planner` on four devices: prints one JSON object, what was found by planner ("" where nothing was).
 
-Run as `python -m tests.search.planners_on_devices`, with four devices.
+Run as `python -m tests.search.planners_on_devices NAME ...`.
 """
 
+import json
 import sys
 
 from jaxgames import runtime
@@ -76,7 +77,4 @@ def found(name, **sizes):
 
 
 if __name__ == "__main__":
-    import time
-    for name in sys.argv[1:] or PLANNERS:
-        t = time.process_time()
-        print(name, repr(found(name, lanes=(1, 64), devices=(4,))), round(time.process_time() - t, 1), flush=True)
+    print(json.dumps({name: found(name, lanes=(1, 7, 64), devices=(1, 2, 4)) for name in sys.argv[1:] or PLANNERS}))
