@@ -77,6 +77,7 @@ def found(name, **sizes):
 
 if __name__ == "__main__":
     import time
+
     for name in sys.argv[1:] or PLANNERS:
         t = time.process_time()
         print(name, repr(found(name, lanes=(1, 64), devices=(4,))), round(time.process_time() - t, 1), flush=True)
