@@ -15,6 +15,7 @@ them nobody loses, for whoever is cornered pulls).
 from __future__ import annotations
 
 import dataclasses
+import functools
 
 import jax
 import jax.numpy as jnp
@@ -124,6 +125,26 @@ class Tug:
     def observe(self, state: State, player: Array) -> Array:
         """The token, seen from the player's side: int32 []."""
         return jnp.where(player == 0, state.token, -state.token)
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _states(game: Tug, tokens: Array, step_count: Array) -> State:
+    return jax.vmap(game.state, (0, None))(tokens, step_count)
+
+
+def states_of(game: Tug, tokens, step_count: int = 0) -> State:
+    """Positions [B], as numpy arrays."""
+    return jax.device_get(_states(game, np.array(tokens, np.int32), np.int32(step_count)))
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _step(game: Tug, states: State, actions: Array, keys: Array) -> State:
+    return jax.vmap(game.step)(states, actions, keys)
+
+
+def step_all(game: Tug, states: State, actions, keys: Array) -> State:
+    """The states [B] after a step, as numpy arrays."""
+    return jax.device_get(_step(game, states, actions, keys))
 
 
 def random_player(name: str = "random", sees_state: bool = True) -> Agent:

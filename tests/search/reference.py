@@ -185,6 +185,13 @@ rule_of = functools.cache(bandits.by_name)
 
 
 @functools.cache
+def compiled_rule(name: str):
+    """A bandit whose functions are compiled, to look at what they give; planners take that of `rule_of`."""
+    rule = rule_of(name)
+    return rule._replace(**{field: jax.jit(getattr(rule, field)) for field in rule._fields if field not in ("name", "scores")})
+
+
+@functools.cache
 def make(game, kind: str, bandit: str = "ts", **settings):
     """`presets.by_name` that gives the same object again, which then is compiled once."""
     rows = {} if kind == "mcs" else {"table_rows": 2**12}
@@ -192,8 +199,13 @@ def make(game, kind: str, bandit: str = "ts", **settings):
 
 
 def compiled(planner):
-    """`planner.plan(keys, memory, states, active)`, compiled, for whomever."""
-    return functools.partial(_plan, planner.plan)
+    """`planner.plan(keys, memory, states, active)`, compiled, for whomever; plans as numpy arrays."""
+
+    def plan(keys, memory, states, active):
+        found, memory = _plan(planner.plan, keys, memory, states, active)
+        return jax.device_get(found), memory
+
+    return plan
 
 
 @functools.partial(jax.jit, static_argnums=0)

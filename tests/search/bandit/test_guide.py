@@ -17,8 +17,8 @@ from search.bandit.bandits import MAX_CREDITS
 from search.bandit.guide import Guide, rounding_noise
 from search.bandit.tree_search import with_prior
 from search.dynamics import dynamics_of
-from tests.search.reference import lane_of, rule_of
-from tests.tug import ARMS, PULL, REST, Tug
+from tests.search.reference import compiled_rule, rule_of
+from tests.tug import ARMS, PULL, REST, Tug, states_of
 
 BATCH, SIMULATIONS, WEIGHT = 4, 24, 20.0
 BANDITS = ("ts", "ucb", "uniform")
@@ -47,7 +47,7 @@ def network(params, states, seats):
 def params_of(first=(0.0, 0.0, 0.0), second=(0.0, 0.0, 0.0), value=0.0):
     """Parameters of `network` from logits by arm; a network gives them by action."""
     by_action = np.take_along_axis(np.array([first, second], np.float32), np.argsort(ARMS, axis=1), axis=1)
-    return {"logits": jnp.asarray(by_action), "value": jnp.float32(value)}
+    return {"logits": by_action, "value": np.float32(value)}
 
 
 def broken_network(params, states, seats):
@@ -76,9 +76,9 @@ def _plan(plan, params, keys, memory, states, active):
 
 def plan_of(planner, params=None, tokens=MIDDLE, seed=0, memory=None):
     """Plans one move; returns the plan and the memory."""
-    states = jax.vmap(GAME.state)(jnp.array(tokens))
     keys, active = jax.random.split(jax.random.key(seed), len(tokens)), np.ones(len(tokens), bool)
-    return _plan(planner.plan, params, keys, memory or planner.init(len(tokens)), states, active)
+    plan, memory = _plan(planner.plan, params, keys, memory or planner.init(len(tokens)), states_of(GAME, tokens), active)
+    return jax.device_get(plan), memory
 
 
 def assert_same(one, other):
@@ -109,7 +109,7 @@ def test_a_network_that_fails_does_no_harm(bandit, bad):
     # The other player is guided all the same.
     guided, _ = plan_of(make("guided", bandit), params_of((bad, bad, bad), (0.0, 0.0, 9.0)))
     np.testing.assert_array_equal(guided.actions[:, 1], PULL)
-    assert (guided.visit_counts[:, 0].sum(-1) == SIMULATIONS).all() and (guided.visit_counts[:, 1].sum(-1) > SIMULATIONS).all()
+    assert (guided.visit_counts.sum(-1) == SIMULATIONS).tolist() == [[True, False]] * BATCH
 
 
 def test_values_without_bounds_count_as_sure():
@@ -120,25 +120,29 @@ def test_values_without_bounds_count_as_sure():
 # --- the policy --------------------------------------------------------------------------------------------------------
 
 
+@jax.jit
+def uniform_policy(legal, logit):
+    return jnp.where(legal, jax.nn.softmax(jnp.where(legal, logit, -1e9)), 0.0)
+
+
 @pytest.mark.parametrize("bandit", BANDITS)
 @given(count=st.integers(1, 6), weight=st.floats(0, MAX_CREDITS, width=32), logit=st.floats(-50, 50, width=32))
 @example(count=3, weight=2.25, logit=0.3)  # shares of one half and a half
 def test_a_uniform_policy_prefers_no_arm(bandit, count, weight, logit):
     """All legal arms keep the mean of an arm never tried, whatever is rounded."""
-    rule, legal = rule_of(bandit), np.arange(6) < count
-    policy = jax.nn.softmax(jnp.where(legal, logit, -1e9))
-    words = rule.prior(jnp.where(legal, policy, 0.0), legal, weight)
-    np.testing.assert_array_equal(rule.values(words), rule.values(jnp.zeros(6, jnp.uint32)))
+    rule, legal = compiled_rule(bandit), np.arange(6) < count
+    words = rule.prior(uniform_policy(legal, np.float32(logit)), legal, np.float32(weight))
+    np.testing.assert_array_equal(rule.values(words), rule.values(np.zeros(6, np.uint32)))
     assert not np.asarray(words)[~legal].any()
     assert len(set(np.asarray(words)[legal].tolist())) == 1
-    worth = rule.visits(words)[0] if bandit == "ucb" else (words[0] >> 16) / 2
+    worth = np.asarray(rule.visits(words))[0] if bandit == "ucb" else (np.asarray(words)[0] >> 16) / 2
     assert abs(float(worth) - (weight / count if count > 1 else 0)) <= 0.51
 
 
 @pytest.mark.parametrize("bandit", BANDITS)
 def test_a_prior_by_hand(bandit):
-    rule = rule_of(bandit)
-    words = rule.prior(jnp.array([0.75, 0.25, 0.0]), np.array([True, True, False]), 8.0)
+    rule = compiled_rule(bandit)
+    words = rule.prior(np.array([0.75, 0.25, 0.0], np.float32), np.array([True, True, False]), np.float32(8))
     if bandit == "ucb":
         np.testing.assert_array_equal(rule.visits(words), [6, 2, 0])
         np.testing.assert_array_equal(rule.values(words), [0, 0, 0])
@@ -177,13 +181,18 @@ def test_a_policy_of_what_is_illegal_counts_for_nothing(bandit):
 
 def test_the_policy_weighs_in_the_present_state_alone():
     """Both are told to rest, and do so; what they try in the next state is as wide as ever."""
-    states = jax.vmap(GAME.state)(jnp.array(MIDDLE))
-    rested = jax.vmap(GAME.step)(states, jnp.full((BATCH, 2), REST), jax.random.split(jax.random.key(0), BATCH))
+
+    @jax.jit
+    def statistics_after_rest(memory, states, keys):
+        rested = jax.vmap(GAME.step)(states, jnp.full((BATCH, 2), REST), keys)
+        words = table.read(memory, table.find(memory, jnp.arange(BATCH), jax.vmap(GAME.state_key)(rested)))
+        return rule_of("ts").visits(words).reshape(BATCH, 2, 3)
+
     tried = np.zeros((2, 3), int)
     for seed in range(4):
         _, memory = plan_of(make("guided", "ts"), params_of((9.0, 0.0, 0.0), (0.0, 9.0, 0.0)), seed=seed)
-        words = table.read(memory, table.find(memory, jnp.arange(BATCH), jax.vmap(GAME.state_key)(rested)))
-        tried += np.asarray(rule_of("ts").visits(words)).reshape(BATCH, 2, 3).sum(0)
+        keys = jax.random.split(jax.random.key(0), BATCH)
+        tried += np.asarray(statistics_after_rest(memory, states_of(GAME, MIDDLE), keys)).sum(0)
     assert tried.sum(1).min() > 4 * BATCH * SIMULATIONS / 2
     assert (tried[ARMS == REST] < 0.6 * tried.sum(1)).all()
 
@@ -191,8 +200,9 @@ def test_the_policy_weighs_in_the_present_state_alone():
 @pytest.mark.parametrize("bandit", BY_DEFAULT_AND_SLOW)
 def test_the_policy_is_no_part_of_the_tree(bandit):
     """It weighs the same at every plan, and a planner without it finds nothing of it."""
-    planner, rule, params = make("guided", bandit), rule_of(bandit), params_of((1.0, 0.0, 2.0))
-    prior = rule.visits(rule.prior(jax.nn.softmax(params["logits"][0]), np.ones(3, bool), WEIGHT)).sum()
+    planner, rule, params = make("guided", bandit), compiled_rule(bandit), params_of((1.0, 0.0, 2.0))
+    policy = np.exp(params["logits"][0]) / np.exp(params["logits"][0]).sum()
+    prior = np.asarray(rule.visits(rule.prior(policy, np.ones(3, bool), np.float32(WEIGHT)))).sum()
     memory = planner.init(BATCH)
     for times in range(1, 4):
         plan, memory = plan_of(planner, params, seed=times, memory=memory)
@@ -204,22 +214,26 @@ def test_the_policy_is_no_part_of_the_tree(bandit):
 @pytest.mark.parametrize("bandit", BANDITS)
 def test_a_policy_never_flows_over(bandit):
     """Statistics that are nearly full, and the strongest policy."""
-    rule = rule_of(bandit)
-    prior = rule.prior(jnp.array([1.0, 0.0]), np.array([True, True]), float(MAX_CREDITS))
-    word, most = jnp.uint32(0), 0
+    rule, add_prior = compiled_rule(bandit), jax.jit(functools.partial(with_prior, rule_of(bandit)))
+    prior = np.asarray(rule.prior(np.array([1, 0], np.float32), np.array([True, True]), np.float32(MAX_CREDITS)))
+    most = 0
+
+    def visits(words):
+        return np.asarray(rule.visits(words))
+
     for value in (1.0, -1.0, 0.0):
-        word = jnp.zeros(2, jnp.uint32)
+        word, credit = np.zeros(2, np.uint32), np.asarray(rule.credit(np.float32(value)))
         for credits in (MAX_CREDITS, 100, 10, 1):  # up to the last count at which it is not full
-            more = word + np.uint32(credits) * rule.credit(jnp.float32(value))
-            while not rule.is_full(more).any():
-                word, more = more, more + np.uint32(credits) * rule.credit(jnp.float32(value))
-        total = with_prior(rule, word, prior)
-        assert (rule.visits(total) >= rule.visits(word)).all()
-        np.testing.assert_array_equal(rule.visits(total), rule.visits(word) + rule.visits(prior))
-        full = word + np.uint32(1) * rule.credit(jnp.float32(value))
-        assert rule.is_full(full).all()
-        np.testing.assert_array_equal(with_prior(rule, full, prior), full)
-        most = max(most, int(rule.visits(total).max()))
+            more = word + np.uint32(credits) * credit
+            while not np.asarray(rule.is_full(more)).any():
+                word, more = more, more + np.uint32(credits) * credit
+        total = add_prior(word, prior)
+        assert (visits(total) >= visits(word)).all()
+        np.testing.assert_array_equal(visits(total), visits(word) + visits(prior))
+        full = word + credit
+        assert np.asarray(rule.is_full(full)).all()
+        np.testing.assert_array_equal(add_prior(full, prior), full)
+        most = max(most, int(visits(total).max()))
     assert most > 15_000
 
 
@@ -233,7 +247,7 @@ def test_values_at_the_ends_of_simulations_move_the_choice(bandit):
     plan, _ = plan_of(planner, params_of(value=0.9))
     np.testing.assert_array_equal(plan.actions, PULL)
     plan, _ = plan_of(planner, params_of(value=-0.9))
-    assert (np.asarray(plan.actions) != PULL).all()
+    assert (plan.actions != PULL).all()
 
 
 def test_what_is_decided_keeps_its_value():
@@ -245,28 +259,30 @@ def test_what_is_decided_keeps_its_value():
             return jnp.array([True, False]) | (state.token != 1)
 
     game = Sided()
-    states = jax.vmap(game.state)(jnp.array([0, 1, 2, -2, 0, 0]))
-    states = dataclasses.replace(states, terminated=jnp.array([False, False, True, True, True, False]))
-    values = jax.vmap(game.heuristic)(states).at[5].set(jnp.array([0.125, -1]))
+    states = states_of(game, [0, 1, 2, -2, 0, 0])
+    states = dataclasses.replace(states, terminated=np.array([False, False, True, True, True, False]))
+    values = np.array(jax.jit(jax.vmap(game.heuristic))(states))
+    values[5] = [0.125, -1]
     expected = [[0.5, -0.25], [0.5, 0.0], [1, -1], [-1, 1], [0, 0], [0.125, -1]]
-    np.testing.assert_array_equal(guide.final_values(dynamics_of(game), None, states, values), expected)
+    final_values = jax.jit(functools.partial(guide.final_values, dynamics_of(game), None))
+    np.testing.assert_array_equal(final_values(states, values), expected)
     silent = dataclasses.replace(guide, evaluate=broken_network, values=False)
     np.testing.assert_array_equal(silent.final_values(dynamics_of(game), None, states, values), values)
 
 
 def test_the_network_is_asked_about_the_right_state_and_seat():
     seen = Guide(lambda params, states, seats: (jnp.zeros((len(seats), 3)), (10 * states.token + seats) / 100), values=True)
-    states = jax.vmap(Undecided(length=9).state)(jnp.array([1, -2, 3]))
-    values = seen.final_values(dynamics_of(Undecided(length=9)), None, states, jnp.zeros((3, 2)))
+    states = states_of(GAME, [1, -2, 3])
+    values = jax.jit(functools.partial(seen.final_values, dynamics_of(GAME), None))(states, np.zeros((3, 2), np.float32))
     np.testing.assert_allclose(values, [[0.10, 0.11], [-0.20, -0.19], [0.30, 0.31]], rtol=1e-6)
 
 
 @pytest.mark.parametrize("bandit", BANDITS)
 def test_soft_credit_has_the_right_mean_and_the_weight_of_one_simulation(bandit):
-    rule = rule_of(bandit)
-    noise = (jnp.arange(4096) + 0.5) / 4096
+    rule = compiled_rule(bandit)
+    noise = (np.arange(4096, dtype=np.float32) + 0.5) / 4096
     for value in (-1.0, -0.99, -0.5, -0.3, 0.0, 0.01, 0.3, 0.77, 1.0):
-        words = rule.soft_credit(jnp.full_like(noise, value), noise)
+        words = rule.soft_credit(np.full_like(noise, value), noise)
         np.testing.assert_array_equal(rule.visits(words), 1)
         if bandit == "ucb":
             mean = np.mean(rule.values(words))
@@ -276,31 +292,20 @@ def test_soft_credit_has_the_right_mean_and_the_weight_of_one_simulation(bandit)
             mean = np.mean(wins.astype(int) - losses.astype(int)) / 2
         np.testing.assert_allclose(mean, value, atol=1e-3)
     for value in (-1.0, 0.0, 1.0):  # what is certain is not rounded
-        words = rule.soft_credit(jnp.full_like(noise, value), noise)
-        np.testing.assert_array_equal(words, rule.credit(jnp.float32(value)))
+        words = rule.soft_credit(np.full_like(noise, value), noise)
+        np.testing.assert_array_equal(words, rule.credit(np.float32(value)))
     for beyond in (0.0, 1 - 2**-24):
-        np.testing.assert_array_equal(rule.visits(rule.soft_credit(jnp.array([-1.0, 1.0]), jnp.float32(beyond))), 1)
+        np.testing.assert_array_equal(rule.visits(rule.soft_credit(np.array([-1, 1], np.float32), np.float32(beyond))), 1)
 
 
 def test_noise_is_drawn_for_each_simulation_and_player():
-    lanes = jax.vmap(random_bits.lane_key)(jax.random.split(jax.random.key(0), 500))
-    noise = np.asarray(rounding_noise(lanes, 4))
+    keys = jax.random.split(jax.random.key(0), 500)
+    noise = np.asarray(jax.jit(lambda keys: rounding_noise(jax.vmap(random_bits.lane_key)(keys), 4))(keys))
     assert noise.shape == (500, 4) and len(np.unique(noise)) > 1990
     assert ((noise >= 0) & (noise < 1)).all() and abs(noise.mean() - 0.5) < 0.02
 
 
 # --- batches -----------------------------------------------------------------------------------------------------------
-
-
-def test_batch_size_does_not_matter():
-    planner = make("guided", "ts")
-    params = params_of((1.0, 0.0, 2.0), (0.0, 0.5, 0.0), 0.4)
-    plan, _ = plan_of(planner, params, tokens=ALL)
-    states, keys = jax.vmap(GAME.state)(jnp.array(ALL)), jax.random.split(jax.random.key(0), BATCH)
-    for lane in range(BATCH):
-        just = slice(lane, lane + 1)
-        alone, _ = _plan(planner.plan, params, keys[just], planner.init(1), lane_of(states, just), np.ones(1, bool))
-        jax.tree.map(lambda a, b, lane=lane: np.testing.assert_array_equal(a[lane], b[0]), plan, alone)
 
 
 def test_waves_are_guided_too():

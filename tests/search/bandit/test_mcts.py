@@ -1,22 +1,18 @@
 """MCTS, with and without random play after the new state, against the plain reference."""
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from search import mcts
 from tests.search.reference import assert_like_reference, compiled, make
-from tests.tug import PULL, Tug
+from tests.tug import PULL, Tug, states_of
 
 CYCLES = Tug(slips=True)  # three states that come back all the time, and chance
 MANY = Tug(marks=10**6, slips=True, max_steps=40, length=3)  # hardly a state comes back
 SIZE = {"num_simulations": 16, "horizon": 6}
 KINDS = ("mcts", "mcts_no_rollout")
-
-
-def states_of(game, tokens):
-    return jax.vmap(game.state)(jnp.array(tokens))
+ONE = pytest.mark.parametrize("kind", ["mcts", pytest.param("mcts_no_rollout", marks=pytest.mark.slow)])
 
 
 def keys_of(seed, count=4):
@@ -34,7 +30,7 @@ def test_like_reference_where_no_state_comes_back(kind):
     assert_like_reference(MANY, kind, "ts", states_of(MANY, [0, 2, -1, 0]), moves=3, **SIZE)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@ONE
 def test_waves_like_reference(kind):
     assert_like_reference(CYCLES, kind, "ts", states_of(CYCLES, [0, 1, 0, -1]), moves=3, leaf_parallelism=4, **SIZE)
 
@@ -54,7 +50,7 @@ def test_one_new_state_per_simulation(kind):
         np.testing.assert_array_equal((met - known).sum(1), stored)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@ONE
 def test_finds_the_dominant_action(kind):
     planner = make(CYCLES, kind, num_simulations=400, horizon=8)
     plan, _ = compiled(planner)(keys_of(0, 16), planner.init(16), states_of(CYCLES, [0, 1] * 8), np.ones(16, bool))

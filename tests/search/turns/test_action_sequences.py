@@ -1,5 +1,6 @@
 """Strings of actions that evolve against each other, in a tug of war whose best strings are known."""
 
+import dataclasses
 import functools
 
 import chex
@@ -10,17 +11,13 @@ import pytest
 
 from search import presets
 from search.turns.action_sequences import Settings
-from tests.tug import PULL, Tug
+from tests.tug import PULL, REST, Tug, states_of, step_all
 
 GAME = Tug(max_steps=6)
 SLIPPERY = Tug(max_steps=6, slips=True)
 LANES = 6
 SIZE = {"num_simulations": 120, "horizon": 4, "population": 8}
 TOKENS = [0, 1, 0, -1, 1, 0]
-
-
-def states_of(game, tokens=TOKENS):
-    return jax.vmap(game.state)(jnp.array(tokens))
 
 
 def keys_of(seed):
@@ -30,9 +27,16 @@ def keys_of(seed):
 @functools.cache
 def made(name, game=GAME, **settings):
     planner = presets.by_name(game, name, **{**SIZE, **settings})
-    return planner, jax.jit(lambda keys, memory, views, active: planner.plan(None, keys, memory, views, None, active))
+    run = jax.jit(lambda keys, memory, views, active: planner.plan(None, keys, memory, views, None, active))
+
+    def plan(*arguments):
+        found, memory = run(*arguments)
+        return jax.device_get(found), memory
+
+    return planner, plan
 
 
+legal_of = jax.jit(jax.vmap(SLIPPERY.legal_actions))
 ONES = np.ones(LANES, bool)
 BOTH = pytest.mark.parametrize("name", ["oep", pytest.param("rolling_horizon", marks=pytest.mark.slow)])
 
@@ -41,15 +45,14 @@ BOTH = pytest.mark.parametrize("name", ["oep", pytest.param("rolling_horizon", m
 def test_whoever_evolves_wins(name):
     """Against random play, which pulls one time in three; pulling always wins nearly always."""
     batch = 64
-    planner, _ = made(name)
-    plan = jax.jit(lambda keys, memory, views: planner.plan(None, keys, memory, views, None, jnp.ones(batch, bool)))
+    planner, plan = made(name)
     states, memory = states_of(GAME, [0] * batch), planner.init(batch)
     for move in range(GAME.max_steps):
         keys = jax.random.split(jax.random.key(move), batch)
-        found, memory = plan(keys, memory, states)
-        others = jax.random.randint(jax.random.key(100 + move), (batch,), 0, 3)
-        states = jax.vmap(GAME.step)(states, found.actions.at[:, 1].set(others), keys)
-    won = np.asarray(jax.vmap(GAME.outcome)(states))[:, 0]
+        found, memory = plan(keys, memory, states, np.ones(batch, bool))
+        others = np.asarray(jax.random.randint(jax.random.key(100 + move), (batch,), 0, 3))
+        states = step_all(GAME, states, np.stack([found.actions[:, 0], others], -1), keys)
+    won = np.where(abs(states.token) == GAME.length, np.sign(states.token), 0)
     assert (won == 1).mean() > 0.85
     assert (won == -1).mean() < 0.05
 
@@ -57,7 +60,7 @@ def test_whoever_evolves_wins(name):
 @BOTH
 def test_what_a_plan_tells(name):
     planner, plan = made(name)
-    found, _ = plan(keys_of(0), planner.init(LANES), states_of(GAME), ONES)
+    found, _ = plan(keys_of(0), planner.init(LANES), states_of(GAME, TOKENS), ONES)
     assert (np.asarray(found.actions) == PULL).mean() > 0.6
     np.testing.assert_allclose(found.action_weights.sum(-1), 1, rtol=1e-6)
     np.testing.assert_array_equal(found.visit_counts.sum(-1), SIZE["population"])
@@ -70,24 +73,43 @@ def test_what_a_plan_tells(name):
 @BOTH
 def test_actions_are_legal(name):
     planner, plan = made(name, SLIPPERY, num_simulations=8)  # hardly evolved
-    states, memory, seen = states_of(SLIPPERY), planner.init(LANES), 0
+    states, memory, seen = states_of(SLIPPERY, TOKENS), planner.init(LANES), 0
     for move in range(5):
-        legal = np.asarray(jax.vmap(SLIPPERY.legal_actions)(states))
+        legal = np.asarray(legal_of(states))
         found, memory = plan(keys_of(move), memory, states, ONES)
         for lane in np.flatnonzero(~np.asarray(states.terminated)):
             seen += 1
             assert legal[lane, [0, 1], np.asarray(found.actions)[lane]].all()
-        states = jax.vmap(SLIPPERY.step)(states, found.actions, keys_of(100 + move))
+        states = step_all(SLIPPERY, states, found.actions, keys_of(100 + move))
     assert seen > 10
+
+
+@dataclasses.dataclass(frozen=True)
+class Deserted(Tug):
+    """The second player is out where the token is not in the middle, and may only rest."""
+
+    def in_play(self, state):
+        return jnp.array([True, False]) | (state.token == 0)
+
+    def legal_actions(self, state):
+        return jnp.where(self.in_play(state)[:, None], super().legal_actions(state), jnp.arange(3) == REST)
+
+
+@BOTH
+def test_nothing_for_who_is_out(name):
+    planner, plan = made(name, Deserted(max_steps=6), num_simulations=8)
+    found, _ = plan(keys_of(0), planner.init(LANES), states_of(GAME, TOKENS), ONES)
+    assert (found.actions[np.array(TOKENS) != 0, 1] == REST).all()
+    assert np.isfinite(found.root_value).all() and np.ptp(found.root_value[:, 0]) > 0
 
 
 @BOTH
 def test_a_lane_does_not_depend_on_the_others(name):
     active = np.array([True, True, False, True, True, True])
     whole, memory = (x(name) for x in (lambda n: made(n)[1], lambda n: made(n)[0].init(LANES)))
-    found, after = whole(keys_of(1), memory, states_of(GAME), active)
+    found, after = whole(keys_of(1), memory, states_of(GAME, TOKENS), active)
     planner, parts = made(name, microbatch_size=2)
-    again, after_parts = parts(keys_of(1), planner.init(LANES), states_of(GAME), active)
+    again, after_parts = parts(keys_of(1), planner.init(LANES), states_of(GAME, TOKENS), active)
     pick = functools.partial(jax.tree.map, lambda leaf: np.asarray(leaf)[active])
     chex.assert_trees_all_equal(pick(found), pick(again))
     chex.assert_trees_all_equal(pick(after), pick(after_parts))
@@ -98,32 +120,32 @@ def test_a_lane_does_not_depend_on_the_others(name):
 
 def test_a_string_is_played_on_until_the_game_takes_another_way():
     planner, plan = made("oep")
-    states = states_of(GAME)
+    states = states_of(GAME, TOKENS)
     first, memory = plan(keys_of(0), planner.init(LANES), states, ONES)
     np.testing.assert_array_equal(memory.next, 1)
-    after = jax.vmap(GAME.step)(states, first.actions, keys_of(9))
+    after = step_all(GAME, states, first.actions, keys_of(9))
     # Both pull, so nothing moves; whoever finds the token elsewhere thinks again.
-    moved = jax.tree.map(lambda leaf: leaf.at[0].set(jnp.ones_like(leaf[0])) if leaf is after.token else leaf, after)
+    moved = dataclasses.replace(after, token=np.where(np.arange(LANES) == 0, 1, after.token).astype(np.int32))
     second, memory = plan(keys_of(2), memory, moved, np.array([True] * 5 + [False]))
     np.testing.assert_array_equal(memory.next, [1, 2, 2, 2, 2, 1])
     np.testing.assert_array_equal(second.visit_counts[1:5].sum(-1), 1)
     np.testing.assert_array_equal(second.visit_counts[0].sum(-1), SIZE["population"])
-    np.testing.assert_array_equal(planner.reset(memory, jnp.arange(LANES) == 2).next, [1, 2, SIZE["horizon"], 2, 2, 1])
+    np.testing.assert_array_equal(planner.reset(memory, np.arange(LANES) == 2).next, [1, 2, SIZE["horizon"], 2, 2, 1])
 
 
 def test_a_population_moves_on_with_the_game():
     planner, plan = made("rolling_horizon")
     memory = planner.init(LANES)
     assert (np.asarray(memory) == -1).all()
-    _, memory = plan(keys_of(0), memory, states_of(GAME), np.array([True] * 5 + [False]))
+    _, memory = plan(keys_of(0), memory, states_of(GAME, TOKENS), np.array([True] * 5 + [False]))
     strings = np.asarray(memory)
     assert (strings[:5, ..., -1] == -1).all() and (strings[:5, ..., :-1] >= 0).all()
     assert (strings[5] == -1).all()
     # The strings of the last move are those of the next: nothing of them is drawn again but what was missing.
     few, plan_few = made("rolling_horizon", num_simulations=8)
-    _, later = plan_few(keys_of(1), memory, states_of(GAME), ONES)
+    _, later = plan_few(keys_of(1), memory, states_of(GAME, TOKENS), ONES)
     np.testing.assert_array_equal(np.asarray(later)[:5, ..., :-2], strings[:5, ..., 1:-1])
-    cleared = np.asarray(few.reset(memory, jnp.arange(LANES) == 1))
+    cleared = np.asarray(few.reset(memory, np.arange(LANES) == 1))
     assert (cleared[1] == -1).all() and (cleared[0] == strings[0]).all()
 
 

@@ -13,35 +13,51 @@ import pytest
 from jaxgames import random_bits
 from search.turns import anytime, coevolution, evolution, greedy, population
 from search.turns import mcts as turn_mcts
-from search.turns.game import moves_of, value_for
+from search.turns.game import moves_of
 from search.turns.planner import TurnPlan, TurnSearch, never, turn_planner
 from tests.hoard import PAIR, Hoard
 
 GAME = Hoard()
 MOVES = moves_of(GAME)
 LANES = 8
-ROOTS = jax.vmap(GAME.init)(jax.random.split(jax.random.key(2), LANES))
-SEATS = jnp.zeros(LANES, jnp.int32)
-ONES = jnp.ones(LANES, bool)
+SEATS = np.zeros(LANES, np.int32)
+ONES = np.ones(LANES, bool)
 ADVANCE = jax.jit(jax.vmap(lambda state, action: GAME.advance(state, action, None)))
-VALUE = jax.jit(jax.vmap(functools.partial(value_for, GAME)))
 BASE = evolution.Settings(num_generations=40, population=16, mutation=0.3)
 REPLIES = coevolution.Settings(num_generations=200, population=16, replies=8, mutation=0.3)
 
 
+@functools.cache
+def roots():
+    return jax.device_get(jax.jit(jax.vmap(GAME.init))(jax.random.split(jax.random.key(2), LANES)))
+
+
+@functools.cache
+def all_worths():
+    return roots().worths.tolist()
+
+
+@functools.cache
 def lanes():
-    return jax.vmap(random_bits.lane_key)(jax.random.split(jax.random.key(0), LANES))
+    return jax.device_get(jax.jit(jax.vmap(random_bits.lane_key))(jax.random.split(jax.random.key(0), LANES)))
 
 
 @functools.cache
 def compiled(settings):
-    """The whole search with some settings, compiled once."""
+    """So many rounds of a search with some settings, compiled once: what there is then, and the plan."""
     kind = coevolution.coevolve if isinstance(settings, coevolution.Settings) else evolution.evolution
-    return jax.jit(kind(GAME, MOVES, settings).run)
+    search = kind(GAME, MOVES, settings)
+
+    @jax.jit
+    def some(lanes, roots, rounds):
+        now = search.rounds_from(jnp.int32(0), rounds, search.start(lanes, roots, jnp.asarray(SEATS), jnp.asarray(ONES)))
+        return now, search.finish(now)
+
+    return lambda lanes, roots, rounds=search.rounds: jax.device_get(some(lanes, roots, np.int32(rounds)))
 
 
 def run(settings):
-    return compiled(settings)(lanes(), ROOTS, SEATS)
+    return compiled(settings)(lanes(), roots())[1]
 
 
 def worth(worths, mine, theirs):
@@ -56,7 +72,7 @@ def turns_of(free):
 
 def best_values():
     """The most that a turn can be worth, in each root."""
-    return np.array([max(worth(w, t, ()) for t in turns_of(range(8))) for w in np.asarray(ROOTS.worths).tolist()]) / 100
+    return np.array([max(worth(w, t, ()) for t in turns_of(range(8))) for w in all_worths()]) / 100
 
 
 def answered(worths, turn):
@@ -66,13 +82,13 @@ def answered(worths, turn):
 
 def taken(turn: TurnPlan):
     """The things that each plan takes; it has to be legal, and to end with the end of the turn."""
-    states, result = ROOTS, [[] for _ in range(LANES)]
+    states, result = roots(), [[] for _ in range(LANES)]
     for place in range(MOVES.turn_length):
         for lane, action in enumerate(np.asarray(turn.actions)[:, place].tolist()):
             if action in range(8):
                 assert action not in result[lane]
                 result[lane].append(action)
-        states = ADVANCE(states, jnp.where(turn.actions[:, place] < 0, GAME.end_turn, turn.actions[:, place]))
+        states = ADVANCE(states, np.where(turn.actions[:, place] < 0, GAME.end_turn, turn.actions[:, place]))
     assert (np.asarray(states.player) == 1).all()
     assert all(len(things) == GAME.points for things in result)
     return result
@@ -90,18 +106,30 @@ KINDS = {
 def test_the_best_turn_is_found(kind):
     turn = run(KINDS[kind])
     np.testing.assert_allclose(turn.value, best_values(), rtol=1e-5)
-    found = [worth(w, t, ()) for w, t in zip(np.asarray(ROOTS.worths).tolist(), taken(turn), strict=True)]
+    found = [worth(w, t, ()) for w, t in zip(all_worths(), taken(turn), strict=True)]
     np.testing.assert_allclose(np.array(found) / 100, turn.value, rtol=1e-5)
 
 
-@functools.cache
 def evolved(settings, rounds=10):
-    search = evolution.evolution(GAME, MOVES, settings)
+    return compiled(settings)(lanes(), roots(), rounds)[0]
 
-    def some(lanes, roots, seats):
-        return search.rounds_from(jnp.int32(0), rounds, search.start(lanes, roots, seats, jnp.ones(LANES, bool)))
 
-    return jax.jit(some)(lanes(), ROOTS, SEATS)
+@functools.partial(jax.jit, static_argnums=0)
+def _sorted(settings, now):
+    return evolution._sorted(settings, now)
+
+
+def in_order(settings, now):
+    return jax.device_get(_sorted(settings, now))
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _migrated(settings, now):
+    return evolution._migrated(settings, now)
+
+
+def migrated(settings, now):
+    return jax.device_get(_migrated(settings, now))
 
 
 def outcomes(genomes):
@@ -111,7 +139,7 @@ def outcomes(genomes):
 
 
 def sorted_population(settings):
-    return evolution._sorted(settings, evolved(settings))
+    return in_order(settings, evolved(settings))
 
 
 def test_niches_keep_one_turn_of_each_outcome():
@@ -136,18 +164,18 @@ def test_islands_are_apart_but_for_voyages():
     genomes = np.asarray(evolved(alone).genomes).reshape(LANES, 2, BASE.population, -1)
     assert (genomes[:, 0] != genomes[:, 1]).any((1, 2)).all()
     # The tenth round sends each island's best to the other one.
-    before = evolution._sorted(alone, evolved(alone))
-    after = evolution._migrated(dataclasses.replace(alone, migrate_every=10), before)
+    before = in_order(alone, evolved(alone))
+    after = migrated(dataclasses.replace(alone, migrate_every=10), before)
     last = BASE.num_survivors - 1
     old, new = (np.asarray(x.genomes).reshape(LANES, 2, BASE.population, -1) for x in (before, after))
     np.testing.assert_array_equal(new[:, 0, last], old[:, 1, 0])
     np.testing.assert_array_equal(new[:, 1, last], old[:, 0, 0])
     np.testing.assert_array_equal(np.delete(new, last, 2), np.delete(old, last, 2))
-    at_home = evolution._migrated(dataclasses.replace(alone, migrate_every=7), before)
+    at_home = migrated(dataclasses.replace(alone, migrate_every=7), before)
     chex.assert_trees_all_equal(at_home, before)
     # Nobody sails to or from an island that begins again.
-    begins = dataclasses.replace(before, breeds_from=before.breeds_from.at[0].set(99))
-    halted = evolution._migrated(dataclasses.replace(alone, migrate_every=10), begins)
+    begins = dataclasses.replace(before, breeds_from=np.concatenate([[99], before.breeds_from[1:]]).astype(np.int32))
+    halted = migrated(dataclasses.replace(alone, migrate_every=10), begins)
     np.testing.assert_array_equal(halted.genomes[:2], before.genomes[:2])
     np.testing.assert_array_equal(halted.genomes[2:], after.genomes[2:])
 
@@ -156,7 +184,7 @@ def test_rollouts_look_at_what_the_other_can_do():
     """A greedy opponent takes the rest of what is worth most, so the value is that of this very reply."""
     settings = dataclasses.replace(BASE, rollouts=2, greediness=1.0)
     turn = run(settings)
-    for lane, worths in enumerate(np.asarray(ROOTS.worths).tolist()):
+    for lane, worths in enumerate(all_worths()):
 
         def greedy_reply(turn, worths=worths):
             free = sorted(set(range(8)) - set(turn), key=lambda i: (-worths[i], i))
@@ -169,23 +197,24 @@ def test_rollouts_look_at_what_the_other_can_do():
 
 def test_the_lowest_of_random_rollouts_counts():
     settings = dataclasses.replace(BASE, rollouts=1, greediness=0.0)
-    now = evolution._sorted(settings, evolved(settings))
-    keys = [random_bits.fold(lanes(), number) for number in range(20)]
+    now = in_order(settings, evolved(settings))
+    fold = jax.jit(random_bits.fold)
+    keys = [fold(lanes(), number) for number in range(20)]
     fitness_fn = jax.jit(lambda keys, now: evolution._evaluated_again(GAME, MOVES, settings, keys, now).notes["value"])
     kept = settings.num_survivors
-    blank = dataclasses.replace(now, notes=now.notes | {"value": jnp.full_like(now.notes["value"], jnp.inf)})
+    blank = dataclasses.replace(now, notes=now.notes | {"value": np.full_like(now.notes["value"], np.inf)})
     alone = np.stack([np.asarray(fitness_fn(key, blank))[:, :kept] for key in keys])
     assert (alone.std(0) > 0).mean() > 0.5  # chance decides
     for key in keys:
         now = dataclasses.replace(now, notes=now.notes | {"value": fitness_fn(key, now)})
-    first = np.asarray(evolution._sorted(settings, evolved(settings)).notes["value"])
+    first = in_order(settings, evolved(settings)).notes["value"]
     np.testing.assert_array_equal(np.asarray(now.notes["value"])[:, :kept], np.minimum(first[:, :kept], alone.min(0)))
     np.testing.assert_array_equal(np.asarray(now.notes["value"])[:, kept:], first[:, kept:])
 
 
 def test_replies_make_turns_stand_against_the_best_one():
     turn = run(REPLIES)
-    worths = np.asarray(ROOTS.worths).tolist()
+    worths = all_worths()
     best = np.array([max(answered(w, t) for t in turns_of(range(8))) for w in worths]) / 100
     np.testing.assert_allclose(turn.value, best, atol=1e-6)
     np.testing.assert_allclose([answered(w, t) / 100 for w, t in zip(worths, taken(turn), strict=True)], best, atol=1e-6)
@@ -196,14 +225,14 @@ def test_replies_make_turns_stand_against_the_best_one():
 
 @pytest.mark.parametrize("settings", [KINDS["islands"], REPLIES], ids=["oep", "replies"])
 def test_a_lane_does_not_depend_on_the_others(settings):
-    order = jnp.array([3, 0, 5, 1, 4, 2, 7, 6])
-    keys, states = jax.tree.map(lambda leaf: leaf[order], (lanes(), ROOTS))
+    order = np.array([3, 0, 5, 1, 4, 2, 7, 6])
+    keys, states = jax.tree.map(lambda leaf: leaf[order], (lanes(), roots()))
     whole = jax.tree.map(lambda leaf: leaf[order], run(settings))
-    chex.assert_trees_all_equal(whole, compiled(settings)(keys, states, SEATS))
+    chex.assert_trees_all_equal(whole, compiled(settings)(keys, states)[1])
 
 
 def test_greedy_turn_looks_at_every_outcome_once():
-    turn = jax.jit(greedy.best_turn(GAME, MOVES, greedy.Settings(num_evaluations=1000)).run)(lanes(), ROOTS, SEATS)
+    turn = jax.jit(greedy.best_turn(GAME, MOVES, greedy.Settings(num_evaluations=1000)).run)(lanes(), roots(), SEATS)
     np.testing.assert_array_equal(turn.metrics["evaluations"], len(turns_of(range(8))))
     np.testing.assert_allclose(turn.value, best_values(), rtol=1e-5)
 
@@ -211,9 +240,12 @@ def test_greedy_turn_looks_at_every_outcome_once():
 def test_a_plan_is_kept_and_made_anew_where_the_game_took_another_way():
     settings = evolution.Settings(num_generations=3, population=8)
     planner = evolution.oep(GAME, settings)
-    plan = jax.jit(planner.plan)
-    memory = planner.init(LANES)
-    states = ROOTS
+    run_plan = jax.jit(planner.plan)
+
+    def plan(*arguments):
+        return jax.device_get(run_plan(*arguments))
+
+    memory, states = jax.jit(planner.init, static_argnums=0)(LANES), roots()
     keys = jax.random.split(jax.random.key(1), LANES)
     first, memory = plan(None, keys, memory, states, SEATS, ONES)
     whole = np.asarray(first.metrics["turn"])
@@ -225,13 +257,13 @@ def test_a_plan_is_kept_and_made_anew_where_the_game_took_another_way():
     np.testing.assert_array_equal(second.metrics["position"], 1)
     # Lane 0 finds itself at the start of the turn again, lane 1 is not asked.
     mixed = jax.tree.map(
-        lambda old, new: jnp.where((jnp.arange(LANES) == 0).reshape(-1, *[1] * (old.ndim - 1)), old, new), states, after
+        lambda old, new: np.where((np.arange(LANES) == 0).reshape(-1, *[1] * (old.ndim - 1)), old, new), states, after
     )
-    asked = jnp.arange(LANES) != 1
+    asked = np.arange(LANES) != 1
     third, kept = plan(None, jax.random.split(jax.random.key(3), LANES), memory, mixed, SEATS, asked)
     assert third.metrics["position"][0] == 0
     assert kept.next[1] == memory.next[1]
-    cleared = planner.reset(memory, jnp.arange(LANES) == 2)
+    cleared = planner.reset(memory, np.arange(LANES) == 2)
     assert (np.asarray(cleared.next) == np.where(np.arange(LANES) == 2, MOVES.turn_length, np.asarray(memory.next))).all()
 
 
@@ -247,12 +279,17 @@ def test_who_thinks_before_every_action_does_so_unless_only_the_end_is_left(poin
 
     search = TurnSearch(lambda lanes, states, seats, active: seats, lambda number, seats: seats, finish, never, 1)
     planner = turn_planner(game, moves, "by hand", search, keeps_plan=keeps_plan)
-    states = jax.vmap(game.init)(jax.random.split(jax.random.key(0), 2))
-    keys, seats, ones = jax.random.split(jax.random.key(1), 2), jnp.zeros(2, jnp.int32), jnp.ones(2, bool)
-    plan, memory = planner.plan(None, keys, planner.init(2), states, seats, ones)
-    assert not plan.actions[:, 0].any()
-    after = jax.vmap(lambda state: game.advance(state, jnp.int32(0), None))(states)
-    assert planner.ready(memory, after).tolist() == [ready] * 2
+
+    @jax.jit
+    def first_action(keys):
+        states = jax.vmap(game.init)(keys)
+        plan, memory = planner.plan(None, keys, planner.init(2), states, jnp.zeros(2, jnp.int32), jnp.ones(2, bool))
+        after = jax.vmap(lambda state: game.advance(state, jnp.int32(0), None))(states)
+        return plan.actions, planner.ready(memory, after)
+
+    actions, is_ready = jax.device_get(first_action(jax.random.split(jax.random.key(0), 2)))
+    assert not actions[:, 0].any()
+    assert is_ready.tolist() == [ready] * 2
 
 
 def test_budgets_count_all_turns_that_are_played():
@@ -279,18 +316,18 @@ CLOCKED = {
 }
 
 
-@pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.slow) if n == "mcts" else n for n in CLOCKED])
+@pytest.mark.parametrize("name", [n if n in ("oep", "mcts") else pytest.param(n, marks=pytest.mark.slow) for n in CLOCKED])
 def test_more_time_more_rounds(name):
     think = anytime.by_the_clock(GAME, CLOCKED[name])
     keys = jax.random.split(jax.random.key(3), LANES)
-    _, few = think(keys, ROOTS, 0.001)
-    turn, many = think(keys, ROOTS, 200)
+    _, few = think(keys, roots(), 0.001)
+    turn, many = think(keys, roots(), 200)
     taken(turn)
     assert 1 <= few < many
     if name in ("oep", "greedy turn"):
         for milliseconds in (1000, 5000, 25_000):  # what a machine that does much else needs
             if not np.allclose(turn.value, best_values(), rtol=1e-5):
-                turn, many = think(keys, ROOTS, milliseconds)
+                turn, many = think(keys, roots(), milliseconds)
         np.testing.assert_allclose(turn.value, best_values(), rtol=1e-5)
     else:
         assert (np.asarray(turn.metrics["nodes"]) <= many + 1).all()
@@ -298,7 +335,7 @@ def test_more_time_more_rounds(name):
 
 def test_without_time_nothing_can_be_thought():
     with pytest.raises(ValueError, match="milliseconds=0: must be > 0"):
-        anytime.by_the_clock(GAME, CLOCKED["oep"])(jax.random.split(jax.random.key(3), LANES), ROOTS, 0)
+        anytime.by_the_clock(GAME, CLOCKED["oep"])(jax.random.split(jax.random.key(3), LANES), roots(), 0)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Tree search over turns against plain Python, node by node and edge by edge."""
 
 import dataclasses
+import functools
 
 import jax
 import jax.numpy as jnp
@@ -15,8 +16,12 @@ from tests.search.turn_mcts_reference import Reference
 
 GAME = Hoard(things=6, points=2, turns=4)
 LANES = 3
-ROOTS = jax.vmap(GAME.init)(jax.random.split(jax.random.key(5), LANES))
 SIMULATIONS = 150
+
+
+@functools.cache
+def some_roots():
+    return jax.device_get(jax.jit(jax.vmap(GAME.init))(jax.random.split(jax.random.key(5), LANES)))
 
 
 @pytest.mark.parametrize(
@@ -28,7 +33,7 @@ SIMULATIONS = 150
     ],
 )
 def test_like_plain_python(settings):
-    for nodes in trees_like_plain_python(GAME, ROOTS, settings):
+    for nodes in trees_like_plain_python(GAME, some_roots(), settings):
         assert max(len(node.edges) for node in nodes) == GAME.things
         shared = [edge.child for node in nodes for edge in node.edges if edge.child]
         assert len(shared) > len({id(child) for child in shared})  # states are met on several ways
@@ -37,8 +42,9 @@ def test_like_plain_python(settings):
 def test_bridges_of_the_other_player_stay():
     """Things are worth less than nothing, so that the best turn ends at once; later phases find the other player."""
     game = dataclasses.replace(GAME, points=3, ends_early=True)
-    points = jnp.full_like(ROOTS.action_points, game.points)
-    roots = dataclasses.replace(ROOTS, worths=-10 - ROOTS.worths, action_points=points)
+    roots = some_roots()
+    points = np.full_like(roots.action_points, game.points)
+    roots = dataclasses.replace(roots, worths=-10 - roots.worths, action_points=points)
     for nodes in trees_like_plain_python(game, roots, turn_mcts.BRIDGE_BURNING):
         (first,) = [edge for edge in nodes[0].edges if edge.child]
         assert first.action == game.end_turn
@@ -50,10 +56,14 @@ def trees_like_plain_python(game, roots, settings):
     moves = moves_of(game)
     settings = dataclasses.replace(settings, num_simulations=SIMULATIONS, max_children=8)
     search = turn_mcts.tree_search(game, moves, settings)
-    lanes = jax.vmap(random_bits.lane_key)(jax.random.split(jax.random.key(7), LANES))
-    seats = jnp.zeros(LANES, jnp.int32)
-    start = jax.jit(search.start)(lanes, roots, seats, jnp.ones(LANES, bool))
-    tree = jax.device_get(jax.jit(lambda carry: search.rounds_from(jnp.int32(0), SIMULATIONS, carry))(start).tree)
+
+    @jax.jit
+    def grown(keys, roots):
+        lanes = jax.vmap(random_bits.lane_key)(keys)
+        start = search.start(lanes, roots, jnp.zeros(LANES, jnp.int32), jnp.ones(LANES, bool))
+        return lanes, search.rounds_from(jnp.int32(0), SIMULATIONS, start).tree
+
+    lanes, tree = jax.device_get(grown(jax.random.split(jax.random.key(7), LANES), roots))
     for lane in range(LANES):
         own, root = jax.tree.map(lambda leaf, lane=lane: leaf[lane], (lanes, roots))
         nodes = Reference(game, moves, settings, own, root, jnp.int32(0)).run().nodes
@@ -75,10 +85,16 @@ def test_the_best_turn_is_found():
     settings = turn_mcts.Settings(num_simulations=2000, max_children=8, exploration=0.3)
     game = Hoard(things=4, points=2, turns=1)
     moves = moves_of(game)
-    roots = jax.vmap(game.init)(jax.random.split(jax.random.key(1), LANES))
-    lanes = jax.vmap(random_bits.lane_key)(jax.random.split(jax.random.key(2), LANES))
-    turn = jax.jit(turn_mcts.tree_search(game, moves, settings).run)(lanes, roots, jnp.zeros(LANES, jnp.int32))
-    for worths, actions in zip(np.asarray(roots.worths).tolist(), np.asarray(turn.actions).tolist(), strict=True):
+
+    @jax.jit
+    def best_turns(keys):
+        roots = jax.vmap(game.init)(keys)
+        run = turn_mcts.tree_search(game, moves, settings).run
+        return roots.worths, run(jax.vmap(random_bits.lane_key)(keys), roots, jnp.zeros(LANES, jnp.int32)).actions
+
+    for worths, actions in zip(
+        *map(np.ndarray.tolist, jax.device_get(best_turns(jax.random.split(jax.random.key(1), LANES)))), strict=True
+    ):
         pairs = {frozenset(pair): sum(worths[i] for i in pair) + 10 * (pair in [(0, 1), (2, 3)]) for pair in PAIRS}
         assert pairs[frozenset(actions[:2])] == max(pairs.values())
         assert actions[2] == game.end_turn

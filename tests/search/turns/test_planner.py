@@ -20,7 +20,7 @@ from search.turns.game import moves_of, value_for
 GAME = make("tiny", action_points=3, first_action_points=3)
 MOVES = moves_of(GAME)
 LANES = 6
-ONES = jnp.ones(LANES, bool)
+ONES = np.ones(LANES, bool)
 ADVANCE = jax.jit(jax.vmap(GAME.advance, (0, 0, None)), static_argnums=2)
 OFFERED = jax.jit(jax.vmap(lambda state: GAME.legal_set(state, pruned=True)))
 LEGAL = jax.jit(jax.vmap(GAME.legal_actions))
@@ -65,7 +65,7 @@ def roots():
     return states
 
 
-SEATS = jnp.zeros(LANES, jnp.int32) + 1  # three turns of three actions and their ends: the second player is to move
+SEATS = np.ones(LANES, np.int32)  # three turns of three actions and their ends: the second player is to move
 
 
 def actions_of(sets):
