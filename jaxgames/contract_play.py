@@ -16,6 +16,7 @@ from jaxgames.encoder import Encoder
 from jaxgames.game import init_all_information, is_hidden, update_all_information
 
 _SINGLE_STEPS = 8  # that are also played alone
+_HIDDEN_STEPS = 64  # after which worlds are drawn, evenly spread over the games: a draw costs as much as many steps
 
 
 def fault(method: str, came: Any, should: str) -> ValueError:
@@ -237,8 +238,11 @@ def check_encoder(game: Any, encoder: Encoder, played: Played) -> None:
 
 
 def check_hidden(game: Any, played: Played) -> None:
-    """Draws a world for every player in every state of the games while they run, and compares it with what the player knows."""
+    """Draws worlds for every player while the games run, and compares them with what the player knows; not in every state."""
     seats = jnp.arange(game.num_players)
+    length = int(played.running.any(1).sum())
+    steps = slice(0, length, -(-length // _HIDDEN_STEPS))
+    keys, states, infos = jax.tree.map(lambda leaf: leaf[steps], (played.keys, played.states, played.infos))
 
     def look(key: Array, state: Any, info: Any, seat: Array) -> tuple[Any, ...]:
         world = game.sample_hidden(key, info)
@@ -252,8 +256,8 @@ def check_hidden(game: Any, played: Played) -> None:
         by_seat = jax.vmap(look, (None, None, 0, 0))
         return jax.vmap(by_seat, (0, 0, 0, None))(keys, states, infos, seats)
 
-    worlds, truth = jax.device_get(jax.jit(lambda given: jax.lax.map(at_step, given))((played.keys, played.states, played.infos)))
-    over = ~played.running[..., None]
+    worlds, truth = jax.device_get(jax.jit(lambda given: jax.lax.map(at_step, given))((keys, states, infos)))
+    over = ~played.running[steps, :, None]
     shares = ("that runs as well", "with the same player to move", "in which the player has the same legal actions")
     for share, drawn, true in zip(shares, worlds, truth, strict=False):
         same = (drawn == true).reshape(*over.shape[:2], game.num_players, -1).all(-1)

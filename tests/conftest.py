@@ -13,6 +13,7 @@ import jax
 import pytest
 
 from jaxgames import runtime
+from tests.emitters import OLDER_EMITTERS
 
 MAX_MEMORY_MAPS = 20_000
 """Of the 65530 that Linux grants a process. Each compiled function takes 25; a process that has no more left dies of a
@@ -23,9 +24,8 @@ QUICK_FLAGS = {  # most of the time of tests goes into compiling
     "--xla_backend_optimization_level": "0",  # of what LLVM makes of XLA's kernels
     "--xla_cpu_parallel_codegen_split_count": "1",
     "--xla_disable_hlo_passes": "while-loop-invariant-code-motion,simplify-while-loops",
+    **OLDER_EMITTERS,
 }
-if jax.__version_info__ < (0, 11):
-    QUICK_FLAGS["--xla_cpu_use_fusion_emitters"] = "false"  # what emitted kernels before was quicker; newer ones know it no more
 CYCLES_BEFORE_COLLECTION = 100_000  # tracing makes many objects, few of them garbage in cycles
 
 hypothesis.settings.register_profile(

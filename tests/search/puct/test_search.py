@@ -16,6 +16,7 @@ from search import puct
 from search.puct import tree as puct_tree
 from search.puct.action_selection import corrected_visits
 from search.puct.search import Settings
+from tests.emitters import NEWER_EMITTERS
 from tests.jaxgames.hex.playing import joined
 from tests.processes import run_python
 from tests.random_tree import RandomTree
@@ -56,7 +57,7 @@ def search(states, memory=None, active=None, seed=0, **settings):
     planner, run = PLANNERS.setdefault(config, (None, None))
     if planner is None:
         planner = puct.puct(GAME, evaluate, config)
-        run = jax.jit(planner.plan)
+        run = jax.jit(planner.plan, compiler_options=NEWER_EMITTERS if config.mcts_solver else None)
         PLANNERS[config] = planner, run
     batch = states.terminated.shape[0]
     keys = jax.vmap(jax.random.fold_in, (None, 0))(jax.random.key(seed), jnp.arange(batch))
