@@ -156,6 +156,38 @@ class StallingGame(Game, Protocol):
         ...
 
 
+class RivalryGame(Game, Protocol):
+    """A game that tells searches against modelled opponents whom to mind, and which actions are possible."""
+
+    def possible_arms(self, state: Any) -> tuple[Array, Array]:
+        """As `search_arms`, but without foresight: all actions that do something."""
+        ...
+
+    def closest_enemy(self, state: Any, seat: Array) -> Array:
+        """int32 []: the seat of the enemy who is next to a seat (int32 []); -1 if there is none."""
+        ...
+
+
+class BelievedGame(Game, Protocol):
+    """A game whose players can tell the most likely state from what they observe, without drawing it."""
+
+    def init_belief(self, observation: Any) -> Any:
+        """What a player believes after its first observation."""
+        ...
+
+    def update_belief(self, belief: Any, observation: Any, own_action: Array) -> Any:
+        """The same after a step, from the observation after it and the own action in it (int32 [])."""
+        ...
+
+    def believed_state(self, belief: Any) -> Any:
+        """The state that a player believes in."""
+        ...
+
+    def visible_state(self, state: Any) -> Any:
+        """The state that all believe in who have followed a game in full view: without what nobody has seen."""
+        ...
+
+
 class GameBase:
     """What most games have in common, to be taken over by a frozen dataclass with a `config`.
 
@@ -215,6 +247,16 @@ def can_be_drawn(game: Game) -> TypeGuard[DrawnGame]:
 def can_stall(game: Game) -> TypeGuard[StallingGame]:
     """Says whether a game tells the actions that keep it going."""
     return offers(game, StallingGame)
+
+
+def has_rivals(game: Game) -> TypeGuard[RivalryGame]:
+    """Says whether a game tells who is next to whom."""
+    return offers(game, RivalryGame)
+
+
+def keeps_beliefs(game: Game) -> TypeGuard[BelievedGame]:
+    """Says whether players of a game can tell the most likely state."""
+    return offers(game, BelievedGame)
 
 
 def init_all_information(game: HiddenGame, states: Any) -> Any:

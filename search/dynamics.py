@@ -29,7 +29,7 @@ class Dynamics(NamedTuple):
       num_arms: K.
       pass_action: of players who do not choose.
       example: the shapes of one node, without leading axis.
-      root: `root(params, views, seats) -> nodes`, of what a planner is shown, for the seats int32 [L] that plan.
+      root: `root(params, keys, views, seats) -> nodes`, of what a planner is shown, for the seats int32 [L] that plan; keys [L].
       step: `step(params, keys, nodes, actions) -> nodes`; keys [L], actions int32 [L, P].
       arms: `arms(nodes) -> (int32 [L, P, K], bool [L, P, K])`: actions and which of them are legal.
       to_play: `to_play(nodes) -> int32 [L]`, who chooses; -1: all at once.
@@ -49,7 +49,7 @@ class Dynamics(NamedTuple):
     num_arms: int
     pass_action: int
     example: Any
-    root: Callable[[Any, Any, Array], Any]
+    root: Callable[[Any, Array, Any, Array], Any]
     step: Callable[[Any, Array, Any, Array], Any]
     arms: Callable[[Any], tuple[Array, Array]]
     to_play: Callable[[Any], Array]
@@ -84,7 +84,7 @@ def dynamics_of(game: Game | Dynamics, *, key: Callable | None = None, arms: Cal
         num_arms=game.num_arms,
         pass_action=game.pass_action,
         example=jax.eval_shape(game.init, jax.random.key(0)),
-        root=lambda params, views, seats: views,
+        root=lambda params, keys, views, seats: views,
         step=lambda params, keys, states, actions: jax.vmap(game.step)(states, actions, keys),
         arms=jax.vmap(arms or game.search_arms),
         to_play=jax.vmap(game.to_play),

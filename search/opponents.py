@@ -1,8 +1,13 @@
-"""Games in which models play for the others: what is left is a game of one."""
+"""Games in which models play for others: what is left is a game of one, or of one and a rival.
+
+(Source: SP-MCTS and TP-MCTS of PommerLearn, Weil et al.; sections 4.1 and 4.2 of our notes.)
+"""
 
 from __future__ import annotations
 
+import dataclasses
 import functools
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
@@ -12,9 +17,13 @@ from jax import Array
 from jaxgames.agent import Agent
 from jaxgames.game import Game, is_hidden
 from search.dynamics import Dynamics, dynamics_of
-from search.planner import of_seat
+from search.planner import of_seat, where_lanes
 
-_CHANCE = 1 << 20  # child of a step's key, beside those of the seats
+Rival = Callable[[Any, Array], Array]  # (state, seat) -> the seat of its rival, -1 for none
+Arms = Callable[[Any], tuple[Array, Array]]  # as `Game.search_arms`
+
+_CHANCE, _MODELS, _SEED = 1 << 20, (1 << 20) + 1, (1 << 20) + 2  # children of a step's key, beside those of the seats
+_NOT_CHOSEN = -1  # the own action, in nodes in which it is to be chosen
 
 
 class ModelledNode(NamedTuple):
@@ -24,14 +33,20 @@ class ModelledNode(NamedTuple):
       state: State [L].
       seat: int32 [L], who plans.
       memory: of the models, leaves [L, P - 1, ...], in the order of the seats after the own.
+      seed: uint32 [L], of what the models answer in this node; () where they answer anew at each step.
+      rival: int32 [L], the seat that chooses too; -1: none. () in a game of one.
+      pending: int32 [L], what the own seat has chosen while its rival chooses. () where they do not choose in turn.
     """
 
     state: Any
     seat: Array
     memory: Any
+    seed: Any
+    rival: Any
+    pending: Any
 
 
-def single_player(game: Game, opponent: Agent) -> Dynamics:
+def single_player(game: Game, opponent: Agent, *, arms: Arms | None = None, shared_answers: bool = False) -> Dynamics:
     """Makes the dynamics in which the seat that plans chooses alone, and a model answers for all others at once.
 
     The parameters of a search are `{"own": ..., "opponents": ...}`: of the network that guides it, and of the model. The
@@ -42,76 +57,230 @@ def single_player(game: Game, opponent: Agent) -> Dynamics:
       game: any game of two or more players.
       opponent: who plays the others: a bot, a network, or a planner as an agent. If it does not see the state, it is shown what
         its seat observes.
+      arms: in place of the game's `search_arms`.
+      shared_answers: models answer once per node, whatever the own action, as in PommerLearn; else at each step anew, which is
+        for searches that meet a state many times.
 
     Raises:
       ValueError: the opponent plays by information that is collected over a game, which a search does not carry along.
     """
-    if is_hidden(game) and not opponent.sees_state:
-        raise ValueError(f"opponent={opponent.name!r}: plays by what its seat has seen so far; take one that sees the state")
-    plain, others = dynamics_of(game), game.num_players - 1
+    return _Modelled(game, opponent, arms, shared_answers).dynamics()
 
-    def own(rows: Array, nodes: ModelledNode) -> Array:
-        return of_seat(rows, nodes.seat)[:, None]
 
-    def flat(tree: Any) -> Any:
-        return jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), tree)
+def two_player(
+    game: Game,
+    opponent: Agent,
+    rival: Rival,
+    *,
+    arms: Arms | None = None,
+    shared_answers: bool = False,
+    in_turn: bool = True,
+) -> Dynamics:
+    """Makes the dynamics in which the seat that plans and a rival choose, and a model answers for all others.
 
-    def by_lane(tree: Any) -> Any:
-        return jax.tree.map(lambda leaf: leaf.reshape(-1, others, *leaf.shape[1:]), tree)
+    What one of the two wins the other loses. The rival is named again after every step of the game; where there is none, the
+    own seat chooses alone.
 
-    def root(params: Any, states: Any, seats: Array) -> ModelledNode:
-        return ModelledNode(states, seats, by_lane(opponent.init(len(seats) * others)))
+    Args:
+      game: as for `single_player`; so are opponent, arms and shared_answers.
+      opponent: who plays all seats but those two.
+      rival: `rival(state, seat) -> int32 []`, the seat that plays against a seat; -1: none.
+      arms: in place of the game's `search_arms`.
+      shared_answers: models answer once per node.
+      in_turn: they choose one after the other, the rival knowing what the own seat has chosen, as in TP-MCTS; else at once, for
+        searches of games of simultaneous moves.
+    """
+    return _Modelled(game, opponent, arms, shared_answers, rival, in_turn).dynamics()
 
-    def step(params: Any, keys: Array, nodes: ModelledNode, actions: Array) -> ModelledNode:
-        """All other seats of all lanes are one batch for the model."""
-        seats = (nodes.seat[:, None] + 1 + jnp.arange(others)) % game.num_players
-        asked = plain.undecided(nodes.state)
-        to_play = plain.to_play(nodes.state)[:, None]
-        asked = asked & ((to_play < 0) | (to_play == jnp.arange(game.num_players)))
-        active = jnp.take_along_axis(asked, seats, axis=1)
-        states = jax.tree.map(lambda leaf: jnp.repeat(leaf, others, axis=0), nodes.state)
-        views = states if opponent.sees_state else jax.vmap(game.observe)(states, flat(seats))
-        each = jax.vmap(lambda key, lane: jax.vmap(functools.partial(jax.random.fold_in, key))(lane))(keys, seats)
-        chosen, memory = opponent.act(params["opponents"], flat(each), flat(nodes.memory), views, flat(seats), flat(active))
-        answers = jnp.where(active, by_lane(chosen), game.pass_action)
-        # To the order of the seats: the own action first, then those of the seats after it.
-        place = (jnp.arange(game.num_players) - nodes.seat[:, None]) % game.num_players
-        joint = jnp.take_along_axis(jnp.concatenate([actions, answers], axis=1), place, axis=1).astype(jnp.int32)
+
+def switching(first: Agent, second: Agent, after: int) -> Agent:
+    """Makes a model that answers as one agent near the root of a search and as another below.
+
+    Args:
+      first: asked for the first steps; `params` of the new agent are its own.
+      second: asked from then on; it has no parameters.
+      after: so many steps.
+    """
+    if after < 0:
+        raise ValueError(f"after={after}: must be >= 0")
+    if first.sees_state != second.sees_state:
+        raise ValueError(f"first={first.name!r}, second={second.name!r}: must both see the state, or both not")
+
+    def init(batch_size: int) -> tuple[Array, Any, Any]:
+        return jnp.zeros(batch_size, jnp.int32), first.init(batch_size), second.init(batch_size)
+
+    def reset(memory: Any, lanes: Array) -> Any:
+        count, one, other = memory
+        return jnp.where(lanes, 0, count), first.reset(one, lanes), second.reset(other, lanes)
+
+    def act(params: Any, keys: Array, memory: Any, views: Any, seats: Array, active: Array) -> tuple[Array, Any]:
+        count, one, other = memory
+        early = active & (count < after)
+
+        def ask(one: Any) -> tuple[Array, Any]:
+            actions, one = first.act(params, keys, one, views, seats, early)
+            return actions.astype(jnp.int32), one
+
+        # Where all are below the switch, the first is not asked at all.
+        chosen, one = jax.lax.cond(early.any(), ask, lambda one: (jnp.zeros(len(seats), jnp.int32), one), one)
+        later, other = second.act(second.params, keys, other, views, seats, active)
+        return jnp.where(early, chosen, later), (count + active, one, other)
+
+    name = f"{first.name}, {second.name} after {after} steps"
+    return Agent(name, init, reset, act, first.sees_state, first.params, uses_hidden=first.uses_hidden or second.uses_hidden)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Modelled:
+    """A game whose other seats are played by a model."""
+
+    game: Game
+    opponent: Agent
+    given_arms: Arms | None
+    shared_answers: bool
+    rival: Rival | None = None
+    in_turn: bool = True
+
+    def __post_init__(self) -> None:
+        if is_hidden(self.game) and not self.opponent.sees_state:
+            raise ValueError(
+                f"opponent={self.opponent.name!r}: plays by what its seat has seen so far; take one that sees the state"
+            )
+
+    @functools.cached_property
+    def plain(self) -> Dynamics:
+        return dynamics_of(self.game, arms=self.given_arms)
+
+    @property
+    def others(self) -> int:
+        return self.game.num_players - 1
+
+    @property
+    def has_plies(self) -> bool:
+        return self.rival is not None and self.in_turn
+
+    def dynamics(self) -> Dynamics:
+        """What a search walks in."""
+        alone = self.rival is None
+        return Dynamics(
+            name=f"{self.game.name} against {self.opponent.name}",
+            num_players=1 if alone else 2,
+            num_arms=self.plain.num_arms,
+            pass_action=self.plain.pass_action,
+            example=jax.eval_shape(self._example),
+            root=self.root,
+            step=self.step,
+            arms=self.arms,
+            to_play=self.to_play,
+            terminated=lambda nodes: ~self._own_undecided(nodes),
+            undecided=lambda nodes: jnp.repeat(self._own_undecided(nodes)[:, None], 1 if alone else 2, axis=1),
+            outcome=lambda nodes: jnp.where(self._own_undecided(nodes)[:, None], 0.0, self._both_signs(self._result(nodes))),
+            heuristic=lambda nodes: self._both_signs(of_seat(self.plain.heuristic(nodes.state), nodes.seat)),
+            state_key=self.state_key,
+            own_params=lambda params: params["own"],
+            asked=self.asked,
+            own_first=True,
+            at_once=not alone and not self.in_turn,
+        )
+
+    def root(self, params: Any, keys: Array, states: Any, seats: Array) -> ModelledNode:
+        memory = self._by_lane(self.opponent.init(len(seats) * self.others))
+        return self._node(keys, states, seats, memory)
+
+    def _node(self, keys: Array, states: Any, seats: Array, memory: Any) -> ModelledNode:
+        """A node in which the own seat chooses."""
+        seed = jax.vmap(lambda key: jax.random.bits(jax.random.fold_in(key, _SEED)))(keys) if self.shared_answers else ()
+        rival = jax.vmap(self.rival)(states, seats).astype(jnp.int32) if self.rival else ()
+        pending = jnp.full_like(seats, _NOT_CHOSEN) if self.has_plies else ()
+        return ModelledNode(states, seats, memory, seed, rival, pending)
+
+    def step(self, params: Any, keys: Array, nodes: ModelledNode, actions: Array) -> ModelledNode:
+        """Plays a step of the game, or keeps the own action until the rival has chosen."""
+        own = actions[:, 0]
+        if self.has_plies:
+            own = jnp.where(self._rivals_turn(nodes), nodes.pending, own)
+        joint, memory = self._joint_actions(params["opponents"], keys, nodes, own, actions[:, -1])
         chance = jax.vmap(lambda key: jax.random.fold_in(key, _CHANCE))(keys)
-        return ModelledNode(plain.step(None, chance, nodes.state, joint), nodes.seat, by_lane(memory))
+        after = self._node(keys, self.plain.step(None, chance, nodes.state, joint), nodes.seat, memory)
+        if not self.has_plies:
+            return after
+        waits = (nodes.rival >= 0) & ~self._rivals_turn(nodes)
+        kept: ModelledNode = where_lanes(waits, nodes._replace(pending=own), after)
+        return kept
 
-    def arms(nodes: ModelledNode) -> tuple[Array, Array]:
-        actions, legal = plain.arms(nodes.state)
-        return own(actions, nodes), own(legal, nodes)
+    def _joint_actions(self, params: Any, keys: Array, nodes: ModelledNode, own: Array, of_rival: Array) -> tuple[Array, Any]:
+        """Actions of all seats, int32 [L, P], and the memories after them: all other seats of all lanes are one batch."""
+        players = self.game.num_players
+        seats = (nodes.seat[:, None] + 1 + jnp.arange(self.others)) % players
+        active = jnp.take_along_axis(self._asked_seats(nodes), seats, axis=1)
+        states = jax.tree.map(lambda leaf: jnp.repeat(leaf, self.others, axis=0), nodes.state)
+        views = states if self.opponent.sees_state else jax.vmap(self.game.observe)(states, _flat(seats))
+        if self.shared_answers:
+            keys = jax.vmap(lambda seed: jax.random.fold_in(jax.random.key(_MODELS), seed))(nodes.seed)
+        each = jax.vmap(lambda key, lane: jax.vmap(functools.partial(jax.random.fold_in, key))(lane))(keys, seats)
+        chosen, memory = self.opponent.act(params, _flat(each), _flat(nodes.memory), views, _flat(seats), _flat(active))
+        answers = jnp.where(active, self._by_lane(chosen), self.game.pass_action)
+        if self.rival is not None:
+            answers = jnp.where(active & (seats == nodes.rival[:, None]), of_rival[:, None], answers)
+        # To the order of the seats: the own action first, then those of the seats after it.
+        place = (jnp.arange(players) - nodes.seat[:, None]) % players
+        joint = jnp.take_along_axis(jnp.concatenate([own[:, None], answers], axis=1), place, axis=1)
+        return joint.astype(jnp.int32), self._by_lane(memory)
 
-    def undecided(nodes: ModelledNode) -> Array:
-        return own(plain.undecided(nodes.state), nodes)
+    def _asked_seats(self, nodes: ModelledNode) -> Array:
+        """Who chooses in a step of the game: bool [L, P]."""
+        to_play = self.plain.to_play(nodes.state)[:, None]
+        return self.plain.undecided(nodes.state) & ((to_play < 0) | (to_play == jnp.arange(self.game.num_players)))
 
-    def outcome(nodes: ModelledNode) -> Array:
-        over = nodes.state.terminated[:, None]
-        result = jnp.where(over, own(plain.outcome(nodes.state), nodes), own(plain.heuristic(nodes.state), nodes))
-        return jnp.where(undecided(nodes), 0.0, result)
+    def _rivals_turn(self, nodes: ModelledNode) -> Array:
+        return nodes.pending != _NOT_CHOSEN
 
-    def example() -> Any:
-        node = root(None, jax.vmap(game.init)(jax.random.split(jax.random.key(0), 1)), jnp.zeros(1, jnp.int32))
+    def arms(self, nodes: ModelledNode) -> tuple[Array, Array]:
+        actions, legal = self.plain.arms(nodes.state)
+        return self._chosen_rows(actions, nodes), self._chosen_rows(legal, nodes)
+
+    def to_play(self, nodes: ModelledNode) -> Array:
+        if self.has_plies:
+            return self._rivals_turn(nodes).astype(jnp.int32)
+        return jnp.full_like(nodes.seat, 0 if self.rival is None else -1)
+
+    def asked(self, nodes: ModelledNode, players: Array) -> tuple[Any, Array]:
+        if self.rival is None:
+            return nodes.state, nodes.seat
+        return nodes.state, jnp.where(players == 1, jnp.maximum(nodes.rival, 0), nodes.seat)
+
+    def state_key(self, nodes: ModelledNode) -> Array:
+        key = self.plain.state_key(nodes.state)
+        if not self.has_plies:
+            return key
+        return key + (nodes.pending + 1).astype(jnp.uint32)[:, None] * jnp.uint32(0x9E3779B1)
+
+    def _chosen_rows(self, rows: Array, nodes: ModelledNode) -> Array:
+        """Rows of those who choose in the search: [L, P, ...] to [L, 1 or 2, ...]."""
+        own = of_seat(rows, nodes.seat)
+        if self.rival is None:
+            return own[:, None]
+        return jnp.stack([own, of_seat(rows, jnp.maximum(nodes.rival, 0))], axis=1)
+
+    def _own_undecided(self, nodes: ModelledNode) -> Array:
+        return of_seat(self.plain.undecided(nodes.state)[..., None], nodes.seat)[:, 0]
+
+    def _result(self, nodes: ModelledNode) -> Array:
+        """What the end is worth to the own seat, float32 [L]."""
+        outcome, value = (of_seat(rows(nodes.state), nodes.seat) for rows in (self.plain.outcome, self.plain.heuristic))
+        return jnp.where(nodes.state.terminated, outcome, value)
+
+    def _both_signs(self, own: Array) -> Array:
+        return own[:, None] if self.rival is None else jnp.stack([own, -own], axis=1)
+
+    def _by_lane(self, tree: Any) -> Any:
+        return jax.tree.map(lambda leaf: leaf.reshape(-1, self.others, *leaf.shape[1:]), tree)
+
+    def _example(self) -> Any:
+        keys = jax.random.split(jax.random.key(0), 1)
+        node = self.root(None, keys, jax.vmap(self.game.init)(keys), jnp.zeros(1, jnp.int32))
         return jax.tree.map(lambda leaf: leaf[0], node)
 
-    return Dynamics(
-        name=f"{game.name} against {opponent.name}",
-        num_players=1,
-        num_arms=plain.num_arms,
-        pass_action=plain.pass_action,
-        example=jax.eval_shape(example),
-        root=root,
-        step=step,
-        arms=arms,
-        to_play=lambda nodes: jnp.zeros_like(nodes.seat),
-        terminated=lambda nodes: ~undecided(nodes)[:, 0],
-        undecided=undecided,
-        outcome=outcome,
-        heuristic=lambda nodes: own(plain.heuristic(nodes.state), nodes),
-        state_key=lambda nodes: plain.state_key(nodes.state),
-        own_params=lambda params: params["own"],
-        asked=lambda nodes, players: (nodes.state, nodes.seat),
-        own_first=True,
-    )
+
+def _flat(tree: Any) -> Any:
+    return jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), tree)

@@ -18,9 +18,10 @@ from search.bandit.flat import flat_search
 from search.bandit.guide import Guide
 from search.bandit.tree_search import Settings, decoupled_search
 from search.dynamics import Dynamics, Evaluate, Outputs, dynamics_of, moves_at_once
+from search.modelled import Models, WithModels, modelled, modelled_puct
 from search.planner import Planner
 from search.puct import determinized
-from search.puct.rollout import random_rollouts
+from search.puct.rollout import heuristic_values, random_rollouts
 from search.puct.search import ALPHAZE, puct
 from search.turns import action_sequences, coevolution, evolution, greedy
 from search.turns import mcts as turn_mcts
@@ -276,11 +277,13 @@ def _hidden(game: Game) -> bool:
     return is_hidden(game) and not has_turns(game)
 
 
-def _bandits(game: Game, settings: WithBandit) -> Planner:
+def _bandits(game: Game | Dynamics, settings: WithBandit) -> Planner:
     return _tree_search(game, bandits.by_name(settings.bandit), settings.search)
 
 
-def _guided(game: Game, settings: WithGuide, evaluate: Evaluate | None = None, outputs: Outputs | None = None) -> Planner:
+def _guided(
+    game: Game | Dynamics, settings: WithGuide, evaluate: Evaluate | None = None, outputs: Outputs | None = None
+) -> Planner:
     guide = Guide(evaluate, settings.prior_weight, settings.guide_values, outputs) if evaluate else None
     return _tree_search(game, bandits.by_name(settings.bandit), settings.search, guide=guide)
 
@@ -326,12 +329,30 @@ def _in_worlds(entry: PlannerEntry) -> PlannerEntry:
     return dataclasses.replace(entry, name=f"determinized_{entry.name}", settings=settings, build=build, suits=suits)
 
 
+def _many(game: Game) -> bool:
+    """Others can be modelled where all is seen in the tree, and actions are of one step."""
+    return not has_turns(game) and not is_hidden(game)
+
+
+def _with_models(game: Game, settings: WithModels, evaluate: Evaluate | None = None, outputs: Outputs | None = None) -> Planner:
+    return modelled_puct(game, evaluate or heuristic_values(game), settings.models, settings.search, outputs=outputs)
+
+
+def _modelled_fdts(game: Game, settings: WithModels, evaluate: Evaluate | None = None, outputs: Outputs | None = None) -> Planner:
+    return modelled(game, lambda dynamics: _guided(dynamics, settings.search), settings.models, evaluate, outputs)
+
+
+def _modelled_mcts(game: Game, settings: WithModels, evaluate: Evaluate | None = None, outputs: Outputs | None = None) -> Planner:
+    return modelled(game, lambda dynamics: _bandits(dynamics, settings.search), settings.models, evaluate, outputs)
+
+
 _TREE = ("keep_all", "rollout")
+_MCTS = WithBandit(search=Settings(keep_all=False))
 _WORLDS = ("reuse", "value_temperature")
 
 _FOR_ALL = (
     PlannerEntry("fdts", WithGuide(), _guided, _of_steps, "guide", _TREE),
-    PlannerEntry("mcts", WithBandit(search=Settings(keep_all=False)), _bandits, _of_steps, fixed=_TREE),
+    PlannerEntry("mcts", _MCTS, _bandits, _of_steps, fixed=_TREE),
     PlannerEntry("mcts_no_rollout", WithBandit(search=Settings(keep_all=False, rollout=False)), _bandits, _of_steps, fixed=_TREE),
     PlannerEntry("mcs", WithBandit(), _flat, _of_steps, fixed=(*_TREE, "table_rows", "table_bytes")),
     PlannerEntry("oep", action_sequences.Settings(), action_sequences.oep_strings, _of_steps),
@@ -348,6 +369,10 @@ _FOR_ALL = (
 PLANNERS = (
     *_FOR_ALL,
     PlannerEntry("puct", WithValues(), _valued(puct), _in_view, "weights"),
+    PlannerEntry("sp_mcts", WithModels(), _with_models, _many, "weights", ("rival",)),
+    PlannerEntry("tp_mcts", WithModels(Models(rival="closest")), _with_models, _many, "weights", ("rival",)),
+    PlannerEntry("modelled_fdts", WithModels(search=WithGuide()), _modelled_fdts, _many, "guide", _TREE),
+    PlannerEntry("modelled_mcts", WithModels(search=_MCTS), _modelled_mcts, _many, "guide", _TREE),
     _pimc("pc_pimc", determinized.pimc_tree, determinized.Settings(), *_WORLDS),
     _pimc("medoid", determinized.pimc_tree, determinized.Settings(combine="medoid"), *_WORLDS),
     _pimc("pimc", determinized.pimc_tree, determinized.Settings(combine="value"), "reuse"),

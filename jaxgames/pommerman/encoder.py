@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -20,23 +21,32 @@ from jaxgames.pommerman import rules
 from jaxgames.pommerman.config import PommermanConfig
 from jaxgames.pommerman.constants import MAX_BLAST_STRENGTH, NUM_MESSAGES, NUM_MOVES, Move
 from jaxgames.pommerman.game import Pommerman
-from jaxgames.pommerman.observation import Observation, item_cells
+from jaxgames.pommerman.modelling import possible_moves
+from jaxgames.pommerman.observation import Observation, item_cells, observe
+from jaxgames.pommerman.state import State
 from jaxgames.symmetries import NUM_SYMMETRIES, cell_order, direction_order
 
 BOMB_LIFE = 10  # of a bomb in the step in which it is laid
+_MAX_REACH, _MANY_BOMBS = 11, 5  # by which PommerLearn divides
 
 _BOARD = ("passage", "rigid", "wood", "bomb", "flames", "fog", "extra bomb", "range", "kick")
 _OWN = ("own ammo", "own blast strength", "own kick", "own position")
 _EXTRA = ("danger", "bomb strength", "bomb up", "bomb down", "bomb left", "bomb right", "flame life", "enemies", "teammate")
 _GLOBAL = ("living enemies", "time")
 PAPER, EXTENDED = (*_BOARD, "blast life", *_OWN), (*_BOARD, *_OWN, *_EXTRA, *_GLOBAL)
+POMMERLEARN = (
+    *("rigid", "wood", "extra bomb", "range", "kick", "bomb time", "bomb reach", "bomb right", "bomb up", "flames"),
+    *("own position", "agent after", "second after", "third after", "own reach", "own active bombs", "own bombs", "own kick"),
+    *("own alive", "alive after", "second alive", "third alive", "time"),
+)
+_CHANNELS = {"paper": PAPER, "paper_zero_life": PAPER, "extended": EXTENDED, "pommerlearn": POMMERLEARN}
 
 
 @functools.cache
 def encoder(game: Pommerman, name: str) -> Encoder:
     """Makes an encoder by its name, one of `ENCODERS`. An output is a move, silent in radio mode."""
     config, size, words = game.config, game.config.board_size, NUM_MESSAGES if game.config.has_messages else 1
-    channels = EXTENDED if name == "extended" else PAPER
+    channels = _CHANNELS[name]
 
     def planes(observation: Observation) -> Array:
         if name == "extended":
@@ -61,23 +71,28 @@ def encoder(game: Pommerman, name: str) -> Encoder:
 
     def transform_planes(planes: Array, which: Array) -> Array:
         turned = planes.reshape(-1, len(channels))[jnp.asarray(cells)[which]]
+        if name == "pommerlearn":
+            turned = _turned_axes(turned, jnp.asarray(directions)[which])
         return turned[:, jnp.asarray(places)[which]].reshape(planes.shape)
 
+    searches = name == "pommerlearn"
     return Encoder(
         name=name,
         shape=(size, size, len(channels)),
         channels=channels,
         num_outputs=NUM_MOVES,
-        view=game.observe,
-        planes=planes,
-        legal=lambda observation: rules.as_array(rules.observed_moves(config, observation)),
+        view=functools.partial(search_view, config) if searches else game.observe,
+        planes=functools.partial(pommerlearn_planes, config) if searches else planes,
+        legal=(lambda view: view.possible)
+        if searches
+        else lambda observation: rules.as_array(rules.observed_moves(config, observation)),
         outputs=outputs,
         actions=actions,
         num_symmetries=NUM_SYMMETRIES,
         transform_planes=transform_planes,
         transform_outputs=lambda per_output, which: per_output[jnp.asarray(moves)[which]],
         output_names=tuple(move.name.lower() for move in Move),
-        shows_observation=True,
+        shows_observation=not searches,
     )
 
 
@@ -125,6 +140,69 @@ def extended_planes(config: PommermanConfig, observation: Observation) -> Array:
     living = (alive & ~_friends(config, observation.seat)).sum()
     planes += [jnp.full(shape, x.astype(jnp.float32)) for x in (living / 3, observation.step_count / config.max_steps)]
     return _stack(planes)
+
+
+class SearchView(NamedTuple):
+    """What an agent sees and what it knows besides: how many of its bombs lie about, and where it can go.
+
+    Attributes:
+      observation: what it sees.
+      own_bombs: int8 [].
+      possible: bool [6], see `modelling.possible_moves`.
+    """
+
+    observation: Observation
+    own_bombs: Array
+    possible: Array
+
+
+def search_view(config: PommermanConfig, state: State, seat: Array) -> SearchView:
+    """Gives the view of a seat (int32 []) in a state, or in what its player believes to be the state."""
+    owner, cells = state.bombs.owner, state.bombs.cells
+    counts = jnp.stack([sliced.equal(owner, each, cells).count() for each in range(config.num_players)])
+    possible = possible_moves(config, state)
+    mine = jnp.where(jnp.arange(config.num_players)[:, None] == seat, possible, False).any(0)
+    return SearchView(observe(config, state, seat), _entry(counts, seat).astype(jnp.int8), mine)
+
+
+def pommerlearn_planes(config: PommermanConfig, view: SearchView) -> Array:
+    """The 23 planes of PommerLearn (section 4.8 of our notes), float32 [H, W, 23]; other agents in the order of their seats."""
+    observation = view.observation
+    grid, own, seat = config.grid, observation.own, observation.seat
+    shape, players = (config.board_size, config.board_size), config.num_players
+    life, bombs = sliced.to_array(grid, observation.bomb_life), grid.to_bool(union(observation.bomb_life))
+    strength = sliced.to_array(grid, observation.bomb_strength)
+    up, down, left, right = (grid.to_bool(cells).astype(jnp.float32) for cells in observation.bomb_moving)
+    items = [grid.to_bool(cells) for cells in item_cells(observation)]
+    planes = [grid.to_bool(observation.rigid), grid.to_bool(observation.wood), *items]
+    planes += [jnp.where(bombs, 1 - life / (BOMB_LIFE - 1), 0.0), jnp.minimum(strength / _MAX_REACH, 1.0)]
+    planes += [right - left, up - down, sliced.to_array(grid, observation.flame_life) / 3]
+    cells, alive = jnp.stack(observation.bomber_cells), jnp.stack(observation.alive)
+    places = (seat + jnp.arange(4)) % max(players, 1)
+    present = jnp.arange(4) < players
+    for index in range(4):
+        cell = jnp.where(present[index], _entry(cells, places[index]), -1)
+        planes.append(grid.to_bool(grid.one_hot(cell)))
+    numbers = [jnp.minimum(own.blast_strength / _MAX_REACH, 1.0), view.own_bombs / _MANY_BOMBS]
+    numbers += [(own.ammo + view.own_bombs) / _MANY_BOMBS, own.can_kick]
+    numbers += [present[index] & _entry(alive, places[index]) for index in range(4)]
+    numbers.append(observation.step_count / max(config.max_steps - 1, 1))
+    return _stack([*planes, *(jnp.full(shape, jnp.asarray(x, jnp.float32)) for x in numbers)])
+
+
+def _entry(values: Array, index: Array) -> Array:
+    """values[index], by comparing."""
+    return jnp.where(jnp.arange(len(values)) == index, values, 0).sum().astype(values.dtype)
+
+
+def _turned_axes(planes: Array, order: Array) -> Array:
+    """Turns the two planes of moving bombs, which have a sign per direction: [N, 23], int [4] of `direction_order`."""
+    first = POMMERLEARN.index("bomb right")
+    right, up = planes[:, first], planes[:, first + 1]
+    by_direction = jnp.stack([jnp.maximum(up, 0), jnp.maximum(-up, 0), jnp.maximum(-right, 0), jnp.maximum(right, 0)], axis=1)
+    turned = by_direction[:, order]
+    signed = jnp.stack([turned[:, 3] - turned[:, 2], turned[:, 0] - turned[:, 1]], axis=1)
+    return planes.at[:, first : first + 2].set(signed)
 
 
 def _stack(planes: list[Array]) -> Array:
@@ -225,6 +303,4 @@ def _step_out(boards: Array, fill: int) -> Array:
     return jnp.stack([padded[0, 2:, 1:-1], padded[1, :-2, 1:-1], padded[2, 1:-1, 2:], padded[3, 1:-1, :-2]])
 
 
-ENCODERS: dict[str, Callable[[Pommerman], Encoder]] = {
-    name: functools.partial(encoder, name=name) for name in ("paper", "extended", "paper_zero_life")
-}
+ENCODERS: dict[str, Callable[[Pommerman], Encoder]] = {name: functools.partial(encoder, name=name) for name in _CHANNELS}

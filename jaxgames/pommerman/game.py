@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from typing import Any
 
 import jax
@@ -11,7 +12,8 @@ import numpy as np
 from jax import Array
 
 from jaxgames.game import GameBase
-from jaxgames.pommerman import rules, setup
+from jaxgames.pommerman import belief, modelling, rules, setup
+from jaxgames.pommerman.belief import Belief
 from jaxgames.pommerman.config import PommermanConfig, preset
 from jaxgames.pommerman.constants import NUM_MESSAGES, NUM_MOVES, Move
 from jaxgames.pommerman.observation import Observation, observe
@@ -138,6 +140,42 @@ class Pommerman(GameBase):
     def state_key(self, state: State) -> Array:
         """Identifies a state for search tables, uint32 [2]; see `state.state_key` for what it leaves out."""
         return state_key(state, include_rigid=bool(self.config.collapse_steps))
+
+    def possible_arms(self, state: State) -> tuple[Array, Array]:
+        """Gives the arms of `search_arms`, legal where the move leads somewhere, whatever burns there later (PommerLearn)."""
+        arms, _ = self.search_arms(state)
+        return arms, modelling.possible_moves(self.config, state)
+
+    def closest_enemy(self, state: State, seat: Array) -> Array:
+        """Gives the seat of the closest living enemy of a seat (int32 []), -1 if there is none."""
+        return modelling.closest_enemy(self.config, state, seat)
+
+    def init_belief(self, observation: Observation) -> Belief:
+        """Gives what a player takes for the truth after its first observation; see `belief`."""
+        return belief.init_belief(self.config, self._example, observation)
+
+    def update_belief(self, before: Belief, observation: Observation, own_action: Array) -> Belief:
+        """Adds the observation after a step in which the player did `own_action` (int32 [])."""
+        return belief.update_belief(self.config, before, observation, own_action)
+
+    def believed_state(self, believed: Belief) -> State:
+        """Gives the state that a player believes in."""
+        return believed.state
+
+    def visible_state(self, state: State) -> State:
+        """Gives the state with nothing hidden under wood or flames.
+
+        Raises:
+          ValueError: players do not see the whole board.
+        """
+        if self.config.view_radius is not None:
+            raise ValueError(f"view_radius={self.config.view_radius}: only a board in full view is seen by all alike")
+        return belief.without_hidden(state)
+
+    @functools.cached_property
+    def _example(self) -> State:
+        shapes: State = jax.eval_shape(self.init, jax.random.key(0))
+        return shapes
 
     def observe(self, state: State, player: Array) -> Observation:
         """Gives what one player (int []) sees now; see `observation.observe`."""

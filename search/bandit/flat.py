@@ -33,7 +33,7 @@ def flat_search(game: Game | Dynamics, bandit: Bandit, settings: Settings, name:
     game = dynamics_of(game)
 
     def plan(params, keys: Array, memory: tuple, views, seats: Array, active: Array) -> tuple[Plan, tuple]:
-        roots = game.root(params, views, seats)
+        roots = game.root(params, keys, views, seats)
         search = functools.partial(search_with, params)
         return in_microbatches(search, settings.microbatch_size, keys, memory, roots, active & ~game.terminated(roots))
 

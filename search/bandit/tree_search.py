@@ -138,7 +138,7 @@ def decoupled_search(game: Game | Dynamics, bandit: Bandit, settings: Settings, 
         return table.init(batch_size, rows, num_words)
 
     def plan(params, keys: Array, memory: Table, views, seats: Array, active: Array) -> tuple[Plan, Table]:
-        roots = game.root(params, views, seats)
+        roots = game.root(params, keys, views, seats)
         search = functools.partial(search_with, params)
         active = active & ~game.terminated(roots)
         return in_microbatches(search, settings.microbatch_size, keys, memory, roots, active, table.ACCESS)

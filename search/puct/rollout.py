@@ -1,4 +1,4 @@
-"""Values by playing on at random: a search needs no network then."""
+"""Values without a network: by playing on at random, or by the game's own heuristic."""
 
 from __future__ import annotations
 
@@ -53,5 +53,16 @@ def random_rollouts(game: Game, num_rollouts: int = 1) -> Evaluate:
         seeds = seed * jnp.uint32(num_rollouts) + jnp.arange(num_rollouts, dtype=jnp.uint32)
         values = jax.vmap(lambda s: jax.vmap(lambda state, seat: play_on(state, seat, s))(states, seats))(seeds)
         return jnp.zeros((seats.shape[0], game.num_arms)), values.mean(0)
+
+    return evaluate
+
+
+def heuristic_values(game: Game) -> Evaluate:
+    """Makes an `evaluate` function with uniform priors and the game's heuristic."""
+
+    def evaluate(params: Any, states: Any, seats: Array) -> tuple[Array, Array]:
+        del params
+        values = jax.vmap(lambda state, seat: game.heuristic(state)[seat])(states, seats)
+        return jnp.zeros((seats.shape[0], game.num_actions)), values
 
     return evaluate

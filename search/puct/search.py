@@ -131,7 +131,7 @@ def puct(
         return puct_tree.init(game.example, batch_size, num_nodes, candidates, children, keeps_actions=keeps_actions)
 
     def plan(params, keys: Array, memory: Tree, views, seats: Array, active: Array) -> tuple[Plan, Tree]:
-        roots = game.root(params, views, seats)
+        roots = game.root(params, keys, views, seats)
         return search.plan(params, keys, memory, roots, active & ~game.terminated(roots))
 
     size = size_in_bytes(jax.eval_shape(lambda: init(1)))

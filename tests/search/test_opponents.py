@@ -123,7 +123,7 @@ def test_all_seats_but_the_own_are_asked_and_the_own_action_is_played():
     seats, keys = jnp.arange(4), jax.random.split(jax.random.key(1), 4)
 
     def both(states, seats, keys):
-        nodes = dynamics.root(None, states, seats)
+        nodes = dynamics.root(None, keys, states, seats)
         stepped = dynamics.step({"own": None, "opponents": None}, keys, nodes, jnp.full((4, 1), 5))
         joint = jnp.where(jnp.arange(4) == seats[:, None], 5, jnp.arange(4))
         return dynamics.arms(nodes), stepped.state, plain.step(None, keys, states, joint)

@@ -35,6 +35,9 @@ JOBS = {
     "tournament": Job("training.play.tournament", "run", "TournamentConfig", "a round robin of agents, with Elo"),
     "train-follower": Job("training.jobs.train_follower", "run", "TrainConfig", "train a network to imitate an oracle planner"),
     "train-alphaze": Job("training.jobs.train_alphaze", "run", "TrainConfig", "train a network by self-play (AlphaZe**)"),
+    "train-expert": Job(
+        "training.jobs.train_expert", "run", "TrainConfig", "train a network for searches against models (SP-MCTS, TP-MCTS)"
+    ),
     "search-hyperparameters": Job("training.jobs.hyperparameters", "run", "SearchConfig", "search settings for a follower"),
     "replay": Job("training.jobs.replay", "run", "ReplayConfig", "replay recorded games and tell every difference"),
 }

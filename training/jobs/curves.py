@@ -36,6 +36,16 @@ def alphaze_figure(runs: Runs) -> str:
     return _figure(runs, ("samples", "searches"), noisy, ("score_against_random", 100, "points against a random player, %"))
 
 
+def expert_figure(runs: Runs) -> str:
+    """Draws the policy's cross-entropy, the error of the value and the games won by the network alone over samples.
+
+    Args:
+      runs: as for `alphaze_figure`.
+    """
+    noisy = (("cross_entropy", 1, "cross-entropy of the policy"), ("value_error", 1, "squared error of the value"))
+    return _figure(runs, ("samples", "samples"), noisy, ("wins_alone", 100, "games won without search, %"))
+
+
 def _figure(runs: Runs, over: tuple[str, str], noisy: Sequence[_Curve], rated: _Curve) -> str:
     field_over, label_over = over
     figure, parts = axes_in_a_row(1 + len(noisy), label_over, [label for _, _, label in (*noisy, rated)])

@@ -252,7 +252,7 @@ class Alphaze:
             "policy_entropy": seen["entropy"] / searches,
             "root_value": seen["root_value"] / searches,
             "mean_length": seen["length"] / ended,
-            "first_player_wins": seen["first_wins"] / ended,
+            "first_player_wins": seen["wins"] / ended,
         }
 
     def _learn(self, key: Array, learner: Learner) -> tuple[Learner, dict[str, Array]]:

@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from jaxgames.agent import Agent
 from jaxgames.game import is_hidden
 from search.dynamics import moves_at_once
 from search.planner import Plan, Planner, of_arm, of_seat
@@ -17,7 +18,7 @@ from training.learn.targets import Targets, is_highest
 from training.play.lanes import Lanes, Pool, fold
 
 # Children of the key of a step.
-_PLAN, _DRAW, _CHANCE, _WORLD = range(4)
+_PLAN, _DRAW, _CHANCE, _WORLD, _PARTNERS = range(5)
 UNFINISHED = 2  # outcome of a game that is still played
 
 
@@ -28,12 +29,16 @@ class Games:
 
     Attributes:
       lanes: the games.
-      outcomes: int8 [G, P], how each of the last games of this device ended, at its local number modulo G; `UNFINISHED` while it
-        is played.
+      results: int16 [G, P], how each of the last games of this device ended for each seat, at its local number modulo G: the
+        outcome + 1, `UNFINISHED` + 1 while it is played, and four times the step after which the seat was out.
+      out_at: int16 [L, P], steps that each seat has been in play.
+      partners: memory of those who play along, if any do.
     """
 
     lanes: Lanes
-    outcomes: Array
+    results: Array
+    out_at: Array
+    partners: Any
 
 
 @jax.tree_util.register_dataclass
@@ -44,13 +49,17 @@ class Sample:
     Attributes:
       view: what a network is shown of the true state where the search saw it, else of one that fits what the seat knew.
       policy: the search's, by output, as `Targets.pack` keeps it.
+      value: float16 [], the search's, of what it chose.
       seat: int8 [], for whom.
+      clock: int16 [], steps played before.
       number: int32 [], of the game.
     """
 
     view: Any
     policy: Any
+    value: Array
     seat: Array
+    clock: Array
     number: Array
 
 
@@ -58,12 +67,16 @@ class Sample:
 class SelfPlay:
     """How games are played; all static. Every seat that acts in a step makes a search and a sample of its own.
 
+    With partners only one seat learns, the number of the game modulo P: agents play all others, and a game ends for good where
+    the learner is out and its result is known.
+
     Attributes:
       pool: where games come from.
       targets: how policies are kept.
       remembered: games of this device whose outcome is remembered, G.
       explore_steps: in so many first steps of a game the action is drawn by the search's policy; then the best is taken.
       temperature: of that draw.
+      partner: who plays the other seats; None: all seats learn.
     """
 
     pool: Pool
@@ -71,11 +84,13 @@ class SelfPlay:
     remembered: int
     explore_steps: int = 0
     temperature: float = 1.0
+    partner: Agent | None = None
 
     @property
     def seats_at_once(self) -> int:
-        """S: seats that may act in one step: all players, or in a game of turns one."""
-        return self.pool.game.num_players if moves_at_once(self.pool.game) else 1
+        """S: seats that may learn in one step: all players; in a game of turns, or with partners, one."""
+        alone = self.partner is not None or not moves_at_once(self.pool.game)
+        return 1 if alone else self.pool.game.num_players
 
     @property
     def rows(self) -> int:
@@ -84,24 +99,43 @@ class SelfPlay:
 
     def start(self, key: Array, device: Array) -> Games:
         """Begins the first games of a device."""
-        outcomes = jnp.full((self.remembered, self.pool.game.num_players), UNFINISHED, jnp.int8)
-        return Games(self.pool.start(key, device), outcomes)
+        lanes, players = self.pool.lanes, self.pool.game.num_players
+        results = jnp.full((self.remembered, players), UNFINISHED + 1, jnp.int16)
+        partners = () if self.partner is None else self.partner.init(lanes * players)
+        return Games(self.pool.start(key, device), results, jnp.zeros((lanes, players), jnp.int16), partners)
 
     def restart(self, key: Array, games: Games) -> Games:
         """Gives up the games of all lanes and begins the next ones; what the others ended with stays."""
-        lanes, _ = self.pool.refill(key, games.lanes, jnp.ones(self.pool.lanes, bool))
-        return Games(lanes, games.outcomes.at[self._place(lanes.number)].set(UNFINISHED))
+        everywhere = jnp.ones(self.pool.lanes, bool)
+        lanes, _ = self.pool.refill(key, games.lanes, everywhere)
+        partners = self._reset_partners(games.partners, everywhere)
+        results = games.results.at[self._place(lanes.number)].set(UNFINISHED + 1)
+        return Games(lanes, results, jnp.zeros_like(games.out_at), partners)
 
     def example(self) -> Sample:
         """Gives a sample of the right shapes."""
         encoder, seat = self.targets.encoder, jnp.int32(0)
         view = encoder.view(self.pool.game.init(jax.random.key(0)), seat)
-        return Sample(view, self.targets.pack(jnp.zeros(encoder.num_outputs)), jnp.int8(0), jnp.int32(0))
+        return Sample(
+            view,
+            self.targets.pack(jnp.zeros(encoder.num_outputs)),
+            value=jnp.float16(0),
+            seat=jnp.int8(0),
+            clock=jnp.int16(0),
+            number=jnp.int32(0),
+        )
 
     def outcomes_of(self, games: Games, samples: Sample) -> Array:
-        """How the games of samples [B] ended for their seats: int8 [B]."""
+        """How the games of samples [B] ended for their seats: int8 [B]; `UNFINISHED` where they have not."""
+        return (self._results_of(games, samples) % 4 - 1).astype(jnp.int8)
+
+    def steps_left(self, games: Games, samples: Sample) -> Array:
+        """After how many more steps the seats of samples [B] were out or the game over: int16 [B]; any where it is not."""
+        return self._results_of(games, samples) // 4 - samples.clock
+
+    def _results_of(self, games: Games, samples: Sample) -> Array:
         seats = samples.seat.astype(jnp.int32)[:, None]
-        return jnp.take_along_axis(games.outcomes[self._place(samples.number)], seats, 1)[:, 0]
+        return jnp.take_along_axis(games.results[self._place(samples.number)], seats, 1)[:, 0]
 
     def step(
         self, key: Array, planner: Planner, params: Any, memory: Any, games: Games
@@ -133,23 +167,27 @@ class SelfPlay:
         sample = Sample(
             view=jax.vmap(encoder.view)(shown, owners),
             policy=jax.vmap(self.targets.pack)(per_output),
+            value=own.root_value[:, 0].astype(jnp.float16),
             seat=owners.astype(jnp.int8),
+            clock=jnp.tile(lanes.clock, self.seats_at_once).astype(jnp.int16),
             number=jnp.tile(lanes.number, self.seats_at_once),
         )
         clock = jnp.tile(lanes.clock, self.seats_at_once)
         chosen = self._choose(draw_keys, own.arms, own.action_weights, clock).reshape(seats.shape)
-        actions = jnp.full((pool.lanes, pool.game.num_players), pool.game.pass_action, jnp.int32)
+        actions, partners = self._partners_move(keys, games)
         for seat, acts, action in zip(seats, active, chosen, strict=True):
             here = (jnp.arange(pool.game.num_players) == seat[:, None]) & acts[:, None]
             actions = jnp.where(here, action[:, None], actions)
-        games, ended, counts = self._advance(key, fold(keys, _CHANCE), games, actions)
+        games, ended, counts = self._advance(key, fold(keys, _CHANCE), games, partners, actions, seats[0])
         memory = planner.reset(memory, jnp.tile(ended, self.seats_at_once))
         return games, memory, sample, active.reshape(-1), counts | _watch(own, active.reshape(-1))
 
     def _acting(self, lanes: Lanes) -> tuple[Array, Array]:
         """Seats that may act, and whether they do: int32 and bool [S, L]."""
         asked = self.pool.asked(lanes.states)
-        if self.seats_at_once == 1:
+        if self.partner is not None:
+            seats = (lanes.number % self.pool.game.num_players)[None]
+        elif self.seats_at_once == 1:
             seats = jax.vmap(self.pool.game.to_play)(lanes.states).astype(jnp.int32)[None]
         else:
             seats = jnp.tile(jnp.arange(self.seats_at_once, dtype=jnp.int32)[:, None], (1, self.pool.lanes))
@@ -166,22 +204,54 @@ class SelfPlay:
         drawn = of_arm(arms, draw_arm(keys, policy, max(self.temperature, 1e-6)))
         return jnp.where(clock < self.explore_steps, drawn, jnp.where(is_highest(policy), arms, 0).sum(-1))
 
-    def _advance(self, key: Array, keys: Array, games: Games, actions: Array) -> tuple[Games, Array, dict[str, Array]]:
-        before = games.lanes
+    def _partners_move(self, keys: Array, games: Games) -> tuple[Array, Any]:
+        """Actions of those who play along, int32 [L, P], the pass for all others; and their memory."""
+        pool, lanes, players = self.pool, games.lanes, self.pool.game.num_players
+        if self.partner is None:
+            return jnp.full((pool.lanes, players), pool.game.pass_action, jnp.int32), games.partners
+        seats = jnp.tile(jnp.arange(players, dtype=jnp.int32)[:, None], (1, pool.lanes))
+        asked = pool.asked(lanes.states).T & (seats != lanes.number % players)
+        each = jnp.concatenate([fold(fold(keys, _PARTNERS), seat) for seat in range(players)])
+        views = pool.views(lanes, self.partner.sees_state, seats)
+        chosen, memory = self.partner.act(self.partner.params, each, games.partners, views, seats.reshape(-1), asked.reshape(-1))
+        return jnp.where(asked, chosen.reshape(seats.shape), pool.game.pass_action).T.astype(jnp.int32), memory
+
+    def _reset_partners(self, memory: Any, lanes: Array) -> Any:
+        return memory if self.partner is None else self.partner.reset(memory, jnp.tile(lanes, self.pool.game.num_players))
+
+    def _advance(
+        self, key: Array, keys: Array, games: Games, partners: Any, actions: Array, learner: Array
+    ) -> tuple[Games, Array, dict[str, Array]]:
+        """Plays a step; `learner` int32 [L] is the seat that learns, where it is one."""
+        before, game = games.lanes, self.pool.game
         lanes = self.pool.step(before, actions, keys)
-        ended = lanes.states.terminated
-        outcome = jax.vmap(self.pool.game.outcome)(lanes.states)
+        was_in, is_in = (jax.vmap(game.in_play)(states) for states in (before.states, lanes.states))
+        out_at = jnp.where(was_in, lanes.clock[:, None], games.out_at).astype(jnp.int16)
+        over = lanes.states.terminated
+        # Who was out before the end has what it was worth then.
+        outcome, worth = jax.vmap(game.outcome)(lanes.states), jnp.sign(jax.vmap(game.heuristic)(lanes.states))
+        outcome = jnp.where(was_in & over[:, None], outcome, worth)
+        ended = over
+        if self.partner is not None:
+            own_in, own_worth = (of_seat(rows[..., None], learner)[:, 0] for rows in (is_in, worth))
+            ended = over | (~own_in & (own_worth != 0))
+        watched = jnp.zeros_like(learner) if self.partner is None else learner
+        own = of_seat(outcome[..., None], watched)[:, 0]
         counts = {
             "games": ended.sum(dtype=jnp.int32),
             "length": jnp.where(ended, lanes.clock, 0).sum(dtype=jnp.int32),
-            "first_wins": (ended & (outcome[:, 0] > 0)).sum(dtype=jnp.int32),
+            "wins": (ended & (own > 0)).sum(dtype=jnp.int32),
+            "draws": (ended & (own == 0)).sum(dtype=jnp.int32),
         }
         lanes, _ = self.pool.refill(key, lanes, ended)
         # Two writes as one: first how games ended, then that the next ones are not over.
         numbers = (before.number, lanes.number)
         place = jnp.concatenate([jnp.where(ended, self._place(number), self.remembered) for number in numbers])
-        result = jnp.concatenate([outcome.astype(jnp.int8), jnp.full_like(outcome, UNFINISHED, jnp.int8)])
-        return Games(lanes, games.outcomes.at[place].set(result, mode="drop")), ended, counts
+        result = (outcome + 1).astype(jnp.int16) + 4 * out_at
+        result = jnp.concatenate([result, jnp.full_like(result, UNFINISHED + 1)])
+        results = games.results.at[place].set(result, mode="drop")
+        out_at = jnp.where(ended[:, None], 0, out_at).astype(jnp.int16)
+        return Games(lanes, results, out_at, self._reset_partners(partners, ended)), ended, counts
 
     def _place(self, number: Array) -> Array:
         """Where the outcome of a game is kept."""

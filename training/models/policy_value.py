@@ -30,8 +30,9 @@ class PolicyValueConfig:
       game: name of the game.
       mode: its variant, such as adh-5: abrupt DarkHex with 5 x 5 cells.
       encoder: what it is shown, and what its outputs stand for; "": the first of the game's.
-      network: paper (four convolutions), paper_value (the same with a value), residual; tiny, small, medium, rise, rise_bf16
-        (RISEv2-mobile).
+      network: paper (four convolutions), paper_value (the same with a value), compact (of half
+        the width, for searches on a CPU), residual; for an output per cell: tiny, small,
+        medium, rise, rise_bf16 (RISEv2-mobile); for few outputs: mobile_small, mobile (that of PommerLearn).
     """
 
     game: str = "hex"

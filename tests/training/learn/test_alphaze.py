@@ -51,7 +51,7 @@ def games_of(samples):
 
 
 def outcome_of(games, number):
-    return np.asarray(games.outcomes)[number % len(games.outcomes)]
+    return np.asarray(games.results)[number % len(games.results)] % 4 - 1
 
 
 def by_cell(samples):

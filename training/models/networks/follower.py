@@ -36,6 +36,7 @@ class NetworkConfig:
 PRESETS = {
     "paper": NetworkConfig(),
     "paper_value": NetworkConfig(value_head=True),
+    "compact": NetworkConfig(width=16, value_head=True),
     "residual": NetworkConfig(width=64, layers=6, residual=True, value_head=True),
 }
 

@@ -1,0 +1,253 @@
+"""What a player believes to be the state, from its own observations alone: the root of a search that does not cheat.
+
+A board in full view shows all but three things: what lies under wood, whose a bomb is, and what others have collected. Wood is
+believed to hide nothing. Owners and collections are followed as in PommerLearn ("track stats"; section 4.3 of our notes), or
+taken for the worst. What lies in fog goes on by the rules as it was last seen, everybody there standing still.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from jaxgames import sliced
+from jaxgames.bitboard import DIRECTIONS, OPPOSITE, Bits, Grid, select, union
+from jaxgames.pommerman import rules
+from jaxgames.pommerman.config import PommermanConfig
+from jaxgames.pommerman.constants import BOMB_LIFE, MAX_AMMO, NUM_MESSAGES, START_AMMO, START_BLAST_STRENGTH, Move
+from jaxgames.pommerman.observation import Observation
+from jaxgames.pommerman.state import Bomber, Bombs, State
+
+_WORST_AMMO = 5  # bombs of an opponent of whom nothing is known
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class Belief:
+    """What one player takes for the truth.
+
+    Attributes:
+      state: a full state that agrees with the last observation in all that it showed.
+      seat: int32 [], who believes it.
+    """
+
+    state: State
+    seat: Array
+
+
+def init_belief(config: PommermanConfig, example: State, observation: Observation, *, worst_case: bool = False) -> Belief:
+    """Begins with the first observation of a game.
+
+    Args:
+      config: the variant.
+      example: shapes of a state.
+      observation: what the player sees.
+      worst_case: take others for fully equipped, and forget what was seen of that; else follow what they collect.
+    """
+    state = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), example)
+    # Who is in fog is believed to be in its corner.
+    bombers = tuple(
+        Bomber(
+            cell=jnp.int8(row * config.board_size + column),
+            alive=jnp.bool_(True),
+            ammo=jnp.int8(START_AMMO),
+            blast_strength=jnp.int8(START_BLAST_STRENGTH),
+            can_kick=jnp.bool_(False),
+        )
+        for row, column in config.corners
+    )
+    state = dataclasses.replace(state, bombers=bombers)
+    return Belief(_seen(config, state, observation, worst_case), observation.seat)
+
+
+def update_belief(
+    config: PommermanConfig, belief: Belief, observation: Observation, own_action: Array, *, worst_case: bool = False
+) -> Belief:
+    """Adds the observation after a step.
+
+    Args:
+      config: the variant.
+      belief: before the step.
+      observation: after it.
+      own_action: int32 [], what the player did.
+      worst_case: as in `init_belief`.
+    """
+    before = belief.state
+    if config.view_radius is not None:
+        still = jnp.int32(Move.STOP) * (NUM_MESSAGES if config.has_messages else 1)
+        actions = jnp.where(jnp.arange(config.num_players) == belief.seat, own_action, still)
+        ahead = rules.transition(config, before, actions)
+        hidden = config.grid.full - observation.view
+        # Out of sight things went on; in sight the step before is needed to see what has moved.
+        before = _blend(before, ahead, hidden)
+    return Belief(_seen(config, before, observation, worst_case), belief.seat)
+
+
+def without_hidden(state: State) -> State:
+    """Gives a state in which wood and flames hide no power-ups, and a cell has no older flame under a younger one."""
+    first, second, newest = state.flames
+    flames = (first - second - newest, second - newest, newest)
+    return dataclasses.replace(state, items=sliced.keep(state.items, state.visible_items), flames=flames)
+
+
+def _blend(seen: State, hidden: State, where: Bits) -> State:
+    """Takes planes from one state, and in some cells from another."""
+
+    def each(one: Bits, other: Bits) -> Bits:
+        return (one - where) | (other & where)
+
+    def all_of(one: tuple[Bits, ...], other: tuple[Bits, ...]) -> tuple[Bits, ...]:
+        return tuple(map(each, one, other))
+
+    return dataclasses.replace(
+        seen,
+        rigid=each(seen.rigid, hidden.rigid),
+        wood=each(seen.wood, hidden.wood),
+        items=all_of(seen.items, hidden.items),
+        flames=all_of(seen.flames, hidden.flames),
+        bombs=Bombs(
+            life=all_of(seen.bombs.life, hidden.bombs.life),
+            strength=all_of(seen.bombs.strength, hidden.bombs.strength),
+            owner=all_of(seen.bombs.owner, hidden.bombs.owner),
+            moving=all_of(seen.bombs.moving, hidden.bombs.moving),
+        ),
+    )
+
+
+def _seen(config: PommermanConfig, before: State, observation: Observation, worst_case: bool) -> State:
+    """Puts what is seen in the place of what was believed."""
+    view = observation.view
+
+    def with_hidden(seen: tuple[Bits, ...], believed: tuple[Bits, ...]) -> tuple[Bits, ...]:
+        return tuple(one | (other - view) for one, other in zip(seen, believed, strict=True))
+
+    low, high = observation.flame_life  # life + 1 of the youngest flame
+    flames = with_hidden((low - high, high - low, low & high), before.flames)
+    rigid, wood = with_hidden((observation.rigid, observation.wood), (before.rigid, before.wood))
+    visible = before.visible_items
+    items = with_hidden(observation.items, sliced.keep(before.items, visible))
+    cells = _cells(config, before, observation, rigid | wood | union(flames))
+    places = [config.grid.one_hot(cell).when(alive) for cell, alive in zip(cells, observation.alive, strict=True)]
+    life = with_hidden(observation.bomb_life, before.bombs.life)
+    strength = with_hidden(observation.bomb_strength, before.bombs.strength)
+    moving = with_hidden(observation.bomb_moving, before.bombs.moving)
+    owner = _owners(config, before, places, life, moving, observation.seat)
+    bombs = Bombs(life, strength, owner, moving)
+    bombers = tuple(
+        select(
+            observation.seat == seat,
+            observation.own,
+            dataclasses.replace(
+                _worst(config, known) if worst_case else _followed(config, before, bombs, seat, place),
+                cell=cell,
+                alive=alive,
+            ),
+        )
+        for seat, (known, place, cell, alive) in enumerate(zip(before.bombers, places, cells, observation.alive, strict=True))
+    )
+    rewards = rules.seat_rewards(config, bombers, observation.step_count)
+    return dataclasses.replace(
+        before,
+        rigid=rigid,
+        wood=wood,
+        items=items,
+        flames=flames,
+        bombs=bombs,
+        bombers=bombers,
+        messages=_messages(config, before, observation),
+        step_count=observation.step_count,
+        terminated=rules.is_over(config, bombers, observation.step_count),
+        seat_rewards=rewards,
+        final_rewards=rewards if config.collapse_steps else (),
+    )
+
+
+def _cells(config: PommermanConfig, before: State, observation: Observation, walls: Bits) -> tuple[Array, ...]:
+    """Where everybody is: as seen, else as last seen; who is not there any more has gone to the nearest free cell in fog."""
+    seen = observation.bomber_cells
+    known = tuple(bomber.cell for bomber in before.bombers)
+    if config.view_radius is not None:
+        refuge = config.grid.full - observation.view - walls
+        known = tuple(_nearest(config.grid, cell, refuge) for cell in known)
+    return tuple(jnp.where(cell >= 0, cell, other).astype(jnp.int8) for cell, other in zip(seen, known, strict=True))
+
+
+def _nearest(grid: Grid, cell: Array, refuge: Bits) -> Array:
+    """The first of the cells of a set that are nearest to a cell, whatever lies between; the cell itself if the set is empty."""
+    some = refuge.any()
+
+    def misses(carry: Bits) -> Array:
+        return some & ~carry.overlaps(refuge)
+
+    reached = jax.lax.while_loop(misses, lambda cells: cells | grid.neighbours(cells), grid.one_hot(cell))
+    return jnp.where(some, (reached & refuge).first(), cell).astype(jnp.int8)
+
+
+def _owners(
+    config: PommermanConfig, before: State, places: list[Bits], life: tuple[Bits, ...], moving: tuple[Bits, ...], seat: Array
+) -> tuple[Bits, ...]:
+    """Whose the bombs are: of those that were there, as before; of new ones, who stands on them; of others, an enemy's."""
+    grid, known = config.grid, before.bombs
+    bombs = union(life)
+    fresh = sliced.equal(life, BOMB_LIFE - 1, bombs)  # laid in this step
+    stayed = (bombs - fresh - union(moving)) & known.cells
+    owner = sliced.keep(known.owner, stayed)
+    told = stayed
+    for direction in DIRECTIONS:
+        came = (moving[direction] & grid.shift(known.cells, direction)) - fresh
+        owner = tuple(plane | (grid.shift(old, direction) & came) for plane, old in zip(owner, known.owner, strict=True))
+        told = told | came
+    for each, place in enumerate(places):
+        laid = (bombs - told) & place
+        owner, told = sliced.fill(owner, laid, each), told | laid
+    enemy = (seat + 1) % config.num_players
+    return sliced.write(owner, bombs - told, enemy)
+
+
+def _worst(config: PommermanConfig, known: Bomber) -> Bomber:
+    """Somebody who has collected everything and has no bomb on the board."""
+    return dataclasses.replace(
+        known,
+        ammo=jnp.int8(_WORST_AMMO),
+        blast_strength=jnp.int8(config.max_blast_strength),
+        can_kick=jnp.bool_(True),
+    )
+
+
+def _followed(config: PommermanConfig, before: State, bombs: Bombs, seat: int, place: Bits) -> Bomber:
+    """What a bomber has after a step, by what it was seen to do.
+
+    It gets a power-up that lay where it stands; a bomb of its own tells its reach; a bomb that rolls out of the cell into which
+    it has stepped was kicked; and what it may lay is what it could lay before, but for its bombs that lie about.
+    """
+    grid, known = config.grid, before.bombers[seat]
+    found = place & before.visible_items
+    low, high = (plane.overlaps(found) for plane in before.items)
+    mine = sliced.equal(bombs.owner, seat, bombs.cells)
+    longest, _ = sliced.highest(bombs.strength, mine)
+    strength = jnp.maximum(known.blast_strength + (high & ~low), longest)
+    kicked = jnp.bool_(False)
+    for direction in DIRECTIONS:
+        source = grid.shift(bombs.moving[direction], OPPOSITE[direction])
+        started = (source & before.bombs.cells) - before.bombs.moving[direction]
+        kicked = kicked | place.overlaps(started)
+    active = mine.count()
+    capacity = known.ammo + sliced.equal(before.bombs.owner, seat, before.bombs.cells).count() + (low & ~high)
+    return dataclasses.replace(
+        known,
+        ammo=jnp.clip(capacity - active, 0, MAX_AMMO).astype(jnp.int8),
+        blast_strength=jnp.minimum(strength, config.max_blast_strength).astype(jnp.int8),
+        can_kick=known.can_kick | (low & high) | kicked,
+    )
+
+
+def _messages(config: PommermanConfig, before: State, observation: Observation) -> tuple[tuple[Array, ...], ...]:
+    """What the teammate said; the others are not heard."""
+    if not config.has_messages:
+        return before.messages
+    teammate = (observation.seat + 2) % config.num_players
+    heard = [teammate == seat for seat in range(config.num_players)]
+    return tuple(tuple(jnp.where(here, word, jnp.int8(0)) for word in observation.message) for here in heard)

@@ -1,0 +1,76 @@
+"""Planners of full states for players who see less: they plan from what their player believes to be the state."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from jaxgames.game import BelievedGame
+from search.planner import Plan, Planner, of_seat, size_in_bytes, where_lanes
+
+
+class Memory(NamedTuple):
+    """What is kept from move to move; B lanes.
+
+    Attributes:
+      planner: the planner's own.
+      belief: of the game, leaves [B, ...].
+      begins: bool [B], nothing has been seen of the episode yet.
+      actions: int32 [B], what was planned last.
+    """
+
+    planner: Any
+    belief: Any
+    begins: Array
+    actions: Array
+
+
+def believed(game: BelievedGame, planner: Planner) -> Planner:
+    """Makes a planner that is shown observations, and plans in the state that they make its player believe.
+
+    It must be asked in every step of its player, or it misses what happened in between.
+
+    Args:
+      game: says what is believed.
+      planner: of full states.
+
+    Returns:
+      A planner with the same plans, of views `game.observe(state, seat)`.
+    """
+
+    def first_look() -> Any:
+        state = game.init(jax.random.key(0))
+        return game.init_belief(game.observe(state, jnp.int32(0)))
+
+    example = jax.eval_shape(first_look)
+
+    def init(batch_size: int) -> Memory:
+        belief = jax.tree.map(lambda leaf: jnp.zeros((batch_size, *leaf.shape), leaf.dtype), example)
+        return Memory(planner.init(batch_size), belief, jnp.ones(batch_size, bool), jnp.zeros(batch_size, jnp.int32))
+
+    def reset(memory: Memory, lanes: Array) -> Memory:
+        return memory._replace(planner=planner.reset(memory.planner, lanes), begins=memory.begins | lanes)
+
+    def plan(params: Any, keys: Array, memory: Memory, views: Any, seats: Array, active: Array) -> tuple[Plan, Memory]:
+        begun = jax.vmap(game.init_belief)(views)
+        later = jax.vmap(game.update_belief)(memory.belief, views, memory.actions)
+        belief = where_lanes(active, where_lanes(memory.begins, begun, later), memory.belief)
+        states = jax.vmap(game.believed_state)(belief)
+        found, inner = planner.plan(params, keys, memory.planner, states, seats, active)
+        own = found.actions[:, 0] if planner.own_first else of_seat(found.actions, seats)
+        actions = jnp.where(active, own, memory.actions)
+        return found, Memory(inner, belief, memory.begins & ~active, actions)
+
+    return planner._replace(
+        name=f"{planner.name}, fair",
+        init=init,
+        reset=reset,
+        plan=plan,
+        memory_bytes=planner.memory_bytes + size_in_bytes(example) + 5,
+        sees_state=False,
+        uses_hidden=False,
+        ready=None,
+    )

@@ -1,0 +1,203 @@
+"""Searches in which models play for other seats, by their names: SP-MCTS and TP-MCTS, and searches by bandits.
+
+(Source: PommerLearn, Weil et al.; sections 4.1 to 4.7 of our notes.)
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+import jaxgames
+from jaxgames import checks
+from jaxgames.agent import Agent, memoryless
+from jaxgames.game import Game, has_rivals, keeps_beliefs
+from search.believed import believed
+from search.dynamics import Dynamics, Evaluate, Outputs, arm_logits
+from search.opponents import Rival, single_player, switching, two_player
+from search.planner import Planner, of_seat
+from search.puct.search import Settings, puct
+
+RIVALS = ("none", "closest")
+ROOTS = ("believed", "visible", "true")
+NETWORK, STILL = "network", "still"  # models beside the game's own agents
+
+POMMERLEARN = Settings(num_simulations=250, q_veto=0.4, q_weight=1.0)
+"""Of both searches in the paper's evaluations, without noise at the root."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Models:
+    """Who plays for the other seats in a search; checked when made.
+
+    Attributes:
+      model: an agent of the game without settings; "network": the one that guides the search, its best action; "still": all pass.
+        "": the opponent that the game names as usual.
+      switch_after: with a network as the model, so many steps below the root "then" takes over; -1: never.
+      then: the model that takes over.
+      rival: closest: the closest enemy is searched too; none: it is a model like the others.
+      root: the state from which is planned. believed: what the player believes, from its observations alone. visible: the true
+        one without what nobody has seen, which is what is believed on a board in full view. true: as it is (an oracle).
+    """
+
+    model: str = ""
+    switch_after: int = -1
+    then: str = ""
+    rival: str = "none"
+    root: str = "believed"
+
+    def __post_init__(self) -> None:
+        checks.at_least(-1, self, "switch_after")
+        for name, choices in (("rival", RIVALS), ("root", ROOTS)):
+            if getattr(self, name) not in choices:
+                raise ValueError(f"{name}={getattr(self, name)!r}: must be one of {', '.join(choices)}")
+        if self.switch_after >= 0 and self.model != NETWORK:
+            raise ValueError(f"switch_after={self.switch_after}: needs model=network, not {self.model!r}")
+
+
+@dataclasses.dataclass(frozen=True)
+class WithModels:
+    """Settings of a search against models.
+
+    Attributes:
+      models: who plays for the others.
+      search: of the search itself.
+    """
+
+    models: Models = Models()
+    search: Any = POMMERLEARN
+
+
+def modelled_puct(
+    game: Game,
+    evaluate: Evaluate,
+    models: Models = Models(),
+    settings: Settings = POMMERLEARN,
+    *,
+    outputs: Outputs | None = None,
+) -> Planner:
+    """Makes SP-MCTS, or with a rival TP-MCTS: PUCT in which the own seat, or it and its rival by turns, choose.
+
+    Args:
+      game: any game.
+      evaluate: the network, asked for the own seat and the rival's; its parameters are the planner's, and those of a model that
+        is the network.
+      models: who plays for the others.
+      settings: of the search.
+      outputs: which logit is that of an action, as `Encoder.outputs`; None: that of its number.
+
+    Raises:
+      ValueError: a model, a rival or a belief that the game does not have.
+    """
+    kind = "SP-MCTS" if models.rival == "none" else "TP-MCTS"
+    dynamics = _dynamics(game, models, evaluate, outputs, shared_answers=True, in_turn=True)
+    planner = puct(dynamics, evaluate, settings, outputs=outputs, name=f"{kind} against {_name(game, models)}")
+    return _finished(game, planner, models)
+
+
+def modelled(
+    game: Game,
+    make: Callable[[Dynamics], Planner],
+    models: Models,
+    evaluate: Evaluate | None = None,
+    outputs: Outputs | None = None,
+) -> Planner:
+    """Makes a search by bandits of which other seats are models, and the rival, if there is one, chooses at once with the own.
+
+    Args:
+      game: any game.
+      make: `make(dynamics) -> Planner`.
+      models: who plays for the others.
+      evaluate: of a model that is a network.
+      outputs: of it, as for `modelled_puct`.
+
+    Raises:
+      ValueError: as for `modelled_puct`.
+    """
+    planner = make(_dynamics(game, models, evaluate, outputs, shared_answers=False, in_turn=False))
+    return _finished(game, planner._replace(name=f"{planner.name} against {_name(game, models)}"), models)
+
+
+def model_of(game: Game, name: str, evaluate: Evaluate | None = None, outputs: Outputs | None = None) -> Agent:
+    """Makes a model by its name, see `Models.model`.
+
+    Raises:
+      ValueError: there is none of this name, it needs a network, or it is not quick to ask.
+    """
+    if name == NETWORK:
+        if evaluate is None:
+            raise ValueError(f"model={name!r}: needs weights")
+        return _by_network(game, evaluate, outputs)
+    if name == STILL:
+        return memoryless(STILL, lambda params, keys, views, seats: jnp.full_like(seats, game.pass_action), sees_state=True)
+    entries = {entry.name: entry for entry in jaxgames.registration(game.name).agents}
+    if name not in entries:
+        raise ValueError(f"model={name!r}: must be one of {', '.join((*entries, STILL, NETWORK))}")
+    return entries[name].build(game, entries[name].settings())
+
+
+def _name(game: Game, models: Models) -> str:
+    return models.model or jaxgames.registration(game.name).defaults.opponent
+
+
+def _dynamics(
+    game: Game, models: Models, evaluate: Evaluate | None, outputs: Outputs | None, *, shared_answers: bool, in_turn: bool
+) -> Dynamics:
+    model = model_of(game, _name(game, models), evaluate, outputs)
+    if models.switch_after >= 0:
+        usual = jaxgames.registration(game.name).defaults.opponent
+        model = switching(model, model_of(game, models.then or usual), models.switch_after)
+    arms = game.possible_arms if shared_answers and has_rivals(game) else None
+    if models.rival == "none":
+        return single_player(game, model, arms=arms, shared_answers=shared_answers)
+    rival = _rival(game)
+    return two_player(game, model, rival, arms=arms, shared_answers=shared_answers, in_turn=in_turn)
+
+
+def _rival(game: Game) -> Rival:
+    if game.num_players == 2:
+        return lambda state, seat: 1 - seat
+    if not has_rivals(game):
+        raise ValueError(f"rival='closest': game={game.name!r} does not say who that is; take none")
+    return game.closest_enemy
+
+
+def _finished(game: Game, planner: Planner, models: Models) -> Planner:
+    """Gives a planner one network's parameters for all that asks for some, and lets it play fair."""
+
+    def plan(params: Any, keys: Array, memory: Any, views: Any, seats: Array, active: Array) -> tuple[Any, Any]:
+        return planner.plan({"own": params, "opponents": params}, keys, memory, views, seats, active)
+
+    found = planner._replace(plan=plan)
+    if models.root == "true":
+        return found
+    if not keeps_beliefs(game):
+        raise ValueError(f"root={models.root!r}: game={game.name!r} does not say what its players believe; take root=true")
+    if models.root == "believed":
+        return believed(game, found)
+    visible = jax.vmap(game.visible_state)
+
+    def plan_visible(params: Any, keys: Array, memory: Any, views: Any, seats: Array, active: Array) -> tuple[Any, Any]:
+        return plan(params, keys, memory, visible(views), seats, active)
+
+    return found._replace(plan=plan_visible, uses_hidden=False)
+
+
+def _by_network(game: Game, evaluate: Evaluate, outputs: Outputs | None) -> Agent:
+    """A model that takes the action a network prefers."""
+    offers = game.possible_arms if has_rivals(game) else game.search_arms
+
+    def choose(params: Any, keys: Array, views: Any, seats: Array) -> Array:
+        del keys
+        logits, _ = evaluate(params, views, seats)
+        arms, legal = (of_seat(rows, seats) for rows in jax.vmap(offers)(views))
+        scores = jnp.where(legal, arm_logits(logits, arms, seats, outputs), -jnp.inf)
+        best = jnp.argmax(scores, -1, keepdims=True)
+        return jnp.take_along_axis(arms, best, axis=1)[:, 0]
+
+    return memoryless(NETWORK, choose, sees_state=True)

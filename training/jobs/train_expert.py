@@ -1,0 +1,188 @@
+"""The training job of searches against modelled opponents: iterations of playing and learning, saved and taken up again."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import jax
+import numpy as np
+from rich.console import Console
+
+from jaxgames import checks
+from jaxgames.agent import Agent
+from search.planner import as_agent, size_in_bytes
+from training.jobs import job
+from training.jobs.job import Job, JobConfig
+from training.learn.expert_iteration import ExpertConfig, ExpertIteration, make_search
+from training.learn.learner import Learner
+from training.models import policy_value
+from training.models.policy_value import PolicyValue, PolicyValueConfig
+from training.play import agents, evaluate, memory
+from training.storage.weights import load_weights, save_weights, weights_file
+
+# Keys of matches, beside those of games to learn from.
+_RATE, _REPORT, _INIT = range(1 << 28, (1 << 28) + 3)
+
+
+@dataclasses.dataclass(frozen=True)
+class TrainConfig(JobConfig):
+    """Trains a network for SP-MCTS and TP-MCTS: from the moves of rule-based players, or from its own search against them.
+
+    An iteration here is one call of a compiled program, of games or of gradient steps; a round is what the paper calls an
+    iteration, samples and then learning. There is a checkpoint after each round.
+
+    Attributes:
+      who: the game and the network.
+      learn: how to play and learn.
+      start: weights to begin with; "": drawn.
+      rounds: of playing and learning.
+      rate_games: games of the network alone against the rule-based players after each round; 0: none.
+      final_games: games of the search against them at the end; 0: none.
+    """
+
+    FREE = JobConfig.FREE | {"rounds", "final_games"}
+
+    who: PolicyValueConfig = PolicyValueConfig(game="pommerman", mode="ffa", encoder="pommerlearn", network="compact")
+    learn: ExpertConfig = ExpertConfig()
+    start: str = ""
+    rounds: int = 10
+    rate_games: int = 200
+    final_games: int = 0
+    checkpoint_every: int = 200
+    output: str = "output/expert"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        checks.at_least(1, self, "rounds")
+        checks.at_least(0, self, "rate_games", "final_games")
+
+
+def run(config: TrainConfig, console: Console | None = None) -> dict | None:
+    """Runs the job as `job.run` does; it also writes round-NNN.npz and best.npz, the network after each and the last round."""
+    return job.run(ExpertJob(config, console or Console()))
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass
+class State:
+    """Everything that changes.
+
+    Attributes:
+      learner: what learns.
+      round: how many are over.
+    """
+
+    learner: Learner
+    round: np.int32
+
+
+class ExpertJob(Job):
+    """Plays until a round has its samples, makes the gradient steps that belong to them, and plays on."""
+
+    SHOWN: ClassVar = {
+        "round": "rounds done",
+        "wins": "wins of the search",
+        "mean_length": "steps per game",
+        "policy_entropy": "policy entropy",
+        "loss": "loss",
+        "value_error": "value error",
+        "agreement": "agreement with what is learnt",
+        "wins_alone": "wins of the network alone",
+        "samples_per_second": "samples per second",
+    }
+    SPEED = "samples_per_second"
+    FIGURE = "expert_figure"
+
+    def __init__(self, config: TrainConfig, console: Console) -> None:
+        super().__init__(config, console)
+        learn = config.learn
+        self.who: PolicyValue = policy_value.make(config.who)
+        self.meta = self.who.meta
+        self.title = f"learning from {learn.source}, {config.who.game} {config.who.mode}, {config.who.network} network"
+        self.total, self.unit, self.learning_rate = config.rounds * learn.samples, "samples", learn.learning_rate
+        self.programs = ExpertIteration(learn, self.who, job.mesh_for(learn.lanes, learn.batch_size, learn.buffer_size))
+        self.opponent: Agent = agents.make(learn.player or agents.usual_opponent(self.who.game), self.who.game)
+        self.alone: Agent = self.who.agent()
+        self.searching: Agent = as_agent(make_search(self.who, learn.models, self._quiet()))
+        self._check_memory()
+
+    def _quiet(self) -> Any:
+        return dataclasses.replace(self.config.learn.search, dirichlet_fraction=0.0)
+
+    def _check_memory(self) -> None:
+        """Raises a ValueError when games cannot fit into memory beside the learner."""
+        learn, who = self.config.learn, self.who
+        other = size_in_bytes(jax.eval_shape(self.programs.init, self.key, jax.eval_shape(who.init, self.key)))
+        player = as_agent(self.programs.planner)._replace(name=f"learn.search.num_simulations={learn.search.num_simulations}")
+        advice = f"fewer learn.samples than {learn.samples}"
+        memory.check(who.game, [player], learn.lanes, other=(other, advice), setting="learn.lanes", what="the run")
+
+    def start(self) -> State:
+        params = self.who.init(jax.random.fold_in(self.key, _INIT))
+        if self.config.start:
+            shown = {name: self.who.meta[name] for name in ("kind", "game", "encoder", "network", "version")}
+            params, _ = load_weights(weights_file(self.config.start), jax.eval_shape(lambda: params), shown)
+        return State(self.programs.init(self.key, params), np.int32(0))
+
+    def begin(self, state: State) -> None:
+        self._save(state)
+
+    def advance(self, state: State) -> dict[str, Any]:
+        """Calls one compiled program: games while the round lacks samples, else gradient steps."""
+        learn, number = self.config.learn, int(state.round)
+        before = _samples(state)
+        if before < (number + 1) * learn.samples:
+            state.learner, metrics = self.programs.play(self.key, state.learner)
+            return job.plain(metrics) | {self.SPEED: _samples(state) - before, "round": number}
+        state.learner, metrics = self.programs.learn(self.key, state.learner)
+        return job.plain(metrics) | {"round": number}
+
+    def done(self, state: State) -> int:
+        return min(_samples(state), self.total)
+
+    def is_over(self, state: State) -> bool:
+        return int(state.round) >= self.config.rounds
+
+    def distribution(self, values: Mapping[str, Any]) -> Mapping[str, float] | None:
+        names = self.who.encoder.output_names
+        shares = values.get("action_shares")
+        return dict(zip(names, shares, strict=True)) if names and shares is not None else None
+
+    def rate(self, state: State) -> dict[str, Any]:
+        """Ends the round if it is over: the network plays alone."""
+        learn, number = self.config.learn, int(state.round) + 1
+        if _samples(state) < number * learn.samples or int(state.learner.updates) < learn.updates_after(number):
+            return {}
+        state.round = np.int32(number)
+        self._save(state)
+        values: dict[str, Any] = {"round": number}
+        if self.config.rate_games:
+            games = self._match(self.alone, state, _RATE, number, self.config.rate_games)
+            values |= {"wins_alone": float((games > 0).mean()), "draws_alone": float((games == 0).mean())}
+        return values
+
+    def finish(self, state: State) -> dict[str, Any]:
+        """Lets the search play against the rule-based players."""
+        result: dict[str, Any] = {"samples": _samples(state), "updates": int(state.learner.updates)}
+        if self.config.final_games:
+            games = self._match(self.searching, state, _REPORT, 0, self.config.final_games)
+            result |= {"wins": float((games > 0).mean()), "draws": float((games == 0).mean())}
+        return result
+
+    def _match(self, agent: Agent, state: State, which: int, number: int, count: int) -> np.ndarray:
+        """Outcomes of games against copies of the rule-based player: int8 [count]."""
+        key = jax.random.fold_in(jax.random.fold_in(self.key, which), number)
+        others = [self.opponent] * (self.who.game.num_players - 1)
+        games = evaluate.play(self.who.game, [agent._replace(params=state.learner.params), *others], key, count)
+        return np.asarray(games.outcomes)[:, 0]
+
+    def _save(self, state: State) -> None:
+        number, params = int(state.round), jax.device_get(state.learner.params)
+        for name in (f"round-{number:03d}.npz", "best.npz"):
+            save_weights(self.folder / name, params, self.who.meta | {"round": number})
+
+
+def _samples(state: State) -> int:
+    return int(state.learner.progress["samples"])

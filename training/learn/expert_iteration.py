@@ -1,0 +1,248 @@
+"""Learning from a search in which models play the others, and from games of rule-based players.
+
+A network is taught what a search prefers in games against rule-based players, or, to begin with, what rule-based players do.
+(Source: PommerLearn, Weil et al.; sections 4.7 to 4.11 of our notes.)
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import optax
+from jax import Array
+from jax.sharding import Mesh
+
+from jaxgames import checks
+from jaxgames.agent import Agent
+from search.modelled import Models, modelled_puct
+from search.planner import Plan, Planner, of_seat
+from search.puct.search import Settings
+from training.learn.learner import Learner, Programs, Updates, check_split, turned
+from training.learn.self_play import UNFINISHED, Sample, SelfPlay
+from training.learn.targets import Targets, is_highest
+from training.models.policy_value import PolicyValue
+from training.play import agents
+from training.play.lanes import Pool
+
+SOURCES = ("demonstrations", "search")
+
+
+@dataclasses.dataclass(frozen=True)
+class ExpertConfig:
+    """How to play and learn; checked when made. The paper's numbers are in brackets where they are others.
+
+    Attributes:
+      source: demonstrations: rule-based players show all their moves; search: the network's own search plays one seat.
+      player: the rule-based player of all (other) seats; "": the game's usual opponent.
+      search: of the network's search [250 simulations].
+      models: who plays the others in it.
+      samples: per iteration.
+      kept: so many of the newest iterations are learnt from.
+      epochs: times that each iteration goes over what is kept.
+      lanes: games at once, over all devices.
+      steps: in all lanes per call of the playing program.
+      updates: gradient steps per call of the learning program.
+      batch_size: samples per gradient step, over all devices [128].
+      learning_rate: of AdamW.
+      weight_decay: of AdamW.
+      value_weight: of the squared error of values; the policy's cross entropy has the rest of one.
+      sharpening: share of the policy target that goes to its best action alone.
+      discount: of results, per step to the end.
+      mixing: share of the search's own value in the target of values.
+      symmetries: turn the boards of each gradient step at random.
+    """
+
+    source: str = "search"
+    player: str = ""
+    search: Settings = Settings(num_simulations=100, q_veto=0.4, q_weight=1.0, dirichlet_fraction=0.25, dirichlet_alpha=0.2)
+    models: Models = Models(root="visible")
+    samples: int = 100_000
+    kept: int = 4
+    epochs: int = 2
+    lanes: int = 64
+    steps: int = 16
+    updates: int = 100
+    batch_size: int = 256
+    learning_rate: float = 1e-3
+    weight_decay: float = 1e-4
+    value_weight: float = 0.1
+    sharpening: float = 0.5
+    discount: float = 1.0
+    mixing: float = 0.0
+    symmetries: bool = True
+
+    def __post_init__(self) -> None:
+        if self.source not in SOURCES:
+            raise ValueError(f"source={self.source!r}: must be one of {', '.join(SOURCES)}")
+        if self.models.root == "believed":
+            raise ValueError("root='believed': games to learn from begin in the middle of memories; take visible or true")
+        checks.at_least(1, self, "samples", "kept", "epochs", "lanes", "steps", "updates", "batch_size")
+        checks.numbers(self, "weight_decay")
+        checks.numbers(self, "learning_rate", positive=True)
+        checks.shares(self, "value_weight", "sharpening", "discount", "mixing")
+
+    @property
+    def buffer_size(self) -> int:
+        """Samples kept, over all devices."""
+        return self.samples * self.kept
+
+    def updates_after(self, iterations: int) -> int:
+        """Gradient steps up to the end of so many iterations, in whole calls of the learning program."""
+        held = sum(min(number, self.kept) for number in range(1, iterations + 1)) * self.samples
+        calls = -(-held * self.epochs // (self.batch_size * self.updates))
+        return calls * self.updates
+
+
+class ExpertIteration:
+    """The compiled programs; holds nothing that changes.
+
+    Attributes:
+      init: `init(key, params) -> Learner`; its progress counts `samples`.
+      play: `play(key, learner) -> (learner, metrics)`: games, of which samples are kept. The learner given is used up.
+      learn: `learn(key, learner) -> (learner, metrics)`: gradient steps; the learner given is used up.
+    """
+
+    def __init__(self, config: ExpertConfig, who: PolicyValue, mesh: Mesh) -> None:
+        """Binds everything static.
+
+        Args:
+          config: how to play and learn.
+          who: the network that learns.
+          mesh: one axis "data".
+
+        Raises:
+          ValueError: numbers that cannot be split over the devices, or players that there are not.
+        """
+        devices = check_split(mesh, config)
+        self.config, self.who = config, who
+        player = agents.make(config.player or agents.usual_opponent(who.game), who.game)
+        shows = config.source == "demonstrations"
+        self.planner = shown_moves(who, player) if shows else make_search(who, config.models, config.search)
+        lanes, capacity = config.lanes // devices, config.buffer_size // devices
+        self.games = SelfPlay(
+            Pool(who.game, lanes, devices),
+            Targets(who.encoder),
+            remembered=capacity + lanes * (who.game.max_steps + 3),
+            partner=None if shows else player,
+        )
+        self.updates = Updates(
+            self._loss,
+            optax.adamw(config.learning_rate, weight_decay=config.weight_decay),
+            jax.eval_shape(self.games.example),
+            config.batch_size,
+            config.buffer_size,
+            devices,
+            who.encoder.num_symmetries if config.symmetries else 1,
+        )
+        programs = Programs(mesh)
+        same, learner = programs.same, programs.learner
+        self.init = programs.compile(self._init, (same, same), learner)
+        self.play = programs.compile(self._play, (same, learner), (learner, same))
+        self.learn = programs.compile(self._learn, (same, learner), (learner, same))
+
+    def _init(self, key: Array, params: Any) -> Learner:
+        return self.updates.init(params, self.games.start(key, jax.lax.axis_index("data")), samples=jnp.int32(0))
+
+    def _play(self, key: Array, learner: Learner) -> tuple[Learner, dict[str, Array]]:
+        """Plays some steps in all lanes and keeps the samples."""
+
+        def step(carry: tuple, _: None) -> tuple[tuple, tuple]:
+            games, memory, ring = carry
+            games, memory, sample, use, counts = self.games.step(key, self.planner, learner.params, memory, games)
+            policy = jax.vmap(self.games.targets.unpack)(sample.policy)
+            chosen = jnp.where(use[:, None], is_highest(policy), False).sum(0, dtype=jnp.int32)
+            return (games, memory, self.updates.store(ring, sample, use)), (counts, chosen)
+
+        begin = (learner.games, self.planner.init(self.games.rows), learner.ring)
+        (games, _, ring), told = jax.lax.scan(step, begin, length=self.config.steps)
+        seen, chosen = jax.lax.psum(jax.tree.map(lambda count: count.sum(0), told), "data")
+        progress = {"samples": learner.progress["samples"] + seen["searches"]}
+        searches, ended = jnp.maximum(seen["searches"], 1), jnp.maximum(seen["games"], 1)
+        return dataclasses.replace(learner, games=games, ring=ring, progress=progress), progress | {
+            "games": seen["games"],
+            "wins": seen["wins"] / ended,
+            "draws": seen["draws"] / ended,
+            "mean_length": seen["length"] / ended,
+            "policy_entropy": seen["entropy"] / searches,
+            "root_value": seen["root_value"] / searches,
+            "action_shares": chosen / searches,
+        }
+
+    def _learn(self, key: Array, learner: Learner) -> tuple[Learner, dict[str, Array]]:
+        return self.updates.learn(key, learner, self.config.updates)
+
+    def _loss(self, params: Any, batch: Sample, games: Any, which: Array) -> tuple[Array, dict[str, Array]]:
+        results, left = self.games.outcomes_of(games, batch), self.games.steps_left(games, batch)
+        return self.judge(params, batch, results, left, which)
+
+    def judge(self, params: Any, batch: Sample, results: Array, left: Array, which: Array) -> tuple[Array, dict[str, Array]]:
+        """The loss of section 4.10, for samples [B] whose games ended with `results` int8 [B], `left` steps later.
+
+        Samples of games that are not over count for the policy alone.
+        """
+        config = self.config
+        policy = sharpened(jax.vmap(self.games.targets.unpack)(batch.policy), config.sharpening)
+        planes, policy = turned(self.who.encoder, batch.view, policy, which if config.symmetries else None)
+        logits, value = self.who.network.apply(params, planes)
+        over = results != UNFINISHED
+        target = value_target(results, left, batch.value.astype(jnp.float32), config.discount, config.mixing)
+        error = jnp.where(over, jnp.square(target - value), 0.0).sum() / jnp.maximum(over.sum(), 1)
+        entropy = optax.softmax_cross_entropy(logits, policy).mean()
+        agreement = (is_highest(logits) & is_highest(policy)).any(-1).mean()
+        loss = config.value_weight * error + (1 - config.value_weight) * entropy
+        return loss, {"value_error": error, "cross_entropy": entropy, "agreement": agreement}
+
+
+def sharpened(policy: Array, share: float) -> Array:
+    """Moves a share of a policy float32 [B, A] to its best action, the first of equals (the paper's modified target)."""
+    return (1 - share) * policy + share * is_highest(policy) * policy.sum(-1, keepdims=True)
+
+
+def value_target(results: Array, left: Array, searched: Array, discount: float, mixing: float) -> Array:
+    """What values are taught: w q + (1 - w) (g^t z + (1 - g^t) q), and without mixing g^t z (section 4.10).
+
+    Args:
+      results: z, int8 [B].
+      left: t, int16 [B], steps to the end.
+      searched: q, float32 [B], the search's value.
+      discount: g.
+      mixing: w.
+    """
+    weight = discount ** left.astype(jnp.float32)
+    if not mixing:
+        return weight * results
+    return mixing * searched + (1 - mixing) * (weight * results + (1 - weight) * searched)
+
+
+def make_search(who: PolicyValue, models: Models, search: Settings) -> Planner:
+    """Makes the search of a network, with its parameters."""
+    return modelled_puct(who.game, who.evaluate, models, search, outputs=who.encoder.outputs)
+
+
+def shown_moves(who: PolicyValue, player: Agent) -> Planner:
+    """Makes a planner that prefers what a rule-based player does, so that its moves can be learnt like a search."""
+    game = who.game
+
+    def plan(params: Any, keys: Array, memory: Any, views: Any, seats: Array, active: Array) -> tuple[Plan, Any]:
+        actions, memory = player.act(player.params, keys, memory, views, seats, active)
+        arms, legal = (of_seat(rows, seats)[:, None] for rows in jax.vmap(game.search_arms)(views))
+        chosen = arms == actions[:, None, None]
+        nothing = jnp.zeros(arms.shape, jnp.float32)
+        found = Plan(
+            actions=actions[:, None].astype(jnp.int32),
+            arms=arms,
+            legal=legal | chosen,  # also what a search would leave out
+            qvalues=nothing,
+            visit_counts=chosen.astype(jnp.int32),
+            action_weights=chosen.astype(jnp.float32),
+            root_value=nothing[:, :, 0],
+            metrics={},
+        )
+        return found, memory
+
+    return Planner(
+        player.name, player.init, player.reset, plan, memory_bytes=0, metrics={}, sees_state=player.sees_state, own_first=True
+    )
