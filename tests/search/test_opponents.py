@@ -11,7 +11,7 @@ import jaxgames
 from jaxgames.agent import Agent, memoryless
 from search import fdts, puct
 from search.dynamics import dynamics_of
-from search.opponents import single_player
+from search.opponents import single_player, switching, two_player
 from search.planner import as_agent
 from search.puct.search import Settings
 from tests.search import puct_reference
@@ -84,6 +84,74 @@ def test_puct_alone_equals_a_slow_search(opponent, answers):
         root = (jax.tree.map(lambda leaf, i=lane: leaf[i], states), 0)
         visits, _ = puct_reference.search(open_node, play, root, SIMULATIONS)
         assert plan.visit_counts[lane, 0].tolist() == visits.tolist()
+
+
+def test_two_who_choose_in_turn_equal_a_slow_search():
+    """The rival knows what the own seat has chosen; values change their sign from ply to ply; a model answers nobody here."""
+    dynamics = two_player(GAME, steady_player(REST), lambda state, seat: 1 - seat, shared_answers=True)
+    planner, params, (states, seats) = puct.puct(dynamics, opinion, Settings(SIMULATIONS)), weights(1), positions()
+    keys, ones = jax.random.split(jax.random.key(0), LANES), jnp.ones(LANES, bool)
+    plan, _ = jax.jit(planner.plan)({"own": params, "opponents": None}, keys, planner.init(LANES), states, seats, ones)
+    assert plan.actions.shape == (LANES, 2) and (plan.actions[:, 1] == GAME.pass_action).all()
+    ask = jax.jit(lambda state, seat: opinion(params, jax.tree.map(lambda x: x[None], state), seat[None]))
+    look = jax.jit(lambda state: (GAME.search_arms(state)[1], GAME.outcome(state)))
+    step = jax.jit(lambda state, joint: GAME.step(state, joint, jax.random.key(0)))
+
+    for lane in range(LANES):
+        own = int(seats[lane])
+
+        def open_node(known, own=own):
+            state, pending = known
+            seat = own if pending is None else 1 - own
+            (logits, value), (legal, outcome) = jax.device_get((ask(state, jnp.int32(seat)), look(state)))
+            over = bool(state.terminated)
+            chances = np.where(legal[seat] & (not over), np.exp(logits[0][ARMS[seat]]), 0).astype(np.float64)
+            result = float(outcome[seat]) if over else float(value[0])
+            return puct_reference.Node(known, chances / max(chances.sum(), 1e-30), result, over, seat)
+
+        def play(known, arm, own=own):
+            state, pending = known
+            if pending is None:
+                return state, int(ARMS[own, arm])
+            joint = np.zeros(2, int)
+            joint[own], joint[1 - own] = pending, ARMS[1 - own, arm]
+            return step(state, jnp.asarray(joint)), None
+
+        root = (jax.tree.map(lambda leaf, i=lane: leaf[i], states), None)
+        visits, _ = puct_reference.search(open_node, play, root, SIMULATIONS)
+        assert plan.visit_counts[lane, 0].tolist() == visits.tolist()
+
+
+def test_models_that_share_their_answers_give_each_action_the_same():
+    dice = memoryless(
+        "dice", lambda params, keys, views, seats: jax.vmap(jax.random.randint, (0, None, None, None))(keys, (), 0, 3)
+    )
+    states, seats = positions()
+    keys = jax.random.split(jax.random.key(0), LANES)
+    for shared in (True, False):
+        dynamics = single_player(Tug(length=40, marks=1 << 20), dice, shared_answers=shared)
+        nodes = dynamics.root(None, keys, states, seats)
+        params = {"own": None, "opponents": None}
+        marks = []
+        for number in range(8):
+            others = jax.random.split(jax.random.key(number), LANES)
+            marks.append(np.asarray(dynamics.step(params, others, nodes, jnp.full((LANES, 1), REST)).state.mark))
+        same = (np.stack(marks) == marks[0]).all()
+        assert same == shared
+
+
+def test_a_model_is_followed_by_another_below_some_depth():
+    agent = switching(steady_player(PULL), steady_player(REST), 2)
+    memory, ones = agent.init(3), jnp.array([True, True, False])
+    told = []
+    for _ in range(3):
+        actions, memory = agent.act(None, jax.random.split(jax.random.key(0), 3), memory, jnp.zeros(3), jnp.zeros(3, int), ones)
+        told.append(actions.tolist())
+    assert [row[:2] for row in told] == [[PULL, PULL], [PULL, PULL], [REST, REST]]
+    memory = agent.reset(memory, jnp.array([True, False, False]))
+    assert memory[0].tolist() == [0, 3, 0]
+    with pytest.raises(ValueError, match=r"^after=-1: must be >= 0$"):
+        switching(steady_player(PULL), steady_player(REST), -1)
 
 
 def test_a_neural_opponent_is_one_batch_and_new_weights_compile_nothing():
