@@ -8,9 +8,10 @@ from experiments.benchmark.case import Case
 from experiments.benchmark.follower import CASES as FOLLOWER
 from experiments.benchmark.hero_academy import CASES as HERO_ACADEMY
 from experiments.benchmark.hex import CASES as HEX
+from experiments.benchmark.modelled import CASES as MODELLED
 from experiments.benchmark.pommerman import CASES as POMMERMAN
 
-CASES: tuple[Case, ...] = (*POMMERMAN, *FOLLOWER, *HEX, *HERO_ACADEMY)
+CASES: tuple[Case, ...] = (*POMMERMAN, *MODELLED, *FOLLOWER, *HEX, *HERO_ACADEMY)
 
 
 def find(name: str) -> Case:

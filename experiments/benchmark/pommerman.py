@@ -196,7 +196,7 @@ def play_and_plan(game: Pommerman, planner: Planner, batch: int, *, warm_up: int
         asked = of_seat(jax.vmap(game.in_play)(match.states), match)
         keys = typed_keys(match.keys, match.clock)
         plans, trees = planner.plan(None, keys, match.trees, match.states, match.seats, asked)
-        actions = of_seat(plans.actions, match)
+        actions = plans.actions[:, 0] if planner.own_first else of_seat(plans.actions, match)
         word = visits_digest(plans.visit_counts.reshape(batch, -1)) + actions.astype(jnp.uint32)
         tally = tally._replace(
             units=tally.units + asked.astype(jnp.uint32), checksum=mixed(tally.checksum, jnp.where(asked, word, 0))

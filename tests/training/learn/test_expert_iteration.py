@@ -1,0 +1,98 @@
+"""Learning from rule-based players and from searches against them: what is stored, and that it is learnt."""
+
+import dataclasses
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxgames import runtime
+from jaxgames.agent import memoryless
+from tests.signals import Signals
+from tests.training.learn.test_arms import network, share_of_right_answers
+from training.learn import expert_iteration
+from training.learn.expert_iteration import ExpertConfig, ExpertIteration, sharpened, value_target
+from training.learn.self_play import UNFINISHED, SelfPlay
+from training.learn.targets import Targets
+from training.play.lanes import Pool
+
+KEY = jax.random.key(2)
+SMALL = {"samples": 256, "kept": 2, "lanes": 32, "steps": 4, "updates": 8, "batch_size": 64, "learning_rate": 0.03}
+
+
+def knowing(game):
+    """A player who always answers right."""
+    return memoryless("knowing", lambda params, keys, views, seats: jax.vmap(game.right)(views), sees_state=True)
+
+
+def test_demonstrations_are_learnt(monkeypatch):
+    who = network(Signals())
+    monkeypatch.setattr(expert_iteration.agents, "make", lambda name, game: knowing(game))
+    config = ExpertConfig(source="demonstrations", player="knowing", **SMALL)
+    programs = ExpertIteration(config, who, runtime.data_mesh())
+    learner = programs.init(KEY, jax.jit(who.init)(KEY))
+    for _ in range(4):
+        learner, played = programs.play(KEY, learner)
+    for _ in range(8):
+        learner, learnt = programs.learn(KEY, learner)
+    assert int(played["samples"]) == 4 * 4 * 32 * 2, "both seats show what they do"
+    assert learnt["agreement"] > 0.9 and learnt["finite"]
+    assert share_of_right_answers(who, learner.params) > 0.95
+
+
+def test_one_seat_learns_and_partners_play_the_others():
+    game = Signals()
+    who = network(game)
+    lazy = memoryless("lazy", lambda params, keys, views, seats: jnp.full(len(seats), game.pass_action), sees_state=True)
+    games = SelfPlay(Pool(game, 8), Targets(who.encoder), remembered=64, partner=lazy)
+    planner = expert_iteration.shown_moves(who, knowing(game))
+
+    @jax.jit
+    def play(key):
+        def step(carry, _):
+            lanes, memory = carry
+            lanes, memory, sample, use, counts = games.step(key, planner, None, memory, lanes)
+            return (lanes, memory), (sample, use, counts)
+
+        return jax.lax.scan(step, (games.start(key, jnp.int32(0)), planner.init(games.rows)), length=8)
+
+    (lanes, _), (samples, used, counts) = jax.device_get(play(KEY))
+    assert games.rows == 8 and used.all()
+    np.testing.assert_array_equal(samples.seat, samples.number % 2)
+    assert counts["games"].sum() == counts["wins"].sum() > 0, "who answers wins against who does not"
+    rows = jax.tree.map(lambda leaf: jnp.asarray(leaf.reshape(-1, *leaf.shape[2:])), samples)
+    outcomes, left = games.outcomes_of(lanes, rows), games.steps_left(lanes, rows)
+    over = np.asarray(outcomes) != UNFINISHED
+    assert over.any() and (np.asarray(outcomes)[over] == 1).all()
+    np.testing.assert_array_equal(np.asarray(left)[over], (game.max_steps - samples.clock.reshape(-1))[over])
+
+
+def test_policy_targets_are_sharpened():
+    policy = jnp.array([[0.5, 0.3, 0.2], [0.4, 0.4, 0.2]])
+    np.testing.assert_allclose(sharpened(policy, 0.5), [[0.75, 0.15, 0.1], [0.7, 0.2, 0.1]], rtol=1e-6)
+    np.testing.assert_array_equal(sharpened(policy, 0.0), policy)
+
+
+def test_value_targets():
+    results, left, searched = jnp.array([1, -1, 0], jnp.int8), jnp.array([0, 2, 5], jnp.int16), jnp.array([0.2, 0.4, 0.6])
+    np.testing.assert_array_equal(value_target(results, left, searched, 1.0, 0.0), [1, -1, 0])
+    np.testing.assert_allclose(value_target(results, left, searched, 0.5, 0.0), [1, -0.25, 0])
+    mixed = [0.25 * 0.2 + 0.75, 0.25 * 0.4 + 0.75 * (-0.25 + 0.75 * 0.4), 0.25 * 0.6 + 0.75 * (31 / 32) * 0.6]
+    np.testing.assert_allclose(value_target(results, left, searched, 0.5, 0.25), mixed, rtol=1e-6)
+
+
+def test_gradient_steps_follow_what_is_kept():
+    config = ExpertConfig(samples=1000, kept=2, epochs=2, updates=10, batch_size=100)
+    assert [config.updates_after(number) for number in (1, 2, 3)] == [20, 60, 100]
+
+
+@pytest.mark.parametrize(("field", "value", "message"), [
+    ("source", "books", "source='books': must be one of demonstrations, search"),
+    ("samples", 0, "samples=0: must be >= 1"),
+    ("sharpening", 1.5, r"sharpening=1\.5: must be"),
+    ("discount", -0.1, r"discount=-0\.1: must be"),
+])  # fmt: skip
+def test_settings_are_checked(field, value, message):
+    with pytest.raises(ValueError, match=message):
+        dataclasses.replace(ExpertConfig(), **{field: value})
