@@ -330,8 +330,8 @@ def _in_worlds(entry: PlannerEntry) -> PlannerEntry:
 
 
 def _many(game: Game) -> bool:
-    """Others can be modelled where all is seen in the tree, and actions are of one step."""
-    return not has_turns(game) and not (is_hidden(game) and game.open_game != game)
+    """Many act at once: it is worth while to model some of them."""
+    return not has_turns(game) and moves_at_once(game)
 
 
 def _with_models(game: Game, settings: WithModels, evaluate: Evaluate | None = None, outputs: Outputs | None = None) -> Planner:

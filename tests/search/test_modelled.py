@@ -8,8 +8,10 @@ import pytest
 import jaxgames
 from search import presets
 from search.believed import believed
-from search.modelled import model_of
+from search.modelled import Models, model_of, modelled_puct
 from search.planner import Plan, memoryless
+from search.puct.rollout import heuristic_values
+from tests.signals import Signals
 
 FFA = jaxgames.make("pommerman", "ffa")
 
@@ -62,9 +64,11 @@ def test_bad_input(options, message):
 
 
 def test_who_cannot_believe_says_so():
-    hexed = jaxgames.make("hex", "hex-5")
-    with pytest.raises(ValueError, match=r"^root='believed': game='hex' does not say what its players believe; take root=true$"):
-        presets.by_name(hexed, "sp_mcts")
+    with pytest.raises(
+        ValueError, match=r"^root='believed': game='signals' does not say what its players believe; take root=true$"
+    ):
+        modelled_puct(Signals(), heuristic_values(Signals()), Models(model="still"))
+    assert "sp_mcts" not in presets.planners_of(jaxgames.make("hex", "hex-5"))
 
 
 def test_a_still_model_passes():
