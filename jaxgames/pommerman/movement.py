@@ -291,7 +291,7 @@ def _second_closure(grid: Grid, walkers: Walker, sources: Bits, targets: Bits, c
 
 
 def _carry_bombs(grid: Grid, walkers: Walker, bombs: Bombs, contest: _Contest, sources: Bits, targets: Bits) -> Bombs:
-    """S8: bombs go where they may, with all their numbers; whoever stayed has stopped for good."""
+    """S8: bombs go where they may, with all their numbers; a bomb that stayed has stopped for good."""
     sources, targets = sources.when(contest.kicks), targets.when(contest.kicks)
     resting = bombs.cells - union(contest.rolling) - _merge(sources)
 

@@ -116,7 +116,7 @@ def _run(load: Callable[[], tuple[Callable[[Any], Any], type[Any]]], arguments: 
         result = main(settings)
         code = result if isinstance(result, int) else 0
         sys.stdout.flush()
-    except BrokenPipeError:  # whoever read our output, such as `head`, has seen enough
+    except BrokenPipeError:  # the reader of our output, such as `head`, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
     except KeyboardInterrupt:
