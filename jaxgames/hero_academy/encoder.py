@@ -81,7 +81,7 @@ def output_actions(config: HeroAcademyConfig) -> np.ndarray:
     pairs = []
     for offset, (right, down) in enumerate(OFFSETS):
         other = OFFSETS.index((-right, down))
-        cells = np.flatnonzero(_inside(rows + down, grid.rows) & _inside(columns + right, grid.columns))
+        cells = np.flatnonzero(_inside(rows + down, grid.rows) & _inside(columns + right, grid.columns)).tolist()
         pairs += [(layout.unit(offset, cell), layout.unit(other, mirrored[cell])) for cell in cells]
     pairs += [(layout.trade_with(cell), layout.trade_with(mirrored[cell])) for cell in range(grid.num_cells)]
     places = np.argsort(mirrored[config.deploy_cells[1]])  # the second player's, in the order in which it sees them

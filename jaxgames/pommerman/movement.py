@@ -79,7 +79,7 @@ def lay_bombs(grid: Grid, bombs: Bombs, agents: tuple[Bomber, ...], moves: tuple
 
 
 def make_walkers(grid: Grid, agents: tuple[Bomber, ...], moves: tuple[Array, ...], walls: Bits) -> tuple[Walker, ...]:
-    """Turns moves into wishes: a step off the board or into a wall becomes staying (second half of S2)."""
+    """Turns moves (int32 [] each) into wishes: a step off the board or into a wall becomes staying (second half of S2)."""
     walkers = []
     enter = [grid.shift(grid.full - walls, OPPOSITE[direction]) for direction in DIRECTIONS]
     for agent, move in zip(agents, moves, strict=True):
