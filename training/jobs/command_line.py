@@ -12,8 +12,9 @@ import os
 import re
 import signal
 import sys
+import threading
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn, TypeVar
 
@@ -103,14 +104,15 @@ def run_main(main: Callable[[Config], Any], config: type[Config], arguments: Seq
 
 
 def _run(load: Callable[[], tuple[Callable[[Any], Any], type[Any]]], arguments: Sequence[str] | None) -> NoReturn:
-    """Does what `run_main` says; imports are a part of it, so that an interrupt shows no traceback of theirs."""
+    """Does what `run_main` says, imports included."""
     try:
-        import jax
+        with _ended_by_interrupts():
+            import jax
 
-        from jaxgames import runtime
+            from jaxgames import runtime
 
-        jax.config.update("jax_traceback_filtering", "off")  # hidden frames would make JAX's own errors look like ours
-        main, config = load()
+            jax.config.update("jax_traceback_filtering", "off")  # hidden frames would make JAX's own errors look like ours
+            main, config = load()
         settings = parse(config, arguments)
         runtime.prepare()
         result = main(settings)
@@ -130,6 +132,28 @@ def _run(load: Callable[[], tuple[Callable[[Any], Any], type[Any]]], arguments: 
     if arguments is None:
         _leave(code)
     sys.exit(code)
+
+
+@contextlib.contextmanager
+def _ended_by_interrupts() -> Iterator[None]:
+    """Lets an interrupt end the process at once: modules in C++ abort where an exception goes through their import."""
+
+    def end(number: int, frame: object) -> None:
+        del number, frame
+        print("interrupted", file=sys.stderr, flush=True)
+        os._exit(INTERRUPTED)
+
+    if (
+        signal.getsignal(signal.SIGINT) is not signal.default_int_handler
+        or threading.current_thread() is not threading.main_thread()
+    ):
+        yield
+        return
+    signal.signal(signal.SIGINT, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _told(error: ValueError | OSError) -> str:
