@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+import jax
+import jax.numpy as jnp
 from jax import Array
 
 
@@ -42,3 +44,10 @@ class Encoder(NamedTuple):
     transform_outputs: Callable[[Array, Array], Array]
     output_names: tuple[str, ...] = ()
     shows_observation: bool = False
+
+
+def stack_planes(planes: Sequence[Array]) -> Array:
+    """Makes planes of boards of numbers or flags [H, W] each: float32 [H, W, C]."""
+    # After a barrier, or XLA computes every plane once per output element that might need it.
+    planes = jax.lax.optimization_barrier([jnp.asarray(plane, jnp.float32) for plane in planes])
+    return jnp.stack(planes, axis=-1)

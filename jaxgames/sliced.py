@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Sequence
+from typing import Any
 
 import jax.numpy as jnp
 from jax import Array
@@ -111,6 +112,6 @@ def subtract(first: Sequence[Bits], second: Sequence[Bits]) -> tuple[tuple[Bits,
     return tuple(result), borrow
 
 
-def to_array(grid: Grid, planes: Sequence[Bits]) -> Array:
-    """Unpacks the numbers. Returns uint8 [rows, columns] (after the batch axes)."""
-    return functools.reduce(operator.or_, (grid.to_bool(plane).astype(jnp.uint8) << i for i, plane in enumerate(planes)))
+def to_array(grid: Grid, planes: Sequence[Bits], dtype: Any = jnp.uint8) -> Array:
+    """Unpacks the numbers, which must fit into the dtype. Returns [rows, columns] of it (after the batch axes)."""
+    return functools.reduce(operator.or_, (grid.to_bool(plane).astype(dtype) << i for i, plane in enumerate(planes)))

@@ -5,8 +5,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # experiments are part of a checkout alone
 
-from experiments.papers.command import ResultsConfig, run
-from training.jobs.command_line import run_main
+from training.jobs.command_line import run_module
 
 if __name__ == "__main__":
-    run_main(run, ResultsConfig)
+    run_module("experiments.papers.command", "run", "ResultsConfig")

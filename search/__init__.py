@@ -1,7 +1,8 @@
 """Planners: which action to take, given a game. Importing this starts no JAX backend."""
 
 from search.bandit.bandits import thompson, ucb1, uniform
+from search.check import check_planner
 from search.planner import Plan, Planner, as_agent
 from search.presets import fdts, mcs, mcts
 
-__all__ = ["Plan", "Planner", "as_agent", "fdts", "mcs", "mcts", "thompson", "ucb1", "uniform"]
+__all__ = ["Plan", "Planner", "as_agent", "check_planner", "fdts", "mcs", "mcts", "thompson", "ucb1", "uniform"]

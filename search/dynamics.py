@@ -1,6 +1,6 @@
 """What a search walks in: the game itself, or a game made of it in which models play for some of its players.
 
-All functions are batch-first and take the parameters of whatever plays along, so that a neural opponent runs as one batch over
+All functions are batch-first and take the parameters of the models that play, so that a neural opponent runs as one batch over
 all lanes, and new weights compile nothing.
 """
 

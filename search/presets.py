@@ -52,7 +52,12 @@ def fdts(
       key: `key(state) -> uint32 [2]` in place of the game's `state_key`.
       arms: `arms(state) -> (int32 [P, K], bool [P, K])` in place of the game's `search_arms`.
       guide: a network whose policy and values bias the search.
-      **settings: fields of `tree_search.Settings`, such as num_simulations=100, horizon=20.
+      **settings: fields of `tree_search.Settings`: num_simulations, horizon, leaf_parallelism, table_rows or table_bytes, and
+        microbatch_size.
+
+    Raises:
+      ValueError: a setting that is not possible.
+      TypeError: one that does not exist.
     """
     return _tree_search(game, bandit, Settings(keep_all=True, **settings), key, arms, guide)
 
@@ -77,7 +82,7 @@ def mcts(
       rollout: play uniformly at random from the new state to the horizon; else the new state itself is valued.
       key: in place of the game's `state_key`.
       arms: in place of the game's `search_arms`.
-      **settings: fields of `tree_search.Settings`.
+      **settings: as for `fdts`.
     """
     return _tree_search(game, bandit, Settings(keep_all=False, rollout=rollout, **settings), key, arms)
 

@@ -40,7 +40,7 @@ def measure(case: Case, request: Request, mesh: Mesh | None = None) -> dict[str,
       mesh: one axis "data"; None: all devices of this process.
 
     Returns:
-      The row for the JSON file; what is behind its names is told in `docs/benchmarks.md`.
+      The row for the JSON file; what its names stand for is told in `docs/benchmarks.md`.
     """
     mesh = mesh or runtime.data_mesh()
     on_cpu = mesh.devices.flat[0].platform == "cpu"

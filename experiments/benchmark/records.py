@@ -77,7 +77,7 @@ def read(path: Path) -> list[Row]:
 
 
 def append(folder: Path, row: Row) -> Path:
-    """Adds a row to the file of its device, which is written anew at once. Returns the file.
+    """Adds a row to the file of its device, which is written whole and at once. Returns the file.
 
     Raises:
       ValueError: the row is not complete, or the file holds something else.

@@ -18,7 +18,7 @@ import jax
 import numpy as np
 
 import jaxgames
-from experiments.papers.measured import Measurement, Plan
+from experiments.papers.measured import Measurement, Plan, Runs, by_seed
 from jaxgames.agent import Agent
 from jaxgames.hex.bots import random_agent
 from search.planner import as_agent
@@ -52,35 +52,18 @@ def _medium(mode: str = "adh-5", epochs: int = 12, **learn: Any) -> TrainConfig:
     return TrainConfig(who=who, learn=config, epochs=epochs, rate_games=200, final_games=0)
 
 
-@dataclasses.dataclass(frozen=True)
-class Run:
-    """A training run, one per seed.
-
-    Attributes:
-      name: for files.
-      title: for tables.
-      config: but for the seed.
-      seeds: how many.
-    """
-
-    name: str
-    title: str
-    config: TrainConfig
-    seeds: int = 1
-
-
-TINY = Run("hex-2x2", "2 x 2", _small("adh-2", explore_moves=2))
-SMALL = Run("hex-3x3", "3 x 3", _small("adh-3", explore_moves=3))
+TINY = Runs("hex-2x2", "2 x 2", _small("adh-2", explore_moves=2))
+SMALL = Runs("hex-3x3", "3 x 3", _small("adh-3", explore_moves=3))
 VARIANTS = (
-    Run("hex-5x5-pc_pimc", "PC-PIMC", _medium(), 3),
-    Run("hex-5x5-pimc", "PIMC", _medium(method="pimc"), 3),
-    Run("hex-5x5-tsl_pc_pimc", "TSL + PC-PIMC", _medium(true_sight_epochs=TSL_EPOCHS), 3),
-    Run("hex-5x5-tsl_pimc", "TSL + PIMC", _medium(method="pimc", true_sight_epochs=TSL_EPOCHS), 3),
-    Run("hex-5x5-hex_pc_pimc", "Hex, then PC-PIMC", _medium(pretrain_epochs=TSL_EPOCHS), 3),
+    Runs("hex-5x5-pc_pimc", "PC-PIMC", _medium(), 3),
+    Runs("hex-5x5-pimc", "PIMC", _medium(method="pimc"), 3),
+    Runs("hex-5x5-tsl_pc_pimc", "TSL + PC-PIMC", _medium(true_sight_epochs=TSL_EPOCHS), 3),
+    Runs("hex-5x5-tsl_pimc", "TSL + PIMC", _medium(method="pimc", true_sight_epochs=TSL_EPOCHS), 3),
+    Runs("hex-5x5-hex_pc_pimc", "Hex, then PC-PIMC", _medium(pretrain_epochs=TSL_EPOCHS), 3),
 )
-LARGE = Run("hex-8x8-tsl_pc_pimc", "8 x 8, TSL + PC-PIMC", _medium("adh-8", 6, true_sight_epochs=4))
+LARGE = Runs("hex-8x8-tsl_pc_pimc", "8 x 8, TSL + PC-PIMC", _medium("adh-8", 6, true_sight_epochs=4))
 _HUGE = replace(_medium("adh-11", 4, true_sight_epochs=3), gate_games=40, rate_games=40)
-HUGE = Run("hex-11x11-tsl_pc_pimc", "11 x 11, TSL + PC-PIMC", _HUGE)
+HUGE = Runs("hex-11x11-tsl_pc_pimc", "11 x 11, TSL + PC-PIMC", _HUGE)
 LADDER_GAMES = 20  # of each pair of its epochs
 
 
@@ -103,7 +86,7 @@ class AlphazePlan(Plan):
     epochs: int = 0
 
 
-def _run(plan: AlphazePlan, run: Run) -> Measurement:
+def _run(plan: AlphazePlan, run: Runs) -> Measurement:
     """A run of one seed, and with it the file that has its name alone."""
     return Measurement(run.name, partial(_train, plan, run, 0), "run")
 
@@ -124,15 +107,13 @@ def three(plan: AlphazePlan) -> list[Measurement]:
 
 def variants(plan: AlphazePlan) -> list[Measurement]:
     """Curves of all variants by variant and seed, the first seed of each before the second of any."""
-    seeds = range(max(run.seeds for run in VARIANTS))
-    runs = [(run, seed) for seed in seeds for run in VARIANTS if seed < run.seeds]
-    return [Measurement(f"{run.name}-seed{seed}", partial(_train, plan, run, seed), (run, seed)) for run, seed in runs]
+    return by_seed(VARIANTS, "{name}-seed{seed}", partial(_train, plan))
 
 
 def rivals(plan: AlphazePlan) -> list[Measurement]:
     """Table 6."""
 
-    def cell(samples: int, run: Run) -> Measurement:
+    def cell(samples: int, run: Runs) -> Measurement:
         name = f"hex-table6-{run.name.removeprefix('hex-5x5-')}-{samples}"
         return Measurement(name, partial(_rival, plan, run, samples), (samples, run))
 
@@ -171,12 +152,12 @@ def eleven(plan: AlphazePlan) -> list[Measurement]:
 PARTS = {"2x2": two, "3x3": three, "5x5": five, "8x8": eight, "time": speeds, "11x11": eleven}
 
 
-def _config(plan: AlphazePlan, run: Run, seed: int) -> TrainConfig:
+def _config(plan: AlphazePlan, run: Runs, seed: int) -> TrainConfig:
     config = replace(run.config, seed=seed, output=str(plan.work / f"{run.name}-{seed}"), resume=True)
     return replace(config, epochs=plan.epochs) if plan.epochs else config
 
 
-def _train(plan: AlphazePlan, run: Run, seed: int) -> dict | None:
+def _train(plan: AlphazePlan, run: Runs, seed: int) -> dict | None:
     """Trains, or goes on with, a run. Returns its curve and numbers; None if asked to stop."""
     config = _config(plan, run, seed)
     folder = Path(config.output)
@@ -191,24 +172,24 @@ def _train(plan: AlphazePlan, run: Run, seed: int) -> dict | None:
     return result | {"curve": curve, "searches_per_second": float(np.median(speed))}
 
 
-def _network(plan: AlphazePlan, run: Run, seed: int, epoch: int) -> tuple[policy_value.PolicyValue, Any]:
+def _network(plan: AlphazePlan, run: Runs, seed: int, epoch: int) -> tuple[policy_value.PolicyValue, Any]:
     who = policy_value.make(run.config.who)
     folder = Path(_config(plan, run, seed).output)
     params, _ = load_weights(folder / f"epoch-{epoch:03d}.npz", jax.eval_shape(who.init, jax.random.key(0)), who.meta)
     return who, params
 
 
-def _player(plan: AlphazePlan, run: Run, seed: int, epoch: int, *, temperature: float = 0.0, **learn: Any) -> Agent:
+def _player(plan: AlphazePlan, run: Runs, seed: int, epoch: int, *, temperature: float = 0.0, **learn: Any) -> Agent:
     """A player with the network of an epoch, and other settings of its search."""
     who, params = _network(plan, run, seed, epoch)
     return as_agent(make_player(replace(run.config.learn, **learn), who, temperature=temperature))._replace(params=params)
 
 
-def _epochs(plan: AlphazePlan, run: Run) -> int:
+def _epochs(plan: AlphazePlan, run: Runs) -> int:
     return plan.epochs or run.config.epochs
 
 
-def _chosen_epochs(plan: AlphazePlan, run: Run) -> list[int]:
+def _chosen_epochs(plan: AlphazePlan, run: Runs) -> list[int]:
     """0, 1, 2, 4, 8, ... and the last."""
     last = _epochs(plan, run)
     doubling = itertools.takewhile(lambda epoch: epoch < last, (2**power for power in itertools.count()))
@@ -243,7 +224,7 @@ def _responses(plan: AlphazePlan) -> dict:
     return {"rows": rows, "games": 1000}
 
 
-def _rival(plan: AlphazePlan, run: Run, samples: int) -> dict:
+def _rival(plan: AlphazePlan, run: Runs, samples: int) -> dict:
     """One cell of Table 6: against TSL + PC-PIMC with 12 samples."""
     reference = VARIANTS[2]
     game: Any = jaxgames.make("hex", reference.config.who.mode)
@@ -254,7 +235,7 @@ def _rival(plan: AlphazePlan, run: Run, samples: int) -> dict:
     return {"title": run.title, "samples": samples, "nodes": plan.nodes, "wins": int(points.sum()), "games": len(points)}
 
 
-def _over_epochs(plan: AlphazePlan, run: Run) -> dict:
+def _over_epochs(plan: AlphazePlan, run: Runs) -> dict:
     """Fig. 5A: the networks of some epochs against the last one of TSL + PC-PIMC, with the search of training."""
     reference = VARIANTS[2]
     game: Any = jaxgames.make("hex", reference.config.who.mode)

@@ -9,7 +9,6 @@ from experiments.papers.alphaze import (
     PARTS,
     VARIANTS,
     AlphazePlan,
-    Run,
     eight,
     eleven,
     epochs,
@@ -19,7 +18,7 @@ from experiments.papers.alphaze import (
     two,
     variants,
 )
-from experiments.papers.measured import Page
+from experiments.papers.measured import Page, Runs, of_groups
 from experiments.papers.tables import interval
 from training.jobs.curves import alphaze_figure
 from training.play.exploitability import ResponseConfig
@@ -53,11 +52,9 @@ def figures(plan: AlphazePlan) -> dict[str, str]:
 PAGE = Page("alphaze", AlphazePlan, PARTS, ("jaxgames/hex", "search", "training"), texts, figures)
 
 
-def _seeds(plan: AlphazePlan) -> dict[Run, list[dict]]:
+def _seeds(plan: AlphazePlan) -> dict[Runs, list[dict]]:
     """What has been trained of each variant, by seed."""
-    found = plan.found(variants(plan))
-    runs = {run: [one for (other, _), one in found.items() if other == run] for run in VARIANTS}
-    return {run: seeds for run, seeds in runs.items() if seeds}
+    return of_groups(plan.found(variants(plan)), VARIANTS)
 
 
 def _settings(found: dict | None) -> str:
@@ -90,7 +87,7 @@ def _response_table(plan: AlphazePlan) -> dict[str, str]:
     return {"responses": markdown(head, rows), "most": most}
 
 
-def _variants_table(seeds: dict[Run, list[dict]]) -> str:
+def _variants_table(seeds: dict[Runs, list[dict]]) -> str:
     rows = []
     for run, found in seeds.items():
         scores = [[row["score_against_random"] for row in one["curve"] if "score_against_random" in row] for one in found]

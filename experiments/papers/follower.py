@@ -1,4 +1,4 @@
-"""The follower's results (Table VIII of Boney et al. and what lies behind it).
+"""The follower's results (Table VIII of Boney et al. and what it rests on).
 
 Runs live in a work folder and are resumed there; what the page needs of a finished run is kept as one JSON file.
 """
@@ -19,7 +19,7 @@ import numpy as np
 from experiments.pages import NONE, markdown
 from experiments.papers.behaviour import behaviour
 from experiments.papers.figures import visits_figure
-from experiments.papers.measured import Measurement, Page, Plan
+from experiments.papers.measured import Measurement, Page, Plan, Runs, by_seed, of_groups
 from experiments.papers.tables import OUTCOMES, intervals, rates
 from jaxgames.agent import Agent
 from jaxgames.pommerman import bots
@@ -62,34 +62,16 @@ _OURS = replace(
 _AGGREGATED = replace(_OURS.learn, buffer_size=400_000, final_rate=0.05)
 _GUIDE = OracleConfig(guide="training/trained/pommerman_follower.npz")
 
-
-@dataclasses.dataclass(frozen=True)
-class Group:
-    """Runs that differ in the seed alone.
-
-    Attributes:
-      name: for files.
-      title: for the table.
-      config: of all of them.
-      seeds: how many.
-    """
-
-    name: str
-    title: str
-    config: TrainConfig
-    seeds: int = 1
-
-
 GROUPS = (
-    Group("dagger", "DAgger", BASE, 3),
-    Group("cloning", "cloning", replace(BASE, learn=replace(_LEARN, method="cloning")), 3),
-    Group("plain", "DAgger, last parameters", replace(BASE, learn=replace(_LEARN, averaging=0.0))),
-    Group("zero", "DAgger, plane 9 empty", replace(BASE, follower=_network("paper_zero_life"))),
-    Group("extended", "DAgger, extended planes", replace(BASE, follower=_network("extended"))),
-    Group("ours", "ours", _OURS, 3),
-    Group("ours_cloning", "ours, cloning", replace(_OURS, learn=replace(_OURS.learn, method="cloning")), 3),
-    Group("aggregated", "ours, larger buffer and falling rate", replace(_OURS, learn=_AGGREGATED)),
-    Group("guided", "ours, second round", replace(_OURS, oracle=_GUIDE)),
+    Runs("dagger", "DAgger", BASE, 3),
+    Runs("cloning", "cloning", replace(BASE, learn=replace(_LEARN, method="cloning")), 3),
+    Runs("plain", "DAgger, last parameters", replace(BASE, learn=replace(_LEARN, averaging=0.0))),
+    Runs("zero", "DAgger, plane 9 empty", replace(BASE, follower=_network("paper_zero_life"))),
+    Runs("extended", "DAgger, extended planes", replace(BASE, follower=_network("extended"))),
+    Runs("ours", "ours", _OURS, 3),
+    Runs("ours_cloning", "ours, cloning", replace(_OURS, learn=replace(_OURS.learn, method="cloning")), 3),
+    Runs("aggregated", "ours, larger buffer and falling rate", replace(_OURS, learn=_AGGREGATED)),
+    Runs("guided", "ours, second round", replace(_OURS, oracle=_GUIDE)),
 )
 
 
@@ -103,18 +85,12 @@ class FollowerPlan(Plan):
     """
 
     work: Path = Path("output/results/follower")
-    groups: Sequence[Group] = GROUPS
+    groups: Sequence[Runs] = GROUPS
 
 
 def runs(plan: FollowerPlan) -> list[Measurement]:
     """All runs by group and seed, the first seed of every group before the second of any."""
-    seeds = range(max(group.seeds for group in plan.groups))
-    return [
-        Measurement(f"follower-{group.name}-seed{seed}", partial(_train, plan, group, seed), (group, seed))
-        for seed in seeds
-        for group in plan.groups
-        if seed < group.seeds
-    ]
+    return by_seed(plan.groups, "follower-{name}-seed{seed}", partial(_train, plan))
 
 
 def references(plan: FollowerPlan) -> list[Measurement]:
@@ -126,7 +102,7 @@ def references(plan: FollowerPlan) -> list[Measurement]:
 PARTS = {"runs": runs, "references": references}
 
 
-def _train(plan: FollowerPlan, group: Group, seed: int) -> dict | None:
+def _train(plan: FollowerPlan, group: Runs, seed: int) -> dict | None:
     """Trains, or goes on with, a run. Returns what the page needs of it; None if asked to stop."""
     config = replace(group.config, seed=seed, output=str(plan.work / f"{group.name}{seed}"), resume=True)
     if not (Path(config.output) / "result.json").exists() and train_follower.run(config) is None:
@@ -191,19 +167,17 @@ def figures(plan: FollowerPlan) -> dict[str, str]:
 PAGE = Page("follower", FollowerPlan, PARTS, ("jaxgames/pommerman", "search", "training"), texts, figures)
 
 
-def _by_group(plan: FollowerPlan) -> dict[Group, list[dict]]:
+def _by_group(plan: FollowerPlan) -> dict[Runs, list[dict]]:
     """Finished runs by group, in order of their seeds."""
-    found = plan.found(runs(plan))
-    groups = {group: [one for (other, _), one in found.items() if other == group] for group in plan.groups}
-    return {group: seeds for group, seeds in groups.items() if seeds}
+    return of_groups(plan.found(runs(plan)), plan.groups)
 
 
-def _behaviours(results: dict[Group, list[dict]]) -> dict[str, dict]:
+def _behaviours(results: dict[Runs, list[dict]]) -> dict[str, dict]:
     """How the first seeds play, by title."""
     return {group.title: found[0]["behaviour"] for group, found in results.items()}
 
 
-def _table(results: dict[Group, list[dict]]) -> str:
+def _table(results: dict[Runs, list[dict]]) -> str:
     rows = []
     for group, found in results.items():
         pooled = {rule: {name: sum(one[rule][name] for one in found) for name in _COUNTS} for rule in ("released", "strict")}
@@ -212,7 +186,7 @@ def _table(results: dict[Group, list[dict]]) -> str:
     return markdown(["follower", "win", "draw", "loss", "strict counting", "paper", "seeds", "games"], rows)
 
 
-def _seeds(results: dict[Group, list[dict]]) -> str:
+def _seeds(results: dict[Runs, list[dict]]) -> str:
     rows = []
     for group, found in results.items():
         by_seed = "; ".join(rates(one["released"]) for one in found)

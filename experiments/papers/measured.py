@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
 import time
 from collections import Counter
@@ -53,6 +54,44 @@ class Plan:
     def found(self, measurements: Iterable[Measurement]) -> dict[Any, dict]:
         """Reads what has been measured, by label."""
         return {one.label: result for one in measurements if (result := self.read(one.name))}
+
+
+@dataclasses.dataclass(frozen=True)
+class Runs:
+    """Training runs that differ in the seed alone.
+
+    Attributes:
+      name: for files.
+      title: for tables.
+      config: of all of them, but for the seed.
+      seeds: how many.
+    """
+
+    name: str
+    title: str
+    config: Any
+    seeds: int = 1
+
+
+def by_seed(groups: Iterable[Runs], name: str, train: Callable[[Runs, int], dict | None]) -> list[Measurement]:
+    """Gives the runs of all groups, the first seed of each before the second of any; labels are (group, seed).
+
+    Args:
+      groups: what is trained.
+      name: of files, with {name} and {seed} in it.
+      train: `train(group, seed)` makes the result.
+    """
+    runs = [(group, seed) for group in groups for seed in range(group.seeds)]
+    return [
+        Measurement(name.format(name=group.name, seed=seed), functools.partial(train, group, seed), (group, seed))
+        for group, seed in sorted(runs, key=lambda run: run[1])
+    ]
+
+
+def of_groups(found: Mapping[Any, dict], groups: Iterable[Runs]) -> dict[Runs, list[dict]]:
+    """Gives the results of each group that has any, in order of their seeds, from those of `by_seed`."""
+    results = {group: [one for (other, _), one in found.items() if other == group] for group in groups}
+    return {group: seeds for group, seeds in results.items() if seeds}
 
 
 @dataclasses.dataclass(frozen=True)

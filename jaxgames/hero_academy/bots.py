@@ -46,6 +46,3 @@ def _agent(name: str, choose: Callable[[Array, Any], Array]) -> Agent:
         return jax.vmap(choose)(keys, views).astype(jnp.int32)
 
     return memoryless(name, chosen, sees_state=True, uses_hidden=False)
-
-
-BOTS = {"random": random_agent, "best_rated": best_rated_agent}

@@ -103,7 +103,7 @@ def hit(target: Unit, lost: Array) -> tuple[Unit, Array]:
 
 
 def healed(target: Unit, strength: Array) -> Unit:
-    """Lets a cleric heal or revive its target."""
+    """Lets a cleric of a power (int32 []) heal or revive its target."""
     return restored(target, target.hit_points + strength * jnp.where(target.alive, units.HEALING, units.REVIVING))
 
 
@@ -122,7 +122,7 @@ def equipped(target: Unit, item: Array) -> Unit:
 
 
 def restored(target: Unit, hit_points: Array) -> Unit:
-    """Sets the hit points of a unit, at most full health, of which it is not short then."""
+    """Sets the hit points of a unit (int32 []), at most to full health, and says whether some are still missing."""
     most = most_hit_points(target.kind, target.items)
     left = jnp.minimum(hit_points, most)
     return target._replace(hit_points=left, alive=jnp.ones_like(target.alive), hurt=left != most)

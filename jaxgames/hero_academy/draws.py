@@ -79,7 +79,10 @@ def card_at(deck: Array, rank: Array) -> Array:
 
 
 def first_hand(config: HeroAcademyConfig, key: Array) -> Array:
-    """Draws a first hand: six cards, exactly three of them units, every such hand as often as by dealing again until it fits."""
+    """Draws a first hand, uint32 []: six cards, exactly three of them units.
+
+    Every such hand comes as often as by dealing again until it fits.
+    """
     deck = np.uint32(config.deck_word)
     lane = random_bits.lane_key(key)
     hand = jnp.uint32(0)

@@ -46,20 +46,24 @@ def sample(config: HeroAcademyConfig, key: Array, seen: Observation) -> State:
     """
     hand_key, *seed_keys = jax.random.split(key, 3)
     hand = drawn_hand(config, hand_key, seen) if config.hidden_hands else seen.other_hand
-    deck = seen.other_cards - hand
+    seeds = seen.seeds
+    if config.hidden_hands and config.draws == "seeded":
+        fresh = [jax.random.randint(each, (), 0, cards.NUM_SEEDS, jnp.int32) for each in seed_keys]
+        seeds = (fresh[0], fresh[1])
+    return state_of(seen, hand, seeds)
+
+
+def state_of(seen: Observation, other_hand: Array, seeds: tuple[Array, Array]) -> State:
+    """Gives the state that a player sees, with a hand of the other (uint32 []) and seeds of the decks (int32 [] each)."""
     second = seen.viewer == 1
 
     def pair(mine: Array, theirs: Array) -> tuple[Array, Array]:
         return jnp.where(second, theirs, mine), jnp.where(second, mine, theirs)
 
-    seeds = seen.seeds
-    if config.hidden_hands and config.draws == "seeded":
-        fresh = [jax.random.randint(each, (), 0, cards.NUM_SEEDS, jnp.int32) for each in seed_keys]
-        seeds = (fresh[0], fresh[1])
     return State(
         board=seen.board,
-        hands=pair(seen.hand, hand),
-        decks=pair(seen.deck, deck),
+        hands=pair(seen.hand, other_hand),
+        decks=pair(seen.deck, seen.other_cards - other_hand),
         seeds=seeds,
         player=seen.player,
         action_points=seen.action_points,

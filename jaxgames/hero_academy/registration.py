@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from jaxgames.hero_academy.bots import best_rated_agent, random_agent
 from jaxgames.hero_academy.config import MODES
+from jaxgames.hero_academy.encoder import ENCODERS
 from jaxgames.hero_academy.game import make
 from jaxgames.registration import Defaults, Registration, bot
 
@@ -20,5 +21,6 @@ REGISTRATION = Registration(
         tournament=("random", "greedy_action", "oep"),
     ),
     agents=(bot("random", random_agent), bot("best_rated", best_rated_agent)),
+    encoders=ENCODERS,
     replay="jaxgames.hero_academy.replay:replay",
 )

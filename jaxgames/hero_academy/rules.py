@@ -60,7 +60,7 @@ def step(config: HeroAcademyConfig, state: State, action: Array, words: Array | 
 # Searches hold several copies of it: so it is traced once per variant, and not once per copy and search.
 @functools.partial(jax.jit, static_argnums=0)
 def advance(config: HeroAcademyConfig, state: State, action: Array, words: Array | None) -> State:
-    """`step` without its checks: for an action known to be legal, or End Turn, in a game that goes on."""
+    """`step` without its checks: for an action (int32 []) known to be legal, or End Turn, in a game that goes on."""
     what = actions.layout(config).parse(action)
     sides = Sides(config, state)
     board, removed = _act(config, state, sides, what)

@@ -67,6 +67,3 @@ def path_agent(game: Hex) -> Agent:
         return score.argmin().astype(jnp.int32)
 
     return memoryless("path", lambda params, keys, views, seats: jax.vmap(choose)(views))
-
-
-BOTS = {"random": random_agent, "path": path_agent}

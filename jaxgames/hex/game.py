@@ -12,7 +12,7 @@ from jax import Array
 
 from jaxgames import checks
 from jaxgames.game import GameBase
-from jaxgames.hex import hidden, observation, rules
+from jaxgames.hex import hidden, observation, rules, setup
 from jaxgames.hex.config import HexConfig, preset
 from jaxgames.hex.hidden import Information
 from jaxgames.hex.observation import Observation
@@ -55,7 +55,7 @@ class Hex(GameBase):
     def init(self, key: Array | None = None) -> State:
         """Gives the empty board; nothing is drawn."""
         del key
-        return rules.init(self.config)
+        return setup.init(self.config)
 
     def apply(self, state: State, actions: Array, chance: tuple[()] = ()) -> State:
         """Plays one attempt; see `rules.step`."""

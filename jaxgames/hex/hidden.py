@@ -11,7 +11,7 @@ from jax import Array
 
 from jaxgames import random_bits
 from jaxgames.bitboard import Bits, select
-from jaxgames.hex import rules
+from jaxgames.hex import setup
 from jaxgames.hex.config import HexConfig
 from jaxgames.hex.geometry import BLACK, WHITE
 from jaxgames.hex.observation import Observation, observe
@@ -64,7 +64,7 @@ def init_information(config: HexConfig, player: Array) -> Information:
     """Gives what a player (int []) knows before the first move."""
     numbers = jnp.arange(config.num_cells + 1)
     return Information(
-        view=observe(config, rules.init(config), player),
+        view=observe(config, setup.init(config), player),
         collisions=(numbers == 0).astype(jnp.float32),
         attempts=jnp.full(config.num_cells, -1, jnp.int16),
         num_attempts=jnp.int16(0),

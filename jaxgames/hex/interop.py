@@ -16,7 +16,8 @@ from jaxgames.hex import hidden
 from jaxgames.hex.config import HexConfig
 from jaxgames.hex.geometry import BLACK, WHITE
 from jaxgames.hex.hidden import Information
-from jaxgames.hex.rules import init, legal_cells, step
+from jaxgames.hex.rules import legal_cells, step
+from jaxgames.hex.setup import init
 from jaxgames.hex.state import State
 
 # Codes of cells, times +1 for the first player and -1 for the second.

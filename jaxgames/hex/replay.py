@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxgames.hex import interop, rules
+from jaxgames.hex import interop, rules, setup
 from jaxgames.hex.config import HexConfig
 from jaxgames.hex.state import State
 from jaxgames.replay import Arrays, BadRecording, Findings
@@ -51,7 +51,7 @@ def _play(config: HexConfig, actions: jax.Array) -> State:
     """States [G, T + 1] of games with these actions [G, T]; the end is repeated."""
 
     def one_game(cells: jax.Array) -> State:
-        start = rules.init(config)
+        start = setup.init(config)
 
         def attempt(state: State, cell: jax.Array) -> tuple[State, State]:
             after = rules.step(config, state, cell)

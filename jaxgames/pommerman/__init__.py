@@ -2,8 +2,8 @@
 
 from jaxgames.pommerman.config import PRESETS, PommermanConfig, preset
 from jaxgames.pommerman.constants import Cell, Move
-from jaxgames.pommerman.game import Pommerman
+from jaxgames.pommerman.game import Pommerman, make
 from jaxgames.pommerman.observation import Observation
 from jaxgames.pommerman.state import Bomber, Bombs, State
 
-__all__ = ["PRESETS", "Bomber", "Bombs", "Cell", "Move", "Observation", "Pommerman", "PommermanConfig", "State", "preset"]
+__all__ = ["PRESETS", "Bomber", "Bombs", "Cell", "Move", "Observation", "Pommerman", "PommermanConfig", "State", "make", "preset"]

@@ -1,7 +1,7 @@
 """Rule-based players of Pommerman, as agents; in radio mode all of them are silent.
 
 They are given the State and look at what they need themselves. The SimpleAgent computes the observation of its seat and
-decides by that alone, so it does not cheat; it can also be given whatever holds its observation. The careful agent uses
+decides by that alone, so it does not cheat; it can also be given anything that holds its observation. The careful agent uses
 the mask of legal actions, which knows bombs in the fog.
 """
 

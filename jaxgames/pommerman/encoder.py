@@ -16,7 +16,7 @@ from jax import Array
 
 from jaxgames import sliced
 from jaxgames.bitboard import Bits, union
-from jaxgames.encoder import Encoder
+from jaxgames.encoder import Encoder, stack_planes
 from jaxgames.pommerman import rules
 from jaxgames.pommerman.config import PommermanConfig
 from jaxgames.pommerman.constants import MAX_BLAST_STRENGTH, NUM_MESSAGES, NUM_MOVES, Move
@@ -115,7 +115,7 @@ def paper_planes(config: PommermanConfig, observation: Observation, *, blast_lif
     numbers = [jnp.full(shape, x.astype(jnp.float32)) for x in (own.ammo, own.blast_strength, own.can_kick)]
     position = config.grid.one_hot(own.cell).when(own.alive)
     planes = [config.grid.to_bool(cells) for cells in sets]
-    return _stack([*planes, life, *numbers, config.grid.to_bool(position)])
+    return stack_planes([*planes, life, *numbers, config.grid.to_bool(position)])
 
 
 def extended_planes(config: PommermanConfig, observation: Observation) -> Array:
@@ -139,7 +139,7 @@ def extended_planes(config: PommermanConfig, observation: Observation) -> Array:
     alive = jnp.stack(observation.alive)
     living = (alive & ~_friends(config, observation.seat)).sum()
     planes += [jnp.full(shape, x.astype(jnp.float32)) for x in (living / 3, observation.step_count / config.max_steps)]
-    return _stack(planes)
+    return stack_planes(planes)
 
 
 class SearchView(NamedTuple):
@@ -166,7 +166,7 @@ def search_view(config: PommermanConfig, state: State, seat: Array) -> SearchVie
 
 
 def pommerlearn_planes(config: PommermanConfig, view: SearchView) -> Array:
-    """The 23 planes of PommerLearn (section 4.8 of our notes), float32 [H, W, 23]; other agents in the order of their seats."""
+    """The 23 planes of PommerLearn float32 [H, W, 23]; other agents in the order of their seats."""
     observation = view.observation
     grid, own, seat = config.grid, observation.own, observation.seat
     shape, players = (config.board_size, config.board_size), config.num_players
@@ -187,7 +187,7 @@ def pommerlearn_planes(config: PommermanConfig, view: SearchView) -> Array:
     numbers += [(own.ammo + view.own_bombs) / _MANY_BOMBS, own.can_kick]
     numbers += [present[index] & _entry(alive, places[index]) for index in range(4)]
     numbers.append(observation.step_count / max(config.max_steps - 1, 1))
-    return _stack([*planes, *(jnp.full(shape, jnp.asarray(x, jnp.float32)) for x in numbers)])
+    return stack_planes([*planes, *(jnp.full(shape, jnp.asarray(x, jnp.float32)) for x in numbers)])
 
 
 def _entry(values: Array, index: Array) -> Array:
@@ -203,12 +203,6 @@ def _turned_axes(planes: Array, order: Array) -> Array:
     turned = by_direction[:, order]
     signed = jnp.stack([turned[:, 3] - turned[:, 2], turned[:, 0] - turned[:, 1]], axis=1)
     return planes.at[:, first : first + 2].set(signed)
-
-
-def _stack(planes: list[Array]) -> Array:
-    # Behind a barrier, or XLA computes every plane once per output element that might need it.
-    planes = jax.lax.optimization_barrier([jnp.asarray(plane, jnp.float32) for plane in planes])
-    return jnp.stack(planes, axis=-1)
 
 
 def _board_sets(config: PommermanConfig, observation: Observation, *, hide_bombs_under_agents: bool) -> list[Bits]:

@@ -79,7 +79,7 @@ def lay_bombs(grid: Grid, bombs: Bombs, agents: tuple[Bomber, ...], moves: tuple
 
 
 def make_walkers(grid: Grid, agents: tuple[Bomber, ...], moves: tuple[Array, ...], walls: Bits) -> tuple[Walker, ...]:
-    """Turns moves into wishes: a step off the board or into a wall becomes staying (second half of S2)."""
+    """Turns moves (int32 [] each) into wishes: a step off the board or into a wall becomes staying (second half of S2)."""
     walkers = []
     enter = [grid.shift(grid.full - walls, OPPOSITE[direction]) for direction in DIRECTIONS]
     for agent, move in zip(agents, moves, strict=True):
@@ -291,7 +291,7 @@ def _second_closure(grid: Grid, walkers: Walker, sources: Bits, targets: Bits, c
 
 
 def _carry_bombs(grid: Grid, walkers: Walker, bombs: Bombs, contest: _Contest, sources: Bits, targets: Bits) -> Bombs:
-    """S8: bombs go where they may, with all their numbers; whoever stayed has stopped for good."""
+    """S8: bombs go where they may, with all their numbers; a bomb that stayed has stopped for good."""
     sources, targets = sources.when(contest.kicks), targets.when(contest.kicks)
     resting = bombs.cells - union(contest.rolling) - _merge(sources)
 

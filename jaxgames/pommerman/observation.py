@@ -110,7 +110,7 @@ def field_of_view(config: PommermanConfig, cell: Array) -> Bits:
 
 
 def choose_seat(per_seat: tuple[Any, ...], player: Array) -> Any:
-    """Picks one seat's entry (a pytree) by a traced index."""
+    """Picks one seat's entry (a pytree) by an index that may be traced, int []."""
     chosen = per_seat[0]
     for seat in range(1, len(per_seat)):
         chosen = jax.tree.map(lambda a, b, s=seat: jnp.where(player == s, b, a), chosen, per_seat[seat])

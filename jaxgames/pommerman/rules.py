@@ -78,7 +78,7 @@ def step(config: PommermanConfig, state: State, actions: Array) -> State:
 
 
 def transition(config: PommermanConfig, state: State, actions: Array) -> State:
-    """`step` without the rule that a finished game stays as it is (the official environment simply goes on)."""
+    """`step` (actions int32 [P]) without the rule that a finished game stays as it is: the official environment goes on."""
     grid = config.grid
     moves, messages = split_actions(config, actions)
 

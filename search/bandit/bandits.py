@@ -86,6 +86,9 @@ def ucb1(c: float = 2.0) -> Bandit:
 
     Args:
       c: weight of exploration, >= 0; the published planner's is 2.
+
+    Raises:
+      ValueError: a negative weight.
     """
     if c < 0:
         raise ValueError(f"c={c}: must be >= 0")

@@ -127,6 +127,9 @@ def decoupled_search(game: Game | Dynamics, bandit: Bandit, settings: Settings, 
       name: for tables.
       guide: a network that weighs on the choices in the present state and values the last ones; its parameters are the
         planner's. None: no network.
+
+    Raises:
+      ValueError: the horizon is longer than a row counts, or the table does not fit its bytes.
     """
     if settings.horizon > bandits.MAX_CREDITS:
         raise ValueError(f"horizon={settings.horizon}: must be in 1..{bandits.MAX_CREDITS}")

@@ -66,7 +66,7 @@ def best_action(game: Game, moves: Moves, lanes: LaneKey, states: Any, seats: Ar
 
     def try_one(rank: Array, lane: LaneKey, offered: Bits, state: Any, seat: Array, count: Array) -> tuple[Array, Array, Array]:
         action = offered.pick(jnp.minimum(rank, jnp.maximum(count - 1, 0)))
-        # Behind a barrier, or the compiler works the state out once per use in its value.
+        # After a barrier, or the compiler works the state out once per use in its value.
         after = jax.lax.optimization_barrier(moves.advance(state, action, random_bits.fold(lane, rank)))
         value = jnp.where(rank < count, value_for(game, after, seat), -jnp.inf)
         return value, (random_bits.bits(lane, rank) >> 1).astype(jnp.int32), action

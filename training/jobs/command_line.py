@@ -12,8 +12,9 @@ import os
 import re
 import signal
 import sys
+import threading
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn, TypeVar
 
@@ -68,12 +69,27 @@ def main() -> NoReturn:
 def run_job(name: str) -> NoReturn:
     """Runs one of `JOBS` with the flags of this process, and leaves it."""
     job = JOBS[name]
-    module = importlib.import_module(job.module)
-    run_main(getattr(module, job.run), getattr(module, job.config))
+    run_module(job.module, job.run, job.config)
+
+
+def run_module(module: str, run: str, config: str) -> NoReturn:
+    """Runs a function of a module that is imported first, with the flags of this process, and leaves it; the end of every script.
+
+    Args:
+      module: its dotted name.
+      run: name of the function, as `main` of `run_main`.
+      config: name of its config.
+    """
+
+    def load() -> tuple[Callable[[Any], Any], type[Any]]:
+        found = importlib.import_module(module)
+        return getattr(found, run), getattr(found, config)
+
+    _run(load, None)
 
 
 def run_main(main: Callable[[Config], Any], config: type[Config], arguments: Sequence[str] | None = None) -> NoReturn:
-    """Runs a command line and leaves the process; the last line of every script.
+    """Runs a command line and leaves the process.
 
     The flags fill `config` before JAX is prepared and `main` is called, so that `--help` and a mistyped flag cost no time. Bad
     input (a flag, a ValueError that this project raises, a file that cannot be opened) is told in one line on stderr, with exit
@@ -84,18 +100,25 @@ def run_main(main: Callable[[Config], Any], config: type[Config], arguments: Seq
       config: a frozen dataclass; its docstrings are the help.
       arguments: the command line without the program's name; None: this process's, which then ends.
     """
-    import jax
+    _run(lambda: (main, config), arguments)
 
-    from jaxgames import runtime
 
-    jax.config.update("jax_traceback_filtering", "off")  # hidden frames would make JAX's own errors look like ours
+def _run(load: Callable[[], tuple[Callable[[Any], Any], type[Any]]], arguments: Sequence[str] | None) -> NoReturn:
+    """Does what `run_main` says, imports included."""
     try:
+        with _ended_by_interrupts():
+            import jax
+
+            from jaxgames import runtime
+
+            jax.config.update("jax_traceback_filtering", "off")  # hidden frames would make JAX's own errors look like ours
+            main, config = load()
         settings = parse(config, arguments)
         runtime.prepare()
         result = main(settings)
         code = result if isinstance(result, int) else 0
         sys.stdout.flush()
-    except BrokenPipeError:  # whoever read our output, such as `head`, has seen enough
+    except BrokenPipeError:  # the reader of our output, such as `head`, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
     except KeyboardInterrupt:
@@ -109,6 +132,28 @@ def run_main(main: Callable[[Config], Any], config: type[Config], arguments: Seq
     if arguments is None:
         _leave(code)
     sys.exit(code)
+
+
+@contextlib.contextmanager
+def _ended_by_interrupts() -> Iterator[None]:
+    """Lets an interrupt end the process at once: modules in C++ abort where an exception goes through their import."""
+
+    def end(number: int, frame: object) -> None:
+        del number, frame
+        print("interrupted", file=sys.stderr, flush=True)
+        os._exit(INTERRUPTED)
+
+    if (
+        signal.getsignal(signal.SIGINT) is not signal.default_int_handler
+        or threading.current_thread() is not threading.main_thread()
+    ):
+        yield
+        return
+    signal.signal(signal.SIGINT, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _told(error: ValueError | OSError) -> str:

@@ -7,6 +7,7 @@ import contextlib
 import dataclasses
 import importlib
 import json
+import shutil
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -21,8 +22,8 @@ from jaxgames import checks, runtime
 from training.jobs.display import Display
 from training.jobs.stopping import StopRequest
 from training.storage.checkpoints import Checkpoints
-from training.storage.files import output_folder, write_atomically
-from training.storage.logs import RunLog, read_log
+from training.storage.files import LOCK, output_folder, write_atomically
+from training.storage.logs import LOG_FILE, RunLog, read_log
 
 
 @dataclasses.dataclass(frozen=True)
@@ -123,13 +124,30 @@ def run(job: Job) -> dict | None:
         device that fails.
       OSError: the output folder cannot be written or is in use, or the disk is full.
     """
-    with output_folder(job.folder):
+    with output_folder(job.folder), _nothing_left(job.folder):
         with StopRequest() as stop, Checkpoints(job.folder / "checkpoints", job.meta, keep=job.config.keep) as checkpoints:
             _check_folder(job.config, job.folder, checkpoints)
             progress = _start_or_resume(job, checkpoints)
             if not _iterate(job, progress, checkpoints, stop):
                 return None
         return _finish(job, progress)
+
+
+@contextlib.contextmanager
+def _nothing_left(folder: Path) -> Iterator[None]:
+    """Empties a folder of which nothing was there before, when a run is interrupted before its first iteration is done."""
+    before = [path for path in folder.iterdir() if path.name != LOCK]
+    try:
+        yield
+    except KeyboardInterrupt:
+        log = folder / LOG_FILE
+        if not before and not (log.exists() and log.stat().st_size):
+            for path in folder.iterdir():
+                if path.is_dir():
+                    shutil.rmtree(path)
+                elif path.name != LOCK:
+                    path.unlink()
+        raise
 
 
 @dataclasses.dataclass

@@ -26,7 +26,11 @@ class Ring:
 
 
 def init(capacity: int, num_words: int) -> Ring:
-    """Makes an empty ring of `capacity` rows of `num_words` words."""
+    """Makes an empty ring of `capacity` rows of `num_words` words.
+
+    Raises:
+      ValueError: a capacity below 1.
+    """
     if capacity < 1:
         raise ValueError(f"capacity={capacity}: must be >= 1")
     return Ring(jnp.zeros((capacity, num_words), jnp.uint32), jnp.zeros(1, jnp.int32), jnp.zeros(1, jnp.int32))
@@ -39,6 +43,9 @@ def add(ring: Ring, rows: Array, use: Array) -> Ring:
       ring: the buffer.
       rows: uint32 [M, W], M at most the capacity.
       use: bool [M], those to add.
+
+    Raises:
+      ValueError: more rows than the capacity.
     """
     capacity = ring.rows.shape[0]
     if rows.shape[0] > capacity:

@@ -189,6 +189,9 @@ def replay(game: Game, key: Array, index: int, games: Games):
 
     Returns:
       State with leaves [length + 1]: the start and the state after every step.
+
+    Raises:
+      ValueError: the game was not recorded.
     """
     if not 0 <= index < len(games.actions):
         raise ValueError(f"index={index}: must be below the {len(games.actions)} recorded games")

@@ -79,7 +79,7 @@ def is_key(leaf: Any) -> bool:
 
 
 def to_host(leaf: Any) -> np.ndarray:
-    """Gives an array's values, typed keys as the words behind them; every part of it must be on devices of this process."""
+    """Gives an array's values, typed keys as their words; every part of it must be on devices of this process."""
     return np.asarray(jax.random.key_data(leaf) if is_key(leaf) else leaf)
 
 

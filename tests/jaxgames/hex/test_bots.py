@@ -8,19 +8,20 @@ import pytest
 from scipy import stats
 
 from jaxgames.hex import Hex, HexConfig, interop
-from jaxgames.hex.bots import BOTS
+from jaxgames.hex.bots import path_agent, random_agent
 from tests.jaxgames.hex.playing import at, compiled, joined, random_games
 
 SIGNS = {"x": 1, "o": -1, ".": 0, "X": 1, "O": -1}
 AROUND = ((-1, 0), (-1, 1), (0, -1), (0, 1), (1, -1), (1, 0))
 SIZE = 5
+AGENTS = {"path": path_agent, "random": random_agent}
 HEX, DARK = (Hex(HexConfig(SIZE, rules)) for rules in ("hex", "abrupt"))
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1))
 def moves(name, game, infos, keys=None):
     """What an agent plays; what it is not told does not matter."""
-    return BOTS[name](game).act(None, keys, (), infos, None, None)[0]
+    return AGENTS[name](game).act(None, keys, (), infos, None, None)[0]
 
 
 def known(rules, text, player):

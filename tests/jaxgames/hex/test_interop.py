@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import jaxgames
-from jaxgames.hex import Hex, HexConfig, hidden, interop, rules
+from jaxgames.hex import Hex, HexConfig, hidden, interop, setup
 from tests.jaxgames.hex.playing import at, random_games
 
 
@@ -68,7 +68,7 @@ def test_settings_are_checked(settings, message):
 
 def test_attempts_are_checked():
     config = HexConfig(3)
-    state = interop.attempt(config, rules.init(config), "b2")
+    state = interop.attempt(config, setup.init(config), "b2")
     for cell, message in (
         ("b2", "cell=b2: is taken"),
         ("d1", "cell='d1': must be in a1..c3"),

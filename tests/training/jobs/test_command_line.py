@@ -143,6 +143,18 @@ run_main(main, Settings)
     assert (done.returncode, done.stderr) == (130, "interrupted\n")
 
 
+def test_an_interruption_while_modules_are_imported_is_one_word_too(tmp_path):
+    (tmp_path / "slow_to_import.py").write_text("import os, signal; os.kill(os.getpid(), signal.SIGINT)")
+    code = f"""
+import sys
+from training.jobs.command_line import run_module
+sys.path.insert(0, {str(tmp_path)!r})
+run_module("slow_to_import", "run", "Config")
+"""
+    done = run_python(["-c", code])
+    assert (done.returncode, done.stderr) == (130, "interrupted\n")
+
+
 def test_an_interruption_when_all_is_done_comes_too_late():
     code = """
 import atexit, os, signal

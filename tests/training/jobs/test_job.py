@@ -92,6 +92,23 @@ def test_same_seed_same_run(straight, tmp_path):
     assert (tmp_path / "seed" / "params").read_bytes() != (tmp_path / "params").read_bytes()
 
 
+class Impatient(ToyJob):
+    """Is interrupted as while it compiles, by a user who does not wait."""
+
+    def advance(self, state):
+        raise KeyboardInterrupt
+
+
+def test_nothing_is_left_of_a_run_interrupted_before_its_first_iteration(tmp_path):
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path / "new" / "run", Impatient)
+    assert not any(tmp_path.iterdir())
+    (tmp_path / "mine").write_text("")
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path, Impatient)
+    assert (tmp_path / "mine").exists() and (tmp_path / "settings.json").exists()
+
+
 # --- going on ----------------------------------------------------------------------------------------------------------
 
 

@@ -120,7 +120,6 @@ def test_what_identifies_its_parameters(mode, encoder):
     ("settings", "message"),
     [
         ({"game": "go"}, "game='go': must be one of pommerman, hex"),
-        ({"game": "hero_academy", "mode": "standard"}, "game='hero_academy': has no encoder"),
         ({"mode": "duel"}, "mode='duel': must be "),
         ({"encoder": "all"}, "encoder='all': must be one of alphaze"),
         ({"network": "vit"}, "network='vit': must be one of paper, paper_value, residual, tiny, "),

@@ -12,7 +12,7 @@ from scipy import stats
 import jaxgames
 from jaxgames import runtime
 from jaxgames.agent import Agent
-from jaxgames.hex.bots import BOTS
+from jaxgames.hex.bots import random_agent
 from jaxgames.packing import packing_of
 from tests.processes import output_of
 from tests.training import match_on_devices
@@ -205,7 +205,7 @@ PACKING = packing_of(jax.eval_shape(lambda: DARK.init_information(jnp.int32(0)))
 
 def remembering(name: str) -> Agent:
     """Tries any cell that it does not know to be taken. Its memory: how often it was asked, and what it was shown each time."""
-    random = BOTS["random"](DARK)
+    random = random_agent(DARK)
 
     def init(size):
         return jnp.zeros(size, jnp.int32), jnp.zeros((size, DARK.max_steps, PACKING.num_words), jnp.uint32)
