@@ -1,6 +1,6 @@
 """Searches in which models play for other seats, by their names: SP-MCTS and TP-MCTS, and searches by bandits.
 
-(Source: PommerLearn, Weil et al.; sections 4.1 to 4.7 of our notes.)
+(Source: PommerLearn, Weil et al..)
 """
 
 from __future__ import annotations

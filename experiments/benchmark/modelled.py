@@ -11,8 +11,8 @@ from jax import Array
 
 from experiments.benchmark.case import Case, Program
 from experiments.benchmark.harness import throughput
-from experiments.benchmark.pommerman import MID_GAME, MODE, POOL_SIZE, ffa, play_and_plan
-from experiments.benchmark.pommerman_starts import Pool
+from experiments.benchmark.pommerman import MID_GAME, MODE, ffa, play_and_plan
+from experiments.benchmark.pommerman_starts import POOL_SIZE, Pool
 from search.modelled import POMMERLEARN, Models, modelled_puct
 from search.planner import Planner
 from training.models import policy_value

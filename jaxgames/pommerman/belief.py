@@ -1,7 +1,7 @@
 """What a player believes to be the state, from its own observations alone: the root of a search that does not cheat.
 
 A board in full view shows all but three things: what lies under wood, whose a bomb is, and what others have collected. Wood is
-believed to hide nothing. Owners and collections are followed as in PommerLearn ("track stats"; section 4.3 of our notes), or
+believed to hide nothing. Owners and collections are followed as in PommerLearn ("track stats"), or
 taken for the worst. What lies in fog goes on by the rules as it was last seen, everybody there standing still.
 """
 

@@ -1,6 +1,6 @@
 """Flat Monte Carlo search: bandits at the present state only, random play after the first step, nothing remembered.
 
-(Source: Boney et al., section III, "MCS"; 1.5 of our notes on the released code.)
+(Source: Boney et al., section III, "MCS".)
 """
 
 from __future__ import annotations

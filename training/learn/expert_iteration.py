@@ -1,7 +1,7 @@
 """Learning from a search in which models play the others, and from games of rule-based players.
 
 A network is taught what a search prefers in games against rule-based players, or, to begin with, what rule-based players do.
-(Source: PommerLearn, Weil et al.; sections 4.7 to 4.11 of our notes.)
+(Source: PommerLearn, Weil et al..)
 """
 
 from __future__ import annotations
@@ -179,7 +179,7 @@ class ExpertIteration:
         return self.judge(params, batch, results, left, which)
 
     def judge(self, params: Any, batch: Sample, results: Array, left: Array, which: Array) -> tuple[Array, dict[str, Array]]:
-        """The loss of section 4.10, for samples [B] whose games ended with `results` int8 [B], `left` steps later.
+        """The loss of the paper, for samples [B] whose games ended with `results` int8 [B], `left` steps later.
 
         Samples of games that are not over count for the policy alone.
         """
@@ -202,7 +202,7 @@ def sharpened(policy: Array, share: float) -> Array:
 
 
 def value_target(results: Array, left: Array, searched: Array, discount: float, mixing: float) -> Array:
-    """What values are taught: w q + (1 - w) (g^t z + (1 - g^t) q), and without mixing g^t z (section 4.10).
+    """What values are taught: w q + (1 - w) (g^t z + (1 - g^t) q), and without mixing g^t z.
 
     Args:
       results: z, int8 [B].
