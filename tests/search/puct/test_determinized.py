@@ -1,6 +1,7 @@
 """Search in drawn worlds: against PUCT where nothing is hidden, and against plain numpy over the same worlds."""
 
 import dataclasses
+import functools
 import math
 
 import jax
@@ -50,11 +51,17 @@ def hopeless(params, states, seats):
 
 def known(game, steps, count=LANES):
     """Games that are not over after so many attempts: states, what the players to move know, and who they are."""
-    states, infos, _ = random_games(game, jax.random.split(jax.random.key(0), 60), steps)
-    alive = np.flatnonzero(~np.asarray(states.terminated)[:, -1])[:count]
-    movers = np.asarray(states.player)[alive, -1].astype(np.int32)
+    states, infos = some_games(game)
+    alive = np.flatnonzero(~states.terminated[:, steps])[:count]
+    movers = states.player[alive, steps].astype(np.int32)
     assert len(alive) == count
-    return at(states, alive, -1), at(infos, alive, -1, movers), movers
+    return at(states, alive, steps), at(infos, alive, steps, movers), movers
+
+
+@functools.cache
+def some_games(game):
+    states, infos, _ = jax.device_get(random_games(game, jax.random.split(jax.random.key(0), 60), 8))
+    return states, infos
 
 
 def search(make, game, settings, views, seats, active=None, evaluate=network):
