@@ -23,7 +23,7 @@ from tests.search import puct_reference
 OPEN, ABRUPT, CLASSICAL = (jaxgames.make("hex", mode) for mode in ("hex-3", "adh-3", "cdh-3"))
 CELLS, LANES, WORLDS, SIMULATIONS = 9, 5, 4, 12
 ROOTS = LANES * WORLDS  # lanes of a search without worlds, so that all share what is compiled
-SEARCH = puct.Settings(num_simulations=SIMULATIONS, c_init=1.0, c_base=2.0)  # a base so small that visits matter
+SEARCH = puct.Settings(num_simulations=SIMULATIONS, c_init=0.5, c_base=1.0)  # a base so small that visits matter
 SPLIT = Settings(num_worlds=WORLDS, split=True, search=dataclasses.replace(SEARCH, num_simulations=WORLDS * SIMULATIONS))
 # Sums of such numbers are exact, in whatever order they are added.
 WEIGHTS = np.random.default_rng(1).integers(-3, 4, (CELLS * len(CHANNELS), CELLS + 1)).astype(np.float32) / 8
@@ -338,7 +338,7 @@ def test_the_exploration_constant_grows_with_the_visits():
     states, _, seats = known(OPEN, 3, ROOTS)
     found = own(search(puct.puct, OPEN, SEARCH, states, seats)[0].visit_counts, seats)[:4].tolist()
     assert [slow_search(at(states, lane), SEARCH) for lane in range(4)] == found
-    steady = dataclasses.replace(SEARCH, c_init=SEARCH.c_init + math.log(1.5), c_base=1e6)  # the same before the first visit
+    steady = dataclasses.replace(SEARCH, c_init=SEARCH.c_init + math.log(2), c_base=1e6)  # the same before the first visit
     assert [slow_search(at(states, lane), steady) for lane in range(4)] != found
 
 
