@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import ml_dtypes
 import numpy as np
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -24,6 +24,7 @@ def leaves(draw):
     return draw(hnp.arrays(dtype, shape))
 
 
+@settings(max_examples=20)
 @given(st.lists(leaves(), min_size=1, max_size=4))
 @example([np.array([1.5, -0.1, 1e-40, np.nan], np.float32), np.array(-3, np.int8)])
 def test_what_is_packed_is_unpacked(arrays):
