@@ -30,10 +30,10 @@ def leaves(draw):
 def test_what_is_packed_is_unpacked(arrays):
     tree = {"first": arrays[0], "others": tuple(arrays[1:])}
     packing = packing_of(tree)
-    words = packing.pack(jax.tree.map(jnp.asarray, tree))
+    words = jax.jit(packing.pack)(tree)
     bits = {width: width * sum(a.size for a in arrays if WIDTHS[a.dtype.name] == width) for width in (1, 8, 16, 32)}
     assert words.dtype == jnp.uint32 and words.shape == (packing.num_words,) == (sum(-(-n // 32) for n in bits.values()),)
-    unpacked = packing.unpack(words)
+    unpacked = jax.jit(packing.unpack)(words)
     assert jax.tree.structure(unpacked) == jax.tree.structure(tree)
     for back, array in zip(jax.tree.leaves(unpacked), jax.tree.leaves(tree), strict=True):
         assert back.dtype == array.dtype and back.shape == array.shape

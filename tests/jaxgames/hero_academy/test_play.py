@@ -50,7 +50,13 @@ def flat(states):
 
 @pytest.mark.parametrize("mode", MODES)
 def test_what_must_always_hold(mode):
-    game, _, states, _ = played(mode)
+    game, start, states, _ = played(mode)
+    # Whatever is done costs a point, but for the end of a turn.
+    points, turns = (
+        np.concatenate([getattr(start, name)[None], getattr(states, name)]).astype(int) for name in ("action_points", "turn")
+    )
+    same_turn = (turns[1:] == turns[:-1]) & ~states.terminated
+    assert same_turn.any() and (np.diff(points, axis=0)[same_turn] == -1).all()
     config, every = game.config, flat(states)
     arrays = interop.to_arrays(config, every)
     # What is kept beside the rest follows from it: `from_arrays` works it out anew, and checks hit points.

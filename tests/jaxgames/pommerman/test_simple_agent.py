@@ -40,7 +40,7 @@ from tests.jaxgames.pommerman.simple_scenes import draw_cases, to_arrays
 ROOT = Path(__file__).parents[3]
 SAMPLE = ROOT / "tests" / "data" / "pommerman" / "simple_cases.npz"
 FFA, TEAM = preset("ffa"), preset("team")
-DRAWS = 64
+DRAWS, PER_CASE = 64, 200
 
 
 class Choices(NamedTuple):
@@ -380,7 +380,7 @@ def test_clauses_go_before_later_ones(drawing, move):
 
 
 def test_decides_like_the_official_agent():
-    number, mismatches = check_simple_cases(SAMPLE, draws=200)
+    number, mismatches = check_simple_cases(SAMPLE, draws=PER_CASE)
     assert number == 300
     assert mismatches == []
 
@@ -391,9 +391,9 @@ def test_the_comparison_notices_differences():
     arrays = {name: array[rows] for name, array in arrays.items()}
     board = arrays["board"].copy()
     board[board == Cell.WOOD] = Cell.RIGID
-    _, mismatches = check_simple_cases({**arrays, "board": board}, draws=200)
+    _, mismatches = check_simple_cases({**arrays, "board": board}, draws=PER_CASE)
     assert {mismatch.field for mismatch in mismatches} >= {"move", "recent"}
-    _, mismatches = check_simple_cases({**arrays, "prev_direction": np.zeros_like(arrays["prev_direction"])}, draws=200)
+    _, mismatches = check_simple_cases({**arrays, "prev_direction": np.zeros_like(arrays["prev_direction"])}, draws=PER_CASE)
     assert {mismatch.field for mismatch in mismatches} >= {"move", "previous"}
 
 
@@ -409,7 +409,7 @@ def test_the_comparison_rejects_incomplete_recordings():
 
 @pytest.mark.parametrize("mode", ["ffa", *(pytest.param(mode, marks=pytest.mark.slow) for mode in ("team", "one_vs_one"))])
 def test_decides_as_the_written_rules_say_on_random_boards(mode):
-    config, draws = preset(mode), 128
+    config, draws = preset(mode), PER_CASE
     cases = draw_cases(config, 2000, seed=3)
     expected = [simple_reference.decide(case) for case in cases]
     arrays = to_arrays(cases)
