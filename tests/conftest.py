@@ -18,7 +18,7 @@ from tests.emitters import OLDER_EMITTERS
 MAX_MEMORY_MAPS = 20_000
 """Of the 65530 that Linux grants a process. Each compiled function takes 25; a process that has no more left dies of a
 segmentation fault."""
-MAX_MEMORY = 3 * 2**30
+MAX_MEMORY = 4 * 2**30
 """Bytes of a process, of which several run at once; what has been compiled is most of them."""
 QUICK_FLAGS = {  # most of the time of tests goes into compiling
     "--xla_backend_optimization_level": "0",  # of what LLVM makes of XLA's kernels

@@ -27,16 +27,41 @@ def device_count_flag(count: int) -> str:
     return f"--xla_force_host_platform_device_count={count}"
 
 
-def test_adds_fusion_wide_vectors_and_one_device_per_core():
-    assert output_of(SHOW_FLAGS) == f"{FUSION} {device_count_flag(runtime.usable_cores())} {WIDTH}"
+def test_prepares_and_starts_no_backend_and_may_be_called_again_with_the_same_wish():
+    code = f"""
+import os, jax
+{PREPARE}
+print(os.environ["XLA_FLAGS"])
+print(jax.config.jax_compilation_cache_dir)
+runtime.prepare()
+print(runtime.backend_is_running())
+jax.devices()
+runtime.prepare()
+print(runtime.backend_is_running())
+try:
+    runtime.prepare(cores=7)
+except RuntimeError as error:
+    print(error)
+"""
+    flags, cache, before, after, told = output_of(code).splitlines()
+    assert flags == f"{FUSION} {device_count_flag(runtime.usable_cores())} {WIDTH}"
+    assert cache == str(ROOT / ".cache" / "jax")
+    assert (before, after) == ("False", "True")
+    assert told.startswith("JAX has already started, without ") and device_count_flag(7) in told
 
 
-def test_flags_reach_xla():
+def test_flags_reach_xla_and_what_is_compiled_the_cache(tmp_path):
     count = f"import jax; print(jax.local_device_count()){COUNT_FUSIONS}"
-    prepare = "from jaxgames import runtime; runtime.prepare(cores=3, multi_output_fusion={}); "
+    prepare = f"from jaxgames import runtime; runtime.prepare(cores=3, multi_output_fusion={{}}, cache={str(tmp_path)!r}); "
     on_cpu = {"JAX_PLATFORMS": "cpu"}
-    assert output_of(count, on_cpu).split() == ["1", "4"]  # should this fail one day, XLA may do without the flag
-    assert output_of(prepare.format(False) + count, on_cpu).split() == ["3", "4"]
+    late = run_python(["-c", f"{count}{PREPARE}"], on_cpu)
+    assert late.stdout.split() == ["1", "4"]  # should this fail one day, XLA may do without the flag
+    assert late.returncode == 1
+    assert "RuntimeError: JAX has already started, without XLA_FLAGS=" in late.stderr
+    assert "call jaxgames.runtime.prepare() before" in late.stderr
+    keep_all = "import jax; jax.config.update('jax_persistent_cache_min_compile_time_secs', 0.0); "
+    assert output_of(prepare.format(False) + keep_all + count, on_cpu).split() == ["3", "4"]
+    assert any(file.name.endswith("-cache") for file in tmp_path.iterdir())
     assert output_of(prepare.format(True) + count, on_cpu).split() == ["3", "2"]
 
 
@@ -74,11 +99,19 @@ def test_foreign_flags_are_an_error():
     assert "ValueError: XLA_FLAGS='no-such-file': must be flags" in done.stderr
 
 
-def test_cores_go_before_the_environment():
-    code = "import jax; from jaxgames import runtime; runtime.prepare(cores=3); print(jax.local_device_count('cpu'))"
-    assert output_of(code, {"XLA_FLAGS": device_count_flag(2)}) == "3"
-    assert output_of(code, {"JAX_NUM_CPU_DEVICES": "2"}) == "3"
-    assert output_of(code.replace("cores=3", ""), {"JAX_NUM_CPU_DEVICES": "2"}) == "2"
+def test_arguments_go_before_the_environment(tmp_path):
+    mine = {"JAX_COMPILATION_CACHE_DIR": str(tmp_path / "mine")}
+    code = f"""
+import jax
+from jaxgames import runtime
+runtime.prepare(cores=3, cache={str(tmp_path / "given")!r})
+print(jax.local_device_count("cpu"), jax.config.jax_compilation_cache_dir)
+"""
+    assert output_of(code, {"XLA_FLAGS": device_count_flag(2), **mine}) == f"3 {tmp_path / 'given'}"
+    assert output_of(code, {"JAX_NUM_CPU_DEVICES": "2"}) == f"3 {tmp_path / 'given'}"
+    code = code.replace("cores=3", "").replace(f", cache={str(tmp_path / 'given')!r}", "")
+    assert output_of(code, {"JAX_NUM_CPU_DEVICES": "2", **mine}) == f"2 {tmp_path / 'mine'}"
+    assert (tmp_path / "mine").is_dir()
 
 
 def test_one_core_means_one_thread():
@@ -98,58 +131,24 @@ def test_impossible_cores_are_an_error(cores: int):
         runtime.prepare(cores=cores)
 
 
-def test_a_second_call_is_silent_also_after_the_start():
-    code = f"{PREPARE}; runtime.prepare(); import jax; jax.devices(); runtime.prepare(); print(runtime.backend_is_running())"
-    assert output_of(code) == "True"
-
-
-def test_a_late_call_is_an_error():
-    done = run_python(["-c", f"import jax; jax.devices(); {PREPARE}"])
-    assert done.returncode == 1
-    assert "RuntimeError: JAX has already started, without XLA_FLAGS=" in done.stderr
-    assert "call jaxgames.runtime.prepare() before" in done.stderr
-
-
-def test_a_later_call_with_another_wish_is_an_error():
-    done = run_python(["-c", f"{PREPARE}; import jax; jax.devices(); runtime.prepare(cores=7)"])
-    assert "RuntimeError: JAX has already started" in done.stderr
-    assert device_count_flag(7) in done.stderr
-
-
-def test_prepare_starts_no_backend():
-    assert output_of(f"{PREPARE}; print(runtime.backend_is_running())") == "False"
-
-
-@pytest.mark.parametrize("package", ["jaxgames", "search", "training"])
-def test_importing_starts_no_backend(package: str):
-    code = f"""
+def test_importing_starts_no_backend():
+    code = """
 import importlib, pkgutil
-import {package}
+import jaxgames, search, training
 from jaxgames import runtime
-for module in pkgutil.walk_packages({package}.__path__, "{package}."):
-    importlib.import_module(module.name)
-    assert not runtime.backend_is_running(), module.name
+for package in (jaxgames, search, training):
+    for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+        importlib.import_module(module.name)
+        assert not runtime.backend_is_running(), module.name
 print("none")
 """
     done = run_python(["-c", code])
     assert done.stdout.strip() == "none", done.stderr
 
 
-def test_cache_is_in_the_checkout():
-    assert output_of(SHOW_CACHE) == str(ROOT / ".cache" / "jax")
-
-
-def test_cache_of_the_user_is_kept(tmp_path):
-    folder = tmp_path / "mine"
-    assert output_of(SHOW_CACHE, {"JAX_COMPILATION_CACHE_DIR": str(folder)}) == str(folder)
-    assert folder.is_dir()
-    later = SHOW_CACHE.replace("import jax;", f"import jax, os; os.environ['JAX_COMPILATION_CACHE_DIR'] = {str(folder)!r};")
-    assert output_of(later) == str(folder)
-
-
-def test_cache_given_goes_before_the_environment(tmp_path):
-    code = SHOW_CACHE.replace("prepare()", f"prepare(cache={str(tmp_path / 'given')!r})")
-    assert output_of(code, {"JAX_COMPILATION_CACHE_DIR": str(tmp_path / "mine")}) == str(tmp_path / "given")
+def test_a_cache_that_the_user_sets_late_is_kept(tmp_path):
+    code = SHOW_CACHE.replace("import jax;", f"import jax, os; os.environ['JAX_COMPILATION_CACHE_DIR'] = {str(tmp_path)!r};")
+    assert output_of(code) == str(tmp_path)
 
 
 @pytest.mark.parametrize("off", [{"JAX_COMPILATION_CACHE_DIR": ""}, {"JAX_ENABLE_COMPILATION_CACHE": "false"}])
@@ -171,18 +170,6 @@ def test_an_unwritable_cache_is_a_warning(tmp_path):
     assert done.stdout.strip() == "None"
     assert f"UserWarning: compilation cache {file / 'cache'}: Not a directory" in done.stderr
     assert '"<string>", line 1' in done.stderr or "<string>:1:" in done.stderr, "the warning names the caller's line"
-
-
-def test_compiled_programs_are_cached(tmp_path):
-    code = f"""
-from jaxgames import runtime
-runtime.prepare(cache={str(tmp_path)!r})
-import jax
-jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
-jax.jit(lambda x: x * x + 1)(jax.numpy.arange(7))
-"""
-    output_of(code)
-    assert any(file.name.endswith("-cache") for file in tmp_path.iterdir())
 
 
 def test_quota_of_a_container(monkeypatch: pytest.MonkeyPatch):

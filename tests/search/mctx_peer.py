@@ -1,11 +1,10 @@
-"""Root visit counts of mctx and of our preset, on Hex with random networks and on a random tree.
+"""Root visit counts of mctx and of our preset, on Hex with random networks.
 
 Run in a process without multi-output fusion, under which XLA cannot compile mctx: `python -m tests.search.mctx_peer SIZE BATCH
-SIMULATIONS`, with size 0 for the random tree.
+SIMULATIONS`.
 """
 
 import dataclasses
-import functools
 import json
 import sys
 
@@ -15,7 +14,6 @@ runtime.prepare(cores=1, multi_output_fusion=False)
 
 import jax  # noqa: E402
 import jax.numpy as jnp  # noqa: E402
-import mctx  # noqa: E402
 import numpy as np  # noqa: E402
 
 import jaxgames  # noqa: E402
@@ -23,47 +21,6 @@ from experiments.benchmark.peers import visits_of_mctx  # noqa: E402
 from jaxgames.hex import rules  # noqa: E402
 from jaxgames.hex.encoder import CHANNELS, planes_of  # noqa: E402
 from search import puct  # noqa: E402
-from tests.random_tree import RandomTree  # noqa: E402
-
-
-def on_a_random_tree(batch, simulations):
-    game = RandomTree()
-    keys = jax.random.split(jax.random.key(1), batch)
-    states = jax.vmap(game.init)(keys)
-    settings = dataclasses.replace(puct.MCTX, num_simulations=simulations)
-    planner = puct.puct(game, lambda params, states, seats: game.opinion(states), settings)
-    ones = jnp.ones(batch, bool)
-    plan, _ = jax.jit(planner.plan)(None, keys, planner.init(batch), states, jnp.zeros(batch, jnp.int32), ones)
-
-    def recurrent(params, key, action, before):
-        after = jax.vmap(lambda state, arm: game.step(state, jnp.full(2, arm)))(before, action)
-        mine = jnp.take_along_axis(jax.vmap(game.outcome)(after), before.player[:, None], 1)[:, 0]
-        logits, value = game.opinion(after)
-        output = mctx.RecurrentFnOutput(
-            reward=jnp.where(before.terminated, 0.0, mine),
-            discount=jnp.where(after.terminated, 0.0, -1.0),
-            prior_logits=jnp.where(jax.vmap(game.legal)(after), logits, jnp.finfo(jnp.float32).min),
-            value=jnp.where(after.terminated, 0.0, value),
-        )
-        return output, after
-
-    logits, value = game.opinion(states)
-    search = functools.partial(mctx.muzero_policy, dirichlet_fraction=0.0, temperature=0.0)
-    found = jax.jit(
-        lambda key, states: (
-            search(
-                None,
-                key,
-                mctx.RootFnOutput(prior_logits=logits, value=value, embedding=states),
-                recurrent,
-                simulations,
-                invalid_actions=~jax.vmap(game.legal)(states),
-            )
-            .search_tree.summary()
-            .visit_counts
-        )
-    )(jax.random.key(0), states)
-    return plan.visit_counts[:, 0], found
 
 
 def on_hex(size, batch, simulations):
@@ -96,7 +53,7 @@ def on_hex(size, batch, simulations):
 
 
 def main(size, batch, simulations):
-    ours, theirs = on_hex(size, batch, simulations) if size else on_a_random_tree(batch, simulations)
+    ours, theirs = on_hex(size, batch, simulations)
     print(json.dumps({"ours": np.asarray(ours).astype(int).tolist(), "theirs": np.asarray(theirs).astype(int).tolist()}))
 
 

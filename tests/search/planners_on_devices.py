@@ -1,6 +1,6 @@
 """Planners through `check_planner` on four devices: prints one JSON object, what was found by planner ("" where nothing was).
 
-Run as `python -m tests.search.planners_on_devices NAME ...`.
+Run as `python -m tests.search.planners_on_devices SIZES NAME ...`, with lanes and devices as JSON; without a name: all planners.
 """
 
 import json
@@ -77,4 +77,4 @@ def found(name, **sizes):
 
 
 if __name__ == "__main__":
-    print(json.dumps({name: found(name, lanes=(1, 7, 64), devices=(1, 2, 4)) for name in sys.argv[1:] or PLANNERS}))
+    print(json.dumps({name: found(name, **json.loads(sys.argv[1])) for name in sys.argv[2:] or PLANNERS}))

@@ -1,4 +1,4 @@
-"""A network and oracles so small that a learner compiles in seconds, and what learners leave in their buffers."""
+"""A network and an oracle so small that a learner compiles in seconds, and what learners leave in their buffers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import jax.numpy as jnp
 import numpy as np
 
 import jaxgames
-from search import presets
 from search.planner import Plan, Planner
 from training.models.networks import follower as networks
 from training.models.networks.follower import NetworkConfig
@@ -21,11 +20,6 @@ def network(game=GAME) -> PolicyValue:
     encoder = jaxgames.encoder_of(game)
     config = NetworkConfig(width=4, layers=2, value_head=True)
     return PolicyValue(game, encoder, networks.make(config, encoder.shape, encoder.num_outputs), {})
-
-
-def searching_oracle() -> Planner:
-    """A real one with a real tree."""
-    return presets.fdts(GAME, num_simulations=4, horizon=3, table_rows=256)
 
 
 def drawing_oracle(game=GAME) -> Planner:

@@ -40,7 +40,7 @@ def test_a_ninja_goes_three_cells_and_changes_places_with_anybody_of_its_own():
     assert act((1, 1), (4, 1)) in legal(state)
     swapped = after(state, LAYOUT.trade_with(cell(6, 4)))
     assert (kind(swapped, 1, 1), kind(swapped, 6, 4), hit_points(swapped, 1, 1)) == (units.WIZARD, units.NINJA, 300)
-    assert board(swapped)["unit_equip"][1, 1] == 2
+    assert board(swapped)["unit_equip"][1, 1] == 2 and int(swapped.action_points) == int(state.action_points) - 1
 
 
 @pytest.mark.parametrize(
@@ -127,6 +127,7 @@ def test_inferno_burns_the_others_alone():
 def test_potions_and_equipment():
     state = position({(3, 3): ("A", 0, 0), (4, 3): ("K", 100, 0)}, hand=["potion", "dragonscale"])
     assert hit_points(after(state, play("potion", (3, 3))), 3, 3) == 100
+    assert hit_points(after(state, play("potion", (4, 3))), 4, 3) == 1000
     equipped = after(state, play("dragonscale", (4, 3)))
     assert (hit_points(equipped, 4, 3), board(equipped)["unit_equip"][3, 4]) == (110, 1)
     assert play("dragonscale", (3, 3)) not in legal(state)  # it is knocked down

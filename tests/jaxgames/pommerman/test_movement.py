@@ -63,6 +63,12 @@ def test_a_queue_behind_a_bounced_agent_bounces():
     assert cells(play(start, RIGHT, RIGHT, RIGHT, LEFT), 0, 1, 2, 3) == [(0, 0), (0, 1), (0, 2), (0, 4)]
 
 
+def test_a_queue_of_all_four_behind_a_bomb_stays():
+    """Whoever is bounced last learns it from the one before."""
+    start = position("0123", bombs={(0, 4): Bomb()})
+    assert cells(play(start, RIGHT, RIGHT, RIGHT, RIGHT), 0, 1, 2, 3) == [(0, 0), (0, 1), (0, 2), (0, 3)]
+
+
 def test_a_contested_cell_stays_blocked_for_all_comers():
     # Agents 0 and 1 want (1, 1); agent 2 wants it too, from below.
     assert cells(play(position("...\n0.1\n.2."), RIGHT, LEFT, UP), 0, 1, 2) == [(1, 0), (1, 2), (2, 1)]

@@ -7,9 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from search import fdts, presets, thompson
-from search.bandit.tree_search import Settings, decoupled_search
-from search.check import check_planner
+from search import fdts, presets
 from tests.search.reference import assert_like_reference, compiled, make
 from tests.tug import ARMS, PULL, REST, SHOUT, Tug, states_of, step_all
 
@@ -128,12 +126,6 @@ def test_one_player_with_three_arms(kind):
     plan, _ = compiled(planner)(keys_of(0), planner.init(BATCH), states, yes())
     np.testing.assert_array_equal(plan.actions[:, 0], PULL)
     assert (plan.visit_counts.sum((1, 2)) >= 200).all()
-
-
-def test_lanes_do_not_know_each_other():
-    """Whether they are planned for alone, all at once, or three at a time, also when rows give way."""
-    settings = Settings(SIMULATIONS, HORIZON, table_rows=64, microbatch_size=3)
-    check_planner(decoupled_search(MANY, thompson(), settings, "small tables"), MANY, lanes=(1, 8), moves=3)
 
 
 def test_inactive_lanes_keep_their_memory(planner, states):

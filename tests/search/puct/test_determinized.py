@@ -1,6 +1,7 @@
 """Search in drawn worlds: against PUCT where nothing is hidden, and against plain numpy over the same worlds."""
 
 import dataclasses
+import functools
 import math
 
 import jax
@@ -22,7 +23,7 @@ from tests.search import puct_reference
 OPEN, ABRUPT, CLASSICAL = (jaxgames.make("hex", mode) for mode in ("hex-3", "adh-3", "cdh-3"))
 CELLS, LANES, WORLDS, SIMULATIONS = 9, 5, 4, 12
 ROOTS = LANES * WORLDS  # lanes of a search without worlds, so that all share what is compiled
-SEARCH = puct.Settings(num_simulations=SIMULATIONS, c_init=1.0, c_base=2.0)  # a base so small that visits matter
+SEARCH = puct.Settings(num_simulations=SIMULATIONS, c_init=0.5, c_base=1.0)  # a base so small that visits matter
 SPLIT = Settings(num_worlds=WORLDS, split=True, search=dataclasses.replace(SEARCH, num_simulations=WORLDS * SIMULATIONS))
 # Sums of such numbers are exact, in whatever order they are added.
 WEIGHTS = np.random.default_rng(1).integers(-3, 4, (CELLS * len(CHANNELS), CELLS + 1)).astype(np.float32) / 8
@@ -50,11 +51,17 @@ def hopeless(params, states, seats):
 
 def known(game, steps, count=LANES):
     """Games that are not over after so many attempts: states, what the players to move know, and who they are."""
-    states, infos, _ = random_games(game, jax.random.split(jax.random.key(0), 60), steps)
-    alive = np.flatnonzero(~np.asarray(states.terminated)[:, -1])[:count]
-    movers = np.asarray(states.player)[alive, -1].astype(np.int32)
+    states, infos = some_games(game)
+    alive = np.flatnonzero(~states.terminated[:, steps])[:count]
+    movers = states.player[alive, steps].astype(np.int32)
     assert len(alive) == count
-    return at(states, alive, -1), at(infos, alive, -1, movers), movers
+    return at(states, alive, steps), at(infos, alive, steps, movers), movers
+
+
+@functools.cache
+def some_games(game):
+    states, infos, _ = jax.device_get(random_games(game, jax.random.split(jax.random.key(0), 60), 8))
+    return states, infos
 
 
 def search(make, game, settings, views, seats, active=None, evaluate=network):
@@ -331,7 +338,7 @@ def test_the_exploration_constant_grows_with_the_visits():
     states, _, seats = known(OPEN, 3, ROOTS)
     found = own(search(puct.puct, OPEN, SEARCH, states, seats)[0].visit_counts, seats)[:4].tolist()
     assert [slow_search(at(states, lane), SEARCH) for lane in range(4)] == found
-    steady = dataclasses.replace(SEARCH, c_init=SEARCH.c_init + math.log(1.5), c_base=1e6)  # the same before the first visit
+    steady = dataclasses.replace(SEARCH, c_init=SEARCH.c_init + math.log(2), c_base=1e6)  # the same before the first visit
     assert [slow_search(at(states, lane), steady) for lane in range(4)] != found
 
 

@@ -6,6 +6,7 @@ import json
 
 import jax
 import jax.numpy as jnp
+import mctx
 import numpy as np
 import pytest
 
@@ -17,7 +18,7 @@ from search.puct import tree as puct_tree
 from search.puct.action_selection import corrected_visits
 from search.puct.search import Settings
 from tests.emitters import NEWER_EMITTERS
-from tests.jaxgames.hex.playing import joined
+from tests.jaxgames.hex.playing import at, joined
 from tests.processes import run_python
 from tests.random_tree import RandomTree
 from tests.search import puct_reference
@@ -33,22 +34,28 @@ def evaluate(params, states, seats):
     return out[:, :-1], jnp.tanh(out[:, -1])
 
 
+@functools.cache
 def positions(moves, count=BATCH):
     """States after so many random moves, none finished."""
     states, seed = [], 0
     while len(states) < count:
         random, state, seed = np.random.default_rng(seed), GAME.init(), seed + 1
         for _ in range(moves):
-            cells = np.flatnonzero(np.asarray(GAME.legal_actions(state))[int(state.player), :-1])
-            state = STEP(state, jnp.int32(random.choice(cells)))
+            state = STEP(state, np.int32(random.choice(np.flatnonzero(interop.board(GAME.config, state) == 0))))
             if bool(state.terminated):
                 break
         else:
             states.append(state)
-    return jax.tree.map(lambda *leaves: jnp.stack(leaves), *states)
+    return jax.tree.map(lambda *leaves: np.stack(leaves), *states)
 
 
 STEP = jax.jit(lambda state, cell: rules.step(GAME.config, state, cell))
+STEPS = jax.jit(jax.vmap(lambda state, cell: rules.step(GAME.config, state, cell)))
+NETWORK, OUTCOME = jax.jit(evaluate), jax.jit(GAME.outcome)
+NOISY = {"dirichlet_fraction": 0.25, "temperature": 1.0}
+KEPT = {"reuse": True, "num_simulations": 20}
+SOLVING = {"mcts_solver": True, "reuse": True, "num_simulations": 400}
+NO_MULTI_OUTPUT_FUSION = {"xla_backend_extra_options": ""}  # with it XLA cannot compile mctx
 PLANNERS = {}
 
 
@@ -60,10 +67,10 @@ def search(states, memory=None, active=None, seed=0, **settings):
         run = jax.jit(planner.plan, compiler_options=NEWER_EMITTERS if config.mcts_solver else None)
         PLANNERS[config] = planner, run
     batch = states.terminated.shape[0]
-    keys = jax.vmap(jax.random.fold_in, (None, 0))(jax.random.key(seed), jnp.arange(batch))
     memory = planner.init(batch) if memory is None else memory
-    active = jnp.ones(batch, bool) if active is None else active
-    return run(None, keys, memory, states, jnp.zeros(batch, jnp.int32), active)
+    active = np.ones(batch, bool) if active is None else active
+    plan, memory = run(None, jax.random.split(jax.random.key(seed), batch), memory, states, np.zeros(batch, np.int32), active)
+    return jax.device_get(plan), memory
 
 
 def own(per_player, states):
@@ -71,10 +78,43 @@ def own(per_player, states):
     return np.take_along_axis(np.asarray(per_player), np.asarray(states.player).astype(int)[:, None, None], 1)[:, 0]
 
 
-@pytest.mark.parametrize(
-    "size, simulations", [(3, 40), pytest.param(5, 60, marks=pytest.mark.slow), pytest.param(0, 80, id="random tree")]
-)
-def test_root_visits_equal_those_of_mctx(size, simulations):
+def test_root_visits_in_a_random_tree_equal_those_of_mctx():
+    game, batch, simulations = RandomTree(), 8, 80
+    keys = jax.random.split(jax.random.key(1), batch)
+    states = jax.vmap(game.init)(keys)
+    settings = dataclasses.replace(puct.MCTX, num_simulations=simulations)
+    planner = puct.puct(game, lambda params, states, seats: game.opinion(states), settings)
+    ones = np.ones(batch, bool)
+    plan, _ = jax.jit(planner.plan)(None, keys, planner.init(batch), states, np.zeros(batch, np.int32), ones)
+
+    def recurrent(params, key, action, before):
+        after = jax.vmap(lambda state, arm: game.step(state, jnp.full(2, arm)))(before, action)
+        mine = jnp.take_along_axis(jax.vmap(game.outcome)(after), before.player[:, None], 1)[:, 0]
+        logits, value = game.opinion(after)
+        output = mctx.RecurrentFnOutput(
+            reward=jnp.where(before.terminated, 0.0, mine),
+            discount=jnp.where(after.terminated, 0.0, -1.0),
+            prior_logits=jnp.where(jax.vmap(game.legal)(after), logits, jnp.finfo(jnp.float32).min),
+            value=jnp.where(after.terminated, 0.0, value),
+        )
+        return output, after
+
+    def theirs(key, states):
+        logits, value = game.opinion(states)
+        root, illegal = mctx.RootFnOutput(prior_logits=logits, value=value, embedding=states), ~jax.vmap(game.legal)(states)
+        noiseless = {"dirichlet_fraction": 0.0, "temperature": 0.0}
+        policy = mctx.muzero_policy(None, key, root, recurrent, simulations, invalid_actions=illegal, **noiseless)
+        return policy.search_tree.summary().visit_counts
+
+    found = jax.jit(theirs, compiler_options=NO_MULTI_OUTPUT_FUSION)(jax.random.key(0), states)
+    ours = plan.visit_counts[:, 0].tolist()
+    assert ours == found.tolist()
+    assert len({tuple(row) for row in ours}) > 4 and {sum(row) for row in ours} == {simulations}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("size, simulations", [(3, 40), (5, 60)])
+def test_root_visits_in_hex_equal_those_of_mctx(size, simulations):
     done = run_python(["-m", "tests.search.mctx_peer", str(size), "8", str(simulations)])
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout.splitlines()[-1])
@@ -87,27 +127,25 @@ def test_root_visits_equal_those_of_mctx(size, simulations):
 def test_the_preset_of_alphaze_equals_a_slow_search(moves):
     states = positions(moves)
     plan, _ = search(states)
-    network = jax.jit(evaluate)
 
     def open_node(state):
-        batch = jax.tree.map(lambda leaf: leaf[None], state)
-        logits, value = (np.asarray(part)[0] for part in network(None, batch, state.player[None].astype(int)))
+        batch = jax.tree.map(lambda leaf: np.asarray(leaf)[None], state)
         player, over = int(state.player), bool(state.terminated)
-        legal = np.asarray(GAME.legal_actions(state))[player, :-1] & (not over)
+        logits, value = (np.asarray(part)[0] for part in NETWORK(None, batch, np.array([player])))
+        legal = (interop.board(GAME.config, state).reshape(-1) == 0) & (not over)
         prior = np.where(legal, np.exp(logits - logits.max()), 0).astype(np.float64)
         prior = prior / max(prior.sum(), 1e-30)
-        outcome = float(GAME.outcome(state)[player])
+        outcome = float(np.asarray(OUTCOME(state))[player])
         return puct_reference.Node(state, prior, outcome if over else float(value), over, player)
 
     for lane in range(BATCH):
-        state = jax.tree.map(lambda leaf, i=lane: leaf[i], states)
-        visits, values = puct_reference.search(open_node, lambda s, arm: STEP(s, jnp.int32(arm)), state, 40)
+        visits, values = puct_reference.search(open_node, lambda s, arm: STEP(s, np.int32(arm)), at(states, lane), 40)
         assert own(plan.visit_counts, states)[lane].tolist() == visits.tolist()
         tried = visits > 0
         assert np.allclose(own(plan.qvalues, states)[lane][tried], values[tried], atol=1e-4)
 
 
-@pytest.mark.parametrize("players, arms, candidates", [(1, 6, None), (2, 6, None), (2, 900, 900), (2, 3600, None)])
+@pytest.mark.parametrize("players, arms, candidates", [(1, 900, 900), (2, 3600, None)])
 def test_a_random_tree_for_one_or_two_equals_a_slow_search(players, arms, candidates):
     """Of 3600 arms 1800 are legal and 128 kept; no more than 60 can be opened, and they are opened in the order of priors."""
     game = RandomTree(num_players=players, num_arms=arms)
@@ -146,77 +184,48 @@ def test_trees_of_large_action_sets_are_small():
 
 
 def test_lanes_do_not_know_each_other():
-    states = positions(2)
-    together, _ = search(states, dirichlet_fraction=0.25)
-    alone, _ = search(jax.tree.map(lambda leaf: leaf[:1], states), dirichlet_fraction=0.25)
-    assert np.array_equal(together.visit_counts[:1], alone.visit_counts)
-    assert not np.array_equal(together.visit_counts, search(states)[0].visit_counts)  # the noise is there
+    states, others = positions(2), positions(4)
+    here, _ = search(states, **NOISY)
+    among, _ = search(jax.tree.map(lambda here, there: np.concatenate([here[:2], there[2:]]), states, others), **NOISY)
+    assert np.array_equal(here.visit_counts[:2], among.visit_counts[:2])
+    assert not np.array_equal(here.visit_counts[2:], among.visit_counts[2:])
+    assert not np.array_equal(here.visit_counts, search(states)[0].visit_counts)  # the noise is there
 
 
 def test_a_final_state_gets_no_plan_and_others_their_own():
     states = positions(2)
-    end = states
+    end = at(states, 0)
     for cell in range(9):
-        end = jax.vmap(STEP)(end, jnp.full(BATCH, cell))
-    assert np.asarray(end.terminated).all()
-    mixed = jax.tree.map(lambda a, b: a.at[0].set(b[0]), states, end)
+        end = STEP(end, np.int32(cell))
+    assert bool(end.terminated)
+    mixed = jax.tree.map(lambda many, one: np.stack([one, *many[1:]]), states, end)
     plan, _ = search(mixed)
     alone, _ = search(states)
-    assert not np.asarray(plan.visit_counts)[0].any()
+    assert not plan.visit_counts[0].any()
     assert np.array_equal(plan.visit_counts[1:], alone.visit_counts[1:])
     assert np.isfinite(np.asarray(plan.action_weights)).all() and np.allclose(plan.action_weights.sum(-1), 1)
 
 
 def test_the_tree_is_kept_from_move_to_move():
     states = positions(0)
-    fresh, memory = search(states, reuse=True)
-    assert np.array_equal(fresh.visit_counts, search(states)[0].visit_counts)
-    arm = jnp.asarray(own(fresh.visit_counts, states).argmax(-1))
-    after = jax.vmap(STEP)(states, arm)
-    kept, again = search(after, memory, reuse=True)
+    fresh, memory = search(states, **KEPT)
+    arm = own(fresh.visit_counts, states).argmax(-1).astype(np.int32)
+    after = STEPS(states, arm)
+    kept, again = search(after, memory, **KEPT)
     gained = own(kept.visit_counts, after).sum(-1)
     before = np.take_along_axis(own(fresh.visit_counts, states), np.asarray(arm)[:, None], 1)[:, 0]
-    assert (gained == 40 + before - 1).all()  # what had been found below the move, its opening apart
+    assert (gained == 20 + before - 1).all()  # what had been found below the move, its opening apart
     # A state that is not in the tree begins again.
-    again, _ = search(positions(3), again, reuse=True)
-    assert (own(again.visit_counts, positions(3)).sum(-1) == 40).all()
+    again, _ = search(positions(3), again, **KEPT)
+    assert (own(again.visit_counts, positions(3)).sum(-1) == 20).all()
 
 
 def test_a_kept_tree_goes_on_as_if_it_had_never_been_cut():
     # Searching a state twice with its tree kept is one longer search.
     states = positions(2)
-    _, memory = search(states, reuse=True, num_simulations=20)
-    twice, _ = search(states, memory, reuse=True, num_simulations=20)
-    assert np.array_equal(twice.visit_counts, search(states, num_simulations=40)[0].visit_counts)
-
-
-def test_a_win_is_proven_and_played():
-    # x to move joins with one stone; the network is wrong about it.
-    board = np.array([[1, 0, 0], [1, -1, 0], [0, -1, 0]])
-    state = jax.tree.map(lambda leaf: jnp.asarray(leaf)[None], interop.from_board(GAME.config, board, 0))
-    plan, _ = search(state, mcts_solver=True, num_simulations=60)
-    assert int(plan.actions[0, 0]) == 6 and float(plan.action_weights[0, 0, 6]) == 1
-
-
-def test_what_is_proven_lost_is_not_played():
-    # o threatens to join its two stones: x must take the cell between them, whatever the network says.
-    board = np.array([[0, 1, -1], [-1, 0, 0], [0, 0, 0]])
-    state = jax.tree.map(lambda leaf: jnp.asarray(leaf)[None], interop.from_board(GAME.config, board, 0))
-    plan, _ = search(state, mcts_solver=True, num_simulations=300)
-    saving = [cell for cell in range(9) if board.reshape(-1)[cell] == 0 and _holds(board, cell)]
-    assert saving
-    assert int(plan.actions[0, 0]) in saving
-
-
-def _holds(board, cell):
-    """Whether o cannot join at once after x has taken a cell."""
-    after = board.copy().reshape(-1)
-    after[cell] = 1
-    for reply in np.flatnonzero(after == 0):
-        state = interop.from_board(GAME.config, after, 1)
-        if int(rules.winner(rules.step(GAME.config, state, jnp.int32(reply)))) == -1:
-            return False
-    return True
+    _, memory = search(states, **KEPT)
+    twice, _ = search(states, memory, **KEPT)
+    assert np.array_equal(twice.visit_counts, search(states)[0].visit_counts)
 
 
 @functools.cache
@@ -228,31 +237,69 @@ def best(board, sign):
     return max(-best((*board[:cell], sign, *board[cell + 1 :]), -sign) for cell in free)
 
 
+@functools.cache
+def solved():
+    """Boards with three stones, o to move, but for two, x to move; what is searched in them to the end, twice."""
+    winning = np.array([[1, 0, 0], [1, -1, 0], [0, -1, 0]])  # one stone joins; the network is wrong about it
+    threatened = np.array([[0, 1, -1], [-1, 0, 0], [0, 0, 0]])  # o would join its two stones
+    special = [interop.from_board(GAME.config, board, 0) for board in (winning, threatened)]
+    states = jax.tree.map(lambda many, *few: np.stack([*few, *many]), positions(3, count=22), *special)
+    plan, memory = search(states, **SOLVING)
+    return states, plan, memory, *search(states, memory, **SOLVING)
+
+
+def test_a_win_is_proven_and_played():
+    _, plan, *_ = solved()
+    assert int(plan.actions[0, 0]) == 6 and float(plan.action_weights[0, 0, 6]) == 1
+
+
+def test_what_is_proven_lost_is_not_played():
+    """The cell that saves it must be taken, whatever the network says."""
+    states, plan, *_ = solved()
+    board = interop.board(GAME.config, at(states, 1)).reshape(-1)
+    saving = [cell for cell in range(CELLS) if board[cell] == 0 and _holds(board, cell)]
+    assert saving and len(saving) < (board == 0).sum()
+    assert int(plan.actions[1, 0]) in saving
+
+
+def _holds(board, cell):
+    """Whether o cannot join at once after x has taken a cell."""
+    after = board.copy()
+    after[cell] = 1
+    replies = [np.where(np.arange(CELLS) == reply, -1, after) for reply in np.flatnonzero(after == 0)]
+    return not any(joined(reply.reshape(3, 3), -1) for reply in replies)
+
+
 def test_small_boards_are_solved_and_then_left_alone():
-    states = positions(3, count=24)  # the second player moves
-    plan, memory = search(states, mcts_solver=True, reuse=True, num_simulations=400)
+    states, plan, memory, again, later = solved()
+    players = np.where(states.player == 0, 1, -1)
     boards = [tuple(board.tolist()) for board in interop.board(GAME.config, states)]
-    right = np.array([best(board, -1) for board in boards])
+    right = np.array([best(board, sign) for board, sign in zip(boards, players.tolist(), strict=True)])
     root = memory.row(jnp.zeros(len(boards), jnp.int32))
     assert memory.whole(root, puct_tree.PROVEN).tolist() == right.tolist()
-    assert {1, -1} == set(right.tolist())
+    assert {1, -1} == set(right[2:].tolist())
     # What is certain is counted on, and nothing is opened any more.
-    again, later = search(states, memory, mcts_solver=True, reuse=True, num_simulations=400)
     assert np.array_equal(memory.used.sum(-1), later.used.sum(-1))
     gained = own(again.visit_counts, states) - own(plan.visit_counts, states)
-    assert (gained.sum(-1) == 400).all()
+    assert (gained.sum(-1) == SOLVING["num_simulations"]).all()
+    chosen, weights = own(plan.actions[..., None], states)[:, 0], own(plan.action_weights, states)
     for lane in np.flatnonzero(right == 1):
-        for arm in {int(gained[lane].argmax()), int(plan.actions[lane, 1]), int(own(plan.action_weights, states)[lane].argmax())}:
-            after = (*boards[lane][:arm], -1, *boards[lane][arm + 1 :])
-            assert best(after, 1) == -1
+        sign = players[lane]
+        for arm in {int(gained[lane].argmax()), int(chosen[lane]), int(weights[lane].argmax())}:
+            after = (*boards[lane][:arm], sign, *boards[lane][arm + 1 :])
+            assert best(after, -sign) == -1
     assert np.array_equal(np.sign(own(again.qvalues, states)[np.arange(24), gained.argmax(-1)]), right)
 
 
 def test_temperature_draws_by_visits():
-    states = jax.tree.map(lambda leaf: jnp.repeat(leaf[:1], 64, axis=0), positions(0))
-    plan, _ = search(states, temperature=1.0)
-    assert len(set(np.asarray(plan.actions)[:, 0].tolist())) > 3
-    assert np.array_equal(plan.actions[:, 1], np.full(64, GAME.pass_action))
+    states = positions(0)
+    plans = [search(states, seed=seed, **NOISY)[0] for seed in range(20)]
+    visits = np.stack([plan.visit_counts[:, 0] for plan in plans]) / 40
+    drawn = np.eye(CELLS)[np.stack([plan.actions[:, 0] for plan in plans])]
+    assert (visits[drawn == 1] > 0).all()
+    deviation = (drawn - visits).sum((0, 1)) / np.sqrt((visits * (1 - visits)).sum((0, 1)))
+    assert (np.abs(deviation) < 4).all() and (drawn.argmax(-1) != visits.argmax(-1)).mean() > 0.2
+    assert all((plan.actions[:, 1] == GAME.pass_action).all() for plan in plans)
 
 
 def test_corrections_by_q():
@@ -272,13 +319,13 @@ def test_settings_are_checked(field, value):
 def test_lanes_that_rest_keep_their_trees():
     # What happens between two moves of a player: the other's turn, in which it is not asked.
     states = positions(0)
-    _, memory = search(states, reuse=True)
-    plan, _ = search(states, memory, reuse=True)
-    resting = jnp.arange(BATCH) % 2 == 0
-    _, between = search(positions(3), memory, reuse=True, active=~resting)
-    again, _ = search(states, between, reuse=True)
+    _, memory = search(states, **KEPT)
+    plan, _ = search(states, memory, **KEPT)
+    resting = np.arange(BATCH) % 2 == 0
+    _, between = search(positions(3), memory, active=~resting, **KEPT)
+    again, _ = search(states, between, **KEPT)
     assert np.array_equal(again.visit_counts[::2], plan.visit_counts[::2])
-    assert (own(again.visit_counts, states)[1::2].sum(-1) == 40).all()
+    assert (own(again.visit_counts, states)[1::2].sum(-1) == 20).all()
 
 
 @pytest.mark.slow

@@ -19,6 +19,7 @@ from training.models.policy_value import PolicyValueConfig, masked_log_softmax
 from training.play import agents
 
 COUNT = 40
+PROGRAMS = {}
 
 
 def pommerman(mode="ffa", encoder="paper", network="paper"):
@@ -42,20 +43,29 @@ def states():
 
 def act(who, params, states, seat, *, greedy=True, seed=0):
     count = len(states.step_count)
-    agent, keys = who.agent(params, greedy=greedy), jax.random.split(jax.random.key(seed), count)
-    views = jax.jit(jax.vmap(who.encoder.view, (0, None)))(states, jnp.int32(seat))
-    actions, _ = jax.jit(agent.act)(params, keys, agent.init(count), views, np.full(count, seat, np.int32), np.ones(count, bool))
-    return np.asarray(actions)
+    name = (id(who), greedy)
+    if name not in PROGRAMS:
+        agent = who.agent(params, greedy=greedy)
+
+        @jax.jit
+        def run(params, keys, states, seat):
+            views = jax.vmap(who.encoder.view, (0, None))(states, seat)
+            return agent.act(params, keys, agent.init(len(keys)), views, jnp.full(len(keys), seat), jnp.ones(len(keys), bool))[0]
+
+        PROGRAMS[name] = who, run  # with what its name is of, so that no other comes to have it
+    keys = jax.random.split(jax.random.key(seed), count)
+    return np.asarray(PROGRAMS[name][1](params, keys, states, np.int32(seat)))
 
 
 def test_policy_over_what_is_legal(who, params, states):
+    policy_of, legal_of, apply = jax.jit(who.policy), jax.jit(jax.vmap(who.encoder.legal)), jax.jit(who.apply)
     for seat in (0, 2):
         views = observe_batch(who.game.config, states, seat)
-        policy = np.exp(jax.jit(who.policy)(params, views))
-        legal = np.asarray(jax.jit(jax.vmap(who.encoder.legal))(views))
+        policy = np.exp(policy_of(params, views))
+        legal = np.asarray(legal_of(views))
         np.testing.assert_allclose(policy.sum(-1), 1, rtol=1e-5)
         assert (policy[~legal] == 0).all() and (policy[legal] > 0).all() and (~legal).any()
-        logits, _ = jax.jit(who.apply)(params, views)
+        logits, _ = apply(params, views)
         np.testing.assert_array_equal(act(who, params, states, seat), np.argmax(np.where(legal, logits, -np.inf), axis=-1))
 
 
