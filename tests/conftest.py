@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import resource
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -55,6 +56,8 @@ def pytest_configure(config: pytest.Config) -> None:
     if not config.getoption("--optimized"):
         new = [f"{flag}={value}" for flag, value in QUICK_FLAGS.items() if flag not in os.environ["XLA_FLAGS"]]
         os.environ["XLA_FLAGS"] = " ".join([os.environ["XLA_FLAGS"], *new])
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as behind nohup: processes of tests would inherit it
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     gc.set_threshold(CYCLES_BEFORE_COLLECTION, *gc.get_threshold()[1:])
 
 

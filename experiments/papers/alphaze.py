@@ -27,7 +27,7 @@ from training.jobs.train_alphaze import TrainConfig
 from training.learn.alphaze import AlphazeConfig, make_player
 from training.models import policy_value
 from training.models.policy_value import PolicyValueConfig
-from training.play import exploitability
+from training.play import agents, exploitability
 from training.play.exploitability import ResponseConfig
 from training.play.random_bound import best_against_random
 from training.play.tournament import play_pair, round_robin
@@ -64,6 +64,7 @@ VARIANTS = (
 LARGE = Runs("hex-8x8-tsl_pc_pimc", "8 x 8, TSL + PC-PIMC", _medium("adh-8", 6, true_sight_epochs=4))
 _HUGE = replace(_medium("adh-11", 4, true_sight_epochs=3), gate_games=40, rate_games=40)
 HUGE = Runs("hex-11x11-tsl_pc_pimc", "11 x 11, TSL + PC-PIMC", _HUGE)
+DRAWN_WORLDS = ("determinized_fdts:num_simulations=200,horizon=25", "pc_pimc:num_simulations=200", "path", "random")
 LADDER_GAMES = 20  # of each pair of its epochs
 
 
@@ -149,7 +150,17 @@ def eleven(plan: AlphazePlan) -> list[Measurement]:
     return [_run(plan, HUGE), Measurement(f"{HUGE.name}-elo", partial(_ladder, plan), "elo")]
 
 
-PARTS = {"2x2": two, "3x3": three, "5x5": five, "8x8": eight, "time": speeds, "11x11": eleven}
+def drawn_worlds(plan: AlphazePlan) -> list[Measurement]:
+    """Planners of the open game in drawn worlds, without networks, on 5 x 5 cells; by both players."""
+
+    def one(first: str, second: str) -> Measurement:
+        name = f"hex-5x5-drawn-{first.partition(':')[0]}-{second.partition(':')[0]}"
+        return Measurement(name, partial(_by_name, plan, first, second), (first, second))
+
+    return [one(*pair) for pair in itertools.combinations(DRAWN_WORLDS, 2)]
+
+
+PARTS = {"2x2": two, "3x3": three, "5x5": five, "8x8": eight, "time": speeds, "11x11": eleven, "drawn": drawn_worlds}
 
 
 def _config(plan: AlphazePlan, run: Runs, seed: int) -> TrainConfig:
@@ -254,6 +265,13 @@ def _by_samples(plan: AlphazePlan, samples: int) -> dict:
     players = [_player(plan, LARGE, 0, epochs, method=method, num_worlds=samples) for method in ("pc_pimc", "pimc")]
     points = play_pair(game, players, jax.random.key(SEED), plan.games)
     return {"samples": samples, "wins": int(points.sum()), "games": len(points)}
+
+
+def _by_name(plan: AlphazePlan, first: str, second: str) -> dict:
+    """A pair of players by their names, colours swapped half-way."""
+    game: Any = jaxgames.make("hex", "adh-5")
+    points = play_pair(game, [agents.make(spec, game) for spec in (first, second)], jax.random.key(SEED), plan.games)
+    return {"players": [first, second], "wins": int(points.sum()), "games": len(points)}
 
 
 def _time(mode: str, samples: int) -> dict:

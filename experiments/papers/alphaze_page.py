@@ -9,6 +9,7 @@ from experiments.papers.alphaze import (
     PARTS,
     VARIANTS,
     AlphazePlan,
+    drawn_worlds,
     eight,
     eleven,
     epochs,
@@ -37,6 +38,7 @@ def texts(plan: AlphazePlan) -> dict[str, str]:
         "epochs": _epochs_table(plan),
         "rivals": _rivals_table(plan),
         "samples": _samples_table(plan),
+        "drawn": _drawn_table(plan),
         "time": _time_table(plan),
         "elo": _elo_table(plan),
         "speed": f"{runs['11']['searches_per_second']:.0f}" if runs["11"] else "",
@@ -134,3 +136,13 @@ def _elo_table(plan: AlphazePlan) -> str:
     found = plan.found(eleven(plan)).get("elo")
     columns = zip(*(found[name] for name in ("names", "elo", "elo_standard_error")), strict=True) if found else ()
     return markdown(["player", "Elo"], [[name, f"{rating:+.0f} ± {1.96 * error:.0f}"] for name, rating, error in columns])
+
+
+def _drawn_table(plan: AlphazePlan) -> str:
+    """Points of players without networks against each other."""
+    found = plan.found(drawn_worlds(plan))
+    rows = [
+        [f"`{first}`", f"`{second}`", interval(one["wins"], one["games"]), str(one["games"])]
+        for (first, second), one in found.items()
+    ]
+    return markdown(["player", "against", "points, %", "games"], rows)

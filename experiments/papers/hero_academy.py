@@ -34,7 +34,10 @@ ACTION_POINTS = (1, 3, 5, 10, 15, 20, 25)
 BUDGETS = (1000, 2000, 5000, 10_000, 20_000, 50_000)
 OVER_BUDGETS = ("oep", "mcts_bridge_burning")
 RIVAL_BUDGET = 5000  # of the OEP that others are measured against
-HIDDEN = ("greedy_action", "greedy_turn", "mcts_non_exploring", "mcts_bridge_burning")  # against OEP, with hands hidden
+HIDDEN = {  # against OEP, with hands hidden: titles by player
+    **{name: PLAYERS[name] for name in ("greedy_action", "greedy_turn", "mcts_non_exploring", "mcts_bridge_burning")},
+    "determinized_oep": "OEP in 12 drawn worlds, as many evaluations in each",
+}
 # Pairs that the released program has played with fixed budgets: both players, and its games as wins, draws and losses.
 CHECKS: dict[tuple[str, str], tuple[int, int, int]] = {
     ("greedy_action", "random"): (20, 0, 0),
@@ -278,5 +281,5 @@ def _extra_table(plan: HeroPlan) -> str:
 
 
 def _hidden_table(plan: HeroPlan) -> str:
-    rows = [[PLAYERS[name], _shown(one), str(one["games"])] for name, one in plan.found(hidden(plan)).items()]
+    rows = [[HIDDEN[name], _shown(one), str(one["games"])] for name, one in plan.found(hidden(plan)).items()]
     return markdown(["player", "points, %", "games"], rows)

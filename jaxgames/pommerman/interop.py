@@ -1,8 +1,9 @@
-"""Between our Pommerman and the official one, the public names of four files.
+"""Between our Pommerman and the official one, the public names of five files.
 
 `arrays`: states as the plain arrays of recorded games. `official_json`: one state as the text that the official environment
 saves. `official_observation`: what an agent sees as the official dictionary, and as the arrays of recorded games.
-`official_actions`: actions, checked. All of it is numpy and works outside jit; bad input raises ValueError.
+`official_input`: that dictionary as an observation. `official_actions`: actions, checked. All of it is numpy and works outside
+jit; bad input raises ValueError.
 """
 
 from jaxgames.pommerman.arrays import (
@@ -17,6 +18,7 @@ from jaxgames.pommerman.arrays import (
     unpack_number,
 )
 from jaxgames.pommerman.official_actions import check_actions, from_official_actions, to_official_actions
+from jaxgames.pommerman.official_input import observation_from_dict
 from jaxgames.pommerman.official_json import from_json, to_json
 from jaxgames.pommerman.official_observation import observation_dict, observations_to_arrays
 from jaxgames.replay import Arrays
@@ -31,6 +33,7 @@ __all__ = [
     "from_json",
     "from_official_actions",
     "observation_dict",
+    "observation_from_dict",
     "observations_to_arrays",
     "pack_number",
     "sort_bombs",

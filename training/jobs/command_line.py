@@ -40,6 +40,9 @@ JOBS = {
         "training.jobs.train_expert", "run", "TrainConfig", "train a network for searches against models (SP-MCTS, TP-MCTS)"
     ),
     "search-hyperparameters": Job("training.jobs.hyperparameters", "run", "SearchConfig", "search settings for a follower"),
+    "official-match": Job(
+        "training.play.official", "run", "OfficialMatchConfig", "play Pommerman in the official environment, if it is installed"
+    ),
     "replay": Job("training.jobs.replay", "run", "ReplayConfig", "replay recorded games and tell every difference"),
 }
 

@@ -1,0 +1,85 @@
+"""Our players behind the official interface, driven by the dictionaries that the official environment would hand out."""
+
+import logging
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import jaxgames
+from jaxgames.pommerman.interop import observation_dict, observation_from_dict
+from training.play.official import OfficialAgent
+
+SPEC = "modelled_fdts:num_simulations=4,horizon=3,table_rows=64,model=still"
+
+
+@pytest.fixture(scope="module")
+def agent():
+    return OfficialAgent(SPEC)
+
+
+@pytest.fixture(scope="module")
+def seen():
+    """A dictionary from the start of a game, for seat 2."""
+    game = jaxgames.make("pommerman", "ffa")
+    return observation_dict(game.config, jax.jit(game.observe)(game.init(jax.random.key(3)), jnp.int32(2)))
+
+
+@pytest.mark.parametrize("mode", ["ffa", "team", "radio"])
+def test_dictionaries_are_read_as_they_were_written(mode):
+    game = jaxgames.make("pommerman", mode)
+    observe, step = jax.jit(game.observe), jax.jit(game.step)
+    state, random = game.init(jax.random.key(0)), np.random.default_rng(0)
+    for number in range(25):
+        seat = number % 4
+        one = jax.device_get(observe(state, jnp.int32(seat)))
+        again = observation_from_dict(game.config, observation_dict(game.config, one))
+        for (path, leaf), found in zip(jax.tree_util.tree_leaves_with_path(one), jax.tree.leaves(again), strict=True):
+            np.testing.assert_array_equal(found, leaf, jax.tree_util.keystr(path))
+            assert found.dtype == leaf.dtype
+        state = step(state, jnp.asarray(random.integers(0, game.num_actions, 4), jnp.int32))
+
+
+def test_it_plays_an_episode_and_starts_again(agent):
+    game = agent.game
+    observe, step = jax.jit(game.observe), jax.jit(game.step)
+    moves = []
+    for _ in range(2):
+        state = game.init(jax.random.key(5))
+        agent.init_agent(1, 0)
+        for _ in range(12):
+            move = agent.act(observation_dict(game.config, observe(state, jnp.int32(1))), None)
+            assert type(move) is int and 0 <= move < 6
+            moves.append(move)
+            state = step(state, jnp.array([0, move, 0, 0]))
+        agent.episode_end(-1)
+    assert len(set(moves)) > 1
+
+
+def broken(seen, **changes):
+    return {name: value for name, value in {**seen, **changes}.items() if value is not None}
+
+
+@pytest.mark.parametrize(("changes", "message"), [
+    ({"board": None}, "observation: board is missing"),
+    ({"bomb_life": np.full((11, 11), 99.0)}, r"bomb_life at \(0, 0\) is 99\.0: must be an integer in 0\.\.10"),
+    ({"board": np.zeros((3, 3))}, r"board of shape \(3, 3\): must be 11 x 11 numbers"),
+    ({"board": np.full((11, 11), np.nan)}, r"board at \(0, 0\) is nan: must be an integer"),
+    ({"ammo": -1}, r"ammo=-1: must be in 0\.\.10"),
+    ({"ammo": "many"}, "ammo='many': must be a number"),
+    ({"position": (11, 0)}, r"position=\(11, 0\): must be on the board"),
+    ({"enemies": [10]}, "must name all of 4 agents but one"),
+])  # fmt: skip
+def test_a_broken_dictionary_is_logged_and_answered_by_stop(agent, seen, changes, message, caplog):
+    with pytest.raises(ValueError, match=message):
+        observation_from_dict(agent.game.config, broken(seen, **changes))
+    with caplog.at_level(logging.ERROR):
+        assert agent.act(broken(seen, **changes)) == 0
+    assert "the agent stops for one step" in caplog.text
+    assert agent.act(seen) in range(6), "it goes on"
+
+
+def test_who_needs_the_state_is_refused():
+    with pytest.raises(ValueError, match=r"^agent='fdts': needs the full state; take one that plays by what it observes"):
+        OfficialAgent("fdts")

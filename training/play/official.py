@@ -1,0 +1,155 @@
+"""A player of ours in the official Pommerman environment: dictionaries in, moves out, and no error in the middle of a match."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import logging
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+import jaxgames
+from jaxgames import checks
+from jaxgames.agent import Agent
+from jaxgames.game import Game
+from jaxgames.pommerman.interop import observation_dict, observation_from_dict, to_official_actions
+from training.play import agents
+
+LOG = logging.getLogger(__name__)
+_STOP = 0
+
+
+@dataclasses.dataclass(frozen=True)
+class OfficialMatchConfig:
+    """Plays one of our agents against the official SimpleAgents, in the official environment.
+
+    Attributes:
+      agent: as in all commands, one that plays by what it observes: sp_mcts, tp_mcts, modelled_fdts, follower.
+      mode: ffa, team, radio or one_vs_one; in teams both seats of ours are this agent.
+      games: how many; the seats change from game to game.
+      seed: of our agent.
+    """
+
+    agent: str = "sp_mcts:num_simulations=100"
+    mode: str = "ffa"
+    games: int = 10
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        checks.at_least(1, self, "games")
+        checks.seed(self)
+
+
+def run(config: OfficialMatchConfig) -> None:
+    """Plays the matches and prints each result and the slowest move.
+
+    Raises:
+      ValueError: the official environment is not installed, or the agent is none for it.
+    """
+    try:
+        official, base = importlib.import_module("pommerman"), importlib.import_module("pommerman.agents")
+    except ImportError:
+        raise ValueError(
+            "pommerman is not installed: this plays in the official environment, MultiAgentLearning/playground"
+        ) from None
+    joined: Any = type("Ours", (OfficialAgent, base.BaseAgent), {})
+    count = jaxgames.make("pommerman", config.mode).num_players
+    ours = [joined(config.agent, config.mode, seed=config.seed + number) for number in range(2 if count == 4 else 1)]
+    is_team = config.mode in ("team", "radio")
+    wins = 0
+    for number in range(config.games):
+        first = number % count
+        seats = (first, (first + 2) % count) if is_team else (first,)
+        players = [base.SimpleAgent() for _ in range(count)]
+        for agent, seat in zip(ours, seats, strict=False):
+            players[seat] = agent
+        environment = official.make(ours[0].game.config.name, players)
+        seen, over, rewards, info = environment.reset(), False, [0] * count, {}
+        while not over:
+            seen, rewards, over, info = environment.step(environment.act(seen))
+        slowest = max(agent.slowest for agent in ours)
+        wins += rewards[first] > 0
+        print(f"game {number}: seats {seats}, rewards {rewards}, {info.get('result')}; slowest move {1000 * slowest:.0f} ms")
+        environment.close()
+    print(f"{wins} of {config.games} games won")
+
+
+class OfficialAgent:
+    """An agent with the methods of the official class, for one seat. It plays by what it is handed and nothing more.
+
+    Attributes:
+      slowest: seconds of the slowest move since the warm-up.
+    """
+
+    def __init__(self, spec: str = "sp_mcts:num_simulations=100", mode: str = "ffa", *, seed: int = 0) -> None:
+        """Makes the agent and compiles it.
+
+        Args:
+          spec: an agent as on command lines, one that plays by what it observes: sp_mcts, tp_mcts, modelled_fdts, follower.
+          mode: the variant that will be played.
+          seed: of everything.
+
+        Raises:
+          ValueError: there is no such agent or variant, or the agent needs the full state.
+        """
+        self.game: Any = jaxgames.make("pommerman", mode)
+        self.agent: Agent = agents.make(spec, self.game)
+        if self.agent.sees_state:
+            raise ValueError(f"agent={spec!r}: needs the full state; take one that plays by what it observes, such as sp_mcts")
+        self._key, self._moves, self._memory = jax.random.key(seed), 0, self.agent.init(1)
+        self._act, self._reset = jax.jit(self.agent.act), jax.jit(self.agent.reset)
+        self.slowest = 0.0
+        self._warm_up(self.game)
+
+    def _warm_up(self, game: Game) -> None:
+        state = game.init(self._key)
+        seen: Any = game.observe(state, jnp.int32(0))
+        self._move(observation_dict(self.game.config, seen))
+        self.episode_end(0)
+
+    def init_agent(self, id: int, game_type: Any) -> None:
+        """Begins a match; the seat is read from what is observed."""
+        del id, game_type
+        self.episode_end(0)
+
+    def act(self, obs: Mapping[str, Any], action_space: Any = None) -> int | list[int]:
+        """Chooses a move: an int, in radio mode a list of a move and two words.
+
+        Whatever goes wrong is logged, and the move is Stop, which is always legal.
+
+        Args:
+          obs: the official dictionary.
+          action_space: not used.
+        """
+        del action_space
+        begun = time.perf_counter()
+        try:
+            move = self._move(obs)
+        except Exception:  # a match must go on, whatever has been handed in
+            LOG.exception("no move was found; the agent stops for one step")
+            move = [_STOP, 0, 0] if self.game.config.has_messages else _STOP
+        self.slowest = max(self.slowest, time.perf_counter() - begun)
+        return move
+
+    def _move(self, obs: Mapping[str, Any]) -> int | list[int]:
+        observation = observation_from_dict(self.game.config, obs)
+        views = jax.tree.map(lambda leaf: leaf[None], observation)
+        keys = jax.random.fold_in(self._key, self._moves)[None]
+        seats, active = jnp.asarray(observation.seat)[None], jnp.ones(1, bool)
+        actions, self._memory = self._act(self.agent.params, keys, self._memory, views, seats, active)
+        self._moves += 1
+        everyone = [int(actions[0])] * self.game.num_players
+        return to_official_actions(self.game.config, everyone)[0]
+
+    def episode_end(self, reward: Any) -> None:
+        """Forgets the match that is over."""
+        del reward
+        self._memory = self._reset(self._memory, jnp.ones(1, bool))
+        self.slowest = 0.0
+
+    def shutdown(self) -> None:
+        """Nothing is left to be closed."""
