@@ -12,7 +12,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import operator
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar
 
 import jax
@@ -210,6 +210,32 @@ class Grid:
         inside = (row > 0, row < self.rows - 1, column > 0, column < self.columns - 1)
         return tuple(self.constant(np.flatnonzero(mask)) for mask in inside)
 
+    def rows_of(self, cells: Bits) -> tuple[Array, ...]:
+        """Gives the cells row by row, uint32 [] each: bit c for column c."""
+        result = []
+        for start in range(0, self.num_cells, self.columns):
+            number, bit = divmod(start, WORD_BITS)
+            word = cells.words[number] >> bit
+            if bit + self.columns > WORD_BITS:
+                word = word | (cells.words[number + 1] << (WORD_BITS - bit))
+            result.append(word & ((1 << self.columns) - 1))
+        return tuple(result)
+
+    def from_rows(self, rows: Sequence[Array]) -> Bits:
+        """Makes a set of its rows: the inverse of `rows_of`."""
+        words = [jnp.uint32(0)] * self.num_words
+        for index, row in enumerate(rows):
+            number, bit = divmod(index * self.columns, WORD_BITS)
+            words[number] = words[number] | (row << bit)
+            if bit + self.columns > WORD_BITS:
+                words[number + 1] = words[number + 1] | (row >> (WORD_BITS - bit))
+        return Bits(tuple(words))
+
+    @functools.cached_property
+    def _may_come(self) -> tuple[Bits, ...]:
+        """Per direction the cells that a move in it may end in."""
+        return tuple(self._may_go[OPPOSITE[direction]] for direction in DIRECTIONS)
+
     def row(self, index: int) -> Bits:
         return self.constant(range(index * self.columns, (index + 1) * self.columns))
 
@@ -251,7 +277,9 @@ class Grid:
 
     def neighbours(self, cells: Bits) -> Bits:
         """Gives all cells next to a cell of the set (4-neighbourhood)."""
-        return union(self.shift(cells, direction) for direction in DIRECTIONS)
+        # What has run over a border is taken away afterwards: every word of the set is then used as it is, so that XLA makes one
+        # kernel of it all.
+        return union(self.slide(cells, direction) & self._may_come[direction] for direction in DIRECTIONS)
 
     def one_hot(self, cell: Array) -> Bits:
         """Gives the set of one cell; a number outside [0, 32 * num_words) gives the empty set.

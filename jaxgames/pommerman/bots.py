@@ -1,14 +1,14 @@
 """Rule-based players of Pommerman, as agents; in radio mode all of them are silent.
 
-They are given the State and look at what they need themselves. The SimpleAgent computes the observation of its seat and
-decides by that alone, so it does not cheat; it can also be given anything that holds its observation. The careful agent uses
-the mask of legal actions, which knows bombs in the fog.
+They are given the State and look at what they need themselves. The SimpleAgents compute the observation of their seat and
+decide by that alone, so they do not cheat; they can also be given anything that holds their observation. The careful agent
+uses the mask of legal actions, which knows bombs in the fog.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -17,13 +17,16 @@ from jax import Array
 from jaxgames import random_bits
 from jaxgames.agent import Agent, memoryless
 from jaxgames.bitboard import select
-from jaxgames.pommerman import rules
+from jaxgames.pommerman import rules, simple_unbiased_agent, simple_unbiased_memory
 from jaxgames.pommerman.config import PommermanConfig
 from jaxgames.pommerman.constants import NUM_MESSAGES, NUM_MOVES, Move
 from jaxgames.pommerman.game import Pommerman
 from jaxgames.pommerman.observation import Observation, choose_seat, observe
 from jaxgames.pommerman.simple_agent import SimpleMemory, decide, draw_words, init_memory, move_mask, pick_move
+from jaxgames.pommerman.simple_unbiased_memory import UnbiasedMemory
 from jaxgames.pommerman.state import State
+
+Memory = TypeVar("Memory")
 
 
 def simple_agent(game: Pommerman, observation_of: Callable[[Any], Observation] | None = None) -> Agent:
@@ -36,24 +39,55 @@ def simple_agent(game: Pommerman, observation_of: Callable[[Any], Observation] |
     """
     config = game.config
 
-    def init(batch_size: int) -> SimpleMemory:
-        return jax.tree.map(lambda leaf: jnp.full((batch_size,), leaf), init_memory())
+    def decide_one(key: Array, memory: SimpleMemory, observation: Observation) -> tuple[Array, SimpleMemory]:
+        return decide(config, observation, memory, draw_words(random_bits.lane_key(key)))
 
-    def reset(memory: SimpleMemory, lanes: Array) -> SimpleMemory:
+    return _with_memory("simple", game, init_memory(), decide_one, observation_of)
+
+
+def simple_unbiased(game: Pommerman, observation_of: Callable[[Any], Observation] | None = None) -> Agent:
+    """Makes pomcpp2's SimpleUnbiasedAgent; see `simple_unbiased_agent`. After a reset it remembers nothing and draws new orders.
+
+    Args:
+      game: the variant to play.
+      observation_of: as of `simple_agent`.
+    """
+    config = game.config
+
+    def decide_one(key: Array, memory: UnbiasedMemory, observation: Observation) -> tuple[Array, UnbiasedMemory]:
+        memory, chance = simple_unbiased_memory.draw_chance(config, memory, random_bits.lane_key(key))
+        return simple_unbiased_agent.decide(config, observation, memory, chance)
+
+    fresh = simple_unbiased_memory.init_memory(config)
+    return _with_memory("simple_unbiased", game, fresh, decide_one, observation_of)
+
+
+def _with_memory(
+    name: str,
+    game: Pommerman,
+    fresh: Memory,
+    decide_one: Callable[[Array, Memory, Observation], tuple[Array, Memory]],
+    observation_of: Callable[[Any], Observation] | None,
+) -> Agent:
+    """Makes an agent from a function (key, memory, observation) -> (move, memory) of one lane; `fresh` is its first memory."""
+
+    def init(batch_size: int) -> Memory:
+        filled: Memory = jax.tree.map(lambda leaf: jnp.full((batch_size,), leaf), fresh)
+        return filled
+
+    def reset(memory: Memory, lanes: Array) -> Memory:
         return select(lanes, init(len(lanes)), memory)
 
-    def act_one(key: Array, memory: SimpleMemory, view: Any, seat: Array, active: Array) -> tuple[Array, SimpleMemory]:
-        observation = observe(config, view, seat) if observation_of is None else observation_of(view)
-        move, after = decide(config, observation, memory, draw_words(random_bits.lane_key(key)))
-        return _silent(config, move), select(active, after, memory)
+    def act_one(key: Array, memory: Memory, view: Any, seat: Array, active: Array) -> tuple[Array, Memory]:
+        observation = observe(game.config, view, seat) if observation_of is None else observation_of(view)
+        move, after = decide_one(key, memory, observation)
+        return _silent(game.config, move), select(active, after, memory)
 
-    def act(
-        params: Any, keys: Array, memory: SimpleMemory, views: Any, seats: Array, active: Array
-    ) -> tuple[Array, SimpleMemory]:
+    def act(params: Any, keys: Array, memory: Memory, views: Any, seats: Array, active: Array) -> tuple[Array, Memory]:
         del params
         return jax.vmap(act_one)(keys, memory, views, seats, active)
 
-    return Agent("simple", init, reset, act, sees_state=observation_of is None, uses_hidden=False)
+    return Agent(name, init, reset, act, sees_state=observation_of is None, uses_hidden=False)
 
 
 def random_agent(game: Pommerman) -> Agent:

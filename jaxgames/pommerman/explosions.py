@@ -92,13 +92,29 @@ def may_be_hit(grid: Grid, bombs: Bits, strength: tuple[Bits, ...], max_strength
 
     This is the careless margin of the published planner's mask (`rules.legal_moves`).
     """
-    rows, columns = grid.empty, grid.empty
+    return union(_grow(grid, _in_line(grid, bombs, strength, max_strength)))
+
+
+def in_reach(grid: Grid, bombs: Bits, strength: tuple[Bits, ...], max_strength: int) -> Bits:
+    """Marks row and column of each bomb as far as it reaches, through walls."""
+    return union(_in_line(grid, bombs, strength, max_strength))
+
+
+def _in_line(grid: Grid, bombs: Bits, strength: tuple[Bits, ...], max_strength: int) -> tuple[Bits, Bits]:
+    """Gives the cells of each bomb's row and those of its column that are in its reach, without a look at walls."""
+    lines = (grid.empty, grid.empty)
     for value in range(max_strength, START_BLAST_STRENGTH - 1, -1):
         group = sliced.equal(strength, value, bombs)
-        rows, columns = rows | group, columns | group
-        rows = rows | grid.shift(rows, LEFT) | grid.shift(rows, RIGHT)
-        columns = columns | grid.shift(columns, UP) | grid.shift(columns, DOWN)
-    for _ in range(START_BLAST_STRENGTH - 1):
-        rows = rows | grid.shift(rows, LEFT) | grid.shift(rows, RIGHT)
-        columns = columns | grid.shift(columns, UP) | grid.shift(columns, DOWN)
-    return rows | columns
+        lines = _grow(grid, (lines[0] | group, lines[1] | group))
+    for _ in range(START_BLAST_STRENGTH - 2):
+        lines = _grow(grid, lines)
+    return lines
+
+
+def _grow(grid: Grid, lines: tuple[Bits, Bits]) -> tuple[Bits, Bits]:
+    """Lengthens rows and columns by a cell at both ends."""
+    rows, columns = lines
+    return (
+        rows | grid.shift(rows, LEFT) | grid.shift(rows, RIGHT),
+        columns | grid.shift(columns, UP) | grid.shift(columns, DOWN),
+    )

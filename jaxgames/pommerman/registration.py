@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jaxgames.pommerman.bots import careful_agent, random_agent, simple_agent
+from jaxgames.pommerman.bots import careful_agent, random_agent, simple_agent, simple_unbiased
 from jaxgames.pommerman.config import PRESETS
 from jaxgames.pommerman.encoder import ENCODERS
 from jaxgames.pommerman.game import make
@@ -40,7 +40,12 @@ REGISTRATION = Registration(
         pairs_mode="one_vs_one",
         tournament=("random", "simple", "fdts"),
     ),
-    agents=(bot("simple", simple_agent), bot("random", random_agent), bot("careful", careful_agent)),
+    agents=(
+        bot("simple", simple_agent),
+        bot("simple_unbiased", simple_unbiased),
+        bot("random", random_agent),
+        bot("careful", careful_agent),
+    ),
     encoders=ENCODERS,
     replay="jaxgames.pommerman.replay:replay",
     published=tuple(

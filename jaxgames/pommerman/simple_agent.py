@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -32,7 +32,8 @@ from jaxgames.pommerman import simple_search
 from jaxgames.pommerman.config import PommermanConfig
 from jaxgames.pommerman.constants import Move
 from jaxgames.pommerman.observation import Observation, observe
-from jaxgames.pommerman.simple_scene import Scene, look
+from jaxgames.pommerman.simple_scene import Scene, enemies_of, look
+from jaxgames.pommerman.simple_seats import each_seat, stack_seats, unstack_seats
 from jaxgames.pommerman.state import Bomber, State
 
 MEMORY_LENGTH = 6
@@ -100,8 +101,7 @@ def all_simple_moves(
 ) -> tuple[tuple[Array, ...], tuple[SimpleMemory, ...]]:
     """Chooses the moves of all seats: the fastest way to let SimpleAgents play each other.
 
-    Without fog the board is sorted once for all. The seats follow each other in a loop, which compiles in a quarter of the
-    time of straight-line code and runs as fast.
+    Without fog the board is sorted once for all.
 
     Args:
       config: the variant.
@@ -115,22 +115,13 @@ def all_simple_moves(
     """
     shared = look(config, observe(config, state, jnp.int32(0))) if config.view_radius is None else None
 
-    def decide_seat(_: None, entry: tuple[Array, Bomber, SimpleMemory]) -> tuple[None, tuple[Array, SimpleMemory]]:
-        seat, agent, memory = entry
+    def decide_seat(seat: Array, agent: Bomber, memory: SimpleMemory) -> tuple[Array, SimpleMemory]:
         scene = look(config, observe(config, state, seat)) if shared is None else shared
-        return None, _decide(config, scene, seat, agent, memory, draw_words(lane, seat))
+        return _decide(config, scene, seat, agent, memory, draw_words(lane, seat))
 
     seats = jnp.arange(config.num_players)
-    _, (moves, after) = jax.lax.scan(decide_seat, None, (seats, _stack(state.bombers), _stack(memories)))
-    return _unstack(moves, len(memories)), _unstack(after, len(memories))
-
-
-def _stack(entries: Sequence[Any]) -> Any:
-    return jax.tree.map(lambda *leaves: jnp.stack(leaves), *entries)
-
-
-def _unstack(stacked: Any, count: int) -> tuple[Any, ...]:
-    return tuple(jax.tree.map(lambda leaf, i=i: leaf[i], stacked) for i in range(count))
+    moves, after = each_seat(decide_seat, seats, stack_seats(state.bombers), stack_seats(memories))
+    return unstack_seats(moves, len(memories)), unstack_seats(after, len(memories))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -169,8 +160,7 @@ def _survey(config: PommermanConfig, scene: Scene, seat: Array, cell: Array) -> 
     """A: searches the board from one agent's cell, as far as most decisions need."""
     grid = config.grid
     own = grid.one_hot(cell)
-    hostile = [(seat + other) & 1 if config.is_team else seat ^ other for other in range(config.num_players)]
-    enemies = tuple(agent.when(flag != 0) for agent, flag in zip(scene.agents, hostile, strict=True))
+    enemies = enemies_of(config, scene, seat)
     open_cells = scene.walkable | own | (union(scene.agents) - union(enemies))
     candidates = scene.candidates
     if config.view_radius is None or config.view_radius >= simple_search.SEARCH_RADIUS:

@@ -1,4 +1,4 @@
-"""What a SimpleAgent takes from the board, sorted for its questions; without fog it is the same for all agents."""
+"""What SimpleAgents take from the board, sorted for their questions; without fog it is the same for all agents."""
 
 from __future__ import annotations
 
@@ -78,3 +78,9 @@ def look(config: PommermanConfig, observation: Observation) -> Scene:
         at_least=(*(bombs,) * START_BLAST_STRENGTH, *at_least[:-1]),
         unsafe=explosions.may_be_hit(grid, bombs, observation.bomb_strength, config.max_blast_strength),
     )
+
+
+def enemies_of(config: PommermanConfig, scene: Scene, seat: Array) -> tuple[Bits, ...]:
+    """Gives per seat the set of its cell if it is an enemy of `seat` (int32 []) in view, else the empty set."""
+    hostile = [(seat + other) & 1 if config.is_team else seat ^ other for other in range(config.num_players)]
+    return tuple(agent.when(flag != 0) for agent, flag in zip(scene.agents, hostile, strict=True))

@@ -56,6 +56,8 @@ def everything(size):
             "flood": grid.to_bool(grid.flood(a & b, a)),
             "when": [grid.to_bool(a.when(jnp.bool_(flag))) for flag in (False, True)],
             "itself": grid.to_bool(a),
+            "rows": jnp.stack(grid.rows_of(a)),
+            "from rows": grid.to_bool(grid.from_rows(grid.rows_of(a))),
         }
 
     masks = random_masks(size, 1), random_masks(size, 2)[np.random.default_rng(3).permutation(BATCH)]
@@ -75,6 +77,8 @@ def test_operations_on_sets(size):
     assert not got["when"][0].any()
     assert (got["when"][1] == a).all()
     assert (got["itself"] == a).all()
+    assert (got["rows"] == (a * (1 << np.arange(size[1]))).sum(-1)).all()
+    assert (got["from rows"] == a).all()
 
 
 @pytest.mark.parametrize("size", SIZES)

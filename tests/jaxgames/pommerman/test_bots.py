@@ -17,7 +17,7 @@ from tests.jaxgames.pommerman.positions import equal
 
 DATA = Path(__file__).parents[2] / "data" / "pommerman"
 BATCH = 64
-MAKERS = (bots.simple_agent, bots.random_agent, bots.careful_agent, bots.still_agent)
+MAKERS = (bots.simple_agent, bots.simple_unbiased, bots.random_agent, bots.careful_agent, bots.still_agent)
 
 
 def table(mode, recording):
@@ -73,6 +73,20 @@ def test_a_new_episode_begins_with_a_fresh_memory(free_for_all, acted):
     fresh = agent.init(BATCH)
     assert equal(jax.tree.map(lambda leaf: leaf[:20], after), jax.tree.map(lambda leaf: leaf[:20], fresh))
     assert equal(jax.tree.map(lambda leaf: leaf[20:], after), jax.tree.map(lambda leaf: leaf[20:], memory))
+
+
+def test_a_reset_unbiased_agent_draws_new_orders(free_for_all):
+    game, states, keys, seats, active = free_for_all
+    agent = bots.simple_unbiased(game)
+    act = jax.jit(agent.act)
+    _, memory = act(None, keys, agent.init(BATCH), states, seats, jnp.ones(BATCH, bool))
+    lanes = jnp.arange(BATCH) < 20
+    cleared = agent.reset(memory, lanes)
+    assert (cleared.num_intended[:20] == 0).all() and (cleared.num_intended[20:] == 1).all()
+    _, after = act(None, jax.random.split(jax.random.key(5), BATCH), cleared, states, seats, active)
+    changed = np.asarray(after.rows[0] != memory.rows[0])
+    assert changed[:20][np.asarray(active)[:20]].all() and not changed[20:].any()
+    assert (after.rows[0][:20][~active[:20]] == 0).all()
 
 
 def test_the_simple_agent_needs_its_observation_only(free_for_all, acted):

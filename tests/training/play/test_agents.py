@@ -18,7 +18,10 @@ PLANNERS = [(game, entry) for game in GAMES for entry in presets.planners_of(GAM
 @pytest.mark.parametrize(
     ("game", "names"),
     [
-        ("pommerman/ffa", "simple random careful fdts mcts mcts_no_rollout mcs oep rolling_horizon follower network"),
+        (
+            "pommerman/ffa",
+            "simple simple_unbiased random careful fdts mcts mcts_no_rollout mcs oep rolling_horizon follower network",
+        ),
         (
             "hex/adh-3",
             "random path fdts mcts mcts_no_rollout mcs oep rolling_horizon pc_pimc medoid pimc pimc_value true_sight "
@@ -134,7 +137,7 @@ def test_only_what_is_hidden_can_be_seen_by_an_oracle():
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ("nobody", "agent='nobody': must be one of simple, random"),
+        ("nobody", "agent='nobody': must be one of simple, simple_unbiased, random"),
         ("simple:x=1", "simple has no settings"),
         ("fdts:depth=3", "'depth=3' is none of guide, bandit, prior_weight, guide_values, num_simulations, horizon"),
         ("fdts:horizon=far", "horizon='far' must be a whole number"),

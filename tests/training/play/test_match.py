@@ -105,7 +105,7 @@ def test_the_picture_is_of_the_first_game_that_the_first_player_won():
     [
         (["--game", "chess"], ["game='chess'", "pommerman"]),
         (["--mode", "duel"], ["mode='duel'", "ffa", "one_vs_one"]),
-        (["--planner", "alpha"], ["agent='alpha'", "simple, random, careful, fdts, mcts, mcts_no_rollout, mcs, oep"]),
+        (["--planner", "alpha"], ["agent='alpha'", "simple, simple_unbiased, random, careful, fdts, mcts"]),
         ([*DARK, "--opponent", "alpha"], ["agent='alpha'", "random, path, fdts"]),
         (["--agents", "simple", "simple"], ["2 agents: pommerman ffa has 4 players"]),
         (["--agents", "simple", "--planner", "fdts"], ["agents=simple: takes the place of planner and opponent"]),
