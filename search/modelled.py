@@ -38,7 +38,7 @@ class Models:
     Attributes:
       model: an agent of the game without settings; "network": the one that guides the search, its best action; "still": all pass.
         "": the opponent that the game names as usual.
-      switch_after: with a network as the model, so many steps below the root "then" takes over; -1: never.
+      switch_after: with a network as the model, so many steps below the root "then" takes over; None: never.
       then: the model that takes over.
       rival: closest: the closest enemy is searched too; none: it is a model like the others.
       root: the state from which is planned. believed: what the player believes, from its observations alone. visible: the true
@@ -46,17 +46,18 @@ class Models:
     """
 
     model: str = ""
-    switch_after: int = -1
+    switch_after: int | None = None
     then: str = ""
     rival: str = "none"
     root: str = "believed"
 
     def __post_init__(self) -> None:
-        checks.at_least(-1, self, "switch_after")
+        if self.switch_after is not None:
+            checks.at_least(0, self, "switch_after")
         for name, choices in (("rival", RIVALS), ("root", ROOTS)):
             if getattr(self, name) not in choices:
                 raise ValueError(f"{name}={getattr(self, name)!r}: must be one of {', '.join(choices)}")
-        if self.switch_after >= 0 and self.model != NETWORK:
+        if self.switch_after is not None and self.model != NETWORK:
             raise ValueError(f"switch_after={self.switch_after}: needs model=network, not {self.model!r}")
 
 
@@ -149,7 +150,7 @@ def _dynamics(
     game: Game, models: Models, evaluate: Evaluate | None, outputs: Outputs | None, *, shared_answers: bool, in_turn: bool
 ) -> Dynamics:
     model = model_of(game, _name(game, models), evaluate, outputs)
-    if models.switch_after >= 0:
+    if models.switch_after is not None:
         usual = jaxgames.registration(game.name).defaults.opponent
         model = switching(model, model_of(game, models.then or usual), models.switch_after)
     arms = game.possible_arms if shared_answers and has_rivals(game) else None

@@ -20,7 +20,8 @@ PLANNERS = [(game, entry) for game in GAMES for entry in presets.planners_of(GAM
     [
         (
             "pommerman/ffa",
-            "simple simple_unbiased random careful fdts mcts mcts_no_rollout mcs oep rolling_horizon follower network",
+            "simple simple_unbiased random careful fdts mcts mcts_no_rollout mcs oep rolling_horizon "
+            "sp_mcts tp_mcts modelled_fdts modelled_mcts follower network",
         ),
         (
             "hex/adh-3",
@@ -31,7 +32,7 @@ PLANNERS = [(game, entry) for game in GAMES for entry in presets.planners_of(GAM
         (
             "hero_academy/tiny",
             "random best_rated greedy_action greedy_turn mcts mcts_non_exploring mcts_bridge_burning oep oep_replies "
-            "rolling_horizon puct",
+            "rolling_horizon puct follower network",
         ),
     ],
 )
@@ -50,7 +51,7 @@ def other(value):
         return str(value / 2 or 0.5), value / 2 or 0.5
     if value is None:
         return "8", 8
-    text = {"ts": "ucb", "open": "game", "policy": "value"}[value]
+    text = {"ts": "ucb", "open": "game", "policy": "value", "": "simple", "none": "closest", "believed": "visible"}[value]
     return text, text
 
 
@@ -61,6 +62,7 @@ def test_every_setting_can_be_given_and_reaches_the_settings(game, entry):
     for setting in set(entry.kinds) - ({"num_evaluations"} if entry.budget else set()):
         text, value = other(values_of(entry.settings)[setting])
         guide = "guide=FILE," if setting in ("prior_weight", "guide_values") else ""
+        guide += "model=network," if setting == "switch_after" else ""
         found = agents.settings_of(f"{entry.name}:{guide}{setting}={text}", GAMES[game])
         assert found[setting] == value != values_of(entry.settings)[setting]
 
