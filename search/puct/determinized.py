@@ -271,8 +271,8 @@ def _together(game: HiddenGame, worlds: Worlds, planner: Planner, keys: Array, s
     qvalues, visits = results.mean(1), tried.sum(1)
     actions = jnp.broadcast_to(jnp.arange(game.num_actions), legal.shape)
     if game.num_actions > MOST_COLUMNS:
-        action_weights, best = jax.lax.top_k(action_weights, MOST_COLUMNS)
-        actions, legal, qvalues, visits = (jnp.take_along_axis(x, best, 1) for x in (best, legal, qvalues, visits))
+        action_weights, actions = jax.lax.top_k(action_weights, MOST_COLUMNS)
+        legal, qvalues, visits = (jnp.take_along_axis(x, actions, 1) for x in (legal, qvalues, visits))
     nobody_asked = (action_weights == 0).all(-1, keepdims=True)
     action_weights = jnp.where(nobody_asked, actions == game.pass_action, action_weights)
     draw_keys = jax.vmap(lambda key: jax.random.fold_in(key, 2))(keys)

@@ -230,6 +230,24 @@ def test_any_planner_of_the_open_game_plans_in_drawn_worlds(what):
     assert not over.sees_state and over.memory_bytes == WORLDS * planner.memory_bytes
 
 
+def test_of_many_actions_a_plan_has_those_of_the_highest_weights(monkeypatch):
+    planner = PLANNERS_OF_WORLDS["OEP with hidden worths"][1]
+    states = jax.vmap(HOARD.init)(jax.random.split(jax.random.key(5), LANES))
+    seats, ones = np.zeros(LANES, np.int32), np.ones(LANES, bool)
+    infos, keys = jax.vmap(HOARD.observe)(states, seats), jax.random.split(jax.random.key(0), LANES)
+    plans = []
+    for columns in (determinized.MOST_COLUMNS, 3):
+        monkeypatch.setattr(determinized, "MOST_COLUMNS", columns)
+        over = determinized.determinized(HOARD, planner, determinized.Worlds(num_worlds=WORLDS, microbatch_size=3))
+        plans.append(jax.jit(over.plan)(None, keys, over.init(LANES), infos, seats, ones)[0])
+    whole, few = plans
+    assert few.arms.shape[2] == 3 < whole.arms.shape[2]
+    np.testing.assert_array_equal(few.actions, whole.actions)
+    for name in ("action_weights", "qvalues", "visit_counts", "legal"):
+        kept = np.take_along_axis(np.asarray(getattr(whole, name))[:, 0], np.asarray(few.arms)[:, 0], axis=1)
+        np.testing.assert_array_equal(np.asarray(getattr(few, name))[:, 0], kept, name)
+
+
 def test_planners_that_play_fair_take_no_drawn_worlds():
     fair = determinized.pimc_value(ABRUPT, worth, Settings(num_worlds=WORLDS))
     with pytest.raises(ValueError, match=r"^planner='PIMC, no tree': plays by what its seat knows; drawn worlds need"):
