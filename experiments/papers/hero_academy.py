@@ -36,7 +36,7 @@ OVER_BUDGETS = ("oep", "mcts_bridge_burning")
 RIVAL_BUDGET = 5000  # of the OEP that others are measured against
 HIDDEN = {  # against OEP, with hands hidden: titles by player
     **{name: PLAYERS[name] for name in ("greedy_action", "greedy_turn", "mcts_non_exploring", "mcts_bridge_burning")},
-    "determinized_oep": "OEP in 12 drawn worlds, as many evaluations in each",
+    "determinized_oep:num_evaluations=1000": "OEP in 12 drawn worlds, 1000 evaluations in each",
 }
 # Pairs that the released program has played with fixed budgets: both players, and its games as wins, draws and losses.
 CHECKS: dict[tuple[str, str], tuple[int, int, int]] = {
@@ -152,8 +152,13 @@ def extras(plan: HeroPlan) -> list[Measurement]:
 
 def hidden(plan: HeroPlan) -> list[Measurement]:
     """Matches with random draws and hidden hands, by player."""
-    specs = {player: with_budget(player, RIVAL_BUDGET) for player in HIDDEN}
-    return [plan.match(f"hidden-{player}", spec, RIVAL, plan.games, player, "hidden") for player, spec in specs.items()]
+
+    def one(player: str) -> Measurement:
+        name, _, own_budget = player.partition(":")
+        games = plan.small_games if own_budget else plan.games
+        return plan.match(f"hidden-{name}", with_budget(player, RIVAL_BUDGET), RIVAL, games, player, "hidden")
+
+    return [one(player) for player in HIDDEN]
 
 
 def outcomes(plan: HeroPlan) -> list[Measurement]:
