@@ -6,15 +6,15 @@ import numpy as np
 
 import jaxgames
 from jaxgames.pommerman import belief
-from jaxgames.pommerman.bots import simple_agent
+from jaxgames.pommerman.bots import careful_agent, simple_agent
 
 LANES, STEPS, SEAT = 6, 90, 1
 
 
-def followed(mode, steps=STEPS):
-    """States [T, L] of games between SimpleAgents, what seat 1 believes and observes after each step."""
+def followed(mode, make_bot, steps=STEPS):
+    """States [T, L] of games between copies of a bot, what seat 1 believes and observes after each step."""
     game = jaxgames.make("pommerman", mode)
-    bot, players = simple_agent(game), game.num_players
+    bot, players = make_bot(game), game.num_players
     seats = jnp.tile(jnp.arange(players), LANES)
     observe = jax.vmap(lambda state: game.observe(state, jnp.int32(SEAT)))
 
@@ -39,7 +39,7 @@ def followed(mode, steps=STEPS):
 
 
 def test_in_full_view_only_what_is_hidden_is_not_known():
-    _game, (states, believed, _, _) = followed("ffa")
+    _game, (states, believed, _, _) = followed("ffa", simple_agent)
     running = ~states.terminated
     truth = jax.vmap(jax.vmap(belief.without_hidden))(states)
     for (path, found), true in zip(jax.tree_util.tree_leaves_with_path(believed), jax.tree.leaves(truth), strict=True):
@@ -55,7 +55,7 @@ def test_in_full_view_only_what_is_hidden_is_not_known():
 
 
 def test_in_fog_the_believed_state_looks_like_what_is_seen():
-    _, (states, _, seen, shown) = followed("team")
+    _, (states, _, seen, shown) = followed("team", careful_agent)
     running = ~states.terminated & np.asarray(states.bombers[SEAT].alive)
     for (path, found), true in zip(jax.tree_util.tree_leaves_with_path(shown), jax.tree.leaves(seen), strict=True):
         np.testing.assert_array_equal(np.asarray(found)[running], np.asarray(true)[running], jax.tree_util.keystr(path))

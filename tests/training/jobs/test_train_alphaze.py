@@ -245,7 +245,7 @@ def test_bad_settings(values, message):
         ),
         (
             ["--who.network", "vit"],
-            "network='vit': must be one of paper, paper_value, residual, tiny, small, medium, rise, rise_bf16",
+            "network='vit': must be one of paper, paper_value, compact, residual, tiny, small, ",
         ),
         (["--learn.learning-rate", "nan"], "learning_rate=nan: must be > 0"),
         (["--gate-games", "many"], "--gate-games"),

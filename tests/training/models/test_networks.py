@@ -143,6 +143,8 @@ def test_impossible_sizes(settings, named):
 
 def test_unknown_names():
     with pytest.raises(
-        ValueError, match=r"^network='vit': must be one of paper, paper_value, residual, tiny, small, medium, rise, rise_bf16$"
+        ValueError,
+        match=r"^network='vit': must be one of paper, paper_value, compact, residual, tiny, "
+        r"small, medium, rise, rise_bf16, mobile, mobile_small$",
     ):
         presets.by_name("vit", SHAPE, ARMS)

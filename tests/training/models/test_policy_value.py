@@ -132,7 +132,7 @@ def test_what_identifies_its_parameters(mode, encoder):
         ({"game": "go"}, "game='go': must be one of pommerman, hex"),
         ({"mode": "duel"}, "mode='duel': must be "),
         ({"encoder": "all"}, "encoder='all': must be one of alphaze"),
-        ({"network": "vit"}, "network='vit': must be one of paper, paper_value, residual, tiny, "),
+        ({"network": "vit"}, "network='vit': must be one of paper, paper_value, compact, residual, tiny, "),
         ({"game": "pommerman", "mode": "ffa"}, "network='tiny': gives the same number of outputs for each of 11 x 11 cells, and"),
     ],
 )

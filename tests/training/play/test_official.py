@@ -11,7 +11,7 @@ import jaxgames
 from jaxgames.pommerman.interop import observation_dict, observation_from_dict
 from training.play.official import OfficialAgent
 
-SPEC = "modelled_fdts:num_simulations=4,horizon=3,table_rows=64,model=still"
+SPEC = "follower"
 
 
 @pytest.fixture(scope="module")
