@@ -1,8 +1,8 @@
 """What a player believes to be the state, from its own observations alone: the root of a search that does not cheat.
 
 A board in full view shows all but three things: what lies under wood, whose a bomb is, and what others have collected. Wood is
-believed to hide nothing. Owners and collections are followed as in PommerLearn ("track stats"), or
-taken for the worst. What lies in fog goes on by the rules as it was last seen, everybody there standing still.
+believed to hide nothing. Owners and collections are followed as in PommerLearn ("track stats"), or taken for the worst. What
+lies in fog goes on by the rules as it was last seen, everybody there standing still.
 """
 
 from __future__ import annotations
@@ -15,75 +15,48 @@ from jax import Array
 
 from jaxgames import sliced
 from jaxgames.bitboard import DIRECTIONS, OPPOSITE, Bits, Grid, select, union
-from jaxgames.pommerman import rules
+from jaxgames.pommerman import rules, setup
 from jaxgames.pommerman.config import PommermanConfig
-from jaxgames.pommerman.constants import BOMB_LIFE, MAX_AMMO, NUM_MESSAGES, START_AMMO, START_BLAST_STRENGTH, Move
+from jaxgames.pommerman.constants import BOMB_LIFE, ITEM_DIGITS, MAX_AMMO, NUM_MESSAGES, Move
 from jaxgames.pommerman.observation import Observation
 from jaxgames.pommerman.state import Bomber, Bombs, State
 
 _WORST_AMMO = 5  # bombs of an opponent of whom nothing is known
 
 
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True)
-class Belief:
-    """What one player takes for the truth.
-
-    Attributes:
-      state: a full state that agrees with the last observation in all that it showed.
-      seat: int32 [], who believes it.
-    """
-
-    state: State
-    seat: Array
-
-
-def init_belief(config: PommermanConfig, example: State, observation: Observation, *, worst_case: bool = False) -> Belief:
-    """Begins with the first observation of a game.
+def init_belief(config: PommermanConfig, observation: Observation, *, worst_case: bool = False) -> State:
+    """Gives what a player takes for the truth after the first observation of a game: a state that agrees with all that it shows.
 
     Args:
       config: the variant.
-      example: shapes of a state.
       observation: what the player sees.
       worst_case: take others for fully equipped, and forget what was seen of that; else follow what they collect.
     """
-    state = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), example)
-    # Who is in fog is believed to be in its corner.
-    bombers = tuple(
-        Bomber(
-            cell=jnp.int8(row * config.board_size + column),
-            alive=jnp.bool_(True),
-            ammo=jnp.int8(START_AMMO),
-            blast_strength=jnp.int8(START_BLAST_STRENGTH),
-            can_kick=jnp.bool_(False),
-        )
-        for row, column in config.corners
-    )
-    state = dataclasses.replace(state, bombers=bombers)
-    return Belief(_seen(config, state, observation, worst_case), observation.seat)
+    nothing = jax.tree.map(jnp.asarray, config.grid.empty)
+    start = setup.start_state(config, nothing, nothing, (nothing,) * ITEM_DIGITS)  # who is in fog is believed to be in its corner
+    return _seen(config, start, observation, worst_case)
 
 
 def update_belief(
-    config: PommermanConfig, belief: Belief, observation: Observation, own_action: Array, *, worst_case: bool = False
-) -> Belief:
+    config: PommermanConfig, before: State, observation: Observation, own_action: Array, *, worst_case: bool = False
+) -> State:
     """Adds the observation after a step.
 
     Args:
       config: the variant.
-      belief: before the step.
+      before: what the player believed in before the step.
       observation: after it.
       own_action: int32 [], what the player did.
       worst_case: as in `init_belief`.
     """
-    before = belief.state
     if config.view_radius is not None:
         still = jnp.int32(Move.STOP) * (NUM_MESSAGES if config.has_messages else 1)
-        actions = jnp.where(jnp.arange(config.num_players) == belief.seat, own_action, still)
+        actions = jnp.where(jnp.arange(config.num_players) == observation.seat, own_action, still)
         ahead = rules.transition(config, before, actions)
         hidden = config.grid.full - observation.view
         # Out of sight things went on; in sight the step before is needed to see what has moved.
         before = _blend(before, ahead, hidden)
-    return Belief(_seen(config, before, observation, worst_case), belief.seat)
+    return _seen(config, before, observation, worst_case)
 
 
 def without_hidden(state: State) -> State:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 from typing import Any
 
 import jax
@@ -13,7 +12,6 @@ from jax import Array
 
 from jaxgames.game import GameBase
 from jaxgames.pommerman import belief, modelling, rules, setup
-from jaxgames.pommerman.belief import Belief
 from jaxgames.pommerman.config import PommermanConfig, preset
 from jaxgames.pommerman.constants import NUM_MESSAGES, NUM_MOVES, Move
 from jaxgames.pommerman.observation import Observation, observe
@@ -150,17 +148,17 @@ class Pommerman(GameBase):
         """Gives the seat of the closest living enemy of a seat (int32 []), -1 if there is none."""
         return modelling.closest_enemy(self.config, state, seat)
 
-    def init_belief(self, observation: Observation) -> Belief:
+    def init_belief(self, observation: Observation) -> State:
         """Gives what a player takes for the truth after its first observation; see `belief`."""
-        return belief.init_belief(self.config, self._example, observation)
+        return belief.init_belief(self.config, observation)
 
-    def update_belief(self, before: Belief, observation: Observation, own_action: Array) -> Belief:
+    def update_belief(self, before: State, observation: Observation, own_action: Array) -> State:
         """Adds the observation after a step in which the player did `own_action` (int32 [])."""
         return belief.update_belief(self.config, before, observation, own_action)
 
-    def believed_state(self, believed: Belief) -> State:
-        """Gives the state that a player believes in."""
-        return believed.state
+    def believed_state(self, believed: State) -> State:
+        """Gives the state that a player believes in: beliefs are states."""
+        return believed
 
     def visible_state(self, state: State) -> State:
         """Gives the state with nothing hidden under wood or flames.
@@ -171,11 +169,6 @@ class Pommerman(GameBase):
         if self.config.view_radius is not None:
             raise ValueError(f"view_radius={self.config.view_radius}: only a board in full view is seen by all alike")
         return belief.without_hidden(state)
-
-    @functools.cached_property
-    def _example(self) -> State:
-        shapes: State = jax.eval_shape(self.init, jax.random.key(0))
-        return shapes
 
     def observe(self, state: State, player: Array) -> Observation:
         """Gives what one player (int []) sees now; see `observation.observe`."""

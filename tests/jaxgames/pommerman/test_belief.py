@@ -27,8 +27,8 @@ def followed(mode, make_bot, steps=STEPS):
         states = jax.vmap(game.step)(states, actions)
         seen = observe(states)
         beliefs = jax.vmap(game.update_belief)(beliefs, seen, actions[:, SEAT])
-        shown = observe(beliefs.state)
-        return (states, memory, beliefs), (states, beliefs.state, seen, shown)
+        shown = observe(beliefs)
+        return (states, memory, beliefs), (states, beliefs, seen, shown)
 
     def run(key):
         states = jax.vmap(game.init)(jax.random.split(key, LANES))
@@ -52,6 +52,14 @@ def test_in_full_view_only_what_is_hidden_is_not_known():
         np.testing.assert_array_equal(np.asarray(found)[relevant], np.asarray(true)[relevant], name)
     assert max(int(bomber.ammo.max()) for bomber in believed.bombers) > 1, "somebody has collected a bomb"
     assert any(word.any() for plane in believed.bombs.owner for word in plane.words)
+
+
+def test_in_the_worst_case_all_others_are_fully_equipped():
+    game = jaxgames.make("pommerman", "ffa")
+    seen = game.observe(game.init(jax.random.key(0)), jnp.int32(SEAT))
+    believed = belief.init_belief(game.config, seen, worst_case=True)
+    found = [(int(one.ammo), int(one.blast_strength), bool(one.can_kick)) for one in believed.bombers]
+    assert found == [(1, 2, False) if seat == SEAT else (5, 10, True) for seat in range(4)]
 
 
 def test_in_fog_the_believed_state_looks_like_what_is_seen():
