@@ -18,6 +18,7 @@ Where the official agent would fail with an error (no passage at all among the c
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -31,9 +32,9 @@ from jaxgames.bitboard import DIRECTIONS, DOWN, LEFT, RIGHT, UP, Bits, select, u
 from jaxgames.pommerman import simple_search
 from jaxgames.pommerman.config import PommermanConfig
 from jaxgames.pommerman.constants import Move
-from jaxgames.pommerman.observation import Observation, observe
+from jaxgames.pommerman.observation import Observation
 from jaxgames.pommerman.simple_scene import Scene, enemies_of, look
-from jaxgames.pommerman.simple_seats import each_seat, stack_seats, unstack_seats
+from jaxgames.pommerman.simple_seats import decide_all
 from jaxgames.pommerman.state import Bomber, State
 
 MEMORY_LENGTH = 6
@@ -113,15 +114,11 @@ def all_simple_moves(
       moves: int32 [] per seat.
       memories: after the decisions.
     """
-    shared = look(config, observe(config, state, jnp.int32(0))) if config.view_radius is None else None
 
-    def decide_seat(seat: Array, agent: Bomber, memory: SimpleMemory) -> tuple[Array, SimpleMemory]:
-        scene = look(config, observe(config, state, seat)) if shared is None else shared
+    def decide_seat(scene: Scene, seat: Array, agent: Bomber, memory: SimpleMemory) -> tuple[Array, SimpleMemory]:
         return _decide(config, scene, seat, agent, memory, draw_words(lane, seat))
 
-    seats = jnp.arange(config.num_players)
-    moves, after = each_seat(decide_seat, seats, stack_seats(state.bombers), stack_seats(memories))
-    return unstack_seats(moves, len(memories)), unstack_seats(after, len(memories))
+    return decide_all(config, state, memories, functools.partial(look, config), decide_seat)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Something worked out for every seat of a game."""
+"""Something worked out for every seat of a game; all seats decide."""
 
 from __future__ import annotations
 
@@ -7,8 +7,15 @@ from typing import Any, TypeVar
 
 import jax
 import jax.numpy as jnp
+from jax import Array
 
+from jaxgames.pommerman.config import PommermanConfig
+from jaxgames.pommerman.observation import Observation, observe
+from jaxgames.pommerman.state import Bomber, State
+
+Memory = TypeVar("Memory")
 Result = TypeVar("Result")
+View = TypeVar("View")
 
 
 def each_seat(function: Callable[..., Result], *stacked: Any) -> Result:
@@ -27,6 +34,37 @@ def each_seat(function: Callable[..., Result], *stacked: Any) -> Result:
 
     _, results = jax.lax.scan(apply, None, stacked)
     return results
+
+
+def decide_all(
+    config: PommermanConfig,
+    state: State,
+    memories: Sequence[Memory],
+    look: Callable[[Observation], View],
+    decide: Callable[[View, Array, Bomber, Memory], tuple[Array, Memory]],
+) -> tuple[tuple[Array, ...], tuple[Memory, ...]]:
+    """Lets all seats decide by what each of them sees; without fog that is worked out once for all.
+
+    Args:
+      config: the variant.
+      state: one game.
+      memories: one per seat.
+      look: what is worked out of an observation, whoever's it is.
+      decide: `decide(view, seat, bomber, memory) -> (move, memory)`.
+
+    Returns:
+      moves: int32 [] per seat.
+      memories: after the decisions.
+    """
+    shared = look(observe(config, state, jnp.int32(0))) if config.view_radius is None else None
+
+    def decide_seat(seat: Array, bomber: Bomber, memory: Memory) -> tuple[Array, Memory]:
+        view = look(observe(config, state, seat)) if shared is None else shared
+        return decide(view, seat, bomber, memory)
+
+    seats = jnp.arange(config.num_players)
+    moves, after = each_seat(decide_seat, seats, stack_seats(state.bombers), stack_seats(memories))
+    return unstack_seats(moves, len(memories)), unstack_seats(after, len(memories))
 
 
 def stack_seats(entries: Sequence[Any]) -> Any:

@@ -19,6 +19,7 @@ that has a key. pomcpp2 keeps, beyond a reset, the contents of its queue, of whi
 
 from __future__ import annotations
 
+import functools
 from typing import NamedTuple
 
 import jax
@@ -30,10 +31,10 @@ from jaxgames.bitboard import DIRECTIONS, Bits, select, union
 from jaxgames.pommerman import explosions, orders
 from jaxgames.pommerman.config import PommermanConfig
 from jaxgames.pommerman.constants import Move
-from jaxgames.pommerman.observation import Observation, observe
+from jaxgames.pommerman.observation import Observation
 from jaxgames.pommerman.simple_agent import move_mask
 from jaxgames.pommerman.simple_scene import Scene, enemies_of, look
-from jaxgames.pommerman.simple_seats import each_seat, stack_seats, unstack_seats
+from jaxgames.pommerman.simple_seats import decide_all
 from jaxgames.pommerman.simple_unbiased_memory import (
     NUM_DIRECTIONS,
     Chance,
@@ -84,16 +85,12 @@ def all_unbiased_moves(
       moves: int32 [] per seat.
       memories: after the decisions.
     """
-    shared = _look(config, observe(config, state, jnp.int32(0))) if config.view_radius is None else None
 
-    def decide_seat(seat: Array, agent: Bomber, memory: UnbiasedMemory) -> tuple[Array, UnbiasedMemory]:
-        view = _look(config, observe(config, state, seat)) if shared is None else shared
+    def decide_seat(view: _View, seat: Array, agent: Bomber, memory: UnbiasedMemory) -> tuple[Array, UnbiasedMemory]:
         memory, chance = draw_chance(config, memory, random_bits.fold(lane, seat))
         return _choose(config, _survey(config, view, seat, agent, memory), memory, chance)
 
-    entries = (jnp.arange(config.num_players), stack_seats(state.bombers), stack_seats(memories))
-    moves, after = each_seat(decide_seat, *entries)
-    return unstack_seats(moves, len(memories)), unstack_seats(after, len(memories))
+    return decide_all(config, state, memories, functools.partial(_look, config), decide_seat)
 
 
 class _View(NamedTuple):

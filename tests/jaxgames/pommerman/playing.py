@@ -5,10 +5,12 @@ from __future__ import annotations
 import functools
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 import jaxgames
-from jaxgames.pommerman import setup
+from jaxgames import random_bits
+from jaxgames.pommerman import rules, setup
 from jaxgames.pommerman.config import preset
 from jaxgames.pommerman.replay import step_batch
 
@@ -51,3 +53,14 @@ def random_games(mode: str, games: int, steps: int, seed: int):
         moves = np.take_along_axis(arms, choice[..., None], -1)[..., 0]
         states.append(step_batch(preset(mode), states[-1], moves))
     return jax.tree.map(lambda *leaves: np.stack(leaves), *states)
+
+
+def played_out(config, moves_of, start, memories, lane):
+    """The last state of one game in which all seats decide by `moves_of`, such as `all_simple_moves`; inside jit."""
+
+    def step(carry):
+        state, memories = carry
+        moves, memories = moves_of(config, state, memories, random_bits.fold(lane, state.step_count))
+        return rules.step(config, state, jnp.stack(moves)), memories
+
+    return jax.lax.while_loop(lambda carry: ~carry[0].terminated, step, (start, memories))[0]

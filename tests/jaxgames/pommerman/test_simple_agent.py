@@ -34,6 +34,7 @@ from jaxgames.pommerman.simple_agent import (
     pick_move,
 )
 from tests.jaxgames.pommerman import simple_reference
+from tests.jaxgames.pommerman.playing import played_out
 from tests.jaxgames.pommerman.positions import BOMB, DOWN, LEFT, RIGHT, STOP, UP, Bomb, Man, equal, position
 from tests.jaxgames.pommerman.simple_scenes import draw_cases, to_arrays
 
@@ -498,15 +499,8 @@ def test_pick_move_is_uniform():
 def test_four_simple_agents_play_as_long_and_win_as_often_as_the_official_ones():
     def play(key):
         start_key, lane_key = jax.random.split(key)
-        lane = random_bits.lane_key(lane_key)
-
-        def step(carry):
-            state, memories = carry
-            moves, memories = all_simple_moves(FFA, state, memories, random_bits.fold(lane, state.step_count))
-            return rules.step(FFA, state, jnp.stack(moves)), memories
-
-        start = (setup.init(FFA, start_key), (init_memory(),) * 4)
-        state, _ = jax.lax.while_loop(lambda carry: ~carry[0].terminated, step, start)
+        start, lane = setup.init(FFA, start_key), random_bits.lane_key(lane_key)
+        state = played_out(FFA, all_simple_moves, start, (init_memory(),) * 4, lane)
         return state.step_count, jnp.stack(rules.winners(FFA, state))
 
     games = 1024

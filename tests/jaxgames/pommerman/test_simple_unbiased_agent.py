@@ -24,6 +24,7 @@ from jaxgames.pommerman.simple_unbiased_memory import (
     init_memory,
 )
 from tests.jaxgames.pommerman import simple_unbiased_reference as reference
+from tests.jaxgames.pommerman.playing import played_out
 from tests.jaxgames.pommerman.positions import PROTECTED, equal
 from tests.jaxgames.pommerman.simple_scenes import draw_cases, to_arrays
 
@@ -366,15 +367,9 @@ def test_on_its_boards_four_of_them_play_as_in_pomcpp2():
 
     def play(key, rigid, wood):
         item_key, lane_key = jax.random.split(key)
+        start = setup.start_state(FFA, rigid, wood, setup.draw_items(FFA, item_key, wood))
         lane = random_bits.lane_key(lane_key)
-
-        def step(carry):
-            state, memories = carry
-            moves, memories = all_unbiased_moves(FFA, state, memories, random_bits.fold(lane, state.step_count))
-            return rules.step(FFA, state, jnp.stack(moves)), memories
-
-        start = setup.start_state(FFA, rigid, wood, setup.draw_items(FFA, item_key, wood)), (init_memory(FFA),) * 4
-        state, _ = jax.lax.while_loop(lambda carry: ~carry[0].terminated, step, start)
+        state = played_out(FFA, all_unbiased_moves, start, (init_memory(FFA),) * 4, lane)
         return state.step_count, jnp.stack(rules.winners(FFA, state)), state.alive
 
     games, theirs = 2048, 7825
