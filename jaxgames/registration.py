@@ -169,6 +169,11 @@ def make(name: str, mode: str | None = None, **settings: Any) -> Game:
     return given
 
 
+def usual_opponent(game: Game) -> str:
+    """Gives the name of the agent that a game is played against where nothing else is said."""
+    return registration(game.name).defaults.opponent
+
+
 def encoder_of(game: Game, name: str | None = None) -> Encoder:
     """Makes an encoder of a game by its name; None: the default one.
 

@@ -13,10 +13,10 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-import jaxgames
 from jaxgames import checks
 from jaxgames.agent import Agent, memoryless
 from jaxgames.game import Game, has_rivals, keeps_beliefs
+from jaxgames.registration import registration, usual_opponent
 from search.believed import believed
 from search.dynamics import Dynamics, Evaluate, Outputs, arm_logits
 from search.opponents import Rival, single_player, switching, two_player
@@ -136,14 +136,14 @@ def model_of(game: Game, name: str, evaluate: Evaluate | None = None, outputs: O
         return _by_network(game, evaluate, outputs)
     if name == STILL:
         return memoryless(STILL, lambda params, keys, views, seats: jnp.full_like(seats, game.pass_action), sees_state=True)
-    entries = {entry.name: entry for entry in jaxgames.registration(game.name).agents}
+    entries = {entry.name: entry for entry in registration(game.name).agents}
     if name not in entries:
         raise ValueError(f"model={name!r}: must be one of {', '.join((*entries, STILL, NETWORK))}")
     return entries[name].build(game, entries[name].settings())
 
 
 def _name(game: Game, models: Models) -> str:
-    return models.model or jaxgames.registration(game.name).defaults.opponent
+    return models.model or usual_opponent(game)
 
 
 def _dynamics(
@@ -151,8 +151,7 @@ def _dynamics(
 ) -> Dynamics:
     model = model_of(game, _name(game, models), evaluate, outputs)
     if models.switch_after is not None:
-        usual = jaxgames.registration(game.name).defaults.opponent
-        model = switching(model, model_of(game, models.then or usual), models.switch_after)
+        model = switching(model, model_of(game, models.then or usual_opponent(game)), models.switch_after)
     arms = game.possible_arms if shared_answers and has_rivals(game) else None
     if models.rival == "none":
         return single_player(game, model, arms=arms, shared_answers=shared_answers)

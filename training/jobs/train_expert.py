@@ -12,6 +12,7 @@ from rich.console import Console
 
 from jaxgames import checks
 from jaxgames.agent import Agent
+from jaxgames.registration import usual_opponent
 from search.planner import as_agent, size_in_bytes
 from training.jobs import job
 from training.jobs.job import Job, JobConfig
@@ -103,7 +104,7 @@ class ExpertJob(Job):
         self.title = f"learning from {learn.source}, {config.who.game} {config.who.mode}, {config.who.network} network"
         self.total, self.unit, self.learning_rate = config.rounds * learn.samples, "samples", learn.learning_rate
         self.programs = ExpertIteration(learn, self.who, job.mesh_for(learn.lanes, learn.batch_size, learn.buffer_size))
-        self.opponent: Agent = agents.make(learn.player or agents.usual_opponent(self.who.game), self.who.game)
+        self.opponent: Agent = agents.make(learn.player or usual_opponent(self.who.game), self.who.game)
         self.alone: Agent = self.who.agent()
         self.searching: Agent = as_agent(make_search(self.who, learn.models, self._quiet()))
         self._check_memory()

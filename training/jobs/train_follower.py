@@ -10,8 +10,8 @@ import jax
 import numpy as np
 from rich.console import Console
 
-import jaxgames
 from jaxgames import checks
+from jaxgames.registration import usual_opponent
 from search import presets
 from search.bandit import bandits
 from search.bandit.guide import Guide
@@ -139,7 +139,7 @@ class FollowerJob(Job):
         oracle, self.oracle_params = make_oracle(config, self.who)
         self.dagger = Dagger(learn, self.who, oracle, job.mesh_for(learn.lanes, learn.batch_size, learn.buffer_size))
         self.player = self.who.agent()
-        self.opponent = agents.make(jaxgames.registration(self.who.game.name).defaults.opponent, self.who.game)
+        self.opponent = agents.make(usual_opponent(self.who.game), self.who.game)
 
     def start(self) -> State:
         params = self.who.init(jax.random.fold_in(self.key, _CHOOSING))

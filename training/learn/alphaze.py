@@ -24,7 +24,7 @@ from search.dynamics import moves_at_once
 from search.planner import Planner
 from search.puct import determinized
 from training.learn.learner import Learner, Programs, Updates, check_split, turned
-from training.learn.self_play import UNFINISHED, Sample, SelfPlay
+from training.learn.self_play import UNFINISHED, Sample, SelfPlay, play_and_keep
 from training.learn.targets import Targets, is_highest
 from training.models.policy_value import PolicyValue
 from training.play.lanes import Pool
@@ -236,24 +236,8 @@ class Alphaze:
         self, how: SelfPlay, planner: Planner, key: Array, params: Any, learner: Learner
     ) -> tuple[Learner, dict[str, Array]]:
         """Plays some steps in all lanes and stores the searches."""
-
-        def step(carry: tuple, _: None) -> tuple[tuple, dict[str, Array]]:
-            games, memory, ring = carry
-            games, memory, sample, use, counts = how.step(key, planner, params, memory, games)
-            return (games, memory, self.updates.store(ring, sample, use)), counts
-
-        begin = (learner.games, planner.init(how.rows), learner.ring)
-        (games, _, ring), counts = jax.lax.scan(step, begin, length=self.config.steps)
-        seen = jax.lax.psum(jax.tree.map(lambda count: count.sum(0), counts), "data")
-        progress = {"samples": learner.progress["samples"] + seen["searches"]}
-        searches, ended = jnp.maximum(seen["searches"], 1), jnp.maximum(seen["games"], 1)
-        return dataclasses.replace(learner, games=games, ring=ring, progress=progress), progress | {
-            "games": seen["games"],
-            "policy_entropy": seen["entropy"] / searches,
-            "root_value": seen["root_value"] / searches,
-            "mean_length": seen["length"] / ended,
-            "first_player_wins": seen["wins"] / ended,
-        }
+        learner, told, seen = play_and_keep(how, self.updates, planner, key, params, learner, self.config.steps)
+        return learner, told | {"first_player_wins": seen["wins"] / jnp.maximum(seen["games"], 1)}
 
     def _learn(self, key: Array, learner: Learner) -> tuple[Learner, dict[str, Array]]:
         return self.updates.learn(key, learner, self.config.updates)

@@ -17,11 +17,12 @@ from jax.sharding import Mesh
 
 from jaxgames import checks
 from jaxgames.agent import Agent
+from jaxgames.registration import usual_opponent
 from search.modelled import Models, modelled_puct
 from search.planner import Plan, Planner, of_seat
 from search.puct.search import Settings
 from training.learn.learner import Learner, Programs, Updates, check_split, turned
-from training.learn.self_play import UNFINISHED, Sample, SelfPlay
+from training.learn.self_play import UNFINISHED, Sample, SelfPlay, play_and_keep
 from training.learn.targets import Targets, is_highest
 from training.models.policy_value import PolicyValue
 from training.play import agents
@@ -118,7 +119,7 @@ class ExpertIteration:
         """
         devices = check_split(mesh, config)
         self.config, self.who = config, who
-        player = agents.make(config.player or agents.usual_opponent(who.game), who.game)
+        player = agents.make(config.player or usual_opponent(who.game), who.game)
         shows = config.source == "demonstrations"
         self.planner = shown_moves(who, player) if shows else make_search(who, config.models, config.search)
         lanes, capacity = config.lanes // devices, config.buffer_size // devices
@@ -149,26 +150,18 @@ class ExpertIteration:
     def _play(self, key: Array, learner: Learner) -> tuple[Learner, dict[str, Array]]:
         """Plays some steps in all lanes and keeps the samples."""
 
-        def step(carry: tuple, _: None) -> tuple[tuple, tuple]:
-            games, memory, ring = carry
-            games, memory, sample, use, counts = self.games.step(key, self.planner, learner.params, memory, games)
+        def watch(sample: Sample, use: Array) -> dict[str, Array]:
             policy = jax.vmap(self.games.targets.unpack)(sample.policy)
-            chosen = jnp.where(use[:, None], is_highest(policy), False).sum(0, dtype=jnp.int32)
-            return (games, memory, self.updates.store(ring, sample, use)), (counts, chosen)
+            return {"chosen": jnp.where(use[:, None], is_highest(policy), False).sum(0, dtype=jnp.int32)}
 
-        begin = (learner.games, self.planner.init(self.games.rows), learner.ring)
-        (games, _, ring), told = jax.lax.scan(step, begin, length=self.config.steps)
-        seen, chosen = jax.lax.psum(jax.tree.map(lambda count: count.sum(0), told), "data")
-        progress = {"samples": learner.progress["samples"] + seen["searches"]}
-        searches, ended = jnp.maximum(seen["searches"], 1), jnp.maximum(seen["games"], 1)
-        return dataclasses.replace(learner, games=games, ring=ring, progress=progress), progress | {
-            "games": seen["games"],
+        learner, told, seen = play_and_keep(
+            self.games, self.updates, self.planner, key, learner.params, learner, self.config.steps, watch
+        )
+        ended = jnp.maximum(seen["games"], 1)
+        return learner, told | {
             "wins": seen["wins"] / ended,
             "draws": seen["draws"] / ended,
-            "mean_length": seen["length"] / ended,
-            "policy_entropy": seen["entropy"] / searches,
-            "root_value": seen["root_value"] / searches,
-            "action_shares": chosen / searches,
+            "action_shares": seen["chosen"] / jnp.maximum(seen["searches"], 1),
         }
 
     def _learn(self, key: Array, learner: Learner) -> tuple[Learner, dict[str, Array]]:

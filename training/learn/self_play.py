@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -14,6 +15,7 @@ from jaxgames.game import is_hidden
 from search.dynamics import moves_at_once
 from search.planner import Plan, Planner, of_arm, of_seat
 from search.puct.action_selection import draw_arm
+from training.learn.learner import Learner, Updates
 from training.learn.targets import Targets, is_highest
 from training.play.lanes import Lanes, Pool, fold
 
@@ -256,6 +258,51 @@ class SelfPlay:
     def _place(self, number: Array) -> Array:
         """Where the outcome of a game is kept."""
         return number // self.pool.num_devices % self.remembered
+
+
+def play_and_keep(
+    games: SelfPlay,
+    updates: Updates,
+    planner: Planner,
+    key: Array,
+    params: Any,
+    learner: Learner,
+    steps: int,
+    watch: Callable[[Sample, Array], dict[str, Array]] = lambda sample, use: {},
+) -> tuple[Learner, dict[str, Array], dict[str, Array]]:
+    """Plays some steps in all lanes and keeps the samples, on one device of the axis "data".
+
+    Args:
+      games: how they are played.
+      updates: keeps samples.
+      planner: who searches.
+      key: root of all randomness.
+      params: of the planner.
+      learner: whose games go on, and whose progress counts `samples`.
+      steps: how many.
+      watch: `watch(sample, use) -> counts` to add up, beside those of the games.
+
+    Returns:
+      The learner, metrics to tell, and all counts over all devices.
+    """
+
+    def step(carry: tuple, _: None) -> tuple[tuple, dict[str, Array]]:
+        at_work, memory, ring = carry
+        at_work, memory, sample, use, counts = games.step(key, planner, params, memory, at_work)
+        return (at_work, memory, updates.store(ring, sample, use)), counts | watch(sample, use)
+
+    begin = (learner.games, planner.init(games.rows), learner.ring)
+    (at_work, _, ring), counts = jax.lax.scan(step, begin, length=steps)
+    seen = jax.lax.psum(jax.tree.map(lambda count: count.sum(0), counts), "data")
+    progress = {"samples": learner.progress["samples"] + seen["searches"]}
+    searches = jnp.maximum(seen["searches"], 1)
+    told = progress | {
+        "games": seen["games"],
+        "policy_entropy": seen["entropy"] / searches,
+        "root_value": seen["root_value"] / searches,
+        "mean_length": seen["length"] / jnp.maximum(seen["games"], 1),
+    }
+    return dataclasses.replace(learner, games=at_work, ring=ring, progress=progress), told, seen
 
 
 def _of_players(plan: Plan) -> Plan:

@@ -57,11 +57,6 @@ def make(spec: str, game: Game) -> Agent:
     return as_agent(planner)._replace(name=spec, params=params)
 
 
-def usual_opponent(game: Game) -> str:
-    """Gives the name of the agent that a game is played against where nothing else is said."""
-    return jaxgames.registration(game.name).defaults.opponent
-
-
 def settings_of(spec: str, game: Game) -> dict[str, Any]:
     """Gives the name of an agent and the values of all its settings, by which two texts can be told to mean the same.
 
