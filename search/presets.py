@@ -286,9 +286,7 @@ def _bandits(game: Game | Dynamics, settings: WithBandit) -> Planner:
     return _tree_search(game, bandits.by_name(settings.bandit), settings.search)
 
 
-def _guided(
-    game: Game | Dynamics, settings: WithGuide, evaluate: Evaluate | None = None, outputs: Outputs | None = None
-) -> Planner:
+def _guided(game: Game, settings: WithGuide, evaluate: Evaluate | None = None, outputs: Outputs | None = None) -> Planner:
     guide = Guide(evaluate, settings.prior_weight, settings.guide_values, outputs) if evaluate else None
     return _tree_search(game, bandits.by_name(settings.bandit), settings.search, guide=guide)
 
@@ -343,11 +341,8 @@ def _with_models(game: Game, settings: WithModels, evaluate: Evaluate | None = N
     return modelled_puct(game, evaluate or heuristic_values(game), settings.models, settings.search, outputs=outputs)
 
 
-def _modelled_fdts(game: Game, settings: WithModels, evaluate: Evaluate | None = None, outputs: Outputs | None = None) -> Planner:
-    return modelled(game, lambda dynamics: _guided(dynamics, settings.search), settings.models, evaluate, outputs)
-
-
-def _modelled_mcts(game: Game, settings: WithModels, evaluate: Evaluate | None = None, outputs: Outputs | None = None) -> Planner:
+def _modelled(game: Game, settings: WithModels, evaluate: Evaluate | None = None, outputs: Outputs | None = None) -> Planner:
+    """A network is a model of others here; it does not guide."""
     return modelled(game, lambda dynamics: _bandits(dynamics, settings.search), settings.models, evaluate, outputs)
 
 
@@ -376,8 +371,8 @@ PLANNERS = (
     PlannerEntry("puct", WithValues(), _valued(puct), _in_view, "weights"),
     PlannerEntry("sp_mcts", WithModels(), _with_models, _many, "weights", ("rival",)),
     PlannerEntry("tp_mcts", WithModels(Models(rival="closest")), _with_models, _many, "weights", ("rival",)),
-    PlannerEntry("modelled_fdts", WithModels(search=WithGuide()), _modelled_fdts, _many, "guide", _TREE),
-    PlannerEntry("modelled_mcts", WithModels(search=_MCTS), _modelled_mcts, _many, "guide", _TREE),
+    PlannerEntry("modelled_fdts", WithModels(search=WithBandit()), _modelled, _many, "weights", _TREE),
+    PlannerEntry("modelled_mcts", WithModels(search=_MCTS), _modelled, _many, "weights", _TREE),
     _pimc("pc_pimc", determinized.pimc_tree, determinized.Settings(), *_WORLDS),
     _pimc("medoid", determinized.pimc_tree, determinized.Settings(combine="medoid"), *_WORLDS),
     _pimc("pimc", determinized.pimc_tree, determinized.Settings(combine="value"), "reuse"),

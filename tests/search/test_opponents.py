@@ -51,6 +51,23 @@ def searching(opponent):
     return puct.puct(single_player(GAME, opponent), opinion, Settings(SIMULATIONS))
 
 
+class SlowRules:
+    """The game and the network's opinion for a slow search, state by state."""
+
+    def __init__(self, params):
+        self.ask = jax.jit(lambda state, seat: opinion(params, jax.tree.map(lambda x: x[None], state), seat[None]))
+        self.look = jax.jit(lambda state: (GAME.search_arms(state)[1], GAME.outcome(state)))
+        self.step = jax.jit(lambda state, joint: GAME.step(state, joint, jax.random.key(0)))
+
+    def open_node(self, known, seat, player):
+        """A node in which a seat chooses, `player` of the search; `known` begins with the state."""
+        (logits, value), (legal, outcome) = jax.device_get((self.ask(known[0], jnp.int32(seat)), self.look(known[0])))
+        over = bool(known[0].terminated)
+        chances = np.where(legal[seat] & (not over), np.exp(logits[0][ARMS[seat]]), 0).astype(np.float64)
+        result = float(outcome[seat]) if over else float(value[0])
+        return puct_reference.Node(known, chances / max(chances.sum(), 1e-30), result, over, player)
+
+
 ANSWERS = [(steady_player(REST), lambda moves: REST), (echo(), lambda moves: REST if moves % 2 else PULL)]
 
 
@@ -60,26 +77,19 @@ def test_puct_alone_equals_a_slow_search(opponent, answers):
     keys, ones = jax.random.split(jax.random.key(0), LANES), jnp.ones(LANES, bool)
     plan, _ = jax.jit(planner.plan)({"own": params, "opponents": None}, keys, planner.init(LANES), states, seats, ones)
     assert plan.actions.shape == (LANES, 1) and plan.legal.shape == (LANES, 1, 3)
-    ask = jax.jit(lambda state, seat: opinion(params, jax.tree.map(lambda x: x[None], state), seat[None]))
-    look = jax.jit(lambda state: (GAME.search_arms(state)[1], GAME.outcome(state)))
-    step = jax.jit(lambda state, joint: GAME.step(state, joint, jax.random.key(0)))
+    slow = SlowRules(params)
 
     for lane in range(LANES):
         seat = int(seats[lane])
 
         def open_node(known, seat=seat):
-            state, _ = known
-            (logits, value), (legal, outcome) = jax.device_get((ask(state, jnp.int32(seat)), look(state)))
-            over = bool(state.terminated)
-            chances = np.where(legal[seat] & (not over), np.exp(logits[0][ARMS[seat]]), 0).astype(np.float64)
-            result = float(outcome[seat]) if over else float(value[0])
-            return puct_reference.Node(known, chances / max(chances.sum(), 1e-30), result, over, 0)
+            return slow.open_node(known, seat, 0)
 
         def play(known, arm, seat=seat):
             state, moves = known
             joint = np.array([answers(moves)] * 2)
             joint[seat] = ARMS[seat, arm]
-            return step(state, jnp.asarray(joint)), moves + 1
+            return slow.step(state, jnp.asarray(joint)), moves + 1
 
         root = (jax.tree.map(lambda leaf, i=lane: leaf[i], states), 0)
         visits, _ = puct_reference.search(open_node, play, root, SIMULATIONS)
@@ -93,21 +103,14 @@ def test_two_who_choose_in_turn_equal_a_slow_search():
     keys, ones = jax.random.split(jax.random.key(0), LANES), jnp.ones(LANES, bool)
     plan, _ = jax.jit(planner.plan)({"own": params, "opponents": None}, keys, planner.init(LANES), states, seats, ones)
     assert plan.actions.shape == (LANES, 2) and (plan.actions[:, 1] == GAME.pass_action).all()
-    ask = jax.jit(lambda state, seat: opinion(params, jax.tree.map(lambda x: x[None], state), seat[None]))
-    look = jax.jit(lambda state: (GAME.search_arms(state)[1], GAME.outcome(state)))
-    step = jax.jit(lambda state, joint: GAME.step(state, joint, jax.random.key(0)))
+    slow = SlowRules(params)
 
     for lane in range(LANES):
         own = int(seats[lane])
 
         def open_node(known, own=own):
-            state, pending = known
-            seat = own if pending is None else 1 - own
-            (logits, value), (legal, outcome) = jax.device_get((ask(state, jnp.int32(seat)), look(state)))
-            over = bool(state.terminated)
-            chances = np.where(legal[seat] & (not over), np.exp(logits[0][ARMS[seat]]), 0).astype(np.float64)
-            result = float(outcome[seat]) if over else float(value[0])
-            return puct_reference.Node(known, chances / max(chances.sum(), 1e-30), result, over, seat)
+            seat = own if known[1] is None else 1 - own
+            return slow.open_node(known, seat, seat)
 
         def play(known, arm, own=own):
             state, pending = known
@@ -115,7 +118,7 @@ def test_two_who_choose_in_turn_equal_a_slow_search():
                 return state, int(ARMS[own, arm])
             joint = np.zeros(2, int)
             joint[own], joint[1 - own] = pending, ARMS[1 - own, arm]
-            return step(state, jnp.asarray(joint)), None
+            return slow.step(state, jnp.asarray(joint)), None
 
         root = (jax.tree.map(lambda leaf, i=lane: leaf[i], states), None)
         visits, _ = puct_reference.search(open_node, play, root, SIMULATIONS)
@@ -187,6 +190,7 @@ def test_all_seats_but_the_own_are_asked_and_the_own_action_is_played():
     game = jaxgames.make("pommerman", "ffa")
     seen = memoryless("seat", lambda params, keys, views, seats: seats, sees_state=True)
     dynamics, plain = single_player(game, seen), dynamics_of(game)
+    rivalry = two_player(game, seen, lambda state, seat: (seat + 2) % 4, in_turn=False)
     states = jax.vmap(game.init)(jax.random.split(jax.random.key(0), 4))
     seats, keys = jnp.arange(4), jax.random.split(jax.random.key(1), 4)
 
@@ -194,7 +198,11 @@ def test_all_seats_but_the_own_are_asked_and_the_own_action_is_played():
         nodes = dynamics.root(None, keys, states, seats)
         stepped = dynamics.step({"own": None, "opponents": None}, keys, nodes, jnp.full((4, 1), 5))
         joint = jnp.where(jnp.arange(4) == seats[:, None], 5, jnp.arange(4))
-        return dynamics.arms(nodes), stepped.state, plain.step(None, keys, states, joint)
+        nodes_of_two = rivalry.root(None, keys, states, seats)
+        with_rival = rivalry.step({"own": None, "opponents": None}, keys, nodes_of_two, jnp.tile(jnp.array([5, 0]), (4, 1)))
+        joint_of_two = jnp.where(jnp.arange(4) == (seats[:, None] + 2) % 4, 0, joint)
+        expected = [plain.step(None, keys, states, each) for each in (joint, joint_of_two)]
+        return dynamics.arms(nodes), [stepped.state, with_rival.state], expected
 
     (arms, legal), ours, theirs = jax.jit(both)(states, seats, keys)
     jax.tree.map(np.testing.assert_array_equal, ours, theirs)
