@@ -241,7 +241,7 @@ def check_hidden(game: Any, played: Played) -> None:
     """Draws worlds for every player while the games run, and compares them with what the player knows; not in every state."""
     seats = jnp.arange(game.num_players)
     length = int(played.running.any(1).sum())
-    steps = slice(0, length, -(-length // _HIDDEN_STEPS))
+    steps = slice(0, length, max(-(-length // _HIDDEN_STEPS), 1))
     keys, states, infos = jax.tree.map(lambda leaf: leaf[steps], (played.keys, played.states, played.infos))
 
     def look(key: Array, state: Any, info: Any, seat: Array) -> tuple[Any, ...]:
