@@ -79,7 +79,7 @@ def test_a_network_learns_it_by_the_same_job_as_other_games(game, tmp_path):
             learning_rate=0.01,
         ),
         epochs=2,
-        gate_games=0,
+        gate_games=8,
         rate_games=64,
         final_games=0,
         checkpoint_every=1000,
