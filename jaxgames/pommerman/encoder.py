@@ -27,7 +27,7 @@ from jaxgames.pommerman.state import State
 from jaxgames.symmetries import NUM_SYMMETRIES, cell_order, direction_order
 
 BOMB_LIFE = 10  # of a bomb in the step in which it is laid
-_MAX_REACH, _MANY_BOMBS = 11, 5  # by which PommerLearn divides
+MAX_REACH, MANY_BOMBS = 11, 5  # by which PommerLearn divides
 
 _BOARD = ("passage", "rigid", "wood", "bomb", "flames", "fog", "extra bomb", "range", "kick")
 _OWN = ("own ammo", "own blast strength", "own kick", "own position")
@@ -39,10 +39,8 @@ POMMERLEARN = (
     *("own position", "agent after", "second after", "third after", "own reach", "own active bombs", "own bombs", "own kick"),
     *("own alive", "alive after", "second alive", "third alive", "time"),
 )
-_CHANNELS = {
-    **{"paper": PAPER, "paper_zero_life": PAPER, "extended": EXTENDED},
-    **{"pommerlearn": POMMERLEARN, "pommerlearn_centred": POMMERLEARN},
-}
+CENTRED = "pommerlearn_centred"
+_CHANNELS = {"paper": PAPER, "paper_zero_life": PAPER, "extended": EXTENDED, "pommerlearn": POMMERLEARN, CENTRED: POMMERLEARN}
 
 
 @functools.cache
@@ -84,7 +82,7 @@ def encoder(game: Pommerman, name: str) -> Encoder:
         channels=channels,
         num_outputs=NUM_MOVES,
         view=functools.partial(search_view, config) if searches else game.observe,
-        planes=functools.partial(pommerlearn_planes, config, centred=name == "pommerlearn_centred") if searches else planes,
+        planes=functools.partial(pommerlearn_planes, config, centred=name == CENTRED) if searches else planes,
         legal=(lambda view: view.possible)
         if searches
         else lambda observation: rules.as_array(rules.observed_moves(config, observation)),
@@ -196,10 +194,10 @@ def pommerlearn_planes(config: PommermanConfig, view: SearchView, *, centred: bo
     lives, strengths = (sum(next(board) * 2**digit for digit in range(len(digits))) for digits in (life, strength))
     up, down, left, right, first, second = (next(board) for _ in range(6))
     flames = (first + 2 * second) / 3
-    planes = [rigid, wood, extra, reach, kick, bombs_here - lives / (BOMB_LIFE - 1), jnp.minimum(strengths / _MAX_REACH, 1.0)]
+    planes = [rigid, wood, extra, reach, kick, bombs_here - lives / (BOMB_LIFE - 1), jnp.minimum(strengths / MAX_REACH, 1.0)]
     planes += [right - left, up - down, flames, *board]
-    numbers = [jnp.minimum(own.blast_strength / _MAX_REACH, 1.0), view.own_bombs / _MANY_BOMBS]
-    numbers += [(own.ammo + view.own_bombs) / _MANY_BOMBS, own.can_kick]
+    numbers = [jnp.minimum(own.blast_strength / MAX_REACH, 1.0), view.own_bombs / MANY_BOMBS]
+    numbers += [(own.ammo + view.own_bombs) / MANY_BOMBS, own.can_kick]
     numbers += [present[index] & _entry(alive, places[index]) for index in range(4)]
     numbers.append(observation.step_count / max(config.max_steps - 1, 1))
     constant = jnp.stack(jax.lax.optimization_barrier([jnp.asarray(number, jnp.float32) for number in numbers]))
@@ -229,7 +227,7 @@ def _moved_to_centre(grid: Grid, sets: Sequence[Bits], cell: Array) -> list[Bits
 
 
 def _seen_from(grid: Grid, cell: Array, own: Array) -> Array:
-    """Where a cell (int [], -1: nowhere) is on the board moved to the own cell; the nearest cell of the edge if it has left it."""
+    """Where a cell (int [], -1: nowhere) is on the board moved to the own one; the nearest cell of the edge if it has left."""
     row = jnp.clip(grid.row_of(cell) - grid.row_of(own) + grid.rows // 2, 0, grid.rows - 1)
     column = jnp.clip(grid.column_of(cell) - grid.column_of(own) + grid.columns // 2, 0, grid.columns - 1)
     return jnp.where(cell >= 0, row * grid.columns + column, -1)

@@ -221,16 +221,16 @@ def shown_moves(who: PolicyValue, player: Agent) -> Planner:
 
     def plan(params: Any, keys: Array, memory: Any, views: Any, seats: Array, active: Array) -> tuple[Plan, Any]:
         actions, memory = player.act(player.params, keys, memory, views, seats, active)
-        # What is done is the only arm, on which all weight lies.
-        arms = actions.astype(jnp.int32)[:, None, None]
-        nothing, everything = jnp.zeros(arms.shape, jnp.float32), jnp.ones(arms.shape, jnp.float32)
+        arms, legal = (of_seat(rows, seats)[:, None] for rows in jax.vmap(game.search_arms)(views))
+        chosen = arms == actions[:, None, None]
+        nothing = jnp.zeros(arms.shape, jnp.float32)
         found = Plan(
-            actions=arms[:, :, 0],
+            actions=actions[:, None].astype(jnp.int32),
             arms=arms,
-            legal=everything > 0,
+            legal=legal | chosen,  # also what a search would leave out
             qvalues=nothing,
-            visit_counts=everything.astype(jnp.int32),
-            action_weights=everything,
+            visit_counts=chosen.astype(jnp.int32),
+            action_weights=chosen.astype(jnp.float32),
             root_value=nothing[:, :, 0],
             metrics={},
         )

@@ -115,7 +115,8 @@ def normalize(inputs: Array, scale: Array, bias: Array, groups: int, epsilon: fl
 
     Args:
       inputs: [C, H, W, B]; statistics are float32.
-      scale, bias: float32 [C].
+      scale: float32 [C].
+      bias: float32 [C].
       groups: divides C.
       epsilon: added to variances.
     """

@@ -1,4 +1,4 @@
-"""A network for searches on a CPU, to be shown boards with the player in their middle: each layer sees one cell less on each side.
+"""A network for searches on a CPU, to be shown boards with the player in their middle: each layer loses one cell on each side.
 
 Without borders the layers get smaller and smaller, and what they find far from the player goes to the heads without more work.
 """
@@ -49,12 +49,18 @@ class _Pyramid(nnx.Module):
         self.from_layer = config.from_layer
         sizes = (channels, *config.widths)
         self.layers = nnx.List(
-            [Convolution(before, after, border=0, bias=True, rngs=rngs) for before, after in zip(sizes, config.widths, strict=False)]
+            [
+                Convolution(before, after, border=0, bias=True, rngs=rngs)
+                for before, after in zip(sizes, config.widths, strict=False)
+            ]
         )
         left = [(height - 2 * number) * (wide - 2 * number) for number in range(1, len(sizes))]
         seen = sum(cells * width for cells, width in list(zip(left, config.widths, strict=True))[config.from_layer :])
         hidden = config.hidden
-        self.first, self.second = Dense(seen + channels, hidden, bias=True, rngs=rngs), Dense(hidden, hidden, bias=True, rngs=rngs)
+        self.first, self.second = (
+            Dense(seen + channels, hidden, bias=True, rngs=rngs),
+            Dense(hidden, hidden, bias=True, rngs=rngs),
+        )
         self.policy, self.value = Dense(2 * hidden, num_outputs, bias=True, rngs=rngs), Dense(2 * hidden, 1, bias=True, rngs=rngs)
         self.value.kernel[...] = jnp.zeros_like(self.value.kernel[...])  # no opinion before it has learnt
 
