@@ -57,7 +57,7 @@ def encoder(game: Pommerman, name: str) -> Encoder:
     cells, directions = cell_order(size), direction_order()
     moves, places = (np.tile(np.arange(count), (NUM_SYMMETRIES, 1)) for count in (NUM_MOVES, len(channels)))
     moves[:, Move.UP : Move.RIGHT + 1] = Move.UP + directions
-    if "bomb up" in channels:
+    if "bomb up" in channels and not searches:  # a plane per direction; the others turn two planes with signs
         first = channels.index("bomb up")
         places[:, first : first + 4] = first + directions
 
