@@ -74,7 +74,7 @@ def settings_of(spec: str, game: Game) -> dict[str, Any]:
 
 
 def bundled(name: str, game: Game) -> Path | None:
-    """Gives the weights that come with this package for a player of a game; None where there are none, or for other planes."""
+    """Gives the weights that come with this package for a planner of a game; None where there are none, or for other planes."""
     path = TRAINED / f"{game.name}_{name}.npz"
     return path if path.exists() and policy_value.fits(path, game) else None
 
@@ -117,10 +117,12 @@ def _networks(game: Game) -> tuple[str, ...]:
 def _weights_of(spec: str, game: Game) -> str | Path:
     """Gives the file after the colon of a network's name, or the one that comes with this package."""
     name, _, text = spec.partition(":")
-    path = text.removeprefix("weights=") or (None if text else bundled(name, game))
-    if not path:
+    path, own = text.removeprefix("weights="), TRAINED / f"{game.name}_{name}.npz"
+    if path:
+        return path
+    if text or not own.exists():
         raise ValueError(f"agent={spec!r}: must be {name}:weights=FILE, or the folder of a training run")
-    return path
+    return own
 
 
 def shown(agent: Agent, game: Game) -> str:
