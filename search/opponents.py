@@ -212,20 +212,27 @@ class _Modelled:
         """Actions of all seats, int32 [L, P], and the memories after them: all other seats of all lanes are one batch."""
         players = self.game.num_players
         seats = (nodes.seat[:, None] + 1 + jnp.arange(self.others)) % players
-        active = jnp.take_along_axis(self._asked_seats(nodes), seats, axis=1)
-        states = jax.tree.map(lambda leaf: jnp.repeat(leaf, self.others, axis=0), nodes.state)
-        views = states if self.opponent.sees_state else jax.vmap(self.game.observe)(states, _flat(seats))
+        active = _picked(self._asked_seats(nodes), seats)
         if self.shared_answers:
             keys = jax.vmap(lambda seed: jax.random.fold_in(jax.random.key(_MODELS), seed))(nodes.seed)
-        each = jax.vmap(lambda key, lane: jax.vmap(functools.partial(jax.random.fold_in, key))(lane))(keys, seats)
-        chosen, memory = self.opponent.act(params, _flat(each), _flat(nodes.memory), views, _flat(seats), _flat(active))
-        answers = jnp.where(active, self._by_lane(chosen), self.game.pass_action)
+        answers, memory = self._answers(params, keys, nodes, seats, active)
+        answers = jnp.where(active, answers, self.game.pass_action)
         if self.rival is not None:
             answers = jnp.where(active & (seats == nodes.rival[:, None]), of_rival[:, None], answers)
         # To the order of the seats: the own action first, then those of the seats after it.
         place = (jnp.arange(players) - nodes.seat[:, None]) % players
-        joint = jnp.take_along_axis(jnp.concatenate([own[:, None], answers], axis=1), place, axis=1)
-        return joint.astype(jnp.int32), self._by_lane(memory)
+        return _picked(jnp.concatenate([own[:, None], answers], axis=1), place).astype(jnp.int32), memory
+
+    def _answers(self, params: Any, keys: Array, nodes: ModelledNode, seats: Array, active: Array) -> tuple[Array, Any]:
+        """Actions of the models int32 [L, P - 1] for their seats, and their memories."""
+        opponent = self.opponent
+        if opponent.act_seats is not None:
+            return opponent.act_seats(params, keys, nodes.memory, nodes.state, seats, active)
+        states = jax.tree.map(lambda leaf: jnp.repeat(leaf, self.others, axis=0), nodes.state)
+        views = states if opponent.sees_state else jax.vmap(self.game.observe)(states, _flat(seats))
+        each = jax.vmap(lambda key, lane: jax.vmap(functools.partial(jax.random.fold_in, key))(lane))(keys, seats)
+        chosen, memory = opponent.act(params, _flat(each), _flat(nodes.memory), views, _flat(seats), _flat(active))
+        return self._by_lane(chosen), self._by_lane(memory)
 
     def _asked_seats(self, nodes: ModelledNode) -> Array:
         """Who chooses in a step of the game: bool [L, P]."""
@@ -257,10 +264,9 @@ class _Modelled:
 
     def _chosen_rows(self, rows: Array, nodes: ModelledNode) -> Array:
         """Rows of those who choose in the search: [L, P, ...] to [L, 1 or 2, ...]."""
-        own = of_seat(rows, nodes.seat)
         if self.rival is None:
-            return own[:, None]
-        return jnp.stack([own, of_seat(rows, jnp.maximum(nodes.rival, 0))], axis=1)
+            return _picked(rows, nodes.seat[:, None])
+        return _picked(rows, jnp.stack([nodes.seat, jnp.maximum(nodes.rival, 0)], axis=1))
 
     def _own_undecided(self, nodes: ModelledNode) -> Array:
         return of_seat(self.plain.undecided(nodes.state)[..., None], nodes.seat)[:, 0]
@@ -284,3 +290,13 @@ class _Modelled:
 
 def _flat(tree: Any) -> Any:
     return jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), tree)
+
+
+def _picked(rows: Array, places: Array) -> Array:
+    """Picks entries per lane: [L, P, ...] and int32 [L, M] to [L, M, ...].
+
+    By a sum: by selecting or a gather, XLA works out all that `rows` depend on anew for each of their numbers.
+    """
+    here = places[:, :, None] == jnp.arange(rows.shape[1])
+    here = here.reshape(*here.shape, *[1] * (rows.ndim - 2))
+    return jnp.where(here, rows[:, None], 0).sum(2, dtype=jnp.int32).astype(rows.dtype)
