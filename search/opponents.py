@@ -12,17 +12,20 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
+from jaxgames import random_bits
 from jaxgames.agent import Agent
 from jaxgames.game import Game, is_hidden
+from jaxgames.random_bits import LaneKey
 from search.dynamics import Dynamics, dynamics_of
 from search.planner import of_seat, where_lanes
 
 Rival = Callable[[Any, Array], Array]  # (state, seat) -> the seat of its rival, -1 for none
 Arms = Callable[[Any], tuple[Array, Array]]  # as `Game.search_arms`
 
-_CHANCE, _MODELS, _SEED = 1 << 20, (1 << 20) + 1, (1 << 20) + 2  # children of a step's key, beside those of the seats
+_CHANCE, _MODELS, _SEED, _REPLY = (1 << 20) + np.arange(4, dtype=np.uint32)  # children of a step's key, and what seeds are for
 _NOT_CHOSEN = -1  # the own action, in nodes in which it is to be chosen
 
 
@@ -181,6 +184,8 @@ class _Modelled:
             asked=self.asked,
             own_first=True,
             at_once=not alone and not self.in_turn,
+            replied=self.replied,
+            follows_chance=self._steps if self.has_plies else None,
         )
 
     def root(self, params: Any, keys: Array, states: Any, seats: Array) -> ModelledNode:
@@ -189,7 +194,7 @@ class _Modelled:
 
     def _node(self, keys: Array, states: Any, seats: Array, memory: Any) -> ModelledNode:
         """A node in which the own seat chooses."""
-        seed = jax.vmap(lambda key: jax.random.bits(jax.random.fold_in(key, _SEED)))(keys) if self.shared_answers else ()
+        seed = random_bits.bits(_lanes(keys), _SEED) if self.shared_answers else ()
         rival = jax.vmap(self.rival)(states, seats).astype(jnp.int32) if self.rival else ()
         pending = jnp.full_like(seats, _NOT_CHOSEN) if self.has_plies else ()
         return ModelledNode(states, seats, memory, seed, rival, pending)
@@ -200,11 +205,11 @@ class _Modelled:
         if self.has_plies:
             own = jnp.where(self._rivals_turn(nodes), nodes.pending, own)
         joint, memory = self._joint_actions(params["opponents"], keys, nodes, own, actions[:, -1])
-        chance = jax.vmap(lambda key: jax.random.fold_in(key, _CHANCE))(keys)
+        chance = _keys(random_bits.fold(_lanes(keys), _CHANCE))
         after = self._node(keys, self.plain.step(None, chance, nodes.state, joint), nodes.seat, memory)
         if not self.has_plies:
             return after
-        waits = (nodes.rival >= 0) & ~self._rivals_turn(nodes)
+        waits = ~self._steps(nodes)
         kept: ModelledNode = where_lanes(waits, nodes._replace(pending=own), after)
         return kept
 
@@ -214,7 +219,7 @@ class _Modelled:
         seats = (nodes.seat[:, None] + 1 + jnp.arange(self.others)) % players
         active = _picked(self._asked_seats(nodes), seats)
         if self.shared_answers:
-            keys = jax.vmap(lambda seed: jax.random.fold_in(jax.random.key(_MODELS), seed))(nodes.seed)
+            keys = _keys(LaneKey(nodes.seed, jnp.full_like(nodes.seed, _MODELS)))
         answers, memory = self._answers(params, keys, nodes, seats, active)
         answers = jnp.where(active, answers, self.game.pass_action)
         if self.rival is not None:
@@ -238,6 +243,16 @@ class _Modelled:
         """Who chooses in a step of the game: bool [L, P]."""
         to_play = self.plain.to_play(nodes.state)[:, None]
         return self.plain.undecided(nodes.state) & ((to_play < 0) | (to_play == jnp.arange(self.game.num_players)))
+
+    def replied(self, nodes: ModelledNode, reply: Array) -> ModelledNode:
+        """Lets models that answer once per node answer anew; where they always do, there is nothing to change."""
+        if not self.shared_answers:
+            return nodes
+        return nodes._replace(seed=random_bits.bits(LaneKey(nodes.seed, jnp.full_like(nodes.seed, _REPLY)), reply))
+
+    def _steps(self, nodes: ModelledNode) -> Array:
+        """Says where the next choice completes a step of the game, bool [L]; else it waits for that of the rival."""
+        return (nodes.rival < 0) | self._rivals_turn(nodes)
 
     def _rivals_turn(self, nodes: ModelledNode) -> Array:
         return nodes.pending != _NOT_CHOSEN
@@ -286,6 +301,17 @@ class _Modelled:
         keys = jax.random.split(jax.random.key(0), 1)
         node = self.root(None, keys, jax.vmap(self.game.init)(keys), jnp.zeros(1, jnp.int32))
         return jax.tree.map(lambda leaf: leaf[0], node)
+
+
+def _lanes(keys: Array) -> LaneKey:
+    """Reads keys [L], which are random words, as keys of cheap draws."""
+    words = jax.random.key_data(keys)
+    return LaneKey(words[:, 0], words[:, 1])
+
+
+def _keys(lanes: LaneKey) -> Array:
+    """Makes keys [L] of those of cheap draws."""
+    return jax.random.wrap_key_data(jnp.stack(lanes, axis=-1))
 
 
 def _flat(tree: Any) -> Any:

@@ -114,7 +114,6 @@ def all_simple_moves(
       moves: int32 [] per seat.
       memories: after the decisions.
     """
-
     return decide_all(config, state, memories, functools.partial(look, config), _seat_decision(config, lane))
 
 

@@ -86,7 +86,6 @@ def all_unbiased_moves(
       moves: int32 [] per seat.
       memories: after the decisions.
     """
-
     return decide_all(config, state, memories, functools.partial(_look, config), _seat_decision(config, lane))
 
 
