@@ -17,7 +17,7 @@ from jax import Array
 
 from jaxgames import random_bits
 from jaxgames.agent import Agent
-from jaxgames.game import Game, is_hidden
+from jaxgames.game import Game, RivalryGame, has_prospects, is_hidden
 from jaxgames.random_bits import LaneKey
 from search.dynamics import Dynamics, dynamics_of
 from search.planner import of_seat, where_lanes
@@ -131,6 +131,43 @@ def switching(first: Agent, second: Agent, after: int) -> Agent:
 
     name = f"{first.name}, {second.name} after {after} steps"
     return Agent(name, init, reset, act, first.sees_state, first.params, uses_hidden=first.uses_hidden or second.uses_hidden)
+
+
+def most_dangerous(game: RivalryGame) -> Rival:
+    """Names the enemy whose next action can cost a seat most.
+
+    For each action that is possible for an enemy, a step of the game is played in which all others pass, and the state after it
+    is valued for the own seat, by the game's prospects if it has any, else by its heuristic. An enemy's danger is the value after
+    its pass less the lowest value. The greatest danger counts, and between equal ones the closest enemy if it is among them, else
+    the lowest seat. Chance is drawn the same way each time.
+    """
+    value = game.prospects if has_prospects(game) else game.heuristic
+    closest = game.closest_enemy
+
+    def rival(state: Any, seat: Array) -> Array:
+        arms, legal = game.possible_arms(state)
+        seats = jnp.arange(game.num_players)
+
+        def value_after(other: Array, action: Array) -> Array:
+            joint = jnp.where(seats == other, action, game.pass_action).astype(jnp.int32)
+            after = value(game.step(state, joint, jax.random.key(0)))
+            return jnp.where(seats == seat, after, 0.0).sum()
+
+        def danger(_: None, entry: tuple[Array, Array, Array]) -> tuple[None, Array]:
+            other, actions, possible = entry
+            values = jax.lax.map(lambda action: value_after(other, action), actions)
+            return None, value_after(other, jnp.int32(game.pass_action)) - jnp.where(possible, values, jnp.inf).min()
+
+        _, dangers = jax.lax.scan(danger, None, (seats, arms, legal))
+        near = closest(state, seat)
+        minded = game.in_play(state) & game.are_enemies(seat, seats)
+        score = jnp.where(minded, dangers, -jnp.inf)
+        most = score.max()
+        is_close = (score == most) & (seats == near)
+        found = jnp.where(is_close.any(), near, jnp.argmax(score))
+        return jnp.where(minded.any() & ~state.terminated, found, -1).astype(jnp.int32)
+
+    return rival
 
 
 @dataclasses.dataclass(frozen=True)

@@ -99,12 +99,12 @@ def walk_down(settings: Settings, tree: Tree, active: Array, chance: LaneKey | N
         row = tree.row(node)
         draws = random_bits.fold(chance, 1 + level) if chance else None
         chosen = choose(settings, tree, node)
-        if settings.random_starts:
+        if settings.random_starts and draws:
             chosen, first = _explored(tree, row, level, target, first, chosen, draws, flying)
         opened = chosen < tree.whole(row, OPENED)
         column = jnp.minimum(1 + chosen, tree.num_children)
         child, reply = tree.whole(row, CHILD, column), before
-        if settings.replies > 1:
+        if settings.replies > 1 and draws:
             reply = random_bits.below(random_bits.bits(draws, _REPLY), settings.replies).astype(jnp.int32)
             reply = jnp.where(tree.of_node(node, RANDOM) != 0, reply, 0)
             child = tree.child_by(row, column, reply)
