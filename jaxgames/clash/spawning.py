@@ -108,8 +108,8 @@ def bring_children(config: ClashConfig, state: State, kinds: Kinds, died: Array,
     deploying = joined(jnp.full(units.hp.shape, -1), jnp.full(spells.radius.shape, BARREL_DEPLOY_TICKS))
     offset = jnp.concatenate(
         [
-            jnp.where(died[..., None, None], places.death[state.unit], places.wave[state.unit]),
-            places.spell[jnp.minimum(state.spell, len(places.spell) - 1)],
+            jnp.where(died[..., None, None], jnp.asarray(places.death)[state.unit], jnp.asarray(places.wave)[state.unit]),
+            jnp.asarray(places.spell)[jnp.minimum(state.spell, len(places.spell) - 1)],
         ],
         axis=1,
     )  # [2, H + S, K, 2]
