@@ -1,4 +1,4 @@
-"""Blows and shots: cooldowns, who strikes, and shots on their way."""
+"""Blows and shots: cooldowns, who strikes, and shots on their way. Arrays have the battles as their last axis."""
 
 from __future__ import annotations
 
@@ -9,14 +9,13 @@ import numpy as np
 from jax import Array
 
 from jaxgames.clash.integers import divide, root
-from jaxgames.clash.kinds import Places
 from jaxgames.clash.state import State
 from jaxgames.clash.tables import UnitColumns
-from jaxgames.clash.targeting import Aim, look
+from jaxgames.clash.targeting import Aim
 
 
 class Shots(NamedTuple):
-    """Shots in the air, int32 [2, 2, H] each; see `State`. landed: bool, in this tick."""
+    """Shots in the air, int32 [2, 2, H, B] each; see `State`. landed: bool, in this tick."""
 
     ticks: Array
     target: Array
@@ -25,18 +24,17 @@ class Shots(NamedTuple):
     landed: Array
 
 
-def fly(state: State, kinds: UnitColumns, places: Places) -> Shots:
+def fly(state: State, kinds: UnitColumns, aim: Aim) -> Shots:
     """Moves shots on (step 4 of a tick); those that home follow their target as long as it lives."""
     ticks, target = state.shot_ticks.astype(jnp.int32), state.shot_target.astype(jnp.int32)
-    follows = (ticks > 0) & (target >= 0) & (kinds.homing[:, None, :] > 0)
-    target_x, target_y = look(target, places)
-    x = jnp.where(follows, target_x, state.shot_x)
-    y = jnp.where(follows, target_y, state.shot_y)
+    follows = (ticks > 0) & (target >= 0) & (kinds.homing[:, None] > 0)
+    x = jnp.where(follows, aim.shot_x, state.shot_x)
+    y = jnp.where(follows, aim.shot_y, state.shot_y)
     return Shots(jnp.maximum(ticks - 1, 0), target, x, y, ticks == 1)
 
 
 class Strike(NamedTuple):
-    """What units do in a tick, [2, H] each.
+    """What units do in a tick, [2, H, B] each.
 
     Attributes:
       cooldown: int32, after it.
@@ -55,10 +53,10 @@ def strike(state: State, kinds: UnitColumns, aim: Aim, beat: Array | int) -> Str
     A new target costs the wind-up; who does not attack prepares the rest of the time.
 
     Args:
-      state: the battle.
+      state: the battles.
       kinds: of the units.
       aim: their targets.
-      beat: 1, or int32 [2, H] with 0 for slowed units that rest in this tick.
+      beat: 1, or int32 [2, H, B] with 0 for slowed units that rest in this tick.
     """
     cooldown = state.cooldown.astype(jnp.int32)
     cooldown = jnp.where(aim.target != state.target, jnp.maximum(cooldown, kinds.windup), cooldown)
@@ -73,9 +71,9 @@ def shoot(shots: Shots, state: State, kinds: UnitColumns, aim: Aim, blow: Strike
     speed = jnp.maximum(kinds.projectile_speed, 1)
     flight = jnp.maximum(1, divide(root(aim.distance) + speed - 1, speed))
     leaves = blow.fires & (kinds.projectile_speed > 0)
-    new = leaves[:, None, :] & (state.turn[:, None, :] == np.arange(2, dtype=np.int8)[:, None])
+    new = leaves[:, None] & (state.turn[:, None] == np.arange(2, dtype=np.int8)[:, None, None])
 
     def put(value: Array, old: Array) -> Array:
-        return jnp.where(new, value[:, None, :], old)
+        return jnp.where(new, value[:, None], old)
 
     return Shots(put(flight, shots.ticks), put(aim.target, shots.target), put(aim.x, shots.x), put(aim.y, shots.y), shots.landed)

@@ -1,12 +1,13 @@
-"""Walking, flying, and pushing each other away."""
+"""Walking, flying, and pushing each other away. Arrays have the battles as their last axis."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
+import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import Array, lax
+from jax import Array
 
 from jaxgames.clash.constants import (
     AIR,
@@ -20,7 +21,7 @@ from jaxgames.clash.constants import (
     WIDTH,
 )
 from jaxgames.clash.integers import divide, root, square
-from jaxgames.clash.kinds import Places, places_of
+from jaxgames.clash.kinds import Places, pick, places_of, used
 from jaxgames.clash.state import State
 from jaxgames.clash.tables import UnitColumns
 from jaxgames.clash.targeting import Aim
@@ -29,7 +30,7 @@ SOUTH, NORTH = RIVER
 
 
 class Motion(NamedTuple):
-    """Steps of units in a tick, int32 [2, H]; moves: bool, units that walk or fly."""
+    """Steps of units in a tick, int32 [2, H, B]; moves: bool, units that walk or fly."""
 
     moves: Array
     x: Array
@@ -38,7 +39,7 @@ class Motion(NamedTuple):
 
 
 def flies(kinds: UnitColumns) -> Array:
-    """bool [2, H]."""
+    """bool [2, H, B]."""
     return (kinds.layer & (AIR | AIR_BUILDING)) != 0
 
 
@@ -49,7 +50,7 @@ def walk(kinds: UnitColumns, places: Places, aim: Aim, speed: Array) -> Motion:
       kinds: of the units.
       places: where they are.
       aim: where they want to go.
-      speed: int32 [2, H].
+      speed: int32 [2, H, B].
     """
     moves = aim.acting & (speed > 0) & ~aim.attacking & (aim.target >= 0)
     goal_x, goal_y = _waypoint(kinds, places, aim)
@@ -102,10 +103,10 @@ def settle(state: State, kinds: UnitColumns, places: Places, motion: Motion, pus
       kinds: of the units.
       places: where they are.
       motion: where they want to be.
-      push_x, push_y: int32 [2, H], by which spells move them.
+      push_x, push_y: int32 [2, H, B], by which spells move them.
 
     Returns:
-      x, y: int32 [2, H].
+      x, y: int32 [2, H, B].
     """
     moved_x, moved_y = places.x + motion.x, places.y + motion.y
     apart_x, apart_y = _push(state, kinds, places_of(moved_x, moved_y), motion)
@@ -131,48 +132,48 @@ def _off_the_water(kinds: UnitColumns, places: Places, x: Array, y: Array) -> tu
 def _push(state: State, kinds: UnitColumns, places: Places, motion: Motion) -> tuple[Array, Array]:
     """Sums the pushes on each unit: out of what it overlaps by its share, and aside where it walks into something.
 
-    Returns int32 [2, H], x and y.
+    Returns int32 [2, H, B], x and y.
     """
-    slots = state.alive.shape[-1]
-    solid = jnp.where(state.alive, jnp.where(flies(kinds), 2, 1), 0)
+    slot = np.arange(state.alive.shape[1], dtype=np.int32)[:, None]
+    # Who stands on the ground meets who does, who flies who flies; the dead nobody.
+    floor = jnp.where(state.alive, jnp.where(flies(kinds), 2, 1), 0)
     fixed = (kinds.layer & (GROUND_BUILDING | AIR_BUILDING)) != 0
 
-    def both(values: Array) -> Array:
-        """[2, 1, 2H]: of the own units, then of the other's."""
-        return jnp.concatenate([values, values[::-1]], axis=1)[:, None, :]
+    def by(number: Array, enemy: bool, sums: tuple[Array, Array]) -> tuple[Array, Array]:
+        def its(values: Array) -> Array:
+            return pick(values[::-1] if enemy else values, number)
 
-    def own(values: Array) -> Array:
-        return values[:, :, None]
+        from_x = places.x - pick(places.other_x if enemy else places.x, number)
+        from_y = places.y - pick(places.other_y if enemy else places.y, number)
+        squared, radii = square(from_x) + square(from_y), kinds.radius + its(kinds.radius)
+        meets = (floor == its(floor)) & (floor > 0) & (squared < square(radii))
+        if not enemy:
+            meets &= slot != number
+        from_x, from_y = jnp.where(meets, from_x, 0), jnp.where(meets, from_y, 0)
+        squared = jnp.where(meets, squared, 1)
+        distance = root(squared)
+        depth = jnp.where(meets, radii - distance, 0)
+        divisor = jnp.maximum(distance, 1)
+        share = divide(depth * its(kinds.mass), jnp.maximum(kinds.mass + its(kinds.mass), 1))
+        share = jnp.where(its(fixed), depth, share)
+        same = squared == 0
+        aside, back = (0, -1) if enemy else (jnp.where(slot < number, -1, 1), 0)
+        push_x = divide(jnp.where(same, aside, from_x) * share, divisor)
+        push_y = divide(jnp.where(same, back, from_y) * share, divisor)
+        slides = meets & motion.moves & (motion.x * from_x + motion.y * from_y < 0)
+        if not enemy:
+            slides &= its(fixed)
+        across = motion.y * from_x - motion.x * from_y
+        side = jnp.sign(jnp.where(across != 0, across, jnp.where(from_y != 0, -from_y, from_x)))
+        along = jnp.where(slides, side * motion.speed, 0)
+        push_x += divide(-from_y * along, divisor)
+        push_y += divide(from_x * along, divisor)
+        return sums[0] + push_x, sums[1] + push_y
 
-    from_x = own(places.x) - jnp.concatenate([places.x, places.other_x], axis=1)[:, None, :]
-    from_y = own(places.y) - jnp.concatenate([places.y, places.other_y], axis=1)[:, None, :]
-    first, second = np.arange(slots)[:, None], np.arange(2 * slots)
-    enemy = second >= slots
-    squared = square(from_x) + square(from_y)
-    radii = own(kinds.radius) + both(kinds.radius)
-    meets = (own(solid) == both(solid)) & (squared < square(radii)) & (own(solid) > 0) & (first != second)
-    distance = root(jnp.where(meets, squared, 0))
-    depth = jnp.where(meets, radii - distance, 0)
-    divisor = jnp.maximum(distance, 1)
-    masses = jnp.maximum(own(kinds.mass) + both(kinds.mass), 1)
-    share = jnp.where(both(fixed), depth, divide(depth * both(kinds.mass), masses))
-    same = meets & (squared == 0)
-    aside = np.where(enemy, 0, np.where(first < second, -1, 1)).astype(np.int32)
-    back = np.where(enemy, -1, 0).astype(np.int32)
-    push_x = divide(jnp.where(same, aside, jnp.where(meets, from_x, 0)) * share, divisor)
-    push_y = divide(jnp.where(same, back, jnp.where(meets, from_y, 0)) * share, divisor)
-    against = own(motion.x) * from_x + own(motion.y) * from_y < 0
-    slides = meets & own(motion.moves) & (both(fixed) | enemy) & against
-    across = own(motion.y) * from_x - own(motion.x) * from_y
-    side = jnp.sign(jnp.where(across != 0, across, jnp.where(from_y != 0, -from_y, from_x)))
-    along = jnp.where(slides, side * own(motion.speed), 0)
-    push_x += jnp.where(meets, divide(-from_y * along, divisor), 0)
-    push_y += jnp.where(meets, divide(from_x * along, divisor), 0)
-    return _sums(push_x, push_y)
+    nothing = jnp.zeros_like(places.x)
 
+    def by_both(number: Array, sums: tuple[Array, Array]) -> tuple[Array, Array]:
+        return by(number, True, by(number, False, sums))
 
-def _sums(first: Array, second: Array) -> tuple[Array, Array]:
-    """Sums two arrays over their last axis in one go, as they come from the same work."""
-    zero = jnp.int32(0)
-    one, two = lax.reduce((first, second), (zero, zero), lambda a, b: (a[0] + b[0], a[1] + b[1]), (first.ndim - 1,))
-    return one, two
+    x, y = jax.lax.fori_loop(0, used(state.alive), by_both, (nothing, nothing))
+    return x, y

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Sequence
 from typing import Any
@@ -16,10 +17,11 @@ from jaxgames.clash import setup
 from jaxgames.clash.cards import Table
 from jaxgames.clash.config import ClashConfig
 from jaxgames.clash.constants import DECK, HEIGHT, TOWERS, WIDTH
-from jaxgames.clash.kinds import look_up
 from jaxgames.clash.state import State
 from jaxgames.clash.tables import unit_columns
-from jaxgames.clash.tick import tick
+from jaxgames.clash.tick import run
+
+_PART = 100  # ticks that are played at once
 
 
 class Scene:
@@ -122,21 +124,22 @@ def film(config: ClashConfig, state: State, num_ticks: int, *, towers_act: bool 
     """
     slots = np.arange(config.slots)
     held = np.where(slots < TOWERS, not towers_act, not units_act)
-    rest = jax.device_get(_play(config, num_ticks, state, jnp.asarray(held)))
-    return jax.tree.map(lambda first, later: np.concatenate([np.asarray(first)[None], later]), state, rest)
+    parts: list[Any] = [jax.tree.map(lambda leaf: np.asarray(leaf)[None], state)]
+    for _ in range(0, num_ticks, _PART):  # parts of one length, or every length were compiled
+        state, part = _play(config, state, held)
+        parts.append(jax.device_get(part))
+    return jax.tree.map(lambda *leaves: np.concatenate(leaves)[: num_ticks + 1], *parts)
 
 
-@functools.partial(jax.jit, static_argnums=(0, 1))
-def _play(config: ClashConfig, num_ticks: int, state: State, held: Array) -> Any:
+@functools.partial(jax.jit, static_argnums=0)
+def _play(config: ClashConfig, state: State, held: Array) -> tuple[State, Any]:
     def one(state: State, _: None) -> tuple[State, State]:
         waits = state.alive & held
         deploying = jnp.where(waits & (state.deploying == 0), 1, state.deploying).astype(jnp.int8)
-        ready = State(**(vars(state) | {"deploying": deploying}))
-        after = tick(config, ready, look_up(config, ready))
-        after = jax.tree.map(lambda old, new: jnp.where(state.terminated, old, new), state, after)
+        after = run(config, dataclasses.replace(state, deploying=deploying), 1)
         return after, after
 
-    return jax.lax.scan(one, state, length=num_ticks)[1]
+    return jax.lax.scan(one, state, length=_PART)
 
 
 def absolute(states: Any) -> tuple[np.ndarray, np.ndarray]:

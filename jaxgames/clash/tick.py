@@ -1,8 +1,13 @@
-"""A tick of 0.1 s. Its steps have the numbers of the written rules; all read positions and lives as they were at its start."""
+"""A tick of 0.1 s. Its steps have the numbers of the written rules; all read positions and lives as they were at its start.
+
+Arrays have the battles as their last axis, and loops go over slots as far as any battle uses them.
+"""
 
 from __future__ import annotations
 
 import dataclasses
+import functools
+from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
@@ -22,38 +27,62 @@ from jaxgames.clash.targeting import Aim
 
 
 def run(config: ClashConfig, state: State, num_ticks: int) -> State:
-    """Plays so many ticks in which nobody plays a card; a battle that has ended stays as it is."""
+    """Plays so many ticks of one battle in which nobody plays a card; a battle that has ended stays as it is.
+
+    Mapped over battles, they become the last axis for as long as it runs: there a processor's vectors lie along battles.
+    """
+    return _runner(config, num_ticks)(state)
+
+
+@functools.lru_cache(maxsize=64)
+def _runner(config: ClashConfig, num_ticks: int) -> Callable[[State], State]:
+    @jax.custom_batching.custom_vmap
+    def run_one(state: State) -> State:
+        after = _run_all(config, jax.tree.map(lambda leaf: leaf[..., None], state), num_ticks)
+        return jax.tree.map(lambda leaf: leaf[..., 0], after)
+
+    @run_one.def_vmap
+    def run_many(axis_size: int, in_batched: list[State], states: State) -> tuple[State, State]:
+        def last(leaf: Array, batched: bool) -> Array:
+            return jnp.moveaxis(leaf, 0, -1) if batched else jnp.broadcast_to(leaf[..., None], (*leaf.shape, axis_size))
+
+        after = _run_all(config, jax.tree.map(last, states, in_batched[0]), num_ticks)
+        return jax.tree.map(lambda leaf: jnp.moveaxis(leaf, -1, 0), after), jax.tree.map(lambda leaf: True, after)
+
+    return run_one
+
+
+def _run_all(config: ClashConfig, states: State, num_ticks: int) -> State:
+    """Runs battles, leaves [..., B]."""
     need = features(config)
-    kinds = None if need.children or need.bombs else look_up(config, state)
+    kinds = None if need.children or need.bombs else look_up(config, states)
 
-    def body(number: Array, state: State) -> State:
+    def body(number: Array, states: State) -> State:
         del number
-        after = tick(config, state, look_up(config, state) if kinds is None else kinds)
-        return jax.tree.map(lambda old, new: jnp.where(state.terminated, old, new), state, after)
+        after = tick(config, states, look_up(config, states) if kinds is None else kinds)
+        return jax.tree.map(lambda old, new: jnp.where(states.terminated, old, new), states, after)
 
-    return jax.lax.fori_loop(0, num_ticks, body, state)
+    return jax.lax.fori_loop(0, num_ticks, body, states)
 
 
 def tick(config: ClashConfig, state: State, kinds: Kinds) -> State:
-    """Plays one tick of a battle that runs.
+    """Plays one tick of battles that run.
 
     Args:
       config: the battle.
-      state: before it.
+      state: before it, leaves [..., B].
       kinds: of all units and spells, from `look_up`.
     """
     need, units = features(config), kinds.units
     places = places_of(state.x, state.y)
-    aim = jax.lax.optimization_barrier(targeting.choose(state, units, places))
+    aim = targeting.choose(state, units, places)
     beat, speed = _slowed(state, units, need)
-    flying = attacks.fly(state, units, places)
+    flying = attacks.fly(state, units, aim)
     blow = attacks.strike(state, units, aim, beat)
-    flying, blow = jax.lax.optimization_barrier((flying, blow))
-    hits = damage.of_units(state, units, places, aim, blow, flying, need)
+    flying, blow, motion = jax.lax.optimization_barrier((flying, blow, movement.walk(units, places, aim, speed)))
+    hits = damage.of_units(damage.nobody(state), state, units, places, aim, blow, flying, need)
     if config.spells or need.bombs:
-        hits = damage.added(hits, damage.of_spells(state, kinds, places, need))
-    motion = movement.walk(units, places, aim, speed)
-    hits, motion = jax.lax.optimization_barrier((hits, motion))
+        hits = damage.of_spells(hits, state, kinds, places, need)
     x, y = movement.settle(state, units, places, motion, hits.push_x, hits.push_y)
     shots = attacks.shoot(flying, state, units, aim, blow)
     after = _spells_go_on(config, state, kinds)
@@ -68,11 +97,16 @@ def tick(config: ClashConfig, state: State, kinds: Kinds) -> State:
     after, died = _hurt(after, units, need, aim, blow, shots, hits)
     after = _times(state, after, need, hits)
     if need.bombs:
-        after = spawning.lay_bombs(config, after, kinds, died)
+        after = _of_each(functools.partial(spawning.lay_bombs, config))(after, kinds, died)
     if need.children:
         due, landed = spawning.waves_due(state, kinds), state.spell_ticks == 1
-        after = spawning.bring_children(config, after, kinds, died, due, landed)
+        after = _of_each(functools.partial(spawning.bring_children, config))(after, kinds, died, due, landed)
     return ended(config, dataclasses.replace(after, tick=state.tick + jnp.int16(1)))
+
+
+def _of_each(function: Callable[..., State]) -> Callable[..., State]:
+    """Maps a function of one battle over the last axis."""
+    return jax.vmap(function, in_axes=-1, out_axes=-1)
 
 
 def _elixir(config: ClashConfig, state: State) -> Array:
@@ -107,7 +141,7 @@ def _spells_go_on(config: ClashConfig, state: State, kinds: Kinds) -> State:
 def _hurt(
     state: State, kinds: UnitColumns, need: Features, aim: Aim, blow: Strike, shots: Shots, hits: Hits
 ) -> tuple[State, Array]:
-    """Step 10: all damage at once, deaths, and kings that wake. Returns the state and who died, bool [2, H]."""
+    """Step 10: all damage at once, deaths, and kings that wake. Returns the state and who died, bool [2, H, B]."""
     hp, shield = state.hp.astype(jnp.int32), state.shield.astype(jnp.int32)
     lost = hits.damage
     if need.shields:
@@ -119,11 +153,7 @@ def _hurt(
     if need.kamikaze:
         dies |= state.alive & blow.fires & (kinds.kamikaze > 0)
     alive = state.alive & ~dies
-    slots = dies.shape[-1]
-    gone = dies[::-1]  # of the other, whose slots are aimed at
-    targets = jnp.concatenate([aim.target[:, None], shots.target], axis=1)  # [2, 3, H]
-    lost_sight = ((targets[..., None] == jnp.arange(slots)) & gone[:, None, None, :]).any(-1)
-    targets = jnp.where(lost_sight, -1, targets).astype(jnp.int8)
+    targets = damage.forget(jnp.concatenate([aim.target[:, None], shots.target], axis=1), dies)
     king_hit = (hits.damage[:, KING] > 0) | dies[:, : TOWERS - 1].any(1)
     after = dataclasses.replace(
         state,
