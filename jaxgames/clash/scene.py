@@ -17,7 +17,7 @@ from jaxgames.clash import setup
 from jaxgames.clash.cards import Table
 from jaxgames.clash.config import ClashConfig
 from jaxgames.clash.constants import DECK, HEIGHT, TOWERS, WIDTH
-from jaxgames.clash.state import State
+from jaxgames.clash.state import State, free_slots
 from jaxgames.clash.tables import unit_columns
 from jaxgames.clash.tick import run
 
@@ -44,7 +44,7 @@ class Scene:
         if name not in self.config.table.unit_ids:
             raise ValueError(f"unit={name!r}: must be one of {', '.join(self.config.table.unit_ids)}")
         unit = self.config.table.unit_ids[name]
-        free = np.flatnonzero(~self.arrays["alive"][player] & (self.arrays["shot_ticks"][player] == 0).all(0))
+        free = np.flatnonzero(free_slots(self.state)[player])
         if not len(free) if slot is None else slot not in free:
             raise ValueError(f"slot={slot}: must be a free slot of player {player}; there are {free.tolist()}")
         place = int(free[0]) if slot is None else slot

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from jaxgames.clash.constants import TOWERS
 from jaxgames.hashing import hash_words
 
 
@@ -88,8 +89,8 @@ class State:
 
 
 def free_slots(state: State) -> Array:
-    """Says which slots can take a new unit: neither alive nor with a shot in the air. Returns bool [2, H]."""
-    return ~state.alive & (state.shot_ticks == 0).all(1)
+    """Says which slots can take a new unit: none of a tower, neither alive nor with a shot in the air. Returns bool [2, H]."""
+    return ~state.alive & (state.shot_ticks == 0).all(1) & (np.arange(state.alive.shape[-1]) >= TOWERS)
 
 
 def state_key(state: State) -> Array:
