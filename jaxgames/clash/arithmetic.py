@@ -84,7 +84,7 @@ def _clock() -> dict[str, int]:
 
 
 def _tiles() -> dict[str, int]:
-    count = zones.zones().count
+    count = zones.zones().sizes
     all_up = 31
     one_down, both_down = all_up & ~8, all_up & ~24
     return {
@@ -109,7 +109,7 @@ def _reaches(table: Table, expect: Mapping[str, Any]) -> dict[str, int]:
     """Reach between centres of a unit against a tower, and of the tower against it."""
     names = [name.removesuffix("_reach") for name in expect if name.endswith("_reach")]
     tower = table.units[0]
-    found = {}
+    found: dict[str, int] = {}
     for name in names:
         if name != "tower":
             unit = _unit(table, name)

@@ -42,7 +42,7 @@ def search_arms(config: ClashConfig, state: State) -> tuple[Array, Array]:
     """
     positions = config.positions
     cases = zones.cases(config, state)
-    count = jnp.asarray(zones.zones().count)[cases]
+    count = jnp.asarray(zones.zones().sizes)[cases]
     key = state_key(state)
     word = random_bits.bits(LaneKey(key[0], key[1]), np.arange(2 * HAND * 2).reshape(2, HAND, 2))
     begin = random_bits.below(word[..., 0], count)[..., None]
@@ -60,7 +60,7 @@ def search_arms(config: ClashConfig, state: State) -> tuple[Array, Array]:
         legal &= ~zones.beside_buildings(config, state, tile)
     saves = ~hand.affordable[..., None] & (number == 0)
     tile = jnp.where(hand.affordable[..., None], tile, 0)
-    arms = 1 + np.arange(HAND, dtype=np.int32)[:, None] * NUM_TILES + tile
+    arms = 1 + jnp.arange(HAND, dtype=jnp.int32)[:, None] * NUM_TILES + tile
     legal = (legal | saves) & free
     arms = jnp.where(legal, arms, WAIT)
 

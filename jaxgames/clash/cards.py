@@ -275,7 +275,9 @@ def _check_row(row: Any, where: str, limits: Mapping[str, tuple[int, int]]) -> N
 def _check_word(row: Any, name: str, known: Iterable[str]) -> None:
     if getattr(row, name) not in known:
         label = getattr(row, "key", row.name)
-        raise ValueError(f"{type(row).__name__.lower()} {label!r}: {name}={getattr(row, name)!r}: must be one of {', '.join(known)}")
+        raise ValueError(
+            f"{type(row).__name__.lower()} {label!r}: {name}={getattr(row, name)!r}: must be one of {', '.join(known)}"
+        )
 
 
 @dataclasses.dataclass(frozen=True)

@@ -84,14 +84,16 @@ class ClashConfig:
         self._check_slots()
 
     def _levels(self) -> tuple[int, ...]:
-        levels = tuple(self.levels) if isinstance(self.levels, Iterable) else ()
+        given: Any = self.levels
+        levels = tuple(given) if isinstance(given, Iterable) else ()
         if len(levels) != 2:
             raise ValueError(f"levels={self.levels!r}: must be two, one per player")
         object.__setattr__(self, "levels", levels)
         return levels
 
     def _check_cards(self) -> None:
-        decks = self.decks if isinstance(self.decks, Iterable) and not isinstance(self.decks, str) else ()
+        given: Any = self.decks
+        decks = given if isinstance(given, Iterable) and not isinstance(given, str) else ()
         rows = tuple(_words("decks", deck) for deck in decks)
         if len(rows) != 2:
             raise ValueError(f"decks: {len(rows)}, must be two, one per player")

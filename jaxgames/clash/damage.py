@@ -58,7 +58,9 @@ def of_units(
 ) -> Hits:
     """Adds what blows and landing shots of units do (steps 4 and 6 of a tick)."""
     around_self = kinds.splash_self > 0
-    sources = [_Impacts(blow.strikes, aim.target, *(jnp.where(around_self, a, b) for a, b in ((places.x, aim.x), (places.y, aim.y))))]
+    sources = [
+        _Impacts(blow.strikes, aim.target, *(jnp.where(around_self, a, b) for a, b in ((places.x, aim.x), (places.y, aim.y))))
+    ]
     sources += [_Impacts(shots.landed[:, turn], shots.target[:, turn], shots.x[:, turn], shots.y[:, turn]) for turn in range(2)]
     impacts = [_Impacts(one.lands[::-1], one.target[::-1], WIDTH - one.x[::-1], HEIGHT - one.y[::-1]) for one in sources]
     other = UnitColumns(*(column[::-1] for column in kinds))

@@ -39,7 +39,7 @@ def ended(config: ClashConfig, state: State) -> State:
         state,
         winner=winner.astype(jnp.int8),
         terminated=over,
-        seat_rewards=(sign * ahead * over).astype(jnp.int8),
+        seat_rewards=(ahead * over * sign).astype(jnp.int8),
     )
 
 

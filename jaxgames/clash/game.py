@@ -10,9 +10,11 @@ import numpy as np
 from jax import Array
 
 from jaxgames import checks
-from jaxgames.clash import arms, ending, rules, setup
+from jaxgames.clash import arms, ending, hidden, observation, rules, setup
 from jaxgames.clash.config import ClashConfig, preset
-from jaxgames.clash.constants import TICKS_PER_STEP, TOWERS
+from jaxgames.clash.constants import TOWERS
+from jaxgames.clash.hidden import Information
+from jaxgames.clash.observation import Observation
 from jaxgames.clash.state import State, state_key
 from jaxgames.clash.tables import unit_columns
 from jaxgames.game import GameBase
@@ -89,10 +91,38 @@ class Clash(GameBase):
         """Identifies a state for search tables, uint32 [2]."""
         return state_key(state)
 
+    def observe(self, state: State, player: Array) -> Observation:
+        """Gives what one player sees now; see `observation.observe`."""
+        return observation.observe(state, player)
+
     @property
-    def seconds_per_step(self) -> float:
-        """Of battle, for pictures."""
-        return TICKS_PER_STEP / 10
+    def open_game(self) -> Clash:
+        """The game itself: a search that is given a drawn state plans as if its hands were open."""
+        return self
+
+    def open_state(self, state: State) -> State:
+        """The state itself."""
+        return state
+
+    def init_information(self, player: Array, observation: Observation | None = None) -> Information:
+        """Gives what a player knows of its first view, in which it finds its first hand.
+
+        Raises:
+          ValueError: there is none: hands differ from battle to battle.
+        """
+        del player
+        if observation is None:
+            raise ValueError("observation=None: decks are shuffled, so give init_information the player's first observation")
+        return hidden.init_information(self.config, observation)
+
+    def update_information(self, info: Information, observation: Observation, own_action: Array) -> Information:
+        """Adds what a player has seen; its own action stands in the observation. See `hidden.update_information`."""
+        del own_action
+        return hidden.update_information(self.config, info, observation)
+
+    def sample_hidden(self, key: Array, info: Information) -> State:
+        """Draws a full state that fits what a player knows; see `hidden.sample`."""
+        return hidden.sample(self.config, key, info)
 
 
 def make(mode: str | None = None, **settings: Any) -> Clash:

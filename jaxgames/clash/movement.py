@@ -79,9 +79,9 @@ def _waypoint(kinds: UnitColumns, places: Places, aim: Aim) -> tuple[Array, Arra
     bridge_x = jnp.where(left_cost <= right_cost, left, right)
     bridge_y = jnp.where(x == bridge_x, far, near)
     between = ~south & ~north
-    low, high = _bridge(x)
+    start, end = _bridge(x)
     goal_between = (goal_y > SOUTH) & (goal_y < NORTH)
-    on_x = jnp.where(goal_between, goal_x, jnp.clip(x, low, high))
+    on_x = jnp.where(goal_between, goal_x, jnp.clip(x, start, end))
     on_y = jnp.where(goal_between, goal_y, jnp.where(goal_y >= NORTH, NORTH, SOUTH))
     to_x = jnp.where(crosses, bridge_x, jnp.where(between, on_x, goal_x))
     to_y = jnp.where(crosses, bridge_y, jnp.where(between, on_y, goal_y))
@@ -103,7 +103,8 @@ def settle(state: State, kinds: UnitColumns, places: Places, motion: Motion, pus
       kinds: of the units.
       places: where they are.
       motion: where they want to be.
-      push_x, push_y: int32 [2, H, B], by which spells move them.
+      push_x: by which spells move them, int32 [2, H, B].
+      push_y: likewise.
 
     Returns:
       x, y: int32 [2, H, B].
@@ -124,9 +125,9 @@ def _off_the_water(kinds: UnitColumns, places: Places, x: Array, y: Array) -> tu
     for low, high in BRIDGES:
         wet &= (x < low) | (x > high)
     was_on = (places.y > SOUTH) & (places.y < NORTH)
-    low, high = _bridge(places.x)
+    start, end = _bridge(places.x)
     bank = jnp.where(places.y <= SOUTH, SOUTH, NORTH)
-    return jnp.where(wet & was_on, jnp.clip(x, low, high), x), jnp.where(wet & ~was_on, bank, y)
+    return jnp.where(wet & was_on, jnp.clip(x, start, end), x), jnp.where(wet & ~was_on, bank, y)
 
 
 def _push(state: State, kinds: UnitColumns, places: Places, motion: Motion) -> tuple[Array, Array]:

@@ -99,9 +99,9 @@ def projectile_fizzle() -> dict[str, Any]:
     def hurt(shooter: str) -> int:
         scene = Scene(CONFIG)
         slot = scene.put_unit(0, shooter, 9_000, 10_000)
-        near = scene.put_unit(1, "Giant", 9_600, 16_000)
-        other = scene.put_unit(1, "Giant", 9_000, 16_000)  # the one that took the slot of the target
-        for field, value in (("shot_ticks", 2), ("shot_target", -1), ("shot_x", 9_000), ("shot_y", 16_000)):
+        near = scene.put_unit(1, "Giant", 9_600, 20_000)
+        other = scene.put_unit(1, "Giant", 9_000, 20_000)  # the one that took the slot of the target
+        for field, value in (("shot_ticks", 2), ("shot_target", -1), ("shot_x", 9_000), ("shot_y", 20_000)):
             scene.arrays[field][0, 0, slot] = value
         shown = film(CONFIG, scene.state, 3, towers_act=False, units_act=False)
         return int((shown.hp[0, 1] != shown.hp[3, 1])[[near, other]].sum())

@@ -57,9 +57,8 @@ def step(config: ClashConfig, state: State, actions: Array) -> State:
     play = read(config, state, actions)
     after = run(config, _deploy(config, before, play), TICKS_PER_STEP)
     saving = jnp.where(zones.must_wait(config, after), after.saving, -1).astype(jnp.int8)
-    after = dataclasses.replace(after, saving=saving)
     # On a battle that was over nothing is played, so only rewards differ; saving was set back when it ended.
-    return after
+    return dataclasses.replace(after, saving=saving)
 
 
 def read(config: ClashConfig, state: State, actions: Array) -> Play:
@@ -162,5 +161,3 @@ def legal_actions(config: ClashConfig, state: State) -> Array:
     free = ~(zones.must_wait(config, state) | state.terminated)
     saves = (~hand.affordable & free[:, None])[..., None] & (np.arange(NUM_TILES) == 0)
     return jnp.concatenate([jnp.ones((2, 1), bool), (tiles | saves).reshape(2, -1)], axis=1)
-
-

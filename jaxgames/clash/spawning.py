@@ -83,12 +83,15 @@ def waves_due(state: State, kinds: Kinds) -> Array:
     return state.alive & (units.spawn_count > 0) & (since >= 0) & on_time
 
 
-def bring_children(config: ClashConfig, state: State, kinds: Kinds, died: Array, due: Array, landed: Array) -> State:
+def bring_children(
+    config: ClashConfig, state: State, before: State, kinds: Kinds, died: Array, due: Array, landed: Array
+) -> State:
     """Lets the children of a tick be born (end of step 10): of units by slot, then of spells; who finds no slot is lost.
 
     Args:
       config: the battle.
       state: after all who die have died.
+      before: at the start of the tick; of it, where spells land, whose slots bombs may have taken since.
       kinds: looked up before.
       died: bool [2, H].
       due: bool [2, H], whose waves come if it lives; see `waves_due`.
@@ -104,12 +107,12 @@ def bring_children(config: ClashConfig, state: State, kinds: Kinds, died: Array,
 
     count = joined(count, jnp.where(landed, spells.spawn_count, 0))
     child = joined(child, spells.spawn_unit)
-    x, y = joined(state.x, state.spell_x), joined(state.y, state.spell_y)
+    x, y = joined(state.x, before.spell_x), joined(state.y, before.spell_y)
     deploying = joined(jnp.full(units.hp.shape, -1), jnp.full(spells.radius.shape, BARREL_DEPLOY_TICKS))
     offset = jnp.concatenate(
         [
             jnp.where(died[..., None, None], jnp.asarray(places.death)[state.unit], jnp.asarray(places.wave)[state.unit]),
-            jnp.asarray(places.spell)[jnp.minimum(state.spell, len(places.spell) - 1)],
+            jnp.asarray(places.spell)[jnp.minimum(before.spell, len(places.spell) - 1)],
         ],
         axis=1,
     )  # [2, H + S, K, 2]

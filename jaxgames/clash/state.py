@@ -114,7 +114,11 @@ def state_key(state: State) -> Array:
         word(state.stun, state.slow, state.slow_pct, alive),
     ]
     of_shots = [word(state.shot_x, state.shot_y), word(state.shot_ticks, state.shot_target)]
-    spells = [word(state.spell_x, state.spell_y), word(state.spell, state.spell_ticks), word(state.spell_waves, state.spell_waves)]
+    spells = [
+        word(state.spell_x, state.spell_y),
+        word(state.spell, state.spell_ticks),
+        word(state.spell_waves, state.spell_waves),
+    ]
     rows = [
         *(_mixed(jnp.where(alive, each, unit.astype(jnp.uint32))) for each in of_units),
         *(_mixed(jnp.where(flies, each, 0)) for each in of_shots),

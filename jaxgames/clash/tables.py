@@ -38,10 +38,11 @@ class Features(NamedTuple):
 def features(config: ClashConfig) -> Features:
     """Gives what the cards of a game need."""
     units, spells = config.units, config.spells
+    rows: tuple[Unit | Card, ...] = (*units, *spells)
     return Features(
         shields=any(unit.shield for unit in units),
-        stuns=any(row.stun_ticks for row in (*units, *spells)),
-        slows=any(row.slow_ticks for row in (*units, *spells)),
+        stuns=any(row.stun_ticks for row in rows),
+        slows=any(row.slow_ticks for row in rows),
         kamikaze=any(unit.kamikaze for unit in units),
         decay=any(unit.lifetime_ticks for unit in units),
         children=any(unit.spawn or unit.death_spawn for unit in units) or any(card.spawn for card in spells),
@@ -176,7 +177,9 @@ def spell_columns(config: ClashConfig) -> SpellColumns:
         [_spell_row(table, card, level) for card in table.cards] + [_bomb_row(unit, level) for unit in table.units]
         for level in config.levels
     ]
-    return SpellColumns(*(np.array([[row[name] for row in player] for player in rows], np.int32) for name in SpellColumns._fields))
+    return SpellColumns(
+        *(np.array([[row[name] for row in player] for player in rows], np.int32) for name in SpellColumns._fields)
+    )
 
 
 def _spell_row(table: Table, card: Card, level: int) -> dict[str, int]:
@@ -202,7 +205,13 @@ def _bomb_row(unit: Unit, level: int) -> dict[str, int]:
     row = dict.fromkeys(SpellColumns._fields, 0)
     crown = damage * unit.death_crown_pct // 100
     layers = _layers(True, True)
-    return row | {"radius": unit.death_radius, "damage": damage, "crown_damage": crown, "building_damage": damage, "layers": layers}
+    return row | {
+        "radius": unit.death_radius,
+        "damage": damage,
+        "crown_damage": crown,
+        "building_damage": damage,
+        "layers": layers,
+    }
 
 
 def _layers(ground: bool, air: bool) -> int:
@@ -271,7 +280,9 @@ def children(config: ClashConfig) -> Children:
     wave = [_formation(unit.spawn_count, unit.radius + spread.get(unit.spawn, 0)) for unit in table.units]
     spell = [_formation(card.spawn_count, BARREL_RADIUS) for card in table.cards]
     most = max([1, *(len(rows) for rows in (*death, *wave, *spell))])
-    return Children(*(np.array([rows + [(0, 0)] * (most - len(rows)) for rows in each], np.int32) for each in (death, wave, spell)))
+    return Children(
+        *(np.array([rows + [(0, 0)] * (most - len(rows)) for rows in each], np.int32) for each in (death, wave, spell))
+    )
 
 
 def _formation(count: int, radius: int) -> list[tuple[int, int]]:

@@ -19,7 +19,6 @@ from jaxgames.clash.config import ClashConfig
 from jaxgames.clash.constants import ELIXIR, KING, MOST_ELIXIR, TOWERS
 from jaxgames.clash.damage import Hits
 from jaxgames.clash.ending import ended
-from jaxgames.clash.integers import divide
 from jaxgames.clash.kinds import Kinds, look_up, places_of
 from jaxgames.clash.state import State
 from jaxgames.clash.tables import Features, UnitColumns, features
@@ -100,7 +99,7 @@ def tick(config: ClashConfig, state: State, kinds: Kinds) -> State:
         after = _of_each(functools.partial(spawning.lay_bombs, config))(after, kinds, died)
     if need.children:
         due, landed = spawning.waves_due(state, kinds), state.spell_ticks == 1
-        after = _of_each(functools.partial(spawning.bring_children, config))(after, kinds, died, due, landed)
+        after = _of_each(functools.partial(spawning.bring_children, config))(after, state, kinds, died, due, landed)
     return ended(config, dataclasses.replace(after, tick=state.tick + jnp.int16(1)))
 
 

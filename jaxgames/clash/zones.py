@@ -39,12 +39,12 @@ class Zones(NamedTuple):
     Attributes:
       mask: bool [33, 576], the open tiles.
       tiles: int16 [33, 576], the open tiles in order, then 0.
-      count: int32 [33].
+      sizes: int32 [33], how many.
     """
 
     mask: np.ndarray
     tiles: np.ndarray
-    count: np.ndarray
+    sizes: np.ndarray
 
 
 @functools.cache
