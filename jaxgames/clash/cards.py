@@ -20,7 +20,7 @@ CARD_TYPES = ("troop", "building", "spell")
 FIRST_LEVELS = {"Common": 1, "Rare": 3, "Epic": 6, "Legendary": 9, "Champion": 11}
 # Per cent of the first level's value, at the first level, the second, ...; values are cut to whole numbers.
 POWER = (100, 110, 121, 133, 146, 160, 176, 193, 212, 233, 256, 281, 309, 339)
-MOST_ROWS = 63  # units and cards are counted in 8 bits
+MOST_ROWS = 127  # units and cards are counted in 8 bits
 STANDARD_FILE = Path(__file__).with_name("data") / "cards.json"
 MOST_CHILDREN = 6
 

@@ -115,10 +115,10 @@ def _background(names: Sequence[str], caption: str) -> list[str]:
         wide, high = (right - left) * TILE, (top - bottom) * TILE
         parts.append(_box(left * TILE, bottom * TILE, wide, high, "#c9c3b4"))
         parts.append(_box(WIDTH - right * TILE, HEIGHT - top * TILE, wide, high, "#c9c3b4"))
-    right = _LEFT * 2 + WIDTH * SCALE
+    beside = _LEFT * 2 + WIDTH * SCALE
     for player, y in ((0, _TOP + HEIGHT * SCALE - 190), (1, _TOP + 16)):
         bold = f"font-weight='bold' style='fill:{_COLOURS[player]}'"
-        parts.append(_text(right, y, names[player], 16, bold))
+        parts.append(_text(beside, y, names[player], 16, bold))
     parts.append(_text(_LEFT, _TOP + HEIGHT * SCALE + 24, caption, 14))
     return parts
 
@@ -174,7 +174,7 @@ def _effects(config: ClashConfig, state: State) -> list[str]:
         parts.append(f"<g transform='translate({x:.1f} {y:.1f})'><circle {circle} stroke-dasharray='4 3'/>")
         parts.append(f"<text text-anchor='middle' y='4' font-size='10' fill='#222'>{svg.plain(name)}</text></g>")
     for player, turn, slot in np.argwhere(np.asarray(state.shot_ticks) > 0).tolist():
-        begin_x, begin_y = _place(player, state.x[player, slot], state.y[player, slot])
+        from_x, from_y = _place(player, state.x[player, slot], state.y[player, slot])
         to_x, to_y = _place(player, state.shot_x[player, turn, slot], state.shot_y[player, turn, slot])
         share = 1 / (1 + int(state.shot_ticks[player, turn, slot]))
         x, y = from_x + (to_x - from_x) * share, from_y + (to_y - from_y) * share
