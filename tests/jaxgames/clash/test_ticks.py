@@ -7,7 +7,6 @@ from jaxgames.clash import interactions
 from jaxgames.clash.interactions import CONFIG
 from jaxgames.clash.scene import Scene, absolute, film
 
-
 DUEL = {
     "id": "knight_vs_archers",
     "kind": "engine_duel",
