@@ -27,7 +27,7 @@ from jaxgames.pommerman.state import State
 from jaxgames.symmetries import NUM_SYMMETRIES, cell_order, direction_order
 
 BOMB_LIFE = 10  # of a bomb in the step in which it is laid
-_MAX_REACH, _MANY_BOMBS = 11, 5  # by which PommerLearn divides
+MAX_REACH, MANY_BOMBS = 11, 5  # by which PommerLearn divides
 
 _BOARD = ("passage", "rigid", "wood", "bomb", "flames", "fog", "extra bomb", "range", "kick")
 _OWN = ("own ammo", "own blast strength", "own kick", "own position")
@@ -175,7 +175,7 @@ def pommerlearn_planes(config: PommermanConfig, view: SearchView) -> Array:
     up, down, left, right = (grid.to_bool(cells).astype(jnp.float32) for cells in observation.bomb_moving)
     items = [grid.to_bool(cells) for cells in item_cells(observation)]
     planes = [grid.to_bool(observation.rigid), grid.to_bool(observation.wood), *items]
-    planes += [jnp.where(bombs, 1 - life / (BOMB_LIFE - 1), 0.0), jnp.minimum(strength / _MAX_REACH, 1.0)]
+    planes += [jnp.where(bombs, 1 - life / (BOMB_LIFE - 1), 0.0), jnp.minimum(strength / MAX_REACH, 1.0)]
     planes += [right - left, up - down, sliced.to_array(grid, observation.flame_life) / 3]
     cells, alive = jnp.stack(observation.bomber_cells), jnp.stack(observation.alive)
     places = (seat + jnp.arange(4)) % max(players, 1)
@@ -183,8 +183,8 @@ def pommerlearn_planes(config: PommermanConfig, view: SearchView) -> Array:
     for index in range(4):
         cell = jnp.where(present[index], _entry(cells, places[index]), -1)
         planes.append(grid.to_bool(grid.one_hot(cell)))
-    numbers = [jnp.minimum(own.blast_strength / _MAX_REACH, 1.0), view.own_bombs / _MANY_BOMBS]
-    numbers += [(own.ammo + view.own_bombs) / _MANY_BOMBS, own.can_kick]
+    numbers = [jnp.minimum(own.blast_strength / MAX_REACH, 1.0), view.own_bombs / MANY_BOMBS]
+    numbers += [(own.ammo + view.own_bombs) / MANY_BOMBS, own.can_kick]
     numbers += [present[index] & _entry(alive, places[index]) for index in range(4)]
     numbers.append(observation.step_count / max(config.max_steps - 1, 1))
     return stack_planes([*planes, *(jnp.full(shape, jnp.asarray(x, jnp.float32)) for x in numbers)])
