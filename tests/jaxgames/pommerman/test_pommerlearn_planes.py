@@ -45,7 +45,9 @@ def test_planes_count_as_pommerlearn_does(planes):
     assert places("bomb reach") == {(4, 4): 1 / 11, (6, 6): 3 / 11, (8, 2): 9 / 11}, "a cell less than the strength"
     assert places("bomb right") == {(8, 2): 1} and places("bomb up") == {(6, 6): 1}
     assert places("flames") == {(7, 7): 1, (9, 9): 1 / 3}
-    assert places("own position") == {(1, 0): 1} and places("second after") == {(0, 0): 1} and places("third after") == {(0, 5): 1}
+    assert (
+        places("own position") == {(1, 0): 1} and places("second after") == {(0, 0): 1} and places("third after") == {(0, 5): 1}
+    )
     assert not shown["agent after"].any(), "the dead are not there"
     numbers = [float(shown[name][5, 5]) for name in POMMERLEARN[14:]]
     assert numbers == pytest.approx([2 / 11, 1 / 5, 3 / 5, 1, 1, 0, 1, 1, 47 / 799])
