@@ -167,15 +167,27 @@ class RivalryGame(Game, Protocol):
         """int32 []: the seat of the enemy who is next to a seat (int32 []); -1 if there is none."""
         ...
 
+    def are_enemies(self, seat: Array, other: Array) -> Array:
+        """Whether two seats (int32, of one shape or to be broadcast) play against each other: bool."""
+        ...
+
+
+class PromisingGame(Game, Protocol):
+    """A game that values undecided positions by hand, for searches without a network."""
+
+    def prospects(self, state: Any) -> Array:
+        """float32 [P]: the `heuristic`, and where that leaves a player undecided, what the position promises, in -1..1."""
+        ...
+
 
 class BelievedGame(Game, Protocol):
     """A game whose players can tell the most likely state from what they observe, without drawing it."""
 
-    def init_belief(self, observation: Any) -> Any:
-        """What a player believes after its first observation."""
+    def init_belief(self, observation: Any, *, worst_case: bool = False) -> Any:
+        """What a player believes after its first observation; in the worst case, of what it cannot see of others the worst."""
         ...
 
-    def update_belief(self, belief: Any, observation: Any, own_action: Array) -> Any:
+    def update_belief(self, belief: Any, observation: Any, own_action: Array, *, worst_case: bool = False) -> Any:
         """The same after a step, from the observation after it and the own action in it (int32 [])."""
         ...
 
@@ -252,6 +264,11 @@ def can_stall(game: Game) -> TypeGuard[StallingGame]:
 def has_rivals(game: Game) -> TypeGuard[RivalryGame]:
     """Says whether a game tells who is next to whom."""
     return offers(game, RivalryGame)
+
+
+def has_prospects(game: Game) -> TypeGuard[PromisingGame]:
+    """Says whether a game values undecided positions by hand."""
+    return offers(game, PromisingGame)
 
 
 def keeps_beliefs(game: Game) -> TypeGuard[BelievedGame]:

@@ -19,6 +19,7 @@ from tests.jaxgames.pommerman.scrambling import scrambled
 
 MODES = tuple(PRESETS)
 FOGGED = tuple(mode for mode in MODES if preset(mode).view_radius is not None)
+QUICK = ("ffa", "one_vs_one", "team", "radio")
 OPEN = tuple(mode for mode in MODES if mode not in FOGGED)
 GAMES, EVERY, MOMENTS = 40, 4, 14
 STATES = GAMES * MOMENTS
@@ -334,14 +335,14 @@ def legal_moves(mode):
     return legal
 
 
-@pytest.mark.parametrize("mode", OPEN)
+@pytest.mark.parametrize("mode", [m if m in QUICK else pytest.param(m, marks=pytest.mark.slow) for m in OPEN])
 def test_without_fog_a_player_knows_its_legal_moves(mode):
     for seat, (_, _, known) in enumerate(all_seats(mode)):
         assert known.dtype == bool
         assert np.array_equal(known, legal_moves(mode)[:, seat])
 
 
-@pytest.mark.parametrize("mode", FOGGED)
+@pytest.mark.parametrize("mode", [m if m in QUICK else pytest.param(m, marks=pytest.mark.slow) for m in FOGGED])
 def test_in_fog_a_player_knows_of_no_fewer_moves(mode):
     """The mask is careful by a cell more than a bomb reaches, and a bomb at the rim of that cell may be out of view."""
     for seat, (_, _, known) in enumerate(all_seats(mode)):
@@ -402,7 +403,7 @@ def test_the_centred_planes_are_those_of_pommerlearn_moved():
     assert left > 0
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", [m if m in QUICK else pytest.param(m, marks=pytest.mark.slow) for m in MODES])
 def test_form(mode):
     config = preset(mode)
     for name, values in all_seats(mode)[0][1].items():
