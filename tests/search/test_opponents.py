@@ -167,9 +167,11 @@ def test_a_node_holds_several_replies_of_its_models():
                 assert words[row, puct_tree.VISITS, column] == words[lane * tree.num_nodes + nodes, puct_tree.VISITS, 0].sum()
                 several += len(nodes) > 1
     assert several > 20
-    marks = np.asarray(tree.states(jnp.asarray(words[np.arange(LANES) * tree.num_nodes, puct_tree.REPLIES, 1].astype(int))).mark)
-    first = np.asarray(tree.states(jnp.asarray(words[np.arange(LANES) * tree.num_nodes, puct_tree.CHILD, 1].astype(int))).mark)
-    assert (marks != first).any(), "replies differ"
+    words_of_first = words[np.arange(LANES) * tree.num_nodes, :, 1].astype(int)
+    first, second = (
+        np.asarray(tree.states(jnp.asarray(words_of_first[:, word])).state.mark) for word in (puct_tree.CHILD, puct_tree.REPLIES)
+    )
+    assert (first != second).any(), "replies differ"
     with pytest.raises(ValueError, match=r"^replies=2: must be 1 with mcts_solver"):
         Settings(replies=2, mcts_solver=True)
 

