@@ -46,12 +46,12 @@ def corrected_visits(visits: Array, values: Array, q_veto: float | None, q_weigh
     """
     index = jnp.arange(visits.shape[-1])
     first = visits.argmax(-1)
-    first_visits, first_play_urgency = visits.max(-1), of_arm(values, first)
+    first_visits, first_value = visits.max(-1), of_arm(values, first)
     is_first = index == first[:, None]
     if q_veto is not None:
         tried = jnp.where(visits > 1, values, -jnp.inf)
         best = tried.argmax(-1)
-        swaps = (tried.max(-1) > first_play_urgency + q_veto)[:, None]
+        swaps = (tried.max(-1) > first_value + q_veto)[:, None]
         best_visits = of_arm(visits, best)[:, None]
         swapped = jnp.where(is_first, best_visits, jnp.where(index == best[:, None], first_visits[:, None], visits))
         visits, first_again = jnp.where(swaps, swapped, visits), ~swaps[:, 0]
@@ -59,7 +59,7 @@ def corrected_visits(visits: Array, values: Array, q_veto: float | None, q_weigh
         first_again = jnp.ones_like(first_visits, bool)
     if q_weight:
         second = jnp.where(is_first, -1.0, visits).argmax(-1)
-        gain = of_arm(values, second) - first_play_urgency
+        gain = of_arm(values, second) - first_value
         extra = jnp.where(first_again & (gain > 0), gain * q_weight * first_visits, 0.0)
         visits = visits + jnp.where(index == second[:, None], extra[:, None], 0.0)
     return visits

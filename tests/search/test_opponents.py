@@ -1,5 +1,6 @@
 """Searches in which models play for the others: against a slow search, as one batch, and with weights that change."""
 
+import dataclasses
 import functools
 
 import jax
@@ -10,7 +11,6 @@ import pytest
 import jaxgames
 from jaxgames.agent import Agent, memoryless
 from search import fdts, puct
-from search.dynamics import dynamics_of
 from search.opponents import single_player, switching, two_player
 from search.planner import as_agent
 from search.puct import tree as puct_tree
@@ -218,28 +218,61 @@ def test_a_neural_opponent_is_one_batch_and_new_weights_compile_nothing():
     assert idle > busy + 0.2, "who faces an idle opponent expects more"
 
 
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class Round:
+    """What the four of `Table` did in the last step, int32 [4]."""
+
+    actions: jax.Array
+    terminated: jax.Array
+
+
+class Table:
+    """Four players who act at once; a state is what they have done."""
+
+    num_players, num_actions, num_arms, pass_action, name = 4, 6, 6, 0, "table"
+
+    def init(self, key):
+        return Round(jnp.full(4, -1, jnp.int32), jnp.bool_(False))
+
+    def step(self, state, actions, key):
+        return Round(actions, state.terminated)
+
+    def to_play(self, state):
+        return jnp.int32(-1)
+
+    def search_arms(self, state):
+        return jnp.tile(jnp.arange(6, dtype=jnp.int32), (4, 1)), jnp.ones((4, 6), bool)
+
+    def in_play(self, state):
+        return jnp.ones(4, bool)
+
+    def outcome(self, state):
+        return jnp.zeros(4)
+
+    def state_key(self, state):
+        return state.actions[:2].astype(jnp.uint32)
+
+    heuristic = outcome
+
+
 def test_all_seats_but_the_own_are_asked_and_the_own_action_is_played():
-    """In the four seats of Pommerman; what each seat was asked as comes back as its action."""
-    game = jaxgames.make("pommerman", "ffa")
-    seen = memoryless("seat", lambda params, keys, views, seats: seats, sees_state=True)
-    dynamics, plain = single_player(game, seen), dynamics_of(game)
-    rivalry = two_player(game, seen, lambda state, seat: (seat + 2) % 4, in_turn=False)
-    states = jax.vmap(game.init)(jax.random.split(jax.random.key(0), 4))
-    seats, keys = jnp.arange(4), jax.random.split(jax.random.key(1), 4)
+    """What each seat was asked as comes back as its action."""
+    asked = memoryless("seat", lambda params, keys, views, seats: seats, sees_state=True)
+    states, seats = jax.vmap(Table().init)(jnp.arange(4)), jnp.arange(4)
+    keys, params = jax.random.split(jax.random.key(1), 4), {"own": None, "opponents": None}
 
-    def both(states, seats, keys):
-        nodes = dynamics.root(None, keys, states, seats)
-        stepped = dynamics.step({"own": None, "opponents": None}, keys, nodes, jnp.full((4, 1), 5))
-        joint = jnp.where(jnp.arange(4) == seats[:, None], 5, jnp.arange(4))
-        nodes_of_two = rivalry.root(None, keys, states, seats)
-        with_rival = rivalry.step({"own": None, "opponents": None}, keys, nodes_of_two, jnp.tile(jnp.array([5, 0]), (4, 1)))
-        joint_of_two = jnp.where(jnp.arange(4) == (seats[:, None] + 2) % 4, 0, joint)
-        expected = [plain.step(None, keys, states, each) for each in (joint, joint_of_two)]
-        return dynamics.arms(nodes), [stepped.state, with_rival.state], expected
-
-    (arms, legal), ours, theirs = jax.jit(both)(states, seats, keys)
-    jax.tree.map(np.testing.assert_array_equal, ours, theirs)
+    alone = single_player(Table(), asked)
+    nodes = jax.jit(alone.root)(None, keys, states, seats)
+    arms, legal = jax.jit(alone.arms)(nodes)
     assert arms.shape == legal.shape == (4, 1, 6)
+    after = jax.jit(alone.step)(params, keys, nodes, jnp.full((4, 1), 5)).state
+    assert after.actions.tolist() == [[5, 1, 2, 3], [0, 5, 2, 3], [0, 1, 5, 3], [0, 1, 2, 5]]
+
+    rivalry = two_player(Table(), asked, lambda state, seat: (seat + 2) % 4, in_turn=False)
+    nodes = jax.jit(rivalry.root)(None, keys, states, seats)
+    after = jax.jit(rivalry.step)(params, keys, nodes, jnp.tile(jnp.array([5, 0]), (4, 1))).state
+    assert after.actions.tolist() == [[5, 1, 0, 3], [0, 5, 2, 0], [0, 1, 5, 3], [0, 0, 2, 5]]
 
 
 def test_an_agent_made_of_such_a_search_acts_for_any_seat():

@@ -16,7 +16,8 @@ from jaxgames.registration import usual_opponent
 from search.planner import as_agent, size_in_bytes
 from training.jobs import job
 from training.jobs.job import Job, JobConfig
-from training.learn.expert_iteration import ExpertConfig, ExpertIteration, make_search
+from training.learn.expert_iteration import DATA_SETS, ExpertConfig, ExpertIteration, make_search
+from training.learn.from_data_sets import DataSetLearning
 from training.learn.learner import Learner
 from training.models import policy_value
 from training.models.policy_value import PolicyValue, PolicyValueConfig
@@ -31,8 +32,8 @@ _RATE, _REPORT, _INIT = range(1 << 28, (1 << 28) + 3)
 class TrainConfig(JobConfig):
     """Trains a network for SP-MCTS and TP-MCTS: from the moves of rule-based players, or from its own search against them.
 
-    An iteration here is one call of a compiled program, of games or of gradient steps; a round is what the paper calls an
-    iteration, samples and then learning. There is a checkpoint after each round.
+    Samples that have been written down may take the place of games. An iteration here is one call of a compiled program, of games
+    or of gradient steps; a round is what the paper calls an iteration, samples and then learning, and ends with a checkpoint.
 
     Attributes:
       who: the game and the network.
@@ -45,7 +46,7 @@ class TrainConfig(JobConfig):
 
     FREE = JobConfig.FREE | {"rounds", "final_games"}
 
-    who: PolicyValueConfig = PolicyValueConfig(game="pommerman", mode="ffa", encoder="pommerlearn", network="compact")
+    who: PolicyValueConfig = PolicyValueConfig(game="pommerman", mode="ffa", encoder="pommerlearn_centred", network="pyramid")
     learn: ExpertConfig = ExpertConfig()
     start: str = ""
     rounds: int = 10
@@ -103,7 +104,12 @@ class ExpertJob(Job):
         self.meta = self.who.meta
         self.title = f"learning from {learn.source}, {config.who.game} {config.who.mode}, {config.who.network} network"
         self.total, self.unit, self.learning_rate = config.rounds * learn.samples, "samples", learn.learning_rate
-        self.programs = ExpertIteration(learn, self.who, job.mesh_for(learn.lanes, learn.batch_size, learn.buffer_size))
+        mesh = job.mesh_for(learn.lanes, learn.batch_size, learn.buffer_size)
+        self.programs: ExpertIteration | DataSetLearning
+        if learn.source == DATA_SETS:
+            self.programs = DataSetLearning(learn, self.who, mesh, config.rounds)
+        else:
+            self.programs = ExpertIteration(learn, self.who, mesh)
         self.opponent: Agent = agents.make(learn.player or usual_opponent(self.who.game), self.who.game)
         self.alone: Agent = self.who.agent()
         self.searching: Agent = as_agent(make_search(self.who, learn.models, self._quiet()))
@@ -116,9 +122,12 @@ class ExpertJob(Job):
         """Raises a ValueError when games cannot fit into memory beside the learner."""
         learn, who = self.config.learn, self.who
         other = size_in_bytes(jax.eval_shape(self.programs.init, self.key, jax.eval_shape(who.init, self.key)))
-        player = as_agent(self.programs.planner)._replace(name=f"learn.search.num_simulations={learn.search.num_simulations}")
+        players = []
+        if isinstance(self.programs, ExpertIteration):
+            search = f"learn.search.num_simulations={learn.search.num_simulations}"
+            players = [as_agent(self.programs.planner)._replace(name=search)]
         advice = f"fewer learn.samples than {learn.samples}"
-        memory.check(who.game, [player], learn.lanes, other=(other, advice), setting="learn.lanes", what="the run")
+        memory.check(who.game, players, learn.lanes, other=(other, advice), setting="learn.lanes", what="the run")
 
     def start(self) -> State:
         params = self.who.init(jax.random.fold_in(self.key, _INIT))

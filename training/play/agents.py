@@ -11,7 +11,7 @@ from jaxgames.game import Game, is_hidden
 from jaxgames.registration import AgentEntry
 from jaxgames.specs import KINDS, kinds_of, read_options, values_of, with_settings
 from search import presets
-from search.planner import as_agent
+from search.planner import Planner, as_agent
 from search.presets import PlannerEntry
 from training.models import policy_value
 
@@ -30,8 +30,8 @@ def make(spec: str, game: Game) -> Agent:
 
     Args:
       spec: one of `names_of(game)`; after a colon, its settings, and the file with the weights of a network or the folder of a
-        training run: follower:FILE, network:weights=FILE, pc_pimc:weights=FILE, fdts:guide=FILE. A follower without a file is the
-        one that comes with this package.
+        training run: follower:FILE, network:weights=FILE, pc_pimc:weights=FILE, fdts:guide=FILE. Without a file, a follower and
+        those planners for which networks come with this package take these (`bundled`); weights=none: no network.
       game: what it will play.
 
     Returns:
@@ -49,12 +49,25 @@ def make(spec: str, game: Game) -> Agent:
     if isinstance(entry, AgentEntry):
         agent = entry.build(game, with_settings(entry.settings(), options))
         return agent._replace(name=spec) if text else agent
-    path = options.pop(entry.network, None)
-    if path is None:
-        return as_agent(presets.by_name(game, name, **options))._replace(name=spec)
-    who, params = policy_value.read(path, game)
-    planner = presets.by_name(game, name, evaluate=who.evaluate, outputs=who.encoder.outputs, **options)
+    planner, params = make_planner(spec, game)
     return as_agent(planner)._replace(name=spec, params=params)
+
+
+def make_planner(spec: str, game: Game) -> tuple[Planner, Any]:
+    """Makes a planner from the same texts as `make`, and gives the parameters of its network, None without one.
+
+    Raises:
+      ValueError, OSError: as `make`; or it is no planner.
+    """
+    name = spec.partition(":")[0]
+    if name not in presets.planners_of(game):
+        raise ValueError(f"planner={spec!r}: must be one of {', '.join(presets.planners_of(game))}")
+    entry, options = _read(spec, game)
+    path = _network_of(entry, options, game) if isinstance(entry, PlannerEntry) else None
+    if path is None:
+        return presets.by_name(game, name, **options), None
+    who, params = policy_value.read(path, game)
+    return presets.by_name(game, name, evaluate=who.evaluate, outputs=who.encoder.outputs, **options), params
 
 
 def settings_of(spec: str, game: Game) -> dict[str, Any]:
@@ -69,8 +82,14 @@ def settings_of(spec: str, game: Game) -> dict[str, Any]:
     entry, options = _read(spec, game)
     if isinstance(entry, AgentEntry):
         return {"name": name, **values_of(with_settings(entry.settings(), options))}
-    path = options.pop(entry.network, "")
-    return {"name": name, "weights": path, **values_of(entry.configure(options, with_network=bool(path)))}
+    path = _network_of(entry, options, game)
+    return {"name": name, "weights": str(path or ""), **values_of(entry.configure(options, with_network=path is not None))}
+
+
+def bundled(name: str, game: Game) -> Path | None:
+    """Gives the weights that come with this package for a planner of a game; None where there are none, or for other planes."""
+    path = TRAINED / f"{game.name}_{name}.npz"
+    return path if path.exists() and policy_value.fits(path, game) else None
 
 
 def _read(spec: str, game: Game) -> tuple[AgentEntry | PlannerEntry, dict[str, Any]]:
@@ -91,6 +110,14 @@ def _read(spec: str, game: Game) -> tuple[AgentEntry | PlannerEntry, dict[str, A
     return entry, read_options(f"agent={spec!r}", text, kinds, example)
 
 
+def _network_of(entry: PlannerEntry, options: dict[str, Any], game: Game) -> str | Path | None:
+    """Takes the file of a planner's network out of its options; None: it is to have none."""
+    path: str | None = options.pop(entry.network, None)
+    if path is None:
+        return bundled(entry.name, game)
+    return None if path == "none" else path
+
+
 def _entries(game: Game) -> dict[str, AgentEntry | PlannerEntry]:
     bots = {entry.name: entry for entry in jaxgames.registration(game.name).agents}
     return {**bots, **presets.planners_of(game)}
@@ -103,12 +130,12 @@ def _networks(game: Game) -> tuple[str, ...]:
 def _weights_of(spec: str, game: Game) -> str | Path:
     """Gives the file after the colon of a network's name, or the one that comes with this package."""
     name, _, text = spec.partition(":")
-    path = text.removeprefix("weights=")
+    path, own = text.removeprefix("weights="), TRAINED / f"{game.name}_{name}.npz"
     if path:
         return path
-    if name != "follower" or text or not (TRAINED / f"{game.name}_follower.npz").exists():
+    if text or not own.exists():
         raise ValueError(f"agent={spec!r}: must be {name}:weights=FILE, or the folder of a training run")
-    return TRAINED / f"{game.name}_follower.npz"
+    return own
 
 
 def shown(agent: Agent, game: Game) -> str:

@@ -1,69 +1,134 @@
-"""What a player believes: in full view the truth but for what is hidden, in fog whatever it sees."""
+"""What a player believes: in full view the truth but for what is hidden, in fog whatever it sees.
+
+All four players of recorded games are followed at once.
+"""
+
+import dataclasses
+import functools
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 
 import jaxgames
-from jaxgames.pommerman import belief
-from jaxgames.pommerman.bots import careful_agent, simple_agent
+from jaxgames.pommerman import belief, interop
+from jaxgames.pommerman.replay import observe_batch
+from tests.jaxgames.pommerman import recordings
 
-LANES, STEPS, SEAT = 6, 90, 1
+SEATS = jnp.arange(4)
 
 
-def followed(mode, make_bot, steps=STEPS):
-    """States [T, L] of games between copies of a bot, what seat 1 believes and observes after each step."""
+@functools.cache
+def programs(mode):
     game = jaxgames.make("pommerman", mode)
-    bot, players = make_bot(game), game.num_players
-    seats = jnp.tile(jnp.arange(players), LANES)
-    observe = jax.vmap(lambda state: game.observe(state, jnp.int32(SEAT)))
-
-    def step(carry, key):
-        states, memory, beliefs = carry
-        views = jax.tree.map(lambda leaf: jnp.repeat(leaf, players, axis=0), states)
-        keys, asked = jax.random.split(key, LANES * players), jnp.ones(LANES * players, bool)
-        actions, memory = bot.act(None, keys, memory, views, seats, asked)
-        actions = actions.reshape(LANES, players)
-        states = jax.vmap(game.step)(states, actions)
-        seen = observe(states)
-        beliefs = jax.vmap(game.update_belief)(beliefs, seen, actions[:, SEAT])
-        shown = observe(beliefs)
-        return (states, memory, beliefs), (states, beliefs, seen, shown)
-
-    def run(key):
-        states = jax.vmap(game.init)(jax.random.split(key, LANES))
-        begin = (states, bot.init(LANES * players), jax.vmap(game.init_belief)(observe(states)))
-        return jax.lax.scan(step, begin, jax.random.split(key, steps))[1]
-
-    return game, jax.device_get(jax.jit(run)(jax.random.key(1)))
+    shown = jax.vmap(game.observe)
+    return jax.jit(jax.vmap(game.init_belief)), jax.jit(jax.vmap(game.update_belief)), jax.jit(shown)
 
 
-def test_in_full_view_only_what_is_hidden_is_not_known():
-    _game, (states, believed, _, _) = followed("ffa", simple_agent)
-    running = ~states.terminated
-    truth = jax.vmap(jax.vmap(belief.without_hidden))(states)
-    for (path, found), true in zip(jax.tree_util.tree_leaves_with_path(believed), jax.tree.leaves(truth), strict=True):
+@functools.cache
+def followed(name, equipped=True):
+    """States [T], and beliefs and views [T, P] of the players of the recorded games, all games one after the other.
+
+    `equipped`: what all have at the start of a game is known, where nothing is in fog; recorded games may begin with equipment.
+    """
+    config = recordings.config_of(name)
+    arrays = recordings.sample(name)
+    states = interop.from_arrays(config, {field: arrays[field] for field in interop.STATE_FIELDS})
+    after = np.concatenate(
+        [first + 1 + np.arange(length) for first, length in zip(arrays["ep_state0"], arrays["ep_len"], strict=True)]
+    )
+    done, rewards = np.zeros(len(arrays["s_board"]), bool), np.zeros((len(arrays["s_board"]), 4), np.int8)
+    done[after], rewards[after] = arrays["a_done"], arrays["a_reward"]
+    states = dataclasses.replace(states, terminated=done, seat_rewards=tuple(rewards.T))
+    by_seat = [observe_batch(config, states, seat) for seat in range(4)]
+    views = jax.tree.map(lambda *leaves: np.stack(leaves, 1), *by_seat)
+    begin, update, _ = programs(config.mode)
+    beliefs = []
+    for first, action, length in zip(arrays["ep_state0"], arrays["ep_trans0"], arrays["ep_len"], strict=True):
+        now = begin(jax.tree.map(lambda leaf, row=first: leaf[row], views))
+        if equipped and config.view_radius is None:
+            started = jax.tree.map(lambda leaf, row=first: np.repeat(leaf[None, row], 4, 0), states)
+            now = dataclasses.replace(now, bombers=started.bombers)
+        beliefs.append(now)
+        for step in range(length):
+            seen = jax.tree.map(lambda leaf, row=first + step + 1: leaf[row], views)
+            now = update(now, seen, np.maximum(arrays["a_action"][action + step], 0).astype(np.int32))
+            beliefs.append(now)
+    return states, jax.tree.map(lambda *leaves: np.stack(leaves), *jax.device_get(beliefs)), views
+
+
+def assert_same(found, expected, relevant):
+    """Two pytrees with leaves [T, P] are the same where it matters: `relevant(name of the leaf)`, bool [T, P]."""
+    for (path, one), other in zip(jax.tree_util.tree_leaves_with_path(found), jax.tree.leaves(expected), strict=True):
         name = jax.tree_util.keystr(path)
-        if "bombers" in name and "alive" not in name:  # of the dead nothing matters
-            seat = int(name.split("[")[1].split("]")[0])
-            relevant = running & np.asarray(states.bombers[seat].alive)
-        else:
-            relevant = running
-        np.testing.assert_array_equal(np.asarray(found)[relevant], np.asarray(true)[relevant], name)
-    assert max(int(bomber.ammo.max()) for bomber in believed.bombers) > 1, "somebody has collected a bomb"
+        rows = relevant(name)
+        np.testing.assert_array_equal(np.asarray(one)[rows], np.asarray(other)[rows], name)
+
+
+@pytest.mark.parametrize("name", ["ffa_simple", "ffa_kick"])
+def test_in_full_view_only_what_is_hidden_is_not_known(name):
+    states, believed, _ = followed(name)
+    truth = jax.tree.map(lambda leaf: np.repeat(leaf[:, None], 4, 1), jax.vmap(belief.without_hidden)(states))
+
+    def relevant(leaf):
+        rows = np.ones_like(truth.terminated) if "terminated" in leaf else ~truth.terminated
+        if "bombers" in leaf and "alive" not in leaf:  # of the dead nothing matters
+            rows = rows & truth.bombers[int(leaf.split("[")[1].split("]")[0])].alive
+        return rows
+
+    assert_same(believed, truth, relevant)
     assert any(word.any() for plane in believed.bombs.owner for word in plane.words)
+    if name == "ffa_simple":
+        assert max(int(bomber.ammo.max()) for bomber in believed.bombers) > 1, "somebody has collected a bomb"
+
+
+def test_what_others_can_do_is_found_out_by_what_they_do():
+    states, believed, _ = followed("ffa_kick", equipped=False)
+    found = {"can_kick": 0, "blast_strength": 0}
+    for seat, (bomber, true) in enumerate(zip(believed.bombers, states.bombers, strict=True)):
+        others = true.alive[:, None] & ~states.terminated[:, None] & (np.arange(4) != seat)
+        for name in found:
+            one, truth = getattr(bomber, name), getattr(true, name)[:, None]
+            assert (one <= truth)[others].all(), name
+            found[name] += (one == truth)[others & (truth > (2 if name == "blast_strength" else 0))].sum()
+    assert min(found.values()) > 20
 
 
 def test_in_the_worst_case_all_others_are_fully_equipped():
     game = jaxgames.make("pommerman", "ffa")
-    seen = game.observe(game.init(jax.random.key(0)), jnp.int32(SEAT))
+    seen = game.observe(game.init(jax.random.key(0)), jnp.int32(1))
     believed = belief.init_belief(game.config, seen, worst_case=True)
     found = [(int(one.ammo), int(one.blast_strength), bool(one.can_kick)) for one in believed.bombers]
-    assert found == [(1, 2, False) if seat == SEAT else (5, 10, True) for seat in range(4)]
+    assert found == [(1, 2, False) if seat == 1 else (5, 10, True) for seat in range(4)]
 
 
 def test_in_fog_the_believed_state_looks_like_what_is_seen():
-    _, (states, _, seen, shown) = followed("team", careful_agent)
-    running = ~states.terminated & np.asarray(states.bombers[SEAT].alive)
-    for (path, found), true in zip(jax.tree_util.tree_leaves_with_path(shown), jax.tree.leaves(seen), strict=True):
-        np.testing.assert_array_equal(np.asarray(found)[running], np.asarray(true)[running], jax.tree_util.keystr(path))
+    states, believed, seen = followed("team")
+    shown = jax.tree.map(
+        lambda *leaves: np.stack(leaves, 1),
+        *(
+            programs("team")[2](
+                jax.tree.map(lambda leaf, seat=seat: leaf[:, seat], believed), jnp.full(len(states.terminated), seat)
+            )
+            for seat in range(4)
+        ),
+    )
+    alive = ~states.terminated[:, None] & np.stack([bomber.alive for bomber in states.bombers], 1)
+    assert_same(shown, seen, lambda leaf: alive)
+
+
+def test_bombs_go_on_in_fog():
+    states, believed, seen = followed("team")
+    grid = recordings.config_of("team").grid
+    first = np.diff(states.step_count, prepend=1000) < 0
+    seconds = []
+    for seat in range(4):
+        of_seat, view = jax.tree.map(lambda leaf, seat=seat: leaf[:, seat], (believed.bombs, seen.view))
+        life, hidden = interop.unpack_number(grid, of_seat.life), ~interop.unpack(grid, view)
+        rolls = sum(interop.unpack(grid, plane) for plane in of_seat.moving) > 0
+        stays = hidden[1:] & hidden[:-1] & (life[:-1] > 0) & ~rolls[:-1] & ~first[1:, None, None]
+        later, before = life[1:][stays], life[:-1][stays]
+        assert ((later == before - 1) | (later == 0)).all()
+        seconds.extend(later)
+    assert np.count_nonzero(seconds) > 50
