@@ -37,22 +37,22 @@ class Contest:
     @property
     def name(self) -> str:
         """Of its file."""
-        spelt = re.sub(r"[^a-z0-9.]+", "-", self.player.replace("num_simulations=", "n"))
+        spelt = re.sub(r"[^a-z0-9_.]+", "-", self.player.replace("num_simulations=", "n").replace("weights=none,", ""))
         return f"models-{spelt}-{self.opponent}-games{self.games}-seed{SEED}"
 
 
-STRONGEST = "sp_mcts:root=true,num_simulations=256,values=prospects"
+STRONGEST = "sp_mcts:weights=none,root=true,num_simulations=256,values=prospects"
 ORACLES = (
     (STRONGEST, "simple"),
     (STRONGEST, "simple_unbiased"),
     ("modelled_fdts:root=true,leaf_parallelism=4,values=prospects", "simple"),
-    ("sp_mcts:root=true,num_simulations=256", "simple"),
+    ("sp_mcts:weights=none,root=true,num_simulations=256", "simple"),
 )
 FAIR = (
-    ("sp_mcts:num_simulations=512,values=prospects", "simple"),
-    ("sp_mcts:num_simulations=512,values=prospects", "simple_unbiased"),
+    ("sp_mcts:weights=none,num_simulations=512,values=prospects", "simple"),
+    ("sp_mcts:weights=none,num_simulations=512,values=prospects", "simple_unbiased"),
 )
-WITH_MODEL = "sp_mcts:num_simulations=256,values=prospects,model={}"
+WITH_MODEL = "sp_mcts:weights=none,num_simulations=256,values=prospects,model={}"
 MODELS = tuple((WITH_MODEL.format(model), "simple") for model in ("still", "simple", "simple_unbiased"))
 
 
