@@ -159,12 +159,26 @@ class StallingGame(Game, Protocol):
 class RivalryGame(Game, Protocol):
     """A game that tells searches against modelled opponents whom to mind, and which actions are possible."""
 
+    @property
+    def value_when_out(self) -> float:
+        """What a game that goes on without them is worth to players who are out."""
+        ...
+
     def possible_arms(self, state: Any) -> tuple[Array, Array]:
         """As `search_arms`, but without foresight: all actions that do something."""
         ...
 
     def closest_enemy(self, state: Any, seat: Array) -> Array:
         """int32 []: the seat of the enemy who is next to a seat (int32 []); -1 if there is none."""
+        ...
+
+
+class TeamGame(Game, Protocol):
+    """A game of teams, whose members win and lose together."""
+
+    @property
+    def teams(self) -> tuple[int, ...]:
+        """The team of each seat; a seat alone is a team too."""
         ...
 
 
@@ -252,6 +266,11 @@ def can_stall(game: Game) -> TypeGuard[StallingGame]:
 def has_rivals(game: Game) -> TypeGuard[RivalryGame]:
     """Says whether a game tells who is next to whom."""
     return offers(game, RivalryGame)
+
+
+def teams_of(game: Any) -> tuple[int, ...]:
+    """Gives the team of each seat; where a game has no teams, a number for each seat."""
+    return game.teams if offers(game, TeamGame) else tuple(range(game.num_players))
 
 
 def keeps_beliefs(game: Game) -> TypeGuard[BelievedGame]:

@@ -15,7 +15,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from jaxgames.agent import Agent
-from jaxgames.game import Game, is_hidden
+from jaxgames.game import Game, has_rivals, is_hidden
 from search.dynamics import Dynamics, dynamics_of
 from search.planner import of_seat, where_lanes
 
@@ -51,7 +51,7 @@ def single_player(game: Game, opponent: Agent, *, arms: Arms | None = None, shar
 
     The parameters of a search are `{"own": ..., "opponents": ...}`: of the network that guides it, and of the model. The
     models begin each search with empty memories. Two states with one key count as one, whatever the models remember. A player
-    who is out has reached the end of its game, and is worth what the heuristic says.
+    who is out has reached the end of its game, and is worth what the game says, or else its heuristic.
 
     Args:
       game: any game of two or more players.
@@ -175,7 +175,7 @@ class _Modelled:
             terminated=lambda nodes: ~self._own_undecided(nodes),
             undecided=lambda nodes: jnp.repeat(self._own_undecided(nodes)[:, None], 1 if alone else 2, axis=1),
             outcome=lambda nodes: jnp.where(self._own_undecided(nodes)[:, None], 0.0, self._both_signs(self._result(nodes))),
-            heuristic=lambda nodes: self._both_signs(of_seat(self.plain.heuristic(nodes.state), nodes.seat)),
+            heuristic=lambda nodes: self._both_signs(self._value(nodes)),
             state_key=self.state_key,
             own_params=lambda params: params["own"],
             asked=self.asked,
@@ -267,8 +267,14 @@ class _Modelled:
 
     def _result(self, nodes: ModelledNode) -> Array:
         """What the end is worth to the own seat, float32 [L]."""
-        outcome, value = (of_seat(rows(nodes.state), nodes.seat) for rows in (self.plain.outcome, self.plain.heuristic))
-        return jnp.where(nodes.state.terminated, outcome, value)
+        return jnp.where(nodes.state.terminated, of_seat(self.plain.outcome(nodes.state), nodes.seat), self._value(nodes))
+
+    def _value(self, nodes: ModelledNode) -> Array:
+        """What the heuristic says to the own seat, or the game where that is out and others play on: float32 [L]."""
+        value = of_seat(self.plain.heuristic(nodes.state), nodes.seat)
+        if not has_rivals(self.game):
+            return value
+        return jnp.where(self._own_undecided(nodes) | nodes.state.terminated, value, self.game.value_when_out)
 
     def _both_signs(self, own: Array) -> Array:
         return own[:, None] if self.rival is None else jnp.stack([own, -own], axis=1)
