@@ -23,6 +23,9 @@ class Agent(NamedTuple):
       search_bytes: `search_bytes(batch_size) -> int`, bytes that are taken up while so many lanes think, beside the memory; None:
         few.
       uses_hidden: whether it makes use of what is hidden from its seat, if it is shown the state (an oracle, which cheats).
+      act_seats: `act_seats(params, keys, memory, views, seats, active) -> (actions, memory)`, for S seats of one game at once:
+        keys [B], memory leaves [B, S, ...], views State [B], seats int32 [B, S], active bool [B, S]; actions int32 [B, S]. For
+        searches that model several players, where working out once what all of them see saves time. None: as `act`.
     """
 
     name: str
@@ -34,6 +37,7 @@ class Agent(NamedTuple):
     ready: Callable[[Any, Any], Any] | None = None
     search_bytes: Callable[[int], int] | None = None
     uses_hidden: bool = True
+    act_seats: Callable[..., tuple[Any, Any]] | None = None
 
 
 def memoryless(

@@ -172,24 +172,27 @@ class RivalryGame(Game, Protocol):
         """int32 []: the seat of the enemy who is next to a seat (int32 []); -1 if there is none."""
         ...
 
+    def are_enemies(self, seat: Array, other: Array) -> Array:
+        """Whether two seats (int32, of one shape or to be broadcast) play against each other: bool."""
+        ...
 
-class TeamGame(Game, Protocol):
-    """A game of teams, whose members win and lose together."""
 
-    @property
-    def teams(self) -> tuple[int, ...]:
-        """The team of each seat; a seat alone is a team too."""
+class PromisingGame(Game, Protocol):
+    """A game that values undecided positions by hand, for searches without a network."""
+
+    def prospects(self, state: Any) -> Array:
+        """float32 [P]: the `heuristic`, and where that leaves a player undecided, what the position promises, in -1..1."""
         ...
 
 
 class BelievedGame(Game, Protocol):
     """A game whose players can tell the most likely state from what they observe, without drawing it."""
 
-    def init_belief(self, observation: Any) -> Any:
-        """What a player believes after its first observation."""
+    def init_belief(self, observation: Any, *, worst_case: bool = False) -> Any:
+        """What a player believes after its first observation; in the worst case, of what it cannot see of others the worst."""
         ...
 
-    def update_belief(self, belief: Any, observation: Any, own_action: Array) -> Any:
+    def update_belief(self, belief: Any, observation: Any, own_action: Array, *, worst_case: bool = False) -> Any:
         """The same after a step, from the observation after it and the own action in it (int32 [])."""
         ...
 
@@ -268,9 +271,18 @@ def has_rivals(game: Game) -> TypeGuard[RivalryGame]:
     return offers(game, RivalryGame)
 
 
-def teams_of(game: Any) -> tuple[int, ...]:
-    """Gives the team of each seat; where a game has no teams, a number for each seat."""
-    return game.teams if offers(game, TeamGame) else tuple(range(game.num_players))
+def teams_of(game: Game) -> tuple[int, ...]:
+    """Gives the team of each seat, by its lowest seat; where a game has no teams, each seat is one."""
+    seats = range(game.num_players)
+    if not has_rivals(game):
+        return tuple(seats)
+    with jax.ensure_compile_time_eval():
+        return tuple(next(one for one in seats if not game.are_enemies(jnp.int32(one), jnp.int32(other))) for other in seats)
+
+
+def has_prospects(game: Game) -> TypeGuard[PromisingGame]:
+    """Says whether a game values undecided positions by hand."""
+    return offers(game, PromisingGame)
 
 
 def keeps_beliefs(game: Game) -> TypeGuard[BelievedGame]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any, NamedTuple
 
 import jax
@@ -28,7 +29,7 @@ class Memory(NamedTuple):
     actions: Array
 
 
-def believed(game: BelievedGame, planner: Planner) -> Planner:
+def believed(game: BelievedGame, planner: Planner, *, worst_case: bool = False) -> Planner:
     """Makes a planner that is shown observations, and plans in the state that they make its player believe.
 
     It must be asked in every step of its player, or it misses what happened in between.
@@ -36,14 +37,17 @@ def believed(game: BelievedGame, planner: Planner) -> Planner:
     Args:
       game: says what is believed.
       planner: of full states.
+      worst_case: what is not seen of others is taken for the worst, instead of followed.
 
     Returns:
       A planner with the same plans, of views `game.observe(state, seat)`.
     """
+    init_belief = functools.partial(game.init_belief, worst_case=worst_case)
+    update_belief = functools.partial(game.update_belief, worst_case=worst_case)
 
     def first_look() -> Any:
         state = game.init(jax.random.key(0))
-        return game.init_belief(game.observe(state, jnp.int32(0)))
+        return init_belief(game.observe(state, jnp.int32(0)))
 
     example = jax.eval_shape(first_look)
 
@@ -55,8 +59,8 @@ def believed(game: BelievedGame, planner: Planner) -> Planner:
         return memory._replace(planner=planner.reset(memory.planner, lanes), begins=memory.begins | lanes)
 
     def plan(params: Any, keys: Array, memory: Memory, views: Any, seats: Array, active: Array) -> tuple[Plan, Memory]:
-        begun = jax.vmap(game.init_belief)(views)
-        later = jax.vmap(game.update_belief)(memory.belief, views, memory.actions)
+        begun = jax.vmap(init_belief)(views)
+        later = jax.vmap(update_belief)(memory.belief, views, memory.actions)
         belief = where_lanes(active, where_lanes(memory.begins, begun, later), memory.belief)
         states = jax.vmap(game.believed_state)(belief)
         found, inner = planner.plan(params, keys, memory.planner, states, seats, active)

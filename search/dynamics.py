@@ -42,6 +42,8 @@ class Dynamics(NamedTuple):
       asked: `asked(nodes, players) -> (states, seats)`: what that network is asked about, for players int32 [L].
       own_first: the first player is the seat that plans, whichever it is; else players are the seats of the game.
       at_once: whether all players choose at once in every node.
+      replied: `replied(nodes, reply) -> nodes`, in which models draw what they answer anew, for each reply (int32 [L]) another.
+      follows_chance: `follows_chance(nodes) -> bool [L]`, whether a step depends on chance; None: it may in all of them.
     """
 
     name: str
@@ -62,6 +64,12 @@ class Dynamics(NamedTuple):
     asked: Callable[[Any, Array], tuple[Any, Array]] = lambda nodes, players: (nodes, players)
     own_first: bool = False
     at_once: bool = False
+    replied: Callable[[Any, Array], Any] = lambda nodes, reply: nodes
+    follows_chance: Callable[[Any], Array] | None = None
+
+    def is_random(self, nodes: Any) -> Array:
+        """Says in which nodes [L] a step may depend on chance, bool [L]."""
+        return self.follows_chance(nodes) if self.follows_chance else jnp.ones_like(self.terminated(nodes))
 
     def evaluate(self, evaluate: Evaluate, params: Any, nodes: Any, players: Array) -> tuple[Array, Array]:
         """Asks a network about nodes [L] for players int32 [L]: logits float32 [L, A] and values float32 [L]."""

@@ -19,12 +19,13 @@ from jaxgames.game import Game, has_rivals, keeps_beliefs
 from jaxgames.registration import registration, usual_opponent
 from search.believed import believed
 from search.dynamics import Dynamics, Evaluate, Outputs, arm_logits
-from search.opponents import Rival, single_player, switching, two_player
+from search.opponents import Rival, most_dangerous, single_player, switching, two_player
 from search.planner import Planner, of_seat
 from search.puct.search import Settings, puct
 
-RIVALS = ("none", "closest")
-ROOTS = ("believed", "visible", "true")
+RIVALS = ("none", "closest", "dangerous")
+ROOTS = ("believed", "worst", "visible", "true")
+VALUES = ("heuristic", "prospects")
 NETWORK, STILL = "network", "still"  # models beside the game's own agents
 
 POMMERLEARN = Settings(num_simulations=250, q_veto=0.4, q_weight=1.0)
@@ -40,9 +41,11 @@ class Models:
         "": the opponent that the game names as usual.
       switch_after: with a network as the model, so many steps below the root "then" takes over; None: never.
       then: the model that takes over.
-      rival: closest: the closest enemy is searched too; none: it is a model like the others.
-      root: the state from which is planned. believed: what the player believes, from its observations alone. visible: the true
-        one without what nobody has seen, which is what is believed on a board in full view. true: as it is (an oracle).
+      rival: closest: the closest enemy is searched too. dangerous: that one does whose next action can cost the own seat most,
+        see `most_dangerous`. none: all are models.
+      root: the state from which is planned. believed: what the player believes, from its observations alone. worst: the same, but
+        whatever it does not see of others is taken for the worst. visible: the true one without what nobody has seen, which is
+        what is believed on a board in full view. true: as it is (an oracle).
     """
 
     model: str = ""
@@ -68,10 +71,17 @@ class WithModels:
     Attributes:
       models: who plays for the others.
       search: of the search itself.
+      values: without a network, what undecided positions are worth. heuristic: what the game's heuristic says. prospects: what
+        the game says that they promise.
     """
 
     models: Models = Models()
     search: Any = POMMERLEARN
+    values: str = "heuristic"
+
+    def __post_init__(self) -> None:
+        if self.values not in VALUES:
+            raise ValueError(f"values={self.values!r}: must be one of {', '.join(VALUES)}")
 
 
 def modelled_puct(
@@ -155,16 +165,16 @@ def _dynamics(
     arms = game.possible_arms if shared_answers and has_rivals(game) else None
     if models.rival == "none":
         return single_player(game, model, arms=arms, shared_answers=shared_answers)
-    rival = _rival(game)
+    rival = _rival(game, models.rival)
     return two_player(game, model, rival, arms=arms, shared_answers=shared_answers, in_turn=in_turn)
 
 
-def _rival(game: Game) -> Rival:
+def _rival(game: Game, kind: str) -> Rival:
     if game.num_players == 2:
         return lambda state, seat: 1 - seat
     if not has_rivals(game):
-        raise ValueError(f"rival='closest': game={game.name!r} does not say who that is; take none")
-    return game.closest_enemy
+        raise ValueError(f"rival={kind!r}: game={game.name!r} does not say who is close; take none")
+    return game.closest_enemy if kind == "closest" else most_dangerous(game)
 
 
 def _finished(game: Game, planner: Planner, models: Models) -> Planner:
@@ -178,8 +188,8 @@ def _finished(game: Game, planner: Planner, models: Models) -> Planner:
         return found
     if not keeps_beliefs(game):
         raise ValueError(f"root={models.root!r}: game={game.name!r} does not say what its players believe; take root=true")
-    if models.root == "believed":
-        return believed(game, found)
+    if models.root in ("believed", "worst"):
+        return believed(game, found, worst_case=models.root == "worst")
     visible = jax.vmap(game.visible_state)
 
     def plan_visible(params: Any, keys: Array, memory: Any, views: Any, seats: Array, active: Array) -> tuple[Any, Any]:

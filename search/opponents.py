@@ -12,17 +12,20 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
+from jaxgames import random_bits
 from jaxgames.agent import Agent
-from jaxgames.game import Game, has_rivals, is_hidden
+from jaxgames.game import Game, RivalryGame, has_prospects, has_rivals, is_hidden
+from jaxgames.random_bits import LaneKey
 from search.dynamics import Dynamics, dynamics_of
 from search.planner import of_seat, where_lanes
 
 Rival = Callable[[Any, Array], Array]  # (state, seat) -> the seat of its rival, -1 for none
 Arms = Callable[[Any], tuple[Array, Array]]  # as `Game.search_arms`
 
-_CHANCE, _MODELS, _SEED = 1 << 20, (1 << 20) + 1, (1 << 20) + 2  # children of a step's key, beside those of the seats
+_CHANCE, _MODELS, _SEED, _REPLY = (1 << 20) + np.arange(4, dtype=np.uint32)  # children of a step's key, and what seeds are for
 _NOT_CHOSEN = -1  # the own action, in nodes in which it is to be chosen
 
 
@@ -130,6 +133,43 @@ def switching(first: Agent, second: Agent, after: int) -> Agent:
     return Agent(name, init, reset, act, first.sees_state, first.params, uses_hidden=first.uses_hidden or second.uses_hidden)
 
 
+def most_dangerous(game: RivalryGame) -> Rival:
+    """Names the enemy whose next action can cost a seat most.
+
+    For each action that is possible for an enemy, a step of the game is played in which all others pass, and the state after it
+    is valued for the own seat, by the game's prospects if it has any, else by its heuristic. An enemy's danger is the value after
+    its pass less the lowest value. The greatest danger counts, and between equal ones the closest enemy if it is among them, else
+    the lowest seat. Chance is drawn the same way each time.
+    """
+    value = game.prospects if has_prospects(game) else game.heuristic
+    closest = game.closest_enemy
+
+    def rival(state: Any, seat: Array) -> Array:
+        arms, legal = game.possible_arms(state)
+        seats = jnp.arange(game.num_players)
+
+        def value_after(other: Array, action: Array) -> Array:
+            joint = jnp.where(seats == other, action, game.pass_action).astype(jnp.int32)
+            after = value(game.step(state, joint, jax.random.key(0)))
+            return jnp.where(seats == seat, after, 0.0).sum()
+
+        def danger(_: None, entry: tuple[Array, Array, Array]) -> tuple[None, Array]:
+            other, actions, possible = entry
+            values = jax.lax.map(lambda action: value_after(other, action), actions)
+            return None, value_after(other, jnp.int32(game.pass_action)) - jnp.where(possible, values, jnp.inf).min()
+
+        _, dangers = jax.lax.scan(danger, None, (seats, arms, legal))
+        near = closest(state, seat)
+        minded = game.in_play(state) & game.are_enemies(seat, seats)
+        score = jnp.where(minded, dangers, -jnp.inf)
+        most = score.max()
+        is_close = (score == most) & (seats == near)
+        found = jnp.where(is_close.any(), near, jnp.argmax(score))
+        return jnp.where(minded.any() & ~state.terminated, found, -1).astype(jnp.int32)
+
+    return rival
+
+
 @dataclasses.dataclass(frozen=True)
 class _Modelled:
     """A game whose other seats are played by a model."""
@@ -181,6 +221,8 @@ class _Modelled:
             asked=self.asked,
             own_first=True,
             at_once=not alone and not self.in_turn,
+            replied=self.replied,
+            follows_chance=self._steps if self.has_plies else None,
         )
 
     def root(self, params: Any, keys: Array, states: Any, seats: Array) -> ModelledNode:
@@ -189,7 +231,7 @@ class _Modelled:
 
     def _node(self, keys: Array, states: Any, seats: Array, memory: Any) -> ModelledNode:
         """A node in which the own seat chooses."""
-        seed = jax.vmap(lambda key: jax.random.bits(jax.random.fold_in(key, _SEED)))(keys) if self.shared_answers else ()
+        seed = random_bits.bits(_lanes(keys), _SEED) if self.shared_answers else ()
         rival = jax.vmap(self.rival)(states, seats).astype(jnp.int32) if self.rival else ()
         pending = jnp.full_like(seats, _NOT_CHOSEN) if self.has_plies else ()
         return ModelledNode(states, seats, memory, seed, rival, pending)
@@ -200,11 +242,11 @@ class _Modelled:
         if self.has_plies:
             own = jnp.where(self._rivals_turn(nodes), nodes.pending, own)
         joint, memory = self._joint_actions(params["opponents"], keys, nodes, own, actions[:, -1])
-        chance = jax.vmap(lambda key: jax.random.fold_in(key, _CHANCE))(keys)
+        chance = _keys(random_bits.fold(_lanes(keys), _CHANCE))
         after = self._node(keys, self.plain.step(None, chance, nodes.state, joint), nodes.seat, memory)
         if not self.has_plies:
             return after
-        waits = (nodes.rival >= 0) & ~self._rivals_turn(nodes)
+        waits = ~self._steps(nodes)
         kept: ModelledNode = where_lanes(waits, nodes._replace(pending=own), after)
         return kept
 
@@ -212,25 +254,42 @@ class _Modelled:
         """Actions of all seats, int32 [L, P], and the memories after them: all other seats of all lanes are one batch."""
         players = self.game.num_players
         seats = (nodes.seat[:, None] + 1 + jnp.arange(self.others)) % players
-        active = jnp.take_along_axis(self._asked_seats(nodes), seats, axis=1)
-        states = jax.tree.map(lambda leaf: jnp.repeat(leaf, self.others, axis=0), nodes.state)
-        views = states if self.opponent.sees_state else jax.vmap(self.game.observe)(states, _flat(seats))
+        active = _picked(self._asked_seats(nodes), seats)
         if self.shared_answers:
-            keys = jax.vmap(lambda seed: jax.random.fold_in(jax.random.key(_MODELS), seed))(nodes.seed)
-        each = jax.vmap(lambda key, lane: jax.vmap(functools.partial(jax.random.fold_in, key))(lane))(keys, seats)
-        chosen, memory = self.opponent.act(params, _flat(each), _flat(nodes.memory), views, _flat(seats), _flat(active))
-        answers = jnp.where(active, self._by_lane(chosen), self.game.pass_action)
+            keys = _keys(LaneKey(nodes.seed, jnp.full_like(nodes.seed, _MODELS)))
+        answers, memory = self._answers(params, keys, nodes, seats, active)
+        answers = jnp.where(active, answers, self.game.pass_action)
         if self.rival is not None:
             answers = jnp.where(active & (seats == nodes.rival[:, None]), of_rival[:, None], answers)
         # To the order of the seats: the own action first, then those of the seats after it.
         place = (jnp.arange(players) - nodes.seat[:, None]) % players
-        joint = jnp.take_along_axis(jnp.concatenate([own[:, None], answers], axis=1), place, axis=1)
-        return joint.astype(jnp.int32), self._by_lane(memory)
+        return _picked(jnp.concatenate([own[:, None], answers], axis=1), place).astype(jnp.int32), memory
+
+    def _answers(self, params: Any, keys: Array, nodes: ModelledNode, seats: Array, active: Array) -> tuple[Array, Any]:
+        """Actions of the models int32 [L, P - 1] for their seats, and their memories."""
+        opponent = self.opponent
+        if opponent.act_seats is not None:
+            return opponent.act_seats(params, keys, nodes.memory, nodes.state, seats, active)
+        states = jax.tree.map(lambda leaf: jnp.repeat(leaf, self.others, axis=0), nodes.state)
+        views = states if opponent.sees_state else jax.vmap(self.game.observe)(states, _flat(seats))
+        each = jax.vmap(lambda key, lane: jax.vmap(functools.partial(jax.random.fold_in, key))(lane))(keys, seats)
+        chosen, memory = opponent.act(params, _flat(each), _flat(nodes.memory), views, _flat(seats), _flat(active))
+        return self._by_lane(chosen), self._by_lane(memory)
 
     def _asked_seats(self, nodes: ModelledNode) -> Array:
         """Who chooses in a step of the game: bool [L, P]."""
         to_play = self.plain.to_play(nodes.state)[:, None]
         return self.plain.undecided(nodes.state) & ((to_play < 0) | (to_play == jnp.arange(self.game.num_players)))
+
+    def replied(self, nodes: ModelledNode, reply: Array) -> ModelledNode:
+        """Lets models that answer once per node answer anew; where they always do, there is nothing to change."""
+        if not self.shared_answers:
+            return nodes
+        return nodes._replace(seed=random_bits.bits(LaneKey(nodes.seed, jnp.full_like(nodes.seed, _REPLY)), reply))
+
+    def _steps(self, nodes: ModelledNode) -> Array:
+        """Says where the next choice completes a step of the game, bool [L]; else it waits for that of the rival."""
+        return (nodes.rival < 0) | self._rivals_turn(nodes)
 
     def _rivals_turn(self, nodes: ModelledNode) -> Array:
         return nodes.pending != _NOT_CHOSEN
@@ -257,10 +316,9 @@ class _Modelled:
 
     def _chosen_rows(self, rows: Array, nodes: ModelledNode) -> Array:
         """Rows of those who choose in the search: [L, P, ...] to [L, 1 or 2, ...]."""
-        own = of_seat(rows, nodes.seat)
         if self.rival is None:
-            return own[:, None]
-        return jnp.stack([own, of_seat(rows, jnp.maximum(nodes.rival, 0))], axis=1)
+            return _picked(rows, nodes.seat[:, None])
+        return _picked(rows, jnp.stack([nodes.seat, jnp.maximum(nodes.rival, 0)], axis=1))
 
     def _own_undecided(self, nodes: ModelledNode) -> Array:
         return of_seat(self.plain.undecided(nodes.state)[..., None], nodes.seat)[:, 0]
@@ -288,5 +346,26 @@ class _Modelled:
         return jax.tree.map(lambda leaf: leaf[0], node)
 
 
+def _lanes(keys: Array) -> LaneKey:
+    """Reads keys [L], which are random words, as keys of cheap draws."""
+    words = jax.random.key_data(keys)
+    return LaneKey(words[:, 0], words[:, 1])
+
+
+def _keys(lanes: LaneKey) -> Array:
+    """Makes keys [L] of those of cheap draws."""
+    return jax.random.wrap_key_data(jnp.stack(lanes, axis=-1))
+
+
 def _flat(tree: Any) -> Any:
     return jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), tree)
+
+
+def _picked(rows: Array, places: Array) -> Array:
+    """Picks entries per lane: [L, P, ...] and int32 [L, M] to [L, M, ...].
+
+    By a sum: by selecting or a gather, XLA works out all that `rows` depend on anew for each of their numbers.
+    """
+    here = places[:, :, None] == jnp.arange(rows.shape[1])
+    here = here.reshape(*here.shape, *[1] * (rows.ndim - 2))
+    return jnp.where(here, rows[:, None], 0).sum(2, dtype=jnp.int32).astype(rows.dtype)

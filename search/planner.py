@@ -90,9 +90,13 @@ def size_in_bytes(tree: Any) -> int:
 def of_seat(rows: Array, seats: Array) -> Array:
     """Picks the row of one seat per lane: [B, P, ...], int32 [B] -> [B, ...].
 
-    By selecting, not by a gather: XLA's multi-output fusion fails where several of these stand side by side.
+    By selecting, not by a gather: XLA's multi-output fusion fails where several of these stand side by side. Flags are masked:
+    for a selection XLA would work out those of all seats anew for each of them.
     """
     shape = (-1, *[1] * (rows.ndim - 2))
+    if rows.dtype == bool:
+        here = jnp.arange(rows.shape[1]) == seats[:, None]
+        return (rows & here.reshape(*here.shape, *shape[1:])).any(1)
     chosen = rows[:, 0]
     for seat in range(1, rows.shape[1]):
         chosen = jnp.where((seats == seat).reshape(shape), rows[:, seat], chosen)

@@ -21,7 +21,7 @@ from search.dynamics import Dynamics, Evaluate, Outputs, dynamics_of, moves_at_o
 from search.modelled import Models, WithModels, modelled, modelled_puct
 from search.planner import Planner
 from search.puct import determinized
-from search.puct.rollout import heuristic_values, random_rollouts
+from search.puct.rollout import heuristic_values, promised_values, random_rollouts
 from search.puct.search import ALPHAZE, puct
 from search.turns import action_sequences, coevolution, evolution, greedy
 from search.turns import mcts as turn_mcts
@@ -337,13 +337,23 @@ def _many(game: Game) -> bool:
     return not has_turns(game) and moves_at_once(game)
 
 
+def _values_of(game: Game, settings: WithModels) -> Evaluate:
+    return promised_values(game) if settings.values == "prospects" else heuristic_values(game)
+
+
 def _with_models(game: Game, settings: WithModels, evaluate: Evaluate | None = None, outputs: Outputs | None = None) -> Planner:
-    return modelled_puct(game, evaluate or heuristic_values(game), settings.models, settings.search, outputs=outputs)
+    return modelled_puct(game, evaluate or _values_of(game, settings), settings.models, settings.search, outputs=outputs)
 
 
 def _modelled(game: Game, settings: WithModels, evaluate: Evaluate | None = None, outputs: Outputs | None = None) -> Planner:
     """A network is a model of others here; it does not guide."""
-    return modelled(game, lambda dynamics: _bandits(dynamics, settings.search), settings.models, evaluate, outputs)
+    guide = Guide(promised_values(game), prior_weight=0.0, values=True) if settings.values == "prospects" else None
+    bandit = bandits.by_name(settings.search.bandit)
+
+    def make(dynamics: Dynamics) -> Planner:
+        return _tree_search(dynamics, bandit, settings.search.search, guide=guide)
+
+    return modelled(game, make, settings.models, evaluate, outputs)
 
 
 _TREE = ("keep_all", "rollout")

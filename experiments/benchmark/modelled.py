@@ -1,4 +1,4 @@
-"""Benchmarks of searches in which models play the others: SP-MCTS and TP-MCTS on Pommerman."""
+"""Benchmarks of searches in which models play the others (SP-MCTS, TP-MCTS), and of what their networks learn from."""
 
 from __future__ import annotations
 
@@ -7,25 +7,38 @@ import functools
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 from jax import Array
 
-from experiments.benchmark.case import Case, Program
+from experiments.benchmark.case import Case, Program, Tally
 from experiments.benchmark.harness import throughput
+from experiments.benchmark.lanes import mixed
 from experiments.benchmark.pommerman import MID_GAME, MODE, ffa, play_and_plan
 from experiments.benchmark.pommerman_starts import POOL_SIZE, Pool
 from search.modelled import POMMERLEARN, Models, modelled_puct
 from search.planner import Planner
+from training.learn.expert_iteration import shown_moves
+from training.learn.self_play import SelfPlay
+from training.learn.targets import Targets
 from training.models import policy_value
-from training.models.policy_value import PolicyValueConfig
+from training.models.policy_value import PolicyValue, PolicyValueConfig
+from training.play import agents
+from training.play import lanes as play_lanes
 
 BATCH = 64
-NETWORK = "compact"
+ENCODER, NETWORK = "pommerlearn_centred", "pyramid"  # of the networks that come with the package
+DEMONSTRATION_STEPS = 64
+OLD_ENOUGH = 4  # calls before anything is timed
+
+
+def guide() -> PolicyValue:
+    """The network of these searches, without parameters."""
+    return policy_value.make(PolicyValueConfig("pommerman", MODE, ENCODER, NETWORK))
 
 
 def drawn_search(models: Models, num_simulations: int) -> Planner:
     """Makes a search whose network has drawn parameters: what it computes costs the same as with learnt ones."""
-    game = ffa()
-    who = policy_value.make(PolicyValueConfig(game.name, MODE, "pommerlearn", NETWORK))
+    game, who = ffa(), guide()
     params = who.init(jax.random.key(0))
     settings = dataclasses.replace(POMMERLEARN, num_simulations=num_simulations)
     planner = modelled_puct(game, who.evaluate, models, settings, outputs=who.encoder.outputs)
@@ -44,6 +57,38 @@ def search_match(
     program = play_and_plan(game, planner, batch, warm_up=warm_up, calls=calls, pool=Pool(game.config, pool_size))
     sizes = {"num_simulations": num_simulations, "network": NETWORK, **dataclasses.asdict(models)}
     return dataclasses.replace(program, settings={**program.settings, **sizes})
+
+
+def demonstrations(batch: int, *, steps: int = DEMONSTRATION_STEPS, warm_up: int = OLD_ENOUGH) -> Program:
+    """Makes a program of games of four SimpleUnbiasedAgents; one sample of a living player is one unit, its planes included."""
+    who, game = guide(), ffa()
+    planner = shown_moves(who, agents.make("simple_unbiased", game))
+    games = SelfPlay(play_lanes.Pool(game, batch), Targets(who.encoder), remembered=4 * batch)
+
+    def start(key: Array, numbers: Array) -> Any:
+        key = jax.random.fold_in(key, numbers[0])
+        return key, planner.init(games.rows), games.start(key, jnp.int32(0))
+
+    def timed(carry: Any, tally: Tally) -> tuple[Any, Tally]:
+        def step(carry: tuple, _: None) -> tuple[tuple, None]:
+            key, memory, at_work, tally = carry
+            before = at_work.lanes.number
+            at_work, memory, sample, use, _counts = games.step(key, planner, None, memory, at_work)
+            planes = jax.vmap(who.encoder.planes)(sample.view)
+            policy = jax.vmap(games.targets.unpack)(sample.policy)
+            digest = (planes.sum((1, 2, 3)) + policy @ jnp.arange(6.0)).reshape(-1, batch).sum(0)
+            tally = tally._replace(
+                units=tally.units + use.reshape(-1, batch).sum(0, dtype=jnp.uint32),
+                episodes=tally.episodes + (at_work.lanes.number != before).astype(jnp.uint32),
+                checksum=mixed(tally.checksum, jax.lax.bitcast_convert_type(digest, jnp.uint32)),
+            )
+            return (key, memory, at_work, tally), None
+
+        (key, memory, at_work, tally), _ = jax.lax.scan(step, (*carry, tally), length=steps)
+        return (key, memory, at_work), tally
+
+    settings = {"mode": MODE, "player": "simple_unbiased", "encoder": ENCODER, "steps_per_repeat": steps}
+    return Program(start, timed, warm_up=warm_up, settings=settings)
 
 
 def _case(name: str, summary: str, models: Models, num_simulations: int, peer: str, reach: str) -> Case:
@@ -75,5 +120,14 @@ CASES: tuple[Case, ...] = (
         250,
         "PommerLearn 165 to 316 ms*",
         "60 ms, aim 25 ms",
+    ),
+    Case(
+        "pommerman/demonstrations",
+        "samples",
+        "four SimpleUnbiasedAgents, samples of all of them with planes",
+        throughput(demonstrations),
+        batch=256,
+        accelerator_batch=8192,
+        reach="0.3 M/s, aim 1 M/s",
     ),
 )

@@ -22,7 +22,7 @@ from jaxgames.pommerman.config import PommermanConfig
 from jaxgames.pommerman.constants import NUM_MESSAGES, NUM_MOVES, Move
 from jaxgames.pommerman.game import Pommerman
 from jaxgames.pommerman.observation import Observation, choose_seat, observe
-from jaxgames.pommerman.simple_agent import SimpleMemory, decide, draw_words, init_memory, move_mask, pick_move
+from jaxgames.pommerman.simple_agent import SimpleMemory, decide, draw_words, init_memory, move_mask, pick_move, some_simple_moves
 from jaxgames.pommerman.simple_unbiased_memory import UnbiasedMemory
 from jaxgames.pommerman.state import State
 
@@ -42,7 +42,7 @@ def simple_agent(game: Pommerman, observation_of: Callable[[Any], Observation] |
     def decide_one(key: Array, memory: SimpleMemory, observation: Observation) -> tuple[Array, SimpleMemory]:
         return decide(config, observation, memory, draw_words(random_bits.lane_key(key)))
 
-    return _with_memory("simple", game, init_memory(), decide_one, observation_of)
+    return _with_memory("simple", game, init_memory(), decide_one, observation_of, some_simple_moves)
 
 
 def simple_unbiased(game: Pommerman, observation_of: Callable[[Any], Observation] | None = None) -> Agent:
@@ -59,7 +59,8 @@ def simple_unbiased(game: Pommerman, observation_of: Callable[[Any], Observation
         return simple_unbiased_agent.decide(config, observation, memory, chance)
 
     fresh = simple_unbiased_memory.init_memory(config)
-    return _with_memory("simple_unbiased", game, fresh, decide_one, observation_of)
+    some = simple_unbiased_agent.some_unbiased_moves
+    return _with_memory("simple_unbiased", game, fresh, decide_one, observation_of, some)
 
 
 def _with_memory(
@@ -68,8 +69,12 @@ def _with_memory(
     fresh: Memory,
     decide_one: Callable[[Array, Memory, Observation], tuple[Array, Memory]],
     observation_of: Callable[[Any], Observation] | None,
+    decide_some: Callable[..., tuple[Array, Memory]],
 ) -> Agent:
-    """Makes an agent from a function (key, memory, observation) -> (move, memory) of one lane; `fresh` is its first memory."""
+    """Makes an agent from a function (key, memory, observation) -> (move, memory) of one lane; `fresh` is its first memory.
+
+    `decide_some(config, state, seats, memories, lane)` does the same for some seats of a state.
+    """
 
     def init(batch_size: int) -> Memory:
         filled: Memory = jax.tree.map(lambda leaf: jnp.full((batch_size,), leaf), fresh)
@@ -87,7 +92,17 @@ def _with_memory(
         del params
         return jax.vmap(act_one)(keys, memory, views, seats, active)
 
-    return Agent(name, init, reset, act, sees_state=observation_of is None, uses_hidden=False)
+    def act_of_one(key: Array, memory: Memory, state: State, seats: Array, active: Array) -> tuple[Array, Memory]:
+        moves, after = decide_some(game.config, state, seats, memory, random_bits.lane_key(key))
+        kept: Memory = jax.tree.map(lambda new, old: jnp.where(active, new, old), after, memory)
+        return _silent(game.config, moves), kept
+
+    def act_seats(params: Any, keys: Array, memory: Memory, views: Any, seats: Array, active: Array) -> tuple[Array, Memory]:
+        del params
+        return jax.vmap(act_of_one)(keys, memory, views, seats, active)
+
+    agent = Agent(name, init, reset, act, sees_state=observation_of is None, uses_hidden=False)
+    return agent._replace(act_seats=act_seats) if observation_of is None else agent
 
 
 def random_agent(game: Pommerman) -> Agent:

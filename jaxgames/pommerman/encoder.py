@@ -6,7 +6,7 @@ Planes are computed from an `Observation` and nothing else, so that what a playe
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import jax
@@ -15,7 +15,7 @@ import numpy as np
 from jax import Array
 
 from jaxgames import sliced
-from jaxgames.bitboard import Bits, union
+from jaxgames.bitboard import Bits, Grid, select, union
 from jaxgames.encoder import Encoder, stack_planes
 from jaxgames.pommerman import rules
 from jaxgames.pommerman.config import PommermanConfig
@@ -39,14 +39,15 @@ POMMERLEARN = (
     *("own position", "agent after", "second after", "third after", "own reach", "own active bombs", "own bombs", "own kick"),
     *("own alive", "alive after", "second alive", "third alive", "time"),
 )
-_CHANNELS = {"paper": PAPER, "paper_zero_life": PAPER, "extended": EXTENDED, "pommerlearn": POMMERLEARN}
+CENTRED = "pommerlearn_centred"
+_CHANNELS = {"paper": PAPER, "paper_zero_life": PAPER, "extended": EXTENDED, "pommerlearn": POMMERLEARN, CENTRED: POMMERLEARN}
 
 
 @functools.cache
 def encoder(game: Pommerman, name: str) -> Encoder:
     """Makes an encoder by its name, one of `ENCODERS`. An output is a move, silent in radio mode."""
     config, size, words = game.config, game.config.board_size, NUM_MESSAGES if game.config.has_messages else 1
-    channels = _CHANNELS[name]
+    channels, searches = _CHANNELS[name], name.startswith("pommerlearn")
 
     def planes(observation: Observation) -> Array:
         if name == "extended":
@@ -56,7 +57,7 @@ def encoder(game: Pommerman, name: str) -> Encoder:
     cells, directions = cell_order(size), direction_order()
     moves, places = (np.tile(np.arange(count), (NUM_SYMMETRIES, 1)) for count in (NUM_MOVES, len(channels)))
     moves[:, Move.UP : Move.RIGHT + 1] = Move.UP + directions
-    if "bomb up" in channels:
+    if "bomb up" in channels and not searches:  # a plane per direction; the others turn two planes with signs
         first = channels.index("bomb up")
         places[:, first : first + 4] = first + directions
 
@@ -71,18 +72,17 @@ def encoder(game: Pommerman, name: str) -> Encoder:
 
     def transform_planes(planes: Array, which: Array) -> Array:
         turned = planes.reshape(-1, len(channels))[jnp.asarray(cells)[which]]
-        if name == "pommerlearn":
+        if searches:
             turned = _turned_axes(turned, jnp.asarray(directions)[which])
         return turned[:, jnp.asarray(places)[which]].reshape(planes.shape)
 
-    searches = name == "pommerlearn"
     return Encoder(
         name=name,
         shape=(size, size, len(channels)),
         channels=channels,
         num_outputs=NUM_MOVES,
         view=functools.partial(search_view, config) if searches else game.observe,
-        planes=functools.partial(pommerlearn_planes, config) if searches else planes,
+        planes=functools.partial(pommerlearn_planes, config, centred=name == CENTRED) if searches else planes,
         legal=(lambda view: view.possible)
         if searches
         else lambda observation: rules.as_array(rules.observed_moves(config, observation)),
@@ -165,29 +165,72 @@ def search_view(config: PommermanConfig, state: State, seat: Array) -> SearchVie
     return SearchView(observe(config, state, seat), _entry(counts, seat).astype(jnp.int8), mine)
 
 
-def pommerlearn_planes(config: PommermanConfig, view: SearchView) -> Array:
-    """The 23 planes of PommerLearn float32 [H, W, 23]; other agents in the order of their seats."""
+def pommerlearn_planes(config: PommermanConfig, view: SearchView, *, centred: bool = False) -> Array:
+    """The 23 planes of PommerLearn float32 [H, W, 23]; other agents in the order of their seats.
+
+    Args:
+      config: the variant.
+      view: of a seat.
+      centred: the board is moved so that the own position is in the middle, and what leaves it is lost; agents who leave it are
+        shown at its edge, in their direction. The plane of the own position shows instead which cells are on the board.
+    """
     observation = view.observation
-    grid, own, seat = config.grid, observation.own, observation.seat
-    shape, players = (config.board_size, config.board_size), config.num_players
-    life, bombs = sliced.to_array(grid, observation.bomb_life), grid.to_bool(union(observation.bomb_life))
-    strength = sliced.to_array(grid, observation.bomb_strength)
-    up, down, left, right = (grid.to_bool(cells).astype(jnp.float32) for cells in observation.bomb_moving)
-    items = [grid.to_bool(cells) for cells in item_cells(observation)]
-    planes = [grid.to_bool(observation.rigid), grid.to_bool(observation.wood), *items]
-    planes += [jnp.where(bombs, 1 - life / (BOMB_LIFE - 1), 0.0), jnp.minimum(strength / MAX_REACH, 1.0)]
-    planes += [right - left, up - down, sliced.to_array(grid, observation.flame_life) / 3]
+    grid, own, seat, players = config.grid, observation.own, observation.seat, config.num_players
+    life, strength, bombs = observation.bomb_life, observation.bomb_strength, union(observation.bomb_life)
     cells, alive = jnp.stack(observation.bomber_cells), jnp.stack(observation.alive)
     places = (seat + jnp.arange(4)) % max(players, 1)
     present = jnp.arange(4) < players
-    for index in range(4):
-        cell = jnp.where(present[index], _entry(cells, places[index]), -1)
-        planes.append(grid.to_bool(grid.one_hot(cell)))
+    agents = [jnp.where(present[index], _entry(cells, places[index]), -1) for index in range(4)]
+    sets = [observation.rigid, observation.wood, *item_cells(observation), bombs, *life, *strength]
+    sets += [*observation.bomb_moving, *observation.flame_life]
+    if centred:
+        sets = _moved_to_centre(grid, [*sets, grid.full], own.cell)
+        agents = [_seen_from(grid, cell, own.cell) for cell in agents[1:]]
+        sets += [grid.one_hot(cell) for cell in agents]
+    else:
+        sets += [grid.one_hot(cell) for cell in agents]
+    board = iter(_as_numbers(grid, sets))
+    rigid, wood, extra, reach, kick, bombs_here = (next(board) for _ in range(6))
+    lives, strengths = (sum(next(board) * 2**digit for digit in range(len(digits))) for digits in (life, strength))
+    up, down, left, right, first, second = (next(board) for _ in range(6))
+    flames = (first + 2 * second) / 3
+    planes = [rigid, wood, extra, reach, kick, bombs_here - lives / (BOMB_LIFE - 1), jnp.minimum(strengths / MAX_REACH, 1.0)]
+    planes += [right - left, up - down, flames, *board]
     numbers = [jnp.minimum(own.blast_strength / MAX_REACH, 1.0), view.own_bombs / MANY_BOMBS]
     numbers += [(own.ammo + view.own_bombs) / MANY_BOMBS, own.can_kick]
     numbers += [present[index] & _entry(alive, places[index]) for index in range(4)]
     numbers.append(observation.step_count / max(config.max_steps - 1, 1))
-    return stack_planes([*planes, *(jnp.full(shape, jnp.asarray(x, jnp.float32)) for x in numbers)])
+    constant = jnp.stack(jax.lax.optimization_barrier([jnp.asarray(number, jnp.float32) for number in numbers]))
+    shown = jnp.stack(jax.lax.optimization_barrier(planes))
+    whole = jnp.concatenate([shown, jnp.broadcast_to(constant[:, None], (len(numbers), grid.num_cells))])
+    return whole.T.reshape(config.board_size, config.board_size, len(POMMERLEARN))
+
+
+def _as_numbers(grid: Grid, sets: Sequence[Bits]) -> list[Array]:
+    """Unpacks sets together, which is faster than one by one: float32 [cells] each."""
+    words = jax.lax.optimization_barrier([jnp.stack([cells.words[index] for cells in sets]) for index in range(grid.num_words)])
+    cells = grid.to_bool(Bits(tuple(words))).reshape(len(sets), grid.num_cells)
+    return list(cells.astype(jnp.float32))
+
+
+def _moved_to_centre(grid: Grid, sets: Sequence[Bits], cell: Array) -> list[Bits]:
+    """Moves sets so that a cell (int []) comes to the middle; by halves, all sets at once."""
+    moved = Bits(tuple(jnp.stack([cells.words[index] for cells in sets]) for index in range(grid.num_words)))
+    by_row, by_column = grid.rows // 2 - grid.row_of(cell), grid.columns // 2 - grid.column_of(cell)
+    for digit in range(max(grid.rows, grid.columns).bit_length()):
+        step = 2**digit
+        for rows, columns, distance in ((step, 0, by_row), (0, step, by_column)):
+            takes_part = (jnp.abs(distance) >> digit) & 1 == 1
+            there, back = grid.translate(moved, rows, columns), grid.translate(moved, -rows, -columns)
+            moved = select(takes_part, select(distance > 0, there, back), moved)
+    return [Bits(tuple(word[index] for word in moved.words)) for index in range(len(sets))]
+
+
+def _seen_from(grid: Grid, cell: Array, own: Array) -> Array:
+    """Where a cell (int [], -1: nowhere) is on the board moved to the own one; the nearest cell of the edge if it has left."""
+    row = jnp.clip(grid.row_of(cell) - grid.row_of(own) + grid.rows // 2, 0, grid.rows - 1)
+    column = jnp.clip(grid.column_of(cell) - grid.column_of(own) + grid.columns // 2, 0, grid.columns - 1)
+    return jnp.where(cell >= 0, row * grid.columns + column, -1)
 
 
 def _entry(values: Array, index: Array) -> Array:

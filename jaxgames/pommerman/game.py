@@ -11,7 +11,7 @@ import numpy as np
 from jax import Array
 
 from jaxgames.game import GameBase
-from jaxgames.pommerman import belief, modelling, rules, setup
+from jaxgames.pommerman import belief, modelling, prospects, rules, setup
 from jaxgames.pommerman.config import PommermanConfig, preset
 from jaxgames.pommerman.constants import NUM_MESSAGES, NUM_MOVES, Move
 from jaxgames.pommerman.observation import Observation, observe
@@ -140,11 +140,6 @@ class Pommerman(GameBase):
         return state_key(state, include_rigid=bool(self.config.collapse_steps))
 
     @property
-    def teams(self) -> tuple[int, ...]:
-        """Seats 0 and 2 against 1 and 3 where there are teams."""
-        return (0, 1, 0, 1) if self.config.is_team else tuple(range(self.num_players))
-
-    @property
     def value_when_out(self) -> float:
         """A loss; half of it where a teammate may win for both (PommerLearn)."""
         return -0.5 if self.config.is_team else -1.0
@@ -158,13 +153,21 @@ class Pommerman(GameBase):
         """Gives the seat of the closest living enemy of a seat (int32 []), -1 if there is none."""
         return modelling.closest_enemy(self.config, state, seat)
 
-    def init_belief(self, observation: Observation) -> State:
-        """Gives what a player takes for the truth after its first observation; see `belief`."""
-        return belief.init_belief(self.config, observation)
+    def are_enemies(self, seat: Array, other: Array) -> Array:
+        """Says whether two seats (int32) play against each other. Returns bool."""
+        return (seat - other) % 2 != 0 if self.config.is_team else seat != other
 
-    def update_belief(self, before: State, observation: Observation, own_action: Array) -> State:
+    def prospects(self, state: State) -> Array:
+        """Gives the heuristic, and for the living what an undecided position promises; see `prospects`. Returns float32 [P]."""
+        return prospects.prospects(self.config, state)
+
+    def init_belief(self, observation: Observation, *, worst_case: bool = False) -> State:
+        """Gives what a player takes for the truth after its first observation; see `belief`."""
+        return belief.init_belief(self.config, observation, worst_case=worst_case)
+
+    def update_belief(self, before: State, observation: Observation, own_action: Array, *, worst_case: bool = False) -> State:
         """Adds the observation after a step in which the player did `own_action` (int32 [])."""
-        return belief.update_belief(self.config, before, observation, own_action)
+        return belief.update_belief(self.config, before, observation, own_action, worst_case=worst_case)
 
     def believed_state(self, believed: State) -> State:
         """Gives the state that a player believes in: beliefs are states."""

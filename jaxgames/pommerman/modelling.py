@@ -59,11 +59,12 @@ def closest_enemy(config: PommermanConfig, state: State, seat: Array) -> Array:
     best, found = jnp.int32(grid.num_cells), jnp.int32(-1)
     for other, bomber in enumerate(state.bombers):
         friend = (seat - other) % 2 == 0 if config.is_team else seat == other
-        far = jnp.where(bomber.alive & ~friend, _distance(grid, own, bomber), grid.num_cells)
+        far = jnp.where(bomber.alive & ~friend, distance(grid, own, bomber), grid.num_cells)
         found, best = jnp.where(far < best, other, found), jnp.minimum(far, best)
     return found
 
 
-def _distance(grid: Grid, one: Bomber, other: Bomber) -> Array:
+def distance(grid: Grid, one: Bomber, other: Bomber) -> Array:
+    """Gives the Manhattan distance of two bombers, int32 []."""
     rows = jnp.abs(grid.row_of(one.cell) - grid.row_of(other.cell))
     return rows + jnp.abs(grid.column_of(one.cell) - grid.column_of(other.cell))

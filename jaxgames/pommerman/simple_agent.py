@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import jax
@@ -34,7 +34,7 @@ from jaxgames.pommerman.config import PommermanConfig
 from jaxgames.pommerman.constants import Move
 from jaxgames.pommerman.observation import Observation
 from jaxgames.pommerman.simple_scene import Scene, enemies_of, look
-from jaxgames.pommerman.simple_seats import decide_all
+from jaxgames.pommerman.simple_seats import decide_all, decide_seats
 from jaxgames.pommerman.state import Bomber, State
 
 MEMORY_LENGTH = 6
@@ -114,11 +114,23 @@ def all_simple_moves(
       moves: int32 [] per seat.
       memories: after the decisions.
     """
+    return decide_all(config, state, memories, functools.partial(look, config), _seat_decision(config, lane))
 
+
+def some_simple_moves(
+    config: PommermanConfig, state: State, seats: Array, memories: SimpleMemory, lane: random_bits.LaneKey
+) -> tuple[Array, SimpleMemory]:
+    """Chooses the moves of some seats (int32 [S]) as `all_simple_moves` does; memories and moves have a leading axis [S]."""
+    return decide_seats(config, state, seats, memories, functools.partial(look, config), _seat_decision(config, lane))
+
+
+def _seat_decision(
+    config: PommermanConfig, lane: random_bits.LaneKey
+) -> Callable[[Scene, Array, Bomber, SimpleMemory], tuple[Array, SimpleMemory]]:
     def decide_seat(scene: Scene, seat: Array, agent: Bomber, memory: SimpleMemory) -> tuple[Array, SimpleMemory]:
         return _decide(config, scene, seat, agent, memory, draw_words(lane, seat))
 
-    return decide_all(config, state, memories, functools.partial(look, config), decide_seat)
+    return decide_seat
 
 
 @dataclasses.dataclass(frozen=True)

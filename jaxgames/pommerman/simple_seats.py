@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from jaxgames.pommerman.config import PommermanConfig
-from jaxgames.pommerman.observation import Observation, observe
+from jaxgames.pommerman.observation import Observation, choose_seat, observe
 from jaxgames.pommerman.state import Bomber, State
 
 Memory = TypeVar("Memory")
@@ -56,15 +56,40 @@ def decide_all(
       moves: int32 [] per seat.
       memories: after the decisions.
     """
+    seats = jnp.arange(config.num_players)
+    moves, after = decide_seats(config, state, seats, stack_seats(memories), look, decide)
+    return unstack_seats(moves, len(memories)), unstack_seats(after, len(memories))
+
+
+def decide_seats(
+    config: PommermanConfig,
+    state: State,
+    seats: Array,
+    memories: Memory,
+    look: Callable[[Observation], View],
+    decide: Callable[[View, Array, Bomber, Memory], tuple[Array, Memory]],
+) -> tuple[Array, Memory]:
+    """Lets some seats decide, as `decide_all`.
+
+    Args:
+      config: the variant.
+      state: one game.
+      seats: int32 [S].
+      memories: theirs, leaves [S].
+      look: as of `decide_all`; decide too.
+      decide: see there.
+
+    Returns:
+      moves: int32 [S].
+      memories: after the decisions.
+    """
     shared = look(observe(config, state, jnp.int32(0))) if config.view_radius is None else None
 
-    def decide_seat(seat: Array, bomber: Bomber, memory: Memory) -> tuple[Array, Memory]:
+    def decide_seat(seat: Array, memory: Memory) -> tuple[Array, Memory]:
         view = look(observe(config, state, seat)) if shared is None else shared
-        return decide(view, seat, bomber, memory)
+        return decide(view, seat, choose_seat(state.bombers, seat), memory)
 
-    seats = jnp.arange(config.num_players)
-    moves, after = each_seat(decide_seat, seats, stack_seats(state.bombers), stack_seats(memories))
-    return unstack_seats(moves, len(memories)), unstack_seats(after, len(memories))
+    return each_seat(decide_seat, seats, memories)
 
 
 def stack_seats(entries: Sequence[Any]) -> Any:

@@ -20,6 +20,7 @@ that has a key. pomcpp2 keeps, beyond a reset, the contents of its queue, of whi
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import NamedTuple
 
 import jax
@@ -34,7 +35,7 @@ from jaxgames.pommerman.constants import Move
 from jaxgames.pommerman.observation import Observation
 from jaxgames.pommerman.simple_agent import move_mask
 from jaxgames.pommerman.simple_scene import Scene, enemies_of, look
-from jaxgames.pommerman.simple_seats import decide_all
+from jaxgames.pommerman.simple_seats import decide_all, decide_seats
 from jaxgames.pommerman.simple_unbiased_memory import (
     NUM_DIRECTIONS,
     Chance,
@@ -85,12 +86,24 @@ def all_unbiased_moves(
       moves: int32 [] per seat.
       memories: after the decisions.
     """
+    return decide_all(config, state, memories, functools.partial(_look, config), _seat_decision(config, lane))
 
+
+def some_unbiased_moves(
+    config: PommermanConfig, state: State, seats: Array, memories: UnbiasedMemory, lane: random_bits.LaneKey
+) -> tuple[Array, UnbiasedMemory]:
+    """Chooses the moves of some seats (int32 [S]) as `all_unbiased_moves` does; memories and moves have a leading axis [S]."""
+    return decide_seats(config, state, seats, memories, functools.partial(_look, config), _seat_decision(config, lane))
+
+
+def _seat_decision(
+    config: PommermanConfig, lane: random_bits.LaneKey
+) -> Callable[[_View, Array, Bomber, UnbiasedMemory], tuple[Array, UnbiasedMemory]]:
     def decide_seat(view: _View, seat: Array, agent: Bomber, memory: UnbiasedMemory) -> tuple[Array, UnbiasedMemory]:
         memory, chance = draw_chance(config, memory, random_bits.fold(lane, seat))
         return _choose(config, _survey(config, view, seat, agent, memory), memory, chance)
 
-    return decide_all(config, state, memories, functools.partial(_look, config), decide_seat)
+    return decide_seat
 
 
 class _View(NamedTuple):

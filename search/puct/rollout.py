@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -9,8 +10,9 @@ import jax.numpy as jnp
 from jax import Array
 
 from jaxgames import random_bits
-from jaxgames.game import Game
+from jaxgames.game import Game, has_prospects
 from search.dynamics import Evaluate
+from search.planner import of_arm
 
 
 def random_rollouts(game: Game, num_rollouts: int = 1) -> Evaluate:
@@ -59,10 +61,23 @@ def random_rollouts(game: Game, num_rollouts: int = 1) -> Evaluate:
 
 def heuristic_values(game: Game) -> Evaluate:
     """Makes an `evaluate` function with uniform priors and the game's heuristic."""
+    return _without_policy(game, game.heuristic)
 
+
+def promised_values(game: Game) -> Evaluate:
+    """Makes an `evaluate` function with uniform priors, and what the game says that positions promise.
+
+    Raises:
+      ValueError: the game says nothing of that.
+    """
+    if not has_prospects(game):
+        raise ValueError(f"game={game.name!r}: does not say what its positions promise; take its heuristic")
+    return _without_policy(game, game.prospects)
+
+
+def _without_policy(game: Game, value: Callable[[Any], Array]) -> Evaluate:
     def evaluate(params: Any, states: Any, seats: Array) -> tuple[Array, Array]:
         del params
-        values = jax.vmap(lambda state, seat: game.heuristic(state)[seat])(states, seats)
-        return jnp.zeros((seats.shape[0], game.num_actions)), values
+        return jnp.zeros((seats.shape[0], game.num_actions)), of_arm(jax.vmap(value)(states), seats)
 
     return evaluate

@@ -14,35 +14,16 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from jaxgames import checks
+from jaxgames import checks, random_bits
 from jaxgames.game import Game
 from search.dynamics import Dynamics, Evaluate, Outputs, arm_logits, dynamics_of
 from search.planner import Plan, Planner, of_arm, of_seat, size_in_bytes
 from search.puct import tree as puct_tree
 from search.puct.action_selection import corrected_visits, draw_arm, plan_of_mover
-from search.puct.tree import (
-    ARM,
-    CHILD,
-    LEGAL,
-    NEXT_ARM,
-    NEXT_PRIOR,
-    NO_ARM,
-    OPENED,
-    PLAYER,
-    PRIOR,
-    PROVEN,
-    ROOT,
-    TERMINAL,
-    TOTAL,
-    UNPROVEN,
-    VISITS,
-    NewNode,
-    Tree,
-    as_words,
-)
+from search.puct.back_up import back_up_all, certain_value, turned_proof
+from search.puct.tree import ARM, NEXT_ARM, OPENED, PLAYER, PROVEN, ROOT, TOTAL, UNPROVEN, VISITS, NewNode, Tree
+from search.puct.walk import MAX_IN_WAVES, MAX_WAVE, Walk, take_off, walk_down
 
-_BLOCK = 32  # children looked at together
-_LEVELS = 16  # of a path, to which a value goes back together
 _LEAST_PRIOR = 1e-30
 _MANY_ARMS = 512  # more than these are not all kept in every node, unless asked for
 _CANDIDATES = 128
@@ -66,6 +47,14 @@ class Settings:
       mcts_solver: prove wins and losses; take what is won, do not choose what is lost, and search nothing that is proven.
       reuse: keep the tree from move to move.
       max_candidates: arms kept per node, those of the highest priors; None: all, or 128 where there are more than 512.
+      leaf_parallelism: so many walks go down one tree before their leaves are valued, all of them at once; divides
+        `num_simulations`. What is on its way counts as visited, at an unchanged Q; a walk that meets a node still waiting for its
+        value is lost.
+      replies: where chance plays a part (dice, or models that draw), a node holds so many samples of what comes after each arm,
+        and each visit goes on with one of them, drawn anew; an arm's visits and value are of all its samples together. 1: what
+        was drawn first holds for the whole search.
+      random_starts: share of the simulations that begin somewhere down the most visited line, and there with an arm drawn at
+        random; what lies above is not credited (CrazyAra: 1/20 and 1/100 together).
     """
 
     num_simulations: int = 800
@@ -82,17 +71,43 @@ class Settings:
     mcts_solver: bool = False
     reuse: bool = False
     max_candidates: int | None = None
+    leaf_parallelism: int = 1
+    replies: int = 1
+    random_starts: float = 0.0
 
     def __post_init__(self) -> None:
-        checks.at_least(1, self, "num_simulations", *(["max_candidates"] if self.max_candidates is not None else []))
+        checks.at_least(
+            1,
+            self,
+            "num_simulations",
+            "leaf_parallelism",
+            "replies",
+            *(["max_candidates"] if self.max_candidates is not None else []),
+        )
         checks.below(checks.COUNTS, self, "num_simulations")
         checks.numbers(self, "c_init", "temperature", "q_weight", *(["q_veto"] if self.q_veto is not None else []))
         checks.numbers(self, "c_base", "dirichlet_alpha", positive=True)
         if self.first_play_urgency is not None and not math.isfinite(self.first_play_urgency):
             raise ValueError(f"first_play_urgency={self.first_play_urgency}: must be a finite number")
-        checks.shares(self, "dirichlet_fraction")
+        checks.shares(self, "dirichlet_fraction", "random_starts")
+        if self.leaf_parallelism > MAX_WAVE or self.num_simulations % self.leaf_parallelism:
+            raise ValueError(
+                f"leaf_parallelism={self.leaf_parallelism}: must be at most {MAX_WAVE}, "
+                f"and divide num_simulations={self.num_simulations}"
+            )
+        if self.leaf_parallelism > 1:
+            checks.below(MAX_IN_WAVES, self, "num_simulations")
+        if self.replies > 1 and self.mcts_solver:
+            raise ValueError(
+                f"replies={self.replies}: must be 1 with mcts_solver: nothing is certain after one of several replies"
+            )
         if self.reuse and self.dirichlet_fraction:
             raise ValueError(f"dirichlet_fraction={self.dirichlet_fraction}: must be 0 with reuse: a kept root has its priors")
+
+    @property
+    def has_chance(self) -> bool:
+        """Whether walks draw."""
+        return self.replies > 1 or self.random_starts > 0
 
 
 ALPHAZE = Settings()
@@ -128,7 +143,9 @@ def puct(
 
     def init(batch_size: int) -> Tree:
         children, keeps_actions = min(candidates, num_nodes - 1), candidates < game.num_arms
-        return puct_tree.init(game.example, batch_size, num_nodes, candidates, children, keeps_actions=keeps_actions)
+        return puct_tree.init(
+            game.example, batch_size, num_nodes, candidates, children, keeps_actions=keeps_actions, replies=settings.replies
+        )
 
     def plan(params, keys: Array, memory: Tree, views, seats: Array, active: Array) -> tuple[Plan, Tree]:
         roots = game.root(params, keys, views, seats)
@@ -152,10 +169,11 @@ class _Search:
         tree = self._roots(params, keys, tree, views, active)
 
         def simulate(number, carry):
-            return self._simulate(params, jax.vmap(jax.random.fold_in, (0, None))(keys, number), active, *carry)
+            return self._simulate(params, number, keys, active, *carry)
 
         start = (tree, jnp.zeros(active.shape[0], jnp.int32))
-        tree, depth = jax.lax.fori_loop(0, self.settings.num_simulations, simulate, start)
+        waves = self.settings.num_simulations // self.settings.leaf_parallelism
+        tree, depth = jax.lax.fori_loop(0, waves, simulate, start)
         return self._conclude(keys, tree, views, depth), tree
 
     def _new_node(self, params, states, noise_keys: Array | None = None) -> NewNode:
@@ -182,6 +200,7 @@ class _Search:
             terminal=over,
             prior=jnp.where(over[:, None], 0.0, prior),
             num_legal=legal.sum(-1, dtype=jnp.int32),
+            random=game.is_random(states),
             actions=actions,
         )
 
@@ -200,7 +219,7 @@ class _Search:
         # Row 0 of the lanes that begin again; the rows of the others are taken.
         tree = puct_tree.put_roots(tree, new, fresh)
         rows = jnp.where(fresh, tree.row(jnp.zeros_like(known)), tree.numbers.shape[0])
-        return puct_tree.write(tree, rows, jnp.zeros_like(known), puct_tree.fresh_numbers(new))
+        return puct_tree.write(tree, rows, jnp.zeros_like(known), puct_tree.fresh_numbers(tree, new))
 
     def _with_noise(self, keys: Array, prior: Array) -> Array:
         legal = prior > 0
@@ -211,189 +230,56 @@ class _Search:
         mixed = (1 - self.settings.dirichlet_fraction) * prior + self.settings.dirichlet_fraction * noise
         return jnp.where(legal, jnp.maximum(mixed, _LEAST_PRIOR), 0.0)
 
-    def _choose(self, tree: Tree, node: Array) -> Array:
-        """Chooses among the children of a node and its next arm: the place of a child, their number for the next arm."""
-        settings = self.settings
-        row = tree.row(node)
-        opened, next_prior = tree.whole(row, OPENED), tree.real(row, NEXT_PRIOR)
-        visits = tree.whole(row, VISITS).astype(jnp.float32)
-        own = tree.real(row, TOTAL) / jnp.maximum(visits, 1)
-        count = visits if settings.count_self else visits - 1
-        rate = (jnp.log((count + settings.c_base + 1) / settings.c_base) + settings.c_init) * jnp.sqrt(count)
-        needed = -(-jnp.max(opened) // _BLOCK)
+    def _simulate(self, params, number: Array, keys: Array, active: Array, tree: Tree, depth_sum: Array) -> tuple[Tree, Array]:
+        """Walks down, opens a node, and takes its value up; with leaf parallelism, as many walks at once as that says."""
+        settings, batch, wave = self.settings, active.shape[0], self.settings.leaf_parallelism
+        first, child = tree.size[0], tree.size[0] + jnp.arange(wave, dtype=jnp.int32)
 
-        def read(index: Array) -> tuple[Array, Array, Array, Array]:
-            place = index * _BLOCK + jnp.arange(_BLOCK)
-            column = jnp.minimum(1 + place, tree.num_children)
-            here = place < opened[:, None]
-            count = tree.whole(row[:, None], VISITS, column).astype(jnp.float32)
-            total = tree.real(row[:, None], TOTAL, column)
-            return here, column, count, total / jnp.maximum(count, 1)
+        def walk(tree: Tree, index: Array) -> tuple[Tree, Walk]:
+            chance = jax.vmap(random_bits.lane_key)(keys) if settings.has_chance else None
+            chance = chance and random_bits.fold(chance, number * wave + index)
+            found = walk_down(settings, tree, active, chance, first)
+            return (tree if wave == 1 else take_off(tree, found, first + index)), found
 
-        low = high = own
-        if settings.normalize_q:
-
-            def bounds(index: Array, carry: tuple[Array, Array]) -> tuple[Array, Array]:
-                here, _, count, value = read(index)
-                value = jnp.where(here & (count > 0), value, own[:, None])
-                return jnp.minimum(carry[0], value.min(-1)), jnp.maximum(carry[1], value.max(-1))
-
-            low, high = jax.lax.fori_loop(0, needed, bounds, (low, high))
-        width = jnp.maximum(high - low, 1e-8)
-        untried = (
-            low
-            if settings.normalize_q
-            else own
-            if settings.first_play_urgency is None
-            else jnp.full_like(own, settings.first_play_urgency)
-        )
-
-        def scale(value: Array) -> Array:
-            return (value - low[:, None]) / width[:, None] if settings.normalize_q else value
-
-        def better(index: Array, carry: tuple[Array, Array]) -> tuple[Array, Array]:
-            best, place = carry
-            here, column, count, value = read(index)
-            value = scale(jnp.where(count > 0, value, untried[:, None]))
-            score = value + rate[:, None] * tree.real(row[:, None], PRIOR, column) / (count + 1)
-            if settings.mcts_solver:  # what is won is taken, what is lost avoided
-                proven = tree.whole(row[:, None], PROVEN, column)
-                score = jnp.where(proven == 1, 1e9, jnp.where(proven == -1, -1e9, score))
-            score = jnp.where(here, score, -jnp.inf)
-            most, spot = score.max(-1), score.argmax(-1).astype(jnp.int32)
-            return jnp.maximum(best, most), jnp.where(most > best, index * _BLOCK + spot, place)
-
-        best, place = jax.lax.fori_loop(0, needed, better, (jnp.full_like(own, -jnp.inf), jnp.zeros_like(node)))
-        next_score = scale(untried[:, None])[:, 0] + rate * next_prior
-        take_next = (tree.whole(row, NEXT_ARM) != NO_ARM) & (next_score > best)
-        return jnp.where(take_next, opened, place)
-
-    def _simulate(self, params, keys: Array, active: Array, tree: Tree, depth_sum: Array) -> tuple[Tree, Array]:
-        """Walks down, opens a node, and takes its value up."""
-        batch, limit = active.shape[0], -(-tree.num_nodes // _LEVELS) * _LEVELS
-        lanes = jnp.arange(batch)
-
-        def step(carry):
-            level, going, node, depth, path = carry
-            chosen = self._choose(tree, node)
-            row = tree.row(node)
-            opens = chosen >= tree.whole(row, OPENED)
-            child = tree.whole(row, CHILD, jnp.minimum(1 + chosen, tree.num_children))
-            # One word per step: the node and the place of its child; what lies beyond a lane's depth does not count.
-            word = node * (tree.num_children + 1) + chosen
-            path = jax.lax.dynamic_update_slice_in_dim(path, word[None], level, 0)
-            ends = opens | (tree.of_node(child, TERMINAL) != 0)
-            if self.settings.mcts_solver:  # nothing is to be learnt below what is certain
-                ends = ends | (tree.whole(tree.row(child), PROVEN) != UNPROVEN)
-            here = jnp.where(going & ~opens, child, node)
-            return level + 1, going & ~ends, here, depth + going, path
-
-        zero = jnp.zeros(batch, jnp.int32)
-        root = tree.row(zero)
-        going = active & ((tree.whole(root, OPENED) > 0) | (tree.whole(root, NEXT_ARM) != NO_ARM))
-        start = (jnp.int32(0), going, zero, zero, jnp.zeros((limit, batch), jnp.int32))
-        _, _, node, depth, path = jax.lax.while_loop(lambda carry: carry[1].any(), step, start)
-        last, place = jnp.divmod(path[jnp.maximum(depth - 1, 0), lanes], tree.num_children + 1)
-        opens = going & (place >= tree.whole(tree.row(last), OPENED))
-
-        arm = jnp.maximum(tree.whole(tree.row(last), NEXT_ARM), 0)
-        new = self._new_node(params, self._apply(params, keys, tree, last, arm))
-        fresh = puct_tree.fresh_numbers(new)
-        child = tree.size[0]
-        proven = fresh[:, PROVEN].astype(jnp.int32)
-        turned = tree.of_node(last, PLAYER) != new.player
-        own, edge = puct_tree.opened_numbers(tree, last, child, _turned_proof(proven, turned))
-        outside = tree.numbers.shape[0]
-        rows = jnp.concatenate([jnp.where(opens, tree.row(last), outside)] * 2)
-        rows = jnp.concatenate([rows, jnp.where(opens, tree.row(zero + child), outside)])
-        tree = puct_tree.write(
-            puct_tree.put(tree, new, last, opens, active if self.settings.reuse else None),
-            rows,
-            jnp.concatenate([zero, 1 + place, zero]),
-            jnp.concatenate([own, edge, fresh]),
-        )
-        leaf = jnp.where(opens, child, node)
+        if wave == 1:
+            walks = jax.tree.map(lambda leaf: leaf[None], walk(tree, jnp.int32(0))[1])
+        else:
+            tree, walks = jax.lax.scan(walk, tree, jnp.arange(wave, dtype=jnp.int32))
+        # From here on rows are those of all walks, wave by wave: [W * B].
+        node, opens, last = (rows.reshape(-1) for rows in (walks.node, walks.opens, walks.last))
+        place, reply = walks.place.reshape(-1), walks.reply.reshape(-1)
+        row = tree.row(last)
+        arm = tree.whole(row, ARM, jnp.minimum(1 + place, tree.num_children))
+        arm = jnp.where(place >= tree.whole(row, OPENED), tree.whole(row, NEXT_ARM), arm)
+        step_keys = jax.vmap(lambda index: jax.vmap(jax.random.fold_in, (0, None))(keys, number * wave + index))(jnp.arange(wave))
+        new = self._new_node(params, self._apply(params, step_keys.reshape(-1), tree, last, jnp.maximum(arm, 0), reply))
+        fresh = puct_tree.fresh_numbers(tree, new)
+        children, outside = jnp.repeat(child, batch), tree.numbers.shape[0]
+        rows, columns, words = jnp.where(opens, tree.row(children), outside), jnp.zeros_like(children), fresh
+        if wave == 1:
+            proven = turned_proof(fresh[:, PROVEN].astype(jnp.int32), tree.of_node(last, PLAYER) != new.player)
+            own, edge = puct_tree.opened_numbers(tree, last, place, children, reply, proven)
+            parent = jnp.where(opens, row, outside)
+            rows, columns = jnp.concatenate([parent, parent, rows]), jnp.concatenate([columns, 1 + place, columns])
+            words = jnp.concatenate([own, edge, fresh])
+        lanes = active if settings.reuse else None
+        tree = puct_tree.write(puct_tree.put(tree, new, last, opens, lanes), rows, columns, words)
         known = tree.raw(node)
-        if self.settings.mcts_solver:
-            known = _certain_value(tree.whole(tree.row(node), PROVEN), known)
-        value = jnp.where(opens, new.value, known)
-        return self._back_up(tree, going, opens, leaf, value, depth, path), depth_sum + depth
+        if settings.mcts_solver:
+            known = certain_value(tree.whole(tree.row(node), PROVEN), known)
+        leaf, value = jnp.where(opens, children, node), jnp.where(opens, new.value, known)
+        tree = back_up_all(settings, tree, walks, leaf.reshape(wave, batch), value.reshape(wave, batch))
+        return tree, depth_sum + walks.depth.sum(0)
 
-    def _apply(self, params, keys: Array, tree: Tree, node: Array, arm: Array):
-        """Plays a candidate of one node per lane."""
+    def _apply(self, params, keys: Array, tree: Tree, node: Array, arm: Array, reply: Array):
+        """Plays a candidate of nodes [M], M a multiple of B."""
         game, states, player = self.game, tree.states(node), tree.of_node(node, PLAYER)
         actions = tree.actions(node) if tree.keeps_actions else of_seat(game.arms(states)[0], player)
         action = of_arm(actions, arm)[:, None]
         everyone = jnp.where(jnp.arange(game.num_players) == player[:, None], action, game.pass_action)
+        if self.settings.replies > 1:
+            states = game.replied(states, reply)
         return game.step(params, keys, states, everyone.astype(jnp.int32))
-
-    def _back_up(self, tree: Tree, going: Array, opens: Array, leaf: Array, value: Array, depth: Array, path: Array) -> Tree:
-        """Adds the value of the node `leaf` to all that lies on the way to it."""
-        # A final state that was met again is counted too; a new one has been when it was opened.
-        row, zero = tree.row(leaf), jnp.zeros_like(leaf)
-        again = jnp.where(going & ~opens, row, tree.numbers.shape[0])
-        tree = puct_tree.write(tree, again, zero, _added(tree, row, zero, value, None))
-        back_up = self._back_up_proofs if self.settings.mcts_solver else self._back_up_levels
-        return back_up(tree, going, leaf, value, depth, path)
-
-    def _back_up_levels(self, tree: Tree, going: Array, leaf: Array, value: Array, depth: Array, path: Array) -> Tree:
-        """Many levels at a time: nodes on a way differ, and a value is the same for all who have the player of the leaf."""
-        batch = going.shape[0]
-        lane = jnp.tile(jnp.arange(batch), _LEVELS)
-        player, value = tree.of_node(leaf, PLAYER)[lane], value[lane]
-
-        def levels(carry):
-            first, tree = carry
-            words = jax.lax.dynamic_slice_in_dim(path, first, _LEVELS, 0).reshape(-1)
-            node, place = jnp.divmod(words, tree.num_children + 1)
-            here = (going & (first + jnp.arange(_LEVELS)[:, None] < depth)).reshape(-1)
-            turned = tree.fixed[lane, node, PLAYER].astype(jnp.int32) != player
-            signed = jnp.where(turned, -value, value)
-            row, zero = lane * tree.num_nodes + node, jnp.zeros_like(node)
-            rows, columns = jnp.concatenate([row, row]), jnp.concatenate([zero, 1 + place])
-            changed = _added(tree, rows, columns, jnp.concatenate([signed, signed]), None)
-            rows = jnp.where(jnp.concatenate([here, here]), rows, tree.numbers.shape[0])
-            return first + _LEVELS, puct_tree.write(tree, rows, columns, changed)
-
-        deepest = depth.max()
-        return jax.lax.while_loop(lambda carry: carry[0] < deepest, levels, (jnp.int32(0), tree))[1]
-
-    def _back_up_proofs(self, tree: Tree, going: Array, leaf: Array, value: Array, depth: Array, path: Array) -> Tree:
-        """Level by level, because what is certain of a node depends on what has just become certain below it."""
-
-        def step(carry):
-            level, below, value, tree = carry
-            here = going & (level < depth)
-            node, place = jnp.divmod(path[level], tree.num_children + 1)
-            turned = tree.of_node(node, PLAYER) != tree.of_node(below, PLAYER)
-            value = jnp.where(here & turned, -value, value)
-            row, zero = tree.row(node), jnp.zeros_like(node)
-            edge_proof = _turned_proof(tree.whole(tree.row(below), PROVEN), turned)
-            own_proof = self._proof(tree, node, place, edge_proof)
-            edge = _added(tree, row, 1 + place, value, edge_proof)
-            value = jnp.where(here, _certain_value(own_proof, value), value)
-            words = jnp.concatenate([_added(tree, row, zero, value, own_proof), edge])
-            rows = jnp.where(here, row, tree.numbers.shape[0])
-            tree = puct_tree.write(tree, jnp.concatenate([rows, rows]), jnp.concatenate([zero, 1 + place]), words)
-            return level - 1, jnp.where(here, node, below), value, tree
-
-        return jax.lax.while_loop(lambda carry: carry[0] >= 0, step, (depth.max() - 1, leaf, value, tree))[3]
-
-    def _proof(self, tree: Tree, node: Array, place: Array, newest: Array) -> Array:
-        """What is certain of a node for its mover: won if a child is, else the best of all once all are certain.
-
-        `newest` is what is certain of the child in `place`, which the node may not know yet.
-        """
-        row = tree.row(node)
-        number = jnp.arange(tree.num_children)
-        opened = number < tree.whole(row, OPENED)[:, None]
-        known = tree.whole(row[:, None], PROVEN, 1 + number)
-        known = jnp.where(number == place[:, None], newest[:, None], known)
-        certain = known != UNPROVEN
-        best = jnp.where(opened & certain, known, -UNPROVEN).max(-1)
-        complete = (opened.sum(-1) == tree.of_node(node, LEGAL)) & (~opened | certain).all(-1) & opened.any(-1)
-        before = tree.whole(row, PROVEN)
-        return jnp.where(before != UNPROVEN, before, jnp.where((best == 1) | complete, best, UNPROVEN))
 
     def _conclude(self, keys: Array, tree: Tree, views, depth: Array) -> Plan:
         settings, game = self.settings, self.game
@@ -441,22 +327,3 @@ class _Search:
             root_value=tree.real(root, TOTAL) / jnp.maximum(tree.whole(root, VISITS), 1),
             metrics={"depth": depth, "nodes": tree.whole(root, VISITS)},
         )
-
-
-def _added(tree: Tree, row: Array, column: Array, value: Array, proven: Array | None) -> Array:
-    """Gives columns of numbers with one more visit of this value, uint32 [M, NUM_WORDS]; with a proof, that is noted too."""
-    words = tree.numbers[row, :, column]
-    visits, total = words[:, VISITS] + 1, as_words(puct_tree.as_real(words[:, TOTAL]) + value)
-    number = jnp.arange(words.shape[1])
-    words = jnp.where(number == VISITS, visits[:, None], jnp.where(number == TOTAL, total[:, None], words))
-    return words if proven is None else jnp.where(number == PROVEN, as_words(proven)[:, None], words)
-
-
-def _certain_value(proven: Array, value: Array) -> Array:
-    """Gives what is certain of a node where something is, else `value`."""
-    return jnp.where(proven != UNPROVEN, proven.astype(jnp.float32), value)
-
-
-def _turned_proof(proven: Array, turned: Array) -> Array:
-    """Turns what is certain for one player into what is for the other, where `turned`."""
-    return jnp.where(turned & (proven != UNPROVEN), -proven, proven)

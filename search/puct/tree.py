@@ -32,11 +32,12 @@ VISITS, TOTAL = 0, 1  # of node and child: int, float
 OPENED, NEXT_ARM, NEXT_PRIOR = 2, 3, 4  # of the node: int, int, float
 ARM, CHILD, PRIOR = 2, 3, 4  # of a child: int, int, float
 PROVEN = 5  # of node and child, for the mover of the node: int
+REPLIES = NUM_WORDS  # from here on, of a child: the numbers of the nodes after replies 1, 2, ... (CHILD: after reply 0)
 
 
 # The first words of a row of `Tree.fixed`; after them the priors of all candidates, their actions if they are kept, the state.
-USED, PLAYER, TERMINAL, PARENT, RAW, LEGAL, KEY = range(7)
-_HEAD = 8
+USED, PLAYER, TERMINAL, PARENT, RAW, LEGAL, RANDOM, KEY = range(8)
+_HEAD = 9
 
 
 @functools.partial(
@@ -54,9 +55,9 @@ class Tree:
       packing: of a state.
       size: int32 [1], rows in use, in every lane; node 0 is the root.
       fixed: uint32 [B, N, W], per node: whether the row is used in this lane, who moves, whether the game is over, the number of
-        the parent (-1 for the root), what the network or the rules say for the mover, how many arms are legal, the key,
-        the priors (0 for illegal candidates), the actions if they are kept, and the state.
-      numbers: uint32 [B * N, NUM_WORDS, 1 + C], see above; floats by their bits.
+        the parent (-1 for the root), what the network or the rules say for the mover, how many arms are legal, whether chance
+        plays a part in what follows, the key, the priors (0 for illegal candidates), the actions if they are kept, and the state.
+      numbers: uint32 [B * N, NUM_WORDS + R - 1, 1 + C], see above; floats by their bits; R replies are kept of each child.
     """
 
     num_candidates: int
@@ -83,30 +84,39 @@ class Tree:
         """bool [B, N], rows that are a node of the lane's tree."""
         return self.fixed[:, :, USED] != 0
 
+    def lane(self, node: Array) -> Array:
+        """Gives the lanes of nodes [M]: one per lane, or, where M is a multiple of B, one per lane again and again."""
+        return jnp.arange(node.shape[0]) % self.fixed.shape[0]
+
     def of_node(self, node: Array, word: int) -> Array:
         """Reads one whole number of one node per lane (int32 [B]) that never changes, int32 [B]."""
-        return self.fixed[jnp.arange(node.shape[0]), node, word].astype(jnp.int32)
+        return self.fixed[self.lane(node), node, word].astype(jnp.int32)
 
     def raw(self, node: Array) -> Array:
         """Reads what the network or the rules say of one node per lane, float32 [B]."""
-        return as_real(self.fixed[jnp.arange(node.shape[0]), node, RAW])
+        return as_real(self.fixed[self.lane(node), node, RAW])
 
     def prior(self, node: Array) -> Array:
         """Reads the priors of one node per lane, float32 [B, K]."""
-        return as_real(self.fixed[jnp.arange(node.shape[0]), node][:, _HEAD : _HEAD + self.num_candidates])
+        return as_real(self.fixed[self.lane(node), node][:, _HEAD : _HEAD + self.num_candidates])
 
     def actions(self, node: Array) -> Array:
         """Reads the actions of the candidates of one node per lane, where they are kept: int32 [B, K]."""
-        words = self.fixed[jnp.arange(node.shape[0]), node]
+        words = self.fixed[self.lane(node), node]
         return words[:, _HEAD + self.num_candidates : self.first_word_of_state].astype(jnp.int32)
 
     def states(self, node: Array) -> Any:
         """Reads the state of one node per lane, State [B]."""
-        return jax.vmap(self.packing.unpack)(self.fixed[jnp.arange(node.shape[0]), node][:, self.first_word_of_state :])
+        return jax.vmap(self.packing.unpack)(self.fixed[self.lane(node), node][:, self.first_word_of_state :])
 
     def row(self, node: Array) -> Array:
         """Gives the rows of `numbers` for one node per lane, int32 [B]."""
-        return jnp.arange(node.shape[0]) * self.num_nodes + node
+        return self.lane(node) * self.num_nodes + node
+
+    def child_by(self, row: Array, column: Array, reply: Array) -> Array:
+        """Reads the node after a child's reply, int32 [M]; the root, which is nobody's child, where there is none yet."""
+        words = self.numbers[row, :, column].astype(jnp.int32)
+        return (words * (jnp.arange(words.shape[1]) == _word_of(reply)[:, None])).sum(-1, dtype=jnp.int32)
 
     def whole(self, row: Array, word: int, column: Array | int = 0) -> Array:
         """Reads whole numbers, int32."""
@@ -128,6 +138,7 @@ class NewNode(NamedTuple):
       terminal: bool.
       prior: float32 [B, K], 0 for illegal candidates.
       num_legal: int32, legal arms of the player.
+      random: bool, what follows depends on chance.
       actions: int32 [B, K], of the candidates; None where they are the arms of the state.
     """
 
@@ -138,6 +149,7 @@ class NewNode(NamedTuple):
     terminal: Array
     prior: Array
     num_legal: Array
+    random: Array
     actions: Array | None = None
 
 
@@ -154,7 +166,14 @@ def as_words(numbers: Array) -> Array:
 
 
 def init(
-    state: Any, batch_size: int, num_nodes: int, num_candidates: int, num_children: int, *, keeps_actions: bool = False
+    state: Any,
+    batch_size: int,
+    num_nodes: int,
+    num_candidates: int,
+    num_children: int,
+    *,
+    keeps_actions: bool = False,
+    replies: int = 1,
 ) -> Tree:
     """Makes empty trees; `state` gives the shapes of one state."""
     packing = packing_of(state)
@@ -165,7 +184,7 @@ def init(
         packing=packing,
         size=jnp.zeros(1, jnp.int32),
         fixed=jnp.zeros((batch_size, num_nodes, num_words), jnp.uint32),
-        numbers=jnp.zeros((batch_size * num_nodes, NUM_WORDS, 1 + num_children), jnp.uint32),
+        numbers=jnp.zeros((batch_size * num_nodes, NUM_WORDS + replies - 1, 1 + num_children), jnp.uint32),
     )
 
 
@@ -176,15 +195,18 @@ def reset(tree: Tree, lanes: Array) -> Tree:
 
 
 def put(tree: Tree, new: NewNode, parent: Array, use: Array, lanes: Array | None = None) -> Tree:
-    """Writes what never changes of new nodes into the next row, in the lanes of `use` bool [B].
+    """Writes what never changes of new nodes [M] into the next rows, in the lanes of `use` bool [M]; M is a multiple of B.
 
-    The row is used up in all `lanes` (bool [B]); the others keep what they have there. None: all lanes.
+    The rows are used up in all `lanes` (bool [B]); the others keep what they have there. None: all lanes.
     """
-    words = _fixed_words(tree, new, parent, use)
+    batch, _, width = tree.fixed.shape
+    words = jnp.swapaxes(_fixed_words(tree, new, parent, use).reshape(-1, batch, width), 0, 1)
+    count = words.shape[1]
     if lanes is not None:
-        words = jnp.where(lanes[:, None], words, jax.lax.dynamic_index_in_dim(tree.fixed, tree.size[0], 1, keepdims=False))
-    fixed = jax.lax.dynamic_update_slice_in_dim(tree.fixed, words[:, None], tree.size[0], 1)
-    return dataclasses.replace(tree, size=tree.size + 1, fixed=fixed)
+        kept = jax.lax.dynamic_slice_in_dim(tree.fixed, tree.size[0], count, 1)
+        words = jnp.where(lanes[:, None, None], words, kept)
+    fixed = jax.lax.dynamic_update_slice_in_dim(tree.fixed, words, tree.size[0], 1)
+    return dataclasses.replace(tree, size=tree.size + count, fixed=fixed)
 
 
 def put_roots(tree: Tree, new: NewNode, use: Array) -> Tree:
@@ -196,28 +218,38 @@ def put_roots(tree: Tree, new: NewNode, use: Array) -> Tree:
 
 
 def _fixed_words(tree: Tree, new: NewNode, parent: Array, use: Array) -> Array:
-    head = (use.astype(jnp.int32), new.player, new.terminal.astype(jnp.int32), parent, new.value, new.num_legal)
+    flags = use, new.terminal, new.random
+    used, terminal, random = (flag.astype(jnp.int32) for flag in flags)
+    head = (used, new.player, terminal, parent, new.value, new.num_legal, random)
     actions = [] if new.actions is None else [as_words(new.actions)]
     state = jax.vmap(tree.packing.pack)(new.state)
     parts = [*(as_words(part)[:, None] for part in head), new.key, as_words(new.prior), *actions, state]
     return jnp.concatenate(jax.lax.optimization_barrier(parts), axis=1)
 
 
-def fresh_numbers(new: NewNode) -> Array:
-    """Gives the column of new nodes themselves: uint32 [B, NUM_WORDS]."""
+def fresh_numbers(tree: Tree, new: NewNode) -> Array:
+    """Gives the column of new nodes themselves: uint32 [M, words]."""
     best = new.prior.argmax(-1).astype(jnp.int32)
     most = new.prior.max(-1)
     proven = jnp.where(new.terminal, jnp.sign(new.value).astype(jnp.int32), UNPROVEN)
     next_arm = jnp.where((most > 0) & ~new.terminal, best, NO_ARM)
     zero = jnp.zeros_like(best)
-    return _column(visits=zero + 1, total=new.value, two=zero, three=next_arm, four=most, proven=proven)
+    return _column(tree, visits=zero + 1, total=new.value, two=zero, three=next_arm, four=most, proven=proven)
 
 
-def opened_numbers(tree: Tree, node: Array, child: Array, proven: Array) -> tuple[Array, Array]:
-    """Gives two columns, uint32 [B, NUM_WORDS] each, for opening the next arm of a node as the child with number `child` [].
+def opened_numbers(tree: Tree, node: Array, place: Array, child: Array, reply: Array, proven: Array) -> tuple[Array, Array]:
+    """Gives two columns, uint32 [B, words] each, for opening a child of a node.
+
+    Args:
+      tree: B trees.
+      node: int32 [B].
+      place: int32 [B], among the children: the next one, or one that is open already and gets the node after another reply.
+      child: int32 [B], the number of the new node.
+      reply: int32 [B], after which it comes.
+      proven: int32 [B], what is certain of it.
 
     Returns:
-      of the node itself, and of the new child.
+      of the node itself, and of the child.
     """
     row = tree.row(node)
     opened, arm, prior = tree.whole(row, OPENED), tree.whole(row, NEXT_ARM), tree.real(row, NEXT_PRIOR)
@@ -230,6 +262,7 @@ def opened_numbers(tree: Tree, node: Array, child: Array, proven: Array) -> tupl
     room = opened + 1 < tree.num_children
     next_arm = jnp.where((most > 0) & room, rest.argmax(-1).astype(jnp.int32), NO_ARM)
     own = _column(
+        tree,
         visits=tree.whole(row, VISITS),
         total=tree.real(row, TOTAL),
         two=opened + 1,
@@ -238,8 +271,18 @@ def opened_numbers(tree: Tree, node: Array, child: Array, proven: Array) -> tupl
         proven=tree.whole(row, PROVEN),
     )
     zero = jnp.zeros_like(opened)
-    number_of_child = jnp.broadcast_to(child, opened.shape)
-    return own, _column(visits=zero, total=zero.astype(jnp.float32), two=arm, three=number_of_child, four=prior, proven=proven)
+    edge = _column(tree, visits=zero, total=zero.astype(jnp.float32), two=arm, three=zero, four=prior, proven=proven)
+    if tree.numbers.shape[1] > NUM_WORDS:
+        again = (place < opened)[:, None]
+        own = jnp.where(again, tree.numbers[row, :, 0], own)
+        edge = jnp.where(again, tree.numbers[row, :, jnp.minimum(1 + place, tree.num_children)], edge)
+    word = jnp.arange(edge.shape[1])
+    return own, jnp.where(word == _word_of(reply)[:, None], child.astype(jnp.uint32)[:, None], edge)
+
+
+def _word_of(reply: Array) -> Array:
+    """Gives the word that names the node after a reply."""
+    return jnp.where(reply > 0, REPLIES - 1 + reply, CHILD)
 
 
 def write(tree: Tree, rows: Array, columns: Array, words: Array) -> Tree:
@@ -247,9 +290,10 @@ def write(tree: Tree, rows: Array, columns: Array, words: Array) -> Tree:
     return dataclasses.replace(tree, numbers=tree.numbers.at[rows, :, columns].set(words, mode="drop"))
 
 
-def _column(*, visits: Array, total: Array, two: Array, three: Array, four: Array, proven: Array) -> Array:
+def _column(tree: Tree, *, visits: Array, total: Array, two: Array, three: Array, four: Array, proven: Array) -> Array:
     parts = [as_words(part) for part in (visits, total, two, three, four, proven)]
-    return jnp.stack(jax.lax.optimization_barrier(parts), axis=-1)
+    column = jnp.stack(jax.lax.optimization_barrier(parts), axis=-1)
+    return jnp.pad(column, ((0, 0), (0, tree.numbers.shape[1] - NUM_WORDS)))
 
 
 def find(tree: Tree, keys: Array) -> Array:
@@ -285,11 +329,11 @@ def retain_subtree(tree: Tree, root: Array, room: int, active: Array) -> Tree:
     source = jnp.argsort(~keep, axis=1, stable=True)  # those kept come first, in their order
 
     numbers = tree.numbers.reshape(batch, tree.num_nodes, *tree.numbers.shape[1:])[lanes, source]
-    children = jax.vmap(lambda places, old: places[old])(place, numbers[:, :, CHILD].astype(jnp.int32))
-    word, column = jnp.arange(NUM_WORDS)[:, None], jnp.arange(numbers.shape[-1])
+    children = jax.vmap(lambda places, old: places[old])(place, numbers.astype(jnp.int32))
+    word, column = jnp.arange(numbers.shape[2])[:, None], jnp.arange(numbers.shape[-1])
     # Word CHILD of column 0 is the next arm, and stays.
-    renumber = (word == CHILD) & (column > 0)
-    numbers = jnp.where(renumber, children[:, :, None].astype(jnp.uint32), numbers)
+    renumber = ((word == CHILD) | (word >= REPLIES)) & (column > 0)
+    numbers = jnp.where(renumber, children.astype(jnp.uint32), numbers)
     fixed = tree.fixed[lanes, source]
     parent = jnp.take_along_axis(place, jnp.maximum(parent[lanes, source], 0), axis=1)
     parent = jnp.where(number == ROOT, -1, parent)[..., None].astype(jnp.uint32)

@@ -63,6 +63,7 @@ def test_without_recordings_there_is_nothing_to_replay(game, monkeypatch):
         replay.replay_files("tic_tac_toe", ["x.npz"])
 
 
+@pytest.mark.slow
 def test_a_network_learns_it_by_the_same_job_as_other_games(game, tmp_path):
     config = TrainConfig(
         who=PolicyValueConfig("tic_tac_toe", "standard", network="tiny"),
@@ -78,7 +79,7 @@ def test_a_network_learns_it_by_the_same_job_as_other_games(game, tmp_path):
             learning_rate=0.01,
         ),
         epochs=2,
-        gate_games=0,
+        gate_games=8,
         rate_games=64,
         final_games=0,
         checkpoint_every=1000,

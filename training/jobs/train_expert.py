@@ -46,7 +46,7 @@ class TrainConfig(JobConfig):
 
     FREE = JobConfig.FREE | {"rounds", "final_games"}
 
-    who: PolicyValueConfig = PolicyValueConfig(game="pommerman", mode="ffa", encoder="pommerlearn", network="compact")
+    who: PolicyValueConfig = PolicyValueConfig(game="pommerman", mode="ffa", encoder="pommerlearn_centred", network="pyramid")
     learn: ExpertConfig = ExpertConfig()
     start: str = ""
     rounds: int = 10

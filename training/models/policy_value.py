@@ -32,7 +32,8 @@ class PolicyValueConfig:
       encoder: what it is shown, and what its outputs stand for; "": the first of the game's.
       network: paper (four convolutions), paper_value (the same with a value), compact (of half
         the width, for searches on a CPU), residual; for an output per cell: tiny, small,
-        medium, rise, rise_bf16 (RISEv2-mobile); for few outputs: mobile_small, mobile (that of PommerLearn).
+        medium, rise, rise_bf16 (RISEv2-mobile); for few outputs: mobile_small, mobile (that of PommerLearn);
+        pyramid, pyramid_small (for searches on a CPU, shown boards with the player in their middle).
     """
 
     game: str = "hex"
@@ -144,13 +145,31 @@ def read(path: str | Path, game: Any) -> tuple[PolicyValue, Any]:
       OSError: it cannot be read.
     """
     path = weights_file(path)
-    _, meta = load_weights(path, expect={"kind": KIND, "game": game.name, "version": VERSION})
-    config = PolicyValueConfig(**{name: str(meta.get(name, "")) for name in ("game", "mode", "encoder", "network")})
-    who = make(config)
-    encoder = jaxgames.encoder_of(game, who.encoder.name)
-    seen, wanted = ((*one.shape, one.num_outputs) for one in (who.encoder, encoder))
+    who, encoder = _described(path, game)
+    seen, wanted = _planes(who.encoder), _planes(encoder)
     if seen != wanted:
         planes, others = (" x ".join(map(str, shape[:3])) for shape in (seen, wanted))
-        raise ValueError(f"weights {path}: of mode {config.mode!r} with planes {planes}, and here they are {others}")
+        raise ValueError(f"weights {path}: of mode {who.meta['mode']!r} with planes {planes}, and here they are {others}")
     params, _ = load_weights(path, jax.eval_shape(who.init, jax.random.key(0)))
     return who._replace(game=game, encoder=encoder), params
+
+
+def fits(path: Path, game: Any) -> bool:
+    """Says whether a weights file of this kind of game is of a network that can be shown this one.
+
+    Raises:
+      ValueError, OSError: as for `read`, but for other planes.
+    """
+    who, encoder = _described(path, game)
+    return _planes(who.encoder) == _planes(encoder)
+
+
+def _described(path: Path, game: Any) -> tuple[PolicyValue, Encoder]:
+    """Gives the network that a file describes, and its encoder for the game that is to be played."""
+    _, meta = load_weights(path, expect={"kind": KIND, "game": game.name, "version": VERSION})
+    who = make(PolicyValueConfig(**{name: str(meta.get(name, "")) for name in ("game", "mode", "encoder", "network")}))
+    return who, jaxgames.encoder_of(game, who.encoder.name)
+
+
+def _planes(encoder: Encoder) -> tuple[int, ...]:
+    return (*encoder.shape, encoder.num_outputs)

@@ -30,8 +30,8 @@ def make(spec: str, game: Game) -> Agent:
 
     Args:
       spec: one of `names_of(game)`; after a colon, its settings, and the file with the weights of a network or the folder of a
-        training run: follower:FILE, network:weights=FILE, pc_pimc:weights=FILE, fdts:guide=FILE. A follower without a file is the
-        one that comes with this package.
+        training run: follower:FILE, network:weights=FILE, pc_pimc:weights=FILE, fdts:guide=FILE. Without a file, a follower and
+        those planners for which networks come with this package take these (`bundled`); weights=none: no network.
       game: what it will play.
 
     Returns:
@@ -63,7 +63,7 @@ def make_planner(spec: str, game: Game) -> tuple[Planner, Any]:
     if name not in presets.planners_of(game):
         raise ValueError(f"planner={spec!r}: must be one of {', '.join(presets.planners_of(game))}")
     entry, options = _read(spec, game)
-    path = options.pop(entry.network, None) if isinstance(entry, PlannerEntry) else None
+    path = _network_of(entry, options, game) if isinstance(entry, PlannerEntry) else None
     if path is None:
         return presets.by_name(game, name, **options), None
     who, params = policy_value.read(path, game)
@@ -82,8 +82,14 @@ def settings_of(spec: str, game: Game) -> dict[str, Any]:
     entry, options = _read(spec, game)
     if isinstance(entry, AgentEntry):
         return {"name": name, **values_of(with_settings(entry.settings(), options))}
-    path = options.pop(entry.network, "")
-    return {"name": name, "weights": path, **values_of(entry.configure(options, with_network=bool(path)))}
+    path = _network_of(entry, options, game)
+    return {"name": name, "weights": str(path or ""), **values_of(entry.configure(options, with_network=path is not None))}
+
+
+def bundled(name: str, game: Game) -> Path | None:
+    """Gives the weights that come with this package for a planner of a game; None where there are none, or for other planes."""
+    path = TRAINED / f"{game.name}_{name}.npz"
+    return path if path.exists() and policy_value.fits(path, game) else None
 
 
 def _read(spec: str, game: Game) -> tuple[AgentEntry | PlannerEntry, dict[str, Any]]:
@@ -104,6 +110,14 @@ def _read(spec: str, game: Game) -> tuple[AgentEntry | PlannerEntry, dict[str, A
     return entry, read_options(f"agent={spec!r}", text, kinds, example)
 
 
+def _network_of(entry: PlannerEntry, options: dict[str, Any], game: Game) -> str | Path | None:
+    """Takes the file of a planner's network out of its options; None: it is to have none."""
+    path: str | None = options.pop(entry.network, None)
+    if path is None:
+        return bundled(entry.name, game)
+    return None if path == "none" else path
+
+
 def _entries(game: Game) -> dict[str, AgentEntry | PlannerEntry]:
     bots = {entry.name: entry for entry in jaxgames.registration(game.name).agents}
     return {**bots, **presets.planners_of(game)}
@@ -116,12 +130,12 @@ def _networks(game: Game) -> tuple[str, ...]:
 def _weights_of(spec: str, game: Game) -> str | Path:
     """Gives the file after the colon of a network's name, or the one that comes with this package."""
     name, _, text = spec.partition(":")
-    path = text.removeprefix("weights=")
+    path, own = text.removeprefix("weights="), TRAINED / f"{game.name}_{name}.npz"
     if path:
         return path
-    if name != "follower" or text or not (TRAINED / f"{game.name}_follower.npz").exists():
+    if text or not own.exists():
         raise ValueError(f"agent={spec!r}: must be {name}:weights=FILE, or the folder of a training run")
-    return TRAINED / f"{game.name}_follower.npz"
+    return own
 
 
 def shown(agent: Agent, game: Game) -> str:

@@ -76,6 +76,7 @@ def test_what_must_always_hold(mode):
     assert (arrays["ap"] <= max(config.action_points, config.first_action_points)).all()
 
 
+@pytest.mark.slow
 def test_most_games_come_to_an_end_and_rewards_are_given_once():
     _, _, states, _ = played("tiny")
     over = states.terminated

@@ -26,8 +26,12 @@ def programs(mode):
     return jax.jit(jax.vmap(game.init_belief)), jax.jit(jax.vmap(game.update_belief)), jax.jit(shown)
 
 
-def followed(name):
-    """States [T], and beliefs and views [T, P] of the players of the recorded games, all games one after the other."""
+@functools.cache
+def followed(name, equipped=True):
+    """States [T], and beliefs and views [T, P] of the players of the recorded games, all games one after the other.
+
+    `equipped`: what all have at the start of a game is known, where nothing is in fog; recorded games may begin with equipment.
+    """
     config = recordings.config_of(name)
     arrays = recordings.sample(name)
     states = interop.from_arrays(config, {field: arrays[field] for field in interop.STATE_FIELDS})
@@ -43,7 +47,7 @@ def followed(name):
     beliefs = []
     for first, action, length in zip(arrays["ep_state0"], arrays["ep_trans0"], arrays["ep_len"], strict=True):
         now = begin(jax.tree.map(lambda leaf, row=first: leaf[row], views))
-        if config.view_radius is None:  # recorded games may begin with equipment
+        if equipped and config.view_radius is None:
             started = jax.tree.map(lambda leaf, row=first: np.repeat(leaf[None, row], 4, 0), states)
             now = dataclasses.replace(now, bombers=started.bombers)
         beliefs.append(now)
@@ -79,6 +83,18 @@ def test_in_full_view_only_what_is_hidden_is_not_known(name):
         assert max(int(bomber.ammo.max()) for bomber in believed.bombers) > 1, "somebody has collected a bomb"
 
 
+def test_what_others_can_do_is_found_out_by_what_they_do():
+    states, believed, _ = followed("ffa_kick", equipped=False)
+    found = {"can_kick": 0, "blast_strength": 0}
+    for seat, (bomber, true) in enumerate(zip(believed.bombers, states.bombers, strict=True)):
+        others = true.alive[:, None] & ~states.terminated[:, None] & (np.arange(4) != seat)
+        for name in found:
+            one, truth = getattr(bomber, name), getattr(true, name)[:, None]
+            assert (one <= truth)[others].all(), name
+            found[name] += (one == truth)[others & (truth > (2 if name == "blast_strength" else 0))].sum()
+    assert min(found.values()) > 20
+
+
 def test_in_the_worst_case_all_others_are_fully_equipped():
     game = jaxgames.make("pommerman", "ffa")
     seen = game.observe(game.init(jax.random.key(0)), jnp.int32(1))
@@ -100,3 +116,19 @@ def test_in_fog_the_believed_state_looks_like_what_is_seen():
     )
     alive = ~states.terminated[:, None] & np.stack([bomber.alive for bomber in states.bombers], 1)
     assert_same(shown, seen, lambda leaf: alive)
+
+
+def test_bombs_go_on_in_fog():
+    states, believed, seen = followed("team")
+    grid = recordings.config_of("team").grid
+    first = np.diff(states.step_count, prepend=1000) < 0
+    seconds = []
+    for seat in range(4):
+        of_seat, view = jax.tree.map(lambda leaf, seat=seat: leaf[:, seat], (believed.bombs, seen.view))
+        life, hidden = interop.unpack_number(grid, of_seat.life), ~interop.unpack(grid, view)
+        rolls = sum(interop.unpack(grid, plane) for plane in of_seat.moving) > 0
+        stays = hidden[1:] & hidden[:-1] & (life[:-1] > 0) & ~rolls[:-1] & ~first[1:, None, None]
+        later, before = life[1:][stays], life[:-1][stays]
+        assert ((later == before - 1) | (later == 0)).all()
+        seconds.extend(later)
+    assert np.count_nonzero(seconds) > 50

@@ -12,6 +12,7 @@ from jaxgames.symmetries import cell_order, direction_order
 from tests.jaxgames.pommerman import recordings
 
 COUNT = 60
+WAYS = ("up", "down", "left", "right")
 STEP = {1: (-1, 0), 2: (1, 0), 3: (0, -1), 4: (0, 1)}
 
 
@@ -52,11 +53,11 @@ def turned_arrays(arrays, which):
     return {**arrays, **result}
 
 
-@pytest.fixture(scope="module")
-def game():
-    """Recorded states with kicks and rolling bombs: the variant, its encoder, and the states."""
+@pytest.fixture(scope="module", params=["extended", "pommerlearn", "pommerlearn_centred"])
+def game(request):
+    """Recorded states with kicks and rolling bombs: the variant, an encoder that knows directions, and the states."""
     config, arrays, state = recordings.states("ffa_kick", COUNT)
-    return config, ENCODERS["extended"](Pommerman(config)), arrays, state
+    return config, ENCODERS[request.param](Pommerman(config)), arrays, state
 
 
 @pytest.fixture(scope="module")
@@ -78,8 +79,8 @@ def test_planes_of_a_turned_position(which, game, look):
     turned = interop.from_arrays(config, turned_arrays(arrays, which))
     for seat in (0, 3):
         np.testing.assert_array_equal(turned_planes(encoder, look(state, seat), which), look(turned, seat))
-    first = encoder.channels.index("bomb up")
-    assert (look(state, 0)[..., first : first + 4].sum((0, 1, 2)) > 0).all()
+    rolling = [place for place, name in enumerate(encoder.channels) if name in {f"bomb {way}" for way in WAYS}]
+    assert (np.abs(look(state, 0)[..., rolling]).sum((0, 1, 2)) > 0).all()
 
 
 @pytest.mark.parametrize("which", range(8))

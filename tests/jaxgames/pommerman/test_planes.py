@@ -19,6 +19,7 @@ from tests.jaxgames.pommerman.scrambling import scrambled
 
 MODES = tuple(PRESETS)
 FOGGED = tuple(mode for mode in MODES if preset(mode).view_radius is not None)
+QUICK = ("ffa", "one_vs_one", "team", "radio")
 OPEN = tuple(mode for mode in MODES if mode not in FOGGED)
 GAMES, EVERY, MOMENTS = 40, 4, 14
 STATES = GAMES * MOMENTS
@@ -334,14 +335,14 @@ def legal_moves(mode):
     return legal
 
 
-@pytest.mark.parametrize("mode", OPEN)
+@pytest.mark.parametrize("mode", [m if m in QUICK else pytest.param(m, marks=pytest.mark.slow) for m in OPEN])
 def test_without_fog_a_player_knows_its_legal_moves(mode):
     for seat, (_, _, known) in enumerate(all_seats(mode)):
         assert known.dtype == bool
         assert np.array_equal(known, legal_moves(mode)[:, seat])
 
 
-@pytest.mark.parametrize("mode", FOGGED)
+@pytest.mark.parametrize("mode", [m if m in QUICK else pytest.param(m, marks=pytest.mark.slow) for m in FOGGED])
 def test_in_fog_a_player_knows_of_no_fewer_moves(mode):
     """The mask is careful by a cell more than a bomb reaches, and a bomb at the rim of that cell may be out of view."""
     for seat, (_, _, known) in enumerate(all_seats(mode)):
@@ -377,7 +378,32 @@ def test_known_moves_by_hand():
 # --- form --------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("mode", MODES)
+def test_the_centred_planes_are_those_of_pommerlearn_moved():
+    """Cells off the board are empty; who has left the view stands at its edge; the own plane shows the board."""
+    config, _, states = recordings.states("ffa_kick", 60)
+    game = Pommerman(config)
+    plain, centred = (ENCODERS[name](game) for name in ("pommerlearn", "pommerlearn_centred"))
+    views = jax.jit(jax.vmap(plain.view, (0, None)))(states, np.int32(1))
+    before, after = (np.asarray(jax.jit(jax.vmap(each.planes))(views)) for each in (plain, centred))
+    own = plain.channels.index("own position")
+    alive = before[..., own].any((1, 2))
+    assert alive.sum() > 30
+    left = 0
+    for planes, moved in zip(before[alive], after[alive], strict=True):
+        row, column = np.argwhere(planes[..., own])[0]
+        wide = np.pad(planes, ((5, 5), (5, 5), (0, 0)))[row : row + 11, column : column + 11]
+        on_board = np.pad(np.ones((11, 11)), 5)[row : row + 11, column : column + 11]
+        np.testing.assert_array_equal(moved[..., own], on_board)
+        np.testing.assert_array_equal(moved[..., :own], wide[..., :own])
+        np.testing.assert_array_equal(moved[..., own + 4 :], planes[..., own + 4 :])
+        for agent in range(own + 1, own + 4):
+            places = np.clip(np.argwhere(planes[..., agent]) + 5 - [row, column], 0, 10)
+            np.testing.assert_array_equal(np.argwhere(moved[..., agent]), places)
+            left += len(places) > wide[..., agent].sum()
+    assert left > 0
+
+
+@pytest.mark.parametrize("mode", [m if m in QUICK else pytest.param(m, marks=pytest.mark.slow) for m in MODES])
 def test_form(mode):
     config = preset(mode)
     for name, values in all_seats(mode)[0][1].items():

@@ -56,6 +56,22 @@ ITERATIONS = EPOCH * TINY.epochs
 # --- runs --------------------------------------------------------------------------------------------------------------
 
 
+@pytest.fixture(scope="module", autouse=True)
+def gates():
+    """Matches between two networks have results drawn from their keys: those against a random player are enough to compile."""
+    really_play = train_alphaze.play_pair
+
+    def play(game, pair, key, num_games):
+        if pair[1].name == "random":
+            return really_play(game, pair, key, num_games)
+        assert pair[0].params is not pair[1].params and num_games == TINY.gate_games
+        return np.asarray(jax.random.randint(key, num_games, 0, 3)) / 2
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(train_alphaze, "play_pair", play)
+        yield
+
+
 @pytest.fixture(scope="module")
 def make():
     return sharing(AlphazeJob)

@@ -225,6 +225,7 @@ def turn(batch: Sample) -> Sample:
     return dataclasses.replace(batch, view=(state, batch.seat), policy=batch.policy[:, ::-1])
 
 
+@pytest.mark.slow
 def test_the_loss_falls_on_a_buffer_that_stays_the_same():
     learner = jax.tree.map(jnp.asarray, played("true_sight")[0])
     told = []

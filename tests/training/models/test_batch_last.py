@@ -65,6 +65,19 @@ def test_convolution(monkeypatch, shape, features, most_moved):
     assert_same(pull(ours, weights, inputs, kernel), pull(plain_convolution, weights, inputs, kernel))
 
 
+@pytest.mark.parametrize("most_moved", [0, 1 << 20], ids=["large", "small"])
+@pytest.mark.parametrize("features", FEATURES)
+def test_convolution_without_a_border(monkeypatch, features, most_moved):
+    monkeypatch.setattr(batch_last, "_MOST_MOVED", most_moved)
+    inputs, kernel, weights = normal(0, 6, 4, 5, 7), normal(1, 3, 3, 6, features), normal(2, features, 2, 3, 7)
+
+    def theirs(inputs, kernel):
+        return plain_convolution(inputs, kernel)[:, 1:-1, 1:-1]
+
+    found = pull(functools.partial(batch_last.convolve, border=0), weights, inputs, kernel)
+    assert_same(found, pull(theirs, weights, inputs, kernel))
+
+
 @pytest.mark.parametrize("shape", SHAPES)
 def test_depthwise_convolution(shape):
     inputs, kernel, weights = normal(0, *shape), normal(1, 3, 3, shape[0]), normal(2, *shape)
@@ -107,5 +120,8 @@ def test_group_norm_is_that_of_flax(groups):
 
 
 def test_a_board_without_contrast_stays_finite():
-    value, gradient = pull(lambda x: batch_last.normalize(x, 2), normal(0, 4, 3, 3, 2), jnp.full((4, 3, 3, 2), 1e3))
+    def flat(inputs):
+        return batch_last.normalize(inputs, jnp.ones(4), jnp.zeros(4), 2)
+
+    value, gradient = pull(flat, normal(0, 4, 3, 3, 2), jnp.full((4, 3, 3, 2), 1e3))
     assert np.isfinite(value).all() and np.isfinite(gradient).all()

@@ -70,6 +70,7 @@ def test_waiting_changes_no_game_with_chance():
     assert states.terminated[-1] and not states.terminated[:-1].any()
 
 
+@pytest.mark.slow
 def test_two_search_trees_in_one_match():
     """They are computations of their own, which the compiler must not join; apart they play as one for both does."""
     game = jaxgames.make("hex", "hex-2")

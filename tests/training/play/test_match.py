@@ -242,6 +242,7 @@ def test_the_row_of_the_paper_is_shown_where_it_is_the_same_player(settings, row
 # --- whole games -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_match_of_hero_academy(tmp_path):
     flags = [*HERO, "--planner", "best_rated", "--opponent", "random", "--games", "2", "--output", str(tmp_path)]
     assert leave(*flags) == 0

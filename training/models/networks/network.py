@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
+import jax.numpy as jnp
 from flax import nnx
 from jax import Array
+
+_PART = 32  # boards that a CPU works on at once
 
 
 class Network(NamedTuple):
@@ -34,7 +38,29 @@ def from_module(build: Callable[[Array], nnx.Module]) -> Network:
     def init(key: Array) -> Any:
         return nnx.to_pure_dict(nnx.split(build(key), nnx.Param)[1])
 
-    def apply(params: Any, planes: Array) -> tuple[Array, Array]:
+    def whole(params: Any, planes: Array) -> tuple[Array, Array]:
         return nnx.merge(structure, nnx.State(params))(planes)
 
+    def apply(params: Any, planes: Array) -> tuple[Array, Array]:
+        if planes.shape[0] <= _PART:
+            return whole(params, planes)
+        return jax.lax.platform_dependent(params, planes, cpu=functools.partial(in_parts, whole), default=whole)
+
     return Network(init, apply)
+
+
+def in_parts(function: Callable[[Any, Array], tuple[Array, Array]], params: Any, planes: Array) -> tuple[Array, Array]:
+    """Applies a network to so few boards at a time that all layers of them fit into a core's cache.
+
+    A large batch takes up to twice as long as one, and its gradient up to four times.
+
+    Args:
+      function: `function(params, planes) -> (logits, value)`.
+      params: its parameters.
+      planes: float32 [B, H, W, C]; if they do not fill the last part, empty boards do.
+    """
+    batch = planes.shape[0]
+    count = -(-batch // _PART)
+    filled = jnp.pad(planes, [(0, count * _PART - batch), *[(0, 0)] * (planes.ndim - 1)])
+    found = jax.lax.map(functools.partial(function, params), filled.reshape(count, _PART, *planes.shape[1:]))
+    return jax.tree.map(lambda rows: rows.reshape(-1, *rows.shape[2:])[:batch], found)

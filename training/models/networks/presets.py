@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from training.models.networks import follower, mobile, rise
+from training.models.networks import follower, mobile, pyramid, rise
 from training.models.networks.network import Network
 
-PRESETS: dict[str, follower.NetworkConfig | rise.RiseConfig | mobile.MobileConfig] = {
+PRESETS: dict[str, follower.NetworkConfig | rise.RiseConfig | mobile.MobileConfig | pyramid.PyramidConfig] = {
     **follower.PRESETS,
     **rise.PRESETS,
     **mobile.PRESETS,
+    **pyramid.PRESETS,
 }
 
 
@@ -30,9 +31,11 @@ def by_name(name: str, shape: tuple[int, int, int], num_outputs: int) -> Network
         return follower.make(config, shape, num_outputs)
     if isinstance(config, mobile.MobileConfig):
         return mobile.make(config, shape, num_outputs)
+    if isinstance(config, pyramid.PyramidConfig):
+        return pyramid.make(config, shape, num_outputs)
     if num_outputs % (shape[0] * shape[1]):
         raise ValueError(
             f"network={name!r}: gives the same number of outputs for each of {shape[0]} x {shape[1]} cells, and there are "
-            f"{num_outputs}: take one of {', '.join((*follower.PRESETS, *mobile.PRESETS))}"
+            f"{num_outputs}: take one of {', '.join((*follower.PRESETS, *mobile.PRESETS, *pyramid.PRESETS))}"
         )
     return rise.make(config, shape, num_outputs)

@@ -1,0 +1,325 @@
+"""The results of PommerLearn (Weil et al., Tables 2 and 3): networks for searches against modelled opponents, and their play."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import jax
+import numpy as np
+
+import jaxgames
+from experiments.pages import NONE, markdown
+from experiments.papers.measured import Measurement, Page, Plan, Runs
+from experiments.papers.tables import interval
+from search.modelled import POMMERLEARN, Models
+from training.jobs import train_expert
+from training.jobs.train_expert import TrainConfig
+from training.learn.expert_iteration import ExpertConfig
+from training.models.policy_value import PolicyValueConfig
+from training.play import agents, counting, evaluate
+from training.storage.logs import read_log
+
+SEED = 2022  # of all games that are counted; networks learn, and are chosen, by others
+WHO = PolicyValueConfig("pommerman", "ffa", "pommerlearn_centred", "pyramid")
+UNBIASED, SIMPLE = "simple_unbiased", "simple"
+SIMULATIONS = (0, 50, 100, 250)
+SEARCHES = {"sp_mcts": "SP", "tp_mcts": "TP"}
+
+_SHOWN = ExpertConfig(
+    source="demonstrations", player=UNBIASED, samples=1_000_000, kept=1, epochs=5, batch_size=128, lanes=256, steps=16
+)
+_SEARCHED = ExpertConfig(
+    player=UNBIASED,
+    search=replace(POMMERLEARN, num_simulations=100, dirichlet_fraction=0.25, dirichlet_alpha=0.2),
+    models=Models(model=UNBIASED, root="visible"),
+    samples=20_000,
+    batch_size=128,
+    lanes=128,
+    steps=8,
+)
+SL = Runs("pommerlearn-sl", "SL", TrainConfig(who=WHO, learn=_SHOWN, rounds=1, rate_games=400))
+SRL = Runs("pommerlearn-srl", "SL, then RL", TrainConfig(who=WHO, learn=_SEARCHED, rounds=12, rate_games=100))
+RL = Runs("pommerlearn-rl", "RL from zero", TrainConfig(who=WHO, learn=_SEARCHED, rounds=12, rate_games=100))
+WITHOUT = "none"
+NETWORKS = {SL.name: SL, SRL.name: SRL, RL.name: RL}
+TITLES = {name: run.title for name, run in NETWORKS.items()} | {WITHOUT: "no network"}
+
+# Wins and ties of the paper, in per cent, against three SimpleUnbiasedAgents: search, network, simulations.
+TABLE2: Mapping[tuple[str, str, int], tuple[float, float]] = {
+    **{
+        ("sp_mcts", SL.name, n): row
+        for n, row in zip(SIMULATIONS, ((38.6, 10.5), (61.4, 15.3), (68.0, 13.2), (76.8, 9.5)), strict=True)
+    },
+    **{
+        ("tp_mcts", SL.name, n): row
+        for n, row in zip(SIMULATIONS, ((37.7, 10.3), (49.4, 19.7), (61.5, 17.8), (79.6, 11.8)), strict=True)
+    },
+}
+DRAWN: Mapping[tuple[str, int], tuple[float, float]] = {
+    **{("sp_mcts", n): row for n, row in zip(SIMULATIONS, ((10.0, 5.9), (39.3, 17.4), (43.8, 16.8), (49.0, 13.6)), strict=True)},
+    **{("tp_mcts", n): row for n, row in zip(SIMULATIONS, ((9.5, 5.2), (13.1, 7.9), (16.2, 9.0), (16.7, 9.4)), strict=True)},
+}
+"""Of the paper's networks with drawn parameters, which are no better than none."""
+TABLE3: Mapping[tuple[str, str], tuple[float, float]] = {
+    ("sp_mcts", SL.name): (78.2, 12.2),
+    ("tp_mcts", SL.name): (66.0, 32.0),
+    ("sp_mcts", SRL.name): (65.2, 30.2),
+    ("sp_mcts", RL.name): (74.4, 22.0),
+}
+"""Against three SimpleAgents in the official environment, 1000 simulations, 100 games of each of five networks."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Cell:
+    """What to play, with fair views.
+
+    Attributes:
+      search: sp_mcts or tp_mcts.
+      network: a run, or none.
+      simulations: per move; 0: the network alone.
+      opponent: who plays the three others; in the search these are always SimpleUnbiasedAgents.
+      games: how many.
+    """
+
+    search: str
+    network: str
+    simulations: int
+    opponent: str = UNBIASED
+    games: int = 100
+
+    @property
+    def name(self) -> str:
+        """The file's name."""
+        player = f"{self.search}-{self.network.removeprefix('pommerlearn-')}-n{self.simulations}"
+        return f"pommerlearn-{self.opponent}-{player}-games{self.games}"
+
+
+@dataclasses.dataclass(frozen=True)
+class PommerlearnPlan(Plan):
+    """What to train and play.
+
+    Attributes:
+      work: where runs are kept while they train.
+      games: of each cell.
+      batch: games at a time.
+    """
+
+    work: Path = Path("output/results/pommerlearn")
+    games: int = 100
+    batch: int = 100
+
+    def output(self, run: Runs) -> Path:
+        """The folder of a run."""
+        return self.work / run.name
+
+
+def train_shown(plan: PommerlearnPlan) -> list[Measurement]:
+    """Learning from demonstrations."""
+    return [_run(plan, SL)]
+
+
+def train_searched(plan: PommerlearnPlan) -> list[Measurement]:
+    """Learning from searches, from the network that has learnt from demonstrations."""
+    return [_run(plan, SRL)]
+
+
+def train_from_zero(plan: PommerlearnPlan) -> list[Measurement]:
+    """Learning from searches with a drawn network to begin with."""
+    return [_run(plan, RL)]
+
+
+def table2(plan: PommerlearnPlan) -> list[Measurement]:
+    """Against three SimpleUnbiasedAgents; cheap cells first. A network alone is the same in both searches."""
+    cells = [Cell("sp_mcts", run.name, 0) for run in (SL, SRL)]
+    for simulations in SIMULATIONS[1:]:
+        cells += [Cell(search, network, simulations) for network in (SL.name, WITHOUT) for search in SEARCHES]
+        cells.append(Cell("sp_mcts", SRL.name, simulations))
+    return _cells(plan, cells)
+
+
+def from_zero(plan: PommerlearnPlan) -> list[Measurement]:
+    """The same of the network that began with nothing."""
+    return _cells(plan, [Cell("sp_mcts", RL.name, simulations) for simulations in SIMULATIONS])
+
+
+def table3(plan: PommerlearnPlan) -> list[Measurement]:
+    """Against three SimpleAgents."""
+    cells = [Cell("sp_mcts", SL.name, 250), Cell("sp_mcts", SRL.name, 250), Cell("tp_mcts", SL.name, 250)]
+    return _cells(plan, [replace(cell, opponent=SIMPLE) for cell in cells])
+
+
+PARTS = {
+    "sl": train_shown,
+    "srl": train_searched,
+    "table2": table2,
+    "table3": table3,
+    "rl": train_from_zero,
+    "from_zero": from_zero,
+}
+
+
+def _cells(plan: PommerlearnPlan, cells: list[Cell]) -> list[Measurement]:
+    sized = [(cell, replace(cell, games=plan.games)) for cell in cells]
+    return [Measurement(cell.name, partial(play_cell, plan, cell), label) for label, cell in sized]
+
+
+def _run(plan: PommerlearnPlan, run: Runs) -> Measurement:
+    return Measurement(run.name, partial(_train, plan, run), run)
+
+
+def config_of(plan: PommerlearnPlan, run: Runs) -> TrainConfig:
+    """The settings of a run; that from SL begins with the weights of SL."""
+    start = str(weights_of(plan, SL)) if run == SRL else ""
+    config: TrainConfig = replace(run.config, start=start, output=str(plan.output(run)), resume=True)
+    return config
+
+
+def weights_of(plan: PommerlearnPlan, run: Runs) -> Path:
+    """The network of a run by which it is judged: that of the last round, or of reinforcement, the one chosen."""
+    folder = plan.output(run)
+    if run == SL:
+        return folder / "best.npz"
+    return folder / f"round-{chosen_round(rounds_of(read_log(folder / 'log.jsonl'))):03d}.npz"
+
+
+def rounds_of(log: list[dict]) -> list[dict]:
+    """Puts the log of a run together by rounds.
+
+    Returns:
+      For each round its games, the wins and draws of the search in them (of the network that the round began with), and what was
+      found when it was over.
+    """
+    rounds: list[dict] = []
+    for record in log:
+        number = record["round"] - ("wins_alone" in record)
+        if number == len(rounds):
+            rounds.append({"games": 0, "wins": 0.0, "draws": 0.0})
+        one = rounds[number]
+        if "games" in record:
+            one["wins"] += record["wins"] * record["games"]
+            one["draws"] += record["draws"] * record["games"]
+            one["games"] += record["games"]
+            shares = np.array(record["action_shares"])
+            one["shares"] = (one["shares"] + shares) if "shares" in one else shares
+            one["calls"] = one.get("calls", 0) + 1
+        one |= {name: record[name] for name in ("agreement", "value_error", "cross_entropy", "wins_alone") if name in record}
+    for one in rounds:
+        shares, calls = one.pop("shares", np.zeros(0)), one.pop("calls", 1)
+        one["action_shares"] = (shares / calls).tolist()
+    return rounds
+
+
+def chosen_round(rounds: list[dict]) -> int:
+    """The round after which the network won the largest share of its games: those of the round that followed."""
+    shares = [one["wins"] / max(one["games"], 1) for one in rounds]
+    return int(np.argmax(shares))
+
+
+def _train(plan: PommerlearnPlan, run: Runs) -> dict | None:
+    """Trains, or goes on with, a run. Returns its rounds; None if asked to stop."""
+    config = config_of(plan, run)
+    folder = plan.output(run)
+    if not (folder / "result.json").exists() and train_expert.run(config) is None:
+        return None
+    result = json.loads((folder / "result.json").read_text())
+    result["settings"] = {name: value for name, value in result["settings"].items() if name not in ("output", "resume", "start")}
+    rounds = rounds_of(read_log(folder / "log.jsonl"))
+    return result | {"rounds": rounds, "chosen": 1 if run == SL else chosen_round(rounds)}
+
+
+def play_cell(plan: PommerlearnPlan, cell: Cell) -> dict:
+    """Plays the games of a cell."""
+    game = jaxgames.make("pommerman", "ffa")
+    weights = WITHOUT if cell.network == WITHOUT else str(weights_of(plan, NETWORKS[cell.network]))
+    search = f"{cell.search}:weights={weights},num_simulations={cell.simulations},model={UNBIASED}"
+    player = agents.make(search if cell.simulations else f"network:weights={weights}", game)
+    other = agents.make(cell.opponent, game)
+    started, cpu = time.perf_counter(), time.process_time()
+    games = evaluate.play(game, [player, other, other, other], jax.random.key(SEED), cell.games, batch_size=plan.batch)
+    seconds, cpu_seconds = time.perf_counter() - started, time.process_time() - cpu
+    return {
+        "cell": dataclasses.asdict(cell),
+        "released": counting.count(games).as_dict(),
+        "strict": counting.count(games, strict=True).as_dict(),
+        "lengths": games.lengths.tolist(),
+        "moves": games.moves.tolist(),
+        "seconds": round(seconds, 1),
+        "cpu_seconds": round(cpu_seconds, 1),
+        "devices": jax.device_count(),
+    }
+
+
+def texts(plan: PommerlearnPlan) -> dict[str, str]:
+    """Makes the tables and numbers of the page."""
+    runs = plan.found([*train_shown(plan), *train_searched(plan), *train_from_zero(plan)])
+    cells = plan.found([*table2(plan), *from_zero(plan), *table3(plan)])
+    return {
+        "learning": _learning_table(runs),
+        "rounds": _rounds_table(runs),
+        "table2": _table(cells, UNBIASED),
+        "table3": _table(cells, SIMPLE),
+    }
+
+
+def _learning_table(runs: Mapping[Runs, dict]) -> str:
+    rows = []
+    for run, result in runs.items():
+        last = result["rounds"][-1]
+        found = (f"{100 * last['agreement']:.1f}", f"{last['value_error']:.3f}", f"{100 * last['wins_alone']:.1f}")
+        samples, hours = f"{result['samples']:,}".replace(",", " "), f"{result['seconds'] / 60:.0f}"
+        rows.append([run.title, str(len(result["rounds"])), samples, *found, str(result["chosen"]), hours])
+    head = [
+        "network",
+        "rounds",
+        "samples",
+        "agreement, %",
+        "value error",
+        "wins of the network alone, %",
+        "round taken",
+        "minutes",
+    ]
+    return markdown(head, rows)
+
+
+def _rounds_table(runs: Mapping[Runs, dict]) -> str:
+    rows = []
+    for run, result in runs.items():
+        for number, one in enumerate(result["rounds"] if run != SL else []):
+            share = (f"{100 * one[what] / max(one['games'], 1):.1f}" for what in ("wins", "draws"))
+            moves = (f"{100 * one['action_shares'][place]:.0f}" for place in (0, 5))
+            rows.append([run.title, str(number), str(one["games"]), *share, *moves, f"{100 * one['wins_alone']:.0f}"])
+    head = ["run", "networks of round", "games", "wins, %", "draws, %", "stop, %", "bomb, %", "the next network alone, wins, %"]
+    return markdown(head, rows)
+
+
+def published(cell: Cell) -> str:
+    """What the paper prints for a cell: wins and ties in per cent."""
+    row = TABLE3.get((cell.search, cell.network)) if cell.opponent == SIMPLE else None
+    if cell.opponent == UNBIASED:
+        key = (cell.search, cell.simulations)
+        row = DRAWN.get(key) if cell.network == WITHOUT else TABLE2.get((cell.search, cell.network, cell.simulations))
+    return f"{row[0]:.1f} / {row[1]:.1f}" if row else NONE
+
+
+def _table(results: Mapping[Cell, dict], opponent: str) -> str:
+    rows = []
+    for cell, result in results.items():
+        if cell.opponent != opponent:
+            continue
+        count, strict = result["released"], result["strict"]
+        games, moves = count["games"], max(result["moves"][0], 1)
+        shown = (interval(count["wins"], games), interval(strict["draws"], games), published(cell), str(games))
+        search = SEARCHES[cell.search] if cell.simulations else "network alone"
+        cost = (f"{np.mean(result['lengths']):.0f}", f"{1e3 * result['cpu_seconds'] / moves:.1f}")
+        rows.append([TITLES[cell.network], search, str(cell.simulations), *shown, *cost])
+    head = ["network", "search", "simulations", "wins, %", "draws alive, %", "paper: wins / ties", "games", "steps"]
+    return markdown([*head, "CPU ms per move, everything included"], rows)
+
+
+PAGE = Page("pommerlearn", PommerlearnPlan, PARTS, ("jaxgames/pommerman", "search", "training"), texts, lambda plan: {})

@@ -1,0 +1,77 @@
+"""The page of searches against models: its tables, what a run's log says of its rounds, and which round is taken."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from experiments.papers import pommerlearn
+from experiments.papers.pommerlearn import PAGE, RL, SL, SRL, Cell, PommerlearnPlan
+from tests.experiments.papers.made_up import page_of
+
+COUNT = {"games": 100, "wins": 61, "draws": 15, "losses": 24}
+PLAYED = {"round": 0, "games": 4, "wins": 0.5, "draws": 0.25, "action_shares": [0.4, 0.1, 0.1, 0.1, 0.1, 0.2]}
+LEARNT = {"round": 0, "agreement": 0.5, "value_error": 0.8, "cross_entropy": 1.0}
+LOG = [
+    PLAYED,
+    PLAYED | {"games": 12, "action_shares": [0.2, 0.2, 0.2, 0.2, 0.1, 0.1]},
+    LEARNT | {"agreement": 0.4},
+    LEARNT | {"round": 1, "wins_alone": 0.25},
+    PLAYED | {"round": 1, "wins": 0.75},
+    LEARNT | {"round": 2, "wins_alone": 0.5},
+]
+
+
+def result(one):
+    if one.label in (SL, SRL, RL):
+        rounds = pommerlearn.rounds_of(LOG)
+        return {"rounds": rounds, "chosen": 1, "samples": 40_000, "seconds": 600.0, "settings": {}}
+    return {"released": COUNT, "strict": COUNT | {"draws": 10}, "lengths": [200, 300], "moves": [400, 0], "cpu_seconds": 2.0}
+
+
+def test_the_page(tmp_path):
+    page = page_of(PAGE, tmp_path, result)
+    assert "| SL | 2 | 40 000 | 50.0 | 0.800 | 50.0 | 1 | 10 |" in page
+    assert "| SL, then RL | 0 | 16 | 50.0 | 25.0 | 30 | 15 | 25 |" in page and "| SL | 0 | 16 |" not in page
+    ours = "| 61.0 (51–70) | 10.0 (6–17) |"
+    assert f"| SL | SP | 250 {ours} 76.8 / 9.5 | 100 | 250 | 5.0 |" in page
+    assert f"| SL | TP | 250 {ours} 79.6 / 11.8 | 100 |" in page
+    assert f"| no network | TP | 50 {ours} 13.1 / 7.9 |" in page
+    assert f"| SL | network alone | 0 {ours} 38.6 / 10.5 |" in page
+    assert f"| SL, then RL | SP | 250 {ours} – |" in page.split("## Against three SimpleAgents")[0]
+    assert f"| SL, then RL | SP | 250 {ours} 65.2 / 30.2 |" in page.split("## Against three SimpleAgents")[1]
+
+
+def test_rounds_of_a_log():
+    first, second = pommerlearn.rounds_of(LOG)
+    assert (first["games"], first["wins"], first["draws"]) == (16, 8, 4)
+    assert first["action_shares"] == pytest.approx([0.3, 0.15, 0.15, 0.15, 0.1, 0.15])
+    assert (first["agreement"], first["wins_alone"], second["wins_alone"]) == (0.5, 0.25, 0.5), "the last of the round"
+    assert (second["games"], second["wins"]) == (4, 3)
+    assert pommerlearn.chosen_round([first, second]) == 1 and pommerlearn.chosen_round([second, first]) == 0
+
+
+def test_weights_are_those_of_the_round_that_won_most(tmp_path):
+    plan = PommerlearnPlan(tmp_path, work=tmp_path / "work")
+    assert pommerlearn.weights_of(plan, SL) == Path(plan.work, SL.name, "best.npz")
+    folder = plan.output(SRL)
+    folder.mkdir(parents=True)
+    (folder / "log.jsonl").write_text("".join(json.dumps({"iteration": 1} | record) + "\n" for record in LOG))
+    assert pommerlearn.weights_of(plan, SRL) == folder / "round-001.npz"
+    config = pommerlearn.config_of(plan, SRL)
+    assert config.start == str(plan.output(SL) / "best.npz") and config.resume and config.output == str(folder)
+    assert pommerlearn.config_of(plan, RL).start == ""
+
+
+def test_cells_have_files_of_their_own(tmp_path):
+    plan = PommerlearnPlan(tmp_path, games=7)
+    names = [one.name for one in PAGE.measurements(plan)]
+    assert len(set(names)) == len(names)
+    assert Cell("tp_mcts", SL.name, 50, games=7).name == "pommerlearn-simple_unbiased-tp_mcts-sl-n50-games7" in names
+
+
+@pytest.mark.slow
+def test_a_cell_is_played(tmp_path):
+    cell = Cell("sp_mcts", pommerlearn.WITHOUT, 2, games=2)
+    played = pommerlearn.play_cell(PommerlearnPlan(tmp_path, batch=2), cell)
+    assert played["released"]["games"] == 2 == len(played["lengths"]) and played["moves"][0] > 0
