@@ -56,7 +56,7 @@ def test_names_and_settings():
     ({"model": "network"}, r"^model='network': needs weights$"),
     ({"partner": "nobody"}, r"^partner='nobody': must be one of simple, "),
     ({"partner": "simple"}, r"^partner='simple': there are no teams in pommerman$"),
-    ({"root": "dreamt"}, r"^root='dreamt': must be one of believed, visible, true$"),
+    ({"root": "dreamt"}, r"^root='dreamt': must be one of believed, worst, visible, true$"),
     ({"switch_after": 3}, r"^switch_after=3: needs model=network, not ''$"),
     ({"num_simulations": 0}, r"^num_simulations=0: must be >= 1$"),
 ])  # fmt: skip
