@@ -6,6 +6,7 @@ import numpy as np
 from jax import Array
 
 from experiments.papers.kills import killers
+from jaxgames.game import teams_of
 from jaxgames.pommerman import Pommerman
 from jaxgames.pommerman.constants import NUM_MESSAGES, NUM_MOVES, Move
 from training.play.evaluate import Games, replay
@@ -28,7 +29,7 @@ def behaviour(game: Pommerman, key: Array, games: Games, agent: int = 0) -> dict
       bomb killed it; `visits`: float [H][W], share of all steps spent in each cell, turned so that the agent begins at the top
       left; `games`: how many were looked at.
     """
-    config = game.config
+    config, teams = game.config, teams_of(game)
     size = config.board_size
     moves, visits = np.zeros(NUM_MOVES, int), np.zeros((size, size), int)
     cells, in_window, bombs, kills, suicides = [], list[int](), [], [], []
@@ -51,7 +52,7 @@ def behaviour(game: Pommerman, key: Array, games: Games, agent: int = 0) -> dict
         in_window += [len(set(cell[first : first + WINDOW].tolist())) for first in range(max(len(cell) - WINDOW + 1, 0))]
         killed = killers(game, states)[seat]
         suicides.append(bool(killed[seat]))
-        kills.append(sum(bool(killed[other]) for other in range(game.num_players) if _are_enemies(game, seat, other)))
+        kills.append(sum(bool(killed[other]) for other, team in enumerate(teams) if team != teams[seat]))
         bombs.append(int((chosen == Move.BOMB).sum()))
     return {
         "games": len(cells),
@@ -63,7 +64,3 @@ def behaviour(game: Pommerman, key: Array, games: Games, agent: int = 0) -> dict
         "suicides": round(float(np.mean(suicides)), 3),
         "visits": np.round(visits / visits.sum(), 5).tolist(),
     }
-
-
-def _are_enemies(game: Pommerman, seat: int, other: int) -> bool:
-    return (seat - other) % 2 == 1 if game.config.is_team else seat != other
