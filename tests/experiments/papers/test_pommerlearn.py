@@ -48,7 +48,14 @@ def test_rounds_of_a_log():
     assert first["action_shares"] == pytest.approx([0.3, 0.15, 0.15, 0.15, 0.1, 0.15])
     assert (first["agreement"], first["wins_alone"], second["wins_alone"]) == (0.5, 0.25, 0.5), "the last of the round"
     assert (second["games"], second["wins"]) == (4, 3)
-    assert pommerlearn.chosen_round([first, second]) == 1 and pommerlearn.chosen_round([second, first]) == 0
+
+
+def test_the_best_round_is_told_by_its_neighbours_too():
+    def rounds(*shares):
+        return [{"games": 10, "wins": 10 * share} for share in shares]
+
+    assert pommerlearn.chosen_round(rounds(0.9, 0.1, 0.8, 0.8, 0.7, 0.2)) == 3
+    assert pommerlearn.chosen_round(rounds(0.1, 0.2, 0.6)) == 2 and pommerlearn.chosen_round(rounds(0.5)) == 0
 
 
 def test_weights_are_those_of_the_round_that_won_most(tmp_path):
