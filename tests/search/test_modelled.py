@@ -73,33 +73,65 @@ def test_who_cannot_believe_says_so():
     assert "sp_mcts" not in presets.planners_of(jaxgames.make("hex", "hex-5"))
 
 
+class Rivalry(Tug):
+    """A tug of war that tells searches against models what they ask, promises half a win to who is ahead, and keeps beliefs."""
+
+    def possible_arms(self, state):
+        arms, legal = self.search_arms(state)
+        return arms, jnp.ones_like(legal)
+
+    def closest_enemy(self, state, seat):
+        return 1 - seat
+
+    def are_enemies(self, seat, other):
+        return seat != other
+
+    @property
+    def endless(self):
+        return Rivalry(length=self.length, max_steps=1000)
+
+    def prospects(self, state):
+        return 2 * self.heuristic(state)
+
+    def init_belief(self, observation, *, worst_case=False):
+        return observation * 0 + (5 if worst_case else 1)
+
+    def update_belief(self, before, observation, own_action, *, worst_case=False):
+        return before + (10 if worst_case else 2)
+
+    def believed_state(self, belief):
+        return belief
+
+
 def test_the_time_limit_ends_no_simulation_of_puct():
-    """It does those of bandits, as in Boney et al.; a board that collapses keeps its clock."""
-    short = jaxgames.make("pommerman", "ffa", max_steps=3)
-    state = jax.tree.map(lambda leaf: leaf[None], jax.jit(short.init)(jax.random.key(0)))
-    ended = []
+    """It does those of bandits, as in Boney et al.. The arms are those of the search, too."""
+    game, keys, params = Rivalry(length=4, max_steps=3), jax.random.split(jax.random.key(0), 1), {"own": None, "opponents": None}
+    state, seats = jax.vmap(game.state)(jnp.array([3])), jnp.ones(1, jnp.int32)
     for shared in (True, False):
-        dynamics = dynamics_for(short, Models(model="still"), None, None, shared_answers=shared, in_turn=shared)
-        nodes = dynamics.root(None, jax.random.split(jax.random.key(0), 1), state, jnp.zeros(1, jnp.int32))
+        dynamics = dynamics_for(game, Models(model="still"), None, None, shared_answers=shared, in_turn=shared)
+        nodes = dynamics.root(None, keys, state, seats)
+        assert dynamics.arms(nodes)[1].all() == shared, "who is cornered may only pull"
         step = jax.jit(dynamics.step)
         for _ in range(3):
-            nodes = step({"own": None, "opponents": None}, jax.random.split(jax.random.key(0), 1), nodes, jnp.zeros((1, 1), int))
-        ended.append(bool(nodes.state.terminated[0]))
-    assert ended == [False, True]
-    assert jaxgames.make("pommerman", "ffa_collapse").endless.max_steps == 800
+            nodes = step(params, keys, nodes, jnp.zeros((1, 1), jnp.int32))
+        assert bool(dynamics.terminated(nodes)[0]) != shared
+    assert jaxgames.make("pommerman", "ffa").endless.max_steps == 32000
+    assert jaxgames.make("pommerman", "ffa_collapse").endless.max_steps == 800, "whose board goes by the clock"
 
 
 def test_the_worst_is_believed_where_it_is_asked_for():
     def plan(params, keys, memory, views, seats, active):
-        told, rows = views.bombers[1].ammo.astype(jnp.int32), jnp.zeros((len(seats), 1, 1))
-        return Plan(told[:, None], rows.astype(int), rows > -1, rows, rows.astype(int), rows, rows[:, :, 0], {}), memory
+        rows = jnp.zeros((len(seats), 1, 1))
+        return Plan(views[:, None], rows.astype(int), rows > -1, rows, rows.astype(int), rows, rows[:, :, 0], {}), memory
 
-    seats, keys = jnp.zeros(1, jnp.int32), jax.random.split(jax.random.key(0), 1)
-    views = jax.vmap(FFA.observe)(jax.vmap(FFA.init)(keys), seats)
-    for worst, ammo in ((False, 1), (True, 5)):
-        planner = believed(FFA, memoryless("teller", plan, own_first=True), worst_case=worst)
-        told, _ = jax.jit(planner.plan)(None, keys, planner.init(1), views, seats, jnp.ones(1, bool))
-        assert told.actions.tolist() == [[ammo]]
+    seats, keys, ones = jnp.zeros(2, jnp.int32), jax.random.split(jax.random.key(0), 2), jnp.ones(2, bool)
+    for worst, told in ((False, [1, 3]), (True, [5, 15])):
+        planner = believed(Rivalry(), memoryless("teller", plan, own_first=True), worst_case=worst)
+        memory = planner.init(2)
+        for belief in told:
+            found, memory = planner.plan(None, keys, memory, jnp.zeros(2, jnp.int32), seats, ones)
+            assert found.actions.tolist() == [[belief]] * 2
+    assert presets.by_name(FFA, "sp_mcts", root="worst", num_simulations=2).name.endswith(", fair")
 
 
 def test_values_by_hand():
@@ -107,10 +139,11 @@ def test_values_by_hand():
         presets.by_name(FFA, "sp_mcts", values="hope")
     with pytest.raises(ValueError, match=r"^game='tug': does not say what its positions promise; take its heuristic$"):
         promised_values(Tug())
-    states, seats = jax.vmap(FFA.init)(jax.random.split(jax.random.key(0), 3)), jnp.array([0, 1, 3])
-    logits, values = jax.jit(promised_values(FFA))(None, states, seats)
-    assert logits.shape == (3, 6) and (logits == 0).all()
-    np.testing.assert_allclose(values, np.asarray(jax.vmap(FFA.prospects)(states))[np.arange(3), seats])
+    states, seats = jax.vmap(Tug(length=4).state)(jnp.array([1, 1, -1])), jnp.array([0, 1, 0])
+    for values, expected in ((heuristic_values, 0.25), (promised_values, 0.5)):
+        logits, found = values(Rivalry(length=4))(None, states, seats)
+        assert logits.shape == (3, 3) and not logits.any()
+        assert found.tolist() == [expected, -expected, -expected]
 
 
 def test_values_of_the_rival_are_the_opposite_of_the_own_seats():
