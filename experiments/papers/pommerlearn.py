@@ -36,16 +36,18 @@ _SHOWN = ExpertConfig(
 )
 _SEARCHED = ExpertConfig(
     player=UNBIASED,
-    search=replace(POMMERLEARN, num_simulations=100, dirichlet_fraction=0.25, dirichlet_alpha=0.2),
+    search=replace(POMMERLEARN, num_simulations=50, dirichlet_fraction=0.25, dirichlet_alpha=0.2),
     models=Models(model=UNBIASED, root="visible"),
-    samples=20_000,
+    samples=10_000,
     batch_size=128,
+    learning_rate=3e-4,
     lanes=128,
-    steps=8,
+    steps=4,
+    updates=20,
 )
 SL = Runs("pommerlearn-sl", "SL", TrainConfig(who=WHO, learn=_SHOWN, rounds=1, rate_games=400))
-SRL = Runs("pommerlearn-srl", "SL, then RL", TrainConfig(who=WHO, learn=_SEARCHED, rounds=12, rate_games=100))
-RL = Runs("pommerlearn-rl", "RL from zero", TrainConfig(who=WHO, learn=_SEARCHED, rounds=12, rate_games=100))
+SRL = Runs("pommerlearn-srl", "SL, then RL", TrainConfig(who=WHO, learn=_SEARCHED, rounds=15, rate_games=64))
+RL = Runs("pommerlearn-rl", "RL from zero", TrainConfig(who=WHO, learn=_SEARCHED, rounds=15, rate_games=64))
 WITHOUT = "none"
 NETWORKS = {SL.name: SL, SRL.name: SRL, RL.name: RL}
 TITLES = {name: run.title for name, run in NETWORKS.items()} | {WITHOUT: "no network"}
