@@ -49,8 +49,8 @@ ORACLES = (
     ("sp_mcts:weights=none,root=true,num_simulations=256", "simple"),
 )
 FAIR = (
-    ("sp_mcts:weights=none,num_simulations=512,values=prospects", "simple"),
-    ("sp_mcts:weights=none,num_simulations=512,values=prospects", "simple_unbiased"),
+    ("sp_mcts:weights=none,num_simulations=256,values=prospects", "simple"),
+    ("sp_mcts:weights=none,num_simulations=256,values=prospects", "simple_unbiased"),
 )
 WITH_MODEL = "sp_mcts:weights=none,num_simulations=256,values=prospects,model={}"
 MODELS = tuple((WITH_MODEL.format(model), "simple") for model in ("still", "simple", "simple_unbiased"))
