@@ -342,7 +342,8 @@ def _values_of(game: Game, settings: WithModels) -> Evaluate:
 
 
 def _with_models(game: Game, settings: WithModels, evaluate: Evaluate | None = None, outputs: Outputs | None = None) -> Planner:
-    return modelled_puct(game, evaluate or _values_of(game, settings), settings.models, settings.search, outputs=outputs)
+    values, by_hand = evaluate or _values_of(game, settings), evaluate is None
+    return modelled_puct(game, values, settings.models, settings.search, outputs=outputs, of_own_seat=by_hand)
 
 
 def _modelled(game: Game, settings: WithModels, evaluate: Evaluate | None = None, outputs: Outputs | None = None) -> Planner:

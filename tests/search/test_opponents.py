@@ -13,6 +13,7 @@ from jaxgames.agent import Agent, memoryless
 from search import fdts, puct
 from search.opponents import single_player, switching, two_player
 from search.planner import as_agent
+from search.puct import tree as puct_tree
 from search.puct.search import Settings
 from tests.search import puct_reference
 from tests.tug import ARMS, PULL, REST, SHOUT, Tug, steady_player
@@ -141,6 +142,38 @@ def test_models_that_share_their_answers_give_each_action_the_same():
             marks.append(np.asarray(dynamics.step(params, others, nodes, jnp.full((LANES, 1), REST)).state.mark))
         same = (np.stack(marks) == marks[0]).all()
         assert same == shared
+
+
+def test_a_node_holds_several_replies_of_its_models():
+    """Each visit goes on with one of them; an arm counts all of its replies together, and each is a node of its own."""
+    coin = memoryless(
+        "coin", lambda params, keys, views, seats: jax.vmap(jax.random.randint, (0, None, None, None))(keys, (), 0, 2)
+    )
+    game, count = Tug(length=30, max_steps=60, marks=1 << 20), 3
+    planner = puct.puct(single_player(game, coin, shared_answers=True), opinion, Settings(120, replies=count, leaf_parallelism=4))
+    states, seats = jax.vmap(game.state)(jnp.arange(LANES)), jnp.zeros(LANES, jnp.int32)
+    keys, ones = jax.random.split(jax.random.key(2), LANES), jnp.ones(LANES, bool)
+    params = {"own": weights(1), "opponents": None}
+    _, tree = jax.jit(planner.plan)(params, keys, planner.init(LANES), states, seats, ones)
+    words, used = np.asarray(tree.numbers), np.asarray(tree.used)
+    several = 0
+    for lane in range(LANES):
+        for node in np.flatnonzero(used[lane]):
+            row = lane * tree.num_nodes + node
+            for column in range(1, 1 + int(words[row, puct_tree.OPENED, 0])):
+                kept = words[row, [puct_tree.CHILD, *range(puct_tree.REPLIES, words.shape[1])], column].astype(int)
+                nodes = kept[kept > 0]
+                assert 1 <= len(nodes) == len(set(nodes)) <= count
+                assert words[row, puct_tree.VISITS, column] == words[lane * tree.num_nodes + nodes, puct_tree.VISITS, 0].sum()
+                several += len(nodes) > 1
+    assert several > 20
+    words_of_first = words[np.arange(LANES) * tree.num_nodes, :, 1].astype(int)
+    first, second = (
+        np.asarray(tree.states(jnp.asarray(words_of_first[:, word])).state.mark) for word in (puct_tree.CHILD, puct_tree.REPLIES)
+    )
+    assert (first != second).any(), "replies differ"
+    with pytest.raises(ValueError, match=r"^replies=2: must be 1 with mcts_solver"):
+        Settings(replies=2, mcts_solver=True)
 
 
 def test_a_model_is_followed_by_another_below_some_depth():

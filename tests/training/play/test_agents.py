@@ -51,7 +51,8 @@ def other(value):
         return str(value / 2 or 0.5), value / 2 or 0.5
     if value is None:
         return "8", 8
-    text = {"ts": "ucb", "open": "game", "policy": "value", "": "simple", "none": "closest", "believed": "visible", "heuristic": "prospects"}[value]
+    others = {"ts": "ucb", "open": "game", "policy": "value", "": "simple", "none": "closest"}
+    text = (others | {"believed": "visible", "heuristic": "prospects"})[value]
     return text, text
 
 
