@@ -132,7 +132,7 @@ def test_searches_against_models_take_the_networks_of_the_package_where_these_fi
         assert agents.make(spec, played).params is None and settings["weights"] == "" and settings["first_play_urgency"] is None
     with pytest.raises(ValueError, match="of mode 'ffa' with planes 11 x 11 x 23, and here they are 8 x 8 x 23"):
         agents.make(f"{name}:weights={path}", small)
-    with pytest.raises(ValueError, match="network is 'pyramid'|game is 'pommerman' there and 'hex' is expected"):
+    with pytest.raises(ValueError, match=r"network is 'pyramid'|game is 'pommerman' there and 'hex' is expected"):
         agents.make(f"pc_pimc:weights={path}", GAMES["hex/adh-3"])
 
 
