@@ -39,6 +39,7 @@ class Models:
     Attributes:
       model: an agent of the game without settings; "network": the one that guides the search, its best action; "still": all pass.
         "": the opponent that the game names as usual.
+      partner: the same for teammates, in a game of teams; "": as the others.
       switch_after: with a network as the model, so many steps below the root "then" takes over; None: never.
       then: the model that takes over.
       rival: closest: the closest enemy is searched too. dangerous: that one does whose next action can cost the own seat most,
@@ -49,6 +50,7 @@ class Models:
     """
 
     model: str = ""
+    partner: str = ""
     switch_after: int | None = None
     then: str = ""
     rival: str = "none"
@@ -138,21 +140,23 @@ def modelled(
     return _finished(game, planner._replace(name=f"{planner.name} against {_name(game, models)}"), models)
 
 
-def model_of(game: Game, name: str, evaluate: Evaluate | None = None, outputs: Outputs | None = None) -> Agent:
-    """Makes a model by its name, see `Models.model`.
+def model_of(
+    game: Game, name: str, evaluate: Evaluate | None = None, outputs: Outputs | None = None, *, setting: str = "model"
+) -> Agent:
+    """Makes a model by its name, see `Models.model`; messages call it by the setting that names it.
 
     Raises:
       ValueError: there is none of this name, it needs a network, or it is not quick to ask.
     """
     if name == NETWORK:
         if evaluate is None:
-            raise ValueError(f"model={name!r}: needs weights")
+            raise ValueError(f"{setting}={name!r}: needs weights")
         return _by_network(game, evaluate, outputs)
     if name == STILL:
         return memoryless(STILL, lambda params, keys, views, seats: jnp.full_like(seats, game.pass_action), sees_state=True)
     entries = {entry.name: entry for entry in registration(game.name).agents}
     if name not in entries:
-        raise ValueError(f"model={name!r}: must be one of {', '.join((*entries, STILL, NETWORK))}")
+        raise ValueError(f"{setting}={name!r}: must be one of {', '.join((*entries, STILL, NETWORK))}")
     return entries[name].build(game, entries[name].settings())
 
 
@@ -166,15 +170,16 @@ def dynamics_for(
     """Makes what a search against models walks in; arguments as for `modelled` and `opponents.two_player`."""
     model = model_of(game, _name(game, models), evaluate, outputs)
     if models.switch_after is not None:
-        model = switching(model, model_of(game, models.then or usual_opponent(game)), models.switch_after)
+        model = switching(model, model_of(game, models.then or usual_opponent(game), setting="then"), models.switch_after)
+    partner = model_of(game, models.partner, evaluate, outputs, setting="partner") if models.partner else None
     arms = None
     if shared_answers and has_rivals(game):  # PommerLearn's action filter; and the time limit ends no simulation
         game = game.endless
         arms = game.possible_arms
     if models.rival == "none":
-        return single_player(game, model, arms=arms, shared_answers=shared_answers)
+        return single_player(game, model, arms=arms, shared_answers=shared_answers, partner=partner)
     rival = _rival(game, models.rival)
-    return two_player(game, model, rival, arms=arms, shared_answers=shared_answers, in_turn=in_turn)
+    return two_player(game, model, rival, arms=arms, shared_answers=shared_answers, in_turn=in_turn, partner=partner)
 
 
 def _rival(game: Game, kind: str) -> Rival:

@@ -139,6 +139,11 @@ class Pommerman(GameBase):
         """Identifies a state for search tables, uint32 [2]; see `state.state_key` for what it leaves out."""
         return state_key(state, include_rigid=bool(self.config.collapse_steps))
 
+    @property
+    def value_when_out(self) -> float:
+        """A loss; half of it where a teammate may win for both (PommerLearn)."""
+        return -0.5 if self.config.is_team else -1.0
+
     def possible_arms(self, state: State) -> tuple[Array, Array]:
         """Gives the arms of `search_arms`, legal where the move leads somewhere, whatever burns there later (PommerLearn)."""
         arms, _ = self.search_arms(state)

@@ -56,6 +56,8 @@ def test_names_and_settings():
 @pytest.mark.parametrize(("options", "message"), [
     ({"model": "nobody"}, r"^model='nobody': must be one of simple, "),
     ({"model": "network"}, r"^model='network': needs weights$"),
+    ({"partner": "nobody"}, r"^partner='nobody': must be one of simple, "),
+    ({"partner": "simple"}, r"^partner='simple': there are no teams in pommerman$"),
     ({"root": "dreamt"}, r"^root='dreamt': must be one of believed, worst, visible, true$"),
     ({"switch_after": 3}, r"^switch_after=3: needs model=network, not ''$"),
     ({"num_simulations": 0}, r"^num_simulations=0: must be >= 1$"),

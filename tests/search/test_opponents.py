@@ -275,6 +275,41 @@ def test_all_seats_but_the_own_are_asked_and_the_own_action_is_played():
     assert after.actions.tolist() == [[5, 1, 0, 3], [0, 5, 2, 0], [0, 1, 5, 3], [0, 0, 2, 5]]
 
 
+class Pairs(Table):
+    """The same, in which seats 0 and 2 play against 1 and 3."""
+
+    value_when_out = -0.5
+
+    def are_enemies(self, seat, other):
+        return (seat - other) % 2 != 0
+
+    def possible_arms(self, state):
+        return self.search_arms(state)
+
+    def closest_enemy(self, state, seat):
+        return (seat + 1) % 4
+
+
+def tens(params, keys, views, seats):
+    return 10 + seats + (0 if params is None else params)
+
+
+def test_teammates_have_a_model_of_their_own():
+    others = memoryless("seat", lambda params, keys, views, seats: seats, sees_state=True)
+    partner = memoryless("tens", tens, sees_state=True)
+    states, seats = jax.vmap(Pairs().init)(jnp.arange(4)), jnp.arange(4)
+    keys = jax.random.split(jax.random.key(1), 4)
+    together = single_player(Pairs(), others, partner=partner)
+    nodes = jax.jit(together.root)(None, keys, states, seats)
+    for mine, expected in ((None, 10), (jnp.int32(40), 50)):
+        params = {"own": None, "opponents": None} | ({} if mine is None else {"partners": mine})
+        after = jax.jit(together.step)(params, keys, nodes, jnp.full((4, 1), 5)).state
+        rows = [[5, 1, expected + 2, 3], [0, 5, 2, expected + 3], [expected, 1, 5, 3], [0, expected + 1, 2, 5]]
+        assert after.actions.tolist() == rows
+    with pytest.raises(ValueError, match=r"^partner='tens': there are no teams in table$"):
+        single_player(Table(), others, partner=partner)
+
+
 def test_an_agent_made_of_such_a_search_acts_for_any_seat():
     planner = fdts(single_player(GAME, steady_player(SHOUT)), num_simulations=300, horizon=9, table_rows=1024)
     agent = as_agent(planner)
