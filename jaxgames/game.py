@@ -172,6 +172,11 @@ class RivalryGame(Game, Protocol):
         """int32 []: the seat of the enemy who is next to a seat (int32 []); -1 if there is none."""
         ...
 
+    @property
+    def endless(self) -> RivalryGame:
+        """The same game without its time limit, which does not end the simulations of these searches."""
+        ...
+
     def are_enemies(self, seat: Array, other: Array) -> Array:
         """Whether two seats (int32, of one shape or to be broadcast) play against each other: bool."""
         ...

@@ -110,9 +110,9 @@ def modelled_puct(
       ValueError: a model, a rival or a belief that the game does not have.
     """
     kind = "SP-MCTS" if models.rival == "none" else "TP-MCTS"
-    dynamics = _dynamics(game, models, evaluate, outputs, shared_answers=True, in_turn=True)
+    dynamics = dynamics_for(game, models, evaluate, outputs, shared_answers=True, in_turn=True)
     if of_own_seat:
-        dynamics, evaluate = _valued_by_own_seat(dynamics, evaluate)
+        dynamics, evaluate = valued_by_own_seat(dynamics, evaluate)
     planner = puct(dynamics, evaluate, settings, outputs=outputs, name=f"{kind} against {_name(game, models)}")
     return _finished(game, planner, models)
 
@@ -136,7 +136,7 @@ def modelled(
     Raises:
       ValueError: as for `modelled_puct`.
     """
-    planner = make(_dynamics(game, models, evaluate, outputs, shared_answers=False, in_turn=False))
+    planner = make(dynamics_for(game, models, evaluate, outputs, shared_answers=False, in_turn=False))
     return _finished(game, planner._replace(name=f"{planner.name} against {_name(game, models)}"), models)
 
 
@@ -164,14 +164,18 @@ def _name(game: Game, models: Models) -> str:
     return models.model or usual_opponent(game)
 
 
-def _dynamics(
+def dynamics_for(
     game: Game, models: Models, evaluate: Evaluate | None, outputs: Outputs | None, *, shared_answers: bool, in_turn: bool
 ) -> Dynamics:
+    """Makes what a search against models walks in; arguments as for `modelled` and `opponents.two_player`."""
     model = model_of(game, _name(game, models), evaluate, outputs)
     if models.switch_after is not None:
         model = switching(model, model_of(game, models.then or usual_opponent(game), setting="then"), models.switch_after)
     partner = model_of(game, models.partner, evaluate, outputs, setting="partner") if models.partner else None
-    arms = game.possible_arms if shared_answers and has_rivals(game) else None
+    arms = None
+    if shared_answers and has_rivals(game):  # PommerLearn's action filter; and the time limit ends no simulation
+        game = game.endless
+        arms = game.possible_arms
     if models.rival == "none":
         return single_player(game, model, arms=arms, shared_answers=shared_answers, partner=partner)
     rival = _rival(game, models.rival)
@@ -186,7 +190,7 @@ def _rival(game: Game, kind: str) -> Rival:
     return game.closest_enemy if kind == "closest" else most_dangerous(game)
 
 
-def _valued_by_own_seat(dynamics: Dynamics, evaluate: Evaluate) -> tuple[Dynamics, Evaluate]:
+def valued_by_own_seat(dynamics: Dynamics, evaluate: Evaluate) -> tuple[Dynamics, Evaluate]:
     """Asks for values of the own seat, whoever is to choose, and turns them for the rival."""
 
     def asked(nodes: Any, players: Array) -> tuple[Any, Array]:

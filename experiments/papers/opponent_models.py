@@ -1,4 +1,4 @@
-"""Searches against modelled opponents without networks on Pommerman: which player is strongest, and what models cost."""
+"""Searches against modelled opponents on Pommerman: players without networks, with and without the full state; and the models."""
 
 from __future__ import annotations
 
@@ -49,11 +49,14 @@ ORACLES = (
     ("sp_mcts:weights=none,root=true,num_simulations=256", "simple"),
 )
 FAIR = (
-    ("sp_mcts:weights=none,num_simulations=512,values=prospects", "simple"),
-    ("sp_mcts:weights=none,num_simulations=512,values=prospects", "simple_unbiased"),
+    ("sp_mcts:weights=none,num_simulations=256,values=prospects", "simple"),
+    ("sp_mcts:weights=none,num_simulations=256,values=prospects", "simple_unbiased"),
 )
-WITH_MODEL = "sp_mcts:weights=none,num_simulations=256,values=prospects,model={}"
-MODELS = tuple((WITH_MODEL.format(model), "simple") for model in ("still", "simple", "simple_unbiased"))
+WITH_MODEL = "sp_mcts:num_simulations=250,model={}"  # guided by the network that comes with the package
+MODELS = tuple(
+    (WITH_MODEL.format(model), "simple")
+    for model in ("still", "simple", "simple_unbiased", "network", "network,switch_after=3,then=simple")
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -110,7 +113,7 @@ def fair(plan: OpponentModelsPlan) -> list[Measurement]:
 
 
 def models(plan: OpponentModelsPlan) -> list[Measurement]:
-    """One search with different models."""
+    """One search, guided by a network, with different models."""
     return plan.contests(MODELS)
 
 

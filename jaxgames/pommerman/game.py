@@ -12,7 +12,7 @@ from jax import Array
 
 from jaxgames.game import GameBase
 from jaxgames.pommerman import belief, modelling, prospects, rules, setup
-from jaxgames.pommerman.config import PommermanConfig, preset
+from jaxgames.pommerman.config import LONGEST, PommermanConfig, preset
 from jaxgames.pommerman.constants import NUM_MESSAGES, NUM_MOVES, Move
 from jaxgames.pommerman.observation import Observation, observe
 from jaxgames.pommerman.official_actions import check_actions
@@ -152,6 +152,13 @@ class Pommerman(GameBase):
     def closest_enemy(self, state: State, seat: Array) -> Array:
         """Gives the seat of the closest living enemy of a seat (int32 []), -1 if there is none."""
         return modelling.closest_enemy(self.config, state, seat)
+
+    @property
+    def endless(self) -> Pommerman:
+        """The same game without its time limit; itself, where the board collapses by then."""
+        if self.config.first_collapse is not None:
+            return self
+        return Pommerman(dataclasses.replace(self.config, max_steps=LONGEST, name=""))
 
     def are_enemies(self, seat: Array, other: Array) -> Array:
         """Says whether two seats (int32) play against each other. Returns bool."""

@@ -41,6 +41,7 @@ class Settings:
       normalize_q: Q is normalize_q to [0, 1] between the least and the greatest of the node, as in mctx.
       count_self: N counts the opening of the node itself, as in mctx.
       dirichlet_fraction, dirichlet_alpha: noise in the root's priors.
+      prior_temperature: priors are flattened by the power of 1 / this (PommerLearn without noise: 1.7).
       temperature: of the final choice by visits; 0: the most visited arm.
       q_veto: swap the visits of the best and of the most visited arm if the best has a Q higher by more than this; None: never.
       q_weight: add (Q2 - Q1) * q_weight * n1 to the second most visited arm if its Q is higher.
@@ -64,6 +65,7 @@ class Settings:
     count_self: bool = False
     dirichlet_fraction: float = 0.0
     dirichlet_alpha: float = 0.3
+    prior_temperature: float = 1.0
     temperature: float = 0.0
     q_veto: float | None = None
     q_weight: float = 0.0
@@ -85,7 +87,7 @@ class Settings:
         )
         checks.below(checks.COUNTS, self, "num_simulations")
         checks.numbers(self, "c_init", "temperature", "q_weight", *(["q_veto"] if self.q_veto is not None else []))
-        checks.numbers(self, "c_base", "dirichlet_alpha", positive=True)
+        checks.numbers(self, "c_base", "dirichlet_alpha", "prior_temperature", positive=True)
         if self.first_play_urgency is not None and not math.isfinite(self.first_play_urgency):
             raise ValueError(f"first_play_urgency={self.first_play_urgency}: must be a finite number")
         checks.shares(self, "dirichlet_fraction", "random_starts")
@@ -189,6 +191,8 @@ class _Search:
         arms, legal = (of_seat(rows, player) for rows in game.arms(states))
         outcome, over = of_seat(game.outcome(states), player), game.terminated(states)
         share = arm_logits(logits, arms, player, self.outputs)
+        if self.settings.prior_temperature != 1:
+            share = share / self.settings.prior_temperature
         share = jax.nn.softmax(jnp.where(legal, share, jnp.finfo(jnp.float32).min), axis=-1)
         prior = jnp.where(legal, jnp.maximum(share, _LEAST_PRIOR), 0.0)  # never 0: that says illegal
         if noise_keys is not None:

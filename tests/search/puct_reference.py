@@ -17,7 +17,7 @@ class Node:
         self.children = {}
 
 
-def search(open_node, play, root_state, simulations, c_init=2.5, c_base=19652.0, first_play_urgency=-1.0):
+def search(open_node, play, root_state, simulations, c_init=2.5, c_base=19652.0, first_play_urgency=-1.0, offered=1):
     """Gives visits and mean values of the root's arms.
 
     Args:
@@ -26,6 +26,7 @@ def search(open_node, play, root_state, simulations, c_init=2.5, c_base=19652.0,
       root_state: where to search.
       simulations: how many.
       c_init, c_base, first_play_urgency: of the rule of choice.
+      offered: arms never tried that are looked at, in the order of their priors.
     """
     root = open_node(root_state)
     for _ in range(simulations):
@@ -35,7 +36,7 @@ def search(open_node, play, root_state, simulations, c_init=2.5, c_base=19652.0,
             rate = (math.log((total + c_base + 1) / c_base) + c_init) * math.sqrt(total)
             best, arm = -np.inf, None
             untried = [k for k in np.argsort(-node.prior, kind="stable") if node.prior[k] > 0 and not node.visits[k]]
-            for k in sorted([k for k in range(len(node.prior)) if node.visits[k]], key=lambda k: k) + untried[:1]:
+            for k in sorted([k for k in range(len(node.prior)) if node.visits[k]], key=lambda k: k) + untried[:offered]:
                 q = node.total[k] / node.visits[k] if node.visits[k] else first_play_urgency
                 score = q + rate * node.prior[k] / (1 + node.visits[k])
                 if score > best + 1e-9:

@@ -53,6 +53,7 @@ def test_a_teammate_is_no_enemy():
     assert value("0.. ... 2.1", TEAM) < value("0.. ... ..1", TEAM, m1=Man()) + WEIGHTS.kills
 
 
+@pytest.mark.slow
 def test_the_most_dangerous_enemy_is_who_can_cost_most():
     game = Pommerman(FFA)
     find = jax.jit(jax.vmap(most_dangerous(game), (0, None)))

@@ -147,6 +147,22 @@ def test_the_preset_of_alphaze_equals_a_slow_search(moves):
         assert np.allclose(own(plan.qvalues, states)[lane][tried], values[tried], atol=1e-4)
 
 
+def test_arms_opened_one_by_one_are_those_of_a_node_that_is_open_fully():
+    """All arms never tried have the same Q, so that of the highest prior is the best of them: with noise too nothing differs."""
+    root = at(positions(2), 0)
+    one, all_of_them = (
+        puct_reference.search(open_node, lambda s, arm: STEP(s, np.int32(arm)), root, 40, offered=count)[0]
+        for count in (1, CELLS)
+    )
+    assert one.tolist() == all_of_them.tolist() and (one > 0).sum() > 2
+
+
+def test_priors_can_be_flattened():
+    states = positions(0)
+    sharp, flat = (own(search(states, num_simulations=40, prior_temperature=t)[0].visit_counts, states) for t in (1.0, 50.0))
+    assert (flat.max(-1) <= sharp.max(-1)).all() and (flat.max(-1) < sharp.max(-1)).any()
+
+
 def test_walks_at_once_equal_those_of_a_slow_search():
     """43 simulations are five waves of eight, and one of three."""
     states = positions(4)
