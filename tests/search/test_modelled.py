@@ -70,7 +70,7 @@ def test_bad_input(options, message):
 @pytest.mark.parametrize(("mode", "options", "message"), [
     ("ffa", {"model": "network"}, r"^model='network': needs weights$"),
     ("team", {"partner": "network"}, r"^partner='network': needs weights$"),
-    ("team", {"root": "visible"}, r"^view_radius=4: only a board in full view is seen by all alike"),
+    ("team", {"root": "visible"}, r"^root='visible': view_radius=4: .*; take believed or true$"),
 ])  # fmt: skip
 def test_bad_input_of_searches_with_networks(mode, options, message):
     with pytest.raises(ValueError, match=message):
