@@ -209,11 +209,11 @@ def rounds_of(log: list[dict]) -> list[dict]:
     for record in log:
         number = record["round"] - ("wins_alone" in record)
         if number == len(rounds):
-            rounds.append({"games": 0, "wins": 0.0, "draws": 0.0})
+            rounds.append({"games": 0, "wins": 0, "draws": 0})
         one = rounds[number]
         if "games" in record:
-            one["wins"] += record["wins"] * record["games"]
-            one["draws"] += record["draws"] * record["games"]
+            one["wins"] += round(record["wins"] * record["games"])
+            one["draws"] += round(record["draws"] * record["games"])
             one["games"] += record["games"]
             shares = np.array(record["action_shares"])
             one["shares"] = (one["shares"] + shares) if "shares" in one else shares

@@ -98,6 +98,8 @@ class Rivalry(Tug):
     def are_enemies(self, seat, other):
         return seat != other
 
+    value_when_out = 0.0
+
     @property
     def endless(self):
         return Rivalry(length=self.length, max_steps=1000)

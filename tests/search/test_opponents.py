@@ -289,6 +289,10 @@ class Pairs(Table):
     def closest_enemy(self, state, seat):
         return (seat + 1) % 4
 
+    @property
+    def endless(self):
+        return self
+
 
 def tens(params, keys, views, seats):
     return 10 + seats + (0 if params is None else params)
