@@ -64,6 +64,30 @@ def _draw_lines(axes, lines: Sequence[Line]) -> None:
         axes.legend(frameon=False)
 
 
+def over_rounds_figure(panels: Mapping[str, Mapping[str, Sequence[tuple[int, float | None]]]]) -> str:
+    """Draws lines over the rounds of training, side by side: by label of the panel, by name of the line, (round, value)."""
+    figure, parts = axes_in_a_row(len(panels), "round", list(panels))
+    for axes, lines in zip(parts, panels.values(), strict=True):
+        for index, (name, line) in enumerate(lines.items()):
+            there = [(number, value) for number, value in line if value is not None]
+            axes.plot([x for x, _ in there], [y for _, y in there], marker="o", markersize=3, color=COLOURS[index], label=name)
+        axes.set_ylim(bottom=0)
+        axes.legend(frameon=False, fontsize=8)
+    return as_svg(figure)
+
+
+def bars_figure(labels: Sequence[str], groups: Mapping[str, Sequence[float]]) -> str:
+    """Draws shares in per cent as bars, beside each other for each label."""
+    figure, (axes,) = axes_in_a_row(1, "", ("share of moves, %",))
+    width = 0.8 / max(len(groups), 1)
+    for index, (name, shares) in enumerate(groups.items()):
+        places = np.arange(len(labels)) + width * (index + 0.5) - 0.4
+        axes.bar(places, 100 * np.array(shares), width, color=COLOURS[index % len(COLOURS)], label=name)
+    axes.set_xticks(range(len(labels)), labels)
+    axes.legend(frameon=False, fontsize=8)
+    return as_svg(figure)
+
+
 def visits_figure(behaviours: Mapping[str, dict]) -> str:
     """Draws where agents spend their time, one board each; all begin at the top left."""
     figure, parts = axes_in_a_row(len(behaviours), "", [""] * len(behaviours))

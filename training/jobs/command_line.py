@@ -39,6 +39,9 @@ JOBS = {
     "train-expert": Job(
         "training.jobs.train_expert", "run", "TrainConfig", "train a network for searches against models (SP-MCTS, TP-MCTS)"
     ),
+    "write-data-sets": Job(
+        "training.jobs.write_data_sets", "run", "WriteConfig", "play games and write samples in PommerLearn's format"
+    ),
     "search-hyperparameters": Job("training.jobs.hyperparameters", "run", "SearchConfig", "search settings for a follower"),
     "official-match": Job(
         "training.play.official", "run", "OfficialMatchConfig", "play Pommerman in the official environment, if it is installed"

@@ -255,11 +255,11 @@ def _is_saved(iteration: int) -> str:
     return f"iteration {iteration} is saved" if iteration else "nothing is saved yet"
 
 
-def check_settings(config: JobConfig, path: Path) -> None:
+def check_settings(config: Any, path: Path) -> None:
     """Compares a config with the one that a run was begun with.
 
     Args:
-      config: of a job.
+      config: of a job; its `FREE` are the fields that may differ.
       path: of the run's settings.json; nothing is compared if it is not there.
 
     Raises:

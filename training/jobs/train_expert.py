@@ -16,7 +16,8 @@ from jaxgames.registration import usual_opponent
 from search.planner import as_agent, size_in_bytes
 from training.jobs import job
 from training.jobs.job import Job, JobConfig
-from training.learn.expert_iteration import ExpertConfig, ExpertIteration, make_search
+from training.learn.expert_iteration import DATA_SETS, ExpertConfig, ExpertIteration, make_search
+from training.learn.from_data_sets import DataSetLearning
 from training.learn.learner import Learner
 from training.models import policy_value
 from training.models.policy_value import PolicyValue, PolicyValueConfig
@@ -31,8 +32,8 @@ _RATE, _REPORT, _INIT = range(1 << 28, (1 << 28) + 3)
 class TrainConfig(JobConfig):
     """Trains a network for SP-MCTS and TP-MCTS: from the moves of rule-based players, or from its own search against them.
 
-    An iteration here is one call of a compiled program, of games or of gradient steps; a round is what the paper calls an
-    iteration, samples and then learning. There is a checkpoint after each round.
+    Samples that have been written down may take the place of games. An iteration here is one call of a compiled program, of games
+    or of gradient steps; a round is what the paper calls an iteration, samples and then learning, and ends with a checkpoint.
 
     Attributes:
       who: the game and the network.
@@ -101,12 +102,21 @@ class ExpertJob(Job):
         learn = config.learn
         self.who: PolicyValue = policy_value.make(config.who)
         self.meta = self.who.meta
+        self._first_params()
         self.title = f"learning from {learn.source}, {config.who.game} {config.who.mode}, {config.who.network} network"
         self.total, self.unit, self.learning_rate = config.rounds * learn.samples, "samples", learn.learning_rate
-        self.programs = ExpertIteration(learn, self.who, job.mesh_for(learn.lanes, learn.batch_size, learn.buffer_size))
+        mesh = job.mesh_for(learn.lanes, learn.batch_size, learn.buffer_size)
+        self.programs: ExpertIteration | DataSetLearning
+        if learn.source == DATA_SETS:
+            self.programs = DataSetLearning(learn, self.who, mesh, config.rounds)
+        else:
+            self.programs = ExpertIteration(learn, self.who, mesh)
         self.opponent: Agent = agents.make(learn.player or usual_opponent(self.who.game), self.who.game)
         self.alone: Agent = self.who.agent()
-        self.searching: Agent = as_agent(make_search(self.who, learn.models, self._quiet()))
+        # In fog a network is taught by demonstrations alone: there is no search to learn from.
+        self.searching: Agent | None = None
+        if config.final_games:
+            self.searching = as_agent(make_search(self.who, learn.models, self._quiet()))
         self._check_memory()
 
     def _quiet(self) -> Any:
@@ -116,16 +126,28 @@ class ExpertJob(Job):
         """Raises a ValueError when games cannot fit into memory beside the learner."""
         learn, who = self.config.learn, self.who
         other = size_in_bytes(jax.eval_shape(self.programs.init, self.key, jax.eval_shape(who.init, self.key)))
-        player = as_agent(self.programs.planner)._replace(name=f"learn.search.num_simulations={learn.search.num_simulations}")
+        players = []
+        if isinstance(self.programs, ExpertIteration):
+            search = f"learn.search.num_simulations={learn.search.num_simulations}"
+            players = [as_agent(self.programs.planner)._replace(name=search)]
         advice = f"fewer learn.samples than {learn.samples}"
-        memory.check(who.game, [player], learn.lanes, other=(other, advice), setting="learn.lanes", what="the run")
+        memory.check(who.game, players, learn.lanes, other=(other, advice), setting="learn.lanes", what="the run")
 
     def start(self) -> State:
-        params = self.who.init(jax.random.fold_in(self.key, _INIT))
-        if self.config.start:
-            shown = {name: self.who.meta[name] for name in ("kind", "game", "encoder", "network", "version")}
-            params, _ = load_weights(weights_file(self.config.start), jax.eval_shape(lambda: params), shown)
+        params = self._first_params() if self.config.start else self.who.init(jax.random.fold_in(self.key, _INIT))
         return State(self.programs.init(self.key, params), np.int32(0))
+
+    def _first_params(self) -> Any:
+        """Reads the weights to begin with; None where there are none.
+
+        Raises:
+          ValueError, OSError: they are of another network, or cannot be read.
+        """
+        if not self.config.start:
+            return None
+        shown = {name: self.who.meta[name] for name in ("kind", "game", "encoder", "network", "version")}
+        params, _ = load_weights(weights_file(self.config.start), jax.eval_shape(self.who.init, self.key), shown)
+        return params
 
     def begin(self, state: State) -> None:
         self._save(state)
@@ -167,7 +189,7 @@ class ExpertJob(Job):
     def finish(self, state: State) -> dict[str, Any]:
         """Lets the search play against the rule-based players."""
         result: dict[str, Any] = {"samples": _samples(state), "updates": int(state.learner.updates)}
-        if self.config.final_games:
+        if self.searching is not None:
             games = self._match(self.searching, state, _REPORT, 0, self.config.final_games)
             result |= {"wins": float((games > 0).mean()), "draws": float((games == 0).mean())}
         return result

@@ -7,7 +7,7 @@ A network is taught what a search prefers in games against rule-based players, o
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -28,7 +28,8 @@ from training.models.policy_value import PolicyValue
 from training.play import agents
 from training.play.lanes import Pool
 
-SOURCES = ("demonstrations", "search")
+DATA_SETS = "data_sets"
+SOURCES = ("demonstrations", "search", DATA_SETS)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,7 +37,9 @@ class ExpertConfig:
     """How to play and learn; checked when made. The paper's numbers are in brackets where they are others.
 
     Attributes:
-      source: demonstrations: rule-based players show all their moves; search: the network's own search plays one seat.
+      source: demonstrations: rule-based players show all their moves; search: the network's own search plays one seat;
+        data_sets: samples that have been written down, see `jaxgames write-data-sets`.
+      data_sets: folders of data sets, or folders in which they lie; read in this order.
       player: the rule-based player of all (other) seats; "": the game's usual opponent.
       search: of the network's search [250 simulations].
       models: who plays the others in it.
@@ -57,6 +60,7 @@ class ExpertConfig:
     """
 
     source: str = "search"
+    data_sets: tuple[str, ...] = ()
     player: str = ""
     search: Settings = Settings(num_simulations=100, q_veto=0.4, q_weight=1.0, dirichlet_fraction=0.25, dirichlet_alpha=0.2)
     models: Models = Models(root="visible")
@@ -78,6 +82,9 @@ class ExpertConfig:
     def __post_init__(self) -> None:
         if self.source not in SOURCES:
             raise ValueError(f"source={self.source!r}: must be one of {', '.join(SOURCES)}")
+        if (self.source == DATA_SETS) != bool(self.data_sets):
+            named = " ".join(self.data_sets) or "none"
+            raise ValueError(f"data_sets={named}: source=data_sets needs some, and no other source takes any")
         if self.models.root == "believed":
             raise ValueError("root='believed': games to learn from begin in the middle of memories; take visible or true")
         checks.at_least(1, self, "samples", "kept", "epochs", "lanes", "steps", "updates", "batch_size")
@@ -176,17 +183,51 @@ class ExpertIteration:
 
         Samples of games that are not over count for the policy alone.
         """
-        config = self.config
-        policy = sharpened(jax.vmap(self.games.targets.unpack)(batch.policy), config.sharpening)
-        planes, policy = turned(self.who.encoder, batch.view, policy, which if config.symmetries else None)
-        logits, value = self.who.network.apply(params, planes)
-        over = results != UNFINISHED
-        target = value_target(results, left, batch.value.astype(jnp.float32), config.discount, config.mixing)
-        error = jnp.where(over, jnp.square(target - value), 0.0).sum() / jnp.maximum(over.sum(), 1)
-        entropy = optax.softmax_cross_entropy(logits, policy).mean()
-        agreement = (is_highest(logits) & is_highest(policy)).any(-1).mean()
-        loss = config.value_weight * error + (1 - config.value_weight) * entropy
-        return loss, {"value_error": error, "cross_entropy": entropy, "agreement": agreement}
+        policy = jax.vmap(self.games.targets.unpack)(batch.policy)
+        samples = Samples(batch.view, policy, batch.value, results, left)
+        return expert_loss(self.config, self.who, params, samples, which)
+
+
+class Samples(NamedTuple):
+    """What is learnt from N samples.
+
+    Attributes:
+      view: what a network is shown, leaves [N].
+      policy: float32 [N, A], what it is taught about actions.
+      value: float [N], the search's value.
+      result: int8 [N], how the game ended for whose sample it is; `UNFINISHED` where it has not.
+      left: int16 [N], steps to the end of that player's part in it, 1 in the last.
+    """
+
+    view: Any
+    policy: Any
+    value: Any
+    result: Any
+    left: Any
+
+
+def expert_loss(
+    config: ExpertConfig, who: PolicyValue, params: Any, samples: Samples, which: Array
+) -> tuple[Array, dict[str, Array]]:
+    """Gives the loss of the paper, and its parts; samples of games that are not over count for the policy alone.
+
+    Args:
+      config: how to learn.
+      who: the network.
+      params: its parameters.
+      samples: a mini-batch.
+      which: int32 [], the symmetry in which to show it.
+    """
+    policy = sharpened(samples.policy, config.sharpening)
+    planes, policy = turned(who.encoder, samples.view, policy, which if config.symmetries else None)
+    logits, value = who.network.apply(params, planes)
+    over = samples.result != UNFINISHED
+    target = value_target(samples.result, samples.left, samples.value.astype(jnp.float32), config.discount, config.mixing)
+    error = jnp.where(over, jnp.square(target - value), 0.0).sum() / jnp.maximum(over.sum(), 1)
+    entropy = optax.softmax_cross_entropy(logits, policy).mean()
+    agreement = (is_highest(logits) & is_highest(policy)).any(-1).mean()
+    loss = config.value_weight * error + (1 - config.value_weight) * entropy
+    return loss, {"value_error": error, "cross_entropy": entropy, "agreement": agreement}
 
 
 def sharpened(policy: Array, share: float) -> Array:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -63,6 +63,27 @@ class Sample:
     seat: Array
     clock: Array
     number: Array
+
+
+class Decision(NamedTuple):
+    """What is done in one step of all lanes.
+
+    Attributes:
+      plan: of the seats that learn, [rows].
+      sample: Sample [rows].
+      active: bool [rows], those that count.
+      actions: int32 [L, P], of everybody.
+      learner: int32 [L], the first seat that learns.
+      partners, memory: memories after it, of those who play along and of the planner.
+    """
+
+    plan: Plan
+    sample: Sample
+    active: Array
+    actions: Array
+    learner: Array
+    partners: Any
+    memory: Any
 
 
 @dataclasses.dataclass(frozen=True)
@@ -154,6 +175,13 @@ class SelfPlay:
         Returns:
           Games, memory, Sample [rows], those that count (bool [rows]), and counts to add up.
         """
+        found = self.decide(key, planner, params, memory, games)
+        games, ended, counts = self.advance(key, games, found)
+        memory = planner.reset(found.memory, jnp.tile(ended, self.seats_at_once))
+        return games, memory, found.sample, found.active, counts | _watch(found.plan, found.active)
+
+    def decide(self, key: Array, planner: Planner, params: Any, memory: Any, games: Games) -> Decision:
+        """Searches in all lanes, and asks those who play along; arguments as for `step`."""
         pool, encoder, lanes = self.pool, self.targets.encoder, games.lanes
         keys = pool.step_keys(key, lanes)
         seats, active = self._acting(lanes)
@@ -180,9 +208,12 @@ class SelfPlay:
         for seat, acts, action in zip(seats, active, chosen, strict=True):
             here = (jnp.arange(pool.game.num_players) == seat[:, None]) & acts[:, None]
             actions = jnp.where(here, action[:, None], actions)
-        games, ended, counts = self._advance(key, fold(keys, _CHANCE), games, partners, actions, seats[0])
-        memory = planner.reset(memory, jnp.tile(ended, self.seats_at_once))
-        return games, memory, sample, active.reshape(-1), counts | _watch(own, active.reshape(-1))
+        return Decision(own, sample, active.reshape(-1), actions, seats[0], partners, memory)
+
+    def advance(self, key: Array, games: Games, found: Decision) -> tuple[Games, Array, dict[str, Array]]:
+        """Plays what was decided in all lanes: games, those that have ended (bool [L]), and counts to add up."""
+        chance = fold(self.pool.step_keys(key, games.lanes), _CHANCE)
+        return self._advance(key, chance, games, found.partners, found.actions, found.learner)
 
     def _acting(self, lanes: Lanes) -> tuple[Array, Array]:
         """Seats that may act, and whether they do: int32 and bool [S, L]."""

@@ -11,13 +11,14 @@ from jaxgames.game import Game, is_hidden
 from jaxgames.registration import AgentEntry
 from jaxgames.specs import KINDS, kinds_of, read_options, values_of, with_settings
 from search import presets
-from search.planner import as_agent
+from search.planner import Planner, as_agent
 from search.presets import PlannerEntry
 from training.models import policy_value
 
 TRAINED = Path(__file__).parents[1] / "trained"
 BUNDLED = TRAINED / "pommerman_follower.npz"
 NETWORKS = ("follower", "network")  # players without search
+_BY_HAND = "values"  # the setting that says how a planner values states without a network
 
 
 def names_of(game: Game) -> tuple[str, ...]:
@@ -49,12 +50,25 @@ def make(spec: str, game: Game) -> Agent:
     if isinstance(entry, AgentEntry):
         agent = entry.build(game, with_settings(entry.settings(), options))
         return agent._replace(name=spec) if text else agent
-    path = _network_of(entry, options, game)
-    if path is None:
-        return as_agent(presets.by_name(game, name, **options))._replace(name=spec)
-    who, params = policy_value.read(path, game)
-    planner = presets.by_name(game, name, evaluate=who.evaluate, outputs=who.encoder.outputs, **options)
+    planner, params = make_planner(spec, game)
     return as_agent(planner)._replace(name=spec, params=params)
+
+
+def make_planner(spec: str, game: Game) -> tuple[Planner, Any]:
+    """Makes a planner from the same texts as `make`, and gives the parameters of its network, None without one.
+
+    Raises:
+      ValueError, OSError: as `make`; or it is no planner.
+    """
+    name = spec.partition(":")[0]
+    if name not in presets.planners_of(game):
+        raise ValueError(f"planner={spec!r}: must be one of {', '.join(presets.planners_of(game))}")
+    entry, options = _read(spec, game)
+    path = _network_of(entry, options, game) if isinstance(entry, PlannerEntry) else None
+    if path is None:
+        return presets.by_name(game, name, **options), None
+    who, params = policy_value.read(path, game)
+    return presets.by_name(game, name, evaluate=who.evaluate, outputs=who.encoder.outputs, **options), params
 
 
 def settings_of(spec: str, game: Game) -> dict[str, Any]:
@@ -98,10 +112,10 @@ def _read(spec: str, game: Game) -> tuple[AgentEntry | PlannerEntry, dict[str, A
 
 
 def _network_of(entry: PlannerEntry, options: dict[str, Any], game: Game) -> str | Path | None:
-    """Takes the file of a planner's network out of its options; None: it is to have none."""
+    """Takes the file of a planner's network out of its options; None: it shall have none, or value states in another way."""
     path: str | None = options.pop(entry.network, None)
     if path is None:
-        return bundled(entry.name, game)
+        return None if _BY_HAND in options else bundled(entry.name, game)
     return None if path == "none" else path
 
 

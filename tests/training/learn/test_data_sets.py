@@ -1,0 +1,293 @@
+"""Samples written as data sets and read again: the format, round trips, what is refused, and that it is learnt from."""
+
+import builtins
+import dataclasses
+import json
+import shutil
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import zarr
+
+import jaxgames
+from jaxgames import runtime
+from jaxgames.pommerman.bots import random_agent
+from search.planner import size_in_bytes
+from tests.training.tiny import drawing_oracle
+from training.jobs.write_data_sets import write_recording
+from training.learn import data_sets
+from training.learn.data_sets import DataSet, files_of
+from training.learn.expert_iteration import ExpertConfig, shown_moves
+from training.learn.from_data_sets import DataSetLearning
+from training.learn.recording import Recorder
+from training.learn.self_play import SelfPlay
+from training.learn.targets import Targets
+from training.models.networks import follower as networks
+from training.models.networks.follower import NetworkConfig
+from training.models.policy_value import PolicyValue
+from training.play.lanes import START, Pool
+from training.storage import zarr_folders
+
+GAME = jaxgames.make("pommerman", "ffa")
+ENCODER = jaxgames.encoder_of(GAME, "pommerlearn")
+WHO = PolicyValue(
+    GAME, ENCODER, networks.make(NetworkConfig(width=4, layers=1, value_head=True), ENCODER.shape, ENCODER.num_outputs), {}
+)
+KEY, SAMPLES = jax.random.key(5), 300
+
+
+def recorded(planner, partner):
+    games = SelfPlay(Pool(GAME, 4), Targets(ENCODER), remembered=4, partner=partner)
+    return Recorder(games, planner, runtime.data_mesh(1)).record(KEY, None, SAMPLES)
+
+
+@pytest.fixture(scope="module")
+def shown():
+    """Moves of random players, who soon blow each other up."""
+    return recorded(shown_moves(WHO, random_agent(GAME)), None)
+
+
+@pytest.fixture(scope="module")
+def folder(shown, tmp_path_factory):
+    path = tmp_path_factory.mktemp("sets") / "data_0.zr"
+    write_recording(path, shown, WHO)
+    return path
+
+
+def test_the_format(folder, shown):
+    group = zarr.open_group(folder, mode="r")
+    count = len(shown.actions)
+    assert SAMPLES <= count < SAMPLES + 800 and group.attrs["Steps"] == count
+    assert group["obs"].shape == (count, 23, 11, 11) and group["q"].shape == group["pol"].shape == (count, 6)
+    for name in ("obs", "act", "pol", "q", "val"):
+        about = json.loads((folder / name / ".zarray").read_text())
+        assert about["zarr_format"] == 2 and about["chunks"][0] == 1000
+        assert about["compressor"] == {"id": "blosc", "cname": "lz4", "clevel": 5, "shuffle": 1, "blocksize": 0}
+        assert about["dtype"] == ("|i1" if name == "act" else "<f4")
+    assert np.isnan(group["q"][:]).all() and not group["val"][:].any()
+    np.testing.assert_array_equal(group["pol"][:].argmax(1), group["act"][:], "what is taught is what was done")
+
+
+def test_attributes_tell_the_games(folder):
+    """Played again from the start state that is told, every game ends as told."""
+    about = dict(zarr.open_group(folder, mode="r").attrs)
+    init, step = jax.jit(GAME.init), jax.jit(GAME.step)
+    episodes = len(about["EpisodeSteps"])
+    for number in range(min(episodes, 3)):
+        state = init(jax.random.fold_in(jax.random.fold_in(KEY, number), START))
+        board = about["EpisodeInitialState"][number]
+        assert len(board) == 121 and board[12] == "A" and board[9 * 11 + 1] == "B" and board[1 * 11 + 9] == "D"
+        assert sum(board.count(sign) for sign in "2345") == 36 and sum(board.count(sign) for sign in "345") == 20
+        assert board.count("1") == 36
+        acts, lived = about["EpisodeActions"][number], []
+        for clock in range(about["EpisodeSteps"][number]):
+            assert not state.terminated
+            lived.append(np.asarray(state.alive))
+            state = step(state, jnp.array([row[clock] if clock < len(row) else 0 for row in acts]))
+        alive = np.asarray(state.alive)
+        assert [len(row) for row in acts] == np.sum(lived, 0).tolist()
+        assert about["EpisodeDead"][number] == (~alive).tolist()
+        assert about["EpisodeDraw"][number] == (not alive.any()) and about["EpisodeDone"][number] == (alive.sum() <= 1)
+        assert about["EpisodeWinner"][number] == (int(alive.argmax()) if alive.sum() == 1 else -1)
+    steps = dict(zip(zip(about["AgentEpisode"], about["AgentIds"], strict=True), about["AgentSteps"], strict=True))
+    assert list(steps) == sorted(steps) and len(steps) == 4 * episodes
+    assert all(steps[game, seat] == len(about["EpisodeActions"][game][seat]) for game, seat in steps)
+
+
+def test_what_is_read_is_what_was_written(folder, shown):
+    found = DataSet(folder, GAME).read(0, len(shown.actions))
+    for (path, leaf), again in zip(
+        jax.tree_util.tree_leaves_with_path(shown.samples.view), jax.tree.leaves(found.view), strict=True
+    ):
+        np.testing.assert_array_equal(again, leaf, jax.tree_util.keystr(path))
+        assert again.dtype == leaf.dtype
+    np.testing.assert_array_equal(found.policy, shown.samples.policy)
+    about, first = shown.attributes, 0
+    for seat, episode, length in zip(about["AgentIds"], about["AgentEpisode"], about["AgentSteps"], strict=True):
+        part, first = slice(first, first + length), first + length
+        won, dead = about["EpisodeWinner"][episode] == seat, about["EpisodeDead"][episode][seat]
+        drawn = about["EpisodeDraw"][episode] and length == about["EpisodeSteps"][episode]
+        assert set(found.result[part].tolist()) == {1 if won else 0 if drawn or not dead else -1}
+        np.testing.assert_array_equal(found.left[part], length - np.arange(length))
+
+
+@pytest.mark.slow
+def test_a_search_tells_its_values(tmp_path):
+    found = recorded(drawing_oracle(GAME), random_agent(GAME))
+    known = np.isfinite(found.qvalues)
+    assert known.any(1).all() and not known.all() and found.qvalues[known].min() >= 0.1 - 1e-6
+    np.testing.assert_allclose(np.nanmax(found.qvalues, 1), found.samples.value, atol=1e-3)
+    seats = np.array(found.attributes["AgentIds"])
+    np.testing.assert_array_equal(seats, np.array(found.attributes["AgentEpisode"]) % 4, "one learner per game")
+    write_recording(tmp_path / "one.zr", found, WHO)
+    again = DataSet(tmp_path / "one.zr", GAME).read(0, len(found.actions))
+    np.testing.assert_array_equal(again.value, found.samples.value.astype(np.float32))
+
+
+def test_a_full_data_set_cuts_its_last_episode(folder, tmp_path):
+    """Arrays may be longer than the samples, and the last episode of an agent may go on beyond them."""
+    copied = copy_of(folder, tmp_path)
+    group = zarr.open_group(copied, mode="r+")
+    steps = group.attrs["Steps"] - 2
+    group.attrs["Steps"] = steps
+    opened = DataSet(copied, GAME)
+    assert opened.steps == steps and opened.read(steps - 1, steps).left.tolist() == [3]
+
+
+# --- what is refused ---------------------------------------------------------------------------------------------------
+
+
+def copy_of(folder, tmp_path):
+    return shutil.copytree(folder, tmp_path / "bad.zr")
+
+
+def values(name, index, value):
+    def change(path):
+        zarr.open_group(path, mode="r+")[name][index] = value
+
+    return change
+
+
+def attribute(name, change_value):
+    def change(path):
+        attributes = json.loads((path / ".zattrs").read_text())
+        attributes[name] = change_value(attributes[name])
+        (path / ".zattrs").write_text(json.dumps({key: value for key, value in attributes.items() if value is not None}))
+
+    return change
+
+
+def without(name):
+    def change(path):
+        shutil.rmtree(path / name) if (path / name).is_dir() else (path / name).unlink()
+
+    return change
+
+
+def cut(name):
+    def change(path):
+        (path / name).write_bytes((path / name).read_bytes()[:100])
+
+    return change
+
+
+def of_form(shape, dtype="f4"):
+    def change(path):
+        shutil.rmtree(path / "obs")
+        zarr.open_group(path, mode="r+").create_array("obs", shape=shape, chunks=shape, dtype=dtype)
+
+    return change
+
+
+@pytest.mark.parametrize(("change", "message"), [
+    (without("obs/0.0.0.0"), r"is torn: obs/0\.0\.0\.0 is missing$"),
+    (without("val/0"), r"is torn: val/0 is missing$"),
+    (cut("obs/0.0.0.0"), r"is torn: obs, rows 0 to \d+ \("),
+    (without("pol"), "the array pol is missing$"),
+    (without(".zgroup"), "is no zarr group"),
+    (cut("obs/.zarray"), "is no zarr group"),
+    (of_form((300, 18, 11, 11)), r"obs is float32 of shape \(300, 18, 11, 11\): must be float32 of shape \(rows, 23, 11, 11\)$"),
+    (of_form((300, 23, 11, 11), "f8"), r"obs is float64 of shape \(300, 23, 11, 11\): must be float32"),
+    (of_form((10, 23, 11, 11)), r"has \d+ samples by its attribute Steps, and obs has 10 rows$"),
+    (attribute("Steps", lambda value: 0), "Steps=0: must be a whole number >= 1$"),
+    (attribute("Steps", lambda value: None), "the attribute Steps is missing$"),
+    (attribute("AgentSteps", lambda value: value[:-1]), r"attributes of different lengths: AgentIds \d+, AgentSteps \d+, "),
+    (attribute("AgentSteps", lambda value: [1] * len(value)), r"has \d+ samples by its attribute Steps, and its AgentSteps"),
+    (attribute("AgentSteps", lambda value: [0, *value[1:]]), "AgentSteps: must be >= 1, and one is 0$"),
+    (attribute("AgentIds", lambda value: [4, *value[1:]]), r"AgentIds: must be in 0\.\.3, and one is 4$"),
+    (attribute("AgentEpisode", lambda value: ["first", *value[1:]]), "AgentEpisode: must be a list with a whole number per"),
+    (attribute("EpisodeDead", lambda value: [True] * len(value)), "EpisodeDead: must be a list with 4 flags per entry$"),
+    (values("pol", (7, 2), np.nan), "sample 7: pol is no number$"),
+    (values("obs", (3, 9, 1, 1), np.inf), "sample 3: obs is no number$"),
+    (values("val", 5, np.nan), "sample 5: val is no number$"),
+    (values("val", 5, 3.0), r"sample 5: val is outside -1\.\.1$"),
+    (values("act", 4, 6), r"sample 4: act is outside 0\.\.5$"),
+    (values("pol", 9, 0.5), "sample 9: pol is no distribution$"),
+    (values("obs", (2, 5, 3, 4), 0.37), r"sample 2: the plane 'bomb time' has 0\.37 at \(3, 4\): these are no planes"),
+    (values("obs", (2, 10), 1.0), "sample 2: the plane 'own position' has 1 at"),
+])  # fmt: skip
+def test_a_bad_data_set_is_told_in_one_line(folder, tmp_path, change, message):
+    bad = copy_of(folder, tmp_path)
+    change(bad)
+
+    def read_all():
+        opened = DataSet(bad, GAME)
+        opened.read(0, opened.steps)
+
+    with pytest.raises(ValueError, match=rf"^data set {bad}: {message}"):
+        read_all()
+
+
+def test_folders_are_looked_up(folder, tmp_path):
+    assert files_of([str(folder.parent), str(folder)]) == [folder, folder]
+    with pytest.raises(ValueError, match="there is no such folder"):
+        files_of([str(tmp_path / "none")])
+    with pytest.raises(ValueError, match=r"is no zarr group, and no folder with data sets \(\*\.zr\) in it$"):
+        files_of([str(tmp_path)])
+
+
+def test_a_data_set_that_cannot_be_finished_leaves_nothing(tmp_path):
+    def fails(start, stop):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        zarr_folders.write(tmp_path / "half.zr", data_sets.FORMS, 5, fails, {})
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_without_zarr_it_says_what_to_install(monkeypatch, folder):
+    found = builtins.__import__
+
+    def importing(name, *arguments, **options):
+        if name == "zarr":
+            raise ImportError(name)
+        return found(name, *arguments, **options)
+
+    monkeypatch.setattr(builtins, "__import__", importing)
+    with pytest.raises(ValueError, match=r"^zarr is not installed, and data sets need it: pip install jaxgames\[zarr\]$"):
+        DataSet(folder, GAME)
+
+
+@pytest.mark.parametrize(("mode", "name"), [("ffa", "extended"), ("team", "pommerlearn")])
+def test_other_games_and_planes_are_refused(mode, name):
+    data_sets.check_suits(GAME, jaxgames.encoder_of(GAME, "pommerlearn_centred"))  # the same views, shown in another way
+    game = jaxgames.make("pommerman", mode)
+    with pytest.raises(ValueError, match="data sets hold "):
+        data_sets.check_suits(game, jaxgames.encoder_of(game, name))
+
+
+# --- learning ----------------------------------------------------------------------------------------------------------
+
+
+def learning(folder, rounds=2, **changes):
+    settings = {"samples": 140, "kept": 2, "epochs": 1, "lanes": 4, "updates": 4, "batch_size": 35} | changes
+    config = ExpertConfig(source="data_sets", data_sets=(str(folder),), **settings)
+    return DataSetLearning(config, WHO, runtime.data_mesh(1), rounds)
+
+
+def test_samples_are_learnt_from_in_their_order(folder, shown):
+    programs = learning(folder)
+    learner = programs.init(KEY, WHO.init(KEY))
+    learner, told = programs.play(KEY, learner)
+    assert told["samples"] == 140 and told["action_shares"].sum() == pytest.approx(1)
+    learner, told = programs.play(KEY, learner)
+    assert told["samples"] == 280
+    assert size_in_bytes(learner.ring.rows) == 280 * 4 * programs.updates.packing.num_words
+    held = jax.vmap(programs.updates.packing.unpack)(learner.ring.rows)
+    np.testing.assert_array_equal(held.policy, shown.samples.policy[:280])
+    first, learnt = None, None
+    for _ in range(3):
+        learner, learnt = programs.learn(KEY, learner)
+        first = first or float(learnt["loss"])
+    assert learnt["finite"] and learnt["loss"] < first
+
+
+def test_more_samples_than_there_are_and_wrong_settings(folder):
+    with pytest.raises(ValueError, match=r"^samples=140: 9 rounds need 1260, and there are \d+ in 1 data sets$"):
+        learning(folder, rounds=9)
+    with pytest.raises(ValueError, match=r"^data_sets=none: source=data_sets needs some, and no other source takes any$"):
+        ExpertConfig(source="data_sets")
+    with pytest.raises(ValueError, match=r"^data_sets=here: source=data_sets needs some"):
+        dataclasses.replace(ExpertConfig(), data_sets=("here",))

@@ -1,0 +1,225 @@
+"""Samples in the format of PommerLearn's data sets: one zarr folder with arrays of samples, and attributes about their episodes.
+
+    obs  float32 [N, 23, 11, 11]   planes, see `jaxgames.pommerman.pommerlearn_planes`
+    act  int8 [N]                  what was done
+    pol  float32 [N, 6]            what the policy is taught
+    q    float32 [N, 6]            the search's value of each action, NaN where it is not known
+    val  float32 [N]               the search's value, 0 where there was none
+
+Samples lie in the order of agents' episodes. The attributes say of each of these whose and of which episode it is and how long
+(AgentIds, AgentEpisode, AgentSteps), and of each episode how it began, what was done and how it ended (Episode...); arrays may
+be longer than the samples, whose number is the attribute Steps. (Source: PommerLearn, Weil et al..)
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+
+from jaxgames.encoder import Encoder
+from jaxgames.pommerman import Pommerman, pommerlearn_planes
+from jaxgames.pommerman.encoder import CENTRED, POMMERLEARN
+from jaxgames.pommerman.pommerlearn_planes import as_published, observation_of, restored_view, wrong_planes
+from training.learn.expert_iteration import Samples
+from training.storage import zarr_folders
+from training.storage.zarr_folders import Folder, Form
+
+ENCODER = "pommerlearn"
+SIZE, MOVES, SEATS = 11, 6, 4
+FORMS = {
+    "obs": Form("float32", (pommerlearn_planes.NUM_PLANES, SIZE, SIZE)),
+    "act": Form("int8"),
+    "pol": Form("float32", (MOVES,)),
+    "q": Form("float32", (MOVES,)),
+    "val": Form("float32"),
+}
+SUFFIX = ".zr"
+_OF_AGENTS = ("AgentIds", "AgentSteps", "AgentEpisode")
+_OF_EPISODES = ("EpisodeWinner", "EpisodeDraw", "EpisodeSteps", "EpisodeDead")
+
+
+def check_suits(game: Any, encoder: Encoder) -> None:
+    """Raises a ValueError unless samples of this game, shown by this encoder, can be in a data set."""
+    if encoder.name not in (ENCODER, CENTRED) or not isinstance(game, Pommerman):
+        raise ValueError(f"encoder={encoder.name!r}: data sets hold planes of Pommerman's encoder {ENCODER}, or for {CENTRED}")
+    config = game.config
+    if config.mode != "ffa" or config.board_size != SIZE or config.view_radius is not None:
+        raise ValueError(f"mode={config.mode!r}, board_size={config.board_size}: data sets hold free-for-all on {SIZE} x {SIZE}")
+
+
+def files_of(folders: Sequence[str]) -> list[Path]:
+    """Gives the data sets that are named, or lie in the folders that are named, those of a folder in order of their numbers.
+
+    Raises:
+      ValueError: a folder is not there, or there is no data set in it.
+    """
+    found: list[Path] = []
+    for name in folders:
+        path = Path(name)
+        inside = sorted(path.glob(f"*{SUFFIX}"), key=lambda each: (len(each.name), each.name))
+        if not path.is_dir():
+            raise ValueError(f"data set {path}: there is no such folder")
+        if not inside and not any((path / mark).exists() for mark in (".zgroup", "zarr.json")):
+            raise ValueError(f"data set {path}: is no zarr group, and no folder with data sets (*{SUFFIX}) in it")
+        found += inside or [path]
+    return found
+
+
+def write(
+    path: Path,
+    planes: Callable[[int, int], np.ndarray],
+    act: np.ndarray,
+    pol: np.ndarray,
+    q: np.ndarray,
+    val: np.ndarray,
+    attributes: dict[str, Any],
+) -> None:
+    """Writes a data set; it appears when all of it is there.
+
+    Args:
+      path: is not there yet.
+      planes: `planes(start, stop)`, the encoder's, float32 [., H, W, 23].
+      act: int8 [N].
+      pol: float32 [N, 6].
+      q: float32 [N, 6].
+      val: float32 [N].
+      attributes: of agents and episodes; Steps is added.
+
+    Raises:
+      ValueError: zarr is not installed.
+      OSError: it cannot be written.
+    """
+
+    def read(start: int, stop: int) -> dict[str, np.ndarray]:
+        part = slice(start, stop)
+        return {"obs": as_published(planes(start, stop)), "act": act[part], "pol": pol[part], "q": q[part], "val": val[part]}
+
+    zarr_folders.write(path, FORMS, len(act), read, {**attributes, "Steps": len(act)})
+
+
+class DataSet:
+    """A data set that was opened; samples are read and checked as they are asked for.
+
+    Attributes:
+      path: where.
+      steps: samples, N.
+      agents: episodes of agents.
+      wins, draws: of these.
+    """
+
+    def __init__(self, path: Path, game: Pommerman) -> None:
+        """Opens it, and checks all but the values of samples.
+
+        Raises:
+          ValueError: zarr is not installed, or the data set is torn or of another form: one line that says what is wrong.
+        """
+        self._game = game
+        self._folder = Folder(path, FORMS)
+        self.path, attributes = path, self._folder.attributes
+        self.steps = self._number(attributes, "Steps")
+        for name, length in self._folder.lengths.items():
+            if length < self.steps:
+                raise self._folder.error(f"has {self.steps} samples by its attribute Steps, and {name} has {length} rows")
+        self._folder.check_chunks(self.steps)
+        of_agents = {name: self._numbers(attributes, name) for name in _OF_AGENTS}
+        of_episodes = {name: self._numbers(attributes, name) for name in _OF_EPISODES}
+        self._check_lengths(of_agents, of_episodes)
+        self.agents = len(of_agents["AgentIds"])
+        seats, episodes, lengths = (of_agents[name] for name in ("AgentIds", "AgentEpisode", "AgentSteps"))
+        result = _results(seats, lengths, {name: values[episodes] for name, values in of_episodes.items()})
+        self.wins, self.draws = int((result > 0).sum()), int((result == 0).sum())
+        until_end = np.concatenate([np.arange(length, 0, -1) for length in lengths]) if len(lengths) else np.zeros(0, int)
+        self._left = until_end[: self.steps].astype(np.int16)
+        self._seat, self._result = (np.repeat(values, lengths)[: self.steps] for values in (seats, result))
+
+    def read(self, start: int, stop: int) -> Samples:
+        """Gives samples `start` to `stop - 1`.
+
+        Raises:
+          ValueError: a file is damaged, a number is none or not possible, or planes show what no agent can see.
+        """
+        rows = self._folder.read(start, stop)
+        for name in ("obs", "pol", "val"):
+            self._refuse(~np.isfinite(rows[name]), start, f"{name} is no number")
+        policy = rows["pol"]
+        self._refuse(((policy < 0) | (np.abs(policy.sum(-1, keepdims=True) - 1) > 1e-2)), start, "pol is no distribution")
+        self._refuse(np.abs(rows["val"]) > 1 + 1e-3, start, "val is outside -1..1")
+        self._refuse((rows["act"] < 0) | (rows["act"] >= MOVES), start, f"act is outside 0..{MOVES - 1}")
+        config = self._game.config
+        observation, own_bombs = observation_of(config, rows["obs"], self._seat[start:stop])
+        restore = _restorer(self._game)
+        view, planes = jax.device_get(restore(*_padded((observation, own_bombs), zarr_folders.CHUNK)))
+        view, planes = jax.tree.map(lambda leaf: leaf[: stop - start], (view, planes))
+        wrong = wrong_planes(config, rows["obs"], planes)
+        if wrong.any():
+            row, plane, *cell = (int(part) for part in np.argwhere(wrong)[0])
+            value = rows["obs"][row, plane, cell[0], cell[1]]
+            told = f"sample {start + row}: the plane {POMMERLEARN[plane]!r} has {value:.4g} at {tuple(cell)}"
+            raise self._folder.error(f"{told}: these are no planes of the encoder {ENCODER}")
+        part = slice(start, stop)
+        return Samples(view, policy, rows["val"], self._result[part].astype(np.int8), self._left[part])
+
+    def _refuse(self, wrong: np.ndarray, start: int, told: str) -> None:
+        if wrong.any():
+            raise self._folder.error(f"sample {start + int(np.argwhere(wrong)[0][0])}: {told}")
+
+    def _entry(self, attributes: dict[str, Any], name: str) -> Any:
+        if name not in attributes:
+            raise self._folder.error(f"the attribute {name} is missing")
+        return attributes[name]
+
+    def _number(self, attributes: dict[str, Any], name: str) -> int:
+        value = self._entry(attributes, name)
+        if not isinstance(value, int) or value < 1:
+            raise self._folder.error(f"{name}={value!r}: must be a whole number >= 1")
+        return value
+
+    def _numbers(self, attributes: dict[str, Any], name: str) -> np.ndarray:
+        value = self._entry(attributes, name)
+        shape = (SEATS,) if name == "EpisodeDead" else ()
+        try:
+            numbers = np.asarray(value, np.int64).reshape(len(value), *shape)
+        except (TypeError, ValueError, OverflowError):
+            each = f"{SEATS} flags" if shape else "a whole number"
+            raise self._folder.error(f"{name}: must be a list with {each} per entry") from None
+        return numbers
+
+    def _check_lengths(self, of_agents: dict[str, np.ndarray], of_episodes: dict[str, np.ndarray]) -> None:
+        error = self._folder.error
+        for group in (of_agents, of_episodes):
+            counts = {name: len(values) for name, values in group.items()}
+            if len(set(counts.values())) > 1:
+                raise error("attributes of different lengths: " + ", ".join(f"{name} {count}" for name, count in counts.items()))
+        seats, lengths, episodes = (of_agents[name] for name in _OF_AGENTS)
+        number = len(of_episodes["EpisodeSteps"])
+        for name, values, high in (("AgentIds", seats, SEATS), ("AgentEpisode", episodes, number)):
+            if len(values) and ((values < 0) | (values >= high)).any():
+                raise error(f"{name}: must be in 0..{high - 1}, and one is {values[(values < 0) | (values >= high)][0]}")
+        if len(lengths) and lengths.min() < 1:
+            raise error(f"AgentSteps: must be >= 1, and one is {lengths.min()}")
+        # Where a data set is full, the last episode goes on beyond it.
+        if not lengths[:-1].sum() < self.steps <= lengths.sum():
+            raise error(f"has {self.steps} samples by its attribute Steps, and its AgentSteps add up to {lengths.sum()}")
+
+
+def _results(seats: np.ndarray, lengths: np.ndarray, episodes: dict[str, np.ndarray]) -> np.ndarray:
+    """How each agent's episode ended: 1 won, 0 a draw in which it lived until the last step, or no end; else -1 if it is dead."""
+    won = episodes["EpisodeWinner"] == seats
+    drawn = (episodes["EpisodeDraw"] != 0) & (lengths == episodes["EpisodeSteps"])
+    dead = np.take_along_axis(episodes["EpisodeDead"], seats[:, None], 1)[:, 0] != 0
+    return np.where(won, 1, np.where(dead & ~drawn, -1, 0))
+
+
+@functools.lru_cache(maxsize=2)
+def _restorer(game: Pommerman) -> Callable:
+    return jax.jit(jax.vmap(functools.partial(restored_view, game.config)))
+
+
+def _padded(tree: Any, rows: int) -> Any:
+    """Repeats the first row until there are `rows` or more, so that few shapes are compiled."""
+    return jax.tree.map(lambda leaf: np.concatenate([leaf, np.repeat(leaf[:1], max(rows - len(leaf), 0), 0)]), tree)

@@ -1,0 +1,161 @@
+"""Folders of arrays in the zarr format (version 2), written at once and checked when opened. zarr comes with the extra `zarr`."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import shutil
+import uuid
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+CHUNK = 1000  # rows of each file
+
+
+class Form(NamedTuple):
+    """What an array must be: its dtype, and its shape but for the number of rows."""
+
+    dtype: str
+    shape: tuple[int, ...] = ()
+
+
+def check_installed() -> None:
+    """Raises a ValueError where zarr is not installed."""
+    _zarr()
+
+
+def _zarr() -> Any:
+    try:
+        import zarr
+    except ImportError:
+        raise ValueError("zarr is not installed, and data sets need it: pip install jaxgames[zarr]") from None
+    return zarr
+
+
+def write(
+    folder: Path,
+    forms: Mapping[str, Form],
+    rows: int,
+    read: Callable[[int, int], Mapping[str, np.ndarray]],
+    attributes: Mapping[str, Any],
+) -> None:
+    """Writes arrays into a folder, which appears when all of it is there.
+
+    Args:
+      folder: is not there yet.
+      forms: of the arrays by name.
+      rows: how many each has.
+      read: `read(start, stop)` gives the rows of all arrays.
+      attributes: what JSON can hold.
+
+    Raises:
+      ValueError: zarr is not installed.
+      OSError: the folder cannot be written; nothing is left behind.
+    """
+    zarr = _zarr()
+    import numcodecs
+
+    packed = numcodecs.Blosc(cname="lz4", clevel=5, shuffle=numcodecs.Blosc.SHUFFLE)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    temporary = folder.with_name(f".{folder.name}.{uuid.uuid4().hex}")
+    try:
+        group = zarr.open_group(temporary, mode="w-", zarr_format=2)
+        arrays = {
+            name: group.create_array(
+                name,
+                shape=(rows, *form.shape),
+                chunks=(CHUNK, *form.shape),
+                dtype=form.dtype,
+                compressors=packed,
+                fill_value=0,
+                config={"write_empty_chunks": True},  # a chunk that is missing is one that was lost
+            )
+            for name, form in forms.items()
+        }
+        for start in range(0, rows, CHUNK):
+            stop = min(start + CHUNK, rows)
+            for name, values in read(start, stop).items():
+                arrays[name][start:stop] = values
+        group.attrs.update(dict(attributes))
+        temporary.rename(folder)
+    except BaseException:
+        shutil.rmtree(temporary, ignore_errors=True)
+        raise
+
+
+class Folder:
+    """Arrays that were opened, of which all that is needed is there.
+
+    Attributes:
+      path: as given.
+      attributes: as written.
+      lengths: rows by array.
+    """
+
+    def __init__(self, path: Path, forms: Mapping[str, Form]) -> None:
+        """Opens a folder.
+
+        Args:
+          path: where.
+          forms: of the arrays it must have; others do not matter.
+
+        Raises:
+          ValueError: zarr is not installed, or it is no such folder: names what is wrong.
+        """
+        zarr = _zarr()
+        self.path = path
+        if not path.is_dir():
+            raise self.error("there is no such folder")
+        try:
+            group = zarr.open_group(path, mode="r")
+            self.attributes = dict(group.attrs)
+            self._arrays = {name: group[name] for name in forms if name in group}
+        except Exception as error:  # whatever the library finds wrong with the files
+            raise self.error(f"is no zarr group ({_first_line(error)})") from error
+        for name, form in forms.items():
+            self._check_form(name, form)
+        self.lengths = {name: int(array.shape[0]) for name, array in self._arrays.items()}
+
+    def error(self, told: str) -> ValueError:
+        """Makes an error that names the folder."""
+        return ValueError(f"data set {self.path}: {told}")
+
+    def _check_form(self, name: str, form: Form) -> None:
+        array = self._arrays.get(name)
+        if array is None:
+            raise self.error(f"the array {name} is missing")
+        shape, dtype = getattr(array, "shape", ()), getattr(array, "dtype", None)
+        if shape[1:] != form.shape or not shape or dtype != np.dtype(form.dtype):
+            wanted = ", ".join(["rows", *map(str, form.shape)])
+            raise self.error(f"{name} is {dtype} of shape {tuple(shape)}: must be {form.dtype} of shape ({wanted})")
+
+    def check_chunks(self, rows: int) -> None:
+        """Raises a ValueError where a file of the first rows is missing."""
+        for name, array in self._arrays.items():
+            first = range(-(-rows // array.chunks[0]))
+            others = (range(math.ceil(size / chunk)) for size, chunk in zip(array.shape[1:], array.chunks[1:], strict=True))
+            for place in itertools.product(first, *others):
+                key = array.metadata.encode_chunk_key(place)
+                if not (self.path / name / key).exists():
+                    raise self.error(f"is torn: {name}/{key} is missing")
+
+    def read(self, start: int, stop: int) -> dict[str, np.ndarray]:
+        """Gives rows of all arrays.
+
+        Raises:
+          ValueError: a file is damaged.
+        """
+        found = {}
+        for name, array in self._arrays.items():
+            try:
+                found[name] = np.asarray(array[start:stop])
+            except Exception as error:  # of the codec, which tells its own errors for torn files
+                raise self.error(f"is torn: {name}, rows {start} to {stop - 1} ({_first_line(error)})") from error
+        return found
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0][:120]
