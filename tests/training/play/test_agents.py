@@ -123,6 +123,7 @@ def test_searches_against_models_take_the_networks_of_the_package_where_these_fi
     game, small = GAMES["pommerman/ffa"], jaxgames.make("pommerman", "one_vs_one")
     path = agents.bundled(name, game)
     assert path.stat().st_size < 2e6 and agents.bundled(name, small) is agents.bundled("fdts", game) is None
+    assert agents.bundled(name, jaxgames.make("pommerman", "team")) is None, "who plays alone takes a teammate for an enemy"
     searcher = agents.make(f"{name}:num_simulations=4", game)
     assert searcher.params is not None and not searcher.uses_hidden
     assert agents.settings_of(name, game)["weights"] == str(path)
