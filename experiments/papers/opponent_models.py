@@ -44,6 +44,7 @@ class Contest:
 STRONGEST = "sp_mcts:weights=none,root=true,num_simulations=256,values=prospects"
 ORACLES = (
     (STRONGEST, "simple"),
+    (STRONGEST, "simple_unbiased"),
     (f"{STRONGEST},model=simple_unbiased", "simple_unbiased"),
     ("modelled_fdts:root=true,leaf_parallelism=4,values=prospects", "simple"),
     ("sp_mcts:weights=none,root=true,num_simulations=256", "simple"),
