@@ -219,6 +219,10 @@ def _finished(game: Game, planner: Planner, models: Models) -> Planner:
     if models.root in ("believed", "worst"):
         return believed(game, found, worst_case=models.root == "worst")
     visible = jax.vmap(game.visible_state)
+    try:
+        jax.eval_shape(visible, jax.eval_shape(lambda: jax.vmap(game.init)(jax.random.split(jax.random.key(0), 1))))
+    except ValueError as error:  # fog is told now, not when it is compiled
+        raise ValueError(f"root={models.root!r}: {str(error).splitlines()[0]}; take believed or true") from None
 
     def plan_visible(params: Any, keys: Array, memory: Any, views: Any, seats: Array, active: Array) -> tuple[Any, Any]:
         return plan(params, keys, memory, visible(views), seats, active)

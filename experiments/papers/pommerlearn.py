@@ -159,8 +159,8 @@ def from_zero(plan: PommerlearnPlan) -> list[Measurement]:
 
 def table3(plan: PommerlearnPlan) -> list[Measurement]:
     """Against three SimpleAgents."""
-    cells = [Cell("sp_mcts", SL.name, 250), Cell("sp_mcts", SRL.name, 250), Cell("tp_mcts", SL.name, 250)]
-    return _cells(plan, [replace(cell, opponent=SIMPLE) for cell in cells])
+    players = (("sp_mcts", SL.name), ("sp_mcts", SRL.name), ("tp_mcts", SL.name))
+    return _cells(plan, [Cell(*player, simulations, SIMPLE) for simulations in (50, 250) for player in players])
 
 
 PARTS = {
@@ -226,8 +226,11 @@ def rounds_of(log: list[dict]) -> list[dict]:
 
 
 def chosen_round(rounds: list[dict]) -> int:
-    """The round after which the network won the largest share of its games: those of the round that followed."""
-    shares = [one["wins"] / max(one["games"], 1) for one in rounds]
+    """The round that began with the best network: which won most, counted with the rounds before and after it."""
+    shares = []
+    for number in range(len(rounds)):
+        near = rounds[max(number - 1, 0) : number + 2]
+        shares.append(sum(one["wins"] for one in near) / max(sum(one["games"] for one in near), 1))
     return int(np.argmax(shares))
 
 

@@ -67,6 +67,16 @@ def test_bad_input(options, message):
         presets.by_name(FFA, "modelled_fdts", **options)
 
 
+@pytest.mark.parametrize(("mode", "options", "message"), [
+    ("ffa", {"model": "network"}, r"^model='network': needs weights$"),
+    ("team", {"partner": "network"}, r"^partner='network': needs weights$"),
+    ("team", {"root": "visible"}, r"^root='visible': view_radius=4: .*; take believed or true$"),
+])  # fmt: skip
+def test_bad_input_of_searches_with_networks(mode, options, message):
+    with pytest.raises(ValueError, match=message):
+        presets.by_name(jaxgames.make("pommerman", mode), "sp_mcts", **options)
+
+
 def test_who_cannot_believe_says_so():
     with pytest.raises(
         ValueError, match=r"^root='believed': game='signals' does not say what its players believe; take root=true$"

@@ -22,6 +22,9 @@ from training.play import agents
 LOG = logging.getLogger(__name__)
 _STOP = 0
 
+DEFAULT_AGENT = "sp_mcts:num_simulations=100,values=prospects"
+"""With the network that comes with this package, if there is one for the variant; else it values positions by hand."""
+
 
 @dataclasses.dataclass(frozen=True)
 class OfficialMatchConfig:
@@ -34,7 +37,7 @@ class OfficialMatchConfig:
       seed: of our agent.
     """
 
-    agent: str = "sp_mcts:num_simulations=100"
+    agent: str = DEFAULT_AGENT
     mode: str = "ffa"
     games: int = 10
     seed: int = 0
@@ -92,7 +95,7 @@ class OfficialAgent:
 
     _character: Any  # of the official class: the piece on the board
 
-    def __init__(self, spec: str = "sp_mcts:num_simulations=100", mode: str = "ffa", *, seed: int = 0) -> None:
+    def __init__(self, spec: str = DEFAULT_AGENT, mode: str = "ffa", *, seed: int = 0) -> None:
         """Makes the agent and compiles it.
 
         Args:

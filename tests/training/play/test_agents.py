@@ -123,16 +123,17 @@ def test_searches_against_models_take_the_networks_of_the_package_where_these_fi
     game, small = GAMES["pommerman/ffa"], jaxgames.make("pommerman", "one_vs_one")
     path = agents.bundled(name, game)
     assert path.stat().st_size < 2e6 and agents.bundled(name, small) is agents.bundled("fdts", game) is None
+    assert agents.bundled(name, jaxgames.make("pommerman", "team")) is None, "who plays alone takes a teammate for an enemy"
     searcher = agents.make(f"{name}:num_simulations=4", game)
     assert searcher.params is not None and not searcher.uses_hidden
     assert agents.settings_of(name, game)["weights"] == str(path)
     assert agents.settings_of(name, game)["first_play_urgency"] == -1
-    for spec, played in ((f"{name}:weights=none", game), (name, small)):
+    for spec, played in ((f"{name}:weights=none", game), (f"{name}:values=prospects", game), (name, small)):
         settings = agents.settings_of(spec, played)
         assert agents.make(spec, played).params is None and settings["weights"] == "" and settings["first_play_urgency"] is None
     with pytest.raises(ValueError, match="of mode 'ffa' with planes 11 x 11 x 23, and here they are 8 x 8 x 23"):
         agents.make(f"{name}:weights={path}", small)
-    with pytest.raises(ValueError, match=r"network is 'pyramid'|game is 'pommerman' there and 'hex' is expected"):
+    with pytest.raises(ValueError, match="game is 'pommerman' there and 'hex' is expected"):
         agents.make(f"pc_pimc:weights={path}", GAMES["hex/adh-3"])
 
 
