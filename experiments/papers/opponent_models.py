@@ -45,12 +45,14 @@ STRONGEST = "sp_mcts:weights=none,root=true,num_simulations=256,values=prospects
 ORACLES = (
     (STRONGEST, "simple"),
     (STRONGEST, "simple_unbiased"),
+    (f"{STRONGEST},model=simple_unbiased", "simple_unbiased"),
     ("modelled_fdts:root=true,leaf_parallelism=4,values=prospects", "simple"),
     ("sp_mcts:weights=none,root=true,num_simulations=256", "simple"),
 )
 FAIR = (
     ("sp_mcts:weights=none,num_simulations=256,values=prospects", "simple"),
     ("sp_mcts:weights=none,num_simulations=256,values=prospects", "simple_unbiased"),
+    ("sp_mcts:weights=none,num_simulations=256,values=prospects,model=simple_unbiased", "simple_unbiased"),
 )
 WITH_MODEL = "sp_mcts:num_simulations=250,model={}"  # guided by the network that comes with the package
 MODELS = tuple(
