@@ -1,0 +1,446 @@
+"""One hand-made scene for each clause of the rules of a tick, on the slow engine."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.clash_reference.objects import Unit
+from tests.clash_reference.scenes import FOREVER, cast_and_wait, empty, place, place_card, ticks_until, troops
+from tests.clash_reference.tables import CARDS, KING, LEFT_TOWER, RIGHT_TOWER, UNITS, formation, tdiv, travel_ticks
+
+
+def ready(unit: Unit) -> Unit:
+    """Deployed and loaded as far as one may without a target."""
+    unit.deploy_left, unit.cooldown = 0, unit.type.windup_ticks
+    return unit
+
+
+def run(battle, ticks: int) -> None:
+    for _ in range(ticks):
+        battle.run_tick()
+
+
+def test_division_truncates_toward_zero() -> None:
+    assert [tdiv(7, 2), tdiv(-7, 2), tdiv(7, -2), tdiv(-7, -2)] == [3, -3, -3, 3]
+    assert [travel_ticks(length, 1000) for length in (0, 1, 1000, 1001)] == [1, 1, 1, 2]
+
+
+def test_formations_are_those_of_the_cards() -> None:
+    for card in CARDS:
+        if 1 < len(card.offsets) <= 6:
+            radius = max(max(abs(x), abs(y)) for x, y in card.offsets)
+            radii = range(radius, 2 * radius + 2)  # 494 is 0.707 of 700
+            assert any(formation(len(card.offsets), r) == list(card.offsets) for r in radii), card.key
+
+
+def test_projectiles_land_before_their_slot_is_needed_again() -> None:
+    for kind in UNITS:
+        if kind.projectile_speed and not kind.kamikaze:
+            assert travel_ticks(kind.range + kind.radius + 1400, kind.projectile_speed) <= 2 * kind.hit_ticks, kind.name
+
+
+# Targets
+
+
+def test_a_walker_turns_to_a_nearer_enemy_and_an_attacker_does_not() -> None:
+    battle = empty(towers=False)
+    knight = ready(place(battle, 0, "Knight", 9000, 8000))
+    far = place(battle, 1, "Giant", 9000, 12_000, held=True)
+    battle.run_tick()
+    assert knight.target is far
+    near = place(battle, 1, "Giant", 11_800, 8000, held=True)
+    battle.run_tick()
+    assert knight.target is near
+    ticks_until(battle, lambda: knight.cooldown < knight.type.windup_ticks)
+    place(battle, 1, "Skeleton", knight.x, knight.y - 900, held=True)
+    battle.run_tick()
+    assert knight.target is near
+
+
+def test_at_equal_distances_the_lowest_slot_is_the_target() -> None:
+    battle = empty(towers=False)
+    knight = ready(place(battle, 0, "Knight", 9000, 8000))
+    right, left = (place(battle, 1, "Giant", x, 8000, held=True) for x in (12_000, 6000))
+    battle.run_tick()
+    assert knight.target is right and right.slot < left.slot
+
+
+def test_who_sees_nobody_walks_to_the_nearest_tower_and_buildings_wait() -> None:
+    battle = empty(towers=False)
+    knight, cannon = ready(place(battle, 0, "Knight", 8000, 8000)), ready(place(battle, 0, "Cannon", 9000, 12_000))
+    battle.run_tick()
+    towers = battle.players[1].units
+    assert knight.target is towers[RIGHT_TOWER] and cannon.target is None
+    middle = ready(place(battle, 0, "Knight", 9000, 5000))
+    battle.run_tick()
+    assert middle.target is towers[LEFT_TOWER]  # equally far: the lowest slot, which is on the right of player 0
+
+
+@pytest.mark.parametrize(
+    "attacker, victim, may",
+    [
+        ("Knight", "Minion", False),
+        ("Knight", "Giant", True),
+        ("Archer", "Minion", True),
+        ("Giant", "Knight", False),
+        ("Giant", "Cannon", True),
+        ("Balloon", "Minion", False),
+        ("Balloon", "PrincessTower", True),
+        ("Mortar", "Bat", False),
+    ],
+)
+def test_layers_and_buildings_only(attacker: str, victim: str, may: bool) -> None:
+    battle = empty()
+    one, other = place(battle, 0, attacker, 9000, 8000), place(battle, 1, victim, 9000, 10_000)
+    assert one.may_hit(other) is may
+
+
+def test_who_is_being_deployed_does_nothing_but_can_be_hurt_and_loads() -> None:
+    battle = empty(towers=False)
+    knight = place(battle, 0, "Knight", 9000, 8000)
+    enemy = ready(place(battle, 1, "Knight", 9000, 9500))
+    run(battle, 10)
+    assert knight.deploy_left == 0 and knight.target is None and (knight.x, knight.y) == (9000, 8000)
+    assert knight.cooldown == knight.type.windup_ticks and knight.hp < knight.type.hp
+    battle.run_tick()
+    assert knight.target is enemy
+
+
+def test_a_mortar_does_not_reach_the_near() -> None:
+    battle = empty(towers=False)
+    mortar = ready(place(battle, 0, "Mortar", 9000, 8000))
+    place(battle, 1, "Giant", 9000, 11_400, held=True)
+    battle.run_tick()
+    assert mortar.target is None
+    far = place(battle, 1, "Giant", 9000, 11_500, held=True)
+    battle.run_tick()
+    assert mortar.target is far
+
+
+# Attacks
+
+
+def test_first_hit_after_the_wind_up_then_every_hit_time() -> None:
+    battle = empty(towers=False)
+    ready(place(battle, 0, "Knight", 9000, 8000))
+    giant = place(battle, 1, "Giant", 9000, 9800, held=True)
+    hits = []
+    for tick in range(1, 31):
+        before = giant.hp
+        battle.run_tick()
+        hits += [tick] * (giant.hp < before)
+    assert hits == [5, 17, 29] and giant.hp == giant.type.hp - 3 * 202
+
+
+def test_a_begun_wind_up_follows_a_fleeing_target() -> None:
+    battle = empty(towers=False)
+    knight = ready(place(battle, 0, "Knight", 9000, 8000))
+    giant = place(battle, 1, "Giant", 9000, 8000 + knight.type.range + 500 + 750, held=True)
+    battle.run_tick()
+    assert knight.cooldown == knight.type.windup_ticks - 1
+    giant.y += 1500
+    battle.run_tick()
+    assert knight.target is giant and knight.cooldown == knight.type.windup_ticks - 2 and knight.y == 8000
+    giant.y += 1
+    battle.run_tick()
+    assert knight.cooldown == knight.type.windup_ticks and knight.y > 8000
+
+
+def test_a_new_target_costs_the_wind_up() -> None:
+    battle = empty(towers=False)
+    knight = ready(place(battle, 0, "Knight", 9000, 8000))
+    first = place(battle, 1, "Giant", 9000, 9700, held=True)
+    place(battle, 1, "Giant", 9000, 6200, held=True)
+    run(battle, 3)
+    first.hp = 0
+    battle.run_tick()
+    assert knight.target is None
+    battle.run_tick()
+    assert knight.target is not None and knight.cooldown == knight.type.windup_ticks - 1
+
+
+def test_a_valkyrie_hits_all_around_and_nobody_in_the_air() -> None:
+    battle = empty(towers=False)
+    valkyrie = ready(place(battle, 0, "Valkyrie", 9000, 8000))
+    front, behind = place(battle, 1, "Giant", 9000, 9900, held=True), place(battle, 1, "Giant", 9000, 5400, held=True)
+    flying = place(battle, 1, "Minion", 9500, 8000, held=True)
+    battle.run_tick()
+    for giant in (front, behind):
+        assert giant.hp == giant.type.hp - valkyrie.type.damage
+    assert flying.hp == flying.type.hp
+
+
+def test_two_who_kill_each_other_in_one_tick_both_die() -> None:
+    battle = empty(towers=False)
+    one, other = ready(place(battle, 0, "Knight", 9000, 8000)), ready(place(battle, 1, "Knight", 9000, 9500))
+    one.hp = other.hp = 1
+    run(battle, 5)
+    assert not one.alive and not other.alive
+
+
+def test_king_sleeps_until_it_is_hurt_or_a_princess_dies() -> None:
+    battle = empty()
+    king = battle.players[1].units[KING]
+    place(battle, 0, "Giant", 9000, 25_000, held=True)
+    run(battle, 20)
+    assert king.target is None
+    cast_and_wait(battle, 0, "zap", king.x, king.y)
+    assert king.awake
+    run(battle, 6)
+    assert king.target is not None
+    other = battle.players[0].units[KING]
+    battle.players[0].units[LEFT_TOWER].hp = 0
+    battle.run_tick()
+    assert other.awake and not battle.players[0].units.get(LEFT_TOWER)
+
+
+# Movement
+
+
+def test_push_is_shared_by_mass_and_limited() -> None:
+    battle = empty(towers=False)
+    knight, giant = place(battle, 0, "Knight", 9000, 8000, held=True), place(battle, 0, "Giant", 9000, 9000, held=True)
+    battle.run_tick()
+    assert (knight.y, giant.y) == (8000 - 250 * 18 // 24, 9000 + 250 * 6 // 24)
+    small = place(battle, 0, "Skeleton", 5000, 8000, held=True)
+    place(battle, 0, "Giant", 5000, 8400, held=True)
+    battle.run_tick()
+    assert small.y == 8000 - 300
+
+
+def test_flyers_and_walkers_pass_each_other_freely() -> None:
+    battle = empty(towers=False)
+    knight, minion = place(battle, 0, "Knight", 9000, 8000, held=True), place(battle, 1, "Minion", 9000, 8000, held=True)
+    battle.run_tick()
+    assert (knight.x, knight.y) == (minion.x, minion.y) == (9000, 8000)
+
+
+def test_units_at_one_point_part() -> None:
+    battle = empty(towers=False)
+    low, high = place(battle, 1, "Knight", 9000, 8000, held=True), place(battle, 1, "Knight", 9000, 8000, held=True)
+    battle.run_tick()
+    assert low.x == 9300 and high.x == 8700  # the left of player 1 is on the right
+    mine, theirs = place(battle, 0, "Knight", 5000, 8000, held=True), place(battle, 1, "Knight", 5000, 8000, held=True)
+    battle.run_tick()
+    assert mine.y == 7700 and theirs.y == 8300
+
+
+def test_a_walker_slides_around_its_own_tower_and_the_tower_stays() -> None:
+    battle = empty(towers=False)
+    knight = ready(place(battle, 0, "Knight", 3500, 4900))
+    tower = battle.players[0].units[LEFT_TOWER]
+    ticks_until(battle, lambda: knight.y > 8000, 200)
+    assert knight.x > 3500 and (tower.x, tower.y) == (3500, 6500)
+
+
+def test_walkers_cross_on_bridges_only_and_flyers_anywhere() -> None:
+    battle = empty(towers=False)
+    for x in (500, 6000, 8500, 10_000, 17_000):
+        ready(place(battle, 0, "Knight", x, 12_000))
+    flyer = ready(place(battle, 0, "Minion", 8500, 12_000))
+    flew = False
+    for _ in range(120):
+        battle.run_tick()
+        for unit in troops(battle, 0):
+            wet = 15_000 < unit.y < 17_000 and not (2500 <= unit.x <= 4500 or 13_500 <= unit.x <= 15_500)
+            assert unit.type.flying or not wet
+            flew |= wet
+    assert flew and flyer.y > 17_000
+    assert all(unit.y > 17_000 for unit in troops(battle, 0))
+
+
+def test_knocked_into_the_river_one_stays_on_the_bank() -> None:
+    battle = empty(towers=False)
+    knight = place(battle, 1, "Knight", 9000, 14_600, held=True)
+    cast_and_wait(battle, 0, "fireball", 9000, 14_000)
+    assert (knight.x, knight.y) == (9000, 15_000)
+    edge = place(battle, 1, "Knight", 3000, 16_000, held=True)
+    cast_and_wait(battle, 0, "fireball", 4000, 16_000)
+    assert (edge.x, edge.y) == (2500, 16_000)  # from a bridge: stays on it
+
+
+def test_pushback_spares_giants_buildings_and_the_very_centre() -> None:
+    battle = empty(towers=False)
+    held = [place(battle, 1, "Giant", 9000, 8000, held=True), place(battle, 1, "Cannon", 9000, 10_800, held=True)]
+    centre = place(battle, 1, "Musketeer", 9000, 9500, held=True)
+    before = [(unit.x, unit.y) for unit in (*held, centre)]
+    cast_and_wait(battle, 0, "fireball", 9000, 9500)
+    assert [(unit.x, unit.y) for unit in (*held, centre)] == before
+
+
+# Further mechanics
+
+
+def test_a_building_decays_over_its_lifetime() -> None:
+    battle = empty(towers=False)
+    cannon = place(battle, 0, "Cannon", 9000, 8000)
+    run(battle, 150)
+    assert cannon.hp == cannon.type.hp - cannon.type.hp * 150 // 300
+    run(battle, 149)
+    assert cannon.alive
+    battle.run_tick()
+    assert not cannon.alive
+
+
+def test_a_shield_takes_all_damage_of_the_tick_that_breaks_it() -> None:
+    battle = empty(towers=False)
+    guard = place(battle, 1, "SkeletonWarrior", 9000, 9500, held=True)
+    cast_and_wait(battle, 0, "fireball", 9000, 9500)
+    assert (guard.shield, guard.hp) == (0, 81)
+    cast_and_wait(battle, 0, "zap", 9000, 9500)
+    assert not guard.alive
+
+
+def test_stun_lasts_its_ticks_and_resets_the_attack() -> None:
+    battle = empty(towers=False)
+    knight = ready(place(battle, 1, "Knight", 9000, 9500))
+    giant = place(battle, 0, "Giant", 9000, 8000, held=True)
+    run(battle, 3)
+    cast_and_wait(battle, 0, "zap", 9000, 10_500)
+    assert knight.stun == 5 and knight.target is giant
+    for left in (4, 3, 2, 1, 0):
+        battle.run_tick()
+        assert knight.stun == left and knight.target is None and knight.cooldown == knight.type.hit_ticks
+    battle.run_tick()
+    assert knight.target is giant and knight.cooldown == knight.type.hit_ticks - 1
+
+
+def test_stun_holds_towers_and_the_longer_one_counts() -> None:
+    battle = empty()
+    tower = battle.players[1].units[LEFT_TOWER]
+    giant = place(battle, 0, "Giant", tower.x, 20_000, held=True)
+    cast_and_wait(battle, 0, "freeze", tower.x, tower.y)
+    cast_and_wait(battle, 0, "zap", tower.x, tower.y)
+    assert tower.stun == 39
+    run(battle, 39)
+    assert giant.hp == giant.type.hp
+    ticks_until(battle, lambda: giant.hp < giant.type.hp, 20)
+
+
+def test_slow_takes_a_share_of_speed_and_of_attacks() -> None:
+    battle = empty(towers=False)
+    knight = ready(place(battle, 1, "Knight", 9000, 9500))
+    giant = place(battle, 1, "Cannon", 9000, 12_000, held=True)
+    battle.cast(0, next(card for card in CARDS if card.key == "giant-snowball"), 9000, 11_000)
+    ticks_until(battle, lambda: knight.slow_ticks == 25)
+    assert (knight.slow_percent, knight.speed) == (35, 65) and giant.slow_ticks == 25
+    giant.cooldown = 1000
+    run(battle, 20)
+    assert giant.cooldown == 1000 - 13  # 65 of 100 ticks pass
+    run(battle, 5)
+    assert (knight.slow_ticks, knight.slow_percent, knight.speed) == (0, 0, 100)
+
+
+def test_the_strongest_slow_counts_for_the_longest_time() -> None:
+    battle = empty(towers=False)
+    knight = place(battle, 1, "Knight", 9000, 9500, held=True)
+    knight.slow_ticks, knight.slow_percent = 30, 20
+    cast_and_wait(battle, 0, "giant-snowball", 9000, 9500)
+    assert knight.slow_percent == 35 and knight.slow_ticks >= 25
+    knight.slow_ticks, knight.slow_percent = 10, 50
+    cast_and_wait(battle, 0, "giant-snowball", knight.x, knight.y)
+    assert (knight.slow_percent, knight.slow_ticks) == (50, 25)
+
+
+def test_a_kamikaze_dies_as_it_fires_and_its_shot_still_lands() -> None:
+    battle = empty(towers=False)
+    spirit, giant = ready(place(battle, 0, "FireSpirits", 9000, 8000)), place(battle, 1, "Giant", 9000, 11_000, held=True)
+    slots = battle.players[0].free_slots()
+    ticks_until(battle, lambda: not spirit.alive)
+    assert giant.hp == giant.type.hp and battle.players[0].free_slots() == slots  # its slot waits for the shot
+    ticks_until(battle, lambda: not battle.players[0].projectiles)
+    assert giant.hp == giant.type.hp - spirit.type.damage and len(battle.players[0].free_slots()) == len(slots) + 1
+
+
+@pytest.mark.parametrize("name, delay", [("Golem", 1), ("GiantSkeleton", 30), ("IceGolemite", 1)])
+def test_death_damage_comes_after_its_delay(name: str, delay: int) -> None:
+    battle = empty(towers=False)
+    dying, giant = place(battle, 0, name, 9000, 8000, held=True), place(battle, 1, "Giant", 9000, 10_000, held=True)
+    dying.hp = 0
+    battle.run_tick()
+    assert ticks_until(battle, lambda: giant.hp < giant.type.hp, 40) == delay
+    assert giant.hp == giant.type.hp - dying.type.death_damage
+
+
+def test_death_damage_has_a_percentage_for_crown_towers() -> None:
+    battle = empty(towers=False)
+    tower = battle.players[1].units[LEFT_TOWER]
+    place(battle, 0, "GiantSkeleton", tower.x, tower.y - 2000, held=True).hp = 0
+    run(battle, 31)
+    assert tower.type.hp - tower.hp == 534 * 2
+
+
+def test_a_golem_leaves_two_golemites() -> None:
+    battle = empty(towers=False)
+    golem = place(battle, 1, "Golem", 9000, 20_000, held=True)
+    golem.hp = 0
+    battle.run_tick()
+    children = troops(battle, 1)
+    assert [(unit.type.name, unit.x, unit.y) for unit in children] == [("Golemite", 10_500, 20_000), ("Golemite", 7500, 20_000)]
+    assert [(unit.age, unit.deploy_left, unit.slot) for unit in children] == [(0, 10, golem.slot), (0, 10, golem.slot + 1)]
+
+
+def test_children_without_a_slot_are_lost() -> None:
+    battle = empty(towers=False)
+    hound = place(battle, 0, "LavaHound", 9000, 8000, held=True)
+    while len(battle.players[0].free_slots()) > 2:
+        place(battle, 0, "Giant", 9000, 8000, held=True)
+    hound.hp = 0
+    battle.run_tick()
+    assert sum(unit.type.name == "LavaPups" for unit in troops(battle, 0)) == 3 and not battle.players[0].free_slots()
+
+
+def test_spawners_send_their_waves_in_time() -> None:
+    battle = empty(towers=False)
+    place(battle, 0, "Tombstone", 9000, 5000)
+    waves = []
+    for tick in range(1, 120):
+        before = len(troops(battle, 0))
+        battle.run_tick()
+        if len(troops(battle, 0)) > before:
+            waves.append((tick, len(troops(battle, 0)) - before))
+    assert waves == [(11, 2), (46, 2), (81, 2), (116, 2)]
+    battle = empty(towers=False)
+    place(battle, 1, "DarkWitch", 9000, 30_000)
+    run(battle, 20)
+    assert len(troops(battle, 1)) == 1
+    battle.run_tick()
+    assert [unit.type.name for unit in troops(battle, 1)] == ["DarkWitch", "Bat", "Bat"]
+
+
+def test_goblins_leave_the_barrel_where_it_lands() -> None:
+    battle = empty(towers=False)
+    tower = battle.players[1].units[LEFT_TOWER]
+    ticks = cast_and_wait(battle, 0, "goblin-barrel", tower.x, tower.y)
+    goblins = troops(battle, 0)
+    assert ticks == travel_ticks(23_164, 667)
+    assert [(unit.x - tower.x, unit.y - tower.y) for unit in goblins] == [(0, 550), (-476, -275), (476, -275)]
+    assert all(unit.deploy_left == 11 for unit in goblins) and tower.hp == tower.type.hp
+
+
+def test_an_earthquake_shakes_buildings_most_and_flyers_not_at_all() -> None:
+    battle = empty(towers=False)
+    cannon, knight = place(battle, 1, "Tombstone", 9000, 8000, held=True), place(battle, 1, "Knight", 7000, 8000, held=True)
+    minion, cannon.hp = place(battle, 1, "Minion", 7000, 8000, held=True), 5000
+    age = cannon.age
+    ticks = cast_and_wait(battle, 0, "earthquake", 8000, 8000)
+    decayed = cannon.type.hp * (age + ticks) // 300 - cannon.type.hp * age // 300
+    assert ticks == 30 and 5000 - cannon.hp - decayed == 3 * (82 * 450 // 100)
+    assert knight.type.hp - knight.hp == 3 * 82 and minion.hp == minion.type.hp
+    tower = battle.players[1].units[LEFT_TOWER]
+    cast_and_wait(battle, 0, "earthquake", tower.x, tower.y)
+    assert tower.type.hp - tower.hp == 3 * (82 * 65 // 100)
+
+
+def test_poison_hurts_once_a_second() -> None:
+    battle = empty(towers=False)
+    giant = place(battle, 1, "Giant", 9000, 8000, held=True)
+    assert cast_and_wait(battle, 0, "poison", 9000, 8000) == 80
+    assert giant.type.hp - giant.hp == 8 * 91
+
+
+def test_swarms_take_the_lowest_slots_in_the_order_of_their_formation() -> None:
+    battle = empty(towers=False)
+    army = place_card(battle, 1, "skeleton-army", 9000, 20_000)
+    assert [unit.slot for unit in army] == list(range(3, 18))
+    assert (army[0].x, army[0].y) == (10_400, 19_300) and FOREVER > army[0].deploy_left == 10
