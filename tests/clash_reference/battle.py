@@ -13,10 +13,11 @@ from tests.clash_reference.tables import (
     HAND,
     KING,
     KING_TOWER,
-    LAST_TICK,
     LEFT_TOWER,
+    LEVEL,
     MAX_ELIXIR,
     NUM_TOWERS,
+    OVERTIME_TICKS,
     POSITIONS,
     PRINCESS_TOWER,
     REGULAR_TICKS,
@@ -47,9 +48,13 @@ POCKETS = {LEFT_TOWER: range(9, 18), RIGHT_TOWER: range(9)}  # columns opened by
 class Settings:
     """What a battle may be played with."""
 
+    levels: tuple[int, int] = (LEVEL, LEVEL)
     slots: int = 32
     spell_slots: int = 8
     start_elixir: int = 5
+    regular_ticks: int = REGULAR_TICKS
+    overtime_ticks: int = OVERTIME_TICKS
+    double_from_tick: int = DOUBLE_ELIXIR_FROM
     triple_from_tick: int | None = None
     weakest_tower_loses: bool = False
 
@@ -83,14 +88,14 @@ class Battle:
         cards = tuple(tuple(CARDS_BY_KEY[key] for key in deck) for deck in decks)
         elixir = settings.start_elixir * UNITS_PER_ELIXIR
         self.players = (
-            Player(0, cards[0], settings.slots, settings.spell_slots, elixir),
-            Player(1, cards[1], settings.slots, settings.spell_slots, elixir),
+            Player(0, cards[0], settings.levels[0], settings.slots, settings.spell_slots, elixir),
+            Player(1, cards[1], settings.levels[1], settings.slots, settings.spell_slots, elixir),
         )
         self.tick = 0
         self.winner: int | None = None  # a seat, or DRAW
         for player in self.players:
             for slot, (x, y) in enumerate(TOWER_CENTRES):
-                kind = KING_TOWER if slot == KING else PRINCESS_TOWER
+                kind = player.kinds[(KING_TOWER if slot == KING else PRINCESS_TOWER).id]
                 tower = player.place(kind, slot, *to_absolute(player.seat, x, y), deploy_ticks=0)
                 tower.awake = slot != KING
 
@@ -169,7 +174,7 @@ class Battle:
         if card.is_spell:
             self.cast(seat, card, x, y)
             return
-        kind = UNITS[card.unit_id]
+        kind = player.kinds[card.unit_id]
         for slot, offset in zip(player.free_slots(), card.offsets, strict=False):
             dx, dy = turn(seat, *offset)
             player.place(kind, slot, x + dx, y + dy, kind.deploy_ticks)
@@ -235,19 +240,20 @@ class Battle:
         triple = self.settings.triple_from_tick
         if triple is not None and self.tick >= triple:
             return 3
-        return 1 if self.tick < DOUBLE_ELIXIR_FROM else 2
+        return 1 if self.tick < self.settings.double_from_tick else 2
 
     def _winner(self) -> int | None:
+        settings = self.settings
         kings = [KING in player.units for player in self.players]
         if not all(kings):
             return DRAW if not any(kings) else kings.index(True)
         counts = [len(player.towers) for player in self.players]
-        if self.tick >= REGULAR_TICKS and counts[0] != counts[1]:
+        if self.tick >= settings.regular_ticks and counts[0] != counts[1]:
             return 0 if counts[0] > counts[1] else 1
-        if self.tick < LAST_TICK:
+        if self.tick < settings.regular_ticks + settings.overtime_ticks:
             return None
         weakest = [min(tower.hp for tower in player.towers) for player in self.players]
-        if not self.settings.weakest_tower_loses or weakest[0] == weakest[1]:
+        if not settings.weakest_tower_loses or weakest[0] == weakest[1]:
             return DRAW
         return 0 if weakest[0] > weakest[1] else 1
 

@@ -11,6 +11,7 @@ from tests.clash_reference.tables import (
     NUM_TOWERS,
     PAST_STEPS,
     SOUTH_BANK,
+    UNITS,
     WIDTH,
     Card,
     UnitType,
@@ -141,16 +142,17 @@ class Spell:
 class Player:
     """One side: units by slot, shots by the slot of who shot and parity, spells by slot, elixir, cards."""
 
-    def __init__(self, seat: int, deck: tuple[Card, ...], slots: int, spell_slots: int, elixir: int):
+    def __init__(self, seat: int, deck: tuple[Card, ...], level: int, slots: int, spell_slots: int, elixir: int):
         self.seat = seat
+        self.kinds = tuple(kind.at_level(level) for kind in UNITS)
         self.slots = slots
         self.units: dict[int, Unit] = {}
         self.projectiles: dict[tuple[int, int], Projectile] = {}
         self.spells: list[Spell | None] = [None] * spell_slots
         self.serials = [0] * slots
         self.elixir = elixir
-        self.hand = list(deck[:4])
-        self.queue = list(deck[4:])
+        self.hand = [card.at_level(level) for card in deck[:4]]
+        self.queue = [card.at_level(level) for card in deck[4:]]
         self.saving_for: int | None = None
         self.past = [(-1, 0, 0)] * PAST_STEPS
 

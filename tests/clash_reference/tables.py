@@ -24,7 +24,7 @@ TOWER_CENTRES = ((3500, 6500), (14_500, 6500), (9000, 3000))  # own frame
 FOOTPRINTS = ((range(2, 5), range(5, 8)), (range(13, 16), range(5, 8)), (range(7, 11), range(1, 5)))  # columns, rows
 
 TICKS_PER_STEP = 5
-REGULAR_TICKS, LAST_TICK = 1800, 3000
+REGULAR_TICKS, OVERTIME_TICKS, LAST_TICK = 1800, 1200, 3000
 DOUBLE_ELIXIR_FROM = 1200
 UNITS_PER_ELIXIR, MAX_ELIXIR = 28, 280
 HAND = 4
@@ -32,6 +32,10 @@ SLACK = 1500
 MAX_PUSH = 300
 PAST_STEPS = 10
 BARREL_RADIUS, BARREL_DEPLOY_TICKS = 550, 11
+
+LEVEL = 11
+FIRST_LEVELS = {"Common": 1, "Rare": 3, "Epic": 6, "Legendary": 9, "Champion": 11}
+PERCENT = (100, 110, 121, 133, 146, 160, 176, 193, 212, 233, 256, 281, 309, 339)  # of the first level, level by level
 
 DIRECTIONS = {  # own-right and forward, in thousandths, by the number of units
     1: ((0, 0),),
@@ -68,6 +72,13 @@ def travel_ticks(length: int, speed: int) -> int:
 def formation(count: int, radius: int) -> list[tuple[int, int]]:
     """Offsets of units that appear together: own-right, forward."""
     return [(tdiv(right * radius, 1000), tdiv(forward * radius, 1000)) for right, forward in DIRECTIONS[count]]
+
+
+def at_level(value: int, rarity: str, level: int) -> int:
+    """A value of level 11 at another level: from the value at the rarity's first level, rounded down."""
+    first = FIRST_LEVELS[rarity]
+    base = -(-value * 100 // PERCENT[LEVEL - first])
+    return base * PERCENT[level - first] // 100
 
 
 def to_absolute(player: int, x: int, y: int) -> tuple[int, int]:
@@ -142,6 +153,10 @@ class UnitType:
     def is_king(self) -> bool:
         return self.name == "KingTower"
 
+    def at_level(self, level: int) -> UnitType:
+        names = ("hp", "shield", "damage", "death_damage")
+        return dataclasses.replace(self, **{name: at_level(getattr(self, name), self.rarity, level) for name in names})
+
 
 @dataclasses.dataclass(frozen=True)
 class Card:
@@ -151,6 +166,7 @@ class Card:
     key: str
     type: str
     cost: int
+    rarity: str
     unit_id: int
     offsets: tuple[tuple[int, int], ...] = ()
     radius: int = 0
@@ -173,6 +189,9 @@ class Card:
     @property
     def is_spell(self) -> bool:
         return self.type == "spell"
+
+    def at_level(self, level: int) -> Card:
+        return dataclasses.replace(self, damage=at_level(self.damage, self.rarity, level))
 
 
 def _row(kind: type, row: dict[str, Any]) -> Any:

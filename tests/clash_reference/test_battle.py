@@ -211,3 +211,21 @@ def test_spells_strike_from_the_own_king() -> None:
     battle = empty(towers=False)
     assert cast_and_wait(battle, 0, "rocket", 9000, 29_000) == -(-26_000 // 583)
     assert cast_and_wait(battle, 1, "rocket", 9000, 29_000) == 1
+
+
+def test_levels_change_hit_points_and_damage_alone() -> None:
+    battle = Battle((BEGINNER_DECK, BEGINNER_DECK), Settings(levels=(9, 13)))
+    princess = [battle.players[seat].units[LEFT_TOWER].type for seat in (0, 1)]
+    knights = [player.kinds[2] for player in battle.players]
+    assert [kind.hp for kind in knights] == [690 * 212 // 100, 690 * 309 // 100]  # 1766 = 690 * 256 // 100
+    assert princess[0].hp < 3052 < princess[1].hp and princess[0].damage < 109 < princess[1].damage
+    assert knights[0].speed == knights[1].speed == 100
+    battle.step((action(ARROWS, 14, 25), WAIT))
+    (arrows,) = [spell for spell in battle.players[0].spells if spell is not None]
+    assert arrows.area.damage == 48 * 212 // 100  # 122 = 48 * 256 // 100
+
+
+def test_a_short_battle() -> None:
+    battle = empty(Settings(regular_ticks=20, overtime_ticks=10, double_from_tick=5, start_elixir=0))
+    run(battle, 40)
+    assert (battle.tick, battle.winner, battle.players[0].elixir) == (30, DRAW, 5 + 2 * 25)

@@ -11,7 +11,6 @@ from tests.clash_reference.tables import (
     BARREL_RADIUS,
     NUM_TOWERS,
     SLACK,
-    UNITS,
     UnitType,
     distance,
     formation,
@@ -241,7 +240,7 @@ class Tick:
         for player in self.players:
             free = player.free_slots()
             litters = [self.litter(unit) for unit in self.units if unit.player == player.seat]
-            litters += [self.barrel(spell) for owner, spell in self.landed_barrels if owner is player]
+            litters += [self.barrel(player, spell) for owner, spell in self.landed_barrels if owner is player]
             for kind, places, deploy_ticks in litters:
                 for x, y in places:
                     if free:
@@ -251,11 +250,11 @@ class Tick:
         return born
 
     def litter(self, unit: Unit) -> tuple[UnitType, list[tuple[int, int]], int]:
-        kind = unit.type
+        kind, kinds = unit.type, self.players[unit.player].kinds
         if not unit.alive and kind.death_spawn_id >= 0:
-            child, count, radius = UNITS[kind.death_spawn_id], kind.death_spawn_count, kind.death_spawn_radius
+            child, count, radius = kinds[kind.death_spawn_id], kind.death_spawn_count, kind.death_spawn_radius
         elif unit.alive and self.wave_is_due(unit):
-            child, count = UNITS[kind.spawn_id], kind.spawn_count
+            child, count = kinds[kind.spawn_id], kind.spawn_count
             radius = kind.radius + child.radius
         else:
             return kind, [], 0
@@ -269,12 +268,10 @@ class Tick:
         since = unit.age - kind.deploy_ticks - kind.spawn_first_ticks
         return since >= 0 and since % kind.spawn_period_ticks == 0
 
-    def barrel(self, spell: Spell) -> tuple[UnitType, list[tuple[int, int]], int]:
-        card = spell.card
-        assert card is not None
-        seat = next(player.seat for player, landed in self.landed_barrels if landed is spell)
-        places = self.places(seat, spell.x, spell.y, card.spawn_count, BARREL_RADIUS)
-        return UNITS[card.spawn_id], places, BARREL_DEPLOY_TICKS
+    def barrel(self, player: Player, spell: Spell) -> tuple[UnitType, list[tuple[int, int]], int]:
+        assert spell.card is not None
+        places = self.places(player.seat, spell.x, spell.y, spell.card.spawn_count, BARREL_RADIUS)
+        return player.kinds[spell.card.spawn_id], places, BARREL_DEPLOY_TICKS
 
     @staticmethod
     def places(seat: int, x: int, y: int, count: int, radius: int) -> list[tuple[int, int]]:
