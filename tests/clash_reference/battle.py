@@ -150,22 +150,19 @@ class Battle:
 
     def legal_actions(self, seat: int) -> list[int]:
         """All legal actions, an unaffordable card with its first tile only."""
-        player = self.players[seat]
-        actions = [WAIT]
-        if self.done or player.saving_for is not None:
-            return actions
-        for k, card in enumerate(player.hand):
-            first = 1 + k * POSITIONS
-            if not self.can_pay(seat, card):
-                actions.append(first)
-            elif self.has_room(seat, card):
-                actions += [
-                    first + row * COLUMNS + column
-                    for row in range(ROWS)
-                    for column in range(COLUMNS)
-                    if self.may_deploy_at(seat, card, column, row)
-                ]
-        return actions
+        return [WAIT] + [action for k in range(HAND) for action in self.legal_actions_of(seat, k)]
+
+    def legal_actions_of(self, seat: int, k: int) -> list[int]:
+        """Those with one card of the hand."""
+        card, first = self.players[seat].hand[k], 1 + k * POSITIONS
+        if self.done or self.players[seat].saving_for is not None:
+            return []
+        if not self.can_pay(seat, card):
+            return [first]
+        if not self.has_room(seat, card):
+            return []
+        tiles = [(column, row) for row in range(ROWS) for column in range(COLUMNS)]
+        return [first + row * COLUMNS + column for column, row in tiles if self.may_deploy_at(seat, card, column, row)]
 
     def deploy(self, seat: int, card: Card, column: int, row: int) -> None:
         """Sets the units of a card down, or casts it; pays nothing."""

@@ -6,7 +6,7 @@ import random
 from typing import Any
 
 from tests.clash_reference.battle import WAIT, Battle
-from tests.clash_reference.tables import CARDS, HAND, HEIGHT, POSITIONS, WIDTH
+from tests.clash_reference.tables import CARDS, HAND, HEIGHT, WIDTH
 
 DECK = 8
 UNIT_FIELDS = ("hp", "shield", "cooldown", "deploy_left", "age", "stun", "slow_ticks", "slow_percent", "awake")
@@ -21,7 +21,7 @@ def random_decks(draws: random.Random) -> tuple[tuple[str, ...], tuple[str, ...]
 def random_action(draws: random.Random, battle: Battle, seat: int) -> int:
     """Waits now and then; else one card of the hand, each alike, on a legal tile, each alike."""
     k = draws.randrange(HAND + 1)
-    legal = [action for action in battle.legal_actions(seat) if (action - 1) // POSITIONS == k]
+    legal = battle.legal_actions_of(seat, k) if k < HAND else []
     return draws.choice(legal) if legal else WAIT
 
 

@@ -76,6 +76,8 @@ def formation(count: int, radius: int) -> list[tuple[int, int]]:
 
 def at_level(value: int, rarity: str, level: int) -> int:
     """A value of level 11 at another level: from the value at the rarity's first level, rounded down."""
+    if level == LEVEL:  # also where no whole first value leads to it, as for towers
+        return value
     first = FIRST_LEVELS[rarity]
     base = -(-value * 100 // PERCENT[LEVEL - first])
     return base * PERCENT[level - first] // 100

@@ -444,3 +444,13 @@ def test_swarms_take_the_lowest_slots_in_the_order_of_their_formation() -> None:
     army = place_card(battle, 1, "skeleton-army", 9000, 20_000)
     assert [unit.slot for unit in army] == list(range(3, 18))
     assert (army[0].x, army[0].y) == (10_400, 19_300) and FOREVER > army[0].deploy_left == 10
+
+
+@pytest.mark.parametrize("shooter, homing", [("Bomber", False), ("Wizard", True)])
+def test_shots_follow_their_target_or_land_where_it_stood(shooter: str, homing: bool) -> None:
+    battle = empty(towers=False)
+    unit, giant = ready(place(battle, 0, shooter, 9000, 8000)), place(battle, 1, "Giant", 9000, 12_000, held=True)
+    ticks_until(battle, lambda: bool(battle.players[0].projectiles))
+    unit.deploy_left, giant.y = FOREVER, 16_000
+    ticks_until(battle, lambda: not battle.players[0].projectiles)
+    assert giant.type.hp - giant.hp == (unit.type.damage if homing else 0)
