@@ -145,6 +145,11 @@ class Lane:
     battle: Battle
     rich: bool  # full elixir before each step: many units, full slots
     recent: list[str] = dataclasses.field(default_factory=list)
+    parted: FirstDifference | None = None
+
+    @property
+    def open(self) -> bool:
+        return self.parted is None and not self.battle.done
 
     def choose(self, seat: int) -> int:
         """Mostly legal; now and then any number, which must be understood alike."""
@@ -197,7 +202,7 @@ def compare(settings: Settings, seeds: range, most_steps: int, engine: Arrays | 
       how many states were compared.
 
     Raises:
-      FirstDifference: naming the battle, the tick and the fields.
+      ExceptionGroup: of one `FirstDifference` for each battle in which the engines part, with the tick and the fields.
     """
     engine = engine or Arrays(settings)
     lanes = [_lane(settings, seed) for seed in seeds]
@@ -209,16 +214,20 @@ def compare(settings: Settings, seeds: range, most_steps: int, engine: Arrays | 
         before = [snapshot(lane.battle) for lane in lanes]
         if number % STEPS_PER_MASK == 0:
             _check_legal(lanes, engine.legal_actions(state))
-        actions = [(lane.choose(0), lane.choose(1)) for lane in lanes]
+        actions = [(lane.choose(0), lane.choose(1)) if lane.open else (WAIT, WAIT) for lane in lanes]
         for lane, chosen in zip(lanes, actions, strict=True):
             lane.recent.append(lane.describe(chosen))
-            lane.battle.step(chosen)
+            if lane.open:
+                lane.battle.step(chosen)
         state = engine.step(state, np.array(actions, np.int32))
         compared += _check_all(lanes, before, state)
-        if all(lane.battle.done for lane in lanes):
+        if not any(lane.open for lane in lanes):
             break
     if ticks:
         compared += _play_on(lanes, engine, state)
+    parted = [lane.parted for lane in lanes if lane.parted is not None]
+    if parted:
+        raise ExceptionGroup(f"{len(parted)} of {len(lanes)} battles", parted)
     return compared
 
 
@@ -229,7 +238,8 @@ def _play_on(lanes: list[Lane], engine: Arrays, state: State, most_ticks: int = 
         before = [snapshot(lane.battle) for lane in lanes]
         for lane in lanes:
             lane.recent.append(f"tick {lane.battle.tick}: alone")
-            lane.battle.run_tick()
+            if lane.open:
+                lane.battle.run_tick()
         state = engine.tick(state)
         compared += _check_all(lanes, before, state)
     return compared
@@ -243,7 +253,7 @@ def _lane(settings: Settings, seed: int) -> Lane:
 def _enrich(lanes: list[Lane], state: State) -> State:
     elixir = np.array(state.elixir)
     for index, lane in enumerate(lanes):
-        if lane.rich and not lane.battle.done:
+        if lane.rich and lane.open:
             elixir[index] = MAX_ELIXIR
             for player in lane.battle.players:
                 player.elixir = MAX_ELIXIR
@@ -252,20 +262,23 @@ def _enrich(lanes: list[Lane], state: State) -> State:
 
 def _check_all(lanes: list[Lane], before: list[Snapshot], state: State) -> int:
     whole = jax.tree.map(np.asarray, state)
-    for index, lane in enumerate(lanes):
+    together = [index for index, lane in enumerate(lanes) if lane.parted is None]
+    for index in together:
+        lane = lanes[index]
         found = differences(snapshot(lane.battle), facts_of(jax.tree.map(lambda array, index=index: array[index], whole)))
         if found:
-            raise FirstDifference(lane, before[index], found)
-    return len(lanes)
+            lane.parted = FirstDifference(lane, before[index], found)
+    return len(together)
 
 
 def _check_legal(lanes: list[Lane], masks: jax.Array) -> None:
     for lane, mask in zip(lanes, np.asarray(masks), strict=True):
         for seat in SIDES:
             objects, arrays = set(lane.battle.legal_actions(seat)), set(np.flatnonzero(mask[seat]).tolist())
-            if not lane.battle.done and objects != arrays:
+            if lane.open and objects != arrays:
                 only = {"objects": sorted(objects - arrays)[:9], "arrays": sorted(arrays - objects)[:9]}
-                raise FirstDifference(lane, snapshot(lane.battle), [f"legal actions of player {seat}, only for {only}"])
+                told = [f"legal actions of player {seat}, only for {only}"]
+                lane.parted = FirstDifference(lane, snapshot(lane.battle), told)
 
 
 def main() -> int:
@@ -281,11 +294,11 @@ def main() -> int:
         seeds = range(first, min(first + options.batch, options.first + options.battles))
         try:
             compared += compare(settings, seeds, 10**4, engine)
-        except FirstDifference as difference:
-            failed += 1
-            print(difference, flush=True)
+        except ExceptionGroup as group:
+            failed += len(group.exceptions)
+            print(*group.exceptions, sep="\n", flush=True)
         print(f"battles {seeds.start} to {seeds.stop - 1} done, {compared} states compared", flush=True)
-    print(f"{options.battles} battles, {compared} states compared, {failed} batches with a difference")
+    print(f"{options.battles} battles, {compared} states compared, {failed} battles with a difference")
     return 1 if failed else 0
 
 

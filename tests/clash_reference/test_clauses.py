@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.clash_reference.movement import waypoint
 from tests.clash_reference.objects import Unit
 from tests.clash_reference.scenes import FOREVER, cast_and_wait, empty, place, place_card, ticks_until, troops
 from tests.clash_reference.tables import CARDS, KING, LEFT_TOWER, RIGHT_TOWER, UNITS, formation, tdiv, travel_ticks
@@ -454,3 +455,24 @@ def test_shots_follow_their_target_or_land_where_it_stood(shooter: str, homing: 
     unit.deploy_left, giant.y = FOREVER, 16_000
     ticks_until(battle, lambda: not battle.players[0].projectiles)
     assert giant.type.hp - giant.hp == (unit.type.damage if homing else 0)
+
+
+@pytest.mark.parametrize(
+    "seat, at, goal, way",
+    [
+        (0, (500, 12_000), (3500, 25_500), (2750, 15_000)),  # a quarter of a tile inside the bridge
+        (0, (9000, 12_000), (14_500, 25_500), (13_750, 15_000)),
+        (0, (4400, 12_000), (3500, 25_500), (4400, 17_000)),  # straight on from in front of a bridge
+        (0, (4400, 16_000), (3500, 25_500), (4400, 17_000)),
+        (1, (4400, 16_000), (3500, 6500), (4400, 15_000)),
+        (0, (4400, 16_000), (3000, 16_500), (3000, 16_500)),
+        (0, (9000, 12_000), (9000, 29_000), (4250, 15_000)),  # equally far: the own left
+        (1, (9000, 20_000), (9000, 3000), (13_750, 17_000)),
+        (1, (16_000, 20_000), (14_500, 6500), (15_250, 17_000)),
+        (0, (9000, 20_000), (3500, 25_500), (3500, 25_500)),
+        (0, (9000, 12_000), (9000, 16_000), (4250, 15_000)),
+    ],
+)
+def test_ways_over_the_bridges(seat: int, at: tuple[int, int], goal: tuple[int, int], way: tuple[int, int]) -> None:
+    assert waypoint(place(empty(), seat, "Knight", *at), *goal) == way
+    assert waypoint(place(empty(), seat, "Minion", *at), *goal) == goal
