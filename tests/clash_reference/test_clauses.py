@@ -476,3 +476,13 @@ def test_shots_follow_their_target_or_land_where_it_stood(shooter: str, homing: 
 def test_ways_over_the_bridges(seat: int, at: tuple[int, int], goal: tuple[int, int], way: tuple[int, int]) -> None:
     assert waypoint(place(empty(), seat, "Knight", *at), *goal) == way
     assert waypoint(place(empty(), seat, "Minion", *at), *goal) == goal
+
+
+@pytest.mark.parametrize("seat, slides", [(1, True), (0, False)])
+def test_head_on_one_slides_past_an_enemy_but_not_past_a_friend(seat: int, slides: bool) -> None:
+    battle = empty(towers=False)
+    giant = ready(place(battle, 0, "Giant", 3500, 10_000))
+    blocker = place(battle, seat, "Giant", 3500, 11_450, held=True)
+    battle.run_tick()
+    assert giant.y < 10_075 and blocker.y > 11_450  # pushed apart
+    assert giant.x == 3500 + (75 if slides else 0)  # to the own right
