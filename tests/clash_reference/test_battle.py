@@ -118,14 +118,15 @@ def test_fallen_towers_open_the_ground(seat: int) -> None:
     assert battle.may_deploy_at(seat, knight, 14, 6) and not battle.may_deploy_at(seat, knight, 3, 6)
 
 
-def test_buildings_keep_their_distance() -> None:
+@pytest.mark.parametrize(
+    "standing, key, nearest",
+    [("Cannon", "cannon", 2), ("Cannon", "tombstone", 2), ("Tombstone", "tombstone", 2), ("Cannon", "knight", 0)],
+)
+def test_buildings_keep_their_distance(standing: str, key: str, nearest: int) -> None:
     battle = empty()
-    place(battle, 0, "Cannon", 9500, 10_500)
-    for key, nearest in (("cannon", 2), ("tombstone", 2)):  # radii 600 and 600, 600 and 1000
-        card = CARDS_BY_KEY[key]
-        free = [battle.may_deploy_at(0, card, 9 + away, 10) for away in range(4)]
-        assert free == [away >= nearest for away in range(4)]
-    assert battle.may_deploy_at(0, CARDS_BY_KEY["knight"], 9, 10)
+    place(battle, 0, standing, 9500, 10_500)  # radii 600 and 1000: two of the latter may touch
+    free = [battle.may_deploy_at(0, CARDS_BY_KEY[key], 9 + away, 10) for away in range(4)]
+    assert free == [away >= nearest for away in range(4)]
 
 
 def test_a_swarm_needs_all_its_slots_and_a_spell_one() -> None:
