@@ -247,7 +247,7 @@ def _play_on(lanes: list[Lane], engine: Arrays, state: State, most_ticks: int = 
 
 def _lane(settings: Settings, seed: int) -> Lane:
     draws = random.Random(seed)
-    return Lane(seed, draws, Battle(random_decks(draws), settings), rich=seed % 3 == 2)
+    return Lane(seed, draws, Battle(random_decks(draws), settings), rich=seed % 6 == 5)
 
 
 def _enrich(lanes: list[Lane], state: State) -> State:

@@ -85,20 +85,21 @@ def set_out(unit: Unit, goal: Unit | None) -> Motion:
 
 def push_apart(motions: list[Motion]) -> None:
     """Adds to every mobile unit what all that it overlaps with does to it."""
-    for motion in motions:
-        if not motion.unit.mobile:
-            continue
-        for other in motions:
-            if other is not motion and other.unit.type.flying == motion.unit.type.flying:
-                _push(motion, other)
+    for flying in (False, True):
+        layer = [motion for motion in motions if motion.unit.type.flying == flying]
+        for index, one in enumerate(layer):
+            for other in layer[index + 1 :]:
+                squared = (one.x - other.x) ** 2 + (one.y - other.y) ** 2
+                if squared < (one.unit.type.radius + other.unit.type.radius) ** 2:
+                    _push(one, other, squared)
+                    _push(other, one, squared)
 
 
-def _push(motion: Motion, other: Motion) -> None:
+def _push(motion: Motion, other: Motion, squared: int) -> None:
     unit, obstacle = motion.unit, other.unit
-    dx, dy = motion.x - other.x, motion.y - other.y
-    squared, touching = dx * dx + dy * dy, unit.type.radius + obstacle.type.radius
-    if squared >= touching * touching:
+    if not unit.mobile:
         return
+    dx, dy, touching = motion.x - other.x, motion.y - other.y, unit.type.radius + obstacle.type.radius
     length = isqrt(squared)
     share = touching - length
     if not obstacle.type.is_building:

@@ -6,9 +6,10 @@ import random
 from typing import Any
 
 from tests.clash_reference.battle import WAIT, Battle
-from tests.clash_reference.tables import CARDS, HAND, HEIGHT, WIDTH
+from tests.clash_reference.tables import CARDS, COLUMNS, HAND, HEIGHT, POSITIONS, ROWS, WIDTH
 
 DECK = 8
+TRIES = 30  # of which nearly always one is legal
 UNIT_FIELDS = ("hp", "shield", "cooldown", "deploy_left", "age", "stun", "slow_ticks", "slow_percent", "awake")
 Snapshot = dict[tuple[Any, ...], Any]
 
@@ -19,10 +20,16 @@ def random_decks(draws: random.Random) -> tuple[tuple[str, ...], tuple[str, ...]
 
 
 def random_action(draws: random.Random, battle: Battle, seat: int) -> int:
-    """Waits now and then; else one card of the hand, each alike, on a legal tile, each alike."""
+    """Waits now and then; else one card of the hand, each alike, on a legal tile, each alike (all but rarely)."""
     k = draws.randrange(HAND + 1)
-    legal = battle.legal_actions_of(seat, k) if k < HAND else []
-    return draws.choice(legal) if legal else WAIT
+    if k == HAND:
+        return WAIT
+    card = battle.players[seat].hand[k]
+    for _ in range(TRIES):
+        row, column = draws.randrange(ROWS), draws.randrange(COLUMNS)
+        if battle.may_deploy_at(seat, card, column, row):
+            return 1 + k * POSITIONS + row * COLUMNS + column
+    return WAIT
 
 
 def snapshot(battle: Battle) -> Snapshot:

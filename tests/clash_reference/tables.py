@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
 from math import isqrt
 from pathlib import Path
@@ -142,16 +143,16 @@ class UnitType:
     slow_pct: int
     slow_ticks: int
 
-    @property
+    @functools.cached_property
     def is_building(self) -> bool:
         """Whether it counts as a building; crown towers do."""
         return self.kind != "troop"
 
-    @property
+    @functools.cached_property
     def is_crown_tower(self) -> bool:
         return self.kind == "crown_tower"
 
-    @property
+    @functools.cached_property
     def is_king(self) -> bool:
         return self.name == "KingTower"
 
@@ -188,7 +189,7 @@ class Card:
     spawn_id: int = -1
     spawn_count: int = 0
 
-    @property
+    @functools.cached_property
     def is_spell(self) -> bool:
         return self.type == "spell"
 

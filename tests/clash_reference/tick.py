@@ -28,6 +28,7 @@ class Tick:
         self.players = players
         self.tick = tick
         self.units = [unit for player in players for _, unit in sorted(player.units.items())]
+        self.enemies = [[unit for unit in self.units if unit.player != seat] for seat in (0, 1)]
         self.kept: set[Unit] = set()  # who stays with the target of the tick before
         self.changed: set[Unit] = set()
         self.attacking: set[Unit] = set()
@@ -72,10 +73,15 @@ class Tick:
         if old is not None and unit.may_hit(old) and unit.reaches(old, slack):
             self.kept.add(unit)
             return old
-        candidates = [other for other in self.units if unit.may_hit(other) and self.notices(unit, other)]
-        if not candidates and unit.mobile:
-            candidates = [tower for tower in self.players[1 - unit.player].towers if tower.alive]
-        return min(candidates, key=lambda other: (unit.squared_distance(other), other.slot), default=None)
+        nearest, least = None, 0
+        for other in self.enemies[unit.player]:  # by slot: the first of equally near ones
+            away = unit.squared_distance(other)
+            if (nearest is None or away < least) and unit.may_hit(other) and self.notices(unit, other):
+                nearest, least = other, away
+        if nearest is None and unit.mobile:
+            towers = self.players[1 - unit.player].towers
+            return min(towers, key=lambda tower: (unit.squared_distance(tower), tower.slot), default=None)
+        return nearest
 
     @staticmethod
     def notices(unit: Unit, other: Unit) -> bool:
