@@ -19,6 +19,7 @@ _GAMES = {
     "pommerman": "jaxgames.pommerman.registration",
     "hex": "jaxgames.hex.registration",
     "hero_academy": "jaxgames.hero_academy.registration",
+    "clash": "jaxgames.clash.registration",
 }
 _ADDED: dict[str, Registration] = {}
 
@@ -97,6 +98,8 @@ class Registration:
       agents: its rule-based players.
       encoders: by name, `encoder(game) -> Encoder`; the first is the default. Without one there are no networks for the game.
       replay: "module:function" that replays recordings of a reference implementation, see `jaxgames.replay`; "" for none.
+      replay_files: "module:function" for games whose recordings are no npz files: `replay(paths, shown=, out=, err=)` reads and
+        tells them itself, and gives the exit code.
       published: rows of papers that matches are compared with.
     """
 
@@ -107,6 +110,7 @@ class Registration:
     agents: tuple[AgentEntry, ...] = ()
     encoders: Mapping[str, Callable[[Any], Encoder]] = dataclasses.field(default_factory=dict)
     replay: str = ""
+    replay_files: str = ""
     published: tuple[Published, ...] = ()
 
 

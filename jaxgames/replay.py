@@ -122,7 +122,7 @@ def replay_files(
 
     Args:
       game: the name of a game with recordings.
-      paths: npz files.
+      paths: npz files, or what the game's registration reads instead.
       shown: how many differences to print per file.
       out: for the report; None: the standard output.
       err: for files that cannot be read; None: the standard error.
@@ -133,16 +133,19 @@ def replay_files(
     Raises:
       ValueError: the game has no recordings, no file is named, or `shown` is negative.
     """
-    place = registration(game).replay
+    entry = registration(game)
+    place = entry.replay or entry.replay_files
     if not place:
         raise ValueError(f"game={game!r}: has no recordings to replay")
     if not paths:
-        raise ValueError("no file named: give one or more .npz files")
+        raise ValueError(f"no file named: give one or more {'.npz ' if entry.replay else ''}files")
     if shown < 0:
         raise ValueError(f"shown={shown}: must be >= 0")
     out, err = sys.stdout if out is None else out, sys.stderr if err is None else err
     module, _, function = place.partition(":")
-    replay: Callable[[Arrays, Findings], int] = getattr(importlib.import_module(module), function)
+    replay: Callable[..., int] = getattr(importlib.import_module(module), function)
+    if entry.replay_files:
+        return replay(paths, shown=shown, out=out, err=err)
 
     transitions, mismatches, unread = 0, 0, 0
     for path in paths:

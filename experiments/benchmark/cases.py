@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from experiments.benchmark.case import Case
+from experiments.benchmark.clash import CASES as CLASH
 from experiments.benchmark.follower import CASES as FOLLOWER
 from experiments.benchmark.hero_academy import CASES as HERO_ACADEMY
 from experiments.benchmark.hex import CASES as HEX
 from experiments.benchmark.modelled import CASES as MODELLED
 from experiments.benchmark.pommerman import CASES as POMMERMAN
 
-CASES: tuple[Case, ...] = (*POMMERMAN, *MODELLED, *FOLLOWER, *HEX, *HERO_ACADEMY)
+CASES: tuple[Case, ...] = (*POMMERMAN, *MODELLED, *FOLLOWER, *HEX, *HERO_ACADEMY, *CLASH)
 
 
 def find(name: str) -> Case:

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from tests.clash_reference import scenes
-from tests.clash_reference.tables import CARDS_BY_KEY, DATA, UNITS
+from tests.clash_reference.tables import CARDS_BY_KEY, UNITS
 
-WINNERS = {0: "first", 1: "second", None: "draw"}
+INTERACTIONS = Path(__file__).parents[1] / "data" / "clash" / "interactions.json"
 FAMILIES = {"pos": ("knight_to", "giant_to"), "hp": ("knight_hp", "giant_hp")}
 
 
@@ -95,7 +95,7 @@ def _distance(measured: Any, expected: Any) -> float:
     return float(abs(measured - expected))
 
 
-def read(path: Path = DATA / "interactions.json") -> list[dict[str, Any]]:
+def read(path: Path = INTERACTIONS) -> list[dict[str, Any]]:
     interactions: list[dict[str, Any]] = json.loads(path.read_text())["interactions"]
     return interactions
 

@@ -9,7 +9,7 @@ from math import isqrt
 from pathlib import Path
 from typing import Any
 
-DATA = Path(__file__).parent.parent / "data" / "clash"
+TABLE = Path(__file__).parents[2] / "jaxgames" / "clash" / "data" / "cards.json"
 
 WIDTH, HEIGHT, TILE = 18_000, 32_000, 1000
 COLUMNS, ROWS = 18, 32
@@ -205,7 +205,7 @@ def _row(kind: type, row: dict[str, Any]) -> Any:
     return kind(**values)
 
 
-_TABLE = json.loads((DATA / "cards.json").read_text())
+_TABLE = json.loads(TABLE.read_text())
 UNITS: tuple[UnitType, ...] = tuple(_row(UnitType, row) for row in _TABLE["units"])
 CARDS: tuple[Card, ...] = tuple(_row(Card, row) for row in _TABLE["cards"])
 UNITS_BY_NAME = {unit.name: unit for unit in UNITS}

@@ -15,9 +15,9 @@ class ReplayConfig:
     """Replays recorded games of a reference implementation; exit code 0 only if there are some and nothing differs."""
 
     game: tyro.conf.Positional[str]
-    """Which game: pommerman, hex or hero_academy."""
+    """Which game: pommerman, hex, hero_academy or clash."""
     files: tyro.conf.Positional[tuple[Path, ...]]
-    """Recordings (npz)."""
+    """Recordings (npz); of clash, interactions (JSON)."""
     shown: int = replay.SHOWN_DIFFERENCES
     """How many differences to print per file."""
 

@@ -1,0 +1,159 @@
+"""Rule-based players."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from jaxgames import random_bits
+from jaxgames.agent import Agent, memoryless
+from jaxgames.clash import rules, zones
+from jaxgames.clash.config import ClashConfig
+from jaxgames.clash.constants import COLUMNS, ELIXIR, HAND, HEIGHT, NUM_TILES, TILE, TOWERS, WIDTH
+from jaxgames.clash.game import Clash
+from jaxgames.clash.integers import square
+from jaxgames.clash.state import State
+from jaxgames.clash.tables import card_columns, spell_columns, unit_columns
+from jaxgames.random_bits import LaneKey
+
+
+def random_actions(config: ClashConfig, state: State, lane: LaneKey) -> Array:
+    """Picks a card of the hand for each player, saves up for it, and plays it on any of its tiles: int32 [2].
+
+    A tile beside a building, where a building cannot stand, or a card without a slot, waits.
+    """
+    cases = zones.cases(config, state)
+    words = random_bits.bits(lane, np.arange(4).reshape(2, 2))
+    place = random_bits.below(words[:, 0], HAND)
+    case = jnp.where(np.arange(HAND) == place[:, None], cases, 0).sum(1)
+    table = zones.zones()
+    tile = jnp.asarray(table.tiles)[case, random_bits.below(words[:, 1], jnp.asarray(table.sizes)[case])]
+    return 1 + place * NUM_TILES + tile.astype(jnp.int32)
+
+
+def random_agent(game: Clash) -> Agent:
+    """Picks any card of the hand, saves up for it, and plays it on any of its tiles."""
+
+    def choose(state: State, key: Array, seat: Array) -> Array:
+        return _of_seat(random_actions(game.config, state, random_bits.lane_key(key)), seat)
+
+    return _agent("random", choose)
+
+
+def guard_agent(game: Clash) -> Agent:
+    """Meets the strongest enemy on the own side; otherwise saves elixir and then attacks the weaker tower.
+
+    A spell goes where it destroys enemies worth more than it costs.
+    """
+
+    def choose(state: State, key: Array, seat: Array) -> Array:
+        del key
+        return _of_seat(guard_actions(game.config, state), seat)
+
+    return _agent("guard", choose)
+
+
+def _agent(name: str, choose: Any) -> Agent:
+    """A player without memory. It looks at the state, but at nothing that is hidden from its seat."""
+
+    def chosen(params: None, keys: Array, views: State, seats: Array) -> Array:
+        del params
+        return jax.vmap(choose)(views, keys, seats).astype(jnp.int32)
+
+    return memoryless(name, chosen, sees_state=True, uses_hidden=False)
+
+
+def _of_seat(actions: Array, seat: Array) -> Array:
+    return jnp.where(seat == 1, actions[1], actions[0])
+
+
+# Of the guard bot: elixir to begin an attack with, how far forward an enemy is a threat.
+_ATTACK_FROM = 8
+_DEFEND_BELOW = 18_500
+_WORTH = 150  # damage that a spell should do per elixir
+
+
+def guard_actions(config: ClashConfig, state: State) -> Array:
+    """Gives the actions of the guard bot for both players, int32 [2]."""
+    cards, units = card_columns(config), unit_columns(config)
+    hand = zones.hands(config, state)
+    row = hand.row
+    slot = np.arange(config.slots)
+    threat = (state.alive & (slot >= TOWERS))[::-1]
+    enemy_x, enemy_y = WIDTH - state.x[::-1].astype(jnp.int32), HEIGHT - state.y[::-1].astype(jnp.int32)
+    enemy_hp = jnp.where(threat, state.hp[::-1], 0).astype(jnp.int32)
+    close = threat & (enemy_y < _DEFEND_BELOW)
+    worst = jnp.argmax(jnp.where(close, enemy_hp, -1), axis=1)
+    player = np.arange(2)
+    is_near = close.any(1)
+    worst_x, worst_y = enemy_x[player, worst], enemy_y[player, worst]
+    layer = jnp.asarray(units.layer[0])[state.unit[::-1][player, worst]]
+
+    # What each card is good for against that enemy: whether it can hit it, then its damage for its cost.
+    unit = jnp.asarray(cards.unit)[row]
+    can_hit = (jnp.asarray(units.accepts[0])[unit] & layer[:, None]) != 0
+    is_spell = jnp.asarray(cards.is_spell)[row] > 0
+    blow = jnp.asarray(units.damage[0])[unit] * jnp.asarray(cards.count)[row] * 10 // jnp.asarray(units.hit_ticks[0])[unit]
+    defends = jnp.where(can_hit & ~is_spell & hand.affordable & hand.has_room, blow, -1)
+    best_defence = jnp.argmax(defends, axis=1)
+    defended = is_near & (defends.max(1) > 0)
+
+    # Attack: the hardiest troop first, behind the king; then whatever is there, behind the foremost own unit.
+    hp = jnp.asarray(units.hp[0])[unit] * ~is_spell
+    attack = jnp.argmax(jnp.where(hand.affordable & hand.has_room, hp, -1), axis=1)
+    full = state.elixir >= _ATTACK_FROM * ELIXIR
+    # The enemy's tower 0 is on my right.
+    tower_hp = state.hp[::-1, : TOWERS - 1].astype(jnp.int32)
+    weaker_right = jnp.where(tower_hp[:, 0] <= tower_hp[:, 1], 1, 0)
+    lane_x = jnp.where(weaker_right > 0, 14, 3) * TILE + TILE // 2
+
+    spell_tile, spell_place, spell_pays = _best_spell(config, state, enemy_x, enemy_y, enemy_hp, hand)
+    at_x = jnp.where(defended, worst_x, lane_x)
+    at_y = jnp.where(defended, jnp.minimum(worst_y - 3 * TILE, 13 * TILE), 9 * TILE + TILE // 2)
+    place = jnp.where(defended, best_defence, attack)
+    tile = _nearest_open(config, state, place, at_x, at_y)
+    acts = defended | (full & (hp[player, attack] > 0))
+    action = jnp.where(acts, 1 + place * NUM_TILES + tile, rules.WAIT)
+    action = jnp.where(spell_pays, 1 + spell_place * NUM_TILES + spell_tile, action)
+    return jnp.where(zones.must_wait(config, state), rules.WAIT, action).astype(jnp.int32)
+
+
+def _best_spell(config: ClashConfig, state: State, x: Array, y: Array, hp: Array, hand: zones.Hand) -> tuple[Array, Array, Array]:
+    """Looks for the enemy around which a spell of the hand does the most; it pays if that is worth its elixir."""
+    cards, spells = card_columns(config), spell_columns(config)
+    row = hand.row
+
+    def of_spell(column: np.ndarray) -> Array:
+        return jnp.asarray(column[0])[row]
+
+    damage = of_spell(spells.damage) * jnp.asarray(cards.waves)[row]
+    layer = jnp.asarray(unit_columns(config).layer[0])[state.unit[::-1]]
+    squared = square(x[:, :, None] - x[:, None, :]) + square(y[:, :, None] - y[:, None, :])
+    radius = of_spell(spells.radius)[:, :, None, None]
+    reached = (squared[:, None] <= square(radius)) & ((of_spell(spells.layers)[:, :, None] & layer[:, None, :]) != 0)[
+        :, :, None, :
+    ]
+    done = jnp.where(reached, jnp.minimum(hp[:, None, None, :], damage[:, :, None, None]), 0).sum(-1)  # [2, 4, H]
+    usable = (jnp.asarray(cards.is_spell)[row] > 0) & hand.affordable & hand.has_room
+    gain = jnp.where(usable[..., None] & (hp > 0)[:, None], done - _WORTH * jnp.asarray(cards.cost)[row][..., None] // ELIXIR, -1)
+    flat = gain.reshape(2, -1)
+    best = jnp.argmax(flat, axis=1)
+    place, enemy = best // x.shape[1], best % x.shape[1]
+    player = np.arange(2)
+    column = jnp.clip(x[player, enemy] // TILE, 0, COLUMNS - 1)
+    tile = column + jnp.clip(y[player, enemy] // TILE, 0, HEIGHT // TILE - 1) * COLUMNS
+    return tile, place, flat.max(1) > 0
+
+
+def _nearest_open(config: ClashConfig, state: State, place: Array, x: Array, y: Array) -> Array:
+    """Gives the open tile of a card of each hand that is nearest to a point: int32 [2]."""
+    open_tiles = jnp.asarray(zones.zones().mask)[
+        jnp.where(np.arange(HAND) == place[:, None], zones.cases(config, state), 0).sum(1)
+    ]
+    centre_x, centre_y = (jnp.asarray(each) for each in zones.centres())
+    squared = square(centre_x - x[:, None]) + square(centre_y - y[:, None])
+    return jnp.argmin(jnp.where(open_tiles, squared, np.int32(2**31 - 1)), axis=1).astype(jnp.int32)

@@ -1,0 +1,185 @@
+"""Which battle: the table of cards, the decks, levels, the clock, and how many units there may be."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Iterable
+from typing import Any
+
+from jaxgames import checks
+from jaxgames.clash.cards import Card, Table, Unit, check_level, standard_table
+from jaxgames.clash.constants import DECK, ELIXIR, LEVEL, MOST_ELIXIR, OVERTIME_TICKS, REGULAR_TICKS, TICKS_PER_STEP, TOWERS
+
+BEGINNER_DECK = ("knight", "giant", "archers", "arrows", "minions", "fireball", "musketeer", "baby-dragon")
+MODES = ("beginner", "all", "toy")
+TIEBREAKS = ("draw", "lowest_tower_hp")
+MOST_SLOTS, MOST_SPELLS = 64, 32
+_RANGES = {
+    "start_elixir": (0, MOST_ELIXIR),
+    "regular_ticks": (TICKS_PER_STEP, 12_000),
+    "overtime_ticks": (0, 12_000),
+    "double_from_tick": (0, 30_000),
+    "slots": (TOWERS + 1, MOST_SLOTS),
+    "spell_slots": (1, MOST_SPELLS),
+    "positions": (1, 576),
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class ClashConfig:
+    """Settings of a battle; checked when made.
+
+    Attributes:
+      decks: of both players, keys of eight different cards each; () for a deck that is drawn from `pool` at the start.
+      pool: keys of the cards of which such decks are drawn; () for all of the table.
+      levels: of both players, of all their cards and towers.
+      start_elixir: at the start.
+      regular_ticks, overtime_ticks: of 0.1 s; in overtime the first tower that falls decides.
+      double_from_tick: elixir comes twice as fast from this tick on.
+      triple_from_tick: three times as fast; None: never.
+      tiebreak: of a battle with equal towers at the end of overtime: "draw", or "lowest_tower_hp" (whose weakest tower has
+        fewer hit points loses).
+      slots: places for units per player, of which three are towers; a card for which there are too few cannot be played.
+      spell_slots: places for spells in flight per player.
+      positions: for each card, among which `search_arms` offers.
+      shaping: weight of the difference of the towers' hit points in `heuristic`.
+      table: units and cards.
+    """
+
+    decks: tuple[tuple[str, ...], ...] = (BEGINNER_DECK, BEGINNER_DECK)
+    pool: tuple[str, ...] = ()
+    levels: tuple[int, int] = (LEVEL, LEVEL)
+    start_elixir: int = 5
+    regular_ticks: int = REGULAR_TICKS
+    overtime_ticks: int = OVERTIME_TICKS
+    double_from_tick: int = 1_200
+    triple_from_tick: int | None = None
+    tiebreak: str = "draw"
+    slots: int = 20
+    spell_slots: int = 6
+    positions: int = 64
+    shaping: float = 0.0
+    table: Table = dataclasses.field(default_factory=standard_table)
+
+    def __post_init__(self) -> None:
+        for name, (low, high) in _RANGES.items():
+            number = checks.as_integer(getattr(self, name))
+            if number is None or isinstance(getattr(self, name), bool) or not low <= number <= high:
+                raise ValueError(f"{name}={getattr(self, name)!r}: must be an integer in {low}..{high}")
+            object.__setattr__(self, name, number)
+        if self.regular_ticks % TICKS_PER_STEP or self.overtime_ticks % TICKS_PER_STEP:
+            raise ValueError(f"regular_ticks={self.regular_ticks}, overtime_ticks={self.overtime_ticks}: must be multiples of 5")
+        if self.triple_from_tick is not None and checks.as_integer(self.triple_from_tick) is None:
+            raise ValueError(f"triple_from_tick={self.triple_from_tick!r}: must be a number of ticks or None")
+        if self.tiebreak not in TIEBREAKS:
+            raise ValueError(f"tiebreak={self.tiebreak!r}: must be one of {', '.join(TIEBREAKS)}")
+        if not 0 <= self.shaping <= 1:
+            raise ValueError(f"shaping={self.shaping!r}: must be in 0..1")
+        if not isinstance(self.table, Table):
+            raise ValueError(f"table={self.table!r}: must be a Table, such as standard_table()")
+        self._check_cards()
+        for level, cards in zip(self._levels(), self.cards_of, strict=True):
+            check_level(level, cards)
+        self._check_slots()
+
+    def _levels(self) -> tuple[int, ...]:
+        given: Any = self.levels
+        levels = tuple(given) if isinstance(given, Iterable) else ()
+        if len(levels) != 2:
+            raise ValueError(f"levels={self.levels!r}: must be two, one per player")
+        object.__setattr__(self, "levels", levels)
+        return levels
+
+    def _check_cards(self) -> None:
+        given: Any = self.decks
+        decks = given if isinstance(given, Iterable) and not isinstance(given, str) else ()
+        rows = tuple(_words("decks", deck) for deck in decks)
+        if len(rows) != 2:
+            raise ValueError(f"decks: {len(rows)}, must be two, one per player")
+        pool = _words("pool", self.pool)
+        for label, keys in (("deck of player 0", rows[0]), ("deck of player 1", rows[1]), ("pool", pool)):
+            for key in keys:
+                if key not in self.table.card_ids:
+                    raise ValueError(f"{label}: {key!r} is no card; there are {', '.join(self.table.card_ids)}")
+                if keys.count(key) > 1:
+                    raise ValueError(f"{label}: {key!r} is there twice, must be there once")
+        for player, keys in enumerate(rows):
+            if len(keys) not in (0, DECK):
+                raise ValueError(f"deck of player {player}: {len(keys)} cards, must be {DECK}, or none for a drawn deck")
+        if not all(rows) and len(pool or self.table.cards) < DECK:
+            raise ValueError(f"pool: {len(pool or self.table.cards)} cards, must be at least {DECK}")
+        object.__setattr__(self, "decks", rows)
+        object.__setattr__(self, "pool", pool)
+
+    def _check_slots(self) -> None:
+        for cards in self.cards_of:
+            for card in cards:
+                if card.count > self.slots - TOWERS:
+                    need = card.count + TOWERS
+                    raise ValueError(f"slots={self.slots}: {card.key} has {card.count} units, so must be at least {need}")
+
+    @functools.cached_property
+    def cards_of(self) -> tuple[tuple[Card, ...], tuple[Card, ...]]:
+        """What may be in the deck of each player."""
+        drawn = self.pool or tuple(card.key for card in self.table.cards)
+        first, second = (tuple(self.table.card(key) for key in deck or drawn) for deck in self.decks)
+        return first, second
+
+    @functools.cached_property
+    def units(self) -> tuple[Unit, ...]:
+        """All units that may come, towers and what others leave or make too."""
+        table = self.table
+        cards = [card for cards in self.cards_of for card in cards]
+        names = [unit.name for unit in table.units[:2]] + [name for card in cards for name in (card.unit, card.spawn) if name]
+        for name in names:  # grows meanwhile
+            unit = table.unit(name)
+            names += [child for child in (unit.death_spawn, unit.spawn) if child and child not in names]
+        return tuple(table.unit(name) for name in dict.fromkeys(names))
+
+    @functools.cached_property
+    def spells(self) -> tuple[Card, ...]:
+        """All spells that may come."""
+        cards = dict.fromkeys(card for cards in self.cards_of for card in cards)
+        return tuple(card for card in cards if card.type == "spell")
+
+    @property
+    def last_tick(self) -> int:
+        """No battle is longer."""
+        return self.regular_ticks + self.overtime_ticks
+
+    @property
+    def max_steps(self) -> int:
+        """The same in steps of agents."""
+        return self.last_tick // TICKS_PER_STEP
+
+    @property
+    def start_units(self) -> int:
+        """Elixir at the start, in the units of the state."""
+        return self.start_elixir * ELIXIR
+
+
+def _words(label: str, given: Any) -> tuple[str, ...]:
+    """Makes a tuple of keys; they may be written with "+" between."""
+    keys = tuple(given.split("+")) if isinstance(given, str) and given else given
+    if not isinstance(keys, Iterable) or not all(isinstance(key, str) for key in keys):
+        raise ValueError(f"{label}={given!r}: must be keys of cards, such as 'knight'")
+    return tuple(keys)
+
+
+def preset(mode: str) -> ClashConfig:
+    """Gives a configuration by its short name.
+
+    Args:
+      mode: "beginner" (the beginners' deck on both sides), "all" (decks drawn from all cards), or "toy" (20 s, few slots).
+
+    Raises:
+      ValueError: for an unknown name.
+    """
+    if mode == "beginner":
+        return ClashConfig()
+    if mode == "all":
+        return ClashConfig(decks=((), ()), slots=32, spell_slots=8)
+    if mode == "toy":
+        return ClashConfig(regular_ticks=100, overtime_ticks=100, slots=9, spell_slots=2, start_elixir=10, positions=4)
+    raise ValueError(f"mode={mode!r}: must be one of {', '.join(MODES)}")

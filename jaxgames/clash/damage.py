@@ -1,0 +1,161 @@
+"""Who is hit by blows, shots and spells, and what that does. Arrays have the battles as their last axis.
+
+All is told from the side of those who are hit: loops go over the other's slots, one at a time, and look at all own units.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from jaxgames.clash.attacks import Shots, Strike
+from jaxgames.clash.constants import AIR_BUILDING, GROUND_BUILDING, HEIGHT, TOWERS, WIDTH
+from jaxgames.clash.integers import divide, root, square
+from jaxgames.clash.kinds import Kinds, Places, pick, used
+from jaxgames.clash.state import State
+from jaxgames.clash.tables import Features, UnitColumns
+from jaxgames.clash.targeting import Aim
+
+
+class Hits(NamedTuple):
+    """What hits the units of both players in a tick, int32 [2, H, B] each; in the frame of who is hit.
+
+    Attributes:
+      damage: sum.
+      stun, slow, slow_pct: the most of each.
+      push_x, push_y: by which spells move them.
+    """
+
+    damage: Array
+    stun: Array
+    slow: Array
+    slow_pct: Array
+    push_x: Array
+    push_y: Array
+
+
+class _Impacts(NamedTuple):
+    """Blows and shots that land, [2, H, B] each, of the other's units as those see it who are hit; target -1: an area."""
+
+    lands: Array
+    target: Array
+    x: Array
+    y: Array
+
+
+def nobody(state: State) -> Hits:
+    """Nothing hits."""
+    nothing = jnp.zeros(state.alive.shape, jnp.int32)
+    return Hits(nothing, nothing, nothing, nothing, nothing, nothing)
+
+
+def of_units(
+    hits: Hits, state: State, kinds: UnitColumns, places: Places, aim: Aim, blow: Strike, shots: Shots, need: Features
+) -> Hits:
+    """Adds what blows and landing shots of units do (steps 4 and 6 of a tick)."""
+    around_self = kinds.splash_self > 0
+    sources = [
+        _Impacts(blow.strikes, aim.target, *(jnp.where(around_self, a, b) for a, b in ((places.x, aim.x), (places.y, aim.y))))
+    ]
+    sources += [_Impacts(shots.landed[:, turn], shots.target[:, turn], shots.x[:, turn], shots.y[:, turn]) for turn in range(2)]
+    impacts = [_Impacts(one.lands[::-1], one.target[::-1], WIDTH - one.x[::-1], HEIGHT - one.y[::-1]) for one in sources]
+    other = UnitColumns(*(column[::-1] for column in kinds))
+    layer = jnp.where(state.alive, kinds.layer, 0)
+    slot = np.arange(state.alive.shape[1], dtype=np.int32)[:, None]
+    lands = impacts[0].lands | impacts[1].lands | impacts[2].lands
+
+    def hit_by(number: Array, hits: Hits) -> Hits:
+        amount, crown = pick(other.damage, number), pick(other.crown_damage, number)
+        amount = jnp.where(slot < TOWERS, crown, amount)
+        radius, layers = pick(other.splash_radius, number), pick(other.splash_layers, number)
+        wide = square(radius + kinds.radius)
+        exposed = (layers & layer) != 0
+        times, touched = jnp.zeros_like(hits.damage), jnp.zeros_like(state.alive)
+        for one in impacts:
+            hit = pick(one.target, number) == slot
+            if need.unit_splash:
+                distance = square(places.x - pick(one.x, number)) + square(places.y - pick(one.y, number))
+                hit = jnp.where(radius > 0, exposed & (distance <= wide), hit)
+            hit &= pick(one.lands, number)
+            times, touched = times + hit, touched | hit
+
+        def most(column: Array, old: Array, needed: bool) -> Array:
+            return jnp.where(touched, jnp.maximum(old, pick(column, number)), old) if needed else old
+
+        return hits._replace(
+            damage=hits.damage + times * amount,
+            stun=most(other.stun_ticks, hits.stun, need.stuns),
+            slow=most(other.slow_ticks, hits.slow, need.slows),
+            slow_pct=most(other.slow_pct, hits.slow_pct, need.slows),
+        )
+
+    return jax.lax.fori_loop(0, used(lands), hit_by, hits)
+
+
+def of_spells(hits: Hits, state: State, kinds: Kinds, places: Places, need: Features) -> Hits:
+    """Adds what landing waves of spells do (step 5 of a tick)."""
+    units = kinds.units
+    lands = state.spell_ticks[::-1] == 1
+    spells = type(kinds.spells)(*(column[::-1] for column in kinds.spells))
+    at_x, at_y = WIDTH - state.spell_x[::-1].astype(jnp.int32), HEIGHT - state.spell_y[::-1].astype(jnp.int32)
+    layer = jnp.where(state.alive, units.layer, 0)
+    building = (layer & (GROUND_BUILDING | AIR_BUILDING)) != 0
+    tower = np.arange(state.alive.shape[1])[:, None] < TOWERS
+
+    def hit_by(number: Array, hits: Hits) -> Hits:
+        away_x, away_y = places.x - pick(at_x, number), places.y - pick(at_y, number)
+        distance = square(away_x) + square(away_y)
+        hit = ((pick(spells.layers, number) & layer) != 0) & pick(lands, number)
+        hit &= distance <= square(pick(spells.radius, number) + units.radius)
+        amount = jnp.where(building, pick(spells.building_damage, number), pick(spells.damage, number))
+        amount = jnp.where(tower, pick(spells.crown_damage, number), amount)
+        force = pick(spells.pushback, number)
+        pushed = hit & (units.pushable > 0) & (distance > 0) & (force > 0)
+        length = jnp.maximum(root(jnp.where(pushed, distance, 1)), 1)
+
+        def push(away: Array) -> Array:
+            return divide(jnp.where(pushed, away, 0) * force, length)
+
+        def most(column: Array, old: Array, needed: bool) -> Array:
+            return jnp.where(hit, jnp.maximum(old, pick(column, number)), old) if needed else old
+
+        return Hits(
+            hits.damage + jnp.where(hit, amount, 0),
+            most(spells.stun_ticks, hits.stun, need.stuns),
+            most(spells.slow_ticks, hits.slow, need.slows),
+            most(spells.slow_pct, hits.slow_pct, need.slows),
+            hits.push_x + push(away_x),
+            hits.push_y + push(away_y),
+        )
+
+    return jax.lax.fori_loop(0, used(lands), hit_by, hits)
+
+
+def decay(state: State, kinds: UnitColumns) -> Array:
+    """Gives the hit points that buildings lose by age in this tick, int32 [2, H, B]."""
+    lifetime = jnp.maximum(kinds.lifetime, 1)
+    age = jnp.minimum(state.age.astype(jnp.int32), lifetime)  # nothing is older, whatever lies in slots of the dead
+    lost = divide(kinds.hp * (age + 1), lifetime) - divide(kinds.hp * age, lifetime)
+    return jnp.where(state.alive & (kinds.lifetime > 0), lost, 0)
+
+
+def forget(targets: Array, gone: Array) -> Array:
+    """Takes the targets that are gone away from all who aim at them.
+
+    Args:
+      targets: int32 [2, K, H, B], slots of the other.
+      gone: bool [2, H, B], units that have died.
+
+    Returns:
+      int32 [2, K, H, B], -1 for what is gone.
+    """
+    others = gone[::-1]
+
+    def one(number: Array, targets: Array) -> Array:
+        return jnp.where((targets == number) & pick(others, number)[:, None], -1, targets)
+
+    return jax.lax.fori_loop(0, used(gone), one, targets)

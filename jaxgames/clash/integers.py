@@ -1,0 +1,34 @@
+"""Whole-number division and roots that vector units do well, with the same bits on every device.
+
+They go through float32, whose last bit may differ between devices, and put the result right with whole numbers.
+"""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+from jax import Array
+
+
+def divide(number: Array, divisor: Array) -> Array:
+    """Divides and cuts toward zero.
+
+    Args:
+      number: int32, of less than 2**24 in size.
+      divisor: int32, above 0.
+    """
+    guess = (number.astype(jnp.float32) / divisor.astype(jnp.float32)).astype(jnp.int32)
+    size, rest = jnp.abs(guess), jnp.abs(number) - jnp.abs(guess) * divisor
+    size = size + (rest >= divisor) - (rest < 0)
+    return jnp.where(number < 0, -size, size)
+
+
+def root(number: Array) -> Array:
+    """Gives the whole part of the square root of int32, 0 or more."""
+    guess = jnp.sqrt(number.astype(jnp.float32)).astype(jnp.int32)
+    guess = guess - (guess * guess > number)
+    return guess + ((guess + 1) * (guess + 1) <= number)
+
+
+def square(number: Array) -> Array:
+    """Multiplies a number with itself."""
+    return number * number

@@ -1,0 +1,26 @@
+"""What the rest of the program must know of Clash."""
+
+from __future__ import annotations
+
+from jaxgames.clash.bots import guard_agent, random_agent
+from jaxgames.clash.config import MODES
+from jaxgames.clash.encoder import ENCODERS
+from jaxgames.clash.game import make
+from jaxgames.registration import Defaults, Registration, bot
+
+REGISTRATION = Registration(
+    name="clash",
+    make=make,
+    variants=MODES,
+    defaults=Defaults(
+        mode="beginner",
+        planner="fdts",
+        opponent="guard",
+        agents=("guard", "random"),
+        pairs_mode="beginner",
+        tournament=("random", "guard"),
+    ),
+    agents=(bot("random", random_agent), bot("guard", guard_agent)),
+    encoders=ENCODERS,
+    replay_files="jaxgames.clash.interactions:replay",
+)

@@ -1,0 +1,116 @@
+import dataclasses
+import json
+
+import pytest
+
+from jaxgames.clash import cards, tables
+from jaxgames.clash.cards import Card, Table, Unit, standard_table
+from jaxgames.clash.config import ClashConfig
+
+TABLE = standard_table()
+
+
+def test_the_table_that_comes_with_the_game():
+    assert (len(TABLE.units), len(TABLE.cards)) == (58, 63)
+    knight = TABLE.unit("Knight")
+    assert (knight.hp, knight.damage, knight.hit_ticks, knight.windup_ticks, knight.speed) == (1766, 202, 12, 5, 100)
+    assert TABLE.card("archers").offsets == ((-550, 0), (550, 0))
+
+
+@pytest.mark.parametrize(
+    "card", [card for card in TABLE.cards if card.unit and card.count in tables.FORMATIONS], ids=lambda card: card.key
+)
+def test_formations_of_cards_are_those_of_children(card):
+    radius = max(abs(number) for offset in card.offsets for number in offset)
+    if radius in (550, 600, 700, 750, 1000, 1500):  # of swarms whose first unit stands on an axis
+        assert card.offsets == tuple(tables._formation(card.count, radius))
+
+
+def test_values_at_other_levels():
+    assert cards.at_level(1766, "Common", 11) == 1766
+    assert cards.at_level(1766, "Common", 10) == 690 * 233 // 100  # 690 at the first level
+    assert cards.at_level(4091, "Rare", 14) == 1930 * 281 // 100
+
+
+def test_a_new_card_is_a_row():
+    elder = dataclasses.replace(TABLE.unit("Knight"), name="Elder", hp=2000)
+    table = TABLE.with_rows(elder, Card("Elders", "elders", "troop", 5, "Common", "Elder", ((-500, 0), (500, 0))))
+    config = ClashConfig(table=table, decks=(("elders", *ClashConfig().decks[0][1:]),) * 2)
+    assert config.units[2] is table.unit("Elder")
+    assert tables.unit_columns(config).hp[0, table.unit_ids["Elder"]] == 2000
+    assert tables.card_columns(config).count[table.card_ids["elders"]] == 2
+
+
+def test_a_changed_row_takes_the_place_of_the_old_one():
+    table = TABLE.with_rows(dataclasses.replace(TABLE.unit("Knight"), damage=300))
+    assert table.unit_ids == TABLE.unit_ids
+    assert table.unit("Knight").damage == 300
+    assert table != TABLE
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"hp": -1}, "unit 'Knight': hp=-1: must be an integer in 1..20000"),
+        ({"hp": 10**9}, "hp=1000000000: must be"),
+        ({"speed": 2.5}, "speed=2.5: must be an integer"),
+        ({"flying": 1}, "flying=1: must be True or False"),
+        ({"rarity": "Odd"}, "rarity='Odd': must be one of Common"),
+        ({"mass": 0}, "mass=0: must be in 1"),
+        ({"projectile_speed": 100}, "projectile_speed=100: a shot flies 31 ticks, must be at most two hit_ticks, 24"),
+        ({"spawn": "Bat"}, "spawn_count and spawn_period_ticks must be >= 1"),
+    ],
+)
+def test_bad_units(change, message):
+    with pytest.raises(ValueError, match="unit 'Knight'") as error:
+        dataclasses.replace(TABLE.unit("Knight"), **change)
+    assert message in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("key", "change", "message"),
+    [
+        ("knight", {"cost": 0}, "cost=0: must be an integer in 1..10"),
+        ("knight", {"offsets": ()}, "must have a unit and offsets"),
+        ("knight", {"offsets": ((0,),)}, "must be pairs of integers"),
+        ("knight", {"type": "trap"}, "type='trap': must be one of"),
+        ("arrows", {"waves": 0}, "must have waves >= 1"),
+        ("arrows", {"unit": "Knight"}, "must have neither unit nor offsets"),
+    ],
+)
+def test_bad_cards(key, change, message):
+    with pytest.raises(ValueError, match="card '") as error:
+        dataclasses.replace(TABLE.card(key), **change)
+    assert message in str(error.value)
+
+
+def test_bad_tables():
+    with pytest.raises(ValueError, match="unit='Nobody': there is no such unit"):
+        TABLE.with_rows(Card("X", "x", "troop", 1, "Common", "Nobody", ((0, 0),)))
+    with pytest.raises(ValueError, match="its unit is a troop"):
+        TABLE.with_rows(Card("X", "x", "building", 1, "Common", "Knight", ((0, 0),)))
+    with pytest.raises(ValueError, match="'Knight' is there twice"):
+        Table((*TABLE.units[:3], TABLE.unit("Knight")), ())
+    with pytest.raises(ValueError, match="a crown tower cannot be made"):
+        TABLE.with_rows(Card("X", "x", "building", 1, "Common", "KingTower", ((0, 0),)))
+
+
+def test_bad_files(tmp_path):
+    path = tmp_path / "cards.json"
+    with pytest.raises(ValueError, match="cannot be read"):
+        cards.read_table(path)
+    content = cards.STANDARD_FILE.read_text(encoding="utf-8")
+    path.write_text(content[: len(content) // 2], encoding="utf-8")
+    with pytest.raises(ValueError, match="not a JSON file, or torn"):
+        cards.read_table(path)
+    rows = json.loads(content)
+    del rows["units"][5]["radius"]
+    path.write_text(json.dumps(rows), encoding="utf-8")
+    with pytest.raises(ValueError, match="unit 'Minion': radius is missing"):
+        cards.read_table(path)
+
+
+def test_every_unit_has_every_column():
+    names = {field.name for field in dataclasses.fields(Unit)}
+    rows = json.loads(cards.STANDARD_FILE.read_text(encoding="utf-8"))["units"]
+    assert all(names <= set(row) for row in rows)

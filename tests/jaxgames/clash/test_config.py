@@ -1,0 +1,54 @@
+import re
+
+import pytest
+
+import jaxgames
+from jaxgames.clash.config import BEGINNER_DECK, ClashConfig, preset
+
+SEVEN, TWICE = BEGINNER_DECK[:7], (*BEGINNER_DECK[:7], "knight")
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"decks": (SEVEN, BEGINNER_DECK)}, "deck of player 0: 7 cards, must be 8"),
+        ({"decks": (BEGINNER_DECK, TWICE)}, "deck of player 1: 'knight' is there twice"),
+        ({"decks": (BEGINNER_DECK,)}, "decks: 1, must be two"),
+        ({"decks": (BEGINNER_DECK, (*SEVEN, "dragon"))}, "deck of player 1: 'dragon' is no card; there are knight, giant"),
+        ({"decks": ((), ()), "pool": ("knight",)}, "pool: 1 cards, must be at least 8"),
+        ({"levels": (11, 15)}, "level=15: must be an integer in 1..14"),
+        ({"levels": (5, 11)}, "level=5: must be 6..14, as baby-dragon is Epic"),
+        ({"levels": (11,)}, "must be two, one per player"),
+        ({"decks": (BEGINNER_DECK, (*SEVEN, "skeleton-army"))}, "slots=17: skeleton-army has 15 units, so must be at least 18"),
+        ({"slots": 3}, "slots=3: must be an integer in 4..64"),
+        ({"spell_slots": 0}, "spell_slots=0: must be"),
+        ({"start_elixir": 11}, "start_elixir=11: must be an integer in 0..10"),
+        ({"tiebreak": "coin"}, "tiebreak='coin': must be one of draw, lowest_tower_hp"),
+        ({"overtime_ticks": 7}, "must be multiples of 5"),
+        ({"shaping": 2.0}, "shaping=2.0: must be in 0..1"),
+        ({"positions": 0}, "positions=0: must be"),
+    ],
+)
+def test_bad_settings(settings, message):
+    with pytest.raises(ValueError, match=re.escape(message)) as error:
+        ClashConfig(**({"slots": 17} | settings))
+    assert "\n" not in str(error.value)
+
+
+def test_units_that_may_come_are_those_of_the_decks_and_what_they_leave():
+    config = ClashConfig(decks=((*SEVEN, "night-witch"), BEGINNER_DECK))
+    assert [unit.name for unit in config.units].count("Bat") == 1
+    assert len(config.units) == 2 + 6 + 2  # towers; six troops of both; Night Witch and Bat
+    assert {card.key for card in config.spells} == {"arrows", "fireball"}
+
+
+def test_decks_may_be_written_in_words():
+    words = "+".join(BEGINNER_DECK)
+    assert ClashConfig(decks=(words, words)) == ClashConfig()
+
+
+def test_presets():
+    assert jaxgames.make("clash").config == ClashConfig() == preset("beginner")
+    assert jaxgames.make("clash", "all:slots=40").config.slots == 40
+    with pytest.raises(ValueError, match="mode='none': must be one of beginner, all, toy"):
+        preset("none")

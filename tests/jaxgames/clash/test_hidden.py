@@ -1,0 +1,86 @@
+"""What a player can tell of the other's cards, on decks small enough to count all ways."""
+
+import functools
+import itertools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from scipy import stats
+
+import jaxgames
+from jaxgames.clash import hidden
+from jaxgames.clash.config import BEGINNER_DECK
+
+GAME = jaxgames.make("clash", "toy")
+CONFIG = GAME.config
+CARDS = [CONFIG.table.card_ids[key] for key in BEGINNER_DECK]
+DRAWS = 4000
+
+
+def information(played):
+    """What player 0 knows at the start, after the other has played these cards in as many steps."""
+    state = GAME.init(jax.random.key(0))
+    info = hidden.init_information(CONFIG, GAME.observe(state, 0))
+    update = jax.jit(functools.partial(hidden.update_information, CONFIG))
+    view = info.view
+    for number, card in enumerate(played, 1):
+        past = jnp.concatenate([jnp.array([[card, 9, 9]], jnp.int8), view.other_past[:-1]])
+        view = type(view)(**(vars(view) | {"other_past": past, "tick": jnp.int16(5 * number)}))
+        info = update(info, view)
+    return info
+
+
+def worlds(info):
+    draw = jax.jit(jax.vmap(functools.partial(hidden.sample, CONFIG), (0, None)))
+    states = jax.device_get(draw(jax.random.split(jax.random.key(1), DRAWS), info))
+    return states.hand[:, 1], states.queue[:, 1], states
+
+
+def test_all_hands_and_queues_are_as_likely_before_anything_is_seen():
+    hands, queues, _ = worlds(information([]))
+    sets = [frozenset(hand) for hand in hands.tolist()]
+    ways = [frozenset(way) for way in itertools.combinations(CARDS, 4)]
+    assert stats.chisquare([sets.count(way) for way in ways]).pvalue > 1e-3
+    assert all(sorted((*hand, *queue)) == sorted(CARDS) for hand, queue in zip(hands.tolist(), queues.tolist(), strict=True))
+    first = np.bincount(queues[:, 0], minlength=len(CARDS))[CARDS]
+    assert stats.chisquare(first).pvalue > 1e-3
+
+
+def test_a_played_card_comes_back_after_four_others():
+    first, second, third, fourth, fifth = CARDS[:5]
+    hands, queues, _ = worlds(information([first, second]))
+    assert (queues[:, 2:] == [first, second]).all()
+    ways = list(itertools.combinations(CARDS[2:], 4))
+    counts = [(np.sort(hands, 1) == np.sort(way)).all(1).sum() for way in ways]
+    assert sum(counts) == DRAWS and stats.chisquare(counts).pvalue > 1e-3
+    hands, queues, _ = worlds(information([first, second, third, fourth]))
+    assert (queues == [first, second, third, fourth]).all()
+    hands, queues, _ = worlds(information([first, second, third, fourth, fifth]))
+    assert (queues == [second, third, fourth, fifth]).all() and (hands == first).any(1).all()
+
+
+def test_elixir_is_known_exactly():
+    info = information([CARDS[0], CARDS[1]])  # Knight 3 and Giant 5, from 10
+    assert int(info.other_elixir) == 280 - 3 * 28 + 5 - 5 * 28 + 5
+
+
+def test_knowledge_of_played_battles_fits_the_truth():
+    game = jaxgames.make("clash", "toy")
+    step, update, look = jax.jit(game.step), jax.jit(game.update_information), jax.jit(game.observe)
+    legal_actions = jax.jit(game.legal_actions)
+    state = game.init(jax.random.key(5))
+    info = game.init_information(0, game.observe(state, 0))
+    key = jax.random.key(7)
+    for number in range(30):
+        legal = np.asarray(legal_actions(state))
+        random = np.random.default_rng(number)
+        actions = jnp.array([random.choice(np.flatnonzero(row)) for row in legal], jnp.int32)
+        state = step(state, actions, key)
+        info = update(info, look(state, 0), actions[0])
+        known = np.asarray(info.other_queue) >= 0
+        assert (np.asarray(info.other_queue)[known] == np.asarray(state.queue[1])[known]).all()
+        assert set(np.flatnonzero(info.other_hand)) <= set(np.asarray(state.hand[1]).tolist())
+        assert int(info.other_elixir) == int(state.elixir[1])
+        own = np.asarray(info.own_queue)
+        assert (own[own >= 0] == np.asarray(state.queue[0])[own >= 0]).all()

@@ -1,0 +1,54 @@
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from jaxgames import replay
+from jaxgames.clash import interactions
+
+SHOTS = {"id": "shots", "kind": "arithmetic", "setup": {"unit": "Giant"}, "expect": {"shots": 38}, "tolerance": 0}
+
+
+def played(path):
+    out, err = io.StringIO(), io.StringIO()
+    code = replay.replay_files("clash", [path], out=out, err=err)
+    return code, out.getvalue().splitlines(), err.getvalue()
+
+
+def test_a_line_for_each_interaction_and_one_for_all(tmp_path):
+    path = tmp_path / "some.json"
+    wrong = SHOTS | {"id": "wrong", "expect": {"shots": 37}}
+    path.write_text(json.dumps({"interactions": [SHOTS, wrong]}), encoding="utf-8")
+    code, lines, _ = played(path)
+    assert code == 1
+    assert lines == ["shots: within tolerance", "wrong: shots: 38, expected 37", "2 interactions, 1 outside tolerance"]
+
+
+def test_files_that_cannot_be_read(tmp_path):
+    path = tmp_path / "torn.json"
+    path.write_text('{"interactions": [', encoding="utf-8")
+    code, lines, error = played(path)
+    assert (code, lines) == (2, []) and "not a JSON file, or torn" in error
+    path.write_text(json.dumps({"interactions": [{"id": "x", "kind": "arithmetic", "setup": {}}]}), encoding="utf-8")
+    assert "interaction 0: expect must be there" in played(path)[2]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"kind": "dance"}, "kind='dance': must be one of"),
+        ({"expect": {"colour": "red"}}, "colour: cannot be played"),
+        ({"setup": {"unit": "Nobody"}}, "cannot be played: unit='Nobody'"),
+    ],
+)
+def test_what_cannot_be_played_is_outside_tolerance(change, message):
+    assert message in interactions.check(SHOTS | change)[0]
+
+
+@pytest.mark.slow
+def test_all_that_come_with_the_rules():
+    path = Path(__file__).parents[2] / "data" / "clash" / "interactions.json"
+    code, lines, _ = played(path)
+    assert code == 0, lines
+    assert lines[-1] == "38 interactions, 0 outside tolerance"

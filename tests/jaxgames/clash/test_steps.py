@@ -1,0 +1,213 @@
+"""Steps of agents on battles of one small compiled game: cards, zones, arms, what players see, encoder, pictures."""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import jaxgames
+from jaxgames.clash import arms, bots, rules, zones
+from jaxgames.clash.config import BEGINNER_DECK
+from jaxgames.clash.constants import NUM_TILES
+from jaxgames.clash.scene import Scene
+from jaxgames.clash.state import State
+from jaxgames.random_bits import lane_key
+
+GAME = jaxgames.make("clash", "toy", regular_ticks=500, spell_slots=3)
+CONFIG = GAME.config
+ROWS = {key: CONFIG.table.card_ids[key] for key in BEGINNER_DECK}
+step = jax.jit(GAME.step)
+
+
+def battle(hand=("knight", "archers", "arrows", "giant"), elixir=10):
+    """A battle in which both have these cards in their hands."""
+    scene = Scene(CONFIG)
+    queue = [key for key in BEGINNER_DECK if key not in hand]
+    scene.arrays["hand"][:] = [ROWS[key] for key in hand]
+    scene.arrays["queue"][:] = [ROWS[key] for key in queue]
+    scene.arrays["elixir"][:] = elixir * 28
+    return scene
+
+
+def play(place, column, row):
+    return 1 + place * NUM_TILES + row * 18 + column
+
+
+def after(scene, first, second=rules.WAIT):
+    return jax.device_get(step(scene.state, jnp.array([first, second]), jax.random.key(0)))
+
+
+def test_a_card_comes_onto_its_tile_and_the_next_into_the_hand():
+    scene = battle()
+    state = after(scene, play(1, 9, 10), play(0, 3, 9))
+    assert state.alive[:, 3:].sum(1).tolist() == [2, 1]
+    assert state.x[0, 3:5].tolist() == [8950, 10050] and state.y[0, 3:5].tolist() == [10500] * 2
+    assert (state.x[1, 3], state.y[1, 3]) == (3500, 9500)  # in its own frame
+    assert state.elixir.tolist() == [280 - 3 * 28 + 5] * 2
+    names = [[CONFIG.table.cards[row].key for row in hand] for hand in state.hand.tolist()]
+    assert names[0] == ["knight", "minions", "arrows", "giant"]
+    assert CONFIG.table.cards[state.queue[0, 3]].key == "archers"
+    assert state.past[0, :2].tolist() == [[ROWS["archers"], 9, 10], [-1, 0, 0]]
+
+
+def test_a_card_that_cannot_be_paid_is_saved_for():
+    scene = battle(elixir=2)
+    state = after(scene, play(3, 0, 0))
+    assert state.saving.tolist() == [3, -1] and not state.alive[0, 3:].any()
+    legal = jax.device_get(rules.legal_actions(CONFIG, State(**vars(state))))
+    assert np.flatnonzero(legal[0]).tolist() == [rules.WAIT]
+    scene.arrays["saving"][0] = 3
+    assert after(scene, play(0, 9, 10)).saving[0] == 3  # nothing else is done
+    scene.arrays["elixir"][0] = 5 * 28 - 3
+    assert after(scene, rules.WAIT).saving[0] == -1  # it can be paid now
+
+
+@pytest.mark.parametrize(("column", "row"), [(9, 15), (3, 6), (0, 0), (9, 18), (9, 2)])
+def test_where_troops_may_not_be_played(column, row):
+    state = after(battle(), play(0, column, row))
+    assert not state.alive[0, 3:].any() and state.elixir[0] == 280
+
+
+def test_a_pocket_opens_where_a_tower_has_fallen_and_a_footprint_too():
+    scene = battle()
+    scene.arrays["alive"][1, 0] = False  # the enemy's left, on the right of player 0
+    assert after(scene, play(0, 9, 18)).alive[0, 3] and not after(scene, play(0, 8, 18)).alive[0, 3]
+    scene.arrays["alive"][0, 0] = False
+    assert after(scene, play(0, 3, 6)).alive[0, 3]
+
+
+def test_spells_go_anywhere_as_far_as_they_fly():
+    state = after(battle(), play(2, 0, 31))
+    distance = int(np.hypot(500 - 9000, 31500 - 3000))
+    assert state.spell_ticks[0].tolist() == [-(-distance // 1833) - 5, 0, 0]
+    assert (state.spell_x[0, 0], state.spell_y[0, 0], state.spell_waves[0, 0]) == (500, 31500, 3)
+
+
+def test_a_card_without_slots_waits():
+    scene = battle()
+    for _ in range(5):
+        scene.put_unit(0, "Knight", 9000, 9000)
+    state = after(scene, play(1, 9, 10))
+    assert state.alive[0, 3:].sum() == 5 and state.elixir[0] == 280
+    legal = jax.device_get(rules.legal_actions(CONFIG, scene.state))[0]
+    assert legal[play(0, 9, 10)] and not legal[play(1, 0, 0) : play(2, 0, 0)].any()
+
+
+@pytest.mark.parametrize("action", [-1, -(2**31), rules.NUM_ACTIONS, 2**31 - 1])
+def test_what_is_no_action_waits(action):
+    assert after(battle(), action).elixir[0] == 280
+
+
+def test_tiles_at_the_start():
+    legal = jax.device_get(rules.legal_actions(CONFIG, battle().state))
+    assert legal[:, 1:].reshape(2, 4, NUM_TILES).sum(-1).tolist() == [[224, 224, 576, 224]] * 2
+    sizes = zones.zones().sizes
+    assert (sizes[31], sizes[31 & ~8], sizes[7], sizes[zones.EVERYWHERE]) == (224, 260, 296, 576)
+
+
+def test_buildings_keep_apart():
+    config = jaxgames.make("clash", "toy", decks=((*BEGINNER_DECK[:7], "cannon"),) * 2).config
+    scene = Scene(config)
+    scene.arrays["hand"][:, 0] = config.table.card_ids["cannon"]
+    scene.arrays["elixir"][:] = 280
+    scene.put_unit(0, "Cannon", 9500, 10500)
+    tiles = jax.device_get(rules.legal_tiles(config, scene.state)).reshape(2, 4, 32, 18)
+    closed = np.argwhere(~tiles[0, 0, 9:13, 5:14]) + np.array([9, 5])
+    assert closed.tolist() == [[9, 9], [10, 8], [10, 9], [10, 10], [11, 9]]  # nearer than 1.2 tiles
+    assert tiles[1, 0].sum() == 224
+
+
+def test_arms_are_different_legal_actions_and_follow_from_the_state():
+    find = jax.jit(functools.partial(arms.search_arms, CONFIG))
+    scene = battle(elixir=3)
+    seen = []
+    for tick in range(12):
+        scene.arrays["tick"][...] = tick
+        offered, legal = jax.device_get(find(scene.state))
+        allowed = jax.device_get(rules.legal_actions(CONFIG, scene.state))
+        for player in range(2):
+            mine = offered[player][legal[player]]
+            assert len(set(mine.tolist())) == len(mine) == 1 + 3 * CONFIG.positions + 1
+            assert allowed[player][mine].all()
+        seen.append(offered[0].tolist())
+    assert len({tuple(row) for row in seen}) > 6
+    assert np.array_equal(find(scene.state)[0][0], seen[-1])
+
+
+def test_every_tile_is_offered_as_often():
+    config = jaxgames.make("clash", "toy", positions=64).config
+    scene = battle()
+    states = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (1500, *leaf.shape)), scene.state)
+    states = State(**(vars(states) | {"tick": jnp.arange(1500, dtype=jnp.int16)}))
+    offered, legal = jax.device_get(jax.jit(jax.vmap(functools.partial(arms.search_arms, config)))(states))
+    of_knight = offered[:, 0, 1:65].reshape(-1) - 1
+    assert legal[:, 0, 1:65].all()
+    counts = np.bincount(of_knight, minlength=NUM_TILES)
+    counts = counts[counts > 0]
+    assert len(counts) == 224
+    expected = 1500 * 64 / 224
+    assert abs(counts - expected).max() < 5 * np.sqrt(expected)
+
+
+def test_a_game_that_begins_with_a_fallen_king_is_over_and_stays_so():
+    scene = battle()
+    scene.arrays["alive"][0, 2] = False
+    state = after(scene, rules.WAIT, play(0, 9, 9))
+    assert (state.winner, state.terminated, state.seat_rewards.tolist()) == (1, True, [-1, 1])
+    assert state.tick == 1  # of the five ticks only the first was played
+    again = jax.device_get(step(State(**vars(state)), jnp.array([play(0, 9, 9)] * 2), jax.random.key(0)))
+    assert again.seat_rewards.tolist() == [0, 0]
+    assert all(np.array_equal(a, b) for name, a in vars(again).items() if name != "seat_rewards" for b in [getattr(state, name)])
+    assert GAME.outcome(again).tolist() == GAME.heuristic(again).tolist() == [-1, 1]
+
+
+def test_the_heuristic_counts_towers():
+    scene = battle()
+    scene.arrays["alive"][1, 1] = False
+    assert GAME.heuristic(scene.state).tolist() == [1, -1]
+    shaped = jaxgames.make("clash", "toy", shaping=0.5)
+    scene.arrays["hp"][1, 1] = 0
+    assert shaped.heuristic(scene.state).tolist() == pytest.approx([0.5 + 0.5 / 3, -0.5 - 0.5 / 3])
+
+
+def test_the_key_tells_states_apart_and_forgets_the_dead():
+    key = jax.jit(GAME.state_key)
+    scene = battle()
+    before = key(scene.state).tolist()
+    scene.arrays["x"][0, 5] = 77
+    assert key(scene.state).tolist() == before
+    keys = {tuple(before)}
+    for field, place in (
+        ("hp", (1, 1)),
+        ("tick", ()),
+        ("elixir", (0,)),
+        ("hand", (1, 2)),
+        ("cooldown", (0, 0)),
+        ("saving", (1,)),
+    ):
+        scene.arrays[field][place] += 1
+        keys.add(tuple(key(scene.state).tolist()))
+    assert len(keys) == 7
+
+
+def test_players_see_neither_hand_queue_nor_elixir_of_the_other():
+    scene = battle()
+    seen = jax.device_get(GAME.observe(scene.state, jnp.int32(0)))
+    for field in ("hand", "queue", "elixir", "saving"):
+        scene.arrays[field][1] += 1
+    scene.arrays["queue"][0, 1:] = scene.arrays["queue"][0, 3:0:-1]
+    again = jax.device_get(GAME.observe(scene.state, jnp.int32(0)))
+    assert all(np.array_equal(a, b) for a, b in zip(jax.tree.leaves(seen), jax.tree.leaves(again), strict=True))
+
+
+def test_bots_play_legal_cards_and_the_guard_meets_a_threat():
+    scene = battle()
+    scene.put_unit(1, "Giant", 3500, 12000)
+    action = int(jax.device_get(bots.guard_actions(CONFIG, scene.state))[0])
+    place, tile = divmod(action - 1, NUM_TILES)
+    assert action > 0 and place in (0, 1) and tile % 18 in range(1, 7)
+    legal = jax.device_get(rules.legal_actions(CONFIG, scene.state))
+    drawn = jax.device_get(bots.random_actions(CONFIG, scene.state, lane_key(jax.random.key(3))))
+    assert legal[0, drawn[0]] and legal[1, drawn[1]]
