@@ -188,7 +188,7 @@ class FirstDifference(AssertionError):
         super().__init__("\n".join(lines))
 
 
-def compare(settings: Settings, seeds: range, most_steps: int, engine: Arrays | None = None, ticks: bool = False) -> int:
+def compare(settings: Settings, seeds: range, most_steps: int, engine: Arrays | None = None, ticks: int = 0) -> int:
     """Plays one battle per seed on both engines; every fact must be equal after every step, legal actions now and then.
 
     Args:
@@ -196,7 +196,7 @@ def compare(settings: Settings, seeds: range, most_steps: int, engine: Arrays | 
       seeds: decks and actions of each battle follow from its own.
       most_steps: at which to stop.
       engine: of arrays, if it has been compiled already.
-      ticks: also run five ticks without a card, one at a time, from each state.
+      ticks: that many more, one at a time and compared after each, in which nobody plays a card.
 
     Returns:
       how many states were compared.
@@ -223,18 +223,17 @@ def compare(settings: Settings, seeds: range, most_steps: int, engine: Arrays | 
         compared += _check_all(lanes, before, state)
         if not any(lane.open for lane in lanes):
             break
-    if ticks:
-        compared += _play_on(lanes, engine, state)
+    compared += _play_on(lanes, engine, state, ticks)
     parted = [lane.parted for lane in lanes if lane.parted is not None]
     if parted:
         raise ExceptionGroup(f"{len(parted)} of {len(lanes)} battles", parted)
     return compared
 
 
-def _play_on(lanes: list[Lane], engine: Arrays, state: State, most_ticks: int = 100) -> int:
+def _play_on(lanes: list[Lane], engine: Arrays, state: State, ticks: int) -> int:
     """Nobody plays a card any more: tick by tick."""
     compared = 0
-    for _ in range(most_ticks):
+    for _ in range(ticks):
         before = [snapshot(lane.battle) for lane in lanes]
         for lane in lanes:
             lane.recent.append(f"tick {lane.battle.tick}: alone")
