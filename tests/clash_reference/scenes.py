@@ -54,6 +54,17 @@ def troops(battle: Battle, seat: int) -> list[Unit]:
     return [unit for unit in battle.units if unit.player == seat and not unit.type.is_crown_tower]
 
 
+def ready(unit: Unit) -> Unit:
+    """Deployed, and loaded as far as one may be without a target."""
+    unit.deploy_left, unit.cooldown = 0, unit.type.windup_ticks
+    return unit
+
+
+def run(battle: Battle, ticks: int) -> None:
+    for _ in range(ticks):
+        battle.run_tick()
+
+
 def ticks_until(battle: Battle, happened: Callable[[], bool], most: int = MOST_TICKS) -> int:
     """Runs until something has happened; returns the ticks that it took, counted from now."""
     for tick in range(most + 1):
@@ -155,7 +166,7 @@ def spell_crown_damage() -> dict[str, Any]:
 def siege(victim: Unit, battle: Battle, attackers: list[Unit]) -> tuple[int, float]:
     """Hits that a unit takes from ready attackers, and the seconds from contact to its death."""
     for unit in attackers:
-        unit.deploy_left, unit.cooldown = 0, unit.type.windup_ticks
+        ready(unit)
     hits, ticks = hits_until_dead(battle, victim)
     return hits, ticks / 10
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import copy
+import dataclasses
 import functools
+from typing import Any
 
 import pytest
 
 from jaxgames.clash import cards as table
 from jaxgames.clash import tables as columns
+from jaxgames.clash.state import State
 from tests.clash_reference.battle import Settings
 from tests.clash_reference.comparison import Arrays, compare, differences
 from tests.clash_reference.tables import CARDS, UNITS
@@ -55,6 +59,20 @@ def test_a_difference_is_told_by_name() -> None:
     facts = {("unit", 0, 3, "hp"): 100, ("battle", "tick"): 5}
     assert differences(facts, {**facts, ("unit", 0, 3, "hp"): 99}) == ["unit 0 3 hp: objects 100, arrays 99"]
     assert differences(facts, {("battle", "tick"): 5}) == ["unit 0 3 hp: objects 100, arrays nothing"]
+
+
+def test_a_battle_in_which_the_engines_part_is_told() -> None:
+    altered = copy.copy(engine())
+
+    def start(cards: Any) -> State:
+        state = engine().start(cards)
+        return dataclasses.replace(state, hp=state.hp - 1)
+
+    altered.start = start
+    with pytest.raises(ExceptionGroup, match="24 of 24 battles") as raised:
+        compare(Settings(), range(24), most_steps=1, engine=altered)
+    assert "battle 0: the engines differ after tick 0" in str(raised.value.exceptions[0])
+    assert "unit 0 2 hp: objects 4824, arrays 4823" in str(raised.value.exceptions[0])
 
 
 @pytest.mark.slow

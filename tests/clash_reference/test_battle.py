@@ -8,7 +8,7 @@ import pytest
 
 from tests.clash_reference.battle import DRAW, WAIT, Battle, Settings
 from tests.clash_reference.play import mirrored, random_action, random_decks, snapshot
-from tests.clash_reference.scenes import cast_and_wait, empty, place, place_card, troops
+from tests.clash_reference.scenes import cast_and_wait, empty, place, place_card, run, troops
 from tests.clash_reference.tables import (
     BEGINNER_DECK,
     CARDS_BY_KEY,
@@ -25,11 +25,6 @@ KNIGHT, GIANT, ARCHERS, ARROWS = range(4)  # the first hand of the beginner deck
 
 def action(k: int, column: int = 0, row: int = 0) -> int:
     return 1 + 576 * k + 18 * row + column
-
-
-def run(battle: Battle, ticks: int) -> None:
-    for _ in range(ticks):
-        battle.run_tick()
 
 
 def test_a_card_is_paid_played_and_followed_by_the_next() -> None:
