@@ -159,12 +159,22 @@ class StallingGame(Game, Protocol):
 class RivalryGame(Game, Protocol):
     """A game that tells searches against modelled opponents whom to mind, and which actions are possible."""
 
+    @property
+    def value_when_out(self) -> float:
+        """What a game that goes on without them is worth to players who are out."""
+        ...
+
     def possible_arms(self, state: Any) -> tuple[Array, Array]:
         """As `search_arms`, but without foresight: all actions that do something."""
         ...
 
     def closest_enemy(self, state: Any, seat: Array) -> Array:
         """int32 []: the seat of the enemy who is next to a seat (int32 []); -1 if there is none."""
+        ...
+
+    @property
+    def endless(self) -> RivalryGame:
+        """The same game without its time limit, which does not end the simulations of these searches."""
         ...
 
     def are_enemies(self, seat: Array, other: Array) -> Array:
@@ -264,6 +274,15 @@ def can_stall(game: Game) -> TypeGuard[StallingGame]:
 def has_rivals(game: Game) -> TypeGuard[RivalryGame]:
     """Says whether a game tells who is next to whom."""
     return offers(game, RivalryGame)
+
+
+def teams_of(game: Game) -> tuple[int, ...]:
+    """Gives the team of each seat, by its lowest seat; where a game has no teams, each seat is one."""
+    seats = range(game.num_players)
+    if not has_rivals(game):
+        return tuple(seats)
+    with jax.ensure_compile_time_eval():
+        return tuple(next(one for one in seats if not game.are_enemies(jnp.int32(one), jnp.int32(other))) for other in seats)
 
 
 def has_prospects(game: Game) -> TypeGuard[PromisingGame]:

@@ -28,8 +28,8 @@ ROOTS = ("believed", "worst", "visible", "true")
 VALUES = ("heuristic", "prospects")
 NETWORK, STILL = "network", "still"  # models beside the game's own agents
 
-POMMERLEARN = Settings(num_simulations=250, q_veto=0.4, q_weight=1.0)
-"""Of both searches in the paper's evaluations, without noise at the root."""
+POMMERLEARN = Settings(num_simulations=250, q_veto=0.4, q_weight=1.0, leaf_parallelism=8)
+"""Of both searches in the paper's evaluations, without noise at the root; there a thread, of four, walks eight times at once."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,6 +39,7 @@ class Models:
     Attributes:
       model: an agent of the game without settings; "network": the one that guides the search, its best action; "still": all pass.
         "": the opponent that the game names as usual.
+      partner: the same for teammates, in a game of teams; "": as the others.
       switch_after: with a network as the model, so many steps below the root "then" takes over; None: never.
       then: the model that takes over.
       rival: closest: the closest enemy is searched too. dangerous: that one does whose next action can cost the own seat most,
@@ -49,6 +50,7 @@ class Models:
     """
 
     model: str = ""
+    partner: str = ""
     switch_after: int | None = None
     then: str = ""
     rival: str = "none"
@@ -91,6 +93,7 @@ def modelled_puct(
     settings: Settings = POMMERLEARN,
     *,
     outputs: Outputs | None = None,
+    of_own_seat: bool = False,
 ) -> Planner:
     """Makes SP-MCTS, or with a rival TP-MCTS: PUCT in which the own seat, or it and its rival by turns, choose.
 
@@ -101,12 +104,15 @@ def modelled_puct(
       models: who plays for the others.
       settings: of the search.
       outputs: which logit is that of an action, as `Encoder.outputs`; None: that of its number.
+      of_own_seat: `evaluate` has no policy, and values are asked for the own seat alone: the rival's are the opposite.
 
     Raises:
       ValueError: a model, a rival or a belief that the game does not have.
     """
     kind = "SP-MCTS" if models.rival == "none" else "TP-MCTS"
-    dynamics = _dynamics(game, models, evaluate, outputs, shared_answers=True, in_turn=True)
+    dynamics = dynamics_for(game, models, evaluate, outputs, shared_answers=True, in_turn=True)
+    if of_own_seat:
+        dynamics, evaluate = valued_by_own_seat(dynamics, evaluate)
     planner = puct(dynamics, evaluate, settings, outputs=outputs, name=f"{kind} against {_name(game, models)}")
     return _finished(game, planner, models)
 
@@ -130,25 +136,27 @@ def modelled(
     Raises:
       ValueError: as for `modelled_puct`.
     """
-    planner = make(_dynamics(game, models, evaluate, outputs, shared_answers=False, in_turn=False))
+    planner = make(dynamics_for(game, models, evaluate, outputs, shared_answers=False, in_turn=False))
     return _finished(game, planner._replace(name=f"{planner.name} against {_name(game, models)}"), models)
 
 
-def model_of(game: Game, name: str, evaluate: Evaluate | None = None, outputs: Outputs | None = None) -> Agent:
-    """Makes a model by its name, see `Models.model`.
+def model_of(
+    game: Game, name: str, evaluate: Evaluate | None = None, outputs: Outputs | None = None, *, setting: str = "model"
+) -> Agent:
+    """Makes a model by its name, see `Models.model`; messages call it by the setting that names it.
 
     Raises:
       ValueError: there is none of this name, it needs a network, or it is not quick to ask.
     """
     if name == NETWORK:
         if evaluate is None:
-            raise ValueError(f"model={name!r}: needs weights")
+            raise ValueError(f"{setting}={name!r}: needs weights")
         return _by_network(game, evaluate, outputs)
     if name == STILL:
         return memoryless(STILL, lambda params, keys, views, seats: jnp.full_like(seats, game.pass_action), sees_state=True)
     entries = {entry.name: entry for entry in registration(game.name).agents}
     if name not in entries:
-        raise ValueError(f"model={name!r}: must be one of {', '.join((*entries, STILL, NETWORK))}")
+        raise ValueError(f"{setting}={name!r}: must be one of {', '.join((*entries, STILL, NETWORK))}")
     return entries[name].build(game, entries[name].settings())
 
 
@@ -156,17 +164,22 @@ def _name(game: Game, models: Models) -> str:
     return models.model or usual_opponent(game)
 
 
-def _dynamics(
+def dynamics_for(
     game: Game, models: Models, evaluate: Evaluate | None, outputs: Outputs | None, *, shared_answers: bool, in_turn: bool
 ) -> Dynamics:
+    """Makes what a search against models walks in; arguments as for `modelled` and `opponents.two_player`."""
     model = model_of(game, _name(game, models), evaluate, outputs)
     if models.switch_after is not None:
-        model = switching(model, model_of(game, models.then or usual_opponent(game)), models.switch_after)
-    arms = game.possible_arms if shared_answers and has_rivals(game) else None
+        model = switching(model, model_of(game, models.then or usual_opponent(game), setting="then"), models.switch_after)
+    partner = model_of(game, models.partner, evaluate, outputs, setting="partner") if models.partner else None
+    arms = None
+    if shared_answers and has_rivals(game):  # PommerLearn's action filter; and the time limit ends no simulation
+        game = game.endless
+        arms = game.possible_arms
     if models.rival == "none":
-        return single_player(game, model, arms=arms, shared_answers=shared_answers)
+        return single_player(game, model, arms=arms, shared_answers=shared_answers, partner=partner)
     rival = _rival(game, models.rival)
-    return two_player(game, model, rival, arms=arms, shared_answers=shared_answers, in_turn=in_turn)
+    return two_player(game, model, rival, arms=arms, shared_answers=shared_answers, in_turn=in_turn, partner=partner)
 
 
 def _rival(game: Game, kind: str) -> Rival:
@@ -175,6 +188,21 @@ def _rival(game: Game, kind: str) -> Rival:
     if not has_rivals(game):
         raise ValueError(f"rival={kind!r}: game={game.name!r} does not say who is close; take none")
     return game.closest_enemy if kind == "closest" else most_dangerous(game)
+
+
+def valued_by_own_seat(dynamics: Dynamics, evaluate: Evaluate) -> tuple[Dynamics, Evaluate]:
+    """Asks for values of the own seat, whoever is to choose, and turns them for the rival."""
+
+    def asked(nodes: Any, players: Array) -> tuple[Any, Array]:
+        states, _ = dynamics.asked(nodes, jnp.zeros_like(players))
+        return (states, players == 1), nodes.seat
+
+    def turned(params: Any, states: Any, seats: Array) -> tuple[Array, Array]:
+        states, is_rival = states
+        logits, value = evaluate(params, states, seats)
+        return logits, jnp.where(is_rival, -value, value)
+
+    return dynamics._replace(asked=asked), turned
 
 
 def _finished(game: Game, planner: Planner, models: Models) -> Planner:
@@ -191,6 +219,10 @@ def _finished(game: Game, planner: Planner, models: Models) -> Planner:
     if models.root in ("believed", "worst"):
         return believed(game, found, worst_case=models.root == "worst")
     visible = jax.vmap(game.visible_state)
+    try:
+        jax.eval_shape(visible, jax.eval_shape(lambda: jax.vmap(game.init)(jax.random.split(jax.random.key(0), 1))))
+    except ValueError as error:  # fog is told now, not when it is compiled
+        raise ValueError(f"root={models.root!r}: {str(error).splitlines()[0]}; take believed or true") from None
 
     def plan_visible(params: Any, keys: Array, memory: Any, views: Any, seats: Array, active: Array) -> tuple[Any, Any]:
         return plan(params, keys, memory, visible(views), seats, active)

@@ -17,7 +17,7 @@ from jax import Array
 
 from jaxgames import random_bits
 from jaxgames.agent import Agent
-from jaxgames.game import Game, RivalryGame, has_prospects, is_hidden
+from jaxgames.game import Game, RivalryGame, has_prospects, has_rivals, is_hidden, teams_of
 from jaxgames.random_bits import LaneKey
 from search.dynamics import Dynamics, dynamics_of
 from search.planner import of_seat, where_lanes
@@ -35,7 +35,7 @@ class ModelledNode(NamedTuple):
     Attributes:
       state: State [L].
       seat: int32 [L], who plans.
-      memory: of the models, leaves [L, P - 1, ...], in the order of the seats after the own.
+      memory: of the models, one of each, leaves [L, S, ...] for S seats in their order after the own.
       seed: uint32 [L], of what the models answer in this node; () where they answer anew at each step.
       rival: int32 [L], the seat that chooses too; -1: none. () in a game of one.
       pending: int32 [L], what the own seat has chosen while its rival chooses. () where they do not choose in turn.
@@ -49,12 +49,14 @@ class ModelledNode(NamedTuple):
     pending: Any
 
 
-def single_player(game: Game, opponent: Agent, *, arms: Arms | None = None, shared_answers: bool = False) -> Dynamics:
+def single_player(
+    game: Game, opponent: Agent, *, arms: Arms | None = None, shared_answers: bool = False, partner: Agent | None = None
+) -> Dynamics:
     """Makes the dynamics in which the seat that plans chooses alone, and a model answers for all others at once.
 
     The parameters of a search are `{"own": ..., "opponents": ...}`: of the network that guides it, and of the model. The
     models begin each search with empty memories. Two states with one key count as one, whatever the models remember. A player
-    who is out has reached the end of its game, and is worth what the heuristic says.
+    who is out has reached the end of its game, and is worth what the game says, or else its heuristic.
 
     Args:
       game: any game of two or more players.
@@ -63,11 +65,14 @@ def single_player(game: Game, opponent: Agent, *, arms: Arms | None = None, shar
       arms: in place of the game's `search_arms`.
       shared_answers: models answer once per node, whatever the own action, as in PommerLearn; else at each step anew, which is
         for searches that meet a state many times.
+      partner: who plays the teammates, in a game of teams; its parameters are those of "partners", or else those of "opponents".
+        None: the opponent does.
 
     Raises:
-      ValueError: the opponent plays by information that is collected over a game, which a search does not carry along.
+      ValueError: the opponent plays by information that is collected over a game, which a search does not carry along; or there
+        is a partner and no teammate in every seat's reach.
     """
-    return _Modelled(game, opponent, arms, shared_answers).dynamics()
+    return _Modelled(game, opponent, arms, shared_answers, partner=partner).dynamics()
 
 
 def two_player(
@@ -78,6 +83,7 @@ def two_player(
     arms: Arms | None = None,
     shared_answers: bool = False,
     in_turn: bool = True,
+    partner: Agent | None = None,
 ) -> Dynamics:
     """Makes the dynamics in which the seat that plans and a rival choose, and a model answers for all others.
 
@@ -92,8 +98,9 @@ def two_player(
       shared_answers: models answer once per node.
       in_turn: they choose one after the other, the rival knowing what the own seat has chosen, as in TP-MCTS; else at once, for
         searches of games of simultaneous moves.
+      partner: as for `single_player`.
     """
-    return _Modelled(game, opponent, arms, shared_answers, rival, in_turn).dynamics()
+    return _Modelled(game, opponent, arms, shared_answers, rival, in_turn, partner).dynamics()
 
 
 def switching(first: Agent, second: Agent, after: int) -> Agent:
@@ -180,12 +187,26 @@ class _Modelled:
     shared_answers: bool
     rival: Rival | None = None
     in_turn: bool = True
+    partner: Agent | None = None
 
     def __post_init__(self) -> None:
-        if is_hidden(self.game) and not self.opponent.sees_state:
-            raise ValueError(
-                f"opponent={self.opponent.name!r}: plays by what its seat has seen so far; take one that sees the state"
-            )
+        for agent, _ in self.models:
+            if is_hidden(self.game) and not agent.sees_state:
+                raise ValueError(f"opponent={agent.name!r}: plays by what its seat has seen so far; take one that sees the state")
+        if self.partner is not None and not self.models[-1][1]:
+            raise ValueError(f"partner={self.partner.name!r}: there are no teams in {self.game.name}")
+
+    @functools.cached_property
+    def models(self) -> tuple[tuple[Agent, tuple[int, ...]], ...]:
+        """Who plays which of the others, these by how many seats they come after the own, less one."""
+        everybody = tuple(range(self.others))
+        if self.partner is None:
+            return ((self.opponent, everybody),)
+        teams, seats = teams_of(self.game), range(self.game.num_players)
+        mates = tuple(
+            place for place in everybody if all(teams[seat] == teams[(seat + 1 + place) % len(teams)] for seat in seats)
+        )
+        return (self.opponent, tuple(place for place in everybody if place not in mates)), (self.partner, mates)
 
     @functools.cached_property
     def plain(self) -> Dynamics:
@@ -215,7 +236,7 @@ class _Modelled:
             terminated=lambda nodes: ~self._own_undecided(nodes),
             undecided=lambda nodes: jnp.repeat(self._own_undecided(nodes)[:, None], 1 if alone else 2, axis=1),
             outcome=lambda nodes: jnp.where(self._own_undecided(nodes)[:, None], 0.0, self._both_signs(self._result(nodes))),
-            heuristic=lambda nodes: self._both_signs(of_seat(self.plain.heuristic(nodes.state), nodes.seat)),
+            heuristic=lambda nodes: self._both_signs(self._value(nodes)),
             state_key=self.state_key,
             own_params=lambda params: params["own"],
             asked=self.asked,
@@ -226,7 +247,7 @@ class _Modelled:
         )
 
     def root(self, params: Any, keys: Array, states: Any, seats: Array) -> ModelledNode:
-        memory = self._by_lane(self.opponent.init(len(seats) * self.others))
+        memory = tuple(_by_lane(agent.init(len(seats) * len(places)), len(places)) for agent, places in self.models)
         return self._node(keys, states, seats, memory)
 
     def _node(self, keys: Array, states: Any, seats: Array, memory: Any) -> ModelledNode:
@@ -241,7 +262,7 @@ class _Modelled:
         own = actions[:, 0]
         if self.has_plies:
             own = jnp.where(self._rivals_turn(nodes), nodes.pending, own)
-        joint, memory = self._joint_actions(params["opponents"], keys, nodes, own, actions[:, -1])
+        joint, memory = self._joint_actions(params, keys, nodes, own, actions[:, -1])
         chance = _keys(random_bits.fold(_lanes(keys), _CHANCE))
         after = self._node(keys, self.plain.step(None, chance, nodes.state, joint), nodes.seat, memory)
         if not self.has_plies:
@@ -257,24 +278,33 @@ class _Modelled:
         active = _picked(self._asked_seats(nodes), seats)
         if self.shared_answers:
             keys = _keys(LaneKey(nodes.seed, jnp.full_like(nodes.seed, _MODELS)))
-        answers, memory = self._answers(params, keys, nodes, seats, active)
-        answers = jnp.where(active, answers, self.game.pass_action)
+        found, memories = [], []
+        for (agent, places), known in zip(self.models, nodes.memory, strict=True):
+            own_params = params["opponents"] if agent is self.opponent else params.get("partners", params["opponents"])
+            here = np.array(places)
+            chosen, after = self._answers(agent, own_params, keys, known, nodes.state, seats[:, here], active[:, here])
+            found.append(chosen)
+            memories.append(after)
+        order = np.argsort([place for _, places in self.models for place in places])
+        answers = jnp.where(active, jnp.concatenate(found, axis=1)[:, order], self.game.pass_action)
         if self.rival is not None:
             answers = jnp.where(active & (seats == nodes.rival[:, None]), of_rival[:, None], answers)
         # To the order of the seats: the own action first, then those of the seats after it.
         place = (jnp.arange(players) - nodes.seat[:, None]) % players
-        return _picked(jnp.concatenate([own[:, None], answers], axis=1), place).astype(jnp.int32), memory
+        return _picked(jnp.concatenate([own[:, None], answers], axis=1), place).astype(jnp.int32), tuple(memories)
 
-    def _answers(self, params: Any, keys: Array, nodes: ModelledNode, seats: Array, active: Array) -> tuple[Array, Any]:
-        """Actions of the models int32 [L, P - 1] for their seats, and their memories."""
-        opponent = self.opponent
-        if opponent.act_seats is not None:
-            return opponent.act_seats(params, keys, nodes.memory, nodes.state, seats, active)
-        states = jax.tree.map(lambda leaf: jnp.repeat(leaf, self.others, axis=0), nodes.state)
-        views = states if opponent.sees_state else jax.vmap(self.game.observe)(states, _flat(seats))
+    def _answers(
+        self, agent: Agent, params: Any, keys: Array, memory: Any, states: Any, seats: Array, active: Array
+    ) -> tuple[Array, Any]:
+        """Actions of a model int32 [L, S] for its seats, and its memories."""
+        if agent.act_seats is not None:
+            return agent.act_seats(params, keys, memory, states, seats, active)
+        count = seats.shape[1]
+        states = jax.tree.map(lambda leaf: jnp.repeat(leaf, count, axis=0), states)
+        views = states if agent.sees_state else jax.vmap(self.game.observe)(states, _flat(seats))
         each = jax.vmap(lambda key, lane: jax.vmap(functools.partial(jax.random.fold_in, key))(lane))(keys, seats)
-        chosen, memory = opponent.act(params, _flat(each), _flat(nodes.memory), views, _flat(seats), _flat(active))
-        return self._by_lane(chosen), self._by_lane(memory)
+        chosen, memory = agent.act(params, _flat(each), _flat(memory), views, _flat(seats), _flat(active))
+        return _by_lane(chosen, count), _by_lane(memory, count)
 
     def _asked_seats(self, nodes: ModelledNode) -> Array:
         """Who chooses in a step of the game: bool [L, P]."""
@@ -325,14 +355,17 @@ class _Modelled:
 
     def _result(self, nodes: ModelledNode) -> Array:
         """What the end is worth to the own seat, float32 [L]."""
-        outcome, value = (of_seat(rows(nodes.state), nodes.seat) for rows in (self.plain.outcome, self.plain.heuristic))
-        return jnp.where(nodes.state.terminated, outcome, value)
+        return jnp.where(nodes.state.terminated, of_seat(self.plain.outcome(nodes.state), nodes.seat), self._value(nodes))
+
+    def _value(self, nodes: ModelledNode) -> Array:
+        """What the heuristic says to the own seat, or the game where that is out and others play on: float32 [L]."""
+        value = of_seat(self.plain.heuristic(nodes.state), nodes.seat)
+        if not has_rivals(self.game):
+            return value
+        return jnp.where(self._own_undecided(nodes) | nodes.state.terminated, value, self.game.value_when_out)
 
     def _both_signs(self, own: Array) -> Array:
         return own[:, None] if self.rival is None else jnp.stack([own, -own], axis=1)
-
-    def _by_lane(self, tree: Any) -> Any:
-        return jax.tree.map(lambda leaf: leaf.reshape(-1, self.others, *leaf.shape[1:]), tree)
 
     def _example(self) -> Any:
         keys = jax.random.split(jax.random.key(0), 1)
@@ -349,6 +382,10 @@ def _lanes(keys: Array) -> LaneKey:
 def _keys(lanes: LaneKey) -> Array:
     """Makes keys [L] of those of cheap draws."""
     return jax.random.wrap_key_data(jnp.stack(lanes, axis=-1))
+
+
+def _by_lane(tree: Any, seats: int) -> Any:
+    return jax.tree.map(lambda leaf: leaf.reshape(-1, seats, *leaf.shape[1:]), tree)
 
 
 def _flat(tree: Any) -> Any:

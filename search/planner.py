@@ -55,6 +55,7 @@ class Planner(NamedTuple):
       ready: see `Agent.ready`; by the planner's memory.
       search_bytes, uses_hidden: see `Agent`.
       own_first: the first player of a plan is the seat that was asked for; else players are the seats of the game.
+      value_range: what is lost and what is won in its values.
     """
 
     name: str
@@ -68,6 +69,7 @@ class Planner(NamedTuple):
     search_bytes: Callable[[int], int] | None = None
     uses_hidden: bool = True
     own_first: bool = False
+    value_range: tuple[float, float] = (-1.0, 1.0)
 
 
 def memoryless(name: str, plan: Callable[..., tuple[Plan, tuple]], **about: Any) -> Planner:

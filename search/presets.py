@@ -18,7 +18,7 @@ from search.bandit.flat import flat_search
 from search.bandit.guide import Guide
 from search.bandit.tree_search import Settings, decoupled_search
 from search.dynamics import Dynamics, Evaluate, Outputs, dynamics_of, moves_at_once
-from search.modelled import Models, WithModels, modelled, modelled_puct
+from search.modelled import NETWORK, Models, WithModels, modelled, modelled_puct
 from search.planner import Planner
 from search.puct import determinized
 from search.puct.rollout import heuristic_values, promised_values, random_rollouts
@@ -342,7 +342,11 @@ def _values_of(game: Game, settings: WithModels) -> Evaluate:
 
 
 def _with_models(game: Game, settings: WithModels, evaluate: Evaluate | None = None, outputs: Outputs | None = None) -> Planner:
-    return modelled_puct(game, evaluate or _values_of(game, settings), settings.models, settings.search, outputs=outputs)
+    values, by_hand = evaluate or _values_of(game, settings), evaluate is None
+    for name in ("model", "partner"):
+        if by_hand and getattr(settings.models, name) == NETWORK:
+            raise ValueError(f"{name}={NETWORK!r}: needs weights")
+    return modelled_puct(game, values, settings.models, settings.search, outputs=outputs, of_own_seat=by_hand)
 
 
 def _modelled(game: Game, settings: WithModels, evaluate: Evaluate | None = None, outputs: Outputs | None = None) -> Planner:

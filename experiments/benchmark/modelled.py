@@ -55,7 +55,8 @@ def search_match(
     """Makes the program of a search against three SimpleAgents; games go on with a move of the search each."""
     game, planner = ffa(), drawn_search(models, num_simulations)
     program = play_and_plan(game, planner, batch, warm_up=warm_up, calls=calls, pool=Pool(game.config, pool_size))
-    sizes = {"num_simulations": num_simulations, "network": NETWORK, **dataclasses.asdict(models)}
+    sizes = {"num_simulations": num_simulations, "leaf_parallelism": POMMERLEARN.leaf_parallelism, "network": NETWORK}
+    sizes |= dataclasses.asdict(models)
     return dataclasses.replace(program, settings={**program.settings, **sizes})
 
 

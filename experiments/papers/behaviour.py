@@ -6,6 +6,7 @@ import numpy as np
 from jax import Array
 
 from experiments.papers.kills import killers
+from jaxgames.game import teams_of
 from jaxgames.pommerman import Pommerman
 from jaxgames.pommerman.constants import NUM_MESSAGES, NUM_MOVES, Move
 from training.play.evaluate import Games, replay
@@ -25,13 +26,13 @@ def behaviour(game: Pommerman, key: Array, games: Games, agent: int = 0) -> dict
     Returns:
       `moves`: share of each move; `cells`: mean number of different cells visited per game; `cells_in_20`: in 20 steps in a row;
       `bombs`: mean number of bombs laid per game; `kills`: enemies killed per game; `suicides`: share of games in which its own
-      bomb killed it; `visits`: float [H][W], share of all steps spent in each cell, turned so that the agent begins at the top
-      left; `games`: how many were looked at.
+      bomb killed it; `mates`: in games of teams, share in which it killed a teammate; `visits`: float [H][W], share of all steps
+      spent in each cell, turned so that the agent begins at the top left; `games`: how many were looked at.
     """
-    config = game.config
+    config, teams = game.config, teams_of(game)
     size = config.board_size
     moves, visits = np.zeros(NUM_MOVES, int), np.zeros((size, size), int)
-    cells, in_window, bombs, kills, suicides = [], list[int](), [], [], []
+    cells, in_window, bombs, kills, suicides, mates = [], list[int](), [], [], [], []
     for index in range(len(games.actions)):
         seat = int(games.seats[index, agent])
         states = replay(game, key, index, games)
@@ -51,7 +52,8 @@ def behaviour(game: Pommerman, key: Array, games: Games, agent: int = 0) -> dict
         in_window += [len(set(cell[first : first + WINDOW].tolist())) for first in range(max(len(cell) - WINDOW + 1, 0))]
         killed = killers(game, states)[seat]
         suicides.append(bool(killed[seat]))
-        kills.append(sum(bool(killed[other]) for other in range(game.num_players) if _are_enemies(game, seat, other)))
+        kills.append(sum(bool(killed[other]) for other, team in enumerate(teams) if team != teams[seat]))
+        mates.append(any(killed[other] for other, team in enumerate(teams) if team == teams[seat] and other != seat))
         bombs.append(int((chosen == Move.BOMB).sum()))
     return {
         "games": len(cells),
@@ -61,9 +63,6 @@ def behaviour(game: Pommerman, key: Array, games: Games, agent: int = 0) -> dict
         "bombs": round(float(np.mean(bombs)), 2),
         "kills": round(float(np.mean(kills)), 3),
         "suicides": round(float(np.mean(suicides)), 3),
+        **({"mates": round(float(np.mean(mates)), 3)} if len(set(teams)) < len(teams) else {}),
         "visits": np.round(visits / visits.sum(), 5).tolist(),
     }
-
-
-def _are_enemies(game: Pommerman, seat: int, other: int) -> bool:
-    return (seat - other) % 2 == 1 if game.config.is_team else seat != other

@@ -25,6 +25,7 @@ from experiments.papers.figures import bars_figure, over_rounds_figure, visits_f
 from experiments.papers.measured import Measurement, Page, Plan
 from experiments.papers.tables import OUTCOMES, interval
 from jaxgames import checks
+from jaxgames.game import teams_of
 from jaxgames.pommerman.constants import Move
 from training.play import agents, counting, evaluate
 from training.storage.logs import LOG_FILE, read_log
@@ -182,10 +183,9 @@ def watch(config: BehaviourConfig, who: Watched, spec: str, checksum: int | None
     game: Any = jaxgames.make("pommerman", config.mode)
     opponent = agents.make(config.opponent, game)
     player = opponent if spec == config.opponent else agents.make(spec, game)
-    key, others = jax.random.key(config.seed), [opponent] * (game.num_players - 1)
-    if game.config.is_team:
-        others[1] = player
-    games = evaluate.play(game, [player, *others], key, config.games, batch_size=config.batch, record=config.games)
+    key, teams = jax.random.key(config.seed), teams_of(game)
+    everybody = [player if team == teams[0] else opponent for team in teams]
+    games = evaluate.play(game, everybody, key, config.games, batch_size=config.batch, record=config.games)
     found = behaviour(game, key, games)
     counted = {"released": counting.count(games).as_dict(), "mean_length": round(float(games.lengths.mean()), 1)}
     return {"watched": who._asdict(), "weights": checksum, **found, **counted}

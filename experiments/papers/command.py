@@ -7,10 +7,10 @@ from pathlib import Path
 
 import tyro
 
-from experiments.papers import alphaze_page, follower, hero_academy, pommerlearn, pommerman
+from experiments.papers import alphaze_page, follower, hero_academy, opponent_models, pommerlearn, pommerman, teams
 from training.storage.provenance import CHECKOUT
 
-_MODULES = (pommerman, follower, pommerlearn, alphaze_page, hero_academy)
+_MODULES = (pommerman, follower, pommerlearn, opponent_models, teams, alphaze_page, hero_academy)
 PAGES = {module.PAGE.name: module.PAGE for module in _MODULES}
 FOLDER = Path("docs/results")
 
@@ -20,8 +20,9 @@ class ResultsConfig:
     """Reproduces tables and figures of the papers; what has been measured before is read, not measured again.
 
     Attributes:
-      page: pommerman (planners), follower (imitation), pommerlearn (searches against models), alphaze (DarkHex) or
-        hero_academy (planners of turns).
+      page: pommerman (planners), follower (imitation), pommerlearn (searches against models),
+        opponent_models (the same without networks), teams (the same in teams), alphaze (DarkHex) or hero_academy (planners of
+        turns).
       folder: where the page, its figures and the data go.
       scale: plays so many times the number of games, for a quick look or a closer one.
       batch: games at a time; 0: as many as suit the page.

@@ -61,6 +61,7 @@ _OURS = replace(
 )
 _AGGREGATED = replace(_OURS.learn, buffer_size=400_000, final_rate=0.05)
 _GUIDE = OracleConfig(guide="training/trained/pommerman_follower.npz")
+_MODELS = OracleConfig(planner="sp_mcts:root=true,weights=none,values=prospects,num_simulations=128")
 
 GROUPS = (
     Runs("dagger", "DAgger", BASE, 3),
@@ -72,6 +73,7 @@ GROUPS = (
     Runs("ours_cloning", "ours, cloning", replace(_OURS, learn=replace(_OURS.learn, method="cloning")), 3),
     Runs("aggregated", "ours, larger buffer and falling rate", replace(_OURS, learn=_AGGREGATED)),
     Runs("guided", "ours, second round", replace(_OURS, oracle=_GUIDE)),
+    Runs("modelled", "ours, taught by SP-MCTS against modelled opponents", replace(_OURS, oracle=_MODELS)),
 )
 
 

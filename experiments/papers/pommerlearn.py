@@ -36,16 +36,18 @@ _SHOWN = ExpertConfig(
 )
 _SEARCHED = ExpertConfig(
     player=UNBIASED,
-    search=replace(POMMERLEARN, num_simulations=100, dirichlet_fraction=0.25, dirichlet_alpha=0.2),
+    search=replace(POMMERLEARN, num_simulations=50, dirichlet_fraction=0.25, dirichlet_alpha=0.2),
     models=Models(model=UNBIASED, root="visible"),
-    samples=20_000,
+    samples=10_000,
     batch_size=128,
+    learning_rate=3e-4,
     lanes=128,
-    steps=8,
+    steps=4,
+    updates=20,
 )
 SL = Runs("pommerlearn-sl", "SL", TrainConfig(who=WHO, learn=_SHOWN, rounds=1, rate_games=400))
-SRL = Runs("pommerlearn-srl", "SL, then RL", TrainConfig(who=WHO, learn=_SEARCHED, rounds=12, rate_games=100))
-RL = Runs("pommerlearn-rl", "RL from zero", TrainConfig(who=WHO, learn=_SEARCHED, rounds=12, rate_games=100))
+SRL = Runs("pommerlearn-srl", "SL, then RL", TrainConfig(who=WHO, learn=_SEARCHED, rounds=15, rate_games=64))
+RL = Runs("pommerlearn-rl", "RL from zero", TrainConfig(who=WHO, learn=_SEARCHED, rounds=15, rate_games=64))
 WITHOUT = "none"
 NETWORKS = {SL.name: SL, SRL.name: SRL, RL.name: RL}
 TITLES = {name: run.title for name, run in NETWORKS.items()} | {WITHOUT: "no network"}
@@ -135,12 +137,19 @@ def train_from_zero(plan: PommerlearnPlan) -> list[Measurement]:
 
 
 def table2(plan: PommerlearnPlan) -> list[Measurement]:
-    """Against three SimpleUnbiasedAgents; cheap cells first. A network alone is the same in both searches."""
-    cells = [Cell("sp_mcts", run.name, 0) for run in (SL, SRL)]
-    for simulations in SIMULATIONS[1:]:
-        cells += [Cell(search, network, simulations) for network in (SL.name, WITHOUT) for search in SEARCHES]
-        cells.append(Cell("sp_mcts", SRL.name, simulations))
-    return _cells(plan, cells)
+    """Against three SimpleUnbiasedAgents, cheap cells first. A network alone is the same in both searches."""
+    searched = [
+        Cell(search, network, simulations)
+        for simulations in SIMULATIONS[1:]
+        for network in (SL.name, WITHOUT)
+        for search in SEARCHES
+    ]
+    return _cells(plan, [Cell("sp_mcts", SL.name, 0), *searched])
+
+
+def reinforced(plan: PommerlearnPlan) -> list[Measurement]:
+    """The same of the network that has learnt from searches after demonstrations."""
+    return _cells(plan, [Cell("sp_mcts", SRL.name, simulations) for simulations in SIMULATIONS])
 
 
 def from_zero(plan: PommerlearnPlan) -> list[Measurement]:
@@ -150,14 +159,15 @@ def from_zero(plan: PommerlearnPlan) -> list[Measurement]:
 
 def table3(plan: PommerlearnPlan) -> list[Measurement]:
     """Against three SimpleAgents."""
-    cells = [Cell("sp_mcts", SL.name, 250), Cell("sp_mcts", SRL.name, 250), Cell("tp_mcts", SL.name, 250)]
-    return _cells(plan, [replace(cell, opponent=SIMPLE) for cell in cells])
+    players = (("sp_mcts", SL.name), ("sp_mcts", SRL.name), ("tp_mcts", SL.name))
+    return _cells(plan, [Cell(*player, simulations, SIMPLE) for simulations in (50, 250) for player in players])
 
 
 PARTS = {
     "sl": train_shown,
     "srl": train_searched,
     "table2": table2,
+    "reinforced": reinforced,
     "table3": table3,
     "rl": train_from_zero,
     "from_zero": from_zero,
@@ -199,11 +209,11 @@ def rounds_of(log: list[dict]) -> list[dict]:
     for record in log:
         number = record["round"] - ("wins_alone" in record)
         if number == len(rounds):
-            rounds.append({"games": 0, "wins": 0.0, "draws": 0.0})
+            rounds.append({"games": 0, "wins": 0, "draws": 0})
         one = rounds[number]
         if "games" in record:
-            one["wins"] += record["wins"] * record["games"]
-            one["draws"] += record["draws"] * record["games"]
+            one["wins"] += round(record["wins"] * record["games"])
+            one["draws"] += round(record["draws"] * record["games"])
             one["games"] += record["games"]
             shares = np.array(record["action_shares"])
             one["shares"] = (one["shares"] + shares) if "shares" in one else shares
@@ -216,8 +226,11 @@ def rounds_of(log: list[dict]) -> list[dict]:
 
 
 def chosen_round(rounds: list[dict]) -> int:
-    """The round after which the network won the largest share of its games: those of the round that followed."""
-    shares = [one["wins"] / max(one["games"], 1) for one in rounds]
+    """The round that began with the best network: which won most, counted with the rounds before and after it."""
+    shares = []
+    for number in range(len(rounds)):
+        near = rounds[max(number - 1, 0) : number + 2]
+        shares.append(sum(one["wins"] for one in near) / max(sum(one["games"] for one in near), 1))
     return int(np.argmax(shares))
 
 
@@ -258,7 +271,7 @@ def play_cell(plan: PommerlearnPlan, cell: Cell) -> dict:
 def texts(plan: PommerlearnPlan) -> dict[str, str]:
     """Makes the tables and numbers of the page."""
     runs = plan.found([*train_shown(plan), *train_searched(plan), *train_from_zero(plan)])
-    cells = plan.found([*table2(plan), *from_zero(plan), *table3(plan)])
+    cells = plan.found([*table2(plan), *reinforced(plan), *from_zero(plan), *table3(plan)])
     return {
         "learning": _learning_table(runs),
         "rounds": _rounds_table(runs),

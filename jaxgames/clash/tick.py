@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Callable
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -54,18 +55,54 @@ def _runner(config: ClashConfig, num_ticks: int) -> Callable[[State], State]:
 def _run_all(config: ClashConfig, states: State, num_ticks: int) -> State:
     """Runs battles, leaves [..., B]."""
     need = features(config)
-    kinds = None if need.children or need.bombs else look_up(config, states)
 
-    def body(number: Array, states: State) -> State:
+    def body(number: Array, carry: tuple[State, Kinds]) -> tuple[State, Kinds]:
         del number
-        after = tick(config, states, look_up(config, states) if kinds is None else kinds)
-        return jax.tree.map(lambda old, new: jnp.where(states.terminated, old, new), states, after)
+        states, kinds = carry
+        after, events = tick(config, states, kinds)
 
-    return jax.lax.fori_loop(0, num_ticks, body, states)
+        def kept(new: State) -> State:
+            return jax.tree.map(lambda old, new: jnp.where(states.terminated, old, new), states, new)
+
+        if not (need.children or need.bombs):
+            return kept(after), kinds
+
+        # Something comes in few ticks, and only then must kinds be looked up anew.
+        def with_births() -> tuple[State, Kinds]:
+            new = kept(_born(config, states, after, kinds, events))
+            return new, look_up(config, new)
+
+        return jax.lax.cond(_any_births(kinds, events), with_births, lambda: (kept(after), kinds))
+
+    return jax.lax.fori_loop(0, num_ticks, body, (states, look_up(config, states)))[0]
 
 
-def tick(config: ClashConfig, state: State, kinds: Kinds) -> State:
-    """Plays one tick of battles that run.
+class Events(NamedTuple):
+    """What may bring new units and bombs: bool [2, H, B] who has died, whose wave is due; bool [2, S, B] which spells land."""
+
+    died: Array
+    due: Array
+    landed: Array
+
+
+def _any_births(kinds: Kinds, events: Events) -> Array:
+    units, spells = kinds.units, kinds.spells
+    of_units = (events.died & ((units.death_count > 0) | (units.bomb_ticks > 0))) | events.due
+    return of_units.any() | (events.landed & (spells.spawn_count > 0)).any()
+
+
+def _born(config: ClashConfig, before: State, after: State, kinds: Kinds, events: Events) -> State:
+    """Lets bombs and children of a tick come."""
+    need = features(config)
+    if need.bombs:
+        after = _of_each(functools.partial(spawning.lay_bombs, config))(after, kinds, events.died)
+    if need.children:
+        after = _of_each(functools.partial(spawning.bring_children, config))(after, before, kinds, *events)
+    return after
+
+
+def tick(config: ClashConfig, state: State, kinds: Kinds) -> tuple[State, Events]:
+    """Plays one tick of battles that run, but for new units and bombs, which come last.
 
     Args:
       config: the battle.
@@ -95,12 +132,8 @@ def tick(config: ClashConfig, state: State, kinds: Kinds) -> State:
     )
     after, died = _hurt(after, units, need, aim, blow, shots, hits)
     after = _times(state, after, need, hits)
-    if need.bombs:
-        after = _of_each(functools.partial(spawning.lay_bombs, config))(after, kinds, died)
-    if need.children:
-        due, landed = spawning.waves_due(state, kinds), state.spell_ticks == 1
-        after = _of_each(functools.partial(spawning.bring_children, config))(after, state, kinds, died, due, landed)
-    return ended(config, dataclasses.replace(after, tick=state.tick + jnp.int16(1)))
+    after = ended(config, dataclasses.replace(after, tick=state.tick + jnp.int16(1)))
+    return after, Events(died, spawning.waves_due(state, kinds), state.spell_ticks == 1)
 
 
 def _of_each(function: Callable[..., State]) -> Callable[..., State]:

@@ -8,6 +8,7 @@ from typing import Any
 from jaxgames.bitboard import Grid
 from jaxgames.pommerman.constants import MAX_BLAST_STRENGTH, MAX_STEPS, VIEW_RADIUS, GameType
 
+LONGEST = 32000  # steps that a State counts
 MODES = ("ffa", "team", "radio", "one_vs_one")
 _OPTIONAL = ("view_radius", "first_collapse")
 
@@ -63,8 +64,8 @@ class PommermanConfig:
             raise ValueError(f"num_rigid={self.num_rigid}, num_wood={self.num_wood}: the board has room for {room} free walls")
         if not 0 <= self.num_items <= self.num_wood:
             raise ValueError(f"num_items={self.num_items}: must be in 0..num_wood={self.num_wood}")
-        if not 1 <= self.max_steps <= 32000:
-            raise ValueError(f"max_steps={self.max_steps}: must be in 1..32000")
+        if not 1 <= self.max_steps <= LONGEST:
+            raise ValueError(f"max_steps={self.max_steps}: must be in 1..{LONGEST}")
         if self.view_radius is not None and self.view_radius < 1:
             raise ValueError(f"view_radius={self.view_radius}: must be >= 1, or None for no fog")
         if not 2 <= self.max_blast_strength <= MAX_BLAST_STRENGTH:

@@ -12,7 +12,7 @@ from jax import Array
 
 from jaxgames.game import GameBase
 from jaxgames.pommerman import belief, modelling, prospects, rules, setup
-from jaxgames.pommerman.config import PommermanConfig, preset
+from jaxgames.pommerman.config import LONGEST, PommermanConfig, preset
 from jaxgames.pommerman.constants import NUM_MESSAGES, NUM_MOVES, Move
 from jaxgames.pommerman.observation import Observation, observe
 from jaxgames.pommerman.official_actions import check_actions
@@ -139,6 +139,11 @@ class Pommerman(GameBase):
         """Identifies a state for search tables, uint32 [2]; see `state.state_key` for what it leaves out."""
         return state_key(state, include_rigid=bool(self.config.collapse_steps))
 
+    @property
+    def value_when_out(self) -> float:
+        """A loss; half of it where a teammate may win for both (PommerLearn)."""
+        return -0.5 if self.config.is_team else -1.0
+
     def possible_arms(self, state: State) -> tuple[Array, Array]:
         """Gives the arms of `search_arms`, legal where the move leads somewhere, whatever burns there later (PommerLearn)."""
         arms, _ = self.search_arms(state)
@@ -147,6 +152,13 @@ class Pommerman(GameBase):
     def closest_enemy(self, state: State, seat: Array) -> Array:
         """Gives the seat of the closest living enemy of a seat (int32 []), -1 if there is none."""
         return modelling.closest_enemy(self.config, state, seat)
+
+    @property
+    def endless(self) -> Pommerman:
+        """The same game without its time limit; itself, where the board collapses by then."""
+        if self.config.first_collapse is not None:
+            return self
+        return Pommerman(dataclasses.replace(self.config, max_steps=LONGEST, name=""))
 
     def are_enemies(self, seat: Array, other: Array) -> Array:
         """Says whether two seats (int32) play against each other. Returns bool."""

@@ -42,6 +42,7 @@ class Bandit(NamedTuple):
       values: `values(words) -> float32`, mean result.
       visits: `visits(words) -> int32`.
       merit: `merit(words) -> float32`, what the final choice is highest in.
+      value_range: of `values`, for what is lost and what is won.
     """
 
     name: str
@@ -53,6 +54,7 @@ class Bandit(NamedTuple):
     values: Callable[[Array], Array]
     visits: Callable[[Array], Array]
     merit: Callable[[Array], Array]
+    value_range: tuple[float, float]
 
 
 def thompson() -> Bandit:
@@ -128,7 +130,9 @@ def ucb1(c: float = 2.0) -> Bandit:
         summed = jnp.clip(jnp.floor((value + 1) * _VALUE_STEPS + noise), 0, 2 * _VALUE_STEPS).astype(jnp.uint32)
         return (summed << _VISIT_BITS) | 1
 
-    return Bandit("UCB", scores, credit, soft_credit, prior, is_full, values=_mean, visits=visits, merit=merit)
+    return Bandit(
+        "UCB", scores, credit, soft_credit, prior, is_full, values=_mean, visits=visits, merit=merit, value_range=(-1.0, 1.0)
+    )
 
 
 BANDITS = {"ts": thompson, "ucb": ucb1, "uniform": uniform}
@@ -201,6 +205,7 @@ def _half_count_bandit(name: str, scores: Callable[[LaneKey, Array, int], Array]
         values=_posterior_mean,
         visits=_half_visits,
         merit=_posterior_mean,
+        value_range=(0.0, 1.0),
     )
 
 

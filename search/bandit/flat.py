@@ -80,4 +80,4 @@ def flat_search(game: Game | Dynamics, bandit: Bandit, settings: Settings, name:
         words, met = jax.lax.fori_loop(0, waves, one_wave, (words, met))
         return conclude(game, bandit, lanes, views, words, {"met": met}), memory
 
-    return memoryless(name, plan, metrics={"met": (settings.horizon,)}, own_first=game.own_first)
+    return memoryless(name, plan, metrics={"met": (settings.horizon,)}, own_first=game.own_first, value_range=bandit.value_range)

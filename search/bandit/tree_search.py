@@ -186,6 +186,7 @@ def decoupled_search(game: Game | Dynamics, bandit: Bandit, settings: Settings, 
         memory_bytes=rows * table.row_bytes(num_words),
         metrics={"met": (settings.horizon,), "known": (settings.horizon,)},
         own_first=game.own_first,
+        value_range=bandit.value_range,
     )
 
 

@@ -20,8 +20,8 @@ from search.dynamics import Dynamics, Evaluate, Outputs, arm_logits, dynamics_of
 from search.planner import Plan, Planner, of_arm, of_seat, size_in_bytes
 from search.puct import tree as puct_tree
 from search.puct.action_selection import corrected_visits, draw_arm, plan_of_mover
-from search.puct.back_up import back_up_all, certain_value, turned_proof
-from search.puct.tree import ARM, NEXT_ARM, OPENED, PLAYER, PROVEN, ROOT, TOTAL, UNPROVEN, VISITS, NewNode, Tree
+from search.puct.back_up import back_up_all, certain_value
+from search.puct.tree import ARM, OPENED, PLAYER, PROVEN, ROOT, TOTAL, UNPROVEN, VISITS, NewNode, Tree
 from search.puct.walk import MAX_IN_WAVES, MAX_WAVE, Walk, take_off, walk_down
 
 _LEAST_PRIOR = 1e-30
@@ -41,15 +41,15 @@ class Settings:
       normalize_q: Q is normalize_q to [0, 1] between the least and the greatest of the node, as in mctx.
       count_self: N counts the opening of the node itself, as in mctx.
       dirichlet_fraction, dirichlet_alpha: noise in the root's priors.
+      prior_temperature: priors are flattened by the power of 1 / this (PommerLearn without noise: 1.7).
       temperature: of the final choice by visits; 0: the most visited arm.
       q_veto: swap the visits of the best and of the most visited arm if the best has a Q higher by more than this; None: never.
       q_weight: add (Q2 - Q1) * q_weight * n1 to the second most visited arm if its Q is higher.
       mcts_solver: prove wins and losses; take what is won, do not choose what is lost, and search nothing that is proven.
       reuse: keep the tree from move to move.
       max_candidates: arms kept per node, those of the highest priors; None: all, or 128 where there are more than 512.
-      leaf_parallelism: so many walks go down one tree before their leaves are valued, all of them at once; divides
-        `num_simulations`. What is on its way counts as visited, at an unchanged Q; a walk that meets a node still waiting for its
-        value is lost.
+      leaf_parallelism: so many walks go down one tree before their leaves are valued, all of them at once. What is on its way
+        counts as visited, at an unchanged Q; a walk that meets a node still waiting for its value is lost.
       replies: where chance plays a part (dice, or models that draw), a node holds so many samples of what comes after each arm,
         and each visit goes on with one of them, drawn anew; an arm's visits and value are of all its samples together. 1: what
         was drawn first holds for the whole search.
@@ -65,6 +65,7 @@ class Settings:
     count_self: bool = False
     dirichlet_fraction: float = 0.0
     dirichlet_alpha: float = 0.3
+    prior_temperature: float = 1.0
     temperature: float = 0.0
     q_veto: float | None = None
     q_weight: float = 0.0
@@ -86,15 +87,12 @@ class Settings:
         )
         checks.below(checks.COUNTS, self, "num_simulations")
         checks.numbers(self, "c_init", "temperature", "q_weight", *(["q_veto"] if self.q_veto is not None else []))
-        checks.numbers(self, "c_base", "dirichlet_alpha", positive=True)
+        checks.numbers(self, "c_base", "dirichlet_alpha", "prior_temperature", positive=True)
         if self.first_play_urgency is not None and not math.isfinite(self.first_play_urgency):
             raise ValueError(f"first_play_urgency={self.first_play_urgency}: must be a finite number")
         checks.shares(self, "dirichlet_fraction", "random_starts")
-        if self.leaf_parallelism > MAX_WAVE or self.num_simulations % self.leaf_parallelism:
-            raise ValueError(
-                f"leaf_parallelism={self.leaf_parallelism}: must be at most {MAX_WAVE}, "
-                f"and divide num_simulations={self.num_simulations}"
-            )
+        if self.leaf_parallelism > MAX_WAVE:
+            raise ValueError(f"leaf_parallelism={self.leaf_parallelism}: must be in 1..{MAX_WAVE}")
         if self.leaf_parallelism > 1:
             checks.below(MAX_IN_WAVES, self, "num_simulations")
         if self.replies > 1 and self.mcts_solver:
@@ -103,6 +101,16 @@ class Settings:
             )
         if self.reuse and self.dirichlet_fraction:
             raise ValueError(f"dirichlet_fraction={self.dirichlet_fraction}: must be 0 with reuse: a kept root has its priors")
+
+    @property
+    def num_waves(self) -> int:
+        """How often walks go down one tree at once; of the last time not all of them need to."""
+        return -(-self.num_simulations // self.leaf_parallelism)
+
+    @property
+    def num_rows(self) -> int:
+        """Nodes that a search writes."""
+        return self.num_waves * self.leaf_parallelism + 1
 
     @property
     def has_chance(self) -> bool:
@@ -136,7 +144,7 @@ def puct(
     game = dynamics_of(game)
     if game.at_once:
         raise ValueError(f"game={game.name!r}: all its players move at once; PUCT needs one who is to move")
-    num_nodes = (2 if settings.reuse else 1) * (settings.num_simulations + 1)
+    num_nodes = (2 if settings.reuse else 1) * settings.num_rows
     wanted = settings.max_candidates or (game.num_arms if game.num_arms <= _MANY_ARMS else _CANDIDATES)
     candidates = min(game.num_arms, wanted)
     search = _Search(game, evaluate, outputs, settings, candidates)
@@ -172,8 +180,7 @@ class _Search:
             return self._simulate(params, number, keys, active, *carry)
 
         start = (tree, jnp.zeros(active.shape[0], jnp.int32))
-        waves = self.settings.num_simulations // self.settings.leaf_parallelism
-        tree, depth = jax.lax.fori_loop(0, waves, simulate, start)
+        tree, depth = jax.lax.fori_loop(0, self.settings.num_waves, simulate, start)
         return self._conclude(keys, tree, views, depth), tree
 
     def _new_node(self, params, states, noise_keys: Array | None = None) -> NewNode:
@@ -184,6 +191,8 @@ class _Search:
         arms, legal = (of_seat(rows, player) for rows in game.arms(states))
         outcome, over = of_seat(game.outcome(states), player), game.terminated(states)
         share = arm_logits(logits, arms, player, self.outputs)
+        if self.settings.prior_temperature != 1:
+            share = share / self.settings.prior_temperature
         share = jax.nn.softmax(jnp.where(legal, share, jnp.finfo(jnp.float32).min), axis=-1)
         prior = jnp.where(legal, jnp.maximum(share, _LEAST_PRIOR), 0.0)  # never 0: that says illegal
         if noise_keys is not None:
@@ -211,7 +220,7 @@ class _Search:
         known = jnp.full_like(new.player, -1)
         if settings.reuse:
             known = jnp.where(active, puct_tree.find(tree, new.key), -1)
-            tree = puct_tree.retain_subtree(tree, known, settings.num_simulations + 1, active)
+            tree = puct_tree.retain_subtree(tree, known, settings.num_rows, active)
             known = jnp.where(tree.used[:, ROOT] | ~active, ROOT, -1)
         else:  # rows from before lie after `size` and are written before they are read
             tree = dataclasses.replace(tree, size=jnp.zeros(1, jnp.int32))
@@ -238,32 +247,28 @@ class _Search:
         def walk(tree: Tree, index: Array) -> tuple[Tree, Walk]:
             chance = jax.vmap(random_bits.lane_key)(keys) if settings.has_chance else None
             chance = chance and random_bits.fold(chance, number * wave + index)
-            found = walk_down(settings, tree, active, chance, first)
-            return (tree if wave == 1 else take_off(tree, found, first + index)), found
+            walks = active & (number * wave + index < settings.num_simulations)
+            found = walk_down(settings, tree, walks, chance, first)
+            return take_off(settings, tree, found, first + index), found
 
         if wave == 1:
-            walks = jax.tree.map(lambda leaf: leaf[None], walk(tree, jnp.int32(0))[1])
+            tree, found = walk(tree, jnp.int32(0))
+            walks = jax.tree.map(lambda leaf: leaf[None], found)
         else:
             tree, walks = jax.lax.scan(walk, tree, jnp.arange(wave, dtype=jnp.int32))
         # From here on rows are those of all walks, wave by wave: [W * B].
         node, opens, last = (rows.reshape(-1) for rows in (walks.node, walks.opens, walks.last))
         place, reply = walks.place.reshape(-1), walks.reply.reshape(-1)
-        row = tree.row(last)
-        arm = tree.whole(row, ARM, jnp.minimum(1 + place, tree.num_children))
-        arm = jnp.where(place >= tree.whole(row, OPENED), tree.whole(row, NEXT_ARM), arm)
+        # Read from where it has just been written: so all that is read of the trees before comes before the new rows are put, and
+        # XLA need not copy them.
+        arm = tree.whole(tree.row(last), ARM, jnp.minimum(1 + place, tree.num_children))
         step_keys = jax.vmap(lambda index: jax.vmap(jax.random.fold_in, (0, None))(keys, number * wave + index))(jnp.arange(wave))
         new = self._new_node(params, self._apply(params, step_keys.reshape(-1), tree, last, jnp.maximum(arm, 0), reply))
         fresh = puct_tree.fresh_numbers(tree, new)
-        children, outside = jnp.repeat(child, batch), tree.numbers.shape[0]
-        rows, columns, words = jnp.where(opens, tree.row(children), outside), jnp.zeros_like(children), fresh
-        if wave == 1:
-            proven = turned_proof(fresh[:, PROVEN].astype(jnp.int32), tree.of_node(last, PLAYER) != new.player)
-            own, edge = puct_tree.opened_numbers(tree, last, place, children, reply, proven)
-            parent = jnp.where(opens, row, outside)
-            rows, columns = jnp.concatenate([parent, parent, rows]), jnp.concatenate([columns, 1 + place, columns])
-            words = jnp.concatenate([own, edge, fresh])
+        children = jnp.repeat(child, batch)
+        rows = jnp.where(opens, tree.row(children), tree.numbers.shape[0])
         lanes = active if settings.reuse else None
-        tree = puct_tree.write(puct_tree.put(tree, new, last, opens, lanes), rows, columns, words)
+        tree = puct_tree.write(puct_tree.put(tree, new, last, opens, lanes), rows, jnp.zeros_like(children), fresh)
         known = tree.raw(node)
         if settings.mcts_solver:
             known = certain_value(tree.whole(tree.row(node), PROVEN), known)

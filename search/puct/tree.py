@@ -237,7 +237,7 @@ def fresh_numbers(tree: Tree, new: NewNode) -> Array:
     return _column(tree, visits=zero + 1, total=new.value, two=zero, three=next_arm, four=most, proven=proven)
 
 
-def opened_numbers(tree: Tree, node: Array, place: Array, child: Array, reply: Array, proven: Array) -> tuple[Array, Array]:
+def opened_numbers(tree: Tree, node: Array, place: Array, child: Array, reply: Array) -> tuple[Array, Array]:
     """Gives two columns, uint32 [B, words] each, for opening a child of a node.
 
     Args:
@@ -246,7 +246,6 @@ def opened_numbers(tree: Tree, node: Array, place: Array, child: Array, reply: A
       place: int32 [B], among the children: the next one, or one that is open already and gets the node after another reply.
       child: int32 [B], the number of the new node.
       reply: int32 [B], after which it comes.
-      proven: int32 [B], what is certain of it.
 
     Returns:
       of the node itself, and of the child.
@@ -271,7 +270,7 @@ def opened_numbers(tree: Tree, node: Array, place: Array, child: Array, reply: A
         proven=tree.whole(row, PROVEN),
     )
     zero = jnp.zeros_like(opened)
-    edge = _column(tree, visits=zero, total=zero.astype(jnp.float32), two=arm, three=zero, four=prior, proven=proven)
+    edge = _column(tree, visits=zero, total=zero.astype(jnp.float32), two=arm, three=zero, four=prior, proven=zero + UNPROVEN)
     if tree.numbers.shape[1] > NUM_WORDS:
         again = (place < opened)[:, None]
         own = jnp.where(again, tree.numbers[row, :, 0], own)

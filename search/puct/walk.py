@@ -240,14 +240,14 @@ def _explored(
     return place, jnp.where(explores & ~follows, level, first)
 
 
-def take_off(tree: Tree, walk: Walk, child: Array) -> Tree:
-    """Counts the visits of a walk before its result is known, and opens the arm at its end as the node `child` (int32 [])."""
+def take_off(settings: Settings, tree: Tree, walk: Walk, child: Array) -> Tree:
+    """Opens the arm at the end of a walk as the node `child` (int32 []), and counts visits whose result is not yet known."""
     row, outside = tree.row(walk.last), tree.numbers.shape[0]
-    children, unproven = jnp.full_like(walk.last, child), jnp.full_like(walk.last, UNPROVEN)
-    own, edge = puct_tree.opened_numbers(tree, walk.last, walk.place, children, walk.reply, unproven)
+    own, edge = puct_tree.opened_numbers(tree, walk.last, walk.place, jnp.full_like(walk.last, child), walk.reply)
     rows = jnp.where(walk.opens, row, outside)
     columns = jnp.concatenate([jnp.zeros_like(row), 1 + walk.place])
-    return _fly(puct_tree.write(tree, jnp.concatenate([rows, rows]), columns, jnp.concatenate([own, edge])), walk, _FLIGHT)
+    tree = puct_tree.write(tree, jnp.concatenate([rows, rows]), columns, jnp.concatenate([own, edge]))
+    return tree if settings.leaf_parallelism == 1 else _fly(tree, walk, _FLIGHT)
 
 
 def land(tree: Tree, walk: Walk) -> Tree:

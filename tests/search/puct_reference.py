@@ -17,7 +17,7 @@ class Node:
         self.children = {}
 
 
-def search(open_node, play, root_state, simulations, c_init=2.5, c_base=19652.0, first_play_urgency=-1.0):
+def search(open_node, play, root_state, simulations, c_init=2.5, c_base=19652.0, first_play_urgency=-1.0, offered=1):
     """Gives visits and mean values of the root's arms.
 
     Args:
@@ -26,6 +26,7 @@ def search(open_node, play, root_state, simulations, c_init=2.5, c_base=19652.0,
       root_state: where to search.
       simulations: how many.
       c_init, c_base, first_play_urgency: of the rule of choice.
+      offered: arms never tried that are looked at, in the order of their priors.
     """
     root = open_node(root_state)
     for _ in range(simulations):
@@ -35,7 +36,7 @@ def search(open_node, play, root_state, simulations, c_init=2.5, c_base=19652.0,
             rate = (math.log((total + c_base + 1) / c_base) + c_init) * math.sqrt(total)
             best, arm = -np.inf, None
             untried = [k for k in np.argsort(-node.prior, kind="stable") if node.prior[k] > 0 and not node.visits[k]]
-            for k in sorted([k for k in range(len(node.prior)) if node.visits[k]], key=lambda k: k) + untried[:1]:
+            for k in sorted([k for k in range(len(node.prior)) if node.visits[k]], key=lambda k: k) + untried[:offered]:
                 q = node.total[k] / node.visits[k] if node.visits[k] else first_play_urgency
                 score = q + rate * node.prior[k] / (1 + node.visits[k])
                 if score > best + 1e-9:
@@ -56,3 +57,57 @@ def search(open_node, play, root_state, simulations, c_init=2.5, c_base=19652.0,
             parent.total[arm] += value
             below = parent
     return root.visits, root.total / np.maximum(root.visits, 1)
+
+
+def search_in_waves(open_node, play, root_state, simulations, wave, c_init=2.5, c_base=19652.0, first_play_urgency=-1.0):
+    """The same, with `wave` walks at once: their leaves are valued together, and until then count as visits without a result."""
+    root, walked = open_node(root_state), 0
+    flying = {}  # (node, arm) -> walks on their way
+
+    def choose(node):
+        away = np.array([flying.get((id(node), arm), 0) for arm in range(len(node.prior))])
+        count = node.visits + away
+        rate = (math.log((count.sum() + c_base + 1) / c_base) + c_init) * math.sqrt(count.sum())
+        untried = [arm for arm in np.argsort(-node.prior, kind="stable") if node.prior[arm] > 0 and arm not in node.children]
+        best, found = -np.inf, None
+        for arm in sorted(node.children) + untried[:1]:
+            q = node.total[arm] / node.visits[arm] if node.visits[arm] else first_play_urgency
+            score = q + rate * node.prior[arm] / (1 + count[arm])
+            if score > best + 1e-9:
+                best, found = score, arm
+        return found
+
+    lost = 0
+    while walked < simulations:
+        landings = []
+        for _ in range(min(wave, simulations - walked)):
+            node, path, walked = root, [], walked + 1
+            while node is not None and not (path and node.terminal):
+                arm = choose(node)
+                path.append((node, arm))
+                if arm not in node.children:
+                    node.children[arm] = None
+                    landings.append(path)
+                    break
+                node = node.children[arm]
+            else:
+                if node is None:
+                    lost += 1
+                else:
+                    landings.append(path)
+            for parent, arm in path:
+                flying[id(parent), arm] = flying.get((id(parent), arm), 0) + 1
+        flying.clear()
+        for path in landings:
+            parent, arm = path[-1]
+            if parent.children[arm] is None:
+                parent.children[arm] = open_node(play(parent.state, arm))
+        for path in landings:
+            below = path[-1][0].children[path[-1][1]]
+            value = below.value
+            for parent, arm in reversed(path):
+                value = -value if parent.player != below.player else value
+                parent.visits[arm] += 1
+                parent.total[arm] += value
+                below = parent
+    return root.visits, root.total / np.maximum(root.visits, 1), lost

@@ -13,6 +13,7 @@ from jaxgames.agent import Agent, memoryless
 from search import fdts, puct
 from search.opponents import single_player, switching, two_player
 from search.planner import as_agent
+from search.puct import tree as puct_tree
 from search.puct.search import Settings
 from tests.search import puct_reference
 from tests.tug import ARMS, PULL, REST, SHOUT, Tug, steady_player
@@ -143,6 +144,38 @@ def test_models_that_share_their_answers_give_each_action_the_same():
         assert same == shared
 
 
+def test_a_node_holds_several_replies_of_its_models():
+    """Each visit goes on with one of them; an arm counts all of its replies together, and each is a node of its own."""
+    coin = memoryless(
+        "coin", lambda params, keys, views, seats: jax.vmap(jax.random.randint, (0, None, None, None))(keys, (), 0, 2)
+    )
+    game, count = Tug(length=30, max_steps=60, marks=1 << 20), 3
+    planner = puct.puct(single_player(game, coin, shared_answers=True), opinion, Settings(120, replies=count, leaf_parallelism=4))
+    states, seats = jax.vmap(game.state)(jnp.arange(LANES)), jnp.zeros(LANES, jnp.int32)
+    keys, ones = jax.random.split(jax.random.key(2), LANES), jnp.ones(LANES, bool)
+    params = {"own": weights(1), "opponents": None}
+    _, tree = jax.jit(planner.plan)(params, keys, planner.init(LANES), states, seats, ones)
+    words, used = np.asarray(tree.numbers), np.asarray(tree.used)
+    several = 0
+    for lane in range(LANES):
+        for node in np.flatnonzero(used[lane]):
+            row = lane * tree.num_nodes + node
+            for column in range(1, 1 + int(words[row, puct_tree.OPENED, 0])):
+                kept = words[row, [puct_tree.CHILD, *range(puct_tree.REPLIES, words.shape[1])], column].astype(int)
+                nodes = kept[kept > 0]
+                assert 1 <= len(nodes) == len(set(nodes)) <= count
+                assert words[row, puct_tree.VISITS, column] == words[lane * tree.num_nodes + nodes, puct_tree.VISITS, 0].sum()
+                several += len(nodes) > 1
+    assert several > 20
+    words_of_first = words[np.arange(LANES) * tree.num_nodes, :, 1].astype(int)
+    first, second = (
+        np.asarray(tree.states(jnp.asarray(words_of_first[:, word])).state.mark) for word in (puct_tree.CHILD, puct_tree.REPLIES)
+    )
+    assert (first != second).any(), "replies differ"
+    with pytest.raises(ValueError, match=r"^replies=2: must be 1 with mcts_solver"):
+        Settings(replies=2, mcts_solver=True)
+
+
 def test_a_model_is_followed_by_another_below_some_depth():
     agent = switching(steady_player(PULL), steady_player(REST), 2)
     memory, ones = agent.init(3), jnp.array([True, True, False])
@@ -240,6 +273,45 @@ def test_all_seats_but_the_own_are_asked_and_the_own_action_is_played():
     nodes = jax.jit(rivalry.root)(None, keys, states, seats)
     after = jax.jit(rivalry.step)(params, keys, nodes, jnp.tile(jnp.array([5, 0]), (4, 1))).state
     assert after.actions.tolist() == [[5, 1, 0, 3], [0, 5, 2, 0], [0, 1, 5, 3], [0, 0, 2, 5]]
+
+
+class Pairs(Table):
+    """The same, in which seats 0 and 2 play against 1 and 3."""
+
+    value_when_out = -0.5
+
+    def are_enemies(self, seat, other):
+        return (seat - other) % 2 != 0
+
+    def possible_arms(self, state):
+        return self.search_arms(state)
+
+    def closest_enemy(self, state, seat):
+        return (seat + 1) % 4
+
+    @property
+    def endless(self):
+        return self
+
+
+def tens(params, keys, views, seats):
+    return 10 + seats + (0 if params is None else params)
+
+
+def test_teammates_have_a_model_of_their_own():
+    others = memoryless("seat", lambda params, keys, views, seats: seats, sees_state=True)
+    partner = memoryless("tens", tens, sees_state=True)
+    states, seats = jax.vmap(Pairs().init)(jnp.arange(4)), jnp.arange(4)
+    keys = jax.random.split(jax.random.key(1), 4)
+    together = single_player(Pairs(), others, partner=partner)
+    nodes = jax.jit(together.root)(None, keys, states, seats)
+    for mine, expected in ((None, 10), (jnp.int32(40), 50)):
+        params = {"own": None, "opponents": None} | ({} if mine is None else {"partners": mine})
+        after = jax.jit(together.step)(params, keys, nodes, jnp.full((4, 1), 5)).state
+        rows = [[5, 1, expected + 2, 3], [0, 5, 2, expected + 3], [expected, 1, 5, 3], [0, expected + 1, 2, 5]]
+        assert after.actions.tolist() == rows
+    with pytest.raises(ValueError, match=r"^partner='tens': there are no teams in table$"):
+        single_player(Table(), others, partner=partner)
 
 
 def test_an_agent_made_of_such_a_search_acts_for_any_seat():

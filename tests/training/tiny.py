@@ -51,7 +51,9 @@ def drawing_oracle(game=GAME) -> Planner:
     def reset(memory, lanes):
         return jnp.where(lanes, 0, memory)
 
-    return Planner("drawing", lambda size: jnp.zeros(size, jnp.int32), reset, plan, memory_bytes=4, metrics={})
+    return Planner(
+        "drawing", lambda size: jnp.zeros(size, jnp.int32), reset, plan, memory_bytes=4, metrics={}, value_range=(0.0, 1.0)
+    )
 
 
 def rows_of(buffer) -> np.ndarray:

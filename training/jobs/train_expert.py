@@ -102,6 +102,7 @@ class ExpertJob(Job):
         learn = config.learn
         self.who: PolicyValue = policy_value.make(config.who)
         self.meta = self.who.meta
+        self._first_params()
         self.title = f"learning from {learn.source}, {config.who.game} {config.who.mode}, {config.who.network} network"
         self.total, self.unit, self.learning_rate = config.rounds * learn.samples, "samples", learn.learning_rate
         mesh = job.mesh_for(learn.lanes, learn.batch_size, learn.buffer_size)
@@ -112,7 +113,10 @@ class ExpertJob(Job):
             self.programs = ExpertIteration(learn, self.who, mesh)
         self.opponent: Agent = agents.make(learn.player or usual_opponent(self.who.game), self.who.game)
         self.alone: Agent = self.who.agent()
-        self.searching: Agent = as_agent(make_search(self.who, learn.models, self._quiet()))
+        # In fog a network is taught by demonstrations alone: there is no search to learn from.
+        self.searching: Agent | None = None
+        if config.final_games:
+            self.searching = as_agent(make_search(self.who, learn.models, self._quiet()))
         self._check_memory()
 
     def _quiet(self) -> Any:
@@ -130,11 +134,20 @@ class ExpertJob(Job):
         memory.check(who.game, players, learn.lanes, other=(other, advice), setting="learn.lanes", what="the run")
 
     def start(self) -> State:
-        params = self.who.init(jax.random.fold_in(self.key, _INIT))
-        if self.config.start:
-            shown = {name: self.who.meta[name] for name in ("kind", "game", "encoder", "network", "version")}
-            params, _ = load_weights(weights_file(self.config.start), jax.eval_shape(lambda: params), shown)
+        params = self._first_params() if self.config.start else self.who.init(jax.random.fold_in(self.key, _INIT))
         return State(self.programs.init(self.key, params), np.int32(0))
+
+    def _first_params(self) -> Any:
+        """Reads the weights to begin with; None where there are none.
+
+        Raises:
+          ValueError, OSError: they are of another network, or cannot be read.
+        """
+        if not self.config.start:
+            return None
+        shown = {name: self.who.meta[name] for name in ("kind", "game", "encoder", "network", "version")}
+        params, _ = load_weights(weights_file(self.config.start), jax.eval_shape(self.who.init, self.key), shown)
+        return params
 
     def begin(self, state: State) -> None:
         self._save(state)
@@ -176,7 +189,7 @@ class ExpertJob(Job):
     def finish(self, state: State) -> dict[str, Any]:
         """Lets the search play against the rule-based players."""
         result: dict[str, Any] = {"samples": _samples(state), "updates": int(state.learner.updates)}
-        if self.config.final_games:
+        if self.searching is not None:
             games = self._match(self.searching, state, _REPORT, 0, self.config.final_games)
             result |= {"wins": float((games > 0).mean()), "draws": float((games == 0).mean())}
         return result

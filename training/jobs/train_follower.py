@@ -13,6 +13,7 @@ from rich.console import Console
 from jaxgames import checks
 from jaxgames.registration import usual_opponent
 from search import presets
+from search.all_seats import for_all_seats
 from search.bandit import bandits
 from search.bandit.guide import Guide
 from search.planner import Planner
@@ -31,9 +32,11 @@ _CHOOSING, _REPORTING = 1 << 28, (1 << 28) + 1
 
 @dataclasses.dataclass(frozen=True)
 class OracleConfig:
-    """Who labels; checked when made.
+    """Who labels: FDTS with the settings below, or any planner; checked when made.
 
     Attributes:
+      planner: any planner of the game that sees the state, with its settings, as `sp_mcts:root=true,num_simulations=128`, in
+        place of all that follows; "": FDTS.
       bandit: ts, ucb or uniform.
       num_simulations: per plan.
       horizon: steps per simulation.
@@ -43,6 +46,7 @@ class OracleConfig:
       guide_values: the guide also values the ends of simulations; slow without an accelerator.
     """
 
+    planner: str = ""
     bandit: str = "ts"
     num_simulations: int = 100
     horizon: int = 20
@@ -53,6 +57,9 @@ class OracleConfig:
 
     def __post_init__(self) -> None:
         bandits.by_name(self.bandit)
+        own = [field.name for field in dataclasses.fields(self) if getattr(self, field.name) != field.default]
+        if self.planner and own != ["planner"]:
+            raise ValueError(f"planner={self.planner!r}: its settings stand after its name: leave out {', '.join(own[1:])}")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -196,6 +203,9 @@ class FollowerJob(Job):
 def make_oracle(config: TrainConfig, who: PolicyValue) -> tuple[Planner, Any]:
     """Makes the planner that labels, and its parameters (None without a guide)."""
     oracle = config.oracle
+    if oracle.planner:
+        planner, params = agents.make_planner(oracle.planner, who.game)
+        return for_all_seats(who.game, planner), params
     guide, params = None, None
     if oracle.guide:
         other, params = policy_value.read(oracle.guide, who.game)

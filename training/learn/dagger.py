@@ -116,9 +116,7 @@ class Dagger:
       iterate: `iterate(key, oracle_params, learner) -> (learner, metrics)`; the learner given is used up.
     """
 
-    def __init__(
-        self, config: DaggerConfig, who: PolicyValue, oracle: Planner, mesh: Mesh, *, values: tuple[float, float] = (0.0, 1.0)
-    ) -> None:
+    def __init__(self, config: DaggerConfig, who: PolicyValue, oracle: Planner, mesh: Mesh) -> None:
         """Binds everything static.
 
         Args:
@@ -126,7 +124,6 @@ class Dagger:
           who: the network that learns.
           oracle: who labels; where all players move at once, a planner for all seats.
           mesh: one axis "data".
-          values: of the oracle's plans, for what is lost and what is won.
 
         Raises:
           ValueError: numbers that cannot be split over the devices.
@@ -138,7 +135,7 @@ class Dagger:
             raise ValueError(
                 f"buffer_size={config.buffer_size}: must hold one step of all lanes, {config.lanes * players} samples"
             )
-        self.config, self.who, self.values = config, who, values
+        self.config, self.who, self.values = config, who, oracle.value_range
         self.targets = Targets(who.encoder, jnp.float32)
         informed = is_hidden(who.game) and not oracle.sees_state
         pool = Pool(who.game, config.lanes // devices, devices, config.episodes, informed)
@@ -213,7 +210,7 @@ class Dagger:
         favourite, choice = (is_highest(scores) for scores in (log_policy, plan.action_weights))
         busy = pool.busy(episodes.lanes)
         episodes, ended = rules.advance(key, keys, episodes, actions, jnp.where(choice, plan.arms, 0).sum(-1))
-        agrees = (favourite & (best > 0)).any(-1)
+        agrees = (favourite & (best > 0) & (best >= best.max(-1, keepdims=True))).any(-1)
         entropy = -(jnp.exp(log_policy) * log_policy).sum(-1)
         counts = {
             "steps": busy.sum(dtype=jnp.int32),

@@ -23,7 +23,7 @@ import numpy as np
 
 from jaxgames.encoder import Encoder
 from jaxgames.pommerman import Pommerman, pommerlearn_planes
-from jaxgames.pommerman.encoder import POMMERLEARN
+from jaxgames.pommerman.encoder import CENTRED, POMMERLEARN
 from jaxgames.pommerman.pommerlearn_planes import as_published, observation_of, restored_view, wrong_planes
 from training.learn.expert_iteration import Samples
 from training.storage import zarr_folders
@@ -45,8 +45,8 @@ _OF_EPISODES = ("EpisodeWinner", "EpisodeDraw", "EpisodeSteps", "EpisodeDead")
 
 def check_suits(game: Any, encoder: Encoder) -> None:
     """Raises a ValueError unless samples of this game, shown by this encoder, can be in a data set."""
-    if encoder.name != ENCODER or not isinstance(game, Pommerman):
-        raise ValueError(f"encoder={encoder.name!r}: data sets hold planes of Pommerman's encoder {ENCODER}")
+    if encoder.name not in (ENCODER, CENTRED) or not isinstance(game, Pommerman):
+        raise ValueError(f"encoder={encoder.name!r}: data sets hold planes of Pommerman's encoder {ENCODER}, or for {CENTRED}")
     config = game.config
     if config.mode != "ffa" or config.board_size != SIZE or config.view_radius is not None:
         raise ValueError(f"mode={config.mode!r}, board_size={config.board_size}: data sets hold free-for-all on {SIZE} x {SIZE}")

@@ -13,7 +13,7 @@ from jax import Array
 import jaxgames
 from jaxgames.agent import Agent, memoryless
 from jaxgames.encoder import Encoder
-from jaxgames.game import is_hidden
+from jaxgames.game import is_hidden, teams_of
 from search.planner import of_seat
 from training.models.networks import presets
 from training.models.networks.network import Network
@@ -155,13 +155,13 @@ def read(path: str | Path, game: Any) -> tuple[PolicyValue, Any]:
 
 
 def fits(path: Path, game: Any) -> bool:
-    """Says whether a weights file of this kind of game is of a network that can be shown this one.
+    """Says whether a weights file of this kind of game is of a network for this one: of the same planes, and as many in a team.
 
     Raises:
       ValueError, OSError: as for `read`, but for other planes.
     """
     who, encoder = _described(path, game)
-    return _planes(who.encoder) == _planes(encoder)
+    return _planes(who.encoder) == _planes(encoder) and teams_of(who.game) == teams_of(game)
 
 
 def _described(path: Path, game: Any) -> tuple[PolicyValue, Encoder]:

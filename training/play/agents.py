@@ -18,6 +18,7 @@ from training.models import policy_value
 TRAINED = Path(__file__).parents[1] / "trained"
 BUNDLED = TRAINED / "pommerman_follower.npz"
 NETWORKS = ("follower", "network")  # players without search
+_BY_HAND = "values"  # the setting that says how a planner values states without a network
 
 
 def names_of(game: Game) -> tuple[str, ...]:
@@ -111,10 +112,10 @@ def _read(spec: str, game: Game) -> tuple[AgentEntry | PlannerEntry, dict[str, A
 
 
 def _network_of(entry: PlannerEntry, options: dict[str, Any], game: Game) -> str | Path | None:
-    """Takes the file of a planner's network out of its options; None: it is to have none."""
+    """Takes the file of a planner's network out of its options; None: it shall have none, or value states in another way."""
     path: str | None = options.pop(entry.network, None)
     if path is None:
-        return bundled(entry.name, game)
+        return None if _BY_HAND in options else bundled(entry.name, game)
     return None if path == "none" else path
 
 

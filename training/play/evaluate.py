@@ -91,7 +91,7 @@ def play(
       key: a typed random key; game `i` uses `fold_in(key, i)`.
       num_games: how many.
       batch_size: lanes in all, split over the devices; fewer if there are fewer games.
-      seating: drawn (who sits where is drawn for each game), fixed (agent `k` sits in seat `k`) or rotated (games P * i to
+      seating: drawn (for each game; teams stay together), fixed (agent `k` sits in seat `k`) or rotated (games P * i to
         P * i + P - 1 have one start state, and agents move on by a seat from each of them to the next).
       record: so many of the first games are recorded (`replay` turns them into states).
       mesh: one axis "data"; None: all devices of this process.

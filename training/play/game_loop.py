@@ -14,7 +14,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from jaxgames.agent import Agent
-from jaxgames.game import Game, is_hidden
+from jaxgames.game import Game, is_hidden, teams_of
 from search.planner import of_seat, where_lanes
 from training.play.lanes import Lanes, Pool, fold
 
@@ -110,7 +110,11 @@ class Loop:
         seats = jnp.tile(jnp.arange(players, dtype=jnp.int32), (self.lanes, 1))
         if self.seating == "drawn":
             keys = jax.vmap(lambda n: jax.random.fold_in(jax.random.fold_in(key, n), _SEATS))(number)
-            seats = jax.vmap(lambda k: jax.random.permutation(k, players))(keys).astype(jnp.int32)
+            if len(set(teams_of(self.game))) == players:
+                seats = jax.vmap(lambda k: jax.random.permutation(k, players))(keys).astype(jnp.int32)
+            else:
+                turns = jnp.asarray(turns_of(teams_of(self.game)), jnp.int32)
+                seats = (seats + jax.vmap(lambda k: jax.random.choice(k, turns))(keys)[:, None]) % players
         elif self.seating == "rotated":
             seats = (seats + number[:, None]) % players
         return seats
@@ -186,6 +190,17 @@ class Loop:
         ]
         seats = where_lanes(fresh, self._seats(key, lanes.number), match.seats)
         return dataclasses.replace(match, lanes=lanes, seats=seats, memories=tuple(memories))
+
+
+def turns_of(teams: tuple[int, ...]) -> list[int]:
+    """By how many seats everybody may move on so that those who are a team stay one."""
+    seats = range(len(teams))
+
+    def kept(turn: int) -> bool:
+        moved = [teams[(seat + turn) % len(teams)] for seat in seats]
+        return all((teams[one] == teams[other]) == (moved[one] == moved[other]) for one in seats for other in seats)
+
+    return [turn for turn in seats if kept(turn)]
 
 
 def _ask(agent: Agent, params: Any, keys: Array, memory: Any, views: Any, seats: Array, active: Array) -> tuple[Array, Any]:

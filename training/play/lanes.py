@@ -15,8 +15,10 @@ import jax.numpy as jnp
 from jax import Array
 
 from jaxgames.game import init_all_information, update_all_information
+from jaxgames.packing import packing_of
 from search.planner import of_seat, where_lanes
 
+_DRAWN_AT_ONCE = 16  # start states: as many as fill the registers of a CPU
 START = 0  # child of a game's key; users of the pool choose the others
 
 
@@ -119,7 +121,7 @@ class Pool:
         fresh = ended & self.exists(number)
 
         def renew(current: tuple[Any, Any]) -> tuple[Any, Any]:
-            new: tuple[Any, Any] = where_lanes(fresh, self._new_games(key, number), current)
+            new: tuple[Any, Any] = where_lanes(fresh, self._next_games(key, number, fresh), current)
             return new
 
         states, infos = jax.lax.cond(fresh.any(), renew, lambda current: current, (lanes.states, lanes.infos))
@@ -132,11 +134,41 @@ class Pool:
         )
         return lanes, fresh
 
+    def _next_games(self, key: Array, number: Array, fresh: Array) -> tuple[Any, Any]:
+        """Gives start states where `fresh` (bool [L]), and anything elsewhere.
+
+        Few games end at a time and start states are dear, so they are drawn for some lanes at a time. They are put into their
+        lanes as rows of words: one write, where their leaves would be many.
+        """
+        lanes = len(number)
+        if lanes <= _DRAWN_AT_ONCE:
+            return self._new_games(key, number)
+        packing = packing_of(jax.eval_shape(self._start, key, number[0]))
+        order = jnp.pad(jnp.argsort(~fresh, stable=True), (0, _DRAWN_AT_ONCE))
+
+        def draw(carry: tuple[Array, Array]) -> tuple[Array, Array]:
+            done, rows = carry
+            place = jax.lax.dynamic_slice_in_dim(order, done, _DRAWN_AT_ONCE)
+            starts = jax.vmap(self._start, (None, 0))(key, number[place])
+            wanted = done + jnp.arange(_DRAWN_AT_ONCE) < count
+            rows = rows.at[jnp.where(wanted, place, lanes)].set(jax.vmap(packing.pack)(starts), mode="drop")
+            return done + _DRAWN_AT_ONCE, rows
+
+        count = fresh.sum(dtype=jnp.int32)
+        rows = jnp.zeros((lanes, packing.num_words), jnp.uint32)
+        _, rows = jax.lax.while_loop(lambda carry: carry[0] < count, draw, (jnp.int32(0), rows))
+        return self._known(jax.vmap(packing.unpack)(rows))
+
     def _new_games(self, key: Array, number: Array) -> tuple[Any, Any]:
         """Gives start states and what is known of them."""
+        return self._known(jax.vmap(self._start, (None, 0))(key, number))
+
+    def _start(self, key: Array, number: Array) -> Any:
+        """Draws the start state of game `number` (int32 [])."""
         first = number // self.games_per_start * self.games_per_start
-        keys = jax.vmap(lambda n: jax.random.fold_in(jax.random.fold_in(key, n), START))(first)
-        states = jax.vmap(self.game.init)(keys)
+        return self.game.init(jax.random.fold_in(jax.random.fold_in(key, first), START))
+
+    def _known(self, states: Any) -> tuple[Any, Any]:
         return states, init_all_information(self.game, states) if self.informed else ()
 
 

@@ -21,7 +21,7 @@ from rich.table import Table
 import jaxgames
 from jaxgames import checks
 from jaxgames.agent import Agent
-from jaxgames.game import Game, can_be_drawn
+from jaxgames.game import Game, can_be_drawn, teams_of
 from jaxgames.registration import Published
 from training.play import agents, counting, evaluate, memory
 from training.storage.files import output_folder, write_together
@@ -33,14 +33,15 @@ RECORDED = 200  # games among which one is chosen as the picture
 class MatchConfig:
     """Plays agents against each other, each game to its end; who sits where is drawn for each game.
 
-    An agent is a name with settings of its own after a colon, such as fdts:bandit=ucb,num_simulations=50 or follower:FILE. A name
-    or a setting that does not exist is answered with the list of those that do.
+    In a game of teams these stay together: of four agents the first and the third are one. An agent is a name with settings of
+    its own after a colon, such as fdts:bandit=ucb,num_simulations=50 or follower:FILE. A name or a setting that does not exist is
+    answered with the list of those that do.
 
     Attributes:
       game: name of the game, such as hex.
       mode: its variant, such as adh-5 (abrupt DarkHex, 5 x 5 cells); "": the game's usual one.
       planner: who plays the first part; "": the game's usual planner.
-      opponent: who plays all others; "": the game's usual opponent.
+      opponent: who plays all others, in a game of teams the other team; "": the game's usual opponent.
       agents: one per player, in place of a planner and its opponents.
       games: games to play.
       seed: of boards, seats and all play.
@@ -72,8 +73,9 @@ class MatchConfig:
           ValueError: there are not as many agents as players.
         """
         usual = jaxgames.registration(self.game).defaults
-        others = (self.opponent or usual.opponent,) * (game.num_players - 1)
-        players = self.agents or (self.planner or usual.planner, *others)
+        planner, opponent = self.planner or usual.planner, self.opponent or usual.opponent
+        teams = teams_of(game)
+        players = self.agents or tuple(planner if team == teams[0] else opponent for team in teams)
         if len(players) != game.num_players:
             raise ValueError(f"{len(players)} agents: {self.game} {self.mode} has {game.num_players} players")
         return players
@@ -109,13 +111,17 @@ def _play(config: MatchConfig, folder: Path | None, console: Console) -> dict:
     results = (evaluate.bytes_of_results(game, config.games, record), f"fewer games than {config.games}")
     memory.check(game, players, config.batch, games=config.games, other=results)
     names = [agents.shown(player, game) for player in players]
-    others = ", ".join(f"{number} x {name}" for name, number in Counter(names[1:]).items())
-    console.print(f"{names[0]} against {others}, {config.game} {config.mode}", markup=False)
+    teams = teams_of(game)
+    ours = [name for name, team in zip(names, teams, strict=True) if team == teams[0]]
+    first = " and ".join([names[0]] if len(ours) == 1 else [f"{number} x {name}" for name, number in Counter(ours).items()])
+    others = [name for name, team in zip(names, teams, strict=True) if team != teams[0]]
+    against = ", ".join(f"{number} x {name}" for name, number in Counter(others).items())
+    console.print(f"{first} against {against}, {config.game} {config.mode}", markup=False)
 
     games, seconds, compile_seconds = _show(config, game, players, record, console)
     result = {
         "settings": dataclasses.asdict(config),
-        "agents": summarize(specs, games),
+        "agents": summarize(specs, games, teams_of(game)),
         "wins_by_seat": counting.count_by_seat(games).tolist(),
         "mean_length": float(games.lengths.mean()),
         "moves": int(games.moves[0]),
@@ -165,17 +171,24 @@ def _show(
     return games, time.perf_counter() - started, compiled - started
 
 
-def summarize(specs: Sequence[str], games: evaluate.Games) -> list[dict]:
-    """Counts per agent, in the order given; equal agents are counted together.
+def summarize(specs: Sequence[str], games: evaluate.Games, teams: Sequence[int] | None = None) -> list[dict]:
+    """Counts per agent, in the order given; equal agents are counted together, and those of one team once.
+
+    Args:
+      specs: the agents.
+      games: what they have played.
+      teams: of the agents; None: each plays for itself.
 
     Returns:
       Dictionaries with name, `released` and `strict`.
     """
     result = []
+    teams = range(len(specs)) if teams is None else teams
     for name in dict.fromkeys(specs):
         counts = {}
         for rule in ("released", "strict"):
-            parts = [counting.count(games, i, strict=rule == "strict") for i, other in enumerate(specs) if other == name]
+            counted = {team: i for i, (other, team) in reversed(list(enumerate(zip(specs, teams, strict=True)))) if other == name}
+            parts = [counting.count(games, i, strict=rule == "strict") for i in counted.values()]
             sums = np.array([(part.games, part.wins, part.draws, part.losses) for part in parts]).sum(0)
             counts[rule] = counting.Count(*(int(number) for number in sums)).as_dict()
         result.append({"name": name, **counts})

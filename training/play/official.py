@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 
 import jaxgames
-from jaxgames import checks
+from jaxgames import checks, runtime
 from jaxgames.agent import Agent
 from jaxgames.game import Game
 from jaxgames.pommerman.interop import observation_dict, observation_from_dict, to_official_actions
@@ -21,6 +21,9 @@ from training.play import agents
 
 LOG = logging.getLogger(__name__)
 _STOP = 0
+
+DEFAULT_AGENT = "sp_mcts:num_simulations=100,values=prospects"
+"""With the network that comes with this package, if there is one for the variant; else it values positions by hand."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,7 +37,7 @@ class OfficialMatchConfig:
       seed: of our agent.
     """
 
-    agent: str = "sp_mcts:num_simulations=100"
+    agent: str = DEFAULT_AGENT
     mode: str = "ffa"
     games: int = 10
     seed: int = 0
@@ -56,7 +59,7 @@ def run(config: OfficialMatchConfig) -> None:
         raise ValueError(
             "pommerman is not installed: this plays in the official environment, MultiAgentLearning/playground"
         ) from None
-    joined: Any = type("Ours", (OfficialAgent, base.BaseAgent), {})
+    joined: Any = type("Ours", (OfficialAgent, base.BaseAgent), {})  # matches take agents of the official class alone
     count = jaxgames.make("pommerman", config.mode).num_players
     ours = [joined(config.agent, config.mode, seed=config.seed + number) for number in range(2 if count == 4 else 1)]
     is_team = config.mode in ("team", "radio")
@@ -73,7 +76,10 @@ def run(config: OfficialMatchConfig) -> None:
             seen, rewards, over, info = environment.step(environment.act(seen))
         slowest = max(agent.slowest for agent in ours)
         wins += rewards[first] > 0
-        print(f"game {number}: seats {seats}, rewards {rewards}, {info.get('result')}; slowest move {1000 * slowest:.0f} ms")
+        told = (
+            f"game {number}: seats {seats}, rewards {rewards}, {info.get('result')}; slowest move so far {1000 * slowest:.0f} ms"
+        )
+        print(told, flush=True)
         environment.close()
     print(f"{wins} of {config.games} games won")
 
@@ -81,11 +87,15 @@ def run(config: OfficialMatchConfig) -> None:
 class OfficialAgent:
     """An agent with the methods of the official class, for one seat. It plays by what it is handed and nothing more.
 
+    The official environment takes subclasses of its own class: `class Ours(OfficialAgent, pommerman.agents.BaseAgent)`.
+
     Attributes:
       slowest: seconds of the slowest move since the warm-up.
     """
 
-    def __init__(self, spec: str = "sp_mcts:num_simulations=100", mode: str = "ffa", *, seed: int = 0) -> None:
+    _character: Any  # of the official class: the piece on the board
+
+    def __init__(self, spec: str = DEFAULT_AGENT, mode: str = "ffa", *, seed: int = 0) -> None:
         """Makes the agent and compiles it.
 
         Args:
@@ -96,6 +106,10 @@ class OfficialAgent:
         Raises:
           ValueError: there is no such agent or variant, or the agent needs the full state.
         """
+        super().__init__()
+        if not runtime.backend_is_running():
+            runtime.prepare()
+        self._pieces = self.__dict__.get("_character")  # the official class makes a piece of this class for each match
         self.game: Any = jaxgames.make("pommerman", mode)
         self.agent: Agent = agents.make(spec, self.game)
         if self.agent.sees_state:
@@ -108,12 +122,16 @@ class OfficialAgent:
     def _warm_up(self, game: Game) -> None:
         state = game.init(self._key)
         seen: Any = game.observe(state, jnp.int32(0))
-        self._move(observation_dict(self.game.config, seen))
+        for _ in range(2):  # the second time the memory is one that was compiled
+            self._move(observation_dict(self.game.config, seen))
         self.episode_end(0)
 
     def init_agent(self, id: int, game_type: Any) -> None:
         """Begins a match; the seat is read from what is observed."""
-        del id, game_type
+        begin = getattr(super(), "init_agent", None)
+        if begin is not None:
+            self._character = self._pieces
+            begin(id, game_type)
         self.episode_end(0)
 
     def act(self, obs: Mapping[str, Any], action_space: Any = None) -> int | list[int]:
@@ -149,7 +167,6 @@ class OfficialAgent:
         """Forgets the match that is over."""
         del reward
         self._memory = self._reset(self._memory, jnp.ones(1, bool))
-        self.slowest = 0.0
 
     def shutdown(self) -> None:
         """Nothing is left to be closed."""

@@ -48,16 +48,24 @@ def test_rounds_of_a_log():
     assert first["action_shares"] == pytest.approx([0.3, 0.15, 0.15, 0.15, 0.1, 0.15])
     assert (first["agreement"], first["wins_alone"], second["wins_alone"]) == (0.5, 0.25, 0.5), "the last of the round"
     assert (second["games"], second["wins"]) == (4, 3)
-    assert pommerlearn.chosen_round([first, second]) == 1 and pommerlearn.chosen_round([second, first]) == 0
 
 
-def test_weights_are_those_of_the_round_that_won_most(tmp_path):
+def test_the_best_round_is_told_by_its_neighbours_too():
+    def rounds(*shares):
+        return [{"games": 10, "wins": 10 * share} for share in shares]
+
+    assert pommerlearn.chosen_round(rounds(0.9, 0.1, 0.8, 0.8, 0.7, 0.2)) == 3
+    assert pommerlearn.chosen_round(rounds(0.1, 0.2, 0.6)) == 2 and pommerlearn.chosen_round(rounds(0.5)) == 0
+
+
+def test_weights_are_those_of_the_round_that_is_taken(tmp_path):
     plan = PommerlearnPlan(tmp_path, work=tmp_path / "work")
     assert pommerlearn.weights_of(plan, SL) == Path(plan.work, SL.name, "best.npz")
     folder = plan.output(SRL)
     folder.mkdir(parents=True)
-    (folder / "log.jsonl").write_text("".join(json.dumps({"iteration": 1} | record) + "\n" for record in LOG))
-    assert pommerlearn.weights_of(plan, SRL) == folder / "round-001.npz"
+    log = [*LOG, PLAYED | {"round": 2, "wins": 1.0}, LEARNT | {"round": 3, "wins_alone": 0.5}]
+    (folder / "log.jsonl").write_text("".join(json.dumps({"iteration": 1} | record) + "\n" for record in log))
+    assert pommerlearn.weights_of(plan, SRL) == folder / "round-002.npz"
     config = pommerlearn.config_of(plan, SRL)
     assert config.start == str(plan.output(SL) / "best.npz") and config.resume and config.output == str(folder)
     assert pommerlearn.config_of(plan, RL).start == ""

@@ -32,6 +32,7 @@ from jaxgames.pommerman.simple_agent import (
     draw_words,
     init_memory,
     pick_move,
+    some_simple_moves,
 )
 from tests.jaxgames.pommerman import simple_reference
 from tests.jaxgames.pommerman.playing import played_out
@@ -474,9 +475,14 @@ def test_all_seats_decide_as_each_would_alone(mode, recording):
     def alone(state, lane, seat):
         return decide(config, observe(config, state, seat), memory, draw_words(lane, seat))
 
+    def two(state, lane):
+        memories = jax.tree.map(lambda leaf: jnp.stack([leaf, leaf]), memory)
+        return some_simple_moves(config, state, jnp.array([3, 1]), memories, lane)
+
     got = jax.jit(jax.vmap(together))(states, lanes)
     wanted = jax.jit(jax.vmap(jax.vmap(alone, in_axes=(None, None, 0)), in_axes=(0, 0, None)))(states, lanes, seats)
     assert equal(got, wanted)
+    assert equal(jax.jit(jax.vmap(two))(states, lanes), jax.tree.map(lambda leaf: leaf[:, [3, 1]], got))
 
 
 def _stacked(decided):

@@ -123,26 +123,89 @@ def test_root_visits_in_hex_equal_those_of_mctx(size, simulations):
     assert {sum(row) for row in found["ours"]} == {simulations}
 
 
+def open_node(state):
+    """A node of the slow search."""
+    batch = jax.tree.map(lambda leaf: np.asarray(leaf)[None], state)
+    player, over = int(state.player), bool(state.terminated)
+    logits, value = (np.asarray(part)[0] for part in NETWORK(None, batch, np.array([player])))
+    legal = (interop.board(GAME.config, state).reshape(-1) == 0) & (not over)
+    prior = np.where(legal, np.exp(logits - logits.max()), 0).astype(np.float64)
+    prior = prior / max(prior.sum(), 1e-30)
+    outcome = float(np.asarray(OUTCOME(state))[player])
+    return puct_reference.Node(state, prior, outcome if over else float(value), over, player)
+
+
 @pytest.mark.parametrize("moves", [0, 2, 4])
 def test_the_preset_of_alphaze_equals_a_slow_search(moves):
     states = positions(moves)
     plan, _ = search(states)
-
-    def open_node(state):
-        batch = jax.tree.map(lambda leaf: np.asarray(leaf)[None], state)
-        player, over = int(state.player), bool(state.terminated)
-        logits, value = (np.asarray(part)[0] for part in NETWORK(None, batch, np.array([player])))
-        legal = (interop.board(GAME.config, state).reshape(-1) == 0) & (not over)
-        prior = np.where(legal, np.exp(logits - logits.max()), 0).astype(np.float64)
-        prior = prior / max(prior.sum(), 1e-30)
-        outcome = float(np.asarray(OUTCOME(state))[player])
-        return puct_reference.Node(state, prior, outcome if over else float(value), over, player)
 
     for lane in range(BATCH):
         visits, values = puct_reference.search(open_node, lambda s, arm: STEP(s, np.int32(arm)), at(states, lane), 40)
         assert own(plan.visit_counts, states)[lane].tolist() == visits.tolist()
         tried = visits > 0
         assert np.allclose(own(plan.qvalues, states)[lane][tried], values[tried], atol=1e-4)
+
+
+def test_arms_opened_one_by_one_are_those_of_a_node_that_is_open_fully():
+    """All arms never tried have the same Q, so that of the highest prior is the best of them: with noise too nothing differs."""
+    root = at(positions(2), 0)
+    one, all_of_them = (
+        puct_reference.search(open_node, lambda s, arm: STEP(s, np.int32(arm)), root, 40, offered=count)[0]
+        for count in (1, CELLS)
+    )
+    assert one.tolist() == all_of_them.tolist() and (one > 0).sum() > 2
+
+
+def test_priors_can_be_flattened():
+    states = positions(0)
+    sharp, flat = (own(search(states, num_simulations=40, prior_temperature=t)[0].visit_counts, states) for t in (1.0, 50.0))
+    assert (flat.max(-1) <= sharp.max(-1)).all() and (flat.max(-1) < sharp.max(-1)).any()
+
+
+def test_walks_at_once_equal_those_of_a_slow_search():
+    """43 simulations are five waves of eight, and one of three."""
+    states = positions(4)
+    plan, memory = search(states, num_simulations=43, leaf_parallelism=8)
+    lost = []
+    for lane in range(BATCH):
+        visits, values, missed = puct_reference.search_in_waves(
+            open_node, lambda s, arm: STEP(s, np.int32(arm)), at(states, lane), 43, 8
+        )
+        assert own(plan.visit_counts, states)[lane].tolist() == visits.tolist()
+        assert np.allclose(own(plan.qvalues, states)[lane][visits > 0], values[visits > 0], atol=1e-4)
+        assert visits.sum() == 43 - missed
+        lost.append(missed)
+    assert max(lost) > 0, "a walk that meets a node on its way is lost"
+    counted = np.asarray(memory.whole(jnp.arange(len(memory.numbers)), puct_tree.VISITS))
+    assert counted.max() <= 44, "nothing stays on its way"
+
+
+@pytest.mark.slow
+def test_walks_at_once_prove_wins_too():
+    states = positions(4)
+    certain = []
+    for count in (1, 4):
+        _, memory = search(states, mcts_solver=True, num_simulations=400, leaf_parallelism=count)
+        certain.append(np.asarray(memory.whole(memory.row(np.zeros(BATCH, int)), puct_tree.PROVEN)))
+    assert (certain[0] == 1).any() and np.array_equal(*certain)
+
+
+def test_starts_down_the_most_visited_line():
+    """Half of them and more begin at the root, with an arm drawn at random; what begins deeper is not credited above it."""
+    states = positions(0)
+    plan, memory = search(states, num_simulations=200, random_starts=1.0)
+    visits = own(plan.visit_counts, states)
+    assert (visits.sum(-1) > 90).all() and (visits.sum(-1) < 180).all()
+    assert (visits > 0).all() and (visits < 40).all(), "nine arms, each drawn as often"
+    root = memory.row(np.zeros(BATCH, int))
+    for column in range(1, 10):
+        child = memory.whole(root, puct_tree.CHILD, column)
+        below = np.asarray(memory.whole(memory.row(child), puct_tree.VISITS))
+        assert (below >= np.asarray(memory.whole(root, puct_tree.VISITS, column))).all()
+    assert (memory.used.sum(-1) > 160).all(), "nearly every simulation opens a node; a few met the end of the game again"
+    with pytest.raises(ValueError, match=r"^random_starts=2: must be in 0\.\.1$"):
+        Settings(random_starts=2)
 
 
 @pytest.mark.parametrize("players, arms, candidates", [(1, 900, 900), (2, 3600, None)])
@@ -310,6 +373,7 @@ def test_corrections_by_q():
 
 @pytest.mark.parametrize("field, value", [
     ("num_simulations", 0), ("c_base", 0), ("dirichlet_fraction", 1.5), ("temperature", -1), ("max_candidates", 0),
+    ("leaf_parallelism", 65), ("replies", 0),
 ])  # fmt: skip
 def test_settings_are_checked(field, value):
     with pytest.raises(ValueError, match=f"{field}={value}: must be"):

@@ -178,6 +178,12 @@ def test_bad_settings(values, message):
         (["--oracle.horizon", "0"], "horizon=0: must be >= 1"),
         (["--oracle.table-rows", "100"], "table_rows=100: must be a power of two"),
         (["--oracle.guide", "nothing.npz"], "nothing.npz"),
+        (["--oracle.planner", "oracle"], "planner='oracle': must be one of fdts, "),
+        (["--oracle.planner", "sp_mcts:weights=none"], "must see the state, as with root=true"),
+        (
+            ["--oracle.planner", "mcts", "--oracle.horizon", "9"],
+            "planner='mcts': its settings stand after its name: leave out horizon",
+        ),
         (["--follower.mode", "duel"], "mode='duel': must be one of"),
         (["--follower.network", "vit"], "network='vit': must be one of"),
         (["--learn.buffer-size", "64"], "buffer_size=64: must hold one step of all lanes"),

@@ -252,6 +252,7 @@ def test_without_zarr_it_says_what_to_install(monkeypatch, folder):
 
 @pytest.mark.parametrize(("mode", "name"), [("ffa", "extended"), ("team", "pommerlearn")])
 def test_other_games_and_planes_are_refused(mode, name):
+    data_sets.check_suits(GAME, jaxgames.encoder_of(GAME, "pommerlearn_centred"))  # the same views, shown in another way
     game = jaxgames.make("pommerman", mode)
     with pytest.raises(ValueError, match="data sets hold "):
         data_sets.check_suits(game, jaxgames.encoder_of(game, name))

@@ -51,7 +51,8 @@ def other(value):
         return str(value / 2 or 0.5), value / 2 or 0.5
     if value is None:
         return "8", 8
-    text = {"ts": "ucb", "open": "game", "policy": "value", "": "simple", "none": "closest", "believed": "visible", "heuristic": "prospects"}[value]
+    others = {"ts": "ucb", "open": "game", "policy": "value", "": "simple", "none": "closest"}
+    text = (others | {"believed": "visible", "heuristic": "prospects"})[value]
     return text, text
 
 
@@ -115,6 +116,25 @@ def test_the_follower_of_the_package_plays_pommerman_alone():
         agents.make("follower", jaxgames.make("pommerman", "one_vs_one"))
     with pytest.raises(ValueError, match=r"^num_rollouts=2: a network values states by itself"):
         presets.by_name(GAMES["hex/adh-3"], "pc_pimc", evaluate=lambda *_: None, num_rollouts=2)
+
+
+@pytest.mark.parametrize("name", ["sp_mcts", "tp_mcts"])
+def test_searches_against_models_take_the_networks_of_the_package_where_these_fit(name):
+    game, small = GAMES["pommerman/ffa"], jaxgames.make("pommerman", "one_vs_one")
+    path = agents.bundled(name, game)
+    assert path.stat().st_size < 2e6 and agents.bundled(name, small) is agents.bundled("fdts", game) is None
+    assert agents.bundled(name, jaxgames.make("pommerman", "team")) is None, "who plays alone takes a teammate for an enemy"
+    searcher = agents.make(f"{name}:num_simulations=4", game)
+    assert searcher.params is not None and not searcher.uses_hidden
+    assert agents.settings_of(name, game)["weights"] == str(path)
+    assert agents.settings_of(name, game)["first_play_urgency"] == -1
+    for spec, played in ((f"{name}:weights=none", game), (f"{name}:values=prospects", game), (name, small)):
+        settings = agents.settings_of(spec, played)
+        assert agents.make(spec, played).params is None and settings["weights"] == "" and settings["first_play_urgency"] is None
+    with pytest.raises(ValueError, match="of mode 'ffa' with planes 11 x 11 x 23, and here they are 8 x 8 x 23"):
+        agents.make(f"{name}:weights={path}", small)
+    with pytest.raises(ValueError, match="game is 'pommerman' there and 'hex' is expected"):
+        agents.make(f"pc_pimc:weights={path}", GAMES["hex/adh-3"])
 
 
 def test_weights_that_are_none(tmp_path):

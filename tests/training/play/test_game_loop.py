@@ -15,6 +15,7 @@ from tests.training.match_on_devices import as_lists
 from tests.tug import Tug, random_player
 from tests.waiting import Waiting, numbered
 from training.play import evaluate
+from training.play.game_loop import Loop, turns_of
 
 KEY = jax.random.key(3)
 
@@ -97,3 +98,10 @@ def test_waiting_for_planners_of_turns(name):
     ]
     assert as_lists(games[1]) == as_lists(games[0])
     assert (games[0].outcomes[:, 0] > 0).all()
+
+
+def test_partners_stay_partners_wherever_they_sit():
+    assert turns_of((0, 1, 0, 1)) == [0, 1, 2, 3] and turns_of((0, 0, 2, 2)) == [0, 2] and turns_of((0, 1)) == [0, 1]
+    loop = Loop(jaxgames.make("pommerman", "team"), (), 64, 1, 64, 64, 0, "drawn")
+    seats = np.asarray(loop._seats(KEY, jnp.arange(64)))
+    assert {tuple(row) for row in seats.tolist()} == {(0, 1, 2, 3), (1, 2, 3, 0), (2, 3, 0, 1), (3, 0, 1, 2)}

@@ -191,6 +191,21 @@ def test_agents_are_counted_in_the_order_given_and_equal_ones_together():
         assert counts == [[3, 1, 1, 1], [6, 1, 2, 3], [3, 0, 1, 2]]
 
 
+def test_who_is_in_a_team_wins_once():
+    outcomes = np.array([[1, -1, 1, -1], [-1, 1, -1, 1], [1, -1, 1, -1]], np.int8)
+    games = evaluate.Games(outcomes, outcomes >= 0, None, None, None, None)
+    found = match.summarize(("a", "b", "a", "b"), games, (0, 1, 0, 1))
+    assert [[one["released"][what] for what in ("games", "wins", "losses")] for one in found] == [[3, 2, 1], [3, 1, 2]]
+    (alone,) = match.summarize(("a", "a", "a", "a"), games, (0, 1, 0, 1))
+    assert alone["released"]["games"] == 6 and alone["released"]["wins"] == 3
+
+
+def test_a_planner_and_its_opponents_are_teams_where_there_are_teams():
+    config = MatchConfig(mode="team", planner="mcs", opponent="random")
+    assert config.players(jaxgames.make("pommerman", "team")) == ("mcs", "random", "mcs", "random")
+    assert MatchConfig(planner="mcs").players(jaxgames.make("pommerman")) == ("mcs", "simple", "simple", "simple")
+
+
 # --- what is shown -----------------------------------------------------------------------------------------------------
 
 COUNT = {"games": 400, "wins": 300, "draws": 0, "losses": 100} | dict.fromkeys(

@@ -1,6 +1,8 @@
 """Our players behind the official interface, driven by the dictionaries that the official environment would hand out."""
 
 import logging
+import sys
+import types
 
 import jax
 import jax.numpy as jnp
@@ -9,7 +11,8 @@ import pytest
 
 import jaxgames
 from jaxgames.pommerman.interop import observation_dict, observation_from_dict
-from training.play.official import OfficialAgent
+from training.play import official
+from training.play.official import OfficialAgent, OfficialMatchConfig
 
 SPEC = "follower"
 
@@ -83,3 +86,107 @@ def test_a_broken_dictionary_is_logged_and_answered_by_stop(agent, seen, changes
 def test_who_needs_the_state_is_refused():
     with pytest.raises(ValueError, match=r"^agent='fdts': needs the full state; take one that plays by what it observes"):
         OfficialAgent("fdts")
+
+
+# --- a match in something that behaves as the official environment does -------------------------------------------------
+
+
+class Bomber:
+    """The piece of an agent, which the environment sets onto the board."""
+
+    def __init__(self, agent_id, game_type):
+        self.agent_id, self.game_type, self.is_alive = agent_id, game_type, False
+
+    def reset(self):
+        self.is_alive = True
+
+
+class BaseAgent:
+    """As the official one: what it does not have itself it takes from its piece, whose class it begins with."""
+
+    def __init__(self, character=Bomber):
+        self._character = character
+
+    def __getattr__(self, name):
+        return getattr(self._character, name)
+
+    def init_agent(self, id_, game_type):
+        self._character = self._character(id_, game_type)
+
+    def episode_end(self, reward):
+        pass
+
+    def shutdown(self):
+        pass
+
+
+class SimpleAgent(BaseAgent):
+    def act(self, obs, action_space):
+        return (obs["step_count"] + self.agent_id) % 5
+
+
+class Environment:
+    """Our game behind the official methods; a match is over after 8 steps."""
+
+    action_space = "six moves"
+    game = jaxgames.make("pommerman", "ffa")
+    observe, step_game = staticmethod(jax.jit(game.observe)), staticmethod(jax.jit(game.step))
+
+    def __init__(self, agents):
+        self.agents = agents
+        for number, agent in enumerate(agents):
+            assert isinstance(agent, BaseAgent)
+            agent.init_agent(number, "FFA")
+
+    def reset(self):
+        for agent in self.agents:
+            agent.reset()
+        self.state = self.game.init(jax.random.key(1))
+        return self.seen()
+
+    def seen(self):
+        return [observation_dict(self.game.config, self.observe(self.state, jnp.int32(seat))) for seat in range(4)]
+
+    def act(self, seen):
+        return [agent.act(seen[agent.agent_id], self.action_space) if agent.is_alive else 0 for agent in self.agents]
+
+    def step(self, actions):
+        assert all(type(action) is int for action in actions)
+        self.state = self.step_game(self.state, jnp.asarray(actions, jnp.int32))
+        done = int(self.state.step_count) == 8
+        rewards = [1, -1, -1, -1]
+        for agent in self.agents if done else ():
+            agent.episode_end(rewards[agent.agent_id])
+        return self.seen(), rewards, done, {"result": "Result.Win"} if done else {}
+
+    def close(self):
+        for agent in self.agents:
+            agent.shutdown()
+
+
+def test_a_match_in_the_official_environment(monkeypatch, capsys):
+    """The same agent begins every game anew, in another seat; its moves are timed."""
+    package, agents = types.ModuleType("pommerman"), types.ModuleType("pommerman.agents")
+    package.make = lambda name, players: Environment(players)
+    agents.BaseAgent, agents.SimpleAgent = BaseAgent, SimpleAgent
+    monkeypatch.setitem(sys.modules, "pommerman", package)
+    monkeypatch.setitem(sys.modules, "pommerman.agents", agents)
+    official.run(OfficialMatchConfig(agent=SPEC, games=2))
+    first, second, last = capsys.readouterr().out.splitlines()
+    assert first.startswith("game 0: seats (0,), rewards [1, -1, -1, -1], Result.Win; slowest move so far ")
+    assert second.startswith("game 1: seats (1,)") and not second.endswith(" 0 ms") and last == "1 of 2 games won"
+
+
+def test_without_the_official_environment_it_says_so(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pommerman", None)
+    with pytest.raises(ValueError, match=r"^pommerman is not installed: this plays in the official environment, "):
+        official.run(OfficialMatchConfig())
+
+
+@pytest.mark.parametrize(("settings", "message"), [
+    ({"games": 0}, "games=0: must be >= 1"),
+    ({"seed": -1}, r"seed=-1: must be in 0\.\."),
+])  # fmt: skip
+def test_settings_of_matches_are_checked(settings, message):
+    with pytest.raises(ValueError, match=message):
+        OfficialMatchConfig(**settings)

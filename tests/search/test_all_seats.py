@@ -1,0 +1,46 @@
+"""A planner for one seat, asked for all of them."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from search import fdts
+from search.all_seats import for_all_seats
+from search.opponents import single_player
+from tests.tug import REST, Tug, steady_player
+
+GAME = Tug(length=4, max_steps=9, marks=64)
+PARAMS = {"own": None, "opponents": None}
+LANES = 3
+
+
+def alone():
+    return fdts(single_player(GAME, steady_player(REST)), num_simulations=20, horizon=5, table_rows=64)
+
+
+def test_every_seat_is_planned_for_as_if_it_were_asked_alone():
+    planner, both = alone(), for_all_seats(GAME, alone())
+    states = jax.vmap(GAME.state)(jnp.array([0, 1, -3]))
+    keys, active = jax.random.split(jax.random.key(0), LANES), jnp.array([True, True, False])
+    plan, memory = jax.jit(both.plan)(PARAMS, keys, both.init(LANES), states, jnp.zeros(LANES, jnp.int32), active)
+    assert plan.actions.shape == (LANES, 2) and plan.arms.shape == plan.legal.shape == (LANES, 2, 3)
+    run = jax.jit(planner.plan)
+    for seat in range(2):
+        each = jax.vmap(lambda key, seat=seat: jax.random.fold_in(key, seat))(keys)
+        own = jnp.full(LANES, seat, jnp.int32)
+        expected, _ = run(PARAMS, each, planner.init(LANES), states, own, active)
+        for name in ("actions", "qvalues", "visit_counts", "root_value"):
+            np.testing.assert_array_equal(getattr(plan, name)[:2, seat], getattr(expected, name)[:2, 0], name)
+    again = both.reset(memory, jnp.array([True, True, True]))
+    assert both.memory_bytes == 2 * planner.memory_bytes
+    assert (np.asarray(again.started) != np.asarray(both.init(LANES).started)).any()
+
+
+def test_what_plans_for_all_stays_as_it_is_and_what_sees_one_seat_alone_is_refused():
+    plain = fdts(GAME, num_simulations=4, horizon=2, table_rows=16)
+    assert for_all_seats(GAME, plain) is plain
+    with pytest.raises(
+        ValueError, match=r"^planner='FDTS \+ TS.*: must see the state, as with root=true; it plans from what one"
+    ):
+        for_all_seats(GAME, alone()._replace(sees_state=False))
