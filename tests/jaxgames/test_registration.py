@@ -10,7 +10,7 @@ import pytest
 import jaxgames
 from jaxgames.registration import Defaults, Registration
 
-GAMES = ("pommerman", "hex", "hero_academy")
+GAMES = ("pommerman", "hex", "hero_academy", "clash")
 
 
 def test_the_games_that_come_with_the_package():
@@ -24,7 +24,7 @@ def test_the_games_that_come_with_the_package():
                 assert jaxgames.make(name, mode).name == name
         assert len(entry.defaults.agents) == jaxgames.make(name, entry.defaults.mode).num_players
         assert jaxgames.make(name, entry.defaults.pairs_mode).num_players == 2
-        module, function = entry.replay.split(":")
+        module, function = (entry.replay or entry.replay_files).split(":")
         assert callable(getattr(importlib.import_module(module), function))
         game = jaxgames.make(name, entry.defaults.mode)
         for agent in entry.agents:
@@ -58,7 +58,7 @@ def test_a_game_without_an_encoder(own, monkeypatch):
 
 
 def test_a_game_of_ones_own(own):
-    with pytest.raises(ValueError, match=r"game='small_hex': must be one of pommerman, hex, hero_academy"):
+    with pytest.raises(ValueError, match=r"game='small_hex': must be one of pommerman, hex, hero_academy, clash"):
         jaxgames.make("small_hex")
     jaxgames.register(own)
     jaxgames.register(own)  # as when a cell of a notebook runs again
