@@ -1,6 +1,6 @@
 """Searches in which models play for other seats, by their names: SP-MCTS and TP-MCTS, and searches by bandits.
 
-(Source: PommerLearn, Weil et al..)
+(Source: PommerLearn, Weil et al.)
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from search.puct.search import Settings, puct
 
 RIVALS = ("none", "closest", "dangerous")
 ROOTS = ("believed", "worst", "visible", "true")
-VALUES = ("heuristic", "prospects")
+VALUES = ("auto", "heuristic", "prospects")
 NETWORK, STILL = "network", "still"  # models beside the game's own agents
 
 POMMERLEARN = Settings(num_simulations=250, q_veto=0.4, q_weight=1.0, leaf_parallelism=8)
@@ -74,12 +74,12 @@ class WithModels:
       models: who plays for the others.
       search: of the search itself.
       values: without a network, what undecided positions are worth. heuristic: what the game's heuristic says. prospects: what
-        the game says that they promise.
+        the game says that they promise. auto: prospects if the game tells any, else the heuristic.
     """
 
     models: Models = Models()
     search: Any = POMMERLEARN
-    values: str = "heuristic"
+    values: str = "auto"
 
     def __post_init__(self) -> None:
         if self.values not in VALUES:

@@ -1,6 +1,6 @@
 """Games in which models play for others: what is left is a game of one, or of one and a rival.
 
-(Source: SP-MCTS and TP-MCTS of PommerLearn, Weil et al..)
+(Source: SP-MCTS and TP-MCTS of PommerLearn, Weil et al.)
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from typing import Any
 
 from jax import Array
 
-from jaxgames.game import Game, is_hidden
+from jaxgames.game import Game, has_prospects, is_hidden
 from jaxgames.registration import NoSettings
 from jaxgames.specs import KINDS, Kind, kinds_of, with_settings
 from search.bandit import bandits
@@ -338,7 +338,8 @@ def _many(game: Game) -> bool:
 
 
 def _values_of(game: Game, settings: WithModels) -> Evaluate:
-    return promised_values(game) if settings.values == "prospects" else heuristic_values(game)
+    promised = has_prospects(game) if settings.values == "auto" else settings.values == "prospects"
+    return promised_values(game) if promised else heuristic_values(game)
 
 
 def _with_models(game: Game, settings: WithModels, evaluate: Evaluate | None = None, outputs: Outputs | None = None) -> Planner:
@@ -385,8 +386,8 @@ PLANNERS = (
     PlannerEntry("puct", WithValues(), _valued(puct), _in_view, "weights"),
     PlannerEntry("sp_mcts", WithModels(), _with_models, _many, "weights", ("rival",)),
     PlannerEntry("tp_mcts", WithModels(Models(rival="closest")), _with_models, _many, "weights", ("rival",)),
-    PlannerEntry("modelled_fdts", WithModels(search=WithBandit()), _modelled, _many, "weights", _TREE),
-    PlannerEntry("modelled_mcts", WithModels(search=_MCTS), _modelled, _many, "weights", _TREE),
+    PlannerEntry("modelled_fdts", WithModels(search=WithBandit(), values="heuristic"), _modelled, _many, "weights", _TREE),
+    PlannerEntry("modelled_mcts", WithModels(search=_MCTS, values="heuristic"), _modelled, _many, "weights", _TREE),
     _pimc("pc_pimc", determinized.pimc_tree, determinized.Settings(), *_WORLDS),
     _pimc("medoid", determinized.pimc_tree, determinized.Settings(combine="medoid"), *_WORLDS),
     _pimc("pimc", determinized.pimc_tree, determinized.Settings(combine="value"), "reuse"),

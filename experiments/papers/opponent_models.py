@@ -47,7 +47,7 @@ ORACLES = (
     (STRONGEST, "simple_unbiased"),
     (f"{STRONGEST},model=simple_unbiased", "simple_unbiased"),
     ("modelled_fdts:root=true,leaf_parallelism=4,values=prospects", "simple"),
-    ("sp_mcts:weights=none,root=true,num_simulations=256", "simple"),
+    ("sp_mcts:weights=none,root=true,num_simulations=256,values=heuristic", "simple"),
 )
 FAIR = (
     ("sp_mcts:weights=none,num_simulations=256,values=prospects", "simple"),

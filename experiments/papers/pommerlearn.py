@@ -251,6 +251,7 @@ def play_cell(plan: PommerlearnPlan, cell: Cell) -> dict:
     game = jaxgames.make("pommerman", "ffa")
     weights = WITHOUT if cell.network == WITHOUT else str(weights_of(plan, NETWORKS[cell.network]))
     search = f"{cell.search}:weights={weights},num_simulations={cell.simulations},model={UNBIASED}"
+    search += ",values=heuristic" if cell.network == WITHOUT else ""
     player = agents.make(search if cell.simulations else f"network:weights={weights}", game)
     other = agents.make(cell.opponent, game)
     started, cpu = time.perf_counter(), time.process_time()

@@ -1,6 +1,6 @@
 """What a search against modelled opponents asks of Pommerman: possible moves without foresight, and who the rival is.
 
-(Source: PommerLearn, Weil et al..)
+(Source: PommerLearn, Weil et al.)
 """
 
 from __future__ import annotations

@@ -251,7 +251,7 @@ def legal_moves(config: PommermanConfig, state: State) -> tuple[tuple[Array, ...
     cell without wall, bomb or flames; a bomb, while ammo is left. Nothing left, or dead: stop alone.
 
     Returns:
-      Per seat six bool [], in the order of `Move`. (Source: released code of Boney et al..)
+      Per seat six bool [], in the order of `Move`. (Source: released code of Boney et al.)
     """
     walls = state.rigid | state.wood | state.burning
     return _moves_of(config, state.bombers, state.bombs.life, state.bombs.strength, walls)

@@ -149,7 +149,7 @@ def test_the_worst_is_believed_where_it_is_asked_for():
 
 
 def test_values_by_hand():
-    with pytest.raises(ValueError, match=r"^values='hope': must be one of heuristic, prospects$"):
+    with pytest.raises(ValueError, match=r"^values='hope': must be one of auto, heuristic, prospects$"):
         presets.by_name(FFA, "sp_mcts", values="hope")
     with pytest.raises(ValueError, match=r"^game='tug': does not say what its positions promise; take its heuristic$"):
         promised_values(Tug())

@@ -8,7 +8,7 @@
 
 Samples lie in the order of agents' episodes. The attributes say of each of these whose and of which episode it is and how long
 (AgentIds, AgentEpisode, AgentSteps), and of each episode how it began, what was done and how it ended (Episode...); arrays may
-be longer than the samples, whose number is the attribute Steps. (Source: PommerLearn, Weil et al..)
+be longer than the samples, whose number is the attribute Steps. (Source: PommerLearn, Weil et al.)
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Learning from a search in which models play the others, and from games of rule-based players.
 
 A network is taught what a search prefers in games against rule-based players, or, to begin with, what rule-based players do.
-(Source: PommerLearn, Weil et al..)
+(Source: PommerLearn, Weil et al.)
 """
 
 from __future__ import annotations

@@ -22,8 +22,8 @@ from training.play import agents
 LOG = logging.getLogger(__name__)
 _STOP = 0
 
-DEFAULT_AGENT = "sp_mcts:num_simulations=100,values=prospects"
-"""With the network that comes with this package, if there is one for the variant; else it values positions by hand."""
+DEFAULT_AGENT = "sp_mcts:num_simulations=250,values=prospects"
+"""It values positions by hand: the strongest against SimpleAgents that was measured (docs/results/opponent_models.md)."""
 
 
 @dataclasses.dataclass(frozen=True)

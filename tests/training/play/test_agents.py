@@ -52,7 +52,7 @@ def other(value):
     if value is None:
         return "8", 8
     others = {"ts": "ucb", "open": "game", "policy": "value", "": "simple", "none": "closest"}
-    text = (others | {"believed": "visible", "heuristic": "prospects"})[value]
+    text = (others | {"believed": "visible", "heuristic": "prospects", "auto": "prospects"})[value]
     return text, text
 
 

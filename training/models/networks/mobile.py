@@ -1,6 +1,6 @@
 """The RISEv2-mobile of PommerLearn: few outputs from the whole board, and a board that shrinks half-way.
 
-Group normalization takes the place of batch normalization, as in `rise`. (Source: Weil et al..)
+Group normalization takes the place of batch normalization, as in `rise`. (Source: Weil et al.)
 """
 
 from __future__ import annotations
