@@ -194,7 +194,8 @@ def pommerlearn_planes(config: PommermanConfig, view: SearchView, *, centred: bo
     lives, strengths = (sum(next(board) * 2**digit for digit in range(len(digits))) for digits in (life, strength))
     up, down, left, right, first, second = (next(board) for _ in range(6))
     flames = (first + 2 * second) / 3
-    planes = [rigid, wood, extra, reach, kick, bombs_here - lives / (BOMB_LIFE - 1), jnp.minimum(strengths / MAX_REACH, 1.0)]
+    laid = ((BOMB_LIFE - 1) * bombs_here - lives) / (BOMB_LIFE - 1)  # in whole numbers first: a bomb just laid is exactly 0
+    planes = [rigid, wood, extra, reach, kick, laid, jnp.minimum(strengths / MAX_REACH, 1.0)]
     planes += [right - left, up - down, flames, *board]
     numbers = [jnp.minimum(own.blast_strength / MAX_REACH, 1.0), view.own_bombs / MANY_BOMBS]
     numbers += [(own.ammo + view.own_bombs) / MANY_BOMBS, own.can_kick]
