@@ -188,7 +188,8 @@ rule_of = functools.cache(bandits.by_name)
 def compiled_rule(name: str):
     """A bandit whose functions are compiled, to look at what they give; planners take that of `rule_of`."""
     rule = rule_of(name)
-    return rule._replace(**{field: jax.jit(getattr(rule, field)) for field in rule._fields if field not in ("name", "scores", "value_range")})
+    functions = set(rule._fields) - {"name", "scores", "value_range"}
+    return rule._replace(**{field: jax.jit(getattr(rule, field)) for field in functions})
 
 
 @functools.cache
