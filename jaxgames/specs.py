@@ -16,14 +16,14 @@ class Kind(NamedTuple):
 
 
 def _read_flag(text: str) -> bool:
-    """Reads 0 or 1."""
-    if text not in ("0", "1"):
+    """Reads 0 or 1, or the same as a word."""
+    if text.lower() not in ("0", "1", "false", "true"):
         raise ValueError(text)
-    return text == "1"
+    return text.lower() in ("1", "true")
 
 
 KINDS = {
-    bool: Kind(_read_flag, "0 or 1"),
+    bool: Kind(_read_flag, "0 or 1, or false or true"),
     int: Kind(int, "a whole number"),
     float: Kind(float, "a number"),
     str: Kind(str, "a word"),

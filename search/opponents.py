@@ -194,7 +194,8 @@ class _Modelled:
             if is_hidden(self.game) and not agent.sees_state:
                 raise ValueError(f"opponent={agent.name!r}: plays by what its seat has seen so far; take one that sees the state")
         if self.partner is not None and not self.models[-1][1]:
-            raise ValueError(f"partner={self.partner.name!r}: there are no teams in {self.game.name}")
+            mode = getattr(getattr(self.game, "config", None), "mode", "")
+            raise ValueError(f"partner={self.partner.name!r}: there are no teams in {f'{self.game.name} {mode}'.strip()}")
 
     @functools.cached_property
     def models(self) -> tuple[tuple[Agent, tuple[int, ...]], ...]:

@@ -1,5 +1,7 @@
 """Searches against models by their names, and planners that plan from what is believed."""
 
+import dataclasses
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -12,6 +14,7 @@ from search.modelled import Models, dynamics_for, model_of, modelled_puct, value
 from search.opponents import two_player
 from search.planner import Plan, memoryless
 from search.puct.rollout import heuristic_values, promised_values
+from tests.emitters import NEWER_EMITTERS
 from tests.signals import Signals
 from tests.tug import Tug, steady_player
 
@@ -58,9 +61,10 @@ def test_names_and_settings():
     ({"model": "nobody"}, r"^model='nobody': must be one of simple, "),
     ({"model": "network"}, r"^model='network': needs weights$"),
     ({"partner": "nobody"}, r"^partner='nobody': must be one of simple, "),
-    ({"partner": "simple"}, r"^partner='simple': there are no teams in pommerman$"),
+    ({"partner": "simple"}, r"^partner='simple': there are no teams in pommerman ffa$"),
     ({"root": "dreamt"}, r"^root='dreamt': must be one of believed, worst, visible, true$"),
     ({"switch_after": 3}, r"^switch_after=3: needs model=network, not ''$"),
+    ({"then": "simple"}, r"^then='simple': needs switch_after, the number of steps before it$"),
     ({"num_simulations": 0}, r"^num_simulations=0: must be >= 1$"),
 ])  # fmt: skip
 def test_bad_input(options, message):
@@ -76,6 +80,23 @@ def test_bad_input(options, message):
 def test_bad_input_of_searches_with_networks(mode, options, message):
     with pytest.raises(ValueError, match=message):
         presets.by_name(jaxgames.make("pommerman", mode), "sp_mcts", **options)
+
+
+def unasked(params, states, seats):
+    raise AssertionError("no search is run")
+
+
+@pytest.mark.parametrize(("name", "options", "message"), [
+    ("sp_mcts", {"values": "prospects"}, r"^values='prospects': a network values states by itself: leave out values or weights$"),
+    ("tp_mcts", {"values": "heuristic"}, r"^values='heuristic': a network values states by itself"),
+    ("sp_mcts", {"model": "network", "switch_after": 1, "then": "network"}, r"^then=.network.: must be an agent without"),
+    ("tp_mcts", {"rival": "none"}, r"^rival='none': must be one of closest, dangerous; a search without a rival is sp_mcts$"),
+    ("sp_mcts", {"rival": "closest"}, r"^rival='closest': sp_mcts takes values, model, "),
+])  # fmt: skip
+def test_bad_input_beside_a_network(name, options, message):
+    with pytest.raises(ValueError, match=message):
+        presets.by_name(FFA, name, evaluate=unasked, **options)
+    presets.by_name(FFA, "modelled_fdts", evaluate=unasked, values="prospects", model="network")  # there it values nothing
 
 
 def test_who_cannot_believe_says_so():
@@ -159,6 +180,83 @@ def test_values_by_hand():
         logits, found = values(Rivalry(length=4))(None, states, seats)
         assert logits.shape == (3, 3) and not logits.any()
         assert found.tolist() == [expected, -expected, -expected]
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class Round:
+    """What the four of `Threats` did, int32 [4]; -1 before."""
+
+    actions: jax.Array
+    terminated: jax.Array
+
+
+STRIKE, GUARD, HIT = 1, 2, 3
+
+
+class Threats:
+    """One step of four who act at once: who strikes gains a little; who is hit by the one across, unguarded, loses."""
+
+    name, num_players, num_actions, num_arms, pass_action, max_steps, value_when_out = "threats", 4, 4, 4, 0, 1, 0.0
+
+    def init(self, key):
+        return Round(jnp.full(4, -1, jnp.int32), jnp.bool_(False))
+
+    def step(self, state, actions, key):
+        return Round(jnp.where(state.terminated, state.actions, actions), jnp.bool_(True))
+
+    def to_play(self, state):
+        return jnp.int32(-1)
+
+    def search_arms(self, state):
+        return jnp.tile(jnp.arange(4, dtype=jnp.int32), (4, 1)), jnp.ones((4, 4), bool)
+
+    def in_play(self, state):
+        return jnp.ones(4, bool)
+
+    def heuristic(self, state):
+        hit = (jnp.roll(state.actions, 2) == HIT) & (state.actions != GUARD)
+        return 0.25 * (state.actions == STRIKE) - hit
+
+    outcome, possible_arms = heuristic, search_arms
+
+    def state_key(self, state):
+        return state.actions[:2].astype(jnp.uint32)
+
+    def closest_enemy(self, state, seat):
+        return (seat + 1) % 4
+
+    def are_enemies(self, seat, other):
+        return seat != other
+
+    @property
+    def endless(self):
+        return self
+
+
+@pytest.mark.parametrize(("rival", "best"), [pytest.param("closest", STRIKE, marks=pytest.mark.slow), ("dangerous", GUARD)])
+def test_the_rival_of_tp_mcts_may_be_the_most_dangerous(rival, best):
+    """Only who sees the one across as its rival guards itself."""
+    options = {"model": "still", "root": "true", "num_simulations": 40}
+    planner = presets.by_name(Threats(), "tp_mcts", rival=rival, **options)
+    seats, keys = jnp.arange(4), jax.random.split(jax.random.key(0), 4)
+    states = jax.vmap(Threats().init)(keys)
+    run = jax.jit(planner.plan, compiler_options=NEWER_EMITTERS)
+    plan, _ = run(None, keys, planner.init(4), states, seats, jnp.ones(4, bool))
+    assert plan.actions[:, 0].tolist() == [best] * 4
+
+
+def test_searches_by_bandits_take_promised_values_where_auto_finds_any(monkeypatch):
+    guides = []
+
+    def note(game, bandit, settings, guide):
+        guides.append(guide)
+        return memoryless("search", lambda *_: None)
+
+    monkeypatch.setattr(presets, "_tree_search", note)
+    for game, values, promised in ((Rivalry(), "auto", True), (Tug(), "auto", False), (Rivalry(), "heuristic", False)):
+        presets.by_name(game, "modelled_fdts", values=values, model="still", root="true")
+        assert (guides.pop() is not None) == promised
 
 
 def test_values_of_the_rival_are_the_opposite_of_the_own_seats():

@@ -11,6 +11,7 @@ from jaxgames.game import Game, is_hidden
 from jaxgames.registration import AgentEntry
 from jaxgames.specs import KINDS, kinds_of, read_options, values_of, with_settings
 from search import presets
+from search.modelled import AUTO
 from search.planner import Planner, as_agent
 from search.presets import PlannerEntry
 from training.models import policy_value
@@ -18,7 +19,6 @@ from training.models import policy_value
 TRAINED = Path(__file__).parents[1] / "trained"
 BUNDLED = TRAINED / "pommerman_follower.npz"
 NETWORKS = ("follower", "network")  # players without search
-_BY_HAND = "values"  # the setting that says how a planner values states without a network
 
 
 def names_of(game: Game) -> tuple[str, ...]:
@@ -115,7 +115,7 @@ def _network_of(entry: PlannerEntry, options: dict[str, Any], game: Game) -> str
     """Takes the file of a planner's network out of its options; None: it shall have none, or value states in another way."""
     path: str | None = options.pop(entry.network, None)
     if path is None:
-        return None if _BY_HAND in options else bundled(entry.name, game)
+        return bundled(entry.name, game) if all(options.get(name, AUTO) == AUTO for name in entry.by_hand) else None
     return None if path == "none" else path
 
 

@@ -51,7 +51,7 @@ def other(value):
         return str(value / 2 or 0.5), value / 2 or 0.5
     if value is None:
         return "8", 8
-    others = {"ts": "ucb", "open": "game", "policy": "value", "": "simple", "none": "closest"}
+    others = {"ts": "ucb", "open": "game", "policy": "value", "": "simple", "none": "closest", "closest": "dangerous"}
     text = (others | {"believed": "visible", "heuristic": "prospects", "auto": "prospects"})[value]
     return text, text
 
@@ -63,9 +63,15 @@ def test_every_setting_can_be_given_and_reaches_the_settings(game, entry):
     for setting in set(entry.kinds) - ({"num_evaluations"} if entry.budget else set()):
         text, value = other(values_of(entry.settings)[setting])
         guide = "guide=FILE," if setting in ("prior_weight", "guide_values") else ""
-        guide += "model=network," if setting == "switch_after" else ""
+        guide += "model=network," if setting in ("switch_after", "then") else ""
+        guide += "switch_after=2," if setting == "then" else ""
         found = agents.settings_of(f"{entry.name}:{guide}{setting}={text}", GAMES[game])
         assert found[setting] == value != values_of(entry.settings)[setting]
+
+
+@pytest.mark.parametrize("text, value", [("0", False), ("1", True), ("false", False), ("True", True)])
+def test_flags_are_numbers_or_words(text, value):
+    assert agents.settings_of(f"true_sight:mcts_solver={text}", GAMES["hex/adh-3"])["mcts_solver"] is value
 
 
 def test_settings_of_ones_own_agents(monkeypatch):
@@ -131,6 +137,9 @@ def test_searches_against_models_take_the_networks_of_the_package_where_these_fi
     for spec, played in ((f"{name}:weights=none", game), (f"{name}:values=prospects", game), (name, small)):
         settings = agents.settings_of(spec, played)
         assert agents.make(spec, played).params is None and settings["weights"] == "" and settings["first_play_urgency"] is None
+    assert agents.settings_of(f"{name}:values=auto", game)["weights"] == str(path), "the network is what auto takes"
+    with pytest.raises(ValueError, match=r"^values='prospects': a network values states by itself: leave out values or weights$"):
+        agents.make(f"{name}:values=prospects,weights={path}", game)
     with pytest.raises(ValueError, match="of mode 'ffa' with planes 11 x 11 x 23, and here they are 8 x 8 x 23"):
         agents.make(f"{name}:weights={path}", small)
     with pytest.raises(ValueError, match="game is 'pommerman' there and 'hex' is expected"):
@@ -168,6 +177,7 @@ def test_only_what_is_hidden_can_be_seen_by_an_oracle():
         ("fdts:guide_values=yes", "guide_values='yes' must be 0 or 1"),
         ("fdts:bandit=exp3", "bandit='exp3': must be one of ts, ucb, uniform"),
         ("fdts:prior_weight=2", r"prior_weight=2.0: needs a guide"),
+        ("tp_mcts:rival=none", "rival='none': must be one of closest, dangerous"),
         ("mcts:guide=x", "'guide=x' is none of bandit"),
         ("mcts:rollout=0", "'rollout=0' is none of bandit"),
         ("fdts:num_simulations=0", "num_simulations=0: must be >= 1"),
