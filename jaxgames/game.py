@@ -110,7 +110,11 @@ class HiddenGame(Game, Protocol):
 
     @property
     def open_game(self) -> Game:
-        """The same game with nothing hidden, as it is played in the tree of a search from a drawn state."""
+        """The same game with nothing hidden, as it is played in the tree of a search from a drawn state.
+
+        A game that hides nothing is its own open game. One that does hide something and has no other form, because a state is
+        played in the same way whoever sees it, is that too, and says `always_hidden = True`.
+        """
         ...
 
     def open_state(self, state: Any) -> Any:
@@ -259,6 +263,11 @@ def offers(game: Any, protocol: type) -> bool:
 def is_hidden(game: Game) -> TypeGuard[HiddenGame]:
     """Says whether players of a game do not see everything."""
     return offers(game, HiddenGame)
+
+
+def hides_something(game: Game) -> TypeGuard[HiddenGame]:
+    """Says whether a game that tells what players know has something that they do not see; some variants of it have not."""
+    return is_hidden(game) and (game.open_game != game or getattr(game, "always_hidden", False))
 
 
 def can_be_drawn(game: Game) -> TypeGuard[DrawnGame]:

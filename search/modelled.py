@@ -230,7 +230,9 @@ def _finished(game: Game, planner: Planner, models: Models) -> Planner:
     if models.root == "true":
         return found
     if not keeps_beliefs(game):
-        raise ValueError(f"root={models.root!r}: game={game.name!r} does not say what its players believe; take root=true")
+        raise ValueError(
+            f"root={models.root!r}: game={game.name!r} does not say what its players believe; take root=true, an oracle"
+        )
     if models.root in ("believed", "worst"):
         return believed(game, found, worst_case=models.root == "worst")
     visible = jax.vmap(game.visible_state)

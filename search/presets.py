@@ -9,7 +9,7 @@ from typing import Any
 
 from jax import Array
 
-from jaxgames.game import Game, has_prospects, is_hidden
+from jaxgames.game import Game, has_prospects, hides_something, is_hidden
 from jaxgames.registration import NoSettings
 from jaxgames.specs import KINDS, Kind, kinds_of, with_settings
 from search.bandit import bandits
@@ -277,11 +277,12 @@ def _of_steps(game: Game) -> bool:
 
 def _in_view(game: Game) -> bool:
     """One player moves at a time, and sees everything."""
-    return not (is_hidden(game) and game.open_game != game) and not moves_at_once(game)
+    return not hides_something(game) and not moves_at_once(game)
 
 
 def _hidden(game: Game) -> bool:
-    return is_hidden(game) and not has_turns(game)
+    """One player moves at a time, in a game that tells what players know."""
+    return is_hidden(game) and not has_turns(game) and not moves_at_once(game)
 
 
 def _bandits(game: Game | Dynamics, settings: WithBandit) -> Planner:
@@ -328,7 +329,7 @@ def _in_worlds(entry: PlannerEntry) -> PlannerEntry:
         return determinized.determinized(game, entry.build(played, settings.planner, *network), settings.worlds)
 
     def suits(game: Game) -> bool:
-        return is_hidden(game) and game.open_game != game and entry.suits(game.open_game)
+        return hides_something(game) and entry.suits(game.open_game)
 
     settings = InWorlds(determinized.Worlds(), entry.settings)
     return dataclasses.replace(entry, name=f"determinized_{entry.name}", settings=settings, build=build, suits=suits)

@@ -37,6 +37,7 @@ class Clash(GameBase):
     num_players = 2
     num_actions = rules.NUM_ACTIONS
     pass_action = rules.WAIT
+    always_hidden = True
 
     @property
     def num_arms(self) -> int:

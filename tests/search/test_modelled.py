@@ -11,7 +11,7 @@ import jaxgames
 from search import presets
 from search.believed import believed
 from search.modelled import Models, dynamics_for, model_of, modelled_puct, valued_by_own_seat
-from search.opponents import two_player
+from search.opponents import most_dangerous, two_player
 from search.planner import Plan, memoryless
 from search.puct.rollout import heuristic_values, promised_values
 from tests.emitters import NEWER_EMITTERS
@@ -89,7 +89,7 @@ def unasked(params, states, seats):
 @pytest.mark.parametrize(("name", "options", "message"), [
     ("sp_mcts", {"values": "prospects"}, r"^values='prospects': a network values states by itself: leave out values or weights$"),
     ("tp_mcts", {"values": "heuristic"}, r"^values='heuristic': a network values states by itself"),
-    ("sp_mcts", {"model": "network", "switch_after": 1, "then": "network"}, r"^then=.network.: must be an agent without"),
+    ("sp_mcts", {"model": "network", "switch_after": 1, "then": "network"}, r"^then='network': must be an agent without"),
     ("tp_mcts", {"rival": "none"}, r"^rival='none': must be one of closest, dangerous; a search without a rival is sp_mcts$"),
     ("sp_mcts", {"rival": "closest"}, r"^rival='closest': sp_mcts takes values, model, "),
 ])  # fmt: skip
@@ -101,7 +101,7 @@ def test_bad_input_beside_a_network(name, options, message):
 
 def test_who_cannot_believe_says_so():
     with pytest.raises(
-        ValueError, match=r"^root='believed': game='signals' does not say what its players believe; take root=true$"
+        ValueError, match=r"^root='believed': game='signals' does not say what its players believe; take root=true, an oracle$"
     ):
         modelled_puct(Signals(), heuristic_values(Signals()), Models(model="still"))
     assert "sp_mcts" not in presets.planners_of(jaxgames.make("hex", "hex-5"))
@@ -244,6 +244,21 @@ def test_the_rival_of_tp_mcts_may_be_the_most_dangerous(rival, best):
     run = jax.jit(planner.plan, compiler_options=NEWER_EMITTERS)
     plan, _ = run(None, keys, planner.init(4), states, seats, jnp.ones(4, bool))
     assert plan.actions[:, 0].tolist() == [best] * 4
+
+
+class Pairs(Threats):
+    """The same, in which who is across is a teammate."""
+
+    def are_enemies(self, seat, other):
+        return (seat - other) % 2 != 0
+
+
+def test_a_teammate_is_never_dangerous_and_of_equals_the_closest_is_named():
+    seats = jnp.arange(4)
+    states = jax.vmap(Threats().init)(jax.random.split(jax.random.key(0), 4))
+    for game, ahead in ((Threats(), 2), (Pairs(), 1)):
+        found = jax.jit(jax.vmap(most_dangerous(game)))(states, seats)
+        assert found.tolist() == ((seats + ahead) % 4).tolist()
 
 
 def test_searches_by_bandits_take_promised_values_where_auto_finds_any(monkeypatch):

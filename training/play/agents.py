@@ -7,7 +7,7 @@ from typing import Any
 
 import jaxgames
 from jaxgames.agent import Agent
-from jaxgames.game import Game, is_hidden
+from jaxgames.game import Game, hides_something, is_hidden
 from jaxgames.registration import AgentEntry
 from jaxgames.specs import KINDS, kinds_of, read_options, values_of, with_settings
 from search import presets
@@ -141,5 +141,5 @@ def _weights_of(spec: str, game: Game) -> str | Path:
 
 def shown(agent: Agent, game: Game) -> str:
     """Gives an agent's name for tables, marked if it makes use of what its seat does not see."""
-    hides = not is_hidden(game) or game.open_game != game
+    hides = not is_hidden(game) or hides_something(game)
     return f"{agent.name} (sees all)" if agent.sees_state and agent.uses_hidden and hides else agent.name

@@ -38,6 +38,8 @@ PLANNERS = [(game, entry) for game in GAMES for entry in presets.planners_of(GAM
 )
 def test_every_agent_once(game, names):
     assert agents.names_of(GAMES[game]) == tuple(names.split())
+    clash = agents.names_of(jaxgames.make("clash"))
+    assert "determinized_fdts" in clash and not {"puct", "pimc_value", "true_sight"} & set(clash), "both move at once"
     assert "puct" in agents.names_of(GAMES["hex/hex-3"]) and "puct" not in agents.names_of(jaxgames.make("pommerman", "team"))
 
 
@@ -163,6 +165,9 @@ def test_only_what_is_hidden_can_be_seen_by_an_oracle():
     for spec in ("random", "greedy_action", "oep:num_evaluations=1000", "mcts:num_simulations=9"):
         assert agents.shown(agents.make(spec, hidden), hidden) == spec  # they go by what the player to move knows
     assert agents.shown(oracle, hidden) == "fdts:horizon=2 (sees all)"
+    clash = jaxgames.make("clash", "toy")
+    assert agents.shown(oracle, clash) == "fdts:horizon=2 (sees all)"
+    assert agents.shown(agents.make("guard", clash), clash) == "guard"
 
 
 @pytest.mark.parametrize(
