@@ -74,6 +74,19 @@ class PolicyValue(NamedTuple):
         """Gives a search the logits [B, A] and values [B] for states [B] and seats int32 [B], by what each seat is shown."""
         return self.apply(params, jax.vmap(self.encoder.view)(states, seats))
 
+    def check_values(self, given: str, use: str) -> None:
+        """Refuses the network where its values are asked for and it has none.
+
+        Args:
+          given: how it was named, for the message: "weights=FILE".
+          use: what needs its values.
+
+        Raises:
+          ValueError: it has no value head.
+        """
+        if not self.network.has_value:
+            raise ValueError(f"{given}: its network {self.meta['network']!r} gives no values of states, which {use} needs")
+
     def agent(self, params: Any = None, *, name: str = "network", greedy: bool = True) -> Agent:
         """Makes a player without search, who sees no more than its seat.
 

@@ -68,6 +68,8 @@ def make_planner(spec: str, game: Game) -> tuple[Planner, Any]:
     if path is None:
         return presets.by_name(game, name, **options), None
     who, params = policy_value.read(path, game)
+    if entry.by_hand or options.get("guide_values"):
+        who.check_values(f"{entry.network}={path}", name)
     return presets.by_name(game, name, evaluate=who.evaluate, outputs=who.encoder.outputs, **options), params
 
 

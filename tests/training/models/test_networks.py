@@ -85,6 +85,7 @@ def test_size_of_the_papers_network():
 def test_form(name):
     network = presets.by_name(name, SHAPE, ARMS)
     params = jax.jit(network.init)(jax.random.key(0))
+    assert network.has_value == (name != "paper")
     assert {leaf.dtype for leaf in jax.tree.leaves(params)} == {jnp.dtype("float32")}
     logits, value = jax.jit(network.apply)(params, 10 * normal(1, 5, *SHAPE))
     assert (logits.shape, logits.dtype, value.shape, value.dtype) == ((5, 6), jnp.float32, (5,), jnp.float32)

@@ -122,6 +122,9 @@ def test_the_follower_of_the_package_plays_pommerman_alone():
     assert guided.params is not None and guided.name.startswith("fdts:guide=")
     with pytest.raises(ValueError, match="of mode 'ffa' with planes 11 x 11 x 24, and here they are 8 x 8 x 24"):
         agents.make("follower", jaxgames.make("pommerman", "one_vs_one"))
+    for spec in (f"sp_mcts:weights={agents.BUNDLED}", f"fdts:guide={agents.BUNDLED},guide_values=1"):
+        with pytest.raises(ValueError, match=r": its network 'paper' gives no values of states, which (sp_mcts|fdts) needs$"):
+            agents.make(spec, game)
     with pytest.raises(ValueError, match=r"^num_rollouts=2: a network values states by itself"):
         presets.by_name(GAMES["hex/adh-3"], "pc_pimc", evaluate=lambda *_: None, num_rollouts=2)
 
