@@ -148,8 +148,8 @@ def most_dangerous(game: RivalryGame) -> Rival:
     its pass less the lowest value. The greatest danger counts, and between equal ones the closest enemy if it is among them, else
     the lowest seat. Chance is drawn the same way each time.
 
-    That is E * K + 1 steps of the game in each new node of a search, for E enemies of a seat, out of the game or not, with K possible
-    arms (19 in Pommerman's free-for-all, 13 in its team game), where the closest enemy takes none.
+    That is E * K + 1 steps of the game in each new node of a search, for E enemies of a seat, out of the game or not, and K arms
+    (19 in Pommerman's free-for-all, 13 in its team game); to name the closest enemy takes none.
     """
     value = game.prospects if has_prospects(game) else game.heuristic
     closest = game.closest_enemy
