@@ -10,11 +10,13 @@ import pytest
 import jaxgames
 from search import presets
 from search.believed import believed
-from search.modelled import Models, dynamics_for, model_of, modelled_puct, valued_by_own_seat
+from search.modelled import ROOTS, Models, dynamics_for, model_of, modelled, modelled_puct, valued_by_own_seat
 from search.opponents import most_dangerous, two_player
 from search.planner import Plan, memoryless
+from search.puct import Settings
 from search.puct.rollout import heuristic_values, promised_values
 from tests.emitters import NEWER_EMITTERS
+from tests.rivalry import Rivalry
 from tests.signals import Signals
 from tests.tug import Tug, steady_player
 
@@ -107,38 +109,6 @@ def test_who_cannot_believe_says_so():
     assert "sp_mcts" not in presets.planners_of(jaxgames.make("hex", "hex-5"))
 
 
-class Rivalry(Tug):
-    """A tug of war that tells searches against models what they ask, promises half a win to who is ahead, and keeps beliefs."""
-
-    def possible_arms(self, state):
-        arms, legal = self.search_arms(state)
-        return arms, jnp.ones_like(legal)
-
-    def closest_enemy(self, state, seat):
-        return 1 - seat
-
-    def are_enemies(self, seat, other):
-        return seat != other
-
-    value_when_out = 0.0
-
-    @property
-    def endless(self):
-        return Rivalry(length=self.length, max_steps=1000)
-
-    def prospects(self, state):
-        return 2 * self.heuristic(state)
-
-    def init_belief(self, observation, *, worst_case=False):
-        return observation * 0 + (5 if worst_case else 1)
-
-    def update_belief(self, before, observation, own_action, *, worst_case=False):
-        return before + (10 if worst_case else 2)
-
-    def believed_state(self, belief):
-        return belief
-
-
 def test_the_time_limit_ends_no_simulation_of_puct():
     """It does those of bandits, as in Boney et al.. The arms are those of the search, too."""
     game, keys, params = Rivalry(length=4, max_steps=3), jax.random.split(jax.random.key(0), 1), {"own": None, "opponents": None}
@@ -155,19 +125,66 @@ def test_the_time_limit_ends_no_simulation_of_puct():
     assert jaxgames.make("pommerman", "ffa_collapse").endless.max_steps == 800, "whose board goes by the clock"
 
 
-def test_the_worst_is_believed_where_it_is_asked_for():
+def teller():
+    """A planner that plays the mark of the state that it is shown."""
+
     def plan(params, keys, memory, views, seats, active):
         rows = jnp.zeros((len(seats), 1, 1))
-        return Plan(views[:, None], rows.astype(int), rows > -1, rows, rows.astype(int), rows, rows[:, :, 0], {}), memory
+        return Plan(views.mark[:, None], rows.astype(int), rows > -1, rows, rows.astype(int), rows, rows[:, :, 0], {}), memory
 
-    seats, keys, ones = jnp.zeros(2, jnp.int32), jax.random.split(jax.random.key(0), 2), jnp.ones(2, bool)
-    for worst, told in ((False, [1, 3]), (True, [5, 15])):
-        planner = believed(Rivalry(), memoryless("teller", plan, own_first=True), worst_case=worst)
+    return memoryless("teller", plan, own_first=True)
+
+
+def test_the_worst_is_believed_where_it_is_asked_for():
+    game, seats, ones = Rivalry(marks=64), jnp.zeros(2, jnp.int32), jnp.ones(2, bool)
+    views, keys = jax.vmap(game.init)(jax.random.split(jax.random.key(0), 2)), jax.random.split(jax.random.key(0), 2)
+    for worst, told in ((False, [0, 1, 9]), (True, [63, 63, 63])):
+        planner = believed(game, teller(), worst_case=worst)
         memory = planner.init(2)
-        for belief in told:
-            found, memory = planner.plan(None, keys, memory, jnp.zeros(2, jnp.int32), seats, ones)
-            assert found.actions.tolist() == [[belief]] * 2
+        for mark in told:
+            found, memory = planner.plan(None, keys, memory, views, seats, ones)
+            assert found.actions.tolist() == [[mark]] * 2
     assert presets.by_name(FFA, "sp_mcts", root="worst", num_simulations=2).name.endswith(", fair")
+
+
+def plans_of_two_worlds(planner, game):
+    """Gives the plans of two moves in states, and in others that differ in what is hidden alone."""
+    keys, seats, ones = jax.random.split(jax.random.key(0), 4), jnp.arange(4) % 2, jnp.ones(4, bool)
+    run, plans = jax.jit(planner.plan, compiler_options=NEWER_EMITTERS), []
+    for first_mark in (3, 40):
+        memory, found = planner.init(4), []
+        for move in range(2):
+            states = jax.vmap(game.state)(jnp.array([0, 1, -1, 2]) - move)
+            states = dataclasses.replace(states, mark=first_mark + move + jnp.arange(4))
+            views = states if planner.sees_state else jax.vmap(game.observe)(states, seats)
+            plan, memory = run(None, keys, memory, views, seats, ones)
+            found.append(jax.device_get(plan))
+        plans.append(found)
+    return plans
+
+
+def same(first, second):
+    return all(np.array_equal(one, other) for one, other in zip(jax.tree.leaves(first), jax.tree.leaves(second), strict=True))
+
+
+@pytest.mark.parametrize("root", ROOTS)
+def test_what_is_hidden_is_shown_to_oracles_alone(root):
+    game = Rivalry(marks=64)
+    planner = modelled(game, lambda dynamics: teller(), Models(model="still", root=root))
+    assert same(*plans_of_two_worlds(planner, game)) == (root != "true") == (not planner.uses_hidden)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("root", ["believed", "visible", "true"])
+def test_what_is_hidden_changes_no_plan_but_an_oracles(root):
+    """The network goes by the mark, in whatever state the search asks it about."""
+
+    def opinion(params, states, seats):
+        return jnp.sin(states.mark[:, None] * jnp.array([1.0, 2.0, 3.0])), jnp.cos(states.mark * 0.9 + seats)
+
+    game = Rivalry(length=4, marks=64)
+    planner = modelled_puct(game, opinion, Models(model="still", root=root), Settings(40, leaf_parallelism=4, replies=2))
+    assert same(*plans_of_two_worlds(planner, game)) == (root != "true")
 
 
 def test_values_by_hand():
