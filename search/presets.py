@@ -322,14 +322,18 @@ def _turn_tree(name: str, settings: turn_mcts.Settings) -> PlannerEntry:
 
 
 def _in_worlds(entry: PlannerEntry) -> PlannerEntry:
-    """Enters a planner again, which plans in worlds that fit what is known."""
+    """Enters a planner again, which plans in worlds that fit what is known.
+
+    Not for games that are their own open game, as Clash: there each world offers other arms (a sample of tiles that follows from
+    the state), and of what the worlds find by action hardly anything but waiting would be common to them.
+    """
 
     def build(game: Any, settings: InWorlds, *network: Any) -> Planner:
         played = game.open_game if settings.worlds.tree == "open" else game
         return determinized.determinized(game, entry.build(played, settings.planner, *network), settings.worlds)
 
     def suits(game: Game) -> bool:
-        return hides_something(game) and entry.suits(game.open_game)
+        return is_hidden(game) and game.open_game != game and entry.suits(game.open_game)
 
     settings = InWorlds(determinized.Worlds(), entry.settings)
     return dataclasses.replace(entry, name=f"determinized_{entry.name}", settings=settings, build=build, suits=suits)

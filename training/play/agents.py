@@ -65,7 +65,7 @@ def make_planner(spec: str, game: Game) -> tuple[Planner, Any]:
         raise ValueError(f"planner={spec!r}: must be one of {', '.join(presets.planners_of(game))}")
     entry, options = _read(spec, game)
     path = _network_of(entry, options, game) if isinstance(entry, PlannerEntry) else None
-    if path is None:
+    if path is None or isinstance(entry, AgentEntry):
         return presets.by_name(game, name, **options), None
     who, params = policy_value.read(path, game)
     if entry.by_hand or options.get("guide_values"):
