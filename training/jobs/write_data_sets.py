@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from jaxgames import checks
+from jaxgames.pommerman.pommerlearn_samples import ENCODER
 from jaxgames.registration import usual_opponent
 from search.planner import as_agent
 from training.jobs import job
@@ -87,7 +88,7 @@ def _write_all(config: WriteConfig, folder: Path, console: Console) -> list[Path
     paths = [folder / f"data_{number}{data_sets.SUFFIX}" for number in range(config.data_sets)]
     settings = folder / "settings.json"
     job.check_settings(config, settings)
-    who = policy_value.make(PolicyValueConfig("pommerman", "ffa", data_sets.ENCODER, "compact"))
+    who = policy_value.make(PolicyValueConfig("pommerman", "ffa", ENCODER, "compact"))
     mesh = job.mesh_for(config.lanes)
     recorder, params = make_recorder(config, who, mesh)
     memory.check(who.game, [as_agent(recorder.planner)], config.lanes, setting="lanes", what="the games")
