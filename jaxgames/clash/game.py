@@ -10,7 +10,7 @@ import numpy as np
 from jax import Array
 
 from jaxgames import checks
-from jaxgames.clash import arms, ending, hidden, observation, rules, setup
+from jaxgames.clash import arms, ending, hidden, observation, rules, setup, tick
 from jaxgames.clash.config import ClashConfig, preset
 from jaxgames.clash.constants import TOWERS
 from jaxgames.clash.hidden import Information
@@ -77,14 +77,17 @@ class Clash(GameBase):
     def heuristic(self, state: State) -> Array:
         """Says who has more towers, +1 or -1 (0: nobody), and at the end who has won: float32 [2].
 
+        With `value="play_on"` towers count as they are when all that is on the arena has been played out without further cards.
         With `shaping`, that share of it is the difference of all towers' hit points, each as a share of its full ones.
         """
-        towers = ending.tower_counts(state)
+        config = self.config
+        last = tick.run_until_quiet(config, state, config.value_ticks) if config.value == "play_on" else state
+        towers = ending.tower_counts(last)
         ahead = jnp.sign(towers - towers[::-1]).astype(jnp.float32)
-        if self.config.shaping:
-            full = unit_columns(self.config).hp[:, [0, 0, 1]].astype(np.float32)
-            left = (state.hp[:, :TOWERS] / full).mean(1)
-            ahead = (1 - self.config.shaping) * ahead + self.config.shaping * (left - left[::-1])
+        if config.shaping:
+            full = unit_columns(config).hp[:, [0, 0, 1]].astype(np.float32)
+            left = (last.hp[:, :TOWERS] / full).mean(1)
+            ahead = (1 - config.shaping) * ahead + config.shaping * (left - left[::-1])
         return jnp.where(state.terminated, self.outcome(state), ahead)
 
     def state_key(self, state: State) -> Array:

@@ -27,7 +27,7 @@ def flat_search(game: Game | Dynamics, bandit: Bandit, settings: Settings, name:
     Args:
       game: any game, or dynamics made of one.
       bandit: the rule of choice in the present state.
-      settings: `num_simulations`, `horizon`, `leaf_parallelism` and `microbatch_size` count.
+      settings: `num_simulations`, `simulations_per_arm`, `horizon`, `leaf_parallelism` and `microbatch_size` count.
       name: for tables.
     """
     game = dynamics_of(game)
@@ -35,20 +35,23 @@ def flat_search(game: Game | Dynamics, bandit: Bandit, settings: Settings, name:
     def plan(params, keys: Array, memory: tuple, views, seats: Array, active: Array) -> tuple[Plan, tuple]:
         roots = game.root(params, keys, views, seats)
         search = functools.partial(search_with, params)
-        return in_microbatches(search, settings.microbatch_size, keys, memory, roots, active & ~game.terminated(roots))
+        active = active & ~game.terminated(roots)
+        load = settings.waves(game, roots) if settings.simulations_per_arm else None
+        return in_microbatches(search, settings.microbatch_size, keys, memory, roots, active, load=load)
 
     def search_with(params, keys: Array, memory: tuple, views, active: Array) -> tuple[Plan, tuple]:
         batch = keys.shape[0]
         lanes = jax.vmap(random_bits.lane_key)(keys)
         trees = jnp.repeat(jnp.arange(batch, dtype=jnp.int32), settings.leaf_parallelism)
         roots = jax.tree.map(lambda x: x[trees], views)
-        running = active[trees]
+        waves = jnp.where(active, settings.waves(game, views), 0)
         wave_number = jnp.tile(jnp.arange(settings.leaf_parallelism, dtype=jnp.int32), batch)
         walkers = random_bits.fold(LaneKey(lanes.first[trees], lanes.second[trees]), wave_number)
 
         def one_wave(number, carry):
             words, met = carry
             lane = random_bits.fold(walkers, number)
+            running = (number < waves)[trees]
 
             def step(carry):
                 depth, states, first, met = carry
@@ -76,8 +79,7 @@ def flat_search(game: Game | Dynamics, bandit: Bandit, settings: Settings, name:
 
         words = jnp.zeros((batch, game.num_players * game.num_arms), jnp.uint32)
         met = jnp.zeros((batch, settings.horizon), jnp.int32)
-        waves = settings.num_simulations // settings.leaf_parallelism
-        words, met = jax.lax.fori_loop(0, waves, one_wave, (words, met))
+        words, met = jax.lax.fori_loop(0, settings.longest(waves), one_wave, (words, met))
         return conclude(game, bandit, lanes, views, words, {"met": met}), memory
 
     return memoryless(name, plan, metrics={"met": (settings.horizon,)}, own_first=game.own_first, value_range=bandit.value_range)

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -45,6 +46,8 @@ class Settings:
 
     Attributes:
       num_simulations: simulations per plan.
+      simulations_per_arm: so many for each action that the player with most of them can choose among in the present state, but
+        never more than `num_simulations`; 0: always all of these.
       horizon: steps per simulation.
       keep_all: keep every visited state (FDTS) or only one new one per simulation (MCTS).
       rollout: MCTS: play randomly from the new state to the horizon, else stop there.
@@ -55,6 +58,7 @@ class Settings:
     """
 
     num_simulations: int = 100
+    simulations_per_arm: int = 0
     horizon: int = 20
     keep_all: bool = True
     rollout: bool = True
@@ -65,13 +69,27 @@ class Settings:
 
     def __post_init__(self) -> None:
         checks.at_least(1, self, "num_simulations", "horizon", "leaf_parallelism", "microbatch_size")
-        checks.below(checks.COUNTS, self, "num_simulations")
+        checks.at_least(0, self, "simulations_per_arm")
+        checks.below(checks.COUNTS, self, "num_simulations", "simulations_per_arm")
         if self.num_simulations % self.leaf_parallelism:
             raise ValueError(f"leaf_parallelism={self.leaf_parallelism}: must divide num_simulations={self.num_simulations}")
         if self.table_rows is not None:
             table.check_rows(self.table_rows)
             if self.table_bytes is not None:
                 raise ValueError(f"table_bytes={self.table_bytes}: give table_rows={self.table_rows} or this, not both")
+
+    def waves(self, game: Dynamics, nodes: Any) -> Array:
+        """Gives how often the simulations that run at once are run from each of the nodes [B], int32 [B]."""
+        most = self.num_simulations // self.leaf_parallelism
+        if not self.simulations_per_arm:
+            return jnp.full_like(game.to_play(nodes), most, jnp.int32)
+        _, legal = game.arms(nodes)
+        wanted = legal.sum(-1, dtype=jnp.int32).max(-1) * min(self.simulations_per_arm, self.num_simulations)
+        return jnp.minimum((wanted + self.leaf_parallelism - 1) // self.leaf_parallelism, most)
+
+    def longest(self, waves: Array) -> Array | int:
+        """Gives the most of `waves`, as a plain number where it is known while tracing."""
+        return waves.max() if self.simulations_per_arm else self.num_simulations // self.leaf_parallelism
 
     def rows(self, num_words: int) -> int:
         """Gives the rows of a table of rows of so many words.
@@ -144,7 +162,8 @@ def decoupled_search(game: Game | Dynamics, bandit: Bandit, settings: Settings, 
         roots = game.root(params, keys, views, seats)
         search = functools.partial(search_with, params)
         active = active & ~game.terminated(roots)
-        return in_microbatches(search, settings.microbatch_size, keys, memory, roots, active, table.ACCESS)
+        load = settings.waves(game, roots) if settings.simulations_per_arm else None
+        return in_microbatches(search, settings.microbatch_size, keys, memory, roots, active, table.ACCESS, load)
 
     def search_with(params, keys: Array, memory: Table, views, active: Array) -> tuple[Plan, Table]:
         batch = keys.shape[0]
@@ -153,25 +172,25 @@ def decoupled_search(game: Game | Dynamics, bandit: Bandit, settings: Settings, 
         roots = jax.tree.map(lambda x: x[trees], views)
         wave_number = jnp.tile(jnp.arange(settings.leaf_parallelism, dtype=jnp.int32), batch)
         walkers = random_bits.fold(LaneKey(lanes.first[trees], lanes.second[trees]), wave_number)
-        running = active[trees]
+        waves = jnp.where(active, settings.waves(game, views), 0)
         prior = guide.prior_words(game, bandit, params, views) if guide else None
         root_prior = None if prior is None else prior[trees]
 
         def one_wave(number, carry):
             memory, met, known = carry
             lanes = random_bits.fold(walkers, number)
-            walk = _simulate(params, game, bandit, settings, lanes, memory, trees, roots, running, root_prior)
+            goes_on = number < waves
+            walk = _simulate(params, game, bandit, settings, lanes, memory, trees, roots, goes_on[trees], root_prior)
             if guide and guide.values:
                 value = guide.final_values(game, params, walk.states, walk.value)
                 credit = bandit.soft_credit(value, rounding_noise(lanes, game.num_players))
             else:
                 credit = bandit.credit(walk.value)
-            memory = _keep(settings, bandit, memory, walk, credit, active)
+            memory = _keep(settings, bandit, memory, walk, credit, goes_on)
             return memory, met + count_by_tree(walk.met, batch), known + count_by_tree(walk.known, batch)
 
         zero = jnp.zeros((batch, settings.horizon), jnp.int32)
-        waves = settings.num_simulations // settings.leaf_parallelism
-        memory, met, known = jax.lax.fori_loop(0, waves, one_wave, (memory, zero, zero))
+        memory, met, known = jax.lax.fori_loop(0, settings.longest(waves), one_wave, (memory, zero, zero))
         slot = table.find(memory, jnp.arange(batch, dtype=jnp.int32), game.state_key(views))
         metrics = {"met": met, "known": known, "evicted": memory.evicted, "stored": memory.stored}
         words = table.read(memory, slot)
