@@ -10,7 +10,7 @@ import numpy as np
 from jax import Array
 
 from jaxgames import checks
-from jaxgames.clash import arms, ending, hidden, observation, rules, setup, tick
+from jaxgames.clash import arms, ending, hidden, observation, playing_on, rules, setup
 from jaxgames.clash.config import ClashConfig, preset
 from jaxgames.clash.constants import TOWERS
 from jaxgames.clash.hidden import Information
@@ -81,12 +81,11 @@ class Clash(GameBase):
         With `shaping`, that share of it is the difference of all towers' hit points, each as a share of its full ones.
         """
         config = self.config
-        last = tick.run_until_quiet(config, state, config.value_ticks) if config.value == "play_on" else state
-        towers = ending.tower_counts(last)
+        hp = playing_on.tower_hp(config, state) if config.value == "play_on" else state.hp[:, :TOWERS]
+        towers = ending.tower_counts(hp > 0)
         ahead = jnp.sign(towers - towers[::-1]).astype(jnp.float32)
         if config.shaping:
-            full = unit_columns(config).hp[:, [0, 0, 1]].astype(np.float32)
-            left = (last.hp[:, :TOWERS] / full).mean(1)
+            left = (hp / unit_columns(config).hp[:, [0, 0, 1]].astype(np.float32)).mean(1)
             ahead = (1 - config.shaping) * ahead + config.shaping * (left - left[::-1])
         return jnp.where(state.terminated, self.outcome(state), ahead)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -31,71 +31,57 @@ def run(config: ClashConfig, state: State, num_ticks: int) -> State:
 
     Mapped over battles, they become the last axis for as long as it runs: there a processor's vectors lie along battles.
     """
-    return _runner(config, num_ticks, False)(state)
-
-
-def run_until_quiet(config: ClashConfig, state: State, most_ticks: int) -> State:
-    """Plays on without cards until the battle is over or only towers are left, and nothing in the air; at most so many ticks.
-
-    Of battles that are mapped, all go on until the last one is quiet. In those that are, nothing happens any more but that time
-    passes and elixir comes: their towers stay as they are.
-    """
-    return _runner(config, most_ticks, True)(state)
+    return _runner(config, num_ticks)(state)
 
 
 @functools.lru_cache(maxsize=64)
-def _runner(config: ClashConfig, num_ticks: int, until_quiet: bool) -> Callable[[State], State]:
-    @jax.custom_batching.custom_vmap
-    def run_one(state: State) -> State:
-        after = _run_all(config, jax.tree.map(lambda leaf: leaf[..., None], state), num_ticks, until_quiet)
-        return jax.tree.map(lambda leaf: leaf[..., 0], after)
+def _runner(config: ClashConfig, num_ticks: int) -> Callable[[State], State]:
+    def run_all(states: State) -> State:
+        def body(number: Array, carry: tuple[State, Kinds]) -> tuple[State, Kinds]:
+            del number
+            return go_on(config, *carry, carry[0].terminated)
 
-    @run_one.def_vmap
-    def run_many(axis_size: int, in_batched: list[State], states: State) -> tuple[State, State]:
+        return jax.lax.fori_loop(0, num_ticks, body, (states, look_up(config, states)))[0]
+
+    return along_battles(run_all)
+
+
+def along_battles(function: Callable[[State], Any]) -> Callable[[State], Any]:
+    """Makes of a function of battles, leaves [..., B], one of a single battle that is to be mapped."""
+
+    @jax.custom_batching.custom_vmap
+    def of_one(state: State) -> Any:
+        return jax.tree.map(lambda leaf: leaf[..., 0], function(jax.tree.map(lambda leaf: leaf[..., None], state)))
+
+    @of_one.def_vmap
+    def of_many(axis_size: int, in_batched: list[State], states: State) -> tuple[Any, Any]:
         def last(leaf: Array, batched: bool) -> Array:
             return jnp.moveaxis(leaf, 0, -1) if batched else jnp.broadcast_to(leaf[..., None], (*leaf.shape, axis_size))
 
-        after = _run_all(config, jax.tree.map(last, states, in_batched[0]), num_ticks, until_quiet)
-        return jax.tree.map(lambda leaf: jnp.moveaxis(leaf, -1, 0), after), jax.tree.map(lambda leaf: True, after)
+        found = function(jax.tree.map(last, states, in_batched[0]))
+        return jax.tree.map(lambda leaf: jnp.moveaxis(leaf, -1, 0), found), jax.tree.map(lambda leaf: True, found)
 
-    return run_one
+    return of_one
 
 
-def _run_all(config: ClashConfig, states: State, num_ticks: int, until_quiet: bool) -> State:
-    """Runs battles, leaves [..., B]."""
+def go_on(config: ClashConfig, states: State, kinds: Kinds, rests: Array) -> tuple[State, Kinds]:
+    """Plays a tick, new units and bombs included, of battles, leaves [..., B]; those that rest, bool [B], stay as they are."""
     need = features(config)
+    after, events = tick(config, states, kinds)
 
-    def body(carry: tuple[State, Kinds]) -> tuple[State, Kinds]:
-        states, kinds = carry
-        after, events = tick(config, states, kinds)
+    def kept(new: State) -> State:
+        return jax.tree.map(lambda old, new: jnp.where(rests, old, new), states, new)
 
-        def kept(new: State) -> State:
-            return jax.tree.map(lambda old, new: jnp.where(states.terminated, old, new), states, new)
+    if not (need.children or need.bombs):
+        return kept(after), kinds
 
-        if not (need.children or need.bombs):
-            return kept(after), kinds
+    # Something comes in few ticks, and only then must kinds be looked up anew.
+    def with_births() -> tuple[State, Kinds]:
+        new = kept(_born(config, states, after, kinds, events))
+        return new, look_up(config, new)
 
-        # Something comes in few ticks, and only then must kinds be looked up anew.
-        def with_births() -> tuple[State, Kinds]:
-            new = kept(_born(config, states, after, kinds, events))
-            return new, look_up(config, new)
-
-        return jax.lax.cond(_any_births(kinds, events), with_births, lambda: (kept(after), kinds))
-
-    start = states, look_up(config, states)
-    if not until_quiet:
-        return jax.lax.fori_loop(0, num_ticks, lambda number, carry: body(carry), start)[0]
-
-    def goes_on(carry: tuple[Array, State, Kinds]) -> Array:
-        return (carry[0] < num_ticks) & (~is_quiet(carry[1])).any()
-
-    return jax.lax.while_loop(goes_on, lambda carry: (carry[0] + 1, *body(carry[1:])), (jnp.int32(0), *start))[1]
-
-
-def is_quiet(state: State) -> Array:
-    """Says which battles, leaves [..., B], are over or have only towers left: bool [B]."""
-    units = state.alive[:, TOWERS:].any((0, 1))
-    return state.terminated | ~(units | (state.shot_ticks > 0).any((0, 1, 2)) | (state.spell_ticks > 0).any((0, 1)))
+    found: tuple[State, Kinds] = jax.lax.cond(_any_births(kinds, events), with_births, lambda: (kept(after), kinds))
+    return found
 
 
 class Events(NamedTuple):
