@@ -12,7 +12,6 @@ from jax import Array
 from jaxgames import checks
 from jaxgames.clash import arms, ending, hidden, observation, playing_on, rules, setup
 from jaxgames.clash.config import ClashConfig, preset
-from jaxgames.clash.constants import TOWERS
 from jaxgames.clash.hidden import Information
 from jaxgames.clash.observation import Observation
 from jaxgames.clash.state import State, state_key
@@ -81,7 +80,7 @@ class Clash(GameBase):
         With `shaping`, that share of it is the difference of all towers' hit points, each as a share of its full ones.
         """
         config = self.config
-        hp = playing_on.tower_hp(config, state) if config.value == "play_on" else state.hp[:, :TOWERS]
+        hp = playing_on.tower_hp(config, state) if config.value == "play_on" else playing_on.standing_hp(state)
         towers = ending.tower_counts(hp > 0)
         ahead = jnp.sign(towers - towers[::-1]).astype(jnp.float32)
         if config.shaping:

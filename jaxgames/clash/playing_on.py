@@ -35,6 +35,11 @@ def is_quiet(state: State) -> Array:
     return state.terminated | ~(units | (state.shot_ticks > 0).any((0, 1, 2)) | (state.spell_ticks > 0).any((0, 1)))
 
 
+def standing_hp(state: State) -> Array:
+    """Gives the hit points of towers, int16 [2, 3, ...]: those that have fallen have none."""
+    return jnp.where(state.alive[:, :TOWERS], state.hp[:, :TOWERS], 0)
+
+
 class _AtWork(NamedTuple):
     """Battles that are being played, C of B.
 
@@ -83,7 +88,7 @@ def _play_out(config: ClashConfig, battles: State) -> Array:
     def refill(work: _AtWork) -> _AtWork:
         work = jax.lax.while_loop(goes_on, play, work)
         done = rests(work)
-        towers = work.states.hp[:, :TOWERS]
+        towers = standing_hp(work.states)
         found = work.found.at[..., jnp.where(done, work.lane, count)].set(towers, mode="drop")
         lane = jnp.where(done, work.waiting + jnp.cumsum(done, dtype=jnp.int32) - 1, work.lane)
         fresh = jnp.minimum(lane, count - 1)
