@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -80,14 +81,14 @@ def play(batch: int, *, mode: str = "beginner", steps: int = STEPS) -> Program:
     return Program(functools.partial(begin, game), timed, settings={"steps_per_repeat": steps, "slots": game.config.slots})
 
 
-PAPER = {"horizon": DEPTH, "table_bytes": TABLE_BYTES}
+PAPER: dict[str, Any] = {"horizon": DEPTH, "table_bytes": TABLE_BYTES}
 
 
 def plan(batch: int, *, positions: int = 64, steps: int = MID_GAME, simulations: int = SIMULATIONS, **sizes: int) -> Program:
     """Makes a program of FDTS in random battles, half of `steps` to all of them old; a simulation is one unit."""
     game = make("beginner", positions=positions)
-    sizes = {**PAPER, **sizes}
-    planner = presets.fdts(game, num_simulations=simulations, **sizes)
+    settings: dict[str, Any] = {**PAPER, **sizes}
+    planner = presets.fdts(game, num_simulations=simulations, **settings)
 
     def start(key: Array, numbers: Array) -> Lanes:
         lanes = begin(game, key, numbers)
@@ -109,7 +110,7 @@ def plan(batch: int, *, positions: int = 64, steps: int = MID_GAME, simulations:
         tally = tally._replace(units=tally.units + np.uint32(simulations), checksum=checksum)
         return dataclasses.replace(lanes, games=(states, trees), clock=lanes.clock + 1), tally
 
-    return Program(start, timed, settings={"arms": game.num_arms, "simulations_per_repeat": simulations, **sizes})
+    return Program(start, timed, settings={"arms": game.num_arms, "simulations_per_repeat": simulations, **settings})
 
 
 def step_and_planner(batch: int) -> dict[str, Compiled]:

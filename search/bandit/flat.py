@@ -17,7 +17,7 @@ from jaxgames.random_bits import LaneKey
 from search.bandit.bandits import Bandit
 from search.bandit.tree_search import Settings, add_credit, chance_keys, choose_actions, conclude, count_by_tree
 from search.dynamics import Dynamics, dynamics_of
-from search.microbatch import in_microbatches
+from search.microbatch import SCRATCH
 from search.planner import Plan, Planner, memoryless
 
 
@@ -27,7 +27,7 @@ def flat_search(game: Game | Dynamics, bandit: Bandit, settings: Settings, name:
     Args:
       game: any game, or dynamics made of one.
       bandit: the rule of choice in the present state.
-      settings: `num_simulations`, `simulations_per_arm`, `horizon`, `leaf_parallelism` and `microbatch_size` count.
+      settings: all count but those of the table and the tree.
       name: for tables.
     """
     game = dynamics_of(game)
@@ -35,9 +35,7 @@ def flat_search(game: Game | Dynamics, bandit: Bandit, settings: Settings, name:
     def plan(params, keys: Array, memory: tuple, views, seats: Array, active: Array) -> tuple[Plan, tuple]:
         roots = game.root(params, keys, views, seats)
         search = functools.partial(search_with, params)
-        active = active & ~game.terminated(roots)
-        load = settings.waves(game, roots) if settings.simulations_per_arm else None
-        return in_microbatches(search, settings.microbatch_size, keys, memory, roots, active, load=load)
+        return settings.search(search, game, bandit, keys, memory, roots, seats, active, SCRATCH)
 
     def search_with(params, keys: Array, memory: tuple, views, active: Array) -> tuple[Plan, tuple]:
         batch = keys.shape[0]

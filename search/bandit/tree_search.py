@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -29,8 +30,8 @@ from search.bandit.bandits import Bandit
 from search.bandit.guide import Guide, rounding_noise
 from search.bandit.table import Table
 from search.dynamics import Dynamics, dynamics_of
-from search.microbatch import in_microbatches
-from search.planner import Plan, Planner
+from search.microbatch import Access, in_microbatches
+from search.planner import Plan, Planner, of_seat, where_lanes
 
 # Children of a lane key beside those numbered by depth or simulation.
 _CHANCE = 1 << 20
@@ -48,6 +49,7 @@ class Settings:
       num_simulations: simulations per plan.
       simulations_per_arm: so many for each action that the player with most of them can choose among in the present state, but
         never more than `num_simulations`; 0: always all of these.
+      rest_when_forced: do not think where the seat that is asked has a single legal action; only that action is then told.
       horizon: steps per simulation.
       keep_all: keep every visited state (FDTS) or only one new one per simulation (MCTS).
       rollout: MCTS: play randomly from the new state to the horizon, else stop there.
@@ -59,6 +61,7 @@ class Settings:
 
     num_simulations: int = 100
     simulations_per_arm: int = 0
+    rest_when_forced: bool = False
     horizon: int = 20
     keep_all: bool = True
     rollout: bool = True
@@ -86,6 +89,33 @@ class Settings:
         _, legal = game.arms(nodes)
         wanted = legal.sum(-1, dtype=jnp.int32).max(-1) * min(self.simulations_per_arm, self.num_simulations)
         return jnp.minimum((wanted + self.leaf_parallelism - 1) // self.leaf_parallelism, most)
+
+    def search(
+        self,
+        search: Callable,
+        game: Dynamics,
+        bandit: Bandit,
+        keys: Array,
+        memory: Any,
+        roots: Any,
+        seats: Array,
+        active: Array,
+        access: Access,
+    ) -> tuple[Plan, Any]:
+        """Thinks for the lanes that need it by `search`; see `in_microbatches`."""
+        active = active & ~game.terminated(roots)
+        load = self.waves(game, roots) if self.simulations_per_arm else None
+        forced = active & False
+        if self.rest_when_forced:
+            _, legal = game.arms(roots)
+            own = jnp.zeros_like(seats) if game.own_first else seats
+            forced = active & (of_seat(legal, own).sum(-1) == 1)
+        plan, memory = in_microbatches(search, self.microbatch_size, keys, memory, roots, active & ~forced, access, load)
+        if self.rest_when_forced:
+            words = jnp.zeros((len(seats), game.num_players * game.num_arms), jnp.uint32)
+            told = conclude(game, bandit, jax.vmap(random_bits.lane_key)(keys), roots, words, plan.metrics)
+            plan = where_lanes(forced, told, plan)
+        return plan, memory
 
     def longest(self, waves: Array) -> Array | int:
         """Gives the most of `waves`, as a plain number where it is known while tracing."""
@@ -161,9 +191,7 @@ def decoupled_search(game: Game | Dynamics, bandit: Bandit, settings: Settings, 
     def plan(params, keys: Array, memory: Table, views, seats: Array, active: Array) -> tuple[Plan, Table]:
         roots = game.root(params, keys, views, seats)
         search = functools.partial(search_with, params)
-        active = active & ~game.terminated(roots)
-        load = settings.waves(game, roots) if settings.simulations_per_arm else None
-        return in_microbatches(search, settings.microbatch_size, keys, memory, roots, active, table.ACCESS, load)
+        return settings.search(search, game, bandit, keys, memory, roots, seats, active, table.ACCESS)
 
     def search_with(params, keys: Array, memory: Table, views, active: Array) -> tuple[Plan, Table]:
         batch = keys.shape[0]
