@@ -34,6 +34,7 @@ class Sizes:
       horizons: steps of a simulation in the tables over horizons.
       horizon: of all else.
       table_bytes: of a tree.
+      savings: settings of planners that save time on a CPU.
     """
 
     name: str
@@ -41,14 +42,16 @@ class Sizes:
     horizons: tuple[int, ...]
     horizon: int
     table_bytes: int
+    savings: str = ""
 
 
 SHORT = Sizes(
     "short",
-    "beginner:positions=4,start_elixir=10,double_from_tick=0,regular_ticks=600,overtime_ticks=300",
+    "beginner:positions=2,double_from_tick=0,regular_ticks=450,overtime_ticks=150",
     (5, 10, 20),
     10,
-    2_000_000,
+    1_000_000,
+    "rest_when_forced=1,microbatch_size=16",
 )
 PAPER = Sizes("paper", "beginner", (10, 25, 50), 50, 64_000_000)
 
@@ -74,7 +77,7 @@ class Player:
         parts += [f"horizon={self.horizon}", f"simulations_per_arm={SIMULATIONS_PER_ARM}", f"num_simulations={most}"]
         if self.planner != "mcs":
             parts.append(f"table_bytes={sizes.table_bytes}")
-        return f"{self.planner}:{','.join(parts)}"
+        return f"{self.planner}:{','.join(filter(None, [*parts, sizes.savings]))}"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -87,8 +90,8 @@ class ClashPlan(Plan):
       paper: with the paper's sizes, for an accelerator.
     """
 
-    games: int = 100
-    batch: int = 100
+    games: int = 32
+    batch: int = 32
     paper: bool = False
 
     @property
