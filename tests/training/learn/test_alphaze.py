@@ -145,6 +145,7 @@ def test_actions_are_drawn_in_so_many_first_steps_and_no_more():
     assert (chosen[3:] == 3).all()
 
 
+@pytest.mark.slow
 def test_games_that_are_given_up_stay_without_a_result():
     before, samples, _ = played("open")
     learner = programs().restart(KEY, jax.tree.map(jnp.asarray, before))

@@ -29,7 +29,7 @@ def seen():
     return observation_dict(game.config, jax.jit(game.observe)(game.init(jax.random.key(3)), jnp.int32(2)))
 
 
-@pytest.mark.parametrize("mode", ["ffa", "team", "radio"])
+@pytest.mark.parametrize("mode", ["ffa", *(pytest.param(mode, marks=pytest.mark.slow) for mode in ("team", "radio"))])
 def test_dictionaries_are_read_as_they_were_written(mode):
     game = jaxgames.make("pommerman", mode)
     observe, step = jax.jit(game.observe), jax.jit(game.step)
