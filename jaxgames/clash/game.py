@@ -42,6 +42,11 @@ class Clash(GameBase):
         return arms.num_arms(self.config)
 
     @property
+    def arm_groups(self) -> tuple[int, ...]:
+        """Gives the group of each arm, for searches that choose a group first: waiting, and each card of the hand."""
+        return arms.groups(self.config)
+
+    @property
     def opening_steps(self) -> int:
         """Ten seconds, in which both begin to play."""
         return min(20, self.max_steps // 4)

@@ -31,6 +31,7 @@ def flat_search(game: Game | Dynamics, bandit: Bandit, settings: Settings, name:
       name: for tables.
     """
     game = dynamics_of(game)
+    groups = settings.groups(game)
 
     def plan(params, keys: Array, memory: tuple, views, seats: Array, active: Array) -> tuple[Plan, tuple]:
         roots = game.root(params, keys, views, seats)
@@ -55,7 +56,7 @@ def flat_search(game: Game | Dynamics, bandit: Bandit, settings: Settings, name:
                 depth, states, first, met = carry
                 known = jnp.where((depth == 0) & running[:, None], words[trees], 0)
                 step_lane = random_bits.fold(lane, depth)
-                choice, actions = choose_actions(game, bandit, step_lane, states, known)
+                choice, actions = choose_actions(game, bandit, step_lane, states, known, groups)
                 met = met.at[depth].set(running & ~game.terminated(states))
                 states = game.step(params, chance_keys(lane, depth), states, actions)
                 return depth + 1, states, jnp.where(depth == 0, choice, first), met

@@ -20,6 +20,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 from jaxgames import checks, random_bits
@@ -36,7 +37,9 @@ from search.planner import Plan, Planner, of_seat, where_lanes
 # Children of a lane key beside those numbered by depth or simulation.
 _CHANCE = 1 << 20
 _CONCLUSION = 1 << 21
+_GROUPS = 1 << 23
 
+MOST_GROUPED = 2**12  # simulations, so that the counts of a group stay within a word
 _PLANS, _MOST_ROWS = 32, 2**16  # a table has room for the states of so many plans, but no more rows
 MICROBATCH_SIZE = 128  # on a CPU: half of it costs a full batch of Pommerman a tenth more, a quarter of it four tenths
 
@@ -50,6 +53,9 @@ class Settings:
       simulations_per_arm: so many for each action that the player with most of them can choose among in the present state, but
         never more than `num_simulations`; 0: always all of these.
       rest_when_forced: do not think where the seat that is asked has a single legal action; only that action is then told.
+        Not for learners that take the plans of all seats.
+      grouped: choose a group of arms first, by what all of its arms have met, then one of them (a combinatorial bandit), in games
+        that tell such groups: in Clash a card, then a position.
       horizon: steps per simulation.
       keep_all: keep every visited state (FDTS) or only one new one per simulation (MCTS).
       rollout: MCTS: play randomly from the new state to the horizon, else stop there.
@@ -62,6 +68,7 @@ class Settings:
     num_simulations: int = 100
     simulations_per_arm: int = 0
     rest_when_forced: bool = False
+    grouped: bool = False
     horizon: int = 20
     keep_all: bool = True
     rollout: bool = True
@@ -80,6 +87,18 @@ class Settings:
             table.check_rows(self.table_rows)
             if self.table_bytes is not None:
                 raise ValueError(f"table_bytes={self.table_bytes}: give table_rows={self.table_rows} or this, not both")
+
+    def groups(self, game: Dynamics) -> tuple[int, ...]:
+        """Gives the group of each arm; () where arms are chosen by themselves.
+
+        Raises:
+          ValueError: the game tells none.
+        """
+        if self.grouped and not game.arm_groups:
+            raise ValueError(f"grouped=True: {game.name} has no groups of arms")
+        if self.grouped and self.num_simulations > MOST_GROUPED:
+            raise ValueError(f"num_simulations={self.num_simulations}: must be <= {MOST_GROUPED} with groups of arms")
+        return game.arm_groups if self.grouped else ()
 
     def waves(self, game: Dynamics, nodes: Any) -> Array:
         """Gives how often the simulations that run at once are run from each of the nodes [B], int32 [B]."""
@@ -184,6 +203,7 @@ def decoupled_search(game: Game | Dynamics, bandit: Bandit, settings: Settings, 
     game = dynamics_of(game)
     num_words = game.num_players * game.num_arms
     rows = settings.rows(num_words)
+    settings.groups(game)
 
     def init(batch_size: int) -> Table:
         return table.init(batch_size, rows, num_words)
@@ -268,7 +288,7 @@ def _simulate(
         words = jnp.where(credited[:, None], table.read(memory, slot), 0)
         if root_prior is not None:
             words = with_prior(bandit, words, jnp.where(is_root[:, None], root_prior, 0))
-        choice, actions = choose_actions(game, bandit, random_bits.fold(lanes, depth), walk.states, words)
+        choice, actions = choose_actions(game, bandit, random_bits.fold(lanes, depth), walk.states, words, settings.groups(game))
         states = game.step(params, chance_keys(lanes, depth), walk.states, actions)
         value = walk.value
         if stops:  # the value of a new state counts; the lane goes on without effect
@@ -297,7 +317,9 @@ def _simulate(
     return dataclasses.replace(walk, value=jnp.where(going[:, None], value, walk.value))
 
 
-def choose_actions(game: Dynamics, bandit: Bandit, lanes: LaneKey, states, words: Array) -> tuple[Array, Array]:
+def choose_actions(
+    game: Dynamics, bandit: Bandit, lanes: LaneKey, states, words: Array, groups: tuple[int, ...] = ()
+) -> tuple[Array, Array]:
     """Lets every player's bandit choose in every lane.
 
     Args:
@@ -306,24 +328,41 @@ def choose_actions(game: Dynamics, bandit: Bandit, lanes: LaneKey, states, words
       lanes: leaves [L].
       states: nodes [L].
       words: uint32 [L, P * K], zeros for a state that is not known: then the choice is uniform.
+      groups: of each arm: a group is chosen first, then an arm of it; (): arms are chosen by themselves.
 
     Returns:
       choice: int32 [L, P], index of the arm.
       actions: int32 [L, P].
     """
     offered, legal = game.arms(states)
-    # As a branch of its own, the drawing is compiled by itself; fused with what is around it, it is not vectorized on a CPU
-    # and costs six times as much. The branch is always taken, but for batches in which nobody is at play any more.
-    scores = jax.lax.cond(
+    open_arms = legal
+    if groups:
+        among = np.arange(max(groups) + 1)[:, None] == np.array(groups)  # [G, K]
+        # The word of a group is the sum of those of its arms.
+        summed = jnp.where(among, words.reshape(legal.shape)[:, :, None], 0).sum(-1, dtype=jnp.uint32)
+        usable = (legal[:, :, None] & among).any(-1)
+        scores = _scores(game, bandit, random_bits.fold(lanes, _GROUPS), states, summed.reshape(len(summed), -1), len(among))
+        group = bandits.choose(scores.reshape(usable.shape), usable)
+        open_arms = legal & (group[:, :, None] == np.array(groups))
+    scores = _scores(game, bandit, lanes, states, words, game.num_arms)
+    choice = bandits.choose(scores.reshape(legal.shape), open_arms)
+    chosen = choice[:, :, None] == jnp.arange(game.num_arms)
+    return choice, jnp.where(chosen, offered, 0).sum(-1, dtype=jnp.int32)
+
+
+def _scores(game: Dynamics, bandit: Bandit, lanes: LaneKey, states, words: Array, num_arms: int) -> Array:
+    """Scores of arms float32 [L, P * K] by their words.
+
+    As a branch of its own, the drawing is compiled by itself; fused with what is around it, it is not vectorized on a CPU and
+    costs six times as much. The branch is always taken, but for batches in which nobody is at play any more.
+    """
+    return jax.lax.cond(
         (~game.terminated(states)).any(),
-        lambda lanes, words: bandit.scores(lanes, words, game.num_arms),
+        lambda lanes, words: bandit.scores(lanes, words, num_arms),
         lambda lanes, words: jnp.zeros(words.shape, jnp.float32),
         LaneKey(lanes.first[:, None], lanes.second[:, None]),
         words,
     )
-    choice = bandits.choose(scores.reshape(legal.shape), legal)
-    chosen = choice[:, :, None] == jnp.arange(game.num_arms)
-    return choice, jnp.where(chosen, offered, 0).sum(-1, dtype=jnp.int32)
 
 
 def chance_keys(lanes: LaneKey, depth: Array) -> Array:

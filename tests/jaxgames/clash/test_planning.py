@@ -38,6 +38,7 @@ def weak_tower():
             pytest.param(name, settings, marks=pytest.mark.slow)
             for name, settings in (
                 ("fdts", {**SEARCH, "table_bytes": 100_000, "bandit": "ucb", "c": 0.5}),
+                ("fdts", {**SEARCH, "table_bytes": 100_000, "grouped": True}),
                 ("mcts", {**SEARCH, "table_bytes": 100_000}),
                 ("mcs", SEARCH),
                 ("rolling_horizon", EVOLUTION),
