@@ -163,9 +163,8 @@ class _Walk:
     """Simulations on their way. L lanes, D depths.
 
     Attributes:
-      states: State [L].
+      states: State [L]; at the end, those that are valued.
       inside: bool [L], all states so far were kept.
-      value: float32 [L, P], of the last state; set when a lane stops.
       keys: uint32 [D, L, 2], states met.
       arms: int32 [D, L, P], arms chosen in them.
       kept: bool [D, L], states to keep.
@@ -175,7 +174,6 @@ class _Walk:
 
     states: object
     inside: Array
-    value: Array
     keys: Array
     arms: Array
     kept: Array
@@ -229,11 +227,12 @@ def decoupled_search(game: Game | Dynamics, bandit: Bandit, settings: Settings, 
             lanes = random_bits.fold(walkers, number)
             goes_on = number < waves
             walk = _simulate(params, game, bandit, settings, lanes, memory, trees, roots, goes_on[trees], root_prior)
+            value = game.heuristic(walk.states)
             if guide and guide.values:
-                value = guide.final_values(game, params, walk.states, walk.value)
+                value = guide.final_values(game, params, walk.states, value)
                 credit = bandit.soft_credit(value, rounding_noise(lanes, game.num_players))
             else:
-                credit = bandit.credit(walk.value)
+                credit = bandit.credit(value)
             memory = _keep(settings, bandit, memory, walk, credit, goes_on)
             return memory, met + count_by_tree(walk.met, batch), known + count_by_tree(walk.known, batch)
 
@@ -266,7 +265,6 @@ def _simulate(
     walk = _Walk(
         states=roots,
         inside=running,
-        value=jnp.zeros((count, players), jnp.float32),
         keys=jnp.zeros((depths, count, 2), jnp.uint32),
         arms=jnp.zeros((depths, count, players), jnp.int32),
         kept=flags,
@@ -290,15 +288,12 @@ def _simulate(
             words = with_prior(bandit, words, jnp.where(is_root[:, None], root_prior, 0))
         choice, actions = choose_actions(game, bandit, random_bits.fold(lanes, depth), walk.states, words, settings.groups(game))
         states = game.step(params, chance_keys(lanes, depth), walk.states, actions)
-        value = walk.value
-        if stops:  # the value of a new state counts; the lane goes on without effect
-            stopped = met & ~credited
-            value = jnp.where(stopped[:, None], game.heuristic(walk.states), value)
-            going = going & ~stopped
+        if stops:  # the value of a new state counts, so the lane stays in it
+            going = going & ~(met & ~credited)
+            states = where_lanes(going, states, walk.states)
         walk = _Walk(
             states=states,
             inside=credited,
-            value=value,
             keys=walk.keys.at[depth].set(keys),
             arms=walk.arms.at[depth].set(choice),
             kept=walk.kept.at[depth].set(inside),
@@ -312,9 +307,7 @@ def _simulate(
         depth, going, walk = carry
         return (depth < depths) & (going & ~game.terminated(walk.states)).any()
 
-    _, going, walk = jax.lax.while_loop(unfinished, step, (jnp.int32(0), running, walk))
-    value = game.heuristic(walk.states)
-    return dataclasses.replace(walk, value=jnp.where(going[:, None], value, walk.value))
+    return jax.lax.while_loop(unfinished, step, (jnp.int32(0), running, walk))[2]
 
 
 def choose_actions(
