@@ -17,7 +17,7 @@ HAND = ("knight", "archers", "arrows", "giant")
 LANES = 6
 SIZE = {"horizon": 3}
 SEARCH = {**SIZE, "num_simulations": 68, "simulations_per_arm": 4, "microbatch_size": 3}
-EVOLUTION = {**SIZE, "num_simulations": 60, "population": 20}
+EVOLUTION = {"horizon": 1, "num_simulations": 60, "population": 20}  # of one step, so that to wait is no beginning of a good plan
 
 
 def weak_tower():
