@@ -194,6 +194,15 @@ class PromisingGame(Game, Protocol):
         ...
 
 
+class GroupedGame(Game, Protocol):
+    """A game whose arms come in groups, such as the places where one card may be played."""
+
+    @property
+    def arm_groups(self) -> tuple[int, ...]:
+        """The group of each of the K arms of `search_arms`: 0, 1, ..."""
+        ...
+
+
 class BelievedGame(Game, Protocol):
     """A game whose players can tell the most likely state from what they observe, without drawing it."""
 
@@ -297,6 +306,11 @@ def teams_of(game: Game) -> tuple[int, ...]:
 def has_prospects(game: Game) -> TypeGuard[PromisingGame]:
     """Says whether a game values undecided positions by hand."""
     return offers(game, PromisingGame)
+
+
+def has_groups(game: Game) -> TypeGuard[GroupedGame]:
+    """Says whether the arms of a game come in groups."""
+    return offers(game, GroupedGame)
 
 
 def keeps_beliefs(game: Game) -> TypeGuard[BelievedGame]:

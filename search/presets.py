@@ -119,14 +119,20 @@ class WithBandit:
 
     Attributes:
       bandit: one of `bandits.BANDITS`.
+      c: of UCB1, its weight of exploration; None: the published one.
       search: sizes.
     """
 
     bandit: str = "ts"
+    c: float | None = None
     search: Settings = Settings()
 
     def __post_init__(self) -> None:
-        bandits.by_name(self.bandit)
+        self.rule()
+
+    def rule(self) -> Bandit:
+        """Makes the bandit."""
+        return bandits.by_name(self.bandit, self.c)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -286,16 +292,16 @@ def _hidden(game: Game) -> bool:
 
 
 def _bandits(game: Game | Dynamics, settings: WithBandit) -> Planner:
-    return _tree_search(game, bandits.by_name(settings.bandit), settings.search)
+    return _tree_search(game, settings.rule(), settings.search)
 
 
 def _guided(game: Game, settings: WithGuide, evaluate: Evaluate | None = None, outputs: Outputs | None = None) -> Planner:
     guide = Guide(evaluate, settings.prior_weight, settings.guide_values, outputs) if evaluate else None
-    return _tree_search(game, bandits.by_name(settings.bandit), settings.search, guide=guide)
+    return _tree_search(game, settings.rule(), settings.search, guide=guide)
 
 
 def _flat(game: Game, settings: WithBandit) -> Planner:
-    return _flat_search(game, bandits.by_name(settings.bandit), settings.search)
+    return _flat_search(game, settings.rule(), settings.search)
 
 
 def _valued(make: Callable[..., Planner]) -> Callable[..., Planner]:
@@ -361,7 +367,7 @@ def _with_models(game: Game, settings: WithModels, evaluate: Evaluate | None = N
 def _modelled(game: Game, settings: WithModels, evaluate: Evaluate | None = None, outputs: Outputs | None = None) -> Planner:
     """A network is a model of others here; it does not guide."""
     guide = Guide(promised_values(game), prior_weight=0.0, values=True) if _promised(game, settings) else None
-    bandit = bandits.by_name(settings.search.bandit)
+    bandit = settings.search.rule()
 
     def make(dynamics: Dynamics) -> Planner:
         return _tree_search(dynamics, bandit, settings.search.search, guide=guide)

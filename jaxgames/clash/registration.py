@@ -14,7 +14,7 @@ REGISTRATION = Registration(
     variants=MODES,
     defaults=Defaults(
         mode="beginner",
-        planner="fdts",
+        planner="fdts:horizon=20,simulations_per_arm=4,num_simulations=1028,table_bytes=16000000",
         opponent="guard",
         agents=("guard", "random"),
         pairs_mode="beginner",

@@ -27,6 +27,8 @@ SEVEN, TWICE = BEGINNER_DECK[:7], (*BEGINNER_DECK[:7], "knight")
         ({"overtime_ticks": 7}, "must be multiples of 5"),
         ({"shaping": 2.0}, "shaping=2.0: must be in 0..1"),
         ({"positions": 0}, "positions=0: must be"),
+        ({"value": "hope"}, "value='hope': must be one of play_on, towers"),
+        ({"value_ticks": 0}, "value_ticks=0: must be"),
     ],
 )
 def test_bad_settings(settings, message):
