@@ -43,6 +43,7 @@ from jaxgames.clash.tables import card_columns, spell_columns, unit_columns
 _CENT = 100  # of an elixir
 _BUILDINGS = GROUND_BUILDING | AIR_BUILDING
 _THREAT_ROW = 19_000  # enemies nearer than this are on their way to the towers
+_MEET_ROW = 14_500  # own troops meet them no further than this
 _GROUP = 4_000  # enemies so near to the strongest are met together with it
 _TOWER_DAMAGE = 136  # per second, of a tower that helps
 _HELP = 6_000  # own units so near to it defend already
@@ -217,7 +218,7 @@ def best_counter(config: ClashConfig, state: State, own: Side, enemy: Side, hand
     building = _of_place(jnp.asarray(cards.is_building)[hand.row], place) > 0
     # A building stands in the middle, where it draws from both lanes.
     at_x = jnp.where(building, jnp.where(x > WIDTH // 2, 10 * TILE, 8 * TILE), x + inward)
-    at_y = jnp.where(building, 10 * TILE + TILE // 2, jnp.clip(y - back, 2 * TILE, 14 * TILE + TILE // 2))
+    at_y = jnp.where(building, 10 * TILE + TILE // 2, jnp.clip(y - back, 2 * TILE, _MEET_ROW))
     tile = bots.nearest_open(config, state, place, at_x, at_y)
     return Idea(place, tile, _of_place(gain, place))
 
