@@ -51,7 +51,6 @@ def guard_agent(game: Clash) -> Agent:
 
     A spell goes where it destroys enemies worth more than it costs.
     """
-
     return agent_of("guard", functools.partial(guard_actions, game.config))
 
 

@@ -42,8 +42,8 @@ from jaxgames.clash.tables import card_columns, spell_columns, unit_columns
 
 _CENT = 100  # of an elixir
 _BUILDINGS = GROUND_BUILDING | AIR_BUILDING
-_THREAT_ROW = 19_000  # enemies nearer than this are on their way to the towers
-_MEET_ROW = 14_500  # own troops meet them no further than this
+_THREAT_ROW = 16_500  # enemies nearer than this are on their way to the towers
+_MEET_ROW = 12_000  # own troops meet them no further than this
 _GROUP = 4_000  # enemies so near to the strongest are met together with it
 _TOWER_DAMAGE = 136  # per second, of a tower that helps
 _HELP = 6_000  # own units so near to it defend already
@@ -52,6 +52,7 @@ _SIEGE = 10_000  # reach of buildings that shoot at towers
 _TOWER_WORTH = 800  # of a full tower of a princess
 _LEADER_HP = 600  # of a unit that others may follow
 _RANGED = 2_500
+_BEGIN, _FOLLOW, _FOLLOW_FAR = 9, 7, 5  # elixir to begin a push with, to follow a leader, one that has come far
 _SPLASHED = 3  # enemies hit at once beside the first, at most
 _LONG = 30  # seconds: nothing is planned further ahead
 _NOTHING = np.int32(-(1 << 20))
@@ -364,7 +365,9 @@ def best_push(config: ClashConfig, state: State, own: Side, enemy: Side, hand: z
     score = jnp.where(stays, 1, score)
     fast = state.tick >= config.double_from_tick
     elixir = state.elixir.astype(jnp.int32) * _CENT // ELIXIR
-    spare = jnp.where(has_leader, jnp.where(of_leader(own.y) > 12 * TILE, 5, 7), jnp.where(fast, 8, 9)) * _CENT
+    spare = (
+        jnp.where(has_leader, jnp.where(of_leader(own.y) > 12 * TILE, _FOLLOW_FAR, _FOLLOW), jnp.where(fast, 8, _BEGIN)) * _CENT
+    )
     score = jnp.where(fit & (elixir >= spare)[:, None], score, 0)
     place = jnp.argmax(score, axis=1)
     jumps = _of_place(runs | siege, place) > 0
