@@ -133,12 +133,12 @@ def counter_actions(config: ClashConfig, state: State) -> Array:
     spell = best_spell(config, state, enemy, hand, usable)
     counter = best_counter(config, state, own, enemy, hand, usable)
     push = best_push(config, state, own, enemy, hand, usable)
+    # Elixir that comes while the bar is full is lost: then any spell is better than nothing.
+    wasted = _is_full(state) & (push.gain <= 0) & (counter.gain <= 0) & (spell.gain > _NOTHING)
+    casts = ((spell.gain > 0) & (spell.gain >= counter.gain)) | wasted
     action = jnp.full(2, rules.WAIT, jnp.int32)
-    for idea in (push, counter, spell):
-        better = idea.gain > 0
-        if idea is spell:
-            better &= (counter.gain <= 0) | (spell.gain >= counter.gain)
-        action = jnp.where(better, 1 + idea.place * NUM_TILES + idea.tile, action)
+    for idea, chosen in ((push, push.gain > 0), (counter, counter.gain > 0), (spell, casts)):
+        action = jnp.where(chosen, 1 + idea.place * NUM_TILES + idea.tile, action)
     return jnp.where(zones.must_wait(config, state), rules.WAIT, action).astype(jnp.int32)
 
 
@@ -167,7 +167,9 @@ def best_counter(config: ClashConfig, state: State, own: Side, enemy: Side, hand
     cards, columns, values = card_columns(config), unit_columns(config), worth(config)
     layer, accepts = jnp.asarray(columns.layer[0]), jnp.asarray(columns.accepts[0])
     unit = jnp.asarray(cards.unit)[hand.row]  # [2, 4]
-    comes = enemy.there & (enemy.y < _THREAT_ROW) & jnp.asarray(_attacks(config))[enemy.unit]
+    # Who is near, or so far away that it can still shoot at towers.
+    shoots_from = TOWER_Y[0] + 3 * TILE // 2 + jnp.asarray(columns.reach[0])[enemy.unit]
+    comes = enemy.there & (enemy.y < jnp.maximum(_THREAT_ROW, shoots_from)) & jnp.asarray(_attacks(config))[enemy.unit]
     stops = enemy.worth + _harm(config, enemy)
     focus = jnp.argmax(jnp.where(comes, stops * (2 * HEIGHT - enemy.y) // HEIGHT, -1), axis=1)
 
@@ -187,7 +189,11 @@ def best_counter(config: ClashConfig, state: State, own: Side, enemy: Side, hand
 
     can_hit = (accepts[unit][..., None] & layer[enemy.unit][:, None]) != 0  # [2, 4, H]
     is_hit = (accepts[enemy.unit][:, None] & layer[unit][..., None]) != 0
-    harms = sum_of(is_hit, jnp.asarray(values.damage)[enemy.unit])
+    harm = jnp.asarray(values.damage)[enemy.unit]
+    harms = sum_of(is_hit, harm)
+    # Those who splash hurt several units of a card at once.
+    extra = jnp.clip(jnp.asarray(cards.count)[hand.row] - 1, 0, _SPLASHED)
+    harms += extra * sum_of(is_hit & (jnp.asarray(columns.splash_radius[0])[enemy.unit] > 0)[:, None], harm)
     enemy_hp, enemy_worth = sum_of(can_hit, enemy.hp), sum_of(can_hit, stops)
     at_once = sum_of(can_hit, jnp.ones_like(enemy.hp)) - 1
     more = jnp.where(jnp.asarray(columns.splash_radius[0])[unit] > 0, jnp.clip(at_once, 0, _SPLASHED), 0)
@@ -217,9 +223,10 @@ def best_counter(config: ClashConfig, state: State, own: Side, enemy: Side, hand
     back = jnp.where(reach > _RANGED, jnp.minimum(reach - TILE, 4 * TILE), TILE)
     inward = jnp.where(x > WIDTH // 2, -1, 1) * jnp.where(reach > _RANGED, 3 * TILE // 2, 0)
     building = _of_place(jnp.asarray(cards.is_building)[hand.row], place) > 0
+    furthest = jnp.where(y > _THREAT_ROW, 14 * TILE + TILE // 2, _MEET_ROW)
     # A building stands in the middle, where it draws from both lanes.
     at_x = jnp.where(building, jnp.where(x > WIDTH // 2, 10 * TILE, 8 * TILE), x + inward)
-    at_y = jnp.where(building, 10 * TILE + TILE // 2, jnp.clip(y - back, 2 * TILE, _MEET_ROW))
+    at_y = jnp.where(building, 10 * TILE + TILE // 2, jnp.clip(y - back, 2 * TILE, furthest))
     tile = bots.nearest_open(config, state, place, at_x, at_y)
     return Idea(place, tile, _of_place(gain, place))
 
@@ -247,8 +254,8 @@ def _of_place(values: Array, place: Array) -> Array:
 def best_spell(config: ClashConfig, state: State, enemy: Side, hand: zones.Hand, usable: Array) -> Idea:
     """Looks for the enemy or tower around which a spell of the hand destroys most, where enemies will be when it lands.
 
-    A spell gains what it destroys less its cost; a tower that it fells is worth more than any cost. With little time or a full
-    bar, damage to towers alone may pay.
+    A spell gains what it destroys less its cost; a tower that it fells is worth more than any cost, and with little time left
+    damage to towers counts twice.
     """
     cards, spells, columns = card_columns(config), spell_columns(config), unit_columns(config)
     row = hand.row
@@ -291,9 +298,7 @@ def best_spell(config: ClashConfig, state: State, enemy: Side, hand: zones.Hand,
     on_tower = jnp.where(falls, 10 * _CENT, on_tower)
     done = jnp.concatenate([on_tower, done[..., TOWERS:]], axis=-1)
     total = jnp.where(reached, done[..., None, :], 0).sum(-1)
-    # Elixir that comes while the bar is full is lost: then whatever does something pays.
-    price = jnp.where(_is_full(state)[:, None], 0, cost)
-    gain = total - price[..., None]
+    gain = total - cost[..., None]
     harms = (jnp.asarray(cards.is_spell)[row] > 0) & (of_spell(spells.layers) > 0) & usable
     gain = jnp.where(harms[..., None] & there[:, None], gain, _NOTHING).reshape(2, -1)
     best = jnp.argmax(gain, axis=1)
@@ -324,8 +329,8 @@ def _fights(config: ClashConfig, state: State) -> Array:
 def best_push(config: ClashConfig, state: State, own: Side, enemy: Side, hand: zones.Hand, usable: Array) -> Idea:
     """Goes on with a push, or begins one when there is elixir to spare.
 
-    A push goes where own troops are and the enemy's tower is weak. Behind a leader come those who do most damage; without one, the
-    hardiest troop begins behind the king, and runners that only look for buildings at the bridge.
+    A push goes where own troops are and the enemy's tower is weak. Behind a leader come those who do most damage; without one,
+    the hardiest troop begins behind the king, and runners that only look for buildings at the bridge.
     """
     cards, columns, values = card_columns(config), unit_columns(config), worth(config)
     row = hand.row
@@ -356,7 +361,8 @@ def best_push(config: ClashConfig, state: State, own: Side, enemy: Side, hand: z
     runs = only_buildings & (jnp.asarray(columns.speed[0])[unit] >= 150) & ~spell & ~building
     cost = jnp.asarray(cards.cost)[row] * _CENT // ELIXIR
     # To follow: damage per elixir. To begin: hit points, runners, and barrels.
-    follows = jnp.asarray(values.card_damage)[row] * _CENT // cost + jnp.where(only_buildings, 0, 40)
+    shoots = jnp.asarray(columns.reach[0])[unit] > _RANGED
+    follows = jnp.asarray(values.card_damage)[row] * _CENT // cost + jnp.where(only_buildings, 0, 40) + jnp.where(shoots, 40, 0)
     begins = jnp.asarray(values.card_hp)[row] // 20 + jnp.where(runs | brings | siege, 150, 0)
     score = jnp.where(has_leader[:, None], follows, begins) + 1
     stays = building & ~siege

@@ -38,7 +38,7 @@ class MonteCarloConfig:
       batch_size: samples per gradient step, over all devices; those of games that are not over do not count.
       buffer_size: samples kept, over all devices; the oldest give way.
       learning_rate: of Adam.
-      averaging: the parameters that are evaluated and kept are a running mean with this decay per gradient step; 0: the last ones.
+      averaging: the parameters to evaluate and keep are a running mean with this decay per gradient step; 0: the last ones.
       symmetries: turn and mirror the boards of each gradient step at random.
     """
 

@@ -1,7 +1,7 @@
 """The network of a follower that plays cards on an arena: an encoder and a decoder of the board, and embeddings of cards.
 
-What a card does somewhere is the product of what the decoder says of that cell and what the card asks for, so all places of the hand
-share all that is learnt. (Source: Boney et al., section V; there the sizes are 32 and 128.)
+What a card does somewhere is the product of what the decoder says of that cell and what the card asks for, so all places of the
+hand share all that is learnt. (Source: Boney et al., section V; there the sizes are 32 and 128.)
 """
 
 from __future__ import annotations
