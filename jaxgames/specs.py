@@ -45,7 +45,7 @@ _LISTS: dict[Any, Kind] = {
 
 
 def kinds_of(config: Any, without: Collection[str] = ()) -> dict[str, Kind]:
-    """Gives what can be set of a config: its fields that are numbers, flags, words or lists of them, and those of dataclasses in it.
+    """Gives what can be set of a config: its fields that are numbers, flags, words or lists of them, and those of dataclasses.
 
     Args:
       config: a dataclass; where names are equal, the outer field counts.

@@ -177,8 +177,8 @@ def best_counter(config: ClashConfig, state: State, own: Side, enemy: Side, hand
         return jnp.where(np.arange(config.slots) == focus[:, None], each, 0).sum(1)
 
     x, y = of_focus(enemy.x), of_focus(enemy.y)
-    group = enemy.there & (square(enemy.x - x[:, None]) + square(enemy.y - y[:, None]) < square(_GROUP))
-    near = square(own.x - x[:, None]) + square(own.y - y[:, None]) < square(_HELP)
+    group = enemy.there & (square(enemy.x - x[:, None]) + square(enemy.y - y[:, None]) < _GROUP**2)
+    near = square(own.x - x[:, None]) + square(own.y - y[:, None]) < _HELP**2
     helps = own.there & near & ((accepts[own.unit] & layer[of_focus(enemy.unit)][:, None]) != 0)
     help_hp, help_worth, help_damage = (
         jnp.where(helps, each, 0).sum(1)[:, None] for each in (own.hp, own.worth, jnp.asarray(values.damage)[own.unit])

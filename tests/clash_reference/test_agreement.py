@@ -35,6 +35,7 @@ def engine() -> Arrays:
     return Arrays(Settings())
 
 
+@pytest.mark.slow
 def test_some_battles_with_all_cards() -> None:
     assert compare(Settings(), range(24), most_steps=30, engine=engine(), ticks=20) == 24 * (1 + 30 + 20)
 

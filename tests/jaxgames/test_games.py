@@ -4,12 +4,15 @@ import pytest
 
 import jaxgames
 
-QUICK = (("hex", "adh-4"), ("hero_academy", "tiny:hidden_hands=1,draws=random"))
+QUICK = (("hex", "adh-4"),)
 SLOW = (
     *(("pommerman", mode) for mode in ("ffa", "ffa_collapse", "team", "radio", "one_vs_one")),
     *(("hex", mode) for mode in ("hex-5", "cdh-3", "adh")),
     *(("clash", mode) for mode in ("toy", "beginner:positions=8")),
-    *(("hero_academy", mode) for mode in ("standard", "hidden", "small", "ap-1", "standard:end_turn_early=1")),
+    *(
+        ("hero_academy", mode)
+        for mode in ("standard", "tiny:hidden_hands=1,draws=random", "hidden", "small", "ap-1", "standard:end_turn_early=1")
+    ),
 )
 
 

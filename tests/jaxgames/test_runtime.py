@@ -99,6 +99,7 @@ def test_foreign_flags_are_an_error():
     assert "ValueError: XLA_FLAGS='no-such-file': must be flags" in done.stderr
 
 
+@pytest.mark.slow
 def test_arguments_go_before_the_environment(tmp_path):
     mine = {"JAX_COMPILATION_CACHE_DIR": str(tmp_path / "mine")}
     code = f"""

@@ -23,6 +23,7 @@ def on_devices(*names, flags="", **sizes):
     assert found and not any(found.values()), found
 
 
+@pytest.mark.slow
 def test_a_planner_on_four_devices():
     on_devices("fdts", lanes=[8], devices=[4], flags="--xla_backend_optimization_level=0")
 

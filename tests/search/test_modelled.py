@@ -18,6 +18,7 @@ from tests.tug import Tug, steady_player
 FFA = jaxgames.make("pommerman", "ffa")
 
 
+@pytest.mark.slow
 def test_a_planner_is_given_what_its_player_believes():
     """The planner puts what it is shown into its plan: the number of steps and of bombs that are believed in."""
 

@@ -18,6 +18,7 @@ from training.models import policy_value
 TRAINED = Path(__file__).parents[1] / "trained"
 BUNDLED = TRAINED / "pommerman_follower.npz"
 NETWORKS = ("follower", "network")  # players without search
+_SHARED = {"tp_mcts": "sp_mcts"}  # planners that take the network which comes for another
 _BY_HAND = "values"  # the setting that says how a planner values states without a network
 
 
@@ -89,7 +90,7 @@ def settings_of(spec: str, game: Game) -> dict[str, Any]:
 
 def bundled(name: str, game: Game) -> Path | None:
     """Gives the weights that come with this package for a planner of a game; None where there are none, or for other planes."""
-    path = TRAINED / f"{game.name}_{name}.npz"
+    path = TRAINED / f"{game.name}_{_SHARED.get(name, name)}.npz"
     return path if path.exists() and policy_value.fits(path, game) else None
 
 

@@ -69,6 +69,7 @@ print(measure(COUNTING, Request(COUNTING.name, batch={LANES // 2}, repeats={REPE
     assert output_of(code, {"JAX_PLATFORMS": "cpu"}) == counted()["checksum"]
 
 
+@pytest.mark.slow
 def test_a_compilation_counts_seconds():
     functions = {"step": (lambda x: x + 1, (jnp.zeros(2),)), "planner": (lambda x: x * 2, (jnp.zeros(2),))}
     case = dataclasses.replace(find("pommerman/compile"), measure=harness.compilation(lambda batch: functions))

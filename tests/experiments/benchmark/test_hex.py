@@ -62,6 +62,7 @@ def test_pgx_plays():
     assert peers.ask("pgx", size=11, batch=2, seed=0)["per_cpu_second"] > 0
 
 
+@pytest.mark.slow
 def test_a_peer_that_cannot_be_run_has_no_number(capfd):
     assert peers.ask("no such peer") is None
     assert "no such peer" in capfd.readouterr().err

@@ -86,6 +86,7 @@ def test_most_games_come_to_an_end_and_rewards_are_given_once():
     assert (np.asarray(states.rewards).sum(-1) == 0).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["standard", pytest.param("tiny", marks=pytest.mark.slow)])
 def test_the_highest_rated_action_of_a_set_is_found(mode):
     """Of all that is legal in some states, and in others of a random part of it."""
@@ -152,7 +153,7 @@ def test_actions_are_listed_as_in_the_released_program():
     assert len(kinds) >= 4
 
 
-@pytest.mark.parametrize("mode", ["standard", "tiny"])
+@pytest.mark.parametrize("mode", ["tiny", pytest.param("standard", marks=pytest.mark.slow)])
 def test_arms_are_the_pruned_actions_and_all_of_them_where_they_are_few(mode):
     """Where nothing is left but an end of the turn that the rules do not allow, they are all legal actions."""
     game, _, states, _ = played(mode)

@@ -44,7 +44,7 @@ def acted(free_for_all):
 
 
 @pytest.mark.parametrize("maker", MAKERS)
-@pytest.mark.parametrize("mode, recording", [("ffa", "ffa_simple"), ("radio", "radio")])
+@pytest.mark.parametrize("mode, recording", [("ffa", "ffa_simple"), pytest.param("radio", "radio", marks=pytest.mark.slow)])
 def test_agents_act_for_a_batch(maker, mode, recording):
     game, states, keys, seats, active = table(mode, recording)
     agent = maker(game)
@@ -89,6 +89,7 @@ def test_a_reset_unbiased_agent_draws_new_orders(free_for_all):
     assert (after.rows[0][:20][~active[:20]] == 0).all()
 
 
+@pytest.mark.slow
 def test_the_simple_agent_needs_its_observation_only(free_for_all, acted):
     game, states, keys, seats, active = free_for_all
     agent = bots.simple_agent(game, observation_of=lambda seen: seen["now"])

@@ -65,6 +65,7 @@ def test_the_official_form():
     assert inner["items"] == [[[0, 1], KICK]]
 
 
+@pytest.mark.slow
 def test_radio_holds_the_last_messages():
     config = preset("radio")
     after = play(position("0.1.2", config=config), 9 * 3 + 4, 9 * 8 + 1, config=config)
@@ -90,6 +91,7 @@ def test_recorded_states_survive(name):
         assert equal(dataclasses.replace(after, terminated=before.terminated, final_rewards=before.final_rewards), before)
 
 
+@pytest.mark.slow
 def test_a_finished_game_is_read_as_finished():
     assert not interop.from_json(FFA, TEXT).terminated
     assert interop.from_json(FFA, interop.to_json(FFA, one(position("0")))).terminated

@@ -19,7 +19,7 @@ from tests.jaxgames.pommerman.scrambling import scrambled
 
 MODES = tuple(PRESETS)
 FOGGED = tuple(mode for mode in MODES if preset(mode).view_radius is not None)
-QUICK = ("ffa", "one_vs_one", "team", "radio")
+QUICK = ("ffa", "team")
 OPEN = tuple(mode for mode in MODES if mode not in FOGGED)
 GAMES, EVERY, MOMENTS = 40, 4, 14
 STATES = GAMES * MOMENTS
@@ -152,7 +152,7 @@ def test_others_are_invisible_in_the_paper_planes_and_shown_in_the_extended_ones
 # --- the extended planes -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("mode", [m if m in ("ffa", "radio") else pytest.param(m, marks=pytest.mark.slow) for m in MODES])
+@pytest.mark.parametrize("mode", [m if m == "team" else pytest.param(m, marks=pytest.mark.slow) for m in MODES])
 def test_extended_planes_are_those_of_the_official_dictionaries(mode):
     """All but the danger, which has tests of its own."""
     config = preset(mode)
@@ -221,7 +221,7 @@ def first_explosion(config, state):
     return when, cells
 
 
-@pytest.mark.parametrize("mode", ["ffa", "one_vs_one"])
+@pytest.mark.parametrize("mode", ["ffa", pytest.param("one_vs_one", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("strongest", [None, 4, 10])
 def test_danger_is_what_really_burns(mode, strongest):
     """In all states of random play in which the game goes on, with the bombs that were laid and with stronger ones."""
@@ -283,7 +283,7 @@ def test_chains_of_three_bombs():
 # --- nothing more ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("mode", ["team", "ffa"])
+@pytest.mark.parametrize("mode", ["team", pytest.param("ffa", marks=pytest.mark.slow)])
 def test_what_is_hidden_changes_no_plane(mode):
     config, states = preset(mode), played(mode)
     going = np.flatnonzero(~states.terminated)[::5]

@@ -48,7 +48,8 @@ OWN_TESTS = ("a_action", "a_message", "ep_kind")  # not every change of these ca
 FIELDS = [(name, field) for name in recordings.GAMES for field in recordings.sample(name) if field not in OWN_TESTS]
 
 
-IN_SHORT = ("ffa_simple", "ffa_kick", "radio")  # games in the quick tests
+IN_SHORT = ("ffa_simple", "ffa_kick")  # games in the quick tests
+GAMES = [name if name in IN_SHORT else pytest.param(name, marks=pytest.mark.slow) for name in recordings.GAMES]
 
 
 @pytest.mark.parametrize(
@@ -63,7 +64,7 @@ def test_any_damaged_element_is_noticed(name, field):
         assert faults(damaged(arrays, field, index, change)) > 0, (index, arrays[field][index], change)
 
 
-@pytest.mark.parametrize("name", recordings.GAMES)
+@pytest.mark.parametrize("name", GAMES)
 def test_an_impossible_action_is_noticed(name):
     arrays = small(name)
     rng = np.random.default_rng(1)
@@ -72,7 +73,7 @@ def test_an_impossible_action_is_noticed(name):
         assert faults(damaged(arrays, "a_action", index, value - int(arrays["a_action"][index]))) > 0
 
 
-@pytest.mark.parametrize("name", recordings.GAMES)
+@pytest.mark.parametrize("name", GAMES)
 def test_another_action_is_noticed_where_it_has_another_effect(name):
     """A living agent in the open that walks, alone: every other action has another effect."""
     arrays = small(name)
@@ -95,7 +96,7 @@ def test_words_of_the_living_are_noticed():
     assert faults(damaged(arrays, "a_message", (3, 2, 0), 9)) > 0
 
 
-@pytest.mark.parametrize("name", recordings.GAMES)
+@pytest.mark.parametrize("name", GAMES)
 def test_another_kind_of_episode_is_noticed(name):
     arrays = small(name)
     for kind in range(10):

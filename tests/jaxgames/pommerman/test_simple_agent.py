@@ -409,6 +409,7 @@ def test_the_comparison_rejects_incomplete_recordings():
         check_simple_cases(arrays, draws=0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["ffa", *(pytest.param(mode, marks=pytest.mark.slow) for mode in ("team", "one_vs_one"))])
 def test_decides_as_the_written_rules_say_on_random_boards(mode):
     config, draws = preset(mode), PER_CASE
@@ -451,6 +452,7 @@ def test_a_decision_does_not_depend_on_its_neighbours(sample):
         assert equal(alone, jax.tree.map(lambda leaf, i=i: np.repeat(leaf[i : i + 1], 64, axis=0), together))
 
 
+@pytest.mark.slow
 def test_types_stay_as_they_were(sample):
     observation, memory = jax.tree.map(lambda leaf: leaf[0], sample)
     move, after = decide(FFA, observation, memory, draw_words(random_bits.LaneKey(jnp.uint32(3), jnp.uint32(4))))

@@ -107,7 +107,7 @@ def assert_shows(film, arrays, state, second):
     assert shown[digits:] == [str(number) for agent in arrays["s_agents"][state] for number in (agent[3], agent[4])]
 
 
-@pytest.mark.parametrize("name", [pytest.param("ffa", marks=pytest.mark.slow), "duel", "rolling", "relit"])
+@pytest.mark.parametrize("name", [*(pytest.param(name, marks=pytest.mark.slow) for name in ("ffa", "duel")), "rolling", "relit"])
 def test_a_film_shows_every_recorded_state_and_loops(name, request):
     arrays = {"rolling": rolling, "relit": relit}[name]() if name in ("rolling", "relit") else request.getfixturevalue(name)
     film, states = Film(view.animate_recording(arrays, seconds_per_step=0.2, end_pause=1.5)), len(arrays["s_board"])

@@ -137,6 +137,7 @@ def largest_distance(counts):
     return np.max(np.abs(np.searchsorted(theta, exact(*counts).ppf(p)) / len(theta) - p))
 
 
+@pytest.mark.slow
 def test_distribution_function_for_all_small_counts():
     assert max(largest_distance(counts) for counts in SMALL) < 3e-4
 

@@ -44,11 +44,12 @@ def states():
     return states_of(CYCLES, [0, 1, 0, -1])
 
 
-@pytest.mark.parametrize("bandit", ["ts", "ucb"])
+@pytest.mark.parametrize("bandit", ["ts", pytest.param("ucb", marks=pytest.mark.slow)])
 def test_like_reference(bandit, states):
     assert_like_reference(CYCLES, "fdts", bandit, states, moves=4, **SIZE)
 
 
+@pytest.mark.slow
 def test_like_reference_where_no_state_comes_back():
     assert_like_reference(MANY, "fdts", "ts", states_of(MANY, [0, 2, -1, 0]), moves=3, **SIZE)
 

@@ -34,6 +34,7 @@ def test_like_reference(kind, bandit, positions):
     assert_like_reference(GAME, kind, bandit, positions, moves=2, **SIZE)
 
 
+@pytest.mark.slow
 def test_no_illegal_action_and_nothing_for_the_dead(positions):
     planner = make(GAME, "fdts", **SIZE)
     plan, _ = compiled(planner)(jax.random.split(jax.random.key(0), 4), planner.init(4), positions, np.ones(4, bool))

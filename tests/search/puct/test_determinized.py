@@ -95,6 +95,7 @@ def same_plans(one, other):
 # --- nothing hidden ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_where_everything_is_seen_all_searches_are_puct():
     states, infos, seats = known(OPEN, 3, ROOTS)
     plain, _ = search(puct.puct, OPEN, SEARCH, states, seats)
@@ -197,7 +198,7 @@ PLANNERS_OF_WORLDS = {
 }
 
 
-@pytest.mark.parametrize("what", PLANNERS_OF_WORLDS)
+@pytest.mark.parametrize("what", [pytest.param("FDTS in DarkHex", marks=pytest.mark.slow), "OEP with hidden worths"])
 def test_any_planner_of_the_open_game_plans_in_drawn_worlds(what):
     """The same as planning in each world alone and adding up what each of them does."""
     game, planner = PLANNERS_OF_WORLDS[what]

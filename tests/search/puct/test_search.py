@@ -208,7 +208,7 @@ def test_starts_down_the_most_visited_line():
         Settings(random_starts=2)
 
 
-@pytest.mark.parametrize("players, arms, candidates", [(1, 900, 900), (2, 3600, None)])
+@pytest.mark.parametrize("players, arms, candidates", [pytest.param(1, 900, 900, marks=pytest.mark.slow), (2, 3600, None)])
 def test_a_random_tree_for_one_or_two_equals_a_slow_search(players, arms, candidates):
     """Of 3600 arms 1800 are legal and 128 kept; no more than 60 can be opened, and they are opened in the order of priors."""
     game = RandomTree(num_players=players, num_arms=arms)

@@ -44,6 +44,7 @@ def same(leaf):
     return (np.asarray(leaf) == np.asarray(leaf)[:1]).all()
 
 
+@pytest.mark.slow
 def test_the_others_hand_goes_into_its_deck():
     states = worlds()
     known = jax.vmap(HIDDEN.known_state)(states)

@@ -39,6 +39,7 @@ def test_like_plain_python(settings):
         assert len(shared) > len({id(child) for child in shared})  # states are met on several ways
 
 
+@pytest.mark.slow
 def test_bridges_of_the_other_player_stay():
     """Things are worth less than nothing, so that the best turn ends at once; later phases find the other player."""
     game = dataclasses.replace(GAME, points=3, ends_early=True)

@@ -172,7 +172,7 @@ def test_a_torn_checkpoint(straight, monkeypatch, tmp_path):
     assert_same(tmp_path, straight[0])
 
 
-@pytest.mark.parametrize("times", [9, pytest.param(40, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("times", [4, pytest.param(40, marks=pytest.mark.slow)])
 def test_a_run_that_is_killed_again_and_again(times, tmp_path):
     """It ends with the bits of one that was not; at least one kill came while a checkpoint was being written."""
     folder = tmp_path / "killed"

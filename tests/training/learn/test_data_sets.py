@@ -4,6 +4,7 @@ import builtins
 import dataclasses
 import json
 import shutil
+from pathlib import Path
 
 import jax
 import jax.numpy as jnp
@@ -14,6 +15,7 @@ import zarr
 import jaxgames
 from jaxgames import runtime
 from jaxgames.pommerman.bots import random_agent
+from jaxgames.pommerman.pommerlearn_samples import check_suits
 from search.planner import size_in_bytes
 from tests.training.tiny import drawing_oracle
 from training.jobs.write_data_sets import write_recording
@@ -36,6 +38,7 @@ WHO = PolicyValue(
     GAME, ENCODER, networks.make(NetworkConfig(width=4, layers=1, value_head=True), ENCODER.shape, ENCODER.num_outputs), {}
 )
 KEY, SAMPLES = jax.random.key(5), 300
+KEPT = Path(__file__).parents[2] / "data" / "data_sets" / "data_0.zr"
 
 
 def recorded(planner, partner):
@@ -50,16 +53,30 @@ def shown():
 
 
 @pytest.fixture(scope="module")
-def folder(shown, tmp_path_factory):
+def written(shown, tmp_path_factory):
     path = tmp_path_factory.mktemp("sets") / "data_0.zr"
     write_recording(path, shown, WHO)
     return path
 
 
-def test_the_format(folder, shown):
+@pytest.fixture(scope="module")
+def folder():
+    """What was written once, and is kept: playing the games takes longer than all tests of what was written."""
+    return KEPT
+
+
+@pytest.mark.slow
+def test_what_is_kept_is_still_written(folder, written):
+    kept, now = (zarr.open_group(path, mode="r") for path in (folder, written))
+    assert dict(kept.attrs) == dict(now.attrs)
+    for name in data_sets.FORMS:
+        np.testing.assert_array_equal(kept[name][:], now[name][:], name)
+
+
+def test_the_format(folder):
     group = zarr.open_group(folder, mode="r")
-    count = len(shown.actions)
-    assert SAMPLES <= count < SAMPLES + 800 and group.attrs["Steps"] == count
+    count = group.attrs["Steps"]
+    assert SAMPLES <= count < SAMPLES + 800
     assert group["obs"].shape == (count, 23, 11, 11) and group["q"].shape == group["pol"].shape == (count, 6)
     for name in ("obs", "act", "pol", "q", "val"):
         about = json.loads((folder / name / ".zarray").read_text())
@@ -70,6 +87,7 @@ def test_the_format(folder, shown):
     np.testing.assert_array_equal(group["pol"][:].argmax(1), group["act"][:], "what is taught is what was done")
 
 
+@pytest.mark.slow
 def test_attributes_tell_the_games(folder):
     """Played again from the start state that is told, every game ends as told."""
     about = dict(zarr.open_group(folder, mode="r").attrs)
@@ -96,8 +114,9 @@ def test_attributes_tell_the_games(folder):
     assert all(steps[game, seat] == len(about["EpisodeActions"][game][seat]) for game, seat in steps)
 
 
-def test_what_is_read_is_what_was_written(folder, shown):
-    found = DataSet(folder, GAME).read(0, len(shown.actions))
+@pytest.mark.slow
+def test_what_is_read_is_what_was_written(written, shown):
+    found = DataSet(written, GAME).read(0, len(shown.actions))
     for (path, leaf), again in zip(
         jax.tree_util.tree_leaves_with_path(shown.samples.view), jax.tree.leaves(found.view), strict=True
     ):
@@ -198,6 +217,8 @@ def of_form(shape, dtype="f4"):
     (attribute("AgentSteps", lambda value: [0, *value[1:]]), "AgentSteps: must be >= 1, and one is 0$"),
     (attribute("AgentIds", lambda value: [4, *value[1:]]), r"AgentIds: must be in 0\.\.3, and one is 4$"),
     (attribute("AgentEpisode", lambda value: ["first", *value[1:]]), "AgentEpisode: must be a list with a whole number per"),
+    (attribute("AgentSteps", lambda value: [1.5, *value[1:]]), "AgentSteps: must be a list with a whole number per"),
+    (attribute("EpisodeWinner", lambda value: [None, *value[1:]]), "EpisodeWinner: must be a list with a whole number per"),
     (attribute("EpisodeDead", lambda value: [True] * len(value)), "EpisodeDead: must be a list with 4 flags per entry$"),
     (values("pol", (7, 2), np.nan), "sample 7: pol is no number$"),
     (values("obs", (3, 9, 1, 1), np.inf), "sample 3: obs is no number$"),
@@ -252,10 +273,10 @@ def test_without_zarr_it_says_what_to_install(monkeypatch, folder):
 
 @pytest.mark.parametrize(("mode", "name"), [("ffa", "extended"), ("team", "pommerlearn")])
 def test_other_games_and_planes_are_refused(mode, name):
-    data_sets.check_suits(GAME, jaxgames.encoder_of(GAME, "pommerlearn_centred"))  # the same views, shown in another way
+    check_suits(GAME, jaxgames.encoder_of(GAME, "pommerlearn_centred"))  # the same views, shown in another way
     game = jaxgames.make("pommerman", mode)
     with pytest.raises(ValueError, match="data sets hold "):
-        data_sets.check_suits(game, jaxgames.encoder_of(game, name))
+        check_suits(game, jaxgames.encoder_of(game, name))
 
 
 # --- learning ----------------------------------------------------------------------------------------------------------
@@ -267,7 +288,7 @@ def learning(folder, rounds=2, **changes):
     return DataSetLearning(config, WHO, runtime.data_mesh(1), rounds)
 
 
-def test_samples_are_learnt_from_in_their_order(folder, shown):
+def test_samples_are_learnt_from_in_their_order(folder):
     programs = learning(folder)
     learner = programs.init(KEY, WHO.init(KEY))
     learner, told = programs.play(KEY, learner)
@@ -276,7 +297,7 @@ def test_samples_are_learnt_from_in_their_order(folder, shown):
     assert told["samples"] == 280
     assert size_in_bytes(learner.ring.rows) == 280 * 4 * programs.updates.packing.num_words
     held = jax.vmap(programs.updates.packing.unpack)(learner.ring.rows)
-    np.testing.assert_array_equal(held.policy, shown.samples.policy[:280])
+    np.testing.assert_array_equal(held.policy, zarr.open_group(folder, mode="r")["pol"][:280])
     first, learnt = None, None
     for _ in range(3):
         learner, learnt = programs.learn(KEY, learner)

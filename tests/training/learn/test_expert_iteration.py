@@ -26,6 +26,7 @@ def knowing(game):
     return memoryless("knowing", lambda params, keys, views, seats: jax.vmap(game.right)(views), sees_state=True)
 
 
+@pytest.mark.slow
 def test_demonstrations_are_learnt(monkeypatch):
     who = network(Signals())
     monkeypatch.setattr(expert_iteration.agents, "make", lambda name, game: knowing(game))

@@ -95,7 +95,7 @@ def test_form(name):
     assert not np.array_equal(jax.jit(network.apply)(other, 10 * normal(1, 5, *SHAPE))[0], logits)
 
 
-@pytest.mark.parametrize("name", ["paper_value", "residual"])
+@pytest.mark.parametrize("name", ["paper_value", pytest.param("residual", marks=pytest.mark.slow)])
 def test_every_parameter_counts(name):
     """Each has an influence on policy or value, and the value stays in [-1, 1]."""
     network = presets.by_name(name, (8, 8, 14), ARMS)
@@ -114,7 +114,7 @@ def test_every_parameter_counts(name):
     assert (np.abs(value) <= 1).all() and np.abs(value).max() > 0.5
 
 
-@pytest.mark.parametrize("name", ["paper_value", "residual"])
+@pytest.mark.parametrize("name", ["paper_value", pytest.param("residual", marks=pytest.mark.slow)])
 def test_elements_of_a_batch_do_not_see_each_other(name):
     network = presets.by_name(name, SHAPE, ARMS)
     params = jax.jit(network.init)(jax.random.key(0))

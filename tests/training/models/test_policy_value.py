@@ -69,6 +69,7 @@ def test_policy_over_what_is_legal(who, params, states):
         np.testing.assert_array_equal(act(who, params, states, seat), np.argmax(np.where(legal, logits, -np.inf), axis=-1))
 
 
+@pytest.mark.slow
 def test_draws_follow_the_policy(who, params):
     state = position("... .0. .........1")
     view = observe_batch(who.game.config, state, 0)

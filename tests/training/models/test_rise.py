@@ -46,6 +46,7 @@ def test_size_of_the_papers_network():
     assert count(params) - sum(heads.values()) == 9 * 29 * 256 + 2 * 256 + blocks + excitation == 3_897_984
 
 
+@pytest.mark.slow
 def test_squeeze_and_excitation_is_in_the_last_blocks():
     for name, config in PRESETS.items():
         params = jax.eval_shape(presets.by_name(name, (5, 5, 8), 25).init, jax.random.key(0))
@@ -58,6 +59,7 @@ def test_squeeze_and_excitation_is_in_the_last_blocks():
 # --- outputs -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_shapes_and_bounds():
     _, params, apply = small()
     logits, values = apply(params, 5 * normal(3, 16, *SHAPE))

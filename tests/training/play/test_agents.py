@@ -118,7 +118,7 @@ def test_the_follower_of_the_package_plays_pommerman_alone():
         presets.by_name(GAMES["hex/adh-3"], "pc_pimc", evaluate=lambda *_: None, num_rollouts=2)
 
 
-@pytest.mark.parametrize("name", ["sp_mcts", "tp_mcts"])
+@pytest.mark.parametrize("name", ["sp_mcts", pytest.param("tp_mcts", marks=pytest.mark.slow)])
 def test_searches_against_models_take_the_networks_of_the_package_where_these_fit(name):
     game, small = GAMES["pommerman/ffa"], jaxgames.make("pommerman", "one_vs_one")
     path = agents.bundled(name, game)

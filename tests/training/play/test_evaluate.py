@@ -169,6 +169,7 @@ def test_wrong_arguments(agents, num_games, settings, message):
         evaluate.play(Tug(), [steady_player(REST)] * agents, KEY, num_games, **settings)
 
 
+@pytest.mark.slow
 def test_other_parameters_of_the_same_agents_compile_nothing():
     """And it is they that play."""
     traced = []

@@ -50,6 +50,7 @@ def four_thinkers(hints: bool) -> list[Agent]:
     return [*three, three[0]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("agents", [one_thinker, four_thinkers])
 def test_those_who_think_wait_for_each_other(agents):
     games = {
