@@ -33,7 +33,8 @@ class PolicyValueConfig:
       network: paper (four convolutions), paper_value (the same with a value), compact (of half
         the width, for searches on a CPU), residual; for an output per cell: tiny, small,
         medium, rise, rise_bf16 (RISEv2-mobile); for few outputs: mobile_small, mobile (that of PommerLearn);
-        pyramid, pyramid_small (for searches on a CPU, shown boards with the player in their middle).
+        pyramid, pyramid_small (for searches on a CPU, shown boards with the player in their middle);
+        arena, arena_small, arena_paper (for games in which cards are played on a board).
     """
 
     game: str = "hex"
@@ -141,7 +142,7 @@ def make(config: PolicyValueConfig) -> PolicyValue:
     """
     game = jaxgames.make(config.game, config.mode)
     encoder = jaxgames.encoder_of(game, config.encoder or None)
-    network = presets.by_name(config.network, encoder.shape, encoder.num_outputs)
+    network = presets.by_name(config.network, encoder.shape, encoder.num_outputs, encoder.cards)
     meta = {"kind": KIND, **dataclasses.asdict(config), "encoder": encoder.name, "version": VERSION}
     return PolicyValue(game, encoder, network, meta)
 
