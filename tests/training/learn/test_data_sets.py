@@ -299,7 +299,7 @@ def test_samples_are_learnt_from_in_their_order(folder):
     held = jax.vmap(programs.updates.packing.unpack)(learner.ring.rows)
     np.testing.assert_array_equal(held.policy, zarr.open_group(folder, mode="r")["pol"][:280])
     first, learnt = None, None
-    for _ in range(3):
+    for _ in range(8):
         learner, learnt = programs.learn(KEY, learner)
         first = first or float(learnt["loss"])
     assert learnt["finite"] and learnt["loss"] < first

@@ -33,6 +33,7 @@ def program(who):
     return MonteCarlo(CONFIG, who, runtime.data_mesh(1))
 
 
+@pytest.mark.slow
 def test_it_gets_to_win(who, program):
     learner = program.init(KEY, who.init(KEY))
     losses = []
@@ -71,7 +72,7 @@ def test_only_what_was_done_in_games_that_are_over_is_taught(who, program):
     over = np.asarray(program.games.outcomes_of(games, example))
 
     def told(params, batch):
-        return program._loss(params, batch, games, jnp.int32(0))
+        return program._loss(params, batch, games, jnp.zeros(64, jnp.int32))
 
     loss, parts = told(learner.params, example)
     values, _ = who.apply(learner.params, example.view)

@@ -40,7 +40,7 @@ def test_every_agent_once(game, names):
     assert agents.names_of(GAMES[game]) == tuple(names.split())
     clash = agents.names_of(jaxgames.make("clash"))
     expected = "fdts mcts mcts_no_rollout mcs oep rolling_horizon sp_mcts tp_mcts modelled_fdts modelled_mcts"
-    assert clash == ("random", "guard", *expected.split(), "follower", "network"), "both move at once"
+    assert clash == ("random", "guard", "counter", *expected.split(), "follower", "network"), "both move at once"
     assert "puct" in agents.names_of(GAMES["hex/hex-3"]) and "puct" not in agents.names_of(jaxgames.make("pommerman", "team"))
 
 
@@ -68,6 +68,7 @@ def test_every_setting_can_be_given_and_reaches_the_settings(game, entry):
         guide = "guide=FILE," if setting in ("prior_weight", "guide_values") else ""
         guide += "model=network," if setting in ("switch_after", "then") else ""
         guide += "switch_after=2," if setting == "then" else ""
+        guide += "bandit=ucb," if setting == "c" else ""
         found = agents.settings_of(f"{entry.name}:{guide}{setting}={text}", GAMES[game])
         assert found[setting] == value != values_of(entry.settings)[setting]
 
@@ -179,7 +180,7 @@ def test_only_what_is_hidden_can_be_seen_by_an_oracle():
     [
         ("nobody", "agent='nobody': must be one of simple, simple_unbiased, random"),
         ("simple:x=1", "simple has no settings"),
-        ("fdts:depth=3", "'depth=3' is none of guide, bandit, prior_weight, guide_values, num_simulations, horizon"),
+        ("fdts:depth=3", "'depth=3' is none of guide, bandit, c, prior_weight, guide_values, num_simulations, "),
         ("fdts:horizon=far", "horizon='far' must be a whole number"),
         ("fdts:horizon=", "horizon='' must be a whole number"),
         ("fdts:horizon=9,horizon=8", "horizon is given twice"),
