@@ -10,6 +10,28 @@ import jax.numpy as jnp
 from jax import Array
 
 
+class CardPlanes(NamedTuple):
+    """Which planes show the cards of a game in which cards are played on a board, for networks that embed cards.
+
+    Attributes:
+      hand: cards in a hand.
+      kinds: cards that can come, K.
+      first: planes before this one show the board; then K planes for each place of the hand, and K for the card that comes next.
+      affordable: first of the planes, one for each place, that say whether a card can be paid.
+      legal: first of the planes, one for each place, that say where a card may be played.
+      everywhere: other planes that are the same on all cells.
+      played: first of K planes that say which cards were played where.
+    """
+
+    hand: int
+    kinds: int
+    first: int
+    affordable: int
+    legal: int
+    everywhere: range
+    played: int
+
+
 class Encoder(NamedTuple):
     """What lies between a game and a network. All functions are of one view and one seat, and meant for `jax.vmap`.
 
@@ -28,6 +50,7 @@ class Encoder(NamedTuple):
       transform_outputs: `transform_outputs(per_output, which) -> [A]`, numbers per output turned in the same way.
       output_names: what each output is called by those who watch a network learn; none where they are too many.
       shows_observation: a view is what `game.observe` gives, so that a network needs no state to play.
+      cards: which planes show the player's cards; None: there are none.
     """
 
     name: str
@@ -44,6 +67,7 @@ class Encoder(NamedTuple):
     transform_outputs: Callable[[Array, Array], Array]
     output_names: tuple[str, ...] = ()
     shows_observation: bool = False
+    cards: CardPlanes | None = None
 
 
 def stack_planes(planes: Sequence[Array]) -> Array:

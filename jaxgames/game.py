@@ -110,7 +110,11 @@ class HiddenGame(Game, Protocol):
 
     @property
     def open_game(self) -> Game:
-        """The same game with nothing hidden, as it is played in the tree of a search from a drawn state."""
+        """The same game with nothing hidden, as it is played in the tree of a search from a drawn state.
+
+        A game that hides nothing is its own open game. One that does hide something and has no other form, because a state is
+        played in the same way whoever sees it, is that too, and says `always_hidden = True`.
+        """
         ...
 
     def open_state(self, state: Any) -> Any:
@@ -190,6 +194,15 @@ class PromisingGame(Game, Protocol):
         ...
 
 
+class GroupedGame(Game, Protocol):
+    """A game whose arms come in groups, such as the places where one card may be played."""
+
+    @property
+    def arm_groups(self) -> tuple[int, ...]:
+        """The group of each of the K arms of `search_arms`: 0, 1, ..."""
+        ...
+
+
 class BelievedGame(Game, Protocol):
     """A game whose players can tell the most likely state from what they observe, without drawing it."""
 
@@ -261,6 +274,11 @@ def is_hidden(game: Game) -> TypeGuard[HiddenGame]:
     return offers(game, HiddenGame)
 
 
+def hides_something(game: Game) -> TypeGuard[HiddenGame]:
+    """Says whether a game that tells what players know has something that they do not see; some variants of it have not."""
+    return is_hidden(game) and (game.open_game != game or getattr(game, "always_hidden", False))
+
+
 def can_be_drawn(game: Game) -> TypeGuard[DrawnGame]:
     """Says whether there are pictures of a game."""
     return offers(game, DrawnGame) and getattr(game, "view", None) != ""
@@ -288,6 +306,11 @@ def teams_of(game: Game) -> tuple[int, ...]:
 def has_prospects(game: Game) -> TypeGuard[PromisingGame]:
     """Says whether a game values undecided positions by hand."""
     return offers(game, PromisingGame)
+
+
+def has_groups(game: Game) -> TypeGuard[GroupedGame]:
+    """Says whether the arms of a game come in groups."""
+    return offers(game, GroupedGame)
 
 
 def keeps_beliefs(game: Game) -> TypeGuard[BelievedGame]:

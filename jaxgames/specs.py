@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import typing
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, NamedTuple
@@ -16,22 +17,35 @@ class Kind(NamedTuple):
 
 
 def _read_flag(text: str) -> bool:
-    """Reads 0 or 1."""
-    if text not in ("0", "1"):
+    """Reads 0 or 1, or the same as a word."""
+    if text.lower() not in ("0", "1", "false", "true"):
         raise ValueError(text)
-    return text == "1"
+    return text.lower() in ("1", "true")
+
+
+def _read_list(inside: Callable[[str], Any], text: str) -> tuple[Any, ...]:
+    """Reads what stands between "+"."""
+    return tuple(inside(part) for part in text.split("+") if part)
 
 
 KINDS = {
-    bool: Kind(_read_flag, "0 or 1"),
+    bool: Kind(_read_flag, "0 or 1, or false or true"),
     int: Kind(int, "a whole number"),
     float: Kind(float, "a number"),
     str: Kind(str, "a word"),
 }
+_LISTS: dict[Any, Kind] = {
+    tuple[int, ...]: Kind(functools.partial(_read_list, int), "whole numbers with + between"),
+    tuple[int, int]: Kind(functools.partial(_read_list, int), "two whole numbers with + between"),
+    tuple[str, ...]: Kind(functools.partial(_read_list, str), "words with + between"),
+    tuple[tuple[str, ...], ...]: Kind(
+        lambda text: tuple(_read_list(str, part) for part in text.split("/")), "lists with / between, of words with + between"
+    ),
+}
 
 
 def kinds_of(config: Any, without: Collection[str] = ()) -> dict[str, Kind]:
-    """Gives what can be set of a config: its fields that are numbers, flags or words, and those of dataclasses in it.
+    """Gives what can be set of a config: its fields that are numbers, flags, words or lists of them, and those of dataclasses.
 
     Args:
       config: a dataclass; where names are equal, the outer field counts.
@@ -48,11 +62,12 @@ def kinds_of(config: Any, without: Collection[str] = ()) -> dict[str, Kind]:
             inner |= kinds_of(value, without)
         elif kind := _kind_of(types[field.name]):
             own[field.name] = kind
-    return own | {name: kind for name, kind in inner.items() if name not in own}
+    found = own | {name: kind for name, kind in inner.items() if name not in own}
+    return dict(sorted(found.items(), key=lambda item: item[1] in _LISTS.values()))
 
 
 def _kind_of(annotation: Any) -> Kind | None:
-    kind = KINDS.get(annotation)
+    kind = KINDS.get(annotation) or _LISTS.get(annotation)
     if kind or type(None) not in typing.get_args(annotation):
         return kind
     inside = next((KINDS[each] for each in typing.get_args(annotation) if each in KINDS), None)

@@ -78,3 +78,13 @@ def believed(game: BelievedGame, planner: Planner, *, worst_case: bool = False) 
         uses_hidden=False,
         ready=None,
     )
+
+
+def acted(memory: Any, actions: Array) -> Any:
+    """Puts right what a memory holds to have been done last, where that was not what had been planned.
+
+    Args:
+      memory: of such a planner, or of any agent; one that keeps no actions stays as it is.
+      actions: int32 [B], what was done.
+    """
+    return memory._replace(actions=actions) if isinstance(memory, Memory) else memory

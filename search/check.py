@@ -12,7 +12,7 @@ import numpy as np
 from jax import Array
 from jax.sharding import PartitionSpec
 
-from jaxgames.game import Game, init_all_information, update_all_information
+from jaxgames.game import Game, init_all_information, is_hidden, update_all_information
 from jaxgames.runtime import DATA_AXIS, data_mesh
 from search.planner import Plan, Planner, of_seat, where_lanes
 
@@ -85,14 +85,18 @@ def _play(planner: Planner, game: Any, count: int, moves: int, key: Array, param
     def keys_of(use: int, move: Array | int = 0) -> Array:
         return jax.vmap(jax.random.fold_in, (None, 0))(jax.random.fold_in(jax.random.fold_in(key, use), move), lanes)
 
-    def known(states: Any) -> Any:
-        return () if planner.sees_state else init_all_information(game, states)
+    informs = not planner.sees_state and is_hidden(game)  # else who does not see the state is shown what it observes
+
+    def viewed(states: Any, infos: Any, seats: Array) -> Any:
+        if informs:
+            return jax.tree.map(lambda leaf: leaf[lanes, seats], infos)
+        return states if planner.sees_state else jax.vmap(game.observe)(states, seats)
 
     def move(carry: Any, number: Array) -> tuple[Any, tuple[_Asked, Plan]]:
         states, infos, memory = carry
         to_play = jax.vmap(game.to_play)(states)
         seats = jnp.where(to_play >= 0, to_play, lanes % game.num_players)
-        views = states if planner.sees_state else jax.tree.map(lambda leaf: leaf[lanes, seats], infos)
+        views = viewed(states, infos, seats)
         begins = (lanes + 2 * number) % 5 == 4
         keys = keys_of(0, number)
         asked = _Asked(jax.random.key_data(keys), views, seats, (lanes + number) % 4 != 3, begins)
@@ -102,12 +106,13 @@ def _play(planner: Planner, game: Any, count: int, moves: int, key: Array, param
         others = plan.actions if planner.sees_state and not planner.own_first else jnp.full_like(own, game.pass_action)[:, None]
         actions = jnp.where(jnp.arange(game.num_players) == seats[:, None], own[:, None], others)
         after = jax.vmap(game.step)(states, actions, keys_of(1, number))
-        if not planner.sees_state:
+        if informs:
             infos = where_lanes(asked.active, update_all_information(game, infos, after, actions), infos)
         return (where_lanes(asked.active, after, states), infos, memory), (asked, plan)
 
     states = jax.vmap(game.init)(keys_of(2))
-    return jax.lax.scan(move, (states, known(states), planner.init(count)), jnp.arange(moves))[1]
+    infos = init_all_information(game, states) if informs else ()
+    return jax.lax.scan(move, (states, infos, planner.init(count)), jnp.arange(moves))[1]
 
 
 def _answer(planner: Planner, params: Any, asked: _Asked) -> Plan:

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 from jax import Array
 from jax.extend.core import Literal
 
-from jaxgames.game import Game
+from jaxgames.game import Game, has_groups
 
 Evaluate = Callable[[Any, Any, Array], tuple[Array, Array]]  # (params, states, seats) -> (logits [L, A], value [L])
 Outputs = Callable[[Array, Array], Array]  # (actions [...], seat []) -> the number of each action's logit
@@ -43,6 +43,7 @@ class Dynamics(NamedTuple):
       own_first: the first player is the seat that plans, whichever it is; else players are the seats of the game.
       at_once: whether all players choose at once in every node.
       replied: `replied(nodes, reply) -> nodes`, in which models draw what they answer anew, for each reply (int32 [L]) another.
+      arm_groups: the group of each arm, 0, 1, ...; (): the game tells none.
       follows_chance: `follows_chance(nodes) -> bool [L]`, whether a step depends on chance; None: it may in all of them.
     """
 
@@ -65,6 +66,7 @@ class Dynamics(NamedTuple):
     own_first: bool = False
     at_once: bool = False
     replied: Callable[[Any, Array], Any] = lambda nodes, reply: nodes
+    arm_groups: tuple[int, ...] = ()
     follows_chance: Callable[[Any], Array] | None = None
 
     def is_random(self, nodes: Any) -> Array:
@@ -102,6 +104,7 @@ def dynamics_of(game: Game | Dynamics, *, key: Callable | None = None, arms: Cal
         heuristic=jax.vmap(game.heuristic),
         state_key=jax.vmap(key or game.state_key),
         at_once=moves_at_once(game),
+        arm_groups=game.arm_groups if arms is None and has_groups(game) else (),
     )
 
 

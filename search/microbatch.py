@@ -36,7 +36,14 @@ def equal_size(batch_size: int, size: int) -> int:
 
 
 def in_microbatches(
-    search: Callable, size: int, keys: Array, memory: Any, views: Any, active: Array, access: Access = SCRATCH
+    search: Callable,
+    size: int,
+    keys: Array,
+    memory: Any,
+    views: Any,
+    active: Array,
+    access: Access = SCRATCH,
+    load: Array | None = None,
 ) -> tuple[Any, Any]:
     """Plans for the lanes that need it, some at a time: equal parts of the batch, of at most `size` lanes.
 
@@ -52,6 +59,7 @@ def in_microbatches(
       views: any tree with leading axis B.
       active: bool [B], lanes that need a plan.
       access: to the memory of some lanes.
+      load: int32 [B], how long each lane will take; lanes of like load are worked on together. None: all the same.
 
     Returns:
       The plan of every active lane (zeros elsewhere), and the memory.
@@ -59,7 +67,7 @@ def in_microbatches(
     search = jax.jit(search)  # traced once, although its shapes are asked for first
     batch = keys.shape[0]
     size = equal_size(batch, size)
-    order = jnp.argsort(~active, stable=True).astype(jnp.int32)
+    order = jnp.argsort(~active if load is None else -jnp.where(active, 1 + load, 0), stable=True).astype(jnp.int32)
     rank = jnp.argsort(order).astype(jnp.int32)
     order = jnp.concatenate([order, order[:size]])
     count = active.sum(dtype=jnp.int32)

@@ -25,7 +25,8 @@ from search.puct.search import Settings, puct
 
 RIVALS = ("none", "closest", "dangerous")
 ROOTS = ("believed", "worst", "visible", "true")
-VALUES = ("auto", "heuristic", "prospects")
+AUTO = "auto"
+VALUES = (AUTO, "heuristic", "prospects")
 NETWORK, STILL = "network", "still"  # models beside the game's own agents
 
 POMMERLEARN = Settings(num_simulations=250, q_veto=0.4, q_weight=1.0, leaf_parallelism=8)
@@ -41,7 +42,7 @@ class Models:
         "": the opponent that the game names as usual.
       partner: the same for teammates, in a game of teams; "": as the others.
       switch_after: with a network as the model, so many steps below the root "then" takes over; None: never.
-      then: the model that takes over.
+      then: the model that takes over, no network; "": the opponent that the game names as usual.
       rival: closest: the closest enemy is searched too. dangerous: that one does whose next action can cost the own seat most,
         see `most_dangerous`. none: all are models.
       root: the state from which is planned. believed: what the player believes, from its observations alone. worst: the same, but
@@ -64,6 +65,10 @@ class Models:
                 raise ValueError(f"{name}={getattr(self, name)!r}: must be one of {', '.join(choices)}")
         if self.switch_after is not None and self.model != NETWORK:
             raise ValueError(f"switch_after={self.switch_after}: needs model=network, not {self.model!r}")
+        if self.then and self.switch_after is None:
+            raise ValueError(f"then={self.then!r}: needs switch_after, the number of steps before it")
+        if self.then == NETWORK:
+            raise ValueError(f"then={self.then!r}: must be an agent without a network, which plays the steps before it already")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -79,11 +84,21 @@ class WithModels:
 
     models: Models = Models()
     search: Any = POMMERLEARN
-    values: str = "auto"
+    values: str = AUTO
 
     def __post_init__(self) -> None:
         if self.values not in VALUES:
             raise ValueError(f"values={self.values!r}: must be one of {', '.join(VALUES)}")
+
+
+@dataclasses.dataclass(frozen=True)
+class WithRival(WithModels):
+    """The same of a search in which a rival chooses too."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.models.rival == "none":
+            raise ValueError(f"rival='none': must be one of {', '.join(RIVALS[1:])}; a search without a rival is sp_mcts")
 
 
 def modelled_puct(
@@ -215,7 +230,9 @@ def _finished(game: Game, planner: Planner, models: Models) -> Planner:
     if models.root == "true":
         return found
     if not keeps_beliefs(game):
-        raise ValueError(f"root={models.root!r}: game={game.name!r} does not say what its players believe; take root=true")
+        raise ValueError(
+            f"root={models.root!r}: game={game.name!r} does not say what its players believe; take root=true, an oracle"
+        )
     if models.root in ("believed", "worst"):
         return believed(game, found, worst_case=models.root == "worst")
     visible = jax.vmap(game.visible_state)

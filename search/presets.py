@@ -9,7 +9,7 @@ from typing import Any
 
 from jax import Array
 
-from jaxgames.game import Game, has_prospects, is_hidden
+from jaxgames.game import Game, has_prospects, hides_something, is_hidden
 from jaxgames.registration import NoSettings
 from jaxgames.specs import KINDS, Kind, kinds_of, with_settings
 from search.bandit import bandits
@@ -18,7 +18,7 @@ from search.bandit.flat import flat_search
 from search.bandit.guide import Guide
 from search.bandit.tree_search import Settings, decoupled_search
 from search.dynamics import Dynamics, Evaluate, Outputs, dynamics_of, moves_at_once
-from search.modelled import NETWORK, Models, WithModels, modelled, modelled_puct
+from search.modelled import AUTO, NETWORK, Models, WithModels, WithRival, modelled, modelled_puct
 from search.planner import Planner
 from search.puct import determinized
 from search.puct.rollout import heuristic_values, promised_values, random_rollouts
@@ -32,7 +32,6 @@ StateFunction = Callable[..., Array]
 
 NUM_EVALUATIONS = 5000  # per turn, of every planner of turns whose budget is not given
 _WITH_NETWORK = ("prior_weight", "guide_values")  # settings without effect unless there is a network
-_WITHOUT_NETWORK = ("num_rollouts",)  # and where there is one
 
 
 def fdts(
@@ -120,14 +119,20 @@ class WithBandit:
 
     Attributes:
       bandit: one of `bandits.BANDITS`.
+      c: of UCB1, its weight of exploration; None: the published one.
       search: sizes.
     """
 
     bandit: str = "ts"
+    c: float | None = None
     search: Settings = Settings()
 
     def __post_init__(self) -> None:
-        bandits.by_name(self.bandit)
+        self.rule()
+
+    def rule(self) -> Bandit:
+        """Makes the bandit."""
+        return bandits.by_name(self.bandit, self.c)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -179,6 +184,8 @@ class PlannerEntry:
       suits: `suits(game) -> bool`.
       network: what a file with the weights of its network is called; "": it takes none.
       fixed: settings that its name decides, or that do not matter.
+      by_hand: settings that say how states are valued without a network, which does that where there is one; "auto" among their
+        values leaves it to the network. (): a network does not value states.
       budget: the setting by which it thinks for `num_evaluations` turns; "": none.
     """
 
@@ -188,6 +195,7 @@ class PlannerEntry:
     suits: Callable[[Any], bool]
     network: str = ""
     fixed: tuple[str, ...] = ()
+    by_hand: tuple[str, ...] = ()
     budget: str = ""
 
     @property
@@ -207,7 +215,7 @@ class PlannerEntry:
                 raise ValueError(f"{name}={value!r}: {self.name} takes {', '.join(self.kinds) or 'no settings'}")
             if name in _WITH_NETWORK and not with_network:
                 raise ValueError(f"{name}={value!r}: needs a {self.network}")
-            if name in _WITHOUT_NETWORK and with_network:
+            if name in self.by_hand and with_network and value != AUTO:
                 raise ValueError(f"{name}={value!r}: a network values states by itself: leave out {name} or {self.network}")
         options = dict(options)
         if "first_play_urgency" in self.kinds and not with_network:
@@ -275,24 +283,25 @@ def _of_steps(game: Game) -> bool:
 
 def _in_view(game: Game) -> bool:
     """One player moves at a time, and sees everything."""
-    return not (is_hidden(game) and game.open_game != game) and not moves_at_once(game)
+    return not hides_something(game) and not moves_at_once(game)
 
 
 def _hidden(game: Game) -> bool:
-    return is_hidden(game) and not has_turns(game)
+    """One player moves at a time, in a game that tells what players know."""
+    return is_hidden(game) and not has_turns(game) and not moves_at_once(game)
 
 
 def _bandits(game: Game | Dynamics, settings: WithBandit) -> Planner:
-    return _tree_search(game, bandits.by_name(settings.bandit), settings.search)
+    return _tree_search(game, settings.rule(), settings.search)
 
 
 def _guided(game: Game, settings: WithGuide, evaluate: Evaluate | None = None, outputs: Outputs | None = None) -> Planner:
     guide = Guide(evaluate, settings.prior_weight, settings.guide_values, outputs) if evaluate else None
-    return _tree_search(game, bandits.by_name(settings.bandit), settings.search, guide=guide)
+    return _tree_search(game, settings.rule(), settings.search, guide=guide)
 
 
 def _flat(game: Game, settings: WithBandit) -> Planner:
-    return _flat_search(game, bandits.by_name(settings.bandit), settings.search)
+    return _flat_search(game, settings.rule(), settings.search)
 
 
 def _valued(make: Callable[..., Planner]) -> Callable[..., Planner]:
@@ -311,7 +320,7 @@ def _look_ahead(game: Any, evaluate: Evaluate, settings: determinized.Worlds, *,
 
 
 def _pimc(name: str, make: Callable[..., Planner], settings: determinized.Worlds, *fixed: str) -> PlannerEntry:
-    return PlannerEntry(name, WithValues(settings=settings), _valued(make), _hidden, "weights", ("combine", *fixed))
+    return PlannerEntry(name, WithValues(settings=settings), _valued(make), _hidden, "weights", ("combine", *fixed), _ROLLOUTS)
 
 
 def _turn_tree(name: str, settings: turn_mcts.Settings) -> PlannerEntry:
@@ -319,7 +328,11 @@ def _turn_tree(name: str, settings: turn_mcts.Settings) -> PlannerEntry:
 
 
 def _in_worlds(entry: PlannerEntry) -> PlannerEntry:
-    """Enters a planner again, which plans in worlds that fit what is known."""
+    """Enters a planner again, which plans in worlds that fit what is known.
+
+    Not for games that are their own open game, as Clash: there each world offers other arms (a sample of tiles that follows from
+    the state), and of what the worlds find by action hardly anything but waiting would be common to them.
+    """
 
     def build(game: Any, settings: InWorlds, *network: Any) -> Planner:
         played = game.open_game if settings.worlds.tree == "open" else game
@@ -337,13 +350,14 @@ def _many(game: Game) -> bool:
     return not has_turns(game) and moves_at_once(game)
 
 
-def _values_of(game: Game, settings: WithModels) -> Evaluate:
-    promised = has_prospects(game) if settings.values == "auto" else settings.values == "prospects"
-    return promised_values(game) if promised else heuristic_values(game)
+def _promised(game: Game, settings: WithModels) -> bool:
+    """Says whether positions are worth what they promise, or else what the heuristic says."""
+    return has_prospects(game) if settings.values == AUTO else settings.values == "prospects"
 
 
 def _with_models(game: Game, settings: WithModels, evaluate: Evaluate | None = None, outputs: Outputs | None = None) -> Planner:
-    values, by_hand = evaluate or _values_of(game, settings), evaluate is None
+    by_hand = evaluate is None
+    values = evaluate or (promised_values(game) if _promised(game, settings) else heuristic_values(game))
     for name in ("model", "partner"):
         if by_hand and getattr(settings.models, name) == NETWORK:
             raise ValueError(f"{name}={NETWORK!r}: needs weights")
@@ -352,8 +366,8 @@ def _with_models(game: Game, settings: WithModels, evaluate: Evaluate | None = N
 
 def _modelled(game: Game, settings: WithModels, evaluate: Evaluate | None = None, outputs: Outputs | None = None) -> Planner:
     """A network is a model of others here; it does not guide."""
-    guide = Guide(promised_values(game), prior_weight=0.0, values=True) if settings.values == "prospects" else None
-    bandit = bandits.by_name(settings.search.bandit)
+    guide = Guide(promised_values(game), prior_weight=0.0, values=True) if _promised(game, settings) else None
+    bandit = settings.search.rule()
 
     def make(dynamics: Dynamics) -> Planner:
         return _tree_search(dynamics, bandit, settings.search.search, guide=guide)
@@ -362,6 +376,7 @@ def _modelled(game: Game, settings: WithModels, evaluate: Evaluate | None = None
 
 
 _TREE = ("keep_all", "rollout")
+_ROLLOUTS, _VALUES = ("num_rollouts",), ("values",)
 _MCTS = WithBandit(search=Settings(keep_all=False))
 _WORLDS = ("reuse", "value_temperature")
 
@@ -383,15 +398,15 @@ _FOR_ALL = (
 )
 PLANNERS = (
     *_FOR_ALL,
-    PlannerEntry("puct", WithValues(), _valued(puct), _in_view, "weights"),
-    PlannerEntry("sp_mcts", WithModels(), _with_models, _many, "weights", ("rival",)),
-    PlannerEntry("tp_mcts", WithModels(Models(rival="closest")), _with_models, _many, "weights", ("rival",)),
+    PlannerEntry("puct", WithValues(), _valued(puct), _in_view, "weights", by_hand=_ROLLOUTS),
+    PlannerEntry("sp_mcts", WithModels(), _with_models, _many, "weights", ("rival",), _VALUES),
+    PlannerEntry("tp_mcts", WithRival(Models(rival="closest")), _with_models, _many, "weights", by_hand=_VALUES),
     PlannerEntry("modelled_fdts", WithModels(search=WithBandit(), values="heuristic"), _modelled, _many, "weights", _TREE),
     PlannerEntry("modelled_mcts", WithModels(search=_MCTS, values="heuristic"), _modelled, _many, "weights", _TREE),
     _pimc("pc_pimc", determinized.pimc_tree, determinized.Settings(), *_WORLDS),
     _pimc("medoid", determinized.pimc_tree, determinized.Settings(combine="medoid"), *_WORLDS),
     _pimc("pimc", determinized.pimc_tree, determinized.Settings(combine="value"), "reuse"),
     _pimc("pimc_value", _look_ahead, determinized.Worlds(combine="value")),
-    PlannerEntry("true_sight", WithValues(), _valued(determinized.true_sight), _hidden, "weights"),
+    PlannerEntry("true_sight", WithValues(), _valued(determinized.true_sight), _hidden, "weights", by_hand=_ROLLOUTS),
     *(_in_worlds(entry) for entry in _FOR_ALL),
 )

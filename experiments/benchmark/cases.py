@@ -6,13 +6,15 @@ from collections.abc import Iterable
 
 from experiments.benchmark.case import Case
 from experiments.benchmark.clash import CASES as CLASH
+from experiments.benchmark.clash_follower import CASES as CLASH_FOLLOWER
 from experiments.benchmark.follower import CASES as FOLLOWER
 from experiments.benchmark.hero_academy import CASES as HERO_ACADEMY
 from experiments.benchmark.hex import CASES as HEX
 from experiments.benchmark.modelled import CASES as MODELLED
+from experiments.benchmark.official import CASES as OFFICIAL
 from experiments.benchmark.pommerman import CASES as POMMERMAN
 
-CASES: tuple[Case, ...] = (*POMMERMAN, *MODELLED, *FOLLOWER, *HEX, *HERO_ACADEMY, *CLASH)
+CASES: tuple[Case, ...] = (*POMMERMAN, *MODELLED, *OFFICIAL, *FOLLOWER, *HEX, *HERO_ACADEMY, *CLASH, *CLASH_FOLLOWER)
 
 
 def find(name: str) -> Case:

@@ -121,7 +121,7 @@ def time_program(program: Program, request: Request, mesh: Mesh, batch: int) -> 
         before = after
     resets, lengths = _total(before.episodes - first.episodes), _total(before.lengths - first.lengths)
     return {
-        **_rates(laps),
+        **rates(laps),
         "compile_seconds": rounded(compile_seconds),
         "mean_episode_length": rounded(lengths / resets) if lengths else None,
         "resets": resets,
@@ -220,15 +220,15 @@ def _total(counts: ArrayLike) -> int:
     return int(np.asarray(counts).sum(dtype=np.uint64))
 
 
-def _rates(laps: Sequence[Lap]) -> dict[str, Any]:
+def rates(laps: Sequence[Lap]) -> dict[str, Any]:
     """Gives the medians of the repeats as the throughput, with the best beside them."""
-    rates: dict[str, Any] = {}
+    figures: dict[str, Any] = {}
     repeats: dict[str, Any] = {"number": len(laps)}
     for name, clock in (("per_cpu_second", "cpu"), ("per_wall_second", "wall")):
         values = [lap.units / max(getattr(lap, clock), 1e-9) for lap in laps]
-        rates[name] = _median(values)
-        repeats[name] = {"best": rounded(max(values)), "median": rates[name]}
-    return {**rates, "repeats": repeats}
+        figures[name] = _median(values)
+        repeats[name] = {"best": rounded(max(values)), "median": figures[name]}
+    return {**figures, "repeats": repeats}
 
 
 def _details(program: Program, carry: Any, mesh: Mesh) -> dict[str, float]:

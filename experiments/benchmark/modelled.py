@@ -15,13 +15,12 @@ from experiments.benchmark.harness import throughput
 from experiments.benchmark.lanes import mixed
 from experiments.benchmark.pommerman import MID_GAME, MODE, ffa, play_and_plan
 from experiments.benchmark.pommerman_starts import POOL_SIZE, Pool
-from search.modelled import POMMERLEARN, Models, modelled_puct
 from search.planner import Planner
 from training.learn.expert_iteration import shown_moves
 from training.learn.self_play import SelfPlay
 from training.learn.targets import Targets
 from training.models import policy_value
-from training.models.policy_value import PolicyValue, PolicyValueConfig
+from training.models.policy_value import PolicyValueConfig
 from training.play import agents
 from training.play import lanes as play_lanes
 
@@ -31,17 +30,9 @@ DEMONSTRATION_STEPS = 64
 OLD_ENOUGH = 4  # calls before anything is timed
 
 
-def guide() -> PolicyValue:
-    """The network of these searches, without parameters."""
-    return policy_value.make(PolicyValueConfig("pommerman", MODE, ENCODER, NETWORK))
-
-
-def drawn_search(models: Models, num_simulations: int) -> Planner:
-    """Makes a search whose network has drawn parameters: what it computes costs the same as with learnt ones."""
-    game, who = ffa(), guide()
-    params = who.init(jax.random.key(0))
-    settings = dataclasses.replace(POMMERLEARN, num_simulations=num_simulations)
-    planner = modelled_puct(game, who.evaluate, models, settings, outputs=who.encoder.outputs)
+def searched(spec: str) -> Planner:
+    """Makes a search by its name, fair and guided by the network that comes with the package, as a player of a match is."""
+    planner, params = agents.make_planner(spec, ffa())
 
     def plan(_: Any, keys: Array, *rest: Any) -> Any:
         return planner.plan(params, keys, *rest)
@@ -49,20 +40,16 @@ def drawn_search(models: Models, num_simulations: int) -> Planner:
     return planner._replace(plan=plan)
 
 
-def search_match(
-    batch: int, models: Models, num_simulations: int, *, warm_up: int = MID_GAME, calls: int = 1, pool_size: int = POOL_SIZE
-) -> Program:
+def search_match(batch: int, spec: str, *, warm_up: int = MID_GAME, calls: int = 1, pool_size: int = POOL_SIZE) -> Program:
     """Makes the program of a search against three SimpleAgents; games go on with a move of the search each."""
-    game, planner = ffa(), drawn_search(models, num_simulations)
-    program = play_and_plan(game, planner, batch, warm_up=warm_up, calls=calls, pool=Pool(game.config, pool_size))
-    sizes = {"num_simulations": num_simulations, "leaf_parallelism": POMMERLEARN.leaf_parallelism, "network": NETWORK}
-    sizes |= dataclasses.asdict(models)
-    return dataclasses.replace(program, settings={**program.settings, **sizes})
+    game = ffa()
+    program = play_and_plan(game, searched(spec), batch, warm_up=warm_up, calls=calls, pool=Pool(game.config, pool_size))
+    return dataclasses.replace(program, settings={**program.settings, "agent": spec})
 
 
 def demonstrations(batch: int, *, steps: int = DEMONSTRATION_STEPS, warm_up: int = OLD_ENOUGH) -> Program:
     """Makes a program of games of four SimpleUnbiasedAgents; one sample of a living player is one unit, its planes included."""
-    who, game = guide(), ffa()
+    game, who = ffa(), policy_value.make(PolicyValueConfig("pommerman", MODE, ENCODER, NETWORK))
     planner = shown_moves(who, agents.make("simple_unbiased", game))
     games = SelfPlay(play_lanes.Pool(game, batch), Targets(who.encoder), remembered=4 * batch)
 
@@ -92,33 +79,30 @@ def demonstrations(batch: int, *, steps: int = DEMONSTRATION_STEPS, warm_up: int
     return Program(start, timed, warm_up=warm_up, settings=settings)
 
 
-def _case(name: str, summary: str, models: Models, num_simulations: int, peer: str, reach: str) -> Case:
-    make = functools.partial(search_match, models=models, num_simulations=num_simulations, warm_up=20)
+def _case(name: str, summary: str, spec: str, peer: str, reach: str) -> Case:
+    make = functools.partial(search_match, spec=spec, warm_up=20)
     return Case(f"pommerman/{name}", "plans", summary, throughput(make), batch=BATCH, peers=(peer,), reach=reach)
 
 
 CASES: tuple[Case, ...] = (
     _case(
         "sp_mcts",
-        "SP-MCTS, 1000 simulations, rule-based models, small network, one move of one game",
-        Models(root="visible"),
-        1000,
+        "SP-MCTS, fair, 1000 simulations, SimpleUnbiasedAgents as models, small network, one move of one game",
+        "sp_mcts:num_simulations=1000,model=simple_unbiased",
         "PommerLearn 34 ms on a GPU server*",
         "60 ms, aim 25 ms",
     ),
     _case(
         "tp_mcts",
         "TP-MCTS, the same",
-        Models(root="visible", rival="closest"),
-        1000,
+        "tp_mcts:num_simulations=1000,model=simple_unbiased",
         "PommerLearn 35 ms on a GPU server*",
         "70 ms, aim 30 ms",
     ),
     _case(
         "sp_mcts_network",
-        "SP-MCTS, 250 simulations, the network as the model of all others",
-        Models(root="visible", model="network"),
-        250,
+        "SP-MCTS, fair, 250 simulations, the network as the model of all others",
+        "sp_mcts:num_simulations=250,model=network",
         "PommerLearn 165 to 316 ms*",
         "60 ms, aim 25 ms",
     ),

@@ -199,7 +199,8 @@ def play_and_plan(game: Pommerman, planner: Planner, batch: int, *, warm_up: int
     def plan(match: Match, tally: Tally) -> tuple[Match, Tally]:
         asked = of_seat(jax.vmap(game.in_play)(match.states), match)
         keys = typed_keys(match.keys, match.clock)
-        plans, trees = planner.plan(None, keys, match.trees, match.states, match.seats, asked)
+        views = match.states if planner.sees_state else jax.vmap(game.observe)(match.states, match.seats)
+        plans, trees = planner.plan(None, keys, match.trees, views, match.seats, asked)
         actions = plans.actions[:, 0] if planner.own_first else of_seat(plans.actions, match)
         word = visits_digest(plans.visit_counts.reshape(batch, -1)) + actions.astype(jnp.uint32)
         tally = tally._replace(

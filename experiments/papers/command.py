@@ -7,10 +7,10 @@ from pathlib import Path
 
 import tyro
 
-from experiments.papers import alphaze_page, follower, hero_academy, opponent_models, pommerlearn, pommerman, teams
+from experiments.papers import alphaze_page, clash, follower, hero_academy, opponent_models, pommerlearn, pommerman, teams
 from training.storage.provenance import CHECKOUT
 
-_MODULES = (pommerman, follower, pommerlearn, opponent_models, teams, alphaze_page, hero_academy)
+_MODULES = (pommerman, follower, pommerlearn, opponent_models, teams, alphaze_page, hero_academy, clash)
 PAGES = {module.PAGE.name: module.PAGE for module in _MODULES}
 FOLDER = Path("docs/results")
 
@@ -21,11 +21,12 @@ class ResultsConfig:
 
     Attributes:
       page: pommerman (planners), follower (imitation), pommerlearn (searches against models),
-        opponent_models (the same without networks), teams (the same in teams), alphaze (DarkHex) or hero_academy (planners of
-        turns).
+        opponent_models (the same without networks), teams (the same in teams), alphaze (DarkHex), hero_academy (planners of
+        turns) or clash (planners in real time).
       folder: where the page, its figures and the data go.
       scale: plays so many times the number of games, for a quick look or a closer one.
       batch: games at a time; 0: as many as suit the page.
+      paper: with the paper's own sizes, for an accelerator, where the page has smaller ones. Their page goes to another folder.
       part: parts of the page, in this order; all if none is named. A name that is wrong is answered with the list.
     """
 
@@ -33,6 +34,7 @@ class ResultsConfig:
     folder: Path = FOLDER
     scale: float = 1.0
     batch: int = 0
+    paper: bool = False
     part: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -42,8 +44,11 @@ class ResultsConfig:
             raise ValueError(f"scale={self.scale}: must be > 0")
         if self.batch < 0:
             raise ValueError(f"batch={self.batch}: must be >= 0")
-        if self.scale != 1 and self.folder.resolve() in {FOLDER.resolve(), CHECKOUT / FOLDER}:
+        published = self.folder.resolve() in {FOLDER.resolve(), CHECKOUT / FOLDER}
+        if self.scale != 1 and published:
             raise ValueError(f"scale={self.scale}: would overwrite the page of the full numbers of games; give --folder")
+        if self.paper and published:
+            raise ValueError("paper=True: would overwrite the page of the smaller sizes; give --folder")
 
 
 def run(config: ResultsConfig) -> None:
@@ -57,7 +62,7 @@ def run(config: ResultsConfig) -> None:
     """
     page = PAGES[config.page]
     usual = {field.name: field.default for field in dataclasses.fields(page.plan)}
-    sizes = {
+    sizes: dict[str, int] = {
         name: max(1, round(size * config.scale))
         for name, size in usual.items()
         if name.endswith("games") and isinstance(size, int)
@@ -68,4 +73,8 @@ def run(config: ResultsConfig) -> None:
         if "batch" not in usual:
             raise ValueError(f"batch={config.batch}: the page {page.name} takes none")
         sizes["batch"] = config.batch
+    if config.paper:
+        if "paper" not in usual:
+            raise ValueError(f"paper=True: the page {page.name} has these sizes anyway, or none")
+        sizes["paper"] = True
     page.make(page.plan(config.folder, **sizes), config.part)

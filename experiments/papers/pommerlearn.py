@@ -288,8 +288,8 @@ def _learning_table(runs: Mapping[Runs, dict]) -> str:
     for run, result in runs.items():
         last = result["rounds"][-1]
         found = (f"{100 * last['agreement']:.1f}", f"{last['value_error']:.3f}", f"{100 * last['wins_alone']:.1f}")
-        samples, hours = f"{result['samples']:,}".replace(",", " "), f"{result['seconds'] / 60:.0f}"
-        rows.append([run.title, str(len(result["rounds"])), samples, *found, str(result["chosen"]), hours])
+        samples, minutes = f"{result['samples']:,}".replace(",", " "), f"{result['seconds'] / 60:.0f}"
+        rows.append([run.title, str(len(result["rounds"])), samples, *found, str(result["chosen"]), minutes])
     head = [
         "network",
         "rounds",

@@ -33,6 +33,11 @@ def num_arms(config: ClashConfig) -> int:
     return 1 + HAND * config.positions
 
 
+def groups(config: ClashConfig) -> tuple[int, ...]:
+    """Gives 0 for waiting, and 1 to 4 for all positions of a card of the hand."""
+    return (0, *(1 + place for place in range(HAND) for _ in range(config.positions)))
+
+
 def search_arms(config: ClashConfig, state: State) -> tuple[Array, Array]:
     """Gives arms, int32 [2, K], and which of them count, bool [2, K].
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -49,12 +51,17 @@ def guard_agent(game: Clash) -> Agent:
 
     A spell goes where it destroys enemies worth more than it costs.
     """
+    return agent_of("guard", functools.partial(guard_actions, game.config))
+
+
+def agent_of(name: str, actions: Callable[[State], Array]) -> Agent:
+    """Makes a player of a function that gives the actions of both players, int32 [2]."""
 
     def choose(state: State, key: Array, seat: Array) -> Array:
         del key
-        return _of_seat(guard_actions(game.config, state), seat)
+        return _of_seat(actions(state), seat)
 
-    return _agent("guard", choose)
+    return _agent(name, choose)
 
 
 def _agent(name: str, choose: Any) -> Agent:
@@ -115,7 +122,7 @@ def guard_actions(config: ClashConfig, state: State) -> Array:
     at_x = jnp.where(defended, worst_x, lane_x)
     at_y = jnp.where(defended, jnp.minimum(worst_y - 3 * TILE, 13 * TILE), 9 * TILE + TILE // 2)
     place = jnp.where(defended, best_defence, attack)
-    tile = _nearest_open(config, state, place, at_x, at_y)
+    tile = nearest_open(config, state, place, at_x, at_y)
     acts = defended | (full & (hp[player, attack] > 0))
     action = jnp.where(acts, 1 + place * NUM_TILES + tile, rules.WAIT)
     action = jnp.where(spell_pays, 1 + spell_place * NUM_TILES + spell_tile, action)
@@ -149,7 +156,7 @@ def _best_spell(config: ClashConfig, state: State, x: Array, y: Array, hp: Array
     return tile, place, flat.max(1) > 0
 
 
-def _nearest_open(config: ClashConfig, state: State, place: Array, x: Array, y: Array) -> Array:
+def nearest_open(config: ClashConfig, state: State, place: Array, x: Array, y: Array) -> Array:
     """Gives the open tile of a card of each hand that is nearest to a point: int32 [2]."""
     open_tiles = jnp.asarray(zones.zones().mask)[
         jnp.where(np.arange(HAND) == place[:, None], zones.cases(config, state), 0).sum(1)

@@ -13,6 +13,7 @@ from jaxgames.clash.constants import DECK, ELIXIR, LEVEL, MOST_ELIXIR, OVERTIME_
 
 BEGINNER_DECK = ("knight", "giant", "archers", "arrows", "minions", "fireball", "musketeer", "baby-dragon")
 MODES = ("beginner", "all", "toy")
+VALUES = ("play_on", "towers")
 TIEBREAKS = ("draw", "lowest_tower_hp")
 MOST_SLOTS, MOST_SPELLS = 64, 32
 _RANGES = {
@@ -23,6 +24,7 @@ _RANGES = {
     "slots": (TOWERS + 1, MOST_SLOTS),
     "spell_slots": (1, MOST_SPELLS),
     "positions": (1, 576),
+    "value_ticks": (1, 12_000),
 }
 
 
@@ -43,6 +45,9 @@ class ClashConfig:
       slots: places for units per player, of which three are towers; a card for which there are too few cannot be played.
       spell_slots: places for spells in flight per player.
       positions: for each card, among which `search_arms` offers.
+      value: what `heuristic` goes by: "play_on" (who has more towers when all that is on the arena has been played out without
+        further cards), or "towers" (who has more of them now).
+      value_ticks: so many ticks are played on at most.
       shaping: weight of the difference of the towers' hit points in `heuristic`.
       table: units and cards.
     """
@@ -59,6 +64,8 @@ class ClashConfig:
     slots: int = 20
     spell_slots: int = 6
     positions: int = 64
+    value: str = VALUES[0]
+    value_ticks: int = 700
     shaping: float = 0.0
     table: Table = dataclasses.field(default_factory=standard_table)
 
@@ -74,6 +81,8 @@ class ClashConfig:
             raise ValueError(f"triple_from_tick={self.triple_from_tick!r}: must be a number of ticks or None")
         if self.tiebreak not in TIEBREAKS:
             raise ValueError(f"tiebreak={self.tiebreak!r}: must be one of {', '.join(TIEBREAKS)}")
+        if self.value not in VALUES:
+            raise ValueError(f"value={self.value!r}: must be one of {', '.join(VALUES)}")
         if not 0 <= self.shaping <= 1:
             raise ValueError(f"shaping={self.shaping!r}: must be in 0..1")
         if not isinstance(self.table, Table):
@@ -179,7 +188,7 @@ def preset(mode: str) -> ClashConfig:
     if mode == "beginner":
         return ClashConfig()
     if mode == "all":
-        return ClashConfig(decks=((), ()), slots=32, spell_slots=8)
+        return ClashConfig(decks=((), ()), slots=32, spell_slots=8, value_ticks=1_500)
     if mode == "toy":
         return ClashConfig(regular_ticks=100, overtime_ticks=100, slots=9, spell_slots=2, start_elixir=10, positions=4)
     raise ValueError(f"mode={mode!r}: must be one of {', '.join(MODES)}")

@@ -19,7 +19,7 @@ from jaxgames.clash.game import Clash
 from jaxgames.clash.observation import Observation
 from jaxgames.clash.state import State
 from jaxgames.clash.tables import unit_columns
-from jaxgames.encoder import Encoder
+from jaxgames.encoder import CardPlanes, Encoder
 
 MEMORY = 0.9  # by which the trace of a card that was played fades per step
 
@@ -47,6 +47,21 @@ def channels(game: Clash) -> tuple[str, ...]:
     names += [f"card {number} {what}" for what in ("affordable", "legal") for number in range(HAND)]
     names += ["elixir", "time", "double elixir", "overtime"]
     return (*names, *(f"played {card}" for card in cards))
+
+
+def card_planes(game: Clash) -> CardPlanes:
+    """Says which planes show the own cards."""
+    names, kinds = channels(game), len(card_rows(game))
+    affordable, legal, clock = (names.index(name) for name in ("card 0 affordable", "card 0 legal", "elixir"))
+    return CardPlanes(
+        hand=HAND,
+        kinds=kinds,
+        first=affordable - (HAND + 1) * kinds,
+        affordable=affordable,
+        legal=legal,
+        everywhere=range(clock, len(names) - kinds),
+        played=len(names) - kinds,
+    )
 
 
 def state_seen(view: Observation) -> State:
@@ -142,6 +157,7 @@ def encoder(game: Clash) -> Encoder:
         transform_planes=lambda planes, which: planes,
         transform_outputs=lambda per_output, which: per_output,
         shows_observation=True,
+        cards=card_planes(game),
     )
 
 

@@ -43,7 +43,6 @@ def ended(config: ClashConfig, state: State) -> State:
     )
 
 
-def tower_counts(state: State) -> Array:
-    """Gives the towers that stand, int32 [2]; those of a player without a king count as down."""
-    towers = state.alive[:, :TOWERS]
+def tower_counts(towers: Array) -> Array:
+    """Counts towers that stand, bool [2, 3], of a battle: int32 [2]; those of a player without a king count as down."""
     return jnp.where(towers[:, KING], towers.sum(1), 0)

@@ -10,9 +10,8 @@ import numpy as np
 from jax import Array
 
 from jaxgames import checks
-from jaxgames.clash import arms, ending, hidden, observation, rules, setup
+from jaxgames.clash import arms, ending, hidden, observation, playing_on, rules, setup
 from jaxgames.clash.config import ClashConfig, preset
-from jaxgames.clash.constants import TOWERS
 from jaxgames.clash.hidden import Information
 from jaxgames.clash.observation import Observation
 from jaxgames.clash.state import State, state_key
@@ -37,10 +36,16 @@ class Clash(GameBase):
     num_players = 2
     num_actions = rules.NUM_ACTIONS
     pass_action = rules.WAIT
+    always_hidden = True
 
     @property
     def num_arms(self) -> int:
         return arms.num_arms(self.config)
+
+    @property
+    def arm_groups(self) -> tuple[int, ...]:
+        """Gives the group of each arm, for searches that choose a group first: waiting, and each card of the hand."""
+        return arms.groups(self.config)
 
     @property
     def opening_steps(self) -> int:
@@ -77,14 +82,16 @@ class Clash(GameBase):
     def heuristic(self, state: State) -> Array:
         """Says who has more towers, +1 or -1 (0: nobody), and at the end who has won: float32 [2].
 
+        With `value="play_on"` towers count as they are when all that is on the arena has been played out without further cards.
         With `shaping`, that share of it is the difference of all towers' hit points, each as a share of its full ones.
         """
-        towers = ending.tower_counts(state)
+        config = self.config
+        hp = playing_on.tower_hp(config, state) if config.value == "play_on" else playing_on.standing_hp(state)
+        towers = ending.tower_counts(hp > 0)
         ahead = jnp.sign(towers - towers[::-1]).astype(jnp.float32)
-        if self.config.shaping:
-            full = unit_columns(self.config).hp[:, [0, 0, 1]].astype(np.float32)
-            left = (state.hp[:, :TOWERS] / full).mean(1)
-            ahead = (1 - self.config.shaping) * ahead + self.config.shaping * (left - left[::-1])
+        if config.shaping:
+            left = (hp / unit_columns(config).hp[:, [0, 0, 1]].astype(np.float32)).mean(1)
+            ahead = (1 - config.shaping) * ahead + config.shaping * (left - left[::-1])
         return jnp.where(state.terminated, self.outcome(state), ahead)
 
     def state_key(self, state: State) -> Array:

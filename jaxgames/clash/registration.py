@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from jaxgames.clash.bots import guard_agent, random_agent
 from jaxgames.clash.config import MODES
+from jaxgames.clash.counter import counter_agent
 from jaxgames.clash.encoder import ENCODERS
 from jaxgames.clash.game import make
 from jaxgames.registration import Defaults, Registration, bot
@@ -14,13 +15,13 @@ REGISTRATION = Registration(
     variants=MODES,
     defaults=Defaults(
         mode="beginner",
-        planner="fdts",
+        planner="fdts:horizon=20,simulations_per_arm=4,num_simulations=1028,table_bytes=16000000",
         opponent="guard",
         agents=("guard", "random"),
         pairs_mode="beginner",
         tournament=("random", "guard"),
     ),
-    agents=(bot("random", random_agent), bot("guard", guard_agent)),
+    agents=(bot("random", random_agent), bot("guard", guard_agent), bot("counter", counter_agent)),
     encoders=ENCODERS,
     replay_files="jaxgames.clash.interactions:replay",
 )

@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -36,45 +36,52 @@ def run(config: ClashConfig, state: State, num_ticks: int) -> State:
 
 @functools.lru_cache(maxsize=64)
 def _runner(config: ClashConfig, num_ticks: int) -> Callable[[State], State]:
-    @jax.custom_batching.custom_vmap
-    def run_one(state: State) -> State:
-        after = _run_all(config, jax.tree.map(lambda leaf: leaf[..., None], state), num_ticks)
-        return jax.tree.map(lambda leaf: leaf[..., 0], after)
+    def run_all(states: State) -> State:
+        def body(number: Array, carry: tuple[State, Kinds]) -> tuple[State, Kinds]:
+            del number
+            return go_on(config, *carry, carry[0].terminated)
 
-    @run_one.def_vmap
-    def run_many(axis_size: int, in_batched: list[State], states: State) -> tuple[State, State]:
+        return jax.lax.fori_loop(0, num_ticks, body, (states, look_up(config, states)))[0]
+
+    return along_battles(run_all)
+
+
+def along_battles(function: Callable[[State], Any]) -> Callable[[State], Any]:
+    """Makes of a function of battles, leaves [..., B], one of a single battle that is to be mapped."""
+
+    @jax.custom_batching.custom_vmap
+    def of_one(state: State) -> Any:
+        return jax.tree.map(lambda leaf: leaf[..., 0], function(jax.tree.map(lambda leaf: leaf[..., None], state)))
+
+    @of_one.def_vmap
+    def of_many(axis_size: int, in_batched: list[State], states: State) -> tuple[Any, Any]:
         def last(leaf: Array, batched: bool) -> Array:
             return jnp.moveaxis(leaf, 0, -1) if batched else jnp.broadcast_to(leaf[..., None], (*leaf.shape, axis_size))
 
-        after = _run_all(config, jax.tree.map(last, states, in_batched[0]), num_ticks)
-        return jax.tree.map(lambda leaf: jnp.moveaxis(leaf, -1, 0), after), jax.tree.map(lambda leaf: True, after)
+        found = function(jax.tree.map(last, states, in_batched[0]))
+        return jax.tree.map(lambda leaf: jnp.moveaxis(leaf, -1, 0), found), jax.tree.map(lambda leaf: True, found)
 
-    return run_one
+    return of_one
 
 
-def _run_all(config: ClashConfig, states: State, num_ticks: int) -> State:
-    """Runs battles, leaves [..., B]."""
+def go_on(config: ClashConfig, states: State, kinds: Kinds, rests: Array) -> tuple[State, Kinds]:
+    """Plays a tick, new units and bombs included, of battles, leaves [..., B]; those that rest, bool [B], stay as they are."""
     need = features(config)
+    after, events = tick(config, states, kinds)
 
-    def body(number: Array, carry: tuple[State, Kinds]) -> tuple[State, Kinds]:
-        del number
-        states, kinds = carry
-        after, events = tick(config, states, kinds)
+    def kept(new: State) -> State:
+        return jax.tree.map(lambda old, new: jnp.where(rests, old, new), states, new)
 
-        def kept(new: State) -> State:
-            return jax.tree.map(lambda old, new: jnp.where(states.terminated, old, new), states, new)
+    if not (need.children or need.bombs):
+        return kept(after), kinds
 
-        if not (need.children or need.bombs):
-            return kept(after), kinds
+    # Something comes in few ticks, and only then must kinds be looked up anew.
+    def with_births() -> tuple[State, Kinds]:
+        new = kept(_born(config, states, after, kinds, events))
+        return new, look_up(config, new)
 
-        # Something comes in few ticks, and only then must kinds be looked up anew.
-        def with_births() -> tuple[State, Kinds]:
-            new = kept(_born(config, states, after, kinds, events))
-            return new, look_up(config, new)
-
-        return jax.lax.cond(_any_births(kinds, events), with_births, lambda: (kept(after), kinds))
-
-    return jax.lax.fori_loop(0, num_ticks, body, (states, look_up(config, states)))[0]
+    found: tuple[State, Kinds] = jax.lax.cond(_any_births(kinds, events), with_births, lambda: (kept(after), kinds))
+    return found
 
 
 class Events(NamedTuple):

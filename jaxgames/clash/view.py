@@ -12,9 +12,24 @@ from typing import Any
 import numpy as np
 
 from jaxgames import svg
-from jaxgames.clash.cards import Unit
+from jaxgames.clash.cards import Card, Unit
 from jaxgames.clash.config import ClashConfig
-from jaxgames.clash.constants import BRIDGES, COLUMNS, ELIXIR, FOOTPRINTS, HEIGHT, MOST_ELIXIR, RIVER, ROWS, TILE, WIDTH
+from jaxgames.clash.constants import (
+    BRIDGES,
+    COLUMNS,
+    ELIXIR,
+    FOOTPRINTS,
+    HEIGHT,
+    KING,
+    MOST_ELIXIR,
+    RIVER,
+    ROWS,
+    TILE,
+    TOWER_X,
+    TOWER_Y,
+    TOWERS,
+    WIDTH,
+)
 from jaxgames.clash.state import State
 from jaxgames.clash.tables import unit_columns
 
@@ -23,7 +38,8 @@ SECONDS_PER_STEP, SECONDS_AT_END = 0.25, 3.0
 _NAMES = ("blue", "red")
 _COLOURS = ("#2f6fde", "#d8423a")
 _DARK = ("#173f86", "#8b211c")
-_BARS = ("#8fd0ff", "#ffb0a0")
+_BARS = ("#6fc3ff", "#ff8f7d")
+_CARDS = {"troop": "#fbf3dc", "building": "#e3ded2", "spell": "#e9dcf5"}
 _GRASS, _GRASS_2, _WATER, _BRIDGE = "#8fc46b", "#86bc62", "#5aa9d6", "#b58a58"
 _LEFT, _TOP, _PANEL = 16.0, 46.0, 250.0
 _FONT = "font-family='Helvetica,Arial,sans-serif'"
@@ -158,8 +174,12 @@ def _unit(unit: Unit, player: int) -> str:
 def _health(unit: Unit, player: int, share: float) -> str:
     wide = max(unit.radius * SCALE * 2, 14)
     top = -unit.radius * SCALE - 6
-    back = f"<rect x='{-wide / 2:.1f}' y='{top:.1f}' width='{wide:.1f}' height='3' fill='#333'/>"
-    return back + f"<rect x='{-wide / 2:.1f}' y='{top:.1f}' width='{wide * share:.1f}' height='3' fill='{_BARS[player]}'/>"
+    fill = f"<rect x='{-wide / 2:.1f}' y='{top:.1f}' width='{wide * share:.1f}' height='3' fill='{_BARS[player]}'/>"
+    return _behind_bar(wide, top) + fill
+
+
+def _behind_bar(wide: float, top: float) -> str:
+    return f"<rect x='{-wide / 2 - 1:.1f}' y='{top - 1:.1f}' width='{wide + 2:.1f}' height='5' rx='1.5' fill='#2b2b2b'/>"
 
 
 def _effects(config: ClashConfig, state: State) -> list[str]:
@@ -178,7 +198,7 @@ def _effects(config: ClashConfig, state: State) -> list[str]:
         to_x, to_y = _place(player, state.shot_x[player, turn, slot], state.shot_y[player, turn, slot])
         share = 1 / (1 + int(state.shot_ticks[player, turn, slot]))
         x, y = from_x + (to_x - from_x) * share, from_y + (to_y - from_y) * share
-        parts.append(f"<circle cx='{x:.1f}' cy='{y:.1f}' r='2.5' fill='#fff' stroke='{_DARK[player]}'/>")
+        parts.append(f"<circle cx='{x:.1f}' cy='{y:.1f}' r='3.5' fill='#ffe9a8' stroke='{_DARK[player]}' stroke-width='1.5'/>")
     return parts
 
 
@@ -190,6 +210,12 @@ def _panel(config: ClashConfig, state: State) -> list[str]:
     words = f"{rest // 600}:{rest // 10 % 60:02d}" + (" overtime" if tick >= config.regular_ticks else "")
     words += "  2x elixir" if tick >= config.double_from_tick else ""
     parts = [_text(_LEFT, _TOP - 16, words, 20, "font-weight='bold'")]
+    for player in range(2):
+        for tower in range(TOWERS):
+            x, y = _place(player, TOWER_X[tower], TOWER_Y[tower])
+            words = str(int(state.hp[player, tower])) if state.alive[player, tower] else "down"
+            bold = "text-anchor='middle' font-weight='bold'"
+            parts.append(_text(x, y + (44 if tower == KING else 36) * (1 if player == 0 else -1) + 4, words, 11, bold))
     for player, top in ((0, _TOP + HEIGHT * SCALE - 180), (1, _TOP + 26)):
         elixir = int(state.elixir[player]) / ELIXIR
         parts.append(f"<rect x='{left:.0f}' y='{top:.0f}' width='200' height='12' rx='4' fill='#ddd'/>")
@@ -197,12 +223,32 @@ def _panel(config: ClashConfig, state: State) -> list[str]:
             f"<rect x='{left:.0f}' y='{top:.0f}' width='{elixir / MOST_ELIXIR * 200:.1f}' height='12' rx='4' fill='#b03fd0'/>"
         )
         parts.append(_text(left + 206, top + 11, f"{int(elixir)}", 13))
+        parts += [_box_of_elixir(left, top, number) for number in range(1, MOST_ELIXIR)]
         for place, row in enumerate(np.asarray(state.hand[player]).tolist()):
-            mark = "  (saving)" if int(state.saving[player]) == place else ""
-            faint = "" if cards[row].cost <= elixir else "opacity='0.45'"
-            parts.append(_text(left, top + 34 + 20 * place, f"{cards[row].cost}  {cards[row].name}{mark}", 14, faint))
-        parts.append(_text(left, top + 120, f"next: {cards[int(state.queue[player][0])].name}", 12))
+            parts.append(_card(left + 51 * place, top + 20, cards[row], elixir, int(state.saving[player]) == place))
+        parts.append(_text(left, top + 110, f"next: {cards[int(state.queue[player][0])].name}", 12))
     return parts
+
+
+def _box_of_elixir(left: float, top: float, number: int) -> str:
+    """A line between two elixirs of the bar."""
+    x = left + number / MOST_ELIXIR * 200
+    return f"<path d='M{x:.0f} {top:.0f}v12' stroke='#fff' stroke-opacity='0.6'/>"
+
+
+def _card(left: float, top: float, card: Card, elixir: float, saved_for: bool) -> str:
+    """A card of a hand with its cost, pale while it cannot be paid, with a thick frame while it is saved for."""
+    frame = "stroke='#b03fd0' stroke-width='3'" if saved_for else "stroke='#777'"
+    parts = [f"<rect width='47' height='72' rx='5' fill='{_CARDS[card.type]}' {frame}/>"]
+    words = card.name.replace(".", "").split()
+    for line, word in enumerate(words):
+        y = 42 + 11 * (line - (len(words) - 1) / 2)
+        size = 9.5 if len(word) < 8 else 7.5
+        parts.append(f"<text x='23.5' y='{y:.1f}' text-anchor='middle' font-size='{size}' fill='#222'>{svg.plain(word)}</text>")
+    parts.append("<circle cx='9' cy='9' r='9' fill='#b03fd0' stroke='#fff'/>")
+    parts.append(f"<text x='9' y='13' text-anchor='middle' font-size='11' font-weight='bold' fill='#fff'>{card.cost}</text>")
+    faint = " opacity='0.5'" if card.cost > elixir else ""
+    return f"<g transform='translate({left:.0f} {top:.0f})'{faint}>{''.join(parts)}</g>"
 
 
 def _films(config: ClashConfig, arrays: dict[str, np.ndarray], times: np.ndarray, seconds: float) -> list[str]:
@@ -249,8 +295,7 @@ def _life(
     wide, top = max(unit.radius * SCALE * 2, 14), -unit.radius * SCALE - 6
     sizes = [f"{wide * int(hp[n]) / full:.1f}" for n in changes]
     shrink = _animated("width", sizes, [times[frames[n]] for n in changes], seconds)
-    back = f"<rect x='{-wide / 2:.1f}' y='{top:.1f}' width='{wide:.1f}' height='3' fill='#333'/>"
-    fill = _BARS[player]
+    back, fill = _behind_bar(wide, top), _BARS[player]
     bar = f"<rect x='{-wide / 2:.1f}' y='{top:.1f}' width='{sizes[0]}' height='3' fill='{fill}'>{shrink}</rect>"
     shown = svg.shown_between(times[start], times[end], seconds)
     begin = f"transform='translate({places[0][0]:.1f} {places[0][1]:.1f})'"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numbers
+import reprlib
 from collections.abc import Mapping
 from typing import Any
 
@@ -21,7 +23,6 @@ from jaxgames.pommerman.constants import (
     NUM_ITEM_KINDS,
     NUM_WORDS,
     STRENGTH_DIGITS,
-    WORDS_PER_MESSAGE,
     Cell,
 )
 from jaxgames.pommerman.observation import Observation
@@ -33,7 +34,6 @@ _HIGHEST = {
     "bomb_moving_direction": 4,
     "flame_life": FLAME_LIFE + 1,
 }
-_NUMBERS = {"blast_strength": MAX_BLAST_STRENGTH, "ammo": MAX_AMMO, "step_count": 10_000}
 
 
 def observation_from_dict(config: PommermanConfig, seen: Mapping[str, Any]) -> Observation:
@@ -49,17 +49,18 @@ def observation_from_dict(config: PommermanConfig, seen: Mapping[str, Any]) -> O
     Raises:
       ValueError: a key is missing, or a value is not possible: names it.
     """
+    if not isinstance(seen, Mapping):
+        raise ValueError(f"observation={_told(seen)}: must be a dictionary with the keys of the official environment")
     size, grid = config.board_size, config.grid
     build_bomber: Any = Bomber  # of numpy scalars, which are arrays to JAX
     build_observation: Any = Observation
     board = _map(seen, "board", size, int(Cell.AGENT_0) + config.num_players - 1)
     maps = {name: _map(seen, name, size, highest) for name, highest in _HIGHEST.items()}
     seat = _seat(config, seen)
-    alive = {_number(code, "alive") for code in _entry(seen, "alive")}
-    numbers = {name: _bounded(seen, name, highest) for name, highest in _NUMBERS.items()}
-    row, column = (_number(part, "position") for part in _entry(seen, "position"))
-    if not (0 <= row < size and 0 <= column < size):
-        raise ValueError(f"position={(row, column)}: must be on the board of {size} x {size} cells")
+    alive = _agents(config, seen, "alive", int(Cell.AGENT_0))
+    row, column = _pair(seen, "position", size - 1)
+    _check_bombs(maps)
+    _check_pieces(config, board, alive, int(Cell.AGENT_0) + seat, (row, column))
 
     def where(cells: np.ndarray) -> Any:
         return grid.from_numpy(cells)
@@ -73,9 +74,9 @@ def observation_from_dict(config: PommermanConfig, seen: Mapping[str, Any]) -> O
     own = build_bomber(
         cell=np.int8(row * size + column),
         alive=np.bool_(Cell.AGENT_0 + seat in alive),
-        ammo=np.int8(numbers["ammo"]),
-        blast_strength=np.int8(numbers["blast_strength"]),
-        can_kick=np.bool_(_entry(seen, "can_kick")),
+        ammo=np.int8(_bounded(_entry(seen, "ammo"), "ammo", MAX_AMMO)),
+        blast_strength=np.int8(_bounded(_entry(seen, "blast_strength"), "blast_strength", MAX_BLAST_STRENGTH)),
+        can_kick=np.bool_(_flag(seen, "can_kick")),
     )
     observation = build_observation(
         view=where(board != Cell.FOG),
@@ -91,7 +92,7 @@ def observation_from_dict(config: PommermanConfig, seen: Mapping[str, Any]) -> O
         seat=np.int32(seat),
         own=own,
         message=_message(config, seen),
-        step_count=np.int16(numbers["step_count"]),
+        step_count=np.int16(_bounded(_entry(seen, "step_count"), "step_count", config.max_steps)),
     )
     result: Observation = jax.tree.map(np.asarray, observation)
     return result
@@ -103,20 +104,82 @@ def _entry(seen: Mapping[str, Any], name: str) -> Any:
     return seen[name]
 
 
-def _number(value: Any, name: str) -> int:
+def _told(value: Any) -> str:
+    """A value on one short line."""
+    return " ".join(reprlib.repr(value).split())
+
+
+def _whole(value: Any, name: str) -> int:
     """An int out of a number, or a member of the official enumeration."""
-    try:
-        number = int(getattr(value, "value", value))
-    except (TypeError, ValueError):
-        raise ValueError(f"{name}={value!r}: must be a number") from None
+    number = getattr(value, "value", value)
+    if isinstance(number, np.ndarray) and number.ndim == 0:
+        number = number.item()
+    is_whole = isinstance(number, numbers.Integral) or (isinstance(number, numbers.Real) and float(number).is_integer())
+    if not is_whole:
+        raise ValueError(f"{name}={_told(value)}: must be a whole number")
+    return int(number)
+
+
+def _bounded(value: Any, name: str, highest: int, lowest: int = 0) -> int:
+    number = _whole(value, name)
+    if not lowest <= number <= highest:
+        raise ValueError(f"{name}={number}: must be in {lowest}..{highest}")
     return number
 
 
-def _bounded(seen: Mapping[str, Any], name: str, highest: int) -> int:
-    number = _number(_entry(seen, name), name)
-    if not 0 <= number <= highest:
-        raise ValueError(f"{name}={number}: must be in 0..{highest}")
-    return number
+def _flag(seen: Mapping[str, Any], name: str) -> bool:
+    value = _entry(seen, name)
+    if not isinstance(value, bool | np.bool_ | numbers.Integral) or value not in (0, 1):
+        raise ValueError(f"{name}={_told(value)}: must be True or False")
+    return bool(value)
+
+
+def _list(seen: Mapping[str, Any], name: str, what: str) -> list[Any]:
+    value = _entry(seen, name)
+    if not isinstance(value, list | tuple | np.ndarray) or np.ndim(np.asarray(value, object)) != 1:
+        raise ValueError(f"{name}={_told(value)}: must be a list of {what}")
+    return list(value)
+
+
+def _pair(seen: Mapping[str, Any], name: str, highest: int) -> tuple[int, int]:
+    what = f"two numbers in 0..{highest}"
+    values = _list(seen, name, what)
+    pair = tuple(_whole(value, name) for value in values)
+    if len(pair) != 2 or not all(0 <= value <= highest for value in pair):
+        raise ValueError(f"{name}={_told(pair)}: must be {what}")
+    return pair
+
+
+def _agents(config: PommermanConfig, seen: Mapping[str, Any], name: str, lowest: int) -> set[int]:
+    """Board codes of agents, from `lowest` on."""
+    highest = int(Cell.AGENT_0) + config.num_players - 1
+    return {_bounded(code, name, highest, lowest) for code in _list(seen, name, f"board codes in {lowest}..{highest}")}
+
+
+def _check_bombs(maps: Mapping[str, np.ndarray]) -> None:
+    """Raises a ValueError where one map shows a bomb and another does not."""
+    life, strength = maps["bomb_life"] > 0, maps["bomb_blast_strength"] > 0
+    for name, wrong in (
+        ("bomb_blast_strength", strength != life),
+        ("bomb_moving_direction", (maps["bomb_moving_direction"] > 0) & ~life),
+    ):
+        if wrong.any():
+            place = tuple(np.argwhere(wrong)[0].tolist())
+            both = f"{maps[name][place]}, and bomb_life is {maps['bomb_life'][place]}"
+            raise ValueError(f"{name} at {place} is {both}: both must be above 0 where there is a bomb, and 0 elsewhere")
+
+
+def _check_pieces(config: PommermanConfig, board: np.ndarray, alive: set[int], own: int, position: tuple[int, int]) -> None:
+    """Raises a ValueError unless the board shows whoever looks where it stands, and of others at most one living piece each."""
+    for code in range(Cell.AGENT_0, Cell.AGENT_0 + config.num_players):
+        places = [tuple(place) for place in np.argwhere(board == code).tolist()]
+        if places and code not in alive:
+            raise ValueError(f"alive={sorted(alive)}: must hold {code}, which the board shows at {places[0]}")
+        if len(places) > 1:
+            raise ValueError(f"board: shows agent {code} {len(places)} times, at {places[0]} first; must show it once at most")
+        if code == own and code in alive and places != [position]:
+            shown = f"shows {code} at {places[0]}" if places else f"does not show {code}"
+            raise ValueError(f"position={position}: must be where the board has the own piece, and it {shown}")
 
 
 def _map(seen: Mapping[str, Any], name: str, size: int, highest: int) -> np.ndarray:
@@ -124,8 +187,8 @@ def _map(seen: Mapping[str, Any], name: str, size: int, highest: int) -> np.ndar
     given = _entry(seen, name)
     try:
         cells = np.asarray(given, float)
-    except (TypeError, ValueError):
-        raise ValueError(f"{name}: must be {size} x {size} numbers") from None
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"{name}={_told(given)}: must be {size} x {size} numbers") from None
     if cells.shape != (size, size):
         raise ValueError(f"{name} of shape {cells.shape}: must be {size} x {size} numbers")
     wrong = np.argwhere(~((cells >= 0) & (cells <= highest) & (cells == np.floor(cells))))
@@ -137,8 +200,9 @@ def _map(seen: Mapping[str, Any], name: str, size: int, highest: int) -> np.ndar
 
 def _seat(config: PommermanConfig, seen: Mapping[str, Any]) -> int:
     """The seat that is neither the teammate's nor an enemy's."""
-    others = {_number(code, "enemies") for code in _entry(seen, "enemies")}
-    others.add(_number(_entry(seen, "teammate"), "teammate"))
+    nobody = int(Cell.DUMMY)
+    others = _agents(config, seen, "enemies", nobody)
+    others.add(_bounded(_entry(seen, "teammate"), "teammate", int(Cell.AGENT_0) + config.num_players - 1, nobody))
     mine = [seat for seat in range(config.num_players) if Cell.AGENT_0 + seat not in others]
     if len(mine) != 1:
         raise ValueError(f"enemies and teammate {sorted(others)}: must name all of {config.num_players} agents but one")
@@ -148,7 +212,5 @@ def _seat(config: PommermanConfig, seen: Mapping[str, Any]) -> int:
 def _message(config: PommermanConfig, seen: Mapping[str, Any]) -> tuple[np.int8, ...]:
     if not config.has_messages:
         return ()
-    words = [_number(word, "message") for word in _entry(seen, "message")]
-    if len(words) != WORDS_PER_MESSAGE or not all(0 <= word < NUM_WORDS for word in words):
-        raise ValueError(f"message={words}: must be two words in 0..{NUM_WORDS - 1}")
-    return tuple(np.int8(word) for word in words)
+    first, second = _pair(seen, "message", NUM_WORDS - 1)
+    return np.int8(first), np.int8(second)

@@ -6,6 +6,7 @@ P players times K arms, flat.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -90,9 +91,9 @@ def ucb1(c: float = 2.0) -> Bandit:
       c: weight of exploration, >= 0; the published planner's is 2.
 
     Raises:
-      ValueError: a negative weight.
+      ValueError: a weight that is negative or no number.
     """
-    if c < 0:
+    if not 0 <= c < math.inf:
         raise ValueError(f"c={c}: must be >= 0")
 
     def scores(lane: LaneKey, words: Array, num_arms: int) -> Array:
@@ -138,15 +139,23 @@ def ucb1(c: float = 2.0) -> Bandit:
 BANDITS = {"ts": thompson, "ucb": ucb1, "uniform": uniform}
 
 
-def by_name(name: str) -> Bandit:
-    """Makes a bandit with its published settings by its short name.
+def by_name(name: str, c: float | None = None) -> Bandit:
+    """Makes a bandit by its short name.
+
+    Args:
+      name: one of `BANDITS`.
+      c: of UCB1, its weight of exploration; None: the published one.
 
     Raises:
-      ValueError: for an unknown name.
+      ValueError: for an unknown name, or a weight that is negative or of another bandit.
     """
     if name not in BANDITS:
         raise ValueError(f"bandit={name!r}: must be one of {', '.join(BANDITS)}")
-    return BANDITS[name]()
+    if c is None:
+        return BANDITS[name]()
+    if name != "ucb":
+        raise ValueError(f"c={c}: is of bandit='ucb', not of {name!r}")
+    return ucb1(c)
 
 
 def choose(scores: Array, legal: Array) -> Array:

@@ -17,7 +17,7 @@ from jaxgames.random_bits import LaneKey
 from search.bandit.bandits import Bandit
 from search.bandit.tree_search import Settings, add_credit, chance_keys, choose_actions, conclude, count_by_tree
 from search.dynamics import Dynamics, dynamics_of
-from search.microbatch import in_microbatches
+from search.microbatch import SCRATCH
 from search.planner import Plan, Planner, memoryless
 
 
@@ -27,34 +27,36 @@ def flat_search(game: Game | Dynamics, bandit: Bandit, settings: Settings, name:
     Args:
       game: any game, or dynamics made of one.
       bandit: the rule of choice in the present state.
-      settings: `num_simulations`, `horizon`, `leaf_parallelism` and `microbatch_size` count.
+      settings: all count but those of the table and the tree.
       name: for tables.
     """
     game = dynamics_of(game)
+    groups = settings.groups(game)
 
     def plan(params, keys: Array, memory: tuple, views, seats: Array, active: Array) -> tuple[Plan, tuple]:
         roots = game.root(params, keys, views, seats)
         search = functools.partial(search_with, params)
-        return in_microbatches(search, settings.microbatch_size, keys, memory, roots, active & ~game.terminated(roots))
+        return settings.search(search, game, bandit, keys, memory, roots, seats, active, SCRATCH)
 
     def search_with(params, keys: Array, memory: tuple, views, active: Array) -> tuple[Plan, tuple]:
         batch = keys.shape[0]
         lanes = jax.vmap(random_bits.lane_key)(keys)
         trees = jnp.repeat(jnp.arange(batch, dtype=jnp.int32), settings.leaf_parallelism)
         roots = jax.tree.map(lambda x: x[trees], views)
-        running = active[trees]
+        waves = jnp.where(active, settings.waves(game, views), 0)
         wave_number = jnp.tile(jnp.arange(settings.leaf_parallelism, dtype=jnp.int32), batch)
         walkers = random_bits.fold(LaneKey(lanes.first[trees], lanes.second[trees]), wave_number)
 
         def one_wave(number, carry):
             words, met = carry
             lane = random_bits.fold(walkers, number)
+            running = (number < waves)[trees]
 
             def step(carry):
                 depth, states, first, met = carry
                 known = jnp.where((depth == 0) & running[:, None], words[trees], 0)
                 step_lane = random_bits.fold(lane, depth)
-                choice, actions = choose_actions(game, bandit, step_lane, states, known)
+                choice, actions = choose_actions(game, bandit, step_lane, states, known, groups)
                 met = met.at[depth].set(running & ~game.terminated(states))
                 states = game.step(params, chance_keys(lane, depth), states, actions)
                 return depth + 1, states, jnp.where(depth == 0, choice, first), met
@@ -76,8 +78,7 @@ def flat_search(game: Game | Dynamics, bandit: Bandit, settings: Settings, name:
 
         words = jnp.zeros((batch, game.num_players * game.num_arms), jnp.uint32)
         met = jnp.zeros((batch, settings.horizon), jnp.int32)
-        waves = settings.num_simulations // settings.leaf_parallelism
-        words, met = jax.lax.fori_loop(0, waves, one_wave, (words, met))
+        words, met = jax.lax.fori_loop(0, settings.longest(waves), one_wave, (words, met))
         return conclude(game, bandit, lanes, views, words, {"met": met}), memory
 
     return memoryless(name, plan, metrics={"met": (settings.horizon,)}, own_first=game.own_first, value_range=bandit.value_range)

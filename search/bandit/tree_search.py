@@ -15,9 +15,12 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+from collections.abc import Callable
+from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 from jaxgames import checks, random_bits
@@ -28,13 +31,15 @@ from search.bandit.bandits import Bandit
 from search.bandit.guide import Guide, rounding_noise
 from search.bandit.table import Table
 from search.dynamics import Dynamics, dynamics_of
-from search.microbatch import in_microbatches
-from search.planner import Plan, Planner
+from search.microbatch import Access, in_microbatches
+from search.planner import Plan, Planner, of_seat, where_lanes
 
 # Children of a lane key beside those numbered by depth or simulation.
 _CHANCE = 1 << 20
 _CONCLUSION = 1 << 21
+_GROUPS = 1 << 23
 
+MOST_GROUPED = 2**12  # simulations, so that the counts of a group stay within a word
 _PLANS, _MOST_ROWS = 32, 2**16  # a table has room for the states of so many plans, but no more rows
 MICROBATCH_SIZE = 128  # on a CPU: half of it costs a full batch of Pommerman a tenth more, a quarter of it four tenths
 
@@ -45,6 +50,12 @@ class Settings:
 
     Attributes:
       num_simulations: simulations per plan.
+      simulations_per_arm: so many for each action that the player with most of them can choose among in the present state, but
+        never more than `num_simulations`; 0: always all of these.
+      rest_when_forced: do not think where the seat that is asked has a single legal action; only that action is then told.
+        Not for learners that take the plans of all seats.
+      grouped: choose a group of arms first, by what all of its arms have met, then one of them (a combinatorial bandit), in games
+        that tell such groups: in Clash a card, then a position.
       horizon: steps per simulation.
       keep_all: keep every visited state (FDTS) or only one new one per simulation (MCTS).
       rollout: MCTS: play randomly from the new state to the horizon, else stop there.
@@ -55,6 +66,9 @@ class Settings:
     """
 
     num_simulations: int = 100
+    simulations_per_arm: int = 0
+    rest_when_forced: bool = False
+    grouped: bool = False
     horizon: int = 20
     keep_all: bool = True
     rollout: bool = True
@@ -65,13 +79,66 @@ class Settings:
 
     def __post_init__(self) -> None:
         checks.at_least(1, self, "num_simulations", "horizon", "leaf_parallelism", "microbatch_size")
-        checks.below(checks.COUNTS, self, "num_simulations")
+        checks.at_least(0, self, "simulations_per_arm")
+        checks.below(checks.COUNTS, self, "num_simulations", "simulations_per_arm")
         if self.num_simulations % self.leaf_parallelism:
             raise ValueError(f"leaf_parallelism={self.leaf_parallelism}: must divide num_simulations={self.num_simulations}")
         if self.table_rows is not None:
             table.check_rows(self.table_rows)
             if self.table_bytes is not None:
                 raise ValueError(f"table_bytes={self.table_bytes}: give table_rows={self.table_rows} or this, not both")
+
+    def groups(self, game: Dynamics) -> tuple[int, ...]:
+        """Gives the group of each arm; () where arms are chosen by themselves.
+
+        Raises:
+          ValueError: the game tells none.
+        """
+        if self.grouped and not game.arm_groups:
+            raise ValueError(f"grouped=True: {game.name} has no groups of arms")
+        if self.grouped and self.num_simulations > MOST_GROUPED:
+            raise ValueError(f"num_simulations={self.num_simulations}: must be <= {MOST_GROUPED} with groups of arms")
+        return game.arm_groups if self.grouped else ()
+
+    def waves(self, game: Dynamics, nodes: Any) -> Array:
+        """Gives how often the simulations that run at once are run from each of the nodes [B], int32 [B]."""
+        most = self.num_simulations // self.leaf_parallelism
+        if not self.simulations_per_arm:
+            return jnp.full_like(game.to_play(nodes), most, jnp.int32)
+        _, legal = game.arms(nodes)
+        wanted = legal.sum(-1, dtype=jnp.int32).max(-1) * min(self.simulations_per_arm, self.num_simulations)
+        return jnp.minimum((wanted + self.leaf_parallelism - 1) // self.leaf_parallelism, most)
+
+    def search(
+        self,
+        search: Callable,
+        game: Dynamics,
+        bandit: Bandit,
+        keys: Array,
+        memory: Any,
+        roots: Any,
+        seats: Array,
+        active: Array,
+        access: Access,
+    ) -> tuple[Plan, Any]:
+        """Thinks for the lanes that need it by `search`; see `in_microbatches`."""
+        active = active & ~game.terminated(roots)
+        load = self.waves(game, roots) if self.simulations_per_arm else None
+        forced = active & False
+        if self.rest_when_forced:
+            _, legal = game.arms(roots)
+            own = jnp.zeros_like(seats) if game.own_first else seats
+            forced = active & (of_seat(legal, own).sum(-1) == 1)
+        plan, memory = in_microbatches(search, self.microbatch_size, keys, memory, roots, active & ~forced, access, load)
+        if self.rest_when_forced:
+            words = jnp.zeros((len(seats), game.num_players * game.num_arms), jnp.uint32)
+            told = conclude(game, bandit, jax.vmap(random_bits.lane_key)(keys), roots, words, plan.metrics)
+            plan = where_lanes(forced, told, plan)
+        return plan, memory
+
+    def longest(self, waves: Array) -> Array | int:
+        """Gives the most of `waves`, as a plain number where it is known while tracing."""
+        return waves.max() if self.simulations_per_arm else self.num_simulations // self.leaf_parallelism
 
     def rows(self, num_words: int) -> int:
         """Gives the rows of a table of rows of so many words.
@@ -96,9 +163,8 @@ class _Walk:
     """Simulations on their way. L lanes, D depths.
 
     Attributes:
-      states: State [L].
+      states: State [L]; at the end, those that are valued.
       inside: bool [L], all states so far were kept.
-      value: float32 [L, P], of the last state; set when a lane stops.
       keys: uint32 [D, L, 2], states met.
       arms: int32 [D, L, P], arms chosen in them.
       kept: bool [D, L], states to keep.
@@ -108,7 +174,6 @@ class _Walk:
 
     states: object
     inside: Array
-    value: Array
     keys: Array
     arms: Array
     kept: Array
@@ -136,6 +201,7 @@ def decoupled_search(game: Game | Dynamics, bandit: Bandit, settings: Settings, 
     game = dynamics_of(game)
     num_words = game.num_players * game.num_arms
     rows = settings.rows(num_words)
+    settings.groups(game)
 
     def init(batch_size: int) -> Table:
         return table.init(batch_size, rows, num_words)
@@ -143,8 +209,7 @@ def decoupled_search(game: Game | Dynamics, bandit: Bandit, settings: Settings, 
     def plan(params, keys: Array, memory: Table, views, seats: Array, active: Array) -> tuple[Plan, Table]:
         roots = game.root(params, keys, views, seats)
         search = functools.partial(search_with, params)
-        active = active & ~game.terminated(roots)
-        return in_microbatches(search, settings.microbatch_size, keys, memory, roots, active, table.ACCESS)
+        return settings.search(search, game, bandit, keys, memory, roots, seats, active, table.ACCESS)
 
     def search_with(params, keys: Array, memory: Table, views, active: Array) -> tuple[Plan, Table]:
         batch = keys.shape[0]
@@ -153,25 +218,26 @@ def decoupled_search(game: Game | Dynamics, bandit: Bandit, settings: Settings, 
         roots = jax.tree.map(lambda x: x[trees], views)
         wave_number = jnp.tile(jnp.arange(settings.leaf_parallelism, dtype=jnp.int32), batch)
         walkers = random_bits.fold(LaneKey(lanes.first[trees], lanes.second[trees]), wave_number)
-        running = active[trees]
+        waves = jnp.where(active, settings.waves(game, views), 0)
         prior = guide.prior_words(game, bandit, params, views) if guide else None
         root_prior = None if prior is None else prior[trees]
 
         def one_wave(number, carry):
             memory, met, known = carry
             lanes = random_bits.fold(walkers, number)
-            walk = _simulate(params, game, bandit, settings, lanes, memory, trees, roots, running, root_prior)
+            goes_on = number < waves
+            walk = _simulate(params, game, bandit, settings, lanes, memory, trees, roots, goes_on[trees], root_prior)
+            value = game.heuristic(walk.states)
             if guide and guide.values:
-                value = guide.final_values(game, params, walk.states, walk.value)
+                value = guide.final_values(game, params, walk.states, value)
                 credit = bandit.soft_credit(value, rounding_noise(lanes, game.num_players))
             else:
-                credit = bandit.credit(walk.value)
-            memory = _keep(settings, bandit, memory, walk, credit, active)
+                credit = bandit.credit(value)
+            memory = _keep(settings, bandit, memory, walk, credit, goes_on)
             return memory, met + count_by_tree(walk.met, batch), known + count_by_tree(walk.known, batch)
 
         zero = jnp.zeros((batch, settings.horizon), jnp.int32)
-        waves = settings.num_simulations // settings.leaf_parallelism
-        memory, met, known = jax.lax.fori_loop(0, waves, one_wave, (memory, zero, zero))
+        memory, met, known = jax.lax.fori_loop(0, settings.longest(waves), one_wave, (memory, zero, zero))
         slot = table.find(memory, jnp.arange(batch, dtype=jnp.int32), game.state_key(views))
         metrics = {"met": met, "known": known, "evicted": memory.evicted, "stored": memory.stored}
         words = table.read(memory, slot)
@@ -199,7 +265,6 @@ def _simulate(
     walk = _Walk(
         states=roots,
         inside=running,
-        value=jnp.zeros((count, players), jnp.float32),
         keys=jnp.zeros((depths, count, 2), jnp.uint32),
         arms=jnp.zeros((depths, count, players), jnp.int32),
         kept=flags,
@@ -221,17 +286,14 @@ def _simulate(
         words = jnp.where(credited[:, None], table.read(memory, slot), 0)
         if root_prior is not None:
             words = with_prior(bandit, words, jnp.where(is_root[:, None], root_prior, 0))
-        choice, actions = choose_actions(game, bandit, random_bits.fold(lanes, depth), walk.states, words)
+        choice, actions = choose_actions(game, bandit, random_bits.fold(lanes, depth), walk.states, words, settings.groups(game))
         states = game.step(params, chance_keys(lanes, depth), walk.states, actions)
-        value = walk.value
-        if stops:  # the value of a new state counts; the lane goes on without effect
-            stopped = met & ~credited
-            value = jnp.where(stopped[:, None], game.heuristic(walk.states), value)
-            going = going & ~stopped
+        if stops:  # the value of a new state counts, so the lane stays in it
+            going = going & ~(met & ~credited)
+            states = where_lanes(going, states, walk.states)
         walk = _Walk(
             states=states,
             inside=credited,
-            value=value,
             keys=walk.keys.at[depth].set(keys),
             arms=walk.arms.at[depth].set(choice),
             kept=walk.kept.at[depth].set(inside),
@@ -245,12 +307,12 @@ def _simulate(
         depth, going, walk = carry
         return (depth < depths) & (going & ~game.terminated(walk.states)).any()
 
-    _, going, walk = jax.lax.while_loop(unfinished, step, (jnp.int32(0), running, walk))
-    value = game.heuristic(walk.states)
-    return dataclasses.replace(walk, value=jnp.where(going[:, None], value, walk.value))
+    return jax.lax.while_loop(unfinished, step, (jnp.int32(0), running, walk))[2]
 
 
-def choose_actions(game: Dynamics, bandit: Bandit, lanes: LaneKey, states, words: Array) -> tuple[Array, Array]:
+def choose_actions(
+    game: Dynamics, bandit: Bandit, lanes: LaneKey, states, words: Array, groups: tuple[int, ...] = ()
+) -> tuple[Array, Array]:
     """Lets every player's bandit choose in every lane.
 
     Args:
@@ -259,24 +321,41 @@ def choose_actions(game: Dynamics, bandit: Bandit, lanes: LaneKey, states, words
       lanes: leaves [L].
       states: nodes [L].
       words: uint32 [L, P * K], zeros for a state that is not known: then the choice is uniform.
+      groups: of each arm: a group is chosen first, then an arm of it; (): arms are chosen by themselves.
 
     Returns:
       choice: int32 [L, P], index of the arm.
       actions: int32 [L, P].
     """
     offered, legal = game.arms(states)
-    # As a branch of its own, the drawing is compiled by itself; fused with what is around it, it is not vectorized on a CPU
-    # and costs six times as much. The branch is always taken, but for batches in which nobody is at play any more.
-    scores = jax.lax.cond(
+    open_arms = legal
+    if groups:
+        among = np.arange(max(groups) + 1)[:, None] == np.array(groups)  # [G, K]
+        # The word of a group is the sum of those of its arms.
+        summed = jnp.where(among, words.reshape(legal.shape)[:, :, None], 0).sum(-1, dtype=jnp.uint32)
+        usable = (legal[:, :, None] & among).any(-1)
+        scores = _scores(game, bandit, random_bits.fold(lanes, _GROUPS), states, summed.reshape(len(summed), -1), len(among))
+        group = bandits.choose(scores.reshape(usable.shape), usable)
+        open_arms = legal & (group[:, :, None] == np.array(groups))
+    scores = _scores(game, bandit, lanes, states, words, game.num_arms)
+    choice = bandits.choose(scores.reshape(legal.shape), open_arms)
+    chosen = choice[:, :, None] == jnp.arange(game.num_arms)
+    return choice, jnp.where(chosen, offered, 0).sum(-1, dtype=jnp.int32)
+
+
+def _scores(game: Dynamics, bandit: Bandit, lanes: LaneKey, states, words: Array, num_arms: int) -> Array:
+    """Scores of arms float32 [L, P * K] by their words.
+
+    As a branch of its own, the drawing is compiled by itself; fused with what is around it, it is not vectorized on a CPU and
+    costs six times as much. The branch is always taken, but for batches in which nobody is at play any more.
+    """
+    return jax.lax.cond(
         (~game.terminated(states)).any(),
-        lambda lanes, words: bandit.scores(lanes, words, game.num_arms),
+        lambda lanes, words: bandit.scores(lanes, words, num_arms),
         lambda lanes, words: jnp.zeros(words.shape, jnp.float32),
         LaneKey(lanes.first[:, None], lanes.second[:, None]),
         words,
     )
-    choice = bandits.choose(scores.reshape(legal.shape), legal)
-    chosen = choice[:, :, None] == jnp.arange(game.num_arms)
-    return choice, jnp.where(chosen, offered, 0).sum(-1, dtype=jnp.int32)
 
 
 def chance_keys(lanes: LaneKey, depth: Array) -> Array:

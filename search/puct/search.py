@@ -35,7 +35,7 @@ class Settings:
     """How a PUCT search runs; checked when made.
 
     Attributes:
-      num_simulations: nodes opened, or final states met again, per plan.
+      num_simulations: walks per plan: nodes opened, final states met again, and with leaf parallelism walks that are lost.
       c_init, c_base: exploration constant c(N) = ln((N + c_base + 1) / c_base) + c_init.
       first_play_urgency: Q of an arm never tried, for the mover; None: the value of its node, as in mctx.
       normalize_q: Q is normalize_q to [0, 1] between the least and the greatest of the node, as in mctx.
@@ -49,7 +49,8 @@ class Settings:
       reuse: keep the tree from move to move.
       max_candidates: arms kept per node, those of the highest priors; None: all, or 128 where there are more than 512.
       leaf_parallelism: so many walks go down one tree before their leaves are valued, all of them at once. What is on its way
-        counts as visited, at an unchanged Q; a walk that meets a node still waiting for its value is lost.
+        counts as visited, at an unchanged Q; a walk that meets a node still waiting for its value is lost, and not made up for:
+        a plan has num_simulations less its metric "lost" (CrazyAra goes on until the root has its visits).
       replies: where chance plays a part (dice, or models that draw), a node holds so many samples of what comes after each arm,
         and each visit goes on with one of them, drawn anew; an arm's visits and value are of all its samples together. 1: what
         was drawn first holds for the whole search.
@@ -136,7 +137,8 @@ def puct(
       name: for tables.
 
     Returns:
-      A planner; plan columns of players who do not move show their pass.
+      A planner; plan columns of players who do not move show their pass. Metrics of a plan, int32 [B]: depth (the lengths of all
+      its walks), nodes (visits of the root, with reuse those of earlier plans too) and lost (walks that counted for nothing).
 
     Raises:
       ValueError: all players of the game move at once.
@@ -160,7 +162,7 @@ def puct(
         return search.plan(params, keys, memory, roots, active & ~game.terminated(roots))
 
     size = size_in_bytes(jax.eval_shape(lambda: init(1)))
-    metrics: dict[str, tuple[int, ...]] = {"depth": (), "nodes": ()}
+    metrics: dict[str, tuple[int, ...]] = {"depth": (), "nodes": (), "lost": ()}
     return Planner(name, init, puct_tree.reset, plan, memory_bytes=size, metrics=metrics, own_first=game.own_first)
 
 
@@ -179,9 +181,9 @@ class _Search:
         def simulate(number, carry):
             return self._simulate(params, number, keys, active, *carry)
 
-        start = (tree, jnp.zeros(active.shape[0], jnp.int32))
-        tree, depth = jax.lax.fori_loop(0, self.settings.num_waves, simulate, start)
-        return self._conclude(keys, tree, views, depth), tree
+        none = jnp.zeros(active.shape[0], jnp.int32)
+        tree, depth, lost = jax.lax.fori_loop(0, self.settings.num_waves, simulate, (tree, none, none))
+        return self._conclude(keys, tree, views, depth, lost), tree
 
     def _new_node(self, params, states, noise_keys: Array | None = None) -> NewNode:
         """Looks at states [B]; with keys [B], adds noise to the priors."""
@@ -239,7 +241,9 @@ class _Search:
         mixed = (1 - self.settings.dirichlet_fraction) * prior + self.settings.dirichlet_fraction * noise
         return jnp.where(legal, jnp.maximum(mixed, _LEAST_PRIOR), 0.0)
 
-    def _simulate(self, params, number: Array, keys: Array, active: Array, tree: Tree, depth_sum: Array) -> tuple[Tree, Array]:
+    def _simulate(
+        self, params, number: Array, keys: Array, active: Array, tree: Tree, depth_sum: Array, lost: Array
+    ) -> tuple[Tree, Array, Array]:
         """Walks down, opens a node, and takes its value up; with leaf parallelism, as many walks at once as that says."""
         settings, batch, wave = self.settings, active.shape[0], self.settings.leaf_parallelism
         first, child = tree.size[0], tree.size[0] + jnp.arange(wave, dtype=jnp.int32)
@@ -274,7 +278,9 @@ class _Search:
             known = certain_value(tree.whole(tree.row(node), PROVEN), known)
         leaf, value = jnp.where(opens, children, node), jnp.where(opens, new.value, known)
         tree = back_up_all(settings, tree, walks, leaf.reshape(wave, batch), value.reshape(wave, batch))
-        return tree, depth_sum + walks.depth.sum(0)
+        if wave > 1:  # a single walk meets no other
+            lost = lost + (walks.started & ~walks.going).sum(0, dtype=jnp.int32)
+        return tree, depth_sum + walks.depth.sum(0), lost
 
     def _apply(self, params, keys: Array, tree: Tree, node: Array, arm: Array, reply: Array):
         """Plays a candidate of nodes [M], M a multiple of B."""
@@ -286,7 +292,7 @@ class _Search:
             states = game.replied(states, reply)
         return game.step(params, keys, states, everyone.astype(jnp.int32))
 
-    def _conclude(self, keys: Array, tree: Tree, views, depth: Array) -> Plan:
+    def _conclude(self, keys: Array, tree: Tree, views, depth: Array, lost: Array) -> Plan:
         settings, game = self.settings, self.game
         batch, count = keys.shape[0], tree.num_candidates
         player = jnp.maximum(game.to_play(views), 0)
@@ -330,5 +336,5 @@ class _Search:
             qvalues=values,
             visit_counts=visits,
             root_value=tree.real(root, TOTAL) / jnp.maximum(tree.whole(root, VISITS), 1),
-            metrics={"depth": depth, "nodes": tree.whole(root, VISITS)},
+            metrics={"depth": depth, "nodes": tree.whole(root, VISITS), "lost": lost},
         )

@@ -205,12 +205,12 @@ def compare(settings: Settings, seeds: range, most_steps: int, engine: Arrays | 
       ExceptionGroup: of one `FirstDifference` for each battle in which the engines part, with the tick and the fields.
     """
     engine = engine or Arrays(settings)
-    lanes = [_lane(settings, seed) for seed in seeds]
+    lanes = [new_lane(settings, seed) for seed in seeds]
     cards = [[[card.id for card in (*player.hand, *player.queue)] for player in lane.battle.players] for lane in lanes]
     state = engine.start(np.array(cards, np.int8))
     compared = _check_all(lanes, [{} for _ in lanes], state)
     for number in range(most_steps):
-        state = _enrich(lanes, state)
+        state = enrich(lanes, state)
         before = [snapshot(lane.battle) for lane in lanes]
         if number % STEPS_PER_MASK == 0:
             _check_legal(lanes, engine.legal_actions(state))
@@ -244,12 +244,14 @@ def _play_on(lanes: list[Lane], engine: Arrays, state: State, ticks: int) -> int
     return compared
 
 
-def _lane(settings: Settings, seed: int) -> Lane:
+def new_lane(settings: Settings, seed: int) -> Lane:
+    """A battle in which the seed decides the decks, and whether elixir is always full."""
     draws = random.Random(seed)
     return Lane(seed, draws, Battle(random_decks(draws), settings), rich=seed % 6 == 5)
 
 
-def _enrich(lanes: list[Lane], state: State) -> State:
+def enrich(lanes: list[Lane], state: State) -> State:
+    """Fills the elixir of those battles in which it is always full, on both engines."""
     elixir = np.array(state.elixir)
     for index, lane in enumerate(lanes):
         if lane.rich and lane.open:

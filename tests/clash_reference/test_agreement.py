@@ -7,16 +7,22 @@ import dataclasses
 import functools
 from typing import Any
 
+import jax
+import numpy as np
 import pytest
 
 from jaxgames.clash import cards as table
+from jaxgames.clash import playing_on
 from jaxgames.clash import tables as columns
+from jaxgames.clash.game import Clash
 from jaxgames.clash.state import State
 from tests.clash_reference.battle import Settings
-from tests.clash_reference.comparison import Arrays, compare, differences
+from tests.clash_reference.comparison import Arrays, Lane, compare, differences, enrich, new_lane
+from tests.clash_reference.play import random_action
 from tests.clash_reference.tables import CARDS, UNITS
 
 BATCH, BATTLES = 25, 1000
+MOST_TICKS = 150
 WITH_EVERYTHING = Settings(
     levels=(9, 13),
     slots=22,
@@ -38,6 +44,46 @@ def engine() -> Arrays:
 @pytest.mark.slow
 def test_some_battles_with_all_cards() -> None:
     assert compare(Settings(), range(24), most_steps=30, engine=engine(), ticks=20) == 24 * (1 + 30 + 20)
+
+
+def test_battles_played_out_without_further_cards_end_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few battles at a time, so that others take the places of those that are quiet; towers are weak, so that some fall."""
+    monkeypatch.setattr(playing_on, "_AT_ONCE", 8)
+    lanes, state = weak_battles(range(24), steps=12)
+    game = Clash(dataclasses.replace(engine().config, value_ticks=MOST_TICKS))
+    found, values = jax.device_get(
+        jax.jit(jax.vmap(lambda one: (playing_on.tower_hp(game.config, one), game.heuristic(one))))(state)
+    )
+    ticks = []
+    for lane, hp, value in zip(lanes, found, values, strict=True):
+        before = lane.battle.tick
+        lead = lane.battle.play_on(MOST_TICKS)
+        ticks.append(lane.battle.tick - before)
+        towers = [[player.units[slot].hp if slot in player.units else 0 for slot in range(3)] for player in lane.battle.players]
+        assert hp.tolist() == towers, f"battle {lane.seed}"
+        assert value.tolist() == [lead, -lead], f"battle {lane.seed}"
+    assert set(values[:, 0].tolist()) == {-1, 0, 1}
+    assert max(ticks) == MOST_TICKS and sum(0 < each < MOST_TICKS for each in ticks) > 8
+
+
+def weak_battles(seeds: range, steps: int) -> tuple[list[Lane], State]:
+    """Battles with all cards on both engines; towers have few hit points, kings too in some of them."""
+    lanes = [new_lane(Settings(), seed) for seed in seeds]
+    cards = [[[card.id for card in (*player.hand, *player.queue)] for player in lane.battle.players] for lane in lanes]
+    state = engine().start(np.array(cards, np.int8))
+    hp = np.array(state.hp)
+    for index, lane in enumerate(lanes):
+        for player in lane.battle.players:
+            for slot in range(3):
+                hp[index, player.seat, slot] = player.units[slot].hp = 100 + 200 * ((lane.seed + slot) % 4)
+    state = dataclasses.replace(state, hp=hp)
+    for _ in range(steps):
+        state = enrich(lanes, state)
+        actions = [tuple(random_action(lane.draws, lane.battle, seat) for seat in (0, 1)) for lane in lanes]
+        for lane, chosen in zip(lanes, actions, strict=True):
+            lane.battle.step(chosen)
+        state = engine().step(state, np.array(actions, np.int32))
+    return lanes, state
 
 
 def test_rows_are_numbered_alike() -> None:

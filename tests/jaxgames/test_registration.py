@@ -94,7 +94,7 @@ def test_settings_behind_a_mode_are_those_by_keyword():
     ("mode", "message"),
     [
         ("standard:depth=3", "'depth=3' is none of action_points, first_action_points, turn_limit, draws, hidden_hands"),
-        ("standard:board=1", "'board=1' is none of"),
+        ("standard:board=1", "board: 1 x 1 squares, must be at least 2 x 2"),
         ("standard:turn_limit", "turn_limit='' must be a whole number"),
         ("standard:turn_limit=5,turn_limit=6", "turn_limit is given twice"),
         ("standard:turn_limit=5,", "'' is none of action_points"),

@@ -7,8 +7,10 @@ import jax.numpy as jnp
 import pytest
 
 from search import fdts
+from search.believed import believed
 from search.check import check_planner
 from tests.processes import run_python
+from tests.rivalry import Rivalry
 from tests.training.tiny import drawing_oracle
 from tests.tug import Tug
 
@@ -36,6 +38,22 @@ def test_all_planners_on_four_devices():
 def test_a_planner_alone_and_among_neighbours():
     """Also where rows of its table give way."""
     check_planner(PLANNER, GAME, lanes=(1, 7), devices=(1,), moves=3)
+
+
+def test_a_planner_of_beliefs_alone_and_among_neighbours():
+    """What is planned goes by what is remembered; who does not see the state is shown what it observes."""
+    game = Rivalry(marks=64, max_steps=40, length=30)
+    drawing = drawing_oracle(game)
+
+    def plan(params, keys, memory, views, seats, active):
+        plan, memory = drawing.plan(params, keys, memory, views, seats, active)
+        return dataclasses.replace(plan, root_value=plan.root_value + views.mark[:, None]), memory
+
+    fair = believed(game, drawing._replace(plan=plan))
+    check_planner(fair, game, lanes=(1, 7), devices=(1,))
+    forgetful = fair._replace(reset=lambda memory, lanes: memory._replace(begins=memory.begins | lanes.any()))
+    with pytest.raises(ValueError, match=r"^drawing, fair: with 1 instead of 7 lanes, plan\.root_value of move "):
+        check_planner(forgetful, game, lanes=(1, 7), devices=(1,))
 
 
 def test_lanes_that_look_at_each_other_are_found():

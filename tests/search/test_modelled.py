@@ -1,5 +1,7 @@
 """Searches against models by their names, and planners that plan from what is believed."""
 
+import dataclasses
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -8,10 +10,13 @@ import pytest
 import jaxgames
 from search import presets
 from search.believed import believed
-from search.modelled import Models, dynamics_for, model_of, modelled_puct, valued_by_own_seat
-from search.opponents import two_player
+from search.modelled import ROOTS, Models, dynamics_for, model_of, modelled, modelled_puct, valued_by_own_seat
+from search.opponents import most_dangerous, two_player
 from search.planner import Plan, memoryless
+from search.puct import Settings
 from search.puct.rollout import heuristic_values, promised_values
+from tests.emitters import NEWER_EMITTERS
+from tests.rivalry import Rivalry
 from tests.signals import Signals
 from tests.tug import Tug, steady_player
 
@@ -58,9 +63,10 @@ def test_names_and_settings():
     ({"model": "nobody"}, r"^model='nobody': must be one of simple, "),
     ({"model": "network"}, r"^model='network': needs weights$"),
     ({"partner": "nobody"}, r"^partner='nobody': must be one of simple, "),
-    ({"partner": "simple"}, r"^partner='simple': there are no teams in pommerman$"),
+    ({"partner": "simple"}, r"^partner='simple': there are no teams in pommerman ffa$"),
     ({"root": "dreamt"}, r"^root='dreamt': must be one of believed, worst, visible, true$"),
     ({"switch_after": 3}, r"^switch_after=3: needs model=network, not ''$"),
+    ({"then": "simple"}, r"^then='simple': needs switch_after, the number of steps before it$"),
     ({"num_simulations": 0}, r"^num_simulations=0: must be >= 1$"),
 ])  # fmt: skip
 def test_bad_input(options, message):
@@ -78,44 +84,29 @@ def test_bad_input_of_searches_with_networks(mode, options, message):
         presets.by_name(jaxgames.make("pommerman", mode), "sp_mcts", **options)
 
 
+def unasked(params, states, seats):
+    raise AssertionError("no search is run")
+
+
+@pytest.mark.parametrize(("name", "options", "message"), [
+    ("sp_mcts", {"values": "prospects"}, r"^values='prospects': a network values states by itself: leave out values or weights$"),
+    ("tp_mcts", {"values": "heuristic"}, r"^values='heuristic': a network values states by itself"),
+    ("sp_mcts", {"model": "network", "switch_after": 1, "then": "network"}, r"^then='network': must be an agent without"),
+    ("tp_mcts", {"rival": "none"}, r"^rival='none': must be one of closest, dangerous; a search without a rival is sp_mcts$"),
+    ("sp_mcts", {"rival": "closest"}, r"^rival='closest': sp_mcts takes values, model, "),
+])  # fmt: skip
+def test_bad_input_beside_a_network(name, options, message):
+    with pytest.raises(ValueError, match=message):
+        presets.by_name(FFA, name, evaluate=unasked, **options)
+    presets.by_name(FFA, "modelled_fdts", evaluate=unasked, values="prospects", model="network")  # there it values nothing
+
+
 def test_who_cannot_believe_says_so():
     with pytest.raises(
-        ValueError, match=r"^root='believed': game='signals' does not say what its players believe; take root=true$"
+        ValueError, match=r"^root='believed': game='signals' does not say what its players believe; take root=true, an oracle$"
     ):
         modelled_puct(Signals(), heuristic_values(Signals()), Models(model="still"))
     assert "sp_mcts" not in presets.planners_of(jaxgames.make("hex", "hex-5"))
-
-
-class Rivalry(Tug):
-    """A tug of war that tells searches against models what they ask, promises half a win to who is ahead, and keeps beliefs."""
-
-    def possible_arms(self, state):
-        arms, legal = self.search_arms(state)
-        return arms, jnp.ones_like(legal)
-
-    def closest_enemy(self, state, seat):
-        return 1 - seat
-
-    def are_enemies(self, seat, other):
-        return seat != other
-
-    value_when_out = 0.0
-
-    @property
-    def endless(self):
-        return Rivalry(length=self.length, max_steps=1000)
-
-    def prospects(self, state):
-        return 2 * self.heuristic(state)
-
-    def init_belief(self, observation, *, worst_case=False):
-        return observation * 0 + (5 if worst_case else 1)
-
-    def update_belief(self, before, observation, own_action, *, worst_case=False):
-        return before + (10 if worst_case else 2)
-
-    def believed_state(self, belief):
-        return belief
 
 
 def test_the_time_limit_ends_no_simulation_of_puct():
@@ -134,19 +125,66 @@ def test_the_time_limit_ends_no_simulation_of_puct():
     assert jaxgames.make("pommerman", "ffa_collapse").endless.max_steps == 800, "whose board goes by the clock"
 
 
-def test_the_worst_is_believed_where_it_is_asked_for():
+def teller():
+    """A planner that plays the mark of the state that it is shown."""
+
     def plan(params, keys, memory, views, seats, active):
         rows = jnp.zeros((len(seats), 1, 1))
-        return Plan(views[:, None], rows.astype(int), rows > -1, rows, rows.astype(int), rows, rows[:, :, 0], {}), memory
+        return Plan(views.mark[:, None], rows.astype(int), rows > -1, rows, rows.astype(int), rows, rows[:, :, 0], {}), memory
 
-    seats, keys, ones = jnp.zeros(2, jnp.int32), jax.random.split(jax.random.key(0), 2), jnp.ones(2, bool)
-    for worst, told in ((False, [1, 3]), (True, [5, 15])):
-        planner = believed(Rivalry(), memoryless("teller", plan, own_first=True), worst_case=worst)
+    return memoryless("teller", plan, own_first=True)
+
+
+def test_the_worst_is_believed_where_it_is_asked_for():
+    game, seats, ones = Rivalry(marks=64), jnp.zeros(2, jnp.int32), jnp.ones(2, bool)
+    views, keys = jax.vmap(game.init)(jax.random.split(jax.random.key(0), 2)), jax.random.split(jax.random.key(0), 2)
+    for worst, told in ((False, [0, 1, 9]), (True, [63, 63, 63])):
+        planner = believed(game, teller(), worst_case=worst)
         memory = planner.init(2)
-        for belief in told:
-            found, memory = planner.plan(None, keys, memory, jnp.zeros(2, jnp.int32), seats, ones)
-            assert found.actions.tolist() == [[belief]] * 2
+        for mark in told:
+            found, memory = planner.plan(None, keys, memory, views, seats, ones)
+            assert found.actions.tolist() == [[mark]] * 2
     assert presets.by_name(FFA, "sp_mcts", root="worst", num_simulations=2).name.endswith(", fair")
+
+
+def plans_of_two_worlds(planner, game):
+    """Gives the plans of two moves in states, and in others that differ in what is hidden alone."""
+    keys, seats, ones = jax.random.split(jax.random.key(0), 4), jnp.arange(4) % 2, jnp.ones(4, bool)
+    run, plans = jax.jit(planner.plan, compiler_options=NEWER_EMITTERS), []
+    for first_mark in (3, 40):
+        memory, found = planner.init(4), []
+        for move in range(2):
+            states = jax.vmap(game.state)(jnp.array([0, 1, -1, 2]) - move)
+            states = dataclasses.replace(states, mark=first_mark + move + jnp.arange(4))
+            views = states if planner.sees_state else jax.vmap(game.observe)(states, seats)
+            plan, memory = run(None, keys, memory, views, seats, ones)
+            found.append(jax.device_get(plan))
+        plans.append(found)
+    return plans
+
+
+def same(first, second):
+    return all(np.array_equal(one, other) for one, other in zip(jax.tree.leaves(first), jax.tree.leaves(second), strict=True))
+
+
+@pytest.mark.parametrize("root", ROOTS)
+def test_what_is_hidden_is_shown_to_oracles_alone(root):
+    game = Rivalry(marks=64)
+    planner = modelled(game, lambda dynamics: teller(), Models(model="still", root=root))
+    assert same(*plans_of_two_worlds(planner, game)) == (root != "true") == (not planner.uses_hidden)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("root", ["believed", "visible", "true"])
+def test_what_is_hidden_changes_no_plan_but_an_oracles(root):
+    """The network goes by the mark, in whatever state the search asks it about."""
+
+    def opinion(params, states, seats):
+        return jnp.sin(states.mark[:, None] * jnp.array([1.0, 2.0, 3.0])), jnp.cos(states.mark * 0.9 + seats)
+
+    game = Rivalry(length=4, marks=64)
+    planner = modelled_puct(game, opinion, Models(model="still", root=root), Settings(40, leaf_parallelism=4, replies=2))
+    assert same(*plans_of_two_worlds(planner, game)) == (root != "true")
 
 
 def test_values_by_hand():
@@ -159,6 +197,98 @@ def test_values_by_hand():
         logits, found = values(Rivalry(length=4))(None, states, seats)
         assert logits.shape == (3, 3) and not logits.any()
         assert found.tolist() == [expected, -expected, -expected]
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class Round:
+    """What the four of `Threats` did, int32 [4]; -1 before."""
+
+    actions: jax.Array
+    terminated: jax.Array
+
+
+STRIKE, GUARD, HIT = 1, 2, 3
+
+
+class Threats:
+    """One step of four who act at once: who strikes gains a little; who is hit by the one across, unguarded, loses."""
+
+    name, num_players, num_actions, num_arms, pass_action, max_steps, value_when_out = "threats", 4, 4, 4, 0, 1, 0.0
+
+    def init(self, key):
+        return Round(jnp.full(4, -1, jnp.int32), jnp.bool_(False))
+
+    def step(self, state, actions, key):
+        return Round(jnp.where(state.terminated, state.actions, actions), jnp.bool_(True))
+
+    def to_play(self, state):
+        return jnp.int32(-1)
+
+    def search_arms(self, state):
+        return jnp.tile(jnp.arange(4, dtype=jnp.int32), (4, 1)), jnp.ones((4, 4), bool)
+
+    def in_play(self, state):
+        return jnp.ones(4, bool)
+
+    def heuristic(self, state):
+        hit = (jnp.roll(state.actions, 2) == HIT) & (state.actions != GUARD)
+        return 0.25 * (state.actions == STRIKE) - hit
+
+    outcome, possible_arms = heuristic, search_arms
+
+    def state_key(self, state):
+        return state.actions[:2].astype(jnp.uint32)
+
+    def closest_enemy(self, state, seat):
+        return (seat + 1) % 4
+
+    def are_enemies(self, seat, other):
+        return seat != other
+
+    @property
+    def endless(self):
+        return self
+
+
+@pytest.mark.parametrize(("rival", "best"), [pytest.param("closest", STRIKE, marks=pytest.mark.slow), ("dangerous", GUARD)])
+def test_the_rival_of_tp_mcts_may_be_the_most_dangerous(rival, best):
+    """Only who sees the one across as its rival guards itself."""
+    options = {"model": "still", "root": "true", "num_simulations": 40}
+    planner = presets.by_name(Threats(), "tp_mcts", rival=rival, **options)
+    seats, keys = jnp.arange(4), jax.random.split(jax.random.key(0), 4)
+    states = jax.vmap(Threats().init)(keys)
+    run = jax.jit(planner.plan, compiler_options=NEWER_EMITTERS)
+    plan, _ = run(None, keys, planner.init(4), states, seats, jnp.ones(4, bool))
+    assert plan.actions[:, 0].tolist() == [best] * 4
+
+
+class Pairs(Threats):
+    """The same, in which who is across is a teammate."""
+
+    def are_enemies(self, seat, other):
+        return (seat - other) % 2 != 0
+
+
+def test_a_teammate_is_never_dangerous_and_of_equals_the_closest_is_named():
+    seats = jnp.arange(4)
+    states = jax.vmap(Threats().init)(jax.random.split(jax.random.key(0), 4))
+    for game, ahead in ((Threats(), 2), (Pairs(), 1)):
+        found = jax.jit(jax.vmap(most_dangerous(game)))(states, seats)
+        assert found.tolist() == ((seats + ahead) % 4).tolist()
+
+
+def test_searches_by_bandits_take_promised_values_where_auto_finds_any(monkeypatch):
+    guides = []
+
+    def note(game, bandit, settings, guide):
+        guides.append(guide)
+        return memoryless("search", lambda *_: None)
+
+    monkeypatch.setattr(presets, "_tree_search", note)
+    for game, values, promised in ((Rivalry(), "auto", True), (Tug(), "auto", False), (Rivalry(), "heuristic", False)):
+        presets.by_name(game, "modelled_fdts", values=values, model="still", root="true")
+        assert (guides.pop() is not None) == promised
 
 
 def test_values_of_the_rival_are_the_opposite_of_the_own_seats():

@@ -99,7 +99,7 @@ def test_no_name_stands_for_two_planners_of_a_game():
     [
         ("alpha", {}, "planner='alpha': must be one of fdts, mcts"),
         ("puct", {}, "planner='puct': must be one of"),  # all move at once
-        ("fdts", {"depth": 3}, "depth=3: fdts takes bandit, prior_weight"),
+        ("fdts", {"depth": 3}, "depth=3: fdts takes bandit, c, prior_weight"),
         ("fdts", {"keep_all": False}, "keep_all=False: fdts takes"),
         ("fdts", {"bandit": "exp3"}, "bandit='exp3': must be one of ts, ucb, uniform"),
         ("oep", {"leaf_parallelism": 4}, "leaf_parallelism=4: oep takes num_simulations"),

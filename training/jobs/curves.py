@@ -46,6 +46,16 @@ def expert_figure(runs: Runs) -> str:
     return _figure(runs, ("samples", "samples"), noisy, ("wins_alone", 100, "games won without search, %"))
 
 
+def q_figure(runs: Runs) -> str:
+    """Draws the error of the values of actions, the value of what is done and the games won over samples.
+
+    Args:
+      runs: as for `alphaze_figure`.
+    """
+    noisy = (("loss", 1, "squared error of the value"), ("value", 1, "value of what is done"))
+    return _figure(runs, ("samples", "samples"), noisy, ("wins", 100, "games won, %"))
+
+
 def _figure(runs: Runs, over: tuple[str, str], noisy: Sequence[_Curve], rated: _Curve) -> str:
     field_over, label_over = over
     figure, parts = axes_in_a_row(1 + len(noisy), label_over, [label for _, _, label in (*noisy, rated)])

@@ -209,6 +209,8 @@ def make_oracle(config: TrainConfig, who: PolicyValue) -> tuple[Planner, Any]:
     guide, params = None, None
     if oracle.guide:
         other, params = policy_value.read(oracle.guide, who.game)
+        if oracle.guide_values:
+            other.check_values(f"guide={oracle.guide}", "guide_values")
         guide = Guide(other.evaluate, oracle.prior_weight, oracle.guide_values, other.encoder.outputs)
     planner = presets.fdts(
         who.game,

@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from jaxgames import checks
+from jaxgames.pommerman.pommerlearn_samples import ENCODER
 from jaxgames.registration import usual_opponent
 from search.planner import as_agent
 from training.jobs import job
@@ -86,12 +87,12 @@ def run(config: WriteConfig, console: Console | None = None) -> list[Path]:
 def _write_all(config: WriteConfig, folder: Path, console: Console) -> list[Path]:
     paths = [folder / f"data_{number}{data_sets.SUFFIX}" for number in range(config.data_sets)]
     settings = folder / "settings.json"
-    job.check_settings(config, settings)
-    who = policy_value.make(PolicyValueConfig("pommerman", "ffa", data_sets.ENCODER, "compact"))
+    if any(folder.glob(f"*{data_sets.SUFFIX}")):  # else there is nothing to which other settings would not belong
+        job.check_settings(config, settings)
+    who = policy_value.make(PolicyValueConfig("pommerman", "ffa", ENCODER, "compact"))
     mesh = job.mesh_for(config.lanes)
     recorder, params = make_recorder(config, who, mesh)
     memory.check(who.game, [as_agent(recorder.planner)], config.lanes, setting="lanes", what="the games")
-    write_atomically(settings, json.dumps(dataclasses.asdict(config), indent=2) + "\n")
     for number, path in enumerate(paths):
         if path.exists():
             console.print(f"{path} is there", markup=False, highlight=False)
@@ -102,6 +103,7 @@ def _write_all(config: WriteConfig, folder: Path, console: Console) -> list[Path
             task = bar.add_task(path.name, total=config.samples)
             key = jax.random.fold_in(jax.random.key(config.seed), number)
             found = recorder.record(key, params, config.samples, functools.partial(_show, bar, task))
+        write_atomically(settings, json.dumps(dataclasses.asdict(config), indent=2) + "\n")
         write_recording(path, found, who)
         told = f"{path}: {len(found.actions)} samples of {len(found.attributes['EpisodeSteps'])} games"
         console.print(f"{told}, {time.perf_counter() - started:.0f} s", markup=False, highlight=False)

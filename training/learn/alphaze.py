@@ -59,7 +59,7 @@ class AlphazeConfig:
       explore_moves: in so many first moves of each side the action is drawn by the policy; -1: in the opening, as the game says.
       temperature: of that draw.
       value_temperature: of the policy to be learnt with the methods pimc and pimc_value.
-      symmetries: turn the boards of each gradient step at random.
+      symmetries: turn the board of each sample of a gradient step at random.
     """
 
     method: str = "pc_pimc"

@@ -51,7 +51,7 @@ class DaggerConfig:
       averaging: the parameters that are evaluated and kept are a running mean with this decay per gradient step; 0: the last
         ones, as in the paper.
       value_weight: of the squared error of the value, if the network has one.
-      symmetries: turn and mirror the boards of each gradient step at random.
+      symmetries: turn and mirror the board of each sample of a gradient step at random.
       stop_rule: unchanged, released or off; see `episodes.EpisodeRules`.
       stop_when_quiet: end an episode after more steps than this in which nobody has kept it going (in Pommerman: laid a bomb);
         0: never.

@@ -13,26 +13,21 @@ be longer than the samples, whose number is the attribute Steps. (Source: Pommer
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import jax
 import numpy as np
 
-from jaxgames.encoder import Encoder
-from jaxgames.pommerman import Pommerman, pommerlearn_planes
-from jaxgames.pommerman.encoder import CENTRED, POMMERLEARN
-from jaxgames.pommerman.pommerlearn_planes import as_published, observation_of, restored_view, wrong_planes
+from jaxgames.pommerman import Pommerman
+from jaxgames.pommerman.pommerlearn_planes import as_published
+from jaxgames.pommerman.pommerlearn_samples import ENCODER, MOVES, PLANES, SEATS, views_of
 from training.learn.expert_iteration import Samples
 from training.storage import zarr_folders
 from training.storage.zarr_folders import Folder, Form
 
-ENCODER = "pommerlearn"
-SIZE, MOVES, SEATS = 11, 6, 4
 FORMS = {
-    "obs": Form("float32", (pommerlearn_planes.NUM_PLANES, SIZE, SIZE)),
+    "obs": Form("float32", PLANES),
     "act": Form("int8"),
     "pol": Form("float32", (MOVES,)),
     "q": Form("float32", (MOVES,)),
@@ -41,15 +36,6 @@ FORMS = {
 SUFFIX = ".zr"
 _OF_AGENTS = ("AgentIds", "AgentSteps", "AgentEpisode")
 _OF_EPISODES = ("EpisodeWinner", "EpisodeDraw", "EpisodeSteps", "EpisodeDead")
-
-
-def check_suits(game: Any, encoder: Encoder) -> None:
-    """Raises a ValueError unless samples of this game, shown by this encoder, can be in a data set."""
-    if encoder.name not in (ENCODER, CENTRED) or not isinstance(game, Pommerman):
-        raise ValueError(f"encoder={encoder.name!r}: data sets hold planes of Pommerman's encoder {ENCODER}, or for {CENTRED}")
-    config = game.config
-    if config.mode != "ffa" or config.board_size != SIZE or config.view_radius is not None:
-        raise ValueError(f"mode={config.mode!r}, board_size={config.board_size}: data sets hold free-for-all on {SIZE} x {SIZE}")
 
 
 def files_of(folders: Sequence[str]) -> list[Path]:
@@ -150,17 +136,9 @@ class DataSet:
         self._refuse(((policy < 0) | (np.abs(policy.sum(-1, keepdims=True) - 1) > 1e-2)), start, "pol is no distribution")
         self._refuse(np.abs(rows["val"]) > 1 + 1e-3, start, "val is outside -1..1")
         self._refuse((rows["act"] < 0) | (rows["act"] >= MOVES), start, f"act is outside 0..{MOVES - 1}")
-        config = self._game.config
-        observation, own_bombs = observation_of(config, rows["obs"], self._seat[start:stop])
-        restore = _restorer(self._game)
-        view, planes = jax.device_get(restore(*_padded((observation, own_bombs), zarr_folders.CHUNK)))
-        view, planes = jax.tree.map(lambda leaf: leaf[: stop - start], (view, planes))
-        wrong = wrong_planes(config, rows["obs"], planes)
-        if wrong.any():
-            row, plane, *cell = (int(part) for part in np.argwhere(wrong)[0])
-            value = rows["obs"][row, plane, cell[0], cell[1]]
-            told = f"sample {start + row}: the plane {POMMERLEARN[plane]!r} has {value:.4g} at {tuple(cell)}"
-            raise self._folder.error(f"{told}: these are no planes of the encoder {ENCODER}")
+        view, wrong = views_of(self._game, rows["obs"], self._seat[start:stop], zarr_folders.CHUNK)
+        if wrong:
+            raise self._folder.error(f"sample {start + wrong.row}: {wrong.told}: these are no planes of the encoder {ENCODER}")
         part = slice(start, stop)
         return Samples(view, policy, rows["val"], self._result[part].astype(np.int8), self._left[part])
 
@@ -183,6 +161,9 @@ class DataSet:
         value = self._entry(attributes, name)
         shape = (SEATS,) if name == "EpisodeDead" else ()
         try:
+            given = np.asarray(value)
+            if given.dtype.kind not in "bui" and not (given.dtype.kind == "f" and (given == np.floor(given)).all()):
+                raise TypeError
             numbers = np.asarray(value, np.int64).reshape(len(value), *shape)
         except (TypeError, ValueError, OverflowError):
             each = f"{SEATS} flags" if shape else "a whole number"
@@ -213,13 +194,3 @@ def _results(seats: np.ndarray, lengths: np.ndarray, episodes: dict[str, np.ndar
     drawn = (episodes["EpisodeDraw"] != 0) & (lengths == episodes["EpisodeSteps"])
     dead = np.take_along_axis(episodes["EpisodeDead"], seats[:, None], 1)[:, 0] != 0
     return np.where(won, 1, np.where(dead & ~drawn, -1, 0))
-
-
-@functools.lru_cache(maxsize=2)
-def _restorer(game: Pommerman) -> Callable:
-    return jax.jit(jax.vmap(functools.partial(restored_view, game.config)))
-
-
-def _padded(tree: Any, rows: int) -> Any:
-    """Repeats the first row until there are `rows` or more, so that few shapes are compiled."""
-    return jax.tree.map(lambda leaf: np.concatenate([leaf, np.repeat(leaf[:1], max(rows - len(leaf), 0), 0)]), tree)

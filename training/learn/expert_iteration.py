@@ -56,7 +56,7 @@ class ExpertConfig:
       sharpening: share of the policy target that goes to its best action alone.
       discount: of results, per step to the end.
       mixing: share of the search's own value in the target of values.
-      symmetries: turn the boards of each gradient step at random.
+      symmetries: turn the board of each sample of a gradient step at random.
     """
 
     source: str = "search"
@@ -216,7 +216,7 @@ def expert_loss(
       who: the network.
       params: its parameters.
       samples: a mini-batch.
-      which: int32 [], the symmetry in which to show it.
+      which: int32 [B], the symmetry in which to show each sample.
     """
     policy = sharpened(samples.policy, config.sharpening)
     planes, policy = turned(who.encoder, samples.view, policy, which if config.symmetries else None)

@@ -12,6 +12,7 @@ import optax
 from jax import Array
 from jax.sharding import Mesh
 
+from jaxgames.pommerman.pommerlearn_samples import check_suits
 from training.learn import data_sets
 from training.learn.data_sets import DataSet
 from training.learn.expert_iteration import ExpertConfig, Samples, expert_loss
@@ -42,7 +43,7 @@ class DataSetLearning:
           ValueError: a data set is torn or of another form, there are too few samples, or numbers cannot be split over the
             devices.
         """
-        data_sets.check_suits(who.game, who.encoder)
+        check_suits(who.game, who.encoder)
         self.config, self.who, self.devices = config, who, check_split(mesh, config)
         self.sets = [DataSet(path, who.game) for path in data_sets.files_of(config.data_sets)]
         total = sum(one.steps for one in self.sets)

@@ -59,8 +59,8 @@ class Updates:
     """How samples change parameters; all static.
 
     Attributes:
-      loss: `loss(params, samples [B], games, which) -> (loss, parts by name)`; `games` are the learner's; `which` (int32 []) is
-        the symmetry in which to show the samples, see `turned`.
+      loss: `loss(params, samples [B], games, which) -> (loss, parts by name)`; `games` are the learner's; `which` (int32 [B]) is
+        the symmetry in which to show each sample, see `turned`.
       optimizer: of optax, its learning rate included.
       example: one sample, or its shapes.
       batch_size, buffer_size: over all devices.
@@ -124,7 +124,8 @@ class Updates:
             update = learner.updates + index
             update_key = jax.random.fold_in(jax.random.fold_in(key, _LEARNING), update)
             batch = self.draw(learner.ring, jax.random.fold_in(update_key, device), share)
-            which = jax.random.randint(jax.random.fold_in(update_key, _LEARNING), (), 0, self.num_symmetries)
+            turn_key = jax.random.fold_in(jax.random.fold_in(update_key, _LEARNING), device)
+            which = jax.random.randint(turn_key, (share,), 0, self.num_symmetries)
             told, gradient = self._gradient(params, batch, learner.games, which)
             change, optimizer_state = self.optimizer.update(gradient, optimizer_state, params)
             params = optax.apply_updates(params, jax.tree.map(lambda leaf: scale * leaf, change))
@@ -134,8 +135,9 @@ class Updates:
                 averaged = optax.incremental_update(params, averaged, weight)
             return params, optimizer_state, averaged, jax.tree.map(jnp.add, sums, told)
 
+        upright = jnp.zeros(share, jnp.int32)
         shapes = jax.eval_shape(
-            lambda ring: self._gradient(learner.params, self.draw(ring, key, share), learner.games, jnp.int32(0))[0], learner.ring
+            lambda ring: self._gradient(learner.params, self.draw(ring, key, share), learner.games, upright)[0], learner.ring
         )
         sums = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes)
         start = (learner.params, learner.optimizer_state, learner.averaged, sums)
@@ -155,13 +157,13 @@ class Updates:
 
 
 def turned(encoder: Encoder, views: Any, per_output: Array, which: Array | None) -> tuple[Array, Array]:
-    """Shows views [B] in one of the game's symmetries.
+    """Shows views [B] in symmetries of the game.
 
     Args:
       encoder: knows the symmetries.
       views: of samples.
       per_output: float32 [B, A].
-      which: int32 []; None: as it is.
+      which: int32 [B], of each sample; None: all as they are.
 
     Returns:
       planes float32 [B, H, W, C] and numbers per output, both turned.
@@ -169,8 +171,7 @@ def turned(encoder: Encoder, views: Any, per_output: Array, which: Array | None)
     planes = jax.vmap(encoder.planes)(views)
     if which is None:
         return planes, per_output
-    each = (0, None)
-    return jax.vmap(encoder.transform_planes, each)(planes, which), jax.vmap(encoder.transform_outputs, each)(per_output, which)
+    return jax.vmap(encoder.transform_planes)(planes, which), jax.vmap(encoder.transform_outputs)(per_output, which)
 
 
 class Programs:

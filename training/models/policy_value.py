@@ -33,7 +33,8 @@ class PolicyValueConfig:
       network: paper (four convolutions), paper_value (the same with a value), compact (of half
         the width, for searches on a CPU), residual; for an output per cell: tiny, small,
         medium, rise, rise_bf16 (RISEv2-mobile); for few outputs: mobile_small, mobile (that of PommerLearn);
-        pyramid, pyramid_small (for searches on a CPU, shown boards with the player in their middle).
+        pyramid, pyramid_small (for searches on a CPU, shown boards with the player in their middle);
+        arena, arena_small, arena_paper (for games in which cards are played on a board).
     """
 
     game: str = "hex"
@@ -73,6 +74,19 @@ class PolicyValue(NamedTuple):
     def evaluate(self, params: Any, states: Any, seats: Array) -> tuple[Array, Array]:
         """Gives a search the logits [B, A] and values [B] for states [B] and seats int32 [B], by what each seat is shown."""
         return self.apply(params, jax.vmap(self.encoder.view)(states, seats))
+
+    def check_values(self, given: str, use: str) -> None:
+        """Refuses the network where its values are asked for and it has none.
+
+        Args:
+          given: how it was named, for the message: "weights=FILE".
+          use: what needs its values.
+
+        Raises:
+          ValueError: it has no value head.
+        """
+        if not self.network.has_value:
+            raise ValueError(f"{given}: its network {self.meta['network']!r} gives no values of states, which {use} needs")
 
     def agent(self, params: Any = None, *, name: str = "network", greedy: bool = True) -> Agent:
         """Makes a player without search, who sees no more than its seat.
@@ -128,7 +142,7 @@ def make(config: PolicyValueConfig) -> PolicyValue:
     """
     game = jaxgames.make(config.game, config.mode)
     encoder = jaxgames.encoder_of(game, config.encoder or None)
-    network = presets.by_name(config.network, encoder.shape, encoder.num_outputs)
+    network = presets.by_name(config.network, encoder.shape, encoder.num_outputs, encoder.cards)
     meta = {"kind": KIND, **dataclasses.asdict(config), "encoder": encoder.name, "version": VERSION}
     return PolicyValue(game, encoder, network, meta)
 

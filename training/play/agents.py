@@ -7,10 +7,11 @@ from typing import Any
 
 import jaxgames
 from jaxgames.agent import Agent
-from jaxgames.game import Game, is_hidden
+from jaxgames.game import Game, hides_something, is_hidden
 from jaxgames.registration import AgentEntry
 from jaxgames.specs import KINDS, kinds_of, read_options, values_of, with_settings
 from search import presets
+from search.modelled import AUTO
 from search.planner import Planner, as_agent
 from search.presets import PlannerEntry
 from training.models import policy_value
@@ -18,7 +19,7 @@ from training.models import policy_value
 TRAINED = Path(__file__).parents[1] / "trained"
 BUNDLED = TRAINED / "pommerman_follower.npz"
 NETWORKS = ("follower", "network")  # players without search
-_BY_HAND = "values"  # the setting that says how a planner values states without a network
+_SHARED = {"tp_mcts": "sp_mcts"}  # planners that take the network which comes for another
 
 
 def names_of(game: Game) -> tuple[str, ...]:
@@ -65,9 +66,11 @@ def make_planner(spec: str, game: Game) -> tuple[Planner, Any]:
         raise ValueError(f"planner={spec!r}: must be one of {', '.join(presets.planners_of(game))}")
     entry, options = _read(spec, game)
     path = _network_of(entry, options, game) if isinstance(entry, PlannerEntry) else None
-    if path is None:
+    if path is None or isinstance(entry, AgentEntry):
         return presets.by_name(game, name, **options), None
     who, params = policy_value.read(path, game)
+    if entry.by_hand or options.get("guide_values"):
+        who.check_values(f"{entry.network}={path}", name)
     return presets.by_name(game, name, evaluate=who.evaluate, outputs=who.encoder.outputs, **options), params
 
 
@@ -89,7 +92,7 @@ def settings_of(spec: str, game: Game) -> dict[str, Any]:
 
 def bundled(name: str, game: Game) -> Path | None:
     """Gives the weights that come with this package for a planner of a game; None where there are none, or for other planes."""
-    path = TRAINED / f"{game.name}_{name}.npz"
+    path = TRAINED / f"{game.name}_{_SHARED.get(name, name)}.npz"
     return path if path.exists() and policy_value.fits(path, game) else None
 
 
@@ -115,7 +118,7 @@ def _network_of(entry: PlannerEntry, options: dict[str, Any], game: Game) -> str
     """Takes the file of a planner's network out of its options; None: it shall have none, or value states in another way."""
     path: str | None = options.pop(entry.network, None)
     if path is None:
-        return None if _BY_HAND in options else bundled(entry.name, game)
+        return bundled(entry.name, game) if all(options.get(name, AUTO) == AUTO for name in entry.by_hand) else None
     return None if path == "none" else path
 
 
@@ -141,5 +144,5 @@ def _weights_of(spec: str, game: Game) -> str | Path:
 
 def shown(agent: Agent, game: Game) -> str:
     """Gives an agent's name for tables, marked if it makes use of what its seat does not see."""
-    hides = not is_hidden(game) or game.open_game != game
+    hides = not is_hidden(game) or hides_something(game)
     return f"{agent.name} (sees all)" if agent.sees_state and agent.uses_hidden and hides else agent.name

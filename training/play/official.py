@@ -17,6 +17,7 @@ from jaxgames import checks, runtime
 from jaxgames.agent import Agent
 from jaxgames.game import Game
 from jaxgames.pommerman.interop import observation_dict, observation_from_dict, to_official_actions
+from search import believed
 from training.play import agents
 
 LOG = logging.getLogger(__name__)
@@ -137,7 +138,7 @@ class OfficialAgent:
     def act(self, obs: Mapping[str, Any], action_space: Any = None) -> int | list[int]:
         """Chooses a move: an int, in radio mode a list of a move and two words.
 
-        Whatever goes wrong is logged, and the move is Stop, which is always legal.
+        Whatever goes wrong is logged, and the move is Stop, which is always legal; the agent remembers that it has stopped.
 
         Args:
           obs: the official dictionary.
@@ -147,9 +148,12 @@ class OfficialAgent:
         begun = time.perf_counter()
         try:
             move = self._move(obs)
+        except ValueError as error:
+            LOG.error("no move was found, the agent stops for one step: %s", " ".join(str(error).split()))
+            move = self._stop()
         except Exception:  # a match must go on, whatever has been handed in
-            LOG.exception("no move was found; the agent stops for one step")
-            move = [_STOP, 0, 0] if self.game.config.has_messages else _STOP
+            LOG.exception("no move was found, the agent stops for one step")
+            move = self._stop()
         self.slowest = max(self.slowest, time.perf_counter() - begun)
         return move
 
@@ -162,6 +166,10 @@ class OfficialAgent:
         self._moves += 1
         everyone = [int(actions[0])] * self.game.num_players
         return to_official_actions(self.game.config, everyone)[0]
+
+    def _stop(self) -> int | list[int]:
+        self._memory = believed.acted(self._memory, jnp.full(1, self.game.pass_action, jnp.int32))
+        return [_STOP, 0, 0] if self.game.config.has_messages else _STOP
 
     def episode_end(self, reward: Any) -> None:
         """Forgets the match that is over."""

@@ -27,6 +27,8 @@ SEVEN, TWICE = BEGINNER_DECK[:7], (*BEGINNER_DECK[:7], "knight")
         ({"overtime_ticks": 7}, "must be multiples of 5"),
         ({"shaping": 2.0}, "shaping=2.0: must be in 0..1"),
         ({"positions": 0}, "positions=0: must be"),
+        ({"value": "hope"}, "value='hope': must be one of play_on, towers"),
+        ({"value_ticks": 0}, "value_ticks=0: must be"),
     ],
 )
 def test_bad_settings(settings, message):
@@ -45,6 +47,23 @@ def test_units_that_may_come_are_those_of_the_decks_and_what_they_leave():
 def test_decks_may_be_written_in_words():
     words = "+".join(BEGINNER_DECK)
     assert ClashConfig(decks=(words, words)) == ClashConfig()
+
+
+def test_decks_on_command_lines():
+    words = "+".join(BEGINNER_DECK)
+    config = jaxgames.make("clash", f"beginner:decks={words}/,pool={words}+zap,levels=9+11").config
+    assert config.decks == (BEGINNER_DECK, ()) and config.pool == (*BEGINNER_DECK, "zap") and config.levels == (9, 11)
+    for mode, message in (
+        (f"beginner:decks={'+'.join(SEVEN)}/{words}", "deck of player 0: 7 cards, must be 8"),
+        (f"beginner:decks={words}/{'+'.join(TWICE)}", "deck of player 1: 'knight' is there twice"),
+        (f"beginner:decks={words}", "decks: 1, must be two"),
+        ("all:pool=dragon", "pool: 'dragon' is no card"),
+        ("all:levels=11+x", "levels='11+x' must be two whole numbers with + between"),
+        ("all:levels=11+15", "level=15: must be an integer in 1..14"),
+    ):
+        with pytest.raises(ValueError, match=re.escape(message)) as error:
+            jaxgames.make("clash", mode)
+        assert "\n" not in str(error.value)
 
 
 def test_presets():

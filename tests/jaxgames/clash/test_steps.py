@@ -15,7 +15,7 @@ from jaxgames.clash.scene import Scene
 from jaxgames.clash.state import State
 from jaxgames.random_bits import lane_key
 
-GAME = jaxgames.make("clash", "toy", regular_ticks=500, spell_slots=3)
+GAME = jaxgames.make("clash", "toy", regular_ticks=500, spell_slots=3, value="towers")
 CONFIG = GAME.config
 ROWS = {key: CONFIG.table.card_ids[key] for key in BEGINNER_DECK}
 step = jax.jit(GAME.step)
@@ -167,7 +167,7 @@ def test_the_heuristic_counts_towers():
     scene = battle()
     scene.arrays["alive"][1, 1] = False
     assert GAME.heuristic(scene.state).tolist() == [1, -1]
-    shaped = jaxgames.make("clash", "toy", shaping=0.5)
+    shaped = jaxgames.make("clash", "toy", shaping=0.5, value="towers")
     scene.arrays["hp"][1, 1] = 0
     assert shaped.heuristic(scene.state).tolist() == pytest.approx([0.5 + 0.5 / 3, -0.5 - 0.5 / 3])
 

@@ -238,3 +238,13 @@ def test_names():
         bandits.by_name("exp3")
     with pytest.raises(ValueError, match="c=-1: must be >= 0"):
         bandits.ucb1(-1)
+    with pytest.raises(ValueError, match=r"c=1.0: is of bandit='ucb', not of 'ts'"):
+        bandits.by_name("ts", 1.0)
+
+
+def test_the_weight_of_exploration_may_be_chosen():
+    words = jnp.array([bandits.ucb1().credit(jnp.float32(1)) * 9, bandits.ucb1().credit(jnp.float32(-1))])
+    lane = random_bits.lane_key(jax.random.key(0))
+    chosen = [int(jnp.argmax(bandits.by_name("ucb", c).scores(lane, words, 2))) for c in (0.0, 1.0, 4.0)]
+    # Mean 1 of nine tries against mean -1 of one: sqrt(ln 10) (1 - 1/3) c = 1.01 c makes up for the 2 from c = 2 on.
+    assert chosen == [0, 0, 1]

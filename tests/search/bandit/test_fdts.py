@@ -218,6 +218,31 @@ def test_statistics_add_up(leaf_parallelism):
     np.testing.assert_array_equal(memory.stored, plan.metrics["stored"])
 
 
+@pytest.mark.parametrize("kind", ["fdts", "mcs"])
+def test_simulations_by_the_number_of_arms(kind, states):
+    """As many as the player with more arms can choose among say, in every lane as if it were alone; at most as many as ever."""
+    settings = {"num_simulations": 10, "horizon": HORIZON}
+    planner = make(CYCLES, kind, simulations_per_arm=4, microbatch_size=2, **settings)
+    plan, _ = compiled(planner)(keys_of(0), planner.init(BATCH), states, yes())
+    np.testing.assert_array_equal(plan.legal.sum(-1).max(-1), [3, 2, 3, 2])
+    np.testing.assert_array_equal(plan.metrics["met"][:, 0], [10, 8, 10, 8])
+    for number, lanes in ((10, [0, 2]), (8, [1, 3])):
+        other = make(CYCLES, kind, **settings | {"num_simulations": number})
+        alone, _ = compiled(other)(keys_of(0), other.init(BATCH), states, yes())
+        for name in ("actions", "visit_counts", "qvalues"):
+            np.testing.assert_array_equal(getattr(plan, name)[lanes], getattr(alone, name)[lanes])
+
+
+@pytest.mark.parametrize("kind", ["fdts", "mcs"])
+def test_a_seat_with_one_action_may_rest(kind, states):
+    planner = make(CYCLES, kind, rest_when_forced=True, **SIZE)
+    plan, _ = compiled(planner)(keys_of(0), planner.init(BATCH), states, yes())
+    np.testing.assert_array_equal(plan.metrics["met"][:, 0], [SIMULATIONS, SIMULATIONS, SIMULATIONS, 0])
+    np.testing.assert_array_equal(plan.legal[3, 0].sum(), 1)
+    assert plan.actions[3, 0] == PULL
+    np.testing.assert_array_equal(plan.arms[3], ARMS)
+
+
 def test_what_was_learnt_is_used_again():
     planner = make(MANY, "fdts", **SIZE)
     memory, states = planner.init(BATCH), states_of(MANY, [0, 0, 1, -1])

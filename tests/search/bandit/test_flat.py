@@ -38,6 +38,23 @@ def test_nothing_is_remembered():
     jax.tree.map(np.testing.assert_array_equal, plan, again)
 
 
+class InGroups(Tug):
+    """The first two arms of a player are one group, the third is one of its own."""
+
+    arm_groups = (0, 0, 1)
+
+
+def test_groups_of_arms_are_chosen_first():
+    planner = make(InGroups(), "mcs", "uniform", num_simulations=400, horizon=1, grouped=True)
+    plan, _ = compiled(planner)(keys_of(0), planner.init(4), states_of(GAME, [0, 1, 0, -1]), np.ones(4, bool))
+    free = plan.legal.all(-1)
+    shares = plan.visit_counts[free] / 400
+    np.testing.assert_allclose(shares, np.tile([0.25, 0.25, 0.5], (len(shares), 1)), atol=0.08)
+    assert free.sum() == 4 and (plan.visit_counts[~plan.legal] == 0).all()
+    with pytest.raises(ValueError, match="grouped=True: tug has no groups of arms"):
+        presets.by_name(GAME, "mcs", grouped=True)
+
+
 def test_nothing_to_plan():
     planner, states = make(GAME, "mcs", **SIZE), states_of(GAME, [0, 1, 0, -1])
     ended = dataclasses.replace(states, token=np.array([2, -2, 0, 2], np.int32), terminated=np.ones(4, bool))

@@ -19,6 +19,7 @@ from search.turns import evolution
 from tests.hoard import Hoard
 from tests.jaxgames.hex.playing import at, joined, play, random_games
 from tests.search import puct_reference
+from tests.tug import Tug
 
 OPEN, ABRUPT, CLASSICAL = (jaxgames.make("hex", mode) for mode in ("hex-3", "adh-3", "cdh-3"))
 CELLS, LANES, WORLDS, SIMULATIONS = 9, 5, 4, 12
@@ -253,6 +254,11 @@ def test_planners_that_play_fair_take_no_drawn_worlds():
     fair = determinized.pimc_value(ABRUPT, worth, Settings(num_worlds=WORLDS))
     with pytest.raises(ValueError, match=r"^planner='PIMC, no tree': plays by what its seat knows; drawn worlds need"):
         determinized.determinized(ABRUPT, fair)
+
+
+def test_looking_one_action_ahead_is_for_games_of_turns():
+    with pytest.raises(ValueError, match=r"^game='tug': all its players move at once; looking ahead needs one who is to move$"):
+        determinized.look_ahead(Tug(), worth)
 
 
 def test_the_mean_the_medoid_and_the_sum_of_results():

@@ -174,7 +174,7 @@ def test_walks_at_once_equal_those_of_a_slow_search():
         )
         assert own(plan.visit_counts, states)[lane].tolist() == visits.tolist()
         assert np.allclose(own(plan.qvalues, states)[lane][visits > 0], values[visits > 0], atol=1e-4)
-        assert visits.sum() == 43 - missed
+        assert visits.sum() == 43 - missed and plan.metrics["lost"][lane] == missed
         lost.append(missed)
     assert max(lost) > 0, "a walk that meets a node on its way is lost"
     counted = np.asarray(memory.whole(jnp.arange(len(memory.numbers)), puct_tree.VISITS))

@@ -205,17 +205,23 @@ def test_the_loss_is_that_of_the_paper():
     entropy = -(batch.policy.astype(np.float32) * log_chances).sum(1).mean()
     decay = sum(np.square(leaf).sum() for leaf in jax.tree.leaves(params))
     tell = jax.jit(programs().judge)
-    loss, parts = tell(params, batch, jnp.asarray(results), 0)
+    upright, half = jnp.zeros(12, jnp.int32), jnp.arange(12) % 2
+    loss, parts = tell(params, batch, jnp.asarray(results), upright)
     np.testing.assert_allclose(parts["value_error"], error, rtol=1e-4)
     np.testing.assert_allclose(parts["cross_entropy"], entropy, rtol=1e-4)
     np.testing.assert_allclose(loss, 0.5 * error + entropy + 1e-4 * decay, rtol=1e-4)
-    swapped, _ = tell(params, batch, jnp.asarray(np.where(results == UNFINISHED, results, -results)), 0)
+    swapped, _ = tell(params, batch, jnp.asarray(np.where(results == UNFINISHED, results, -results)), upright)
     assert not np.allclose(swapped, loss, rtol=1e-3)
-    _, none = tell(params, batch, jnp.full_like(results, UNFINISHED), 0)
+    _, none = tell(params, batch, jnp.full_like(results, UNFINISHED), upright)
     assert none["value_error"] == 0 and none["cross_entropy"] == parts["cross_entropy"]
     # Half a turn of the board with its policy is another sample of the same game.
-    turned, _ = tell(params, turn(batch), jnp.asarray(results), 1)
+    turned, _ = tell(params, turn(batch), jnp.asarray(results), 1 - upright)
     np.testing.assert_allclose(turned, loss, rtol=1e-4)
+    boards = jax.tree.map(
+        lambda one, other: jnp.where(half.reshape(-1, *[1] * (jnp.ndim(one) - 1)) == 1, other, one), batch, turn(batch)
+    )
+    some, _ = tell(params, boards, jnp.asarray(results), half)
+    np.testing.assert_allclose(some, loss, rtol=1e-4, err_msg="each sample is turned by itself")
 
 
 def turn(batch: Sample) -> Sample:

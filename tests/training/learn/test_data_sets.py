@@ -15,6 +15,7 @@ import zarr
 import jaxgames
 from jaxgames import runtime
 from jaxgames.pommerman.bots import random_agent
+from jaxgames.pommerman.pommerlearn_samples import check_suits
 from search.planner import size_in_bytes
 from tests.training.tiny import drawing_oracle
 from training.jobs.write_data_sets import write_recording
@@ -216,6 +217,8 @@ def of_form(shape, dtype="f4"):
     (attribute("AgentSteps", lambda value: [0, *value[1:]]), "AgentSteps: must be >= 1, and one is 0$"),
     (attribute("AgentIds", lambda value: [4, *value[1:]]), r"AgentIds: must be in 0\.\.3, and one is 4$"),
     (attribute("AgentEpisode", lambda value: ["first", *value[1:]]), "AgentEpisode: must be a list with a whole number per"),
+    (attribute("AgentSteps", lambda value: [1.5, *value[1:]]), "AgentSteps: must be a list with a whole number per"),
+    (attribute("EpisodeWinner", lambda value: [None, *value[1:]]), "EpisodeWinner: must be a list with a whole number per"),
     (attribute("EpisodeDead", lambda value: [True] * len(value)), "EpisodeDead: must be a list with 4 flags per entry$"),
     (values("pol", (7, 2), np.nan), "sample 7: pol is no number$"),
     (values("obs", (3, 9, 1, 1), np.inf), "sample 3: obs is no number$"),
@@ -270,10 +273,10 @@ def test_without_zarr_it_says_what_to_install(monkeypatch, folder):
 
 @pytest.mark.parametrize(("mode", "name"), [("ffa", "extended"), ("team", "pommerlearn")])
 def test_other_games_and_planes_are_refused(mode, name):
-    data_sets.check_suits(GAME, jaxgames.encoder_of(GAME, "pommerlearn_centred"))  # the same views, shown in another way
+    check_suits(GAME, jaxgames.encoder_of(GAME, "pommerlearn_centred"))  # the same views, shown in another way
     game = jaxgames.make("pommerman", mode)
     with pytest.raises(ValueError, match="data sets hold "):
-        data_sets.check_suits(game, jaxgames.encoder_of(game, name))
+        check_suits(game, jaxgames.encoder_of(game, name))
 
 
 # --- learning ----------------------------------------------------------------------------------------------------------
@@ -296,7 +299,7 @@ def test_samples_are_learnt_from_in_their_order(folder):
     held = jax.vmap(programs.updates.packing.unpack)(learner.ring.rows)
     np.testing.assert_array_equal(held.policy, zarr.open_group(folder, mode="r")["pol"][:280])
     first, learnt = None, None
-    for _ in range(3):
+    for _ in range(8):
         learner, learnt = programs.learn(KEY, learner)
         first = first or float(learnt["loss"])
     assert learnt["finite"] and learnt["loss"] < first

@@ -85,6 +85,7 @@ def test_size_of_the_papers_network():
 def test_form(name):
     network = presets.by_name(name, SHAPE, ARMS)
     params = jax.jit(network.init)(jax.random.key(0))
+    assert network.has_value == (name != "paper")
     assert {leaf.dtype for leaf in jax.tree.leaves(params)} == {jnp.dtype("float32")}
     logits, value = jax.jit(network.apply)(params, 10 * normal(1, 5, *SHAPE))
     assert (logits.shape, logits.dtype, value.shape, value.dtype) == ((5, 6), jnp.float32, (5,), jnp.float32)
@@ -145,6 +146,6 @@ def test_unknown_names():
     with pytest.raises(
         ValueError,
         match=r"^network='vit': must be one of paper, paper_value, compact, residual, tiny, "
-        r"small, medium, rise, rise_bf16, mobile, mobile_small, pyramid, pyramid_small$",
+        r"small, medium, rise, rise_bf16, mobile, mobile_small, pyramid, pyramid_small, arena, arena_small, arena_paper$",
     ):
         presets.by_name("vit", SHAPE, ARMS)

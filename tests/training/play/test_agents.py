@@ -38,6 +38,9 @@ PLANNERS = [(game, entry) for game in GAMES for entry in presets.planners_of(GAM
 )
 def test_every_agent_once(game, names):
     assert agents.names_of(GAMES[game]) == tuple(names.split())
+    clash = agents.names_of(jaxgames.make("clash"))
+    expected = "fdts mcts mcts_no_rollout mcs oep rolling_horizon sp_mcts tp_mcts modelled_fdts modelled_mcts"
+    assert clash == ("random", "guard", "counter", *expected.split(), "follower", "network"), "both move at once"
     assert "puct" in agents.names_of(GAMES["hex/hex-3"]) and "puct" not in agents.names_of(jaxgames.make("pommerman", "team"))
 
 
@@ -51,7 +54,7 @@ def other(value):
         return str(value / 2 or 0.5), value / 2 or 0.5
     if value is None:
         return "8", 8
-    others = {"ts": "ucb", "open": "game", "policy": "value", "": "simple", "none": "closest"}
+    others = {"ts": "ucb", "open": "game", "policy": "value", "": "simple", "none": "closest", "closest": "dangerous"}
     text = (others | {"believed": "visible", "heuristic": "prospects", "auto": "prospects"})[value]
     return text, text
 
@@ -63,9 +66,16 @@ def test_every_setting_can_be_given_and_reaches_the_settings(game, entry):
     for setting in set(entry.kinds) - ({"num_evaluations"} if entry.budget else set()):
         text, value = other(values_of(entry.settings)[setting])
         guide = "guide=FILE," if setting in ("prior_weight", "guide_values") else ""
-        guide += "model=network," if setting == "switch_after" else ""
+        guide += "model=network," if setting in ("switch_after", "then") else ""
+        guide += "switch_after=2," if setting == "then" else ""
+        guide += "bandit=ucb," if setting == "c" else ""
         found = agents.settings_of(f"{entry.name}:{guide}{setting}={text}", GAMES[game])
         assert found[setting] == value != values_of(entry.settings)[setting]
+
+
+@pytest.mark.parametrize("text, value", [("0", False), ("1", True), ("false", False), ("True", True)])
+def test_flags_are_numbers_or_words(text, value):
+    assert agents.settings_of(f"true_sight:mcts_solver={text}", GAMES["hex/adh-3"])["mcts_solver"] is value
 
 
 def test_settings_of_ones_own_agents(monkeypatch):
@@ -114,6 +124,9 @@ def test_the_follower_of_the_package_plays_pommerman_alone():
     assert guided.params is not None and guided.name.startswith("fdts:guide=")
     with pytest.raises(ValueError, match="of mode 'ffa' with planes 11 x 11 x 24, and here they are 8 x 8 x 24"):
         agents.make("follower", jaxgames.make("pommerman", "one_vs_one"))
+    for spec in (f"sp_mcts:weights={agents.BUNDLED}", f"fdts:guide={agents.BUNDLED},guide_values=1"):
+        with pytest.raises(ValueError, match=r": its network 'paper' gives no values of states, which (sp_mcts|fdts) needs$"):
+            agents.make(spec, game)
     with pytest.raises(ValueError, match=r"^num_rollouts=2: a network values states by itself"):
         presets.by_name(GAMES["hex/adh-3"], "pc_pimc", evaluate=lambda *_: None, num_rollouts=2)
 
@@ -131,6 +144,9 @@ def test_searches_against_models_take_the_networks_of_the_package_where_these_fi
     for spec, played in ((f"{name}:weights=none", game), (f"{name}:values=prospects", game), (name, small)):
         settings = agents.settings_of(spec, played)
         assert agents.make(spec, played).params is None and settings["weights"] == "" and settings["first_play_urgency"] is None
+    assert agents.settings_of(f"{name}:values=auto", game)["weights"] == str(path), "the network is what auto takes"
+    with pytest.raises(ValueError, match=r"^values='prospects': a network values states by itself: leave out values or weights$"):
+        agents.make(f"{name}:values=prospects,weights={path}", game)
     with pytest.raises(ValueError, match="of mode 'ffa' with planes 11 x 11 x 23, and here they are 8 x 8 x 23"):
         agents.make(f"{name}:weights={path}", small)
     with pytest.raises(ValueError, match="game is 'pommerman' there and 'hex' is expected"):
@@ -154,6 +170,9 @@ def test_only_what_is_hidden_can_be_seen_by_an_oracle():
     for spec in ("random", "greedy_action", "oep:num_evaluations=1000", "mcts:num_simulations=9"):
         assert agents.shown(agents.make(spec, hidden), hidden) == spec  # they go by what the player to move knows
     assert agents.shown(oracle, hidden) == "fdts:horizon=2 (sees all)"
+    clash = jaxgames.make("clash", "toy")
+    assert agents.shown(oracle, clash) == "fdts:horizon=2 (sees all)"
+    assert agents.shown(agents.make("guard", clash), clash) == "guard"
 
 
 @pytest.mark.parametrize(
@@ -161,13 +180,14 @@ def test_only_what_is_hidden_can_be_seen_by_an_oracle():
     [
         ("nobody", "agent='nobody': must be one of simple, simple_unbiased, random"),
         ("simple:x=1", "simple has no settings"),
-        ("fdts:depth=3", "'depth=3' is none of guide, bandit, prior_weight, guide_values, num_simulations, horizon"),
+        ("fdts:depth=3", "'depth=3' is none of guide, bandit, c, prior_weight, guide_values, num_simulations, "),
         ("fdts:horizon=far", "horizon='far' must be a whole number"),
         ("fdts:horizon=", "horizon='' must be a whole number"),
         ("fdts:horizon=9,horizon=8", "horizon is given twice"),
         ("fdts:guide_values=yes", "guide_values='yes' must be 0 or 1"),
         ("fdts:bandit=exp3", "bandit='exp3': must be one of ts, ucb, uniform"),
         ("fdts:prior_weight=2", r"prior_weight=2.0: needs a guide"),
+        ("tp_mcts:rival=none", "rival='none': must be one of closest, dangerous"),
         ("mcts:guide=x", "'guide=x' is none of bandit"),
         ("mcts:rollout=0", "'rollout=0' is none of bandit"),
         ("fdts:num_simulations=0", "num_simulations=0: must be >= 1"),

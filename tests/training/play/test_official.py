@@ -11,6 +11,7 @@ import pytest
 
 import jaxgames
 from jaxgames.pommerman.interop import observation_dict, observation_from_dict
+from search.believed import Memory
 from training.play import official
 from training.play.official import OfficialAgent, OfficialMatchConfig
 
@@ -60,27 +61,103 @@ def test_it_plays_an_episode_and_starts_again(agent):
     assert len(set(moves)) > 1
 
 
-def broken(seen, **changes):
-    return {name: value for name, value in {**seen, **changes}.items() if value is not None}
+def with_cells(cells, **at):
+    """A map with other numbers in some cells, `r1c2=3`."""
+    changed = np.array(cells)
+    for place, value in at.items():
+        row, column = place[1:].split("c")
+        changed[int(row), int(column)] = value
+    return changed
 
 
-@pytest.mark.parametrize(("changes", "message"), [
-    ({"board": None}, "observation: board is missing"),
+def changed(seen, changes):
+    """A dictionary with other values; functions are given what was there."""
+    return {name: changes[name](seen[name]) if callable(changes.get(name)) else changes.get(name, seen[name]) for name in seen}
+
+
+BAD = [
     ({"bomb_life": np.full((11, 11), 99.0)}, r"bomb_life at \(0, 0\) is 99\.0: must be an integer in 0\.\.10"),
     ({"board": np.zeros((3, 3))}, r"board of shape \(3, 3\): must be 11 x 11 numbers"),
     ({"board": np.full((11, 11), np.nan)}, r"board at \(0, 0\) is nan: must be an integer"),
+    ({"board": [[0], [1, 2]]}, r"board=\[\[0\], \[1, 2\]\]: must be 11 x 11 numbers"),
     ({"ammo": -1}, r"ammo=-1: must be in 0\.\.10"),
-    ({"ammo": "many"}, "ammo='many': must be a number"),
-    ({"position": (11, 0)}, r"position=\(11, 0\): must be on the board"),
-    ({"enemies": [10]}, "must name all of 4 agents but one"),
-])  # fmt: skip
-def test_a_broken_dictionary_is_logged_and_answered_by_stop(agent, seen, changes, message, caplog):
-    with pytest.raises(ValueError, match=message):
-        observation_from_dict(agent.game.config, broken(seen, **changes))
+    ({"ammo": "many"}, "ammo='many': must be a whole number"),
+    ({"ammo": 1.7}, r"ammo=1\.7: must be a whole number"),
+    ({"ammo": float("inf")}, "ammo=inf: must be a whole number"),
+    ({"ammo": float("nan")}, "ammo=nan: must be a whole number"),
+    ({"ammo": np.zeros((11, 11))}, "ammo=array.*: must be a whole number"),
+    ({"can_kick": "no"}, "can_kick='no': must be True or False"),
+    ({"can_kick": 2}, "can_kick=2: must be True or False"),
+    ({"step_count": 900}, r"step_count=900: must be in 0\.\.800"),
+    ({"position": (11, 0)}, r"position=\(11, 0\): must be two numbers in 0\.\.10"),
+    ({"position": 3}, r"position=3: must be a list of two numbers in 0\.\.10"),
+    ({"position": (1, 2, 3)}, r"position=\(1, 2, 3\): must be two numbers in 0\.\.10"),
+    ({"position": (5, 5)}, r"position=\(5, 5\): must be where the board has the own piece, and it shows 12 at \(9, 9\)"),
+    ({"board": lambda board: with_cells(board, r9c9=0)}, r"position=\(9, 9\): must be where .*, and it does not show 12"),
+    ({"board": lambda board: with_cells(board, r0c0=13)}, r"board: shows agent 13 2 times, at \(0, 0\) first; must show it once"),
+    ({"enemies": [10]}, "enemies and teammate .* must name all of 4 agents but one"),
+    ({"enemies": None}, "enemies=None: must be a list of board codes in 9..13"),
+    ({"enemies": [10, 11, 14]}, r"enemies=14: must be in 9\.\.13"),
+    ({"teammate": "friend"}, "teammate='friend': must be a whole number"),
+    ({"alive": 5}, "alive=5: must be a list of board codes in 10..13"),
+    ({"alive": "all"}, "alive='all': must be a list of board codes"),
+    ({"alive": [10, 11, 99]}, r"alive=99: must be in 10\.\.13"),
+    ({"alive": [10, 11, None]}, "alive=None: must be a whole number"),
+    ({"alive": []}, r"alive=\[\]: must hold 10, which the board shows at \(1, 1\)"),
+    ({"bomb_life": lambda life: with_cells(life, r4c6=3)}, r"bomb_blast_strength at \(4, 6\) is 0\.?0?, and bomb_life is 3"),
+    (
+        {"bomb_moving_direction": lambda cells: with_cells(cells, r4c6=1)},
+        r"bomb_moving_direction at \(4, 6\) is 1, and bomb",
+    ),
+]
+
+
+@pytest.mark.parametrize(("changes", "message"), BAD, ids=[f"{next(iter(changes))}-{n}" for n, (changes, _) in enumerate(BAD)])
+def test_a_broken_dictionary_is_told_in_one_line(seen, changes, message):
+    with pytest.raises(ValueError, match=f"^{message}") as error:
+        observation_from_dict(jaxgames.make("pommerman", "ffa").config, changed(seen, changes))
+    assert "\n" not in str(error.value) and len(str(error.value)) < 200
+
+
+def test_what_is_missing_is_named(seen):
+    config = jaxgames.make("pommerman", "ffa").config
+    with pytest.raises(ValueError, match=r"^observation=None: must be a dictionary"):
+        observation_from_dict(config, None)
+    for name in set(seen) - {"game_type", "game_env"}:
+        with pytest.raises(ValueError, match=f"^observation: {name} is missing"):
+            observation_from_dict(config, {key: value for key, value in seen.items() if key != name})
+    radio = jaxgames.make("pommerman", "radio")
+    heard = observation_dict(radio.config, radio.observe(radio.init(jax.random.key(3)), jnp.int32(2)))
+    with pytest.raises(ValueError, match=r"^message=\(1,\): must be two numbers in 0\.\.8"):
+        observation_from_dict(radio.config, {**heard, "message": [1]})
+
+
+@pytest.mark.parametrize("obs", [None, {}, {"board": None}])
+def test_an_error_is_one_line_and_answered_by_stop(agent, seen, obs, caplog):
     with caplog.at_level(logging.ERROR):
-        assert agent.act(broken(seen, **changes)) == 0
-    assert "the agent stops for one step" in caplog.text
+        assert agent.act(obs) == 0
+    (record,) = caplog.records
+    assert record.exc_info is None and "\n" not in record.getMessage()
+    assert record.getMessage().startswith("no move was found, the agent stops for one step: ")
     assert agent.act(seen) in range(6), "it goes on"
+
+
+def test_other_errors_keep_their_traceback(agent, seen, monkeypatch, caplog):
+    def fails(*arguments):
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(agent, "_act", fails)
+    with caplog.at_level(logging.ERROR):
+        assert agent.act(seen) == 0
+    assert caplog.records[0].exc_info[0] is ZeroDivisionError
+
+
+def test_after_an_error_it_remembers_that_it_has_stopped(agent, monkeypatch):
+    """The belief of a planner that is asked in every step goes on from what was done."""
+    planned = Memory(planner=(), belief=(), begins=jnp.zeros(1, bool), actions=jnp.array([5]))
+    monkeypatch.setattr(agent, "_memory", planned)
+    agent.act(None)
+    assert agent._memory.actions.tolist() == [0] and not agent._memory.begins.any()
 
 
 def test_who_needs_the_state_is_refused():

@@ -93,4 +93,4 @@ def make(config: NetworkConfig, shape: tuple[int, int, int], num_outputs: int) -
       shape: of the planes, (H, W, C).
       num_outputs: A.
     """
-    return from_module(lambda key: _Follower(config, shape, num_outputs, rngs=nnx.Rngs(key)))
+    return from_module(lambda key: _Follower(config, shape, num_outputs, rngs=nnx.Rngs(key)), has_value=config.value_head)

@@ -21,17 +21,20 @@ class Network(NamedTuple):
       init: `init(key) -> params`.
       apply: `apply(params, planes) -> (logits float32 [B, A], value float32 [B])`, planes float32 [B, H, W, C]; the value is
         in [-1, 1].
+      has_value: values are learnt; else they are all 0.
     """
 
     init: Callable[[Array], Any]
     apply: Callable[[Any, Array], tuple[Array, Array]]
+    has_value: bool = True
 
 
-def from_module(build: Callable[[Array], nnx.Module]) -> Network:
+def from_module(build: Callable[[Array], nnx.Module], *, has_value: bool = True) -> Network:
     """Makes the pure functions of a module that has nothing but parameters.
 
     Args:
       build: `build(key)` makes the module with parameters drawn by the key.
+      has_value: see `Network`.
     """
     structure = nnx.split(nnx.eval_shape(lambda: build(jax.random.key(0))), nnx.Param)[0]
 
@@ -46,7 +49,7 @@ def from_module(build: Callable[[Array], nnx.Module]) -> Network:
             return whole(params, planes)
         return jax.lax.platform_dependent(params, planes, cpu=functools.partial(in_parts, whole), default=whole)
 
-    return Network(init, apply)
+    return Network(init, apply, has_value)
 
 
 def in_parts(function: Callable[[Any, Array], tuple[Array, Array]], params: Any, planes: Array) -> tuple[Array, Array]:

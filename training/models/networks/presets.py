@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-from training.models.networks import follower, mobile, pyramid, rise
+from typing import Any
+
+from jaxgames.encoder import CardPlanes
+from training.models.networks import arena, follower, mobile, pyramid, rise
 from training.models.networks.network import Network
 
-PRESETS: dict[str, follower.NetworkConfig | rise.RiseConfig | mobile.MobileConfig | pyramid.PyramidConfig] = {
+PRESETS: dict[str, Any] = {
     **follower.PRESETS,
     **rise.PRESETS,
     **mobile.PRESETS,
     **pyramid.PRESETS,
+    **arena.PRESETS,
 }
 
 
-def by_name(name: str, shape: tuple[int, int, int], num_outputs: int) -> Network:
+def by_name(name: str, shape: tuple[int, int, int], num_outputs: int, cards: CardPlanes | None = None) -> Network:
     """Makes a network by the name of its preset.
 
     Args:
       name: one of `PRESETS`.
       shape: of the planes, (H, W, C).
       num_outputs: A.
+      cards: which planes show cards, if there are any.
 
     Raises:
       ValueError: for an unknown name, or outputs that the network does not fit.
@@ -29,6 +34,10 @@ def by_name(name: str, shape: tuple[int, int, int], num_outputs: int) -> Network
     config = PRESETS[name]
     if isinstance(config, follower.NetworkConfig):
         return follower.make(config, shape, num_outputs)
+    if isinstance(config, arena.ArenaConfig):
+        if cards is None:
+            raise ValueError(f"network={name!r}: is for games in which cards are played on a board")
+        return arena.make(config, shape, num_outputs, cards)
     if isinstance(config, mobile.MobileConfig):
         return mobile.make(config, shape, num_outputs)
     if isinstance(config, pyramid.PyramidConfig):

@@ -1,0 +1,144 @@
+"""The training job of searches against models: what it writes and logs, and that it goes on where it was stopped.
+
+What all jobs share is tested in test_job.py. A game of signals takes the place of Pommerman.
+"""
+
+import dataclasses
+import json
+import signal
+
+import jax
+import numpy as np
+import pytest
+
+from search.modelled import Models
+from search.puct.search import Settings
+from tests.signals import Signals
+from tests.training.jobs.runs import as_json, log_of, result_of, run_here, send_signal_at, sharing, steps_of
+from tests.training.learn.test_arms import network
+from tests.training.learn.test_expert_iteration import knowing
+from training.jobs import train_expert
+from training.jobs.train_expert import ExpertJob, TrainConfig
+from training.learn.expert_iteration import ExpertConfig
+from training.storage.logs import read_log
+from training.storage.weights import load_weights
+
+META = {"kind": "policy_value", "game": "signals", "mode": "", "encoder": "signal", "network": "tiny", "version": 1}
+# A round plays once; the first learns once, the second, of what both have played, twice.
+TINY = TrainConfig(
+    learn=ExpertConfig(
+        source="demonstrations",
+        player="knowing",
+        search=Settings(num_simulations=4, dirichlet_fraction=0.25, dirichlet_alpha=0.2),
+        models=Models(model="still", root="true"),
+        samples=32,
+        kept=2,
+        epochs=1,
+        lanes=8,
+        steps=2,
+        updates=2,
+        batch_size=16,
+        learning_rate=0.03,
+    ),
+    rounds=2,
+    rate_games=4,
+    seed=3,
+    checkpoint_every=1000,
+)
+ENDS = (2, 5)  # iterations after which rounds are over
+
+
+@pytest.fixture(scope="module", autouse=True)
+def signals():
+    """Jobs play the game of signals, against a player who always answers right."""
+    with pytest.MonkeyPatch.context() as patch:
+        who = network(Signals())._replace(meta=META)
+        patch.setattr(train_expert.policy_value, "make", lambda config: who)
+        patch.setattr(train_expert.agents, "make", lambda name, game: knowing(game))
+        yield
+
+
+@pytest.fixture(scope="module")
+def make():
+    return sharing(ExpertJob)
+
+
+def settings(folder, **changes):
+    return dataclasses.replace(TINY, output=str(folder), **changes)
+
+
+@pytest.fixture(scope="module")
+def straight(make, tmp_path_factory):
+    """The folder of a run that nothing has interrupted, and its result."""
+    folder = tmp_path_factory.mktemp("straight") / "run"
+    return folder, run_here(make, settings(folder))[0]
+
+
+def test_what_a_run_writes(straight):
+    folder, result = straight
+    weights = {f"round-{number:03d}.npz" for number in range(3)}
+    assert {"settings.json", "checkpoints", "log.jsonl", "best.npz", "result.json", "learning.svg", *weights} <= {
+        path.name for path in folder.iterdir()
+    }
+    assert json.loads((folder / "settings.json").read_text()) == as_json(settings(folder))
+    assert (result["samples"], result["updates"]) == (64, 6)
+    assert steps_of(folder) == list(ENDS)
+    assert (folder / "best.npz").read_bytes() == (folder / "round-002.npz").read_bytes()
+    files = [load_weights(folder / name) for name in sorted(weights)]
+    assert [meta for _, meta in files] == [META | {"round": number} for number in range(3)]
+    leaves = [np.concatenate([leaf.ravel() for leaf in jax.tree.leaves(params)]) for params, _ in files]
+    assert not np.array_equal(leaves[0], leaves[1]) and not np.array_equal(leaves[1], leaves[2])
+
+
+def test_what_a_run_logs(straight):
+    """Games, and then the gradient steps that belong to them; at the end of a round the network plays alone."""
+    log = read_log(straight[0] / "log.jsonl")
+    assert ["loss" in line for line in log] == [False, True, False, True, True]
+    assert ["samples_per_second" in line for line in log] == [True, False, True, False, False]
+    assert [number for number, line in enumerate(log, 1) if "wins_alone" in line] == list(ENDS)
+    assert [line["round"] for line in log] == [0, 1, 1, 1, 2]
+    assert [line["samples"] for line in log if "samples" in line] == [32, 64]
+    assert all(sum(line["action_shares"]) == pytest.approx(1) for line in log if "action_shares" in line)
+
+
+def test_a_run_that_is_stopped_goes_on_as_if_nothing_had_happened(straight, make, monkeypatch, tmp_path):
+    """Behind games, and between two calls of gradient steps."""
+    stops = (1, 4)
+    send_signal_at(monkeypatch, signal.SIGTERM, *stops)
+    for iteration in stops:
+        result, _ = run_here(make, settings(tmp_path, resume=iteration > 1))
+        assert result is None and steps_of(tmp_path)[-1] == iteration
+    run_here(make, settings(tmp_path, resume=True))
+    for name in ("best.npz", *(f"round-{number:03d}.npz" for number in range(3))):
+        assert (tmp_path / name).read_bytes() == (straight[0] / name).read_bytes(), name
+    assert log_of(tmp_path) == log_of(straight[0]) and result_of(tmp_path) == result_of(straight[0])
+
+
+def test_a_run_begins_with_the_weights_that_are_named(straight, make, monkeypatch, tmp_path):
+    send_signal_at(monkeypatch, signal.SIGTERM, 1)
+    run_here(make, settings(tmp_path, start=str(straight[0])))
+    first, best = (load_weights(path)[0] for path in (tmp_path / "round-000.npz", straight[0] / "best.npz"))
+    jax.tree.map(np.testing.assert_array_equal, first, best)
+    monkeypatch.setitem(META, "network", "small")
+    with pytest.raises(ValueError, match=r"best\.npz: network is 'tiny' there and 'small' is expected"):
+        run_here(ExpertJob, settings(tmp_path / "other", start=str(straight[0])))
+
+
+@pytest.mark.slow
+def test_its_own_search_is_learnt_from(tmp_path):
+    """One seat searches, the other answers right and cannot be beaten."""
+    learn = dataclasses.replace(TINY.learn, source="search", samples=16)
+    result, _ = run_here(ExpertJob, settings(tmp_path, learn=learn, rounds=1, final_games=4))
+    (line,) = [line for line in read_log(tmp_path / "log.jsonl") if "games" in line]
+    assert result["samples"] == 16 and line["games"] == 8 and line["wins"] == 0
+    assert result["wins"] == 0 and 0 <= result["draws"] <= 1
+
+
+@pytest.mark.parametrize(("values", "message"), [
+    ({"rounds": 0}, "rounds=0: must be >= 1"),
+    ({"rate_games": -1}, "rate_games=-1: must be >= 0"),
+    ({"final_games": -1}, "final_games=-1: must be >= 0"),
+])  # fmt: skip
+def test_bad_settings(values, message):
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        TrainConfig(**values)

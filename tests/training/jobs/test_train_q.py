@@ -1,0 +1,65 @@
+"""The training job of Q-MC: what it writes, and that it goes on where it was stopped.
+
+What all jobs share is tested in test_job.py.
+"""
+
+import dataclasses
+import signal
+
+import pytest
+
+from tests.training.jobs.runs import log_of, result_of, run_here, send_signal_at, sharing
+from training.jobs.train_q import QJob, TrainConfig
+from training.learn.monte_carlo import MonteCarloConfig
+from training.models.policy_value import PolicyValueConfig
+from training.play import agents
+from training.storage.logs import read_log
+
+TINY = TrainConfig(
+    who=PolicyValueConfig("hex", "hex-3", network="tiny"),
+    learn=MonteCarloConfig(lanes=4, steps=4, updates=1, batch_size=8, buffer_size=64),
+    samples=128,
+    evaluate_every=64,
+    evaluate_games=2,
+    final_games=2,
+    seed=3,
+    checkpoint_every=1000,
+)
+
+
+@pytest.fixture(scope="module")
+def make():
+    return sharing(QJob)
+
+
+def settings(folder, **changes):
+    return dataclasses.replace(TINY, output=str(folder), **changes)
+
+
+@pytest.fixture(scope="module")
+def straight(make, tmp_path_factory):
+    """The folder of a run that nothing has interrupted."""
+    folder = tmp_path_factory.mktemp("straight") / "run"
+    run_here(make, settings(folder))
+    return folder
+
+
+@pytest.mark.slow
+def test_what_a_run_writes(straight):
+    assert {"best.npz", "final.npz", "result.json", "learning.svg"} <= {path.name for path in straight.iterdir()}
+    rated = [line["samples"] for line in read_log(straight / "log.jsonl") if "wins" in line]
+    assert rated == [64, 128]
+    game = agents.jaxgames.make("hex", "hex-3")
+    assert agents.make(f"follower:{straight / 'best.npz'}", game).params is not None
+
+
+@pytest.mark.slow
+def test_a_run_that_is_stopped_goes_on_as_if_nothing_had_happened(make, straight, tmp_path, monkeypatch):
+    send_signal_at(monkeypatch, signal.SIGTERM, 4)
+    result, _ = run_here(make, settings(tmp_path))
+    assert result is None
+    monkeypatch.undo()
+    run_here(make, settings(tmp_path, resume=True))
+    assert result_of(tmp_path) == result_of(straight)
+    assert log_of(tmp_path) == log_of(straight)
+    assert (tmp_path / "best.npz").read_bytes() == (straight / "best.npz").read_bytes()

@@ -1,0 +1,116 @@
+"""The job that writes data sets: what it leaves, that it goes on where it was stopped, and what it refuses.
+
+What a data set holds is tested in tests/training/learn/test_data_sets.py.
+"""
+
+import dataclasses
+import io
+import json
+import shutil
+import types
+
+import jax
+import pytest
+from rich.console import Console
+
+import jaxgames
+from jaxgames.pommerman.bots import random_agent
+from tests.training.jobs.runs import contents
+from tests.training.learn.test_data_sets import KEPT
+from training.jobs import write_data_sets
+from training.jobs.write_data_sets import WriteConfig
+from training.learn.data_sets import DataSet, files_of
+from training.learn.expert_iteration import shown_moves
+
+GAME = jaxgames.make("pommerman", "ffa")
+TINY = WriteConfig(player="random", samples=40, data_sets=2, lanes=2, seed=5)
+
+
+def write(folder, **changes):
+    """Runs the job; returns the data sets and what was printed."""
+    console = Console(file=io.StringIO(), width=200)
+    paths = write_data_sets.run(dataclasses.replace(TINY, output=str(folder), **changes), console)
+    return paths, console.file.getvalue()
+
+
+@pytest.fixture
+def played(monkeypatch):
+    """No game is played: a data set that is kept is copied. Gives the keys of those that were recorded."""
+    keys = []
+
+    def make(config, who, mesh):
+        def record(key, params, samples, report):
+            assert params is None and samples == config.samples
+            keys.append(jax.random.key_data(key).tolist())
+            report(samples)
+            return types.SimpleNamespace(actions=range(samples), attributes={"EpisodeSteps": [10]})
+
+        return types.SimpleNamespace(planner=shown_moves(who, random_agent(who.game)), record=record), None
+
+    monkeypatch.setattr(write_data_sets, "make_recorder", make)
+    monkeypatch.setattr(write_data_sets, "write_recording", lambda path, found, who: shutil.copytree(KEPT, path))
+    return keys
+
+
+def test_what_a_run_writes(played, tmp_path):
+    paths, printed = write(tmp_path / "sets")
+    assert paths == files_of([str(tmp_path / "sets")]) == [tmp_path / "sets" / f"data_{number}.zr" for number in range(2)]
+    assert json.loads((tmp_path / "sets" / "settings.json").read_text())["player"] == "random"
+    assert "data_1.zr: 40 samples of 1 games" in printed
+    own = [jax.random.key_data(jax.random.fold_in(jax.random.key(TINY.seed), number)).tolist() for number in range(2)]
+    assert played == own, "each data set has games of its own"
+
+
+def test_called_again_it_writes_what_is_missing(played, tmp_path):
+    write(tmp_path, data_sets=1)
+    before = contents(tmp_path / "data_0.zr")
+    paths, printed = write(tmp_path, data_sets=3)
+    assert [path.name for path in paths] == ["data_0.zr", "data_1.zr", "data_2.zr"] and len(played) == 3
+    assert contents(tmp_path / "data_0.zr") == before and "data_0.zr is there" in printed
+    with pytest.raises(ValueError, match=r"^samples=50: the run in .* has 40; give that, or choose another output$"):
+        write(tmp_path, samples=50)
+
+
+@pytest.mark.parametrize("when", ["record", "write"])
+def test_a_run_that_is_stopped_before_its_first_data_set_binds_nobody(played, monkeypatch, tmp_path, when):
+    """While games are played nothing is there; while samples are written, settings are, and other ones may follow."""
+
+    def stop(*arguments):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        if when == "write":
+            patch.setattr(write_data_sets, "write_recording", stop)
+        else:
+            patch.setattr(write_data_sets, "_show", stop)
+        with pytest.raises(KeyboardInterrupt):
+            write(tmp_path / "sets")
+    assert (tmp_path / "sets").exists() == (when == "write")
+    paths, _ = write(tmp_path / "sets", samples=50, player="careful")
+    assert len(paths) == 2 and json.loads((tmp_path / "sets" / "settings.json").read_text())["samples"] == 50
+
+
+@pytest.mark.slow
+def test_real_games_go_on_bit_for_bit(tmp_path):
+    straight, _ = write(tmp_path / "straight")
+    write(tmp_path / "stopped", data_sets=1)
+    again, _ = write(tmp_path / "stopped")
+    for one, other in zip(straight, again, strict=True):
+        files = [
+            {path.relative_to(root): path.read_bytes() for path in root.rglob("*") if path.is_file()} for root in (one, other)
+        ]
+        assert files[0] == files[1] and files[0]
+    first, second = (DataSet(path, GAME) for path in straight)
+    assert first.steps >= 40 and second.steps >= 40
+    assert (straight[0] / "act" / "0").read_bytes() != (straight[1] / "act" / "0").read_bytes()
+
+
+@pytest.mark.parametrize(("values", "message"), [
+    ({"samples": 0}, "samples=0: must be >= 1"),
+    ({"data_sets": 0}, "data_sets=0: must be >= 1"),
+    ({"lanes": 0}, "lanes=0: must be >= 1"),
+    ({"seed": -1}, r"seed=-1: must be in 0\.\.\d+"),
+])  # fmt: skip
+def test_bad_settings(values, message):
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        WriteConfig(**values)

@@ -1,0 +1,50 @@
+"""Gradient steps on drawn samples: each sample is shown in a symmetry of its own."""
+
+import dataclasses
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pytest
+
+from jaxgames import runtime
+from training.learn.learner import Programs, Updates
+
+KEY, SAMPLES, BATCH = jax.random.key(4), 64, 32
+
+
+def learnt(num_symmetries, key=KEY):
+    """What is told of 40 gradient steps whose loss tells the symmetries in which samples are shown."""
+
+    def loss(params, samples, games, which):
+        del games
+        first = (which == which[0]).mean()
+        shares = {f"share {each}": (which == each).mean() for each in range(4)}
+        return (params * samples).mean(), {**shares, "as the first": first, "sample": samples.mean()}
+
+    updates = Updates(loss, optax.sgd(0.1), jnp.float32(0), BATCH, SAMPLES, num_symmetries=num_symmetries)
+    programs = Programs(runtime.data_mesh(1))
+
+    def run(key):
+        learner = updates.init(jnp.float32(1), ())
+        ring = updates.store(learner.ring, jnp.arange(SAMPLES, dtype=jnp.float32), jnp.ones(SAMPLES, bool))
+        return updates.learn(key, dataclasses.replace(learner, ring=ring), 40)[1]
+
+    return jax.device_get(programs.compile(run, (programs.same,), programs.same)(key))
+
+
+def test_each_sample_of_a_step_has_a_symmetry_of_its_own():
+    told = learnt(4)
+    shares = [told[f"share {each}"] for each in range(4)]
+    assert sum(shares) == pytest.approx(1)
+    assert all(0.15 < share < 0.35 for share in shares)
+    assert told["as the first"] < 0.5
+    again, other = learnt(4), learnt(4, jax.random.key(5))
+    assert again == told != other
+
+
+def test_without_symmetries_the_same_samples_are_drawn():
+    upright, turned = learnt(1), learnt(4)
+    assert upright["share 0"] == 1
+    np.testing.assert_array_equal(upright["sample"], turned["sample"])

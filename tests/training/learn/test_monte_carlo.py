@@ -1,0 +1,93 @@
+"""Q-MC: it explores as often as it should, learns from outcomes alone, and gets to play well in a tiny game."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxgames import runtime
+from tests.tic_tac_toe.bots import random_agent
+from tests.tic_tac_toe.encoder import encoder as cells
+from tests.tic_tac_toe.game import TicTacToe
+from training.learn.monte_carlo import MonteCarlo, MonteCarloConfig, explorer
+from training.models.networks import follower
+from training.models.networks.follower import NetworkConfig
+from training.models.policy_value import PolicyValue
+from training.play import counting, evaluate
+
+KEY = jax.random.key(0)
+GAME = TicTacToe()
+CONFIG = MonteCarloConfig(
+    lanes=32, steps=8, updates=32, batch_size=64, buffer_size=4096, learning_rate=3e-3, epsilon=0.2, symmetries=True
+)
+
+
+@pytest.fixture(scope="module")
+def who():
+    encoder = cells(GAME)
+    return PolicyValue(GAME, encoder, follower.make(NetworkConfig(width=16, layers=2), encoder.shape, 9), {})
+
+
+@pytest.fixture(scope="module")
+def program(who):
+    return MonteCarlo(CONFIG, who, runtime.data_mesh(1))
+
+
+@pytest.mark.slow
+def test_it_gets_to_win(who, program):
+    learner = program.init(KEY, who.init(KEY))
+    losses = []
+    for _ in range(40):
+        learner, metrics = program.iterate(KEY, learner)
+        losses.append(float(metrics["loss"]))
+        assert metrics["finite"]
+    assert learner.progress["samples"] == 40 * 8 * 32
+    assert np.mean(losses[-5:]) < 0.8 * np.mean(losses[:5])
+    games = evaluate.play(GAME, [who.agent(learner.params), random_agent(GAME)], KEY, 200, batch_size=100)
+    assert counting.count(games).wins > 150
+
+
+def test_it_does_what_is_valued_most_or_anything_legal(who):
+    states = jax.vmap(GAME.init)(jax.random.split(KEY, 2000))
+    taken = GAME.step(jax.tree.map(lambda leaf: leaf[0], states), jnp.array([4, 9]), KEY)
+    states = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (2000, *leaf.shape)), taken)
+    seats = jnp.ones(2000, jnp.int32)
+    params = who.init(KEY)
+    for epsilon, others in ((0.0, (0, 0)), (0.5, (0.37, 0.51))):
+        planner = explorer(who, epsilon)
+        plan, _ = jax.jit(planner.plan)(params, jax.random.split(KEY, 2000), (), states, seats, jnp.ones(2000, bool))
+        actions = np.asarray(plan.actions[:, 0])
+        counts = np.bincount(actions, minlength=10)
+        assert counts[4] == counts[9] == 0
+        assert others[0] <= 1 - counts.max() / 2000 <= others[1]
+        if epsilon:
+            assert np.sort(counts[[cell for cell in range(9) if cell != 4]])[0] > 2000 * 0.5 / 8 * 0.6
+
+
+def test_only_what_was_done_in_games_that_are_over_is_taught(who, program):
+    learner = program.init(KEY, who.init(KEY))
+    learner, _ = program.iterate(KEY, learner)
+    games = jax.device_get(learner.games)
+    example = jax.device_get(program.updates.draw(learner.ring, KEY, 64))
+    over = np.asarray(program.games.outcomes_of(games, example))
+
+    def told(params, batch):
+        return program._loss(params, batch, games, jnp.zeros(64, jnp.int32))
+
+    loss, parts = told(learner.params, example)
+    values, _ = who.apply(learner.params, example.view)
+    taken = np.asarray(jax.vmap(program.games.targets.unpack)(example.policy)).argmax(-1)
+    error = (np.asarray(values)[np.arange(64), taken] - over) ** 2
+    assert (over != 2).sum() > 0 and parts["finished"] == (over != 2).mean()
+    np.testing.assert_allclose(loss, error[over != 2].mean(), rtol=1e-5)
+
+
+def test_what_it_refuses():
+    for changes, words in (
+        ({"epsilon": 1.5}, "epsilon"),
+        ({"lanes": 0}, "lanes"),
+        ({"averaging": 1.0}, "averaging"),
+        ({"buffer_size": 8}, "buffer_size"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            MonteCarloConfig(**changes)
