@@ -46,6 +46,7 @@ def test_some_battles_with_all_cards() -> None:
     assert compare(Settings(), range(24), most_steps=30, engine=engine(), ticks=20) == 24 * (1 + 30 + 20)
 
 
+@pytest.mark.slow
 def test_battles_played_out_without_further_cards_end_alike(monkeypatch: pytest.MonkeyPatch) -> None:
     """Few battles at a time, so that others take the places of those that are quiet; towers are weak, so that some fall."""
     monkeypatch.setattr(playing_on, "_AT_ONCE", 8)

@@ -79,6 +79,7 @@ def test_only_plans_of_living_planners_count():
     np.testing.assert_array_equal(tally.episodes, played)
 
 
+@pytest.mark.slow
 def test_step_and_planner_fit_their_shapes():
     functions = step_and_planner(3, plan_batch=2, num_simulations=2, horizon=2, table_rows=64)
     states = jax.eval_shape(functions["step"][0], *functions["step"][1])

@@ -30,21 +30,17 @@ def weak_tower():
     return scene.state
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "settings"),
     [
         ("fdts", {**SEARCH, "table_bytes": 100_000}),
-        *(
-            pytest.param(name, settings, marks=pytest.mark.slow)
-            for name, settings in (
-                ("fdts", {**SEARCH, "table_bytes": 100_000, "bandit": "ucb", "c": 0.5}),
-                ("fdts", {**SEARCH, "table_bytes": 100_000, "grouped": True}),
-                ("mcts", {**SEARCH, "table_bytes": 100_000}),
-                ("mcs", SEARCH),
-                ("rolling_horizon", EVOLUTION),
-                ("oep", EVOLUTION),
-            )
-        ),
+        ("fdts", {**SEARCH, "table_bytes": 100_000, "bandit": "ucb", "c": 0.5}),
+        ("fdts", {**SEARCH, "table_bytes": 100_000, "grouped": True}),
+        ("mcts", {**SEARCH, "table_bytes": 100_000}),
+        ("mcs", SEARCH),
+        ("rolling_horizon", EVOLUTION),
+        ("oep", EVOLUTION),
     ],
 )
 def test_a_planner_fells_a_weak_tower(name, settings):

@@ -153,7 +153,8 @@ def test_actions_are_listed_as_in_the_released_program():
     assert len(kinds) >= 4
 
 
-@pytest.mark.parametrize("mode", ["tiny", pytest.param("standard", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", ["tiny", "standard"])
 def test_arms_are_the_pruned_actions_and_all_of_them_where_they_are_few(mode):
     """Where nothing is left but an end of the turn that the rules do not allow, they are all legal actions."""
     game, _, states, _ = played(mode)

@@ -152,7 +152,8 @@ def test_others_are_invisible_in_the_paper_planes_and_shown_in_the_extended_ones
 # --- the extended planes -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("mode", [m if m == "team" else pytest.param(m, marks=pytest.mark.slow) for m in MODES])
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", MODES)
 def test_extended_planes_are_those_of_the_official_dictionaries(mode):
     """All but the danger, which has tests of its own."""
     config = preset(mode)

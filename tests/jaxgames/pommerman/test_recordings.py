@@ -20,7 +20,7 @@ def run(paths):
     return code, out.getvalue().splitlines(), err.getvalue()
 
 
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", [pytest.param(one, marks=pytest.mark.slow) if one == recordings.CASES else one for one in ALL])
 def test_samples(name):
     arrays = recordings.sample(name)
     count = len(arrays["a_action"]) if "a_action" in arrays else len(arrays["board"])

@@ -59,6 +59,7 @@ def test_the_others_hand_goes_into_its_deck():
     jax.tree.map(np.testing.assert_array_equal, untouched, states)
 
 
+@pytest.mark.slow
 def test_planners_of_turns_are_shown_what_is_known():
     """The search here values a turn by the cards that it sees in the other's hand, and ends the turn."""
 
