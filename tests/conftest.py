@@ -24,9 +24,9 @@ MAX_MEMORY = 4 * 2**30
 QUICK_FLAGS = {  # most of the time of tests goes into compiling
     "--xla_backend_optimization_level": "0",  # of what LLVM makes of XLA's kernels
     "--xla_cpu_parallel_codegen_split_count": "1",
-    "--xla_disable_hlo_passes": "while-loop-invariant-code-motion,simplify-while-loops",
     **OLDER_EMITTERS,
 }
+SLOW_PASSES = ("while-loop-invariant-code-motion", "simplify-while-loops")  # of the compiler
 CYCLES_BEFORE_COLLECTION = 100_000  # tracing makes many objects, few of them garbage in cycles
 
 hypothesis.settings.register_profile(
@@ -55,7 +55,11 @@ def pytest_configure(config: pytest.Config) -> None:
     runtime.prepare(cores=1, multi_output_fusion=not config.getoption("--no-multi-output-fusion"))
     if not config.getoption("--optimized"):
         new = [f"{flag}={value}" for flag, value in QUICK_FLAGS.items() if flag not in os.environ["XLA_FLAGS"]]
-        os.environ["XLA_FLAGS"] = " ".join([os.environ["XLA_FLAGS"], *new])
+        flags = " ".join([os.environ["XLA_FLAGS"], *new])
+        for name in SLOW_PASSES:
+            flags = runtime.with_listed(flags, runtime.DISABLED_PASSES_FLAG, name)
+        os.environ["XLA_FLAGS"] = flags
+        jax.config.update("jax_traceback_in_locations_limit", 0)  # nobody reads where an operation was written
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as behind nohup: processes of tests would inherit it
         signal.signal(signal.SIGINT, signal.default_int_handler)
     gc.set_threshold(CYCLES_BEFORE_COLLECTION, *gc.get_threshold()[1:])

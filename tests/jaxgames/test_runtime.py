@@ -8,6 +8,7 @@ from tests.processes import ROOT, output_of, run_python
 
 FUSION_OPTION = "xla_cpu_use_multi_output_fusion"
 FUSION = f"--xla_backend_extra_options={FUSION_OPTION}"
+SPLITTING = "--xla_disable_hlo_passes=cpu-parallel-task-assigner"
 WIDTH = "--xla_cpu_prefer_vector_width=512"
 PREPARE = "from jaxgames import runtime; runtime.prepare()"
 SHOW_FLAGS = f"import os; {PREPARE}; print(os.environ['XLA_FLAGS'])"
@@ -44,7 +45,7 @@ except RuntimeError as error:
     print(error)
 """
     flags, cache, before, after, told = output_of(code).splitlines()
-    assert flags == f"{FUSION} {device_count_flag(runtime.usable_cores())} {WIDTH}"
+    assert flags == f"{FUSION} {SPLITTING} {device_count_flag(runtime.usable_cores())} {WIDTH}"
     assert cache == str(ROOT / ".cache" / "jax")
     assert (before, after) == ("False", "True")
     assert told.startswith("JAX has already started, without ") and device_count_flag(7) in told
@@ -68,14 +69,15 @@ def test_flags_reach_xla_and_what_is_compiled_the_cache(tmp_path):
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
-        ("--xla_dump_max_hlo_modules=1", f"--xla_dump_max_hlo_modules=1 {FUSION} {device_count_flag(5)}"),
+        ("--xla_dump_max_hlo_modules=1", f"--xla_dump_max_hlo_modules=1 {FUSION} {SPLITTING} {device_count_flag(5)}"),
         ("--xla_backend_extra_options=xla_a,xla_b=2", f"--xla_backend_extra_options=xla_a,xla_b=2,{FUSION_OPTION} "),
         ("--xla_backend_extra_options=xla_a --xla_x=1", f"--xla_backend_extra_options=xla_a,{FUSION_OPTION} --xla_x=1 "),
         ('--xla_backend_extra_options="xla_a"', f'--xla_backend_extra_options="xla_a,{FUSION_OPTION}" '),
         (FUSION, FUSION),
         (f"{FUSION}=true,xla_a", f"{FUSION}=true,xla_a"),
-        (device_count_flag(4), f"{device_count_flag(4)} {FUSION} {WIDTH}"),
-        (WIDTH.replace("512", "256"), f"{WIDTH.replace('512', '256')} {FUSION} {device_count_flag(5)}"),
+        (device_count_flag(4), f"{device_count_flag(4)} {FUSION} {SPLITTING} {WIDTH}"),
+        (f"{SPLITTING},other", f"{SPLITTING},other {FUSION} {device_count_flag(5)}"),
+        (WIDTH.replace("512", "256"), f"{WIDTH.replace('512', '256')} {FUSION} {SPLITTING} {device_count_flag(5)}"),
     ],
 )
 def test_keeps_the_flags_of_the_user(given: str, expected: str, monkeypatch: pytest.MonkeyPatch):
@@ -83,6 +85,7 @@ def test_keeps_the_flags_of_the_user(given: str, expected: str, monkeypatch: pyt
     monkeypatch.setattr(runtime, "usable_cores", lambda: 5)
     flags = runtime._environment(cores=None, multi_output_fusion=True)["XLA_FLAGS"]
     assert flags.startswith(expected) and flags.count("xla_cpu_prefer_vector_width") == 1
+    assert flags.count(runtime.KERNEL_SPLITTING) == 1
     monkeypatch.setenv("XLA_FLAGS", flags)
     assert runtime._environment(cores=None, multi_output_fusion=True)["XLA_FLAGS"] == flags, "added twice"
 
@@ -91,7 +94,7 @@ def test_reads_a_file_of_flags(tmp_path):
     file = tmp_path / "flags.txt"
     file.write_text("--xla_dump_max_hlo_modules=1\n--xla_force_host_platform_device_count=2\n")
     flags = output_of(SHOW_FLAGS, {"XLA_FLAGS": str(file)})
-    assert flags == f"--xla_dump_max_hlo_modules=1 {device_count_flag(2)} {FUSION} {WIDTH}"
+    assert flags == f"--xla_dump_max_hlo_modules=1 {device_count_flag(2)} {FUSION} {SPLITTING} {WIDTH}"
 
 
 def test_foreign_flags_are_an_error():
