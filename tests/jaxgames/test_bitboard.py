@@ -134,26 +134,37 @@ def test_flooding(size):
 @pytest.mark.parametrize("size", SIZES)
 def test_cells_and_constants(size):
     grid = Grid(*size)
-    cells = np.arange(grid.num_cells)
-    assert (np.asarray(grid.row_of(jnp.asarray(cells))) == cells // size[1]).all()
-    assert (np.asarray(grid.column_of(jnp.asarray(cells))) == cells % size[1]).all()
-    numbers = jnp.arange(-3, 32 * grid.num_words + 3)
-    hot = np.asarray(grid.to_bool(jax.vmap(grid.one_hot)(numbers))).reshape(len(numbers), -1)
-    assert (hot == (np.asarray(numbers)[:, None] == cells)).all()
-    assert np.asarray(grid.to_bool(grid.full)).all()
-    assert not np.asarray(grid.to_bool(grid.empty)).any()
-    assert int(grid.full.count()) == grid.num_cells, "unused bits of the last word are zero"
-    for index in (0, size[0] - 1):
-        assert np.flatnonzero(np.asarray(grid.to_bool(grid.row(index)))).tolist() == list(
-            range(index * size[1], (index + 1) * size[1])
-        )
-    for index in (0, size[1] - 1):
-        assert np.flatnonzero(np.asarray(grid.to_bool(grid.column(index)))).tolist() == list(
-            range(index, grid.num_cells, size[1])
-        )
+    cells, numbers = np.arange(grid.num_cells), np.arange(-3, 32 * grid.num_words + 3)
+    rows, columns = (0, size[0] - 1), (0, size[1] - 1)
     mask = np.random.default_rng(0).random(size) < 0.5
-    assert (np.asarray(grid.to_bool(grid.constant(mask))) == mask).all()
-    assert (np.asarray(grid.to_bool(grid.constant(np.flatnonzero(mask)))) == mask).all()
+
+    @jax.jit
+    def constants(cells, numbers):
+        sets = {
+            "full": grid.full,
+            "empty": grid.empty,
+            "rows": [grid.row(index) for index in rows],
+            "columns": [grid.column(index) for index in columns],
+            "of a mask": grid.constant(mask),
+            "of cells": grid.constant(np.flatnonzero(mask)),
+            "one hot": jax.vmap(grid.one_hot)(numbers),
+        }
+        shown = jax.tree.map(grid.to_bool, sets, is_leaf=lambda leaf: isinstance(leaf, Bits))
+        return shown, grid.row_of(cells), grid.column_of(cells), grid.full.count()
+
+    got, row_of, column_of, count = jax.device_get(constants(cells, numbers))
+    assert (row_of == cells // size[1]).all()
+    assert (column_of == cells % size[1]).all()
+    assert (got["one hot"].reshape(len(numbers), -1) == (numbers[:, None] == cells)).all()
+    assert got["full"].all()
+    assert not got["empty"].any()
+    assert int(count) == grid.num_cells, "unused bits of the last word are zero"
+    for index, found in zip(rows, got["rows"], strict=True):
+        assert np.flatnonzero(found).tolist() == list(range(index * size[1], (index + 1) * size[1]))
+    for index, found in zip(columns, got["columns"], strict=True):
+        assert np.flatnonzero(found).tolist() == list(range(index, grid.num_cells, size[1]))
+    assert (got["of a mask"] == mask).all()
+    assert (got["of cells"] == mask).all()
 
 
 def test_rows_and_columns_of_every_possible_grid():
@@ -174,12 +185,17 @@ def test_batches_of_sets():
     masks = random_masks((9, 5), 4, 24).reshape(4, 6, 9, 5)
     sets = grid.from_numpy(masks)
     assert all(word.shape == (4, 6) for word in sets.words)
-    assert (np.asarray(grid.to_bool(sets)) == masks).all()
-    joined = bitboard.union(Bits(tuple(word[i] for word in sets.words)) for i in range(4))
-    assert (np.asarray(grid.to_bool(joined)) == masks.any(0)).all()
-    flags = jnp.arange(4) % 2 == 0
-    chosen = jax.vmap(bitboard.select)(flags, sets, jax.tree.map(jnp.zeros_like, sets))
-    assert (np.asarray(grid.to_bool(chosen)) == masks * np.array([1, 0, 1, 0])[:, None, None, None]).all()
+
+    @jax.jit
+    def results(sets):
+        joined = bitboard.union(Bits(tuple(word[i] for word in sets.words)) for i in range(4))
+        chosen = jax.vmap(bitboard.select)(jnp.arange(4) % 2 == 0, sets, jax.tree.map(jnp.zeros_like, sets))
+        return [grid.to_bool(some) for some in (sets, joined, chosen)]
+
+    same, joined, chosen = jax.device_get(results(sets))
+    assert (same == masks).all()
+    assert (joined == masks.any(0)).all()
+    assert (chosen == masks * np.array([1, 0, 1, 0])[:, None, None, None]).all()
 
 
 # --- counts ------------------------------------------------------------------------------------------------------------
@@ -188,14 +204,23 @@ def test_batches_of_sets():
 def test_tally_counts_up_to_many():
     grid = Grid(9, 5)
     masks = random_masks((9, 5), 6, 5)
-    tally, count = Tally(grid.empty, grid.empty), np.zeros((9, 5), int)
-    for mask in masks:
-        tally, count = tally.add(grid.constant(mask)), count + mask
-        assert (np.asarray(grid.to_bool(tally.some)) == (count >= 1)).all()
-        assert (np.asarray(grid.to_bool(tally.many)) == (count >= 2)).all()
-    cleared = tally.clear(grid.constant(masks[2]))
-    assert (np.asarray(grid.to_bool(cleared.some)) == (count >= 1) & ~masks[2]).all()
-    assert (np.asarray(grid.to_bool(cleared.many)) == (count >= 2) & ~masks[2]).all()
+
+    @jax.jit
+    def tallies():
+        all_of_them = [Tally(grid.empty, grid.empty)]
+        for mask in masks:
+            all_of_them.append(all_of_them[-1].add(grid.constant(mask)))
+        all_of_them.append(all_of_them[-1].clear(grid.constant(masks[2])))
+        return [(grid.to_bool(tally.some), grid.to_bool(tally.many)) for tally in all_of_them[1:]]
+
+    *told, cleared = jax.device_get(tallies())
+    count = np.zeros((9, 5), int)
+    for mask, (some, many) in zip(masks, told, strict=True):
+        count = count + mask
+        assert (some == (count >= 1)).all()
+        assert (many == (count >= 2)).all()
+    assert (cleared[0] == (count >= 1) & ~masks[2]).all()
+    assert (cleared[1] == (count >= 2) & ~masks[2]).all()
 
 
 def test_the_lowest_bit_of_words_in_any_order():

@@ -46,7 +46,7 @@ def test_small_floats(dtype):
     count = 2 ** (8 * np.dtype(dtype).itemsize)
     every = np.arange(count, dtype=np.uint32).astype(f"uint{8 * np.dtype(dtype).itemsize}").view(dtype)
     packing = packing_of(every)
-    back = np.asarray(packing.unpack(packing.pack(jnp.asarray(every))))
+    back = np.asarray(jax.jit(lambda tree: packing.unpack(packing.pack(tree)))(every))
     assert packing.num_words == every.nbytes // 4
     assert back.dtype == dtype and back.tobytes() == every.tobytes()
 
@@ -59,9 +59,10 @@ def test_what_cannot_be_packed_is_refused():
 def test_samples_of_a_game():
     """What the follower's buffer holds, in a batch."""
     game = jaxgames.make("pommerman", "radio")
-    states = jax.jit(jax.vmap(game.init))(jax.random.split(jax.random.key(0), 3))
-    observations = jax.vmap(lambda state: game.observe(state, jnp.int32(2)))(states)
-    samples = {"seen": observations, "target": jax.random.uniform(jax.random.key(1), (3, 6)), "value": jnp.array([0.25, -0.0, 1])}
+    observe = jax.jit(jax.vmap(lambda key: game.observe(game.init(key), jnp.int32(2))))
+    target = np.random.default_rng(1).random((3, 6), np.float32)
+    observations = observe(jax.random.split(jax.random.key(0), 3))
+    samples = {"seen": observations, "target": target, "value": np.array([0.25, -0.0, 1], np.float32)}
     packing = packing_of(jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape[1:], leaf.dtype), samples))
     words = jax.jit(jax.vmap(packing.pack))(samples)
     assert words.shape == (3, packing.num_words)

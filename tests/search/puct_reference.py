@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -12,6 +13,7 @@ class Node:
 
     def __init__(self, state, prior, value, terminal, player):
         self.state, self.prior, self.value, self.terminal, self.player = state, prior, value, terminal, player
+        self.by_prior = [int(arm) for arm in np.argsort(-prior, kind="stable") if prior[arm] > 0]
         self.visits = np.zeros(len(prior), int)
         self.total = np.zeros(len(prior))
         self.children = {}
@@ -35,8 +37,8 @@ def search(open_node, play, root_state, simulations, c_init=2.5, c_base=19652.0,
             total = node.visits.sum()
             rate = (math.log((total + c_base + 1) / c_base) + c_init) * math.sqrt(total)
             best, arm = -np.inf, None
-            untried = [k for k in np.argsort(-node.prior, kind="stable") if node.prior[k] > 0 and not node.visits[k]]
-            for k in sorted([k for k in range(len(node.prior)) if node.visits[k]], key=lambda k: k) + untried[:offered]:
+            untried = itertools.islice((k for k in node.by_prior if not node.visits[k]), offered)
+            for k in (*np.flatnonzero(node.visits).tolist(), *untried):
                 q = node.total[k] / node.visits[k] if node.visits[k] else first_play_urgency
                 score = q + rate * node.prior[k] / (1 + node.visits[k])
                 if score > best + 1e-9:
@@ -68,9 +70,9 @@ def search_in_waves(open_node, play, root_state, simulations, wave, c_init=2.5, 
         away = np.array([flying.get((id(node), arm), 0) for arm in range(len(node.prior))])
         count = node.visits + away
         rate = (math.log((count.sum() + c_base + 1) / c_base) + c_init) * math.sqrt(count.sum())
-        untried = [arm for arm in np.argsort(-node.prior, kind="stable") if node.prior[arm] > 0 and arm not in node.children]
+        untried = itertools.islice((arm for arm in node.by_prior if arm not in node.children), 1)
         best, found = -np.inf, None
-        for arm in sorted(node.children) + untried[:1]:
+        for arm in (*sorted(node.children), *untried):
             q = node.total[arm] / node.visits[arm] if node.visits[arm] else first_play_urgency
             score = q + rate * node.prior[arm] / (1 + count[arm])
             if score > best + 1e-9:

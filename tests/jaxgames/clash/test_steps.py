@@ -3,7 +3,6 @@
 import functools
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -18,7 +17,9 @@ from jaxgames.random_bits import lane_key
 GAME = jaxgames.make("clash", "toy", regular_ticks=500, spell_slots=3, value="towers")
 CONFIG = GAME.config
 ROWS = {key: CONFIG.table.card_ids[key] for key in BEGINNER_DECK}
-step = jax.jit(GAME.step)
+KEY = jax.random.key(0)
+step, heuristic, state_key = (jax.jit(method) for method in (GAME.step, GAME.heuristic, GAME.state_key))
+observe, legal_in = (jax.jit(method) for method in (GAME.observe, functools.partial(rules.legal_actions, CONFIG)))
 
 
 def battle(hand=("knight", "archers", "arrows", "giant"), elixir=10):
@@ -36,7 +37,11 @@ def play(place, column, row):
 
 
 def after(scene, first, second=rules.WAIT):
-    return jax.device_get(step(scene.state, jnp.array([first, second]), jax.random.key(0)))
+    return jax.device_get(step(scene.state, np.array([first, second], np.int32), KEY))
+
+
+def legal_actions(state):
+    return jax.device_get(legal_in(state))
 
 
 def test_a_card_comes_onto_its_tile_and_the_next_into_the_hand():
@@ -56,7 +61,7 @@ def test_a_card_that_cannot_be_paid_is_saved_for():
     scene = battle(elixir=2)
     state = after(scene, play(3, 0, 0))
     assert state.saving.tolist() == [3, -1] and not state.alive[0, 3:].any()
-    legal = jax.device_get(rules.legal_actions(CONFIG, State(**vars(state))))
+    legal = legal_actions(State(**vars(state)))
     assert np.flatnonzero(legal[0]).tolist() == [rules.WAIT]
     scene.arrays["saving"][0] = 3
     assert after(scene, play(0, 9, 10)).saving[0] == 3  # nothing else is done
@@ -91,7 +96,7 @@ def test_a_card_without_slots_waits():
         scene.put_unit(0, "Knight", 9000, 9000)
     state = after(scene, play(1, 9, 10))
     assert state.alive[0, 3:].sum() == 5 and state.elixir[0] == 280
-    legal = jax.device_get(rules.legal_actions(CONFIG, scene.state))[0]
+    legal = legal_actions(scene.state)[0]
     assert legal[play(0, 9, 10)] and not legal[play(1, 0, 0) : play(2, 0, 0)].any()
 
 
@@ -101,7 +106,7 @@ def test_what_is_no_action_waits(action):
 
 
 def test_tiles_at_the_start():
-    legal = jax.device_get(rules.legal_actions(CONFIG, battle().state))
+    legal = legal_actions(battle().state)
     assert legal[:, 1:].reshape(2, 4, NUM_TILES).sum(-1).tolist() == [[224, 224, 576, 224]] * 2
     sizes = zones.zones().sizes
     assert (sizes[31], sizes[31 & ~8], sizes[7], sizes[zones.EVERYWHERE]) == (224, 260, 296, 576)
@@ -113,7 +118,7 @@ def test_buildings_keep_apart():
     scene.arrays["hand"][:, 0] = config.table.card_ids["cannon"]
     scene.arrays["elixir"][:] = 280
     scene.put_unit(0, "Cannon", 9500, 10500)
-    tiles = jax.device_get(rules.legal_tiles(config, scene.state)).reshape(2, 4, 32, 18)
+    tiles = np.asarray(jax.jit(functools.partial(rules.legal_tiles, config))(scene.state)).reshape(2, 4, 32, 18)
     closed = np.argwhere(~tiles[0, 0, 9:13, 5:14]) + np.array([9, 5])
     assert closed.tolist() == [[9, 9], [10, 8], [10, 9], [10, 10], [11, 9]]  # nearer than 1.2 tiles
     assert tiles[1, 0].sum() == 224
@@ -126,7 +131,7 @@ def test_arms_are_different_legal_actions_and_follow_from_the_state():
     for tick in range(12):
         scene.arrays["tick"][...] = tick
         offered, legal = jax.device_get(find(scene.state))
-        allowed = jax.device_get(rules.legal_actions(CONFIG, scene.state))
+        allowed = legal_actions(scene.state)
         for player in range(2):
             mine = offered[player][legal[player]]
             assert len(set(mine.tolist())) == len(mine) == 1 + 3 * CONFIG.positions + 1
@@ -139,9 +144,13 @@ def test_arms_are_different_legal_actions_and_follow_from_the_state():
 def test_every_tile_is_offered_as_often():
     config = jaxgames.make("clash", "toy", positions=64).config
     scene = battle()
-    states = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (1500, *leaf.shape)), scene.state)
-    states = State(**(vars(states) | {"tick": jnp.arange(1500, dtype=jnp.int16)}))
-    offered, legal = jax.device_get(jax.jit(jax.vmap(functools.partial(arms.search_arms, config)))(states))
+
+    @jax.jit
+    @jax.vmap
+    def find(tick):
+        return arms.search_arms(config, State(**(vars(scene.state) | {"tick": tick})))
+
+    offered, legal = jax.device_get(find(np.arange(1500, dtype=np.int16)))
     of_knight = offered[:, 0, 1:65].reshape(-1) - 1
     assert legal[:, 0, 1:65].all()
     counts = np.bincount(of_knight, minlength=NUM_TILES)
@@ -157,27 +166,26 @@ def test_a_game_that_begins_with_a_fallen_king_is_over_and_stays_so():
     state = after(scene, rules.WAIT, play(0, 9, 9))
     assert (state.winner, state.terminated, state.seat_rewards.tolist()) == (1, True, [-1, 1])
     assert state.tick == 1  # of the five ticks only the first was played
-    again = jax.device_get(step(State(**vars(state)), jnp.array([play(0, 9, 9)] * 2), jax.random.key(0)))
+    again = jax.device_get(step(State(**vars(state)), np.array([play(0, 9, 9)] * 2, np.int32), KEY))
     assert again.seat_rewards.tolist() == [0, 0]
     assert all(np.array_equal(a, b) for name, a in vars(again).items() if name != "seat_rewards" for b in [getattr(state, name)])
-    assert GAME.outcome(again).tolist() == GAME.heuristic(again).tolist() == [-1, 1]
+    assert jax.jit(GAME.outcome)(again).tolist() == heuristic(again).tolist() == [-1, 1]
 
 
 def test_the_heuristic_counts_towers():
     scene = battle()
     scene.arrays["alive"][1, 1] = False
-    assert GAME.heuristic(scene.state).tolist() == [1, -1]
+    assert heuristic(scene.state).tolist() == [1, -1]
     shaped = jaxgames.make("clash", "toy", shaping=0.5, value="towers")
     scene.arrays["hp"][1, 1] = 0
-    assert shaped.heuristic(scene.state).tolist() == pytest.approx([0.5 + 0.5 / 3, -0.5 - 0.5 / 3])
+    assert jax.jit(shaped.heuristic)(scene.state).tolist() == pytest.approx([0.5 + 0.5 / 3, -0.5 - 0.5 / 3])
 
 
 def test_the_key_tells_states_apart_and_forgets_the_dead():
-    key = jax.jit(GAME.state_key)
     scene = battle()
-    before = key(scene.state).tolist()
+    before = state_key(scene.state).tolist()
     scene.arrays["x"][0, 5] = 77
-    assert key(scene.state).tolist() == before
+    assert state_key(scene.state).tolist() == before
     keys = {tuple(before)}
     for field, place in (
         ("hp", (1, 1)),
@@ -188,26 +196,27 @@ def test_the_key_tells_states_apart_and_forgets_the_dead():
         ("saving", (1,)),
     ):
         scene.arrays[field][place] += 1
-        keys.add(tuple(key(scene.state).tolist()))
+        keys.add(tuple(state_key(scene.state).tolist()))
     assert len(keys) == 7
 
 
 def test_players_see_neither_hand_queue_nor_elixir_of_the_other():
     scene = battle()
-    seen = jax.device_get(GAME.observe(scene.state, jnp.int32(0)))
+    seen = jax.device_get(observe(scene.state, np.int32(0)))
     for field in ("hand", "queue", "elixir", "saving"):
         scene.arrays[field][1] += 1
     scene.arrays["queue"][0, 1:] = scene.arrays["queue"][0, 3:0:-1]
-    again = jax.device_get(GAME.observe(scene.state, jnp.int32(0)))
+    again = jax.device_get(observe(scene.state, np.int32(0)))
     assert all(np.array_equal(a, b) for a, b in zip(jax.tree.leaves(seen), jax.tree.leaves(again), strict=True))
 
 
 def test_bots_play_legal_cards_and_the_guard_meets_a_threat():
     scene = battle()
     scene.put_unit(1, "Giant", 3500, 12000)
-    action = int(jax.device_get(bots.guard_actions(CONFIG, scene.state))[0])
+    guard, random = (jax.jit(functools.partial(bot, CONFIG)) for bot in (bots.guard_actions, bots.random_actions))
+    action = int(guard(scene.state)[0])
     place, tile = divmod(action - 1, NUM_TILES)
     assert action > 0 and place in (0, 1) and tile % 18 in range(1, 7)
-    legal = jax.device_get(rules.legal_actions(CONFIG, scene.state))
-    drawn = jax.device_get(bots.random_actions(CONFIG, scene.state, lane_key(jax.random.key(3))))
+    legal = legal_actions(scene.state)
+    drawn = jax.device_get(random(scene.state, lane_key(KEY)))
     assert legal[0, drawn[0]] and legal[1, drawn[1]]

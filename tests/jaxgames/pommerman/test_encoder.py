@@ -1,7 +1,8 @@
 """Encoders of Pommerman: outputs and actions, and the eight symmetries: a turned board is played by turned moves."""
 
+import functools
+
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -68,8 +69,16 @@ def look(game):
     return lambda state, seat: np.asarray(compute(state, np.int32(seat)))
 
 
+@functools.cache
+def transformed(encoder):
+    """Turned planes and turned outputs of a batch, compiled once."""
+    planes = jax.jit(jax.vmap(encoder.transform_planes, (0, None)))
+    outputs = jax.jit(jax.vmap(jax.vmap(encoder.transform_outputs, (0, None)), (0, None)))
+    return planes, outputs
+
+
 def turned_planes(encoder, planes, which):
-    return np.asarray(jax.vmap(encoder.transform_planes, (0, None))(jnp.asarray(planes), which))
+    return np.asarray(transformed(encoder)[0](planes, np.int32(which)))
 
 
 @pytest.mark.parametrize("which", range(8))
@@ -90,9 +99,9 @@ def test_moves_and_turning_commute(which, game, look):
     moves = np.random.default_rng(0).integers(0, 6, (COUNT, 4)).astype(np.int32)
     after = step_batch(config, state, moves)
     turned_state = interop.from_arrays(config, turned_arrays(arrays, which))
-    target = jax.vmap(jax.vmap(encoder.transform_outputs, (0, None)), (0, None))(jnp.eye(6)[moves], which)
+    target = np.asarray(transformed(encoder)[1](np.eye(6, dtype=np.float32)[moves], np.int32(which)))
     assert np.array_equal(target.sum(-1), np.ones((COUNT, 4)))
-    turned_moves = np.asarray(encoder.actions(jnp.argmax(target, axis=-1), 0))
+    turned_moves = np.asarray(encoder.actions(target.argmax(-1), 0))
     turned_after = step_batch(config, turned_state, turned_moves)
     for seat in range(4):
         np.testing.assert_array_equal(turned_planes(encoder, look(after, seat), which), look(turned_after, seat))
@@ -113,14 +122,14 @@ def test_eight_different_symmetries_and_the_identity_first():
 @pytest.mark.parametrize("mode, name", [("ffa", "paper"), ("one_vs_one", "extended"), ("radio", "paper_zero_life")])
 def test_the_identity_comes_first_and_planes_without_directions_keep_their_order(mode, name):
     encoder = ENCODERS[name](Pommerman(preset(mode)))
-    planes = np.asarray(jax.random.uniform(jax.random.key(0), encoder.shape))
+    planes = np.random.default_rng(0).random((1, *encoder.shape), np.float32)
     with_direction = [channel.startswith("bomb ") and channel != "bomb strength" for channel in encoder.channels]
     for which in range(encoder.num_symmetries):
-        turned = np.asarray(encoder.transform_planes(jnp.asarray(planes), which))
-        expected = np.moveaxis(turned_square(np.moveaxis(planes, -1, 0), which), 0, -1)
+        turned = turned_planes(encoder, planes, which)[0]
+        expected = np.moveaxis(turned_square(np.moveaxis(planes[0], -1, 0), which), 0, -1)
         channels = np.ones(len(with_direction), bool) if which == 0 else ~np.array(with_direction)
         np.testing.assert_array_equal(turned[..., channels], expected[..., channels])
-        outputs = np.asarray(encoder.transform_outputs(jnp.arange(6.0), which))
+        outputs = np.asarray(transformed(encoder)[1](np.arange(6, dtype=np.float32)[None, None], np.int32(which)))[0, 0]
         np.testing.assert_array_equal(outputs[turned_move(which)], np.arange(6), "stop and bomb have no direction")
 
 
