@@ -1,6 +1,7 @@
 """Searches against models by their names, and planners that plan from what is believed."""
 
 import dataclasses
+import functools
 
 import jax
 import jax.numpy as jnp
@@ -18,7 +19,7 @@ from search.puct.rollout import heuristic_values, promised_values
 from tests.emitters import NEWER_EMITTERS
 from tests.rivalry import Rivalry
 from tests.signals import Signals
-from tests.tug import Tug, steady_player
+from tests.tug import Tug, states_of, steady_player
 
 FFA = jaxgames.make("pommerman", "ffa")
 
@@ -98,7 +99,11 @@ def unasked(params, states, seats):
 def test_bad_input_beside_a_network(name, options, message):
     with pytest.raises(ValueError, match=message):
         presets.by_name(FFA, name, evaluate=unasked, **options)
-    presets.by_name(FFA, "modelled_fdts", evaluate=unasked, values="prospects", model="network")  # there it values nothing
+
+
+def test_a_network_beside_values_may_model_the_others():
+    """There it values nothing."""
+    presets.by_name(FFA, "modelled_fdts", evaluate=unasked, values="prospects", model="network")
 
 
 def test_who_cannot_believe_says_so():
@@ -112,15 +117,20 @@ def test_who_cannot_believe_says_so():
 def test_the_time_limit_ends_no_simulation_of_puct():
     """It does those of bandits, as in Boney et al.. The arms are those of the search, too."""
     game, keys, params = Rivalry(length=4, max_steps=3), jax.random.split(jax.random.key(0), 1), {"own": None, "opponents": None}
-    state, seats = jax.vmap(game.state)(jnp.array([3])), jnp.ones(1, jnp.int32)
+    state, seats = states_of(game, [3]), np.ones(1, np.int32)
     for shared in (True, False):
         dynamics = dynamics_for(game, Models(model="still"), None, None, shared_answers=shared, in_turn=shared)
-        nodes = dynamics.root(None, keys, state, seats)
-        assert dynamics.arms(nodes)[1].all() == shared, "who is cornered may only pull"
-        step = jax.jit(dynamics.step)
-        for _ in range(3):
-            nodes = step(params, keys, nodes, jnp.zeros((1, 1), jnp.int32))
-        assert bool(dynamics.terminated(nodes)[0]) != shared
+
+        @jax.jit
+        def told(keys, state, dynamics=dynamics):
+            root = dynamics.root(None, keys, state, seats)
+            rests = jnp.zeros((1, 1), jnp.int32)
+            nodes = jax.lax.fori_loop(0, 3, lambda _, nodes: dynamics.step(params, keys, nodes, rests), root)
+            return dynamics.arms(root)[1], dynamics.terminated(nodes)
+
+        legal, terminated = told(keys, state)
+        assert legal.all() == shared, "who is cornered may only pull"
+        assert bool(terminated[0]) != shared
     assert jaxgames.make("pommerman", "ffa").endless.max_steps == 32000
     assert jaxgames.make("pommerman", "ffa_collapse").endless.max_steps == 800, "whose board goes by the clock"
 
@@ -136,27 +146,33 @@ def teller():
 
 
 def test_the_worst_is_believed_where_it_is_asked_for():
-    game, seats, ones = Rivalry(marks=64), jnp.zeros(2, jnp.int32), jnp.ones(2, bool)
-    views, keys = jax.vmap(game.init)(jax.random.split(jax.random.key(0), 2)), jax.random.split(jax.random.key(0), 2)
+    game, seats, ones = Rivalry(marks=64), np.zeros(2, np.int32), np.ones(2, bool)
+    keys = jax.random.split(jax.random.key(0), 2)
+    views = jax.jit(jax.vmap(game.init))(keys)
     for worst, told in ((False, [0, 1, 9]), (True, [63, 63, 63])):
         planner = believed(game, teller(), worst_case=worst)
-        memory = planner.init(2)
+        memory, run = planner.init(2), jax.jit(planner.plan)
         for mark in told:
-            found, memory = planner.plan(None, keys, memory, views, seats, ones)
+            found, memory = run(None, keys, memory, views, seats, ones)
             assert found.actions.tolist() == [[mark]] * 2
     assert presets.by_name(FFA, "sp_mcts", root="worst", num_simulations=2).name.endswith(", fair")
 
 
+@functools.partial(jax.jit, static_argnums=0)
+def _observed(game, states, seats):
+    return jax.vmap(game.observe)(states, seats)
+
+
 def plans_of_two_worlds(planner, game):
     """Gives the plans of two moves in states, and in others that differ in what is hidden alone."""
-    keys, seats, ones = jax.random.split(jax.random.key(0), 4), jnp.arange(4) % 2, jnp.ones(4, bool)
+    keys, seats, ones = jax.random.split(jax.random.key(0), 4), np.arange(4, dtype=np.int32) % 2, np.ones(4, bool)
     run, plans = jax.jit(planner.plan, compiler_options=NEWER_EMITTERS), []
     for first_mark in (3, 40):
         memory, found = planner.init(4), []
         for move in range(2):
-            states = jax.vmap(game.state)(jnp.array([0, 1, -1, 2]) - move)
-            states = dataclasses.replace(states, mark=first_mark + move + jnp.arange(4))
-            views = states if planner.sees_state else jax.vmap(game.observe)(states, seats)
+            states = states_of(game, np.array([0, 1, -1, 2]) - move)
+            states = dataclasses.replace(states, mark=first_mark + move + np.arange(4, dtype=np.int32))
+            views = states if planner.sees_state else _observed(game, states, seats)
             plan, memory = run(None, keys, memory, views, seats, ones)
             found.append(jax.device_get(plan))
         plans.append(found)
@@ -192,9 +208,9 @@ def test_values_by_hand():
         presets.by_name(FFA, "sp_mcts", values="hope")
     with pytest.raises(ValueError, match=r"^game='tug': does not say what its positions promise; take its heuristic$"):
         promised_values(Tug())
-    states, seats = jax.vmap(Tug(length=4).state)(jnp.array([1, 1, -1])), jnp.array([0, 1, 0])
+    states, seats = states_of(Tug(length=4), [1, 1, -1]), np.array([0, 1, 0], np.int32)
     for values, expected in ((heuristic_values, 0.25), (promised_values, 0.5)):
-        logits, found = values(Rivalry(length=4))(None, states, seats)
+        logits, found = jax.jit(values(Rivalry(length=4)))(None, states, seats)
         assert logits.shape == (3, 3) and not logits.any()
         assert found.tolist() == [expected, -expected, -expected]
 
@@ -256,11 +272,14 @@ def test_the_rival_of_tp_mcts_may_be_the_most_dangerous(rival, best):
     """Only who sees the one across as its rival guards itself."""
     options = {"model": "still", "root": "true", "num_simulations": 40}
     planner = presets.by_name(Threats(), "tp_mcts", rival=rival, **options)
-    seats, keys = jnp.arange(4), jax.random.split(jax.random.key(0), 4)
-    states = jax.vmap(Threats().init)(keys)
-    run = jax.jit(planner.plan, compiler_options=NEWER_EMITTERS)
-    plan, _ = run(None, keys, planner.init(4), states, seats, jnp.ones(4, bool))
-    assert plan.actions[:, 0].tolist() == [best] * 4
+    seats = np.arange(4, dtype=np.int32)
+
+    def actions(keys):
+        states = jax.vmap(Threats().init)(keys)
+        return planner.plan(None, keys, planner.init(4), states, seats, np.ones(4, bool))[0].actions
+
+    run = jax.jit(actions, compiler_options=NEWER_EMITTERS)
+    assert run(jax.random.split(jax.random.key(0), 4))[:, 0].tolist() == [best] * 4
 
 
 class Pairs(Threats):
@@ -271,8 +290,8 @@ class Pairs(Threats):
 
 
 def test_a_teammate_is_never_dangerous_and_of_equals_the_closest_is_named():
-    seats = jnp.arange(4)
-    states = jax.vmap(Threats().init)(jax.random.split(jax.random.key(0), 4))
+    seats = np.arange(4, dtype=np.int32)
+    states = Round(np.full((4, 4), -1, np.int32), np.zeros(4, bool))
     for game, ahead in ((Threats(), 2), (Pairs(), 1)):
         found = jax.jit(jax.vmap(most_dangerous(game)))(states, seats)
         assert found.tolist() == ((seats + ahead) % 4).tolist()
@@ -295,9 +314,14 @@ def test_values_of_the_rival_are_the_opposite_of_the_own_seats():
     game = Tug(length=4)
     dynamics = two_player(game, steady_player(0), lambda state, seat: 1 - seat, shared_answers=True)
     turned, evaluate = valued_by_own_seat(dynamics, heuristic_values(game))
-    states, seats = jax.vmap(game.state)(jnp.array([1, 1, -1])), jnp.array([0, 1, 0])
-    nodes = turned.root(None, jax.random.split(jax.random.key(0), 3), states, seats)
-    own, rival = (turned.evaluate(evaluate, {"own": None}, nodes, jnp.full(3, player))[1] for player in (0, 1))
+    states, seats = states_of(game, [1, 1, -1]), np.array([0, 1, 0], np.int32)
+
+    @jax.jit
+    def values(keys, player):
+        nodes = turned.root(None, keys, states, seats)
+        return turned.evaluate(evaluate, {"own": None}, nodes, jnp.full(3, player))[1]
+
+    own, rival = (values(jax.random.split(jax.random.key(0), 3), np.int32(player)) for player in (0, 1))
     assert own.tolist() == [0.25, -0.25, -0.25] and rival.tolist() == [-0.25, 0.25, 0.25]
 
 

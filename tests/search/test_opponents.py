@@ -15,8 +15,9 @@ from search.opponents import single_player, switching, two_player
 from search.planner import as_agent
 from search.puct import tree as puct_tree
 from search.puct.search import Settings
+from tests.jaxgames.hex.playing import at
 from tests.search import puct_reference
-from tests.tug import ARMS, PULL, REST, SHOUT, Tug, steady_player
+from tests.tug import ARMS, PULL, REST, SHOUT, Tug, states_of, steady_player
 
 GAME = Tug(length=4, max_steps=9, marks=64)
 LANES, SIMULATIONS = 5, 30
@@ -31,7 +32,7 @@ def opinion(params, states, seats):
 
 
 def weights(seed):
-    return jnp.asarray(np.random.default_rng(seed).normal(size=(4, 4)), jnp.float32)
+    return np.random.default_rng(seed).normal(size=(4, 4)).astype(np.float32)
 
 
 def echo() -> Agent:
@@ -44,7 +45,14 @@ def echo() -> Agent:
 
 
 def positions():
-    return jax.vmap(GAME.state)(jnp.array([0, 1, -1, 2, -2])), jnp.array([0, 1, 0, 1, 0])
+    return states_of(GAME, [0, 1, -1, 2, -2]), np.array([0, 1, 0, 1, 0], np.int32)
+
+
+def planned(planner, params, keys, states, seats):
+    """A plan and the memory after it, as numpy arrays."""
+    ones = np.ones(LANES, bool)
+    run = jax.jit(lambda params, keys, *rest: planner.plan(params, keys, planner.init(LANES), *rest))
+    return jax.device_get(run(params, keys, states, seats, ones))
 
 
 @functools.cache
@@ -52,17 +60,27 @@ def searching(opponent):
     return puct.puct(single_player(GAME, opponent), opinion, Settings(SIMULATIONS))
 
 
+@jax.jit
+def look(params, state, seat):
+    told = opinion(params, jax.tree.map(lambda leaf: leaf[None], state), seat[None])
+    return told, (GAME.search_arms(state)[1], GAME.outcome(state))
+
+
+step = jax.jit(lambda state, joint: GAME.step(state, joint, jax.random.key(0)))
+
+
 class SlowRules:
     """The game and the network's opinion for a slow search, state by state."""
 
     def __init__(self, params):
-        self.ask = jax.jit(lambda state, seat: opinion(params, jax.tree.map(lambda x: x[None], state), seat[None]))
-        self.look = jax.jit(lambda state: (GAME.search_arms(state)[1], GAME.outcome(state)))
-        self.step = jax.jit(lambda state, joint: GAME.step(state, joint, jax.random.key(0)))
+        self.params = params
+
+    def step(self, state, joint):
+        return jax.device_get(step(state, joint))
 
     def open_node(self, known, seat, player):
         """A node in which a seat chooses, `player` of the search; `known` begins with the state."""
-        (logits, value), (legal, outcome) = jax.device_get((self.ask(known[0], jnp.int32(seat)), self.look(known[0])))
+        (logits, value), (legal, outcome) = jax.device_get(look(self.params, known[0], np.int32(seat)))
         over = bool(known[0].terminated)
         chances = np.where(legal[seat] & (not over), np.exp(logits[0][ARMS[seat]]), 0).astype(np.float64)
         result = float(outcome[seat]) if over else float(value[0])
@@ -75,8 +93,8 @@ ANSWERS = [(steady_player(REST), lambda moves: REST), (echo(), lambda moves: RES
 @pytest.mark.parametrize("opponent, answers", ANSWERS, ids=["steady", "with a memory"])
 def test_puct_alone_equals_a_slow_search(opponent, answers):
     planner, params, (states, seats) = searching(opponent), weights(1), positions()
-    keys, ones = jax.random.split(jax.random.key(0), LANES), jnp.ones(LANES, bool)
-    plan, _ = jax.jit(planner.plan)({"own": params, "opponents": None}, keys, planner.init(LANES), states, seats, ones)
+    keys = jax.random.split(jax.random.key(0), LANES)
+    plan, _ = planned(planner, {"own": params, "opponents": None}, keys, states, seats)
     assert plan.actions.shape == (LANES, 1) and plan.legal.shape == (LANES, 1, 3)
     slow = SlowRules(params)
 
@@ -90,9 +108,9 @@ def test_puct_alone_equals_a_slow_search(opponent, answers):
             state, moves = known
             joint = np.array([answers(moves)] * 2)
             joint[seat] = ARMS[seat, arm]
-            return slow.step(state, jnp.asarray(joint)), moves + 1
+            return slow.step(state, joint.astype(np.int32)), moves + 1
 
-        root = (jax.tree.map(lambda leaf, i=lane: leaf[i], states), 0)
+        root = (at(states, lane), 0)
         visits, _ = puct_reference.search(open_node, play, root, SIMULATIONS)
         assert plan.visit_counts[lane, 0].tolist() == visits.tolist()
 
@@ -101,8 +119,8 @@ def test_two_who_choose_in_turn_equal_a_slow_search():
     """The rival knows what the own seat has chosen; values change their sign from ply to ply; a model answers nobody here."""
     dynamics = two_player(GAME, steady_player(REST), lambda state, seat: 1 - seat, shared_answers=True)
     planner, params, (states, seats) = puct.puct(dynamics, opinion, Settings(SIMULATIONS)), weights(1), positions()
-    keys, ones = jax.random.split(jax.random.key(0), LANES), jnp.ones(LANES, bool)
-    plan, _ = jax.jit(planner.plan)({"own": params, "opponents": None}, keys, planner.init(LANES), states, seats, ones)
+    keys = jax.random.split(jax.random.key(0), LANES)
+    plan, _ = planned(planner, {"own": params, "opponents": None}, keys, states, seats)
     assert plan.actions.shape == (LANES, 2) and (plan.actions[:, 1] == GAME.pass_action).all()
     slow = SlowRules(params)
 
@@ -119,9 +137,9 @@ def test_two_who_choose_in_turn_equal_a_slow_search():
                 return state, int(ARMS[own, arm])
             joint = np.zeros(2, int)
             joint[own], joint[1 - own] = pending, ARMS[1 - own, arm]
-            return slow.step(state, jnp.asarray(joint)), None
+            return slow.step(state, joint.astype(np.int32)), None
 
-        root = (jax.tree.map(lambda leaf, i=lane: leaf[i], states), None)
+        root = (at(states, lane), None)
         visits, _ = puct_reference.search(open_node, play, root, SIMULATIONS)
         assert plan.visit_counts[lane, 0].tolist() == visits.tolist()
 
@@ -134,12 +152,13 @@ def test_models_that_share_their_answers_give_each_action_the_same():
     keys = jax.random.split(jax.random.key(0), LANES)
     for shared in (True, False):
         dynamics = single_player(Tug(length=40, marks=1 << 20), dice, shared_answers=shared)
-        nodes = dynamics.root(None, keys, states, seats)
-        params = {"own": None, "opponents": None}
-        marks = []
-        for number in range(8):
-            others = jax.random.split(jax.random.key(number), LANES)
-            marks.append(np.asarray(dynamics.step(params, others, nodes, jnp.full((LANES, 1), REST)).state.mark))
+
+        @jax.jit
+        def mark(keys, others, dynamics=dynamics):
+            nodes = dynamics.root(None, keys, states, seats)
+            return dynamics.step({"own": None, "opponents": None}, others, nodes, jnp.full((LANES, 1), REST)).state.mark
+
+        marks = [np.asarray(mark(keys, jax.random.split(jax.random.key(number), LANES))) for number in range(8)]
         same = (np.stack(marks) == marks[0]).all()
         assert same == shared
 
@@ -151,11 +170,10 @@ def test_a_node_holds_several_replies_of_its_models():
     )
     game, count = Tug(length=30, max_steps=60, marks=1 << 20), 3
     planner = puct.puct(single_player(game, coin, shared_answers=True), opinion, Settings(120, replies=count, leaf_parallelism=4))
-    states, seats = jax.vmap(game.state)(jnp.arange(LANES)), jnp.zeros(LANES, jnp.int32)
-    keys, ones = jax.random.split(jax.random.key(2), LANES), jnp.ones(LANES, bool)
+    states, seats = states_of(game, range(LANES)), np.zeros(LANES, np.int32)
     params = {"own": weights(1), "opponents": None}
-    _, tree = jax.jit(planner.plan)(params, keys, planner.init(LANES), states, seats, ones)
-    words, used = np.asarray(tree.numbers), np.asarray(tree.used)
+    _, tree = planned(planner, params, jax.random.split(jax.random.key(2), LANES), states, seats)
+    words, used = tree.numbers, tree.used
     several = 0
     for lane in range(LANES):
         for node in np.flatnonzero(used[lane]):
@@ -168,9 +186,8 @@ def test_a_node_holds_several_replies_of_its_models():
                 several += len(nodes) > 1
     assert several > 20
     words_of_first = words[np.arange(LANES) * tree.num_nodes, :, 1].astype(int)
-    first, second = (
-        np.asarray(tree.states(jnp.asarray(words_of_first[:, word])).state.mark) for word in (puct_tree.CHILD, puct_tree.REPLIES)
-    )
+    mark_of = jax.jit(lambda tree, node: tree.states(node).state.mark)
+    first, second = (np.asarray(mark_of(tree, words_of_first[:, word])) for word in (puct_tree.CHILD, puct_tree.REPLIES))
     assert (first != second).any(), "replies differ"
     with pytest.raises(ValueError, match=r"^replies=2: must be 1 with mcts_solver"):
         Settings(replies=2, mcts_solver=True)
@@ -178,10 +195,10 @@ def test_a_node_holds_several_replies_of_its_models():
 
 def test_a_model_is_followed_by_another_below_some_depth():
     agent = switching(steady_player(PULL), steady_player(REST), 2)
-    memory, ones = agent.init(3), jnp.array([True, True, False])
-    told = []
+    memory, ones, views, seats = agent.init(3), np.array([True, True, False]), np.zeros(3, np.float32), np.zeros(3, np.int32)
+    keys, act, told = jax.random.split(jax.random.key(0), 3), jax.jit(agent.act), []
     for _ in range(3):
-        actions, memory = agent.act(None, jax.random.split(jax.random.key(0), 3), memory, jnp.zeros(3), jnp.zeros(3, int), ones)
+        actions, memory = act(None, keys, memory, views, seats, ones)
         told.append(actions.tolist())
     assert [row[:2] for row in told] == [[PULL, PULL], [PULL, PULL], [REST, REST]]
     memory = agent.reset(memory, jnp.array([True, False, False]))
@@ -199,16 +216,15 @@ def test_a_neural_opponent_is_one_batch_and_new_weights_compile_nothing():
         return (features @ params).argmax(-1).astype(jnp.int32)
 
     def pulls(bias):
-        return jnp.array([[0.0, 0, 0], [0.0, bias, 0.1]])
+        return np.array([[0.0, 0, 0], [0.0, bias, 0.1]], np.float32)
 
     planner = fdts(single_player(GAME, memoryless("network", choose)), num_simulations=40, horizon=9, table_rows=256)
-    run = jax.jit(planner.plan)
-    states, seats = jax.vmap(GAME.state)(jnp.full(LANES, -2)), jnp.zeros(LANES, jnp.int32)
-    keys, ones = jax.random.split(jax.random.key(3), LANES), jnp.ones(LANES, bool)
+    states, seats, ones = states_of(GAME, [-2] * LANES), np.zeros(LANES, np.int32), np.ones(LANES, bool)
+    run = jax.jit(lambda params, keys, *rest: planner.plan(params, keys, planner.init(LANES), *rest)[0].root_value)
+    keys = jax.random.split(jax.random.key(3), LANES)
 
     def value(bias):
-        params = {"own": None, "opponents": pulls(bias)}
-        return np.asarray(run(params, keys, planner.init(LANES), states, seats, ones)[0].root_value).mean()
+        return np.asarray(run({"own": None, "opponents": pulls(bias)}, keys, states, seats, ones)).mean()
 
     idle = value(-1.0)
     traced = len(asked)
@@ -259,20 +275,23 @@ class Table:
 def test_all_seats_but_the_own_are_asked_and_the_own_action_is_played():
     """What each seat was asked as comes back as its action."""
     asked = memoryless("seat", lambda params, keys, views, seats: seats, sees_state=True)
-    states, seats = jax.vmap(Table().init)(jnp.arange(4)), jnp.arange(4)
-    keys, params = jax.random.split(jax.random.key(1), 4), {"own": None, "opponents": None}
-
     alone = single_player(Table(), asked)
-    nodes = jax.jit(alone.root)(None, keys, states, seats)
-    arms, legal = jax.jit(alone.arms)(nodes)
-    assert arms.shape == legal.shape == (4, 1, 6)
-    after = jax.jit(alone.step)(params, keys, nodes, jnp.full((4, 1), 5)).state
-    assert after.actions.tolist() == [[5, 1, 2, 3], [0, 5, 2, 3], [0, 1, 5, 3], [0, 1, 2, 5]]
-
     rivalry = two_player(Table(), asked, lambda state, seat: (seat + 2) % 4, in_turn=False)
-    nodes = jax.jit(rivalry.root)(None, keys, states, seats)
-    after = jax.jit(rivalry.step)(params, keys, nodes, jnp.tile(jnp.array([5, 0]), (4, 1))).state
-    assert after.actions.tolist() == [[5, 1, 0, 3], [0, 5, 2, 0], [0, 1, 5, 3], [0, 0, 2, 5]]
+    params = {"own": None, "opponents": None}
+
+    @jax.jit
+    def after(keys):
+        states, seats = jax.vmap(Table().init)(jnp.arange(4)), jnp.arange(4)
+        nodes = alone.root(None, keys, states, seats)
+        first = alone.step(params, keys, nodes, jnp.full((4, 1), 5)).state.actions
+        rivals = rivalry.root(None, keys, states, seats)
+        second = rivalry.step(params, keys, rivals, jnp.tile(jnp.array([5, 0]), (4, 1))).state.actions
+        return alone.arms(nodes), first, second
+
+    (arms, legal), first, second = after(jax.random.split(jax.random.key(1), 4))
+    assert arms.shape == legal.shape == (4, 1, 6)
+    assert first.tolist() == [[5, 1, 2, 3], [0, 5, 2, 3], [0, 1, 5, 3], [0, 1, 2, 5]]
+    assert second.tolist() == [[5, 1, 0, 3], [0, 5, 2, 0], [0, 1, 5, 3], [0, 0, 2, 5]]
 
 
 class Pairs(Table):
@@ -301,15 +320,18 @@ def tens(params, keys, views, seats):
 def test_teammates_have_a_model_of_their_own():
     others = memoryless("seat", lambda params, keys, views, seats: seats, sees_state=True)
     partner = memoryless("tens", tens, sees_state=True)
-    states, seats = jax.vmap(Pairs().init)(jnp.arange(4)), jnp.arange(4)
     keys = jax.random.split(jax.random.key(1), 4)
     together = single_player(Pairs(), others, partner=partner)
-    nodes = jax.jit(together.root)(None, keys, states, seats)
-    for mine, expected in ((None, 10), (jnp.int32(40), 50)):
+
+    @jax.jit
+    def after(params, keys):
+        nodes = together.root(None, keys, jax.vmap(Pairs().init)(jnp.arange(4)), jnp.arange(4))
+        return together.step(params, keys, nodes, jnp.full((4, 1), 5)).state.actions
+
+    for mine, expected in ((None, 10), (np.int32(40), 50)):
         params = {"own": None, "opponents": None} | ({} if mine is None else {"partners": mine})
-        after = jax.jit(together.step)(params, keys, nodes, jnp.full((4, 1), 5)).state
         rows = [[5, 1, expected + 2, 3], [0, 5, 2, expected + 3], [expected, 1, 5, 3], [0, expected + 1, 2, 5]]
-        assert after.actions.tolist() == rows
+        assert after(params, keys).tolist() == rows
     with pytest.raises(ValueError, match=r"^partner='tens': there are no teams in table$"):
         single_player(Table(), others, partner=partner)
 
@@ -318,9 +340,9 @@ def test_an_agent_made_of_such_a_search_acts_for_any_seat():
     planner = fdts(single_player(GAME, steady_player(SHOUT)), num_simulations=300, horizon=9, table_rows=1024)
     agent = as_agent(planner)
     states, seats = positions()
-    keys, ones = jax.random.split(jax.random.key(0), LANES), jnp.ones(LANES, bool)
-    params = {"own": None, "opponents": None}
-    actions, _ = jax.jit(agent.act)(params, keys, agent.init(LANES), states, seats, ones)
+    params, ones = {"own": None, "opponents": None}, np.ones(LANES, bool)
+    act = jax.jit(lambda keys, *rest: agent.act(params, keys, agent.init(LANES), *rest)[0])
+    actions = act(jax.random.split(jax.random.key(0), LANES), states, seats, ones)
     np.testing.assert_array_equal(actions, PULL)
 
 

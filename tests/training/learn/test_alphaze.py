@@ -175,7 +175,7 @@ def test_outcomes_outlive_their_samples():
 
     planner = Planner("scripted", lambda size: jnp.int32(0), lambda memory, lanes: memory, plan, memory_bytes=4, metrics={})
     step = jax.jit(lambda clock, lanes: games.step(KEY, planner, None, clock, lanes)[:3])
-    clock, lanes = jnp.int32(0), games.start(KEY, jnp.int32(0))
+    clock, lanes = np.int32(0), jax.jit(games.start)(KEY, np.int32(0))
     for number in range(17):
         clock, (lanes, _, sample) = clock + 1, step(clock, lanes)
         last = jax.device_get(sample)
@@ -194,33 +194,32 @@ def test_the_loss_is_that_of_the_paper():
     """Results are those of who moved; samples of games that are not over count for the policy alone."""
     batch = at(played("true_sight")[1], slice(12))
     results = np.array([[1, -1], [-1, 1], [UNFINISHED, UNFINISHED]] * 4, np.int8)
-    params = fresh_params()
-    judge = jax.jit(lambda params, states, seats: programs().who.evaluate(params, states, seats))
-    logits, values = judge(params, batch.view[0], jnp.asarray(batch.seat, jnp.int32))
+    params = jax.device_get(fresh_params())
+    logits, values = jax.device_get(jax.jit(programs().who.evaluate)(params, batch.view[0], batch.seat.astype(np.int32)))
     results = results[np.arange(12), batch.seat]
     own = results.astype(float)
     over = own != UNFINISHED
     error = np.square(own - values)[over].mean()
-    log_chances = logits - jax.nn.logsumexp(logits, axis=1, keepdims=True)
+    log_chances = logits - np.log(np.exp(logits).sum(1, keepdims=True))
     entropy = -(batch.policy.astype(np.float32) * log_chances).sum(1).mean()
     decay = sum(np.square(leaf).sum() for leaf in jax.tree.leaves(params))
     tell = jax.jit(programs().judge)
-    upright, half = jnp.zeros(12, jnp.int32), jnp.arange(12) % 2
-    loss, parts = tell(params, batch, jnp.asarray(results), upright)
+    upright, half = np.zeros(12, np.int32), np.arange(12, dtype=np.int32) % 2
+    loss, parts = tell(params, batch, results, upright)
     np.testing.assert_allclose(parts["value_error"], error, rtol=1e-4)
     np.testing.assert_allclose(parts["cross_entropy"], entropy, rtol=1e-4)
     np.testing.assert_allclose(loss, 0.5 * error + entropy + 1e-4 * decay, rtol=1e-4)
-    swapped, _ = tell(params, batch, jnp.asarray(np.where(results == UNFINISHED, results, -results)), upright)
+    swapped, _ = tell(params, batch, np.where(results == UNFINISHED, results, -results), upright)
     assert not np.allclose(swapped, loss, rtol=1e-3)
-    _, none = tell(params, batch, jnp.full_like(results, UNFINISHED), upright)
+    _, none = tell(params, batch, np.full_like(results, UNFINISHED), upright)
     assert none["value_error"] == 0 and none["cross_entropy"] == parts["cross_entropy"]
     # Half a turn of the board with its policy is another sample of the same game.
-    turned, _ = tell(params, turn(batch), jnp.asarray(results), 1 - upright)
+    turned, _ = tell(params, turn(batch), results, 1 - upright)
     np.testing.assert_allclose(turned, loss, rtol=1e-4)
     boards = jax.tree.map(
-        lambda one, other: jnp.where(half.reshape(-1, *[1] * (jnp.ndim(one) - 1)) == 1, other, one), batch, turn(batch)
+        lambda one, other: np.where(half.reshape(-1, *[1] * (np.ndim(one) - 1)) == 1, other, one), batch, turn(batch)
     )
-    some, _ = tell(params, boards, jnp.asarray(results), half)
+    some, _ = tell(params, boards, results, half)
     np.testing.assert_allclose(some, loss, rtol=1e-4, err_msg="each sample is turned by itself")
 
 
@@ -228,7 +227,7 @@ def turn(batch: Sample) -> Sample:
     """Turns boards and policies by half a circle."""
     boards = interop.board(GAME.config, batch.view[0])[:, ::-1]
     states = [interop.from_board(GAME.open_game.config, board, 0) for board in boards]
-    state = jax.tree.map(lambda *leaves: jnp.stack(leaves), *states)
+    state = jax.tree.map(lambda *leaves: np.stack(leaves), *states)
     return dataclasses.replace(batch, view=(state, batch.seat), policy=batch.policy[:, ::-1])
 
 
@@ -251,8 +250,8 @@ def test_the_loss_falls_on_a_buffer_that_stays_the_same():
 
 
 def test_a_loss_that_is_no_number_is_told():
-    learner = jax.tree.map(jnp.asarray, played("true_sight")[0])
-    broken = jax.tree.map(lambda leaf: leaf * jnp.nan, learner.params)
+    learner = played("true_sight")[0]
+    broken = jax.tree.map(lambda leaf: leaf * np.float32(np.nan), learner.params)
     _, metrics = programs().learn(KEY, dataclasses.replace(learner, params=broken))
     assert not metrics["finite"]
 

@@ -80,17 +80,23 @@ def test_self_play_learns_actions_where_all_act_at_once():
     guide = Guide(who.evaluate, prior_weight=2.0, outputs=who.encoder.outputs)
     player = fdts(who.game, num_simulations=24, horizon=2, table_rows=64, guide=guide)
     programs = Alphaze(PLAY, who, runtime.data_mesh(), player)
+
+    @jax.jit
+    def told(games, rows):
+        samples = jax.vmap(programs.updates.packing.unpack)(rows)
+        return samples, programs.games.outcomes_of(games, samples)
+
     learner = programs.init(KEY, jax.jit(who.init)(KEY))
     for number in range(4):
         learner, played = programs.play["fair"](KEY, jax.tree.map(jnp.copy, learner.params), learner)
         if number == 0:
-            rows = learner.ring.rows[: int(learner.ring.size[0])]
-            samples = jax.vmap(programs.updates.packing.unpack)(rows)
-            outcomes = np.asarray(programs.games.outcomes_of(learner.games, samples)).reshape(LEARN["steps"], 2, -1)
+            size = int(learner.ring.size[0])
+            samples, outcomes = jax.device_get(told(learner.games, np.asarray(learner.ring.rows)[:size]))
+            outcomes = outcomes.reshape(LEARN["steps"], 2, -1)
         learner, learnt = programs.learn(KEY, learner)
     assert played["samples"] == 4 * LEARN["lanes"] * LEARN["steps"] * 2 and learnt["finite"]
     assert share_of_right_answers(who, learner.params) > 0.95
-    seats, numbers = (np.asarray(leaf).reshape(outcomes.shape) for leaf in (samples.seat, samples.number))
+    seats, numbers = (leaf.reshape(outcomes.shape) for leaf in (samples.seat, samples.number))
     assert (seats[:, 0] == 0).all() and (seats[:, 1] == 1).all() and (numbers[:, 0] == numbers[:, 1]).all()
     assert (numbers[:2] == np.arange(LEARN["lanes"])).all() and (numbers[2:] >= LEARN["lanes"]).all()
     np.testing.assert_array_equal(outcomes[:, 0], -outcomes[:, 1])

@@ -290,13 +290,13 @@ def learning(folder, rounds=2, **changes):
 
 def test_samples_are_learnt_from_in_their_order(folder):
     programs = learning(folder)
-    learner = programs.init(KEY, WHO.init(KEY))
+    learner = programs.init(KEY, jax.jit(WHO.init)(KEY))
     learner, told = programs.play(KEY, learner)
     assert told["samples"] == 140 and told["action_shares"].sum() == pytest.approx(1)
     learner, told = programs.play(KEY, learner)
     assert told["samples"] == 280
     assert size_in_bytes(learner.ring.rows) == 280 * 4 * programs.updates.packing.num_words
-    held = jax.vmap(programs.updates.packing.unpack)(learner.ring.rows)
+    held = jax.jit(jax.vmap(programs.updates.packing.unpack))(learner.ring.rows)
     np.testing.assert_array_equal(held.policy, zarr.open_group(folder, mode="r")["pol"][:280])
     first, learnt = None, None
     for _ in range(8):

@@ -1,6 +1,7 @@
 """Episodes by hand: when they end early, what begins next, and that lanes without an episode rest."""
 
 import dataclasses
+import functools
 
 import jax
 import jax.numpy as jnp
@@ -15,6 +16,7 @@ from training.play.lanes import Pool
 
 LANES, PLAYERS, WORDS, LAST = 3, 4, 9, 40
 KEY = jax.random.key(4)
+STEPS = {}  # by the `id` of rules
 
 
 @jax.tree_util.register_dataclass
@@ -49,15 +51,23 @@ BOMB = np.full((LANES, PLAYERS), int(Move.BOMB) * WORDS, np.int32)
 CHOICES = np.zeros((LANES, PLAYERS), np.int32)
 
 
+@functools.cache
 def rules_of(episodes=100, num_devices=1, **settings):
+    """The same rules are made once, and a step by them is compiled once."""
     pool = Pool(Waiting(), LANES, num_devices, episodes)
-    return EpisodeRules(pool, tiny.drawing_oracle(Waiting()), **settings)
+    rules = EpisodeRules(pool, tiny.drawing_oracle(Waiting()), **settings)
+
+    @jax.jit
+    def step(episodes, actions, choices):
+        return rules.advance(KEY, pool.step_keys(KEY, episodes.lanes), episodes, actions, choices)
+
+    STEPS[id(rules)] = step
+    return rules
 
 
 def advance(episodes, actions, choices, rules):
     """One step; returns the lanes and which of them ended."""
-    step = jax.jit(lambda episodes: rules.advance(KEY, rules.pool.step_keys(KEY, episodes.lanes), episodes, actions, choices))
-    episodes, ended = jax.device_get(step(episodes))
+    episodes, ended = jax.device_get(STEPS[id(rules)](episodes, actions, choices))
     return episodes, ended.tolist()
 
 

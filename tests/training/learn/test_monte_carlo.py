@@ -29,13 +29,18 @@ def who():
 
 
 @pytest.fixture(scope="module")
+def params(who):
+    return jax.device_get(jax.jit(who.init)(KEY))
+
+
+@pytest.fixture(scope="module")
 def program(who):
     return MonteCarlo(CONFIG, who, runtime.data_mesh(1))
 
 
 @pytest.mark.slow
-def test_it_gets_to_win(who, program):
-    learner = program.init(KEY, who.init(KEY))
+def test_it_gets_to_win(who, params, program):
+    learner = program.init(KEY, params)
     losses = []
     for _ in range(40):
         learner, metrics = program.iterate(KEY, learner)
@@ -47,15 +52,13 @@ def test_it_gets_to_win(who, program):
     assert counting.count(games).wins > 150
 
 
-def test_it_does_what_is_valued_most_or_anything_legal(who):
-    states = jax.vmap(GAME.init)(jax.random.split(KEY, 2000))
-    taken = GAME.step(jax.tree.map(lambda leaf: leaf[0], states), jnp.array([4, 9]), KEY)
-    states = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (2000, *leaf.shape)), taken)
-    seats = jnp.ones(2000, jnp.int32)
-    params = who.init(KEY)
+def test_it_does_what_is_valued_most_or_anything_legal(who, params):
+    taken = jax.device_get(jax.jit(lambda key: GAME.step(GAME.init(key), jnp.array([4, 9]), key))(KEY))
+    states = jax.tree.map(lambda leaf: np.broadcast_to(leaf, (2000, *leaf.shape)), taken)
+    seats, ones = np.ones(2000, np.int32), np.ones(2000, bool)
     for epsilon, others in ((0.0, (0, 0)), (0.5, (0.37, 0.51))):
         planner = explorer(who, epsilon)
-        plan, _ = jax.jit(planner.plan)(params, jax.random.split(KEY, 2000), (), states, seats, jnp.ones(2000, bool))
+        plan, _ = jax.jit(planner.plan)(params, jax.random.split(KEY, 2000), (), states, seats, ones)
         actions = np.asarray(plan.actions[:, 0])
         counts = np.bincount(actions, minlength=10)
         assert counts[4] == counts[9] == 0
@@ -64,20 +67,19 @@ def test_it_does_what_is_valued_most_or_anything_legal(who):
             assert np.sort(counts[[cell for cell in range(9) if cell != 4]])[0] > 2000 * 0.5 / 8 * 0.6
 
 
-def test_only_what_was_done_in_games_that_are_over_is_taught(who, program):
-    learner = program.init(KEY, who.init(KEY))
-    learner, _ = program.iterate(KEY, learner)
-    games = jax.device_get(learner.games)
-    example = jax.device_get(program.updates.draw(learner.ring, KEY, 64))
-    over = np.asarray(program.games.outcomes_of(games, example))
+def test_only_what_was_done_in_games_that_are_over_is_taught(who, params, program):
+    learner, _ = program.iterate(KEY, program.init(KEY, params))
 
-    def told(params, batch):
-        return program._loss(params, batch, games, jnp.zeros(64, jnp.int32))
+    @jax.jit
+    def told(params, ring, games):
+        batch = program.updates.draw(ring, KEY, 64)
+        values, _ = who.apply(params, batch.view)
+        policies = jax.vmap(program.games.targets.unpack)(batch.policy)
+        loss = program._loss(params, batch, games, jnp.zeros(64, jnp.int32))
+        return loss, values, policies, program.games.outcomes_of(games, batch)
 
-    loss, parts = told(learner.params, example)
-    values, _ = who.apply(learner.params, example.view)
-    taken = np.asarray(jax.vmap(program.games.targets.unpack)(example.policy)).argmax(-1)
-    error = (np.asarray(values)[np.arange(64), taken] - over) ** 2
+    (loss, parts), values, policies, over = jax.device_get(told(learner.params, learner.ring, learner.games))
+    error = (values[np.arange(64), policies.argmax(-1)] - over) ** 2
     assert (over != 2).sum() > 0 and parts["finished"] == (over != 2).mean()
     np.testing.assert_allclose(loss, error[over != 2].mean(), rtol=1e-5)
 

@@ -31,9 +31,20 @@ def who():
     return pommerman()
 
 
+def drawn(who, seed=0):
+    """Parameters: weights as large as in a fresh network, no biases."""
+    source = np.random.default_rng(seed)
+
+    def leaf(shape):
+        scale = np.prod(shape[:-1]) ** -0.5 if len(shape) > 1 else 0
+        return source.normal(0, scale, shape).astype(np.float32)
+
+    return jax.tree.map(lambda like: leaf(like.shape), jax.eval_shape(who.init, jax.random.key(0)))
+
+
 @pytest.fixture(scope="module")
 def params(who):
-    return jax.jit(who.init)(jax.random.key(0))
+    return drawn(who)
 
 
 @pytest.fixture(scope="module")
@@ -58,14 +69,14 @@ def act(who, params, states, seat, *, greedy=True, seed=0):
 
 
 def test_policy_over_what_is_legal(who, params, states):
-    policy_of, legal_of, apply = jax.jit(who.policy), jax.jit(jax.vmap(who.encoder.legal)), jax.jit(who.apply)
+    look = jax.jit(
+        lambda params, views: (who.policy(params, views), jax.vmap(who.encoder.legal)(views), who.apply(params, views)[0])
+    )
     for seat in (0, 2):
-        views = observe_batch(who.game.config, states, seat)
-        policy = np.exp(policy_of(params, views))
-        legal = np.asarray(legal_of(views))
+        policy, legal, logits = jax.device_get(look(params, observe_batch(who.game.config, states, seat)))
+        policy = np.exp(policy)
         np.testing.assert_allclose(policy.sum(-1), 1, rtol=1e-5)
         assert (policy[~legal] == 0).all() and (policy[legal] > 0).all() and (~legal).any()
-        logits, _ = apply(params, views)
         np.testing.assert_array_equal(act(who, params, states, seat), np.argmax(np.where(legal, logits, -np.inf), axis=-1))
 
 
@@ -83,19 +94,20 @@ def test_draws_follow_the_policy(who, params):
 @pytest.mark.parametrize("greedy", [True, False])
 def test_a_network_that_fails_stops(who, params, states, greedy):
     for bad in (np.nan, np.inf, -np.inf):
-        broken = jax.tree.map(lambda leaf, bad=bad: jnp.full_like(leaf, bad), params)
+        broken = jax.tree.map(lambda leaf, bad=bad: np.full_like(leaf, bad), params)
         np.testing.assert_array_equal(act(who, broken, states, 1, greedy=greedy), 0)
 
 
 def test_the_dead_stop(who, params):
-    assert act(who, params, position("...2.....1"), 0, greedy=False).tolist() == [0]
+    dead = jax.tree.map(lambda leaf: np.repeat(leaf, COUNT, axis=0), position("...2.....1"))
+    assert act(who, params, dead, 0, greedy=False).tolist() == [0] * COUNT
 
 
 def test_what_a_search_is_told(states):
     """Logits and values of the given seats, by what each of them sees."""
     who = pommerman(network="paper_value")
     source = np.random.default_rng(0)
-    params = jax.jit(who.init)(jax.random.key(0))
+    params = drawn(who)
     params["value"]["kernel"] = source.normal(0, 0.01, params["value"]["kernel"].shape).astype(np.float32)
     seats = np.arange(COUNT) % 4
     logits, values = jax.jit(who.evaluate)(params, states, seats)
@@ -110,7 +122,7 @@ def test_what_a_search_is_told(states):
 def test_in_radio_mode_it_moves_without_a_word():
     who = pommerman("radio", "extended")
     states = recordings.states("radio", COUNT)[2]
-    actions = act(who, jax.jit(who.init)(jax.random.key(1)), states, 3, greedy=False)
+    actions = act(who, drawn(who, 1), states, 3, greedy=False)
     assert (actions % 81 == 0).all() and len(set(actions.tolist())) > 3 and actions.max() <= 5 * 81
 
 
@@ -165,10 +177,10 @@ def test_in_dark_hex_it_tries_what_it_does_not_know_to_be_taken():
     """Also where a stone may lie that it has not met; in its own direction, so that the second player's rows are columns."""
     game = jaxgames.make("hex", "adh-3")
     who = policy_value.make(PolicyValueConfig("hex", "adh-3"))
-    first = jnp.arange(9.0)[None, ::-1]  # the first output is liked best, then the second ...
+    first = np.arange(9, dtype=np.float32)[None, ::-1]  # the first output is liked best, then the second ...
     who = who._replace(network=who.network._replace(apply=lambda params, planes: (first, first[:, 0])))
     states = jax.tree.map(lambda leaf: jnp.asarray(leaf)[None], game.init())
-    infos = init_all_information(game, states)
+    infos = jax.jit(lambda states: init_all_information(game, states))(states)
 
     @jax.jit
     def step(states, infos, key):
@@ -218,5 +230,5 @@ def test_gradients_behind_a_mask_are_numbers():
     def loss(logits):
         return masked_log_softmax(logits, legal)[:, 0].sum()
 
-    gradient = jax.grad(loss)(jnp.array([[1.0, 2.0, 3.0], [1.0, 2.0, 3.0]]))
+    gradient = jax.jit(jax.grad(loss))(np.array([[1, 2, 3], [1, 2, 3]], np.float32))
     assert np.isfinite(gradient).all() and gradient[0, 1] == 0 and not gradient[1].any()

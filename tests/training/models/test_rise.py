@@ -19,7 +19,8 @@ SHAPE, PLANES = (3, 4, 5), 2
 def small(dtype="float32"):
     """A small network, its parameters (no part of it is zero), and its compiled function."""
     network = rise.make(dataclasses.replace(SMALL, dtype=dtype), SHAPE, 12 * PLANES)
-    params = jax.tree.map(lambda leaf: jnp.asarray(leaf + 0.1 * normal(leaf.size, *leaf.shape)), network.init(jax.random.key(0)))
+    params = jax.device_get(jax.jit(network.init)(jax.random.key(0)))
+    params = jax.tree.map(lambda leaf: leaf + np.float32(0.1) * normal(leaf.size, *leaf.shape), params)
     return network, params, jax.jit(network.apply)
 
 
@@ -81,7 +82,7 @@ def test_logits_lie_cell_by_cell():
     turned = apply(params, boards[:, :, ::-1])[0].reshape(6, *SHAPE[:2], PLANES)
     np.testing.assert_allclose(turned, logits[:, :, ::-1], rtol=1e-3, atol=1e-4)
     assert not np.allclose(turned, logits, atol=0.1)
-    raised = apply(params | {"policy_bias": params["policy_bias"] + jnp.array([0.0, 7.0])}, boards)[0]
+    raised = apply(params | {"policy_bias": params["policy_bias"] + np.array([0, 7], np.float32)}, boards)[0]
     np.testing.assert_allclose(raised - logits.reshape(6, -1), np.tile([0, 7], (6, 12)), atol=1e-4)
 
 
