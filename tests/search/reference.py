@@ -192,9 +192,14 @@ def compiled_rule(name: str):
     return rule._replace(**{field: jax.jit(getattr(rule, field)) for field in functions})
 
 
-@functools.cache
-def make(game, kind: str, bandit: str = "ts", **settings):
+def make(game, kind: str, bandit: str = "ts", *, leaf_parallelism: int = 1, **settings):
     """`presets.by_name` that gives the same object again, which then is compiled once."""
+    waves = {} if leaf_parallelism == 1 else {"leaf_parallelism": leaf_parallelism}
+    return _made(game, kind, bandit, **dict(sorted((settings | waves).items())))
+
+
+@functools.cache
+def _made(game, kind: str, bandit: str, **settings):
     rows = {} if kind == "mcs" else {"table_rows": 2**12}
     return presets.by_name(game, kind, bandit=bandit, **{**rows, **settings})
 
@@ -241,4 +246,9 @@ def assert_like_reference(
                 arm = plan.arms[lane, player].tolist().index(action)
                 assert expected["best"][player, arm]
                 np.testing.assert_allclose(plan.root_value[lane, player], expected["values"][player, arm], atol=1e-6)
-        states = jax.vmap(functools.partial(_step, game))(states, plan.actions, keys)
+        states = jax.device_get(_steps(game, states, plan.actions, keys))
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _steps(game, states, actions, keys):
+    return jax.vmap(game.step)(states, actions, keys)

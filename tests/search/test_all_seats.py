@@ -1,14 +1,13 @@
 """A planner for one seat, asked for all of them."""
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from search import fdts
 from search.all_seats import for_all_seats
 from search.opponents import single_player
-from tests.tug import REST, Tug, steady_player
+from tests.tug import REST, Tug, states_of, steady_player
 
 GAME = Tug(length=4, max_steps=9, marks=64)
 PARAMS = {"own": None, "opponents": None}
@@ -21,20 +20,22 @@ def alone():
 
 def test_every_seat_is_planned_for_as_if_it_were_asked_alone():
     planner, both = alone(), for_all_seats(GAME, alone())
-    states = jax.vmap(GAME.state)(jnp.array([0, 1, -3]))
-    keys, active = jax.random.split(jax.random.key(0), LANES), jnp.array([True, True, False])
-    plan, memory = jax.jit(both.plan)(PARAMS, keys, both.init(LANES), states, jnp.zeros(LANES, jnp.int32), active)
+    states, active = states_of(GAME, [0, 1, -3]), np.array([True, True, False])
+    keys, fold = jax.random.split(jax.random.key(0), LANES), jax.jit(jax.vmap(jax.random.fold_in, (0, None)))
+    fresh, fresh_alone = jax.device_get(
+        (jax.jit(both.init, static_argnums=0)(LANES), jax.jit(planner.init, static_argnums=0)(LANES))
+    )
+    plan, memory = jax.device_get(jax.jit(both.plan)(PARAMS, keys, fresh, states, np.zeros(LANES, np.int32), active))
     assert plan.actions.shape == (LANES, 2) and plan.arms.shape == plan.legal.shape == (LANES, 2, 3)
     run = jax.jit(planner.plan)
     for seat in range(2):
-        each = jax.vmap(lambda key, seat=seat: jax.random.fold_in(key, seat))(keys)
-        own = jnp.full(LANES, seat, jnp.int32)
-        expected, _ = run(PARAMS, each, planner.init(LANES), states, own, active)
+        own = np.full(LANES, seat, np.int32)
+        expected, _ = jax.device_get(run(PARAMS, fold(keys, np.int32(seat)), fresh_alone, states, own, active))
         for name in ("actions", "qvalues", "visit_counts", "root_value"):
             np.testing.assert_array_equal(getattr(plan, name)[:2, seat], getattr(expected, name)[:2, 0], name)
-    again = both.reset(memory, jnp.array([True, True, True]))
+    again = jax.jit(both.reset)(memory, np.array([True, True, True]))
     assert both.memory_bytes == 2 * planner.memory_bytes
-    assert (np.asarray(again.started) != np.asarray(both.init(LANES).started)).any()
+    assert (np.asarray(again.started) != fresh.started).any()
 
 
 def test_what_plans_for_all_stays_as_it_is_and_what_sees_one_seat_alone_is_refused():

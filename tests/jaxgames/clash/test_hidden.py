@@ -4,7 +4,6 @@ import functools
 import itertools
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from scipy import stats
 
@@ -20,19 +19,21 @@ DRAWS = 4000
 
 def information(played):
     """What player 0 knows at the start, after the other has played these cards in as many steps."""
-    state = GAME.init(jax.random.key(0))
-    info = hidden.init_information(CONFIG, GAME.observe(state, 0))
-    update = jax.jit(functools.partial(hidden.update_information, CONFIG))
+    info = jax.device_get(begin(jax.random.key(0)))
     view = info.view
     for number, card in enumerate(played, 1):
-        past = jnp.concatenate([jnp.array([[card, 9, 9]], jnp.int8), view.other_past[:-1]])
-        view = type(view)(**(vars(view) | {"other_past": past, "tick": jnp.int16(5 * number)}))
-        info = update(info, view)
+        past = np.concatenate([np.array([[card, 9, 9]], np.int8), view.other_past[:-1]])
+        view = type(view)(**(vars(view) | {"other_past": past, "tick": np.int16(5 * number)}))
+        info = jax.device_get(update(info, view))
     return info
 
 
+begin = jax.jit(lambda key: hidden.init_information(CONFIG, GAME.observe(GAME.init(key), 0)))
+update = jax.jit(functools.partial(hidden.update_information, CONFIG))
+draw = jax.jit(jax.vmap(functools.partial(hidden.sample, CONFIG), (0, None)))
+
+
 def worlds(info):
-    draw = jax.jit(jax.vmap(functools.partial(hidden.sample, CONFIG), (0, None)))
     states = jax.device_get(draw(jax.random.split(jax.random.key(1), DRAWS), info))
     return states.hand[:, 1], states.queue[:, 1], states
 
@@ -69,13 +70,13 @@ def test_knowledge_of_played_battles_fits_the_truth():
     game = jaxgames.make("clash", "toy")
     step, update, look = jax.jit(game.step), jax.jit(game.update_information), jax.jit(game.observe)
     legal_actions = jax.jit(game.legal_actions)
-    state = game.init(jax.random.key(5))
-    info = game.init_information(0, game.observe(state, 0))
+    state = jax.jit(game.init)(jax.random.key(5))
+    info = jax.jit(game.init_information, static_argnums=0)(0, look(state, 0))
     key = jax.random.key(7)
     for number in range(30):
         legal = np.asarray(legal_actions(state))
         random = np.random.default_rng(number)
-        actions = jnp.array([random.choice(np.flatnonzero(row)) for row in legal], jnp.int32)
+        actions = np.array([random.choice(np.flatnonzero(row)) for row in legal], np.int32)
         state = step(state, actions, key)
         info = update(info, look(state, 0), actions[0])
         known = np.asarray(info.other_queue) >= 0

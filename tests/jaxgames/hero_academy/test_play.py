@@ -39,9 +39,12 @@ def played(mode, steps=240):
         after, actions = jax.vmap(one)(states, keys)
         return after, (after, actions)
 
-    start = jax.vmap(game.init)(jax.random.split(jax.random.key(1), BATCH))
-    _, (states, actions) = jax.jit(lambda s: jax.lax.scan(step, s, jax.random.split(jax.random.key(2), steps)))(start)
-    return game, jax.device_get(start), jax.device_get(states), np.asarray(actions)
+    @jax.jit
+    def play(first, second):
+        start = jax.vmap(game.init)(jax.random.split(first, BATCH))
+        return start, *jax.lax.scan(step, start, jax.random.split(second, steps))[1]
+
+    return game, *jax.device_get(play(jax.random.key(1), jax.random.key(2)))
 
 
 def flat(states):
@@ -132,21 +135,20 @@ def test_actions_are_listed_as_in_the_released_program():
     game, _, states, _ = played("standard")
     every = flat(states)
     pick = np.flatnonzero(~every.terminated)[::2500]
-    some = jax.tree.map(lambda leaf: jnp.asarray(leaf[pick]), every)
-    sets = jax.jit(jax.vmap(game.legal_set))(some)
-    most = int(jax.vmap(Bits.count)(sets).max())
+    some = jax.tree.map(lambda leaf: leaf[pick], every)
+    sets, counts = jax.device_get(jax.jit(jax.vmap(lambda state: ((found := game.legal_set(state)), found.count())))(some))
+    most = int(counts.max())
 
     def next_one(left, _):
         action = jax.vmap(game.first_listed)(some, left)
         return jax.vmap(without)(left, action), action
 
-    _, order = jax.jit(lambda sets: jax.lax.scan(next_one, sets, None, length=most))(sets)
+    order = np.asarray(jax.jit(lambda sets: jax.lax.scan(next_one, sets, None, length=most)[1])(sets))
     kinds = Counter()
     parse = jax.jit(game.layout.parse)
-    some, counts = jax.device_get(some), np.asarray(jax.vmap(Bits.count)(sets))
     for lane, count in enumerate(counts):
         state = jax.tree.map(lambda leaf, lane=lane: leaf[lane], some)
-        places = [listed_at(game.config, parse, state, action) for action in np.asarray(order)[:count, lane]]
+        places = [listed_at(game.config, parse, state, action) for action in order[:count, lane]]
         assert places == sorted(places)
         assert len(set(places)) == count
         kinds.update(place[:3:2] for place in places)
@@ -224,15 +226,16 @@ def test_hidden_hands_are_drawn_evenly():
 
 def test_a_hand_that_is_untouched_holds_three_units_for_both_seats():
     game = make("hidden")
-    start = game.init(jax.random.key(0))
+    start = jax.device_get(jax.jit(game.init)(jax.random.key(0)))
     # (viewer, turn, points), and whether the other still has its first hand.
     cases = {(0, 1, 3): True, (0, 1, 0): True, (0, 2, 5): True, (0, 2, 4): False, (0, 3, 5): False}
     cases |= {(1, 1, 3): True, (1, 1, 2): False, (1, 2, 5): False, (1, 2, 3): False}
     keys = jax.random.split(jax.random.key(4), 200)
+    observe = jax.jit(game.observe)
     drawn = jax.jit(jax.vmap(lambda key, seen: hidden.drawn_hand(game.config, key, seen), (0, None)))
     for (viewer, turn, points), untouched in cases.items():
-        state = dataclasses.replace(start, turn=jnp.int16(turn), action_points=jnp.int8(points))
-        counts = interop.counts_of(np.asarray(drawn(keys, game.observe(state, jnp.int32(viewer)))))
+        state = dataclasses.replace(start, turn=np.int16(turn), action_points=np.int8(points))
+        counts = interop.counts_of(np.asarray(drawn(keys, observe(state, np.int32(viewer)))))
         assert (counts.sum(1) == cards.HAND_SIZE).all()
         share = (counts[:, : cards.NUM_UNIT_CARDS].sum(1) == cards.FIRST_UNITS).mean()
         assert (share == 1) == untouched, (viewer, turn, points, share)

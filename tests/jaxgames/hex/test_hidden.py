@@ -36,12 +36,15 @@ def seen(game, states, player):
 def test_hidden_stones_change_nothing_that_a_player_knows(rules_name):
     # Two boards that the second player cannot tell apart.
     game = Hex(HexConfig(4, rules_name))
-    views = []
-    for first in (0, 5):
-        state = rules.step(game.config, game.init(), jnp.int32(first))
+
+    @jax.jit
+    def seen(first):
+        state = rules.step(game.config, game.init(), first)
         info = game.update_information(game.init_information(1), game.observe(state, 1), game.pass_action)
         state = rules.step(game.config, state, jnp.int32(10))
-        views.append(game.update_information(info, game.observe(state, 1), jnp.int32(10)))
+        return game.update_information(info, game.observe(state, 1), jnp.int32(10))
+
+    views = [jax.device_get(seen(np.int32(first))) for first in (0, 5)]
     assert all(jax.tree.leaves(jax.tree.map(lambda a, b: bool((a == b).all()), *views)))
 
 
@@ -87,9 +90,9 @@ def test_samples_fit_what_is_known(rules_name, steps):
 @pytest.mark.parametrize("seed, steps, player", [(0, 5, 0), (1, 6, 1), (2, 7, 0)])
 def test_placements_are_even_among_the_unfinished_boards(seed, steps, player):
     game = Hex(HexConfig(3, "abrupt"))
-    _, infos = ongoing(game, steps, 64, seed)
+    _, infos = ongoing(game, steps, 64, seed, played=7)
     mine = jax.tree.map(lambda leaf: leaf[:, player], infos)
-    counts = np.asarray(jax.jit(jax.vmap(functools.partial(hidden.count_distribution, game.config)))(mine))
+    counts = np.asarray(_counts(game, mine))
     lane = int(np.argmax([(chance > 0).sum() for chance in counts]))  # the one with most doubt
     info, chance = at(mine, lane), counts[lane]
     draws = 20_000
@@ -160,6 +163,11 @@ def test_without_hidden_stones_the_state_itself_comes_back():
     for name in ("stones", "near", "far", "player", "turns"):
         same = jax.tree.map(lambda a, b: bool((np.asarray(a) == b).all()), getattr(drawn.state, name), getattr(states, name))
         assert all(jax.tree.leaves(same)), name
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _counts(game, infos):
+    return jax.vmap(functools.partial(hidden.count_distribution, game.config))(infos)
 
 
 @functools.partial(jax.jit, static_argnums=0)

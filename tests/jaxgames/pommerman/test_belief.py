@@ -97,8 +97,12 @@ def test_what_others_can_do_is_found_out_by_what_they_do():
 
 def test_in_the_worst_case_all_others_are_fully_equipped():
     game = jaxgames.make("pommerman", "ffa")
-    seen = game.observe(game.init(jax.random.key(0)), jnp.int32(1))
-    believed = belief.init_belief(game.config, seen, worst_case=True)
+
+    @jax.jit
+    def begun(key):
+        return belief.init_belief(game.config, game.observe(game.init(key), jnp.int32(1)), worst_case=True)
+
+    believed = begun(jax.random.key(0))
     found = [(int(one.ammo), int(one.blast_strength), bool(one.can_kick)) for one in believed.bombers]
     assert found == [(1, 2, False) if seat == 1 else (5, 10, True) for seat in range(4)]
 

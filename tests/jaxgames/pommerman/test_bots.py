@@ -1,5 +1,6 @@
 """The rule-based players behind the common agent interface."""
 
+import functools
 from pathlib import Path
 
 import jax
@@ -35,22 +36,29 @@ def free_for_all():
     return table("ffa", "ffa_simple")
 
 
+@functools.cache
+def compiled(maker, game):
+    """An agent and its compiled function."""
+    agent = maker(game)
+    return agent, jax.jit(agent.act)
+
+
 @pytest.fixture(scope="module")
 def acted(free_for_all):
     """Actions and memory of the SimpleAgent after its first decision."""
     game, states, keys, seats, active = free_for_all
-    agent = bots.simple_agent(game)
-    return jax.jit(agent.act)(None, keys, agent.init(BATCH), states, seats, active)
+    agent, act = compiled(bots.simple_agent, game)
+    return act(None, keys, agent.init(BATCH), states, seats, active)
 
 
 @pytest.mark.parametrize("maker", MAKERS)
 @pytest.mark.parametrize("mode, recording", [("ffa", "ffa_simple"), pytest.param("radio", "radio", marks=pytest.mark.slow)])
 def test_agents_act_for_a_batch(maker, mode, recording):
     game, states, keys, seats, active = table(mode, recording)
-    agent = maker(game)
+    agent, act = compiled(maker, game)
     assert agent.sees_state
     memory = agent.init(BATCH)
-    actions, after = jax.jit(agent.act)(agent.params, keys, memory, states, seats, active)
+    actions, after = act(agent.params, keys, memory, states, seats, active)
     assert actions.shape == (BATCH,) and actions.dtype == jnp.int32
     assert jax.tree.structure(after) == jax.tree.structure(memory)
     assert all(leaf.shape == (BATCH,) for leaf in jax.tree.leaves(after))
@@ -77,16 +85,15 @@ def test_a_new_episode_begins_with_a_fresh_memory(free_for_all, acted):
 
 def test_a_reset_unbiased_agent_draws_new_orders(free_for_all):
     game, states, keys, seats, active = free_for_all
-    agent = bots.simple_unbiased(game)
-    act = jax.jit(agent.act)
-    _, memory = act(None, keys, agent.init(BATCH), states, seats, jnp.ones(BATCH, bool))
-    lanes = jnp.arange(BATCH) < 20
-    cleared = agent.reset(memory, lanes)
+    agent, act = compiled(bots.simple_unbiased, game)
+    _, memory = act(None, keys, agent.init(BATCH), states, seats, np.ones(BATCH, bool))
+    cleared = jax.device_get(jax.jit(agent.reset)(memory, np.arange(BATCH) < 20))
     assert (cleared.num_intended[:20] == 0).all() and (cleared.num_intended[20:] == 1).all()
     _, after = act(None, jax.random.split(jax.random.key(5), BATCH), cleared, states, seats, active)
-    changed = np.asarray(after.rows[0] != memory.rows[0])
-    assert changed[:20][np.asarray(active)[:20]].all() and not changed[20:].any()
-    assert (after.rows[0][:20][~active[:20]] == 0).all()
+    rows, before, active = (np.asarray(leaf) for leaf in (after.rows[0], memory.rows[0], active))
+    changed = rows != before
+    assert changed[:20][active[:20]].all() and not changed[20:].any()
+    assert (rows[:20][~active[:20]] == 0).all()
 
 
 @pytest.mark.slow

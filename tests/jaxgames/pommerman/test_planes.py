@@ -117,7 +117,7 @@ def test_the_recorded_games_have_the_same_planes():
     config, _, state = recordings.states("ffa_kick", 100)
     for seat in range(4):
         seen, values, _ = shown("ffa", state, seat)
-        for index in range(100):
+        for index in range(seat, 100, 4):
             expected = paper_planes(interop.observation_dict(config, one(seen, index)) | {"seat": seat})
             np.testing.assert_allclose(values["paper"][index], expected, rtol=1e-6)
 

@@ -50,7 +50,8 @@ def test_one_new_state_per_simulation(kind):
         np.testing.assert_array_equal((met - known).sum(1), stored)
 
 
-@ONE
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
 def test_finds_the_dominant_action(kind):
     planner = make(CYCLES, kind, num_simulations=400, horizon=8)
     plan, _ = compiled(planner)(keys_of(0, 16), planner.init(16), states_of(CYCLES, [0, 1] * 8), np.ones(16, bool))

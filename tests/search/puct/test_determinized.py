@@ -83,10 +83,28 @@ def own(per_player, seats):
     return rows[..., :CELLS] if rows.ndim > 1 else rows
 
 
+@functools.partial(jax.jit, static_argnums=0)
+def _drawn_worlds(game, keys, infos):
+    return determinized.draw_worlds(game, keys, infos, WORLDS)
+
+
 def worlds_of(game, infos, keys):
-    """The worlds that a plan has drawn, State [LANES * WORLDS], and the seats of their players."""
-    draw = jax.jit(lambda keys, infos: determinized.draw_worlds(game, keys, infos, WORLDS))
-    return jax.device_get(draw(keys, infos))
+    """The worlds that a plan has drawn, State [lanes * WORLDS]; so many lanes at once as most tests have."""
+    parts = [
+        _drawn_worlds(game, keys[place : place + LANES], at(infos, slice(place, place + LANES)))
+        for place in range(0, len(keys), LANES)
+    ]
+    return jax.tree.map(lambda *leaves: np.concatenate(leaves), *jax.device_get(parts))
+
+
+def opened(game, states):
+    """The same positions with nothing hidden."""
+    return jax.device_get(_opened(game, states))
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _opened(game, states):
+    return jax.vmap(game.open_state)(states)
 
 
 def same_plans(one, other):
@@ -135,8 +153,8 @@ def test_one_possible_world_is_searched_the_same_however_often_it_is_drawn():
 
 
 @pytest.mark.parametrize("game, settings", [
-    (CLASSICAL, SPLIT),
-    pytest.param(ABRUPT, Settings(combine="value", num_worlds=WORLDS, tree="game", search=SEARCH), marks=pytest.mark.slow),
+    (ABRUPT, SPLIT),
+    pytest.param(CLASSICAL, Settings(combine="value", num_worlds=WORLDS, tree="game", search=SEARCH), marks=pytest.mark.slow),
 ], ids=["policy", "value"])  # fmt: skip
 def test_a_plan_puts_together_what_puct_finds_in_each_world(game, settings):
     """In the open game with the budget split, and in the tree of the game itself with the whole budget for each world."""
@@ -144,7 +162,7 @@ def test_a_plan_puts_together_what_puct_finds_in_each_world(game, settings):
     plan, keys = search(determinized.pimc_tree, game, settings, infos, seats)
     worlds, owners = worlds_of(game, infos, keys), seats.repeat(WORLDS)
     inside = OPEN if settings.tree == "open" else game
-    roots = jax.vmap(game.open_state)(worlds) if settings.tree == "open" else worlds
+    roots = opened(game, worlds) if settings.tree == "open" else worlds
     each, _ = search(puct.puct, inside, SEARCH, roots, owners)
     policies, visits, values = (
         own(part, owners).reshape(LANES, WORLDS, CELLS) for part in (each.action_weights, each.visit_counts, each.qvalues)
@@ -199,6 +217,29 @@ PLANNERS_OF_WORLDS = {
 }
 
 
+@functools.cache
+def over_worlds(what):
+    game, planner = PLANNERS_OF_WORLDS[what]
+    return determinized.determinized(game, planner, determinized.Worlds(num_worlds=WORLDS, microbatch_size=3))
+
+
+@functools.cache
+def planned_over(what):
+    return jax.jit(over_worlds(what).plan)
+
+
+@functools.cache
+def hoards():
+    """What the first players of some games know, and their seats."""
+
+    @jax.jit
+    @jax.vmap
+    def seen(key):
+        return HOARD.observe(HOARD.init(key), jnp.int32(0))
+
+    return jax.device_get(seen(jax.random.split(jax.random.key(5), LANES))), np.zeros(LANES, np.int32)
+
+
 @pytest.mark.parametrize("what", [pytest.param("FDTS in DarkHex", marks=pytest.mark.slow), "OEP with hidden worths"])
 def test_any_planner_of_the_open_game_plans_in_drawn_worlds(what):
     """The same as planning in each world alone and adding up what each of them does."""
@@ -206,19 +247,17 @@ def test_any_planner_of_the_open_game_plans_in_drawn_worlds(what):
     if game is ABRUPT:
         _, infos, seats = known(game, 4)
     else:
-        states = jax.vmap(game.init)(jax.random.split(jax.random.key(5), LANES))
-        seats = np.zeros(LANES, np.int32)
-        infos = jax.vmap(game.observe)(states, seats)
-    over = determinized.determinized(game, planner, determinized.Worlds(num_worlds=WORLDS, microbatch_size=3))
+        infos, seats = hoards()
+    over = over_worlds(what)
     keys, active = jax.random.split(jax.random.key(0), LANES), np.arange(LANES) != 1
-    run = jax.jit(over.plan)
+    run = planned_over(what)
     plan, memory = run(None, keys, over.init(LANES), infos, seats, active)
     again, _ = run(None, keys, memory, infos, seats, active)
     same_plans(again, plan)  # nothing is kept from worlds that are no more
     worlds, owners = worlds_of(game, infos, keys), seats.repeat(WORLDS)
-    world_keys = jax.vmap(lambda key: jax.random.split(jax.random.fold_in(key, 1), WORLDS))(keys).reshape(-1)
+    world_keys = jax.jit(jax.vmap(lambda key: jax.random.split(jax.random.fold_in(key, 1), WORLDS)))(keys).reshape(-1)
     count = LANES * WORLDS
-    roots = jax.vmap(game.open_state)(worlds)
+    roots = opened(game, worlds)
     each, _ = jax.jit(planner.plan)(None, world_keys, planner.init(count), roots, owners, np.ones(count, bool))
     rows = {name: np.asarray(getattr(each, name))[np.arange(count), owners] for name in ("arms", "legal", "action_weights")}
     expected = np.zeros((LANES, game.num_actions))
@@ -233,16 +272,13 @@ def test_any_planner_of_the_open_game_plans_in_drawn_worlds(what):
 
 
 def test_of_many_actions_a_plan_has_those_of_the_highest_weights(monkeypatch):
-    planner = PLANNERS_OF_WORLDS["OEP with hidden worths"][1]
-    states = jax.vmap(HOARD.init)(jax.random.split(jax.random.key(5), LANES))
-    seats, ones = np.zeros(LANES, np.int32), np.ones(LANES, bool)
-    infos, keys = jax.vmap(HOARD.observe)(states, seats), jax.random.split(jax.random.key(0), LANES)
-    plans = []
-    for columns in (determinized.MOST_COLUMNS, 3):
-        monkeypatch.setattr(determinized, "MOST_COLUMNS", columns)
-        over = determinized.determinized(HOARD, planner, determinized.Worlds(num_worlds=WORLDS, microbatch_size=3))
-        plans.append(jax.jit(over.plan)(None, keys, over.init(LANES), infos, seats, ones)[0])
-    whole, few = plans
+    what = "OEP with hidden worths"
+    game, planner = PLANNERS_OF_WORLDS[what]
+    (infos, seats), ones, keys = hoards(), np.ones(LANES, bool), jax.random.split(jax.random.key(0), LANES)
+    whole, _ = planned_over(what)(None, keys, over_worlds(what).init(LANES), infos, seats, ones)
+    monkeypatch.setattr(determinized, "MOST_COLUMNS", 3)
+    over = determinized.determinized(game, planner, determinized.Worlds(num_worlds=WORLDS, microbatch_size=3))
+    few, _ = jax.jit(over.plan)(None, keys, over.init(LANES), infos, seats, ones)
     assert few.arms.shape[2] == 3 < whole.arms.shape[2]
     np.testing.assert_array_equal(few.actions, whole.actions)
     for name in ("action_weights", "qvalues", "visit_counts", "legal"):
@@ -261,6 +297,9 @@ def test_looking_one_action_ahead_is_for_games_of_turns():
         determinized.look_ahead(Tug(), worth)
 
 
+combine = jax.jit(determinized.combine, static_argnums=0)
+
+
 def test_the_mean_the_medoid_and_the_sum_of_results():
     random = np.random.default_rng(3)
     policies = random.dirichlet(np.ones(CELLS), (LANES, WORLDS)).astype(np.float32)
@@ -271,9 +310,8 @@ def test_the_mean_the_medoid_and_the_sum_of_results():
     ]
 
     def combined(**settings):
-        every = jnp.ones(policies.shape[::2], bool)
-        given = jnp.asarray(policies), jnp.asarray(results, jnp.float32), every
-        return determinized.combine(Settings(num_worlds=WORLDS, **settings), *given)
+        every = np.ones(policies.shape[::2], bool)
+        return combine(Settings(num_worlds=WORLDS, **settings), policies, results.astype(np.float32), every)
 
     np.testing.assert_allclose(combined(), mean, rtol=1e-5)
     np.testing.assert_allclose(combined(combine="medoid"), nearest, rtol=1e-5)
@@ -289,7 +327,7 @@ def test_where_everything_loses_a_legal_arm_is_chosen(way):
     """Arms that are not legal have the lowest result too, and worlds that are over have no policy."""
     legal = np.array([[False, False, True, False, True], [False] * 4 + [True], [True] * 5, [False] * 5])
     policies, results = jnp.zeros((4, WORLDS, 5)), jnp.full((4, WORLDS, 5), -1.0)
-    found = np.asarray(determinized.combine(Settings(num_worlds=WORLDS, **way), policies, results, jnp.asarray(legal)))
+    found = np.asarray(combine(Settings(num_worlds=WORLDS, **way), policies, results, legal))
     assert not found[~legal].any()
     np.testing.assert_allclose(found.sum(-1), [1, 1, 1, 0], rtol=1e-6)
 
@@ -310,17 +348,17 @@ def test_looking_one_move_ahead_equals_brute_force_and_actions_are_drawn_by_the_
     infos, seats = jax.tree.map(lambda leaf: leaf.repeat(80, 0), infos), seats.repeat(80)
     soft = Settings(num_worlds=WORLDS, value_temperature=0.5, temperature=1.0)
     plan, keys = search(determinized.pimc_value, ABRUPT, soft, infos, seats, evaluate=worth)
-    boards = interop.board(ABRUPT.config, worlds_of(ABRUPT, infos, keys)).reshape(-1, WORLDS, CELLS)
-    lanes = np.arange(0, len(seats), 20)
+    lanes = np.arange(0, len(seats), 16)
+    boards = interop.board(ABRUPT.config, worlds_of(ABRUPT, at(infos, lanes), keys[lanes])).reshape(-1, WORLDS, CELLS)
     results, wins = np.full((len(lanes), WORLDS, CELLS), -1.0), 0
     for row, world in np.ndindex(results.shape[:2]):
-        board, sign = boards[lanes[row], world], 1 if seats[lanes[row]] == 0 else -1
+        board, sign = boards[row, world], 1 if seats[lanes[row]] == 0 else -1
         for cell in np.flatnonzero(board == 0):
             after = board + sign * np.eye(CELLS, dtype=int)[cell]
             won = joined(after.reshape(3, 3), sign)
             wins += won
             results[row, world, cell] = 1 if won else sign * (after @ WORTH)
-    free = boards[lanes] == 0
+    free = boards == 0
     assert 0 < wins < free.sum()
     np.testing.assert_allclose(own(plan.qvalues, seats)[lanes], results.mean(1), rtol=1e-5)
     np.testing.assert_array_equal(own(plan.visit_counts, seats)[lanes], free.sum(1))
@@ -338,17 +376,17 @@ def test_looking_one_move_ahead_equals_brute_force_and_actions_are_drawn_by_the_
 
 
 def test_portions_and_lanes_that_need_no_plan_change_nothing():
-    _, infos, seats = known(CLASSICAL, 5)
-    whole, _ = search(determinized.pimc_tree, CLASSICAL, SPLIT, infos, seats)
+    _, infos, seats = known(ABRUPT, 5)
+    whole, _ = search(determinized.pimc_tree, ABRUPT, SPLIT, infos, seats)
     few = dataclasses.replace(SPLIT, microbatch_size=2)
-    parts, _ = search(determinized.pimc_tree, CLASSICAL, few, infos, seats)
+    parts, _ = search(determinized.pimc_tree, ABRUPT, few, infos, seats)
     same_plans(parts, whole)
     active = np.array([False, True, True, False, True])
     for settings in (SPLIT, few):
-        some, _ = search(determinized.pimc_tree, CLASSICAL, settings, infos, seats, active)
+        some, _ = search(determinized.pimc_tree, ABRUPT, settings, infos, seats, active)
         same_plans(*(jax.tree.map(lambda leaf: leaf[active], plan) for plan in (some, whole)))
         assert np.isfinite(some.action_weights).all() and not some.visit_counts[~active].any()
-    none, _ = search(determinized.pimc_tree, CLASSICAL, few, infos, seats, np.zeros(LANES, bool))
+    none, _ = search(determinized.pimc_tree, ABRUPT, few, infos, seats, np.zeros(LANES, bool))
     assert not none.visit_counts.any() and np.isfinite(none.action_weights).all()
 
 
@@ -360,28 +398,34 @@ def test_the_exploration_constant_grows_with_the_visits():
     preset = puct.ALPHAZE
     rates = [math.log((count + preset.c_base + 1) / preset.c_base) + preset.c_init for count in (0, 800)]
     np.testing.assert_allclose(rates, [2.50005, 2.5400], atol=6e-5)
-    states, _, seats = known(OPEN, 3, ROOTS)
+    states, _, seats = known(ABRUPT, 3, ROOTS)
+    states = opened(ABRUPT, states)
     found = own(search(puct.puct, OPEN, SEARCH, states, seats)[0].visit_counts, seats)[:4].tolist()
     assert [slow_search(at(states, lane), SEARCH) for lane in range(4)] == found
     steady = dataclasses.replace(SEARCH, c_init=SEARCH.c_init + math.log(2), c_base=1e6)  # the same before the first visit
     assert [slow_search(at(states, lane), steady) for lane in range(4)] != found
 
 
-def slow_search(state, settings):
-    step = jax.jit(lambda state, arm: OPEN.step(state, jnp.full(2, arm)))
-    judge = jax.jit(network)
+step = jax.jit(lambda state, arm: OPEN.step(state, jnp.full(2, arm)))
 
+
+@jax.jit
+def judge(state):
+    batch = jax.tree.map(lambda leaf: leaf[None], state)
+    return network(None, batch, state.player[None].astype(jnp.int32)), OPEN.outcome(state)
+
+
+def slow_search(state, settings):
     def open_node(state):
         player, over = int(state.player), bool(state.terminated)
-        batch = jax.tree.map(lambda leaf: jnp.asarray(leaf)[None], state)
-        logits, value = (np.asarray(part)[0] for part in judge(None, batch, jnp.array([player])))
+        (logits, value), outcome = jax.device_get(judge(state))
+        (logits,), (value,), outcome = logits, value, float(outcome[player])
         legal = (interop.board(OPEN.config, state) == 0) & (not over)
         prior = np.where(legal, np.exp(logits), 0.0)
-        outcome = float(np.asarray(OPEN.outcome(state))[player])
         return puct_reference.Node(state, prior / max(prior.sum(), 1e-30), outcome if over else float(value), over, player)
 
     budget = (settings.num_simulations, settings.c_init, settings.c_base)
-    return puct_reference.search(open_node, step, state, *budget)[0].tolist()
+    return puct_reference.search(open_node, lambda state, arm: step(state, np.int32(arm)), state, *budget)[0].tolist()
 
 
 @pytest.mark.parametrize(

@@ -149,7 +149,7 @@ def test_niches_keep_one_turn_of_each_outcome():
 
 
 def test_restarts_forget_all_but_the_best():
-    restarts = dataclasses.replace(BASE, restart_after=2)
+    restarts = KINDS["restarts"]
     now = evolved(restarts, rounds=90)
     plain = evolved(BASE, rounds=90)
     # The best turns are there, in the population or beside it; the populations differ from those that went on.
@@ -316,7 +316,7 @@ CLOCKED = {
 }
 
 
-@pytest.mark.parametrize("name", [n if n in ("oep", "mcts") else pytest.param(n, marks=pytest.mark.slow) for n in CLOCKED])
+@pytest.mark.parametrize("name", [n if n == "oep" else pytest.param(n, marks=pytest.mark.slow) for n in CLOCKED])
 def test_more_time_more_rounds(name):
     think = anytime.by_the_clock(GAME, CLOCKED[name])
     keys = jax.random.split(jax.random.key(3), LANES)

@@ -15,7 +15,7 @@ from tests.hoard import Hoard
 from tests.search.turn_mcts_reference import Reference
 
 GAME = Hoard(things=6, points=2, turns=4)
-LANES = 3
+LANES = 2
 SIMULATIONS = 150
 
 

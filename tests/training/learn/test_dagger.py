@@ -322,8 +322,9 @@ def spoilt(tree):
 
 
 def test_parameters_that_are_no_numbers_are_told(dagger):
-    learner = begin(dagger)
-    learner, metrics = dagger.iterate(KEY, None, dataclasses.replace(learner, params=spoilt(learner.params)))
+    learner = jax.device_get(begin(dagger))
+    learner = on_device(dagger, dataclasses.replace(learner, params=spoilt(learner.params)))
+    _, metrics = dagger.iterate(KEY, None, learner)
     assert not metrics["finite"]
     assert metrics["outputs"].tolist() == [1, 0, 0, 0, 0, 0], "and the follower stands still"
 

@@ -30,11 +30,30 @@ def leave(*arguments: str) -> int:
 
 
 @pytest.fixture(scope="module")
-def played(tmp_path_factory):
-    """The output folder of a tiny match, which is made on the way."""
-    output = tmp_path_factory.mktemp("match") / "new[/a]" / "folder"
-    assert leave(*QUICK, "--output", str(output)) == 0
-    return output
+def match_played(tmp_path_factory):
+    """The output folder of a tiny match, which is made on the way, and its games."""
+    output, games = tmp_path_factory.mktemp("match") / "new[/a]" / "folder", []
+    really_play = evaluate.play
+
+    def play(*arguments, **options):
+        games.append(really_play(*arguments, **options))
+        return games[-1]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(evaluate, "play", play)
+        assert leave(*QUICK, "--output", str(output)) == 0
+    return output, *games
+
+
+@pytest.fixture(scope="module")
+def played(match_played):
+    return match_played[0]
+
+
+@pytest.fixture
+def replayed(match_played, monkeypatch):
+    """The same match has the same games, which need not be compiled again."""
+    monkeypatch.setattr(evaluate, "play", lambda *_, **__: match_played[1])
 
 
 def test_the_result(played):
@@ -67,6 +86,7 @@ def test_nothing_else_is_left(played):
     assert sorted(path.name for path in played.iterdir()) == ["game.svg", "result.json"]
 
 
+@pytest.mark.usefixtures("replayed")
 def test_a_stopped_match_leaves_an_older_result_alone_and_no_new_folder(played, monkeypatch, tmp_path):
     before = {path.name: path.read_bytes() for path in played.iterdir()}
 
@@ -81,6 +101,7 @@ def test_a_stopped_match_leaves_an_older_result_alone_and_no_new_folder(played, 
         assert {path.name: path.read_bytes() for path in played.iterdir()} == before and list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.usefixtures("replayed")
 def test_without_an_output_nothing_is_written(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert leave(*QUICK, "--output", "") == 0

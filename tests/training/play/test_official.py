@@ -1,5 +1,6 @@
 """Our players behind the official interface, driven by the dictionaries that the official environment would hand out."""
 
+import functools
 import logging
 import sys
 import types
@@ -18,6 +19,13 @@ from training.play.official import OfficialAgent, OfficialMatchConfig
 SPEC = "follower"
 
 
+@functools.cache
+def compiled(mode="ffa"):
+    """A game and its `init`, `observe` and `step`."""
+    game = jaxgames.make("pommerman", mode)
+    return game, jax.jit(game.init), jax.jit(game.observe), jax.jit(game.step)
+
+
 @pytest.fixture(scope="module")
 def agent():
     return OfficialAgent(SPEC)
@@ -26,37 +34,36 @@ def agent():
 @pytest.fixture(scope="module")
 def seen():
     """A dictionary from the start of a game, for seat 2."""
-    game = jaxgames.make("pommerman", "ffa")
-    return observation_dict(game.config, jax.jit(game.observe)(game.init(jax.random.key(3)), jnp.int32(2)))
+    game, init, observe, _ = compiled()
+    return observation_dict(game.config, observe(init(jax.random.key(3)), np.int32(2)))
 
 
 @pytest.mark.parametrize("mode", ["ffa", *(pytest.param(mode, marks=pytest.mark.slow) for mode in ("team", "radio"))])
 def test_dictionaries_are_read_as_they_were_written(mode):
-    game = jaxgames.make("pommerman", mode)
-    observe, step = jax.jit(game.observe), jax.jit(game.step)
-    state, random = game.init(jax.random.key(0)), np.random.default_rng(0)
+    game, init, observe, step = compiled(mode)
+    state, random = init(jax.random.key(0)), np.random.default_rng(0)
     for number in range(25):
         seat = number % 4
-        one = jax.device_get(observe(state, jnp.int32(seat)))
+        one = jax.device_get(observe(state, np.int32(seat)))
         again = observation_from_dict(game.config, observation_dict(game.config, one))
         for (path, leaf), found in zip(jax.tree_util.tree_leaves_with_path(one), jax.tree.leaves(again), strict=True):
             np.testing.assert_array_equal(found, leaf, jax.tree_util.keystr(path))
             assert found.dtype == leaf.dtype
-        state = step(state, jnp.asarray(random.integers(0, game.num_actions, 4), jnp.int32))
+        state = step(state, random.integers(0, game.num_actions, 4, np.int32))
 
 
 def test_it_plays_an_episode_and_starts_again(agent):
-    game = agent.game
-    observe, step = jax.jit(game.observe), jax.jit(game.step)
+    game, init, observe, step = compiled()
+    assert agent.game == game
     moves = []
     for _ in range(2):
-        state = game.init(jax.random.key(5))
+        state = init(jax.random.key(5))
         agent.init_agent(1, 0)
         for _ in range(12):
-            move = agent.act(observation_dict(game.config, observe(state, jnp.int32(1))), None)
+            move = agent.act(observation_dict(game.config, observe(state, np.int32(1))), None)
             assert type(move) is int and 0 <= move < 6
             moves.append(move)
-            state = step(state, jnp.array([0, move, 0, 0]))
+            state = step(state, np.array([0, move, 0, 0], np.int32))
         agent.episode_end(-1)
     assert len(set(moves)) > 1
 
@@ -127,7 +134,8 @@ def test_what_is_missing_is_named(seen):
         with pytest.raises(ValueError, match=f"^observation: {name} is missing"):
             observation_from_dict(config, {key: value for key, value in seen.items() if key != name})
     radio = jaxgames.make("pommerman", "radio")
-    heard = observation_dict(radio.config, radio.observe(radio.init(jax.random.key(3)), jnp.int32(2)))
+    look = jax.jit(lambda key: radio.observe(radio.init(key), jnp.int32(2)))
+    heard = observation_dict(radio.config, look(jax.random.key(3)))
     with pytest.raises(ValueError, match=r"^message=\(1,\): must be two numbers in 0\.\.8"):
         observation_from_dict(radio.config, {**heard, "message": [1]})
 
@@ -206,8 +214,6 @@ class Environment:
     """Our game behind the official methods; a match is over after 8 steps."""
 
     action_space = "six moves"
-    game = jaxgames.make("pommerman", "ffa")
-    observe, step_game = staticmethod(jax.jit(game.observe)), staticmethod(jax.jit(game.step))
 
     def __init__(self, agents):
         self.agents = agents
@@ -218,18 +224,19 @@ class Environment:
     def reset(self):
         for agent in self.agents:
             agent.reset()
-        self.state = self.game.init(jax.random.key(1))
+        self.game, init, self.observe, self.step_game = compiled()
+        self.state = init(jax.random.key(1))
         return self.seen()
 
     def seen(self):
-        return [observation_dict(self.game.config, self.observe(self.state, jnp.int32(seat))) for seat in range(4)]
+        return [observation_dict(self.game.config, self.observe(self.state, np.int32(seat))) for seat in range(4)]
 
     def act(self, seen):
         return [agent.act(seen[agent.agent_id], self.action_space) if agent.is_alive else 0 for agent in self.agents]
 
     def step(self, actions):
         assert all(type(action) is int for action in actions)
-        self.state = self.step_game(self.state, jnp.asarray(actions, jnp.int32))
+        self.state = self.step_game(self.state, np.array(actions, np.int32))
         done = int(self.state.step_count) == 8
         rewards = [1, -1, -1, -1]
         for agent in self.agents if done else ():
