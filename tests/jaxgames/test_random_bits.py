@@ -117,8 +117,8 @@ def test_a_lane_has_no_repeats(words):
 
 @pytest.mark.parametrize("name", [name for name in TABLES if "count" not in name])
 def test_lanes_repeat_as_often_as_random_words(name):
-    words = TABLES[name]()
-    repeats = words.size - len(np.unique(words))
+    words = np.sort(TABLES[name](), axis=None)  # much faster than `np.unique`
+    repeats = np.count_nonzero(words[1:] == words[:-1])
     expected = words.size**2 / 2**33  # a birthday figure, 128
     assert abs(repeats - expected) < 5 * np.sqrt(expected)
 

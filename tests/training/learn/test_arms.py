@@ -28,7 +28,11 @@ def network(game: Signals) -> PolicyValue:
 
 
 def share_of_right_answers(who: PolicyValue, params) -> float:
-    """By both seats, in all steps of some games."""
+    return shares_of_right_answers(who, params)[0]
+
+
+def shares_of_right_answers(who: PolicyValue, *several) -> list[float]:
+    """With each of several parameters: by both seats, in all steps of some games."""
     game, agent = who.game, who.agent()
 
     @jax.jit
@@ -39,7 +43,7 @@ def share_of_right_answers(who: PolicyValue, params) -> float:
         chosen, _ = agent.act(params, jax.random.split(KEY, 64), (), states, seats, jnp.ones(64, bool))
         return (chosen == jax.vmap(game.right)(states)).mean()
 
-    return float(answer(params))
+    return [float(answer(params)) for params in several]
 
 
 LEARN = {"lanes": 32, "steps": 4, "buffer_size": 1024, "batch_size": 64}
@@ -53,8 +57,8 @@ def test_dagger_learns_actions():
     learner = dagger.init(KEY, params)
     for _ in range(8):
         learner, metrics = dagger.iterate(KEY, None, learner)
-    assert share_of_right_answers(who, params) < 0.5 and metrics["finite"]
-    assert share_of_right_answers(who, learner.params) > 0.95
+    before, after = shares_of_right_answers(who, params, learner.params)
+    assert before < 0.5 and after > 0.95 and metrics["finite"]
 
 
 PLAY = AlphazeConfig(

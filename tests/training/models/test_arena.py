@@ -23,7 +23,7 @@ def network():
 
 @pytest.fixture(scope="module")
 def params(network):
-    return jax.jit(network.init)(jax.random.key(0))
+    return jax.device_get(jax.jit(network.init)(jax.random.key(0)))
 
 
 def planes(hand, affordable=(1, 1)):
@@ -78,7 +78,7 @@ def test_every_parameter_counts(network, params):
         return (logits**2).sum() + value.sum()
 
     params = jax.tree.map(lambda leaf: leaf + 0.05 * np.random.default_rng(1).normal(size=leaf.shape).astype(np.float32), params)
-    for path, gradient in jax.tree_util.tree_leaves_with_path(jax.jit(jax.grad(scalar))(params)):
+    for path, gradient in jax.tree_util.tree_leaves_with_path(jax.device_get(jax.jit(jax.grad(scalar))(params))):
         assert np.isfinite(gradient).all() and np.any(gradient), jax.tree_util.keystr(path)
 
 

@@ -108,7 +108,7 @@ def test_every_parameter_counts(name):
         logits, value = network.apply(params, planes)
         return (logits * normal(2, 4, ARMS)).sum() + value.sum()
 
-    gradients = jax.jit(jax.grad(scalar))(params)
+    gradients = jax.device_get(jax.jit(jax.grad(scalar))(params))
     for path, gradient in jax.tree_util.tree_leaves_with_path(gradients):
         assert np.isfinite(gradient).all() and np.any(gradient), jax.tree_util.keystr(path)
     value = jax.jit(network.apply)(params, 1e4 * planes)[1]

@@ -3,7 +3,6 @@
 import functools
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -22,9 +21,9 @@ def normal(seed, *shape):
 def small():
     """A small network, its parameters (no part of it is zero), and its compiled function."""
     made = pyramid.make(SMALL, SHAPE, ACTIONS)
-    drawn = jax.jit(made.init)(jax.random.key(0))
+    drawn = jax.device_get(jax.jit(made.init)(jax.random.key(0)))
     assert not np.any(drawn["value"]["kernel"]), "no opinion before it has learnt"
-    params = jax.tree.map(lambda leaf: jnp.asarray(leaf + 0.1 * normal(leaf.size, *leaf.shape)), drawn)
+    params = jax.tree.map(lambda leaf: leaf + np.float32(0.1) * normal(leaf.size, *leaf.shape), drawn)
     return made, params, jax.jit(made.apply)
 
 
@@ -49,7 +48,7 @@ def test_every_parameter_and_every_cell_counts():
         logits, value = made.apply(params, planes)
         return (logits * normal(2, 4, ACTIONS)).sum() + value.sum()
 
-    by_params, by_planes = gradients(params, planes)
+    by_params, by_planes = jax.device_get(gradients(params, planes))
     for path, gradient in jax.tree_util.tree_leaves_with_path(by_params):
         assert np.isfinite(gradient).all() and np.any(gradient), jax.tree_util.keystr(path)
     assert np.any(by_planes, axis=(0, 3)).all()

@@ -104,5 +104,5 @@ def test_waiting_for_planners_of_turns(name):
 def test_partners_stay_partners_wherever_they_sit():
     assert turns_of((0, 1, 0, 1)) == [0, 1, 2, 3] and turns_of((0, 0, 2, 2)) == [0, 2] and turns_of((0, 1)) == [0, 1]
     loop = Loop(jaxgames.make("pommerman", "team"), (), 64, 1, 64, 64, 0, "drawn")
-    seats = np.asarray(loop._seats(KEY, jnp.arange(64)))
+    seats = np.asarray(jax.jit(loop._seats)(KEY, np.arange(64)))
     assert {tuple(row) for row in seats.tolist()} == {(0, 1, 2, 3), (1, 2, 3, 0), (2, 3, 0, 1), (3, 0, 1, 2)}
