@@ -406,7 +406,7 @@ def test_nothing_is_proven_of_arms_that_may_not_be_opened():
 
 
 def test_lanes_that_think_in_parts_think_the_same():
-    states, active = positions(5), np.array([True, False, True, True, False])
+    states, active = positions(5), np.array([True, False, True, True, False, True])
     whole, parts = (search(states, active=active, microbatch_size=size)[0] for size in (None, 2))
     for one, other in zip(jax.tree.leaves(whole), jax.tree.leaves(parts), strict=True):
         np.testing.assert_array_equal(one[active], other[active])
