@@ -60,8 +60,12 @@ def test_values_by_team(mode, drawing, seat, over, value):
 def test_messages_of_searches_are_legal():
     """A search in radio mode chooses among silent moves, all of which the game allows."""
     game = MODES["radio"]
-    state = game.init(jax.random.key(0))
-    arms, possible = game.possible_arms(state)
+
+    @jax.jit
+    def offered(key):
+        state = game.init(key)
+        return *game.possible_arms(state), game.legal_actions(state)
+
+    arms, possible, legal = jax.device_get(offered(jax.random.key(0)))
     assert arms.tolist() == [[0, 81, 162, 243, 324, 405]] * 4 and possible[:, 0].all()
-    legal = np.asarray(game.legal_actions(state))
-    assert np.take_along_axis(legal, np.asarray(arms), 1)[:, 0].all() and int(arms.max()) < game.num_actions
+    assert np.take_along_axis(legal, arms, 1)[:, 0].all() and int(arms.max()) < game.num_actions

@@ -14,6 +14,7 @@ from experiments.benchmark.lanes import lane_keys
 from experiments.benchmark.pommerman import CAREFUL, RANDOM, SIMPLE, fdts_match, join_moves, play, step_and_planner
 from experiments.benchmark.pommerman_starts import Fresh, Pool, start_from
 from jaxgames import random_bits, runtime
+from jaxgames.bitboard import Bits
 from jaxgames.pommerman import PRESETS, Pommerman, rules, setup
 from jaxgames.pommerman.constants import ITEM_DIGITS
 from jaxgames.random_bits import LaneKey
@@ -119,17 +120,19 @@ def test_moves_pass_through_a_word():
 
 def test_the_pool_is_drawn_from_fairly():
     pool, lanes = Pool(CONFIG, size=5), 4096
-    boards = jnp.broadcast_to(jnp.arange(5, dtype=jnp.uint32)[:, None], (5, CONFIG.grid.num_words * (2 + ITEM_DIGITS)))
-    states, _ = pool.take(boards, lane_keys(jax.random.key(1), jnp.arange(lanes)), jnp.ones(lanes, bool))
+    boards = np.broadcast_to(np.arange(5, dtype=np.uint32)[:, None], (5, CONFIG.grid.num_words * (2 + ITEM_DIGITS)))
+    keys = jax.jit(lane_keys)(jax.random.key(1), np.arange(lanes))
+    states, _ = jax.jit(pool.take)(boards, keys, np.ones(lanes, bool))
     _, counts = np.unique(states.wood.words[0], return_counts=True)
     assert len(counts) == 5
     assert scipy.stats.chisquare(counts).pvalue > 1e-3
 
 
 def test_start_states_are_those_of_their_boards():
-    boards = Pool(CONFIG, size=1).init(jax.random.key(3), jnp.arange(1))
+    boards = jax.jit(Pool(CONFIG, size=1).init)(jax.random.key(3), np.arange(1))
     drawn = jax.jit(jax.vmap(functools.partial(setup.init, CONFIG)))(jax.random.split(jax.random.key(3), 1))
-    jax.tree.map(np.testing.assert_array_equal, start_from(CONFIG, boards[0]), jax.tree.map(lambda leaf: leaf[0], drawn))
+    started = jax.jit(functools.partial(start_from, CONFIG))(np.asarray(boards)[0])
+    jax.tree.map(np.testing.assert_array_equal, started, jax.tree.map(lambda leaf: np.asarray(leaf)[0], drawn))
 
 
 def test_fresh_boards_are_never_given_twice():
@@ -138,14 +141,13 @@ def test_fresh_boards_are_never_given_twice():
     take, seen = jax.jit(source.take), []
     wanted = np.random.default_rng(0).random((12, lanes)) < 0.4
     wanted[3], wanted[4] = False, True
-    unused = LaneKey(jnp.zeros(lanes, jnp.uint32), jnp.zeros(lanes, jnp.uint32))
+    unused, count = LaneKey(*np.zeros((2, lanes), np.uint32)), jax.jit(jax.vmap(Bits.count))
     for mask in wanted:
-        states, stack = take(stack, unused, jnp.asarray(mask))
+        states, stack = take(stack, unused, mask)
         assert 0 <= int(stack.left) < lanes + 4
         words = np.stack([*states.rigid.words, *states.wood.words, *(w for p in states.items for w in p.words)], axis=-1)
         seen += [tuple(row) for row in words[mask]]
-        for lane in np.flatnonzero(mask):
-            state = jax.tree.map(lambda leaf, lane=lane: leaf[lane], states)
-            assert (int(state.rigid.count()), int(state.wood.count())) == (CONFIG.num_rigid, CONFIG.num_wood)
+        assert (np.asarray(count(states.rigid))[mask] == CONFIG.num_rigid).all()
+        assert (np.asarray(count(states.wood))[mask] == CONFIG.num_wood).all()
     assert len(set(seen)) == len(seen) == wanted.sum()
     assert int(stack.block) <= wanted.sum() / 4 / 0.5

@@ -227,7 +227,10 @@ def thrifty(kind):
     return compiled(planner)(keys_of(0), planner.init(BATCH), states_of(CYCLES, TOKENS), yes())[0]
 
 
-@pytest.mark.parametrize("kind", ["fdts", "mcs"])
+FDTS_AND_SLOW = pytest.mark.parametrize("kind", ["fdts", pytest.param("mcs", marks=pytest.mark.slow)])
+
+
+@FDTS_AND_SLOW
 def test_simulations_by_the_number_of_arms(kind, states):
     """As many as the player with more arms can choose among say, in every lane as if it were alone; at most as many as ever."""
     plan = thrifty(kind)
@@ -240,7 +243,7 @@ def test_simulations_by_the_number_of_arms(kind, states):
             np.testing.assert_array_equal(getattr(plan, name)[lanes], getattr(alone, name)[lanes])
 
 
-@pytest.mark.parametrize("kind", ["fdts", "mcs"])
+@FDTS_AND_SLOW
 def test_a_seat_with_one_action_may_rest(kind):
     plan = thrifty(kind)
     assert (plan.metrics["met"][:3, 0] > 0).all() and plan.metrics["met"][3, 0] == 0

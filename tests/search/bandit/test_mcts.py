@@ -19,7 +19,7 @@ def keys_of(seed, count=4):
     return jax.random.split(jax.random.key(seed), count)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@ONE
 @pytest.mark.parametrize("bandit", ["ts", pytest.param("ucb", marks=pytest.mark.slow)])
 def test_like_reference(kind, bandit):
     assert_like_reference(CYCLES, kind, bandit, states_of(CYCLES, [0, 1, 0, -1]), moves=4, **SIZE)

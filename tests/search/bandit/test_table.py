@@ -27,35 +27,36 @@ def put(tables, keys, words, use):
 
 
 reset = jax.jit(table.reset)
+init = jax.jit(table.init, static_argnums=(0, 1, 2))
 
 
 def keys_of(*numbers):
     """A key per lane."""
-    return jnp.array([[number * 2654435761 % 2**32, number] for number in numbers], jnp.uint32)
+    return np.array([[number * 2654435761 % 2**32, number] for number in map(int, numbers)], np.uint32)
 
 
 def words_of(*numbers):
-    return jnp.array([[number, number + 1, number + 2, number + 3] for number in numbers], jnp.uint32)
+    return np.array([[number, number + 1, number + 2, number + 3] for number in numbers], np.uint32)
 
 
 def in_one_bucket(count, rows=ROWS):
     """Numbers of keys that share a bucket."""
-    empty = table.init(400, rows, WORDS)
+    empty = init(400, rows, WORDS)
     slot, _ = look(empty, keys_of(*range(400)))
     bucket = np.asarray(slot.row) // table.WAYS % (rows // table.WAYS)
     return np.flatnonzero(bucket == bucket[0])[:count].tolist()
 
 
 def test_an_empty_table_knows_nothing():
-    slot, words = look(table.init(2, ROWS, WORDS), keys_of(5, 6))
+    slot, words = look(init(2, ROWS, WORDS), keys_of(5, 6))
     assert not slot.found.any() and not slot.evicts.any() and not words.any()
     # The key of zeros is a key like any other, and not what an empty row holds.
-    slot, _ = look(table.init(1, ROWS, WORDS), jnp.zeros((1, 2), jnp.uint32))
+    slot, _ = look(init(1, ROWS, WORDS), jnp.zeros((1, 2), jnp.uint32))
     assert not slot.found.any()
 
 
 def test_what_is_written_is_read_in_its_own_lane_only():
-    tables = put(table.init(3, ROWS, WORDS), keys_of(7, 7, 8), words_of(10, 20, 30), jnp.array([True, False, True]))
+    tables = put(init(3, ROWS, WORDS), keys_of(7, 7, 8), words_of(10, 20, 30), np.array([True, False, True]))
     slot, words = look(tables, keys_of(7, 7, 7))
     np.testing.assert_array_equal(slot.found, [True, False, False])
     np.testing.assert_array_equal(words, [[10, 11, 12, 13], [0] * 4, [0] * 4])
@@ -69,7 +70,7 @@ def test_what_is_written_is_read_in_its_own_lane_only():
 
 def test_keys_that_share_a_half_are_different():
     one = jnp.array([[1, 2]], jnp.uint32)
-    tables = put(table.init(1, ROWS, WORDS), one, words_of(10), jnp.array([True]))
+    tables = put(init(1, ROWS, WORDS), one, words_of(10), jnp.array([True]))
     for other in ([1, 3], [3, 2], [2, 1]):
         slot, _ = look(tables, jnp.array([other], jnp.uint32))
         assert not slot.found.any()
@@ -77,7 +78,7 @@ def test_keys_that_share_a_half_are_different():
 
 def test_the_row_visited_longest_ago_gives_way():
     first, second, third, fourth, fifth, sixth = in_one_bucket(6)
-    tables = table.init(1, ROWS, WORDS)
+    tables = init(1, ROWS, WORDS)
     use = jnp.array([True])
     for number in (first, second, third, fourth):
         slot, _ = look(tables, keys_of(number))
@@ -118,7 +119,7 @@ class Model:
 def test_long_random_use_equals_a_model():
     source = np.random.default_rng(0)
     lanes = 3
-    tables, models = table.init(lanes, ROWS, WORDS), [Model() for _ in range(lanes)]
+    tables, models = init(lanes, ROWS, WORDS), [Model() for _ in range(lanes)]
     for step in range(250):
         numbers, use = source.integers(0, 30, lanes), source.random(lanes) < 0.7
         if step % 60 == 59:
@@ -139,7 +140,7 @@ def test_long_random_use_equals_a_model():
 
 
 def test_nothing_survives_a_reset_of_the_lane():
-    tables = table.init(2, ROWS, WORDS)
+    tables = init(2, ROWS, WORDS)
     for number in range(30):
         tables = put(tables, keys_of(number, number), words_of(number, number), jnp.array([True, True]))
     known = [look(tables, keys_of(number, number))[0].found.tolist() for number in range(30)]
@@ -154,12 +155,12 @@ def test_nothing_survives_a_reset_of_the_lane():
 @pytest.mark.parametrize("resets", [1, 2, 5])
 def test_after_a_reset_everything_is_as_in_a_new_table(resets):
     """Also which states share a bucket and push each other out: a game must not depend on those played before it."""
-    used = table.init(1, ROWS, WORDS)
+    used = init(1, ROWS, WORDS)
     for _ in range(resets):
         for number in range(100, 130):
             used = put(used, keys_of(number), words_of(number), jnp.array([True]))
         used = reset(used, jnp.array([True]))
-    new = table.init(1, ROWS, WORDS)
+    new = init(1, ROWS, WORDS)
     for number in np.random.default_rng(1).integers(0, 40, 120):
         (slot, words), (slot_new, words_new) = look(used, keys_of(number)), look(new, keys_of(number))
         assert slot.found == slot_new.found and slot.evicts == slot_new.evicts
@@ -170,22 +171,24 @@ def test_after_a_reset_everything_is_as_in_a_new_table(resets):
 
 def test_tables_of_some_lanes():
     lanes = 5
-    tables = table.init(lanes, ROWS, WORDS)
-    everybody = jnp.ones(lanes, bool)
+    tables = init(lanes, ROWS, WORDS)
+    everybody = np.ones(lanes, bool)
     tables = put(tables, keys_of(*range(lanes)), words_of(*range(lanes)), everybody)
-    some = jnp.array([3, 1], jnp.int32)
-    part = table.take(tables, some)
+    some = np.array([3, 1], np.int32)
+    part = jax.jit(table.take)(tables, some)
     slot, words = look(part, keys_of(3, 1))
     assert slot.found.all()
     np.testing.assert_array_equal(words, words_of(3, 1))
     part = put(part, keys_of(77, 88), words_of(77, 88), jnp.array([True, False]))
-    back = table.put_back(tables, part, lambda whole, piece: whole.at[some].set(piece))
-    expected = put(tables, keys_of(0, 0, 0, 77, 0), words_of(0, 0, 0, 77, 0), jnp.arange(lanes) == 3)
+    back = jax.jit(lambda tables, part: table.put_back(tables, part, lambda whole, piece: whole.at[some].set(piece)))(
+        tables, part
+    )
+    expected = put(tables, keys_of(0, 0, 0, 77, 0), words_of(0, 0, 0, 77, 0), np.arange(lanes) == 3)
     jax.tree.map(np.testing.assert_array_equal, back, expected)
 
 
 def test_sizes():
-    tables = table.init(3, 64, 24)
+    tables = init(3, 64, 24)
     per_row = tables.keys.nbytes + tables.words.nbytes
     assert per_row == 3 * 64 * table.row_bytes(24)
     assert tables.num_rows == 64

@@ -13,6 +13,7 @@ import jaxgames
 from jaxgames.hex import interop
 from jaxgames.hex.encoder import CHANNELS, planes_of
 from search import fdts, puct
+from search.planner import Plan, memoryless
 from search.puct import determinized
 from search.puct.determinized import Settings
 from search.turns import evolution
@@ -209,11 +210,26 @@ class HiddenHoard(Hoard):
         return dataclasses.replace(info, worths=jax.random.randint(key, (self.things,), 1, 10))
 
 
+def by_worth(game):
+    """Takes what is worth much, or what chance favours."""
+
+    def plan(params, keys, memory, views, seats, active):
+        arms, legal = jax.vmap(game.search_arms)(views)
+        noise = jax.vmap(lambda key: jax.random.uniform(key, (game.num_arms,)))(keys)
+        values = jnp.where(legal, (jnp.pad(views.worths, ((0, 0), (0, 1))) * noise)[:, None] / 10, -1.0)
+        weights = jnp.where(legal, values, 0) / jnp.maximum(jnp.where(legal, values, 0).sum(-1, keepdims=True), 1e-6)
+        actions = jnp.take_along_axis(arms, values.argmax(-1)[..., None], -1)[..., 0]
+        return Plan(actions, arms, legal, values, legal.astype(jnp.int32), weights, values.max(-1), {}), memory
+
+    return memoryless("by worth", plan)
+
+
 HOARD = HiddenHoard(things=6, points=2)
 OF_TURNS = evolution.Settings(num_generations=3, population=8)
 PLANNERS_OF_WORLDS = {
     "FDTS in DarkHex": (ABRUPT, fdts(OPEN, num_simulations=40, horizon=9, table_rows=256)),
     "OEP with hidden worths": (HOARD, evolution.oep(HOARD.open_game, OF_TURNS)),
+    "by hidden worths": (HOARD, by_worth(HOARD.open_game)),
 }
 
 
@@ -240,7 +256,9 @@ def hoards():
     return jax.device_get(seen(jax.random.split(jax.random.key(5), LANES))), np.zeros(LANES, np.int32)
 
 
-@pytest.mark.parametrize("what", [pytest.param("FDTS in DarkHex", marks=pytest.mark.slow), "OEP with hidden worths"])
+@pytest.mark.parametrize(
+    "what", [name if name == "by hidden worths" else pytest.param(name, marks=pytest.mark.slow) for name in PLANNERS_OF_WORLDS]
+)
 def test_any_planner_of_the_open_game_plans_in_drawn_worlds(what):
     """The same as planning in each world alone and adding up what each of them does."""
     game, planner = PLANNERS_OF_WORLDS[what]
@@ -272,7 +290,7 @@ def test_any_planner_of_the_open_game_plans_in_drawn_worlds(what):
 
 
 def test_of_many_actions_a_plan_has_those_of_the_highest_weights(monkeypatch):
-    what = "OEP with hidden worths"
+    what = "by hidden worths"
     game, planner = PLANNERS_OF_WORLDS[what]
     (infos, seats), ones, keys = hoards(), np.ones(LANES, bool), jax.random.split(jax.random.key(0), LANES)
     whole, _ = planned_over(what)(None, keys, over_worlds(what).init(LANES), infos, seats, ones)
