@@ -370,10 +370,9 @@ def test_temperature_draws_by_visits():
 
 
 def test_corrections_by_q():
-    visits, values = np.array([[10, 3, 5]], np.float32), np.array([[0, 0.5, 0.1]], np.float32)
-    correct = jax.jit(corrected_visits, static_argnames=("q_veto", "q_weight"))
-    assert correct(visits, values, q_veto=0.4, q_weight=0.0).tolist() == [[3, 10, 5]]
-    assert np.allclose(correct(visits, values, q_veto=0.6, q_weight=1.0), [[10, 3, 5 + 0.1 * 10]])
+    visits, values = jnp.array([[10.0, 3.0, 5.0]]), jnp.array([[0.0, 0.5, 0.1]])
+    assert corrected_visits(visits, values, q_veto=0.4, q_weight=0.0).tolist() == [[3, 10, 5]]
+    assert np.allclose(corrected_visits(visits, values, q_veto=0.6, q_weight=1.0), [[10, 3, 5 + 0.1 * 10]])
 
 
 @pytest.mark.parametrize("field, value", [
