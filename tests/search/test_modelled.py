@@ -272,14 +272,14 @@ def test_the_rival_of_tp_mcts_may_be_the_most_dangerous(rival, best):
     """Only who sees the one across as its rival guards itself."""
     options = {"model": "still", "root": "true", "num_simulations": 40}
     planner = presets.by_name(Threats(), "tp_mcts", rival=rival, **options)
-    seats = np.arange(4, dtype=np.int32)
 
-    def actions(keys):
+    def actions(keys, seats, active):
         states = jax.vmap(Threats().init)(keys)
-        return planner.plan(None, keys, planner.init(4), states, seats, np.ones(4, bool))[0].actions
+        return planner.plan(None, keys, planner.init(4), states, seats, active)[0].actions
 
     run = jax.jit(actions, compiler_options=NEWER_EMITTERS)
-    assert run(jax.random.split(jax.random.key(0), 4))[:, 0].tolist() == [best] * 4
+    found = run(jax.random.split(jax.random.key(0), 4), np.arange(4, dtype=np.int32), np.ones(4, bool))
+    assert found[:, 0].tolist() == [best] * 4
 
 
 class Pairs(Threats):
