@@ -11,7 +11,6 @@ FUSION = f"--xla_backend_extra_options={FUSION_OPTION}"
 SPLITTING = "--xla_disable_hlo_passes=cpu-parallel-task-assigner"
 WIDTH = "--xla_cpu_prefer_vector_width=512"
 PREPARE = "from jaxgames import runtime; runtime.prepare()"
-SHOW_FLAGS = f"import os; {PREPARE}; print(os.environ['XLA_FLAGS'])"
 SHOW_CACHE = f"import jax; {PREPARE}; print(jax.config.jax_compilation_cache_dir)"
 # Four outputs that XLA computes by four kernels, and by two with multi-output fusion.
 COUNT_FUSIONS = """
@@ -90,16 +89,23 @@ def test_keeps_the_flags_of_the_user(given: str, expected: str, monkeypatch: pyt
     assert runtime._environment(cores=None, multi_output_fusion=True)["XLA_FLAGS"] == flags, "added twice"
 
 
-def test_reads_a_file_of_flags(tmp_path):
+def environment(cores: int | None = None) -> dict[str, str]:
+    """What `prepare` would put into the environment of this process."""
+    return runtime._environment(cores=cores, multi_output_fusion=True)
+
+
+def test_reads_a_file_of_flags(tmp_path, monkeypatch: pytest.MonkeyPatch):
     file = tmp_path / "flags.txt"
     file.write_text("--xla_dump_max_hlo_modules=1\n--xla_force_host_platform_device_count=2\n")
-    flags = output_of(SHOW_FLAGS, {"XLA_FLAGS": str(file)})
-    assert flags == f"--xla_dump_max_hlo_modules=1 {device_count_flag(2)} {FUSION} {SPLITTING} {WIDTH}"
+    monkeypatch.setenv("XLA_FLAGS", str(file))
+    expected = f"--xla_dump_max_hlo_modules=1 {device_count_flag(2)} {FUSION} {SPLITTING} {WIDTH}"
+    assert environment()["XLA_FLAGS"] == expected
 
 
-def test_foreign_flags_are_an_error():
-    done = run_python(["-c", PREPARE], {"XLA_FLAGS": "no-such-file"})
-    assert "ValueError: XLA_FLAGS='no-such-file': must be flags" in done.stderr
+def test_foreign_flags_are_an_error(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("XLA_FLAGS", "no-such-file")
+    with pytest.raises(ValueError, match=r"^XLA_FLAGS='no-such-file': must be flags"):
+        environment()
 
 
 @pytest.mark.slow
@@ -119,14 +125,18 @@ print(jax.local_device_count("cpu"), jax.config.jax_compilation_cache_dir)
 
 
 def test_one_core_means_one_thread():
-    code = "from jaxgames import runtime; runtime.prepare(cores=1); import os; print(os.environ.get('PJRT_NPROC'))"
-    assert output_of(code) == ("1" if runtime.usable_cores() > 1 else "None")
+    assert environment(cores=1).get("PJRT_NPROC") == ("1" if runtime.usable_cores() > 1 else None)
 
 
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="no affinity on this system")
-def test_affinity_limits_the_cores():
-    code = "import os; os.sched_setaffinity(0, {min(os.sched_getaffinity(0))}); " + SHOW_FLAGS
-    assert output_of(code).endswith(f"{device_count_flag(1)} {WIDTH}")
+def test_affinity_limits_the_cores(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.delenv("XLA_FLAGS", raising=False)
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(before)})
+    try:
+        assert environment()["XLA_FLAGS"].endswith(f"{device_count_flag(1)} {WIDTH}")
+    finally:
+        os.sched_setaffinity(0, before)
 
 
 @pytest.mark.parametrize("cores", [0, -1])

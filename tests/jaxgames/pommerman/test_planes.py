@@ -356,7 +356,7 @@ def test_in_fog_a_player_knows_of_no_fewer_moves(mode):
 def test_a_bomb_out_of_view_is_not_known():
     """Five cells away, due, and strong enough to mark the cell on the way to it."""
     bombs = {(0, 5): Bomb(life=1, strength=4)}
-    for mode, expected in (("team", True), ("team_open", False)):
+    for mode, expected in (("team", True), ("ffa", False)):
         config = preset(mode)
         _, _, known = shown(mode, position("0........1", bombs=bombs, config=config), 0)
         assert known[0].tolist() == [True, False, True, False, expected, True]

@@ -265,7 +265,8 @@ def test_what_was_learnt_is_used_again():
     assert (after.visit_counts.sum(-1) > SIMULATIONS).all()
 
 
-@pytest.mark.parametrize("bandit", ["ts", pytest.param("ucb", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("bandit", ["ts", "ucb"])
 def test_finds_the_dominant_action(bandit):
     planner = make(CYCLES, "fdts", bandit, num_simulations=1600, horizon=8)
     plan, _ = compiled(planner)(keys_of(0, 16), planner.init(16), states_of(CYCLES, [0, 1] * 8), yes(16))

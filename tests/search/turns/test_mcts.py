@@ -16,7 +16,7 @@ from tests.search.turn_mcts_reference import Reference
 
 GAME = Hoard(things=6, points=2, turns=4)
 LANES = 2
-SIMULATIONS = 150
+SIMULATIONS = 100
 
 
 @functools.cache

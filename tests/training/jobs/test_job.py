@@ -298,12 +298,13 @@ GONE = "the device failed in iteration {} (INTERNAL: the device is gone): "
             6,
             "iteration 8: the loss or its gradient is not a number; iteration 6 is saved; take a smaller learning_rate than 0.9",
         ),
-        (
+        pytest.param(
             "advance",
             2,
             without_numbers,
             0,
             "iteration 2: the loss or its gradient is not a number; nothing is saved yet; take a smaller learning_rate than 0.9",
+            marks=pytest.mark.slow,
         ),
         ("advance", 5, fail, 3, GONE.format(5) + "go on with --resume, iteration 3 is saved"),
         ("rate", 11, fail, 10, GONE.format(11) + "go on with --resume, iteration 10 is saved"),
