@@ -58,7 +58,7 @@ class Settings:
       random_starts: share of the simulations that begin somewhere down the most visited line, and there with an arm drawn at
         random; what lies above is not credited (CrazyAra: 1/20 and 1/100 together).
       microbatch_size: at most so many of the lanes that need a plan are worked on together, see `microbatch.in_microbatches`;
-        None: all lanes, also those that need none. Not with reuse.
+        None: all lanes, also those that need none, as with reuse, where each has a tree of its own.
     """
 
     num_simulations: int = 800
@@ -106,10 +106,6 @@ class Settings:
             )
         if self.reuse and self.dirichlet_fraction:
             raise ValueError(f"dirichlet_fraction={self.dirichlet_fraction}: must be 0 with reuse: a kept root has its priors")
-        if self.reuse and self.microbatch_size is not None:
-            raise ValueError(
-                f"microbatch_size={self.microbatch_size}: must be None with reuse: each lane has a tree of its own then"
-            )
 
     @property
     def num_waves(self) -> int:
@@ -172,7 +168,7 @@ def puct(
     size = size_in_bytes(jax.eval_shape(lambda: init(1)))
     metrics: dict[str, tuple[int, ...]] = {"depth": (), "nodes": (), "lost": ()}
     planner = Planner(name, init, puct_tree.reset, plan, memory_bytes=size, metrics=metrics, own_first=game.own_first)
-    return planner if settings.microbatch_size is None else thinking_in_parts(planner, settings.microbatch_size)
+    return planner if settings.reuse or settings.microbatch_size is None else thinking_in_parts(planner, settings.microbatch_size)
 
 
 @dataclasses.dataclass(frozen=True)

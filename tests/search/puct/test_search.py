@@ -416,11 +416,6 @@ def test_lanes_that_think_in_parts_think_the_same():
         np.testing.assert_array_equal(one[active], other[active])
 
 
-def test_kept_trees_are_not_worked_on_in_parts():
-    with pytest.raises(ValueError, match="microbatch_size=2: must be None with reuse"):
-        Settings(reuse=True, microbatch_size=2)
-
-
 def test_noise_and_kept_trees_exclude_each_other():
     with pytest.raises(ValueError, match=r"dirichlet_fraction=0\.25: must be 0 with reuse"):
         Settings(reuse=True, dirichlet_fraction=0.25)
