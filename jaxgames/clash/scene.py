@@ -22,6 +22,7 @@ from jaxgames.clash.tables import unit_columns
 from jaxgames.clash.tick import run
 
 _PART = 100  # ticks that are played at once
+_start = jax.jit(setup.start, static_argnums=0)
 
 
 class Scene:
@@ -35,7 +36,7 @@ class Scene:
     def __init__(self, config: ClashConfig) -> None:
         self.config = config
         cards = np.stack([[config.table.card_ids[card.key] for card in cards[:DECK]] for cards in config.cards_of])
-        start = jax.device_get(setup.start(config, jnp.asarray(cards, jnp.int8)))
+        start = jax.device_get(_start(config, jnp.asarray(cards, jnp.int8)))
         self.arrays: dict[str, np.ndarray] = {name: np.array(value) for name, value in vars(start).items()}
 
     def put_unit(self, player: int, name: str, x: int, y: int, *, slot: int | None = None) -> int:
