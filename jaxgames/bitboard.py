@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import itertools
 import operator
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar
@@ -275,6 +276,19 @@ class Grid:
         moved = _shift_words(cells, rows * self.columns + columns)
         return moved & self.full if rows > 0 else moved
 
+    def centred(self, cells: Bits, cell: Array) -> Bits:
+        """Moves a set so that `cell` (int [], on the board) comes to the middle; what leaves the board is dropped.
+
+        It is one shift of the whole set by a distance that is not known before, then what has run over a border is taken away.
+        """
+        rows, columns = self.rows // 2 - self.row_of(cell), self.columns // 2 - self.column_of(cell)
+        whole_row = jnp.uint32((1 << self.columns) - 1)
+        to_right, to_left = (jnp.maximum(distance, 0).astype(jnp.uint32) for distance in (columns, -columns))
+        lands = (whole_row << to_right) & (whole_row >> to_left)
+        farthest = self.rows // 2 * self.columns + self.columns // 2
+        moved = _shift_by(cells, rows * self.columns + columns, -(-farthest // WORD_BITS))
+        return moved & self.from_rows([lands] * self.rows)
+
     def neighbours(self, cells: Bits) -> Bits:
         """Gives all cells next to a cell of the set (4-neighbourhood)."""
         # What has run over a border is taken away afterwards: every word of the set is then used as it is, so that XLA makes one
@@ -351,6 +365,25 @@ def _shift_words(cells: Bits, distance: int) -> Bits:
             for word, low in zip(moved, carried, strict=True)
         )
     return Bits(moved if distance >= 0 else moved[::-1])
+
+
+def _shift_by(cells: Bits, distance: Array, most: int) -> Bits:
+    """Adds `distance` (int32 [], of at most `most` words either way) to every cell number, as `_shift_words` does."""
+    zero, count = jnp.zeros_like(cells.words[0]), len(cells.words)
+    whole, part = (distance >> 5) + most, (distance & 31).astype(jnp.uint32)
+
+    def before(index: int) -> Array:
+        """The word that comes to be the one at `index` when whole words are moved."""
+        word = zero
+        for step in range(2 * most + 1):
+            source = index + most - step
+            if 0 <= source < count:
+                word = jnp.where(whole == step, cells.words[source], word)
+        return word
+
+    moved = [before(index) for index in range(-1, count)]
+    # In two shifts, as one by the length of a word would not be defined.
+    return Bits(tuple((high << part) | ((low >> 1) >> (31 - part)) for low, high in itertools.pairwise(moved)))
 
 
 def _left(word: Array, distance: int) -> Array:

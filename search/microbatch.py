@@ -9,6 +9,8 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from search.planner import Plan, Planner
+
 
 class Access(NamedTuple):
     """How the memory of some lanes is taken out of that of all, and put back.
@@ -33,6 +35,24 @@ PER_LANE = Access(  # leaves with leading axis B
 def equal_size(batch_size: int, size: int) -> int:
     """Gives the number of lanes per microbatch: as equal as can be, at most `size` each."""
     return -(-batch_size // -(-batch_size // size))
+
+
+def thinking_in_parts(planner: Planner, size: int) -> Planner:
+    """Lets a planner that keeps nothing from move to move think for at most `size` lanes at a time, all in one memory."""
+
+    def plan(params: Any, keys: Array, memory: Any, views: Any, seats: Array, active: Array) -> tuple[Plan, Any]:
+        def search(keys: Array, memory: Any, views: tuple[Any, Array], active: Array) -> tuple[Plan, Any]:
+            return planner.plan(params, keys, memory, *views, active)
+
+        return in_microbatches(search, size, keys, memory, (views, seats), active)
+
+    return planner._replace(
+        init=lambda batch_size: planner.init(equal_size(batch_size, size)),
+        reset=lambda memory, lanes: memory,
+        plan=plan,
+        memory_bytes=0,
+        search_bytes=lambda batch_size: planner.memory_bytes * equal_size(batch_size, size),
+    )
 
 
 def in_microbatches(

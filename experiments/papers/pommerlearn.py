@@ -36,7 +36,7 @@ _SHOWN = ExpertConfig(
 )
 _SEARCHED = ExpertConfig(
     player=UNBIASED,
-    search=replace(POMMERLEARN, num_simulations=50, dirichlet_fraction=0.25, dirichlet_alpha=0.2),
+    search=replace(POMMERLEARN, num_simulations=50, dirichlet_fraction=0.25, dirichlet_alpha=0.2, microbatch_size=None),
     models=Models(model=UNBIASED, root="visible"),
     samples=10_000,
     batch_size=128,
@@ -118,7 +118,7 @@ class PommerlearnPlan(Plan):
 
     work: Path = Path("output/results/pommerlearn")
     games: int = 100
-    batch: int = 100
+    batch: int = 64
 
     def output(self, run: Runs) -> Path:
         """The folder of a run."""

@@ -6,7 +6,7 @@ Planes are computed from an `Observation` and nothing else, so that what a playe
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import NamedTuple
 
 import jax
@@ -15,7 +15,7 @@ import numpy as np
 from jax import Array
 
 from jaxgames import sliced
-from jaxgames.bitboard import Bits, Grid, select, union
+from jaxgames.bitboard import Bits, Grid, union
 from jaxgames.encoder import Encoder, stack_planes
 from jaxgames.pommerman import rules
 from jaxgames.pommerman.config import PommermanConfig
@@ -174,57 +174,33 @@ def pommerlearn_planes(config: PommermanConfig, view: SearchView, *, centred: bo
       centred: the board is moved so that the own position is in the middle, and what leaves it is lost; agents who leave it are
         shown at its edge, in their direction. The plane of the own position shows instead which cells are on the board.
     """
-    observation = view.observation
-    grid, own, seat, players = config.grid, observation.own, observation.seat, config.num_players
-    life, strength, bombs = observation.bomb_life, observation.bomb_strength, union(observation.bomb_life)
-    cells, alive = jnp.stack(observation.bomber_cells), jnp.stack(observation.alive)
+    observation, grid, players = view.observation, config.grid, config.num_players
+    own, seat, bombs = observation.own, observation.seat, union(observation.bomb_life)
+    positions, alive = jnp.stack(observation.bomber_cells), jnp.stack(observation.alive)
     places = (seat + jnp.arange(4)) % max(players, 1)
     present = jnp.arange(4) < players
-    agents = [jnp.where(present[index], _entry(cells, places[index]), -1) for index in range(4)]
-    sets = [observation.rigid, observation.wood, *item_cells(observation), bombs, *life, *strength]
-    sets += [*observation.bomb_moving, *observation.flame_life]
+    agents = [jnp.where(present[index], _entry(positions, places[index]), -1) for index in range(4)]
+    up, down, left, right = observation.bomb_moving
+    laid = ((bombs, BOMB_LIFE - 1), *((digit, -(2**index)) for index, digit in enumerate(observation.bomb_life)))
+    board: list[tuple[sliced.Term, ...]] = [
+        ((cells, 1),) for cells in (observation.rigid, observation.wood, *item_cells(observation))
+    ]
+    board += [laid, sliced.terms(observation.bomb_strength)]  # whole numbers: a bomb just laid is exactly 0
+    board += [((right, 1), (left, -1)), ((up, 1), (down, -1)), sliced.terms(observation.flame_life)]
     if centred:
-        sets = _moved_to_centre(grid, [*sets, grid.full], own.cell)
+        board.append(((grid.full, 1),))
+        board = [tuple((grid.centred(cells, own.cell), weight) for cells, weight in plane) for plane in board]
         agents = [_seen_from(grid, cell, own.cell) for cell in agents[1:]]
-        sets += [grid.one_hot(cell) for cell in agents]
-    else:
-        sets += [grid.one_hot(cell) for cell in agents]
-    board = iter(_as_numbers(grid, sets))
-    rigid, wood, extra, reach, kick, bombs_here = (next(board) for _ in range(6))
-    lives, strengths = (sum(next(board) * 2**digit for digit in range(len(digits))) for digits in (life, strength))
-    up, down, left, right, first, second = (next(board) for _ in range(6))
-    flames = (first + 2 * second) / 3
-    laid = ((BOMB_LIFE - 1) * bombs_here - lives) / (BOMB_LIFE - 1)  # in whole numbers first: a bomb just laid is exactly 0
-    planes = [rigid, wood, extra, reach, kick, laid, jnp.minimum(strengths / MAX_REACH, 1.0)]
-    planes += [right - left, up - down, flames, *board]
+    board += [((grid.one_hot(cell), 1),) for cell in agents]
+    divisors = dict.fromkeys(POMMERLEARN, 1) | {"bomb time": BOMB_LIFE - 1, "bomb reach": MAX_REACH, "flames": 2**2 - 1}
     numbers = [jnp.minimum(own.blast_strength / MAX_REACH, 1.0), view.own_bombs / MANY_BOMBS]
     numbers += [(own.ammo + view.own_bombs) / MANY_BOMBS, own.can_kick]
     numbers += [present[index] & _entry(alive, places[index]) for index in range(4)]
     numbers.append(observation.step_count / max(config.max_steps - 1, 1))
-    constant = jnp.stack(jax.lax.optimization_barrier([jnp.asarray(number, jnp.float32) for number in numbers]))
-    shown = jnp.stack(jax.lax.optimization_barrier(planes))
-    whole = jnp.concatenate([shown, jnp.broadcast_to(constant[:, None], (len(numbers), grid.num_cells))])
-    return whole.T.reshape(config.board_size, config.board_size, len(POMMERLEARN))
-
-
-def _as_numbers(grid: Grid, sets: Sequence[Bits]) -> list[Array]:
-    """Unpacks sets together, which is faster than one by one: float32 [cells] each."""
-    words = jax.lax.optimization_barrier([jnp.stack([cells.words[index] for cells in sets]) for index in range(grid.num_words)])
-    cells = grid.to_bool(Bits(tuple(words))).reshape(len(sets), grid.num_cells)
-    return list(cells.astype(jnp.float32))
-
-
-def _moved_to_centre(grid: Grid, sets: Sequence[Bits], cell: Array) -> list[Bits]:
-    """Moves sets so that a cell (int []) comes to the middle; by halves, all sets at once."""
-    moved = Bits(tuple(jnp.stack([cells.words[index] for cells in sets]) for index in range(grid.num_words)))
-    by_row, by_column = grid.rows // 2 - grid.row_of(cell), grid.columns // 2 - grid.column_of(cell)
-    for digit in range(max(grid.rows, grid.columns).bit_length()):
-        step = 2**digit
-        for rows, columns, distance in ((step, 0, by_row), (0, step, by_column)):
-            takes_part = (jnp.abs(distance) >> digit) & 1 == 1
-            there, back = grid.translate(moved, rows, columns), grid.translate(moved, -rows, -columns)
-            moved = select(takes_part, select(distance > 0, there, back), moved)
-    return [Bits(tuple(word[index] for word in moved.words)) for index in range(len(sets))]
+    everywhere = jnp.stack([jnp.float32(0)] * len(board) + [jnp.asarray(number, jnp.float32) for number in numbers])
+    board += [()] * len(numbers)
+    shown = sliced.weighted_sums(grid, board) / np.array([divisors[name] for name in POMMERLEARN], np.float32)
+    return jnp.minimum(shown, 1.0) + everywhere
 
 
 def _seen_from(grid: Grid, cell: Array, own: Array) -> Array:

@@ -17,6 +17,7 @@ from jax import Array
 from jaxgames import checks, random_bits
 from jaxgames.game import Game
 from search.dynamics import Dynamics, Evaluate, Outputs, arm_logits, dynamics_of
+from search.microbatch import thinking_in_parts
 from search.planner import Plan, Planner, of_arm, of_seat, size_in_bytes
 from search.puct import tree as puct_tree
 from search.puct.action_selection import corrected_visits, draw_arm, plan_of_mover
@@ -56,6 +57,8 @@ class Settings:
         was drawn first holds for the whole search.
       random_starts: share of the simulations that begin somewhere down the most visited line, and there with an arm drawn at
         random; what lies above is not credited (CrazyAra: 1/20 and 1/100 together).
+      microbatch_size: at most so many of the lanes that need a plan are worked on together, see `microbatch.in_microbatches`;
+        None: all lanes, also those that need none. Not with reuse.
     """
 
     num_simulations: int = 800
@@ -76,6 +79,7 @@ class Settings:
     leaf_parallelism: int = 1
     replies: int = 1
     random_starts: float = 0.0
+    microbatch_size: int | None = None
 
     def __post_init__(self) -> None:
         checks.at_least(
@@ -84,7 +88,7 @@ class Settings:
             "num_simulations",
             "leaf_parallelism",
             "replies",
-            *(["max_candidates"] if self.max_candidates is not None else []),
+            *(name for name in ("max_candidates", "microbatch_size") if getattr(self, name) is not None),
         )
         checks.below(checks.COUNTS, self, "num_simulations")
         checks.numbers(self, "c_init", "temperature", "q_weight", *(["q_veto"] if self.q_veto is not None else []))
@@ -102,6 +106,10 @@ class Settings:
             )
         if self.reuse and self.dirichlet_fraction:
             raise ValueError(f"dirichlet_fraction={self.dirichlet_fraction}: must be 0 with reuse: a kept root has its priors")
+        if self.reuse and self.microbatch_size is not None:
+            raise ValueError(
+                f"microbatch_size={self.microbatch_size}: must be None with reuse: each lane has a tree of its own then"
+            )
 
     @property
     def num_waves(self) -> int:
@@ -163,7 +171,8 @@ def puct(
 
     size = size_in_bytes(jax.eval_shape(lambda: init(1)))
     metrics: dict[str, tuple[int, ...]] = {"depth": (), "nodes": (), "lost": ()}
-    return Planner(name, init, puct_tree.reset, plan, memory_bytes=size, metrics=metrics, own_first=game.own_first)
+    planner = Planner(name, init, puct_tree.reset, plan, memory_bytes=size, metrics=metrics, own_first=game.own_first)
+    return planner if settings.microbatch_size is None else thinking_in_parts(planner, settings.microbatch_size)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -31,6 +31,12 @@ def moved(mask, direction):
     return np.roll(padded, (row, column), (0, 1))[1:-1, 1:-1]
 
 
+def corners_and_middle(size):
+    """Some cells, by number."""
+    rows, columns = size
+    return [0, columns - 1, rows // 2 * columns + columns // 2, (rows - 1) * columns, rows * columns - 1]
+
+
 @functools.cache
 def everything(size):
     """All that is computed from two sets `a` and `b`, compiled once per board."""
@@ -50,6 +56,7 @@ def everything(size):
             "has": jax.vmap(a.has)(jnp.arange(grid.num_cells)),
             "pick": jax.vmap(a.pick)(jnp.arange(grid.num_cells)),
             "shift": [grid.to_bool(grid.shift(a, d)) for d in DIRECTIONS],
+            "centred": [grid.to_bool(grid.centred(a, jnp.int32(cell))) for cell in corners_and_middle(size)],
             "translate": [grid.to_bool(grid.translate(a, *by)) for by in TRANSLATIONS],
             "open": [grid.to_bool(grid.open_towards(a, d)) for d in DIRECTIONS],
             "neighbours": grid.to_bool(grid.neighbours(a)),
@@ -103,6 +110,19 @@ def test_moving_by_several(size):
             if 0 <= row + down < rows and 0 <= column + right < columns:
                 expected[:, row + down, column + right] = a[:, row, column]
         assert (np.broadcast_to(found, a.shape) == expected).all()
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_moving_a_cell_to_the_middle(size):
+    _, (a, _), _, got = everything(size)
+    rows, columns = size
+    for cell, found in zip(corners_and_middle(size), got["centred"], strict=True):
+        expected = np.zeros_like(a)
+        down, right = rows // 2 - cell // columns, columns // 2 - cell % columns
+        for row, column in np.ndindex(size):
+            if 0 <= row + down < rows and 0 <= column + right < columns:
+                expected[:, row + down, column + right] = a[:, row, column]
+        assert (found == expected).all(), cell
 
 
 @pytest.mark.parametrize("size", SIZES)

@@ -79,3 +79,19 @@ def test_constants_on_sets_that_do_not_overlap():
     expected[[0, 7, 44]], expected[3] = 5, 12
     np.testing.assert_array_equal(found, expected)
     assert sliced.constants([(few, 0)]) == ()
+
+
+@pytest.mark.parametrize("size", [(11, 11), (9, 5)])
+def test_weighted_sums_of_sets(size):
+    grid, rng = Grid(*size), np.random.default_rng(6)
+    masks = rng.random((4, BATCH, *size)) < 0.5
+    counts = [(1,), (9, -1, -20), (), (1, -1), (1, 2, 4)]  # of the first sets
+
+    def sums(*sets):
+        return sliced.weighted_sums(grid, [tuple(zip(sets, plane, strict=False)) for plane in counts])
+
+    got = np.asarray(jax.jit(jax.vmap(sums))(*[grid.from_numpy(mask) for mask in masks]))
+    assert got.dtype == np.float32 and got.shape == (BATCH, *size, len(counts))
+    for index, plane in enumerate(counts):
+        expected = sum(count * mask for count, mask in zip(plane, masks.astype(int), strict=False))
+        assert (got[..., index] == expected).all()

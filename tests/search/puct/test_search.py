@@ -405,6 +405,18 @@ def test_nothing_is_proven_of_arms_that_may_not_be_opened():
         assert won[lane] or float(capped.root_value[lane].max()) < 1
 
 
+def test_lanes_that_think_in_parts_think_the_same():
+    states, active = positions(5), np.array([True, False, True, True, False])
+    whole, parts = (search(states, active=active, microbatch_size=size)[0] for size in (None, 2))
+    for one, other in zip(jax.tree.leaves(whole), jax.tree.leaves(parts), strict=True):
+        np.testing.assert_array_equal(one[active], other[active])
+
+
+def test_kept_trees_are_not_worked_on_in_parts():
+    with pytest.raises(ValueError, match="microbatch_size=2: must be None with reuse"):
+        Settings(reuse=True, microbatch_size=2)
+
+
 def test_noise_and_kept_trees_exclude_each_other():
     with pytest.raises(ValueError, match=r"dirichlet_fraction=0\.25: must be 0 with reuse"):
         Settings(reuse=True, dirichlet_fraction=0.25)
