@@ -9,7 +9,7 @@ This is the one place that does so. Every script, test, notebook and benchmark c
 On a CPU it is worth a lot. XLA otherwise gives every output its own kernel, and each kernel computes again what its output
 depends on; a game step has a hundred outputs. And XLA splits kernels over the cores: a program of many small ones burns more time
 and ends no sooner. One device per core, each with its own share of the games (`data_mesh`), does end sooner, so kernels are left
-whole: two devices that split each other's kernels are 1 to 1.6 times as fast as one, and left alone 1.6 to 2 times.
+whole: two devices that split each other's kernels are 1 to 1.75 times as fast as one, and left alone 1.6 to 2 times.
 And XLA works on 8 games at a time even where a core's registers hold 16, to spare older cores that slow down when all of them are
 used; boards as bits gain a tenth to a half from the full width, and networks lose nothing.
 """

@@ -18,9 +18,9 @@ Term = tuple[Bits, int]
 """A set of cells and what each of them counts."""
 
 
-def terms(planes: Sequence[Bits]) -> tuple[Term, ...]:
-    """Gives the digits of a number with what they are worth."""
-    return tuple((plane, 2**digit) for digit, plane in enumerate(planes))
+def terms(planes: Sequence[Bits], unit: int = 1) -> tuple[Term, ...]:
+    """Gives the digits of a number with what they are worth, in so many units."""
+    return tuple((plane, unit * 2**digit) for digit, plane in enumerate(planes))
 
 
 def weighted_sums(grid: Grid, planes: Sequence[Sequence[Term]]) -> Array:

@@ -181,7 +181,7 @@ def pommerlearn_planes(config: PommermanConfig, view: SearchView, *, centred: bo
     present = jnp.arange(4) < players
     agents = [jnp.where(present[index], _entry(positions, places[index]), -1) for index in range(4)]
     up, down, left, right = observation.bomb_moving
-    laid = ((bombs, BOMB_LIFE - 1), *((digit, -(2**index)) for index, digit in enumerate(observation.bomb_life)))
+    laid = ((bombs, BOMB_LIFE - 1), *sliced.terms(observation.bomb_life, unit=-1))
     board: list[tuple[sliced.Term, ...]] = [
         ((cells, 1),) for cells in (observation.rigid, observation.wood, *item_cells(observation))
     ]
