@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import jax.numpy as jnp
-import numpy as np
 from jax import Array
 
 from jaxgames.bitboard import select
@@ -22,7 +23,7 @@ def yorktown_planes(config: StrategoConfig, seen: Observation) -> Array:
     probabilities, as they do not sum to 1). Then Blue's hidden pieces, Red's, empty cells, lakes, and 1 everywhere if Blue is to move.
     """
     grid, red = config.grid, seen.viewer == RED
-    plain = hidden.hidden_pieces(_without_inference(config), seen)
+    plain = hidden.hidden_pieces(dataclasses.replace(config, far_inference=False), seen)
     cells, still = (jnp.maximum(each.count(), 1).astype(jnp.float32) for each in (plain.cells, plain.still))
     unknown, unmoved = grid.to_bool(plain.cells), grid.to_bool(plain.still)
     planes = []
@@ -39,12 +40,3 @@ def yorktown_planes(config: StrategoConfig, seen: Observation) -> Array:
     blue_moves = jnp.where(seen.to_move, ~red, red)
     turn = jnp.broadcast_to(blue_moves, (config.rows, config.columns))
     return stack_planes([*planes, *(grid.to_bool(each) for each in sets), turn])
-
-
-def _without_inference(config: StrategoConfig) -> StrategoConfig:
-    import dataclasses
-
-    return dataclasses.replace(config, far_inference=False)
-
-
-__all__ = ["np", "yorktown_planes"]
