@@ -82,6 +82,7 @@ def from_arrays(config: StrategoConfig, arrays: dict[str, np.ndarray]) -> State:
         far=bits(hidden & boards.get("far", nothing).astype(bool)),
         unknown=tuple(packed_counts(each) for each in counts),
         recent=tuple(LastMove(*(recent[..., seat, part] for part in range(3))) for seat in (RED, BLUE)),
+        past=(np.zeros(batch, np.uint32),) * config.remembered,
         player=boards["player"].astype(np.int8).reshape(batch),
         ply=boards["ply"].astype(np.int16).reshape(batch),
         winner=np.full(batch, -1, np.int8),

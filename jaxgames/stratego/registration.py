@@ -5,6 +5,7 @@ from __future__ import annotations
 from jaxgames.registration import Defaults, Registration, bot
 from jaxgames.stratego.bots import random_agent
 from jaxgames.stratego.config import MODES
+from jaxgames.stratego.encoder import ENCODERS
 from jaxgames.stratego.game import make
 
 _PIMC = "pimc:num_simulations=100"
@@ -22,5 +23,6 @@ REGISTRATION = Registration(
         tournament=("random", _PIMC, f"pc_{_PIMC}"),
     ),
     agents=(bot("random", random_agent),),
+    encoders=ENCODERS,
     replay="jaxgames.stratego.replay:replay",
 )
