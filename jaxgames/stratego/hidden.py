@@ -134,6 +134,7 @@ def state_of(seen: Observation, kinds: Sets) -> State:
         far=seen.far,
         unknown=unknown,
         recent=recent,
+        last=seen.last,
         past=seen.past,
         player=mover,
         ply=seen.ply,

@@ -47,6 +47,7 @@ class State:
       far: hidden pieces that have moved more than one cell.
       unknown: hidden pieces of each side by kind: words of four counts, that of kind k in byte k - 1.
       recent: of each player, for the two-square rule; nothing without it.
+      last: int8 [] each, the cells between which a piece moved last; -1 before.
       past: uint32 [], words of the positions before, as both players see them; the latest first.
       player: int8 [], whose turn it is.
       ply: int16 [], moves so far.
@@ -63,6 +64,7 @@ class State:
     far: Bits
     unknown: tuple[tuple[Array, ...], tuple[Array, ...]]
     recent: tuple[LastMove, LastMove]
+    last: tuple[Array, Array]
     past: tuple[Array, ...]
     player: Array
     ply: Array
