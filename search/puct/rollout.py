@@ -21,7 +21,7 @@ def random_rollouts(game: Game, num_rollouts: int = 1, rollout_steps: int | None
     Args:
       game: one in which players take turns.
       num_rollouts: games per state.
-      rollout_steps: games that are not over after so many moves are worth the game's heuristic; None: all are played to their end.
+      rollout_steps: games that are not over after so many moves are worth the heuristic; None: all are played to their end.
 
     Returns:
       `evaluate(params, states, seats)`; params: a seed (uint32 []) or None. What is drawn depends on it and the state alone.
