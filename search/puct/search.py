@@ -153,10 +153,11 @@ def puct(
     num_nodes = (2 if settings.reuse else 1) * settings.num_rows
     wanted = settings.max_candidates or (game.num_arms if game.num_arms <= _MANY_ARMS else _CANDIDATES)
     candidates = min(game.num_arms, wanted)
-    search = _Search(game, evaluate, outputs, settings, candidates)
+    keeps_actions = game.arms_listed or candidates < game.num_arms
+    search = _Search(game, evaluate, outputs, settings, candidates, keeps_actions)
 
     def init(batch_size: int) -> Tree:
-        children, keeps_actions = min(candidates, num_nodes - 1), candidates < game.num_arms
+        children = min(candidates, num_nodes - 1)
         return puct_tree.init(
             game.example, batch_size, num_nodes, candidates, children, keeps_actions=keeps_actions, replies=settings.replies
         )
@@ -178,6 +179,7 @@ class _Search:
     outputs: Outputs | None
     settings: Settings
     candidates: int
+    keeps_actions: bool
 
     def plan(self, params, keys: Array, tree: Tree, views, active: Array) -> tuple[Plan, Tree]:
         """Searches in all active lanes; the others take part without effect."""
@@ -204,10 +206,9 @@ class _Search:
         prior = jnp.where(legal, jnp.maximum(share, _LEAST_PRIOR), 0.0)  # never 0: that says illegal
         if noise_keys is not None:
             prior = self._with_noise(noise_keys, prior)
-        actions = None
         if self.candidates < game.num_arms:
             prior, best = jax.lax.top_k(prior, self.candidates)
-            actions = jnp.take_along_axis(arms, best, axis=1)
+            arms = jnp.take_along_axis(arms, best, axis=1)
         return NewNode(
             state=states,
             key=game.state_key(states),
@@ -217,7 +218,7 @@ class _Search:
             prior=jnp.where(over[:, None], 0.0, prior),
             num_legal=legal.sum(-1, dtype=jnp.int32),
             random=game.is_random(states),
-            actions=actions,
+            actions=arms if self.keeps_actions else None,
         )
 
     def _roots(self, params, keys: Array, tree: Tree, views, active: Array) -> Tree:
