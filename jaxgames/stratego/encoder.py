@@ -83,7 +83,7 @@ def _encoder(game: Stratego, name: str, view: Callable[[Any, Array], Observation
         channels=CHANNELS,
         num_outputs=size,
         view=view,
-        planes=functools.partial(planes_of, config),
+        planes=functools.partial(planes_of, config, guess=shows_observation),
         legal=lambda seen: legal.legal_mask(config, seen.side, seen.viewer)[action_of] & ~seen.terminated,
         outputs=outputs,
         actions=actions,
@@ -115,18 +115,21 @@ def mirrored_outputs(config: StrategoConfig) -> np.ndarray:
     return ((row * columns + columns - 1 - column) * ways + turned).astype(np.int32)
 
 
-def planes_of(config: StrategoConfig, seen: Observation) -> Array:
+def planes_of(config: StrategoConfig, seen: Observation, *, guess: bool = True) -> Array:
     """Gives the planes of what a viewer sees or knows: float32 [rows, columns, 30], by `CHANNELS`, its own back row first.
 
-    Pieces of the other side that it does not know are shown by the probability of each kind. Repetitions are how often the
-    position has been there before, among those that are remembered, in halves, and no more than twice.
+    Pieces of the other side that it does not know are shown by the probability of each kind; without `guess` it knows all,
+    and nothing is to be worked out. Repetitions are how often the position has been there before, among those that are remembered, in
+    halves, and no more than twice.
     """
     grid, first = config.grid, seen.viewer == RED
-    chances = hidden.marginals(config, seen).reshape(config.rows, config.columns, NUM_KINDS)
     pieces = []
     for kind in range(1, NUM_KINDS + 1):
         known = legal.of_kind(seen.kinds, kind)
-        pieces += [grid.to_bool(known & seen.own), grid.to_bool(known & seen.other) + chances[..., kind - 1]]
+        pieces += [grid.to_bool(known & seen.own), grid.to_bool(known & seen.other)]
+    if guess:
+        chances = hidden.marginals(config, seen).reshape(config.rows, config.columns, NUM_KINDS)
+        pieces[1::2] = [known + chances[..., kind] for kind, known in enumerate(pieces[1::2])]
     sets: tuple[Bits, ...] = (
         grid.full - seen.own - seen.other - seen.lakes,
         seen.lakes,

@@ -131,6 +131,8 @@ def test_targets_are_about_actions(count):
     kept = jax.jit(targets.pack)(per_output)
     assert sum(leaf.nbytes for leaf in jax.tree.leaves(kept)) < 1000 and targets.is_dense == (count == 40)
     np.testing.assert_allclose(targets.unpack(kept), expected, rtol=1e-3)
+    few = jax.jit(targets.pack_arms)(arms, legal, weights, jnp.int32(0))
+    np.testing.assert_array_equal(targets.unpack(few), targets.unpack(kept))
 
 
 def test_of_many_outputs_the_best_are_kept():
