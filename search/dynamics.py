@@ -45,6 +45,7 @@ class Dynamics(NamedTuple):
       replied: `replied(nodes, reply) -> nodes`, in which models draw what they answer anew, for each reply (int32 [L]) another.
       arm_groups: the group of each arm, 0, 1, ...; (): the game tells none.
       follows_chance: `follows_chance(nodes) -> bool [L]`, whether a step depends on chance; None: it may in all of them.
+      redrawn: `redrawn(keys, roots) -> nodes`, with which simulations by bandits begin instead of their roots; None: with these.
       arms_listed: there are more actions than arms, and listing those of a state is work that is better done once per node.
     """
 
@@ -69,6 +70,7 @@ class Dynamics(NamedTuple):
     replied: Callable[[Any, Array], Any] = lambda nodes, reply: nodes
     arm_groups: tuple[int, ...] = ()
     follows_chance: Callable[[Any], Array] | None = None
+    redrawn: Callable[[Array, Any], Any] | None = None
     arms_listed: bool = False
 
     def is_random(self, nodes: Any) -> Array:

@@ -119,8 +119,8 @@ def planes_of(config: StrategoConfig, seen: Observation, *, guess: bool = True) 
     """Gives the planes of what a viewer sees or knows: float32 [rows, columns, 30], by `CHANNELS`, its own back row first.
 
     Pieces of the other side that it does not know are shown by the probability of each kind; without `guess` it knows all,
-    and nothing is to be worked out. Repetitions are how often the position has been there before, among those that are remembered, in
-    halves, and no more than twice.
+    and nothing is to be worked out. Repetitions are how often the position has been there before, among those that are
+    remembered, in halves, and no more than twice.
     """
     grid, first = config.grid, seen.viewer == RED
     pieces = []

@@ -271,6 +271,8 @@ def test_kinds_of_games_by_epoch():
     made.config = dataclasses.replace(CONFIG, pretrain_epochs=1, true_sight_epochs=2)
     assert [made.kind(epoch) for epoch in range(5)] == ["open", "true_sight", "true_sight", "fair", "fair"]
     assert programs().kind(0) == "fair"
+    made.config = dataclasses.replace(CONFIG, heuristic_epochs=2, true_sight_epochs=3)
+    assert [made.kind(epoch) for epoch in range(5)] == ["heuristic", "heuristic", "true_sight", "fair", "fair"]
 
 
 @pytest.mark.parametrize(
@@ -281,6 +283,7 @@ def test_kinds_of_games_by_epoch():
         ({"num_worlds": 0}, "num_worlds=0: must be >= 1"),
         ({"explore_moves": -2}, "explore_moves=-2: must be >= -1"),
         ({"true_sight_epochs": -1}, "true_sight_epochs=-1: must be >= 0"),
+        ({"heuristic_epochs": 1, "pretrain_epochs": 2}, "heuristic_epochs=1: must be 0 with pretrain_epochs=2"),
         ({"learning_rate": 0}, "learning_rate=0: must be > 0"),
         ({"learning_rate": float("nan")}, "learning_rate=nan: must be > 0"),
         ({"weight_decay": float("inf")}, "weight_decay=inf: must be >= 0"),
