@@ -24,6 +24,7 @@ from jaxgames.stratego.state import LastMove, State, seated
 Sets = tuple[Bits, ...]  # by direction: UP towards row 0, DOWN, LEFT, RIGHT; or the digits of kinds
 
 
+@jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class Side:
     """What legal moves of one player depend on.
@@ -246,13 +247,16 @@ def legal_mask(config: StrategoConfig, side: Side, seat: Array) -> Array:
     return jnp.swapaxes(legal_by_cells(config, side, seat), 0, 1).reshape(-1)
 
 
+# Traced once per variant, however often a search asks.
+@functools.partial(jax.jit, static_argnums=0)
 def listed(config: StrategoConfig, side: Side, seat: Array) -> tuple[Array, Array]:
     """Lists the legal moves of a side.
 
     Returns:
       int32 [K] actions with K = `config.most_moves`, and bool [K], which of them are: the first ones. The others are no moves.
     """
-    found = as_set(legal_moves(config, side))
+    # After a barrier, or XLA computes the state that this depends on once per move.
+    found, side, seat = jax.lax.optimization_barrier((as_set(legal_moves(config, side)), side, seat))
     count = found.count()
     number = jnp.arange(config.most_moves, dtype=jnp.int32)
 
