@@ -1,0 +1,196 @@
+"""A player that is told lines of the protocol and answers with lines. It never raises in the middle of a game and is never late."""
+
+from __future__ import annotations
+
+import logging
+import queue
+import random
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from typing import Any, Protocol
+
+from training.play.stratego import protocol
+from training.play.stratego.protocol import Move, Outcome
+
+LOG = logging.getLogger(__name__)
+
+Told = tuple[Move, Outcome]
+
+
+class Mind(Protocol):
+    """Who decides; asked by one thread."""
+
+    def setup(self, colour: int) -> list[str]:
+        """Gives the four rows of a set-up, from the top as they lie on the board."""
+        ...
+
+    def begin(self, colour: int) -> None:
+        """Begins a game."""
+        ...
+
+    def choose(self, rows: Sequence[str], told: Sequence[Told], wanted: Callable[[], bool]) -> Move | None:
+        """Chooses a move.
+
+        Args:
+          rows: the board as its player sees it.
+          told: the moves since the board before, own and other, with what came of them.
+          wanted: says whether the answer is still waited for; None may be returned if not.
+        """
+        ...
+
+
+class TextPlayer:
+    """A mind behind the protocol.
+
+    While it has no answer in time, or one that is not legal, a legal move drawn at random is played, and the mind goes on with that.
+
+    Attributes:
+      over: whether it was told to leave.
+      moves, replaced: how many moves it made, and how many of them the mind did not choose.
+    """
+
+    def __init__(self, mind: Mind, *, seconds: float, seed: int = 0) -> None:
+        """Makes the player.
+
+        Args:
+          mind: who decides.
+          seconds: what the manager allows per line.
+          seed: of moves in place of the mind's.
+        """
+        self._mind, self._random = mind, random.Random(seed)
+        self._seconds = seconds - min(0.5, seconds / 4)  # the rest is for the way there
+        self._worker = _Worker()
+        self._rows: list[str] = []
+        self._told: list[Told] = []
+        self.over, self.moves, self.replaced = False, 0, 0
+
+    @property
+    def busy(self) -> bool:
+        """Whether its mind is at work."""
+        return self._worker.busy
+
+    def do(self, work: Callable[[], Any]) -> Future[Any]:
+        """Lets the thread of the mind do something, such as compiling, after all that it has to do already."""
+        return self._worker.submit(work)
+
+    def hear(self, line: str) -> list[str]:
+        """Takes a line.
+
+        Args:
+          line: without its end.
+
+        Returns:
+          The lines to answer.
+
+        Raises:
+          ValueError: it begins a game on a board of another size.
+        """
+        line = line.rstrip("\r\n")
+        if protocol.is_row(line):
+            self._rows.append(line)
+            if len(self._rows) < protocol.SIZE:
+                return []
+            rows, self._rows = self._rows, []
+            told, self._told = self._told, []
+            return [self._answer(rows, told)]
+        if self._rows:
+            LOG.warning("a board of %d rows, and then %s: the rows are left out", len(self._rows), protocol.shown(line))
+            self._rows = []
+        return self._hear_other(line)
+
+    def _hear_other(self, line: str) -> list[str]:
+        told = protocol.read_told(line)
+        if told is not None:
+            self._told.append(told)
+        elif line.split(" ")[0] == protocol.QUIT:
+            self.over = True
+        elif (found := protocol.read_header(line)) is not None:
+            return self._set_up(found.colour)
+        elif line.strip() != protocol.START:
+            LOG.warning("%s is no line of the protocol", protocol.shown(line))
+        return []
+
+    def _set_up(self, colour: int) -> list[str]:
+        self._told, self.over = [], False
+        self._worker.submit(lambda: self._mind.begin(colour))
+        try:
+            rows: list[str] = self._worker.submit(lambda: self._mind.setup(colour)).result(self._seconds)
+        except TimeoutError:
+            LOG.warning("no set-up was ready within %.2g s, a plain one is sent", self._seconds)
+            rows = plain_setup(self._random, colour)
+        except Exception:  # a match must go on
+            LOG.exception("no set-up was found, a plain one is sent")
+            rows = plain_setup(self._random, colour)
+        return rows
+
+    def _answer(self, rows: list[str], told: list[Told]) -> str:
+        self.moves += 1
+        late = threading.Event()
+        try:
+            asked = self._worker.submit(lambda: self._mind.choose(rows, told, lambda: not late.is_set()))
+            move = asked.result(self._seconds)
+            wrong = protocol.why_illegal(rows, move)
+            if not wrong:
+                return str(move)
+            LOG.error("the move %s is not played: %s", move, wrong)
+        except TimeoutError:
+            late.set()
+            LOG.warning("no move was found within %.2g s, one is drawn", self._seconds)
+        except ValueError as error:
+            LOG.error("no move was found, one is drawn: %s", " ".join(str(error).split()))
+        except Exception:  # a match must go on, whatever has been sent
+            LOG.exception("no move was found, one is drawn")
+        self.replaced += 1
+        moves = protocol.legal_moves(rows)
+        return str(self._random.choice(moves)) if moves else protocol.SURRENDER
+
+
+def plain_setup(random: random.Random, colour: int) -> list[str]:
+    """Draws a set-up of 40 pieces: the flag at the back, bombs not in front, all others anywhere."""
+    counts = {"F": 1, "B": 6, "s": 1, "1": 1, "2": 1, "3": 2, "4": 3, "5": 4, "6": 4, "7": 4, "8": 5, "9": 8}
+    cells: dict[int, str] = {}
+
+    def put(rank: str, stop: int) -> None:
+        free = [cell for cell in range(stop) if cell not in cells]
+        cells[random.choice(free)] = rank
+
+    put("F", protocol.SIZE)
+    for rank, stop in (("B", 3 * protocol.SIZE), *((rank, 4 * protocol.SIZE) for rank in counts if rank not in "FB")):
+        for _ in range(counts[rank]):
+            put(rank, stop)
+    rows = ["".join(cells[row * protocol.SIZE + x] for x in range(protocol.SIZE)) for row in range(protocol.HOME_ROWS)]
+    return rows if colour == 0 else rows[::-1]
+
+
+class _Worker:
+    """One thread that does one thing after the other. It dies with the process."""
+
+    def __init__(self) -> None:
+        self._waiting: queue.SimpleQueue[tuple[Callable[[], Any], Future[Any]]] = queue.SimpleQueue()
+        self._unfinished = 0
+        self._lock = threading.Lock()
+        threading.Thread(target=self._work, daemon=True).start()
+
+    @property
+    def busy(self) -> bool:
+        with self._lock:
+            return self._unfinished > 0
+
+    def submit(self, work: Callable[[], Any]) -> Future[Any]:
+        done: Future[Any] = Future()
+        with self._lock:
+            self._unfinished += 1
+        self._waiting.put((work, done))
+        return done
+
+    def _work(self) -> None:
+        while True:
+            work, done = self._waiting.get()
+            try:
+                done.set_result(work())
+            except BaseException as error:  # told to whoever waits
+                done.set_exception(error)
+            finally:
+                with self._lock:
+                    self._unfinished -= 1
