@@ -1,4 +1,4 @@
-"""Plays Stratego by the text protocol of strategoevaluator, as a player or as a manager: `python scripts/stratego_bot.py --help`."""
+"""Stratego by the text protocol of strategoevaluator, as a player or a manager: `python scripts/stratego_bot.py --help`."""
 
 from training.jobs.command_line import run_job
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
 
@@ -12,6 +13,7 @@ from rich.console import Console
 import jaxgames
 from jaxgames import checks
 from jaxgames.stratego import Stratego
+from jaxgames.stratego.state import State
 from training.play.stratego import match, partners, pipes, records, referee, starts
 from training.play.stratego.games import Rules
 from training.play.stratego.mind import AgentMind
@@ -25,8 +27,8 @@ MOST_TURNS = 15_000  # a game counts its plies to 30 000
 class StrategoBotConfig:
     """Plays Stratego and Barrage by the text protocol of strategoevaluator.
 
-    One of three: `--player` speaks the protocol on stdin and stdout; `--players` starts two players and manages their games; `--draw`
-    draws a recorded game.
+    One of three: `--player` speaks the protocol on stdin and stdout; `--players` starts two players and manages their games;
+    `--draw` draws a recorded game.
 
     Attributes:
       player: an agent of ours that plays by what it knows, such as random or pc_pimc:num_simulations=200.
@@ -36,7 +38,8 @@ class StrategoBotConfig:
       games: games to play; each start is played twice, with both colours.
       seconds: for each line that is waited for; who is late has lost. Of a player: what its manager allows.
       turns: a game is drawn when it has come to this turn.
-      setups: own (as the players send them), dealt (what they send is read and left aside), or auto: own in the full game, else dealt.
+      setups: own (as the players send them), dealt (what they send is read and left aside), or auto: own in the full game, else
+        dealt.
       starts: a file of positions to begin with, one per line as FENfS, in place of dealt ones; "": none.
       pause: stop programs that are not on turn.
       seed: of set-ups and of our own agents.
@@ -82,23 +85,27 @@ def run(config: StrategoBotConfig) -> dict | None:
       OSError: a file cannot be read, or the output folder not written, or it is in use.
     """
     if config.player:
-        return _serve(config)
+        _serve(config)
+        return None
     if config.draw:
-        return _draw(config.draw)
+        _draw(config.draw)
+        return None
     with output_folder(config.output) as folder:
         return _manage(config, folder, Console())
 
 
 def _serve(config: StrategoBotConfig) -> None:
     """Speaks the protocol as one player. Its agent is compiled after its set-up is sent."""
-    out = pipes.own_output()
     mind = AgentMind(config.player, config.mode, seed=config.seed)
-    player = TextPlayer(mind, seconds=config.seconds, seed=config.seed, compile=mind.compile)
+    out = pipes.own_output()
+    player = TextPlayer(mind, seconds=config.seconds, seed=config.seed, spent=pipes.age())
     try:
         pipes.serve(player, 0, out)
-    finally:
-        if player.busy:  # what is still computed would outlive the interpreter
-            os._exit(0)
+    except ValueError:
+        player.wait()  # what is still computed would outlive the interpreter, and crash
+        raise
+    if player.busy:
+        os._exit(0)  # the same; a manager does not wait
 
 
 def _draw(path: str) -> None:
@@ -116,20 +123,12 @@ def _manage(config: StrategoBotConfig, folder: Path | None, console: Console) ->
     referee.check_variant(usual.config, config.mode)
     game = Stratego(dataclasses.replace(usual.config, max_plies=2 * config.turns))
     own = _own_setups(config, game)
+    start: Callable[[int], State] | None = None
     if config.starts:
         start = starts.from_file(game, config.starts)
-    else:
-        start = None if own else starts.dealt(game, config.seed)
-    made: dict[str, partners.Entrant] = {}
-
-    def ours(spec: str) -> partners.OwnEntrant:
-        mind = AgentMind(spec, config.mode, seed=config.seed + len(made))
-        return partners.OwnEntrant(spec, TextPlayer(mind, seconds=config.seconds, seed=config.seed), mind.compile)
-
-    entrants = []
-    for place, spec in enumerate(config.players):
-        made[f"{place}"] = partners.entrant(spec, ours)
-        entrants.append(made[f"{place}"])
+    elif not own:
+        start = starts.dealt(game, config.seed)
+    entrants = [_entrant(config, place) for place in range(2)]
     rules = Rules(
         seconds=config.seconds,
         turns=config.turns,
@@ -140,6 +139,17 @@ def _manage(config: StrategoBotConfig, folder: Path | None, console: Console) ->
         entrant.prepare()
     played = match.Match(entrants, game, config.mode, rules, start, config.games)
     return match.run(played, dataclasses.asdict(config), folder, console)
+
+
+def _entrant(config: StrategoBotConfig, place: int) -> partners.Entrant:
+    """Makes one of both players; equal agents differ by their seeds."""
+    spec, seed = config.players[place], config.seed + place
+
+    def ours() -> partners.OwnEntrant:
+        mind = AgentMind(spec, config.mode, seed=seed)
+        return partners.OwnEntrant(spec, TextPlayer(mind, seconds=config.seconds, seed=seed))
+
+    return partners.entrant(spec, ours)
 
 
 def _own_setups(config: StrategoBotConfig, game: Stratego) -> bool:

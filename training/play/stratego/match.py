@@ -137,7 +137,9 @@ def run(match: Match, settings: Mapping[str, Any], folder: Path | None, console:
     with stoppable():
         for game in play(match):
             finished.append(game)
-            console.print(f"game {game.number + 1}: {game.played.result} ({game.played.ending.reason})", markup=False, soft_wrap=True)
+            console.print(
+                f"game {game.number + 1}: {game.played.result} ({game.played.ending.reason})", markup=False, soft_wrap=True
+            )
             result = {"settings": dict(settings), **summary(match, finished)}
             if folder is not None:
                 _write(match, game, result, folder)
@@ -164,8 +166,8 @@ def summary(match: Match, finished: Sequence[Finished]) -> dict[str, Any]:
     """Counts games by entrant.
 
     Returns:
-      For a JSON file: of each entrant wins, draws and losses with 95 % intervals, the same by colour, how its games were lost, and its
-      slowest line in seconds; the mean number of turns, and the result line of each game.
+      For a JSON file: of each entrant wins, draws and losses with 95 % intervals, the same by colour, how its games were lost,
+      and its slowest line in seconds; the mean number of turns, and the result line of each game.
     """
     players = []
     for entrant in range(2):

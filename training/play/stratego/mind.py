@@ -1,8 +1,8 @@
 """An agent of ours that knows a game by the lines of the protocol alone.
 
-What a player knows is its view of the game, as the rules give it. It is kept by playing every move in some state that fits: what a line
-tells of the other's piece (that it moves, how far, its rank in a battle) is put into the view first, then a state is drawn, the move is
-played in it, and the view is taken anew. Which state was drawn makes no difference to that view.
+What a player knows is its view of the game, as the rules give it. It is kept by playing every move in some state that fits: what
+a line tells of the other's piece (that it moves, how far, its rank in a battle) is put into the view first, then a state is
+drawn, the move is played in it, and the view is taken anew. Which state was drawn makes no difference to that view.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from jax import Array
 import jaxgames
 from jaxgames.agent import Agent
 from jaxgames.stratego import Stratego, StrategoConfig, setup
-from jaxgames.stratego.constants import KIND_BITS
 from jaxgames.stratego.hidden import hidden_pieces
 from jaxgames.stratego.observation import Observation
 from jaxgames.stratego.state import less_one
@@ -53,7 +52,7 @@ class AgentMind:
         self._spec, self._key = spec, jax.random.key(seed)
         self._expected = _variant(mode)
         self._playing = _playing(spec, self._expected)
-        self._colour, self._games, self._moves = 0, 0, 0
+        self._colour, self._games, self._moves, self._prepared = 0, 0, 0, False
         self._view: Observation | None = None
         self._memory: Any = None
 
@@ -62,17 +61,20 @@ class AgentMind:
         """The variant that is played."""
         return self._playing.game
 
-    def warm_up(self) -> None:
-        """Compiles all that a game needs."""
+    def prepare(self) -> None:
+        """Compiles what games of the expected variant need, the first time."""
+        if self._prepared:
+            return
+        self._prepared = True
+        playing, game = self._playing, self._playing.game
+        kinds, owners = jax.device_get(_dealing(game)(self._key))
         for colour in (0, 1):
-            rows = protocol.view(*_dealt(self.game, jax.random.key(0)), colour)
-            self.begin(colour)
-            move = self.choose(rows, [], lambda: True)
-            assert move is not None
-            told = (move, protocol.Outcome("OK"))
-            with_move = self._playing.advance(self._key, self._view, *_facts(self.game, told, colour, colour))
-            jax.block_until_ready(with_move)
-        self._games = 0
+            view, memory = playing.first(kinds, owners, np.int32(colour)), playing.agent.init(1)
+            view = dataclasses.replace(view, to_move=jnp.bool_(True))
+            for _ in range(2):  # the second time the memory is one that was compiled
+                action, memory = playing.act(self._key, memory, view, np.int32(colour))
+            told = (referee.move_of(game.config, int(action), colour), protocol.Outcome("OK"))
+            jax.block_until_ready(playing.advance(self._key, view, *_facts(game, told, colour, colour)))
 
     def setup(self, colour: int) -> list[str]:
         """Draws a set-up of the expected variant as people do, or a uniform one."""
@@ -190,15 +192,15 @@ def advance(
     """
     config = game.config
     view = _told_of(game, view, cell, kind, far)
-    hidden_before = hidden_pieces(config, view).fits
+    fits = hidden_pieces(config, view).fits
     limit = jnp.int16(max(config.max_plies - _LAST_PLIES, 0))
     view = dataclasses.replace(view, ply=jnp.minimum(view.ply, limit))
     world = game.sample_hidden(key, view)
     both = jnp.where(jnp.arange(2) == world.player, action, game.pass_action)
     world = game.apply(world, both)
-    # The protocol's games have ends of their own: while a player is asked, the game goes on, whatever the drawn state has come to.
-    going_on = dict(terminated=jnp.bool_(False), winner=jnp.int8(-1), reward=jnp.int8(0))
-    return game.observe(dataclasses.replace(world, **going_on), view.viewer), hidden_before
+    # The protocol has ends of its own: while a player is asked, the game goes on, whatever the drawn state has come to.
+    world = dataclasses.replace(world, terminated=jnp.bool_(False), winner=jnp.int8(-1), reward=jnp.int8(0))
+    return game.observe(world, view.viewer), fits
 
 
 def _told_of(game: Stratego, view: Observation, cell: Array, kind: Array, far: Array) -> Observation:
@@ -207,7 +209,7 @@ def _told_of(game: Stratego, view: Observation, cell: Array, kind: Array, far: A
     spot = grid.one_hot(jnp.maximum(cell, 0)).when(cell >= 0)
     by_other = ~view.to_move
     new = (kind > 0) & spot.overlaps(view.other & view.hidden)
-    kinds = tuple(digit | spot.when(new & ((kind >> place) & 1 != 0)) for place, digit in zip(range(KIND_BITS), view.kinds))
+    kinds: Any = tuple(digit | spot.when(new & ((kind >> place) & 1 != 0)) for place, digit in enumerate(view.kinds))
     own, other = view.unknown
     return dataclasses.replace(
         view,
@@ -219,7 +221,7 @@ def _told_of(game: Stratego, view: Observation, cell: Array, kind: Array, far: A
     )
 
 
-def _facts(game: Stratego, told: Told, mover: int, colour: int) -> tuple[np.ndarray, ...]:
+def _facts(game: Stratego, told: Told, mover: int, colour: int) -> tuple[np.generic, ...]:
     """What `advance` is told of a move: its action, and the cell, the kind and the far move of the other's piece in it."""
     move, outcome = told
     start, end = referee.cell_of(move.x, move.y), referee.cell_of(*move.target)
@@ -259,7 +261,9 @@ def _seen_variant(expected: Stratego, rows: Sequence[str]) -> Stratego:
     counts = Counter(cells)
     pieces = tuple(counts[rank] for rank in protocol.RANKS[1:])
     if counts[protocol.ENEMY] != sum(pieces):
-        raise ValueError(f"a first board with {sum(pieces)} own pieces and {counts[protocol.ENEMY]} of the other: must be as many")
+        raise ValueError(
+            f"a first board with {sum(pieces)} own pieces and {counts[protocol.ENEMY]} of the other: must be as many"
+        )
     lakes = tuple(cell for cell, rank in enumerate(cells) if rank == protocol.LAKE)
     config = expected.config
     if (pieces, sorted(lakes)) == (config.pieces, sorted(config.lakes)):
@@ -305,6 +309,6 @@ def _dealing(game: Stratego) -> Any:
 def _dealt(game: Stratego, key: Array) -> tuple[str, list[int]]:
     """Deals set-ups: the ranks and the owners of all cells."""
     kinds, owners = jax.device_get(_dealing(game)(key))
-    ranks = np.array(list(protocol.RANKS))[kinds]
+    ranks = np.array([*protocol.RANKS])[kinds]
     ranks[list(game.config.lakes)] = protocol.LAKE
     return "".join(ranks), owners.tolist()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Protocol
 
 from training.play.stratego import protocol
@@ -17,7 +18,14 @@ PREFIX = "program:"
 class Entrant(Protocol):
     """Somebody who can be asked to play games, one after the other."""
 
-    name: str
+    @property
+    def name(self) -> str:
+        """What it is called; one word."""
+        ...
+
+    def prepare(self) -> None:
+        """Does what takes long, before the first game."""
+        ...
 
     def enter(self) -> Partner:
         """Gives a partner for one game."""
@@ -34,7 +42,10 @@ class OutsideEntrant:
           ValueError: there is no such program.
         """
         self._command = command_of(command)
-        self.name = protocol.word(command)
+        self.name = protocol.word(" ".join(Path(part).name or part for part in self._command))
+
+    def prepare(self) -> None:
+        """It is started for each game."""
 
     def enter(self) -> Partner:
         return Program(self._command, self.name)
@@ -45,6 +56,9 @@ class OwnEntrant:
 
     def __init__(self, name: str, player: TextPlayer) -> None:
         self.name, self.player = protocol.word(name), player
+
+    def prepare(self) -> None:
+        self.player.prepare()
 
     def enter(self) -> Partner:
         return OwnPartner(self.name, self.player)
@@ -90,16 +104,16 @@ class OwnPartner:
             self._player.hear(line)
 
 
-def entrant(spec: str, own: Callable[[str], OwnEntrant]) -> Entrant:
+def entrant(spec: str, own: Callable[[], OwnEntrant]) -> Entrant:
     """Makes an entrant of its name.
 
     Args:
       spec: program:COMMAND, or the name and settings of an agent of ours.
-      own: makes one of ours.
+      own: makes the agent of ours.
 
     Raises:
       ValueError: there is no such program or agent.
     """
     if spec.startswith(PREFIX):
         return OutsideEntrant(spec.removeprefix(PREFIX))
-    return own(spec)
+    return own()

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from collections.abc import Iterator
+from pathlib import Path
 
 from training.play.stratego import protocol
 from training.play.stratego.player import TextPlayer
@@ -38,7 +40,8 @@ def serve(player: TextPlayer, reading: int, writing: int) -> None:
 
     Args:
       player: who plays.
-      reading, writing: file descriptors.
+      reading: descriptor of what it is told.
+      writing: descriptor of its answers.
 
     Raises:
       ValueError: a line is too long, or begins a game on a board of another size.
@@ -60,3 +63,12 @@ def own_output() -> int:
     kept = os.dup(1)
     os.dup2(2, 1)
     return kept
+
+
+def age() -> float:
+    """Gives the seconds since this process was started, which a manager may have waited; 0 where Linux does not tell."""
+    try:
+        ticks = int(Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19])
+        return time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK")
+    except (OSError, AttributeError):
+        return 0.0

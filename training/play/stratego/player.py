@@ -1,11 +1,14 @@
-"""A player that is told lines of the protocol and answers with lines. It never raises in the middle of a game and is never late."""
+"""A player that is told lines of the protocol and answers with lines: without errors in the middle of a game, and in time."""
 
 from __future__ import annotations
 
+import contextlib
 import logging
+import math
 import queue
 import random
 import threading
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from typing import Any, Protocol
@@ -29,6 +32,10 @@ class Mind(Protocol):
         """Begins a game."""
         ...
 
+    def prepare(self) -> None:
+        """Compiles what games need, the first time."""
+        ...
+
     def choose(self, rows: Sequence[str], told: Sequence[Told], wanted: Callable[[], bool]) -> Move | None:
         """Chooses a move.
 
@@ -43,23 +50,25 @@ class Mind(Protocol):
 class TextPlayer:
     """A mind behind the protocol.
 
-    While it has no answer in time, or one that is not legal, a legal move drawn at random is played, and the mind goes on with that.
+    Where it has no answer in time, or one that is not legal, a legal move drawn at random is played; the mind goes on with that.
 
     Attributes:
       over: whether it was told to leave.
       moves, replaced: how many moves it made, and how many of them the mind did not choose.
     """
 
-    def __init__(self, mind: Mind, *, seconds: float, seed: int = 0) -> None:
+    def __init__(self, mind: Mind, *, seconds: float, seed: int = 0, spent: float = 0.0) -> None:
         """Makes the player.
 
         Args:
           mind: who decides.
           seconds: what the manager allows per line.
           seed: of moves in place of the mind's.
+          spent: seconds that the manager has been waiting for the first line already.
         """
         self._mind, self._random = mind, random.Random(seed)
         self._seconds = seconds - min(0.5, seconds / 4)  # the rest is for the way there
+        self._first_by = time.monotonic() + self._seconds - spent if spent else math.inf
         self._worker = _Worker()
         self._rows: list[str] = []
         self._told: list[Told] = []
@@ -70,9 +79,14 @@ class TextPlayer:
         """Whether its mind is at work."""
         return self._worker.busy
 
-    def do(self, work: Callable[[], Any]) -> Future[Any]:
-        """Lets the thread of the mind do something, such as compiling, after all that it has to do already."""
-        return self._worker.submit(work)
+    def prepare(self) -> None:
+        """Waits until the mind is compiled, which otherwise begins when the first set-up has been answered."""
+        self._worker.submit(self._mind.prepare).result()
+
+    def wait(self) -> None:
+        """Waits until the mind has nothing to do."""
+        with contextlib.suppress(Exception):  # told where it was asked for
+            self._worker.submit(lambda: None).result()
 
     def hear(self, line: str) -> list[str]:
         """Takes a line.
@@ -113,15 +127,18 @@ class TextPlayer:
 
     def _set_up(self, colour: int) -> list[str]:
         self._told, self.over = [], False
+        left = min(self._seconds, max(self._first_by - time.monotonic(), 0.0))
+        self._first_by = math.inf
         self._worker.submit(lambda: self._mind.begin(colour))
         try:
-            rows: list[str] = self._worker.submit(lambda: self._mind.setup(colour)).result(self._seconds)
+            rows: list[str] = self._worker.submit(lambda: self._mind.setup(colour)).result(left)
         except TimeoutError:
-            LOG.warning("no set-up was ready within %.2g s, a plain one is sent", self._seconds)
+            LOG.warning("no set-up was ready in time, a plain one is sent")
             rows = plain_setup(self._random, colour)
         except Exception:  # a match must go on
             LOG.exception("no set-up was found, a plain one is sent")
             rows = plain_setup(self._random, colour)
+        self._worker.submit(self._mind.prepare)
         return rows
 
     def _answer(self, rows: list[str], told: list[Told]) -> str:

@@ -1,7 +1,7 @@
-"""Another program as a partner: started in a process group of its own, spoken to in lines with time limits, and ended for certain.
+"""Another program as a partner: started in a process group of its own, spoken to in lines with time limits, ended for certain.
 
-Pipes are read by `os.read` alone, so nothing waits unseen in a buffer that `select` knows nothing of. Whatever a program does, what is kept
-of it is bounded: the beginning of one line, and the last words that it wrote to stderr.
+Pipes are read by `os.read` alone, so nothing waits unseen in a buffer that `select` knows nothing of. Whatever a program does,
+what is kept of it is bounded: the beginning of one line, and the last words that it wrote to stderr.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Lines of the text protocol of strategoevaluator: boards, set-ups, moves and what came of them.
 
-Cells are (x, y) with y downwards: red owns the rows 0 to 3 and moves first, blue the rows 6 to 9. Ranks are told the other way round: 1 is
-the marshal, 9 a scout. Nothing here needs the game itself.
+Cells are (x, y) with y downwards: red owns the rows 0 to 3 and moves first, blue the rows 6 to 9. Ranks are told the other way
+round: 1 is the marshal, 9 a scout. Nothing here needs the game itself.
 """
 
 from __future__ import annotations
@@ -195,9 +195,7 @@ def view(ranks: Iterable[str], owners: Iterable[int], player: int) -> list[str]:
       owners: 0 or 1 of pieces.
       player: who looks.
     """
-    cells = [
-        rank if rank in (EMPTY, LAKE) or owner == player else ENEMY for rank, owner in zip(ranks, owners, strict=True)
-    ]
+    cells = [rank if rank in (EMPTY, LAKE) or owner == player else ENEMY for rank, owner in zip(ranks, owners, strict=True)]
     return ["".join(cells[start : start + SIZE]) for start in range(0, SIZE * SIZE, SIZE)]
 
 

@@ -15,7 +15,7 @@ from jaxgames.stratego.state import State
 from training.play.stratego import protocol, referee
 from training.play.stratego.games import NOBODY, Played
 
-_NEEDED = {"mode": str, "red": str, "blue": str, "start": str, "moves": list}
+_NEEDED = {"mode": str, "red": str, "blue": str, "start": str, "moves": str}
 
 
 def record(played: Played, config: StrategoConfig, mode: str, start: State | None) -> dict[str, Any]:
@@ -35,7 +35,7 @@ def record(played: Played, config: StrategoConfig, mode: str, start: State | Non
         "red": played.names[0],
         "blue": played.names[1],
         "start": notation.write(config, start) if start is not None else "",
-        "moves": [_text(config, move) for move in legal],
+        "moves": " ".join(_text(config, move) for move in legal),
         "ended": ending.word,
         "winner": None if ending.winner == NOBODY else protocol.COLOURS[ending.winner],
         "reason": ending.reason,
@@ -81,15 +81,16 @@ def replay(found: dict[str, Any]) -> tuple[Any, State, np.ndarray]:
     """
     if not found["start"]:
         raise ValueError("the game ended before there was a board")
+    listed = found["moves"].split()
     # The protocol has limits of its own, and the start tells where all lakes are.
-    game: Any = jaxgames.make("stratego", found["mode"], max_plies=len(found["moves"]) + 1, blocked_fields=0)
+    game: Any = jaxgames.make("stratego", found["mode"], max_plies=len(listed) + 1, blocked_fields=0)
     config = game.config
     states, actions = [notation.read(config, found["start"])], []
-    for number, text in enumerate(found["moves"]):
+    for number, text in enumerate(listed):
         state = states[-1]
         seat = int(state.player)
         try:
-            action = moves.parse_move(config, str(text), seat)
+            action = moves.parse_move(config, text, seat)
             states.append(interop.play(config, state, action))
         except ValueError as error:
             raise ValueError(f"move {number + 1}: {error}") from None

@@ -1,4 +1,4 @@
-"""A program that speaks the protocol well or badly: `python partner.py BEHAVIOUR`. Plain Python, shares nothing with the project."""
+"""Speaks the protocol well or badly: `python partner.py BEHAVIOUR TAG [SEED]`. Plain Python, shares nothing with the project."""
 
 import os
 import random
@@ -53,7 +53,7 @@ def set_up():
 
 
 def play(count=10**9):
-    rng = random.Random(int(sys.argv[2]) if len(sys.argv) > 2 else 0)
+    rng = random.Random(int(sys.argv[3]) if len(sys.argv) > 3 else 0)
     for _ in range(count):
         say(rng.choice(list(moves(board()))))
 
@@ -146,7 +146,8 @@ def complain():
 
 def leave_child():
     """Has a child that is in a session of its own, and hangs."""
-    subprocess.Popen(["sleep", "600"], start_new_session=True, stdin=subprocess.DEVNULL)
+    command = [sys.executable, "-I", "-S", __file__, "sleep", sys.argv[2]]
+    subprocess.Popen(command, start_new_session=True, stdin=subprocess.DEVNULL)
     hang()
 
 

@@ -42,4 +42,4 @@ class PlainReferee:
         return Outcome(outcome, attacker, defender) if outcome in protocol.BATTLES else Outcome(outcome)
 
     def ranks(self, player):
-        return "".join(rank for rank, owner in zip(self.board, self.owners) if owner == player and rank not in ".+")
+        return "".join(rank for rank, owner in zip(self.board, self.owners, strict=True) if owner == player and rank not in ".+")

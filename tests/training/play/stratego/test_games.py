@@ -1,6 +1,7 @@
 """Games between programs, good and bad ones, by the lines of the protocol: how they end, and that nothing is left of them."""
 
 import functools
+import os
 import sys
 import time
 from collections import Counter
@@ -18,21 +19,36 @@ PARTNER = str(Path(__file__).with_name("partner.py"))
 COUNTS = Counter("".join(SETUP))
 
 
+TAG = f"tag-{os.getpid()}"  # tells our programs from those of other tests
+
+
+def command(behaviour, *arguments):
+    return [sys.executable, "-I", "-S", PARTNER, behaviour, TAG, *arguments]
+
+
 def program(behaviour, *arguments, grace=0.2):
-    return Program([sys.executable, "-I", "-S", PARTNER, behaviour, *arguments], behaviour, grace=grace)
+    return Program(command(behaviour, *arguments), behaviour, grace=grace)
 
 
 def processes():
-    """Command lines of all processes that run a partner, or a child of one."""
+    """What the processes do that run a partner, or a child of one."""
     found = []
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         try:
-            words = path.read_bytes().split(b"\0")
+            words = path.read_bytes().decode().split("\0")
         except OSError:
             continue
-        if PARTNER.encode() in words or words[:2] == [b"sleep", b"600"]:
-            found.append(words)
+        if TAG in words:
+            found.append(words[words.index(TAG) - 1])
     return found
+
+
+def all_gone():
+    """Waits until no process of ours is left; those that were killed take a moment."""
+    deadline = time.monotonic() + 2
+    while processes() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return processes() == []
 
 
 def play(red, blue, rules, start=PlainReferee):
@@ -43,7 +59,7 @@ def play(red, blue, rules, start=PlainReferee):
     finally:
         for partner in partners:
             partner.close("QUIT")
-    assert processes() == []
+    assert all_gone()
     return played
 
 
@@ -59,8 +75,10 @@ def test_a_game_is_played_to_its_end():
     )
     log = played.log().splitlines()
     assert log[:2] == ["play_well RED SETUP", SETUP[0]] and log[5:7] == ["play_well BLUE SETUP", SETUP[3]]
-    assert log[10].startswith("1 RED: ") and log[11].startswith("1 BLU: ") and log[10].split(" ", 2)[2] == (
-        f"{played.texts[0]} {played.moves[0][1]}"
+    assert (
+        log[10].startswith("1 RED: ")
+        and log[11].startswith("1 BLU: ")
+        and log[10].split(" ", 2)[2] == (f"{played.texts[0]} {played.moves[0][1]}")
     )
     assert log[-1] == played.result and len(log) == 10 + len(played.moves) + 2
     words = {outcome.word for _, outcome in played.moves}
@@ -195,8 +213,8 @@ def test_what_a_partner_is_told():
     blue = {(9, 9): "F", (0, 5): "9", (5, 8): "2"}
     partners = (Forced("one"), Forced("two"))
     games.play(partners, functools.partial(dealt, red, blue), Rules(turns=2))
-    empty = "." * 10
-    first = ["F.........", empty, empty, "9....1....", empty, "#.........", empty, empty, ".....#....", ".........#"]
-    assert partners[0].heard == ["RED two 10 10", "START", *first, "0 3 DOWN OK"]
-    then = ["#.........", empty, empty, ".....#....", "#.........", "9.........", empty, empty, ".....2....", ".........F"]
-    assert partners[1].heard == ["BLUE one 10 10", "0 3 DOWN OK", *then]
+    empty, lakes = "." * 10, "..++..++.."
+    first = ["F.........", empty, empty, "9....1....", lakes, "#.++..++..", empty, empty, ".....#....", ".........#"]
+    assert partners[0].heard == ["RED two 10 10", "START", *first, "0 3 DOWN OK", "0 5 DOWN OK"]
+    then = ["#.........", empty, empty, ".....#....", "#.++..++..", "9.++..++..", empty, empty, ".....2....", ".........F"]
+    assert partners[1].heard == ["BLUE one 10 10", "0 3 DOWN OK", *then, "0 5 DOWN OK"]

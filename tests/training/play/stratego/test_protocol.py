@@ -27,7 +27,9 @@ def test_moves_and_what_came_of_them_are_read_as_they_are_written(move):
     assert str(Move(0, 3, "DOWN")) == "0 3 DOWN" and Move(9, 9, "LEFT", 7).target == (2, 9)
 
 
-@pytest.mark.parametrize("text", ["", "NO_MOVE", "0 3", "0 3 down", "0 3 DOWN x", "0 3 DOWN 1 1", "a3 a4", "0 3 DOWN 1e3", "1" * 5000])
+@pytest.mark.parametrize(
+    "text", ["", "NO_MOVE", "0 3", "0 3 down", "0 3 DOWN x", "0 3 DOWN 1 1", "a3 a4", "0 3 DOWN 1e3", "1" * 5000]
+)
 def test_what_is_no_move_is_told(text):
     with pytest.raises(ValueError, match=r"is no move such as '0 3 DOWN'") as error:
         protocol.read_move(text)
@@ -101,4 +103,7 @@ def test_a_wrong_set_up_is_told(rows, message):
 
 def test_values_are_those_of_result_lines():
     assert [protocol.value(rank) for rank in "1239s"] == [10, 9, 8, 2, 1] and protocol.value("FB.") == 0
-    assert protocol.value("F" + "B" * 6 + "s" + "9" * 8 + "8" * 5 + "7777666655554443321") == 1 + 16 + 15 + 16 + 20 + 24 + 21 + 16 + 9 + 10
+    assert (
+        protocol.value("F" + "B" * 6 + "s" + "9" * 8 + "8" * 5 + "7777666655554443321")
+        == 1 + 16 + 15 + 16 + 20 + 24 + 21 + 16 + 9 + 10
+    )
