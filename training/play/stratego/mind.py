@@ -239,12 +239,14 @@ def _undone(rows: Sequence[str], told: Sequence[Told], colour: int) -> list[str]
     """Takes back the move that red has made before blue's first board.
 
     Raises:
-      ValueError: other moves were told than one before blue's board and none before red's.
+      ValueError: more moves were told than one before blue's board and none before red's.
     """
-    if len(told) != colour:
+    if len(told) > colour:
         raise ValueError(f"{len(told)} moves before the first board: must be {colour}")
     cells = list("".join(rows))
     for move, outcome in told:
+        if outcome.word == "ILLEGAL":
+            continue
         start, end = referee.cell_of(move.x, move.y), referee.cell_of(*move.target)
         cells[start] = protocol.ENEMY
         cells[end] = outcome.defender or protocol.EMPTY

@@ -6,6 +6,7 @@ import json
 import os
 import shlex
 import signal
+import sys
 import threading
 import time
 
@@ -16,6 +17,7 @@ from rich.console import Console
 
 import jaxgames
 from jaxgames.stratego import notation
+from tests.processes import ROOT
 from tests.training.play.stratego.partner import SETUP
 from tests.training.play.stratego.test_games import all_gone, command, processes
 from training.jobs.command_line import run_main
@@ -83,6 +85,16 @@ def test_own_set_ups_of_the_full_game(tmp_path):
     state = referee.of_setups(game.config, (SETUP, SETUP[::-1]))
     board = referee.board_of(game.config, state)
     assert board.view(RED)[:4] == SETUP and board.view(BLUE)[6:] == SETUP[::-1]
+
+
+@pytest.mark.slow
+def test_our_player_as_a_program(tmp_path):
+    """It begins with what it has in time, and is compiled soon."""
+    script = str(ROOT / "scripts" / "stratego_bot.py")
+    ours = "program:" + shlex.join([sys.executable, script, "--player", "random", "--seconds", "30", "--seed", "3"])
+    played = match_of(ours, quoted("play_well"), rules=Rules(seconds=30.0, turns=30), start=lambda _: first())
+    finished = list(match.play(played))
+    assert {one.played.ending.word for one in finished} <= {"DRAW_DEFAULT", "VICTORY"} and all_gone()
 
 
 def finished(number, red, winner, word="VICTORY", colour=RED):
