@@ -30,6 +30,7 @@ class StrategoConfig:
       setups: human (drawn as people set up their pieces, on boards of 10 x 10 cells) or uniform.
       start: the position with which every game starts, as FENfS; "": one that is drawn.
       true_sight: players see everything; what the other would not see is remembered all the same.
+      remembered: so many earlier positions are remembered, to tell networks how often one has come back.
       far_inference: in drawn states, pieces that have moved more than one cell are scouts.
     """
 
@@ -47,10 +48,11 @@ class StrategoConfig:
     setups: str = "human"
     start: str = ""
     true_sight: bool = False
+    remembered: int = 8
     far_inference: bool = True
 
     def __post_init__(self) -> None:
-        for name, low, high in (("rows", 3, MOST_SIDE), ("columns", 2, MOST_SIDE), ("max_plies", 1, 30_000)):
+        for name, low, high in (("remembered", 0, 64), ("rows", 3, MOST_SIDE), ("columns", 2, MOST_SIDE), ("max_plies", 1, 30_000)):
             self._check_number(name, low, high)
         self._check_number("home_rows", 1, self.rows // 2)
         self._check_lists()

@@ -33,7 +33,7 @@ IMMOBILE = (FLAG, BOMB)
 LETTERS = ("MCDEFGHIJKLB", "YOPQRSTUVWXN")
 EMPTY_LETTER, LAKE_LETTER, UNMOVED_LETTER, MOVED_LETTER = "a", "_", "?", "!"
 FILES = "abcdefghik"  # there is no j
-SYMBOLS = "F123456789XB"  # of pictures, by kind; X is the marshal, of rank 10
+SYMBOLS = "FS23456789XB"  # of pictures, by kind; X is the marshal, who has rank 10
 
 MOST_SIDE = 10
 BOARD_SIDE = 10

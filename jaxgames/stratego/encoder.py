@@ -1,17 +1,134 @@
-"""What networks are shown of Stratego."""
+"""What networks are shown of Stratego: boards from the side of the player, an output per move, and left for right.
+
+`alphaze` shows a full board: the true one, or one that was drawn. `belief` shows what a player knows, with probabilities for hidden
+pieces. `yorktown` shows the planes of the AlphaZe** paper's code, which are neither turned nor quite probabilities.
+"""
 
 from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable
+from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from jaxgames.bitboard import select
-from jaxgames.encoder import stack_planes
-from jaxgames.stratego import hidden, legal
+from jaxgames.bitboard import Bits, select
+from jaxgames.encoder import Encoder, stack_planes
+from jaxgames.stratego import hidden, legal, moves
 from jaxgames.stratego.config import StrategoConfig
-from jaxgames.stratego.constants import BLUE, IMMOBILE, NUM_KINDS, RED
-from jaxgames.stratego.observation import Observation
+from jaxgames.stratego.constants import BLUE, IMMOBILE, KIND_NAMES, NUM_KINDS, RED
+from jaxgames.stratego.game import Stratego
+from jaxgames.stratego.observation import Observation, observe
+from jaxgames.stratego.state import position_word
+
+_ENDINGS = ("empty", "lake", "own hidden", "other hidden", "second player", "repetitions")
+CHANNELS = (*(f"{side} {kind}" for kind in KIND_NAMES for side in ("own", "other")), *_ENDINGS)
+YORKTOWN_CHANNELS = (
+    *(f"{side} {kind}" for kind in KIND_NAMES for side in ("red", "blue")),
+    *("blue hidden", "red hidden", "empty", "lake", "blue to move"),
+)
+_MOST_REPETITIONS = 2
+
+
+@functools.cache
+def alphaze(game: Stratego) -> Encoder:
+    """Makes the encoder of full boards (AlphaZe**, Table 2, from the side of the player). A view is an observation of everything."""
+    open_config = dataclasses.replace(game.config, true_sight=True)
+    return _encoder(game, "alphaze", functools.partial(observe, open_config), False)
+
+
+@functools.cache
+def belief(game: Stratego) -> Encoder:
+    """Makes the encoder of what a player knows: hidden pieces are shown by how likely each kind is."""
+    return _encoder(game, "belief", game.observe, True)
+
+
+@functools.cache
+def yorktown(game: Stratego) -> Encoder:
+    """Makes the encoder of the published code: see `yorktown_planes`. Left for right is its only symmetry too."""
+    config = game.config
+    return _encoder(game, "yorktown", game.observe, True)._replace(
+        shape=(config.rows, config.columns, len(YORKTOWN_CHANNELS)),
+        channels=YORKTOWN_CHANNELS,
+        planes=functools.partial(yorktown_planes, config),
+    )
+
+
+def _encoder(game: Stratego, name: str, view: Callable[[Any, Array], Observation], shows_observation: bool) -> Encoder:
+    config = game.config
+    size = moves.num_moves(config)
+    order = mirrored_outputs(config)
+
+    def outputs(actions: Array, seat: Array) -> Array:
+        del seat
+        actions = jnp.asarray(actions)
+        return jnp.where((actions >= 0) & (actions < size), actions, -1).astype(jnp.int32)
+
+    def actions(outputs: Array, seat: Array) -> Array:
+        del seat
+        outputs = jnp.asarray(outputs)
+        return jnp.where((outputs >= 0) & (outputs < size), outputs, game.pass_action).astype(jnp.int32)
+
+    return Encoder(
+        name=name,
+        shape=(config.rows, config.columns, len(CHANNELS)),
+        channels=CHANNELS,
+        num_outputs=size,
+        view=view,
+        planes=functools.partial(planes_of, config),
+        legal=lambda seen: legal.legal_mask(config, seen.side, seen.viewer) & ~seen.terminated,
+        outputs=outputs,
+        actions=actions,
+        num_symmetries=2,
+        transform_planes=lambda planes, which: jnp.where(which == 1, planes[:, ::-1], planes),
+        transform_outputs=lambda per_output, which: jnp.where(which == 1, per_output[order], per_output),
+        shows_observation=shows_observation,
+    )
+
+
+def mirrored_outputs(config: StrategoConfig) -> np.ndarray:
+    """Gives the move that becomes each move when left and right change places, int32 [num_moves]."""
+    rows, columns, ways = config.rows, config.columns, moves.num_ways(config)
+    place, way = np.divmod(np.arange(moves.num_moves(config)), ways)
+    column, row = np.divmod(place, rows)
+    side = way - 2 * (rows - 1)
+    turned = np.where(side >= 0, 2 * (rows - 1) + 2 * (columns - 1) - 1 - side, way)
+    return (((columns - 1 - column) * rows + row) * ways + turned).astype(np.int32)
+
+
+def planes_of(config: StrategoConfig, seen: Observation) -> Array:
+    """Gives the planes of what a viewer sees or knows: float32 [rows, columns, 30], by `CHANNELS`, its own back row first.
+
+    Pieces of the other side that it does not know are shown by the probability of each kind. Repetitions are how often the position
+    has been there before, among those that are remembered, in halves, and no more than twice.
+    """
+    grid, first = config.grid, seen.viewer == RED
+    chances = hidden.marginals(config, seen).reshape(config.rows, config.columns, NUM_KINDS)
+    pieces = []
+    for kind in range(1, NUM_KINDS + 1):
+        known = legal.of_kind(seen.kinds, kind)
+        pieces += [grid.to_bool(known & seen.own), grid.to_bool(known & seen.other) + chances[..., kind - 1]]
+    sets: tuple[Bits, ...] = (
+        grid.full - seen.own - seen.other - seen.lakes,
+        seen.lakes,
+        seen.own & seen.hidden,
+        seen.other & seen.hidden,
+    )
+    numbers = jnp.where(first, 0.0, 1.0), repetitions(seen) / _MOST_REPETITIONS
+    everywhere = [jnp.broadcast_to(number, (config.rows, config.columns)) for number in numbers]
+    planes = stack_planes([*pieces, *(grid.to_bool(cells) for cells in sets), *everywhere])
+    return jnp.where(first, planes, planes[::-1])
+
+
+def repetitions(seen: Observation) -> Array:
+    """Says how often the position has been there before, as far as is remembered, but at most twice: int32 []."""
+    pieces = select(seen.viewer == RED, (seen.own, seen.other), (seen.other, seen.own))
+    now = position_word(pieces, seen.kinds, seen.hidden, seen.moved)
+    count = sum(((word == now).astype(jnp.int32) for word in seen.past), jnp.int32(0))
+    return jnp.minimum(count, _MOST_REPETITIONS)
 
 
 def yorktown_planes(config: StrategoConfig, seen: Observation) -> Array:
@@ -22,7 +139,7 @@ def yorktown_planes(config: StrategoConfig, seen: Observation) -> Array:
     probabilities, as they do not sum to 1). Then Blue's hidden pieces, Red's, empty cells, lakes, and 1 everywhere if Blue is to move.
     """
     grid, red = config.grid, seen.viewer == RED
-    plain = hidden.hidden_pieces(_without_inference(config), seen)
+    plain = hidden.hidden_pieces(dataclasses.replace(config, far_inference=False), seen)
     cells, still = (jnp.maximum(each.count(), 1).astype(jnp.float32) for each in (plain.cells, plain.still))
     unknown, unmoved = grid.to_bool(plain.cells), grid.to_bool(plain.still)
     planes = []
@@ -41,10 +158,4 @@ def yorktown_planes(config: StrategoConfig, seen: Observation) -> Array:
     return stack_planes([*planes, *(grid.to_bool(each) for each in sets), turn])
 
 
-def _without_inference(config: StrategoConfig) -> StrategoConfig:
-    import dataclasses
-
-    return dataclasses.replace(config, far_inference=False)
-
-
-__all__ = ["np", "yorktown_planes"]
+ENCODERS: dict[str, Callable[[Stratego], Encoder]] = {"alphaze": alphaze, "belief": belief, "yorktown": yorktown}

@@ -134,6 +134,8 @@ def state_of(seen: Observation, kinds: Sets) -> State:
         far=seen.far,
         unknown=unknown,
         recent=recent,
+        last=seen.last,
+        past=seen.past,
         player=mover,
         ply=seen.ply,
         winner=jnp.where(seen.terminated & (seen.reward != 0), jnp.where(seen.reward > 0, seen.viewer, 1 - seen.viewer), -1).astype(

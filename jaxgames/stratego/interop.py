@@ -27,6 +27,7 @@ def to_arrays(config: StrategoConfig, states: State) -> dict[str, np.ndarray]:
       owner: int8 [cells], 0 Red, 1 Blue, 2 nobody.
       visible, moved, far: bool [cells]; cells without a piece are visible.
       recent: int8 [2, 3], of each player start, end and level of what the two-square rule remembers.
+      last: int8 [2], the cells of the last move; -1 before.
       player, ply, winner: as in the state.
     """
     grid = config.grid
@@ -43,6 +44,7 @@ def to_arrays(config: StrategoConfig, states: State) -> dict[str, np.ndarray]:
         "moved": moved,
         "far": far,
         "recent": np.moveaxis(np.array(recent, np.int8), (0, 1), (-2, -1)),
+        "last": np.stack([np.asarray(cell) for cell in states.last], -1),
         "player": np.asarray(states.player),
         "ply": np.asarray(states.ply),
         "winner": np.asarray(states.winner),
@@ -50,7 +52,7 @@ def to_arrays(config: StrategoConfig, states: State) -> dict[str, np.ndarray]:
 
 
 def from_arrays(config: StrategoConfig, arrays: dict[str, np.ndarray]) -> State:
-    """Makes states out of boards as `to_arrays` gives them; `far` and `recent` may be missing, `winner` is not needed.
+    """Makes states out of boards as `to_arrays` gives them; `far`, `recent` and `last` may be missing, `winner` is not needed.
 
     Whether a game is over is told by its board: a flag is gone, the player to move has no move, or there are too many plies.
 
@@ -65,6 +67,7 @@ def from_arrays(config: StrategoConfig, arrays: dict[str, np.ndarray]) -> State:
     here = piece > 0
     hidden = here & ~boards["visible"].astype(bool)
     recent = boards.get("recent", np.broadcast_to(np.array([-1, -1, 0], np.int8), (*batch, 2, 3))).astype(np.int8)
+    last = boards.get("last", np.full((*batch, 2), -1, np.int8)).astype(np.int8)
     kinds = np.where(here, piece, 0)
     counts = [
         (((hidden & (owner == seat))[..., None]) & (kinds[..., None] == np.arange(1, NUM_KINDS + 1))).sum(-2) for seat in (RED, BLUE)
@@ -82,6 +85,8 @@ def from_arrays(config: StrategoConfig, arrays: dict[str, np.ndarray]) -> State:
         far=bits(hidden & boards.get("far", nothing).astype(bool)),
         unknown=tuple(packed_counts(each) for each in counts),
         recent=tuple(LastMove(*(recent[..., seat, part] for part in range(3))) for seat in (RED, BLUE)),
+        last=(last[..., 0], last[..., 1]),
+        past=(np.zeros(batch, np.uint32),) * config.remembered,
         player=boards["player"].astype(np.int8).reshape(batch),
         ply=boards["ply"].astype(np.int16).reshape(batch),
         winner=np.full(batch, -1, np.int8),

@@ -3,8 +3,9 @@
 `<a letter per cell> <r or b> <moves so far>`, cells row by row from Red's back row on. Upper case: hidden from the other player. In a
 player's view `?` is a hidden piece that has not moved and `!` one that has. What these do not say may follow in fields of one letter
 each, so that reading gives back what was written: m, f: pieces that have moved, that have moved far (bits of all cells as hexadecimal
-digits, the first cell first); t: what the two-square rule remembers of both players, as start.end.level; u: in views, how many hidden
-pieces of each kind the other has, as digits to the base of 36.
+digits, the first cell first); t: what the two-square rule remembers of both players, as start.end.level; l: the last move, as start.end;
+u: in views, how many hidden pieces of each kind the other has, as digits to the base of 36. Earlier positions, which count as
+repetitions, are not written.
 """
 
 from __future__ import annotations
@@ -82,6 +83,8 @@ def _more_fields(arrays: dict[str, np.ndarray]) -> list[str]:
     fields = [sign + _hex(arrays[name]) for sign, name in (("m", "moved"), ("f", "far")) if arrays[name].any()]
     if arrays["recent"][:, 2].any():
         fields.append("t" + "/".join(".".join(str(number) for number in one) for one in arrays["recent"].tolist()))
+    if arrays["last"][0] >= 0:
+        fields.append("l" + ".".join(str(number) for number in arrays["last"].tolist()))
     return fields
 
 
@@ -225,12 +228,14 @@ def _read_more(config: StrategoConfig, arrays: dict[str, Any], fields: list[str]
                 found["far"] = mask
         elif sign == "t":
             found["recent"] = _read_recent(config, field)
+        elif sign == "l":
+            found["last"] = _read_last(config, field)
         elif sign == "u":
             if len(rest) != NUM_KINDS or any(digit not in _DIGITS for digit in rest):
                 raise ValueError(f"fen: field {field[:40]!r} must have {NUM_KINDS} digits, of {', '.join(KIND_NAMES)}")
             found["unknown"] = [_DIGITS.index(digit) for digit in rest]
         else:
-            raise ValueError(f"fen: field {field[:40]!r} must begin with m, f, t or u")
+            raise ValueError(f"fen: field {field[:40]!r} must begin with m, f, t, l or u")
     return found
 
 
@@ -243,6 +248,13 @@ def _read_recent(config: StrategoConfig, field: str) -> np.ndarray:
     if not fine or recent[:, 2].max() > 3 or recent[:, 2].min() < 0:
         raise ValueError(f"fen: field {field[:40]!r} must be start.end.level of both players, such as t4.14.2/-1.-1.0")
     return recent
+
+
+def _read_last(config: StrategoConfig, field: str) -> np.ndarray:
+    cells = field[1:].split(".")
+    if len(cells) != 2 or not all(cell.isdecimal() and len(cell) < 3 and int(cell) < config.num_cells for cell in cells):
+        raise ValueError(f"fen: field {field[:40]!r} must be start.end, such as l4.14")
+    return np.array([int(cell) for cell in cells], np.int8)
 
 
 def setup_kinds(config: StrategoConfig, text: str, seat: int) -> np.ndarray:

@@ -30,6 +30,8 @@ class Observation:
       far: hidden pieces that have moved more than one cell.
       unknown: hidden pieces by kind, its own and the other's, in words as in `State`: what was captured is known to both.
       recent: last moves for the two-square rule, its own and the other's.
+      last: the cells between which a piece moved last.
+      past: words of the positions before, as in `State`.
       to_move: bool [], it is its turn.
       ply: int16 [], moves so far.
       terminated: bool [].
@@ -46,6 +48,8 @@ class Observation:
     far: Bits
     unknown: tuple[tuple[Array, ...], tuple[Array, ...]]
     recent: tuple[LastMove, LastMove]
+    last: tuple[Array, Array]
+    past: tuple[Array, ...]
     to_move: Array
     ply: Array
     terminated: Array
@@ -76,6 +80,8 @@ def observe(config: StrategoConfig, state: State, player: Array) -> Observation:
         far=state.far,
         unknown=unknown,
         recent=recent,
+        last=state.last,
+        past=state.past,
         to_move=(state.player == player) & ~state.terminated,
         ply=state.ply,
         terminated=state.terminated,

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from jaxgames.registration import Defaults, Registration, bot
-from jaxgames.stratego.bots import random_agent
+from jaxgames.stratego.bots import hunt_agent, random_agent
 from jaxgames.stratego.config import MODES
+from jaxgames.stratego.encoder import ENCODERS
 from jaxgames.stratego.game import make
 
 _PIMC = "pimc:num_simulations=100"
@@ -19,8 +20,9 @@ REGISTRATION = Registration(
         opponent="random",
         agents=(f"pc_{_PIMC}", "random"),
         pairs_mode="barrage",
-        tournament=("random", _PIMC, f"pc_{_PIMC}"),
+        tournament=("random", "hunt", _PIMC, f"pc_{_PIMC}"),
     ),
-    agents=(bot("random", random_agent),),
+    agents=(bot("random", random_agent), bot("hunt", hunt_agent)),
+    encoders=ENCODERS,
     replay="jaxgames.stratego.replay:replay",
 )

@@ -19,6 +19,7 @@ from jaxgames.stratego.state import State
 
 _CELLS = 100
 _PACKED = -(-_CELLS // 8)
+_DIGITS = 7
 _SAMPLED = 97  # every so many rows stand as text in a file
 _SHAPES: dict[str, tuple[str | int, ...]] = {
     "piece": ("T", _CELLS),
@@ -130,6 +131,10 @@ def _compare_tensors(played: Played, arrays: Arrays, findings: Findings) -> None
         return
     planes = _planes(played.config, jax.tree.map(lambda leaf: leaf[rows], played.states))
     ours = np.moveaxis(np.asarray(planes), -1, 2)
+    # Recorded tensors hold as many digits as were printed.
+    values, place = np.unique(ours, return_inverse=True)
+    printed = np.array([float(f"{value:.{_DIGITS}g}") for value in values], np.float32)[place].reshape(ours.shape)
+    ours = np.where(arrays["tensor"] == printed, printed, ours)
     findings.compare("tensor", arrays["tensor"], ours, lambda number: played.name(int(rows[number])))
 
 

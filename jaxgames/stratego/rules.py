@@ -14,7 +14,7 @@ from jaxgames.stratego.config import StrategoConfig
 from jaxgames.stratego.constants import BOMB, FLAG, MARSHAL, MINER, RED, SPY, TWICE_LEVEL
 from jaxgames.stratego.legal import Sets
 from jaxgames.stratego.moves import Move
-from jaxgames.stratego.state import LastMove, State, less_one
+from jaxgames.stratego.state import LastMove, State, less_one, position_word
 
 
 def step(config: StrategoConfig, state: State, action: Array) -> State:
@@ -92,6 +92,8 @@ def advance(config: StrategoConfig, state: State, move: Move) -> State:
         far=after(state.far, was_hidden & ~shows & (was_far | goes_far)),
         unknown=_seated(first, unknown),
         recent=_seated(first, recent),
+        last=(move.start.astype(jnp.int8), move.end.astype(jnp.int8)),
+        past=(position_word(state.pieces, state.kinds, state.hidden, state.moved), *state.past)[: config.remembered],
         player=(1 - state.player).astype(jnp.int8),
         ply=state.ply + jnp.int16(1),
     )

@@ -71,6 +71,8 @@ def start_state(config: StrategoConfig, kinds: Array, owners: Array) -> State:
         far=nothing,
         unknown=tuple(packed_counts(each.sum(0)) for each in counts),
         recent=(no_move(), no_move()),
+        last=(jnp.int8(-1), jnp.int8(-1)),
+        past=(jnp.uint32(0),) * config.remembered,
         player=jnp.int8(RED),
         ply=jnp.int16(0),
         winner=jnp.int8(-1),

@@ -47,6 +47,8 @@ class State:
       far: hidden pieces that have moved more than one cell.
       unknown: hidden pieces of each side by kind: words of four counts, that of kind k in byte k - 1.
       recent: of each player, for the two-square rule; nothing without it.
+      last: int8 [] each, the cells between which a piece moved last; -1 before.
+      past: uint32 [], words of the positions before, as both players see them; the latest first.
       player: int8 [], whose turn it is.
       ply: int16 [], moves so far.
       winner: int8 [], 0 or 1; -1: nobody, as yet or in a draw.
@@ -62,6 +64,8 @@ class State:
     far: Bits
     unknown: tuple[tuple[Array, ...], tuple[Array, ...]]
     recent: tuple[LastMove, LastMove]
+    last: tuple[Array, Array]
+    past: tuple[Array, ...]
     player: Array
     ply: Array
     winner: Array
@@ -82,6 +86,12 @@ def state_key(state: State) -> Array:
     ways = _joined(first.start, first.end, second.start, second.end)
     rest = _joined(first.level, second.level, state.player)
     return hash_words([*words, ways, rest])
+
+
+def position_word(pieces: tuple[Bits, Bits], kinds: tuple[Bits, ...], hidden: Bits, moved: Bits) -> Array:
+    """Identifies a position as both players see it, whoever is to move: uint32 []."""
+    sets = (*pieces, *(digit - hidden for digit in kinds), hidden, moved)
+    return hash_words([word for cells in sets for word in cells.words])[..., 0]
 
 
 def _joined(*numbers: Array) -> Array:
