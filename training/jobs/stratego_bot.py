@@ -6,11 +6,10 @@ import dataclasses
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from rich.console import Console
 
-import jaxgames
 from jaxgames import checks
 from jaxgames.stratego import Stratego
 from jaxgames.stratego.state import State
@@ -119,9 +118,7 @@ def _draw(path: str) -> None:
 
 
 def _manage(config: StrategoBotConfig, folder: Path | None, console: Console) -> dict:
-    usual: Any = jaxgames.make("stratego", config.mode)
-    referee.check_variant(usual.config, config.mode)
-    game = Stratego(dataclasses.replace(usual.config, max_plies=2 * config.turns))
+    game = referee.variant(config.mode, 2 * config.turns)
     own = _own_setups(config, game)
     start: Callable[[int], State] | None = None
     if config.starts:

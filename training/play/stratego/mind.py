@@ -19,12 +19,13 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-import jaxgames
 from jaxgames.agent import Agent
+from jaxgames.bitboard import select
 from jaxgames.stratego import Stratego, StrategoConfig, setup
+from jaxgames.stratego.constants import RED
 from jaxgames.stratego.hidden import hidden_pieces
 from jaxgames.stratego.observation import Observation
-from jaxgames.stratego.state import less_one
+from jaxgames.stratego.state import less_one, position_word
 from training.play import agents
 from training.play.stratego import protocol, referee
 from training.play.stratego.player import Told
@@ -191,6 +192,8 @@ def advance(
       The view afterwards, and whether any board fits it: bool [].
     """
     config = game.config
+    pieces = select(view.viewer == RED, (view.own, view.other), (view.other, view.own))
+    before = position_word(pieces, view.kinds, view.hidden, view.moved)  # what is told changes no position of the past
     view = _told_of(game, view, cell, kind, far)
     fits = hidden_pieces(config, view).fits
     limit = jnp.int16(max(config.max_plies - _LAST_PLIES, 0))
@@ -199,7 +202,8 @@ def advance(
     both = jnp.where(jnp.arange(2) == world.player, action, game.pass_action)
     world = game.apply(world, both)
     # The protocol has ends of its own: while a player is asked, the game goes on, whatever the drawn state has come to.
-    world = dataclasses.replace(world, terminated=jnp.bool_(False), winner=jnp.int8(-1), reward=jnp.int8(0))
+    past = (before, *world.past[1:])[: len(world.past)]
+    world = dataclasses.replace(world, past=past, terminated=jnp.bool_(False), winner=jnp.int8(-1), reward=jnp.int8(0))
     return game.observe(world, view.viewer), fits
 
 
@@ -290,13 +294,13 @@ def _compare(config: StrategoConfig, rows: Sequence[str], view: Observation) -> 
 
 
 def _variant(mode: str) -> Stratego:
-    """Makes a variant that the protocol can tell, without openings that differ from game to game: those are seen on the board."""
-    game: Any = jaxgames.make("stratego", mode)
-    referee.check_variant(game.config, mode)
-    return Stratego(dataclasses.replace(game.config, blocked_fields=0, start=""))
+    """Makes a variant without lakes that differ from game to game: those are seen on the board."""
+    return Stratego(dataclasses.replace(referee.variant(mode).config, blocked_fields=0))
 
 
+@functools.cache
 def _playing(spec: str, game: Stratego) -> _Playing:
+    """Makes an agent; equal ones share what is compiled."""
     agent = agents.make(spec, game)
     if agent.sees_state and agent.uses_hidden:
         raise ValueError(f"agent={spec!r}: sees what is hidden; take one that plays by what it knows, such as pc_pimc")

@@ -9,7 +9,6 @@ from typing import Any
 import jax
 import numpy as np
 
-import jaxgames
 from jaxgames.stratego import StrategoConfig, interop, moves, notation
 from jaxgames.stratego.state import State
 from training.play.stratego import protocol, referee
@@ -82,8 +81,7 @@ def replay(found: dict[str, Any]) -> tuple[Any, State, np.ndarray]:
     if not found["start"]:
         raise ValueError("the game ended before there was a board")
     listed = found["moves"].split()
-    # The protocol has limits of its own, and the start tells where all lakes are.
-    game: Any = jaxgames.make("stratego", found["mode"], max_plies=len(listed) + 1, blocked_fields=0)
+    game = referee.variant(found["mode"], len(listed) + 1)
     config = game.config
     states, actions = [notation.read(config, found["start"])], []
     for number, text in enumerate(listed):

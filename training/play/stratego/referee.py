@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from jaxgames.stratego import StrategoConfig, interop, moves
+from jaxgames.stratego import Stratego, StrategoConfig, interop, moves
+from jaxgames.stratego.config import preset
 from jaxgames.stratego.constants import LETTERS
 from jaxgames.stratego.state import State
 from training.play.stratego import protocol
@@ -79,15 +81,17 @@ class GameReferee:
         return "".join(rank for rank, owner in zip(*self._board, strict=True) if owner == player)
 
 
-def check_variant(config: StrategoConfig, mode: str) -> None:
-    """Checks that a variant can be told by the protocol.
+def variant(mode: str, plies: int = 0) -> Stratego:
+    """Makes a variant in which games may have so many plies at least: the protocol has limits of its own.
 
     Raises:
-      ValueError: its board has another size.
+      ValueError: there is none of this name, or its board is not the protocol's.
     """
+    config = preset(mode)
     if (config.rows, config.columns, config.home_rows) != (protocol.SIZE, protocol.SIZE, protocol.HOME_ROWS):
         size = f"{config.rows} x {config.columns}"
         raise ValueError(f"mode={mode!r}: has {size} cells; the protocol is for boards of 10 x 10 with 4 home rows")
+    return Stratego(dataclasses.replace(config, max_plies=max(config.max_plies, plies)))
 
 
 def board_of(config: StrategoConfig, state: State) -> Board:

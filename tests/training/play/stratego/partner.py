@@ -165,13 +165,6 @@ def move_a_bomb():
     sleep()
 
 
-def be_deaf():
-    """Answers without listening, and never reads what it is told."""
-    for row in SETUP:
-        say(row)
-    sleep()
-
-
 def forget_a_piece():
     read()
     for row in ["F888B2BBB.", *SETUP[1:]]:

@@ -9,13 +9,13 @@ import signal
 import sys
 import threading
 import time
+from xml.etree import ElementTree
 
 import jax
 import numpy as np
 import pytest
 from rich.console import Console
 
-import jaxgames
 from jaxgames.stratego import notation
 from tests.processes import ROOT
 from tests.training.play.stratego.partner import SETUP
@@ -35,7 +35,7 @@ def quoted(behaviour, *arguments):
 
 @functools.cache
 def barrage():
-    return jaxgames.make("stratego", "barrage", max_plies=60)
+    return referee.variant("barrage")
 
 
 def match_of(*specs, rules=Rules(seconds=5.0, turns=8), start=None, count=2):  # noqa: B008
@@ -70,7 +70,7 @@ def test_both_play_both_colours_from_the_same_starts(tmp_path):
 
 
 def test_own_set_ups_of_the_full_game(tmp_path):
-    game = jaxgames.make("stratego", "stratego")
+    game = referee.variant("stratego")
     rules = Rules(seconds=5.0, turns=3, counts=referee.counts_of(game.config))
     entrants = [
         partners.entrant(quoted(behaviour), lambda: pytest.fail("no program")) for behaviour in ("play_well", "forget_a_piece")
@@ -129,6 +129,29 @@ def test_programs_are_ended_when_a_match_is_interrupted():
         match.run(played, {}, None, Console(quiet=True))
     waiting.join()
     assert all_gone()
+
+
+BAD_RECORDS = [
+    ("[1, 2", "is no record of a game of Stratego"),
+    ('{"game": "hex"}', "is no record of a game of Stratego"),
+    ('{"game": "stratego", "mode": "barrage"}', "red is missing or of another type"),
+    (json.dumps({"game": "stratego", "mode": "chess", "red": "a", "blue": "b", "start": START, "moves": ""}), "mode='chess'"),
+    (json.dumps({"game": "stratego", "mode": "barrage", "red": "a", "blue": "b", "start": START[1:], "moves": ""}), "99 letters"),
+    (
+        json.dumps({"game": "stratego", "mode": "barrage", "red": "a", "blue": "b", "start": START, "moves": "a1"}),
+        "move 1: move='a1'",
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "message"), BAD_RECORDS, ids=[message for _, message in BAD_RECORDS])
+def test_a_record_that_is_none_is_one_line(tmp_path, text, message, capsys):
+    path = tmp_path / "game.json"
+    path.write_text(text)
+    assert leave("--draw", str(path)) == 2
+    printed = capsys.readouterr().err
+    assert printed.startswith(f"error: draw='{path}'") and message in printed and printed.count("\n") == 1
+    assert not path.with_suffix(".svg").exists()
 
 
 @functools.cache
@@ -216,3 +239,6 @@ def test_the_command_plays_our_own_agent_against_a_program(tmp_path):
     found = records.read(tmp_path / "out" / "games" / "0001.json")
     states = records.replay(found)[1]
     np.testing.assert_array_equal(states.ply, np.arange(len(found["moves"].split()) + 1))
+    assert leave("--draw", str(tmp_path / "out" / "games" / "0001.json")) == 0
+    picture = ElementTree.parse(tmp_path / "out" / "games" / "0001.svg").getroot()
+    assert picture.tag.endswith("svg") and "random" in "".join(picture.itertext())
