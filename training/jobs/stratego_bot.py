@@ -97,7 +97,8 @@ def _serve(config: StrategoBotConfig) -> None:
     """Speaks the protocol as one player. Its agent is compiled after its set-up is sent."""
     mind = AgentMind(config.player, config.mode, seed=config.seed)
     out = pipes.own_output()
-    player = TextPlayer(mind, seconds=config.seconds, seed=config.seed, spent=pipes.age())
+    counts = referee.counts_of(mind.game.config)
+    player = TextPlayer(mind, seconds=config.seconds, seed=config.seed, spent=pipes.age(), counts=counts)
     try:
         pipes.serve(player, 0, out)
     except ValueError:
@@ -144,7 +145,8 @@ def _entrant(config: StrategoBotConfig, place: int) -> partners.Entrant:
 
     def ours() -> partners.OwnEntrant:
         mind = AgentMind(spec, config.mode, seed=seed)
-        return partners.OwnEntrant(spec, TextPlayer(mind, seconds=config.seconds, seed=seed))
+        counts = referee.counts_of(mind.game.config)
+        return partners.OwnEntrant(spec, TextPlayer(mind, seconds=config.seconds, seed=seed, counts=counts))
 
     return partners.entrant(spec, ours)
 

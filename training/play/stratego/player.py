@@ -9,7 +9,7 @@ import queue
 import random
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any, Protocol
 
@@ -19,6 +19,8 @@ from training.play.stratego.protocol import Move, Outcome
 LOG = logging.getLogger(__name__)
 
 Told = tuple[Move, Outcome]
+FULL_COUNTS = {"F": 1, "B": 6, "s": 1, "1": 1, "2": 1, "3": 2, "4": 3, "5": 4, "6": 4, "7": 4, "8": 5, "9": 8}
+"""How many pieces of each rank a side has in the full game."""
 
 
 class Mind(Protocol):
@@ -57,7 +59,9 @@ class TextPlayer:
       moves, replaced: how many moves it made, and how many of them the mind did not choose.
     """
 
-    def __init__(self, mind: Mind, *, seconds: float, seed: int = 0, spent: float = 0.0) -> None:
+    def __init__(
+        self, mind: Mind, *, seconds: float, seed: int = 0, spent: float = 0.0, counts: Mapping[str, int] = FULL_COUNTS
+    ) -> None:
         """Makes the player.
 
         Args:
@@ -65,8 +69,9 @@ class TextPlayer:
           seconds: what the manager allows per line.
           seed: of moves in place of the mind's.
           spent: seconds that the manager has been waiting for the first line already.
+          counts: how many pieces of each rank it sets up if the mind has no set-up in time.
         """
-        self._mind, self._random = mind, random.Random(seed)
+        self._mind, self._random, self._counts = mind, random.Random(seed), counts
         self._seconds = seconds - min(0.5, seconds / 4)  # the rest is for the way there
         self._first_by = time.monotonic() + self._seconds - spent if spent else math.inf
         self._worker = _Worker()
@@ -134,10 +139,10 @@ class TextPlayer:
             rows: list[str] = self._worker.submit(lambda: self._mind.setup(colour)).result(left)
         except TimeoutError:
             LOG.warning("no set-up was ready in time, a plain one is sent")
-            rows = plain_setup(self._random, colour)
+            rows = plain_setup(self._random, colour, self._counts)
         except Exception:  # a match must go on
             LOG.exception("no set-up was found, a plain one is sent")
-            rows = plain_setup(self._random, colour)
+            rows = plain_setup(self._random, colour, self._counts)
         self._worker.submit(self._mind.prepare)
         return rows
 
@@ -163,9 +168,8 @@ class TextPlayer:
         return str(self._random.choice(moves)) if moves else protocol.SURRENDER
 
 
-def plain_setup(random: random.Random, colour: int) -> list[str]:
-    """Draws a set-up of 40 pieces: the flag at the back, bombs not in front, all others anywhere."""
-    counts = {"F": 1, "B": 6, "s": 1, "1": 1, "2": 1, "3": 2, "4": 3, "5": 4, "6": 4, "7": 4, "8": 5, "9": 8}
+def plain_setup(random: random.Random, colour: int, counts: Mapping[str, int]) -> list[str]:
+    """Draws a set-up of some pieces of each rank: the flag at the back, bombs not in front, all others anywhere."""
     cells: dict[int, str] = {}
 
     def put(rank: str, stop: int) -> None:
@@ -174,9 +178,10 @@ def plain_setup(random: random.Random, colour: int) -> list[str]:
 
     put("F", protocol.SIZE)
     for rank, stop in (("B", 3 * protocol.SIZE), *((rank, 4 * protocol.SIZE) for rank in counts if rank not in "FB")):
-        for _ in range(counts[rank]):
+        for _ in range(counts.get(rank, 0)):
             put(rank, stop)
-    rows = ["".join(cells[row * protocol.SIZE + x] for x in range(protocol.SIZE)) for row in range(protocol.HOME_ROWS)]
+    line = "".join(cells.get(cell, protocol.EMPTY) for cell in range(protocol.HOME_ROWS * protocol.SIZE))
+    rows = [line[first : first + protocol.SIZE] for first in range(0, len(line), protocol.SIZE)]
     return rows if colour == 0 else rows[::-1]
 
 

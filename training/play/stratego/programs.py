@@ -18,13 +18,11 @@ import uuid
 from collections.abc import Sequence
 from pathlib import Path
 
-from training.play.stratego import protocol
+from training.play.stratego import guard, protocol
 
 GRACE = 1.0  # seconds that a program has to leave after QUIT, and again after SIGTERM
-_MARK = "JAXGAMES_STRATEGO_PROGRAM"  # a variable by which children are found that have left the group
 _CHUNK = 1 << 16
 _LAST_WORDS = 300  # bytes of stderr
-_ROUNDS = 5
 
 
 class Failure(Exception):
@@ -69,7 +67,8 @@ class Program:
         """
         self.name, self._grace = name, grace
         self._mark = uuid.uuid4().hex
-        environment = {**os.environ, _MARK: self._mark}
+        environment = {**os.environ, guard.VARIABLE: self._mark}
+        guard.watch(self._mark)
         try:
             self._process = subprocess.Popen(
                 list(command),
@@ -81,6 +80,7 @@ class Program:
                 env=environment,
             )
         except OSError as error:
+            guard.release(self._mark)
             raise ValueError(f"program={command[0]!r}: cannot be started: {error.strerror}") from None
         self._group = self._process.pid
         assert self._process.stdin and self._process.stdout and self._process.stderr
@@ -177,7 +177,7 @@ class Program:
             for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
                 self._shut(pipe)
             self._selector.close()
-            _kill_strays(self._mark)
+            guard.release(self._mark)
 
     def _begun(self) -> str:
         return self._heard.decode("ascii", "replace")
@@ -248,22 +248,3 @@ class Program:
     def _shut(self, pipe: object) -> None:
         with contextlib.suppress(OSError):
             pipe.close()  # type: ignore[attr-defined]
-
-
-def _kill_strays(mark: str) -> None:
-    """Kills processes that carry a mark in their environment: children that have made a session of their own. Linux alone."""
-    for _ in range(_ROUNDS):  # what is killed may have started another meanwhile
-        if not sum(_kill_if_marked(folder, f"{_MARK}={mark}".encode()) for folder in Path("/proc").glob("[0-9]*")):
-            return
-
-
-def _kill_if_marked(folder: Path, mark: bytes) -> bool:
-    with contextlib.suppress(OSError):  # it has ended, or is another user's
-        held = os.pidfd_open(int(folder.name))  # the number cannot become another process's from here on
-        try:
-            if mark in (folder / "environ").read_bytes().split(b"\0"):
-                signal.pidfd_send_signal(held, signal.SIGKILL)
-                return True
-        finally:
-            os.close(held)
-    return False

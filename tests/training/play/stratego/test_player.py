@@ -1,5 +1,6 @@
 """A player behind the lines: what it answers when its mind is late, wrong, or breaks."""
 
+import itertools
 import logging
 import os
 import random
@@ -117,11 +118,13 @@ def test_a_manager_that_has_waited_gets_a_plain_set_up(caplog):
 
 
 def test_plain_set_ups_hold_all_pieces():
-    for colour in (0, 1):
-        rows = player.plain_setup(random.Random(1), colour)
-        counts = dict(zip("Fs987654321B", (1, 1, 8, 5, 4, 4, 4, 3, 2, 1, 1, 6), strict=True))
+    full = dict(zip("Fs987654321B", (1, 1, 8, 5, 4, 4, 4, 3, 2, 1, 1, 6), strict=True))
+    barrage = {"F": 1, "B": 1, "s": 1, "9": 2, "8": 1, "1": 1, "2": 1}
+    for colour, counts in itertools.product((0, 1), (full, barrage)):
+        rows = player.plain_setup(random.Random(1), colour, counts)
         protocol.check_setup(rows, counts)
         assert "F" in rows[0 if colour == 0 else 3] and "B" not in rows[3 if colour == 0 else 0]
+    assert full == player.FULL_COUNTS
 
 
 def served(subject, sent):

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.processes import ROOT
-from tests.training.play.stratego.test_games import all_gone, processes, program
+from tests.training.play.stratego.test_games import all_gone, command, processes, program
 from training.play.stratego.programs import Failure, Program, command_of
 
 
@@ -77,13 +77,14 @@ def test_a_stopped_program_does_not_work_and_goes_on():
 
 
 def test_programs_do_not_outlive_a_manager_that_is_killed(tmp_path):
-    """Also one that is stopped at that moment: the end of its manager lets it go on, and its input is closed."""
+    """Not even one that is stopped at that moment and would listen to nothing."""
     told = tmp_path / "number"
     code = f"""
 import sys, time
 from pathlib import Path
 from training.play.stratego.programs import Program
-one = Program([sys.executable, "-I", "-S", "-c", "import sys; print('here', flush=True); sys.stdin.read()"], "waits")
+one = Program({command("ignore_signals")!r}, "waits")
+one.send("RED x 10 10", 20)
 one.read_line(20)
 one.pause()
 Path({str(told)!r}).write_text(str(one._group))
