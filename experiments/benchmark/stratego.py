@@ -36,7 +36,7 @@ def random_move(game: Stratego, state: State, lane: LaneKey) -> Move:
 
 
 # Of start states: the sets of pieces and kinds, in which alone they differ.
-Pool = tuple[tuple[Bits, Bits], tuple[Bits, Bits, Bits, Bits]]
+Pool = tuple[tuple[Bits, Bits], tuple[Bits, ...]]
 
 
 def draw_pool(game: Stratego, key: Array, size: int) -> Pool:

@@ -74,7 +74,7 @@ def hunt_agent(game: Stratego) -> Agent:
 
 
 def battle_gains() -> np.ndarray:
-    """Gives what each kind wins by attacking each, float32 [13, 12]: by the attacker from 0 (none), by the defender from the flag."""
+    """Gives what each kind wins by attacking each: float32 [13, 12], attackers from 0 (none), defenders from the flag on."""
     gains = np.zeros((NUM_KINDS + 1, NUM_KINDS), np.float32)
     for attacker in range(SPY, MARSHAL + 1):
         for defender in range(1, NUM_KINDS + 1):

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
+from typing import Any
 
 from jaxgames import checks
 from jaxgames.bitboard import Grid
 from jaxgames.stratego import constants
-from jaxgames.stratego.constants import IMMOBILE, KIND_NAMES, MOST_SIDE, NUM_KINDS, SCOUT
+from jaxgames.stratego.constants import IMMOBILE, KIND_NAMES, MOST_OF_A_KIND, MOST_SIDE, NUM_KINDS, SCOUT
 
 SETUPS = ("human", "uniform")
 
@@ -52,7 +54,12 @@ class StrategoConfig:
     far_inference: bool = True
 
     def __post_init__(self) -> None:
-        for name, low, high in (("remembered", 0, 64), ("rows", 3, MOST_SIDE), ("columns", 2, MOST_SIDE), ("max_plies", 1, 30_000)):
+        for name, low, high in (
+            ("remembered", 0, 64),
+            ("rows", 3, MOST_SIDE),
+            ("columns", 2, MOST_SIDE),
+            ("max_plies", 1, 30_000),
+        ):
             self._check_number(name, low, high)
         self._check_number("home_rows", 1, self.rows // 2)
         self._check_lists()
@@ -81,8 +88,10 @@ class StrategoConfig:
         for cell in self.lakes:
             if not 0 <= cell < self.num_cells or self.lakes.count(cell) > 1:
                 raise ValueError(f"lakes={self.lakes}: cell {cell} must be in 0..{self.num_cells - 1}, and once")
-        if len(self.pieces) != NUM_KINDS or min(self.pieces) < 0:
-            raise ValueError(f"pieces={self.pieces}: must be {NUM_KINDS} numbers >= 0, of {', '.join(KIND_NAMES)}")
+        if len(self.pieces) != NUM_KINDS or not 0 <= min(self.pieces) <= max(self.pieces) <= MOST_OF_A_KIND:
+            raise ValueError(
+                f"pieces={self.pieces}: must be {NUM_KINDS} numbers in 0..{MOST_OF_A_KIND}, of {', '.join(KIND_NAMES)}"
+            )
         if self.pieces[0] != 1:
             raise ValueError(f"pieces={self.pieces}: must have one flag")
         for seat, home in enumerate(self.home_cells):
@@ -129,8 +138,12 @@ class StrategoConfig:
     @property
     def most_moves(self) -> int:
         """No player has more legal moves: four for each piece, and for scouts all other cells of their row and column."""
-        mobile = sum(self.pieces) - sum(self.pieces[kind - 1] for kind in IMMOBILE)
-        scouts = self.pieces[SCOUT - 1]
+        return int(self.moves_of(self.pieces))
+
+    def moves_of(self, counts: Sequence[Any]) -> Any:
+        """Gives how many moves so many pieces of each kind can have at most; counts are numbers or arrays."""
+        mobile = sum(count for kind, count in enumerate(counts, 1) if kind not in IMMOBILE)
+        scouts = counts[SCOUT - 1]
         return 4 * (mobile - scouts) + (self.rows + self.columns - 2) * scouts
 
 

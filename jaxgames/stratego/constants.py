@@ -36,6 +36,7 @@ FILES = "abcdefghik"  # there is no j
 SYMBOLS = "FS23456789XB"  # of pictures, by kind; X is the marshal, who has rank 10
 
 MOST_SIDE = 10
+MOST_OF_A_KIND = 35  # which one digit to the base of 36 can tell
 BOARD_SIDE = 10
 HOME_ROWS = 4
 LAKES = (42, 43, 46, 47, 52, 53, 56, 57)

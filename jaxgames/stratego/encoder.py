@@ -1,7 +1,7 @@
 """What networks are shown of Stratego: boards from the side of the player, an output per move, and left for right.
 
-`alphaze` shows a full board: the true one, or one that was drawn. `belief` shows what a player knows, with probabilities for hidden
-pieces. `yorktown` shows the planes of the AlphaZe** paper's code, which are neither turned nor quite probabilities.
+`alphaze` shows a full board: the true one, or one that was drawn. `belief` shows what a player knows, with probabilities for
+hidden pieces. `yorktown` shows the planes of the AlphaZe** paper's code, which are neither turned nor quite probabilities.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _MOST_REPETITIONS = 2
 
 @functools.cache
 def alphaze(game: Stratego) -> Encoder:
-    """Makes the encoder of full boards (AlphaZe**, Table 2, from the side of the player). A view is an observation of everything."""
+    """Makes the encoder of full boards (AlphaZe**, Table 2) from the side of the player. A view observes everything."""
     open_config = dataclasses.replace(game.config, true_sight=True)
     return _encoder(game, "alphaze", functools.partial(observe, open_config), False)
 
@@ -102,8 +102,8 @@ def mirrored_outputs(config: StrategoConfig) -> np.ndarray:
 def planes_of(config: StrategoConfig, seen: Observation) -> Array:
     """Gives the planes of what a viewer sees or knows: float32 [rows, columns, 30], by `CHANNELS`, its own back row first.
 
-    Pieces of the other side that it does not know are shown by the probability of each kind. Repetitions are how often the position
-    has been there before, among those that are remembered, in halves, and no more than twice.
+    Pieces of the other side that it does not know are shown by the probability of each kind. Repetitions are how often the
+    position has been there before, among those that are remembered, in halves, and no more than twice.
     """
     grid, first = config.grid, seen.viewer == RED
     chances = hidden.marginals(config, seen).reshape(config.rows, config.columns, NUM_KINDS)
@@ -136,7 +136,8 @@ def yorktown_planes(config: StrategoConfig, seen: Observation) -> Array:
 
     For each kind Red's pieces and Blue's: 1 where the viewer knows one, and where it does not know, a number that stands for how
     likely it is: for flags and bombs their share of the hidden pieces that have not moved, for others of all hidden pieces (no
-    probabilities, as they do not sum to 1). Then Blue's hidden pieces, Red's, empty cells, lakes, and 1 everywhere if Blue is to move.
+    probabilities, as they do not sum to 1). Then Blue's hidden pieces, Red's, empty cells, lakes, and 1 everywhere if Blue is to
+    move.
     """
     grid, red = config.grid, seen.viewer == RED
     plain = hidden.hidden_pieces(dataclasses.replace(config, far_inference=False), seen)

@@ -1,9 +1,9 @@
 """Full states that fit what a player knows, all of them as likely, and how likely each kind is in each cell.
 
-Of the other's hidden pieces the kinds are known but for their places: what is on the board at the start is, and what was captured is
-seen. Pieces that have moved are no flags and no bombs, and with `far_inference` those that have moved far are scouts. All ways to
-give the kinds to the cells that keep to this are as likely: flags and bombs are put on cells that have not moved, then all else on
-what is left, each time on a cell drawn evenly.
+Which kinds the other's hidden pieces have is known, but not where: all begin with the same pieces, and what is captured is seen.
+Pieces that have moved are no flags and no bombs, and with `far_inference` those that have moved far are scouts. All ways to give
+the kinds to the cells that keep to this are as likely: flags and bombs go where nothing has moved, then all else goes to what is
+left, each time to a cell drawn evenly.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from jax import Array
 from jaxgames import random_bits
 from jaxgames.bitboard import Bits, select, union
 from jaxgames.stratego.config import StrategoConfig
-from jaxgames.stratego.constants import BOMB, FLAG, IMMOBILE, NUM_KINDS, RED, SCOUT
+from jaxgames.stratego.constants import BOMB, FLAG, IMMOBILE, KIND_BITS, NUM_KINDS, RED, SCOUT
 from jaxgames.stratego.legal import Sets
 from jaxgames.stratego.observation import Observation
-from jaxgames.stratego.state import State, count_of
+from jaxgames.stratego.state import State, count_of, seated
 
 _ORDER = (FLAG, BOMB, *(kind for kind in range(1, NUM_KINDS + 1) if kind not in (*IMMOBILE, SCOUT)), SCOUT)
 
@@ -114,7 +114,7 @@ def _place(config: StrategoConfig, lane: random_bits.LaneKey, hidden: Hidden) ->
         return number + 1, cells - spot, still - spot, digits
 
     nothing = jax.tree.map(jnp.asarray, grid.empty)
-    carry = (jnp.int32(0), hidden.cells, hidden.still, (nothing,) * 4)
+    carry: tuple[Array, Bits, Bits, Sets] = (jnp.int32(0), hidden.cells, hidden.still, (nothing,) * KIND_BITS)
     _, rest, _, kinds = jax.lax.while_loop(lambda carry: carry[0] < total, one_more, carry)
     return tuple(digit | rest.when(jnp.bool_(SCOUT >> place & 1)) for place, digit in enumerate(kinds))
 
@@ -122,25 +122,23 @@ def _place(config: StrategoConfig, lane: random_bits.LaneKey, hidden: Hidden) ->
 def state_of(seen: Observation, kinds: Sets) -> State:
     """Builds the state in which the pieces are of these kinds."""
     first = seen.viewer == RED
-    pairs = ((seen.own, seen.other), seen.unknown, seen.recent)
-    pieces, unknown, recent = select(first, pairs, tuple(pair[::-1] for pair in pairs))
     mover = jnp.where(seen.to_move, seen.viewer, 1 - seen.viewer).astype(jnp.int8)
     return State(
-        pieces=pieces,
+        pieces=seated(first, (seen.own, seen.other)),
         kinds=kinds,
         lakes=seen.lakes,
         hidden=seen.hidden,
         moved=seen.moved,
         far=seen.far,
-        unknown=unknown,
-        recent=recent,
+        unknown=seated(first, seen.unknown),
+        recent=seated(first, seen.recent),
         last=seen.last,
         past=seen.past,
         player=mover,
         ply=seen.ply,
-        winner=jnp.where(seen.terminated & (seen.reward != 0), jnp.where(seen.reward > 0, seen.viewer, 1 - seen.viewer), -1).astype(
-            jnp.int8
-        ),
+        winner=jnp.where(
+            seen.terminated & (seen.reward != 0), jnp.where(seen.reward > 0, seen.viewer, 1 - seen.viewer), -1
+        ).astype(jnp.int8),
         terminated=seen.terminated,
         reward=jnp.where(first, seen.reward, -seen.reward).astype(jnp.int8),
     )

@@ -9,7 +9,6 @@ import jax
 import numpy as np
 
 from jaxgames import checks
-from jaxgames.bitboard import Bits
 from jaxgames.stratego import moves, rules
 from jaxgames.stratego.config import StrategoConfig
 from jaxgames.stratego.constants import BLUE, KIND_BITS, KIND_NAMES, NUM_KINDS, PLAYERS, RED
@@ -66,33 +65,35 @@ def from_arrays(config: StrategoConfig, arrays: dict[str, np.ndarray]) -> State:
     nothing = np.zeros(piece.shape, bool)
     here = piece > 0
     hidden = here & ~boards["visible"].astype(bool)
-    recent = boards.get("recent", np.broadcast_to(np.array([-1, -1, 0], np.int8), (*batch, 2, 3))).astype(np.int8)
+    recent: Any = boards.get("recent", np.broadcast_to(np.array([-1, -1, 0], np.int8), (*batch, 2, 3))).astype(np.int8)
     last = boards.get("last", np.full((*batch, 2), -1, np.int8)).astype(np.int8)
-    kinds = np.where(here, piece, 0)
+    kinds: Any = np.where(here, piece, 0)
     counts = [
-        (((hidden & (owner == seat))[..., None]) & (kinds[..., None] == np.arange(1, NUM_KINDS + 1))).sum(-2) for seat in (RED, BLUE)
+        (((hidden & (owner == seat))[..., None]) & (kinds[..., None] == np.arange(1, NUM_KINDS + 1))).sum(-2)
+        for seat in (RED, BLUE)
     ]
 
-    def bits(mask: np.ndarray) -> Bits:
+    def bits(mask: np.ndarray) -> Any:
         return config.grid.from_numpy(mask.reshape(*batch, config.rows, config.columns))
 
-    states = State(
-        pieces=(bits(here & (owner == RED)), bits(here & (owner == BLUE))),
-        kinds=tuple(bits((kinds >> number) & 1 != 0) for number in range(KIND_BITS)),
-        lakes=bits(piece == LAKE),
-        hidden=bits(hidden),
-        moved=bits(here & boards["moved"].astype(bool)),
-        far=bits(hidden & boards.get("far", nothing).astype(bool)),
-        unknown=tuple(packed_counts(each) for each in counts),
-        recent=tuple(LastMove(*(recent[..., seat, part] for part in range(3))) for seat in (RED, BLUE)),
-        last=(last[..., 0], last[..., 1]),
-        past=(np.zeros(batch, np.uint32),) * config.remembered,
-        player=boards["player"].astype(np.int8).reshape(batch),
-        ply=boards["ply"].astype(np.int16).reshape(batch),
-        winner=np.full(batch, -1, np.int8),
-        terminated=np.zeros(batch, bool),
-        reward=np.zeros(batch, np.int8),
-    )
+    fields: dict[str, Any] = {
+        "pieces": (bits(here & (owner == RED)), bits(here & (owner == BLUE))),
+        "kinds": tuple(bits((kinds >> number) & 1 != 0) for number in range(KIND_BITS)),
+        "lakes": bits(piece == LAKE),
+        "hidden": bits(hidden),
+        "moved": bits(here & boards["moved"].astype(bool)),
+        "far": bits(hidden & boards.get("far", nothing).astype(bool)),
+        "unknown": tuple(packed_counts(each) for each in counts),
+        "recent": tuple(LastMove(*(recent[..., seat, part] for part in range(3))) for seat in (RED, BLUE)),
+        "last": (last[..., 0], last[..., 1]),
+        "past": (np.zeros(batch, np.uint32),) * config.remembered,
+        "player": boards["player"].astype(np.int8).reshape(batch),
+        "ply": boards["ply"].astype(np.int16).reshape(batch),
+        "winner": np.full(batch, -1, np.int8),
+        "terminated": np.zeros(batch, bool),
+        "reward": np.zeros(batch, np.int8),
+    }
+    states = State(**fields)
     count = int(np.prod(batch, dtype=int))
     flat = jax.tree.map(lambda leaf: leaf.reshape(count, *leaf.shape[len(batch) :]), states)
     done: Any = jax.device_get(_settled(config, flat))
@@ -117,11 +118,12 @@ def check_boards(config: StrategoConfig, boards: dict[str, np.ndarray]) -> None:
         name = moves.cell_name(config, int(wrong[0]) % config.num_cells)
         raise ValueError(f"owner={owner.flat[wrong[0]]} on {name}: must be 0 or 1 where a piece is, else 2")
     for seat in (RED, BLUE):
-        for kind in range(1, NUM_KINDS + 1):
-            most = int(((piece == kind) & (owner == seat)).sum(-1).max(initial=0))
-            if most > config.pieces[kind - 1]:
-                what = f"{most} pieces of kind {KIND_NAMES[kind - 1]} of {PLAYERS[seat]}"
-                raise ValueError(f"{what}: must be at most {config.pieces[kind - 1]}")
+        counts = [((piece == kind) & (owner == seat)).sum(-1) for kind in range(1, NUM_KINDS + 1)]
+        if (flags := int(counts[0].max(initial=0))) > 1:
+            raise ValueError(f"{flags} flags of {PLAYERS[seat]}: must be at most 1")
+        if (most := int(np.max(config.moves_of(counts), initial=0))) > config.most_moves:
+            whose = f"pieces of {PLAYERS[seat]} for up to {most} moves"
+            raise ValueError(f"{whose}: must be for at most {config.most_moves}, as those of the variant are")
     if not np.isin(boards["player"], (RED, BLUE)).all():
         raise ValueError(f"player={boards['player']}: must be 0 or 1")
     if (boards["ply"] < 0).any() or (boards["ply"] > config.max_plies).any():
@@ -133,8 +135,9 @@ def from_setups(config: StrategoConfig, red: str, blue: str) -> State:
 
     Args:
       config: the variant.
-      red, blue: a StraDoS2 letter (of either side, upper or lower case) for every cell of the home rows, lakes too: row by row from
-        Red's back row on for Red; for Blue from its own back row on, columns in the same order.
+      red: a StraDoS2 letter (of either side, upper or lower case) for every cell of the home rows, lakes too: row by row from its
+        back row on, each from column a on.
+      blue: likewise, from Blue's own back row on.
 
     Raises:
       ValueError: a set-up has another length, an unknown letter, or other pieces than the variant.

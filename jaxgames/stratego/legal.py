@@ -19,9 +19,9 @@ from jaxgames.stratego import moves
 from jaxgames.stratego.config import StrategoConfig
 from jaxgames.stratego.constants import RED, SCOUT, TWICE_LEVEL
 from jaxgames.stratego.moves import Move
-from jaxgames.stratego.state import LastMove, State
+from jaxgames.stratego.state import LastMove, State, seated
 
-Sets = tuple[Bits, Bits, Bits, Bits]  # by direction: UP towards row 0, DOWN, LEFT, RIGHT
+Sets = tuple[Bits, ...]  # by direction: UP towards row 0, DOWN, LEFT, RIGHT; or the digits of kinds
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Side:
 def side_of(state: State, seat: Array) -> Side:
     """Gives the side of a seat (int [])."""
     first = seat == RED
-    own, other = select(first, state.pieces, state.pieces[::-1])
+    own, other = seated(first, state.pieces)
     return Side(own, other, state.kinds, state.lakes, select(first, *state.recent))
 
 
@@ -68,8 +68,7 @@ def near_moves(config: StrategoConfig, side: Side) -> Sets:
     """Gives the moves by one cell, the two-square rule left aside."""
     grid = config.grid
     pieces, enterable = movers(side), grid.full - side.own - side.lakes
-    up, down, left, right = (grid.shift(pieces, direction) & enterable for direction in DIRECTIONS)
-    return up, down, left, right
+    return tuple(grid.shift(pieces, direction) & enterable for direction in DIRECTIONS)
 
 
 def _rays(config: StrategoConfig, scouts: Bits, free: Bits, direction: int) -> Bits:
@@ -108,8 +107,7 @@ def legal_moves(config: StrategoConfig, side: Side) -> Sets:
     if config.two_square:
         banned, heading = _banned(config, side)
         found = [cells - banned.when(heading == direction) for direction, cells in enumerate(found)]
-    up, down, left, right = found
-    return up, down, left, right
+    return tuple(found)
 
 
 def _banned(config: StrategoConfig, side: Side) -> tuple[Bits, Array]:
@@ -124,7 +122,7 @@ def _banned(config: StrategoConfig, side: Side) -> tuple[Bits, Array]:
 
 
 def can_move(config: StrategoConfig, side: Side) -> Array:
-    """Says whether a side has a legal move: bool []. It has one if a piece can go one cell, as far as the two-square rule lets it."""
+    """Says whether a side has a legal move: bool []. Whoever can go far can go one cell, but for the two-square rule."""
     near = near_moves(config, side)
     if not config.two_square:
         return union(near).any()
@@ -147,7 +145,7 @@ def move_of(config: StrategoConfig, side: Side, number: Array) -> Move:
     """Gives the move with a number in `as_set` (int32 []): the nearest own piece behind its end is the one that moves."""
     grid = config.grid
     width = WORD_BITS * grid.num_words
-    direction = sum((number >= width * each).astype(jnp.int32) for each in (1, 2, 3))
+    direction = sum(((number >= width * each).astype(jnp.int32) for each in (1, 2, 3)), jnp.int32(0))
     end = number - direction * width
     vertical, backwards = direction <= DOWN, (direction == UP) | (direction == LEFT)
     line = grid.column_of(end)
@@ -243,7 +241,6 @@ def _nearest(own: Array, direction: int) -> Array:
         last = jnp.where(line >= 0, line, last)
     nearest = jnp.stack(found, axis)
     return (jnp.flip(nearest, axis) if direction in (UP, LEFT) else nearest).reshape(-1)
-
 
 
 def listed(config: StrategoConfig, side: Side, seat: Array) -> tuple[Array, Array]:

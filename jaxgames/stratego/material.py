@@ -18,7 +18,7 @@ def balance(config: StrategoConfig, state: State) -> Array:
     points = [jnp.int32(0), jnp.int32(0)]
     for kind in range(1, NUM_KINDS + 1):
         worth = int(WORTH[kind])
-        if not (worth and config.pieces[kind - 1]):
+        if not worth:
             continue
         cells = legal.of_kind(state.kinds, kind)
         for seat in (RED, BLUE):

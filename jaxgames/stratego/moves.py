@@ -1,8 +1,8 @@
 """How moves are numbered. Rows count from the mover's own side, so that both players call the same way forward.
 
 An action is (rows * column + row) * L + way for the cell it starts from; of the L = 2 (rows - 1) + 2 (columns - 1) ways the first
-lead backwards, the longest first, then forwards, to lower columns and to higher ones. On 10 x 10 cells there are 3600 (those of the
-AlphaZe** paper's code). One more number passes, for who is not to move.
+lead backwards, the longest first, then forwards, to lower columns and to higher ones. On 10 x 10 cells there are 3600, as in the
+AlphaZe** paper's code. One more number passes, for who is not to move.
 """
 
 from __future__ import annotations
@@ -111,7 +111,8 @@ def table(config: StrategoConfig, seat: int) -> Table:
         row, down = rows - 1 - row, -down
     start = row * columns + column
     end = (row + down) * columns + column + right
-    return Table(*(np.where(inside, cells, 0).astype(np.int32) for cells in (start, end)), inside)
+    start, end = (np.where(inside, cells, 0).astype(np.int32) for cells in (start, end))
+    return Table(start, end, inside)
 
 
 def cell_name(config: StrategoConfig, cell: int) -> str:

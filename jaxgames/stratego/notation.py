@@ -1,11 +1,15 @@
 """Positions as text: StraDoS2 letters in FENfS (AlphaZe**, section 7).
 
-`<a letter per cell> <r or b> <moves so far>`, cells row by row from Red's back row on. Upper case: hidden from the other player. In a
-player's view `?` is a hidden piece that has not moved and `!` one that has. What these do not say may follow in fields of one letter
-each, so that reading gives back what was written: m, f: pieces that have moved, that have moved far (bits of all cells as hexadecimal
-digits, the first cell first); t: what the two-square rule remembers of both players, as start.end.level; l: the last move, as start.end;
-u: in views, how many hidden pieces of each kind the other has, as digits to the base of 36. Earlier positions, which count as
-repetitions, are not written.
+`<a letter per cell> <r or b> <moves so far>`, cells row by row from Red's back row on. Upper case: hidden from the other player.
+In a player's view `?` is a hidden piece that has not moved and `!` one that has. What these do not say may follow in fields of a
+letter each, so that reading gives back what was written:
+
+    m, f: pieces that have moved, that have moved far: bits of all cells as hexadecimal digits, the first cell first
+    t: what the two-square rule remembers of both players, as start.end.level
+    l: the last move, as start.end
+    u: in views, how many hidden pieces of each kind the other has, as digits to the base of 36
+
+Earlier positions, which count as repetitions, are not written.
 """
 
 from __future__ import annotations
@@ -169,7 +173,9 @@ def _unknown_counts(config: StrategoConfig, arrays: dict[str, Any], player: int)
     left = [count - int((seen & (arrays["piece"] == kind)).sum()) for kind, count in enumerate(config.pieces, 1)]
     number = int((arrays["piece"] == _UNKNOWN).sum())
     if sum(left) != number or min(left) < 0:
-        raise ValueError(f"no board fits: {number} hidden pieces, {sum(left)} not seen; what was captured must be told by field u")
+        raise ValueError(
+            f"no board fits: {number} hidden pieces, {sum(left)} not seen; what was captured must be told by field u"
+        )
     return left
 
 

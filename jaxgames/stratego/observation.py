@@ -8,11 +8,11 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from jaxgames.bitboard import Bits, select
+from jaxgames.bitboard import Bits
 from jaxgames.stratego.config import StrategoConfig
 from jaxgames.stratego.constants import RED
 from jaxgames.stratego.legal import Sets, Side
-from jaxgames.stratego.state import LastMove, State
+from jaxgames.stratego.state import LastMove, State, seated
 
 
 @jax.tree_util.register_dataclass
@@ -65,9 +65,7 @@ def observe(config: StrategoConfig, state: State, player: Array) -> Observation:
     """Gives what one player sees now, and nothing more (player: int [], 0 or 1)."""
     player = jnp.asarray(player).astype(jnp.int8)
     first = player == RED
-    pairs = (state.pieces, state.unknown, state.recent)
-    pieces, unknown, recent = select(first, pairs, tuple(pair[::-1] for pair in pairs))
-    own, other = pieces
+    own, other = seated(first, state.pieces)
     kinds = state.kinds if config.true_sight else tuple(digit - (other & state.hidden) for digit in state.kinds)
     return Observation(
         viewer=player,
@@ -78,8 +76,8 @@ def observe(config: StrategoConfig, state: State, player: Array) -> Observation:
         hidden=state.hidden,
         moved=state.moved,
         far=state.far,
-        unknown=unknown,
-        recent=recent,
+        unknown=seated(first, state.unknown),
+        recent=seated(first, state.recent),
         last=state.last,
         past=state.past,
         to_move=(state.player == player) & ~state.terminated,

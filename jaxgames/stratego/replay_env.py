@@ -13,8 +13,8 @@ from jaxgames.stratego.replaying import Played
 _CELLS = BOARD_SIDE * BOARD_SIDE
 _MAPS = ("p1", "p2", "po1", "po2", "rm1", "rm2", "st1", "st2")
 _SHAPES: dict[str, tuple[str | int, ...]] = {
-    **{name: ("T", BOARD_SIDE, BOARD_SIDE) for name in _MAPS},
-    **{name: ("T",) for name in ("player", "turn", "over", "winner", "invalid", "action")},
+    **dict.fromkeys(_MAPS, ("T", BOARD_SIDE, BOARD_SIDE)),
+    **dict.fromkeys(("player", "turn", "over", "winner", "invalid", "action"), ("T",)),
     "legal": ("L",),
     "result": ("G", 2),
     "captured_counts": ("G", 2, NUM_KINDS),

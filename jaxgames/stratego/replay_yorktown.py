@@ -72,9 +72,9 @@ def _compare_rows(played: Played, arrays: Arrays, boards: Arrays, findings: Find
     for name, recorded in boards.items():
         findings.compare(name, recorded, ours[name].astype(recorded.dtype), played.name)
     states = played.states
-    ended = np.zeros(len(arrays["piece"]), bool)
-    ended[played.lasts] = arrays["terminal"] != 0
-    findings.compare("terminal", ended, np.asarray(states.terminated), played.name)
+    ended = np.zeros(len(arrays["piece"]), arrays["terminal"].dtype)
+    ended[played.lasts] = arrays["terminal"]
+    findings.compare("terminal", ended, np.asarray(states.terminated).astype(ended.dtype), played.name)
     winner = ours["winner"][played.lasts]
     returns = np.stack([(winner == seat).astype(np.float32) - (winner == 1 - seat) for seat in (RED, BLUE)], -1)
     findings.compare("returns", arrays["returns"], returns, lambda game: f"game {game}, end")
@@ -95,12 +95,14 @@ def _compare_texts(played: Played, arrays: Arrays, findings: Findings) -> None:
     places = np.arange(0, len(rows), _SAMPLED)
     if len(places) != len(arrays["sample_fen"]):
         raise BadRecording(f"sample_fen: {len(arrays['sample_fen'])}, must be {len(places)}, of every {_SAMPLED}th row")
-    one = [_row(states, row) for row in places]
+    one = [_row(states, row) for row in places.tolist()]
 
     def name(number: int) -> str:
         return played.name(int(places[number]))
 
-    findings.compare("sample_fen", arrays["sample_fen"], np.array([notation.write(config, each, exact=False) for each in one]), name)
+    findings.compare(
+        "sample_fen", arrays["sample_fen"], np.array([notation.write(config, each, exact=False) for each in one]), name
+    )
     for seat in (RED, BLUE):
         views = [notation.write_view(config, each, seat, yorktown=True) for each in one]
         findings.compare(f"sample_info{seat}", arrays[f"sample_info{seat}"], np.array(views), name)
@@ -109,7 +111,7 @@ def _compare_texts(played: Played, arrays: Arrays, findings: Findings) -> None:
 def _compare_starts(played: Played, arrays: Arrays, findings: Findings) -> None:
     """A start as text is the first row; read and written again it is the same."""
     written, again = [], []
-    for text, row in zip(arrays["start_fen"].tolist(), played.starts, strict=True):
+    for text, row in zip(arrays["start_fen"].tolist(), played.starts.tolist(), strict=True):
         written.append(notation.write(played.config, _row(played.states, row), exact=False))
         try:
             again.append(notation.write(played.config, notation.read(played.config, text), exact=False))
@@ -144,5 +146,3 @@ def _planes(config: StrategoConfig, states: State) -> jax.Array:
         return yorktown_planes(config, observe(config, state, seat))
 
     return jax.vmap(jax.vmap(one, (None, 0)), (0, None))(states, jnp.arange(2))
-
-

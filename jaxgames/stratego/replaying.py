@@ -45,7 +45,9 @@ class Played:
         return f"game {game}, ply {row - self.starts[game]}"
 
 
-def check_form(arrays: Arrays, shapes: Mapping[str, tuple[str | int, ...]], kinds: Mapping[str, str], first: Mapping[str, str]) -> None:
+def check_form(
+    arrays: Arrays, shapes: Mapping[str, tuple[str | int, ...]], kinds: Mapping[str, str], first: Mapping[str, str]
+) -> None:
     """Checks names, shapes and types: as `jaxgames.replay.check_form`, for kinds of numpy types other than integers too."""
     for name, form in shapes.items():
         if name not in arrays:
@@ -68,9 +70,10 @@ def check_offsets(arrays: Arrays, name: str, count: int, games: bool) -> np.ndar
 
 
 def pieces_of(piece: np.ndarray, owner: np.ndarray) -> tuple[int, ...]:
-    """Gives how many pieces of each kind a side has at most at the start of games: boards [games, cells]."""
-    counts = [((piece == kind) & (owner == seat)).sum(-1).max() for kind in range(1, NUM_KINDS + 1) for seat in (RED, BLUE)]
-    return tuple(int(max(pair)) for pair in zip(counts[::2], counts[1::2], strict=True))
+    """Gives the pieces of the side that can have the most moves at the start of games: boards [games, cells]."""
+    sides = [np.stack([((piece == kind) & (owner == seat)).sum(-1) for kind in range(1, NUM_KINDS + 1)]) for seat in (RED, BLUE)]
+    counts = np.concatenate(sides, axis=1)
+    return tuple(counts[:, int(np.argmax(StrategoConfig().moves_of(list(counts))))].tolist())
 
 
 def play(config: StrategoConfig, starts: State, actions: np.ndarray, offsets: np.ndarray) -> Played:
@@ -108,7 +111,11 @@ def compare_legal(played: Played, recorded: np.ndarray, offsets: np.ndarray, fin
         inside = slice(int(offsets[begin]), int(offsets[end]))
         row = np.repeat(np.arange(end - begin), np.diff(offsets[begin : end + 1]))
         theirs[row, recorded[inside]] = True
-        findings.compare("legal", theirs, ours, lambda number, begin=begin: played.name(begin + number))
+        findings.compare("legal", theirs, ours, functools.partial(_row_name, played, begin))
+
+
+def _row_name(played: Played, begin: int, number: int) -> str:
+    return played.name(begin + number)
 
 
 def _padded(states: State, begin: int, end: int) -> State:

@@ -8,13 +8,13 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from jaxgames.bitboard import Bits, Tree, select
+from jaxgames.bitboard import Bits, select
 from jaxgames.stratego import legal, moves
 from jaxgames.stratego.config import StrategoConfig
 from jaxgames.stratego.constants import BOMB, FLAG, MARSHAL, MINER, RED, SPY, TWICE_LEVEL
 from jaxgames.stratego.legal import Sets
 from jaxgames.stratego.moves import Move
-from jaxgames.stratego.state import LastMove, State, less_one, position_word
+from jaxgames.stratego.state import LastMove, State, less_one, position_word, seated
 
 
 def step(config: StrategoConfig, state: State, action: Array) -> State:
@@ -53,7 +53,7 @@ def advance(config: StrategoConfig, state: State, move: Move) -> State:
     grid = config.grid
     first = state.player == RED
     start, end = grid.one_hot(move.start), grid.one_hot(move.end)
-    own, other = select(first, state.pieces, state.pieces[::-1])
+    own, other = seated(first, state.pieces)
     attacker, defender = kind_at(state.kinds, start), kind_at(state.kinds, end)
     fights = other.overlaps(end)
     beats_bomb, beats_marshal = attacker == MINER, (attacker == SPY) & (defender == MARSHAL)
@@ -74,35 +74,30 @@ def advance(config: StrategoConfig, state: State, move: Move) -> State:
         return (cells - touched) | end.when(now)
 
     pieces = (own - start) | end.when(wins), other - end.when(wins | ties)
-    unknown_own, unknown_other = _seated(first, state.unknown)
+    unknown_own, unknown_other = seated(first, state.unknown)
     unknown = (
         less_one(unknown_own, attacker, was_hidden & shows),
         less_one(unknown_other, defender, fights & state.hidden.overlaps(end)),
     )
-    recent = _seated(first, state.recent)
+    recent = seated(first, state.recent)
     if config.two_square:
         recent = _remembered(recent[0], move, fights), recent[1]
     kinds = tuple(after(digit, (remains >> number) & 1 != 0) for number, digit in enumerate(state.kinds))
     moved_on = dataclasses.replace(
         state,
-        pieces=_seated(first, pieces),
+        pieces=seated(first, pieces),
         kinds=kinds,
         hidden=after(state.hidden, was_hidden & ~shows),
         moved=after(state.moved, counts_as_moved),
         far=after(state.far, was_hidden & ~shows & (was_far | goes_far)),
-        unknown=_seated(first, unknown),
-        recent=_seated(first, recent),
+        unknown=seated(first, unknown),
+        recent=seated(first, recent),
         last=(move.start.astype(jnp.int8), move.end.astype(jnp.int8)),
         past=(position_word(state.pieces, state.kinds, state.hidden, state.moved), *state.past)[: config.remembered],
         player=(1 - state.player).astype(jnp.int8),
         ply=state.ply + jnp.int16(1),
     )
     return _ended(config, moved_on, fights & (defender == FLAG))
-
-
-def _seated(first: Array, pair: tuple[Tree, Tree]) -> tuple[Tree, Tree]:
-    """Turns (Red's, Blue's) into (the mover's, the other's), or back; `first`: Red moves."""
-    return select(first, pair, pair[::-1])
 
 
 def _remembered(recent: LastMove, move: Move, fights: Array) -> LastMove:

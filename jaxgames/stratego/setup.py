@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+from jax.typing import ArrayLike
 
 from jaxgames.bitboard import WORD_BITS, Bits
 from jaxgames.stratego import dealing, rules
@@ -54,22 +55,23 @@ def as_bits(config: StrategoConfig, mask: Array) -> Bits:
     return Bits(tuple(words[number] for number in range(config.grid.num_words)))
 
 
-def start_state(config: StrategoConfig, kinds: Array, owners: Array) -> State:
+def start_state(config: StrategoConfig, kinds: ArrayLike, owners: ArrayLike) -> State:
     """Gives the state in which nobody has moved yet; see `boards` for its arguments. Whether it is over is not looked at."""
+    kinds, owners = jnp.asarray(kinds), jnp.asarray(owners)
     open_kinds = [KIND_NAMES.index(name) + 1 for name in config.open_pieces]
     hidden = (kinds != NOTHING) & ~jnp.isin(kinds, jnp.array(open_kinds, jnp.uint8))
-    pieces = tuple(as_bits(config, owners == seat) for seat in (RED, BLUE))
     digits = tuple(as_bits(config, (kinds >> number) & 1 != 0) for number in range(KIND_BITS))
-    counts = [(hidden & (owners == seat))[:, None] & (kinds[:, None] == np.arange(1, NUM_KINDS + 1)) for seat in (RED, BLUE)]
+    of_kind = hidden[:, None] & (kinds[:, None] == np.arange(1, NUM_KINDS + 1))
+    red, blue = (packed_counts((of_kind & (owners == seat)[:, None]).sum(0)) for seat in (RED, BLUE))
     nothing = jax.tree.map(jnp.asarray, config.grid.empty)
     return State(
-        pieces=pieces,
+        pieces=(as_bits(config, owners == RED), as_bits(config, owners == BLUE)),
         kinds=digits,
         lakes=jax.tree.map(jnp.asarray, config.grid.constant(config.lakes)),
         hidden=as_bits(config, hidden),
         moved=nothing,
         far=nothing,
-        unknown=tuple(packed_counts(each.sum(0)) for each in counts),
+        unknown=(red, blue),
         recent=(no_move(), no_move()),
         last=(jnp.int8(-1), jnp.int8(-1)),
         past=(jnp.uint32(0),) * config.remembered,
@@ -87,7 +89,7 @@ def no_move() -> LastMove:
 
 
 def _with_lakes(config: StrategoConfig, key: Array, state: State) -> State:
-    """Adds lakes on empty cells so that all pieces can still be reached and both sides can move; the last draw, should none fit."""
+    """Adds lakes on empty cells so that all pieces can be reached and both sides can move; if no draw is such, the last one."""
     grid = config.grid
     taken = state.pieces[RED] | state.pieces[BLUE]
     empty = grid.to_bool(grid.full - taken - state.lakes).reshape(-1)

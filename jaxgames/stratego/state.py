@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from jaxgames.bitboard import Bits
+from jaxgames.bitboard import Bits, Tree, select
 from jaxgames.hashing import hash_words
 from jaxgames.stratego.constants import NUM_KINDS
 
@@ -57,7 +58,7 @@ class State:
     """
 
     pieces: tuple[Bits, Bits]
-    kinds: tuple[Bits, Bits, Bits, Bits]
+    kinds: tuple[Bits, ...]
     lakes: Bits
     hidden: Bits
     moved: Bits
@@ -88,6 +89,12 @@ def state_key(state: State) -> Array:
     return hash_words([*words, ways, rest])
 
 
+def seated(first: Array, pair: tuple[Tree, Tree]) -> tuple[Tree, Tree]:
+    """Turns (Red's, Blue's) into (a seat's own, the other's), or back; `first`: the seat is Red's."""
+    one, two = pair
+    return select(first, one, two), select(first, two, one)
+
+
 def position_word(pieces: tuple[Bits, Bits], kinds: tuple[Bits, ...], hidden: Bits, moved: Bits) -> Array:
     """Identifies a position as both players see it, whoever is to move: uint32 []."""
     sets = (*pieces, *(digit - hidden for digit in kinds), hidden, moved)
@@ -115,7 +122,7 @@ def less_one(words: tuple[Array, ...], kind: Array, condition: Array) -> tuple[A
     return tuple(jnp.where(place >> 2 == number, word - unit, word) for number, word in enumerate(words))
 
 
-def packed_counts(counts: np.ndarray) -> tuple[np.ndarray, ...]:
+def packed_counts(counts: Any) -> tuple[Any, ...]:
     """Packs counts int [..., 12] into words, on the host or traced."""
     wide = counts.astype(np.uint32).reshape(*counts.shape[:-1], NUM_COUNT_WORDS, _PER_WORD)
     shifted = wide << (COUNT_BITS * np.arange(_PER_WORD, dtype=np.uint32))

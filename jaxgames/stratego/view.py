@@ -1,7 +1,7 @@
 """Pictures of Stratego as SVG: one position, or a whole game that plays in a browser.
 
-Both return a standalone SVG as text. The true board stands beside what each player sees; Red's back row is at the bottom. Programs
-that do not play animations show the last position.
+Both return a standalone SVG as text. The true board stands beside what each player sees; Red's back row is at the bottom.
+Programs that do not play animations show the last position.
 """
 
 from __future__ import annotations
@@ -136,14 +136,18 @@ def _empty_board(config: StrategoConfig, lakes: Iterable[int]) -> str:
     lines += [f"M{x},{y + CELL * number}h{width}" for number in range(1, config.rows)]
     parts.append(f"<path d='{''.join(lines)}' stroke='{_GRID}'/>")
     text = f"{_FONT} font-size='10' fill='#6b675d' text-anchor='middle'"
-    for column in range(config.columns):
-        parts.append(f"<text x='{x + CELL * (column + 0.5)}' y='{y + height + 13}' {text}>{FILES[column]}</text>")
-    for row in range(config.rows):
-        parts.append(f"<text x='{x - 11}' y='{_corner(config, 0, row)[1] + CELL / 2 + 4}' {text}>{row + 1}</text>")
+    bottom = y + height + 13
+    parts += [
+        f"<text x='{x + CELL * (column + 0.5)}' y='{bottom}' {text}>{FILES[column]}</text>" for column in range(config.columns)
+    ]
+    middles = [_corner(config, 0, row)[1] + CELL / 2 + 4 for row in range(config.rows)]
+    parts += [f"<text x='{x - 11}' y='{middle}' {text}>{row + 1}</text>" for row, middle in enumerate(middles)]
     return "".join(parts)
 
 
-def _discrete(attribute: str, changes: Sequence[tuple[float, Any]], seconds: float, element: str = "animate", more: str = "") -> str:
+def _discrete(
+    attribute: str, changes: Sequence[tuple[float, Any]], seconds: float, element: str = "animate", more: str = ""
+) -> str:
     """An animation of an attribute that takes a value from each time on; "" where nothing changes."""
     if not seconds or len(changes) < 2:
         return ""
@@ -171,7 +175,9 @@ def _last_move(config: StrategoConfig, film: Film) -> str:
         corners = [(move[0], _corner(config, *reversed(divmod(move[which], config.columns)))) for move in film.moves]
         x, y = corners[-1][1]
         begin = [(0.0, corners[0][1]), *corners] if film.seconds else []
-        moving = "".join(_discrete(name, [(time, spot[axis]) for time, spot in begin], film.seconds) for axis, name in enumerate("xy"))
+        moving = "".join(
+            _discrete(name, [(time, spot[axis]) for time, spot in begin], film.seconds) for axis, name in enumerate("xy")
+        )
         shown = _discrete("opacity", [(0.0, 0), (film.moves[0][0], 1)], film.seconds)
         frames.append(
             f"<rect x='{x}' y='{y}' width='{CELL}' height='{CELL}' fill='{_LAST}' fill-opacity='0.55'>{moving}{shown}</rect>"
@@ -180,7 +186,7 @@ def _last_move(config: StrategoConfig, film: Film) -> str:
 
 
 def _piece(config: StrategoConfig, piece: Piece, viewer: int, seconds: float) -> str:
-    """A piece with its face, or its back where the viewer does not know it; a dot where it is hidden from the other and has moved."""
+    """A piece with its face, or its back where the viewer does not know it; a dot if it has moved, a line if it is a secret."""
     places = [(time, _corner(config, column, row)) for time, column, row in piece.places]
     path = [(time, f"{x:.1f} {y:.1f}") for time, (x, y) in places]
     moving = _discrete("transform", path, seconds, "animateTransform", " type='translate'")
@@ -189,8 +195,8 @@ def _piece(config: StrategoConfig, piece: Piece, viewer: int, seconds: float) ->
     colour, rim = _COLOURS[piece.owner], _RIMS[piece.owner]
     body = f"<rect x='3' y='3' width='{side}' height='{side}' rx='5' fill='{colour}' stroke='{rim}' stroke-width='1.5'/>"
     symbol = "10" if SYMBOLS[piece.kind - 1] == "X" else SYMBOLS[piece.kind - 1]
-    face = f"<text x='{middle}' y='{middle + 6}' {_FONT} font-size='17' font-weight='bold' fill='#ffffff' text-anchor='middle'>{symbol}</text>"
-    back = f"<text x='{middle}' y='{middle + 6}' {_FONT} font-size='17' fill='#ffffff' fill-opacity='0.6' text-anchor='middle'>?</text>"
+    text = f"<text x='{middle}' y='{middle + 6}' {_FONT} font-size='17' text-anchor='middle' fill='#ffffff'"
+    face, back = f"{text} font-weight='bold'>{symbol}</text>", f"{text} fill-opacity='0.6'>?</text>"
     secret = f"<path d='M6,{CELL - 9}h{CELL - 12}' stroke='#ffffff' stroke-opacity='0.7' stroke-width='2'/>"
     knows = viewer in (_EVERYTHING, piece.owner)
     inside = [body]
@@ -225,9 +231,8 @@ def _burst(config: StrategoConfig, cell: int, time: float, seconds: float) -> st
     angles = np.arange(16) * np.pi / 8
     radius = np.where(np.arange(16) % 2, 0.52, 0.78) * CELL
     points = " ".join(
-        f"{x + CELL / 2 + r * np.cos(angle):.1f},{y + CELL / 2 + r * np.sin(angle):.1f}" for r, angle in zip(radius, angles, strict=True)
+        f"{x + CELL / 2 + r * np.cos(angle):.1f},{y + CELL / 2 + r * np.sin(angle):.1f}"
+        for r, angle in zip(radius, angles, strict=True)
     )
     shown = svg.shown_between(time, time + SECONDS, seconds)
     return f"<polygon points='{points}' fill='none' stroke='{_BATTLE}' stroke-width='3' opacity='0'>{shown}</polygon>"
-
-
