@@ -1,10 +1,11 @@
-"""Kills what programs have left running, by a mark in their environment; also when their manager itself is gone without a word.
+"""Kills what programs have left running, by a mark in their environment; also when their manager is gone without a word.
 
-This file is a program too, which needs nothing but Python: it is told marks, and kills what still carries one when its input ends.
+This file is a program too, which needs nothing but Python: told marks, it kills what still carries one when its input ends.
 """
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import os
 import signal
@@ -22,9 +23,9 @@ def watch(mark: str) -> None:
     """Lets the guard kill all that carries a mark, should this process end before `release`."""
     if not _running or _running[0].poll() is not None:
         command = [sys.executable, "-I", "-S", __file__]
-        _running[:] = [
-            subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, bufsize=0, start_new_session=True)
-        ]
+        started = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, bufsize=0, start_new_session=True)
+        _running[:] = [started]
+        atexit.register(_end, started)
     _tell(f"+{mark}\n")
 
 
@@ -32,6 +33,13 @@ def release(mark: str) -> None:
     """Kills all that carries a mark, and lets the guard forget it."""
     kill([mark])
     _tell(f"-{mark}\n")
+
+
+def _end(running: subprocess.Popen[bytes]) -> None:
+    """Ends a guard that is no longer needed."""
+    assert running.stdin is not None
+    running.stdin.close()
+    running.wait()
 
 
 def _tell(line: str) -> None:

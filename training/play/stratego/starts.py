@@ -10,7 +10,7 @@ import jax
 import numpy as np
 
 from jaxgames.stratego import Stratego, interop, moves, notation
-from jaxgames.stratego.constants import KIND_NAMES, PLAYERS
+from jaxgames.stratego.constants import KIND_NAMES, LETTERS, PLAYERS
 from jaxgames.stratego.state import State
 
 
@@ -51,18 +51,18 @@ def from_file(game: Stratego, path: str) -> Callable[[int], State]:
 
 def _start(game: Stratego, text: str) -> State:
     """Reads a start: all pieces are there, in their home rows, and red is to move."""
-    config = game.config
+    config, letters = game.config, text.split()[0]
+    for seat, name in enumerate(PLAYERS):
+        for kind, count in enumerate(config.pieces, 1):
+            found = letters.upper().count(LETTERS[seat][kind - 1])
+            if found != count and len(letters) == config.num_cells:
+                raise ValueError(f"{found} pieces of kind {KIND_NAMES[kind - 1]} of {name}: must be {count}")
     state = notation.read(config, text)
     arrays = interop.to_arrays(config, state)
     if int(state.player) or int(state.ply):
         raise ValueError("must begin with red's first move: r 0")
     for seat, name in enumerate(PLAYERS):
-        own = arrays["owner"] == seat
-        for kind, count in enumerate(config.pieces, 1):
-            found = int((own & (arrays["piece"] == kind)).sum())
-            if found != count:
-                raise ValueError(f"{found} pieces of kind {KIND_NAMES[kind - 1]} of {name}: must be {count}")
-        outside = np.setdiff1d(np.flatnonzero(own), config.home_cells[seat])
+        outside = np.setdiff1d(np.flatnonzero(arrays["owner"] == seat), config.home_cells[seat])
         if outside.size:
             raise ValueError(f"{name}'s piece on {moves.cell_name(config, int(outside[0]))}: must be in its home rows")
     return state

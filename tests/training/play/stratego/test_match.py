@@ -162,9 +162,10 @@ def first():
 BAD_STARTS = [
     ("", "must have a position per line, and has none"),
     (START[1:], "line 1: fen: 99 letters, must be 100"),
-    (START.replace("M", "Z", 1), "line 1: fen: letter 'Z' on a1"),
+    (START.replace("M", "Z", 1), "line 1: 0 pieces of kind flag of red: must be 1"),
+    (START.replace("A", "Z", 1), "line 1: fen: letter 'Z' on d1"),
     (f"\n{START.replace('E', 'A')}", "line 2: 0 pieces of kind miner of red: must be 1"),
-    (START.replace("EADAAAL", "DADAAAL"), "line 1: 3 pieces of kind scout of red: must be at most 2"),
+    (START.replace("EADAAAL", "DADAAAL"), "line 1: 3 pieces of kind scout of red: must be 2"),
     (START.replace("LAAA__", "AAAL__"), "line 1: red's piece on b5: must be in its home rows"),
     (START.replace(" r ", " b "), "line 1: must begin with red's first move"),
 ]
