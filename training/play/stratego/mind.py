@@ -69,8 +69,9 @@ class AgentMind:
         self._prepared = True
         playing, game = self._playing, self._playing.game
         kinds, owners = jax.device_get(_dealing(game)(self._key))
+        lakes = np.isin(np.arange(len(kinds)), game.config.lakes)
         for colour in (0, 1):
-            view, memory = playing.first(kinds, owners, np.int32(colour)), playing.agent.init(1)
+            view, memory = playing.first(kinds, owners, lakes, np.int32(colour)), playing.agent.init(1)
             view = dataclasses.replace(view, to_move=jnp.bool_(True))
             for _ in range(2):  # the second time the memory is one that was compiled
                 action, memory = playing.act(self._key, memory, view, np.int32(colour))
@@ -139,7 +140,8 @@ class AgentMind:
                 kinds[cell], owners[cell] = next(others), 1 - self._colour
             elif rank not in (protocol.EMPTY, protocol.LAKE):
                 kinds[cell], owners[cell] = protocol.RANKS.index(rank), self._colour
-        self._view = self._playing.first(kinds, owners, np.int32(self._colour))
+        lakes = np.array([rank == protocol.LAKE for rank in "".join(before)])
+        self._view = self._playing.first(kinds, owners, lakes, np.int32(self._colour))
         return told
 
 
@@ -152,8 +154,10 @@ class _Playing:
 
     @functools.cached_property
     def first(self) -> Any:
-        def first(kinds: Array, owners: Array, colour: Array) -> Observation:
-            return self.game.observe(setup.start_state(self.game.config, kinds, owners), colour)
+        def first(kinds: Array, owners: Array, lakes: Array, colour: Array) -> Observation:
+            config = self.game.config
+            state = setup.start_state(config, kinds, owners)
+            return self.game.observe(dataclasses.replace(state, lakes=setup.as_bits(config, lakes)), colour)
 
         return jax.jit(first)
 
@@ -258,7 +262,7 @@ def _undone(rows: Sequence[str], told: Sequence[Told], colour: int) -> list[str]
 
 
 def _seen_variant(expected: Stratego, rows: Sequence[str]) -> Stratego:
-    """Gives the variant whose start a board shows: with the pieces and the lakes that are there.
+    """Gives the variant whose start a board shows: with the pieces that are there. Where the lakes are is part of its states.
 
     Raises:
       ValueError: the other has not as many pieces as the viewer, or there is no such variant.
@@ -270,11 +274,7 @@ def _seen_variant(expected: Stratego, rows: Sequence[str]) -> Stratego:
         raise ValueError(
             f"a first board with {sum(pieces)} own pieces and {counts[protocol.ENEMY]} of the other: must be as many"
         )
-    lakes = tuple(cell for cell, rank in enumerate(cells) if rank == protocol.LAKE)
-    config = expected.config
-    if (pieces, sorted(lakes)) == (config.pieces, sorted(config.lakes)):
-        return expected
-    return Stratego(dataclasses.replace(config, pieces=pieces, lakes=lakes))
+    return expected if pieces == expected.config.pieces else Stratego(dataclasses.replace(expected.config, pieces=pieces))
 
 
 def _compare(config: StrategoConfig, rows: Sequence[str], view: Observation) -> None:

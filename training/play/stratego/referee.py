@@ -85,12 +85,14 @@ def variant(mode: str, plies: int = 0) -> Stratego:
     """Makes a variant in which games may have so many plies at least: the protocol has limits of its own.
 
     Raises:
-      ValueError: there is none of this name, or its board is not the protocol's.
+      ValueError: there is none of this name, its board is not the protocol's, or it begins with open pieces.
     """
     config = preset(mode)
     if (config.rows, config.columns, config.home_rows) != (protocol.SIZE, protocol.SIZE, protocol.HOME_ROWS):
         size = f"{config.rows} x {config.columns}"
         raise ValueError(f"mode={mode!r}: has {size} cells; the protocol is for boards of 10 x 10 with 4 home rows")
+    if config.open_pieces:
+        raise ValueError(f"mode={mode!r}: begins with open pieces, which the protocol does not tell")
     return Stratego(dataclasses.replace(config, max_plies=max(config.max_plies, plies)))
 
 

@@ -152,6 +152,8 @@ def test_players_that_see_what_is_hidden_and_unknown_ones_are_refused():
         AgentMind("nobody", "barrage")
     with pytest.raises(ValueError, match=r"^mode='mini': has 6 x 6 cells; the protocol is for boards of 10 x 10"):
         AgentMind("random", "mini")
+    with pytest.raises(ValueError, match=r"^mode='barrage-open-flags': begins with open pieces, which the protocol does not tell"):
+        AgentMind("random", "barrage-open-flags")
 
 
 def test_set_ups_are_those_of_the_variant():
