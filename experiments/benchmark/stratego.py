@@ -141,6 +141,7 @@ CASES: tuple[Case, ...] = (
         "Barrage: random legal moves with the view of who is next",
         throughput(functools.partial(play, mode="barrage")),
         batch=512,
+        peers=("yorktown 22.6 k/s*", "stratego_env 13.7 k/s*"),
         reach="2 M/s, aim 5 M/s",
     ),
     Case(
@@ -149,6 +150,7 @@ CASES: tuple[Case, ...] = (
         "Stratego: random legal moves with the view of who is next",
         throughput(functools.partial(play, mode="stratego")),
         batch=512,
+        peers=("yorktown 8.4 k/s*", "stratego_env 21.5 k/s*"),
         reach="1 M/s, aim 4 M/s",
     ),
     Case(

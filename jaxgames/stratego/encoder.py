@@ -60,17 +60,22 @@ def yorktown(game: Stratego) -> Encoder:
 def _encoder(game: Stratego, name: str, view: Callable[[Any, Array], Observation], shows_observation: bool) -> Encoder:
     config = game.config
     size = moves.num_moves(config)
-    order = mirrored_outputs(config)
+    action_of, order = by_cells(config, np.arange(size), config.columns, config.rows), mirrored_outputs(config)
 
     def outputs(actions: Array, seat: Array) -> Array:
         del seat
         actions = jnp.asarray(actions)
-        return jnp.where((actions >= 0) & (actions < size), actions, -1).astype(jnp.int32)
+        inside = (actions >= 0) & (actions < size)
+        return jnp.where(inside, by_cells(config, jnp.where(inside, actions, 0), config.rows, config.columns), -1).astype(
+            jnp.int32
+        )
 
     def actions(outputs: Array, seat: Array) -> Array:
         del seat
         outputs = jnp.asarray(outputs)
-        return jnp.where((outputs >= 0) & (outputs < size), outputs, game.pass_action).astype(jnp.int32)
+        inside = (outputs >= 0) & (outputs < size)
+        found = by_cells(config, jnp.where(inside, outputs, 0), config.columns, config.rows)
+        return jnp.where(inside, found, game.pass_action).astype(jnp.int32)
 
     return Encoder(
         name=name,
@@ -79,7 +84,7 @@ def _encoder(game: Stratego, name: str, view: Callable[[Any, Array], Observation
         num_outputs=size,
         view=view,
         planes=functools.partial(planes_of, config),
-        legal=lambda seen: legal.legal_mask(config, seen.side, seen.viewer) & ~seen.terminated,
+        legal=lambda seen: legal.legal_mask(config, seen.side, seen.viewer)[action_of] & ~seen.terminated,
         outputs=outputs,
         actions=actions,
         num_symmetries=2,
@@ -89,14 +94,25 @@ def _encoder(game: Stratego, name: str, view: Callable[[Any, Array], Observation
     )
 
 
+def by_cells(config: StrategoConfig, numbers: Any, lines: int, others: int) -> Any:
+    """Exchanges rows and columns in the numbers of moves, whose cells are numbered along `others` lines of `lines` cells.
+
+    Actions go column by column, outputs row by row as planes do, for networks that give numbers for each cell.
+    """
+    ways = moves.num_ways(config)
+    place = moves.divided(numbers, ways, moves.num_moves(config))
+    line = moves.divided(place, lines, config.num_cells)
+    return ((place - line * lines) * others + line) * ways + numbers - place * ways
+
+
 def mirrored_outputs(config: StrategoConfig) -> np.ndarray:
-    """Gives the move that becomes each move when left and right change places, int32 [num_moves]."""
+    """Gives the output that becomes each output when left and right change places, int32 [num_moves]."""
     rows, columns, ways = config.rows, config.columns, moves.num_ways(config)
     place, way = np.divmod(np.arange(moves.num_moves(config)), ways)
-    column, row = np.divmod(place, rows)
+    row, column = np.divmod(place, columns)
     side = way - 2 * (rows - 1)
     turned = np.where(side >= 0, 2 * (rows - 1) + 2 * (columns - 1) - 1 - side, way)
-    return (((columns - 1 - column) * rows + row) * ways + turned).astype(np.int32)
+    return ((row * columns + columns - 1 - column) * ways + turned).astype(np.int32)
 
 
 def planes_of(config: StrategoConfig, seen: Observation) -> Array:

@@ -8,7 +8,7 @@ AlphaZe** paper's code. One more number passes, for who is not to move.
 from __future__ import annotations
 
 import functools
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
@@ -39,8 +39,8 @@ def num_moves(config: StrategoConfig) -> int:
     return config.num_cells * num_ways(config)
 
 
-def _divided(numbers: Array, divisor: int, most: int) -> Array:
-    """Divides int32 in 0..most: by a multiplication, as division is slow on vectors."""
+def divided(numbers: Any, divisor: int, most: int) -> Any:
+    """Divides whole numbers in 0..most (int32, or numpy): by a multiplication, as division is slow on vectors."""
     for shift in range(8, 24):
         factor = -(-(1 << shift) // divisor)
         if factor * most < 2**31 and factor * divisor - (1 << shift) <= (1 << shift) // (most + 1):
@@ -54,9 +54,9 @@ def to_move(config: StrategoConfig, action: Array, seat: Array) -> tuple[Move, A
     action = jnp.asarray(action).astype(jnp.int32)
     inside = (action >= 0) & (action < most)
     action = jnp.where(inside, action, 0)
-    place = _divided(action, ways, most)
+    place = divided(action, ways, most)
     way = action - place * ways
-    column = _divided(place, rows, config.num_cells)
+    column = divided(place, rows, config.num_cells)
     row = place - column * rows
     vertical = way < 2 * (rows - 1)
     side = way - 2 * (rows - 1)

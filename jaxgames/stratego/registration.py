@@ -8,7 +8,7 @@ from jaxgames.stratego.config import MODES
 from jaxgames.stratego.encoder import ENCODERS
 from jaxgames.stratego.game import make
 
-_PIMC = "pimc:num_simulations=100"
+_PIMC = "pimc:num_simulations=100,rollout_steps=0"  # games at random last for hundreds of moves
 
 REGISTRATION = Registration(
     name="stratego",

@@ -97,7 +97,7 @@ def _picture(config: StrategoConfig, state: State, film: Film, names: Sequence[s
         label = f"<text x='{MARGIN:.0f}' y='{_TOP - 20:.0f}' {_FONT} font-size='13' font-weight='bold' fill='{_INK}'>"
         parts.append(f"<g transform='translate({place * wide:.0f} 0)'>{label}{svg.plain(title)}</text>{''.join(body)}</g>")
     text = f"{_FONT} font-size='14' fill='{_INK}'"
-    head = f"{names[RED]} (red) against {names[BLUE]} (blue)"
+    head = " against ".join(name if name == colour else f"{name} ({colour})" for name, colour in zip(names, PLAYERS, strict=True))
     parts.append(f"<text x='{MARGIN:.0f}' y='22' {text}>{svg.plain(head)}</text>")
     parts.append(f"<text x='{MARGIN:.0f}' y='{high - 10:.0f}' {text}>{svg.plain(caption)}</text>")
     for fight in film.fights:
@@ -197,7 +197,7 @@ def _piece(config: StrategoConfig, piece: Piece, viewer: int, seconds: float) ->
     symbol = "10" if SYMBOLS[piece.kind - 1] == "X" else SYMBOLS[piece.kind - 1]
     text = f"<text x='{middle}' y='{middle + 6}' {_FONT} font-size='17' text-anchor='middle' fill='#ffffff'"
     face, back = f"{text} font-weight='bold'>{symbol}</text>", f"{text} fill-opacity='0.6'>?</text>"
-    secret = f"<path d='M6,{CELL - 9}h{CELL - 12}' stroke='#ffffff' stroke-opacity='0.7' stroke-width='2'/>"
+    secret = f"<path d='M8,{CELL - 6.5}h{CELL - 16}' stroke='#ffffff' stroke-opacity='0.7' stroke-width='2'/>"
     knows = viewer in (_EVERYTHING, piece.owner)
     inside = [body]
     if knows:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import jaxgames
-from jaxgames.stratego import Stratego, encoder, hidden, interop, legal, rules
+from jaxgames.stratego import Stratego, encoder, hidden, interop, legal, moves, rules
 from jaxgames.stratego.constants import KIND_NAMES
 from tests.jaxgames.stratego.playing import CONFIG, at, play, position, random_games
 
@@ -119,3 +119,15 @@ def test_a_move_is_the_same_output_for_both_sides(states):
         output = int(made.outputs(jnp.int32(action), jnp.int32(state.player)))
         after = step(other, made.actions(jnp.int32(output), 1 - jnp.int32(state.player)))
         assert notation_of(swapped(jax.device_get(step(state, action)))) == notation_of(after)
+
+
+def test_outputs_are_numbered_cell_by_cell_as_planes_are():
+    full = jaxgames.make("stratego", "barrage")
+    made = jaxgames.encoder_of(full)
+    # a4-a5 of Red: column 0, row 3, one cell forward; of Blue a7-a6 is the same.
+    for text, seat in (("a4a5", 0), ("a7a6", 1)):
+        action = moves.parse_move(full.config, text, seat)
+        assert int(made.outputs(jnp.int32(action), jnp.int32(seat))) == (10 * 3 + 0) * 36 + 9
+    numbers = jnp.arange(3600)
+    assert np.array_equal(made.outputs(made.actions(numbers, 0), 0), numbers)
+    assert int(made.outputs(jnp.int32(3600), 0)) == -1 and int(made.actions(jnp.int32(-1), 0)) == 3600
