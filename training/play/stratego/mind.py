@@ -163,7 +163,8 @@ class _Playing:
 
     @functools.cached_property
     def advance(self) -> Any:
-        return jax.jit(functools.partial(advance, self.game))
+        config = dataclasses.replace(self.game.config, far_inference=True)  # what goes far can do so in the drawn state, too
+        return jax.jit(functools.partial(advance, Stratego(config)))
 
     @functools.cached_property
     def act(self) -> Any:
@@ -184,7 +185,7 @@ def advance(
     """Adds a move to what a player knows.
 
     Args:
-      game: the variant.
+      game: the variant, with `far_inference`.
       key: of the state in which the move is played.
       view: what the player knew; it says who moves.
       action: int32 [], of the mover.

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+import jaxgames
 from jaxgames.stratego import Stratego, StrategoConfig, interop, moves
-from jaxgames.stratego.config import preset
 from jaxgames.stratego.constants import LETTERS
 from jaxgames.stratego.state import State
 from training.play.stratego import protocol
@@ -87,7 +87,8 @@ def variant(mode: str, plies: int = 0) -> Stratego:
     Raises:
       ValueError: there is none of this name, its board is not the protocol's, or it begins with open pieces.
     """
-    config = preset(mode)
+    made: Any = jaxgames.make("stratego", mode)
+    config: StrategoConfig = made.config
     if (config.rows, config.columns, config.home_rows) != (protocol.SIZE, protocol.SIZE, protocol.HOME_ROWS):
         size = f"{config.rows} x {config.columns}"
         raise ValueError(f"mode={mode!r}: has {size} cells; the protocol is for boards of 10 x 10 with 4 home rows")
