@@ -15,14 +15,15 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from jaxgames import sliced
 from jaxgames.bitboard import Bits, select
-from jaxgames.encoder import Encoder, stack_planes
+from jaxgames.encoder import Encoder
 from jaxgames.stratego import hidden, legal, moves
 from jaxgames.stratego.config import StrategoConfig
 from jaxgames.stratego.constants import BLUE, IMMOBILE, KIND_NAMES, NUM_KINDS, RED
 from jaxgames.stratego.game import Stratego
 from jaxgames.stratego.observation import Observation, observe
-from jaxgames.stratego.state import position_word
+from jaxgames.stratego.state import position_word, seated
 
 _ENDINGS = ("empty", "lake", "own hidden", "other hidden", "second player", "repetitions")
 CHANNELS = (*(f"{side} {kind}" for kind in KIND_NAMES for side in ("own", "other")), *_ENDINGS)
@@ -31,6 +32,7 @@ YORKTOWN_CHANNELS = (
     *("blue hidden", "red hidden", "empty", "lake", "blue to move"),
 )
 _MOST_REPETITIONS = 2
+_OTHERS = np.arange(2 * NUM_KINDS) % 2  # planes of the other side's pieces
 
 
 @functools.cache
@@ -60,7 +62,7 @@ def yorktown(game: Stratego) -> Encoder:
 def _encoder(game: Stratego, name: str, view: Callable[[Any, Array], Observation], shows_observation: bool) -> Encoder:
     config = game.config
     size = moves.num_moves(config)
-    action_of, order = by_cells(config, np.arange(size), config.columns, config.rows), mirrored_outputs(config)
+    order = mirrored_outputs(config)
 
     def outputs(actions: Array, seat: Array) -> Array:
         del seat
@@ -83,8 +85,8 @@ def _encoder(game: Stratego, name: str, view: Callable[[Any, Array], Observation
         channels=CHANNELS,
         num_outputs=size,
         view=view,
-        planes=functools.partial(planes_of, config, guess=shows_observation),
-        legal=lambda seen: legal.legal_mask(config, seen.side, seen.viewer)[action_of] & ~seen.terminated,
+        planes=functools.partial(planes_of, config, guesses=shows_observation),
+        legal=lambda seen: legal.legal_by_cells(config, seen.side, seen.viewer).reshape(-1) & ~seen.terminated,
         outputs=outputs,
         actions=actions,
         num_symmetries=2,
@@ -115,31 +117,33 @@ def mirrored_outputs(config: StrategoConfig) -> np.ndarray:
     return ((row * columns + columns - 1 - column) * ways + turned).astype(np.int32)
 
 
-def planes_of(config: StrategoConfig, seen: Observation, *, guess: bool = True) -> Array:
+def planes_of(config: StrategoConfig, seen: Observation, *, guesses: bool = True) -> Array:
     """Gives the planes of what a viewer sees or knows: float32 [rows, columns, 30], by `CHANNELS`, its own back row first.
 
-    Pieces of the other side that it does not know are shown by the probability of each kind; without `guess` it knows all,
-    and nothing is to be worked out. Repetitions are how often the position has been there before, among those that are
-    remembered, in halves, and no more than twice.
+    Pieces of the other side that it does not know are shown by the probability of each kind, or not at all without `guesses`.
+    Repetitions are how often the position has been there before, among those that are remembered, in halves, and at most twice.
     """
     grid, first = config.grid, seen.viewer == RED
     pieces = []
     for kind in range(1, NUM_KINDS + 1):
         known = legal.of_kind(seen.kinds, kind)
-        pieces += [grid.to_bool(known & seen.own), grid.to_bool(known & seen.other)]
-    if guess:
-        chances = hidden.marginals(config, seen).reshape(config.rows, config.columns, NUM_KINDS)
-        pieces[1::2] = [known + chances[..., kind] for kind, known in enumerate(pieces[1::2])]
-    sets: tuple[Bits, ...] = (
+        pieces += [known & seen.own, known & seen.other]
+    sets = (
+        *pieces,
         grid.full - seen.own - seen.other - seen.lakes,
         seen.lakes,
         seen.own & seen.hidden,
         seen.other & seen.hidden,
     )
-    numbers = jnp.where(first, 0.0, 1.0), repetitions(seen) / _MOST_REPETITIONS
-    everywhere = [jnp.broadcast_to(number, (config.rows, config.columns)) for number in numbers]
-    planes = stack_planes([*pieces, *(grid.to_bool(cells) for cells in sets), *everywhere])
-    return jnp.where(first, planes, planes[::-1])
+    planes = sliced.weighted_sums(grid, [*([(cells, 1)] for cells in sets), [], []])
+    if guesses:
+        chances = hidden.marginals(config, seen).reshape(config.rows, config.columns, NUM_KINDS)
+        planes = planes + jnp.pad(jnp.repeat(chances, 2, axis=-1) * _OTHERS, ((0, 0), (0, 0), (0, len(_ENDINGS))))
+    channel = np.arange(len(CHANNELS))
+    second = jnp.where(first, 0.0, 1.0)
+    numbers = jnp.where(channel == len(CHANNELS) - 1, repetitions(seen) / _MOST_REPETITIONS, second)
+    everywhere = jnp.where(channel >= len(CHANNELS) - 2, numbers, 0.0)
+    return jnp.where(first, planes, planes[::-1]) + everywhere
 
 
 def repetitions(seen: Observation) -> Array:
@@ -160,22 +164,25 @@ def yorktown_planes(config: StrategoConfig, seen: Observation) -> Array:
     """
     grid, red = config.grid, seen.viewer == RED
     plain = hidden.hidden_pieces(dataclasses.replace(config, far_inference=False), seen)
-    cells, still = (jnp.maximum(each.count(), 1).astype(jnp.float32) for each in (plain.cells, plain.still))
-    unknown, unmoved = grid.to_bool(plain.cells), grid.to_bool(plain.still)
-    planes = []
+    pieces: list[Bits] = []
     for kind in range(1, NUM_KINDS + 1):
         known = legal.of_kind(seen.kinds, kind)
-        count = plain.counts[kind - 1].astype(jnp.float32)
-        guess = jnp.where(unmoved, count / still, 0) if kind in IMMOBILE else jnp.where(unknown, count / cells, 0)
-        mine = grid.to_bool(known & seen.own).astype(jnp.float32)
-        others = grid.to_bool(known & seen.other).astype(jnp.float32) + guess
-        planes += [jnp.where(red, mine, others), jnp.where(red, others, mine)]
-    pieces = select(red, (seen.own, seen.other), (seen.other, seen.own))
-    empty = grid.full - pieces[RED] - pieces[BLUE] - seen.lakes
-    sets = (seen.hidden & pieces[BLUE], seen.hidden & pieces[RED], empty, seen.lakes)
+        pieces += seated(red, (known & seen.own, known & seen.other))
+    sides = seated(red, (seen.own, seen.other))
+    empty = grid.full - seen.own - seen.other - seen.lakes
+    sets = (*pieces, seen.hidden & sides[BLUE], seen.hidden & sides[RED], empty, seen.lakes)
+    planes = sliced.weighted_sums(grid, [*([(cells, 1)] for cells in sets), []])
+    cells, still = (jnp.maximum(each.count(), 1).astype(jnp.float32) for each in (plain.cells, plain.still))
+    unknown, unmoved = grid.to_bool(plain.cells)[..., None], grid.to_bool(plain.still)[..., None]
+    immobile = np.isin(np.arange(1, NUM_KINDS + 1), IMMOBILE)
+    shares = jnp.stack(plain.counts) / jnp.where(immobile, still, cells)
+    guesses = jnp.where(jnp.where(immobile, unmoved, unknown), shares, 0.0)
+    of_other = (np.arange(2 * NUM_KINDS) % 2 == 0) ^ red  # planes of the side that is not the viewer's
+    guesses = jnp.where(of_other, jnp.repeat(guesses, 2, axis=-1), 0.0)
+    channel = np.arange(len(YORKTOWN_CHANNELS))
     blue_moves = jnp.where(seen.to_move, ~red, red)
-    turn = jnp.broadcast_to(blue_moves, (config.rows, config.columns))
-    return stack_planes([*planes, *(grid.to_bool(each) for each in sets), turn])
+    turn = jnp.where((channel == len(YORKTOWN_CHANNELS) - 1) & blue_moves, 1.0, 0.0)
+    return planes + jnp.pad(guesses, ((0, 0), (0, 0), (0, len(channel) - 2 * NUM_KINDS))) + turn
 
 
 ENCODERS: dict[str, Callable[[Stratego], Encoder]] = {"alphaze": alphaze, "belief": belief, "yorktown": yorktown}

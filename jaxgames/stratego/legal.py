@@ -11,10 +11,10 @@ import functools
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax import Array
 
-from jaxgames.bitboard import DIRECTIONS, DOWN, LEFT, RIGHT, UP, WORD_BITS, Bits, select, union
+from jaxgames import sliced
+from jaxgames.bitboard import DIRECTIONS, DOWN, LEFT, OPPOSITE, RIGHT, UP, WORD_BITS, Bits, select, union
 from jaxgames.stratego import moves
 from jaxgames.stratego.config import StrategoConfig
 from jaxgames.stratego.constants import RED, SCOUT, TWICE_LEVEL
@@ -24,6 +24,7 @@ from jaxgames.stratego.state import LastMove, State, seated
 Sets = tuple[Bits, ...]  # by direction: UP towards row 0, DOWN, LEFT, RIGHT; or the digits of kinds
 
 
+@jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class Side:
     """What legal moves of one player depend on.
@@ -207,49 +208,58 @@ def is_legal(config: StrategoConfig, side: Side, move: Move) -> Array:
     return legal
 
 
+def legal_by_cells(config: StrategoConfig, side: Side, seat: Array) -> Array:
+    """Gives the legal moves of a side by the cells where they start: bool [rows, columns, ways], its own back row first."""
+    by_direction = [_by_distance(config, side, direction) for direction in DIRECTIONS]
+    up, down, left, right = by_direction
+    red = seat == RED
+    back = [select(red, one, other) for one, other in zip(up, down, strict=True)]
+    ahead = [select(red, one, other) for one, other in zip(down, up, strict=True)]
+    sets = [*back[::-1], *ahead, *left[::-1], *right]
+    found = sliced.weighted_sums(config.grid, [[(cells, 1)] for cells in sets]) != 0
+    return jnp.where(red, found, found[::-1])
+
+
+def _by_distance(config: StrategoConfig, side: Side, direction: int) -> list[Bits]:
+    """Gives the pieces that may go in a direction by 1, 2, ... cells."""
+    grid = config.grid
+    free, enterable = grid.full - side.own - side.other - side.lakes, grid.full - side.own - side.lakes
+    scouts, pieces = side.own & of_kind(side.kinds, SCOUT), movers(side)
+    found = []
+    ahead, way = enterable, grid.full  # of each cell: the one so far ahead, and whether all before it are free
+    for distance in range(1, config.rows if direction in (UP, DOWN) else config.columns):
+        ahead = grid.shift(ahead, OPPOSITE[direction])
+        able = pieces if distance == 1 else scouts & way
+        found.append(able & ahead)
+        free = grid.shift(free, OPPOSITE[direction])
+        way = way & free
+    if config.two_square:
+        banned, heading = _banned(config, side)
+        recent = grid.one_hot(side.recent.end.astype(jnp.int32)).when(banned.any() & (heading == direction))
+        apart = jnp.abs(side.recent.end.astype(jnp.int32) - side.recent.start)
+        unit = config.columns if direction in (UP, DOWN) else 1
+        found = [cells - recent.when(apart == unit * distance) for distance, cells in enumerate(found, 1)]
+    return found
+
+
 def legal_mask(config: StrategoConfig, side: Side, seat: Array) -> Array:
     """Gives the legal moves of a side by the numbers of actions: bool [num_moves]. Large: not for what has to be fast."""
-    grid = config.grid
-    ends = [grid.to_bool(cells).reshape(-1) for cells in legal_moves(config, side)]
-    own = grid.to_bool(side.own)
-    starts = [_nearest(own, direction) for direction in DIRECTIONS]
-    by_direction = jnp.stack(ends), jnp.stack(starts)
-
-    def of_seat(number: int) -> Array:
-        table = moves.table(config, number)
-        distance = table.end - table.start
-        vertical = np.abs(distance) >= config.columns
-        direction = np.where(vertical, np.where(distance < 0, UP, DOWN), np.where(distance < 0, LEFT, RIGHT))
-        place = direction * config.num_cells + table.end
-        open_end, nearest = (array.reshape(-1)[place] for array in by_direction)
-        return open_end & (nearest == table.start) & table.inside
-
-    return jnp.where(seat == RED, of_seat(0), of_seat(1))
+    return jnp.swapaxes(legal_by_cells(config, side, seat), 0, 1).reshape(-1)
 
 
-def _nearest(own: Array, direction: int) -> Array:
-    """Gives the nearest own piece from which each cell is reached by going in a direction, int32 [cells]; -1: there is none."""
-    rows, columns = own.shape
-    cells = jnp.where(own, np.arange(rows * columns, dtype=np.int32).reshape(rows, columns), -1)
-    axis = 0 if direction in (UP, DOWN) else 1
-    if direction in (UP, LEFT):
-        cells = jnp.flip(cells, axis)
-    lines = [cells[index] if axis == 0 else cells[:, index] for index in range(cells.shape[axis])]
-    last, found = jnp.full_like(lines[0], -1), []
-    for line in lines:
-        found.append(last)
-        last = jnp.where(line >= 0, line, last)
-    nearest = jnp.stack(found, axis)
-    return (jnp.flip(nearest, axis) if direction in (UP, LEFT) else nearest).reshape(-1)
-
-
+# Traced once per variant, however often a search asks.
+@functools.partial(jax.jit, static_argnums=0)
 def listed(config: StrategoConfig, side: Side, seat: Array) -> tuple[Array, Array]:
     """Lists the legal moves of a side.
 
     Returns:
       int32 [K] actions with K = `config.most_moves`, and bool [K], which of them are: the first ones. The others are no moves.
     """
-    found = as_set(legal_moves(config, side))
+    moves_words, own = as_set(legal_moves(config, side)).words, side.own.words
+    row = _worked_out(jnp.stack(jax.lax.optimization_barrier([*moves_words, *own, seat.astype(jnp.uint32)])))
+    words = [row[number] for number in range(row.shape[0])]
+    found, seat = Bits(tuple(words[: len(moves_words)])), words[-1]
+    side = dataclasses.replace(side, own=Bits(tuple(words[len(moves_words) : -1])))
     count = found.count()
     number = jnp.arange(config.most_moves, dtype=jnp.int32)
 
@@ -257,5 +267,14 @@ def listed(config: StrategoConfig, side: Side, seat: Array) -> tuple[Array, Arra
         move = move_of(config, side, found.pick(rank))
         return moves.to_action(config, move, seat)
 
-    actions = jax.vmap(one)(jnp.minimum(number, jnp.maximum(count - 1, 0)))
+    actions = _worked_out(jax.vmap(one)(jnp.minimum(number, jnp.maximum(count - 1, 0))))
     return jnp.where(number < count, actions, moves.num_moves(config)), number < count
+
+
+def _worked_out(row: Array) -> Array:
+    """Gives numbers that are worked out once, however much depends on them.
+
+    Without the reduction, which is one of nothing, XLA works out the whole set of legal moves anew for each of its moves.
+    """
+    row = jax.lax.reduce(jnp.stack([row, jnp.zeros_like(row)]), row.dtype.type(0), jax.lax.bitwise_or, (0,))
+    return jax.lax.optimization_barrier(row)

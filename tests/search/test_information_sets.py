@@ -1,7 +1,7 @@
 """Search among information sets, in a game in which whoever plans as if it would see a hidden coin makes a mistake.
 
-The first player takes a small gain, or bets, and then says which side of the coin is up. It never sees the coin; a right answer wins,
-a wrong one loses.
+The first player takes a small gain, or bets, and then says which side of the coin is up. It never sees the coin; a right answer
+wins, a wrong one loses.
 """
 
 import dataclasses

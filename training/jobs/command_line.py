@@ -47,6 +47,9 @@ JOBS = {
     "official-match": Job(
         "training.play.official", "run", "OfficialMatchConfig", "play Pommerman in the official environment, if it is installed"
     ),
+    "stratego-bot": Job(
+        "training.jobs.stratego_bot", "run", "StrategoBotConfig", "play Stratego by a text protocol, as a player or as a manager"
+    ),
     "replay": Job("training.jobs.replay", "run", "ReplayConfig", "replay recorded games and tell every difference"),
 }
 
