@@ -42,8 +42,8 @@ class AlphazeConfig:
       method: of playing: pc_pimc, medoid, pimc or pimc_value; see `pimc`.
       true_sight_epochs: so many epochs begin with games in which the search sees everything (TSL) [6 of 10 in DarkHex 11 x 11].
       pretrain_epochs: so many epochs before those play the open game instead (section 9.2).
-      heuristic_epochs: the first so many epochs begin with games in which the search sees everything, and values states by the game's
-        heuristic with even priors [0]: a network learns the first steps sooner from that than from itself.
+      heuristic_epochs: the first so many epochs begin with games in which the search sees everything and values states by the
+        game's heuristic with even priors [0]: a network learns the first steps sooner from that than from itself.
       num_worlds: worlds per search [12].
       num_simulations: per world [800].
       first_play_urgency: Q of an action never tried, for the mover [-1]; None: the value of its node, so that few simulations too
@@ -157,8 +157,9 @@ class Alphaze:
     Attributes:
       init: `init(key, params) -> Learner`; its progress counts `samples`: searches so far.
       players: the planner by kind of games.
-      play: by kind (fair, true_sight, heuristic, or open: the game with nothing hidden): `play(key, params, learner) -> (learner, metrics)`:
-        games with the search of these parameters. The learner given is used up, the params are not.
+      play: by kind (fair, true_sight, heuristic, or open: the game with nothing hidden):
+        `play(key, params, learner) -> (learner, metrics)`: games with the search of these parameters. The learner given is used
+        up, the params are not.
       restart: `restart(key, learner) -> learner`: gives up all games and begins new ones, between kinds that play another game.
       learn: `learn(key, learner) -> (learner, metrics)`: gradient steps; the learner given is used up.
     """
