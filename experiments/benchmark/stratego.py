@@ -21,8 +21,11 @@ from jaxgames.stratego import Stratego, legal, make, rules, setup
 from jaxgames.stratego.moves import Move
 from jaxgames.stratego.observation import Observation
 from jaxgames.stratego.state import State
+from search import puct
 from search.planner import Planner
-from training.play import agents
+from search.puct import determinized
+from training.models import policy_value
+from training.models.policy_value import PolicyValue, PolicyValueConfig
 
 STEPS = 1024
 POOL_SIZE = 4096
@@ -134,23 +137,20 @@ def worlds(batch: int, *, mode: str, calls: int = 64) -> Program:
     return Program(functools.partial(started, game, mode), timed, settings={"mode": mode, "moves_before": MID_GAME[mode]})
 
 
-def searcher(game: Stratego, num_simulations: int) -> tuple[Planner, Any]:
-    """Makes PC-PIMC with three worlds and the network that comes with the package, and gives its parameters."""
-    return agents.make_planner(f"pc_pimc:num_worlds={NUM_WORLDS},num_simulations={num_simulations}", game)
+def searcher(mode: str, num_simulations: int) -> tuple[Planner, PolicyValue]:
+    """Makes PC-PIMC with three worlds and the light network."""
+    who = policy_value.make(PolicyValueConfig("stratego", mode, network="light"))
+    settings = determinized.Settings(num_worlds=NUM_WORLDS, search=puct.Settings(num_simulations=num_simulations))
+    return determinized.pimc_tree(who.game, who.evaluate, settings, outputs=who.encoder.outputs), who
 
 
 def searches(batch: int, *, mode: str = "barrage", num_simulations: int = NUM_SIMULATIONS) -> Program:
     """Makes a program of PC-PIMC searches in the middle of random games; one move of one game is one unit."""
-    game = make(mode)
-    planner, params = searcher(game, num_simulations)
+    planner, who = searcher(mode, num_simulations)
 
     def start(key: Array, numbers: Array) -> tuple[Any, ...]:
-        return (
-            *started(game, mode, key, numbers),
-            planner.init(batch),
-            jnp.zeros(batch, jnp.uint32),
-            jax.tree.map(jnp.asarray, params),
-        )
+        weights = who.init(key)
+        return (*started(who.game, mode, key, numbers), planner.init(batch), jnp.zeros(batch, jnp.uint32), weights)
 
     def timed(carry: tuple[Any, ...], tally: Tally) -> tuple[Any, Tally]:
         infos, keys, clock, memory, _, weights = carry
@@ -177,7 +177,8 @@ def step_and_search(batch: int) -> dict[str, Compiled]:
     game, barrage = make("stratego"), make("barrage")
     _, states = start_shapes(game, batch)
     actions = jax.ShapeDtypeStruct((batch, 2), jnp.int32)
-    planner, params = searcher(barrage, NUM_SIMULATIONS)
+    planner, who = searcher("barrage", NUM_SIMULATIONS)
+    params = jax.eval_shape(who.init, jax.random.key(0))
     keys, starts = start_shapes(barrage, SEARCH_LANES)
     seats, active = (jax.ShapeDtypeStruct((SEARCH_LANES,), dtype) for dtype in (jnp.int32, bool))
     views = jax.eval_shape(jax.vmap(barrage.observe), starts, seats)
@@ -218,7 +219,7 @@ CASES: tuple[Case, ...] = (
     Case(
         "stratego/pc_pimc",
         "moves",
-        "Barrage: a move by PC-PIMC, 3 worlds x 800 simulations, with the network of the package",
+        "Barrage: a move by PC-PIMC, 3 worlds x 800 simulations, with the light network, not trained",
         throughput(searches),
         batch=SEARCH_LANES,
         reach="150 ms, aim 50 ms; 12 MB per lane, aim 6 MB",
