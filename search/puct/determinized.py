@@ -272,8 +272,7 @@ def _together(game: HiddenGame, worlds: Worlds, planner: Planner, keys: Array, s
 
     columns, many = [own(x) for x in _columns(plans)], game.num_actions > MOST_COLUMNS
     if many:
-        offered, possible = (of_seat(rows, seats) for rows in jax.vmap(game.search_arms)(first))
-        actions, legal = _actions_of(game, columns[0], columns[1], offered, possible)
+        actions, legal = _actions_of(game, columns[0], columns[1])
         policies, results, tried = _by_column(actions, *columns)
     else:
         legal = of_seat(jax.vmap(game.legal_actions)(first), seats)
@@ -308,22 +307,19 @@ def _columns(plans: Plan) -> tuple[Array, ...]:
     return plans.arms, plans.legal, plans.action_weights, plans.qvalues, plans.visit_counts
 
 
-def _actions_of(game: HiddenGame, arms: Array, legal: Array, offered: Array, possible: Array) -> tuple[Array, Array]:
-    """Gives the actions that a plan may be about, each once: those of all worlds' plans, and of the game's own arms.
+def _actions_of(game: HiddenGame, arms: Array, legal: Array) -> tuple[Array, Array]:
+    """Gives the actions that a plan may be about, each once: those of the plans of all worlds, which fit what the seat knows.
 
     Args:
       game: with more actions than are looked at one by one.
       arms: int32 [B, W, K], of the plans.
       legal: bool [B, W, K], which of them are actions.
-      offered: int32 [B, K], arms of the game.
-      possible: bool [B, K], which of them are actions.
 
     Returns:
       int32 [B, C] in ascending order, and bool [B, C], which are any; the others are no actions.
     """
     nothing = game.num_actions
-    worlds = jnp.where(legal, arms, nothing).reshape(arms.shape[0], -1)
-    every = jnp.sort(jnp.concatenate([worlds, jnp.where(possible, offered, nothing)], axis=1), axis=1)
+    every = jnp.sort(jnp.where(legal, arms, nothing).reshape(arms.shape[0], -1), axis=1)
     again = jnp.concatenate([jnp.zeros_like(every[:, :1], bool), every[:, 1:] == every[:, :-1]], axis=1)
     room = min(every.shape[1], max(game.num_arms, MOST_COLUMNS))
     actions = jnp.sort(jnp.where(again, nothing, every), axis=1)[:, :room]

@@ -106,6 +106,18 @@ def test_games_in_which_the_search_sees_everything_are_games_of_hex():
     np.testing.assert_array_equal(rows_of(learner.ring), rows_of(played("open")[0].ring))
 
 
+@pytest.mark.slow
+def test_games_by_the_heuristic_do_not_depend_on_the_network():
+    made = tiny_alphaze.programs(dataclasses.replace(CONFIG, heuristic_epochs=1))
+    rows = []
+    for seed in range(2):
+        params = made.who.init(jax.random.key(seed))
+        learner, told = made.play["heuristic"](KEY, params, made.init(KEY, params))
+        rows.append(rows_of(learner.ring))
+    np.testing.assert_array_equal(*rows)
+    assert told["samples"] == LANES * CONFIG.steps and told["games"] > 0
+
+
 def test_samples_of_fair_games_are_worlds_that_fit_what_the_mover_knew():
     """Its own stones stay, those of the other come and go; policies lie on what it might try, taken cells included."""
     _, samples, _ = played("fair")
