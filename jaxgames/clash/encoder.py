@@ -25,20 +25,25 @@ MEMORY = 0.9  # by which the trace of a card that was played fades per step
 
 
 def card_rows(game: Clash) -> np.ndarray:
-    """Gives the cards that can come, int32, as rows of the table."""
-    keys = dict.fromkeys(card.key for cards in game.config.cards_of for card in cards)
-    return np.array([game.config.table.card_ids[key] for key in keys], np.int32)
+    """Gives the cards that can come, int32, as rows of the table, in its order, whatever the order of the decks."""
+    keys = {card.key for cards in game.config.cards_of for card in cards}
+    return np.array(sorted(game.config.table.card_ids[key] for key in keys), np.int32)
 
 
 def unit_rows(game: Clash) -> np.ndarray:
-    """Gives the units that can come, int32, as rows of the table."""
-    return np.array([game.config.table.unit_ids[unit.name] for unit in game.config.units], np.int32)
+    """Gives the units that can come, int32, as rows of the table, in its order."""
+    return np.array(sorted(game.config.table.unit_ids[unit.name] for unit in game.config.units), np.int32)
+
+
+def spell_rows(game: Clash) -> np.ndarray:
+    """Gives the spells that can come, int32, as rows of the table, in its order."""
+    return np.array(sorted(game.config.table.card_ids[card.key] for card in game.config.spells), np.int32)
 
 
 def channels(game: Clash) -> tuple[str, ...]:
     """Names the planes."""
     units = [game.config.table.units[row].name for row in unit_rows(game)]
-    spells = [card.key for card in game.config.spells]
+    spells = [game.config.table.cards[row].key for row in spell_rows(game)]
     cards = [game.config.table.cards[row].key for row in card_rows(game)]
     sides = ("own", "enemy")
     names = [f"{side} {name}" for name in (*units, *spells) for side in sides]
@@ -94,8 +99,7 @@ def planes_of(game: Clash, view: Observation) -> Array:
     )
     kind = (arena["unit"][..., None] == unit_rows(game)).astype(jnp.float32)
     of_units = _by_tile(to_own(arena["x"], WIDTH), to_own(arena["y"], HEIGHT), alive, jnp.concatenate([kind, weight], axis=-1))
-    spells = np.array([config.table.card_ids[card.key] for card in config.spells], np.int32)
-    cast = (arena["spell"][..., None] == spells).astype(jnp.float32)
+    cast = (arena["spell"][..., None] == spell_rows(game)).astype(jnp.float32)
     of_spells = _by_tile(to_own(arena["spell_x"], WIDTH), to_own(arena["spell_y"], HEIGHT), arena["spell_ticks"] > 0, cast)
     split = len(unit_rows(game))
     objects = jnp.concatenate([of_units[..., :split, :], of_spells, of_units[..., split:, :]], axis=-2)
