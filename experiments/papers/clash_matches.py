@@ -37,6 +37,7 @@ class Learning:
       episodes: that the oracle labels, for the follower.
       rate: gradient steps of the follower per step of one battle.
       samples: actions from which Q-MC learns.
+      oracle: more settings of the oracle.
     """
 
     network: str
@@ -44,6 +45,7 @@ class Learning:
     episodes: int
     rate: float
     samples: int
+    oracle: str = ""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -83,7 +85,7 @@ SHORT = Sizes(
     1_000_000,
     "rest_when_forced=1,microbatch_size=16",
     f"beginner:positions=2,{_SHORT_BATTLES},tiebreak=lowest_tower_hp,shaping=0.5",
-    Learning("arena_small", 32, 160, 0.25, 400_000),
+    Learning("arena_small", 32, 128, 0.25, 300_000, "leaf_parallelism=4,microbatch_size=16"),
 )
 PAPER = Sizes("paper", "beginner", (10, 25, 50), 50, 64_000_000, "", "beginner", Learning("arena_paper", 32, 300, 1.0, 4_000_000))
 
@@ -102,14 +104,15 @@ class Player:
         """For files."""
         return f"{self.planner}-{self.bandit}" + (f"-c{self.c}" if self.c is not None else "") + f"-k{self.horizon}"
 
-    def spec(self, sizes: Sizes) -> str:
-        """As command lines call it."""
+    def spec(self, sizes: Sizes, savings: str | None = None) -> str:
+        """As command lines call it; `savings` in place of those of the sizes."""
         most = SIMULATIONS_PER_ARM * jaxgames.make("clash", sizes.mode).num_arms
+        more = sizes.savings if savings is None else savings
         parts = [f"bandit={self.bandit}"] + ([f"c={self.c}"] if self.c is not None else [])
         parts += [f"horizon={self.horizon}", f"simulations_per_arm={SIMULATIONS_PER_ARM}", f"num_simulations={most}"]
         if self.planner != "mcs":
             parts.append(f"table_bytes={sizes.table_bytes}")
-        return f"{self.planner}:{','.join(filter(None, [*parts, sizes.savings]))}"
+        return f"{self.planner}:{','.join(filter(None, [*parts, more]))}"
 
 
 @dataclasses.dataclass(frozen=True)

@@ -48,14 +48,16 @@ def config_of(plan: ClashPlan, name: str) -> Any:
         stop_rule="off",
         stop_when_quiet=0,
     )
-    oracle = OracleConfig(planner=Player(horizon=sizes.horizon).spec(_round_robin(plan)))
+    oracle = OracleConfig(planner=_oracle(plan))
     every = max(learning.episodes // 4, 1)
     return train_follower.TrainConfig(follower=who, learn=imitate, oracle=oracle, evaluate_every=every, **shared)
 
 
-def _round_robin(plan: ClashPlan) -> Any:
-    """The sizes with the variant of the round robin."""
-    return dataclasses.replace(plan.sizes, mode=plan.sizes.with_decks(TRAINED))
+def _oracle(plan: ClashPlan, more: str = "") -> str:
+    """The oracle as command lines call it. While it labels it thinks for both sides, also for one that can only wait."""
+    sizes = plan.sizes
+    savings = ",".join(filter(None, [sizes.learning.oracle, more]))
+    return Player(horizon=sizes.horizon).spec(dataclasses.replace(sizes, mode=sizes.with_decks(TRAINED)), savings)
 
 
 def learned(plan: ClashPlan, name: str) -> dict | None:
@@ -101,7 +103,7 @@ def _spec(plan: ClashPlan, name: str) -> str:
     """A player as command lines call it."""
     if name in LEARNERS:
         return f"network:{config_of(plan, name).output}"
-    return Player(horizon=plan.sizes.horizon).spec(_round_robin(plan)) if name == "oracle" else name
+    return _oracle(plan, "" if plan.paper else "rest_when_forced=1") if name == "oracle" else name
 
 
 def texts(plan: ClashPlan) -> dict[str, str]:
