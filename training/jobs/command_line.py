@@ -50,6 +50,7 @@ JOBS = {
     "card-report": Job(
         "training.jobs.card_report", "run", "ReportConfig", "what a change of a card of Clash does, in battles with and without"
     ),
+    "hints": Job("training.jobs.hints", "run", "HintsConfig", "draw what the cards of a hand of Clash are worth, and where"),
     "replay": Job("training.jobs.replay", "run", "ReplayConfig", "replay recorded games and tell every difference"),
 }
 

@@ -86,5 +86,5 @@ def test_rows_that_are_not_possible(tmp_path):
         path.write_text(content)
         with pytest.raises(ValueError, match=f"{path}: {message}"):
             read_rows(path)
-    with pytest.raises(ValueError, match="nothing.json: cannot be read: No such file"):
+    with pytest.raises(ValueError, match=r"nothing\.json: cannot be read: No such file"):
         read_rows(tmp_path / "nothing.json")
