@@ -109,7 +109,7 @@ def dynamics_of(game: Game | Dynamics, *, key: Callable | None = None, arms: Cal
         state_key=jax.vmap(key or game.state_key),
         at_once=moves_at_once(game),
         arm_groups=game.arm_groups if arms is None and has_groups(game) else (),
-        arms_listed=game.num_arms < game.num_actions,
+        arms_listed=game.num_arms + 1 < game.num_actions,  # where all but the pass are arms, there is nothing to list
     )
 
 
