@@ -218,7 +218,8 @@ class Alphaze:
         game, evaluate, outputs = self.who.game, self.who.evaluate, self.who.encoder.outputs
         ways, search = {"fair": (self.games, player)}, _search_settings(self.config, noise=True)
         if self.config.heuristic_epochs:
-            by_hand = dataclasses.replace(search, first_play_urgency=None)  # nothing tells actions apart before they are tried
+            # Nothing tells actions apart before they are tried, and then by small differences.
+            by_hand = dataclasses.replace(search, first_play_urgency=None, normalize_q=True)
             make = determinized.true_sight if hidden else puct.puct
             ways["heuristic"] = self.games, make(game, heuristic_values(game.open_game if hidden else game), by_hand)
         if hidden:
