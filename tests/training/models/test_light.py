@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from training.models.networks import presets
-from training.models.networks.light import LightConfig, make, moved
+from training.models.networks.light import LightConfig, make, mean_by_adding, moved
 
 SHAPE, PER_CELL = (4, 3, 5), 2
 CONFIG = LightConfig(width=8, blocks=2, value_planes=2, value_width=6)
@@ -60,6 +60,15 @@ def test_features_move_by_a_cell_and_drop_out_at_the_border():
     ends = [tuple(int(x) for x in np.argwhere(part)[0][:2]) for part in np.asarray(once(field))]
     assert ends == [(0, 1), (2, 1), (1, 0), (1, 2)]
     assert not np.asarray(once(once(field))).any()
+
+
+def test_the_gradient_of_a_mean():
+    values = jax.random.normal(jax.random.key(3), (2, 3, 4))
+    found, expected = (
+        jax.jit(jax.grad(lambda x, mean=mean: jnp.sin(mean(x)).sum()))(values)
+        for mean in (lambda x: mean_by_adding(x, 1), lambda x: x.mean(1))
+    )
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
 
 
 def test_presets():
