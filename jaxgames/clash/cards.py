@@ -48,6 +48,7 @@ class Unit:
       death_spawn, death_spawn_count, death_spawn_radius: the units that it leaves; "" for none.
       spawn, spawn_count, spawn_period_ticks, spawn_first_ticks: the units that it makes.
       stun_ticks, slow_pct, slow_ticks: what its blows do beside damage.
+      shown_as: name of the unit as which networks are shown it, such as the one of which it is a changed version; "": itself.
     """
 
     name: str
@@ -93,6 +94,7 @@ class Unit:
     stun_ticks: int = 0
     slow_pct: int = 0
     slow_ticks: int = 0
+    shown_as: str = ""
 
     def __post_init__(self) -> None:
         _check_row(self, f"unit {self.name!r}", _UNIT_LIMITS)
@@ -172,6 +174,7 @@ class Card:
       pushback: by which a spell moves what it hits.
       hits_air, hits_ground, stun_ticks, slow_pct, slow_ticks: of a spell.
       spawn, spawn_count: units that a spell brings; it may land anywhere.
+      shown_as: key of the card as which networks are shown it; "": itself.
     """
 
     name: str
@@ -197,6 +200,7 @@ class Card:
     slow_ticks: int = 0
     spawn: str = ""
     spawn_count: int = 0
+    shown_as: str = ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "offsets", _offsets(self))
@@ -316,6 +320,14 @@ class Table:
                 if self.unit(card.unit).kind != card.type:
                     raise ValueError(f"card {card.key!r}: type={card.type!r}: its unit is a {self.unit(card.unit).kind}")
 
+        for label, ids, rows in (("unit", self.unit_ids, self.units), ("card", self.card_ids, self.cards)):
+            for row in rows:
+                if row.shown_as and (row.shown_as not in ids or rows[ids[row.shown_as]].shown_as):
+                    name = list(ids)[rows.index(row)]
+                    raise ValueError(
+                        f"{label} {name!r}: shown_as={row.shown_as!r}: there is no such {label} that is shown as itself"
+                    )
+
     def _check_unit(self, where: str, name: str, allowed: str | None = None) -> None:
         if name != allowed and name not in self.unit_ids:
             raise ValueError(f"{where}={name!r}: there is no such unit")
@@ -338,6 +350,16 @@ class Table:
     def card_ids(self) -> dict[str, int]:
         """Rows by key."""
         return {card.key: row for row, card in enumerate(self.cards)}
+
+    @functools.cached_property
+    def shown_units(self) -> tuple[int, ...]:
+        """The row as which each unit is shown to networks."""
+        return tuple(self.unit_ids[unit.shown_as or unit.name] for unit in self.units)
+
+    @functools.cached_property
+    def shown_cards(self) -> tuple[int, ...]:
+        """The row as which each card is shown to networks."""
+        return tuple(self.card_ids[card.shown_as or card.key] for card in self.cards)
 
     def unit(self, name: str) -> Unit:
         """Gives a unit by its name."""
@@ -406,13 +428,19 @@ def read_table(path: str | Path) -> Table:
     if not isinstance(content, dict) or not all(isinstance(content.get(name), list) for name in ("units", "cards")):
         raise ValueError(f"{path}: must hold an object with lists 'units' and 'cards'")
     try:
-        return Table(tuple(_row(Unit, row) for row in content["units"]), tuple(_row(Card, row) for row in content["cards"]))
+        return Table(
+            tuple(read_row(Unit, row) for row in content["units"]), tuple(read_row(Card, row) for row in content["cards"])
+        )
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
 
 
-def _row(kind: type[Any], given: Any) -> Any:
-    """Makes a row of what a file holds; fields of the file that are unknown are left out."""
+def read_row(kind: type[Any], given: Any) -> Any:
+    """Makes a row, `Unit` or `Card`, of what a file holds; fields of the file that are unknown are left out.
+
+    Raises:
+      ValueError: a field is missing or not sound.
+    """
     label = "unit" if kind is Unit else "card"
     if not isinstance(given, dict):
         raise ValueError(f"{label} row {given!r}: must be an object")

@@ -5,6 +5,7 @@ All is told from the side of those who are hit: loops go over the other's slots,
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import jax
@@ -53,10 +54,22 @@ def nobody(state: State) -> Hits:
     return Hits(nothing, nothing, nothing, nothing, nothing, nothing)
 
 
-def of_units(
-    hits: Hits, state: State, kinds: UnitColumns, places: Places, aim: Aim, blow: Strike, shots: Shots, need: Features
-) -> Hits:
-    """Adds what blows and landing shots of units do (steps 4 and 6 of a tick)."""
+class Hitters(NamedTuple):
+    """The other's slots from which something comes in a tick, as those see them who are hit.
+
+    Attributes:
+      end: int32 [], one more than the last slot that may hit.
+      hit: `hit(slot) -> (touched, damage)`: bool and int32 [2, H, B], for a slot of the other's.
+    """
+
+    end: Array
+    hit: Callable[[Array], tuple[Array, Array]]
+
+
+def hitting_units(
+    state: State, kinds: UnitColumns, places: Places, aim: Aim, blow: Strike, shots: Shots, need: Features
+) -> Hitters:
+    """Says whom blows and landing shots of each unit hit, and with how much."""
     around_self = kinds.splash_self > 0
     sources = [
         _Impacts(blow.strikes, aim.target, *(jnp.where(around_self, a, b) for a, b in ((places.x, aim.x), (places.y, aim.y))))
@@ -68,13 +81,13 @@ def of_units(
     slot = np.arange(state.alive.shape[1], dtype=np.int32)[:, None]
     lands = impacts[0].lands | impacts[1].lands | impacts[2].lands
 
-    def hit_by(number: Array, hits: Hits) -> Hits:
+    def hit(number: Array) -> tuple[Array, Array]:
         amount, crown = pick(other.damage, number), pick(other.crown_damage, number)
         amount = jnp.where(slot < TOWERS, crown, amount)
         radius, layers = pick(other.splash_radius, number), pick(other.splash_layers, number)
         wide = square(radius + kinds.radius)
         exposed = (layers & layer) != 0
-        times, touched = jnp.zeros_like(hits.damage), jnp.zeros_like(state.alive)
+        times, touched = jnp.zeros(state.alive.shape, jnp.int32), jnp.zeros_like(state.alive)
         for one in impacts:
             hit = pick(one.target, number) == slot
             if need.unit_splash:
@@ -82,22 +95,36 @@ def of_units(
                 hit = jnp.where(radius > 0, exposed & (distance <= wide), hit)
             hit &= pick(one.lands, number)
             times, touched = times + hit, touched | hit
+        return touched, times * amount
+
+    return Hitters(used(lands), hit)
+
+
+def of_units(
+    hits: Hits, state: State, kinds: UnitColumns, places: Places, aim: Aim, blow: Strike, shots: Shots, need: Features
+) -> Hits:
+    """Adds what blows and landing shots of units do (steps 4 and 6 of a tick)."""
+    other = UnitColumns(*(column[::-1] for column in kinds))
+    end, hit = hitting_units(state, kinds, places, aim, blow, shots, need)
+
+    def hit_by(number: Array, hits: Hits) -> Hits:
+        touched, damage = hit(number)
 
         def most(column: Array, old: Array, needed: bool) -> Array:
             return jnp.where(touched, jnp.maximum(old, pick(column, number)), old) if needed else old
 
         return hits._replace(
-            damage=hits.damage + times * amount,
+            damage=hits.damage + damage,
             stun=most(other.stun_ticks, hits.stun, need.stuns),
             slow=most(other.slow_ticks, hits.slow, need.slows),
             slow_pct=most(other.slow_pct, hits.slow_pct, need.slows),
         )
 
-    return jax.lax.fori_loop(0, used(lands), hit_by, hits)
+    return jax.lax.fori_loop(0, end, hit_by, hits)
 
 
-def of_spells(hits: Hits, state: State, kinds: Kinds, places: Places, need: Features) -> Hits:
-    """Adds what landing waves of spells do (step 5 of a tick)."""
+def hitting_spells(state: State, kinds: Kinds, places: Places) -> Hitters:
+    """Says whom landing waves of each spell hit, and with how much."""
     units = kinds.units
     lands = state.spell_ticks[::-1] == 1
     spells = type(kinds.spells)(*(column[::-1] for column in kinds.spells))
@@ -106,13 +133,28 @@ def of_spells(hits: Hits, state: State, kinds: Kinds, places: Places, need: Feat
     building = (layer & (GROUND_BUILDING | AIR_BUILDING)) != 0
     tower = np.arange(state.alive.shape[1])[:, None] < TOWERS
 
-    def hit_by(number: Array, hits: Hits) -> Hits:
-        away_x, away_y = places.x - pick(at_x, number), places.y - pick(at_y, number)
-        distance = square(away_x) + square(away_y)
+    def hit(number: Array) -> tuple[Array, Array]:
+        distance = square(places.x - pick(at_x, number)) + square(places.y - pick(at_y, number))
         hit = ((pick(spells.layers, number) & layer) != 0) & pick(lands, number)
         hit &= distance <= square(pick(spells.radius, number) + units.radius)
         amount = jnp.where(building, pick(spells.building_damage, number), pick(spells.damage, number))
         amount = jnp.where(tower, pick(spells.crown_damage, number), amount)
+        return hit, jnp.where(hit, amount, 0)
+
+    return Hitters(used(lands), hit)
+
+
+def of_spells(hits: Hits, state: State, kinds: Kinds, places: Places, need: Features) -> Hits:
+    """Adds what landing waves of spells do (step 5 of a tick)."""
+    units = kinds.units
+    spells = type(kinds.spells)(*(column[::-1] for column in kinds.spells))
+    at_x, at_y = WIDTH - state.spell_x[::-1].astype(jnp.int32), HEIGHT - state.spell_y[::-1].astype(jnp.int32)
+    end, hit_of = hitting_spells(state, kinds, places)
+
+    def hit_by(number: Array, hits: Hits) -> Hits:
+        hit, damage = hit_of(number)
+        away_x, away_y = places.x - pick(at_x, number), places.y - pick(at_y, number)
+        distance = square(away_x) + square(away_y)
         force = pick(spells.pushback, number)
         pushed = hit & (units.pushable > 0) & (distance > 0) & (force > 0)
         length = jnp.maximum(root(jnp.where(pushed, distance, 1)), 1)
@@ -124,7 +166,7 @@ def of_spells(hits: Hits, state: State, kinds: Kinds, places: Places, need: Feat
             return jnp.where(hit, jnp.maximum(old, pick(column, number)), old) if needed else old
 
         return Hits(
-            hits.damage + jnp.where(hit, amount, 0),
+            hits.damage + damage,
             most(spells.stun_ticks, hits.stun, need.stuns),
             most(spells.slow_ticks, hits.slow, need.slows),
             most(spells.slow_pct, hits.slow_pct, need.slows),
@@ -132,7 +174,7 @@ def of_spells(hits: Hits, state: State, kinds: Kinds, places: Places, need: Feat
             hits.push_y + push(away_y),
         )
 
-    return jax.lax.fori_loop(0, used(lands), hit_by, hits)
+    return jax.lax.fori_loop(0, end, hit_by, hits)
 
 
 def decay(state: State, kinds: UnitColumns) -> Array:

@@ -7,13 +7,14 @@ plane of its own, and a network that embeds them multiplies these planes with it
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
 from jaxgames.clash import hidden, rules, zones
+from jaxgames.clash.cards import Card
 from jaxgames.clash.constants import AIR, COLUMNS, ELIXIR, HAND, HEIGHT, MOST_ELIXIR, MOST_LEVEL, PAST, QUEUE, ROWS, TILE, WIDTH
 from jaxgames.clash.game import Clash
 from jaxgames.clash.observation import Observation
@@ -25,20 +26,39 @@ MEMORY = 0.9  # by which the trace of a card that was played fades per step
 
 
 def card_rows(game: Clash) -> np.ndarray:
-    """Gives the cards that can come, int32, as rows of the table."""
-    keys = dict.fromkeys(card.key for cards in game.config.cards_of for card in cards)
-    return np.array([game.config.table.card_ids[key] for key in keys], np.int32)
+    """Gives the cards that can come, int32, as the rows as which they are shown, in the order of the table."""
+    return _shown(game.config.table.shown_cards, [row for cards in game.config.cards_of for row in _rows_of(game, cards)])
 
 
 def unit_rows(game: Clash) -> np.ndarray:
-    """Gives the units that can come, int32, as rows of the table."""
-    return np.array([game.config.table.unit_ids[unit.name] for unit in game.config.units], np.int32)
+    """Gives the units that can come, int32, in the same way."""
+    return _shown(game.config.table.shown_units, [game.config.table.unit_ids[unit.name] for unit in game.config.units])
+
+
+def spell_rows(game: Clash) -> np.ndarray:
+    """Gives the spells that can come, int32, in the same way."""
+    return _shown(game.config.table.shown_cards, _rows_of(game, game.config.spells))
+
+
+def _rows_of(game: Clash, cards: Sequence[Card]) -> list[int]:
+    return [game.config.table.card_ids[card.key] for card in cards]
+
+
+def _shown(rows: Sequence[int], which: Sequence[int]) -> np.ndarray:
+    return np.array(sorted({rows[row] for row in which}), np.int32)
+
+
+def _as_shown(rows: Sequence[int], index: Array) -> Array:
+    """Replaces rows (int [...]) by those as which they are shown; what is no row of them stays."""
+    changed = np.arange(1 << 8, dtype=np.int32)
+    changed[: len(rows)] = rows
+    return index if (changed == np.arange(len(changed))).all() else jnp.asarray(changed)[index.astype(jnp.int32)]
 
 
 def channels(game: Clash) -> tuple[str, ...]:
     """Names the planes."""
     units = [game.config.table.units[row].name for row in unit_rows(game)]
-    spells = [card.key for card in game.config.spells]
+    spells = [game.config.table.cards[row].key for row in spell_rows(game)]
     cards = [game.config.table.cards[row].key for row in card_rows(game)]
     sides = ("own", "enemy")
     names = [f"{side} {name}" for name in (*units, *spells) for side in sides]
@@ -92,10 +112,10 @@ def planes_of(game: Clash, view: Observation) -> Array:
         ],
         axis=-1,
     )
-    kind = (arena["unit"][..., None] == unit_rows(game)).astype(jnp.float32)
+    table = config.table
+    kind = (_as_shown(table.shown_units, arena["unit"])[..., None] == unit_rows(game)).astype(jnp.float32)
     of_units = _by_tile(to_own(arena["x"], WIDTH), to_own(arena["y"], HEIGHT), alive, jnp.concatenate([kind, weight], axis=-1))
-    spells = np.array([config.table.card_ids[card.key] for card in config.spells], np.int32)
-    cast = (arena["spell"][..., None] == spells).astype(jnp.float32)
+    cast = (_as_shown(table.shown_cards, arena["spell"])[..., None] == spell_rows(game)).astype(jnp.float32)
     of_spells = _by_tile(to_own(arena["spell_x"], WIDTH), to_own(arena["spell_y"], HEIGHT), arena["spell_ticks"] > 0, cast)
     split = len(unit_rows(game))
     objects = jnp.concatenate([of_units[..., :split, :], of_spells, of_units[..., split:, :]], axis=-2)
@@ -107,7 +127,8 @@ def planes_of(game: Clash, view: Observation) -> Array:
     affordable = (hand.affordable & own[:, None]).any(0)
     tiles = (rules.legal_tiles(config, state) & own[:, None, None]).any(0)
     legal = jnp.moveaxis(tiles.reshape(HAND, ROWS, COLUMNS), (0, 1, 2), (2, 1, 0))
-    cards = (jnp.append(view.hand, view.next_card)[:, None] == card_rows(game)).reshape(-1)
+    own_cards = _as_shown(table.shown_cards, jnp.append(view.hand, view.next_card))
+    cards = (own_cards[:, None] == card_rows(game)).reshape(-1)
     clock = [
         view.elixir / (MOST_ELIXIR * ELIXIR),
         view.tick / config.last_tick,
@@ -119,7 +140,8 @@ def planes_of(game: Clash, view: Observation) -> Array:
         return jnp.broadcast_to(values.astype(jnp.float32), (COLUMNS, ROWS, values.shape[0]))
 
     past = view.past.astype(jnp.int32)
-    fading = (past[:, :1] == card_rows(game)) * (MEMORY ** np.arange(PAST, dtype=np.float32))[:, None]
+    played_cards = jnp.where(past[:, :1] < 0, past[:, :1], _as_shown(table.shown_cards, jnp.maximum(past[:, :1], 0)))
+    fading = (played_cards == card_rows(game)) * (MEMORY ** np.arange(PAST, dtype=np.float32))[:, None]
     played = jnp.zeros((COLUMNS, ROWS, fading.shape[1])).at[past[:, 1], past[:, 2]].add(fading)
     parts = [objects, constant(cards), constant(affordable), legal.astype(jnp.float32)]
     return jnp.concatenate([*parts, constant(jnp.stack([jnp.asarray(each, jnp.float32) for each in clock])), played], axis=-1)

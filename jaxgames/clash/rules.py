@@ -55,9 +55,13 @@ def step(config: ClashConfig, state: State, actions: Array) -> State:
     """
     before = dataclasses.replace(state, seat_rewards=jnp.zeros_like(state.seat_rewards))
     play = read(config, state, actions)
-    after = run(config, _deploy(config, before, play), TICKS_PER_STEP)
-    saving = jnp.where(zones.must_wait(config, after), after.saving, -1).astype(jnp.int8)
     # On a battle that was over nothing is played, so only rewards differ; saving was set back when it ended.
+    return save_on(config, run(config, deploy(config, before, play), TICKS_PER_STEP))
+
+
+def save_on(config: ClashConfig, after: State) -> State:
+    """Ends a step: a card that can be paid now is no longer saved for."""
+    saving = jnp.where(zones.must_wait(config, after), after.saving, -1).astype(jnp.int8)
     return dataclasses.replace(after, saving=saving)
 
 
@@ -83,7 +87,7 @@ def read(config: ClashConfig, state: State, actions: Array) -> Play:
     return Play(plays, known & ~affordable, place, tile, of_card(hand.row))
 
 
-def _deploy(config: ClashConfig, state: State, play: Play) -> State:
+def deploy(config: ClashConfig, state: State, play: Play) -> State:
     """Pays for cards and puts them onto the arena; the next cards come into the hands."""
     cards = card_columns(config)
     row = play.row

@@ -66,8 +66,24 @@ def along_battles(function: Callable[[State], Any]) -> Callable[[State], Any]:
 
 def go_on(config: ClashConfig, states: State, kinds: Kinds, rests: Array) -> tuple[State, Kinds]:
     """Plays a tick, new units and bombs included, of battles, leaves [..., B]; those that rest, bool [B], stay as they are."""
-    need = features(config)
     after, events = tick(config, states, kinds)
+    return with_births(config, states, after, kinds, events, rests)
+
+
+def with_births(
+    config: ClashConfig, states: State, after: State, kinds: Kinds, events: Events, rests: Array
+) -> tuple[State, Kinds]:
+    """Ends a tick: new units and bombs come, and those that rest, bool [B], stay as they were.
+
+    Args:
+      config: the battle.
+      states: before the tick.
+      after: what `tick` gave.
+      kinds: before the tick.
+      events: what `tick` gave.
+      rests: which battles.
+    """
+    need = features(config)
 
     def kept(new: State) -> State:
         return jax.tree.map(lambda old, new: jnp.where(rests, old, new), states, new)
@@ -76,11 +92,11 @@ def go_on(config: ClashConfig, states: State, kinds: Kinds, rests: Array) -> tup
         return kept(after), kinds
 
     # Something comes in few ticks, and only then must kinds be looked up anew.
-    def with_births() -> tuple[State, Kinds]:
+    def born() -> tuple[State, Kinds]:
         new = kept(_born(config, states, after, kinds, events))
         return new, look_up(config, new)
 
-    found: tuple[State, Kinds] = jax.lax.cond(_any_births(kinds, events), with_births, lambda: (kept(after), kinds))
+    found: tuple[State, Kinds] = jax.lax.cond(_any_births(kinds, events), born, lambda: (kept(after), kinds))
     return found
 
 
@@ -119,7 +135,7 @@ def tick(config: ClashConfig, state: State, kinds: Kinds) -> tuple[State, Events
     need, units = features(config), kinds.units
     places = places_of(state.x, state.y)
     aim = targeting.choose(state, units, places)
-    beat, speed = _slowed(state, units, need)
+    beat, speed = slowed(state, units, need)
     flying = attacks.fly(state, units, aim)
     blow = attacks.strike(state, units, aim, beat)
     flying, blow, motion = jax.lax.optimization_barrier((flying, blow, movement.walk(units, places, aim, speed)))
@@ -156,7 +172,7 @@ def _elixir(config: ClashConfig, state: State) -> Array:
     return jnp.minimum(state.elixir + gain, MOST_ELIXIR * ELIXIR)
 
 
-def _slowed(state: State, kinds: UnitColumns, need: Features) -> tuple[Array | int, Array]:
+def slowed(state: State, kinds: UnitColumns, need: Features) -> tuple[Array | int, Array]:
     """Gives by how much cooldowns go down, and speeds: slowed units rest in some ticks, spread evenly."""
     if not need.slows:
         return 1, kinds.speed

@@ -35,14 +35,14 @@ from jaxgames.clash.tables import unit_columns
 
 SCALE = 0.02  # of the arena, in pixels per thousandth of a tile
 SECONDS_PER_STEP, SECONDS_AT_END = 0.25, 3.0
-_NAMES = ("blue", "red")
-_COLOURS = ("#2f6fde", "#d8423a")
+NAMES = ("blue", "red")
+COLOURS = ("#2f6fde", "#d8423a")
 _DARK = ("#173f86", "#8b211c")
 _BARS = ("#6fc3ff", "#ff8f7d")
 _CARDS = {"troop": "#fbf3dc", "building": "#e3ded2", "spell": "#e9dcf5"}
 _GRASS, _GRASS_2, _WATER, _BRIDGE = "#8fc46b", "#86bc62", "#5aa9d6", "#b58a58"
-_LEFT, _TOP, _PANEL = 16.0, 46.0, 250.0
-_FONT = "font-family='Helvetica,Arial,sans-serif'"
+LEFT, TOP, _PANEL = 16.0, 46.0, 250.0
+FONT = "font-family='Helvetica,Arial,sans-serif'"
 _MARGIN = 40.0
 
 
@@ -58,8 +58,8 @@ def draw(config: ClashConfig, state: State, *, names: Sequence[str] = (), captio
     Raises:
       ValueError: there are not two names.
     """
-    names = svg.names_of(names, _NAMES)
-    return _picture(_background(names, caption) + _frame(config, state))
+    names = svg.names_of(names, NAMES)
+    return _picture(_background(names, caption) + things(config, state) + _panel(config, state))
 
 
 def animate(config: ClashConfig, states: State, actions: np.ndarray | None = None, *, names: Sequence[str] = ()) -> str:
@@ -75,7 +75,7 @@ def animate(config: ClashConfig, states: State, actions: np.ndarray | None = Non
       ValueError: there is no step, or there are not two names.
     """
     del actions
-    names = svg.names_of(names, _NAMES)
+    names = svg.names_of(names, NAMES)
     arrays = {name: np.asarray(leaf) for name, leaf in vars(states).items()}
     length = len(arrays["tick"]) - 1
     if length < 1:
@@ -98,48 +98,57 @@ def _result(winner: int, names: Sequence[str]) -> str:
 
 
 def _picture(parts: list[str]) -> str:
-    wide, high = round(_LEFT * 2 + WIDTH * SCALE + _PANEL), round(_TOP + HEIGHT * SCALE + _MARGIN)
-    head = f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {wide} {high}' width='{wide}' height='{high}' {_FONT}>"
+    wide, high = round(LEFT * 2 + WIDTH * SCALE + _PANEL), round(TOP + HEIGHT * SCALE + _MARGIN)
+    head = f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {wide} {high}' width='{wide}' height='{high}' {FONT}>"
     return head + f"<rect width='{wide}' height='{high}' fill='#f6f4ee'/>" + "".join(parts) + "</svg>"
 
 
 def _at(x: float, y: float) -> tuple[float, float]:
     """Pixels of a place; player 0 is below."""
-    return _LEFT + x * SCALE, _TOP + (HEIGHT - y) * SCALE
+    return LEFT + x * SCALE, TOP + (HEIGHT - y) * SCALE
 
 
-def _box(x: float, y: float, wide: float, high: float, fill: str, more: str = "") -> str:
+def box(x: float, y: float, wide: float, high: float, fill: str, more: str = "") -> str:
+    """A rectangle by its corner and sizes in the arena, in thousandths of a tile."""
     left, top = _at(x, y + high)
     return f"<rect x='{left:.1f}' y='{top:.1f}' width='{wide * SCALE:.1f}' height='{high * SCALE:.1f}' fill='{fill}' {more}/>"
 
 
-def _text(x: float, y: float, words: str, size: float = 13, more: str = "") -> str:
+def text(x: float, y: float, words: str, size: float = 13, more: str = "") -> str:
+    """Words at a place of the picture, in pixels."""
     return f"<text x='{x:.1f}' y='{y:.1f}' font-size='{size}' fill='#222' {more}>{svg.plain(words)}</text>"
 
 
-def _background(names: Sequence[str], caption: str) -> list[str]:
-    parts = [_box(0, 0, WIDTH, HEIGHT, _GRASS)]
+def ground() -> list[str]:
+    """The arena without anything that moves."""
+    parts = [box(0, 0, WIDTH, HEIGHT, _GRASS)]
     parts += [
-        _box(column * TILE, row * TILE, TILE, TILE, _GRASS_2)
+        box(column * TILE, row * TILE, TILE, TILE, _GRASS_2)
         for row in range(ROWS)
         for column in range(row % 2, COLUMNS, 2)
         if not RIVER[0] <= row * TILE < RIVER[1]
     ]
-    parts.append(_box(0, RIVER[0], WIDTH, RIVER[1] - RIVER[0], _WATER))
-    parts += [_box(low - 500, RIVER[0] - 200, high - low + 1000, RIVER[1] - RIVER[0] + 400, _BRIDGE) for low, high in BRIDGES]
+    parts.append(box(0, RIVER[0], WIDTH, RIVER[1] - RIVER[0], _WATER))
+    parts += [box(low - 500, RIVER[0] - 200, high - low + 1000, RIVER[1] - RIVER[0] + 400, _BRIDGE) for low, high in BRIDGES]
     for left, bottom, right, top in FOOTPRINTS:
         wide, high = (right - left) * TILE, (top - bottom) * TILE
-        parts.append(_box(left * TILE, bottom * TILE, wide, high, "#c9c3b4"))
-        parts.append(_box(WIDTH - right * TILE, HEIGHT - top * TILE, wide, high, "#c9c3b4"))
-    beside = _LEFT * 2 + WIDTH * SCALE
-    for player, y in ((0, _TOP + HEIGHT * SCALE - 190), (1, _TOP + 16)):
-        bold = f"font-weight='bold' style='fill:{_COLOURS[player]}'"
-        parts.append(_text(beside, y, names[player], 16, bold))
-    parts.append(_text(_LEFT, _TOP + HEIGHT * SCALE + 24, caption, 14))
+        parts.append(box(left * TILE, bottom * TILE, wide, high, "#c9c3b4"))
+        parts.append(box(WIDTH - right * TILE, HEIGHT - top * TILE, wide, high, "#c9c3b4"))
     return parts
 
 
-def _frame(config: ClashConfig, state: State) -> list[str]:
+def _background(names: Sequence[str], caption: str) -> list[str]:
+    parts = ground()
+    beside = LEFT * 2 + WIDTH * SCALE
+    for player, y in ((0, TOP + HEIGHT * SCALE - 190), (1, TOP + 16)):
+        bold = f"font-weight='bold' style='fill:{COLOURS[player]}'"
+        parts.append(text(beside, y, names[player], 16, bold))
+    parts.append(text(LEFT, TOP + HEIGHT * SCALE + 24, caption, 14))
+    return parts
+
+
+def things(config: ClashConfig, state: State) -> list[str]:
+    """Units with their health, spells and shots."""
     units = []
     for player, slot in np.argwhere(np.asarray(state.alive)).tolist():
         unit = config.table.units[int(state.unit[player, slot])]
@@ -148,7 +157,7 @@ def _frame(config: ClashConfig, state: State) -> list[str]:
         faint = " opacity='0.5'" if state.deploying[player, slot] > 0 else ""
         share = int(state.hp[player, slot]) / full
         units.append(f"<g transform='translate({x:.1f} {y:.1f})'{faint}>{_unit(unit, player)}{_health(unit, player, share)}</g>")
-    return units + _effects(config, state) + _panel(config, state)
+    return units + _effects(config, state)
 
 
 def _place(player: int, x: Any, y: Any) -> tuple[float, float]:
@@ -158,7 +167,7 @@ def _place(player: int, x: Any, y: Any) -> tuple[float, float]:
 def _unit(unit: Unit, player: int) -> str:
     """A unit around (0, 0): a square for what stands, a disc for what walks, with a shadow for what flies; its name."""
     radius = unit.radius * SCALE
-    colours = f"fill='{_COLOURS[player]}' stroke='{_DARK[player]}' stroke-width='1.5'"
+    colours = f"fill='{COLOURS[player]}' stroke='{_DARK[player]}' stroke-width='1.5'"
     if unit.kind == "troop":
         shadow = (
             f"<ellipse cx='3' cy='{radius + 4:.1f}' rx='{radius:.1f}' ry='3' fill='#000' opacity='0.25'/>" if unit.flying else ""
@@ -190,7 +199,7 @@ def _effects(config: ClashConfig, state: State) -> list[str]:
         radius = cards[row].radius if row < len(cards) else config.table.units[row - len(cards)].death_radius
         x, y = _place(player, state.spell_x[player, slot], state.spell_y[player, slot])
         name = cards[row].name if row < len(cards) else f"{config.table.units[row - len(cards)].name} falls"
-        circle = f"r='{max(radius, 500) * SCALE:.1f}' fill='{_COLOURS[player]}' fill-opacity='0.18' stroke='{_DARK[player]}'"
+        circle = f"r='{max(radius, 500) * SCALE:.1f}' fill='{COLOURS[player]}' fill-opacity='0.18' stroke='{_DARK[player]}'"
         parts.append(f"<g transform='translate({x:.1f} {y:.1f})'><circle {circle} stroke-dasharray='4 3'/>")
         parts.append(f"<text text-anchor='middle' y='4' font-size='10' fill='#222'>{svg.plain(name)}</text></g>")
     for player, turn, slot in np.argwhere(np.asarray(state.shot_ticks) > 0).tolist():
@@ -204,29 +213,29 @@ def _effects(config: ClashConfig, state: State) -> list[str]:
 
 def _panel(config: ClashConfig, state: State) -> list[str]:
     """The clock, and of each player elixir, hand and next card."""
-    cards, left = config.table.cards, _LEFT * 2 + WIDTH * SCALE
+    cards, left = config.table.cards, LEFT * 2 + WIDTH * SCALE
     tick = int(state.tick)
     rest = (config.regular_ticks if tick < config.regular_ticks else config.last_tick) - tick
     words = f"{rest // 600}:{rest // 10 % 60:02d}" + (" overtime" if tick >= config.regular_ticks else "")
     words += "  2x elixir" if tick >= config.double_from_tick else ""
-    parts = [_text(_LEFT, _TOP - 16, words, 20, "font-weight='bold'")]
+    parts = [text(LEFT, TOP - 16, words, 20, "font-weight='bold'")]
     for player in range(2):
         for tower in range(TOWERS):
             x, y = _place(player, TOWER_X[tower], TOWER_Y[tower])
             words = str(int(state.hp[player, tower])) if state.alive[player, tower] else "down"
             bold = "text-anchor='middle' font-weight='bold'"
-            parts.append(_text(x, y + (44 if tower == KING else 36) * (1 if player == 0 else -1) + 4, words, 11, bold))
-    for player, top in ((0, _TOP + HEIGHT * SCALE - 180), (1, _TOP + 26)):
+            parts.append(text(x, y + (44 if tower == KING else 36) * (1 if player == 0 else -1) + 4, words, 11, bold))
+    for player, top in ((0, TOP + HEIGHT * SCALE - 180), (1, TOP + 26)):
         elixir = int(state.elixir[player]) / ELIXIR
         parts.append(f"<rect x='{left:.0f}' y='{top:.0f}' width='200' height='12' rx='4' fill='#ddd'/>")
         parts.append(
             f"<rect x='{left:.0f}' y='{top:.0f}' width='{elixir / MOST_ELIXIR * 200:.1f}' height='12' rx='4' fill='#b03fd0'/>"
         )
-        parts.append(_text(left + 206, top + 11, f"{int(elixir)}", 13))
+        parts.append(text(left + 206, top + 11, f"{int(elixir)}", 13))
         parts += [_box_of_elixir(left, top, number) for number in range(1, MOST_ELIXIR)]
         for place, row in enumerate(np.asarray(state.hand[player]).tolist()):
             parts.append(_card(left + 51 * place, top + 20, cards[row], elixir, int(state.saving[player]) == place))
-        parts.append(_text(left, top + 110, f"next: {cards[int(state.queue[player][0])].name}", 12))
+        parts.append(text(left, top + 110, f"next: {cards[int(state.queue[player][0])].name}", 12))
     return parts
 
 

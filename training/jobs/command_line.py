@@ -47,6 +47,10 @@ JOBS = {
     "official-match": Job(
         "training.play.official", "run", "OfficialMatchConfig", "play Pommerman in the official environment, if it is installed"
     ),
+    "card-report": Job(
+        "training.jobs.card_report", "run", "ReportConfig", "what a change of a card of Clash does, in battles with and without"
+    ),
+    "hints": Job("training.jobs.hints", "run", "HintsConfig", "draw what the cards of a hand of Clash are worth, and where"),
     "replay": Job("training.jobs.replay", "run", "ReplayConfig", "replay recorded games and tell every difference"),
 }
 

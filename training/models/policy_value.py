@@ -164,6 +164,11 @@ def read(path: str | Path, game: Any) -> tuple[PolicyValue, Any]:
     if seen != wanted:
         planes, others = (" x ".join(map(str, shape[:3])) for shape in (seen, wanted))
         raise ValueError(f"weights {path}: of mode {who.meta['mode']!r} with planes {planes}, and here they are {others}")
+    if who.encoder.channels != encoder.channels:
+        mine, other = next(pair for pair in zip(who.encoder.channels, encoder.channels, strict=True) if pair[0] != pair[1])
+        raise ValueError(
+            f"weights {path}: of mode {who.meta['mode']!r}, in which a plane shows {mine!r} that here shows {other!r}"
+        )
     params, _ = load_weights(path, jax.eval_shape(who.init, jax.random.key(0)))
     return who._replace(game=game, encoder=encoder), params
 
@@ -175,7 +180,8 @@ def fits(path: Path, game: Any) -> bool:
       ValueError, OSError: as for `read`, but for other planes.
     """
     who, encoder = _described(path, game)
-    return _planes(who.encoder) == _planes(encoder) and teams_of(who.game) == teams_of(game)
+    same = _planes(who.encoder) == _planes(encoder) and who.encoder.channels == encoder.channels
+    return same and teams_of(who.game) == teams_of(game)
 
 
 def _described(path: Path, game: Any) -> tuple[PolicyValue, Encoder]:

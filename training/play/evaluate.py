@@ -82,6 +82,8 @@ def play(
     record: int = 0,
     mesh: Mesh | None = None,
     report: Callable[[Progress], None] | None = None,
+    start_of: Callable[[Array, Array], Any] | None = None,
+    common: int = 1,
 ) -> Games:
     """Plays games to their end.
 
@@ -96,6 +98,8 @@ def play(
       record: so many of the first games are recorded (`replay` turns them into states).
       mesh: one axis "data"; None: all devices of this process.
       report: called when all is compiled, and then now and then with the counts so far.
+      start_of: `start_of(key, number) -> state` of game `number` (int32 []), hashable; None: what the game draws.
+      common: so many games in a row are played with the same random numbers, so that they can be compared.
 
     Raises:
       ValueError: for a wrong number of agents, games or lanes.
@@ -115,7 +119,7 @@ def play(
     groups = _group(agents)
     params = tuple(agent.params for agent, _ in groups)
     static = tuple((agent._replace(params=None), indices) for agent, indices in groups)
-    loop = Loop(game, static, num_games, num_devices, per_device, lanes, recorded, seating)
+    loop = Loop(game, static, num_games, num_devices, per_device, lanes, recorded, seating, start_of, common)
     start, advance = _compiled(loop, mesh)
     carry = start(key)
     done, steps = -1, 0  # the first call only compiles

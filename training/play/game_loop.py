@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -56,6 +57,8 @@ class Loop:
     lanes: int
     recorded: int
     seating: str
+    start_of: Callable[[Array, Array], Any] | None = None
+    common: int = 1
 
     @functools.cached_property
     def pool(self) -> Pool:
@@ -69,6 +72,8 @@ class Loop:
             informed=is_hidden(self.game) and not all(agent.sees_state for agent, _ in self.groups),
             play_key=_PLAY,
             games_per_start=players if self.seating == "rotated" else 1,
+            start_of=self.start_of,
+            common=self.common,
         )
 
     def start(self, key: Array) -> Match:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -54,6 +55,8 @@ class Pool:
       informed: somebody plays by what its seat knows, in a game that hides something.
       play_key: child of a game's key from which those of its steps come.
       games_per_start: so many games in a row have one start state.
+      start_of: `start_of(key, number) -> state`, with the root key, in place of what the game draws; None: that.
+      common: so many games in a row are played with the same random numbers, so that they can be compared.
     """
 
     game: Any
@@ -63,6 +66,8 @@ class Pool:
     informed: bool = False
     play_key: int = 1
     games_per_start: int = 1
+    start_of: Callable[[Array, Array], Any] | None = None
+    common: int = 1
 
     def start(self, key: Array, device: Array) -> Lanes:
         """Begins the first games of a device."""
@@ -81,7 +86,8 @@ class Pool:
 
     def step_keys(self, key: Array, lanes: Lanes) -> Array:
         """Keys [L] of this step: they depend on the game and its clock alone."""
-        games = jax.vmap(lambda n: jax.random.fold_in(jax.random.fold_in(key, n), self.play_key))(lanes.number)
+        numbers = lanes.number if self.common == 1 else lanes.number // self.common
+        games = jax.vmap(lambda n: jax.random.fold_in(jax.random.fold_in(key, n), self.play_key))(numbers)
         return jax.vmap(jax.random.fold_in)(games, lanes.clock)
 
     def asked(self, states: Any) -> Array:
@@ -165,6 +171,8 @@ class Pool:
 
     def _start(self, key: Array, number: Array) -> Any:
         """Draws the start state of game `number` (int32 [])."""
+        if self.start_of is not None:
+            return self.start_of(key, number)
         first = number // self.games_per_start * self.games_per_start
         return self.game.init(jax.random.fold_in(jax.random.fold_in(key, first), START))
 

@@ -153,7 +153,7 @@ def _play(config: TournamentConfig, folder: Path | None, console: Console) -> di
     players = {spec: agents.make(spec, game) for spec in config.agents}
     head = {
         "settings": dataclasses.asdict(config),
-        "networks": {name: _digest(one.params) for name, one in players.items()},
+        "networks": {name: digest(one.params) for name, one in players.items()},
         "code": provenance.source_hash(("jaxgames", "search", "training")),
     }
     earlier, before = _read_earlier(folder / "result.json", head) if folder else (None, 0.0)
@@ -197,7 +197,7 @@ def _play(config: TournamentConfig, folder: Path | None, console: Console) -> di
     return result
 
 
-def _digest(params: Any) -> str:
+def digest(params: Any) -> str:
     """A short name for an agent's parameters, which change with their file; "" without any."""
     leaves = jax.tree.leaves(params)
     digest = hashlib.sha256(b"".join(np.asarray(leaf).tobytes() for leaf in leaves)).hexdigest()

@@ -5,19 +5,40 @@ import itertools
 import pytest
 
 import jaxgames
-from experiments.papers import clash, command
-from experiments.papers.clash import PAPER, SHORT, ClashPlan, Player
+from experiments.papers import clash, clash_players, command
+from experiments.papers.clash_matches import PAPER, SHORT, ClashPlan, Player
 from experiments.papers.command import ResultsConfig
 from tests.experiments.papers.made_up import page_of
 from training.play import agents
 
 FOUND = {"wins": 20, "draws": 4, "losses": 8, "games": 32, "mean_length": 90.0, "cpu_seconds": 100.0}
+LEARNED = {
+    "follower": {"episodes": 160, "steps": 16_000, "updates": 4_000, "seconds": 600.0},
+    "q": {"samples": 400_000, "updates": 3_000, "seconds": 300.0},
+}
 
 
 def test_the_page(tmp_path):
-    page = page_of(clash.PAGE, tmp_path, lambda one: FOUND)
+    page = page_of(clash.PAGE, tmp_path, lambda one: LEARNED.get(one.label, FOUND))
     assert "| Thompson sampling | UCB1 | 68.8 (" in page and "| FDTS – MCTS | 68.8 (" in page
-    assert page.count("20 – 4 – 8") == sum(len(part(ClashPlan(tmp_path))) for part in clash.PARTS.values())
+    matches = [one for name, part in clash.PARTS.items() if name != "players" for one in part(ClashPlan(tmp_path))]
+    assert page.count("20 – 4 – 8") == len(matches)
+    # The oracle is named first in its pairs, so who meets it has won what it lost.
+    assert "| oracle | 62.5 (45–77) | 62.5 (45–77) | 62.5 (45–77) | 62.5 (45–77) |  |" in page
+    assert "| random |  | 25.0 (13–42) | 25.0 (13–42) | 25.0 (13–42) | 25.0 (13–42) |" in page
+    assert "| follower | 160 battles, 16000 steps | 4000 | 10.0 |" in page and "| Q-MC | 400000 actions | 3000 | 5.0 |" in page
+
+
+@pytest.mark.parametrize("paper", [False, True])
+def test_players_of_the_round_robin(tmp_path, paper):
+    plan = ClashPlan(tmp_path, paper=paper, work=tmp_path)
+    configs = {name: clash_players.config_of(plan, name) for name in clash_players.LEARNERS}
+    game = jaxgames.make("clash", configs["q"].who.mode)
+    assert configs["follower"].follower == configs["q"].who
+    agents.make(configs["follower"].oracle.planner, game)
+    # All decks are of the same cards, so networks find each card in the plane in which they have learnt it.
+    other = jaxgames.make("clash", plan.sizes.with_decks(clash_players.DECKS["mixed"]))
+    assert jaxgames.encoder_of(game).channels == jaxgames.encoder_of(other).channels
 
 
 @pytest.mark.parametrize("sizes", [SHORT, PAPER])

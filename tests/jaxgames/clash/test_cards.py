@@ -111,6 +111,6 @@ def test_bad_files(tmp_path):
 
 
 def test_every_unit_has_every_column():
-    names = {field.name for field in dataclasses.fields(Unit)}
+    names = {field.name for field in dataclasses.fields(Unit)} - {"shown_as"}  # of changed versions alone
     rows = json.loads(cards.STANDARD_FILE.read_text(encoding="utf-8"))["units"]
     assert all(names <= set(row) for row in rows)

@@ -1,0 +1,163 @@
+"""What all tables of Clash share: sizes, planners with their settings, and matches."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from functools import partial
+from pathlib import Path
+
+import jax
+
+import jaxgames
+from experiments.papers.measured import Measurement, Plan
+from jaxgames.clash.config import BEGINNER_DECK
+from training.play import agents, evaluate
+
+SEED = 2020
+SIMULATIONS_PER_ARM = 4
+_SHORT_BATTLES = "double_from_tick=0,regular_ticks=450,overtime_ticks=150"
+
+# The decks with which players are trained, and two more of the same cards, four of each of the former.
+OTHER_DECK = ("hog-rider", "valkyrie", "wizard", "goblins", "mega-minion", "mini-pekka", "spear-goblins", "poison")
+TRAINED = (BEGINNER_DECK, OTHER_DECK)
+MIXED = (
+    ("knight", "archers", "arrows", "baby-dragon", "hog-rider", "wizard", "goblins", "mini-pekka"),
+    ("giant", "minions", "fireball", "musketeer", "valkyrie", "mega-minion", "spear-goblins", "poison"),
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Learning:
+    """How players of the round robin are trained.
+
+    Attributes:
+      network: of both.
+      lanes: battles at once.
+      episodes: that the oracle labels, for the follower.
+      rate: gradient steps of the follower per step of one battle.
+      samples: actions from which Q-MC learns.
+      oracle: more settings of the oracle.
+    """
+
+    network: str
+    lanes: int
+    episodes: int
+    rate: float
+    samples: int
+    oracle: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class Sizes:
+    """What is played, and how far players look.
+
+    Attributes:
+      name: for files.
+      mode: the variant.
+      horizons: steps of a simulation in the tables over horizons.
+      horizon: of all else.
+      table_bytes: of a tree.
+      savings: settings of planners that save time on a CPU.
+      round_robin: the variant of the round robin, but for the decks.
+      learning: what its players learn.
+    """
+
+    name: str
+    mode: str
+    horizons: tuple[int, ...]
+    horizon: int
+    table_bytes: int
+    savings: str
+    round_robin: str
+    learning: Learning
+
+    def with_decks(self, decks: tuple[tuple[str, ...], ...]) -> str:
+        """The variant of the round robin with these decks, one per side."""
+        return f"{self.round_robin}{',' if ':' in self.round_robin else ':'}decks={'/'.join('+'.join(deck) for deck in decks)}"
+
+
+SHORT = Sizes(
+    "short",
+    f"beginner:positions=2,{_SHORT_BATTLES}",
+    (5, 10, 20),
+    10,
+    1_000_000,
+    "rest_when_forced=1,microbatch_size=16",
+    f"beginner:positions=2,{_SHORT_BATTLES},tiebreak=lowest_tower_hp,shaping=0.5",
+    Learning("arena_small", 32, 128, 0.25, 300_000, "leaf_parallelism=4,microbatch_size=16"),
+)
+PAPER = Sizes("paper", "beginner", (10, 25, 50), 50, 64_000_000, "", "beginner", Learning("arena_paper", 32, 300, 1.0, 4_000_000))
+
+
+@dataclasses.dataclass(frozen=True)
+class Player:
+    """A planner with a bandit; the weight of exploration c, None for the published one."""
+
+    planner: str = "fdts"
+    bandit: str = "ts"
+    c: float | None = None
+    horizon: int = 0
+
+    @property
+    def name(self) -> str:
+        """For files."""
+        return f"{self.planner}-{self.bandit}" + (f"-c{self.c}" if self.c is not None else "") + f"-k{self.horizon}"
+
+    def spec(self, sizes: Sizes, savings: str | None = None) -> str:
+        """As command lines call it; `savings` in place of those of the sizes."""
+        most = SIMULATIONS_PER_ARM * jaxgames.make("clash", sizes.mode).num_arms
+        more = sizes.savings if savings is None else savings
+        parts = [f"bandit={self.bandit}"] + ([f"c={self.c}"] if self.c is not None else [])
+        parts += [f"horizon={self.horizon}", f"simulations_per_arm={SIMULATIONS_PER_ARM}", f"num_simulations={most}"]
+        if self.planner != "mcs":
+            parts.append(f"table_bytes={sizes.table_bytes}")
+        return f"{self.planner}:{','.join(filter(None, [*parts, more]))}"
+
+
+@dataclasses.dataclass(frozen=True)
+class ClashPlan(Plan):
+    """How much to play.
+
+    Attributes:
+      games: of each pair.
+      batch: games at a time.
+      paper: with the paper's sizes, for an accelerator.
+      work: where players are kept while they learn.
+    """
+
+    games: int = 32
+    batch: int = 32
+    paper: bool = False
+    work: Path = Path("output/results/clash")
+
+    @property
+    def sizes(self) -> Sizes:
+        return PAPER if self.paper else SHORT
+
+    def met(self, first: Player, second: Player | str, label: object) -> Measurement:
+        """A pair to play; sides are changed from game to game."""
+        other = second if isinstance(second, str) else second.name
+        name = f"clash-{self.sizes.name}-{first.name}-{other}-games{self.games}"
+        spec = second if isinstance(second, str) else second.spec(self.sizes)
+        return Measurement(name, partial(match, first.spec(self.sizes), spec, self.sizes.mode, self.games, self.batch), label)
+
+
+def match(first: str, second: str, mode: str, games: int, batch: int) -> dict:
+    """Plays a pair; gives how battles ended for the first."""
+    game = jaxgames.make("clash", mode)
+    pair = [agents.make(spec, game) for spec in (first, second)]
+    started, cpu = time.perf_counter(), time.process_time()
+    played = evaluate.play(game, pair, jax.random.key(SEED), games, batch_size=batch, seating="rotated")
+    ends = played.outcomes[:, 0]
+    return {
+        "players": [first, second],
+        "mode": mode,
+        "games": games,
+        "wins": int((ends > 0).sum()),
+        "draws": int((ends == 0).sum()),
+        "losses": int((ends < 0).sum()),
+        "mean_length": round(float(played.lengths.mean()), 1),
+        "seconds": round(time.perf_counter() - started, 1),
+        "cpu_seconds": round(time.process_time() - cpu, 1),
+    }

@@ -1,0 +1,157 @@
+"""Everybody against everybody (Table XI): random play, Q-MC, a bot, the follower and the oracle; the learners are trained here.
+
+Runs live in a work folder and are resumed there; a match that needs a player who has not learnt yet lets it learn first.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import json
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from experiments.pages import NONE, markdown
+from experiments.papers.clash_matches import MIXED, TRAINED, ClashPlan, Player, match
+from experiments.papers.measured import Measurement
+from experiments.papers.tables import OUTCOMES, interval, points, with_interval
+from training.jobs import train_follower, train_q
+from training.jobs.train_follower import OracleConfig
+from training.learn.dagger import DaggerConfig
+from training.learn.monte_carlo import MonteCarloConfig
+from training.models.policy_value import PolicyValueConfig
+
+# The strongest is expected last.
+TITLES = {"random": "random", "q": "Q-MC", "counter": "bot", "follower": "follower", "oracle": "oracle"}
+LEARNERS = ("follower", "q")
+PAIRS = tuple(itertools.combinations(TITLES, 2))[::-1]
+OTHER_PAIRS = tuple(pair for pair in PAIRS if not {"random", "q"} & set(pair))
+DECKS = {"trained": TRAINED, "mixed": MIXED}
+
+
+def config_of(plan: ClashPlan, name: str) -> Any:
+    """Gives the job by which a player learns."""
+    sizes, learning = plan.sizes, plan.sizes.learning
+    who = PolicyValueConfig("clash", sizes.with_decks(TRAINED), network=learning.network)
+    shared: dict[str, Any] = {"output": str(plan.work / f"{sizes.name}-{name}"), "resume": True, "final_games": 0}
+    if name == "q":
+        play = MonteCarloConfig(lanes=learning.lanes)
+        every = max(learning.samples // 4, 1)
+        return train_q.TrainConfig(who=who, learn=play, samples=learning.samples, evaluate_every=every, **shared)
+    imitate = DaggerConfig(
+        lanes=learning.lanes,
+        episodes=learning.episodes,
+        updates_per_step=learning.rate,
+        learning_rate=3e-4 if plan.paper else 1e-3,
+        target="values",
+        stop_rule="off",
+        stop_when_quiet=0,
+    )
+    oracle = OracleConfig(planner=_oracle(plan))
+    every = max(learning.episodes // 4, 1)
+    return train_follower.TrainConfig(follower=who, learn=imitate, oracle=oracle, evaluate_every=every, **shared)
+
+
+def _oracle(plan: ClashPlan, more: str = "") -> str:
+    """The oracle as command lines call it. While it labels it thinks for both sides, also for one that can only wait."""
+    sizes = plan.sizes
+    savings = ",".join(filter(None, [sizes.learning.oracle, more]))
+    return Player(horizon=sizes.horizon).spec(dataclasses.replace(sizes, mode=sizes.with_decks(TRAINED)), savings)
+
+
+def learned(plan: ClashPlan, name: str) -> dict | None:
+    """Lets a player learn, or go on with it. Returns what its run tells; None if asked to stop."""
+    config = config_of(plan, name)
+    result = Path(config.output) / "result.json"
+    if not result.exists() and _JOBS[name].run(config) is None:
+        return None
+    found: dict = json.loads(result.read_text())
+    found["settings"] = {key: value for key, value in found["settings"].items() if key not in ("output", "resume")}
+    return found
+
+
+_JOBS: dict[str, Any] = {"follower": train_follower, "q": train_q}
+
+
+def players(plan: ClashPlan) -> list[Measurement]:
+    """The follower and Q-MC learn."""
+    return [Measurement(f"clash-{plan.sizes.name}-learns-{name}", partial(learned, plan, name), name) for name in LEARNERS]
+
+
+def round_robin(plan: ClashPlan) -> list[Measurement]:
+    """Every pair, with the decks of training; the bot, the follower and the oracle with decks of which neither knows more."""
+    return [_met(plan, "trained", pair) for pair in PAIRS] + [_met(plan, "mixed", pair) for pair in OTHER_PAIRS]
+
+
+def _met(plan: ClashPlan, decks: str, pair: tuple[str, str]) -> Measurement:
+    first, second = pair[::-1]
+    name = f"clash-{plan.sizes.name}-{decks}-{first}-{second}-games{plan.games}"
+    return Measurement(name, partial(_play, plan, decks, (first, second)), (decks, first, second))
+
+
+def _play(plan: ClashPlan, decks: str, pair: tuple[str, str]) -> dict | None:
+    """Plays a pair; None if asked to stop while one of them learns."""
+    for name in pair:
+        if name in LEARNERS and learned(plan, name) is None:
+            return None
+    first, second = (_spec(plan, name) for name in pair)
+    return match(first, second, plan.sizes.with_decks(DECKS[decks]), plan.games, plan.batch)
+
+
+def _spec(plan: ClashPlan, name: str) -> str:
+    """A player as command lines call it."""
+    if name in LEARNERS:
+        return f"network:{config_of(plan, name).output}"
+    return _oracle(plan, "" if plan.paper else "rest_when_forced=1") if name == "oracle" else name
+
+
+def texts(plan: ClashPlan) -> dict[str, str]:
+    """Makes the tables."""
+    found = plan.found(round_robin(plan))
+    return {
+        "table11": _cross_table(found),
+        "mixed": _pairs([(label, one) for label, one in found.items() if label[0] == "mixed"]),
+        "pairs": _pairs([(label, one) for label, one in found.items() if label[0] == "trained"]),
+        "learning": _learning(plan.found(players(plan))),
+    }
+
+
+def _cross_table(found: dict[tuple[str, str, str], dict]) -> str:
+    """Shares of battles that the row's player won against the column's."""
+
+    def cell(row: str, column: str) -> str:
+        for (first, second), won in (((row, column), "wins"), ((column, row), "losses")):
+            if one := found.get(("trained", first, second)):
+                return interval(one[won], one["games"])
+        return NONE
+
+    rows = [[TITLES[row], *(cell(row, column) if row != column else "" for column in TITLES)] for row in TITLES]
+    return markdown(["battles won, %, by", *(f"against {title}" for title in TITLES.values())], rows)
+
+
+def _pairs(found: list[tuple[tuple[str, str, str], dict]]) -> str:
+    rows = [
+        [
+            f"{TITLES[first]} – {TITLES[second]}",
+            with_interval(*points(one)),
+            " – ".join(str(one[what]) for what in OUTCOMES),
+            f"{one['mean_length'] / 2:.0f}",
+            f"{one['cpu_seconds']:.0f}",
+        ]
+        for (_, first, second), one in found
+    ]
+    return markdown(["pair", "points of the first, %", "won – drawn – lost", "mean length, s", "CPU s"], rows)
+
+
+def _learning(found: dict[str, dict]) -> str:
+    rows = [
+        [
+            TITLES[name],
+            f"{one['episodes']} battles, {one['steps']} steps" if "episodes" in one else f"{one['samples']} actions",
+            str(one["updates"]),
+            f"{one['seconds'] / 60:.1f}",
+        ]
+        for name, one in found.items()
+    ]
+    return markdown(["learner", "learnt from", "gradient steps", "minutes"], rows)

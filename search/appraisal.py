@@ -1,0 +1,63 @@
+"""What a planner thinks of the actions of one state, for people who want to know more than its choice."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from search.planner import Planner
+
+
+class Appraisal(NamedTuple):
+    """Actions of one player with their values, in the order of their numbers; N actions.
+
+    Attributes:
+      actions: int32 [N].
+      values: float32 [N], from 0, what is lost, to 1, what is won.
+      visits: int32 [N], how often each was tried.
+    """
+
+    actions: np.ndarray
+    values: np.ndarray
+    visits: np.ndarray
+
+
+def appraise(planner: Planner, params: Any, key: Array, state: Any, seat: int, *, searches: int = 1) -> Appraisal:
+    """Asks a planner for the values of the actions that a seat may choose.
+
+    Args:
+      planner: sees the state.
+      params: of its network, or None.
+      key: a random key.
+      state: one state, without batch axis.
+      seat: whose actions.
+      searches: so many searches with random numbers of their own; an action's value is their mean, weighed by its visits.
+
+    Returns:
+      All actions that have been tried; their values are the searches' own, so those of few visits are drawn to the middle.
+
+    Raises:
+      ValueError: the planner does not see the state.
+    """
+    if not planner.sees_state:
+        raise ValueError(f"planner={planner.name!r}: sees only what a seat knows; values of a state need one that sees it")
+
+    @jax.jit
+    def plan(key: Array) -> tuple[Array, Array, Array, Array]:
+        states = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (searches, *jnp.shape(leaf))), state)
+        seats, active = jnp.full(searches, seat, jnp.int32), jnp.ones(searches, bool)
+        found, _ = planner.plan(params, jax.random.split(key, searches), planner.init(searches), states, seats, active)
+        row = 0 if planner.own_first else seat
+        return found.arms[:, row], found.legal[:, row], found.qvalues[:, row], found.visit_counts[:, row]
+
+    arms, legal, values, visits = (np.asarray(each).reshape(-1) for each in jax.device_get(plan(key)))
+    tried = legal & (visits > 0)
+    actions, place = np.unique(arms[tried], return_inverse=True)
+    low, high = planner.value_range
+    count = np.bincount(place, weights=visits[tried], minlength=len(actions))
+    total = np.bincount(place, weights=visits[tried] * (values[tried].astype(float) - low) / (high - low), minlength=len(actions))
+    return Appraisal(actions.astype(np.int32), (total / np.maximum(count, 1)).astype(np.float32), count.astype(np.int32))
