@@ -1,4 +1,4 @@
-"""The results of Boney et al. on Clash: bandits (Tables IV, V), planners over horizons (VI, VII), a round robin (XI)."""
+"""The results of Boney et al. on Clash: bandits (Tables IV, V), planners over horizons (VI, VII), players (XI), strategies."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import itertools
 from collections.abc import Iterable
 
 from experiments.pages import NONE, markdown
-from experiments.papers import clash_players
+from experiments.papers import clash_players, clash_strategies
 from experiments.papers.clash_matches import ClashPlan, Player
 from experiments.papers.measured import Measurement, Page
 from experiments.papers.tables import points, with_interval
@@ -54,6 +54,7 @@ PARTS = {
     "table5": table5,
     "players": clash_players.players,
     "table11": clash_players.round_robin,
+    "strategies": clash_strategies.counts,
 }
 
 
@@ -71,6 +72,7 @@ def texts(plan: ClashPlan) -> dict[str, str]:
         ),
         "planners": _planner_table(plan),
         **clash_players.texts(plan),
+        **clash_strategies.texts(plan),
     }
 
 

@@ -72,7 +72,7 @@ class Sizes:
     round_robin: str
     learning: Learning
 
-    def with_decks(self, decks: tuple[tuple[str, ...], ...]) -> str:
+    def with_decks(self, decks: tuple[tuple[str, ...], ...] = TRAINED) -> str:
         """The variant of the round robin with these decks, one per side."""
         return f"{self.round_robin}{',' if ':' in self.round_robin else ':'}decks={'/'.join('+'.join(deck) for deck in decks)}"
 
@@ -121,12 +121,14 @@ class ClashPlan(Plan):
 
     Attributes:
       games: of each pair.
+      strategy_games: of each player in which strategies are counted.
       batch: games at a time.
       paper: with the paper's sizes, for an accelerator.
       work: where players are kept while they learn.
     """
 
     games: int = 32
+    strategy_games: int = 32
     batch: int = 32
     paper: bool = False
     work: Path = Path("output/results/clash")
@@ -141,6 +143,18 @@ class ClashPlan(Plan):
         name = f"clash-{self.sizes.name}-{first.name}-{other}-games{self.games}"
         spec = second if isinstance(second, str) else second.spec(self.sizes)
         return Measurement(name, partial(match, first.spec(self.sizes), spec, self.sizes.mode, self.games, self.batch), label)
+
+
+def oracle(sizes: Sizes, *, labels: bool = False) -> str:
+    """The oracle of the round robin as command lines call it.
+
+    Args:
+      sizes: what is played.
+      labels: it labels for a learner: it thinks for both sides, also for one that can only wait.
+    """
+    rests = "" if labels or not sizes.savings else "rest_when_forced=1"
+    savings = ",".join(filter(None, [sizes.learning.oracle, rests]))
+    return Player(horizon=sizes.horizon).spec(dataclasses.replace(sizes, mode=sizes.with_decks()), savings)
 
 
 def match(first: str, second: str, mode: str, games: int, batch: int) -> dict:

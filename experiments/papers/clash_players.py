@@ -5,7 +5,6 @@ Runs live in a work folder and are resumed there; a match that needs a player wh
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 import json
 from functools import partial
@@ -13,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.pages import NONE, markdown
-from experiments.papers.clash_matches import MIXED, TRAINED, ClashPlan, Player, match
+from experiments.papers.clash_matches import MIXED, TRAINED, ClashPlan, match, oracle
 from experiments.papers.measured import Measurement
 from experiments.papers.tables import OUTCOMES, interval, points, with_interval
 from training.jobs import train_follower, train_q
@@ -33,7 +32,7 @@ DECKS = {"trained": TRAINED, "mixed": MIXED}
 def config_of(plan: ClashPlan, name: str) -> Any:
     """Gives the job by which a player learns."""
     sizes, learning = plan.sizes, plan.sizes.learning
-    who = PolicyValueConfig("clash", sizes.with_decks(TRAINED), network=learning.network)
+    who = PolicyValueConfig("clash", sizes.with_decks(), network=learning.network)
     shared: dict[str, Any] = {"output": str(plan.work / f"{sizes.name}-{name}"), "resume": True, "final_games": 0}
     if name == "q":
         play = MonteCarloConfig(lanes=learning.lanes)
@@ -48,16 +47,9 @@ def config_of(plan: ClashPlan, name: str) -> Any:
         stop_rule="off",
         stop_when_quiet=0,
     )
-    oracle = OracleConfig(planner=_oracle(plan))
+    teacher = OracleConfig(planner=oracle(sizes, labels=True))
     every = max(learning.episodes // 4, 1)
-    return train_follower.TrainConfig(follower=who, learn=imitate, oracle=oracle, evaluate_every=every, **shared)
-
-
-def _oracle(plan: ClashPlan, more: str = "") -> str:
-    """The oracle as command lines call it. While it labels it thinks for both sides, also for one that can only wait."""
-    sizes = plan.sizes
-    savings = ",".join(filter(None, [sizes.learning.oracle, more]))
-    return Player(horizon=sizes.horizon).spec(dataclasses.replace(sizes, mode=sizes.with_decks(TRAINED)), savings)
+    return train_follower.TrainConfig(follower=who, learn=imitate, oracle=teacher, evaluate_every=every, **shared)
 
 
 def learned(plan: ClashPlan, name: str) -> dict | None:
@@ -103,7 +95,7 @@ def _spec(plan: ClashPlan, name: str) -> str:
     """A player as command lines call it."""
     if name in LEARNERS:
         return f"network:{config_of(plan, name).output}"
-    return _oracle(plan, "" if plan.paper else "rest_when_forced=1") if name == "oracle" else name
+    return oracle(plan.sizes) if name == "oracle" else name
 
 
 def texts(plan: ClashPlan) -> dict[str, str]:

@@ -5,13 +5,19 @@ import itertools
 import pytest
 
 import jaxgames
-from experiments.papers import clash, clash_players, command
+from experiments.papers import clash, clash_players, clash_strategies, command
 from experiments.papers.clash_matches import PAPER, SHORT, ClashPlan, Player
 from experiments.papers.command import ResultsConfig
+from jaxgames.clash.strategies import STRATEGIES
 from tests.experiments.papers.made_up import page_of
 from training.play import agents
 
 FOUND = {"wins": 20, "draws": 4, "losses": 8, "games": 32, "mean_length": 90.0, "cpu_seconds": 100.0}
+COUNTED = {
+    "games": 4,
+    "counts": {name: [0, 1, 2, 3] for name in STRATEGIES},
+    "drawn": {"tank": {"battle": 2, "second": 31.5, "player": 1, "what": "Giant"}},
+}
 LEARNED = {
     "follower": {"episodes": 160, "steps": 16_000, "updates": 4_000, "seconds": 600.0},
     "q": {"samples": 400_000, "updates": 3_000, "seconds": 300.0},
@@ -19,14 +25,19 @@ LEARNED = {
 
 
 def test_the_page(tmp_path):
-    page = page_of(clash.PAGE, tmp_path, lambda one: LEARNED.get(one.label, FOUND))
+    strategies = {one.name for one in clash_strategies.counts(ClashPlan(tmp_path))}
+    page = page_of(clash.PAGE, tmp_path, lambda one: COUNTED if one.name in strategies else LEARNED.get(one.label, FOUND))
     assert "| Thompson sampling | UCB1 | 68.8 (" in page and "| FDTS – MCTS | 68.8 (" in page
-    matches = [one for name, part in clash.PARTS.items() if name != "players" for one in part(ClashPlan(tmp_path))]
+    matches = [
+        one for name, part in clash.PARTS.items() if name not in ("players", "strategies") for one in part(ClashPlan(tmp_path))
+    ]
     assert page.count("20 – 4 – 8") == len(matches)
     # The oracle is named first in its pairs, so who meets it has won what it lost.
     assert "| oracle | 62.5 (45–77) | 62.5 (45–77) | 62.5 (45–77) | 62.5 (45–77) |  |" in page
     assert "| random |  | 25.0 (13–42) | 25.0 (13–42) | 25.0 (13–42) | 25.0 (13–42) |" in page
     assert "| follower | 160 battles, 16000 steps | 4000 | 10.0 |" in page and "| Q-MC | 400000 actions | 3000 | 5.0 |" in page
+    assert page.count("1.50 ± 1.27, in 3 of 4") == len(STRATEGIES) * len(clash_strategies.PLAYERS)
+    assert "| [a tank in front of shooters](clash_strategy_tank.svg) | red, Giant | 31.5 | 2 |" in page
 
 
 @pytest.mark.parametrize("paper", [False, True])
