@@ -20,6 +20,7 @@ _GAMES = {
     "hex": "jaxgames.hex.registration",
     "hero_academy": "jaxgames.hero_academy.registration",
     "clash": "jaxgames.clash.registration",
+    "stratego": "jaxgames.stratego.registration",
 }
 _ADDED: dict[str, Registration] = {}
 

@@ -153,10 +153,13 @@ class WithValues:
 
     Attributes:
       num_rollouts: without a network, games that are played on at random for the value of a state.
+      rollout_steps: these games end after so many moves, if not before, and are worth the game's heuristic; None: they are played
+        to their end, which takes long where random games do.
       settings: `puct.Settings` or `determinized.Settings`.
     """
 
     num_rollouts: int = 1
+    rollout_steps: int | None = None
     settings: Any = ALPHAZE
 
 
@@ -308,7 +311,8 @@ def _valued(make: Callable[..., Planner]) -> Callable[..., Planner]:
     """Makes `build` of a search that asks `evaluate`; without one states are valued by random play."""
 
     def build(game: Any, settings: WithValues, evaluate: Evaluate | None = None, outputs: Outputs | None = None) -> Planner:
-        values = evaluate or random_rollouts(getattr(game, "open_game", game), settings.num_rollouts)
+        played = getattr(game, "open_game", game)
+        values = evaluate or random_rollouts(played, settings.num_rollouts, settings.rollout_steps)
         return make(game, values, settings.settings, outputs=outputs)
 
     return build
@@ -376,7 +380,7 @@ def _modelled(game: Game, settings: WithModels, evaluate: Evaluate | None = None
 
 
 _TREE = ("keep_all", "rollout")
-_ROLLOUTS, _VALUES = ("num_rollouts",), ("values",)
+_ROLLOUTS, _VALUES = ("num_rollouts", "rollout_steps"), ("values",)
 _MCTS = WithBandit(search=Settings(keep_all=False))
 _WORLDS = ("reuse", "value_temperature")
 

@@ -13,8 +13,9 @@ from experiments.benchmark.hex import CASES as HEX
 from experiments.benchmark.modelled import CASES as MODELLED
 from experiments.benchmark.official import CASES as OFFICIAL
 from experiments.benchmark.pommerman import CASES as POMMERMAN
+from experiments.benchmark.stratego import CASES as STRATEGO
 
-CASES: tuple[Case, ...] = (*POMMERMAN, *MODELLED, *OFFICIAL, *FOLLOWER, *HEX, *HERO_ACADEMY, *CLASH, *CLASH_FOLLOWER)
+CASES: tuple[Case, ...] = (*POMMERMAN, *MODELLED, *OFFICIAL, *FOLLOWER, *HEX, *HERO_ACADEMY, *CLASH, *CLASH_FOLLOWER, *STRATEGO)
 
 
 def find(name: str) -> Case:

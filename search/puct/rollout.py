@@ -15,12 +15,13 @@ from search.dynamics import Evaluate
 from search.planner import of_arm
 
 
-def random_rollouts(game: Game, num_rollouts: int = 1) -> Evaluate:
+def random_rollouts(game: Game, num_rollouts: int = 1, rollout_steps: int | None = None) -> Evaluate:
     """Makes an `evaluate` function: uniform priors, and the mean result of games finished with random legal moves.
 
     Args:
       game: one in which players take turns.
       num_rollouts: games per state.
+      rollout_steps: games that are not over after so many moves are worth the heuristic; None: all are played to their end.
 
     Returns:
       `evaluate(params, states, seats)`; params: a seed (uint32 []) or None. What is drawn depends on it and the state alone.
@@ -30,9 +31,11 @@ def random_rollouts(game: Game, num_rollouts: int = 1) -> Evaluate:
     """
     if num_rollouts < 1:
         raise ValueError(f"num_rollouts={num_rollouts}: must be >= 1")
+    if rollout_steps is not None and rollout_steps < 0:
+        raise ValueError(f"rollout_steps={rollout_steps}: must be >= 0, or None")
 
     def play_on(state: Any, seat: Array, seed: Array) -> Array:
-        """The outcome of one game for the seat, float32 []."""
+        """The result of one game for the seat, float32 []."""
         lane = random_bits.fold(random_bits.lane_key(jax.random.wrap_key_data(game.state_key(state))), seed)
 
         def step(carry: tuple[Any, Array]) -> tuple[Any, Array]:
@@ -47,8 +50,14 @@ def random_rollouts(game: Game, num_rollouts: int = 1) -> Evaluate:
             chance = jax.random.wrap_key_data(jnp.stack(random_bits.fold(lane, clock | jnp.int32(1 << 30))))
             return game.step(state, actions, chance), clock + 1
 
-        state, _ = jax.lax.while_loop(lambda carry: ~carry[0].terminated, step, (state, jnp.int32(0)))
-        return game.outcome(state)[seat]
+        def goes_on(carry: tuple[Any, Array]) -> Array:
+            state, clock = carry
+            return ~state.terminated if rollout_steps is None else ~state.terminated & (clock < rollout_steps)
+
+        state, _ = jax.lax.while_loop(goes_on, step, (state, jnp.int32(0)))
+        if rollout_steps is None:
+            return game.outcome(state)[seat]
+        return jnp.where(state.terminated, game.outcome(state), game.heuristic(state))[seat]
 
     def evaluate(params: Any, states: Any, seats: Array) -> tuple[Array, Array]:
         seed = jnp.uint32(0) if params is None else jnp.asarray(params).astype(jnp.uint32)

@@ -10,7 +10,7 @@ import pytest
 import jaxgames
 from jaxgames.registration import Defaults, Registration
 
-GAMES = ("pommerman", "hex", "hero_academy", "clash")
+GAMES = ("pommerman", "hex", "hero_academy", "clash", "stratego")
 
 
 def test_the_games_that_come_with_the_package():

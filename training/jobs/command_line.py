@@ -51,6 +51,9 @@ JOBS = {
         "training.jobs.card_report", "run", "ReportConfig", "what a change of a card of Clash does, in battles with and without"
     ),
     "hints": Job("training.jobs.hints", "run", "HintsConfig", "draw what the cards of a hand of Clash are worth, and where"),
+    "stratego-bot": Job(
+        "training.jobs.stratego_bot", "run", "StrategoBotConfig", "play Stratego by a text protocol, as a player or as a manager"
+    ),
     "replay": Job("training.jobs.replay", "run", "ReplayConfig", "replay recorded games and tell every difference"),
 }
 

@@ -46,6 +46,14 @@ def exact(board, found, player, dark):
     return total / len(free)
 
 
+def test_games_that_are_cut_short_are_worth_the_heuristic():
+    states = positions(OPEN, 6, 12)
+    seats = np.arange(12, dtype=np.int32) % 2
+    _, values = jax.jit(random_rollouts(OPEN, 1, rollout_steps=0))(None, states, seats)
+    outcomes = np.asarray(jax.jit(jax.vmap(OPEN.outcome))(states))
+    assert values.tolist() == outcomes[np.arange(12), seats].tolist() and (outcomes != 0).any() and (outcomes == 0).any()
+
+
 @pytest.mark.parametrize("game, steps", [(OPEN, 6), (ABRUPT, 8)], ids=["hex", "abrupt"])
 def test_values_are_the_chances_of_random_play(game, steps):
     states = positions(game, steps, 12)
@@ -96,3 +104,5 @@ def test_games_of_different_seeds_are_different_ones():
 def test_the_number_of_games_is_checked():
     with pytest.raises(ValueError, match=r"^num_rollouts=0: must be >= 1$"):
         random_rollouts(OPEN, 0)
+    with pytest.raises(ValueError, match=r"^rollout_steps=-1: must be >= 0, or None$"):
+        random_rollouts(OPEN, 1, -1)

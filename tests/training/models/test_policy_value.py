@@ -17,6 +17,7 @@ from tests.jaxgames.pommerman.positions import position
 from training.models import policy_value
 from training.models.policy_value import PolicyValueConfig, masked_log_softmax
 from training.play import agents
+from training.storage.weights import save_weights
 
 COUNT = 40
 PROGRAMS = {}
@@ -168,6 +169,21 @@ def test_the_network_that_comes_with_the_package_plays_in_the_variants_it_fits()
         policy_value.read(path, jaxgames.make("pommerman", "one_vs_one"))
     with pytest.raises(ValueError, match=r"game is 'pommerman' there and 'hex' is expected"):
         policy_value.read(path, jaxgames.make("hex", "adh-5"))
+
+
+def test_a_network_of_other_cards_is_refused(tmp_path):
+    """Two decks with as many cards, units and spells have as many planes, which show other things."""
+    own = "knight+giant+archers+arrows+minions+fireball+musketeer+baby-dragon"
+    mode = f"toy:decks={own}/{own}"
+    who = policy_value.make(PolicyValueConfig("clash", mode, network="arena_small"))
+    params = jax.tree.map(lambda leaf: np.zeros(leaf.shape, leaf.dtype), jax.eval_shape(who.init, jax.random.key(0)))
+    path = tmp_path / "clash.npz"
+    save_weights(path, params, who.meta)
+    turned = own.split("+")[::-1]
+    policy_value.read(path, jaxgames.make("clash", "toy", decks=(turned, turned)))
+    other = own.replace("knight", "valkyrie").split("+")
+    with pytest.raises(ValueError, match="in which a plane shows 'own Knight' that here shows 'own Giant'"):
+        policy_value.read(path, jaxgames.make("clash", "toy", decks=(other, other)))
 
 
 # --- where something is hidden -----------------------------------------------------------------------------------------

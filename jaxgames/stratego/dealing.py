@@ -1,0 +1,136 @@
+"""How a side sets up its pieces: evenly at random, or as people do.
+
+People's set-ups are drawn piece by piece, by how often a kind stood in a cell in set-ups of the Gravon archive. Bombs are drawn
+towards the flag and the spy towards the general, as much as they were there.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from jaxgames.stratego.config import StrategoConfig
+from jaxgames.stratego.constants import (
+    BARRAGE_PIECES,
+    BLUE,
+    BOMB,
+    CAPTAIN,
+    COLONEL,
+    FLAG,
+    FULL_PIECES,
+    GENERAL,
+    IMMOBILE,
+    LIEUTENANT,
+    MAJOR,
+    MARSHAL,
+    MINER,
+    NUM_KINDS,
+    SCOUT,
+    SERGEANT,
+    SPY,
+)
+
+_TABLES = Path(__file__).parent / "data" / "setups.json"
+_ORDER = (FLAG, BOMB, MARSHAL, GENERAL, SPY, COLONEL, MAJOR, MINER, CAPTAIN, LIEUTENANT, SERGEANT, SCOUT)
+_BESIDE_FLAG = {"stratego": 1.5, "barrage": 10.0}  # how much likelier a bomb stands there
+_WALLED = {"stratego": 0.40, "barrage": 0.0}  # how often bombs first fill all cells beside the flag
+_NEAR_GENERAL = 3.5  # how much likelier a spy stands within two cells of its general
+_FREE_FRONT = 2  # of the full game: at least so many mobile pieces face no lake
+_MOST_DEALS = 64
+
+
+def deal(config: StrategoConfig, key: Array, seat: int) -> Array:
+    """Draws a set-up of a side: the kinds on its home cells, in the order of `config.home_cells`; uint8 [cells]."""
+    if config.setups == "uniform":
+        return _uniform(config, key, seat)
+    dealt = _human(config, key).reshape(-1)
+    rows, columns = np.divmod(np.array(config.home_cells[seat]), config.columns)
+    own_rows = config.rows - 1 - rows if seat == BLUE else rows
+    return dealt[own_rows * config.columns + columns]
+
+
+def _kinds(config: StrategoConfig, order: tuple[int, ...]) -> np.ndarray:
+    """All pieces of a side, kind by kind."""
+    return np.repeat(np.array(order, np.uint8), [config.pieces[kind - 1] for kind in order])
+
+
+def _uniform(config: StrategoConfig, key: Array, seat: int) -> Array:
+    kinds = np.zeros(len(config.home_cells[seat]), np.uint8)
+    pieces = _kinds(config, tuple(range(1, NUM_KINDS + 1)))
+    kinds[: len(pieces)] = pieces
+    return jax.random.permutation(key, kinds)
+
+
+@functools.cache
+def frequencies(table: str) -> np.ndarray:
+    """Gives how often kinds stood in cells, int [home rows, columns, kinds + 1]: the back row first, empty cells as kind 0."""
+    return np.array(json.loads(_TABLES.read_text())[table]["counts"])
+
+
+def _table_of(config: StrategoConfig) -> str:
+    full, small = sum(FULL_PIECES), sum(BARRAGE_PIECES)
+    return "stratego" if 2 * config.num_pieces > full + small else "barrage"
+
+
+def _human(config: StrategoConfig, key: Array) -> Array:
+    """Draws as people do: uint8 [home rows, columns]. A set-up whose front does not move is drawn again."""
+    table = _table_of(config)
+    if table == "barrage":
+        return _draw_all(config, table, key)
+
+    def again(carry: tuple[Array, Array]) -> Array:
+        kinds, tries = carry
+        return (tries == 0) | (~_has_front(config, kinds) & (tries < _MOST_DEALS))
+
+    def draw(carry: tuple[Array, Array]) -> tuple[Array, Array]:
+        return _draw_all(config, table, jax.random.fold_in(key, carry[1])), carry[1] + 1
+
+    nothing = jnp.zeros((config.home_rows, config.columns), jnp.uint8)
+    return jax.lax.while_loop(again, draw, (nothing, jnp.int32(0)))[0]
+
+
+def _has_front(config: StrategoConfig, kinds: Array) -> Array:
+    ahead = config.home_rows * config.columns + np.arange(config.columns)
+    free = ~np.isin(ahead, config.lakes)
+    front = kinds[-1]
+    return ((front != 0) & ~jnp.isin(front, np.array(IMMOBILE, np.uint8)) & free).sum() >= _FREE_FRONT
+
+
+def _draw_all(config: StrategoConfig, table: str, key: Array) -> Array:
+    counts = frequencies(table)
+    shape = counts.shape[:2]
+    home = np.arange(shape[0] * shape[1])
+    open_cells = ~np.isin(home, config.lakes)
+    by_kind = np.moveaxis(counts, -1, 0).reshape(NUM_KINDS + 1, -1).astype(np.float32) + 1
+    row, column = (part.astype(np.int32) for part in np.divmod(home, shape[1]))
+    pieces = _kinds(config, _ORDER)
+    noise = jax.random.uniform(key, (len(pieces) + 1,))
+    walled = noise[-1] < _WALLED[table]
+    has_general = config.pieces[GENERAL - 1] > 0
+
+    def place(carry: tuple[Array, Array, Array], piece: tuple[Array, Array]) -> tuple[tuple[Array, Array, Array], None]:
+        kinds, flag, general = carry
+        kind, chance = piece
+        free = (kinds == 0) & open_cells
+        weights = jnp.asarray(by_kind)[kind.astype(jnp.int32)]
+        distance = [jnp.abs(own - own[spot]) for spot in (flag, general) for own in (jnp.asarray(row), jnp.asarray(column))]
+        beside = distance[0] + distance[1] == 1
+        near = jnp.maximum(distance[2], distance[3]) <= 2
+        weights = jnp.where((kind == BOMB) & beside, weights * _BESIDE_FLAG[table], weights)
+        weights = jnp.where((kind == SPY) & near & has_general, weights * _NEAR_GENERAL, weights)
+        only_beside = (kind == BOMB) & walled & (free & beside).any()
+        weights = jnp.where(free & (beside | ~only_beside), weights, 0.0)
+        total = jnp.cumsum(weights)
+        spot = jnp.argmax(total > chance * total[-1]).astype(jnp.int32)
+        kinds = jnp.where(home == spot, kind, kinds)
+        return (kinds, jnp.where(kind == FLAG, spot, flag), jnp.where(kind == GENERAL, spot, general)), None
+
+    start = (jnp.zeros(home.shape, jnp.uint8), jnp.int32(0), jnp.int32(0))
+    (kinds, _, _), _ = jax.lax.scan(place, start, (jnp.asarray(pieces), noise[:-1]))
+    return kinds.reshape(shape)

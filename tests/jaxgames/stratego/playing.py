@@ -1,0 +1,58 @@
+"""Random games and positions for the tests of Stratego."""
+
+from __future__ import annotations
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxgames.stratego import Stratego, StrategoConfig, interop, notation, rules
+
+# 5 x 5 cells with a lake in the middle, and every mobile piece that a clause of the rules names.
+SMALL = {"rows": 5, "columns": 5, "home_rows": 2, "lakes": (12,), "setups": "uniform"}
+PIECES = (1, 1, 1, 1, 1, 1, 0, 0, 0, 1, 1, 1)
+CONFIG = StrategoConfig(**SMALL, pieces=PIECES, max_plies=200)
+P2SRO = StrategoConfig(**SMALL, pieces=PIECES, max_plies=200, two_square=True, scout_reveal=True, defence_moves=True)
+
+
+def position(rows: str, config: StrategoConfig = CONFIG, turn: str = "r 0", more: str = ""):
+    """Makes a state of rows of letters, Red's back row at the bottom, as in pictures."""
+    letters = "".join(reversed(rows.split()))
+    return notation.read(config, f"{letters} {turn} {more}".strip())
+
+
+def play(state, *texts: str, config: StrategoConfig = CONFIG):
+    """Plays moves such as a1a2."""
+    for text in texts:
+        state = interop.play(config, state, text)
+    return state
+
+
+def board(state, config: StrategoConfig = CONFIG) -> str:
+    """The letters of a state as rows, as `position` takes them."""
+    letters = notation.write(config, state).split()[0]
+    rows = [letters[begin : begin + config.columns] for begin in range(0, config.num_cells, config.columns)]
+    return " ".join(reversed(rows))
+
+
+@functools.partial(jax.jit, static_argnums=(0, 2))
+def random_games(game: Stratego, keys, steps: int):
+    """Plays uniformly at random by the dense list of legal moves: states [G, steps], before each step, and legal moves."""
+
+    def move(state, key):
+        legal = interop.mask(game.config, state) & ~state.terminated
+        action = jnp.argmax(jnp.where(legal, jax.random.uniform(key, legal.shape), -1.0))
+        return rules.step(game.config, state, action), (state, legal)
+
+    def one(key):
+        start, *moves = jax.random.split(key, 2)
+        return jax.lax.scan(move, game.init(start), jax.random.split(moves[0], steps))[1]
+
+    return jax.vmap(one)(keys)
+
+
+def at(tree, *index):
+    """Takes one element out of a batch, as numpy."""
+    return jax.tree.map(lambda leaf: np.asarray(leaf)[index], tree)

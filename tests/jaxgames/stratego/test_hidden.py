@@ -1,0 +1,120 @@
+"""Drawn boards: each that fits is as likely, as enumeration says; and nothing that is hidden is seen."""
+
+import dataclasses
+import functools
+import itertools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxgames.stratego import Stratego, hidden, interop, notation
+from tests.jaxgames.stratego.playing import CONFIG, at, position, random_games
+
+# Blue's b5 and c5 have moved, c5 far; flag, bomb, spy, scout, miner and marshal are hidden, the general is known.
+ROWS = "YXPON aaaaQ aa_aw aaaaa MCDEa"
+DRAWS = 12_000
+
+
+def known(far_inference):
+    config = dataclasses.replace(CONFIG, far_inference=far_inference)
+    # Bits count from a1: b5 and c5 are cells 21 and 22.
+    moved = np.zeros(config.num_cells, bool)
+    moved[[21, 22]] = True
+    far = np.zeros_like(moved)
+    far[22] = True
+    letters = notation.write(config, position(ROWS)).split()[0]
+    arrays = interop.to_arrays(config, notation.read(config, f"{letters} r 8")) | {"moved": moved, "far": far}
+    state = interop.from_arrays(config, arrays)
+    return config, state, jax.jit(Stratego(config).observe)(state, jnp.int32(0))
+
+
+def boards_that_fit(config, state):
+    """All ways to give the hidden kinds to the cells, by brute force."""
+    arrays = interop.to_arrays(config, state)
+    cells = np.flatnonzero((arrays["owner"] == 1) & ~arrays["visible"])
+    fitting = set()
+    for kinds in itertools.permutations(arrays["piece"][cells].tolist()):
+        fine = all(kind not in (1, 12) for cell, kind in zip(cells, kinds, strict=True) if arrays["moved"][cell])
+        if config.far_inference:
+            fine = fine and all(kind == 3 for cell, kind in zip(cells, kinds, strict=True) if arrays["far"][cell])
+        if fine:
+            fitting.add(kinds)
+    return cells, sorted(fitting)
+
+
+@pytest.mark.parametrize("far_inference", [True, pytest.param(False, marks=pytest.mark.slow)])
+def test_every_board_that_fits_is_as_likely(far_inference):
+    config, state, seen = known(far_inference)
+    cells, fitting = boards_that_fit(config, state)
+    assert len(fitting) == (3 * 24 if far_inference else 4 * 3 * 24)
+    keys = jax.random.split(jax.random.key(5), DRAWS)
+    draws = jax.jit(jax.vmap(functools.partial(hidden.sample, config), (0, None)))(keys, seen)
+    arrays = interop.to_arrays(config, jax.device_get(draws))
+    drawn = arrays["piece"][:, cells]
+    counts = np.array([(drawn == kinds).all(1).sum() for kinds in fitting])
+    assert counts.sum() == DRAWS  # no board that does not fit
+    expected = DRAWS / len(fitting)
+    chi_square = ((counts - expected) ** 2 / expected).sum()
+    freedom = len(fitting) - 1
+    assert abs(chi_square - freedom) < 4 * np.sqrt(2 * freedom)
+    exact = np.mean([np.eye(13)[list(kinds)] for kinds in fitting], axis=0)[:, 1:]
+    found = np.asarray(hidden.marginals(config, seen))
+    assert np.allclose(found[cells], exact, atol=1e-6) and found.sum() == pytest.approx(len(cells), abs=1e-4)
+    before = interop.to_arrays(config, state)
+    for name in ("owner", "visible", "moved", "far", "player", "ply"):
+        assert (arrays[name] == before[name]).all(), name
+    others = np.setdiff1d(np.arange(config.num_cells), cells)
+    assert (arrays["piece"][:, others] == before["piece"][others]).all()
+
+
+def test_what_is_hidden_changes_nothing_that_is_seen():
+    config, state, seen = known(True)
+    game = Stratego(config)
+    cells, fitting = boards_that_fit(config, state)
+    observe = jax.jit(game.observe)
+    for kinds in fitting[::7]:
+        arrays = interop.to_arrays(config, state)
+        arrays["piece"][cells] = kinds
+        other = observe(interop.from_arrays(config, arrays), jnp.int32(0))
+        assert all(jax.tree.leaves(jax.tree.map(lambda one, two: bool((one == two).all()), other, seen)))
+
+
+def test_drawn_boards_fit_in_random_games():
+    """Kinds are counted, moved pieces are mobile, and what the player sees of a drawn board is what it saw."""
+    game = Stratego(CONFIG)
+    states, _ = random_games(game, jax.random.split(jax.random.key(2), 16), 120)
+    chosen = jax.tree.map(lambda leaf: leaf[:, 5::16].reshape(-1, *leaf.shape[2:]), states)
+
+    @jax.jit
+    @jax.vmap
+    def draw(state, key):
+        seen = game.observe(state, 1 - state.player)
+        world = game.sample_hidden(key, seen)
+        again = game.observe(world, 1 - state.player)
+        same = jax.tree.map(lambda one, two: (one == two).all(), again, seen)
+        return world, jnp.stack(jax.tree.leaves(same)).all(), hidden.hidden_pieces(CONFIG, seen).fits
+
+    keys = jax.random.split(jax.random.key(3), len(chosen.ply))
+    worlds, same, fits = jax.device_get(draw(chosen, keys))
+    true, drawn = (interop.to_arrays(CONFIG, jax.device_get(each)) for each in (chosen, worlds))
+    assert same.all() and fits.all()
+    for kind in range(1, 13):
+        for seat in (0, 1):
+            counts = [((board["piece"] == kind) & (board["owner"] == seat)).sum(1) for board in (true, drawn)]
+            assert (counts[0] == counts[1]).all()
+    secret = (drawn["owner"] >= 0) & ~drawn["visible"] & drawn["moved"]
+    assert not np.isin(drawn["piece"][secret], (1, 12)).any()
+    assert (true["piece"] != drawn["piece"]).any()
+
+
+def test_says_where_no_board_fits():
+    config, state, _ = known(True)
+    view = notation.write_view(config, at(state), 0, exact=True)
+    assert "?" in view and "!" in view
+    letters, *rest = view.split()
+    with pytest.raises(ValueError, match="no board fits: 5 hidden pieces"):
+        notation.read_view(config, " ".join([letters, *rest[:-1], "u111100000001"]), 0)
+    with pytest.raises(ValueError, match="must be told by field u"):
+        notation.read_view(config, " ".join([letters.replace("?", "a", 1), *rest[:-1]]), 0)

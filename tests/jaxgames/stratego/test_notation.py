@@ -1,0 +1,106 @@
+"""Positions and views as text: reading gives back what was written, and what is wrong is said in one line."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxgames.stratego import Stratego, StrategoConfig, interop, moves, notation, rules
+from tests.jaxgames.stratego.playing import CONFIG, P2SRO, at, position, random_games
+
+BARRAGE = StrategoConfig(pieces=(1, 1, 2, 1, 0, 0, 0, 0, 0, 1, 1, 1))
+FEN = "aBaaPaaaaaaaaaaaaaaaaLaEaaaaaMaaaKaaaaaaaC__aa__Qaaa__aa__aaaaNXaaaaaaaOaaaaaaaaDaaaWaaaaaaaaaYaaaaa b 41"
+
+
+def differing(one, two):
+    """Leaves in which two trees differ, but for what is not written."""
+    pairs = zip(jax.tree_util.tree_leaves_with_path(one), jax.tree.leaves(two), strict=True)
+    names = [jax.tree_util.keystr(path) for (path, leaf), other in pairs if not np.array_equal(leaf, other)]
+    return [name for name in names if "past" not in name and "reward" not in name]
+
+
+def test_reading_gives_back_what_was_written():
+    game = Stratego(P2SRO)
+    states, _ = random_games(game, jax.random.split(jax.random.key(0), 16), 120)
+    states = jax.device_get(states)
+    observe = jax.jit(game.observe)
+    running = np.argwhere(~states.terminated)
+    for place in running[:: len(running) // 24]:
+        state = at(states, *place)
+        text = notation.write(P2SRO, state)
+        assert not differing(state, notation.read(P2SRO, text)) and notation.write(P2SRO, notation.read(P2SRO, text)) == text
+        for seat in (0, 1):
+            view = notation.write_view(P2SRO, state, seat, exact=True)
+            assert not differing(jax.device_get(observe(state, jnp.int32(seat))), notation.read_view(P2SRO, view, seat))
+
+
+def test_views_tell_what_has_moved():
+    state = rules_step(position("YaaaO aaaaa aa_aa aaaaa MaaaC"), "e1e2")
+    assert notation.write_view(CONFIG, state, 1) == "?aaaaaaaa!aa_aaaaaaaYaaaO b 1"
+    assert notation.write_view(CONFIG, state, 1, yorktown=True).startswith("?aaaaaaaa?")
+    assert notation.write_view(CONFIG, state, 0) == "MaaaaaaaaCaa_aaaaaaa?aaa? b 1"
+
+
+def rules_step(state, text):
+    action = moves.parse_move(CONFIG, text, int(state.player))
+    return jax.device_get(rules.step(CONFIG, jax.tree.map(jnp.asarray, state), jnp.int32(action)))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (FEN[1:], "99 letters, must be 100"),
+        ("Z" + FEN[1:], "letter 'Z' on a1 must be one of"),
+        ("é" + FEN[1:], "on a1 must be one of"),
+        (FEN.replace(" b ", " g "), "player 'g' must be r or b"),
+        (FEN.replace("41", "-1"), "number of moves '-1'"),
+        (FEN.replace(" 41", ""), "must be letters, r or b, and the number"),
+        (FEN.replace("41", "9999"), "ply=9999: must be in 0..3001"),
+        ("M" + FEN[1:], "2 flags of red"),
+        ("D" * 3 + FEN[3:], "red for up to"),
+        (FEN + " x1", "must begin with m, f, t, l or u"),
+        (FEN + " m12", "25 hexadecimal digits"),
+        (FEN + " t1.2/3", "start.end.level of both"),
+        (FEN + " l1.100", "must be start.end"),
+        ("?" + FEN[1:], "a1 is unknown: a view is no position"),
+    ],
+)
+def test_says_what_is_wrong_with_a_text(text, message):
+    with pytest.raises(ValueError, match=message) as error:
+        notation.read(BARRAGE, text)
+    assert "\n" not in str(error.value) and len(str(error.value)) < 200
+
+
+def test_a_game_starts_where_it_is_told():
+    config = StrategoConfig(pieces=BARRAGE.pieces, start=FEN)
+    assert notation.write(config, at(Stratego(config).init(jax.random.key(0)))) == FEN
+    for text, message in ((FEN.replace("M", "a"), "0 flags of red"), (FEN.replace("41", "3001"), "fewer than max_plies")):
+        with pytest.raises(ValueError, match=message):
+            StrategoConfig(pieces=BARRAGE.pieces, start=text)
+
+
+def test_set_ups_are_read_from_the_back_row_on():
+    pieces = "MBCDEFGKLa"
+    state = interop.from_setups(CONFIG, pieces, pieces)
+    assert notation.write(CONFIG, state) == "MBCDEFGKLaaa_aaRSWXaYNOPQ r 0"
+    for wrong, message in (
+        (pieces[:-1], "9 letters, must be 10"),
+        (pieces.replace("M", "C"), "0 flag, must be 1"),
+        (pieces.replace("a", "C"), "2 spy, must be 1"),
+        (pieces.replace("a", "7"), "letter '7' on place 9"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            interop.from_setups(CONFIG, pieces, wrong)
+
+
+def test_moves_as_text():
+    state = position("YaaaO aaaaa aa_aa aaaaa MaaaC")
+    for move, message in (
+        ("e1", "must be two cells"),
+        ("e1z9", "cell='z9': must be in a1..e5"),
+        ("e1d2", "along a row or a column"),
+        ("a1a2", "a1a2: is not legal for red"),
+        (10**6, "must be an integer in 0.."),
+    ):
+        with pytest.raises(ValueError, match=message):
+            interop.play(CONFIG, state, move)

@@ -1,0 +1,139 @@
+"""Set-ups, variants, rule-based players and pictures."""
+
+from xml.etree import ElementTree
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import jaxgames
+from jaxgames.stratego import Stratego, StrategoConfig, bots, dealing, interop, moves
+from jaxgames.stratego.constants import BOMB, FLAG, GENERAL, MARSHAL, SPY
+from tests.emitters import NEWER_EMITTERS
+from tests.jaxgames.stratego.playing import CONFIG, at, position, random_games
+
+STRATEGO = jaxgames.make("stratego", "stratego").config
+
+
+def deals(config, number, seat=0):
+    keys = jax.random.split(jax.random.key(1), number)
+    return np.asarray(jax.jit(jax.vmap(lambda key: dealing.deal(config, key, seat)))(keys)).reshape(number, 4, 10)
+
+
+def beside_flag(kinds):
+    """Bombs next to the flag of each set-up."""
+    padded = np.pad(kinds, ((0, 0), (1, 1), (1, 1)))
+    game, row, column = np.nonzero(padded == FLAG)
+    return sum(
+        (padded[game, row + down, column + right] == BOMB).astype(int) for down, right in ((1, 0), (-1, 0), (0, 1), (0, -1))
+    )
+
+
+def test_people_s_set_ups():
+    """Bombs by the flag, the spy by the general, and the rows of the flag: as often as was measured of the written generator."""
+    kinds = deals(STRATEGO, 1000)
+    assert all((kinds == kind + 1).sum() == 1000 * count for kind, count in enumerate(STRATEGO.pieces))
+    shares = np.bincount(beside_flag(kinds), minlength=5) / 1000
+    assert np.abs(shares - [0.19, 0.29, 0.19, 0.29, 0.03]).max() < 0.05
+    places = {kind: np.argwhere(kinds == kind)[:, 1:] for kind in (SPY, GENERAL, FLAG, MARSHAL)}
+    near = np.abs(places[SPY] - places[GENERAL]).max(1) <= 2
+    assert near.mean() == pytest.approx(0.74, abs=0.05)
+    assert (places[FLAG][:, 0] == 0).mean() == pytest.approx(0.88, abs=0.04)
+    front = kinds[:, 3][:, [0, 1, 4, 5, 8, 9]]
+    assert ((front != FLAG) & (front != BOMB)).sum(1).min() >= 2
+
+
+@pytest.mark.slow
+def test_people_s_set_ups_of_barrage():
+    config = jaxgames.make("stratego", "barrage").config
+    kinds = deals(config, 4000, seat=1)
+    assert (kinds == 0).sum() == 4000 * 32
+    assert np.bincount(beside_flag(kinds))[1] / 4000 == pytest.approx(0.52, abs=0.03)
+    row = np.argwhere(kinds == FLAG)[:, 1]
+    assert np.abs(np.bincount(row) / 4000 - [0.633, 0.177, 0.090, 0.101]).max() < 0.03
+
+
+def test_evenly_drawn_set_ups_and_open_pieces():
+    game = Stratego(StrategoConfig(**vars(CONFIG) | {"open_pieces": ("flag", "marshal")}))
+    arrays = interop.to_arrays(
+        game.config, jax.device_get(jax.jit(jax.vmap(game.init))(jax.random.split(jax.random.key(0), 900)))
+    )
+    assert (arrays["visible"] == np.isin(arrays["piece"], (-1, 0, FLAG, MARSHAL))).all()
+    red_flag = np.argwhere((arrays["piece"] == FLAG) & (arrays["owner"] == 0))[:, 1]
+    assert np.abs(np.bincount(red_flag, minlength=25)[:10] - 90).max() < 45 and red_flag.max() < 10
+
+
+def test_blocked_fields_leave_everybody_reachable():
+    game = Stratego(StrategoConfig(**vars(CONFIG) | {"blocked_fields": 3}))
+    states = jax.device_get(jax.jit(jax.vmap(game.init))(jax.random.split(jax.random.key(0), 64)))
+    arrays = interop.to_arrays(game.config, states)
+    lakes = arrays["piece"] < 0
+    assert (lakes.sum(1) == 4).all() and lakes[:, 12].all() and len(np.unique(lakes, axis=0)) > 5
+    for land in ~lakes:
+        assert np.isin(np.flatnonzero(land & (arrays["owner"][0] < 2)), reached(land.reshape(5, 5))).all()
+    assert not states.terminated.any()
+
+
+def reached(land):
+    """Cells that can be reached from the first piece's cell, by brute force."""
+    todo = [int(np.flatnonzero(land)[0])]
+    for cell in todo:
+        row, column = divmod(cell, 5)
+        for r, c in ((row + 1, column), (row - 1, column), (row, column + 1), (row, column - 1)):
+            if 0 <= r < 5 and 0 <= c < 5 and land[r, c] and 5 * r + c not in todo:
+                todo.append(5 * r + c)
+    return todo
+
+
+def chosen(agent, game, state, number=1):
+    """What an agent plays, number times with different keys."""
+    infos = jax.tree.map(lambda leaf: jnp.stack([leaf] * number), game.observe(jax.tree.map(jnp.asarray, state), state.player))
+    seats = jnp.full(number, int(state.player), jnp.int32)
+
+    def act(keys):
+        return agent.act(None, keys, agent.init(number), infos, seats, jnp.ones(number, bool))[0]
+
+    return np.asarray(jax.jit(act, compiler_options=NEWER_EMITTERS)(jax.random.split(jax.random.key(0), number)))
+
+
+def test_the_random_player_plays_every_move_as_often():
+    game = Stratego(CONFIG)
+    state = position("YaaaO aaaaa Da_aa aaEaa MBaaC")
+    actions = chosen(bots.random_agent(game), game, state, 2000)
+    legal = interop.legal_list(CONFIG, state)
+    counts = np.array([(actions == action).sum() for action in legal])
+    assert counts.sum() == 2000
+    expected = 2000 / len(legal)
+    assert ((counts - expected) ** 2 / expected).sum() < len(legal) + 4 * np.sqrt(2 * len(legal))
+
+
+def test_the_hunter_takes_what_it_can_and_does_not_hit_what_it_cannot():
+    game = Stratego(CONFIG)
+    attack = moves.parse_move(CONFIG, "a2a3", 0)
+    for enemy, share in (("q", 1), ("n", 0), ("t", 0)):
+        state = position(f"YaaaO aaaaa {enemy}a_aa Faaaa MaaaC")
+        assert (chosen(bots.hunt_agent(game), game, state, 16) == attack).mean() == share
+
+
+def test_pictures_show_each_player_what_it_sees():
+    game = Stratego(CONFIG)
+    picture = game.draw(position("YaaaO aaaaa aa_aa aaaaa MaaaC"), names=("Ann & Co", "<Bob>"), caption="so & so")
+    assert "Ann &amp; Co" in picture and "so &amp; so" in picture
+    texts = [element.text for element in ElementTree.fromstring(picture).iter() if element.text]
+    # On the true board two flags and two spies; each player sees its own and two backs.
+    assert texts.count("F") == 4 and texts.count("S") == 4 and texts.count("?") == 4
+
+
+def test_a_film_shows_battles():
+    game = Stratego(CONFIG)
+    states, _ = random_games(game, jax.random.split(jax.random.key(0), 16), 120)
+    states = jax.device_get(states)
+    length = int(np.argmax(states.terminated[0])) or 119
+    film = game.animate(jax.tree.map(lambda leaf: leaf[0, : length + 1], states), names=("one", "two"))
+    ElementTree.fromstring(film)
+    arrays = interop.to_arrays(CONFIG, at(states, 0))
+    fewer = (arrays["owner"] < 2).sum(-1)[: length + 1]
+    assert film.count(" attacks ") == (np.diff(fewer) < 0).sum() > 0
+    with pytest.raises(ValueError, match="0 moves"):
+        game.animate(jax.tree.map(lambda leaf: leaf[0, :1], states))

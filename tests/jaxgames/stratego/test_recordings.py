@@ -1,0 +1,102 @@
+"""Recorded games of both reference implementations replay without a difference, and damage is noticed."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from jaxgames.replay import BadRecording, Findings
+from jaxgames.stratego import interop, notation
+from jaxgames.stratego.config import StrategoConfig, preset
+from jaxgames.stratego.replay import replay
+from tests.jaxgames.stratego.samples import GAMES, SAMPLES, cut
+
+QUICK = ("yorktown_barrage", "stratego_env_barrage_osc")
+WHOLE = Path(__file__).resolve().parents[4] / "shared" / "data" / "stratego"
+BARRAGE = "MBCAAAAAAAKAAAAAAAAAAAAAADAAAAAAEADAAALAAA__AA__AAAA__AA__AAPAAAWNAOXAQPAAAYAAAAAAAAAAAAAAAAAAAAAAAA r 0"
+FULL = "FEBMBEFEEFBGIBHIBEDBGJDDDHCGJGDHDLIFKDDHAA__AA__AAAA__AA__AASTQQNSQPTSUPWPVRPXPURNQONNQSNVPTNQRRTYUP r 0"
+
+
+def load(path):
+    with np.load(path) as file:
+        return dict(file)
+
+
+def check(arrays):
+    findings = Findings()
+    return replay(arrays, findings), findings
+
+
+@pytest.mark.parametrize("stem", [*QUICK, *(pytest.param(stem, marks=pytest.mark.slow) for stem in GAMES if stem not in QUICK)])
+def test_replays_without_a_difference(stem):
+    count, findings = check(load(SAMPLES / f"{stem}.npz"))
+    assert count > 90
+    assert findings.count == 0, findings.lines
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", sorted(WHOLE.glob("*[!s].npz")), ids=lambda path: path.stem)
+def test_replays_whole_files(path):
+    count, findings = check(load(path))
+    assert count > 2000
+    assert findings.count == 0, findings.lines
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("stem", "game"), [("yorktown_barrage", 0), ("stratego_env_barrage_osc", 2)])
+def test_notices_damage_to_every_field(stem, game):
+    whole = cut(load(SAMPLES / f"{stem}.npz"), (game,))
+    for field, array in whole.items():
+        damaged = array.copy()
+        if field in ("offsets", "legal_offsets", "setup_kind", "max_turns"):
+            continue
+        index = (len(damaged) // 2,) + (0,) * (damaged.ndim - 1)
+        if array.dtype.kind == "U":
+            damaged[index] = ("x" if damaged[index][:1] != "x" else "y") + damaged[index][1:]
+        elif field in ("visible", "moved"):
+            damaged[index] ^= 0x80
+        elif field == "legal":
+            damaged[index] += 1 if damaged[index] + 1 not in array[index[0] : index[0] + 2] else -1
+        elif field.startswith("p") and array.ndim == 3:
+            damaged[index] = 3 if damaged[index] != 3 else 4
+        else:
+            damaged[index] += 1
+        try:
+            _, findings = check({**whole, field: damaged})
+        except BadRecording:
+            continue
+        assert findings.count > 0, field
+
+
+def test_refuses_what_is_no_recording():
+    whole = load(SAMPLES / "yorktown_barrage.npz")
+    with pytest.raises(BadRecording, match="lacks piece"):
+        check({"board": whole["piece"]})
+    with pytest.raises(BadRecording, match="lacks uci"):
+        check({name: array for name, array in whole.items() if name != "uci"})
+    with pytest.raises(BadRecording, match="owner: int8 of shape"):
+        check({**whole, "owner": whole["owner"][:, :8]})
+    with pytest.raises(BadRecording, match="offsets"):
+        check({**whole, "offsets": whole["offsets"][::-1]})
+    with pytest.raises(BadRecording, match="action: float"):
+        check({**whole, "action": whole["action"].astype(float)})
+
+
+def perft(config: StrategoConfig, state, depth: int) -> int:
+    moves = interop.legal_list(config, state)
+    if depth == 1:
+        return len(moves)
+    return sum(perft(config, interop.play(config, state, move), depth - 1) for move in moves)
+
+
+@pytest.mark.parametrize("mode, fen, counts", [("barrage", BARRAGE, (36, 1037)), ("stratego", FULL, (10, 50, 636))])
+def test_counts_the_games_of_a_few_moves(mode, fen, counts):
+    config = preset(mode)
+    assert [perft(config, notation.read(config, fen), depth) for depth in range(1, len(counts) + 1)] == list(counts)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mode, fen, depth, count", [("barrage", BARRAGE, 3, 34381), ("stratego", FULL, 4, 5974)])
+def test_counts_the_games_of_more_moves(mode, fen, depth, count):
+    config = preset(mode)
+    assert perft(config, notation.read(config, fen), depth) == count

@@ -1,0 +1,161 @@
+"""A player behind the lines: what it answers when its mind is late, wrong, or breaks."""
+
+import itertools
+import logging
+import os
+import random
+import threading
+import time
+from collections import Counter
+
+import pytest
+
+from training.play.stratego import pipes, player, protocol
+from training.play.stratego.player import TextPlayer
+from training.play.stratego.protocol import Move, Outcome
+
+SETUP = ["F.........", "..........", "..........", "9........."]
+ROWS = [*SETUP, "..++..++..", "..++..++..", "#.........", "..........", "..........", ".........#"]
+
+
+class Mind:
+    """Plays what it is told to play, when it is let."""
+
+    def __init__(self, *moves):
+        self.moves, self.asked, self.begun = list(moves), [], []
+        self.prepared = False
+        self.let = threading.Event()
+        self.let.set()
+
+    def prepare(self):
+        self.prepared = True
+
+    def begin(self, colour):
+        self.begun.append(colour)
+
+    def setup(self, colour):
+        return SETUP if colour == 0 else SETUP[::-1]
+
+    def choose(self, rows, told, wanted):
+        assert self.let.wait(30)
+        self.asked.append((rows, told, wanted()))
+        move = self.moves.pop(0)
+        if isinstance(move, Exception):
+            raise move
+        return move
+
+
+def hear(subject, lines):
+    return [answer for line in lines for answer in subject.hear(line)]
+
+
+def test_it_answers_a_set_up_and_boards_and_hands_on_what_was_told():
+    mind = Mind(Move(0, 3, "DOWN", 2), Move(0, 5, "RIGHT"))
+    subject = TextPlayer(mind, seconds=10)
+    assert hear(subject, ["RED somebody 10 10"]) == SETUP and mind.begun == [0]
+    assert hear(subject, ["START", *ROWS]) == ["0 3 DOWN 2"]
+    after = [*ROWS[:3], "..........", ROWS[4], "9.++..++..", *ROWS[6:]]
+    assert hear(subject, ["0 3 DOWN 2 OK", "9 9 UP OK", *after]) == ["0 5 RIGHT"]
+    subject.wait()
+    told = [(Move(0, 3, "DOWN", 2), Outcome("OK")), (Move(9, 9, "UP"), Outcome("OK"))]
+    assert mind.asked == [(ROWS, [], True), (after, told, True)] and mind.prepared
+    assert not subject.over and hear(subject, ["QUIT somebody RED VICTORY 3 1 2"]) == [] and subject.over
+    assert (subject.moves, subject.replaced) == (2, 0)
+
+
+def test_a_late_mind_is_not_waited_for_and_goes_on_with_what_was_played(caplog):
+    mind = Mind(None, Move(0, 3, "RIGHT"))
+    subject = TextPlayer(mind, seconds=0.1)
+    mind.let.clear()
+    begun = time.monotonic()
+    (answer,) = hear(subject, ROWS)
+    assert time.monotonic() - begun < 1 and protocol.why_illegal(ROWS, protocol.read_move(answer)) == ""
+    assert "no move was found within" in caplog.text and subject.replaced == 1 and subject.busy
+    mind.let.set()
+    subject.wait()
+    assert mind.asked == [(ROWS, [], False)]
+    assert hear(subject, [f"{answer} OK", *ROWS]) == ["0 3 RIGHT"]
+    assert mind.asked[1] == (ROWS, [(protocol.read_move(answer), Outcome("OK"))], True)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "logged"),
+    [
+        (Move(0, 0, "DOWN"), "the move 0 0 DOWN is not played: a flag does not move"),
+        (ValueError("no board fits\nthis"), "no move was found, one is drawn: no board fits this"),
+        (KeyError("a bug"), "KeyError: 'a bug'"),
+    ],
+)
+def test_whatever_the_mind_does_the_move_is_legal(wrong, logged, caplog):
+    subject = TextPlayer(Mind(wrong), seconds=10)
+    (answer,) = hear(subject, ROWS)
+    assert protocol.why_illegal(ROWS, protocol.read_move(answer)) == "" and logged in caplog.text
+    assert (subject.moves, subject.replaced) == (1, 1)
+
+
+def test_without_a_move_it_surrenders(caplog):
+    rows = ["F.........", *[".........."] * 8, "#........."]
+    assert hear(TextPlayer(Mind(None), seconds=10), rows) == ["SURRENDER"]
+
+
+def test_lines_that_are_none_are_left_out(caplog):
+    subject = TextPlayer(Mind(Move(0, 3, "DOWN")), seconds=10)
+    with caplog.at_level(logging.WARNING):
+        assert hear(subject, [*ROWS[:4], "\x00\x01", "x" * 3000, "0 3 DOWN SIDEWAYS", *ROWS]) == ["0 3 DOWN"]
+    assert "a board of 4 rows" in caplog.text and caplog.text.count("is no line of the protocol") == 3
+    assert max(map(len, caplog.messages)) < 200
+    with pytest.raises(ValueError, match=r"^'BLUE x 12 10': the board must be 10 x 10$"):
+        subject.hear("BLUE x 12 10")
+
+
+def test_a_manager_that_has_waited_gets_a_plain_set_up(caplog):
+    mind = Mind()
+    subject = TextPlayer(mind, seconds=10, spent=60)
+    rows = hear(subject, ["BLUE x 10 10"])
+    protocol.check_setup(rows, Counter("".join(rows)))
+    assert "a plain one is sent" in caplog.text and "F" in rows[3] and "B" not in rows[0]
+    assert hear(subject, ["BLUE x 10 10"]) == SETUP[::-1]  # it is not late for ever
+
+
+def test_plain_set_ups_hold_all_pieces():
+    full = dict(zip("Fs987654321B", (1, 1, 8, 5, 4, 4, 4, 3, 2, 1, 1, 6), strict=True))
+    barrage = {"F": 1, "B": 1, "s": 1, "9": 2, "8": 1, "1": 1, "2": 1}
+    for colour, counts in itertools.product((0, 1), (full, barrage)):
+        rows = player.plain_setup(random.Random(1), colour, counts)
+        protocol.check_setup(rows, counts)
+        assert "F" in rows[0 if colour == 0 else 3] and "B" not in rows[3 if colour == 0 else 0]
+    assert full == player.FULL_COUNTS
+
+
+def served(subject, sent):
+    """What it answers on a pipe to bytes that come in small parts."""
+    ours, theirs = os.pipe(), os.pipe()
+    writer = threading.Thread(
+        target=lambda: [os.write(ours[1], sent[i : i + 7]) for i in range(0, len(sent), 7)] and os.close(ours[1])
+    )
+    writer.start()
+    try:
+        pipes.serve(subject, ours[0], theirs[1])
+    finally:
+        os.close(theirs[1])
+        with os.fdopen(theirs[0], "rb") as heard:
+            answers = heard.read()
+        with os.fdopen(ours[0], "rb") as rest:
+            rest.read()
+        writer.join()
+    return answers.decode().splitlines()
+
+
+def test_it_is_served_by_pipes_until_it_is_told_to_leave_or_nobody_is_there():
+    lines = "\n".join(["RED x 10 10", "START", *ROWS, "0 3 DOWN OK", ""]).encode()
+    for end in (b"", b"QUIT\n", b"QUIT x RED DRAW 1 1 1\nRED x 10 10\n", b"F..."):
+        assert served(TextPlayer(Mind(Move(0, 3, "DOWN")), seconds=10), lines + end) == [*SETUP, "0 3 DOWN"]
+
+
+def test_a_line_of_a_megabyte_is_told_at_once():
+    with pytest.raises(ValueError, match=r"^a line of more than 4096 bytes: is none of the protocol$"):
+        served(TextPlayer(Mind(), seconds=10), b"RED x 10 10\n" + b"9" * 2**20)
+
+
+def test_the_age_of_this_process():
+    assert 0 < pipes.age() < 24 * 3600

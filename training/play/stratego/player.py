@@ -1,0 +1,218 @@
+"""A player that is told lines of the protocol and answers with lines: without errors in the middle of a game, and in time."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import math
+import queue
+import random
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
+from typing import Any, Protocol
+
+from training.play.stratego import protocol
+from training.play.stratego.protocol import Move, Outcome
+
+LOG = logging.getLogger(__name__)
+
+Told = tuple[Move, Outcome]
+FULL_COUNTS = {"F": 1, "B": 6, "s": 1, "1": 1, "2": 1, "3": 2, "4": 3, "5": 4, "6": 4, "7": 4, "8": 5, "9": 8}
+"""How many pieces of each rank a side has in the full game."""
+
+
+class Mind(Protocol):
+    """Who decides; asked by one thread."""
+
+    def setup(self, colour: int) -> list[str]:
+        """Gives the four rows of a set-up, from the top as they lie on the board."""
+        ...
+
+    def begin(self, colour: int) -> None:
+        """Begins a game."""
+        ...
+
+    def prepare(self) -> None:
+        """Compiles what games need, the first time."""
+        ...
+
+    def choose(self, rows: Sequence[str], told: Sequence[Told], wanted: Callable[[], bool]) -> Move | None:
+        """Chooses a move.
+
+        Args:
+          rows: the board as its player sees it.
+          told: the moves since the board before, own and other, with what came of them.
+          wanted: says whether the answer is still waited for; None may be returned if not.
+        """
+        ...
+
+
+class TextPlayer:
+    """A mind behind the protocol.
+
+    Where it has no answer in time, or one that is not legal, a legal move drawn at random is played; the mind goes on with that.
+
+    Attributes:
+      over: whether it was told to leave.
+      moves, replaced: how many moves it made, and how many of them the mind did not choose.
+    """
+
+    def __init__(
+        self, mind: Mind, *, seconds: float, seed: int = 0, spent: float = 0.0, counts: Mapping[str, int] = FULL_COUNTS
+    ) -> None:
+        """Makes the player.
+
+        Args:
+          mind: who decides.
+          seconds: what the manager allows per line.
+          seed: of moves in place of the mind's.
+          spent: seconds that the manager has been waiting for the first line already.
+          counts: how many pieces of each rank it sets up if the mind has no set-up in time.
+        """
+        self._mind, self._random, self._counts = mind, random.Random(seed), counts
+        self._seconds = seconds - min(0.5, seconds / 4)  # the rest is for the way there
+        self._first_by = time.monotonic() + self._seconds - spent if spent else math.inf
+        self._worker = _Worker()
+        self._rows: list[str] = []
+        self._told: list[Told] = []
+        self.over, self.moves, self.replaced = False, 0, 0
+
+    @property
+    def busy(self) -> bool:
+        """Whether its mind is at work."""
+        return self._worker.busy
+
+    def prepare(self) -> None:
+        """Waits until the mind is compiled, which otherwise begins when the first set-up has been answered."""
+        self._worker.submit(self._mind.prepare).result()
+
+    def wait(self) -> None:
+        """Waits until the mind has nothing to do."""
+        with contextlib.suppress(Exception):  # told where it was asked for
+            self._worker.submit(lambda: None).result()
+
+    def hear(self, line: str) -> list[str]:
+        """Takes a line.
+
+        Args:
+          line: without its end.
+
+        Returns:
+          The lines to answer.
+
+        Raises:
+          ValueError: it begins a game on a board of another size.
+        """
+        line = line.rstrip("\r\n")
+        if protocol.is_row(line):
+            self._rows.append(line)
+            if len(self._rows) < protocol.SIZE:
+                return []
+            rows, self._rows = self._rows, []
+            told, self._told = self._told, []
+            return [self._answer(rows, told)]
+        if self._rows:
+            LOG.warning("a board of %d rows, and then %s: the rows are left out", len(self._rows), protocol.shown(line))
+            self._rows = []
+        return self._hear_other(line)
+
+    def _hear_other(self, line: str) -> list[str]:
+        told = protocol.read_told(line)
+        if told is not None:
+            self._told.append(told)
+        elif line.split(" ")[0] == protocol.QUIT:
+            self.over = True
+        elif (found := protocol.read_header(line)) is not None:
+            return self._set_up(found.colour)
+        elif line.strip() != protocol.START:
+            LOG.warning("%s is no line of the protocol", protocol.shown(line))
+        return []
+
+    def _set_up(self, colour: int) -> list[str]:
+        self._told, self.over = [], False
+        left = min(self._seconds, max(self._first_by - time.monotonic(), 0.0))
+        self._first_by = math.inf
+        self._worker.submit(lambda: self._mind.begin(colour))
+        try:
+            rows: list[str] = self._worker.submit(lambda: self._mind.setup(colour)).result(left)
+        except TimeoutError:
+            LOG.warning("no set-up was ready in time, a plain one is sent")
+            rows = plain_setup(self._random, colour, self._counts)
+        except Exception:  # a match must go on
+            LOG.exception("no set-up was found, a plain one is sent")
+            rows = plain_setup(self._random, colour, self._counts)
+        self._worker.submit(self._mind.prepare)
+        return rows
+
+    def _answer(self, rows: list[str], told: list[Told]) -> str:
+        self.moves += 1
+        late = threading.Event()
+        try:
+            asked = self._worker.submit(lambda: self._mind.choose(rows, told, lambda: not late.is_set()))
+            move = asked.result(self._seconds)
+            wrong = protocol.why_illegal(rows, move)
+            if not wrong:
+                return str(move)
+            LOG.error("the move %s is not played: %s", move, wrong)
+        except TimeoutError:
+            late.set()
+            LOG.warning("no move was found within %.2g s, one is drawn", self._seconds)
+        except ValueError as error:
+            LOG.error("no move was found, one is drawn: %s", " ".join(str(error).split()))
+        except Exception:  # a match must go on, whatever has been sent
+            LOG.exception("no move was found, one is drawn")
+        self.replaced += 1
+        moves = protocol.legal_moves(rows)
+        return str(self._random.choice(moves)) if moves else protocol.SURRENDER
+
+
+def plain_setup(random: random.Random, colour: int, counts: Mapping[str, int]) -> list[str]:
+    """Draws a set-up of some pieces of each rank: the flag at the back, bombs not in front, all others anywhere."""
+    cells: dict[int, str] = {}
+
+    def put(rank: str, stop: int) -> None:
+        free = [cell for cell in range(stop) if cell not in cells]
+        cells[random.choice(free)] = rank
+
+    put("F", protocol.SIZE)
+    for rank, stop in (("B", 3 * protocol.SIZE), *((rank, 4 * protocol.SIZE) for rank in counts if rank not in "FB")):
+        for _ in range(counts.get(rank, 0)):
+            put(rank, stop)
+    line = "".join(cells.get(cell, protocol.EMPTY) for cell in range(protocol.HOME_ROWS * protocol.SIZE))
+    rows = [line[first : first + protocol.SIZE] for first in range(0, len(line), protocol.SIZE)]
+    return rows if colour == 0 else rows[::-1]
+
+
+class _Worker:
+    """One thread that does one thing after the other. It dies with the process."""
+
+    def __init__(self) -> None:
+        self._waiting: queue.SimpleQueue[tuple[Callable[[], Any], Future[Any]]] = queue.SimpleQueue()
+        self._unfinished = 0
+        self._lock = threading.Lock()
+        threading.Thread(target=self._work, daemon=True).start()
+
+    @property
+    def busy(self) -> bool:
+        with self._lock:
+            return self._unfinished > 0
+
+    def submit(self, work: Callable[[], Any]) -> Future[Any]:
+        done: Future[Any] = Future()
+        with self._lock:
+            self._unfinished += 1
+        self._waiting.put((work, done))
+        return done
+
+    def _work(self) -> None:
+        while True:
+            work, done = self._waiting.get()
+            try:
+                done.set_result(work())
+            except BaseException as error:  # told to whoever waits
+                done.set_exception(error)
+            finally:
+                with self._lock:
+                    self._unfinished -= 1
