@@ -41,8 +41,8 @@ def hunt_agent(game: Stratego) -> Agent:
     """Makes an agent that hunts what its pieces can be expected to beat, and keeps them from what may beat them.
 
     It knows how likely each kind is in each hidden cell. A battle is worth what is won less what is lost, on average, and what is
-    given away of the own piece, and to learn a hidden piece has a worth; any other move is worth what it brings nearer, less what stronger neighbours may take. It never
-    looks further, and decides between moves of nearly the same worth at random.
+    given away of the own piece, and to learn a hidden piece has a worth. Any other move is worth what it brings nearer, less
+    what stronger neighbours may take. It never looks further, and decides between moves of nearly the same worth at random.
     """
     config = game.config
     gains = battle_gains()
