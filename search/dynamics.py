@@ -45,6 +45,8 @@ class Dynamics(NamedTuple):
       replied: `replied(nodes, reply) -> nodes`, in which models draw what they answer anew, for each reply (int32 [L]) another.
       arm_groups: the group of each arm, 0, 1, ...; (): the game tells none.
       follows_chance: `follows_chance(nodes) -> bool [L]`, whether a step depends on chance; None: it may in all of them.
+      redrawn: `redrawn(keys, roots) -> nodes`, with which simulations by bandits begin instead of their roots; None: with these.
+      arms_listed: there are more actions than arms, and listing those of a state is work that is better done once per node.
     """
 
     name: str
@@ -68,6 +70,8 @@ class Dynamics(NamedTuple):
     replied: Callable[[Any, Array], Any] = lambda nodes, reply: nodes
     arm_groups: tuple[int, ...] = ()
     follows_chance: Callable[[Any], Array] | None = None
+    redrawn: Callable[[Array, Any], Any] | None = None
+    arms_listed: bool = False
 
     def is_random(self, nodes: Any) -> Array:
         """Says in which nodes [L] a step may depend on chance, bool [L]."""
@@ -105,6 +109,7 @@ def dynamics_of(game: Game | Dynamics, *, key: Callable | None = None, arms: Cal
         state_key=jax.vmap(key or game.state_key),
         at_once=moves_at_once(game),
         arm_groups=game.arm_groups if arms is None and has_groups(game) else (),
+        arms_listed=game.num_arms + 1 < game.num_actions,  # where all but the pass are arms, there is nothing to list
     )
 
 

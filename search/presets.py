@@ -18,6 +18,7 @@ from search.bandit.flat import flat_search
 from search.bandit.guide import Guide
 from search.bandit.tree_search import Settings, decoupled_search
 from search.dynamics import Dynamics, Evaluate, Outputs, dynamics_of, moves_at_once
+from search.information_sets import among_information_sets
 from search.modelled import AUTO, NETWORK, Models, WithModels, WithRival, modelled, modelled_puct
 from search.planner import Planner
 from search.puct import determinized
@@ -331,6 +332,10 @@ def _turn_tree(name: str, settings: turn_mcts.Settings) -> PlannerEntry:
     return PlannerEntry(name, settings, turn_mcts.turn_mcts, has_turns, budget="num_simulations")
 
 
+def _information_sets(game: Any, settings: WithBandit) -> Planner:
+    return among_information_sets(game, lambda dynamics: _bandits(dynamics, settings))
+
+
 def _in_worlds(entry: PlannerEntry) -> PlannerEntry:
     """Enters a planner again, which plans in worlds that fit what is known.
 
@@ -411,6 +416,7 @@ PLANNERS = (
     _pimc("medoid", determinized.pimc_tree, determinized.Settings(combine="medoid"), *_WORLDS),
     _pimc("pimc", determinized.pimc_tree, determinized.Settings(combine="value"), "reuse"),
     _pimc("pimc_value", _look_ahead, determinized.Worlds(combine="value")),
+    PlannerEntry("ismcts", WithBandit(search=Settings(keep_all=False)), _information_sets, _hidden, fixed=_TREE),
     PlannerEntry("true_sight", WithValues(), _valued(determinized.true_sight), _hidden, "weights", by_hand=_ROLLOUTS),
     *(_in_worlds(entry) for entry in _FOR_ALL),
 )

@@ -1,4 +1,4 @@
-"""Benchmarks of Stratego and Barrage: random games, and drawing what is hidden."""
+"""Benchmarks of Stratego and Barrage: random games, drawing what is hidden, and moves by PC-PIMC."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from jax import Array
 
 from experiments.benchmark.case import Case, Program, Tally
 from experiments.benchmark.harness import compilation, throughput
-from experiments.benchmark.lanes import Compiled, Lanes, Step, lane_keys, mixed, play_on, start_shapes, typed_keys
+from experiments.benchmark.lanes import Compiled, Lanes, Step, lane_keys, mixed, play_on, start_shapes, typed_keys, visits_digest
 from jaxgames import random_bits
 from jaxgames.bitboard import Bits, select
 from jaxgames.random_bits import LaneKey
@@ -21,9 +21,15 @@ from jaxgames.stratego import Stratego, legal, make, rules, setup
 from jaxgames.stratego.moves import Move
 from jaxgames.stratego.observation import Observation
 from jaxgames.stratego.state import State
+from search import puct
+from search.planner import Planner
+from search.puct import determinized
+from training.models import policy_value
+from training.models.policy_value import PolicyValue, PolicyValueConfig
 
 STEPS = 1024
 POOL_SIZE = 4096
+NUM_WORLDS, NUM_SIMULATIONS, SEARCH_LANES = 3, 800, 64
 MID_GAME = {"barrage": 60, "stratego": 200}  # random moves before worlds are drawn
 
 
@@ -94,23 +100,28 @@ def _digest_of_view(game: Stratego, state: State) -> Array:
     return functools.reduce(jnp.bitwise_xor, (word.astype(jnp.uint32) for word in words))
 
 
+def middle_of_a_game(game: Stratego, mode: str, lane: LaneKey, key: Array) -> Observation:
+    """What the player to move sees after some random moves."""
+
+    def move(state: State, clock: Array) -> tuple[State, None]:
+        after = rules.advance(game.config, state, random_move(game, state, random_bits.fold(lane, clock)))
+        return select(after.terminated, state, after), None  # a game that would end waits
+
+    state, _ = jax.lax.scan(move, game.init(key), jnp.arange(MID_GAME[mode]))
+    return game.observe(state, state.player)
+
+
+def started(game: Stratego, mode: str, key: Array, numbers: Array) -> tuple[Observation, LaneKey, Array]:
+    """What players see in the middle of games, random keys, and a clock."""
+    lane_key, start_key = jax.random.split(key)
+    keys = lane_keys(lane_key, numbers)
+    starts = jax.vmap(functools.partial(jax.random.fold_in, start_key))(numbers)
+    return jax.vmap(functools.partial(middle_of_a_game, game, mode))(keys, starts), keys, jnp.int32(0)
+
+
 def worlds(batch: int, *, mode: str, calls: int = 64) -> Program:
     """Makes a program that draws one full board per lane, from what a player knows in the middle of a random game."""
     game = make(mode)
-
-    def start(key: Array, numbers: Array) -> tuple[Observation, LaneKey, Array]:
-        lane_key, start_key = jax.random.split(key)
-        keys = lane_keys(lane_key, numbers)
-
-        def one(lane: LaneKey, number: Array) -> Observation:
-            def move(state: State, clock: Array) -> tuple[State, None]:
-                after = rules.advance(game.config, state, random_move(game, state, random_bits.fold(lane, clock)))
-                return select(after.terminated, state, after), None  # a game that would end waits
-
-            state, _ = jax.lax.scan(move, game.init(jax.random.fold_in(start_key, number)), jnp.arange(MID_GAME[mode]))
-            return game.observe(state, state.player)
-
-        return jax.vmap(one)(keys, numbers), keys, jnp.int32(0)
 
     def timed(carry: tuple[Observation, LaneKey, Array], tally: Tally) -> tuple[Any, Tally]:
         infos, keys, clock = carry
@@ -123,15 +134,59 @@ def worlds(batch: int, *, mode: str, calls: int = 64) -> Program:
         checksum = jax.lax.fori_loop(1, calls + 1, once, tally.checksum)
         return (infos, keys, clock + calls), tally._replace(units=tally.units + np.uint32(calls), checksum=checksum)
 
-    return Program(start, timed, settings={"mode": mode, "moves_before": MID_GAME[mode]})
+    return Program(functools.partial(started, game, mode), timed, settings={"mode": mode, "moves_before": MID_GAME[mode]})
 
 
-def step_alone(batch: int) -> dict[str, Compiled]:
-    """Gives a step of `batch` games as a function with the shapes of its arguments."""
-    game = make("stratego")
+def searcher(mode: str, num_simulations: int) -> tuple[Planner, PolicyValue]:
+    """Makes PC-PIMC with three worlds and the light network."""
+    who = policy_value.make(PolicyValueConfig("stratego", mode, network="light"))
+    settings = determinized.Settings(num_worlds=NUM_WORLDS, search=puct.Settings(num_simulations=num_simulations))
+    return determinized.pimc_tree(who.game, who.evaluate, settings, outputs=who.encoder.outputs), who
+
+
+def searches(batch: int, *, mode: str = "barrage", num_simulations: int = NUM_SIMULATIONS) -> Program:
+    """Makes a program of PC-PIMC searches in the middle of random games; one move of one game is one unit."""
+    planner, who = searcher(mode, num_simulations)
+
+    def start(key: Array, numbers: Array) -> tuple[Any, ...]:
+        weights = who.init(key)
+        return (*started(who.game, mode, key, numbers), planner.init(batch), jnp.zeros(batch, jnp.uint32), weights)
+
+    def timed(carry: tuple[Any, ...], tally: Tally) -> tuple[Any, Tally]:
+        infos, keys, clock, memory, _, weights = carry
+        seats, active = infos.viewer.astype(jnp.int32), jnp.ones(batch, bool)
+        plan, memory = planner.plan(weights, typed_keys(keys, clock), memory, infos, seats, active)
+        tally = tally._replace(units=tally.units + 1, checksum=mixed(tally.checksum, visits_digest(plan.visit_counts.sum(1))))
+        return (infos, keys, clock + 1, memory, plan.metrics["depth"].astype(jnp.uint32), weights), tally
+
+    def describe(carry: tuple[Any, ...]) -> dict[str, Array]:
+        return {"mean_depth": carry[4] / (NUM_WORLDS * num_simulations)}
+
+    shown = {
+        "mode": mode,
+        "moves_before": MID_GAME[mode],
+        "num_worlds": NUM_WORLDS,
+        "num_simulations": num_simulations,
+        "megabytes_per_lane": round(planner.memory_bytes / 1e6, 2),
+    }
+    return Program(start, timed, warm_up=1, calls=1, settings=shown, describe=describe)
+
+
+def step_and_search(batch: int) -> dict[str, Compiled]:
+    """Gives a step of `batch` games of Stratego and a move by PC-PIMC in Barrage, with the shapes of their arguments."""
+    game, barrage = make("stratego"), make("barrage")
     _, states = start_shapes(game, batch)
     actions = jax.ShapeDtypeStruct((batch, 2), jnp.int32)
-    return {"step": (jax.vmap(lambda state, chosen: game.apply(state, chosen)), (states, actions))}
+    planner, who = searcher("barrage", NUM_SIMULATIONS)
+    params = jax.eval_shape(who.init, jax.random.key(0))
+    keys, starts = start_shapes(barrage, SEARCH_LANES)
+    seats, active = (jax.ShapeDtypeStruct((SEARCH_LANES,), dtype) for dtype in (jnp.int32, bool))
+    views = jax.eval_shape(jax.vmap(barrage.observe), starts, seats)
+    memory = jax.eval_shape(lambda: planner.init(SEARCH_LANES))
+    return {
+        "step": (jax.vmap(lambda state, chosen: game.apply(state, chosen)), (states, actions)),
+        "search": (planner.plan, (params, keys, memory, views, seats, active)),
+    }
 
 
 CASES: tuple[Case, ...] = (
@@ -162,11 +217,19 @@ CASES: tuple[Case, ...] = (
         reach="10 us, aim 2 us",
     ),
     Case(
+        "stratego/pc_pimc",
+        "moves",
+        "Barrage: a move by PC-PIMC, 3 worlds x 800 simulations, with the light network, not trained",
+        throughput(searches),
+        batch=SEARCH_LANES,
+        reach="150 ms, aim 50 ms; 12 MB per lane, aim 6 MB",
+    ),
+    Case(
         "stratego/compile",
         "s",
-        "seconds to compile a step of Stratego",
-        compilation(step_alone, {"mode": "stratego"}),
+        "seconds to compile a step of Stratego, and a move of Barrage by PC-PIMC (64 games, 3 x 800 simulations)",
+        compilation(step_and_search, {"mode": "stratego", "num_simulations": NUM_SIMULATIONS}),
         batch=512,
-        reach="step 5 s, aim 2 s",
+        reach="step 5 s, aim 2 s; search 15 s, aim 8 s",
     ),
 )

@@ -16,7 +16,7 @@ import numpy as np
 from jax import Array
 
 from jaxgames import sliced
-from jaxgames.bitboard import select
+from jaxgames.bitboard import Bits, select
 from jaxgames.encoder import Encoder
 from jaxgames.stratego import hidden, legal, moves
 from jaxgames.stratego.config import StrategoConfig
@@ -164,7 +164,7 @@ def yorktown_planes(config: StrategoConfig, seen: Observation) -> Array:
     """
     grid, red = config.grid, seen.viewer == RED
     plain = hidden.hidden_pieces(dataclasses.replace(config, far_inference=False), seen)
-    pieces = []
+    pieces: list[Bits] = []
     for kind in range(1, NUM_KINDS + 1):
         known = legal.of_kind(seen.kinds, kind)
         pieces += seated(red, (known & seen.own, known & seen.other))

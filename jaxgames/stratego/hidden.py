@@ -8,6 +8,7 @@ left, each time to a cell drawn evenly.
 
 from __future__ import annotations
 
+import functools
 from typing import NamedTuple
 
 import jax
@@ -79,6 +80,8 @@ def marginals(config: StrategoConfig, seen: Observation) -> Array:
     return jnp.where(scouts, known, jnp.where(unmoved, of_still, jnp.where(cells, of_moved, 0.0)))
 
 
+# Traced once per variant, however often a search asks.
+@functools.partial(jax.jit, static_argnums=0)
 def sample(config: StrategoConfig, key: Array, seen: Observation) -> State:
     """Draws a state that fits what a player knows; every such state is as likely.
 

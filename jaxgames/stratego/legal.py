@@ -24,6 +24,7 @@ from jaxgames.stratego.state import LastMove, State, seated
 Sets = tuple[Bits, ...]  # by direction: UP towards row 0, DOWN, LEFT, RIGHT; or the digits of kinds
 
 
+@jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class Side:
     """What legal moves of one player depend on.
@@ -246,13 +247,19 @@ def legal_mask(config: StrategoConfig, side: Side, seat: Array) -> Array:
     return jnp.swapaxes(legal_by_cells(config, side, seat), 0, 1).reshape(-1)
 
 
+# Traced once per variant, however often a search asks.
+@functools.partial(jax.jit, static_argnums=0)
 def listed(config: StrategoConfig, side: Side, seat: Array) -> tuple[Array, Array]:
     """Lists the legal moves of a side.
 
     Returns:
       int32 [K] actions with K = `config.most_moves`, and bool [K], which of them are: the first ones. The others are no moves.
     """
-    found = as_set(legal_moves(config, side))
+    moves_words, own = as_set(legal_moves(config, side)).words, side.own.words
+    row = _worked_out(jnp.stack(jax.lax.optimization_barrier([*moves_words, *own, seat.astype(jnp.uint32)])))
+    words = [row[number] for number in range(row.shape[0])]
+    found, seat = Bits(tuple(words[: len(moves_words)])), words[-1]
+    side = dataclasses.replace(side, own=Bits(tuple(words[len(moves_words) : -1])))
     count = found.count()
     number = jnp.arange(config.most_moves, dtype=jnp.int32)
 
@@ -260,5 +267,14 @@ def listed(config: StrategoConfig, side: Side, seat: Array) -> tuple[Array, Arra
         move = move_of(config, side, found.pick(rank))
         return moves.to_action(config, move, seat)
 
-    actions = jax.vmap(one)(jnp.minimum(number, jnp.maximum(count - 1, 0)))
+    actions = _worked_out(jax.vmap(one)(jnp.minimum(number, jnp.maximum(count - 1, 0))))
     return jnp.where(number < count, actions, moves.num_moves(config)), number < count
+
+
+def _worked_out(row: Array) -> Array:
+    """Gives numbers that are worked out once, however much depends on them.
+
+    Without the reduction, which is one of nothing, XLA works out the whole set of legal moves anew for each of its moves.
+    """
+    row = jax.lax.reduce(jnp.stack([row, jnp.zeros_like(row)]), row.dtype.type(0), jax.lax.bitwise_or, (0,))
+    return jax.lax.optimization_barrier(row)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
@@ -17,6 +19,8 @@ from jaxgames.stratego.moves import Move
 from jaxgames.stratego.state import LastMove, State, less_one, position_word, seated
 
 
+# Traced once per variant, however often a search asks.
+@functools.partial(jax.jit, static_argnums=0)
 def step(config: StrategoConfig, state: State, action: Array) -> State:
     """Plays an action of the player to move.
 
@@ -48,6 +52,8 @@ def kind_at(kinds: Sets, spot: Bits) -> Array:
     return digits[0] | digits[1] | digits[2] | digits[3]
 
 
+# Traced once per variant, as `step`.
+@functools.partial(jax.jit, static_argnums=0)
 def advance(config: StrategoConfig, state: State, move: Move) -> State:
     """Plays a legal move in a game that goes on; `step` without its checks."""
     grid = config.grid

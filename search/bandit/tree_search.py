@@ -226,7 +226,9 @@ def decoupled_search(game: Game | Dynamics, bandit: Bandit, settings: Settings, 
             memory, met, known = carry
             lanes = random_bits.fold(walkers, number)
             goes_on = number < waves
-            walk = _simulate(params, game, bandit, settings, lanes, memory, trees, roots, goes_on[trees], root_prior)
+            # Its own key: depths of steps are smaller.
+            begin = game.redrawn(chance_keys(lanes, jnp.int32(settings.horizon)), roots) if game.redrawn else roots
+            walk = _simulate(params, game, bandit, settings, lanes, memory, trees, begin, goes_on[trees], root_prior)
             value = game.heuristic(walk.states)
             if guide and guide.values:
                 value = guide.final_values(game, params, walk.states, value)

@@ -24,7 +24,7 @@ from search.puct.tree import as_real, as_words
 
 COMBINATIONS = ("policy", "medoid", "value")
 TREES = ("open", "game")
-MOST_COLUMNS = 512  # of a plan; of games with more actions those of the highest weights
+MOST_COLUMNS = 512  # games with more actions have plans about those of the highest weights, as many as they have arms
 _LOWEST = -1.0  # result of what was not tried or cannot be done
 
 
@@ -240,8 +240,7 @@ def _over_worlds(game: HiddenGame, worlds: Worlds, planner: Planner) -> Planner:
             owners, needed = (jnp.repeat(x, count) for x in (seats, active))
             plans, memory = planner.plan(params, plan_keys, memory, roots, owners, needed)
             first = jax.tree.map(lambda leaf: leaf.reshape(-1, count, *leaf.shape[1:])[:, 0], states)
-            legal = of_seat(jax.vmap(game.legal_actions)(first), seats)
-            return _together(game, worlds, planner, keys, seats, legal, plans), memory
+            return _together(game, worlds, planner, keys, seats, first, plans), memory
 
         return in_microbatches(think, size, keys, memory, (views, seats), active)
 
@@ -261,8 +260,8 @@ def _over_worlds(game: HiddenGame, worlds: Worlds, planner: Planner) -> Planner:
     )
 
 
-def _together(game: HiddenGame, worlds: Worlds, planner: Planner, keys: Array, seats: Array, legal: Array, plans: Plan) -> Plan:
-    """Makes one plan of those of W worlds per lane [B * W], by action; legal bool [B, A]."""
+def _together(game: HiddenGame, worlds: Worlds, planner: Planner, keys: Array, seats: Array, first: Any, plans: Plan) -> Plan:
+    """Makes one plan of those of W worlds per lane [B * W], by action; `first` is the first of them, State [B]."""
     count = worlds.num_worlds
     owners = jnp.repeat(seats, count)
 
@@ -271,15 +270,23 @@ def _together(game: HiddenGame, worlds: Worlds, planner: Planner, keys: Array, s
         rows = per_player[:, 0] if planner.own_first else of_seat(per_player, owners)
         return rows.reshape(-1, count, *rows.shape[1:])
 
-    policies, results, tried = _by_action(game.num_actions, *(own(x) for x in _columns(plans)))
+    columns, many = [own(x) for x in _columns(plans)], game.num_actions > MOST_COLUMNS
+    if many:
+        actions, legal = _actions_of(game, columns[0], columns[1])
+        policies, results, tried = _by_column(actions, *columns)
+    else:
+        legal = of_seat(jax.vmap(game.legal_actions)(first), seats)
+        actions = jnp.broadcast_to(jnp.arange(game.num_actions), legal.shape)
+        policies, results, tried = _by_action(game.num_actions, *columns)
     action_weights = combine(worlds, policies, results, legal)
     qvalues, visits = results.mean(1), tried.sum(1)
-    actions = jnp.broadcast_to(jnp.arange(game.num_actions), legal.shape)
-    if game.num_actions > MOST_COLUMNS:
-        action_weights, actions = jax.lax.top_k(action_weights, MOST_COLUMNS)
-        legal, qvalues, visits = (jnp.take_along_axis(x, actions, 1) for x in (legal, qvalues, visits))
+    if many:
+        action_weights, best = jax.lax.top_k(action_weights, min(actions.shape[1], game.num_arms, MOST_COLUMNS))
+        actions, legal, qvalues, visits = (jnp.take_along_axis(x, best, 1) for x in (actions, legal, qvalues, visits))
+        actions = jnp.where(legal, actions, game.pass_action)
     nobody_asked = (action_weights == 0).all(-1, keepdims=True)
-    action_weights = jnp.where(nobody_asked, actions == game.pass_action, action_weights)
+    passes = (actions == game.pass_action) & (jnp.cumsum(actions == game.pass_action, -1) == 1)
+    action_weights = jnp.where(nobody_asked, passes, action_weights)
     draw_keys = jax.vmap(lambda key: jax.random.fold_in(key, 2))(keys)
     mine = (jnp.arange(game.num_players) == seats[:, None])[:, :, None]
     return plan_of_mover(
@@ -298,6 +305,38 @@ def _together(game: HiddenGame, worlds: Worlds, planner: Planner, keys: Array, s
 
 def _columns(plans: Plan) -> tuple[Array, ...]:
     return plans.arms, plans.legal, plans.action_weights, plans.qvalues, plans.visit_counts
+
+
+def _actions_of(game: HiddenGame, arms: Array, legal: Array) -> tuple[Array, Array]:
+    """Gives the actions that a plan may be about, each once: those of the plans of all worlds, which fit what the seat knows.
+
+    Args:
+      game: with more actions than are looked at one by one.
+      arms: int32 [B, W, K], of the plans.
+      legal: bool [B, W, K], which of them are actions.
+
+    Returns:
+      int32 [B, C] in ascending order, and bool [B, C], which are any; the others are no actions.
+    """
+    nothing = game.num_actions
+    every = jnp.sort(jnp.where(legal, arms, nothing).reshape(arms.shape[0], -1), axis=1)
+    again = jnp.concatenate([jnp.zeros_like(every[:, :1], bool), every[:, 1:] == every[:, :-1]], axis=1)
+    room = min(every.shape[1], max(game.num_arms, MOST_COLUMNS))
+    actions = jnp.sort(jnp.where(again, nothing, every), axis=1)[:, :room]
+    return actions, actions < nothing
+
+
+def _by_column(
+    actions: Array, arms: Array, legal: Array, weights: Array, qvalues: Array, visits: Array
+) -> tuple[Array, Array, Array]:
+    """Orders the columns [B, W, K] of worlds by actions int32 [B, C]: as `_by_action`, [B, W, C]; by comparing."""
+    same = (jnp.where(legal, arms, -1)[:, :, None] == actions[:, None, :, None]) & legal[:, :, None]
+    tried = same & (visits > 0)[:, :, None]
+    return (
+        jnp.where(same, weights[:, :, None], 0.0).sum(-1),
+        jnp.where(tried, qvalues[:, :, None], _LOWEST).max(-1),
+        jnp.where(tried, visits[:, :, None], 0).sum(-1, dtype=jnp.int32),
+    )
 
 
 def _by_action(

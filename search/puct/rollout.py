@@ -54,7 +54,8 @@ def random_rollouts(game: Game, num_rollouts: int = 1, rollout_steps: int | None
             state, clock = carry
             return ~state.terminated if rollout_steps is None else ~state.terminated & (clock < rollout_steps)
 
-        state, _ = jax.lax.while_loop(goes_on, step, (state, jnp.int32(0)))
+        if rollout_steps != 0:
+            state, _ = jax.lax.while_loop(goes_on, step, (state, jnp.int32(0)))
         if rollout_steps is None:
             return game.outcome(state)[seat]
         return jnp.where(state.terminated, game.outcome(state), game.heuristic(state))[seat]

@@ -153,10 +153,11 @@ def puct(
     num_nodes = (2 if settings.reuse else 1) * settings.num_rows
     wanted = settings.max_candidates or (game.num_arms if game.num_arms <= _MANY_ARMS else _CANDIDATES)
     candidates = min(game.num_arms, wanted)
-    search = _Search(game, evaluate, outputs, settings, candidates)
+    keeps_actions = game.arms_listed or candidates < game.num_arms
+    search = _Search(game, evaluate, outputs, settings, candidates, keeps_actions)
 
     def init(batch_size: int) -> Tree:
-        children, keeps_actions = min(candidates, num_nodes - 1), candidates < game.num_arms
+        children = min(candidates, num_nodes - 1)
         return puct_tree.init(
             game.example, batch_size, num_nodes, candidates, children, keeps_actions=keeps_actions, replies=settings.replies
         )
@@ -171,6 +172,11 @@ def puct(
     return planner if settings.reuse or settings.microbatch_size is None else thinking_in_parts(planner, settings.microbatch_size)
 
 
+def where_all(condition: Array, one, other):
+    """Chooses one tree or another of the same shapes, by one condition, bool []."""
+    return jax.tree.map(lambda a, b: jnp.where(condition, a, b), one, other)
+
+
 @dataclasses.dataclass(frozen=True)
 class _Search:
     game: Dynamics
@@ -178,20 +184,30 @@ class _Search:
     outputs: Outputs | None
     settings: Settings
     candidates: int
+    keeps_actions: bool
+
+    @property
+    def roots_in_loop(self) -> bool:
+        """Whether the loop of simulations opens the roots too, so that what looks at new nodes is compiled once."""
+        return self.settings.leaf_parallelism == 1 and not self.settings.reuse
 
     def plan(self, params, keys: Array, tree: Tree, views, active: Array) -> tuple[Plan, Tree]:
         """Searches in all active lanes; the others take part without effect."""
-        tree = self._roots(params, keys, tree, views, active)
+        if self.roots_in_loop:
+            # Rows from before lie after `size` and are written before they are read.
+            first, tree = -1, dataclasses.replace(tree, size=jnp.zeros(1, jnp.int32))
+        else:
+            first, tree = 0, self._roots(params, keys, tree, views, active)
 
         def simulate(number, carry):
-            return self._simulate(params, number, keys, active, *carry)
+            return self._simulate(params, number, keys, active, views, *carry)
 
         none = jnp.zeros(active.shape[0], jnp.int32)
-        tree, depth, lost = jax.lax.fori_loop(0, self.settings.num_waves, simulate, (tree, none, none))
+        tree, depth, lost = jax.lax.fori_loop(first, self.settings.num_waves, simulate, (tree, none, none))
         return self._conclude(keys, tree, views, depth, lost), tree
 
-    def _new_node(self, params, states, noise_keys: Array | None = None) -> NewNode:
-        """Looks at states [B]; with keys [B], adds noise to the priors."""
+    def _new_node(self, params, states, noise_keys: Array | None = None, noisy: Array | bool = True) -> NewNode:
+        """Looks at states [B]; with keys [B], adds noise to the priors where they are `noisy` (bool [], of all lanes)."""
         game = self.game
         player = jnp.maximum(game.to_play(states), 0).astype(jnp.int32)
         logits, value = game.evaluate(self.evaluate, params, states, player)
@@ -203,11 +219,10 @@ class _Search:
         share = jax.nn.softmax(jnp.where(legal, share, jnp.finfo(jnp.float32).min), axis=-1)
         prior = jnp.where(legal, jnp.maximum(share, _LEAST_PRIOR), 0.0)  # never 0: that says illegal
         if noise_keys is not None:
-            prior = self._with_noise(noise_keys, prior)
-        actions = None
+            prior = jax.lax.cond(noisy, self._with_noise, lambda keys, prior: prior, noise_keys, prior)
         if self.candidates < game.num_arms:
             prior, best = jax.lax.top_k(prior, self.candidates)
-            actions = jnp.take_along_axis(arms, best, axis=1)
+            arms = jnp.take_along_axis(arms, best, axis=1)
         return NewNode(
             state=states,
             key=game.state_key(states),
@@ -217,7 +232,7 @@ class _Search:
             prior=jnp.where(over[:, None], 0.0, prior),
             num_legal=legal.sum(-1, dtype=jnp.int32),
             random=game.is_random(states),
-            actions=actions,
+            actions=arms if self.keeps_actions else None,
         )
 
     def _roots(self, params, keys: Array, tree: Tree, views, active: Array) -> Tree:
@@ -229,7 +244,7 @@ class _Search:
             known = jnp.where(active, puct_tree.find(tree, new.key), -1)
             tree = puct_tree.retain_subtree(tree, known, settings.num_rows, active)
             known = jnp.where(tree.used[:, ROOT] | ~active, ROOT, -1)
-        else:  # rows from before lie after `size` and are written before they are read
+        else:  # as in `plan`
             tree = dataclasses.replace(tree, size=jnp.zeros(1, jnp.int32))
         fresh = known < 0
         # Row 0 of the lanes that begin again; the rows of the others are taken.
@@ -247,16 +262,20 @@ class _Search:
         return jnp.where(legal, jnp.maximum(mixed, _LEAST_PRIOR), 0.0)
 
     def _simulate(
-        self, params, number: Array, keys: Array, active: Array, tree: Tree, depth_sum: Array, lost: Array
+        self, params, number: Array, keys: Array, active: Array, views, tree: Tree, depth_sum: Array, lost: Array
     ) -> tuple[Tree, Array, Array]:
-        """Walks down, opens a node, and takes its value up; with leaf parallelism, as many walks at once as that says."""
+        """Walks down, opens a node, and takes its value up; with leaf parallelism, as many walks at once as that says.
+
+        Before the first simulation (number -1) nobody walks, and the roots are opened.
+        """
+        begins = number < 0
         settings, batch, wave = self.settings, active.shape[0], self.settings.leaf_parallelism
         first, child = tree.size[0], tree.size[0] + jnp.arange(wave, dtype=jnp.int32)
 
         def walk(tree: Tree, index: Array) -> tuple[Tree, Walk]:
             chance = jax.vmap(random_bits.lane_key)(keys) if settings.has_chance else None
             chance = chance and random_bits.fold(chance, number * wave + index)
-            walks = active & (number * wave + index < settings.num_simulations)
+            walks = active & ~begins & (number * wave + index < settings.num_simulations)
             found = walk_down(settings, tree, walks, chance, first)
             return take_off(settings, tree, found, first + index), found
 
@@ -272,7 +291,17 @@ class _Search:
         # XLA need not copy them.
         arm = tree.whole(tree.row(last), ARM, jnp.minimum(1 + place, tree.num_children))
         step_keys = jax.vmap(lambda index: jax.vmap(jax.random.fold_in, (0, None))(keys, number * wave + index))(jnp.arange(wave))
-        new = self._new_node(params, self._apply(params, step_keys.reshape(-1), tree, last, jnp.maximum(arm, 0), reply))
+        if self.roots_in_loop:
+            before = where_all(begins, views, tree.states(last))
+            after = self._apply(params, step_keys.reshape(-1), tree, before, last, jnp.maximum(arm, 0), reply)
+            noise_keys = keys if settings.dirichlet_fraction else None
+            new = self._new_node(params, where_all(begins, views, after), noise_keys, begins)
+            opens, last = opens | begins, jnp.where(begins, -1, last)
+        else:
+            before = tree.states(last)
+            new = self._new_node(
+                params, self._apply(params, step_keys.reshape(-1), tree, before, last, jnp.maximum(arm, 0), reply)
+            )
         fresh = puct_tree.fresh_numbers(tree, new)
         children = jnp.repeat(child, batch)
         rows = jnp.where(opens, tree.row(children), tree.numbers.shape[0])
@@ -287,9 +316,9 @@ class _Search:
             lost = lost + (walks.started & ~walks.going).sum(0, dtype=jnp.int32)
         return tree, depth_sum + walks.depth.sum(0), lost
 
-    def _apply(self, params, keys: Array, tree: Tree, node: Array, arm: Array, reply: Array):
-        """Plays a candidate of nodes [M], M a multiple of B."""
-        game, states, player = self.game, tree.states(node), tree.of_node(node, PLAYER)
+    def _apply(self, params, keys: Array, tree: Tree, states, node: Array, arm: Array, reply: Array):
+        """Plays a candidate of nodes [M] with these states, M a multiple of B."""
+        game, player = self.game, tree.of_node(node, PLAYER)
         actions = tree.actions(node) if tree.keeps_actions else of_seat(game.arms(states)[0], player)
         action = of_arm(actions, arm)[:, None]
         everyone = jnp.where(jnp.arange(game.num_players) == player[:, None], action, game.pass_action)

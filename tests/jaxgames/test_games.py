@@ -8,7 +8,7 @@ QUICK = (("hex", "adh-4"),)
 SLOW = (
     *(("pommerman", mode) for mode in ("ffa", "ffa_collapse", "team", "radio", "one_vs_one")),
     *(("hex", mode) for mode in ("hex-5", "cdh-3", "adh")),
-    *(("stratego", mode) for mode in ("mini", "barrage-p2sro", "stratego", "barrage-blocked", "barrage:true_sight=1")),
+    *(("stratego", mode) for mode in ("mini", "mini:true_sight=1,blocked_fields=3", "barrage-p2sro")),
     *(("clash", mode) for mode in ("toy", "beginner:positions=8")),
     *(
         ("hero_academy", mode)

@@ -23,6 +23,7 @@ from search import puct
 from search.dynamics import moves_at_once
 from search.planner import Planner
 from search.puct import determinized
+from search.puct.rollout import heuristic_values
 from training.learn.learner import Learner, Programs, Updates, check_split, turned
 from training.learn.self_play import UNFINISHED, Sample, SelfPlay, play_and_keep
 from training.learn.targets import Targets, is_highest
@@ -41,8 +42,12 @@ class AlphazeConfig:
       method: of playing: pc_pimc, medoid, pimc or pimc_value; see `pimc`.
       true_sight_epochs: so many epochs begin with games in which the search sees everything (TSL) [6 of 10 in DarkHex 11 x 11].
       pretrain_epochs: so many epochs before those play the open game instead (section 9.2).
+      heuristic_epochs: the first so many epochs begin with games in which the search sees everything and values states by the
+        game's heuristic with even priors [0]: a network learns the first steps sooner from that than from itself.
       num_worlds: worlds per search [12].
       num_simulations: per world [800].
+      first_play_urgency: Q of an action never tried, for the mover [-1]; None: the value of its node, so that few simulations too
+        look beyond the actions that they try first.
       microbatch_size: games whose worlds are searched together; an accelerator wants all lanes at once.
       lanes: games at once, over all devices.
       steps: in all lanes per call of the playing program.
@@ -65,8 +70,10 @@ class AlphazeConfig:
     method: str = "pc_pimc"
     true_sight_epochs: int = 0
     pretrain_epochs: int = 0
+    heuristic_epochs: int = 0
     num_worlds: int = 6
     num_simulations: int = 32
+    first_play_urgency: float | None = puct.ALPHAZE.first_play_urgency
     microbatch_size: int = 32
     lanes: int = 128
     steps: int = 16
@@ -92,11 +99,13 @@ class AlphazeConfig:
                 raise ValueError(f"{name}={getattr(self, name)!r}: must be one of {', '.join(choices)}")
         counts = ("num_worlds", "num_simulations", "microbatch_size", "lanes", "steps", "epoch_samples")
         checks.at_least(1, self, *counts, "epoch_updates", "updates", "batch_size")
-        checks.at_least(0, self, "true_sight_epochs", "pretrain_epochs")
+        checks.at_least(0, self, "true_sight_epochs", "pretrain_epochs", "heuristic_epochs")
         checks.at_least(-1, self, "explore_moves")
         checks.numbers(self, "value_weight", "weight_decay", "temperature", "value_temperature")
         checks.numbers(self, "learning_rate", "dirichlet_alpha", positive=True)
         checks.shares(self, "dirichlet_fraction")
+        if self.heuristic_epochs and self.pretrain_epochs:
+            raise ValueError(f"heuristic_epochs={self.heuristic_epochs}: must be 0 with pretrain_epochs={self.pretrain_epochs}")
         if self.buffer_size < max(self.batch_size, self.lanes):
             raise ValueError(
                 f"buffer_size={self.buffer_size}: must be at least batch_size={self.batch_size} and lanes={self.lanes}"
@@ -110,6 +119,7 @@ def _search_settings(config: AlphazeConfig, noise: bool) -> puct.Settings:
     return dataclasses.replace(
         puct.ALPHAZE,
         num_simulations=config.num_simulations,
+        first_play_urgency=config.first_play_urgency,
         dirichlet_fraction=config.dirichlet_fraction if noise else 0.0,
         dirichlet_alpha=config.dirichlet_alpha,
     )
@@ -147,8 +157,9 @@ class Alphaze:
     Attributes:
       init: `init(key, params) -> Learner`; its progress counts `samples`: searches so far.
       players: the planner by kind of games.
-      play: by kind (fair, true_sight, or open: the game with nothing hidden): `play(key, params, learner) -> (learner, metrics)`:
-        games with the search of these parameters. The learner given is used up, the params are not.
+      play: by kind (fair, true_sight, heuristic, or open: the game with nothing hidden):
+        `play(key, params, learner) -> (learner, metrics)`: games with the search of these parameters. The learner given is used
+        up, the params are not.
       restart: `restart(key, learner) -> learner`: gives up all games and begins new ones, between kinds that play another game.
       learn: `learn(key, learner) -> (learner, metrics)`: gradient steps; the learner given is used up.
     """
@@ -205,9 +216,13 @@ class Alphaze:
     def _ways(self, player: Planner, hidden: bool) -> dict[str, tuple[SelfPlay, Planner]]:
         """How games of each kind are played, and by whom."""
         game, evaluate, outputs = self.who.game, self.who.evaluate, self.who.encoder.outputs
-        ways = {"fair": (self.games, player)}
+        ways, search = {"fair": (self.games, player)}, _search_settings(self.config, noise=True)
+        if self.config.heuristic_epochs:
+            # Nothing tells actions apart before they are tried, and then by small differences.
+            by_hand = dataclasses.replace(search, first_play_urgency=None, normalize_q=True)
+            make = determinized.true_sight if hidden else puct.puct
+            ways["heuristic"] = self.games, make(game, heuristic_values(game.open_game if hidden else game), by_hand)
         if hidden:
-            search = _search_settings(self.config, noise=True)
             open_games = dataclasses.replace(self.games, pool=dataclasses.replace(self.games.pool, game=game.open_game))
             for kind, games in (("true_sight", self.games), ("open", open_games)):
                 ways[kind] = games, determinized.true_sight(games.pool.game, evaluate, search, outputs=outputs)
@@ -216,6 +231,8 @@ class Alphaze:
     def kind(self, epoch: int) -> str:
         """Says how games of an epoch (from 0) are played."""
         config = self.config
+        if epoch < config.heuristic_epochs:
+            return "heuristic"
         if epoch < config.pretrain_epochs:
             return "open"
         return "true_sight" if epoch < config.pretrain_epochs + config.true_sight_epochs else "fair"

@@ -193,10 +193,9 @@ class SelfPlay:
             shown = pool.views(lanes, True, seats)
         else:
             shown = jax.vmap(pool.game.sample_hidden)(world_keys, views)
-        per_output = jax.vmap(self.targets.per_output)(own.arms, own.legal, own.action_weights, owners)
         sample = Sample(
             view=jax.vmap(encoder.view)(shown, owners),
-            policy=jax.vmap(self.targets.pack)(per_output),
+            policy=jax.vmap(self.targets.pack_arms)(own.arms, own.legal, own.action_weights, owners),
             value=own.root_value[:, 0].astype(jnp.float16),
             seat=owners.astype(jnp.int8),
             clock=jnp.tile(lanes.clock, self.seats_at_once).astype(jnp.int16),

@@ -67,8 +67,33 @@ class Targets:
         """Gives what a sample keeps of weights float32 [A]."""
         if self.is_dense:
             return per_output.astype(self.dtype)
-        weights, outputs = jax.lax.top_k(per_output, KEPT)
-        total = per_output.sum()
+        return self._best(jnp.arange(per_output.shape[0]), per_output)
+
+    def pack_arms(self, arms: Array, legal: Array, weights: Array, seat: Array) -> Any:
+        """Gives what a sample keeps of weights of arms, as `pack` of `per_output`; a plan's few arms stay few.
+
+        Args:
+          arms: int32 [K], actions.
+          legal: bool [K].
+          weights: float32 [K].
+          seat: int32 [].
+        """
+        if self.is_dense or arms.shape[0] > DENSE_OUTPUTS:
+            return self.pack(self.per_output(arms, legal, weights, seat))
+        outputs = self.encoder.outputs(arms, seat)
+        usable = legal & (outputs >= 0)
+        # An arm that comes again counts where it came first.
+        same = (outputs[:, None] == outputs) & usable
+        number = jnp.arange(len(arms))
+        first = usable & ~(same & (number < number[:, None])).any(1)
+        summed = jnp.where(first, jnp.where(same, weights, 0.0).sum(1), 0.0)
+        room = max(0, KEPT - len(arms))
+        return self._best(jnp.pad(jnp.where(first, outputs, 0), (0, room)), jnp.pad(summed, (0, room)))
+
+    def _best(self, outputs: Array, per_output: Array) -> Best:
+        """Keeps the best of weights float32 [N] of outputs int32 [N], N at least `KEPT`."""
+        weights, best = jax.lax.top_k(per_output, KEPT)
+        outputs, total = outputs[best], per_output.sum()
         share = jnp.where(total > 0, weights * (total / jnp.maximum(weights.sum(), 1e-30)), 0.0)
         return Best(outputs.astype(jnp.int32), share.astype(jnp.float16))
 

@@ -106,6 +106,18 @@ def test_games_in_which_the_search_sees_everything_are_games_of_hex():
     np.testing.assert_array_equal(rows_of(learner.ring), rows_of(played("open")[0].ring))
 
 
+@pytest.mark.slow
+def test_games_by_the_heuristic_do_not_depend_on_the_network():
+    made = tiny_alphaze.programs(dataclasses.replace(CONFIG, heuristic_epochs=1))
+    rows = []
+    for seed in range(2):
+        params = made.who.init(jax.random.key(seed))
+        learner, told = made.play["heuristic"](KEY, params, made.init(KEY, params))
+        rows.append(rows_of(learner.ring))
+    np.testing.assert_array_equal(*rows)
+    assert told["samples"] == LANES * CONFIG.steps and told["games"] > 0
+
+
 def test_samples_of_fair_games_are_worlds_that_fit_what_the_mover_knew():
     """Its own stones stay, those of the other come and go; policies lie on what it might try, taken cells included."""
     _, samples, _ = played("fair")
@@ -271,6 +283,8 @@ def test_kinds_of_games_by_epoch():
     made.config = dataclasses.replace(CONFIG, pretrain_epochs=1, true_sight_epochs=2)
     assert [made.kind(epoch) for epoch in range(5)] == ["open", "true_sight", "true_sight", "fair", "fair"]
     assert programs().kind(0) == "fair"
+    made.config = dataclasses.replace(CONFIG, heuristic_epochs=2, true_sight_epochs=3)
+    assert [made.kind(epoch) for epoch in range(5)] == ["heuristic", "heuristic", "true_sight", "fair", "fair"]
 
 
 @pytest.mark.parametrize(
@@ -281,6 +295,7 @@ def test_kinds_of_games_by_epoch():
         ({"num_worlds": 0}, "num_worlds=0: must be >= 1"),
         ({"explore_moves": -2}, "explore_moves=-2: must be >= -1"),
         ({"true_sight_epochs": -1}, "true_sight_epochs=-1: must be >= 0"),
+        ({"heuristic_epochs": 1, "pretrain_epochs": 2}, "heuristic_epochs=1: must be 0 with pretrain_epochs=2"),
         ({"learning_rate": 0}, "learning_rate=0: must be > 0"),
         ({"learning_rate": float("nan")}, "learning_rate=nan: must be > 0"),
         ({"weight_decay": float("inf")}, "weight_decay=inf: must be >= 0"),

@@ -7,16 +7,21 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+import jaxgames
 from jaxgames import runtime
-from search import fdts
+from jaxgames.packing import packing_of
+from search import fdts, puct
 from search.bandit.guide import Guide
+from search.puct import determinized
 from tests.signals import NUM_SIGNALS, Signals, encoder
 from training.learn.alphaze import Alphaze, AlphazeConfig
 from training.learn.dagger import Dagger, DaggerConfig
+from training.learn.self_play import SelfPlay
 from training.learn.targets import Targets
 from training.models.networks import follower as networks
 from training.models.networks.follower import NetworkConfig
 from training.models.policy_value import PolicyValue
+from training.play.lanes import Pool
 
 KEY = jax.random.key(5)
 
@@ -131,6 +136,18 @@ def test_targets_are_about_actions(count):
     kept = jax.jit(targets.pack)(per_output)
     assert sum(leaf.nbytes for leaf in jax.tree.leaves(kept)) < 1000 and targets.is_dense == (count == 40)
     np.testing.assert_allclose(targets.unpack(kept), expected, rtol=1e-3)
+    few = jax.jit(targets.pack_arms)(arms, legal, weights, jnp.int32(0))
+    np.testing.assert_array_equal(targets.unpack(few), targets.unpack(kept))
+
+
+def test_barrage_has_no_number_for_each_of_its_moves():
+    """Neither in samples nor in the nodes of its trees."""
+    game = jaxgames.make("stratego", "barrage")
+    games = SelfPlay(Pool(game, 4, informed=True), Targets(jaxgames.encoder_of(game)), remembered=4)
+    assert packing_of(jax.eval_shape(games.example)).num_words < 250 < game.num_actions
+    settings = determinized.Settings(num_worlds=3, search=puct.Settings(num_simulations=800))
+    planner = determinized.pimc_tree(game, lambda *asked: (None, None), settings)
+    assert planner.memory_bytes < 6e6
 
 
 def test_of_many_outputs_the_best_are_kept():

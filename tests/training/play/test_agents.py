@@ -25,7 +25,7 @@ PLANNERS = [(game, entry) for game in GAMES for entry in presets.planners_of(GAM
         ),
         (
             "hex/adh-3",
-            "random path fdts mcts mcts_no_rollout mcs oep rolling_horizon pc_pimc medoid pimc pimc_value true_sight "
+            "random path fdts mcts mcts_no_rollout mcs oep rolling_horizon pc_pimc medoid pimc pimc_value ismcts true_sight "
             "determinized_fdts determinized_mcts determinized_mcts_no_rollout determinized_mcs determinized_oep "
             "determinized_rolling_horizon follower network",
         ),

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from jaxgames.encoder import CardPlanes
-from training.models.networks import arena, follower, mobile, pyramid, rise
+from training.models.networks import arena, follower, light, mobile, pyramid, rise
 from training.models.networks.network import Network
 
 PRESETS: dict[str, Any] = {
     **follower.PRESETS,
     **rise.PRESETS,
+    **light.PRESETS,
     **mobile.PRESETS,
     **pyramid.PRESETS,
     **arena.PRESETS,
@@ -47,4 +48,6 @@ def by_name(name: str, shape: tuple[int, int, int], num_outputs: int, cards: Car
             f"network={name!r}: gives the same number of outputs for each of {shape[0]} x {shape[1]} cells, and there are "
             f"{num_outputs}: take one of {', '.join((*follower.PRESETS, *mobile.PRESETS, *pyramid.PRESETS))}"
         )
+    if isinstance(config, light.LightConfig):
+        return light.make(config, shape, num_outputs)
     return rise.make(config, shape, num_outputs)

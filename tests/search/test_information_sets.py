@@ -1,0 +1,133 @@
+"""Search among information sets, in a game in which whoever plans as if it would see a hidden coin makes a mistake.
+
+The first player takes a small gain, or bets, and then says which side of the coin is up. It never sees the coin; a right answer
+wins, a wrong one loses.
+"""
+
+import dataclasses
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import Array
+
+import jaxgames
+from jaxgames.game import GameBase
+from jaxgames.hashing import hash_words
+from search import presets
+
+TAKE, BET, WAIT = range(3)  # and after the bet: heads, tails
+SURE = 0.25
+LANES = 4
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class State:
+    """The side that is up (0 or 1; seen from outside -1), whether a bet is on, and the result for the first player."""
+
+    coin: Array
+    bet: Array
+    value: Array
+    terminated: Array
+
+
+@dataclasses.dataclass(frozen=True)
+class Coin(GameBase):
+    """The game; `seen`: players see the coin."""
+
+    seen: bool = False
+    config = None
+    name = "coin"
+    num_players = 2
+    num_actions = num_arms = 3
+    pass_action = WAIT
+    max_steps = 2
+
+    def init(self, key):
+        coin = jax.random.randint(key, (), 0, 2)
+        return State(coin, jnp.bool_(False), jnp.float32(0), jnp.bool_(False))
+
+    def apply(self, state, actions, chance):
+        del chance
+        action = actions[0]
+        right = jnp.where(action == state.coin, 1.0, -1.0)
+        value = jnp.where(state.bet, right, jnp.where(action == TAKE, SURE, 0.0))
+        over = state.bet | (action == TAKE)
+        after = State(state.coin, state.bet | (action == BET), value, over)
+        return jax.tree.map(lambda old, new: jnp.where(state.terminated, old, new), state, after)
+
+    def to_play(self, state):
+        return jnp.where(state.terminated, 0, 0)
+
+    def legal_actions(self, state):
+        del state
+        return jnp.array([[True, True, False], [False, False, True]])
+
+    def search_arms(self, state):
+        return jnp.broadcast_to(jnp.arange(3), (2, 3)), self.legal_actions(state)
+
+    def heuristic(self, state):
+        return state.value * np.array([1, -1], np.float32)
+
+    def outcome(self, state):
+        return jnp.sign(self.heuristic(state))
+
+    def state_key(self, state):
+        return hash_words([word.astype(jnp.uint32) for word in (state.coin, state.bet, state.terminated)])
+
+    def observe(self, state, player):
+        del player
+        return state if self.seen else dataclasses.replace(state, coin=jnp.int32(-1))
+
+    @property
+    def open_game(self):
+        return Coin(seen=True)
+
+    def open_state(self, state):
+        return state
+
+    def init_information(self, player, observation=None):
+        del player
+        return observation
+
+    def update_information(self, info, observation, own_action):
+        del info, own_action
+        return observation
+
+    def sample_hidden(self, key, info):
+        return dataclasses.replace(info, coin=jax.random.randint(key, (), 0, 2))
+
+
+@functools.cache
+def first_move(name: str, **settings):
+    game = Coin()
+    planner = presets.by_name(game, name, num_simulations=200, horizon=2, table_rows=64, **settings)
+    keys = jax.random.split(jax.random.key(1), LANES)
+    views = jax.vmap(lambda key: game.observe(game.init(key), 0))(keys)
+    seats = jnp.zeros(LANES, jnp.int32)
+    plan, _ = jax.jit(planner.plan)(None, keys, planner.init(LANES), views, seats, jnp.ones(LANES, bool))
+    return jax.device_get(plan), planner
+
+
+def test_it_does_not_plan_on_seeing_what_stays_hidden():
+    plan, planner = first_move("ismcts", bandit="ucb")
+    assert (plan.actions == [TAKE, WAIT]).all() and not planner.sees_state
+    fused, _ = first_move("determinized_mcts", bandit="ucb", num_worlds=4)
+    assert (fused.actions == [BET, WAIT]).all()  # in every world the coin is seen, and a bet is won
+    np.testing.assert_allclose(plan.qvalues[:, 0, TAKE], SURE, atol=0.1)
+    assert (np.abs(plan.qvalues[:, 0, BET]) < SURE).all() and (fused.qvalues[:, 0, BET] > 0.5).all()
+
+
+def test_there_is_a_node_for_what_is_seen_not_for_each_world():
+    plan, _ = first_move("ismcts", bandit="ucb")
+    assert (plan.metrics["stored"] == 2).all()  # before the bet and after it, whichever side is up
+
+
+@pytest.mark.parametrize(
+    ("game", "mode", "has_it"), [("hex", "adh-3", True), ("stratego", "mini", True), ("pommerman", "ffa", False)]
+)
+def test_it_is_for_games_of_turns_in_which_something_is_hidden(game, mode, has_it):
+    assert ("ismcts" in presets.planners_of(jaxgames.make(game, mode))) == has_it
