@@ -16,7 +16,7 @@ from training.play import agents, evaluate
 
 SEED = 2020
 SIMULATIONS_PER_ARM = 4
-_SHORT_BATTLES = "double_from_tick=0,regular_ticks=450,overtime_ticks=150"
+_SHORT_BATTLES = "double_from_tick=0,regular_ticks=450,overtime_ticks=150,tiebreak=lowest_tower_hp,shaping=0.5"
 
 # The decks with which players are trained, and two more of the same cards, four of each of the former.
 OTHER_DECK = ("hog-rider", "valkyrie", "wizard", "goblins", "mega-minion", "mini-pekka", "spear-goblins", "poison")
@@ -59,7 +59,6 @@ class Sizes:
       horizon: of all else.
       table_bytes: of a tree.
       savings: settings of planners that save time on a CPU.
-      round_robin: the variant of the round robin, but for the decks.
       learning: what its players learn.
     """
 
@@ -69,12 +68,11 @@ class Sizes:
     horizon: int
     table_bytes: int
     savings: str
-    round_robin: str
     learning: Learning
 
     def with_decks(self, decks: tuple[tuple[str, ...], ...] = TRAINED) -> str:
-        """The variant of the round robin with these decks, one per side."""
-        return f"{self.round_robin}{',' if ':' in self.round_robin else ':'}decks={'/'.join('+'.join(deck) for deck in decks)}"
+        """The variant with these decks, one per side."""
+        return f"{self.mode}{',' if ':' in self.mode else ':'}decks={'/'.join('+'.join(deck) for deck in decks)}"
 
 
 SHORT = Sizes(
@@ -84,10 +82,9 @@ SHORT = Sizes(
     10,
     1_000_000,
     "rest_when_forced=1,microbatch_size=16",
-    f"beginner:positions=2,{_SHORT_BATTLES},tiebreak=lowest_tower_hp,shaping=0.5",
     Learning("arena_small", 32, 96, 0.25, 300_000, "leaf_parallelism=4,microbatch_size=16"),
 )
-PAPER = Sizes("paper", "beginner", (10, 25, 50), 50, 64_000_000, "", "beginner", Learning("arena_paper", 32, 300, 1.0, 4_000_000))
+PAPER = Sizes("paper", "beginner", (10, 25, 50), 50, 64_000_000, "", Learning("arena_paper", 32, 300, 1.0, 4_000_000))
 
 
 @dataclasses.dataclass(frozen=True)

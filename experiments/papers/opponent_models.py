@@ -54,6 +54,14 @@ FAIR = (
     ("sp_mcts:weights=none,num_simulations=256,values=prospects", "simple_unbiased"),
     ("sp_mcts:weights=none,num_simulations=256,values=prospects,model=simple_unbiased", "simple_unbiased"),
 )
+FAIR_UNBIASED = "sp_mcts:weights=none,num_simulations={},values=prospects,model=simple_unbiased"
+REPLIES = (
+    *((FAIR_UNBIASED.format(256) + f",replies={replies}", "simple_unbiased") for replies in (2, 4, 8)),
+    (FAIR_UNBIASED.format(1024) + ",replies=4", "simple_unbiased"),
+    ("sp_mcts:num_simulations=256,model=simple_unbiased,replies=4", "simple_unbiased"),
+    ("tp_mcts:num_simulations=256,model=simple_unbiased,replies=4", "simple_unbiased"),
+    ("sp_mcts:weights=none,num_simulations=256,values=prospects,replies=4", "simple"),
+)
 WITH_MODEL = "sp_mcts:num_simulations=250,model={}"  # guided by the network that comes with the package
 MODELS = tuple(
     (WITH_MODEL.format(model), "simple")
@@ -71,7 +79,7 @@ class OpponentModelsPlan(Plan):
     """
 
     games: int = 100
-    batch: int = 50
+    batch: int = 64
 
     def contests(self, pairs: Iterable[tuple[str, str]]) -> list[Measurement]:
         """Pairs of player and opponent, which are the labels."""
@@ -114,12 +122,17 @@ def fair(plan: OpponentModelsPlan) -> list[Measurement]:
     return plan.contests(FAIR)
 
 
+def replies(plan: OpponentModelsPlan) -> list[Measurement]:
+    """Fair players whose models, which draw, are asked for several replies."""
+    return plan.contests(REPLIES)
+
+
 def models(plan: OpponentModelsPlan) -> list[Measurement]:
     """One search, guided by a network, with different models."""
     return plan.contests(MODELS)
 
 
-PARTS = {"oracles": oracles, "fair": fair, "models": models}
+PARTS = {"oracles": oracles, "fair": fair, "replies": replies, "models": models}
 
 
 def texts(plan: OpponentModelsPlan) -> dict[str, str]:

@@ -18,6 +18,7 @@ from jaxgames.stratego.observation import Observation
 # What `hunt` goes by, in the worth of pieces.
 _FLAG_WORTH = 60.0
 _SECRET = 0.25  # of its worth that a piece loses by being seen
+_NEWS = 2.5  # what it is worth to learn which piece a hidden one is; without it nobody begins the full game's battles
 _NOISE = 0.3
 _DECAY = 0.75  # of what a target promises, for each cell of the way
 _PULL = 0.5  # of a promise that counts for going one cell nearer
@@ -40,8 +41,8 @@ def hunt_agent(game: Stratego) -> Agent:
     """Makes an agent that hunts what its pieces can be expected to beat, and keeps them from what may beat them.
 
     It knows how likely each kind is in each hidden cell. A battle is worth what is won less what is lost, on average, and what is
-    given away of the own piece; any other move is worth what it brings nearer, less what stronger neighbours may take. It never
-    looks further, and decides between moves of nearly the same worth at random.
+    given away of the own piece, and to learn a hidden piece has a worth. Any other move is worth what it brings nearer, less
+    what stronger neighbours may take. It never looks further, and decides between moves of nearly the same worth at random.
     """
     config = game.config
     gains = battle_gains()
@@ -54,7 +55,8 @@ def hunt_agent(game: Stratego) -> Agent:
         grid = config.grid
         chances = beliefs(config, seen)
         kinds = own_kinds(config, seen)
-        expected = gains @ chances.T  # [kind, cell]: what an attack there brings
+        enemy, secret = (grid.to_bool(cells).reshape(-1) for cells in (seen.other, seen.hidden))
+        expected = gains @ chances.T + _NEWS * (enemy & secret)  # [kind, cell]: what an attack there brings
         # What every cell promises to each kind, by the best target from there.
         promise = (jnp.maximum(expected, 0)[:, None, :] * decays).max(-1)
         mobile = jnp.where(np.isin(np.arange(1, NUM_KINDS + 1), IMMOBILE), 0.0, chances)
@@ -63,7 +65,6 @@ def hunt_agent(game: Stratego) -> Agent:
         actions, fine = legal.listed(config, seen.side, seen.viewer)
         move, _ = moves.to_move(config, actions, seen.viewer)
         kind = kinds[move.start]
-        enemy, secret = (grid.to_bool(cells).reshape(-1) for cells in (seen.other, seen.hidden))
         battle = expected[kind, move.end] - _SECRET * jnp.where(secret[move.start], jnp.asarray(worth)[kind], 0.0)
         walk = _PULL * (promise[kind, move.end] - promise[kind, move.start])
         value = jnp.where(enemy[move.end], battle, walk) + fear[kind, move.start] - fear[kind, move.end]

@@ -23,7 +23,7 @@ from training.play import agents
 LOG = logging.getLogger(__name__)
 _STOP = 0
 
-DEFAULT_AGENT = "sp_mcts:num_simulations=250,values=prospects"
+DEFAULT_AGENT = "sp_mcts:num_simulations=250,values=prospects,replies=4"
 """It values positions by hand: the strongest against SimpleAgents that was measured (docs/results/opponent_models.md)."""
 
 
