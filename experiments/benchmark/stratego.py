@@ -218,7 +218,7 @@ CASES: tuple[Case, ...] = (
     ),
     Case(
         "stratego/pc_pimc",
-        "moves",
+        "plans",
         "Barrage: a move by PC-PIMC, 3 worlds x 800 simulations, with the light network, not trained",
         throughput(searches),
         batch=SEARCH_LANES,
