@@ -94,6 +94,7 @@ class Solo:
     tug: Tug = Tug(max_steps=8)
     name: str = "solo"
     num_players: int = 1
+    num_actions: int = 3
     num_arms: int = 3
     pass_action: int = REST
 
