@@ -146,6 +146,7 @@ def test_unknown_names():
     with pytest.raises(
         ValueError,
         match=r"^network='vit': must be one of paper, paper_value, compact, residual, tiny, "
-        r"small, medium, rise, rise_bf16, light, light_small, mobile, mobile_small, pyramid, pyramid_small, arena, arena_small, arena_paper$",
+        r"small, medium, rise, rise_bf16, light, light_small, mobile, mobile_small, "
+        r"pyramid, pyramid_small, arena, arena_small, arena_paper$",
     ):
         presets.by_name("vit", SHAPE, ARMS)
