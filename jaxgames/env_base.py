@@ -133,7 +133,7 @@ class Base:
         encoder: Encoder | None = encoder_of(self.game, self.encoder) if known or self.encoder else None
         object.__setattr__(self, "observer", observer_of(self.game, self.observation, encoder))
         object.__setattr__(self, "starts", Starts(self.game, size))
-        object.__setattr__(self, "takes_turns", _takes_turns(self.game))
+        object.__setattr__(self, "takes_turns", takes_turns_of(self.game))
         object.__setattr__(self, "has_teams", len(set(teams_of(self.game))) < self.game.num_players)
 
     @property
@@ -190,7 +190,7 @@ def where(lanes: Array, new: Any, old: Any) -> Any:
     return jax.tree.map(lambda a, b: jnp.where(lanes.reshape(-1, *[1] * (b.ndim - 1)), a, b), new, old)
 
 
-def _takes_turns(game: Game) -> bool:
+def takes_turns_of(game: Game) -> bool:
     """Says whether there are states in which not all move at once, which a simultaneous game says by a constant."""
     state = jax.eval_shape(game.init, jax.eval_shape(lambda: jax.random.key(0)))
     return any(depends_on_inputs(game.to_play, state))

@@ -54,6 +54,7 @@ JOBS = {
     "stratego-bot": Job(
         "training.jobs.stratego_bot", "run", "StrategoBotConfig", "play Stratego by a text protocol, as a player or as a manager"
     ),
+    "games": Job("training.jobs.list_games", "run", "GamesConfig", "list all games and variants, by their ids"),
     "replay": Job("training.jobs.replay", "run", "ReplayConfig", "replay recorded games and tell every difference"),
 }
 
