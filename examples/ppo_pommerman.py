@@ -1,0 +1,203 @@
+"""PPO with a small network of one's own, against the rule-based bots of Pommerman; one file, one compiled update.
+
+    python examples/ppo_pommerman.py --minutes 30 --out ppo.csv
+
+The learner sees sets of cells around it and plays against three SimpleAgents. A game is worth 1 to who wins it alone, and -1 to
+who dies; on the way the learner is paid for what `game.prospects` says its position promises (a potential, which changes what is
+learnt first, and not which player is best). Printed are the shares of finished games that were won and lost.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import time
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+from flax import nnx
+
+import jaxgames
+from jaxgames import runtime
+from jaxgames.bitboard import Bits, union
+from jaxgames.observing import unpacked
+from jaxgames.pommerman import explosions
+from jaxgames.pommerman.observation import item_cells, observe
+
+GAMMA, LAMBDA, CLIP, ENTROPY, VALUE = 0.995, 0.95, 0.2, 0.01, 0.5
+RADIUS = 4  # the network sees a square of 9 x 9 cells around its agent
+GAME = jaxgames.make("pommerman", "ffa")
+
+
+def see(state: Any, seat: jax.Array) -> dict[str, jax.Array]:
+    """What the network is shown: sets of cells around its agent, a few numbers, and the potential by which it is paid."""
+    config, grid = GAME.config, GAME.config.grid
+    seen = observe(config, state, seat)
+    me, bombs = seen.own, union(seen.bomb_life)
+    slow = bombs & seen.bomb_life[3], bombs & (seen.bomb_life[3] | seen.bomb_life[2])  # 8 steps or more to go; 4 or more
+    blasts = [explosions.in_reach(grid, cells, seen.bomb_strength, config.max_blast_strength) for cells in (bombs, bombs - slow[0], bombs - slow[1])]
+    enemies = grid.empty
+    for other, cell in enumerate(seen.bomber_cells):
+        row = jnp.clip(grid.row_of(cell) - grid.row_of(me.cell) + 5, 5 - RADIUS, 5 + RADIUS)  # at the edge if farther away
+        column = jnp.clip(grid.column_of(cell) - grid.column_of(me.cell) + 5, 5 - RADIUS, 5 + RADIUS)
+        enemies = enemies | grid.one_hot(row * 11 + column).when((seat != other) & (cell >= 0))
+    around: list[Bits] = [seen.rigid, seen.wood, bombs, union(seen.flame_life), *item_cells(seen), *blasts, grid.full]
+    cells = unpacked(grid, [*(grid.centred(cells, me.cell) for cells in around), enemies])
+    alive = sum(flag.astype(jnp.float32) for flag in seen.alive)
+    numbers = [me.ammo / 3, me.blast_strength / 5, me.can_kick, alive / 4, seen.step_count / config.max_steps]
+    promised = jnp.where(jnp.arange(4) == seat, GAME.prospects(state), 0).sum()
+    return {
+        "cells": cells[:, 5 - RADIUS : 6 + RADIUS, 5 - RADIUS : 6 + RADIUS],
+        "numbers": jnp.stack([jnp.asarray(number, jnp.float32) for number in numbers]),
+        "potential": jnp.where(state.terminated | ~me.alive, 0.0, promised),
+    }
+
+
+class Network(nnx.Module):
+    """Two hidden layers over all that is seen; logits of the moves, and a value."""
+
+    def __init__(self, inputs: int, width: int, rngs: nnx.Rngs) -> None:
+        self.first, self.second = nnx.Linear(inputs, width, rngs=rngs), nnx.Linear(width, width, rngs=rngs)
+        self.policy = nnx.Linear(width, GAME.num_actions, kernel_init=nnx.initializers.orthogonal(0.01), rngs=rngs)
+        self.value = nnx.Linear(width, 1, rngs=rngs)
+
+    def __call__(self, seen: dict[str, jax.Array], legal: jax.Array) -> tuple[jax.Array, jax.Array]:
+        flat = seen["cells"].astype(jnp.float32).reshape(len(legal), -1)
+        hidden = nnx.relu(self.first(jnp.concatenate([flat, seen["numbers"]], axis=1)))
+        hidden = nnx.relu(self.second(hidden))
+        return jnp.where(legal, self.policy(hidden), -1e9), self.value(hidden)[:, 0]
+
+
+class Sample(NamedTuple):
+    """One step of all lanes, [B] each."""
+
+    seen: dict[str, jax.Array]
+    legal: jax.Array
+    action: jax.Array
+    log_probability: jax.Array
+    value: jax.Array
+    reward: jax.Array
+    done: jax.Array
+
+
+def collect(env: jaxgames.Environment, network: Any, steps: int, carry: Any) -> tuple[Any, Sample, jax.Array]:
+    """Plays; gives samples [T, B], and how many games were finished, won and lost."""
+
+    def step(carry: Any, _: None) -> tuple[Any, Any]:
+        state, now, key = carry
+        key, draw, chance = jax.random.split(key, 3)
+        logits, value = network(now.observation, now.legal)
+        action = jax.random.categorical(draw, logits)
+        chosen = jnp.take_along_axis(jax.nn.log_softmax(logits), action[:, None], axis=1)[:, 0]
+        state, after = env.step(state, action, chance)
+        promised = after.final_observation["potential"]  # 0 where the game is over
+        reward = after.reward + GAMMA * promised - now.observation["potential"]
+        counts = jnp.stack([after.done.sum(), (after.done & (after.reward > 0)).sum(), (after.done & (after.reward < 0)).sum()])
+        sample = Sample(now.observation, now.legal, action, chosen, value, reward, after.done)
+        return (state, after, key), (sample, counts)
+
+    carry, (samples, counts) = jax.lax.scan(step, carry, length=steps)
+    return carry, samples, counts.sum(0)
+
+
+def advantages(samples: Sample, last: jax.Array) -> jax.Array:
+    """Generalized advantage estimation, [T, B]."""
+
+    def back(carry: Any, sample: Sample) -> tuple[Any, jax.Array]:
+        following, value = carry
+        goes_on = 1.0 - sample.done
+        error = sample.reward + GAMMA * value * goes_on - sample.value
+        advantage = error + GAMMA * LAMBDA * goes_on * following
+        return (advantage, sample.value), advantage
+
+    return jax.lax.scan(back, (jnp.zeros_like(last), last), samples, reverse=True)[1]
+
+
+def loss(params: Any, graph: Any, batch: tuple[Sample, jax.Array]) -> jax.Array:
+    """PPO's clipped objective over one minibatch, [N] each."""
+    sample, advantage = batch
+    logits, value = nnx.merge(graph, params)(sample.seen, sample.legal)
+    everything = jax.nn.log_softmax(logits)
+    chosen = jnp.take_along_axis(everything, sample.action[:, None], axis=1)[:, 0]
+    ratio = jnp.exp(chosen - sample.log_probability)
+    scaled = (advantage - advantage.mean()) / (advantage.std() + 1e-6)
+    gain = jnp.minimum(ratio * scaled, jnp.clip(ratio, 1 - CLIP, 1 + CLIP) * scaled)
+    entropy = -jnp.where(sample.legal, jnp.exp(everything) * everything, 0).sum(1)
+    error = (value - sample.value - advantage) ** 2
+    return (-gain - ENTROPY * entropy + VALUE * error).mean()
+
+
+def update(env: jaxgames.Environment, graph: Any, optimizer: Any, options: argparse.Namespace, carry: Any) -> tuple[Any, jax.Array]:
+    """One round: play, estimate, learn from lanes in a new order."""
+    params, moments, games = carry
+    network = nnx.merge(graph, params)
+    games, samples, counts = collect(env, network, options.steps, games)
+    _, now, key = games
+    estimated = advantages(samples, network(now.observation, now.legal)[1])
+
+    def learn(carry: Any, lanes: jax.Array) -> tuple[Any, None]:
+        params, moments = carry
+        batch = jax.tree.map(lambda leaf: leaf[:, lanes].reshape(-1, *leaf.shape[2:]), (samples, estimated))
+        changes, moments = optimizer.update(jax.grad(loss)(params, graph, batch), moments, params)
+        return (optax.apply_updates(params, changes), moments), None
+
+    orders = [jax.random.permutation(jax.random.fold_in(key, epoch), options.lanes) for epoch in range(options.epochs)]
+    (params, moments), _ = jax.lax.scan(learn, (params, moments), jnp.concatenate(orders).reshape(-1, options.lanes // options.parts))
+    return (params, moments, games), counts
+
+
+def main(arguments: list[str] | None = None) -> dict[str, float]:
+    """Trains, prints and writes a curve; gives its last line."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--lanes", type=int, default=512, help="games at once")
+    parser.add_argument("--steps", type=int, default=32, help="of each game between updates")
+    parser.add_argument("--epochs", type=int, default=1)
+    parser.add_argument("--parts", type=int, default=4, help="minibatches of an epoch")
+    parser.add_argument("--width", type=int, default=128, help="of the hidden layers")
+    parser.add_argument("--rate", type=float, default=1e-3, help="learning rate, falling to a tenth of it")
+    parser.add_argument("--updates", type=int, default=10**9, help="at most so many")
+    parser.add_argument("--minutes", type=float, default=30.0, help="at most so long")
+    parser.add_argument("--every", type=int, default=50, help="updates between printed lines")
+    parser.add_argument("--opponents", default="simple")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--out", type=Path, help="file of the curve (CSV)")
+    options = parser.parse_args(arguments)
+    runtime.prepare()
+    env = jaxgames.Environment(GAME, options.lanes, observation=see, opponents=options.opponents, seat="rotating")
+    inputs = int(np.prod(env.observation_spec["cells"].shape)) + env.observation_spec["numbers"].shape[0]
+    graph, params = nnx.split(Network(inputs, options.width, nnx.Rngs(options.seed)), nnx.Param)
+    schedule = optax.exponential_decay(options.rate, 1500 * options.epochs * options.parts, 0.5, end_value=options.rate / 10)
+    optimizer = optax.chain(optax.clip_by_global_norm(0.5), optax.adam(schedule))
+    games = (*jax.jit(env.reset)(jax.random.key(options.seed)), jax.random.key(options.seed + 1))
+    carry = (params, optimizer.init(params), games)
+    run = jax.jit(functools.partial(update, env, graph, optimizer, options), donate_argnums=0)
+    started, rows, told = time.perf_counter(), [], {}
+    carry, total = run(carry)  # compiles
+    clock, cpu, began = time.perf_counter(), time.process_time(), time.perf_counter()
+    print(f"compiled in {clock - started:.0f} s")
+    for number in range(1, options.updates + 1):
+        carry, counts = run(carry)
+        total = total + counts
+        if number % options.every == 0 or number == options.updates or time.perf_counter() - began > 60 * options.minutes:
+            finished, won, lost = (int(count) for count in total)
+            steps = number * options.lanes * options.steps
+            told = {"seconds": time.perf_counter() - began, "cpu_seconds": time.process_time() - cpu, "steps": steps}
+            told |= {"games": finished, "won": won / max(finished, 1), "lost": lost / max(finished, 1)}
+            rows.append(told)
+            speed = steps / told["cpu_seconds"]
+            print(f"{steps / 1e6:7.2f} M steps  {told['seconds']:5.0f} s  {speed:7.0f}/cpu s  won {told['won']:.3f}  lost {told['lost']:.3f}", flush=True)
+            total = jnp.zeros_like(total)
+            if told["seconds"] > 60 * options.minutes:
+                break
+    if options.out:
+        lines = [",".join(told), *(",".join(f"{value:.6g}" for value in row.values()) for row in rows)]
+        options.out.write_text("\n".join(lines) + "\n")
+    return told
+
+
+if __name__ == "__main__":
+    main()
