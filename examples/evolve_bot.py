@@ -2,8 +2,8 @@
 
     python examples/evolve_bot.py
 
-The bot gives every free cell a score, the weighted sum of what is around it, and plays the best one. A population of weights plays
-many games each, all of them lanes of one environment; the best give the mean and the spread of the next generation.
+The bot gives every free cell a score, the weighted sum of what is around it, and plays the best one. A population of weights
+plays many games each, all of them lanes of one environment; the best give the mean and the spread of the next generation.
 """
 
 from __future__ import annotations

@@ -66,7 +66,9 @@ def main(arguments: list[str] | None = None) -> dict[str, float]:
             told = "  ".join(f"{arm}: {value:+.2f} ({visits})" for arm, value, visits in list(shown)[:8])
             print(f"move {number:4}, lane 0, action: value (visits)  {told}")
     games = max(len(results), 1)
-    shares = {"games": len(results)} | {name: results.count(sign) / games for name, sign in (("won", 1), ("drawn", 0), ("lost", -1))}
+    shares = {"games": len(results)} | {
+        name: results.count(sign) / games for name, sign in (("won", 1), ("drawn", 0), ("lost", -1))
+    }
     print(f"{len(results)} games: won {shares['won']:.2f}, drawn {shares['drawn']:.2f}, lost {shares['lost']:.2f}")
     return shares
 

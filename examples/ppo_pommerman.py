@@ -23,6 +23,7 @@ from flax import nnx
 
 import jaxgames
 from jaxgames import runtime
+from jaxgames.agent import Agent, memoryless
 from jaxgames.bitboard import Bits, union
 from jaxgames.observing import unpacked
 from jaxgames.pommerman import explosions
@@ -38,8 +39,10 @@ def see(state: Any, seat: jax.Array) -> dict[str, jax.Array]:
     config, grid = GAME.config, GAME.config.grid
     seen = observe(config, state, seat)
     me, bombs = seen.own, union(seen.bomb_life)
-    slow = bombs & seen.bomb_life[3], bombs & (seen.bomb_life[3] | seen.bomb_life[2])  # 8 steps or more to go; 4 or more
-    blasts = [explosions.in_reach(grid, cells, seen.bomb_strength, config.max_blast_strength) for cells in (bombs, bombs - slow[0], bombs - slow[1])]
+    eight, four = seen.bomb_life[3:], seen.bomb_life[2:]  # bombs that explode in so many steps or later
+    later = (grid.empty, bombs & union(eight), bombs & union(four))
+    reach = config.max_blast_strength
+    blasts = [explosions.in_reach(grid, bombs - some, seen.bomb_strength, reach) for some in later]
     enemies = grid.empty
     for other, cell in enumerate(seen.bomber_cells):
         row = jnp.clip(grid.row_of(cell) - grid.row_of(me.cell) + 5, 5 - RADIUS, 5 + RADIUS)  # at the edge if farther away
@@ -131,7 +134,9 @@ def loss(params: Any, graph: Any, batch: tuple[Sample, jax.Array]) -> jax.Array:
     return (-gain - ENTROPY * entropy + VALUE * error).mean()
 
 
-def update(env: jaxgames.Environment, graph: Any, optimizer: Any, options: argparse.Namespace, carry: Any) -> tuple[Any, jax.Array]:
+def update(
+    env: jaxgames.Environment, graph: Any, optimizer: Any, options: argparse.Namespace, carry: Any
+) -> tuple[Any, jax.Array]:
     """One round: play, estimate, learn from lanes in a new order."""
     params, moments, games = carry
     network = nnx.merge(graph, params)
@@ -146,12 +151,24 @@ def update(env: jaxgames.Environment, graph: Any, optimizer: Any, options: argpa
         return (optax.apply_updates(params, changes), moments), None
 
     orders = [jax.random.permutation(jax.random.fold_in(key, epoch), options.lanes) for epoch in range(options.epochs)]
-    (params, moments), _ = jax.lax.scan(learn, (params, moments), jnp.concatenate(orders).reshape(-1, options.lanes // options.parts))
+    minibatches = jnp.concatenate(orders).reshape(-1, options.lanes // options.parts)
+    (params, moments), _ = jax.lax.scan(learn, (params, moments), minibatches)
     return (params, moments, games), counts
 
 
-def main(arguments: list[str] | None = None) -> dict[str, float]:
-    """Trains, prints and writes a curve; gives its last line."""
+def player(graph: Any, params: Any) -> Agent:
+    """The network as an agent, for matches such as those of `training.play.evaluate`."""
+
+    def choose(params: Any, keys: jax.Array, states: Any, seats: jax.Array) -> jax.Array:
+        seen = jax.vmap(see)(states, seats)
+        legal = jax.vmap(lambda state, seat: GAME.legal_in_view(observe(GAME.config, state, seat)))(states, seats)
+        return jax.vmap(jax.random.categorical)(keys, nnx.merge(graph, params)(seen, legal)[0])
+
+    return memoryless("ppo", choose, sees_state=True, params=params, uses_hidden=False)
+
+
+def main(arguments: list[str] | None = None) -> tuple[dict[str, float], Agent]:
+    """Trains, prints and writes a curve; gives its last line, and the player."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--lanes", type=int, default=512, help="games at once")
     parser.add_argument("--steps", type=int, default=32, help="of each game between updates")
@@ -162,41 +179,42 @@ def main(arguments: list[str] | None = None) -> dict[str, float]:
     parser.add_argument("--updates", type=int, default=10**9, help="at most so many")
     parser.add_argument("--minutes", type=float, default=30.0, help="at most so long")
     parser.add_argument("--every", type=int, default=50, help="updates between printed lines")
-    parser.add_argument("--opponents", default="simple")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, help="file of the curve (CSV)")
     options = parser.parse_args(arguments)
     runtime.prepare()
-    env = jaxgames.Environment(GAME, options.lanes, observation=see, opponents=options.opponents, seat="rotating")
+    env = jaxgames.Environment(GAME, options.lanes, observation=see, opponents="simple", seat="rotating")
     inputs = int(np.prod(env.observation_spec["cells"].shape)) + env.observation_spec["numbers"].shape[0]
     graph, params = nnx.split(Network(inputs, options.width, nnx.Rngs(options.seed)), nnx.Param)
     schedule = optax.exponential_decay(options.rate, 1500 * options.epochs * options.parts, 0.5, end_value=options.rate / 10)
     optimizer = optax.chain(optax.clip_by_global_norm(0.5), optax.adam(schedule))
     games = (*jax.jit(env.reset)(jax.random.key(options.seed)), jax.random.key(options.seed + 1))
-    carry = (params, optimizer.init(params), games)
+    carry: Any = (params, optimizer.init(params), games)
     run = jax.jit(functools.partial(update, env, graph, optimizer, options), donate_argnums=0)
-    started, rows, told = time.perf_counter(), [], {}
+    began, rows, told = time.perf_counter(), [], {}
     carry, total = run(carry)  # compiles
-    clock, cpu, began = time.perf_counter(), time.process_time(), time.perf_counter()
-    print(f"compiled in {clock - started:.0f} s")
+    print(f"compiled in {time.perf_counter() - began:.0f} s")
+    began, cpu, done = time.perf_counter(), time.process_time(), False
     for number in range(1, options.updates + 1):
         carry, counts = run(carry)
         total = total + counts
-        if number % options.every == 0 or number == options.updates or time.perf_counter() - began > 60 * options.minutes:
+        done = number == options.updates or time.perf_counter() - began > 60 * options.minutes
+        if number % options.every == 0 or done:
             finished, won, lost = (int(count) for count in total)
-            steps = number * options.lanes * options.steps
-            told = {"seconds": time.perf_counter() - began, "cpu_seconds": time.process_time() - cpu, "steps": steps}
-            told |= {"games": finished, "won": won / max(finished, 1), "lost": lost / max(finished, 1)}
+            told = {"seconds": time.perf_counter() - began, "cpu_seconds": time.process_time() - cpu}
+            told |= {"steps": number * options.lanes * options.steps, "games": finished}
+            told |= {"won": won / max(finished, 1), "lost": lost / max(finished, 1)}
             rows.append(told)
-            speed = steps / told["cpu_seconds"]
-            print(f"{steps / 1e6:7.2f} M steps  {told['seconds']:5.0f} s  {speed:7.0f}/cpu s  won {told['won']:.3f}  lost {told['lost']:.3f}", flush=True)
+            speed = told["steps"] / told["cpu_seconds"]
+            line = f"{told['steps'] / 1e6:7.2f} M steps  {told['seconds']:5.0f} s  {speed:7.0f} per CPU second"
+            print(f"{line}  won {told['won']:.3f}  lost {told['lost']:.3f}", flush=True)
             total = jnp.zeros_like(total)
-            if told["seconds"] > 60 * options.minutes:
-                break
+        if done:
+            break
     if options.out:
         lines = [",".join(told), *(",".join(f"{value:.6g}" for value in row.values()) for row in rows)]
         options.out.write_text("\n".join(lines) + "\n")
-    return told
+    return told, player(graph, carry[0])
 
 
 if __name__ == "__main__":

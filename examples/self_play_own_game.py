@@ -40,6 +40,8 @@ class State:
 
 @dataclasses.dataclass(frozen=True)
 class Config:
+    """Of the one variant."""
+
     max_steps: int = ROWS * COLUMNS  # a stone in every cell
 
 
@@ -170,7 +172,10 @@ def main(arguments: list[str] | None = None) -> dict[str, float]:
 
         _, results = jax.lax.scan(back, jnp.zeros((options.lanes, 2)), (rewards, over, movers), reverse=True)
         known = (jnp.cumsum(over[::-1], axis=0)[::-1] > 0).reshape(-1)  # the last games go on: their end is not known
-        flat = [leaf.reshape(-1, *leaf.shape[2:]) for leaf in (boards, legal, actions, jnp.where(known.reshape(over.shape), results, 0))]
+        flat = [
+            leaf.reshape(-1, *leaf.shape[2:])
+            for leaf in (boards, legal, actions, jnp.where(known.reshape(over.shape), results, 0))
+        ]
         changes, moments = optimizer.update(jax.grad(loss)(params, *flat), moments)
         return optax.apply_updates(params, changes), moments, games
 

@@ -47,7 +47,7 @@ class Environment(Base):
     """
 
     opponents: Agent | str | Sequence[Agent | str] = "random"
-    seat: int | str = 0
+    seat: Any = 0
     groups: tuple[Group, ...] = dataclasses.field(init=False)
 
     def __post_init__(self) -> None:
@@ -150,7 +150,7 @@ class Environment(Base):
         return state, (reward, terminated, truncated)
 
     def _act_and_go_on(self, state: EnvState, actions: Array, acts: Array, keys: LaneKey) -> tuple[EnvState, EnvState, Any]:
-        """Plays, then begins the next games up to the learner's first turn: one loop of two rounds, so that agents compile once.
+        """Plays, then begins the next games up to the learner's turn: a loop of two rounds, so that agents compile once.
 
         Returns:
           The state to go on from, the one before new games, and what is told of it.

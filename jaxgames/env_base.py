@@ -14,7 +14,7 @@ from jax import Array
 from jaxgames import random_bits
 from jaxgames.dependence import depends_on_inputs
 from jaxgames.encoder import Encoder
-from jaxgames.game import Game, init_all_information, tells_legal_by_view, teams_of, update_all_information
+from jaxgames.game import Game, init_all_information, teams_of, tells_legal_by_view, update_all_information
 from jaxgames.observing import Observer, observer_of
 from jaxgames.random_bits import LaneKey
 from jaxgames.registration import encoder_of, game_names, make, registration
@@ -107,7 +107,7 @@ class Base:
         there are fewer than 64 lanes.
     """
 
-    game: Game | str
+    game: Any
     batch_size: int = 1
     observation: str | Callable[[Any, Array], Any] = "arrays"
     encoder: str | None = None
@@ -124,7 +124,9 @@ class Base:
             object.__setattr__(self, "game", make(self.game))
         for name, least in (("batch_size", 1), ("max_episode_steps", 1), ("pool_size", 0)):
             value = getattr(self, name)
-            if not (value is None and name != "batch_size") and (isinstance(value, bool) or not isinstance(value, int) or value < least):
+            if not (value is None and name != "batch_size") and (
+                isinstance(value, bool) or not isinstance(value, int) or value < least
+            ):
                 raise ValueError(f"{name}={value!r}: must be an integer >= {least}")
         if self.autoreset not in AUTORESETS:
             raise ValueError(f"autoreset={self.autoreset!r}: must be one of {', '.join(AUTORESETS)}")
@@ -155,7 +157,7 @@ class Base:
         return random_bits.fold(random_bits.lane_key(key), jnp.arange(self.batch_size))
 
     def _infos(self, games: Any) -> Any:
-        return init_all_information(self.game, games)  # type: ignore[arg-type]
+        return init_all_information(self.game, games)
 
     def _checked(self, actions: Any, shape: tuple[int, ...]) -> Array:
         """Checks form and type of actions, and makes the pass of numbers out of range."""
@@ -169,7 +171,7 @@ class Base:
         """Plays joint actions int32 [B, P] in the lanes that go, bool [B]."""
         after = jax.vmap(self.game.step)(games, joint, typed_keys(random_bits.fold(keys, _CHANCE)))
         if jax.tree.leaves(infos):
-            infos = where(goes, update_all_information(self.game, infos, after, joint), infos)  # type: ignore[arg-type]
+            infos = where(goes, update_all_information(self.game, infos, after, joint), infos)
         return where(goes, after, games), infos
 
     def _seen(self, games: Any, seats: Array) -> Any:

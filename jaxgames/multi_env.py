@@ -19,7 +19,7 @@ from jaxgames.observing import ArraySpec
 class MultiEnvironment(Base):
     """All seats at once; what is of a seat has axes [B, P], and a step is one step of the game.
 
-    Who is not asked passes (`game.pass_action`, the only legal action). Who is eliminated is terminated, and gets no more rewards,
+    Who is not asked passes (`game.pass_action`, the only legal action). Who is eliminated is terminated and gets no more rewards,
     unless it has teammates; the episode of a lane is over when all its seats are done.
     """
 

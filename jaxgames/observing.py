@@ -113,7 +113,8 @@ def _arrays(game: Game) -> Observer:
     for key, listed in ((CELLS, parts[0].sets), (NUMBERS, parts[0].numbers), (WORDS, parts[0].words), (REALS, parts[0].reals)):
         if key in specs:
             names = tuple(name for name, _ in listed)
-            specs[key] = dataclasses.replace(specs[key], names=names, **({"high": 1} if key == CELLS else {}))
+            high = 1 if key == CELLS else specs[key].high
+            specs[key] = dataclasses.replace(specs[key], names=names, high=high)
     return Observer(see, specs)
 
 
@@ -132,10 +133,10 @@ def _gathered(parts: _Parts, grid: Any) -> dict[str, Array]:
 
 
 def unpacked(grid: Grid, sets: list[Bits]) -> Array:
-    """Unpacks K sets into uint8 [K, H, W] of 0 and 1: in this order a CPU writes them five times as fast as with K as last axis."""
+    """Unpacks K sets into uint8 [K, H, W] of 0 and 1; a CPU writes this order five times as fast as one with K as last axis."""
     words = [jnp.asarray(word) for cells in sets for word in cells.words]
-    # The operands of a loop are worked out before it, each once; in a stack XLA works deep ones out again and again, and a barrier
-    # does not keep it from that. The loop has no round, which XLA cannot know.
+    # The operands of a loop are worked out before it, each once; in a stack XLA works deep ones out again and again, barrier or
+    # not. The loop has no round, which XLA cannot know.
     never = jax.lax.population_count(words[0]) > WORD_BITS
     words = jax.lax.while_loop(lambda carry: carry[0], lambda carry: (carry[0], [~word for word in carry[1]]), (never, words))[1]
     packed = jnp.stack(words).reshape(len(sets), -1)

@@ -74,7 +74,9 @@ class Group(NamedTuple):
                 return actions.T.astype(jnp.int32), memory
 
         else:
-            keys = jax.tree.map(lambda *parts: jnp.concatenate(parts), *(random_bits.fold(lanes, index) for index in self.offsets))
+            keys = jax.tree.map(
+                lambda *parts: jnp.concatenate(parts), *(random_bits.fold(lanes, index) for index in self.offsets)
+            )
 
             def ask(memory: Any) -> tuple[Array, Any]:
                 views = self._views(game, states, infos, seats)
@@ -109,8 +111,7 @@ def groups_of(game: Game, opponents: Agent | str | Sequence[Agent | str]) -> tup
       ValueError: there is no such bot, or not one agent for each seat.
     """
     count = game.num_players - 1
-    single = isinstance(opponents, Agent | str)
-    listed = [opponents] * count if single else list(opponents)
+    listed: list[Any] = [opponents] * count if isinstance(opponents, Agent | str) else list(opponents)
     if len(listed) != count:
         raise ValueError(f"opponents: {len(listed)} given, must be one for all, or {count} in the order of seats")
     made: list[tuple[Any, Agent]] = []
@@ -131,7 +132,7 @@ def bot_of(game: Game, who: Agent | str) -> Agent:
     if isinstance(who, Agent):
         return who
     entries = {entry.name: entry for entry in registration(game.name).agents} if game.name in game_names() else {}
-    if isinstance(who, str) and who in entries:
+    if who in entries:
         entry = entries[who]
         return entry.build(game, entry.settings())
     if who == RANDOM:

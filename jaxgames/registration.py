@@ -150,7 +150,9 @@ def games() -> tuple[Listed, ...]:
     """Lists all games and their variants, with versioned ids."""
     entries = [registration(name) for name in game_names()]
     return tuple(
-        Listed(id_of(entry.name, mode), entry.name, mode, entry.version) for entry in entries for mode in entry.listed or entry.variants
+        Listed(id_of(entry.name, mode), entry.name, mode, entry.version)
+        for entry in entries
+        for mode in entry.listed or entry.variants
     )
 
 

@@ -1,1 +1,1 @@
-"""Games of this package in the interfaces of others, with the extra `[wrappers]`; each module needs the library it is called by."""
+"""Games of this package in the interfaces of others: the extra `[wrappers]`. Each module needs the library of its name."""

@@ -5,8 +5,8 @@
     envs = gymnasium.make_vec("jaxgames/pommerman-ffa-v1", num_envs=1024, opponents="simple")
 
 Importing this module registers every variant that `jaxgames.games` lists. `info["action_mask"]` tells the legal actions, and
-`info["illegal"]` whether the last one was none: then the game has done with it what it says it does. An action out of range, or of
-another shape, is a ValueError.
+`info["illegal"]` whether the last one was none: then the game has done with it what it says it does. An action out of range or
+of another shape is a ValueError.
 """
 
 from __future__ import annotations
@@ -143,8 +143,8 @@ class GymnasiumEnv(gymnasium.Env):
 class GymnasiumVectorEnv(VectorEnv):
     """Many games at once, in one compiled program.
 
-    Observations are given as they lie on the device: as numpy arrays that cannot be written to, on a CPU without a copy. Infos have
-    an entry per environment and a mask of those that have it, `_name`, as usual: "action_mask", "illegal", "seat", and where
+    Observations are given as they lie on the device: as numpy arrays that cannot be written to, on a CPU without a copy. Infos
+    have an entry per environment and a mask of those that have it, `_name`, as usual: "action_mask", "illegal", "seat", and where
     episodes have ended "episode" with their returns `r` and lengths `l`. With "same_step" `final_obs` has what was seen last, for
     all environments.
 
@@ -209,10 +209,10 @@ class GymnasiumVectorEnv(VectorEnv):
         if not isinstance(actions, jax.Array):
             actions = checked_actions(actions, (self.num_envs,), self.environment.game.num_actions)
         step = self._runner.step(actions)
-        terminated, truncated = step.terminated, step.truncated
+        ends: tuple[Any, Any] = (step.terminated, step.truncated)
         if self._given is as_numpy:
-            terminated, truncated = np.asarray(terminated), np.asarray(truncated)
-        return self._given(step.observation), self._given(step.reward), terminated, truncated, self._infos(step)
+            ends = (np.asarray(step.terminated), np.asarray(step.truncated))
+        return self._given(step.observation), self._given(step.reward), *ends, self._infos(step)
 
     def close_extras(self, **kwargs: Any) -> None:
         """Forgets the games."""
@@ -222,7 +222,7 @@ class GymnasiumVectorEnv(VectorEnv):
     def _infos(self, step: TimeStep) -> dict[str, Any]:
         every, given = self._everywhere, self._given
         legal = step.legal if given is not as_numpy else np.asarray(step.legal).view(np.int8)
-        infos = {"action_mask": legal, "_action_mask": every, "illegal": step.illegal, "_illegal": every}
+        infos: dict[str, Any] = {"action_mask": legal, "_action_mask": every, "illegal": step.illegal, "_illegal": every}
         infos |= {"seat": step.seat, "_seat": every}
         if given is as_numpy:
             infos |= {name: np.asarray(infos[name]) for name in ("illegal", "seat")}

@@ -1,9 +1,9 @@
 """Our agents as bots of OpenSpiel, in the games that both have: Hex and DarkHex.
 
-    import pyspiel
-    from jaxgames.wrappers.openspiel import OpenSpielBot
-    game = pyspiel.load_game("dark_hex", {"board_size": 4, "gameversion": "adh", "obstype": "reveal-nothing"})
-    bot = OpenSpielBot(game, player_id=0, agent="path")
+import pyspiel
+from jaxgames.wrappers.openspiel import OpenSpielBot
+game = pyspiel.load_game("dark_hex", {"board_size": 4, "gameversion": "adh", "obstype": "reveal-nothing"})
+bot = OpenSpielBot(game, player_id=0, agent="path")
 """
 
 from __future__ import annotations
@@ -35,6 +35,8 @@ def game_of(game: Any) -> Hex:
     name, given = game.get_type().short_name, game.get_parameters()
     if name not in GAMES:
         raise ValueError(f"game={name!r}: must be one of {', '.join(GAMES)}")
+    if given.get("swap"):
+        raise ValueError("swap=True: must be False; there is no swap in our Hex")
     rows, columns = (given.get(key) or given.get("board_size", 11) for key in ("num_rows", "num_cols"))
     if rows != columns:
         raise ValueError(f"board of {columns} x {rows} cells: must be square")
@@ -45,7 +47,7 @@ def game_of(game: Any) -> Hex:
     return made
 
 
-class OpenSpielBot(pyspiel.Bot):
+class OpenSpielBot(pyspiel.Bot):  # type: ignore[name-defined]
     """An agent of ours at OpenSpiel's table. It is told the attempts made so far and sees of them what its seat may see.
 
     Args:

@@ -6,7 +6,7 @@
 
 Agents are player_0, player_1, ... by seat. An observation is {"observation": ..., "action_mask": int8 [A]}. Where players move in
 turn, in `ParallelGame` the others can only pass. With an action that is not legal the game does what it says it does, and
-`info["illegal"]` tells so; an action out of range, or of another shape, is a ValueError. Who is eliminated leaves the game, unless
+`info["illegal"]` tells so; an action out of range or of another shape is a ValueError. Who is eliminated leaves the game, unless
 it has teammates.
 """
 
@@ -191,7 +191,7 @@ class AECGame(AECEnv):
         self.metadata = {"name": self._table.game.name, "render_modes": ["svg"], "is_parallelizable": False}
         self.render_mode = render_mode
         self.possible_agents = list(self._table.names)
-        self.agents = []
+        self.agents: list[str] = []
 
     def observation_space(self, agent: str) -> spaces.Space:
         """Gives the space of a player's observations, always the same object."""

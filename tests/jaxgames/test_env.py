@@ -1,6 +1,7 @@
 """The environments: what is told, resets, ends, seats, turns, and that lanes do not depend on each other."""
 
 import functools
+import itertools
 
 import jax
 import jax.numpy as jnp
@@ -74,7 +75,7 @@ def test_a_finished_game_is_followed_by_the_next_in_the_same_step():
     pulls = [np.full(8, PULL)] * 6
     steps, _ = played(tug(), pulls)
     ended = 0
-    for before, now in zip(steps, steps[1:], strict=False):
+    for before, now in itertools.pairwise(steps):
         final = now.final_observation["numbers"][:, 0]
         assert (final == before.observation["numbers"][:, 0] + 1).all(), "the token after the pull, before any reset"
         assert (now.terminated == (final == 2)).all() and not now.truncated.any()
@@ -92,7 +93,7 @@ def test_the_next_step_begins_the_next_game_where_that_is_asked_for():
     steps, _ = played(tug("next_step"), pulls)
     assert (steps[1].terminated == same[1].terminated).all() and (steps[1].reward == same[1].reward).all()
     assert (steps[1].observation["numbers"] == same[1].final_observation["numbers"]).all()
-    for before, now in zip(steps, steps[1:], strict=False):
+    for before, now in itertools.pairwise(steps):
         new = before.done
         assert not now.done[new].any() and (now.reward[new] == 0).all() and (now.episode_length[new] == 0).all()
         assert not now.illegal[new].any(), "the action of such a lane is ignored"

@@ -46,7 +46,8 @@ def rows(name: str = "") -> list[dict[str, object]]:
                     "actions": game.num_actions,
                     "longest": game.max_steps,
                     "moves": "in turn" if takes_turns_of(game) else "at once",
-                    "hidden": bool(hides_something(game)) or getattr(getattr(game, "config", None), "view_radius", None) is not None,
+                    "hidden": bool(hides_something(game))
+                    or getattr(getattr(game, "config", None), "view_radius", None) is not None,
                 }
             )
     return found
