@@ -109,8 +109,8 @@ class Environment(Base):
 
         Args:
           state: of `reset` or the last `step`.
-          actions: int [B], numbered as the game does. What an illegal one does is told by the game, and by `TimeStep.illegal`; one
-            out of range counts as the pass.
+          actions: int [B], numbered as the game does. What an illegal one does is told by the game, and that it was one by
+            `TimeStep.illegal`; a number out of range counts as the pass.
           key: one.
 
         Returns:
