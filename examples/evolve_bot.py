@@ -8,12 +8,12 @@ plays many games each, all of them lanes of one environment; the best give the m
 
 from __future__ import annotations
 
-import argparse
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+import tyro
 
 import jaxgames
 from jaxgames import runtime
@@ -45,25 +45,33 @@ def features(observation: dict[str, jax.Array]) -> jax.Array:
     return jnp.stack([each.reshape(len(own), -1) for each in shown], axis=-1)
 
 
-def main(arguments: list[str] | None = None) -> dict[str, Any]:
-    """Evolves and prints; gives the share of games that the mean of the last generation's best won, and its weights."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--game", default="hex-hex-5-v1", help="a Hex in which all is seen")
-    parser.add_argument("--opponents", default="random", help="a bot of the game")
-    parser.add_argument("--population", type=int, default=32)
-    parser.add_argument("--games", type=int, default=16, help="at once, of each")
-    parser.add_argument("--generations", type=int, default=20)
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args(arguments)
+def main(
+    game: str = "hex-hex-5-v1",
+    opponents: str = "random",
+    population: int = 32,
+    games: int = 16,
+    generations: int = 20,
+    seed: int = 0,
+) -> dict[str, Any]:
+    """Evolves and prints; gives the share of games that the last generation won on average, and the weights.
+
+    Args:
+      game: a Hex in which all is seen.
+      opponents: a bot of the game.
+      population: how many sets of weights.
+      games: at once, of each.
+      generations: how many.
+      seed: of everything that is drawn.
+    """
     runtime.prepare()
-    lanes = options.population * options.games
-    env = jaxgames.Environment(options.game, lanes, opponents=options.opponents, seat="rotating")
+    lanes = population * games
+    env = jaxgames.Environment(game, lanes, opponents=opponents, seat="rotating")
     longest = env.game.max_steps // 2 + 1  # steps of the learner in which every lane ends at least one game
-    elite = max(options.population // 4, 2)
+    elite = max(population // 4, 2)
 
     def play(weights: jax.Array, key: jax.Array) -> jax.Array:
         """Gives the share of games that each of the population [G, 6] wins."""
-        of_lane = jnp.repeat(weights, options.games, axis=0)
+        of_lane = jnp.repeat(weights, games, axis=0)
 
         def step(carry: Any, key: jax.Array) -> tuple[Any, Any]:
             state, now = carry
@@ -75,21 +83,21 @@ def main(arguments: list[str] | None = None) -> dict[str, Any]:
 
         begin, play_on = jax.random.split(key)
         _, (done, won) = jax.lax.scan(step, env.reset(begin), jax.random.split(play_on, 2 * longest))
-        count, wins = done.sum(0).reshape(-1, options.games).sum(1), (done & won).sum(0).reshape(-1, options.games).sum(1)
+        count, wins = done.sum(0).reshape(-1, games).sum(1), (done & won).sum(0).reshape(-1, games).sum(1)
         return wins / jnp.maximum(count, 1)
 
     @jax.jit
     def generation(mean: jax.Array, spread: jax.Array, key: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
         draw, games = jax.random.split(key)
-        weights = mean + spread * jax.random.normal(draw, (options.population, len(WHAT)))
+        weights = mean + spread * jax.random.normal(draw, (population, len(WHAT)))
         weights = weights.at[0].set(mean)
         shares = play(weights, games)
         best = weights[jnp.argsort(-shares)[:elite]]
         return best.mean(0), best.std(0) + 0.05, shares
 
     mean, spread, shares = jnp.zeros(len(WHAT)), jnp.ones(len(WHAT)), jnp.zeros(1)
-    for number in range(options.generations):
-        mean, spread, shares = generation(mean, spread, jax.random.fold_in(jax.random.key(options.seed), number))
+    for number in range(generations):
+        mean, spread, shares = generation(mean, spread, jax.random.fold_in(jax.random.key(seed), number))
         print(f"generation {number:3}: won on average {float(shares.mean()):.2f}, the best {float(shares.max()):.2f}")
     for name, weight in zip(WHAT, np.asarray(mean), strict=True):
         print(f"  {name:20} {weight:+.2f}")
@@ -97,4 +105,4 @@ def main(arguments: list[str] | None = None) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    main()
+    tyro.cli(main)

@@ -1,6 +1,6 @@
 """A planner in a loop of one's own: it plays many games at once, and tells what it thinks of its moves.
 
-    python examples/planner_in_own_code.py --game pommerman-ffa-v1 --planner fdts:num_simulations=50 --opponents simple
+    python examples/planner_in_own_code.py --game-id pommerman-ffa-v1 --planner-spec fdts:num_simulations=50 --opponents simple
 
 A planner is a few pure functions. It is asked with the full states of the games if it sees them (`sees_state`: then it knows more
 than its seat does, where something is hidden), and remembers its trees from move to move, until a game ends.
@@ -8,44 +8,52 @@ than its seat does, where something is hidden), and remembers its trees from mov
 
 from __future__ import annotations
 
-import argparse
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+import tyro
 
 import jaxgames
 from jaxgames import runtime
 from training.play import agents
 
 
-def main(arguments: list[str] | None = None) -> dict[str, float]:
-    """Plays, prints, and gives the share of games won, drawn and lost."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--game", default="pommerman-ffa-v1", help="an id of `jaxgames games`")
-    parser.add_argument("--planner", default="fdts:num_simulations=50", help="a planner that sees the state")
-    parser.add_argument("--opponents", default="simple", help="a bot of the game")
-    parser.add_argument("--lanes", type=int, default=16, help="games at once")
-    parser.add_argument("--steps", type=int, default=400, help="moves in each lane")
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args(arguments)
+def main(
+    game_id: str = "pommerman-ffa-v1",
+    planner_spec: str = "fdts:num_simulations=50",
+    opponents: str = "simple",
+    lanes: int = 16,
+    steps: int = 400,
+    seed: int = 0,
+) -> dict[str, float]:
+    """Plays, prints, and gives the share of games won, drawn and lost.
+
+    Args:
+      game_id: of `jaxgames games`.
+      planner_spec: a planner that sees the state.
+      opponents: a bot of the game.
+      lanes: games at once.
+      steps: moves in each lane.
+      seed: of everything that is drawn.
+    """
     runtime.prepare()
-    game = jaxgames.make(options.game)
-    env = jaxgames.Environment(game, options.lanes, opponents=options.opponents, seat="rotating")
-    planner, params = agents.make_planner(options.planner, game)
+    game = jaxgames.make(game_id)
+    env = jaxgames.Environment(game, lanes, opponents=opponents, seat="rotating")
+    planner, params = agents.make_planner(planner_spec, game)
     if not planner.sees_state:
-        raise SystemExit(f"planner={options.planner}: plays by what its seat knows; this loop hands it states")
+        raise SystemExit(f"planner={planner_spec}: plays by what its seat knows; this loop hands it states")
 
     def move(carry: tuple[Any, Any], key: jax.Array) -> tuple[Any, Any]:
         state, memory = carry
         think, chance = jax.random.split(key)
-        lanes = jnp.arange(options.lanes)
+        everywhere = jnp.arange(lanes)
         plan, memory = planner.plan(
-            params, jax.random.split(think, options.lanes), memory, state.games, state.seats, jnp.ones(options.lanes, bool)
+            params, jax.random.split(think, lanes), memory, state.games, state.seats, jnp.ones(lanes, bool)
         )
         column = jnp.zeros_like(state.seats) if planner.own_first else state.seats
-        state, step = env.step(state, plan.actions[lanes, column], chance)
+        state, step = env.step(state, plan.actions[everywhere, column], chance)
         memory = planner.reset(memory, step.done)  # a new game has begun there
         thought = {name: getattr(plan, name)[0, column[0]] for name in ("arms", "legal", "qvalues", "visit_counts")}
         return (state, memory), (step.done, game_result(step), thought)
@@ -55,10 +63,10 @@ def main(arguments: list[str] | None = None) -> dict[str, float]:
         return jnp.where(step.done, jnp.sign(step.reward), 0)
 
     move_once = jax.jit(move, donate_argnums=0)
-    state, _ = jax.jit(env.reset)(jax.random.key(options.seed))
-    carry, results = (state, planner.init(options.lanes)), []
-    for number in range(options.steps):
-        carry, (done, result, thought) = move_once(carry, jax.random.fold_in(jax.random.key(options.seed + 1), number))
+    state, _ = jax.jit(env.reset)(jax.random.key(seed))
+    carry, results = (state, planner.init(lanes)), []
+    for number in range(steps):
+        carry, (done, result, thought) = move_once(carry, jax.random.fold_in(jax.random.key(seed + 1), number))
         results += [int(one) for one in np.asarray(result)[np.asarray(done)]]
         if number % 50 == 0:
             legal = np.asarray(thought["legal"])
@@ -74,4 +82,4 @@ def main(arguments: list[str] | None = None) -> dict[str, float]:
 
 
 if __name__ == "__main__":
-    main()
+    tyro.cli(main)

@@ -4,51 +4,64 @@
 
 The learner sees sets of cells around it and plays against three SimpleAgents. A game is worth 1 to who wins it alone, and -1 to
 who dies; on the way the learner is paid for what `game.prospects` says its position promises (a potential, which changes what is
-learnt first, and not which player is best). Printed are the shares of finished games that were won and lost.
+learnt first, and not who is best). Printed are the shares of finished games that were won and lost.
 """
 
 from __future__ import annotations
 
-import argparse
+import dataclasses
 import functools
 import time
-from pathlib import Path
-from typing import Any, NamedTuple
+from collections import namedtuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
+import tyro
 from flax import nnx
 
 import jaxgames
 from jaxgames import runtime
 from jaxgames.agent import Agent, memoryless
-from jaxgames.bitboard import Bits, union
+from jaxgames.bitboard import union
 from jaxgames.observing import unpacked
 from jaxgames.pommerman import explosions
-from jaxgames.pommerman.observation import item_cells, observe
+from jaxgames.pommerman.observation import item_cells
 
-GAMMA, LAMBDA, CLIP, ENTROPY, VALUE = 0.995, 0.95, 0.2, 0.01, 0.5
+
+@dataclasses.dataclass(frozen=True)
+class Options:
+    """How to train."""
+
+    lanes: int = 512  # games at once
+    steps: int = 32  # of each game between updates
+    rate: float = 1e-3  # learning rate, falling to a tenth of it
+    updates: int = 10**9  # at most so many
+    minutes: float = 30  # at most so long
+    every: int = 50  # updates between printed lines
+    seed: int = 0
+    out: str = ""  # file of the curve (CSV)
+
+
+GAMMA, LAMBDA, CLIP, ENTROPY, VALUE, MINIBATCHES, WIDTH = 0.995, 0.95, 0.2, 0.01, 0.5, 4, 128
 RADIUS = 4  # the network sees a square of 9 x 9 cells around its agent
 GAME = jaxgames.make("pommerman", "ffa")
 
 
 def see(state: Any, seat: jax.Array) -> dict[str, jax.Array]:
     """What the network is shown: sets of cells around its agent, a few numbers, and the potential by which it is paid."""
-    config, grid = GAME.config, GAME.config.grid
-    seen = observe(config, state, seat)
+    config, grid, seen = GAME.config, GAME.config.grid, GAME.observe(state, seat)
     me, bombs = seen.own, union(seen.bomb_life)
-    eight, four = seen.bomb_life[3:], seen.bomb_life[2:]  # bombs that explode in so many steps or later
-    later = (grid.empty, bombs & union(eight), bombs & union(four))
-    reach = config.max_blast_strength
-    blasts = [explosions.in_reach(grid, bombs - some, seen.bomb_strength, reach) for some in later]
+    later = (grid.empty, bombs & union(seen.bomb_life[3:]), bombs & union(seen.bomb_life[2:]))  # in 8 steps or more, in 4
+    blasts = [explosions.in_reach(grid, bombs - some, seen.bomb_strength, config.max_blast_strength) for some in later]
     enemies = grid.empty
     for other, cell in enumerate(seen.bomber_cells):
         row = jnp.clip(grid.row_of(cell) - grid.row_of(me.cell) + 5, 5 - RADIUS, 5 + RADIUS)  # at the edge if farther away
         column = jnp.clip(grid.column_of(cell) - grid.column_of(me.cell) + 5, 5 - RADIUS, 5 + RADIUS)
         enemies = enemies | grid.one_hot(row * 11 + column).when((seat != other) & (cell >= 0))
-    around: list[Bits] = [seen.rigid, seen.wood, bombs, union(seen.flame_life), *item_cells(seen), *blasts, grid.full]
+    around = [seen.rigid, seen.wood, bombs, union(seen.flame_life), *item_cells(seen), *blasts, grid.full]
     cells = unpacked(grid, [*(grid.centred(cells, me.cell) for cells in around), enemies])
     alive = sum(flag.astype(jnp.float32) for flag in seen.alive)
     numbers = [me.ammo / 3, me.blast_strength / 5, me.can_kick, alive / 4, seen.step_count / config.max_steps]
@@ -70,21 +83,11 @@ class Network(nnx.Module):
 
     def __call__(self, seen: dict[str, jax.Array], legal: jax.Array) -> tuple[jax.Array, jax.Array]:
         flat = seen["cells"].astype(jnp.float32).reshape(len(legal), -1)
-        hidden = nnx.relu(self.first(jnp.concatenate([flat, seen["numbers"]], axis=1)))
-        hidden = nnx.relu(self.second(hidden))
+        hidden = nnx.relu(self.second(nnx.relu(self.first(jnp.concatenate([flat, seen["numbers"]], axis=1)))))
         return jnp.where(legal, self.policy(hidden), -1e9), self.value(hidden)[:, 0]
 
 
-class Sample(NamedTuple):
-    """One step of all lanes, [B] each."""
-
-    seen: dict[str, jax.Array]
-    legal: jax.Array
-    action: jax.Array
-    log_probability: jax.Array
-    value: jax.Array
-    reward: jax.Array
-    done: jax.Array
+Sample = namedtuple("Sample", "seen legal action log_probability value reward done")  # of one step of all lanes, [B] each
 
 
 def collect(env: jaxgames.Environment, network: Any, steps: int, carry: Any) -> tuple[Any, Sample, jax.Array]:
@@ -97,11 +100,9 @@ def collect(env: jaxgames.Environment, network: Any, steps: int, carry: Any) -> 
         action = jax.random.categorical(draw, logits)
         chosen = jnp.take_along_axis(jax.nn.log_softmax(logits), action[:, None], axis=1)[:, 0]
         state, after = env.step(state, action, chance)
-        promised = after.final_observation["potential"]  # 0 where the game is over
-        reward = after.reward + GAMMA * promised - now.observation["potential"]
-        counts = jnp.stack([after.done.sum(), (after.done & (after.reward > 0)).sum(), (after.done & (after.reward < 0)).sum()])
-        sample = Sample(now.observation, now.legal, action, chosen, value, reward, after.done)
-        return (state, after, key), (sample, counts)
+        reward = after.reward + GAMMA * after.final_observation["potential"] - now.observation["potential"]
+        counts = jnp.stack([after.done, after.done & (after.reward > 0), after.done & (after.reward < 0)]).sum(1)
+        return (state, after, key), (Sample(now.observation, now.legal, action, chosen, value, reward, after.done), counts)
 
     carry, (samples, counts) = jax.lax.scan(step, carry, length=steps)
     return carry, samples, counts.sum(0)
@@ -113,8 +114,7 @@ def advantages(samples: Sample, last: jax.Array) -> jax.Array:
     def back(carry: Any, sample: Sample) -> tuple[Any, jax.Array]:
         following, value = carry
         goes_on = 1.0 - sample.done
-        error = sample.reward + GAMMA * value * goes_on - sample.value
-        advantage = error + GAMMA * LAMBDA * goes_on * following
+        advantage = sample.reward - sample.value + GAMMA * goes_on * (value + LAMBDA * following)
         return (advantage, sample.value), advantage
 
     return jax.lax.scan(back, (jnp.zeros_like(last), last), samples, reverse=True)[1]
@@ -130,18 +130,14 @@ def loss(params: Any, graph: Any, batch: tuple[Sample, jax.Array]) -> jax.Array:
     scaled = (advantage - advantage.mean()) / (advantage.std() + 1e-6)
     gain = jnp.minimum(ratio * scaled, jnp.clip(ratio, 1 - CLIP, 1 + CLIP) * scaled)
     entropy = -jnp.where(sample.legal, jnp.exp(everything) * everything, 0).sum(1)
-    error = (value - sample.value - advantage) ** 2
-    return (-gain - ENTROPY * entropy + VALUE * error).mean()
+    return (-gain - ENTROPY * entropy + VALUE * (value - sample.value - advantage) ** 2).mean()
 
 
-def update(
-    env: jaxgames.Environment, graph: Any, optimizer: Any, options: argparse.Namespace, carry: Any
-) -> tuple[Any, jax.Array]:
+def update(env: jaxgames.Environment, graph: Any, optimizer: Any, options: Options, carry: Any) -> tuple[Any, jax.Array]:
     """One round: play, estimate, learn from lanes in a new order."""
     params, moments, games = carry
     network = nnx.merge(graph, params)
-    games, samples, counts = collect(env, network, options.steps, games)
-    _, now, key = games
+    (state, now, key), samples, counts = collect(env, network, options.steps, games)
     estimated = advantages(samples, network(now.observation, now.legal)[1])
 
     def learn(carry: Any, lanes: jax.Array) -> tuple[Any, None]:
@@ -150,72 +146,54 @@ def update(
         changes, moments = optimizer.update(jax.grad(loss)(params, graph, batch), moments, params)
         return (optax.apply_updates(params, changes), moments), None
 
-    orders = [jax.random.permutation(jax.random.fold_in(key, epoch), options.lanes) for epoch in range(options.epochs)]
-    minibatches = jnp.concatenate(orders).reshape(-1, options.lanes // options.parts)
+    minibatches = jax.random.permutation(key, options.lanes).reshape(MINIBATCHES, -1)
     (params, moments), _ = jax.lax.scan(learn, (params, moments), minibatches)
-    return (params, moments, games), counts
+    return (params, moments, (state, now, key)), counts
+
+
+def begin(options: Options) -> tuple[Any, Any, Any]:
+    """Gives the compiled update, what it carries from round to round, and the network's structure."""
+    env = jaxgames.Environment(GAME, options.lanes, observation=see, opponents="simple", seat="rotating")
+    inputs = int(np.prod(env.observation_spec["cells"].shape)) + env.observation_spec["numbers"].shape[0]
+    graph, params = nnx.split(Network(inputs, WIDTH, nnx.Rngs(options.seed)), nnx.Param)
+    schedule = optax.exponential_decay(options.rate, 1500 * MINIBATCHES, 0.5, end_value=options.rate / 10)
+    optimizer = optax.chain(optax.clip_by_global_norm(0.5), optax.adam(schedule))
+    games = (*jax.jit(env.reset)(jax.random.key(options.seed)), jax.random.key(options.seed + 1))
+    run = jax.jit(functools.partial(update, env, graph, optimizer, options), donate_argnums=0)
+    return run, (params, optimizer.init(params), games), graph
 
 
 def player(graph: Any, params: Any) -> Agent:
     """The network as an agent, for matches such as those of `training.play.evaluate`."""
 
     def choose(params: Any, keys: jax.Array, states: Any, seats: jax.Array) -> jax.Array:
-        seen = jax.vmap(see)(states, seats)
-        legal = jax.vmap(lambda state, seat: GAME.legal_in_view(observe(GAME.config, state, seat)))(states, seats)
-        return jax.vmap(jax.random.categorical)(keys, nnx.merge(graph, params)(seen, legal)[0])
+        legal = jax.vmap(lambda state, seat: GAME.legal_in_view(GAME.observe(state, seat)))(states, seats)
+        return jax.vmap(jax.random.categorical)(keys, nnx.merge(graph, params)(jax.vmap(see)(states, seats), legal)[0])
 
     return memoryless("ppo", choose, sees_state=True, params=params, uses_hidden=False)
 
 
-def main(arguments: list[str] | None = None) -> tuple[dict[str, float], Agent]:
+def main(options: Options) -> tuple[dict[str, float], Agent]:
     """Trains, prints and writes a curve; gives its last line, and the player."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--lanes", type=int, default=512, help="games at once")
-    parser.add_argument("--steps", type=int, default=32, help="of each game between updates")
-    parser.add_argument("--epochs", type=int, default=1)
-    parser.add_argument("--parts", type=int, default=4, help="minibatches of an epoch")
-    parser.add_argument("--width", type=int, default=128, help="of the hidden layers")
-    parser.add_argument("--rate", type=float, default=1e-3, help="learning rate, falling to a tenth of it")
-    parser.add_argument("--updates", type=int, default=10**9, help="at most so many")
-    parser.add_argument("--minutes", type=float, default=30.0, help="at most so long")
-    parser.add_argument("--every", type=int, default=50, help="updates between printed lines")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--out", type=Path, help="file of the curve (CSV)")
-    options = parser.parse_args(arguments)
     runtime.prepare()
-    env = jaxgames.Environment(GAME, options.lanes, observation=see, opponents="simple", seat="rotating")
-    inputs = int(np.prod(env.observation_spec["cells"].shape)) + env.observation_spec["numbers"].shape[0]
-    graph, params = nnx.split(Network(inputs, options.width, nnx.Rngs(options.seed)), nnx.Param)
-    schedule = optax.exponential_decay(options.rate, 1500 * options.epochs * options.parts, 0.5, end_value=options.rate / 10)
-    optimizer = optax.chain(optax.clip_by_global_norm(0.5), optax.adam(schedule))
-    games = (*jax.jit(env.reset)(jax.random.key(options.seed)), jax.random.key(options.seed + 1))
-    carry: Any = (params, optimizer.init(params), games)
-    run = jax.jit(functools.partial(update, env, graph, optimizer, options), donate_argnums=0)
-    began, rows, told = time.perf_counter(), [], {}
+    run, carry, graph = begin(options)
     carry, total = run(carry)  # compiles
-    print(f"compiled in {time.perf_counter() - began:.0f} s")
-    began, cpu, done = time.perf_counter(), time.process_time(), False
+    began, cpu, rows, names = time.perf_counter(), time.process_time(), [], ("steps", "seconds", "CPU seconds", "won", "lost")
     for number in range(1, options.updates + 1):
         carry, counts = run(carry)
-        total = total + counts
-        done = number == options.updates or time.perf_counter() - began > 60 * options.minutes
+        total, seconds = total + counts, time.perf_counter() - began
+        done = number == options.updates or seconds > 60 * options.minutes
         if number % options.every == 0 or done:
-            finished, won, lost = (int(count) for count in total)
-            told = {"seconds": time.perf_counter() - began, "cpu_seconds": time.process_time() - cpu}
-            told |= {"steps": number * options.lanes * options.steps, "games": finished}
-            told |= {"won": won / max(finished, 1), "lost": lost / max(finished, 1)}
-            rows.append(told)
-            speed = told["steps"] / told["cpu_seconds"]
-            line = f"{told['steps'] / 1e6:7.2f} M steps  {told['seconds']:5.0f} s  {speed:7.0f} per CPU second"
-            print(f"{line}  won {told['won']:.3f}  lost {told['lost']:.3f}", flush=True)
+            shares = total[1:] / total[0]
+            rows.append((number * options.lanes * options.steps, seconds, time.process_time() - cpu, *shares.tolist()))
+            print("  ".join(f"{name} {value:.4g}" for name, value in zip(names, rows[-1], strict=True)), flush=True)
             total = jnp.zeros_like(total)
         if done:
             break
     if options.out:
-        lines = [",".join(told), *(",".join(f"{value:.6g}" for value in row.values()) for row in rows)]
-        options.out.write_text("\n".join(lines) + "\n")
-    return told, player(graph, carry[0])
+        np.savetxt(options.out, rows, fmt="%.6g", delimiter=",", header=",".join(names), comments="")
+    return dict(zip(names, rows[-1], strict=True)), player(graph, carry[0])
 
 
 if __name__ == "__main__":
-    main()
+    main(tyro.cli(Options, description=__doc__.splitlines()[0]))

@@ -3,13 +3,11 @@
     python examples/self_play_own_game.py
 
 A game is a frozen dataclass with the methods of `jaxgames.Game`; `jaxgames.check_game` tells what is missing. Once it is written,
-environments, planners, matches and pictures take it. Both seats are played by one network, which learns by actor-critic from the
-outcomes of its own games, and is measured against random play.
+environments, planners and matches take it. Both seats are played by one network, which learns from the outcomes of its games.
 """
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
 from typing import Any
 
@@ -17,6 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
+import tyro
 from flax import nnx
 
 import jaxgames
@@ -24,7 +23,7 @@ from jaxgames import checks, runtime
 from jaxgames.game import GameBase
 from jaxgames.hashing import hash_words
 
-ROWS, COLUMNS, LINE = 4, 5, 3
+ROWS, COLUMNS, LINE, OPTIMIZER = 4, 5, 3, optax.adam(1e-3)
 
 
 @jax.tree_util.register_dataclass
@@ -58,19 +57,17 @@ class Drop(GameBase):
     opening_steps: int = 4
 
     def init(self, key: jax.Array) -> State:
-        del key  # nothing is drawn
         return State(jnp.zeros((ROWS, COLUMNS), jnp.int8), jnp.int8(0), jnp.bool_(False), jnp.zeros(2, jnp.float32))
 
     def apply(self, state: State, actions: jax.Array, chance: tuple = ()) -> State:
         checks.actions(actions, 2)
-        player = state.player.astype(jnp.int32)
-        column, sign = actions[player], 1 - 2 * state.player
+        column, sign = actions[state.player.astype(jnp.int32)], 1 - 2 * state.player
         height = (state.board[:, jnp.clip(column, 0, COLUMNS - 1)] != 0).sum()
-        legal = (column >= 0) & (column < COLUMNS) & (height < ROWS)
-        here = (jnp.arange(ROWS)[:, None] == height) & (jnp.arange(COLUMNS) == column) & legal
+        here = (jnp.arange(ROWS)[:, None] == height) & (jnp.arange(COLUMNS) == column)
+        legal = here.any()
         board = jnp.where(here, sign, state.board).astype(jnp.int8)
         won = has_line(board == sign)
-        result = jnp.where(won, 1.0, jnp.where(legal, 0.0, -1.0)) * jnp.where(jnp.arange(2) == player, 1.0, -1.0)
+        result = jnp.where(won, 1.0, jnp.where(legal, 0.0, -1.0)) * jnp.where(jnp.arange(2) == state.player, 1.0, -1.0)
         over = won | ~legal | (board != 0).all()
         after = State(board, (1 - state.player).astype(jnp.int8), over, result.astype(jnp.float32))
         rest = dataclasses.replace(state, rewards=jnp.zeros(2, jnp.float32))
@@ -112,7 +109,7 @@ def has_line(stones: jax.Array) -> jax.Array:
         line = stones
         for step in range(1, LINE):
             shifted = jnp.roll(stones, (-down * step, -right * step), (0, 1))
-            rows, columns = jnp.arange(ROWS)[:, None] + down * step, jnp.arange(COLUMNS) + right * step
+            rows, columns = np.arange(ROWS)[:, None] + down * step, np.arange(COLUMNS) + right * step
             line = line & shifted & (rows < ROWS) & (columns >= 0) & (columns < COLUMNS)
         found = found | line.any()
     return found
@@ -131,77 +128,72 @@ class Network(nnx.Module):
         return jnp.where(legal, self.policy(hidden), -1e9), jnp.tanh(self.value(hidden)[:, 0])
 
 
-def main(arguments: list[str] | None = None) -> dict[str, float]:
-    """Trains and prints; gives the share of games won against random play, before and after."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--lanes", type=int, default=256, help="games at once")
-    parser.add_argument("--rounds", type=int, default=300)
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args(arguments)
+def main(lanes: int = 256, rounds: int = 300, seed: int = 0) -> dict[str, float]:
+    """Trains and prints; gives the share of games won against random play, before and after.
+
+    Args:
+      lanes: games at once.
+      rounds: of play and learning.
+      seed: of everything that is drawn.
+    """
     runtime.prepare()
-    game, lanes = Drop(), jnp.arange(options.lanes)
-    table = jaxgames.MultiEnvironment(game, options.lanes)
-    graph, params = nnx.split(Network(nnx.Rngs(options.seed)), nnx.Param)
-    optimizer = optax.adam(1e-3)
+    game, everywhere = Drop(), jnp.arange(lanes)
+    table = jaxgames.MultiEnvironment(game, lanes)
+    graph, params = nnx.split(Network(nnx.Rngs(seed)), nnx.Param)
 
     def loss(params: Any, boards: Any, legal: Any, actions: Any, results: Any) -> jax.Array:
         logits, value = nnx.merge(graph, params)(boards, legal)
         everything = jax.nn.log_softmax(logits)
         chosen = jnp.take_along_axis(everything, actions[:, None], axis=1)[:, 0]
-        entropy = -jnp.where(legal, jnp.exp(everything) * everything, 0).sum(1)
-        return (-chosen * (results - jax.lax.stop_gradient(value)) + (results - value) ** 2 - 0.02 * entropy).mean()
+        chaos = jnp.where(legal, jnp.exp(everything) * everything, 0).sum(1)  # minus the entropy
+        return (-chosen * (results - jax.lax.stop_gradient(value)) + (results - value) ** 2 + 0.02 * chaos).mean()
 
     @jax.jit
     def learn(params: Any, moments: Any, games: Any) -> tuple[Any, Any, Any]:
         def step(carry: Any, _: None) -> tuple[Any, Any]:
             state, now, key = carry
             key, draw, chance = jax.random.split(key, 3)
-            mover = now.seat
-            board, legal = now.observation["observation"][lanes, mover], now.legal[lanes, mover]
+            board, legal = now.observation["observation"][everywhere, now.seat], now.legal[everywhere, now.seat]
             action = jax.random.categorical(draw, nnx.merge(graph, params)(board, legal)[0])
-            joint = jnp.full((options.lanes, 2), game.pass_action).at[lanes, mover].set(action)
+            joint = jnp.full((lanes, 2), game.pass_action).at[everywhere, now.seat].set(action)
             state, after = table.step(state, joint, chance)
-            return (state, after, key), (board, legal, action, mover, after.reward, after.terminated.all(1))
+            return (state, after, key), (board, legal, action, now.seat, after.reward, after.terminated.all(1))
 
         games, (boards, legal, actions, movers, rewards, over) = jax.lax.scan(step, games, length=2 * ROWS * COLUMNS)
 
         def back(result: jax.Array, told: Any) -> tuple[jax.Array, jax.Array]:
             reward, over, mover = told
             result = jnp.where(over[:, None], reward, result)
-            return result, result[lanes, mover]
+            return result, result[everywhere, mover]
 
-        _, results = jax.lax.scan(back, jnp.zeros((options.lanes, 2)), (rewards, over, movers), reverse=True)
-        known = (jnp.cumsum(over[::-1], axis=0)[::-1] > 0).reshape(-1)  # the last games go on: their end is not known
-        flat = [
-            leaf.reshape(-1, *leaf.shape[2:])
-            for leaf in (boards, legal, actions, jnp.where(known.reshape(over.shape), results, 0))
-        ]
-        changes, moments = optimizer.update(jax.grad(loss)(params, *flat), moments)
+        # The last games of a round go on; they count as drawn.
+        _, results = jax.lax.scan(back, jnp.zeros((lanes, 2)), (rewards, over, movers), reverse=True)
+        flat = [leaf.reshape(-1, *leaf.shape[2:]) for leaf in (boards, legal, actions, results)]
+        changes, moments = OPTIMIZER.update(jax.grad(loss)(params, *flat), moments)
         return optax.apply_updates(params, changes), moments, games
 
-    rival = jaxgames.Environment(game, options.lanes, opponents="random", seat="rotating")
+    rival = jaxgames.Environment(game, lanes, opponents="random", seat="rotating")
 
     @jax.jit
     def measure(params: Any, key: jax.Array) -> jax.Array:
         def step(carry: Any, key: jax.Array) -> tuple[Any, Any]:
-            state, now = carry
-            logits, _ = nnx.merge(graph, params)(now.observation["observation"], now.legal)
-            state, after = rival.step(state, logits.argmax(1), key)
+            logits, _ = nnx.merge(graph, params)(carry[1].observation["observation"], carry[1].legal)
+            state, after = rival.step(carry[0], logits.argmax(1), key)
             return (state, after), (after.done.sum(), (after.reward > 0).sum())
 
         _, (games, won) = jax.lax.scan(step, rival.reset(key), jax.random.split(key, 4 * ROWS * COLUMNS))
         return won.sum() / games.sum()
 
-    moments, games = optimizer.init(params), (*jax.jit(table.reset)(jax.random.key(options.seed)), jax.random.key(1))
+    moments, games = OPTIMIZER.init(params), (*jax.jit(table.reset)(jax.random.key(seed)), jax.random.key(1))
     told = {"before": float(measure(params, jax.random.key(2)))}
     print(f"before: {told['before']:.3f} of games won against random play")
-    for number in range(1, options.rounds + 1):
+    for number in range(1, rounds + 1):
         params, moments, games = learn(params, moments, games)
-        if number % max(options.rounds // 10, 1) == 0:
+        if number % max(rounds // 10, 1) == 0:
             told["after"] = float(measure(params, jax.random.key(2)))
             print(f"round {number:4}: {told['after']:.3f}")
     return told
 
 
 if __name__ == "__main__":
-    main()
+    tyro.cli(main)
