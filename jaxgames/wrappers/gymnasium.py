@@ -21,6 +21,7 @@ import jaxgames
 from jaxgames.env import Environment, EnvState, TimeStep
 from jaxgames.env_base import DISABLED, NEXT_STEP, SAME_STEP
 from jaxgames.game import can_be_drawn
+from jaxgames.settled import settled
 from jaxgames.wrappers.needed import needed
 from jaxgames.wrappers.spaces import as_numpy, checked_actions, lane, space_of
 
@@ -35,37 +36,65 @@ _LARGEST_SEED = 2**31 - 1
 
 
 class _Runner:
-    """Compiled `reset` and `step` of an environment, whose random numbers follow from a seed and the number of the call."""
+    """Compiled `reset` and `step` of an environment, whose random numbers follow from a seed and the number of the call.
 
-    def __init__(self, env: Environment) -> None:
+    Time steps come as numpy arrays; what is one number per environment crosses from the device in one array. With `on_device`
+    they stay there.
+    """
+
+    def __init__(self, env: Environment, *, on_device: bool = False) -> None:
         self.env = env
-        self._reset = jax.jit(env.reset)
-        self._step = jax.jit(self._advance, donate_argnums=0)
+        self._given = (lambda step: step) if on_device else _read
+        pack = (lambda step: step) if on_device else _packed
+        self._reset = jax.jit(lambda key: self._first(pack, key))
+        self._step = jax.jit(lambda carry, actions: self._next(pack, carry, actions), donate_argnums=0)
         self.state: Any = None
 
-    def _advance(self, carry: tuple[EnvState, Any, Any], actions: Any) -> tuple[Any, TimeStep]:
+    def _first(self, pack: Any, key: Any) -> tuple[Any, Any]:
+        first, rest = jax.random.split(key)
+        state, step = self.env.reset(first)
+        return (state, rest, jnp.uint32(0)), pack(step._replace(final_observation=()))
+
+    def _next(self, pack: Any, carry: tuple[EnvState, Any, Any], actions: Any) -> tuple[Any, Any]:
         state, key, count = carry
         state, step = self.env.step(state, actions, jax.random.fold_in(key, count))
         if self.env.autoreset != SAME_STEP:  # it is the same as the observation
             step = step._replace(final_observation=())
-        return (state, key, count + 1), step
+        return (state, key, count + 1), pack(step)
 
     def reset(self, seed: int) -> TimeStep:
         """Begins anew."""
-        first, key = jax.random.split(jax.random.key(seed))
-        state, step = self._reset(first)
-        self.state = (state, key, jnp.uint32(0))
-        return step
+        self.state, step = self._reset(jax.random.key(seed))
+        return self._given(step)
 
-    def step(self, actions: np.ndarray) -> TimeStep:
+    def step(self, actions: Any) -> TimeStep:
         """Goes on."""
         self.state, step = self._step(self.state, actions)
-        return step
+        return self._given(step)
 
     @property
     def games(self) -> Any:
         """State [B] of the games."""
         return self.state[0].games
+
+
+def _packed(step: TimeStep) -> tuple[Any, Any]:
+    """Puts what is one number per environment into one array, int32 [5, B]."""
+    flags = step.terminated + 2 * step.truncated + 4 * step.illegal
+    bits = (jax.lax.bitcast_convert_type(each, jnp.int32) for each in (step.reward, step.episode_return))
+    numbers = jnp.stack(settled([*bits, step.episode_length, step.seat, flags.astype(jnp.int32)]))
+    return (step.observation, step.legal, step.final_observation), numbers
+
+
+def _read(packed: tuple[Any, Any]) -> TimeStep:
+    """Takes that apart, on the host."""
+    (observation, legal, final), numbers = packed
+    reward, total, length, seat, flags = np.asarray(numbers)
+    observation, final = as_numpy(observation), as_numpy(final)
+    ends = [(flags & bit) != 0 for bit in (1, 2, 4)]
+    mask: Any = np.asarray(legal).view(np.int8)
+    given: Any = (reward.view(np.float32), *ends[:2], final, seat, ends[2], length, total.view(np.float32))
+    return TimeStep(observation, mask, *given)
 
 
 class GymnasiumEnv(gymnasium.Env):
@@ -96,7 +125,7 @@ class GymnasiumEnv(gymnasium.Env):
         super().reset(seed=seed)
         step = self._runner.reset(int(self.np_random.integers(_LARGEST_SEED)))
         self._over = False
-        return lane(as_numpy(step.observation), 0), self._info(step)
+        return lane(step.observation, 0), self._info(step)
 
     def step(self, action: Any) -> tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]:
         """Plays an action, and all that follows until the next is needed; see `gymnasium.Env.step`.
@@ -113,7 +142,7 @@ class GymnasiumEnv(gymnasium.Env):
         step = self._runner.step(actions.reshape(1))
         terminated, truncated = bool(step.terminated[0]), bool(step.truncated[0])
         self._over = terminated or truncated
-        observation = lane(as_numpy(step.observation), 0)
+        observation = lane(step.observation, 0)
         return observation, float(step.reward[0]), terminated, truncated, self._info(step)
 
     def render(self) -> Any:
@@ -132,7 +161,7 @@ class GymnasiumEnv(gymnasium.Env):
         self._runner.state = None
 
     def _info(self, step: TimeStep) -> dict[str, Any]:
-        mask, illegal = np.array(step.legal[0]).astype(np.int8), bool(step.illegal[0])
+        mask, illegal = np.array(step.legal[0]), bool(step.illegal[0])
         return {"action_mask": mask, "illegal": illegal, "seat": int(step.seat[0])}
 
     def _check_open(self) -> None:
@@ -171,9 +200,8 @@ class GymnasiumVectorEnv(VectorEnv):
         self.single_action_space = gymnasium.spaces.Discrete(self.environment.game.num_actions)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
-        self._given = as_numpy if array == "numpy" else (lambda tree: tree)
         self._everywhere = np.ones(num_envs, bool)
-        self._runner = _Runner(self.environment)
+        self._runner = _Runner(self.environment, on_device=array == "jax")
 
     def reset(self, *, seed: Any = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Begins all games anew.
@@ -193,7 +221,7 @@ class GymnasiumVectorEnv(VectorEnv):
             raise ValueError("options have a reset_mask: games begin anew by themselves, or all together")
         super().reset(seed=seed)
         step = self._runner.reset(int(self.np_random.integers(_LARGEST_SEED)))
-        return self._given(step.observation), self._infos(step)
+        return step.observation, self._infos(step)
 
     def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
         """Plays an action in each environment; see `gymnasium.vector.VectorEnv.step`.
@@ -209,10 +237,7 @@ class GymnasiumVectorEnv(VectorEnv):
         if not isinstance(actions, jax.Array):
             actions = checked_actions(actions, (self.num_envs,), self.environment.game.num_actions)
         step = self._runner.step(actions)
-        ends: tuple[Any, Any] = (step.terminated, step.truncated)
-        if self._given is as_numpy:
-            ends = (np.asarray(step.terminated), np.asarray(step.truncated))
-        return self._given(step.observation), self._given(step.reward), *ends, self._infos(step)
+        return step.observation, step.reward, step.terminated, step.truncated, self._infos(step)
 
     def close_extras(self, **kwargs: Any) -> None:
         """Forgets the games."""
@@ -220,18 +245,15 @@ class GymnasiumVectorEnv(VectorEnv):
         self._runner.state = None
 
     def _infos(self, step: TimeStep) -> dict[str, Any]:
-        every, given = self._everywhere, self._given
-        legal = step.legal if given is not as_numpy else np.asarray(step.legal).view(np.int8)
-        infos: dict[str, Any] = {"action_mask": legal, "_action_mask": every, "illegal": step.illegal, "_illegal": every}
+        every = self._everywhere
+        infos: dict[str, Any] = {"action_mask": step.legal, "_action_mask": every, "illegal": step.illegal, "_illegal": every}
         infos |= {"seat": step.seat, "_seat": every}
-        if given is as_numpy:
-            infos |= {name: np.asarray(infos[name]) for name in ("illegal", "seat")}
-        done = np.asarray(step.terminated) | np.asarray(step.truncated)
+        done = np.asarray(step.done)
         if done.any():
             returns, lengths = np.asarray(step.episode_return), np.asarray(step.episode_length)
             infos |= {"episode": {"r": np.where(done, returns, 0), "l": np.where(done, lengths, 0)}, "_episode": done}
             if self.environment.autoreset == SAME_STEP:
-                infos |= {"final_obs": given(step.final_observation), "_final_obs": done}
+                infos |= {"final_obs": step.final_observation, "_final_obs": done}
         return infos
 
     def _check_open(self) -> None:

@@ -54,7 +54,12 @@ def test_what_is_wrong_with_an_action_is_told():
     with pytest.raises(gymnasium.error.ResetNeeded, match="none has begun"):
         env.step(0)
     env.reset(seed=0)
-    for action, told in ((3, r"action=3: must be in 0\.\.2"), (-1, "action=-1"), ([0, 1], r"must be integers \[\]"), (0.5, "float64")):
+    for action, told in (
+        (3, r"action=3: must be in 0\.\.2"),
+        (-1, "action=-1"),
+        ([0, 1], r"must be integers \[\]"),
+        (0.5, "float64"),
+    ):
         with pytest.raises(ValueError, match=told):
             env.step(action)
     for seed in range(5):
@@ -83,7 +88,9 @@ def test_unknown_names_are_told():
 @pytest.mark.parametrize("autoreset", ["next_step", "same_step"])
 def test_many_games_at_once(autoreset):
     envs = GymnasiumVectorEnv(Tug(max_steps=6), 4, autoreset=autoreset, opponents=steady_player(REST))
-    assert envs.metadata["autoreset_mode"] == {"next_step": AutoresetMode.NEXT_STEP, "same_step": AutoresetMode.SAME_STEP}[autoreset]
+    assert (
+        envs.metadata["autoreset_mode"] == {"next_step": AutoresetMode.NEXT_STEP, "same_step": AutoresetMode.SAME_STEP}[autoreset]
+    )
     with pytest.raises(gymnasium.error.ResetNeeded):
         envs.step(np.zeros(4, int))
     before, info = envs.reset(seed=1)

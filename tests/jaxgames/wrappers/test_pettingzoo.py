@@ -81,7 +81,11 @@ def test_bad_input_is_told():
     with pytest.raises(ValueError, match="none has begun"):
         env.step(0)
     env.reset(seed=0)
-    for action, told in ((10, r"action=10: must be in 0\.\.9"), ([1], r"must be integers \[\]"), (None, "player_0 is in the game")):
+    for action, told in (
+        (10, r"action=10: must be in 0\.\.9"),
+        ([1], r"must be integers \[\]"),
+        (None, "player_0 is in the game"),
+    ):
         with pytest.raises(ValueError, match=told):
             env.step(action)
     env.step(4)
