@@ -62,11 +62,12 @@ class DataSetLearning:
             who.encoder.num_symmetries if config.symmetries else 1,
         )
         programs = Programs(mesh)
+        self.mesh = mesh
         same, learner = programs.same, programs.learner
-        split = jax.sharding.PartitionSpec("data")
+        self.split = jax.sharding.PartitionSpec("data")
         self.init = programs.compile(self._init, (same, same), learner)
         self.learn = programs.compile(self._learn, (same, learner), (learner, same))
-        self._store = programs.compile(self._add, (split, split, learner), (learner, same))
+        self._store = programs.compile(self._add, (self.split, self.split, learner), (learner, same))
 
     def play(self, key: Array, learner: Learner) -> tuple[Learner, dict[str, Any]]:
         """Reads the next samples of a round; the learner given is used up."""
@@ -81,7 +82,8 @@ class DataSetLearning:
         place = np.where(use, place, 0)
         by_device = np.argsort(np.arange(rows) % self.devices, kind="stable")
         padded = jax.tree.map(lambda leaf: leaf[place][by_device], samples)
-        learner, metrics = self._store(padded, use[by_device], learner)
+        given = processes.spread((padded, use[by_device]), self.mesh, self.split)
+        learner, metrics = self._store(*given, learner)
         return learner, {name: jax.device_get(value) for name, value in metrics.items()}
 
     def read(self, start: int, stop: int) -> Samples:

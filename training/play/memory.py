@@ -52,13 +52,13 @@ def check(
         """By group of equal agents, on one device; for the states last."""
         return [*(_bytes_of(agent.init, agent.search_bytes, count * lanes) for agent, count in groups), lanes * state]
 
-    devices = jax.local_device_count()
-    total = devices * sum(needed(-(-lanes // devices))) + other[0]
+    devices, here = jax.device_count(), jax.local_device_count()
+    total = here * sum(needed(-(-lanes // devices))) + other[0] * here // devices
     if total <= 0.9 * free:
         return
     *by_agent, states = needed(1)
     lane = sum(by_agent) + states
-    fits = int((0.8 * free - other[0]) / (devices * lane)) * devices
+    fits = int((0.8 * free - other[0] * here // devices) / (here * lane)) * devices
     smaller = f"a smaller search than {groups[by_agent.index(max(by_agent))][0].name}"
     if fits >= 1:
         advice = f"a {setting} of at most {fits}" + (f" or {smaller}" if max(by_agent) > states else "")
