@@ -162,7 +162,9 @@ def _check_port(address: str) -> None:
         try:
             probe.bind(("", port))
         except OSError as error:
-            raise OSError(f"coordinator={address!r}: port {port} is in use ({error.strerror}): is there a second process 0?") from None
+            raise OSError(
+                f"coordinator={address!r}: port {port} is in use ({error.strerror}): is there a second process 0?"
+            ) from None
 
 
 def _tell_in_one_line(address: str, number: int, total: int, patience: int) -> None:

@@ -47,14 +47,28 @@ JOBS = {
     ),
     "search-hyperparameters": Job("training.jobs.hyperparameters", "run", "SearchConfig", "search settings for a follower"),
     "official-match": Job(
-        "training.play.official", "run", "OfficialMatchConfig", "play Pommerman in the official environment, if it is installed", True
+        "training.play.official",
+        "run",
+        "OfficialMatchConfig",
+        "play Pommerman in the official environment, if it is installed",
+        True,
     ),
     "card-report": Job(
-        "training.jobs.card_report", "run", "ReportConfig", "what a change of a card of Clash does, in battles with and without", True
+        "training.jobs.card_report",
+        "run",
+        "ReportConfig",
+        "what a change of a card of Clash does, in battles with and without",
+        True,
     ),
-    "hints": Job("training.jobs.hints", "run", "HintsConfig", "draw what the cards of a hand of Clash are worth, and where", True),
+    "hints": Job(
+        "training.jobs.hints", "run", "HintsConfig", "draw what the cards of a hand of Clash are worth, and where", True
+    ),
     "stratego-bot": Job(
-        "training.jobs.stratego_bot", "run", "StrategoBotConfig", "play Stratego by a text protocol, as a player or as a manager", True
+        "training.jobs.stratego_bot",
+        "run",
+        "StrategoBotConfig",
+        "play Stratego by a text protocol, as a player or as a manager",
+        True,
     ),
     "replay": Job("training.jobs.replay", "run", "ReplayConfig", "replay recorded games and tell every difference", True),
 }
@@ -130,9 +144,7 @@ def _run(
     sys.exit(code)
 
 
-def _code_of(
-    load: Callable[[], tuple[Callable[[Any], Any], type[Any]]], arguments: Sequence[str] | None, alone: bool
-) -> int:
+def _code_of(load: Callable[[], tuple[Callable[[Any], Any], type[Any]]], arguments: Sequence[str] | None, alone: bool) -> int:
     """Runs and returns the exit code; bad input is told."""
     try:
         with _ended_by_interrupts():

@@ -21,6 +21,7 @@ from rich.console import Console
 from jaxgames import checks, processes, runtime
 from training.jobs.display import Display
 from training.jobs.stopping import StopRequest
+from training.learn.dealing import is_dealt, must_deal
 from training.storage.checkpoints import Checkpoints
 from training.storage.files import LOCK, output_folder, write_atomically
 from training.storage.logs import LOG_FILE, RunLog, read_log
@@ -106,6 +107,10 @@ class Job(abc.ABC):
         del values
         return None
 
+    def deal(self, learner: Any) -> Any:
+        """Takes up a learner of another number of devices: what is spread over them is numpy, as saved."""
+        raise NotImplementedError
+
     @abc.abstractmethod
     def finish(self, state: Any) -> dict[str, Any]:
         """Writes what remains when all is learnt; returns what result.json holds beside the settings."""
@@ -182,11 +187,15 @@ def _check_folder(config: Any, folder: Path, checkpoints: Checkpoints) -> None:
 def _start_or_resume(job: Job, checkpoints: Checkpoints) -> _Progress:
     """Begins a run, or takes up the one in the folder."""
     progress = _Progress(0, job.start(), 0.0)
-    found = checkpoints.restore(progress.tree()) if job.config.resume else None
+    found = checkpoints.restore(progress.tree(), free=is_dealt) if job.config.resume else None
     if found is None:
         job.begin(progress.state)
         return progress
     iteration, tree = found
+    state = tree["state"]
+    if hasattr(state, "learner") and must_deal(state.learner):
+        state.learner = job.deal(state.learner)
+        job.console.print("the devices are others: games at work begin anew", highlight=False)
     job.console.print(f"going on after iteration {iteration}", highlight=False)
     return _Progress(iteration, tree["state"], float(tree["seconds"]))
 

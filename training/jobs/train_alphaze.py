@@ -166,6 +166,9 @@ class AlphazeJob(Job):
         state.learner, metrics = self.programs.learn(self.key, state.learner)
         return job.plain(metrics) | {"epoch": epoch}
 
+    def deal(self, learner: Any) -> Any:
+        return self.programs.deal(self.key, learner)
+
     def done(self, state: State) -> int:
         return min(_searches(state), self.total)
 

@@ -15,6 +15,7 @@ from jax.sharding import Mesh
 from jaxgames.pommerman.pommerlearn_samples import check_suits
 from training.learn import data_sets
 from training.learn.data_sets import DataSet
+from training.learn.dealing import deal_rows
 from training.learn.expert_iteration import ExpertConfig, Samples, expert_loss
 from training.learn.learner import Learner, Programs, Updates, check_split
 from training.learn.targets import Targets, is_highest
@@ -62,12 +63,12 @@ class DataSetLearning:
             who.encoder.num_symmetries if config.symmetries else 1,
         )
         programs = Programs(mesh)
-        self.mesh = mesh
+        self.programs = programs
         same, learner = programs.same, programs.learner
-        self.split = jax.sharding.PartitionSpec("data")
+        split = jax.sharding.PartitionSpec("data")
         self.init = programs.compile(self._init, (same, same), learner)
         self.learn = programs.compile(self._learn, (same, learner), (learner, same))
-        self._store = programs.compile(self._add, (self.split, self.split, learner), (learner, same))
+        self._store = programs.compile(self._add, (split, split, learner), (learner, same))
 
     def play(self, key: Array, learner: Learner) -> tuple[Learner, dict[str, Any]]:
         """Reads the next samples of a round; the learner given is used up."""
@@ -82,9 +83,14 @@ class DataSetLearning:
         place = np.where(use, place, 0)
         by_device = np.argsort(np.arange(rows) % self.devices, kind="stable")
         padded = jax.tree.map(lambda leaf: leaf[place][by_device], samples)
-        given = processes.spread((padded, use[by_device]), self.mesh, self.split)
-        learner, metrics = self._store(*given, learner)
+        learner, metrics = self._store(*self.programs.spread((padded, use[by_device])), learner)
         return learner, {name: jax.device_get(value) for name, value in metrics.items()}
+
+    def deal(self, key: Array, learner: Learner) -> Learner:
+        """Takes up a learner of another number of devices, its rings of numpy, as saved."""
+        del key
+        ring = deal_rows(learner.ring, self.devices, self.config.buffer_size // self.devices)
+        return dataclasses.replace(learner, ring=self.programs.spread(ring))
 
     def read(self, start: int, stop: int) -> Samples:
         """Gives samples by their number in all data sets together."""
