@@ -20,7 +20,8 @@ def main(arguments: Sequence[str]) -> None:
     """Passes lines from stdin to stderr: what JAX says at the end as one line.
 
     Args:
-      arguments: number of this process, of all, the coordinator's address, seconds to wait at the start, and between signs of life.
+      arguments: number of this process, how many there are, the coordinator's address, seconds to wait at the start, and
+        between signs of life.
     """
     index, count, address, patience, silence = arguments
     for line in told(sys.stdin, index, count, address, patience, silence):

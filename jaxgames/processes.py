@@ -1,7 +1,7 @@
 """Several processes, on one or many machines, that run one program: which one this is, and what all have to know of each other.
 
-All run the same command and all make the same steps; arrays are spread over the devices of all of them (`runtime.data_mesh`), and
-JAX moves the data. The first process alone writes, logs and shows (`leads`, `on_first`). With one process, which is the usual case,
+All run the same command and make the same steps; arrays are spread over the devices of all of them (`runtime.data_mesh`), and JAX
+moves the data. The first process alone writes, logs and shows (`leads`, `on_first`). With one process, which is the usual case,
 everything here gives back what it is given, and JAX hears nothing of it.
 """
 
@@ -110,8 +110,9 @@ def start(options: Processes, program: Callable[[], dict[str, str]] = dict) -> N
     address, number, total = how
     _tell_in_one_line(address, number, total, options.patience)
     jax.config.update("jax_cpu_collectives_implementation", "gloo")
+    found: tuple[Any, Any, Any] = (address, total, number) if total else (None, None, None)
     jax.distributed.initialize(
-        *((address, total, number) if total else ()),
+        *found,
         initialization_timeout=options.patience,
         heartbeat_timeout_seconds=SILENCE,
         shutdown_timeout_seconds=_FAREWELL_SECONDS,
@@ -162,9 +163,8 @@ def _check_port(address: str) -> None:
         try:
             probe.bind(("", port))
         except OSError as error:
-            raise OSError(
-                f"coordinator={address!r}: port {port} is in use ({error.strerror}): is there a second process 0?"
-            ) from None
+            told = f"port {port} is in use ({error.strerror}): is there a second process 0?"
+            raise OSError(f"coordinator={address!r}: {told}") from None
 
 
 def _tell_in_one_line(address: str, number: int, total: int, patience: int) -> None:

@@ -51,26 +51,36 @@ JOBS = {
         "run",
         "OfficialMatchConfig",
         "play Pommerman in the official environment, if it is installed",
-        True,
+        alone=True,
     ),
     "card-report": Job(
         "training.jobs.card_report",
         "run",
         "ReportConfig",
         "what a change of a card of Clash does, in battles with and without",
-        True,
+        alone=True,
     ),
     "hints": Job(
-        "training.jobs.hints", "run", "HintsConfig", "draw what the cards of a hand of Clash are worth, and where", True
+        "training.jobs.hints",
+        "run",
+        "HintsConfig",
+        "draw what the cards of a hand of Clash are worth, and where",
+        alone=True,
     ),
     "stratego-bot": Job(
         "training.jobs.stratego_bot",
         "run",
         "StrategoBotConfig",
         "play Stratego by a text protocol, as a player or as a manager",
-        True,
+        alone=True,
     ),
-    "replay": Job("training.jobs.replay", "run", "ReplayConfig", "replay recorded games and tell every difference", True),
+    "replay": Job(
+        "training.jobs.replay",
+        "run",
+        "ReplayConfig",
+        "replay recorded games and tell every difference",
+        alone=True,
+    ),
 }
 
 BAD_INPUT = 2
@@ -185,14 +195,15 @@ def _start_processes(together: Any, settings: Any, alone: bool) -> None:
     """
     from jaxgames import processes
 
-    if alone or getattr(settings, "shard", ""):  # a share of independent work needs nobody
+    sharded = bool(getattr(settings, "shard", None))
+    if alone or sharded:  # a share of independent work needs nobody
         if together.coordinator not in ("", processes.NONE):
-            why = "a shard is" if getattr(settings, "shard", "") else "this job is"
+            why = "a shard is" if sharded else "this job is"
             raise ValueError(f"coordinator={together.coordinator!r}: {why} done by one process; leave it out")
         return
     processes.start(together, lambda: _program(settings))
     if not processes.leads():
-        sys.stdout = open(os.devnull, "w")
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115, to the end of the process
 
 
 def _program(settings: Any) -> dict[str, str]:

@@ -1,11 +1,13 @@
 """Deals what a learner keeps to another number of devices, when a run goes on with more or fewer of them.
 
-Parameters are the same on all devices. Samples are dealt anew, the newest first where not all have room. Games at work begin anew.
+Parameters are the same on all devices. Samples are dealt anew, the oldest left out where not all have room. Games at work begin
+anew.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import jax
 import numpy as np
@@ -39,7 +41,8 @@ def deal_rows(ring: Ring, devices: int, capacity: int, owners: Callable[[np.ndar
     for device in range(devices):
         own = rows[place == device][-capacity:]
         dealt[device, : len(own)], size[device] = own, len(own)
-    return Ring(dealt.reshape(-1, rows.shape[1]), (size % capacity).astype(np.int32), size)
+    parts: Any = dealt.reshape(-1, rows.shape[1]), (size % capacity).astype(np.int32), size
+    return Ring(*parts)
 
 
 def deal_results(results: np.ndarray, next_numbers: np.ndarray, devices: int, unfinished: int) -> tuple[np.ndarray, int]:
@@ -70,6 +73,6 @@ def is_dealt(path: str) -> bool:
     return path.startswith(("state/learner/ring/", "state/learner/games/"))
 
 
-def must_deal(learner: object) -> bool:
+def must_deal(learner: Any) -> bool:
     """Says whether a restored learner is one of another number of devices: its samples are not on devices then."""
-    return not isinstance(learner.ring.added, jax.Array)  # type: ignore[attr-defined]
+    return not isinstance(learner.ring.added, jax.Array)

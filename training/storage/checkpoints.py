@@ -41,8 +41,8 @@ class Checkpoints:
     there. Its record holds a checksum of itself and of every file, so that one which a failing disk has damaged is found out
     before anything is made of it, and the one before takes its place.
 
-    Several processes save and restore together, in a folder that all of them see: each writes what its devices hold, and the first
-    makes it one checkpoint when all is there. Another number of processes can restore it.
+    Several processes save and restore together, in a folder that all of them see: each writes what its devices hold, and the
+    first makes it one checkpoint when all is there. Another number of processes can restore it.
 
     Saving blocks, for about a second per 200 MB: when it returns, the checkpoint is there, and a failure is told at once.
     """
@@ -249,7 +249,7 @@ class Checkpoints:
         record, damage = processes.on_first(read)
         if record is None:
             raise _DamagedError(damage)
-        return record  # type: ignore[no-any-return]
+        return dict(record)
 
     def _check(self, step: int, record: dict[str, Any], expected: list[Leaf], free: Callable[[str], bool]) -> bool:
         """Raises a ValueError for a checkpoint of something else; says whether leaves differ that may."""

@@ -23,7 +23,9 @@ Value = float | int | str | Sequence[float] | np.ndarray
 class RunLog:
     """Writes `log.jsonl` and, where tensorboardX is installed, `events/` in the folder of a run.
 
-    Of several processes the first one writes. A run that was interrupted and goes on leaves the same log as one that was not: what has been written of iterations which
+    Of several processes the first one writes.
+
+    A run that was interrupted and goes on leaves the same log as one that was not: what has been written of iterations which
     are done again is dropped first.
     """
 
