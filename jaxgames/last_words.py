@@ -41,7 +41,7 @@ def told(lines: Iterable[str], index: str, count: str, address: str, patience: s
                 if more.startswith("***"):
                     break
                 rest.append(more.strip())
-            yield f"error: {verdict(' '.join(rest), index, count, address, patience, silence)}\n"
+            yield f"error: {verdict(' '.join(rest).strip(), index, count, address, patience, silence)}\n"
             break
         of_noise = bool(_NOISE.match(line)) or (of_noise and not _LOGGED.match(line))  # with the lines that follow
         if not of_noise:

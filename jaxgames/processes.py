@@ -207,11 +207,9 @@ def _compare(mine: dict[str, str], patience: int) -> None:
         theirs = json.loads(client.blocking_key_value_get(f"jaxgames/{other}", patience * 1000))
         for name, value in mine.items():
             if theirs.get(name) != value:
-                found = theirs.get(name, "nothing")
-                raise ValueError(
-                    f"process {other} on {theirs['host']} has {name} {found} and process {index()} on {socket.gethostname()} "
-                    f"has {value}: start all with the same"
-                )
+                found, here = theirs.get(name, "nothing"), socket.gethostname()
+                told = f"process {other} on {theirs['host']} has {name}={found}, process {index()} on {here} has {name}={value}"
+                raise ValueError(f"{told}: start all with the same")
 
 
 def mesh() -> Mesh:
