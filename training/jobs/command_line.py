@@ -213,8 +213,8 @@ def _program(settings: Any) -> dict[str, str]:
     import jax
 
     import jaxgames
-    from training.jobs.job import flat
     from training.storage import provenance
+    from training.storage.provenance import flat
 
     source = provenance.source_hash(("jaxgames", "search", "training"))
     code = {"code": f"jaxgames {jaxgames.__version__} ({source})", "JAX": jax.__version__}

@@ -25,6 +25,7 @@ from training.learn.dealing import is_dealt, must_deal
 from training.storage.checkpoints import Checkpoints
 from training.storage.files import LOCK, output_folder, write_atomically
 from training.storage.logs import LOG_FILE, RunLog, read_log
+from training.storage.provenance import flat
 
 
 @dataclasses.dataclass(frozen=True)
@@ -310,11 +311,3 @@ def mesh_for(*numbers: int) -> Mesh:
 def copy(params: Any) -> Any:
     """Copies parameters: a learner's own are given away with its next call."""
     return jax.tree.map(lambda leaf: leaf.copy(), params)
-
-
-def flat(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Gives nested dictionaries as one, with names such as "learn.lanes"."""
-    result: dict[str, Any] = {}
-    for name, value in tree.items():
-        result |= flat(value, f"{prefix}{name}.") if isinstance(value, Mapping) else {prefix + name: value}
-    return result
