@@ -41,7 +41,9 @@ class Page(page.Board):
                 f"<polyline points='{points}' fill='none' stroke='{_EDGES[player]}' stroke-width='9' stroke-linejoin='round' "
                 "stroke-linecap='round'/>"
             )
-        parts += [f"<polygon points='{self._outline(cell)}' fill='{_CELL}' stroke='{_LINE}'/>" for cell in range(config.num_cells)]
+        parts += [
+            f"<polygon points='{self._outline(cell)}' fill='{_CELL}' stroke='{_LINE}'/>" for cell in range(config.num_cells)
+        ]
         label = f"fill='{_LABEL}' font-size='14' font-family='system-ui,sans-serif' text-anchor='middle'"
         for number in range(size):
             x, y = self._middle(number)
@@ -69,7 +71,11 @@ class Page(page.Board):
     def status(self, state: Any, seat: int | None) -> str:
         ways = ("black joins top and bottom", "white joins left and right")
         told = "; ".join(ways) if seat is None else ways[seat].replace(" joins", ": you join")
-        return f"{told}; stones of the other are hidden until you meet them" if hides_something(self.game) and seat is not None else told
+        return (
+            f"{told}; stones of the other are hidden until you meet them"
+            if hides_something(self.game) and seat is not None
+            else told
+        )
 
     def _edges(self) -> tuple[tuple[int, range, tuple[int, ...]], ...]:
         """The sides of the board: whose, its cells, and their corners, clockwise from the top one."""

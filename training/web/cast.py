@@ -109,5 +109,3 @@ def seated(game: Game, given: Sequence[str], seat: int) -> tuple[str, ...]:
 def _reads_a_file(spec: str) -> bool:
     name, _, text = spec.partition(":")
     return bool(text) and (name in agents.NETWORKS or any(f"{word}=" in text for word in _NAMES_OF_FILES))
-
-

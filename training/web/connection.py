@@ -19,7 +19,16 @@ from training.web.shown import Shower
 
 LONGEST_MESSAGE = 500_000  # characters
 _ASK_AGAIN = 5.0  # seconds
-_KINDS = {"action": int, "at": int, "to": int, "text": str, "planner": str, "seconds": (int, float), "running": bool, "session": str}
+_KINDS = {
+    "action": int,
+    "at": int,
+    "to": int,
+    "text": str,
+    "planner": str,
+    "seconds": (int, float),
+    "running": bool,
+    "session": str,
+}
 
 
 class Wire(Protocol):

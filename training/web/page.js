@@ -78,6 +78,7 @@ const told = {
   },
   opinion(message) {
     if (message.at === state.at) opinion = message;
+    showClock();
     showOpinion();
   },
   saved(message) {
@@ -99,7 +100,7 @@ const told = {
   },
   error(message) {
     complain(message.text);
-    byId("advice").disabled = false;
+    if (state) showClock();
   },
 };
 
@@ -228,7 +229,6 @@ function showOpinion() {
   byId("opinion").hidden = !opinion || view !== null;
   document.querySelector(".opinions")?.remove();
   if (!opinion || view) return;
-  byId("advice").disabled = !state.awaits;
   byId("adviser").textContent = opinion.planner;
   const names = new Map(state.moves.map(([action, name]) => [action, name]));
   const most = Math.max(1, ...opinion.moves.map(([, , visits]) => visits));

@@ -26,7 +26,9 @@ _FILES = {
     "/page.js": ("page.js", "text/javascript; charset=utf-8"),
 }
 _SOCKET = "/socket"
-_LARGEST_FRAME = 8 * LONGEST_MESSAGE  # what is larger than a message may be is answered, what is larger than this ends the connection
+_LARGEST_FRAME = (
+    8 * LONGEST_MESSAGE
+)  # what is larger than a message may be is answered, what is larger than this ends the connection
 _POLICY = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src data: blob:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 _MOST_WINDOWS = 64
 

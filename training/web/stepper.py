@@ -17,6 +17,7 @@ from jax import Array
 from jaxgames.agent import Agent
 from jaxgames.game import Game, init_all_information, is_hidden, update_all_information
 
+_KEPT = 8  # moments whose arrays stay on the device
 _START, _PLAY = 0, 2  # children of a game's key, as in the loop of `evaluate`
 
 
@@ -51,10 +52,11 @@ class Stepper:
     def __init__(self, game: Game) -> None:
         self.game, self.informed = game, is_hidden(game)
         self._begin, self._go = jax.jit(self._begun), jax.jit(self._gone)
+        self._kept: dict[int, tuple[Moment, Any]] = {}
 
     def begin(self, seed: int, start: int = 0) -> Moment:
         """Gives the first moment of the game with this start state."""
-        return _moment(self._begin(_root(seed), np.uint32(start)))
+        return self._moment(self._begin(_root(seed), np.uint32(start)))
 
     def step(self, moment: Moment, actions: Any, seed: int, number: int, clock: int) -> Moment:
         """Plays a step.
@@ -67,7 +69,20 @@ class Stepper:
           clock: steps played before.
         """
         given = np.asarray(actions, np.int32)
-        return _moment(self._go(moment.state, moment.infos, given, _root(seed), np.uint32(number), np.uint32(clock)))
+        return self._moment(self._go(*self.on_device(moment), given, _root(seed), np.uint32(number), np.uint32(clock)))
+
+    def on_device(self, moment: Moment) -> tuple[Any, Any]:
+        """Gives state and infos of a moment as they came from the device, where they are still there: to send them takes time."""
+        kept, found = self._kept.get(id(moment), (None, None))
+        return found if kept is moment and found is not None else (moment.state, moment.infos)
+
+    def _moment(self, found: Any) -> Moment:
+        state, infos, legal, asked, outcome, over = jax.device_get(found)
+        moment = Moment(state, infos, legal, asked, outcome, bool(over))
+        for old in list(self._kept)[: 1 - _KEPT]:
+            self._kept.pop(old, None)
+        self._kept[id(moment)] = moment, found[:2]
+        return moment
 
     def _begun(self, key: Array, start: Array) -> Any:
         state = self.game.init(jax.random.fold_in(jax.random.fold_in(key, start), _START))
@@ -104,17 +119,20 @@ class Mind:
 
     def act(self, moment: Moment, memory: Any, seat: int, seed: int, number: int, clock: int) -> tuple[int, Any]:
         """Asks for an action of a seat, and gives it with the memory after it; see `Stepper.step`."""
-        view = () if self.agent.sees_state or not is_hidden(self.game) else jax.tree.map(lambda leaf: leaf[seat], moment.infos)
+        state, infos = stepper_of(self.game).on_device(moment)
+        infos = () if self.agent.sees_state else infos
         numbers = (np.uint32(number), np.uint32(clock), np.int32(seat))
-        action, memory = self._ask(self.agent.params, _root(seed), *numbers, memory, moment.state, view)
+        action, memory = self._ask(self.agent.params, _root(seed), *numbers, memory, state, infos)
         return int(action), memory
 
-    def _asked(self, params: Any, key: Array, number: Array, clock: Array, seat: Array, memory: Any, state: Any, info: Any) -> Any:
+    def _asked(
+        self, params: Any, key: Array, number: Array, clock: Array, seat: Array, memory: Any, state: Any, infos: Any
+    ) -> Any:
         keys = jax.random.fold_in(step_key(key, number, clock), seat)[None]
         if self.agent.sees_state:
             view = state
         else:
-            view = info if is_hidden(self.game) else self.game.observe(state, seat)
+            view = jax.tree.map(lambda leaf: leaf[seat], infos) if is_hidden(self.game) else self.game.observe(state, seat)
         actions, memory = self.agent.act(params, keys, memory, _batched(view), seat[None], jnp.ones(1, bool))
         return actions[0], memory
 
@@ -143,7 +161,3 @@ def _batched(tree: Any) -> Any:
 def _first(tree: Any) -> Any:
     return jax.tree.map(lambda leaf: leaf[0], tree)
 
-
-def _moment(found: Any) -> Moment:
-    state, infos, legal, asked, outcome, over = jax.device_get(found)
-    return Moment(state, infos, legal, asked, outcome, bool(over))
