@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from jaxgames import svg
@@ -61,7 +62,7 @@ class Board:
         """Draws what a seat sees of a state, or all (None), as SVG."""
         if can_be_drawn(self.game) and (seat is None or not hides_something(self.game)):
             return self.game.draw(state, names=self.names)
-        shown = state if seat is None else self.game.observe(state, np.int32(seat))
+        shown = state if seat is None else self.game.observe(state, jnp.int32(seat))
         return text_picture(_lines(shown))
 
     def spots(self) -> Mapping[str, str]:
@@ -80,7 +81,7 @@ class Board:
         return ""
 
     def told(self, state: Any, seat: int, action: int, viewer: int | None) -> str:
-        """Gives an action of a seat in this state as a viewer may read it in the list of moves; "": the viewer does not know it."""
+        """Gives a seat's action in this state as a viewer (None: of all) may read it; "": the viewer does not know it."""
         if viewer not in (None, seat) and hides_something(self.game):
             return ""
         return self.moves(state, seat, [action])[0].name
@@ -96,13 +97,20 @@ def board_of(game: Game, names: Sequence[str] = ()) -> Board:
     return made
 
 
+def words(
+    x: float, y: float, text: str, size: float, fill: str = "currentColor", *, anchor: str = "middle", bold: bool = False
+) -> str:
+    """Draws a line of text."""
+    weight = " font-weight='700'" if bold else ""
+    style = f"font-size='{size:g}' text-anchor='{anchor}' fill='{fill}'{weight} font-family='system-ui,sans-serif'"
+    return f"<text x='{x:.1f}' y='{y:.1f}' {style}>{svg.plain(text)}</text>"
+
+
 def text_picture(lines: Sequence[str]) -> str:
     """Draws lines of text."""
     wide, high = 24 + 7.3 * max(map(len, lines), default=1), 24 + 16 * len(lines)
-    rows = "".join(
-        f"<text x='12' y='{24 + 16 * row}' xml:space='preserve' {_FONT} font-size='12' fill='currentColor'>{svg.plain(line)}</text>"
-        for row, line in enumerate(lines)
-    )
+    style = f"xml:space='preserve' {_FONT} font-size='12' fill='currentColor'"
+    rows = "".join(f"<text x='12' y='{24 + 16 * row}' {style}>{svg.plain(line)}</text>" for row, line in enumerate(lines))
     return f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {wide:.0f} {high}'>{rows}</svg>"
 
 

@@ -54,7 +54,8 @@ def appraise(planner: Planner, params: Any, key: Array, state: Any, seat: int, *
         row = 0 if planner.own_first else seat
         return found.arms[:, row], found.legal[:, row], found.qvalues[:, row], found.visit_counts[:, row]
 
-    return appraisal_of(*jax.device_get(plan(key)), planner.value_range)
+    arms, legal, values, visits = jax.device_get(plan(key))
+    return appraisal_of(arms, legal, values, visits, planner.value_range)
 
 
 def appraisal_of(

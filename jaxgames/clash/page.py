@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxgames import page, svg
+from jaxgames import page
 from jaxgames.clash import view
 from jaxgames.clash.constants import (
     COLUMNS,
@@ -24,14 +24,14 @@ from jaxgames.clash.constants import (
     WIDTH,
 )
 from jaxgames.clash.rules import WAIT
-from jaxgames.page import Move
+from jaxgames.page import Move, words
 
 _LEFT, _TOP = view.LEFT, view.TOP
+_TILE = TILE * view.SCALE
 _WIDE, _HIGH = WIDTH * view.SCALE, HEIGHT * view.SCALE
 _PANEL, _CARD_WIDE, _CARD_HIGH, _GAP = _LEFT + _WIDE + 24, 92, 116, 10
 _ELIXIR, _SOFT = "#b03fd0", "#6b7280"
 _FACES = {"troop": "#fbf3dc", "building": "#e3ded2", "spell": "#e9dcf5"}
-_FONT = "font-family='system-ui,sans-serif'"
 
 
 class Page(page.Board):
@@ -50,21 +50,18 @@ class Page(page.Board):
         seats = (0, 1) if seat is None else (seat,)
         for place, each in enumerate(seats):
             parts.append(self._hand(state, each, self._panel_top(place if seat is None else 0), small=seat is None))
-        body = f"<g {_FONT}>{''.join(parts)}</g>"
-        return f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {wide} {high}'>{body}</svg>"
+        return f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {wide} {high}' {view.FONT}>{''.join(parts)}</svg>"
 
     def spots(self) -> Mapping[str, str]:
         found = {}
         seat = self._seat()
         for tile in range(NUM_TILES):
-            x, y = tile % COLUMNS * TILE, tile // COLUMNS * TILE
-            if seat:
-                x, y = WIDTH - x - TILE, HEIGHT - y - TILE
-            left, top, side = _LEFT + x * view.SCALE, _TOP + (HEIGHT - y - TILE) * view.SCALE, TILE * view.SCALE
+            row, column = divmod(NUM_TILES - 1 - tile if seat else tile, COLUMNS)
+            left, top, side = _LEFT + column * _TILE, _TOP + _HIGH - (row + 1) * _TILE, _TILE
             found[f"t{tile}"] = f"<rect x='{left:g}' y='{top:g}' width='{side:g}' height='{side:g}'/>"
         for place in range(HAND):
-            x, y = self._card_corner(place, self._panel_top(0))
-            found[f"k{place}"] = f"<rect x='{x:g}' y='{y:g}' width='{_CARD_WIDE}' height='{_CARD_HIGH}' rx='9'/>"
+            left, top = self._card_corner(place, self._panel_top(0))
+            found[f"k{place}"] = f"<rect x='{left:g}' y='{top:g}' width='{_CARD_WIDE}' height='{_CARD_HIGH}' rx='9'/>"
         return found
 
     def moves(self, state: Any, seat: int, actions: Sequence[int]) -> list[Move]:
@@ -92,8 +89,8 @@ class Page(page.Board):
             return ""
         saves = int(state.saving[seat])
         name = self.game.config.table.cards[int(state.hand[seat, saves])].name if saves >= 0 else ""
-        words = f"saving for {name}" if name else "drag a card onto the arena, or wait (space)"
-        return f"You are {view.NAMES[seat]}, at the {'top' if seat else 'bottom'}; {words}"
+        told = f"saving for {name}" if name else "drag a card onto the arena, or wait (space)"
+        return f"You are {view.NAMES[seat]}, at the {'top' if seat else 'bottom'}; {told}"
 
     def told(self, state: Any, seat: int, action: int, viewer: int | None) -> str:
         """All see a card that is played; that one is saved for is known to its player alone."""
@@ -116,29 +113,23 @@ class Page(page.Board):
         config, tick = self.game.config, int(state.tick)
         rest = (config.regular_ticks if tick < config.regular_ticks else config.last_tick) - tick
         more = (" overtime" if tick >= config.regular_ticks else "") + (" · 2x elixir" if tick >= config.double_from_tick else "")
-        words = f"{rest // 600}:{rest // 10 % 60:02d}{more}"
-        return f"<text x='{_LEFT}' y='{_TOP - 14}' font-size='20' font-weight='700' fill='currentColor'>{words}</text>"
+        return words(_LEFT, _TOP - 14, f"{rest // 600}:{rest // 10 % 60:02d}{more}", 20, anchor="start", bold=True)
 
     def _hand(self, state: Any, seat: int, top: float, *, small: bool) -> str:
         config, wide = self.game.config, 2 * _CARD_WIDE + _GAP
         elixir = int(state.elixir[seat]) / ELIXIR
         parts = [
-            f"<text x='{_PANEL}' y='{top - 10}' font-size='15' font-weight='700' fill='{view.COLOURS[seat]}'>"
-            f"{svg.plain(self.names[seat][:24])}</text>",
+            words(_PANEL, top - 10, self.names[seat][:24], 15, view.COLOURS[seat], anchor="start", bold=True),
             f"<rect x='{_PANEL}' y='{top}' width='{wide}' height='16' rx='8' fill='#8884'/>",
             f"<rect x='{_PANEL}' y='{top}' width='{wide * elixir / MOST_ELIXIR:.1f}' height='16' rx='8' fill='{_ELIXIR}'/>",
-            f"<text x='{_PANEL + wide / 2}' y='{top + 12.5}' font-size='12' font-weight='700' text-anchor='middle' fill='#fff'>"
-            f"{elixir:.1f} elixir</text>",
+            words(_PANEL + wide / 2, top + 12.5, f"{elixir:.1f} elixir", 12, bold=True),
         ]
         for place, row in enumerate(np.asarray(state.hand[seat]).tolist()):
             x, y = self._card_corner(place, top)
             parts.append(_card(x, y, config.table.cards[row], elixir, int(state.saving[seat]) == place))
         following = config.table.cards[int(state.queue[seat][0])].name
-        y = top + 44 + 2 * (_CARD_HIGH + _GAP) + 16
-        parts.append(
-            f"<text x='{_PANEL}' y='{y if not small else top + 36}' font-size='13' fill='{_SOFT}'>next: {svg.plain(following)}</text>"
-        )
-        return "".join(parts)
+        y = top + 36 if small else top + 60 + 2 * (_CARD_HIGH + _GAP)
+        return "".join([*parts, words(_PANEL, y, f"next: {following}", 13, _SOFT, anchor="start")])
 
 
 def _towers(state: Any) -> list[str]:
@@ -148,10 +139,10 @@ def _towers(state: Any) -> list[str]:
         for tower in range(TOWERS):
             x, y = int(TOWER_X[tower]), int(TOWER_Y[tower])
             x, y = (WIDTH - x, HEIGHT - y) if player else (x, y)
-            words = str(int(state.hp[player, tower])) if state.alive[player, tower] else "down"
+            points = str(int(state.hp[player, tower])) if state.alive[player, tower] else "down"
             below = (44 if tower == KING else 38) * (-1 if player else 1)
-            place = f"x='{_LEFT + x * view.SCALE:.0f}' y='{_TOP + (HEIGHT - y) * view.SCALE + below + 4:.0f}'"
-            parts.append(f"<text {place} font-size='11' font-weight='700' text-anchor='middle' fill='#1d2330'>{words}</text>")
+            top = _TOP + (HEIGHT - y) * view.SCALE + below + 4
+            parts.append(words(_LEFT + x * view.SCALE, top, points, 11, "#1d2330", bold=True))
     return parts
 
 
@@ -159,20 +150,12 @@ def _card(x: float, y: float, card: Any, elixir: float, saved_for: bool) -> str:
     """A card with its cost; pale while it cannot be paid, in a thick frame while it is saved for."""
     frame = f"stroke='{_ELIXIR}' stroke-width='4'" if saved_for else "stroke='#9aa1ad' stroke-width='1.2'"
     faint = " opacity='.55'" if card.cost > elixir else ""
-    words = card.name.replace(".", "").split()
+    middle, lines = x + _CARD_WIDE / 2, card.name.replace(".", "").split()
     parts = [f"<rect x='{x}' y='{y}' width='{_CARD_WIDE}' height='{_CARD_HIGH}' rx='9' fill='{_FACES[card.type]}' {frame}/>"]
-    for line, word in enumerate(words):
-        height = y + _CARD_HIGH / 2 + 8 + 17 * (line - (len(words) - 1) / 2)
-        size = 15 if len(word) < 9 else 12
-        parts.append(
-            f"<text x='{x + _CARD_WIDE / 2}' y='{height}' font-size='{size}' font-weight='600' text-anchor='middle' fill='#2a2f3a'>"
-            f"{svg.plain(word)}</text>"
-        )
-    parts.append(
-        f"<text x='{x + _CARD_WIDE / 2}' y='{y + _CARD_HIGH - 10}' font-size='10' text-anchor='middle' fill='{_SOFT}'>{card.type}</text>"
-    )
+    for number, line in enumerate(lines):
+        top = y + _CARD_HIGH / 2 + 8 + 17 * (number - (len(lines) - 1) / 2)
+        parts.append(words(middle, top, line, 15 if len(line) < 9 else 12, "#2a2f3a", bold=True))
+    parts.append(words(middle, y + _CARD_HIGH - 10, card.type, 10, _SOFT))
     parts.append(f"<circle cx='{x + 16}' cy='{y + 16}' r='12' fill='{_ELIXIR}' stroke='#fff' stroke-width='1.5'/>")
-    parts.append(
-        f"<text x='{x + 16}' y='{y + 21}' font-size='14' font-weight='700' text-anchor='middle' fill='#fff'>{card.cost}</text>"
-    )
+    parts.append(words(x + 16, y + 21, str(card.cost), 14, "#fff", bold=True))
     return f"<g{faint}>{''.join(parts)}</g>"

@@ -8,13 +8,13 @@ from typing import Any
 import jax
 import numpy as np
 
-from jaxgames import page, svg
+from jaxgames import page
 from jaxgames.bitboard import WORD_BITS
 from jaxgames.hero_academy import actions as numbering
 from jaxgames.hero_academy import cards, interop, units
 from jaxgames.hero_academy.actions import OFFSETS
 from jaxgames.hero_academy.config import MOST_DEPLOY_SQUARES
-from jaxgames.page import Move
+from jaxgames.page import Move, words
 
 _CELL, _MARGIN, _HEAD = 84, 30, 30
 _CARD_WIDE, _CARD_HIGH, _GAP = 66, 78, 8
@@ -23,7 +23,6 @@ _MARKS = {"d": "deploy", "D": "deploy", "S": "defense", "A": "assault", "P": "po
 _PLAIN, _GRID, _SOFT = "#f7f5ef", "#cdc7b8", "#8b8577"
 _COLOURS, _PALE = ("#2f5d9e", "#b8403a"), ("#a9bddb", "#e0b3b0")
 _ITEM_COLOURS = ("#5b8c5a", "#6e7f94", "#d0a020", "#b98adf")
-_FONT = "font-family='system-ui,sans-serif' text-anchor='middle'"
 _SHAPES = (  # of units, around (0, 0): shield and sword, bow, cross, star, blade; and of cards that are none
     "M-13-12h26v10q0 12-13 18q-13-6-13-18zM0-9v20M-6-3h12",
     "M-9-15q20 15 0 30M-9-15v30M-12 0h22M10 0l-6-4M10 0l-6 4",
@@ -54,19 +53,17 @@ class Page(page.Board):
             fill = _SQUARES.get(kind, _PLAIN)
             parts.append(f"<rect x='{x}' y='{y}' width='{_CELL}' height='{_CELL}' fill='{fill}' stroke='{_GRID}'/>")
             if kind in _MARKS:
-                words = f"x='{x + _CELL / 2}' y='{y + _CELL - 5}' {_FONT} font-size='10' fill='{_SOFT}'"
-                parts.append(f"<text {words}>{_MARKS[kind]}</text>")
+                parts.append(words(x + _CELL / 2, y + _CELL - 5, _MARKS[kind], 10, _SOFT))
         columns = config.grid.columns
-        label = f"{_FONT} font-size='13' fill='{_SOFT}'"
         for column in range(columns):
             x = self._corner(column)[0] + _CELL / 2
-            parts.append(f"<text x='{x}' y='{_HEAD - 10}' {label}>{chr(ord('a') + column)}</text>")
+            parts.append(words(x, _HEAD - 10, chr(ord("a") + column), 14, _SOFT))
         for row in range(config.grid.rows):
             y = self._corner(row * columns)[1] + _CELL / 2 + 5
-            parts.append(f"<text x='{_MARGIN / 2}' y='{y}' {label}>{row + 1}</text>")
+            parts.append(words(self._corner(0)[0] - 16, y, str(row + 1), 14, _SOFT))
         kinds, owners = arrays["unit_class"].ravel(), arrays["unit_owner"].ravel()
-        for cell in np.flatnonzero(kinds).tolist():
-            parts.append(self._unit(cell, int(kinds[cell]), int(owners[cell]) - 1, arrays))
+        units_there = np.flatnonzero(kinds).tolist()
+        parts += [self._unit(cell, int(kinds[cell]), int(owners[cell]) - 1, arrays) for cell in units_there]
         parts.append(self._hand(self._hand_of(seat), arrays["hand"][self._hand_of(seat)]))
         parts.append(self._other(seat, arrays))
         return f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {wide} {high}'>{''.join(parts)}</svg>"
@@ -185,8 +182,9 @@ class Page(page.Board):
                 shape += f"<path d='M{x - 16} {y - 16}l32 32m0-32l-32 32' stroke='#8b2a22' stroke-width='4'/>"
         for number, name in enumerate(units.ITEM_NAMES):
             if (items >> number) & 1:
-                dot = f"cx='{x - 27 + 18 * number}' cy='{y - 27}' r='7' fill='{_ITEM_COLOURS[number]}' stroke='#fff'"
-                shape += f"<circle {dot}/><text x='{x - 27 + 18 * number}' y='{y - 23}' {_FONT} font-size='10' fill='#fff'>{name[0]}</text>"
+                left = x - 27 + 18 * number
+                shape += f"<circle cx='{left}' cy='{y - 27}' r='7' fill='{_ITEM_COLOURS[number]}' stroke='#fff'/>"
+                shape += words(left, y - 23, name[0], 10, "#fff")
         share = 60 * points / max(most, 1)
         bar = f"<rect x='{x - 30}' y='{y + 30}' width='60' height='6' rx='3' fill='#0002'/>"
         bar += f"<rect x='{x - 30}' y='{y + 30}' width='{share:.1f}' height='6' rx='3' fill='#3b9b54'/>"
@@ -201,14 +199,12 @@ class Page(page.Board):
             parts.append(f"<g{faint}>{_card(x, y, cards.CARD_NAMES[card], _COLOURS[seat])}")
             parts.append(_symbol(card, x + _CARD_WIDE / 2, y + 34, _COLOURS[seat], 1.05))
             if count > 1:
-                badge = f"cx='{x + _CARD_WIDE - 8}' cy='{y + 8}' r='10' fill='{_COLOURS[seat]}'"
-                text = f"x='{x + _CARD_WIDE - 8}' y='{y + 12}' {_FONT} font-size='12' fill='#fff'"
-                parts.append(f"<circle {badge}/><text {text}>{count}</text>")
+                parts.append(f"<circle cx='{x + _CARD_WIDE - 8}' cy='{y + 8}' r='10' fill='{_COLOURS[seat]}'/>")
+                parts.append(words(x + _CARD_WIDE - 8, y + 12, str(count), 12, "#fff"))
             parts.append("</g>")
         x, y = self._deck_corner()
         back = f"<rect x='{x}' y='{y}' width='{_CARD_WIDE}' height='{_CARD_HIGH}' rx='9' fill='{_COLOURS[seat]}' opacity='.8'/>"
-        text = f"x='{x + _CARD_WIDE / 2}' y='{y + 44}' {_FONT} font-size='12' fill='#fff'"
-        return "".join(parts) + f"{back}<text {text}>swap</text>"
+        return "".join([*parts, back, words(x + _CARD_WIDE / 2, y + 44, "swap", 12, "#fff")])
 
     def _other(self, seat: int | None, arrays: Mapping[str, np.ndarray]) -> str:
         """A line about the other's hand, and about the decks."""
@@ -221,7 +217,7 @@ class Page(page.Board):
             told = f"the other's hand: {names or 'nothing'}; {int(arrays['deck'][other].sum())} in its deck"
         y = _HEAD + self.game.config.grid.rows * _CELL + 24
         line = f"{told}. Your deck: {int(arrays['deck'][own].sum())}" if seat is not None else told
-        return f"<text x='{self._size()[0] / 2}' y='{y}' {_FONT} font-size='13' fill='{_SOFT}'>{svg.plain(line)}</text>"
+        return words(self._size()[0] / 2, y, line, 13, _SOFT)
 
 
 def _batched(leaf: Any) -> np.ndarray:
@@ -234,6 +230,6 @@ def _symbol(number: int, x: float, y: float, colour: str, scale: float) -> str:
 
 
 def _card(x: float, y: float, name: str, colour: str) -> str:
-    body = f"<rect x='{x}' y='{y}' width='{_CARD_WIDE}' height='{_CARD_HIGH}' rx='9' fill='#fffdf6' stroke='{colour}' stroke-width='1.5'/>"
-    text = f"x='{x + _CARD_WIDE / 2}' y='{y + _CARD_HIGH - 9}' {_FONT} font-size='10.5' fill='#333'"
-    return f"{body}<text {text}>{name}</text>"
+    size = f"x='{x}' y='{y}' width='{_CARD_WIDE}' height='{_CARD_HIGH}' rx='9'"
+    body = f"<rect {size} fill='#fffdf6' stroke='{colour}' stroke-width='1.5'/>"
+    return body + words(x + _CARD_WIDE / 2, y + _CARD_HIGH - 9, name, 10.5, "#333")

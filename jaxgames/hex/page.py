@@ -12,7 +12,7 @@ from jaxgames import page
 from jaxgames.game import hides_something
 from jaxgames.hex.geometry import BLACK, WHITE
 from jaxgames.hex.interop import board, cell_name, view_codes
-from jaxgames.page import Move
+from jaxgames.page import Move, words
 
 _SIDE = 34.0
 _WIDE, _HIGH = math.sqrt(3) * _SIDE, 1.5 * _SIDE
@@ -44,12 +44,11 @@ class Page(page.Board):
         parts += [
             f"<polygon points='{self._outline(cell)}' fill='{_CELL}' stroke='{_LINE}'/>" for cell in range(config.num_cells)
         ]
-        label = f"fill='{_LABEL}' font-size='14' font-family='system-ui,sans-serif' text-anchor='middle'"
         for number in range(size):
             x, y = self._middle(number)
-            parts.append(f"<text x='{x - 10:.1f}' y='{y - _SIDE - 12:.1f}' {label}>{chr(ord('a') + number)}</text>")
+            parts.append(words(x - 10, y - _SIDE - 12, chr(ord("a") + number), 14, _LABEL))
             x, y = self._middle(number * size)
-            parts.append(f"<text x='{x - _WIDE / 2 - 18:.1f}' y='{y + 5:.1f}' {label}>{number + 1}</text>")
+            parts.append(words(x - _WIDE / 2 - 18, y + 5, str(number + 1), 14, _LABEL))
         for cell in np.flatnonzero(seen).tolist():
             x, y = self._middle(cell)
             player = BLACK if seen[cell] > 0 else WHITE

@@ -21,8 +21,9 @@ _KEYS = {" ": 5, ".": 0, "ArrowUp": 1, "ArrowDown": 2, "ArrowLeft": 3, "ArrowRig
 _WAYS = ((0, 0), (-1, 0), (1, 0), (0, -1), (0, 1))
 _FOG, _BOMB = "#55607a", "#7b8494"
 _UNKNOWN_BOMB = (
-    f"<defs><g id='bx'><circle r='12' fill='#2b3340'/><circle cx='-6' cy='-6.5' r='2.2' fill='#fff' opacity='.75'/>"
-    f"<circle r='15.5' fill='none' stroke='#fff' stroke-width='5'/><circle r='15.5' fill='none' stroke='{_BOMB}' stroke-width='4' "
+    "<defs><g id='bx'><circle r='12' fill='#2b3340'/><circle cx='-6' cy='-6.5' r='2.2' fill='#fff' opacity='.75'/>"
+    "<circle r='15.5' fill='none' stroke='#fff' stroke-width='5'/>"
+    f"<circle r='15.5' fill='none' stroke='{_BOMB}' stroke-width='4' "
     "pathLength='100' stroke-dasharray='100' transform='rotate(-90)'/></g></defs>"
 )
 
@@ -67,7 +68,7 @@ class Page(page.Board):
     def moves(self, state: Any, seat: int, actions: Sequence[int]) -> list[Move]:
         size, per_move = self.game.config.board_size, self._action(1)
         row, column = divmod(int(state.bombers[seat].cell), size)
-        found = []
+        found = []  # what also says something is among all actions, but neither clicked nor a button: these are 480
         for action in actions:
             move, words = divmod(action, per_move)
             spots: tuple[str, ...] = ()
@@ -76,7 +77,7 @@ class Page(page.Board):
                 if min(there) >= 0 and max(there) < size:
                     spots = (f"c{there[0] * size + there[1]}",)
             said = "" if not words else f", says {words // rules.NUM_WORDS} {words % rules.NUM_WORDS}"
-            found.append(Move(action, _NAMES[move] + said, spots or (() if not words else ("said",))))
+            found.append(Move(action, _NAMES[move] + said, spots or (("said",) if words else ())))
         return found
 
     def status(self, state: Any, seat: int | None) -> str:
@@ -126,7 +127,8 @@ class Page(page.Board):
         )
         faint = "" if alive else " opacity='.4'"
         return (
-            f"<g transform='translate({x:.1f} {y})'{faint}><rect width='{wide - 8:.1f}' height='{_CARD - 8}' rx='10' fill='{parts.CARD}'/>"
+            f"<g transform='translate({x:.1f} {y})'{faint}>"
+            f"<rect width='{wide - 8:.1f}' height='{_CARD - 8}' rx='10' fill='{parts.CARD}'/>"
             f"<rect width='6' height='{_CARD - 8}' rx='3' fill='{parts.AGENT_COLOURS[seat]}'/>{parts.use(f'a{seat}', 26, 25)}"
             f"{parts.fitted(46, 19, self.names[seat], 13, wide - 58, parts.BOLD)}{carries}</g>"
         )

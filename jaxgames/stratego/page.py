@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from jaxgames import page
-from jaxgames.page import Move
+from jaxgames.page import Move, words
 from jaxgames.stratego.constants import FILES, KIND_NAMES, NUM_KINDS, PLAYERS, SYMBOLS
 from jaxgames.stratego.interop import to_arrays
 from jaxgames.stratego.moves import cell_name, table
@@ -18,7 +18,6 @@ _CELL, _MARGIN = 60.0, 34.0
 _GROUND, _GROUND_2, _GRID, _LAKE, _LABEL = "#e7e3d0", "#e0dbc5", "#cfc8ae", "#8dbbd6", "#8b877c"
 _COLOURS, _RIMS = ("#c2483b", "#3a68ad"), ("#7f231a", "#1d3f72")
 _LAST = "#f2c230"
-_FONT = "font-family='system-ui,sans-serif' text-anchor='middle'"
 
 
 class Page(page.Board):
@@ -35,21 +34,17 @@ class Page(page.Board):
             x, y = self._corner(cell)
             ground = _LAKE if kind < 0 else (_GROUND, _GROUND_2)[sum(divmod(cell, config.columns)) % 2]
             parts.append(f"<rect x='{x}' y='{y}' width='{_CELL}' height='{_CELL}' fill='{ground}' stroke='{_GRID}'/>")
-        for cell in arrays["last"].tolist():
-            if cell >= 0:
-                x, y = self._corner(cell)
-                parts.append(f"<rect x='{x + 1}' y='{y + 1}' width='{side}' height='{side}' fill='{_LAST}' fill-opacity='.45'/>")
+        for x, y in (self._corner(cell) for cell in arrays["last"].tolist() if cell >= 0):
+            parts.append(f"<rect x='{x + 1}' y='{y + 1}' width='{side}' height='{side}' fill='{_LAST}' fill-opacity='.45'/>")
         for cell in np.flatnonzero(arrays["piece"] > 0).tolist():
             owner, open_ = int(arrays["owner"][cell]), bool(arrays["visible"][cell])
             known = seat in (None, owner) or open_ or config.true_sight
             parts.append(self._piece(cell, int(arrays["piece"][cell]) if known else 0, owner, open_, bool(arrays["moved"][cell])))
-        label = f"fill='{_LABEL}' font-size='14' {_FONT}"
         high = config.rows * _CELL + 2 * _MARGIN
-        for column in range(config.columns):
-            parts.append(f"<text x='{_MARGIN + _CELL * (column + 0.5)}' y='{high - 12}' {label}>{FILES[column]}</text>")
-        for row in range(config.rows):
-            y = self._corner(row * config.columns)[1] + _CELL / 2 + 5
-            parts.append(f"<text x='{_MARGIN / 2}' y='{y}' {label}>{row + 1}</text>")
+        middle = _MARGIN + _CELL / 2
+        parts += [words(middle + _CELL * column, high - 12, FILES[column], 14, _LABEL) for column in range(config.columns)]
+        rows = [(row, self._corner(row * config.columns)[1] + _CELL / 2 + 5) for row in range(config.rows)]
+        parts += [words(_MARGIN / 2, y, str(row + 1), 14, _LABEL) for row, y in rows]
         wide = config.columns * _CELL + 2 * _MARGIN
         return f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {wide:.0f} {high:.0f}'>{''.join(parts)}</svg>"
 
@@ -98,11 +93,9 @@ class Page(page.Board):
         )
         if kind:
             symbol = "10" if SYMBOLS[kind - 1] == "X" else SYMBOLS[kind - 1]
-            body += f"<text x='{middle}' y='{y + 35}' {_FONT} font-size='24' font-weight='700' fill='#fff'>{symbol}</text>"
-            name = KIND_NAMES[kind - 1]
-            body += f"<text x='{middle}' y='{y + 48}' {_FONT} font-size='9' fill='#fff' fill-opacity='.85'>{name}</text>"
+            body += words(middle, y + 35, symbol, 24, "#fff", bold=True) + words(middle, y + 48, KIND_NAMES[kind - 1], 9, "#fff")
         else:
-            body += f"<text x='{middle}' y='{y + 38}' {_FONT} font-size='24' fill='#fff' fill-opacity='.55'>?</text>"
+            body += words(middle, y + 38, "?", 24, "#ffffff90")
         if moved:
             body += f"<circle cx='{x + _CELL - 14}' cy='{y + 14}' r='3' fill='#fff' fill-opacity='.9'/>"
         if is_open:

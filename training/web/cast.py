@@ -6,7 +6,6 @@ import threading
 from collections.abc import Sequence
 
 import jaxgames
-from jaxgames.agent import Agent
 from jaxgames.game import Game, teams_of
 from jaxgames.page import Board, board_of
 from training.play import agents, memory
@@ -27,7 +26,12 @@ class Cast:
       person: the seat of the person; None: agents alone play.
     """
 
-    def __init__(self, game: Game, mode: str, specs: Sequence[str]) -> None:
+    def __init__(self, game: Game, mode: str, specs: Sequence[str], *, elsewhere: bool = False) -> None:
+        """Makes the agents, or none where they play elsewhere and are only named.
+
+        Raises:
+          ValueError: there are not as many as players, or one of them cannot be made.
+        """
         if len(specs) != game.num_players:
             raise ValueError(f"{len(specs)} players: {game.name} {mode} has {game.num_players}")
         if list(specs).count(YOU) > 1:
@@ -35,15 +39,16 @@ class Cast:
         self.game, self.mode, self.specs = game, mode, tuple(specs)
         self.person = specs.index(YOU) if YOU in specs else None
         self.stepper = stepper_of(game)
-        made = {spec: agents.make(spec, game) for spec in dict.fromkeys(specs) if spec != YOU}
-        memory.check(game, [made[spec] for spec in specs if spec != YOU], 1, what="the game")
+        named = () if elsewhere else dict.fromkeys(spec for spec in specs if spec != YOU)
+        made = {spec: agents.make(spec, game) for spec in named}
+        memory.check(game, [made[spec] for spec in specs if spec in made], 1, what="the game")
         self._minds = {spec: Mind(game, agent) for spec, agent in made.items()}
         self.board: Board = board_of(game, [self.name_of(seat) for seat in range(game.num_players)])
 
     def name_of(self, seat: int) -> str:
         """Gives the name of the player in a seat, marked where it sees what others do not."""
         spec = self.specs[seat]
-        return "you" if spec == YOU else agents.shown(self._minds[spec].agent, self.game)
+        return agents.shown(self._minds[spec].agent, self.game) if spec in self._minds else spec
 
     def mind(self, seat: int) -> Mind:
         """Gives the agent of a seat."""

@@ -1,7 +1,8 @@
 """One window of a browser: what it asks for, and a thread that tells it what is new.
 
-Messages are JSON objects. A window says `{"do": WHAT, ...}`, see `_Window.DOES`; it is told `{"type": ..., ...}`: `table` (what stays the
-same), `state` (a new moment), `clock` (who thinks), `view` (an earlier moment), `opinion`, `saved`, `games`, `error` (one line).
+Messages are JSON objects. A window says `{"do": WHAT, ...}`, see `_DOES`; it is told `{"type": ..., ...}`: `table` (what stays
+the same), `state` (a new moment), `clock` (who thinks), `view` (an earlier moment), `opinion`, `saved`, `games`, `error` (one
+line).
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from training.web.shown import Shower
 
 LONGEST_MESSAGE = 500_000  # characters
 _ASK_AGAIN = 5.0  # seconds
-_KINDS = {
+_KINDS: dict[str, Any] = {
     "action": int,
     "at": int,
     "to": int,
@@ -66,7 +67,11 @@ class _Window:
         self._asking = threading.Lock()  # one opinion at a time
 
     def close(self) -> None:
-        self._closed = True
+        """Ends the thread that tells what is new."""
+        with self._lock:
+            self._closed = True
+            if self._shower is not None:
+                self._shower.session.watched(-1)
 
     # --- what a window asks for ----------------------------------------------------------------------------------------
 
@@ -90,10 +95,10 @@ class _Window:
             self._watch(self._desk.load(_given(told, "text")))
         elif self._shower is None:
             raise Refused(f"do={what!r}: open a session first")
-        elif what in self.DOES:
-            self.DOES[what](self, self._shower, told)
+        elif what in _DOES:
+            _DOES[what](self, self._shower, told)
         else:
-            raise Refused(f"do={_short(what)}: must be one of open, load, {', '.join(self.DOES)}")
+            raise Refused(f"do={_short(what)}: must be one of open, load, {', '.join(_DOES)}")
 
     def _open(self, name: str) -> None:
         try:
@@ -162,23 +167,15 @@ class _Window:
 
         threading.Thread(target=ask, name="opinion", daemon=True).start()
 
-    DOES = {
-        "act": _act,
-        "back": _back,
-        "new": _new,
-        "clock": _clock,
-        "look": _look,
-        "save": _save,
-        "games": _games,
-        "opinion": _opinion,
-    }
-
     # --- what it is told -----------------------------------------------------------------------------------------------
 
     def _watch(self, shower: Shower) -> None:
         """Shows a session from now on."""
         with self._lock:
+            if self._shower is not None:
+                self._shower.session.watched(-1)
             self._shower = shower
+            shower.session.watched(1)
         self._say(shower.table())
         threading.Thread(target=self._tell, args=(shower,), name="window", daemon=True).start()
 
@@ -249,3 +246,15 @@ def _in_rows(found: Appraisal) -> list[list[float]]:
         for action, value, visits in zip(found.actions, found.values, found.visits, strict=True)
     ]
     return sorted(rows, key=lambda row: (-row[2], -row[1]))
+
+
+_DOES = {
+    "act": _Window._act,
+    "back": _Window._back,
+    "new": _Window._new,
+    "clock": _Window._clock,
+    "look": _Window._look,
+    "save": _Window._save,
+    "games": _Window._games,
+    "opinion": _Window._opinion,
+}

@@ -39,7 +39,8 @@ class Adviser:
         info = () if not is_hidden(self.game) else jax.tree.map(lambda leaf: leaf[seat], moment.infos)
         with self._asking:
             found = self._ask(self._params, jax.random.key(seed), moment.state, info, np.int32(seat))
-            return appraisal_of(*jax.device_get(found), self.planner.value_range)
+            arms, legal, values, visits = jax.device_get(found)
+            return appraisal_of(arms, legal, values, visits, self.planner.value_range)
 
     def _plan(self, params: Any, key: Array, state: Any, info: Any, seat: Array) -> tuple[Array, Array, Array, Array]:
         keys = jax.random.split(key, self._lanes + 1)

@@ -9,7 +9,7 @@ let view = null; // an earlier moment that is looked at; null: the present one
 let picked = []; // spots that have been clicked of a move of several
 let pressed = null; // the spot on which the pointer went down
 let patience = 250; // milliseconds until the next try to reach the server
-let gamesTimer;
+let gamesTimer, replaying;
 
 // --- the server --------------------------------------------------------------------------------------------------------
 
@@ -152,7 +152,8 @@ function showClock() {
   });
   byId("players").replaceChildren(...players);
   byId("status").replaceChildren(document.createTextNode(headline(moment)), make("small", moment.status));
-  byId("clock").hidden = table.live || moment.over || !state.all_at_once;
+  byId("clock").hidden = !table.live && (moment.over || !state.all_at_once);
+  byId("run").hidden = table.live;
   byId("run").textContent = state.running ? "❚❚ stop" : "▶ run";
   byId("run").classList.toggle("on", state.running);
   byId("pace_told").textContent = `${state.seconds.toFixed(2)} s`;
@@ -373,6 +374,20 @@ byId("load").onchange = async (event) => {
 };
 byId("here").onclick = () => say({ do: "back", to: view.shown });
 byId("actions").ontoggle = () => byId("actions").open && listActions();
+/** Shows the game from the position shown, a step at a time. */
+byId("replay").onclick = () => {
+  const start = replaying === undefined;
+  stopReplay();
+  if (!start) return;
+  if (!view) look(0);
+  replaying = setInterval(() => (view ? look(view.shown + 1) : stopReplay()), 1000 * Math.max(state.seconds, 0.1));
+  byId("replay").textContent = "❚❚";
+};
+function stopReplay() {
+  clearInterval(replaying);
+  replaying = undefined;
+  byId("replay").textContent = "▶";
+}
 byId("review").onclick = (event) => {
   const shown = (view ?? state).shown;
   const to = { first: 0, before: shown - 1, after: shown + 1, last: state.at }[event.target.dataset.to];

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import threading
-import webbrowser
 from pathlib import Path
 
 from rich.console import Console
@@ -16,7 +15,7 @@ from search import presets
 from training.web.cast import Cast, seated
 from training.web.desk import Desk
 from training.web.saved import read
-from training.web.server import is_loopback, serving
+from training.web.server import is_loopback, serving, show_in_browser
 
 PORT = 8765
 
@@ -75,7 +74,7 @@ def run(config: PlayConfig, console: Console | None = None) -> None:
         if not is_loopback(config.host):
             console.print("everybody who reaches this address can play, and load games", markup=False)
         if config.open:
-            webbrowser.open(address)
+            show_in_browser(address)
         threading.Event().wait()
 
 

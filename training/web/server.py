@@ -7,7 +7,10 @@ import errno
 import functools
 import ipaddress
 import logging
+import os
+import sys
 import threading
+import webbrowser
 from collections.abc import Iterator
 from importlib import resources
 from typing import TYPE_CHECKING, Any
@@ -29,7 +32,10 @@ _SOCKET = "/socket"
 _LARGEST_FRAME = (
     8 * LONGEST_MESSAGE
 )  # what is larger than a message may be is answered, what is larger than this ends the connection
-_POLICY = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src data: blob:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src data: blob:; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
 _MOST_WINDOWS = 64
 
 
@@ -59,6 +65,12 @@ def serving(desk: Desk, host: str, port: int) -> Iterator[str]:
         desk.close()
         server.shutdown()
         thread.join()
+
+
+def show_in_browser(address: str) -> None:
+    """Opens a page in the browser, where there is a desktop: a browser in the terminal would take its place."""
+    if sys.platform in ("darwin", "win32") or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"):
+        webbrowser.open(address)
 
 
 def is_loopback(host: str) -> bool:
@@ -106,8 +118,8 @@ def _listen(desk: Desk, host: str, port: int) -> Server:
 def _answer(connection: ServerConnection, request: Request, *, local: bool, windows: list[Server]) -> Response | None:
     """Answers a request with a file, or None: it may become a WebSocket.
 
-    A page of another site, open in the same browser, could reach this machine too. So the host must be one of this machine's names
-    (which keeps out names that have been made to point here), and a WebSocket must come from a page of this very server.
+    A page of another site, open in the same browser, could reach this machine too. So the host must be one of this machine's
+    names (which keeps out names that have been made to point here), and a WebSocket must come from a page of this very server.
     """
     host = request.headers.get("Host", "")
     if local and not is_loopback(_name_of(host)):

@@ -6,6 +6,7 @@ All public methods may be called from any thread. Whoever shows the game waits f
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import secrets
 import threading
 import time
@@ -53,18 +54,17 @@ class Session:
           seed: of the game.
           pace: seconds between moves of agents in games of turns, so that each is seen.
           saved: a game to go on with, in place of a new one.
-          live: its steps come from elsewhere, by `extend`.
+          live: its steps come from elsewhere, by `feed`, and are shown one after another while somebody watches.
         """
         self.name, self.cast, self.changes = secrets.token_urlsafe(6), cast, 0
         self._pace, self._live = pace, live
         self._changed = threading.Condition(threading.RLock())
         self._game, self._closed, self._running, self._thinking = 0, False, False, frozenset[int]()
         self._seconds = cast.board.seconds
-        self._failure = ""
+        self._failure, self._fed, self._watchers = "", saved.actions if live and saved else (), 0
         with self._changed:
             self._begin(saved or SavedGame(cast.game.name, cast.mode, seed, 0, 0, cast.specs))
-        if not live:
-            threading.Thread(target=self._think, name=f"game {self.name}", daemon=True).start()
+        threading.Thread(target=self._follow if live else self._think, name=f"game {self.name}", daemon=True).start()
 
     # --- what is shown -------------------------------------------------------------------------------------------------
 
@@ -134,8 +134,7 @@ class Session:
     def saved(self) -> SavedGame:
         """Gives the game as far as it has been played."""
         with self._changed:
-            first = self._first
-            return SavedGame(first.game, first.mode, first.seed, first.number, first.start, first.agents, tuple(self._actions))
+            return dataclasses.replace(self._first, actions=tuple(self._actions))
 
     # --- what is done --------------------------------------------------------------------------------------------------
 
@@ -200,16 +199,18 @@ class Session:
             self._running, self._seconds, self._stepped = running, seconds, time.monotonic()
             self._tell()
 
-    def extend(self, actions: Sequence[Sequence[int]]) -> None:
-        """Plays steps that have been played elsewhere.
+    def feed(self, actions: Sequence[Sequence[int]]) -> None:
+        """Gives all steps that have been played elsewhere so far."""
+        with self._changed:
+            if len(actions) > len(self._fed):
+                self._fed = tuple(tuple(int(action) for action in row) for row in actions)
+                self._changed.notify_all()
 
-        Raises:
-          ValueError: one is not legal, or comes after the end.
-        """
-        for row in actions:
-            with self._changed:
-                self._play(tuple(int(action) for action in row))
-                self._tell()
+    def watched(self, by: int) -> None:
+        """Tells that so many more windows show this game, or fewer."""
+        with self._changed:
+            self._watchers += by
+            self._changed.notify_all()
 
     def close(self) -> None:
         """Ends the session; an agent that is thinking does so to the end of its move."""
@@ -221,10 +222,10 @@ class Session:
 
     def _begin(self, first: SavedGame) -> None:
         """Plays a game as far as it is saved."""
-        self._first = first
+        self._first = dataclasses.replace(first, actions=())
         self._moments = [self.cast.stepper.begin(first.seed, first.start)]
         self._actions: list[tuple[int, ...]] = []
-        for row in first.actions:
+        for row in () if self._live else first.actions:
             self._play(row)
         self._fresh()
 
@@ -308,6 +309,23 @@ class Session:
                     if thoughts[0].game == self._game:
                         self._failure = f"{self.cast.name_of(thoughts[0].seat)} failed: {type(error).__name__}: {error}"[:300]
                         self._tell()
+
+    def _follow(self) -> None:
+        """Shows what is played elsewhere, a step at a time; runs in a thread of its own."""
+        with self._changed:
+            while not self._closed:
+                left = self._stepped + self._seconds - time.monotonic()
+                if not self._watchers or self._failure or len(self._fed) <= len(self._actions):
+                    self._changed.wait(_WAIT)
+                elif left > 0:
+                    self._changed.wait(left)
+                else:
+                    try:
+                        self._play(self._fed[len(self._actions)])
+                    except ValueError as error:
+                        self._failure = str(error)
+                    self._stepped = time.monotonic()
+                    self._tell()
 
     def _warm_up(self) -> None:
         """Compiles the step and the picture before the first action comes."""

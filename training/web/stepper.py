@@ -110,7 +110,7 @@ class Mind:
     """
 
     def __init__(self, game: Game, agent: Agent) -> None:
-        self.game, self.agent = game, agent
+        self.game, self.agent, self._stepper = game, agent, stepper_of(game)
         self._ask = jax.jit(self._asked)
 
     def begin(self) -> Any:
@@ -119,7 +119,7 @@ class Mind:
 
     def act(self, moment: Moment, memory: Any, seat: int, seed: int, number: int, clock: int) -> tuple[int, Any]:
         """Asks for an action of a seat, and gives it with the memory after it; see `Stepper.step`."""
-        state, infos = stepper_of(self.game).on_device(moment)
+        state, infos = self._stepper.on_device(moment)
         infos = () if self.agent.sees_state else infos
         numbers = (np.uint32(number), np.uint32(clock), np.int32(seat))
         action, memory = self._ask(self.agent.params, _root(seed), *numbers, memory, state, infos)
@@ -144,9 +144,14 @@ def step_key(key: Array, number: Array, clock: Array) -> Array:
 
 
 @functools.lru_cache(maxsize=8)
-def stepper_of(game: Any) -> Stepper:
-    """Gives the stepper of a game, one for all who play it."""
+def _stepper_of(game: Any) -> Stepper:
     return Stepper(game)
+
+
+def stepper_of(game: Game) -> Stepper:
+    """Gives the stepper of a game, one for all who play it."""
+    hashable: Any = game  # a frozen config decides what is compiled
+    return _stepper_of(hashable)
 
 
 @functools.lru_cache(maxsize=64)
@@ -160,4 +165,3 @@ def _batched(tree: Any) -> Any:
 
 def _first(tree: Any) -> Any:
     return jax.tree.map(lambda leaf: leaf[0], tree)
-
