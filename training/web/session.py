@@ -328,12 +328,18 @@ class Session:
                     self._tell()
 
     def _warm_up(self) -> None:
-        """Compiles the step and the picture before the first action comes."""
+        """Compiles the step, the picture and the agents before the first action comes."""
         with contextlib.suppress(Exception):  # whatever it is, it will be told when it happens in the game
-            moment, first = self._moments[-1], self._first
-            idle = [self._idle(seat) for seat in range(self.cast.game.num_players)]
-            after = self.cast.stepper.step(moment, idle, first.seed, first.number, 0)
-            self.cast.board.picture(after.state, self.cast.person)
+            cast, moment, first = self.cast, self._moments[-1], self._first
+            idle = [self._idle(seat) for seat in range(cast.game.num_players)]
+            after = cast.stepper.step(moment, idle, first.seed, first.number, 0)
+            cast.board.picture(after.state, cast.person)
+            if moment.asked[[seat for seat in range(cast.game.num_players) if seat != cast.person]].any():
+                return  # they are about to be asked
+            for seat, spec in enumerate(cast.specs):
+                if seat != cast.person and cast.specs.index(spec) == seat and not self._closed:
+                    mind = cast.mind(seat)
+                    mind.act(moment, mind.begin(), seat, first.seed, first.number, 0)
 
     def _ask(self, thought: Thought) -> None:
         mind, first = self.cast.mind(thought.seat), self._first

@@ -7,6 +7,7 @@ way round.
 from __future__ import annotations
 
 import functools
+import threading
 from typing import Any, NamedTuple
 
 import jax
@@ -52,11 +53,13 @@ class Stepper:
     def __init__(self, game: Game) -> None:
         self.game, self.informed = game, is_hidden(game)
         self._begin, self._go = jax.jit(self._begun), jax.jit(self._gone)
+        self._one = threading.Lock()  # so that nothing is compiled twice at once
         self._kept: dict[int, tuple[Moment, Any]] = {}
 
     def begin(self, seed: int, start: int = 0) -> Moment:
         """Gives the first moment of the game with this start state."""
-        return self._moment(self._begin(_root(seed), np.uint32(start)))
+        with self._one:
+            return self._moment(self._begin(_root(seed), np.uint32(start)))
 
     def step(self, moment: Moment, actions: Any, seed: int, number: int, clock: int) -> Moment:
         """Plays a step.
@@ -69,7 +72,9 @@ class Stepper:
           clock: steps played before.
         """
         given = np.asarray(actions, np.int32)
-        return self._moment(self._go(*self.on_device(moment), given, _root(seed), np.uint32(number), np.uint32(clock)))
+        with self._one:
+            found = self._go(*self.on_device(moment), given, _root(seed), np.uint32(number), np.uint32(clock))
+            return self._moment(found)
 
     def on_device(self, moment: Moment) -> tuple[Any, Any]:
         """Gives state and infos of a moment as they came from the device, where they are still there: to send them takes time."""
