@@ -93,7 +93,7 @@ class Page(page.Board):
         )
         if kind:
             symbol = "10" if SYMBOLS[kind - 1] == "X" else SYMBOLS[kind - 1]
-            body += words(middle, y + 35, symbol, 24, "#fff", bold=True) + words(middle, y + 48, KIND_NAMES[kind - 1], 9, "#fff")
+            body += words(middle, y + 36, symbol, 22, "#fff", bold=True) + words(middle, y + 48, KIND_NAMES[kind - 1], 9, "#fff")
         else:
             body += words(middle, y + 38, "?", 24, "#ffffff90")
         if moved:

@@ -41,10 +41,17 @@ def browser():
 @contextmanager
 def served(*arguments):
     """Runs `jaxgames play`, and gives its address and its process."""
+    with running("play", *arguments, "--no-open", "--pace", "0") as found:
+        yield found
+
+
+@contextmanager
+def running(*arguments):
+    """Runs a job that serves a page, and gives its address and its process."""
     kept = {name: value for name, value in os.environ.items() if is_kept(name)} | {"PYTHONUNBUFFERED": "1"}
     code = "import sys; sys.argv[0] = 'jaxgames'; from training.jobs.command_line import main; main()"
     process = subprocess.Popen(
-        [sys.executable, "-c", code, "play", *arguments, "--port", "0", "--no-open", "--pace", "0"],
+        [sys.executable, "-c", code, *arguments, "--port", "0"],
         cwd=ROOT,
         env=kept,
         stdout=subprocess.PIPE,
@@ -52,9 +59,11 @@ def served(*arguments):
         text=True,
     )
     try:
-        told = process.stdout.readline()
-        address = re.search(r"http://\S+", told)
-        assert address, told + process.stdout.read()
+        told = ""
+        while not (address := re.search(r"http://\S+", told)):
+            line = process.stdout.readline()
+            assert line, f"it has ended: {told}"
+            told += line
         yield address[0], process
     finally:
         process.kill()
@@ -192,6 +201,24 @@ def test_a_slow_planner_and_the_end_of_the_server(browser):
         assert process.stdout.read().strip() == "interrupted"
         tab.wait("!document.getElementById('error').hidden", seconds=5)
         assert "cannot be reached" in tab.text("#error")
+
+
+def test_games_of_agents_are_watched_while_they_are_played(browser):
+    match = ("match", "--game", "hex", "--mode", "hex-4", "--planner", "path", "--opponent", "random", "--games", "6")
+    with running(*match, "--output", "", "--watch") as (address, process):
+        while "the page stays" not in (line := process.stdout.readline()):
+            assert line
+        tab = browser.tab(address)
+        tab.wait("document.querySelectorAll('#games button').length === 6")
+        tab.js("document.getElementById('pace').value = -5; document.getElementById('pace').oninput()")
+        tab.wait("!document.getElementById('banner').hidden")
+        tab.click("#games button:nth-child(2)")
+        tab.wait("document.querySelector('#games button.here')?.innerText.startsWith('1:')")
+        tab.wait("document.querySelectorAll('#log li').length > 2")
+        assert not tab.js("!!document.querySelector('.next')") and tab.complaints == []
+        shot(tab, "watching")
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=20) == 130
 
 
 def test_it_is_readable_in_the_dark(browser):

@@ -101,6 +101,7 @@ const told = {
   error(message) {
     complain(message.text);
     if (state) showClock();
+    else if (!table) setTimeout(() => say({ do: "open", session: "" }), 1000); // nothing has begun yet
   },
 };
 

@@ -43,7 +43,7 @@ class Shower:
         session = self.session
         with session.still():
             at, moment, cast = len(session.actions), session.moments[-1], session.cast
-            told = min(told, at) if game == session.game_number else 0
+            told = min(told, at) if game == session.game_number and not moment.over else 0  # in the end nothing is hidden
             person, board = cast.person, cast.board
             message = {
                 "type": "state",
