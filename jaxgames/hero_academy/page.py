@@ -232,4 +232,4 @@ def _symbol(number: int, x: float, y: float, colour: str, scale: float) -> str:
 def _card(x: float, y: float, name: str, colour: str) -> str:
     size = f"x='{x}' y='{y}' width='{_CARD_WIDE}' height='{_CARD_HIGH}' rx='9'"
     body = f"<rect {size} fill='#fffdf6' stroke='{colour}' stroke-width='1.5'/>"
-    return body + words(x + _CARD_WIDE / 2, y + _CARD_HIGH - 9, name, 10.5, "#333")
+    return body + words(x + _CARD_WIDE / 2, y + _CARD_HIGH - 9, name, 9.5, "#333")

@@ -101,15 +101,24 @@ class Browser:
 
     def __init__(self, port: int, wires: ExitStack) -> None:
         self._port, self._wires = port, wires
+        self._targets: list[str] = []
 
     def tab(self, address: str = "about:blank") -> Tab:
         """Opens a tab."""
         request = urllib.request.Request(f"http://127.0.0.1:{self._port}/json/new?about:blank", method="PUT")
         with urllib.request.urlopen(request, timeout=20) as answer:
-            wire = self._wires.enter_context(connect(json.load(answer)["webSocketDebuggerUrl"], max_size=None))
+            target = json.load(answer)
+        self._targets.append(target["id"])
+        wire = self._wires.enter_context(connect(target["webSocketDebuggerUrl"], max_size=None))
         tab = Tab(wire)
         tab.open(address)
         return tab
+
+    def close_tabs(self) -> None:
+        """Closes all tabs that were opened."""
+        self._wires.close()
+        while self._targets:
+            urllib.request.urlopen(f"http://127.0.0.1:{self._port}/json/close/{self._targets.pop()}", timeout=20).close()
 
 
 @contextmanager

@@ -68,6 +68,7 @@ def main() -> None:
     with chromium() as browser:
         for name in sys.argv[1:] or USUAL:
             print(measure(browser, name), flush=True)
+            browser.close_tabs()
 
 
 if __name__ == "__main__":

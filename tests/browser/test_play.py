@@ -33,9 +33,15 @@ GAMES = [
 
 
 @pytest.fixture(scope="module")
-def browser():
+def running_browser():
     with chromium() as found:
         yield found
+
+
+@pytest.fixture
+def browser(running_browser):
+    yield running_browser
+    running_browser.close_tabs()
 
 
 @contextmanager

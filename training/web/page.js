@@ -100,6 +100,7 @@ const told = {
   },
   error(message) {
     complain(message.text);
+    if (state) state.awaits ||= state.moves.length > 0 && !view; // what was refused may be chosen otherwise
     if (state) showClock();
     else if (!table) setTimeout(() => say({ do: "open", session: "" }), 1000); // nothing has begun yet
   },
@@ -287,6 +288,7 @@ function make(tag, text) {
 function act(action) {
   if (!state.awaits || view) return;
   picked = [];
+  state.awaits = false; // one action a step, however often it is clicked
   say({ do: "act", action, at: state.at });
   complain("");
 }

@@ -226,19 +226,23 @@ class Session:
         self._moments = [self.cast.stepper.begin(first.seed, first.start)]
         self._actions: list[tuple[int, ...]] = []
         for row in () if self._live else first.actions:
+            self._check(row)
             self._play(row)
         self._fresh()
 
     def _play(self, row: tuple[int, ...]) -> None:
-        """Plays a step after checking its actions."""
+        """Plays a step. What a player may not do has the result that its game documents: agents may choose it."""
         moment, clock = self._moments[-1], len(self._actions)
-        if moment.over:
-            raise ValueError(f"saved game: step {clock}: the game is over")
-        for seat, action in enumerate(row):
-            if moment.asked[seat] and not moment.legal[seat, action]:
-                raise ValueError(f"saved game: step {clock}, player {seat}: action={action} is not legal")
         self._moments.append(self.cast.stepper.step(moment, row, self._first.seed, self._first.number, clock))
         self._actions.append(row)
+
+    def _check(self, row: tuple[int, ...]) -> None:
+        """Raises a ValueError unless a step that has been saved can be the next."""
+        moment, clock, seat = self._moments[-1], len(self._actions), self.cast.person
+        if moment.over:
+            raise ValueError(f"saved game: step {clock}: the game is over")
+        if seat is not None and moment.asked[seat] and not moment.legal[seat, row[seat]]:
+            raise ValueError(f"saved game: step {clock}: your action={row[seat]} is not legal")
 
     def _fresh(self) -> None:
         """Forgets what agents had in mind of another game."""
@@ -315,15 +319,12 @@ class Session:
         with self._changed:
             while not self._closed:
                 left = self._stepped + self._seconds - time.monotonic()
-                if not self._watchers or self._failure or len(self._fed) <= len(self._actions):
+                if not self._watchers or len(self._fed) <= len(self._actions):
                     self._changed.wait(_WAIT)
                 elif left > 0:
                     self._changed.wait(left)
                 else:
-                    try:
-                        self._play(self._fed[len(self._actions)])
-                    except ValueError as error:
-                        self._failure = str(error)
+                    self._play(self._fed[len(self._actions)])
                     self._stepped = time.monotonic()
                     self._tell()
 

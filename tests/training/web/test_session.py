@@ -202,10 +202,8 @@ def test_files_that_are_no_saved_games_are_told_in_one_line(text, words):
 
 
 def test_saved_games_with_illegal_actions_or_agents_are_refused(cast):
-    for actions, words in (
-        ([[0, 9], [9, 0]], "step 1, player 1: action=0 is not legal"),
-        ([[0, 9]] * 2, "action=9 is not legal"),
-    ):
+    full = [[0, 9], [9, 4], [1, 9], [9, 8], [2, 9], [9, 3]]
+    for actions, words in (([[9, 9]], "step 0: your action=9 is not legal"), (full, "step 5: the game is over")):
         saved, _ = read(json.dumps(WHOLE | {"actions": actions}))
         with pytest.raises(ValueError, match=words):
             Session(cast, 1, saved=saved)
@@ -213,6 +211,13 @@ def test_saved_games_with_illegal_actions_or_agents_are_refused(cast):
         Casts(cast).of(cast.game, "standard", ("you", "nobody"))
     with pytest.raises(ValueError, match="reads a file; start the server with it"):
         Casts(cast).of(cast.game, "standard", ("you", "network:weights=/etc/passwd"))
+
+
+def test_agents_may_do_what_is_not_legal_with_the_result_that_the_game_documents(cast):
+    saved, _ = read(json.dumps(WHOLE | {"actions": [[0, 9], [9, 0]]}))
+    session = Session(cast, 1, saved=saved)
+    assert session.actions == [(0, 9), (9, 0)] and session.awaits_person, "a cell that is taken: the turn passes"
+    session.close()
 
 
 def test_who_sits_where(game):
