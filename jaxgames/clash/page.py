@@ -95,7 +95,7 @@ class Page(page.Board):
     def told(self, state: Any, seat: int, action: int, viewer: int | None) -> str:
         """All see a card that is played; that one is saved for is known to its player alone."""
         if action == WAIT:
-            return "" if viewer != seat else "wait"
+            return "wait" if viewer in (None, seat) else ""
         move = self.moves(state, seat, [action])[0]
         return "" if viewer not in (None, seat) and len(move.spots) < 2 else move.name
 

@@ -22,7 +22,7 @@ AWAITS = "!!document.querySelector('.next, #buttons button')"
 SEEN = """({over: !document.getElementById('banner').hidden, shown: document.getElementById('shown').innerText,
     next: [...document.querySelectorAll('.next')].map((spot) => spot.dataset.spot),
     buttons: [...document.querySelectorAll('#buttons button')].map((button) => button.innerText),
-    run: !document.getElementById('clock').hidden && document.getElementById('run').innerText.includes('run')})"""
+    out: document.getElementById('status').innerText.startsWith('You are out')})"""
 GAMES = [
     ("hex", "adh-4", "random"),
     ("stratego", "mini", "random"),
@@ -84,7 +84,7 @@ def shot(tab, name):
 
 def play(tab, rng, *, drags=False, most=2000):
     """Clicks until the game is over; gives the number of clicks."""
-    clicks, before = 0, None
+    clicks, ran = 0, False
     deadline = time.monotonic() + 400
     while not (seen := tab.js(SEEN))["over"]:
         assert time.monotonic() < deadline and clicks < most, seen
@@ -103,10 +103,10 @@ def play(tab, rng, *, drags=False, most=2000):
         elif seen["buttons"]:
             tab.js(f"document.querySelectorAll('#buttons button')[{rng.randrange(len(seen['buttons']))}]?.click()")
             clicks += 1
-        elif seen["run"] and seen == before:  # the person is out
+        elif seen["out"] and not ran:
+            ran = True
             tab.js("document.getElementById('pace').value = -3; document.getElementById('pace').oninput()")
             tab.click("#run")
-        before = seen
     return clicks
 
 
@@ -118,6 +118,10 @@ def test_a_game_is_played_to_its_end_by_clicks(browser, game, mode, opponent):
         rng = random.Random(5)
         clicks = play(tab, rng, drags=game == "clash")
         assert clicks >= 3 and tab.text("#banner")
+        lines = tab.js("[...document.querySelectorAll('#log li')].map((line) => line.innerText)")
+        assert any("you " in line and (game != "clash" or " at " in line.split("random ")[0]) for line in lines), (
+            "cards were dragged"
+        )
         assert tab.text("#status").startswith("The game is over")
         steps = int(tab.text("#shown").split("/")[1])
         assert steps == tab.js("document.querySelectorAll('#log li').length") >= 3

@@ -61,7 +61,7 @@ const told = {
     log.length = message.log_from;
     log.push(...message.log);
     opinion = null;
-    picked = [];
+    if (!follows || !goingOn().length) picked = []; // by the clock, steps come while something is dragged
     complain(message.failure);
     if (byId("choice").open) byId("choice").close();
     showLog(message.log_from);
@@ -91,7 +91,7 @@ const told = {
   games(message) {
     byId("games").querySelector(".list").replaceChildren(
       ...message.games.map((game) => {
-        const button = make("button", `${game.number}: ${game.steps} steps${game.over ? ", over" : ""}`);
+        const button = make("button", `${game.number}: ${game.steps} step${game.steps === 1 ? "" : "s"}${game.over ? ", over" : ""}`);
         button.classList.toggle("here", game.session === table.session);
         button.onclick = () => say({ do: "open", session: game.session });
         return button;
@@ -220,12 +220,18 @@ function showLog(from) {
     const line = make("li", "");
     for (const [seat, text] of log[step].moves) {
       if (!text && log[step].moves.length > 1) continue;
-      line.append(make("b", table.names[seat] === "you" ? "you " : `${seat} `), `${text || "hidden"}  `);
+      line.append(make("b", `${shortName(seat)} `), `${text || "hidden"}  `);
     }
     line.onclick = () => look(step + 1);
     list.append(line);
   }
   list.scrollTop = list.scrollHeight;
+}
+
+/** The name of a player without settings, or its seat where several are called the same. */
+function shortName(seat) {
+  const names = table.names.map((name) => name.split(/[:( ]/)[0]);
+  return names.indexOf(names[seat]) === names.lastIndexOf(names[seat]) ? names[seat] : seat;
 }
 
 function showOpinion() {

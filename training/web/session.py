@@ -139,7 +139,7 @@ class Session:
     # --- what is done --------------------------------------------------------------------------------------------------
 
     def act(self, action: int, at: int) -> None:
-        """Takes the person's action in a step.
+        """Takes the person's action in a step, or while the clock runs in the one that has come meanwhile.
 
         Raises:
           Refused: it is not the person's turn, another step has come, or the action is not legal.
@@ -148,7 +148,9 @@ class Session:
             seat, moment = self.cast.person, self._moments[-1]
             if seat is None or self._live:
                 raise Refused("agents play this game: there is nothing to choose")
-            if at != len(self._actions):
+            if at != len(self._actions) and not (
+                self._running and 0 <= at < len(self._actions)
+            ):  # the clock was faster: the next one
                 raise Refused(f"step {at} is over, the game is at step {len(self._actions)}")
             if moment.over or not moment.asked[seat]:
                 raise Refused("the game is over" if moment.over else "it is not your turn")

@@ -160,6 +160,17 @@ def test_agents_play_by_the_clock(game):
     session.close()
 
 
+def test_by_the_clock_an_action_for_a_step_that_is_over_counts_for_the_next(cast):
+    session = Session(cast, 0)
+    play(session, 0)
+    with pytest.raises(Refused, match="step 0 is over"):
+        session.act(1, 0)
+    session.set_clock(True, 60.0)
+    session.act(1, 0)
+    assert session.actions[2] == (1, 9)
+    session.close()
+
+
 def test_a_saved_game_is_gone_on_with(cast):
     session = Session(cast, 11)
     play(session, 0, 1)
