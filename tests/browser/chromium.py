@@ -66,12 +66,13 @@ class Tab:
     def text(self, selector: str) -> str:
         return self.js(f"document.querySelector({selector!r}).innerText")
 
-    def middle(self, selector: str) -> tuple[float, float]:
-        """Where the middle of an element is."""
-        box = self.js(
-            f"(({{x, y, width, height}}) => [x + width / 2, y + height / 2])({_find(selector)}.getBoundingClientRect())"
+    def middle(self, selector: str) -> tuple[float, float] | None:
+        """Where the middle of an element is; None: it is not there."""
+        found: list[float] | None = self.js(
+            f"((it) => {{ const box = it?.getBoundingClientRect(); "
+            f"return it && [box.x + box.width / 2, box.y + box.height / 2]; }})({_find(selector)})"
         )
-        return box[0], box[1]
+        return (found[0], found[1]) if found else None
 
     def click(self, selector: str) -> None:
         self.drag(selector, selector)
@@ -79,7 +80,7 @@ class Tab:
     def drag(self, start: str, end: str) -> None:
         """Presses the mouse on one element and lets it go on another."""
         for kind, selector in (("mouseMoved", start), ("mousePressed", start), ("mouseMoved", end), ("mouseReleased", end)):
-            if (place := self.js(f"!!{_find(selector)}") and self.middle(selector)) is False:
+            if (place := self.middle(selector)) is None:  # a new picture has come meanwhile
                 return
             self.do("Input.dispatchMouseEvent", type=kind, x=place[0], y=place[1], button="left", clickCount=1)
 

@@ -144,9 +144,9 @@ def test_keys_play_pommerman(browser):
         tab.key("ArrowUp")  # up or down is open in every corner
         tab.key("ArrowDown")
         tab.wait("document.querySelectorAll('#log li').length === 2")
-        tab.click("#run")
+        tab.js("document.getElementById('run').click()")
         tab.wait("document.querySelectorAll('#log li').length >= 4")
-        tab.click("#run")
+        tab.js("document.getElementById('run').click()")
         tab.wait("document.getElementById('run').innerText.includes('run')")
 
 
