@@ -6,6 +6,7 @@ EXTRAS    ?= test,viz
 RUN_FLAGS ?=
 BENCHMARK ?=
 RESULTS   ?=
+SOAK      ?=
 WORKERS   ?= 2
 PYTEST    ?=
 
@@ -18,7 +19,7 @@ STAMP := $(VENV)/.installed-$(subst $(comma),-,$(EXTRAS))
 CANDIDATES := $(or $(PYTHON),python3 python3.14 python3.13 python3.12 python3.11 python)
 
 .DEFAULT_GOAL := help
-.PHONY: help env run test test-slow test-browser pytest lint benchmark results clean distclean
+.PHONY: help env run test test-slow test-browser pytest lint benchmark results soak clean distclean
 
 help:  ## show this list
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## /\1|/' | awk -F'|' '{ printf "make %-12s %s\n", $$1, $$2 }'
@@ -48,6 +49,9 @@ benchmark: env  ## measure the cases named in BENCHMARK (default: all), one JSON
 
 results: env  ## make the tables and figures in docs/results (takes hours; flags in RESULTS)
 	$(BIN)/python scripts/results.py $(RESULTS)
+
+soak: env  ## play 10^9 steps of Pommerman and Hex, 10^8 of other games, and check every state (hours; flags in SOAK)
+	$(BIN)/python scripts/soak.py $(SOAK)
 
 clean:  ## remove caches and builds
 	rm -rf .cache .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist *.egg-info
