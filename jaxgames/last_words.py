@@ -68,6 +68,8 @@ def verdict(status: str, index: str, count: str, address: str, patience: str, si
         return f"{me} gave no sign of life for {silence} s, and the others have ended: {again}"
     if "Failed to send RPC" in status or "Socket closed" in status:
         return f"process 0 of {count}, the coordinator {address}, has died or cannot be reached: {me} ends too; {again}"
+    if "Shutdown barrier" in status:
+        return f"{me} ends, because others have not come to the end: see what they said; {again}"
     return f"{me} ends, because another one did ({status[:200]}): {again}"
 
 

@@ -119,8 +119,7 @@ def start(options: Processes, program: Callable[[], dict[str, str]] = dict) -> N
     )
     _present.index, _present.count = (number, total) if total else (jax.process_index(), jax.process_count())
     _compare({"num_processes": str(count()), **program()}, options.patience)
-    with _quiet():  # gloo tells of its connections
-        wait()
+    _connect()
 
 
 def _how(options: Processes) -> tuple[str, int, int] | None:
@@ -179,6 +178,19 @@ def _tell_in_one_line(address: str, number: int, total: int, patience: int) -> N
     os.dup2(child.stdin.fileno(), 2)
     child.stdin.close()
     sys.stderr = os.fdopen(told, "w", buffering=1)  # Python's own errors go straight
+
+
+def _connect() -> None:
+    """Lets the devices of all processes meet, and one device of each: gloo waits for nobody more than 30 s when it connects.
+
+    Later, one process may take longer to compile than another.
+    """
+    with _quiet():  # gloo tells of its connections
+        wait()
+        everywhere = Mesh(np.array(jax.devices()), ("all",), axis_types=(AxisType.Auto,))
+        layout = NamedSharding(everywhere, PartitionSpec("all"))
+        numbers = jax.make_array_from_callback((everywhere.size,), layout, lambda place: np.arange(everywhere.size)[place])
+        fetch(numbers)
 
 
 @contextlib.contextmanager

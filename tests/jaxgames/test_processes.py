@@ -8,7 +8,6 @@ import re
 import signal
 import time
 
-import numpy as np
 import pytest
 from rich.console import Console
 
@@ -20,8 +19,7 @@ from tests.processes import ends_of, free_port, joined, prepared_environment, ru
 from tests.shared_games import games
 from tests.training.jobs.toy import ToyConfig, ToyJob
 from training.jobs import job
-from training.learn.dealing import deal_results, deal_rows, must_deal
-from training.learn.replay_buffer import Ring
+from training.learn.dealing import deal_rows, must_deal
 
 
 @pytest.mark.parametrize(
@@ -102,31 +100,6 @@ def test_last_words_are_one_line(status, expected):
 
 def test_after_the_farewell_nothing_is_told():
     assert list(told(["a\n", f"{FAREWELL}\n", f"{FATAL}absl::Status: x\n"], "1", "3", "node1:12", "60", "10")) == ["a\n"]
-
-
-def test_rows_are_dealt_by_age():
-    rows = np.arange(12, dtype=np.uint32)[:, None]
-    ring = Ring(rows, np.array([2, 4], np.int32), np.array([6, 4], np.int32))  # the first is full, and its oldest is at 2
-    found = deal_rows(ring, 1, 8)
-    assert found.rows[:8, 0].tolist() == [4, 6, 5, 7, 0, 8, 1, 9]
-    assert (found.added.tolist(), found.size.tolist()) == ([0], [8])
-    found = deal_rows(ring, 3, 4, lambda rows: rows[:, 0] % 3)
-    assert [part[:size, 0].tolist() for part, size in zip(found.rows.reshape(3, 4, 1), found.size, strict=True)] == [
-        [3, 6, 0, 9],
-        [4, 7, 1],
-        [2, 5, 8],
-    ]
-
-
-def test_results_are_dealt_to_the_devices_of_their_games():
-    before, remembered, devices = 2, 6, 3
-    results = np.full((before * remembered, 1), -1, np.int16)
-    for number in range(9):  # games 0 to 8 have begun, 9 and 10 not
-        results[number % before * remembered + number // before % remembered] = number
-    found, first = deal_results(results, np.array([10, 9], np.int32), devices, 99)
-    assert first == 12 and len(found) == before * remembered
-    kept = found.reshape(devices, -1)
-    assert [kept[number % devices, number // devices].item() for number in range(12)] == [*range(9), 99, 99, 99]
 
 
 @pytest.fixture(scope="module")
