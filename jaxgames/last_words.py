@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 FAREWELL = "jaxgames: the end was told"  # after this line there is nothing more to tell
 _FATAL = re.compile(r"^F\d{4} .*distributed service detected fatal errors.*absl::Status: (?P<status>.*)")
 _LOGGED = re.compile(r"^[EWIF]\d{4} ")
-_NOISE = re.compile(r"^[EWI]\d{4} .*coordination")
+_NOISE = re.compile(r"^[EWI]\d{4} .*(coordination|preemption)")
 
 
 def main(arguments: Sequence[str]) -> None:

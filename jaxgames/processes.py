@@ -110,6 +110,7 @@ def start(options: Processes, program: Callable[[], dict[str, str]] = dict) -> N
     address, number, total = how
     _tell_in_one_line(address, number, total, options.patience)
     jax.config.update("jax_cpu_collectives_implementation", "gloo")
+    jax.config.update("jax_enable_preemption_service", False)  # it would take SIGTERM, and nothing would end
     found: tuple[Any, Any, Any] = (address, total, number) if total else (None, None, None)
     jax.distributed.initialize(
         *found,

@@ -15,7 +15,7 @@ from jaxgames import processes
 from jaxgames.last_words import FAREWELL, told
 from jaxgames.processes import Processes
 from tests import shared_work
-from tests.processes import ends_of, free_port, joined, prepared_environment, run_together, start_python
+from tests.processes import ends_of, free_port, prepared_environment, run_together, start_python
 from tests.shared_games import games
 from tests.training.jobs.toy import ToyConfig, ToyJob
 from training.jobs import job
@@ -214,13 +214,27 @@ def test_other_settings_and_one_number_twice():
     assert sum("process_id=1: was given to two processes" in one for one in told) >= 2
 
 
+ENDLESS = """
+import os, time
+from jaxgames import processes
+from tests.jaxgames.test_processes import Nothing
+from training.jobs.command_line import run_main
+
+def main(_):
+    os.write(1, b"started\\n")
+    while True:
+        time.sleep(0.1)
+        processes.wait()
+
+run_main(main, Nothing)
+"""
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("victim", "how"), [(1, signal.SIGKILL), (0, signal.SIGKILL), (1, signal.SIGSTOP)])
 def test_a_lost_process_ends_the_others(victim, how):
-    port = free_port()
-    code = "import time\nprocesses.start(together)\nprint('started', flush=True)\n"
-    code += "while True:\n    time.sleep(0.1)\n    processes.wait()"
-    started = [start_python(["-c", f"{joined(code, port, 2, me)}"], prepared_environment()) for me in (0, 1)]
+    flags = f"--coordinator localhost:{free_port()} --num-processes 2 --process-id".split()
+    started = [start_python(["-c", ENDLESS, *flags, str(me)], prepared_environment()) for me in (0, 1)]
     for process in started:
         assert process.stdout is not None and process.stdout.readline() == "started\n"
     begun = time.monotonic()
@@ -229,4 +243,4 @@ def test_a_lost_process_ends_the_others(victim, how):
     assert time.monotonic() - begun < 30
     os.kill(started[victim].pid, signal.SIGKILL)
     ends_of([started[victim]])
-    assert f"process {victim} of 2" in told
+    assert told.startswith(f"error: process {victim} of 2") and told.count("\n") == 1
