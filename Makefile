@@ -18,7 +18,7 @@ STAMP := $(VENV)/.installed-$(subst $(comma),-,$(EXTRAS))
 CANDIDATES := $(or $(PYTHON),python3 python3.14 python3.13 python3.12 python3.11 python)
 
 .DEFAULT_GOAL := help
-.PHONY: help env run test test-slow pytest lint benchmark results clean distclean
+.PHONY: help env run test test-slow pytest lint benchmark results reference notebooks docs clean distclean
 
 help:  ## show this list
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## /\1|/' | awk -F'|' '{ printf "make %-12s %s\n", $$1, $$2 }'
@@ -45,6 +45,17 @@ benchmark: env  ## measure the cases named in BENCHMARK (default: all), one JSON
 
 results: env  ## make the tables and figures in docs/results (takes hours; flags in RESULTS)
 	$(BIN)/python scripts/results.py $(RESULTS)
+
+reference: env  ## fill the tables of the pages of games and planners from the code
+	$(BIN)/python scripts/reference.py
+
+notebooks: env  ## run the notebooks and keep what they print and draw (some minutes)
+	$(BIN)/python scripts/notebooks.py
+
+docs: env  ## make the site, in output/site
+	@$(BIN)/python -c 'import material' 2>/dev/null || $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	NO_MKDOCS_2_WARNING=1 PYTHONPATH=. $(BIN)/python -m mkdocs build --strict --quiet
+	@echo "open output/site/index.html"
 
 clean:  ## remove caches and builds
 	rm -rf .cache .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist *.egg-info
