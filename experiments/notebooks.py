@@ -110,25 +110,27 @@ def execute(notebook: dict[str, Any], *, small: bool = False) -> dict[str, Any]:
       RuntimeError: a cell has failed; its traceback is part of the message.
     """
     import nbformat
+    from jupyter_client.manager import AsyncKernelManager
     from nbclient import NotebookClient
     from nbclient.exceptions import CellExecutionError
 
-    running = nbformat.from_dict(json.loads(json.dumps(notebook)))
+    running = nbformat.reads(json.dumps(notebook), as_version=4)
     for cell in running["cells"]:
         if small and "small" in cell["metadata"]:
             cell["source"] = f"{cell['source']}\n{cell['metadata']['small']}"
     path = os.pathsep.join([str(CHECKOUT), *filter(None, [os.environ.get("PYTHONPATH")])])
-    client = NotebookClient(
-        running,
-        timeout=SECONDS,
-        kernel_name="python3",
-        record_timing=False,
-        resources={"metadata": {"path": str(FOLDER)}},
-    )
-    try:
-        client.execute(env=os.environ | {"PYTHONPATH": path, "PYTHONWARNINGS": "ignore"})
-    except CellExecutionError as error:
-        raise RuntimeError(_ESCAPES.sub("", str(error))) from None
+    with tempfile.TemporaryDirectory() as folder:
+        client = NotebookClient(
+            running,
+            km=AsyncKernelManager(kernel_name="python3", transport="ipc", ip=f"{folder}/kernel"),  # no port is opened
+            timeout=SECONDS,
+            record_timing=False,
+            resources={"metadata": {"path": str(FOLDER)}},
+        )
+        try:
+            client.execute(env=os.environ | {"PYTHONPATH": path, "PYTHONWARNINGS": "ignore"})
+        except CellExecutionError as error:
+            raise RuntimeError(_ESCAPES.sub("", str(error))) from None
     return tidied(notebook, running["cells"])
 
 
@@ -158,7 +160,9 @@ def _tidy(output: dict[str, Any], number: int) -> dict[str, Any]:
     if "text" in output:
         output["text"] = _ESCAPES.sub("", "".join(output["text"])).splitlines(keepends=True)
     if "data" in output:
-        output["data"] = {kind: _lines(kind, "".join(data)) for kind, data in output["data"].items() if isinstance(data, str | list)}
+        output["data"] = {
+            kind: _lines(kind, "".join(data)) for kind, data in output["data"].items() if isinstance(data, str | list)
+        }
         output["metadata"] = {}
     if "execution_count" in output:
         output["execution_count"] = number

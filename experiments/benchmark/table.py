@@ -51,7 +51,9 @@ def brief(rows: Sequence[Row], names: Sequence[str] = ()) -> str:
     device = max(counts, key=lambda name: counts[name], default="")
     by_case = {row["case"]: row for row in found if row["device"] == device}
     shown = [(cases.find(name), by_case[name]) for name in chosen if name in by_case]
-    return markdown(BRIEF, [[f"`{case.name}`: {case.summary}", _result(row, "per_cpu_second"), _peers(case, row)] for case, row in shown])
+    return markdown(
+        BRIEF, [[f"`{case.name}`: {case.summary}", _result(row, "per_cpu_second"), _peers(case, row)] for case, row in shown]
+    )
 
 
 def _device_table(device: str, rows: Sequence[Row]) -> str:

@@ -31,7 +31,7 @@ def _section(text: str) -> dict[str, str]:
             entries[-1] += f" {line.strip()}"
         else:
             entries.append(line.strip())
-    found = {}
+    found: dict[str, str] = {}
     for entry in entries:
         if match := _FIELD.fullmatch(entry):
             found |= dict.fromkeys(match[1].split(", "), match[2])

@@ -13,6 +13,7 @@ import jax.numpy as jnp
 
 import jaxgames
 from experiments.benchmark import records, table
+from experiments.benchmark.records import Row
 from experiments.pages import NONE, markdown
 from experiments.reference import planners
 from experiments.reference.docstrings import told_of
@@ -32,7 +33,7 @@ _LONGEST = 40  # planes that are listed one by one
 _TYPE = re.compile(r"^(u?int\d+|bool|float\d+) \[[^\]]*\]( each| per seat)?[,.]? ?")  # the column before says it
 
 
-def texts(name: str, rows: Sequence[dict] | None = None) -> dict[str, str]:
+def texts(name: str, rows: Sequence[Row] | None = None) -> dict[str, str]:
     """Makes the tables of the page of a game.
 
     Args:
@@ -66,11 +67,13 @@ def _variants(name: str) -> str:
 
 def _settings(config: Any) -> str:
     """Tells of each field of a config that can be set: its name, its default, what it does."""
-    told, kinds, rows = told_of(type(config)), kinds_of(config), []
-    usual = type(config)()
-    for field in dataclasses.fields(config):
-        if field.name in told and (field.name in kinds or isinstance(getattr(usual, field.name), tuple)):
-            rows.append([f"`{field.name}`", f"`{written(getattr(usual, field.name))}`", cell(told[field.name])])
+    told, kinds, usual = told_of(type(config)), kinds_of(config), type(config)()
+    fields = {field.name: getattr(usual, field.name) for field in dataclasses.fields(config) if field.name in told}
+    rows = [
+        [f"`{name}`", f"`{written(value)}`", cell(told[name])]
+        for name, value in fields.items()
+        if name in kinds or isinstance(value, tuple)
+    ]
     return markdown(("setting", "default", "what"), rows)
 
 
@@ -93,11 +96,9 @@ def _of_hex(game: Any) -> Iterable[tuple[str, str]]:
 def _of_hero_academy(game: Any) -> Iterable[tuple[str, str]]:
     layout = hero_actions.layout(game.config)
     words, bits = layout.words, 32
-    yield (
-        f"0 to {bits * layout.trade - 1}",
-        f"a unit acts: `{bits * words} * offset + cell` for the cell on which it stands, and one of {len(hero_actions.OFFSETS)} offsets"
-        " (cells up to three steps away): it goes there, attacks, heals or takes what lies there",
-    )
+    offsets = f"{len(hero_actions.OFFSETS)} offsets (cells up to three steps away)"
+    acts = f"a unit acts: `{bits * words} * offset + cell` for the cell on which it stands, and one of {offsets}"
+    yield f"0 to {bits * layout.trade - 1}", f"{acts}: it goes there, attacks, heals or takes what lies there"
     yield f"{bits * layout.trade} to {bits * layout.plain - 1}", "the ninja changes places with the own unit on a cell"
     first = bits * layout.plain
     for number, name in enumerate(CARD_NAMES[:5]):
@@ -126,7 +127,12 @@ def _of_stratego(game: Any) -> Iterable[tuple[str, str]]:
     start = f"`{ways} * ({rows} * column + row) + way`, rows counted from the own side"
     yield f"0 to {moves.num_moves(config) - 1}", f"a piece goes from a cell some way, on {rows} x {columns} cells: {start}"
     begin = 0
-    ends = (f"back by {rows - 1} to 1 cells", f"forward by 1 to {rows - 1}", f"{columns - 1} to 1 columns lower", f"1 to {columns - 1} higher")
+    ends = (
+        f"back by {rows - 1} to 1 cells",
+        f"forward by 1 to {rows - 1}",
+        f"{columns - 1} to 1 columns lower",
+        f"1 to {columns - 1} higher",
+    )
     for count, what in zip((rows - 1, rows - 1, columns - 1, columns - 1), ends, strict=True):
         yield f"way {begin} to {begin + count - 1}", what
         begin += count
@@ -213,6 +219,6 @@ def _players(game: Any) -> str:
     return markdown(("name", "kind"), rows)
 
 
-def _speed(name: str, rows: Sequence[dict]) -> str:
+def _speed(name: str, rows: Sequence[Row]) -> str:
     """The newest rows of benchmarks of this game."""
     return table.brief([row for row in rows if row["case"].startswith(f"{name}/") and row["unit"] != "s"])

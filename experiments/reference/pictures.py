@@ -31,7 +31,9 @@ def draw_all() -> dict[Path, str]:
     return {FOLDER / f"{name}.svg": draw() for name, draw in PICTURES.items()}
 
 
-def play(name: str, mode: str, players: tuple[str, ...], suits: Callable[[int, float], bool] = lambda length, outcome: True) -> Film:
+def play(
+    name: str, mode: str, players: tuple[str, ...], suits: Callable[[int, float], bool] = lambda length, outcome: True
+) -> Film:
     """Plays some games and takes the first that suits, `suits(length, outcome of the first player)`; without one, the first."""
     game, key = jaxgames.make(name, mode), jax.random.key(0)
     made = {player: agents.make(player, game) for player in players}
@@ -48,8 +50,8 @@ def _at(states: Any, step: int) -> Any:
 
 
 def dark_hex() -> str:
-    """A game in which both run into hidden stones."""
-    film = play("hex", "adh-6", ("path", "path"), lambda length, outcome: length > 18)
+    """A game in which stones are run into."""
+    film = play("hex", "adh-6", ("path", "random"), lambda length, outcome: length > 15)
     return film.game.animate(film.states, names=film.names)
 
 
@@ -83,4 +85,9 @@ def stratego() -> str:
     return film.game.animate(film.states, film.actions, names=("red", "blue"))
 
 
-PICTURES: Mapping[str, Callable[[], str]] = {"dark_hex": dark_hex, "hero_academy": hero_academy, "clash": clash, "stratego": stratego}
+PICTURES: Mapping[str, Callable[[], str]] = {
+    "dark_hex": dark_hex,
+    "hero_academy": hero_academy,
+    "clash": clash,
+    "stratego": stratego,
+}

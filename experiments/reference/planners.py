@@ -20,7 +20,6 @@ from search.turns.game import has_turns
 FOLDER = Path("docs/planners")
 IN_WORLDS = "determinized_"
 # Planners by page and table; those of turns have the same names as those of steps.
-_STEPS, _TURNS = "steps", "turns"
 PAGES: dict[str, dict[str, tuple[str, ...]]] = {
     "bandits": {"settings": ("fdts", "mcts", "mcts_no_rollout", "mcs")},
     "puct": {"settings": ("puct",)},
@@ -35,8 +34,7 @@ PAGES: dict[str, dict[str, tuple[str, ...]]] = {
         "strings": ("oep", "rolling_horizon"),
     },
 }
-_OF_TURNS = ("evolution", "replies", "trees", "greedy")  # tables of the page "turns" that are about games of turns
-_WITHOUT_SETTINGS = ("greedy_action",)
+OF_TURNS = ("evolution", "replies", "trees", "greedy")  # tables of the page "turns" that are about games of turns
 
 
 def texts(page: str) -> dict[str, str]:
@@ -47,7 +45,7 @@ def texts(page: str) -> dict[str, str]:
 
 def entries(page: str, mark: str) -> list[PlannerEntry]:
     """Gives the planners of a table."""
-    turns = page == "turns" and mark in _OF_TURNS
+    turns = page == "turns" and mark in OF_TURNS
     fitting = [entry for entry in PLANNERS if _is_of_turns(entry) == turns]
     return [next(entry for entry in fitting if entry.name == name) for name in PAGES[page][mark]]
 
@@ -58,7 +56,9 @@ def page_of(game: Any, name: str) -> str:
         return "pimc"
     if has_turns(game) and name not in ("puct", "pc_pimc", "medoid", "pimc", "pimc_value", "ismcts", "true_sight"):
         return "turns"
-    of_steps = {one: page for page, tables in PAGES.items() for mark, names in tables.items() for one in names if mark not in _OF_TURNS}
+    of_steps = {
+        one: page for page, tables in PAGES.items() for mark, names in tables.items() for one in names if mark not in OF_TURNS
+    }
     return of_steps[name]
 
 
@@ -108,7 +108,8 @@ def _worlds() -> str:
     worlds = entry.settings.worlds
     told, own = told_of(type(worlds)), values_of(worlds)
     return markdown(
-        ("setting", "default", "what"), [[f"`{name}`", f"`{words.written(value)}`", words.cell(told[name])] for name, value in own.items()]
+        ("setting", "default", "what"),
+        [[f"`{name}`", f"`{words.written(value)}`", words.cell(told[name])] for name, value in own.items()],
     )
 
 
