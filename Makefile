@@ -6,6 +6,7 @@ EXTRAS    ?= test,viz
 RUN_FLAGS ?=
 BENCHMARK ?=
 RESULTS   ?=
+SOAK      ?=
 WORKERS   ?= 2
 PYTEST    ?=
 
@@ -18,7 +19,7 @@ STAMP := $(VENV)/.installed-$(subst $(comma),-,$(EXTRAS))
 CANDIDATES := $(or $(PYTHON),python3 python3.14 python3.13 python3.12 python3.11 python)
 
 .DEFAULT_GOAL := help
-.PHONY: help env run test test-slow pytest lint benchmark results reference notebooks docs clean distclean
+.PHONY: help env run test test-slow test-browser pytest lint benchmark results soak reference notebooks docs clean distclean
 
 help:  ## show this list
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## /\1|/' | awk -F'|' '{ printf "make %-12s %s\n", $$1, $$2 }'
@@ -31,10 +32,13 @@ run: env  ## play games with the planner and show them (flags in RUN_FLAGS)
 test: lint pytest  ## check style and types, then run the tests but for the slow ones
 
 pytest: env
-	$(BIN)/python -m pytest -m "not slow" -n $(WORKERS) --dist loadfile --max-worker-restart 0 $(PYTEST)
+	$(BIN)/python -m pytest -m "not slow and not browser" -n $(WORKERS) --dist loadfile --max-worker-restart 0 $(PYTEST)
 
 test-slow: env  ## run the slow tests
-	$(BIN)/python -m pytest -m slow --optimized -n $(WORKERS) --dist loadfile --max-worker-restart 0 $(PYTEST)
+	$(BIN)/python -m pytest -m "slow and not browser" --optimized -n $(WORKERS) --dist loadfile --max-worker-restart 0 $(PYTEST)
+
+test-browser: env  ## play in a headless Chromium (apt-get install chromium)
+	$(BIN)/python -m pytest -m browser -n 0 tests/browser $(PYTEST)
 
 lint: env  ## check style and types
 	$(BIN)/ruff check .
@@ -45,6 +49,9 @@ benchmark: env  ## measure the cases named in BENCHMARK (default: all), one JSON
 
 results: env  ## make the tables and figures in docs/results (takes hours; flags in RESULTS)
 	$(BIN)/python scripts/results.py $(RESULTS)
+
+soak: env  ## play 10^9 steps of Pommerman and Hex, 10^8 of other games, and check every state (hours; flags in SOAK)
+	$(BIN)/python scripts/soak.py $(SOAK)
 
 reference: env  ## fill the tables of the pages of games and planners from the code
 	$(BIN)/python scripts/reference.py

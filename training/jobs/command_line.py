@@ -31,6 +31,7 @@ class Job(NamedTuple):
 
 
 JOBS = {
+    "play": Job("training.web.play", "run", "PlayConfig", "play a game against agents on a page in the browser, or watch them"),
     "match": Job("training.play.match", "run", "MatchConfig", "a planner against opponents, shown live"),
     "evaluate": Job("training.play.match", "run_agents", "MatchConfig", "any agents against each other, trained ones too"),
     "tournament": Job("training.play.tournament", "run", "TournamentConfig", "a round robin of agents, with Elo"),

@@ -37,6 +37,7 @@ class TrainConfig(JobConfig):
     Attributes:
       who: the game and the network.
       learn: how to play and learn.
+      start: weights to begin with; "": drawn.
       epochs: of playing, learning and a match.
       gate_games: games of the match after each epoch, colours swapped half-way; the newest network takes over if it makes more
         than half of the points; 0: it always does.
@@ -50,6 +51,7 @@ class TrainConfig(JobConfig):
 
     who: PolicyValueConfig = PolicyValueConfig()
     learn: AlphazeConfig = AlphazeConfig()
+    start: str = ""
     epochs: int = 10
     gate_games: int = 100
     gate_temperature: float = 0.6
@@ -114,6 +116,7 @@ class AlphazeJob(Job):
         learn = config.learn
         self.who: PolicyValue = policy_value.make(config.who)
         self.meta = self.who.meta
+        self._first_params()  # before anything is compiled
         self.title = f"AlphaZe**, {config.who.game} {config.who.mode}, {learn.method}, {config.who.network} network"
         self.total, self.unit, self.learning_rate = config.epochs * learn.epoch_samples, "searches", learn.learning_rate
         self.programs = Alphaze(learn, self.who, job.mesh_for(learn.lanes, learn.batch_size, learn.buffer_size))
@@ -149,9 +152,14 @@ class AlphazeJob(Job):
             )
 
     def start(self) -> State:
-        params = self.who.init(jax.random.fold_in(self.key, _INIT))
-        learner = self.programs.init(self.key, params)
+        learner = self.programs.init(self.key, self._first_params())
         return State(learner, job.copy(learner.params), np.float32(0), np.int32(0))
+
+    def _first_params(self) -> Any:
+        """Gives the parameters to begin with."""
+        if self.config.start:
+            return policy_value.first_params(self.who, self.config.start)
+        return self.who.init(jax.random.fold_in(self.key, _INIT))
 
     def begin(self, state: State) -> None:
         self._save(state.best_params, 0)

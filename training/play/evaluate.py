@@ -73,6 +73,19 @@ class Progress:
     steps: int
 
 
+@dataclasses.dataclass(frozen=True)
+class Watched:
+    """The recorded games as far as they have been played. R games, P agents.
+
+    Attributes:
+      actions: int16 [R, T, P] by seat; -1 where no step has been played.
+      seats: int8 [R, P], of each agent; -1 where a game has not begun.
+    """
+
+    actions: np.ndarray
+    seats: np.ndarray
+
+
 def play(
     game: Game,
     agents: Sequence[Agent | Planner],
@@ -84,6 +97,7 @@ def play(
     record: int = 0,
     mesh: Mesh | None = None,
     report: Callable[[Progress], None] | None = None,
+    watch: Callable[[Watched], None] | None = None,
     start_of: Callable[[Array, Array], Any] | None = None,
     common: int = 1,
 ) -> Games:
@@ -100,6 +114,7 @@ def play(
       record: so many of the first games are recorded (`replay` turns them into states).
       mesh: one axis "data"; None: all devices of this process.
       report: called when all is compiled, and then now and then with the counts so far.
+      watch: called as `report` is, with the recorded games so far.
       start_of: `start_of(key, number) -> state` of game `number` (int32 []), hashable; None: what the game draws.
       common: so many games in a row are played with the same random numbers, so that they can be compared.
 
@@ -132,6 +147,8 @@ def play(
         done, wins, draws, moves = (int(x) for x in np.asarray(counts).sum(0))
         if report:
             report(Progress(done, wins, draws, done - wins - draws, moves, made))
+        if watch:
+            watch(_watched(carry, num_games, num_devices, record, game.max_steps))
     return dataclasses.replace(_gather(carry, num_games, num_devices, record, game.max_steps), seating=seating)
 
 
@@ -162,6 +179,16 @@ def _group(agents: Sequence[Agent | Planner]) -> list[tuple[Agent, tuple[int, ..
 
 def _as_agent(player: Agent | Planner) -> Agent:
     return as_agent(player) if isinstance(player, Planner) else player
+
+
+def _watched(carry: Match, num_games: int, num_devices: int, record: int, max_steps: int) -> Watched:
+    """Gives the recorded games so far: seats of those at work are in their lanes, of the others in the results."""
+    games = _gather(carry, num_games, num_devices, record, max_steps)
+    seats = np.where(games.lengths[:, None] > 0, games.seats, -1)[: len(games.actions)]
+    number, sitting = np.asarray(carry.lanes.number), np.asarray(carry.seats)
+    for lane in np.flatnonzero(number < len(seats)):
+        seats[number[lane]] = sitting[lane]
+    return Watched(games.actions, seats)
 
 
 def _gather(carry: Match, num_games: int, num_devices: int, record: int, max_steps: int) -> Games:

@@ -86,7 +86,7 @@ class Pool:
 
     def step_keys(self, key: Array, lanes: Lanes) -> Array:
         """Keys [L] of this step: they depend on the game and its clock alone."""
-        numbers = lanes.number if self.common == 1 else lanes.number // self.common
+        numbers = lanes.number // self.common
         games = jax.vmap(lambda n: jax.random.fold_in(jax.random.fold_in(key, n), self.play_key))(numbers)
         return jax.vmap(jax.random.fold_in)(games, lanes.clock)
 

@@ -96,7 +96,7 @@ def test_the_picture(played):
 
 
 def test_nothing_else_is_left(played):
-    assert sorted(path.name for path in played.iterdir()) == ["game.svg", "result.json"]
+    assert sorted(path.name for path in played.iterdir()) == ["game.json", "game.svg", "result.json"]
 
 
 @pytest.mark.usefixtures("replayed")
