@@ -21,7 +21,7 @@ from training.storage.files import write_atomically
 from training.storage.provenance import CHECKOUT
 
 FOLDER = CHECKOUT / "notebooks"
-FIRST = ("pommerman", "dark_hex", "hero_academy", "clash", "stratego", "own_game", "own_planner", "training")
+FIRST = ("pommerman", "dark_hex", "hero_academy", "clash", "stratego", "own_game", "own_planner", "train")
 SECONDS = 900  # for one cell
 COLAB = "https://colab.research.google.com"
 _BADGE = "docs/pictures/colab.svg"

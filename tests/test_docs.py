@@ -13,7 +13,7 @@ from tests.processes import run_python
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 SNIPPET = re.compile(r"<!-- before\n(.*?)-->|```python\n(.*?)```", flags=re.DOTALL)  # what is run first is not shown
-QUICK = ("games/hex.md", "planners/pimc.md")  # pages whose code needs little compiling
+QUICK = ("games/hex.md",)  # pages whose code needs little compiling
 NAME = re.compile(r"\b(?:jaxgames|search|training|experiments)(?:\.[A-Za-z_]\w*)+")
 FILE = re.compile(r"`((?:jaxgames|search|training|experiments|scripts|tests|docs|notebooks|benchmarks)/[\w/.-]*)`")
 LINK = re.compile(r"\]\(([^)#]+)\)")
