@@ -20,7 +20,7 @@ STAMP := $(VENV)/.installed-$(subst $(comma),-,$(EXTRAS))
 CANDIDATES := $(or $(PYTHON),python3 python3.14 python3.13 python3.12 python3.11 python)
 
 .DEFAULT_GOAL := help
-.PHONY: help env run test test-slow test-browser pytest lint benchmark results soak drills clean distclean
+.PHONY: help env run test test-slow test-browser pytest lint benchmark results soak drills reference notebooks docs clean distclean
 
 help:  ## show this list
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## /\1|/' | awk -F'|' '{ printf "make %-12s %s\n", $$1, $$2 }'
@@ -56,6 +56,17 @@ soak: env  ## play 10^9 steps of Pommerman and Hex, 10^8 of other games, and che
 
 drills: env  ## interrupt and damage training runs in every way and check that nothing is lost (an hour; flags in DRILLS)
 	$(BIN)/python scripts/drills.py $(DRILLS)
+
+reference: env  ## fill the tables of the pages of games and planners from the code
+	$(BIN)/python scripts/reference.py
+
+notebooks: env  ## run the notebooks and keep what they print and draw (some minutes)
+	$(BIN)/python scripts/notebooks.py
+
+docs: env  ## make the site, in output/site
+	@$(BIN)/python -c 'import material' 2>/dev/null || $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	NO_MKDOCS_2_WARNING=1 PYTHONPATH=. $(BIN)/python -m mkdocs build --strict --quiet
+	@echo "open output/site/index.html"
 
 clean:  ## remove caches and builds
 	rm -rf .cache .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist *.egg-info

@@ -23,19 +23,22 @@ def prepared_environment() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if is_kept(name) or name in PREPARED}
 
 
-def run_python(arguments: Sequence[str], environment: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
-    """Runs Python from the checkout's root and waits for it.
+def run_python(
+    arguments: Sequence[str], environment: Mapping[str, str] | None = None, *, folder: Path = ROOT
+) -> subprocess.CompletedProcess[str]:
+    """Runs Python and waits for it.
 
     Args:
       arguments: such as ["-c", code] or ["scripts/plan.py", "--games", "1"].
       environment: variables to add to this process's, which are handed on but for those that prepare JAX.
+      folder: where it runs; the checkout's root if not given.
 
     Returns:
       Exit code and output, as text.
     """
     kept = {name: value for name, value in os.environ.items() if is_kept(name)}
     return subprocess.run(
-        [sys.executable, *arguments], cwd=ROOT, env={**kept, **(environment or {})}, capture_output=True, text=True, timeout=300
+        [sys.executable, *arguments], cwd=folder, env={**kept, **(environment or {})}, capture_output=True, text=True, timeout=300
     )
 
 

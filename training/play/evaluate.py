@@ -62,6 +62,7 @@ class Progress:
       games: finished games.
       wins, draws, losses: of the first agent, by the released counting.
       moves: of the first agent.
+      steps: that every lane has made; until the first game is over, how far all of them are.
     """
 
     games: int
@@ -69,6 +70,7 @@ class Progress:
     draws: int
     losses: int
     moves: int
+    steps: int
 
 
 @dataclasses.dataclass(frozen=True)
@@ -137,13 +139,14 @@ def play(
     loop = Loop(game, static, num_games, num_devices, per_device, lanes, recorded, seating, start_of, common)
     start, advance = _compiled(loop, mesh)
     carry = start(key)
-    done, steps = -1, 0  # the first call only compiles
+    done, steps, made = -1, 0, 0  # the first call only compiles
     while done < num_games:
         carry, counts = advance(params, key, carry, np.int32(steps))
+        made += steps
         steps = STEPS_PER_CALL
         done, wins, draws, moves = (int(x) for x in processes.fetch(counts).sum(0))
         if report:
-            report(Progress(done, wins, draws, done - wins - draws, moves))
+            report(Progress(done, wins, draws, done - wins - draws, moves, made))
         if watch:
             watch(_watched(carry, num_games, num_devices, record, game.max_steps))
     return dataclasses.replace(_gather(carry, num_games, num_devices, record, game.max_steps), seating=seating)

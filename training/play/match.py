@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import json
 import platform
 import threading
@@ -157,6 +158,7 @@ def _play(config: MatchConfig, folder: Path | None, console: Console, pages: con
     for note in notes:
         console.print(note, markup=False, highlight=False)
     if folder:
+        console.print("drawing a game", markup=False)
         number, svg = draw_game(game, jax.random.key(config.seed), games, [player.name for player in players])
         result["picture_of_game"] = number
         begun = watching.saved_game(game, config.mode, specs, config.seed, number, games.seats[number])
@@ -180,19 +182,29 @@ def _show(
     """Plays under a bar. Returns the games, seconds in all, and those of them until everything was compiled."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     counts = (TextColumn("{task.fields[score]}"), TextColumn("{task.fields[speed]}"))
-    started, compiled = time.perf_counter(), 0.0
+    started, compiled, has_ended = time.perf_counter(), 0.0, False
+    told = functools.partial(console.print, markup=False, highlight=False)
+    told("compiling: what was compiled before is kept, all else takes a while")
     with Progress(*columns, *counts, TimeElapsedColumn(), TimeRemainingColumn(), console=console) as bar:
         task = bar.add_task("compiling", total=config.games, score="", speed="")
 
         def report(progress: evaluate.Progress) -> None:
-            nonlocal compiled
+            nonlocal compiled, has_ended
             now = time.perf_counter()
-            compiled = compiled or now
+            if not compiled:
+                compiled = now
+                told(f"compiled after {now - started:.0f} s; playing {min(config.batch, config.games)} games at a time")
+            score = f"win {progress.wins}  draw {progress.draws}  loss {progress.losses}"
+            if progress.games and not has_ended:
+                has_ended = True
+                told(f"the first games are over after {now - compiled:.0f} s: {score}")
             bar.update(
                 task,
                 description="playing",
                 completed=progress.games,
-                score=f"win {progress.wins}  draw {progress.draws}  loss {progress.losses}",
+                score=score
+                if progress.games
+                else f"no game is over yet, all are in step {progress.steps} of at most {game.max_steps}",
                 speed=f"{progress.moves / max(now - compiled, 1e-9):.0f} moves/s",
             )
 
