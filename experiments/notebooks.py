@@ -146,13 +146,24 @@ def tidied(notebook: dict[str, Any], cells: list[Any]) -> dict[str, Any]:
             kept.append(cell)
             continue
         number += 1
-        outputs = [_tidy(dict(one), number) for one in done["outputs"] if one.get("name") != "stderr"]
+        outputs = _joined([_tidy(dict(one), number) for one in done["outputs"] if one.get("name") != "stderr"])
         told = json.dumps(outputs)
         for folder in (str(CHECKOUT), str(Path.home()), tempfile.gettempdir()):
             if f"{folder}/" in told:
                 raise ValueError(f"cell {number}: an output names {folder}, a folder of this machine")
         kept.append(cell | {"execution_count": number, "outputs": outputs})
     return notebook | {"cells": kept}
+
+
+def _joined(outputs: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Puts together what was printed one after the other."""
+    kept: list[dict[str, Any]] = []
+    for output in outputs:
+        if kept and "text" in output and kept[-1].get("name") == output.get("name"):
+            kept[-1] = kept[-1] | {"text": kept[-1]["text"] + output["text"]}
+        else:
+            kept.append(output)
+    return kept
 
 
 def _tidy(output: dict[str, Any], number: int) -> dict[str, Any]:

@@ -1,13 +1,17 @@
 """Notebooks: what each must have, how outputs are tidied, and that they run."""
 
 import ast
+import importlib.util
 import json
+import shutil
+import subprocess
 import tempfile
 
 import pytest
 
 from experiments import notebooks
 from experiments.notebooks import FIRST, FOLDER, NotebooksConfig
+from jaxgames import runtime
 from tests.processes import run_python
 
 
@@ -19,7 +23,7 @@ def test_the_structure_of_a_notebook(name):
     title, setup, *rest = notebook["cells"]
     assert title["cell_type"] == "markdown" and title["source"][0].startswith("# ")
     code = "".join(setup["source"])
-    assert code.startswith('SOURCE = "jaxgames"') and code.index("cuda") < code.index("pip") < code.index("runtime.prepare()")
+    assert code.startswith('SOURCE = "jaxgames"') and code.index("cuda") < code.index('"pip"') < code.index("runtime.prepare()")
     assert code == "".join(notebooks.read(FOLDER / "pommerman.ipynb")["cells"][1]["source"])
     cells = [cell for cell in rest if cell["cell_type"] == "code"]
     for number, cell in enumerate([setup, *cells], start=1):
@@ -40,11 +44,43 @@ def test_there_are_no_others():
     assert sorted(path.stem for path in FOLDER.glob("*.ipynb")) == sorted(FIRST)
 
 
+@pytest.mark.parametrize(
+    ("source", "driver", "wanted"),
+    [
+        ("jaxgames", None, "jaxgames[viz]"),
+        ("jaxgames", "CUDA Version: 12.4", "jaxgames[viz,cuda12]"),
+        ("jaxgames", "CUDA Version: 13.0", "jaxgames[viz,cuda]"),
+        ("git+https://x.org/y.git", None, "jaxgames[viz] @ git+https://x.org/y.git"),
+        ("checkout", None, "{folder}[viz]"),
+    ],
+)
+def test_the_first_cell_installs_what_is_missing(source, driver, wanted, tmp_path, monkeypatch):
+    calls = []
+
+    def run(command, **_):
+        calls.append(command)
+        return subprocess.CompletedProcess(command, 0, driver)
+
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(shutil, "which", lambda name: driver and f"/bin/{name}")
+    monkeypatch.setattr(subprocess, "run", run)
+    monkeypatch.setattr(runtime, "prepare", lambda: calls.append("prepared"))
+    monkeypatch.chdir(tmp_path)
+    if source == "checkout":
+        (tmp_path / "pyproject.toml").touch()
+        source = "jaxgames"
+    code = "".join(notebooks.read(FOLDER / "pommerman.ipynb")["cells"][1]["source"])
+    exec(code.replace('SOURCE = "jaxgames"', f'SOURCE = "{source}"'), {})
+    *_, install, prepared = calls
+    assert install[1:] == ["-m", "pip", "install", "--quiet", wanted.format(folder=tmp_path)] and prepared == "prepared"
+
+
 def test_outputs_are_tidied():
     cell = {"cell_type": "code", "source": ["1"], "metadata": {}, "outputs": [], "execution_count": None}
     outputs = [
         {"output_type": "stream", "name": "stderr", "text": "a warning"},
-        {"output_type": "stream", "name": "stdout", "text": "\x1b[31mred\x1b[0m\nline\n"},
+        {"output_type": "stream", "name": "stdout", "text": "\x1b[31mred\x1b[0m\n"},
+        {"output_type": "stream", "name": "stdout", "text": "line\n"},
         {"output_type": "display_data", "data": {"image/png": "abc\n"}, "metadata": {"at": 1}},
     ]
     found = notebooks.tidied({"cells": [cell]}, [{"outputs": outputs}])["cells"][0]
