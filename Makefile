@@ -6,6 +6,8 @@ EXTRAS    ?= test,viz
 RUN_FLAGS ?=
 BENCHMARK ?=
 RESULTS   ?=
+SOAK      ?=
+DRILLS    ?=
 WORKERS   ?= 2
 PYTEST    ?=
 
@@ -18,7 +20,7 @@ STAMP := $(VENV)/.installed-$(subst $(comma),-,$(EXTRAS))
 CANDIDATES := $(or $(PYTHON),python3 python3.14 python3.13 python3.12 python3.11 python)
 
 .DEFAULT_GOAL := help
-.PHONY: help env run test test-slow pytest lint benchmark results clean distclean
+.PHONY: help env run test test-slow test-browser pytest lint benchmark results soak drills reference notebooks docs clean distclean
 
 help:  ## show this list
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## /\1|/' | awk -F'|' '{ printf "make %-12s %s\n", $$1, $$2 }'
@@ -31,10 +33,13 @@ run: env  ## play games with the planner and show them (flags in RUN_FLAGS)
 test: lint pytest  ## check style and types, then run the tests but for the slow ones
 
 pytest: env
-	$(BIN)/python -m pytest -m "not slow" -n $(WORKERS) --dist loadfile --max-worker-restart 0 $(PYTEST)
+	$(BIN)/python -m pytest -m "not slow and not browser" -n $(WORKERS) --dist loadfile --max-worker-restart 0 $(PYTEST)
 
 test-slow: env  ## run the slow tests
-	$(BIN)/python -m pytest -m slow --optimized -n $(WORKERS) --dist loadfile --max-worker-restart 0 $(PYTEST)
+	$(BIN)/python -m pytest -m "slow and not browser" --optimized -n $(WORKERS) --dist loadfile --max-worker-restart 0 $(PYTEST)
+
+test-browser: env  ## play in a headless Chromium (apt-get install chromium)
+	$(BIN)/python -m pytest -m browser -n 0 tests/browser $(PYTEST)
 
 lint: env  ## check style and types
 	$(BIN)/ruff check .
@@ -45,6 +50,23 @@ benchmark: env  ## measure the cases named in BENCHMARK (default: all), one JSON
 
 results: env  ## make the tables and figures in docs/results (takes hours; flags in RESULTS)
 	$(BIN)/python scripts/results.py $(RESULTS)
+
+soak: env  ## play 10^9 steps of Pommerman and Hex, 10^8 of other games, and check every state (hours; flags in SOAK)
+	$(BIN)/python scripts/soak.py $(SOAK)
+
+drills: env  ## interrupt and damage training runs in every way and check that nothing is lost (an hour; flags in DRILLS)
+	$(BIN)/python scripts/drills.py $(DRILLS)
+
+reference: env  ## fill the tables of the pages of games and planners from the code
+	$(BIN)/python scripts/reference.py
+
+notebooks: env  ## run the notebooks and keep what they print and draw (some minutes)
+	$(BIN)/python scripts/notebooks.py
+
+docs: env  ## make the site, in output/site
+	@$(BIN)/python -c 'import material' 2>/dev/null || $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	NO_MKDOCS_2_WARNING=1 PYTHONPATH=. $(BIN)/python -m mkdocs build --strict --quiet
+	@echo "open output/site/index.html"
 
 clean:  ## remove caches and builds
 	rm -rf .cache .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist *.egg-info

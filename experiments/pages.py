@@ -13,7 +13,7 @@ _OPEN = re.compile(r"<!-- (?:table|text) ")
 _PLACE = re.compile(r"<!-- (table|text) ([\w-]+) -->.*?<!-- /\1 -->", flags=re.DOTALL)
 
 
-def fill(page: Path, parts: Mapping[str, str], template: Path | None = None) -> None:
+def fill(page: Path, parts: Mapping[str, str], template: Path | None = None, *, others_stay: bool = False) -> None:
     """Writes a page again, with its parts between their marks.
 
     Marks are `<!-- table NAME -->` and `<!-- /table -->`, each on a line of its own, or `<!-- text NAME -->` and `<!-- /text -->`
@@ -23,6 +23,7 @@ def fill(page: Path, parts: Mapping[str, str], template: Path | None = None) -> 
       page: what to write.
       parts: Markdown by the name of its mark; an empty one is shown as "–".
       template: where the prose is read; None: from the page itself.
+      others_stay: the page has other marks too, which stay as they are.
 
     Raises:
       ValueError: the marks are not those of the parts, or one is not closed.
@@ -33,12 +34,13 @@ def fill(page: Path, parts: Mapping[str, str], template: Path | None = None) -> 
     marks = [match[2] for match in _PLACE.finditer(text)]
     if len(_OPEN.findall(text)) != len(marks):
         raise ValueError(f"{source}: has a mark <!-- table NAME --> or <!-- text NAME --> that is not closed")
-    if set(marks) != set(parts):
-        wrong = ", ".join(sorted(set(marks) ^ set(parts)))
-        raise ValueError(f"{source}: must have a mark for each part and no other; differing: {wrong}")
+    if wrong := sorted(set(parts) - set(marks) if others_stay else set(marks) ^ set(parts)):
+        raise ValueError(f"{source}: must have a mark for each part and no other; differing: {', '.join(wrong)}")
 
     def filled(match: re.Match) -> str:
         kind, name = match.groups()
+        if name not in parts:
+            return match[0]
         end = "\n" if kind == "table" else ""
         return f"<!-- {kind} {name} -->{end}{parts[name] or NONE}{end}<!-- /{kind} -->"
 

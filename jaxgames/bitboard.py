@@ -392,25 +392,3 @@ def _left(word: Array, distance: int) -> Array:
 
 def _right(word: Array, distance: int) -> Array:
     return word >> distance
-
-
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True)
-class Tally:
-    """How many things stand in each cell, counted up to "two or more", which is all that collisions need.
-
-    Attributes:
-      some: cells with at least one.
-      many: cells with at least two.
-    """
-
-    some: Bits
-    many: Bits
-
-    def add(self, cells: Bits) -> Tally:
-        """Counts one more in each of `cells`."""
-        return Tally(self.some | cells, self.many | (self.some & cells))
-
-    def clear(self, cells: Bits) -> Tally:
-        """Sets the count of `cells` to zero."""
-        return Tally(self.some - cells, self.many - cells)

@@ -272,6 +272,35 @@ class GameBase:
         return film
 
 
+class ViewIsAll:
+    """What games have in common in which a player's latest view holds all that it knows, whatever came before.
+
+    Their open game has the same states. `start` says why no first view can be told beforehand, for messages.
+    """
+
+    start = "the start differs from game to game"
+
+    def open_state(self, state: Any) -> Any:
+        """The state itself; it goes on telling what would be hidden."""
+        return state
+
+    def init_information(self, player: Array, observation: Any = None) -> Any:
+        """The first view.
+
+        Raises:
+          ValueError: there is none: it differs from game to game.
+        """
+        del player
+        if observation is None:
+            raise ValueError(f"observation=None: {self.start}, so give init_information the player's first observation")
+        return observation
+
+    def update_information(self, info: Any, observation: Any, own_action: Array) -> Any:
+        """The latest view."""
+        del info, own_action
+        return observation
+
+
 def offers(game: Any, protocol: type) -> bool:
     """Says whether a game has all that a protocol adds to `Game`."""
     return all(hasattr(game, name) for name in vars(protocol) if not name.startswith("_"))

@@ -102,6 +102,7 @@ class Registration:
       replay: "module:function" that replays recordings of a reference implementation, see `jaxgames.replay`; "" for none.
       replay_files: "module:function" for games whose recordings are no npz files: `replay(paths, shown=, out=, err=)` reads and
         tells them itself, and gives the exit code.
+      page: "module:class" of its board on a page, see `jaxgames.page`; "": the one that every game has.
       published: rows of papers that matches are compared with.
       version: of the rules and of what players observe; it grows when either changes, and is part of the ids of `games`.
       listed: variants that `games` lists, where those are not all of `variants`.
@@ -115,6 +116,7 @@ class Registration:
     encoders: Mapping[str, Callable[[Any], Encoder]] = dataclasses.field(default_factory=dict)
     replay: str = ""
     replay_files: str = ""
+    page: str = ""
     published: tuple[Published, ...] = ()
     version: int = 1
     listed: tuple[str, ...] = ()

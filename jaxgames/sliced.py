@@ -7,12 +7,12 @@ import operator
 from collections.abc import Sequence
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
 from jaxgames.bitboard import WORD_BITS, Bits, Grid, select, union
+from jaxgames.fusion import worked_out
 
 Term = tuple[Bits, int]
 """A set of cells and what each of them counts."""
@@ -40,9 +40,8 @@ def weighted_sums(grid: Grid, planes: Sequence[Sequence[Term]]) -> Array:
     padded = [[*plane, *[(grid.empty, 0)] * (most - len(plane))] for plane in planes]
     sets, counts = zip(*[plane[term] for term in range(most) for plane in padded], strict=True)
     words = jnp.stack([jnp.stack([jnp.asarray(cells.words[index]) for cells in sets]) for index in range(grid.num_words)])
-    # A reduction, though of nothing, and a barrier: or the kernel below chooses again among all words for each of its cells.
-    words = jax.lax.reduce(jnp.stack([words, jnp.zeros_like(words)]), np.uint32(0), jax.lax.bitwise_or, (0,))
-    words = jax.lax.optimization_barrier(words).reshape(grid.num_words, most, 1, len(planes))
+    # Worked out, or the kernel below chooses again among all words for each of its cells.
+    words = worked_out(words).reshape(grid.num_words, most, 1, len(planes))
     up_to_the_sign = np.arange(WORD_BITS - 1, -1, -1, dtype=np.uint32)[:, None]
     worth = np.array(counts, np.int32).reshape(most, len(planes))
     total = sum(((words[:, term] << up_to_the_sign).astype(jnp.int32) >> (WORD_BITS - 1)) & worth[term] for term in range(most))

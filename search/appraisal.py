@@ -54,10 +54,18 @@ def appraise(planner: Planner, params: Any, key: Array, state: Any, seat: int, *
         row = 0 if planner.own_first else seat
         return found.arms[:, row], found.legal[:, row], found.qvalues[:, row], found.visit_counts[:, row]
 
-    arms, legal, values, visits = (np.asarray(each).reshape(-1) for each in jax.device_get(plan(key)))
+    arms, legal, values, visits = jax.device_get(plan(key))
+    return appraisal_of(arms, legal, values, visits, planner.value_range)
+
+
+def appraisal_of(
+    arms: np.ndarray, legal: np.ndarray, qvalues: np.ndarray, visit_counts: np.ndarray, value_range: tuple[float, float]
+) -> Appraisal:
+    """Puts the searches of one seat together: columns of plans [searches, K] (see `Plan`), and `Planner.value_range`."""
+    arms, legal, values, visits = (np.asarray(each).reshape(-1) for each in (arms, legal, qvalues, visit_counts))
     tried = legal & (visits > 0)
     actions, place = np.unique(arms[tried], return_inverse=True)
-    low, high = planner.value_range
+    low, high = value_range
     count = np.bincount(place, weights=visits[tried], minlength=len(actions))
     total = np.bincount(place, weights=visits[tried] * (values[tried].astype(float) - low) / (high - low), minlength=len(actions))
     return Appraisal(actions.astype(np.int32), (total / np.maximum(count, 1)).astype(np.float32), count.astype(np.int32))

@@ -281,18 +281,27 @@ def _planners_of(game: Any) -> Mapping[str, PlannerEntry]:
     return {entry.name: entry for entry in PLANNERS if entry.suits(game)}
 
 
+def _at_once(game: Game) -> bool:
+    """As `moves_at_once`, which traces a start of the game: asked once, not for every planner."""
+    hashable: Any = game
+    return _moves_at_once(hashable)
+
+
+_moves_at_once = functools.lru_cache(maxsize=64)(moves_at_once)
+
+
 def _of_steps(game: Game) -> bool:
     return not has_turns(game)
 
 
 def _in_view(game: Game) -> bool:
     """One player moves at a time, and sees everything."""
-    return not hides_something(game) and not moves_at_once(game)
+    return not hides_something(game) and not _at_once(game)
 
 
 def _hidden(game: Game) -> bool:
     """One player moves at a time, in a game that tells what players know."""
-    return is_hidden(game) and not has_turns(game) and not moves_at_once(game)
+    return is_hidden(game) and not has_turns(game) and not _at_once(game)
 
 
 def _bandits(game: Game | Dynamics, settings: WithBandit) -> Planner:
@@ -356,7 +365,7 @@ def _in_worlds(entry: PlannerEntry) -> PlannerEntry:
 
 def _many(game: Game) -> bool:
     """Many act at once: it is worth while to model some of them."""
-    return not has_turns(game) and moves_at_once(game)
+    return not has_turns(game) and _at_once(game)
 
 
 def _promised(game: Game, settings: WithModels) -> bool:

@@ -1,4 +1,4 @@
-"""Pages for people: what they name exists."""
+"""Pages for people: what they name exists, and what they show as code runs."""
 
 import ast
 import importlib
@@ -8,8 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.processes import run_python
+
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+SNIPPET = re.compile(r"<!-- before\n(.*?)-->|```python\n(.*?)```", flags=re.DOTALL)  # what is run first is not shown
+QUICK = ("games/hex.md",)  # pages whose code needs little compiling
 NAME = re.compile(r"\b(?:jaxgames|search|training|experiments)(?:\.[A-Za-z_]\w*)+")
 FILE = re.compile(r"`((?:jaxgames|search|training|experiments|scripts|tests|docs|notebooks|benchmarks)/[\w/.-]*)`")
 LINK = re.compile(r"\]\(([^)#]+)\)")
@@ -27,6 +31,22 @@ def find(name: str) -> None:
             found = getattr(found, attribute)
         return
     raise AssertionError(name)
+
+
+def code_of(page: Path) -> str:
+    """All Python of a page in its order, with what has to be there before it."""
+    return "\n".join(textwrap.dedent(first or second) for first, second in SNIPPET.findall(page.read_text(encoding="utf-8")))
+
+
+def name_of(page: Path) -> str:
+    return page.relative_to(ROOT).as_posix().removeprefix("docs/")
+
+
+def is_slow(page: Path) -> bool:
+    return name_of(page) not in QUICK
+
+
+WITH_CODE = [pytest.param(page, marks=pytest.mark.slow if is_slow(page) else ()) for page in PAGES if code_of(page)]
 
 
 def unfenced(text: str) -> str:
@@ -57,3 +77,19 @@ def test_what_code_imports_is_there(page):
             elif isinstance(node, ast.ImportFrom):
                 for alias in node.names:
                     find(f"{node.module}.{alias.name}")
+
+
+@pytest.mark.parametrize("page", WITH_CODE, ids=name_of)
+def test_code_runs(page, tmp_path):
+    """In a process of its own, as a reader would run it, and with the kernels that a reader gets."""
+    (tmp_path / "page.py").write_text("from jaxgames import runtime\n\nruntime.prepare()\n" + code_of(page))
+    done = run_python([str(tmp_path / "page.py")], {"PYTHONPATH": str(ROOT), "PYTHONWARNINGS": "ignore"}, folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+
+
+def test_what_is_run_first_stands_before_code():
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        assert len(re.findall("<!-- before\n", text)) == len(
+            re.findall(r"<!-- before\n.*?-->\n\n```python", text, flags=re.DOTALL)
+        ), page

@@ -36,9 +36,10 @@ class BenchmarkConfig:
       repeats: how often the timed part is repeated; the row shows the median and the best.
       seed: of everything that is drawn.
       record: append the rows to the file of the device.
-      table: make the README's table from the newest rows; without cases nothing is measured before.
+      table: make the tables of the page and the README from the newest rows; without cases nothing is measured before.
       folder: where the files of the devices are; `benchmarks` in the checkout if not given.
-      readme: the file for the table; the checkout's if not given.
+      page: the file for all figures; docs/benchmarks.md in the checkout if not given.
+      readme: the file for a few of them; the checkout's if not given.
     """
 
     cases: Annotated[tyro.conf.Positional[tuple[str, ...]], tyro.conf.arg(metavar="CASE ...")] = ()
@@ -51,6 +52,7 @@ class BenchmarkConfig:
     record: bool = True
     table: bool = False
     folder: Path | None = None
+    page: Path | None = None
     readme: Path | None = None
 
     def __post_init__(self) -> None:
@@ -83,7 +85,7 @@ def run(config: BenchmarkConfig) -> int:
       The exit code: 1 if a measurement has failed.
 
     Raises:
-      ValueError: a file of results or the README is not what it must be.
+      ValueError: a file of results, the page or the README is not what it must be.
       OSError: a file cannot be read or written.
     """
     if config.show_list:
@@ -98,10 +100,12 @@ def run(config: BenchmarkConfig) -> int:
         records.read_all(folder)  # what cannot be added to is found before anything is measured
         failures = _measure(config, requests, folder)
     if config.table:
-        text = table.figures(records.read_all(folder))
+        rows = records.read_all(folder)
+        text = table.figures(rows)
         if not config.json:
             print(text)
-        fill(config.readme or CHECKOUT / "README.md", {"figures": text})
+        fill(config.page or CHECKOUT / "docs" / "benchmarks.md", {"figures": text})
+        fill(config.readme or CHECKOUT / "README.md", {"speeds": table.brief(rows, table.README)}, others_stay=True)
     return FAILED if failures else 0
 
 

@@ -1,8 +1,9 @@
-"""Figures for people: the table in the README, and the one that is shown while cases are measured."""
+"""Figures for people: tables in pages, and the one that is shown while cases are measured."""
 
 from __future__ import annotations
 
 import contextlib
+from collections import Counter
 from collections.abc import Sequence
 
 import rich.box
@@ -15,9 +16,12 @@ from experiments.pages import NONE, markdown
 
 COLUMNS = ("work", "peer", "reach", "ours, one core", "all cores, wall", "speed-up", "batch", "compile", "commit")
 
+BRIEF = ("work", "ours, one core", "others")
+README = ("pommerman/random", "pommerman/simple_agents", "pommerman/fdts", "hex/dark_random", "hex/puct_100", "hero_academy/oep")
+
 
 def figures(rows: Sequence[Row]) -> str:
-    """Makes the README's tables, one per device, of the newest rows.
+    """Makes the tables of docs/benchmarks.md, one per device, of the newest rows.
 
     Args:
       rows: as recorded, the newest last.
@@ -29,6 +33,27 @@ def figures(rows: Sequence[Row]) -> str:
     rows = newest(rows)
     devices = dict.fromkeys(row["device"] for row in rows)
     return "\n\n".join(_device_table(device, [row for row in rows if row["device"] == device]) for device in devices)
+
+
+def brief(rows: Sequence[Row], names: Sequence[str] = ()) -> str:
+    """Makes a short table: what was measured on one core of the CPU that has most of it, and what others reach.
+
+    Args:
+      rows: as recorded, the newest last.
+      names: of the cases to show, in this order; (): all of which there are rows.
+
+    Returns:
+      Markdown, "" without rows.
+    """
+    chosen = names or [case.name for case in cases.CASES]
+    found = [row for row in newest(rows) if row["case"] in chosen and row["platform"] == "cpu" and row["cores"] == 1]
+    counts = Counter(row["device"] for row in found)
+    device = max(counts, key=lambda name: counts[name], default="")
+    by_case = {row["case"]: row for row in found if row["device"] == device}
+    shown = [(cases.find(name), by_case[name]) for name in chosen if name in by_case]
+    return markdown(
+        BRIEF, [[f"`{case.name}`: {case.summary}", _result(row, "per_cpu_second"), _peers(case, row)] for case, row in shown]
+    )
 
 
 def _device_table(device: str, rows: Sequence[Row]) -> str:

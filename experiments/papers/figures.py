@@ -50,8 +50,11 @@ def points_figure(label: str, lines: Sequence[tuple[str, Mapping[int, dict]]], *
     _draw_lines(axes, [(name, [(number, points(one)) for number, one in found.items()]) for name, found in lines])
     axes.axhline(50, color="#999999", linewidth=0.8)
     axes.set_ylim(0, 100)
-    if log:
+    if log:  # with the numbers themselves: powers of ten would be set as formulas, which are written as they stand
         axes.set_xscale("log")
+        numbers = sorted({number for _, found in lines for number in found})
+        axes.set_xticks(numbers, [f"{number:,}" for number in numbers])
+        axes.minorticks_off()
     return as_svg(figure)
 
 

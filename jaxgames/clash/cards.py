@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from jaxgames import checks
 from jaxgames.clash.constants import LEVEL, MOST_LEVEL
+from jaxgames.clash.json_file import read_json
 
 KINDS = ("crown_tower", "troop", "building")
 CARD_TYPES = ("troop", "building", "spell")
@@ -420,14 +420,9 @@ def read_table(path: str | Path) -> Table:
       ValueError: it cannot be read, or a row is not sound; the row and the field are named.
     """
     try:
-        content = json.loads(Path(path).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ValueError(f"{path}: cannot be read: {error.strerror}") from None
-    except ValueError as error:
-        raise ValueError(f"{path}: not a JSON file, or torn: {error}") from None
-    if not isinstance(content, dict) or not all(isinstance(content.get(name), list) for name in ("units", "cards")):
-        raise ValueError(f"{path}: must hold an object with lists 'units' and 'cards'")
-    try:
+        content = read_json(path)
+        if not isinstance(content, dict) or not all(isinstance(content.get(name), list) for name in ("units", "cards")):
+            raise ValueError("must hold an object with lists 'units' and 'cards'")
         return Table(
             tuple(read_row(Unit, row) for row in content["units"]), tuple(read_row(Card, row) for row in content["cards"])
         )

@@ -6,11 +6,12 @@ A changed unit changes every card that brings it, and every unit that makes it o
 from __future__ import annotations
 
 import dataclasses
-import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 from jaxgames.clash.cards import Card, Table, Unit, read_row
+from jaxgames.clash.json_file import read_json
 
 MARK = "*"  # behind the names of changed versions
 
@@ -73,22 +74,20 @@ def read_rows(path: str | Path) -> list[Unit | Card]:
       ValueError: it cannot be read, or a row is not sound; the row and the field are named.
     """
     try:
-        content = json.loads(Path(path).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ValueError(f"{path}: cannot be read: {error.strerror}") from None
+        return _rows_of(read_json(path))
     except ValueError as error:
-        raise ValueError(f"{path}: not a JSON file, or torn: {error}") from None
+        raise ValueError(f"{path}: {error}") from None
+
+
+def _rows_of(content: Any) -> list[Unit | Card]:
     if not isinstance(content, dict):
-        raise ValueError(f"{path}: must hold an object: a unit, a card, or lists 'units' and 'cards'")
+        raise ValueError("must hold an object: a unit, a card, or lists 'units' and 'cards'")
     units, cards = content.get("units"), content.get("cards")
     if units is None and cards is None:
         units, cards = ([], [content]) if "key" in content else ([content], [])
     if not all(isinstance(rows, list) for rows in (units or [], cards or [])):
-        raise ValueError(f"{path}: 'units' and 'cards' must be lists")
-    try:
-        return [read_row(Unit, row) for row in units or []] + [read_row(Card, row) for row in cards or []]
-    except ValueError as error:
-        raise ValueError(f"{path}: {error}") from None
+        raise ValueError("'units' and 'cards' must be lists")
+    return [read_row(Unit, row) for row in units or []] + [read_row(Card, row) for row in cards or []]
 
 
 def with_versions(table: Table, rows: Iterable[Unit | Card], instead_of: str = "") -> Changed:

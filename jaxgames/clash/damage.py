@@ -6,7 +6,7 @@ All is told from the side of those who are hit: loops go over the other's slots,
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -18,8 +18,10 @@ from jaxgames.clash.constants import AIR_BUILDING, GROUND_BUILDING, HEIGHT, TOWE
 from jaxgames.clash.integers import divide, root, square
 from jaxgames.clash.kinds import Kinds, Places, pick, used
 from jaxgames.clash.state import State
-from jaxgames.clash.tables import Features, UnitColumns
+from jaxgames.clash.tables import Features, SpellColumns, UnitColumns
 from jaxgames.clash.targeting import Aim
+
+Columns = TypeVar("Columns", UnitColumns, SpellColumns)
 
 
 class Hits(NamedTuple):
@@ -76,7 +78,7 @@ def hitting_units(
     ]
     sources += [_Impacts(shots.landed[:, turn], shots.target[:, turn], shots.x[:, turn], shots.y[:, turn]) for turn in range(2)]
     impacts = [_Impacts(one.lands[::-1], one.target[::-1], WIDTH - one.x[::-1], HEIGHT - one.y[::-1]) for one in sources]
-    other = UnitColumns(*(column[::-1] for column in kinds))
+    other = _turned(kinds)
     layer = jnp.where(state.alive, kinds.layer, 0)
     slot = np.arange(state.alive.shape[1], dtype=np.int32)[:, None]
     lands = impacts[0].lands | impacts[1].lands | impacts[2].lands
@@ -104,7 +106,7 @@ def of_units(
     hits: Hits, state: State, kinds: UnitColumns, places: Places, aim: Aim, blow: Strike, shots: Shots, need: Features
 ) -> Hits:
     """Adds what blows and landing shots of units do (steps 4 and 6 of a tick)."""
-    other = UnitColumns(*(column[::-1] for column in kinds))
+    other = _turned(kinds)
     end, hit = hitting_units(state, kinds, places, aim, blow, shots, need)
 
     def hit_by(number: Array, hits: Hits) -> Hits:
@@ -123,12 +125,22 @@ def of_units(
     return jax.lax.fori_loop(0, end, hit_by, hits)
 
 
+def _turned(columns: Columns) -> Columns:
+    """The columns [2, ...] of the other player for each."""
+    return type(columns)(*(column[::-1] for column in columns))
+
+
+def _other_spells(state: State, kinds: Kinds) -> tuple[SpellColumns, Array, Array]:
+    """The other's spells and where they are, as those see them who are hit."""
+    at_x, at_y = (edge - at[::-1].astype(jnp.int32) for edge, at in ((WIDTH, state.spell_x), (HEIGHT, state.spell_y)))
+    return _turned(kinds.spells), at_x, at_y
+
+
 def hitting_spells(state: State, kinds: Kinds, places: Places) -> Hitters:
     """Says whom landing waves of each spell hit, and with how much."""
     units = kinds.units
     lands = state.spell_ticks[::-1] == 1
-    spells = type(kinds.spells)(*(column[::-1] for column in kinds.spells))
-    at_x, at_y = WIDTH - state.spell_x[::-1].astype(jnp.int32), HEIGHT - state.spell_y[::-1].astype(jnp.int32)
+    spells, at_x, at_y = _other_spells(state, kinds)
     layer = jnp.where(state.alive, units.layer, 0)
     building = (layer & (GROUND_BUILDING | AIR_BUILDING)) != 0
     tower = np.arange(state.alive.shape[1])[:, None] < TOWERS
@@ -147,8 +159,7 @@ def hitting_spells(state: State, kinds: Kinds, places: Places) -> Hitters:
 def of_spells(hits: Hits, state: State, kinds: Kinds, places: Places, need: Features) -> Hits:
     """Adds what landing waves of spells do (step 5 of a tick)."""
     units = kinds.units
-    spells = type(kinds.spells)(*(column[::-1] for column in kinds.spells))
-    at_x, at_y = WIDTH - state.spell_x[::-1].astype(jnp.int32), HEIGHT - state.spell_y[::-1].astype(jnp.int32)
+    spells, at_x, at_y = _other_spells(state, kinds)
     end, hit_of = hitting_spells(state, kinds, places)
 
     def hit_by(number: Array, hits: Hits) -> Hits:

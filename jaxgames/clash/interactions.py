@@ -11,7 +11,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import sys
 from collections.abc import Mapping, Sequence
@@ -24,6 +23,7 @@ from jaxgames.clash import arithmetic, properties
 from jaxgames.clash.cards import Unit
 from jaxgames.clash.config import ClashConfig
 from jaxgames.clash.constants import RIVER, TOWERS
+from jaxgames.clash.json_file import read_json
 from jaxgames.clash.scene import Scene, absolute, film
 from jaxgames.replay import BAD_FILE, NO_DIFFERENCE, SOME_DIFFERENCE
 
@@ -76,12 +76,7 @@ def read(path: str | Path) -> list[dict[str, Any]]:
     Raises:
       ValueError: it holds no interactions; the first one that is not sound is named.
     """
-    try:
-        content = json.loads(Path(path).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ValueError(f"cannot be read: {error.strerror}") from None
-    except ValueError as error:
-        raise ValueError(f"not a JSON file, or torn: {error}") from None
+    content = read_json(path)
     rows = content.get("interactions") if isinstance(content, dict) else None
     if not isinstance(rows, list):
         raise ValueError("must hold an object with a list 'interactions'")

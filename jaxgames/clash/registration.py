@@ -24,4 +24,5 @@ REGISTRATION = Registration(
     agents=(bot("random", random_agent), bot("guard", guard_agent), bot("counter", counter_agent)),
     encoders=ENCODERS,
     replay_files="jaxgames.clash.interactions:replay",
+    page="jaxgames.clash.page:Page",
 )

@@ -12,7 +12,7 @@ from jax import Array
 
 from jaxgames import checks
 from jaxgames.bitboard import WORD_BITS, Bits
-from jaxgames.game import GameBase
+from jaxgames.game import GameBase, ViewIsAll
 from jaxgames.hero_academy import actions, evaluation, hidden, observation, order, policies, ratings, rules, setup, units
 from jaxgames.hero_academy.actions import Layout
 from jaxgames.hero_academy.config import HeroAcademyConfig, preset
@@ -26,7 +26,7 @@ NUM_ARMS = 64
 
 
 @dataclasses.dataclass(frozen=True)
-class HeroAcademy(GameBase):
+class HeroAcademy(ViewIsAll, GameBase):
     """Hero Academy. Actions are numbered as `actions` says; who is not to move passes.
 
     An action that is neither legal nor End Turn, a pass by the player to move too, loses the game.
@@ -39,6 +39,7 @@ class HeroAcademy(GameBase):
     name = "hero_academy"
     view = "jaxgames.hero_academy.view"
     num_players = 2
+    start = "hands are dealt"
 
     @property
     def layout(self) -> Layout:
@@ -163,26 +164,6 @@ class HeroAcademy(GameBase):
     def open_game(self) -> HeroAcademy:
         """The same game with open hands."""
         return HeroAcademy(dataclasses.replace(self.config, hidden_hands=False))
-
-    def open_state(self, state: State) -> State:
-        """The state itself."""
-        return state
-
-    def init_information(self, player: Array, observation: Observation | None = None) -> Observation:
-        """The first view, in which a player finds its first hand.
-
-        Raises:
-          ValueError: there is none: first hands differ from game to game.
-        """
-        del player
-        if observation is None:
-            raise ValueError("observation=None: hands are dealt, so give init_information the player's first observation")
-        return observation
-
-    def update_information(self, info: Observation, observation: Observation, own_action: Array) -> Observation:
-        """The latest view: it holds all that a player knows."""
-        del info, own_action
-        return observation
 
     def sample_hidden(self, key: Array, info: Observation) -> State:
         """Draws a full state that fits what a player knows; see `hidden.sample`."""

@@ -24,4 +24,5 @@ REGISTRATION = Registration(
     agents=(bot("random", random_agent), bot("best_rated", best_rated_agent)),
     encoders=ENCODERS,
     replay="jaxgames.hero_academy.replay:replay",
+    page="jaxgames.hero_academy.page:Page",
 )

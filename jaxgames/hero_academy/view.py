@@ -26,13 +26,24 @@ from jaxgames.hero_academy.state import State
 Box = tuple[float, float, float, float]  # left, top, right, bottom
 
 SECONDS_PER_TURN, SECONDS_AT_END = 2.0, 4.0
-CELL, MARGIN, TOP, SIDE = 56, 12, 54, 96
+CELL, MARGIN, TOP, SIDE = 72, 12, 54, 112
+_CAPTION_HEIGHT, _LEGEND_HEIGHT = 58, 56
 _SQUARES = {"d": "#dfe8f5", "D": "#f6dfdc", "S": "#d9e9d4", "A": "#f2e2b8", "P": "#e6d9ef"}
 _PLAIN = "#f7f5ef"
 _MARKS = {"d": "deploy", "D": "deploy", "S": "defense", "A": "assault", "P": "power"}
 _COLOURS = ("#2f5d9e", "#b8403a")
 _PALE = ("#a9bddb", "#e0b3b0")  # knocked down
 _LETTERS = ".KACWN◆"
+# Around (0, 0), for the place of a unit: a shield, an arrowhead, a cross, a pointed hat, a throwing star, a crystal.
+_SHAPES = {
+    units.KNIGHT: "M-17 -17H17V2Q17 14 0 20Q-17 14 -17 2z",
+    units.ARCHER: "M0 -25L22 16H-22z",
+    units.CLERIC: "M-8 -20H8V-8H20V8H8V20H-8V8H-20V-8H-8z",
+    units.WIZARD: "M0 -25L9 -4Q19 0 19 9Q19 19 0 19Q-19 19 -19 9Q-19 0 -9 -4z",
+    units.NINJA: "M0 -24L8 -8L24 0L8 8L0 24L-8 8L-24 0L-8 -8z",
+    units.CRYSTAL: "M0 -22L16 -3L0 18L-16 -3z",
+}
+_LETTER_DOWN = {units.ARCHER: 5, units.WIZARD: 4}  # where the middle of the shape is not that of its letter
 _ITEM_COLOURS = ("#5b8c5a", "#8d8d8d", "#d0a020", "#f4efe0")
 _END_TURN = "end turn early"
 _NAMES = ("first", "second")
@@ -41,6 +52,7 @@ _HAND = -1  # where cards come from, among cells
 # of its length and pixels aside at which it covers no other label and no tip.
 _KEEP_RIGHT = 5
 _TIP = 14
+_FROM_UNIT, _TO_UNIT = 20, 16  # an arrow leaves its unit readable, and the one that it meets
 _LABEL_HEIGHT = 14
 _PLACES = tuple((share, aside) for aside in (0, 15, -15, 30, -30, 45, -45) for share in (0.6, 0.5, 0.7, 0.4, 0.8, 0.3, 0.9))
 _FONT = "font-family='Helvetica,Arial,sans-serif'"
@@ -111,7 +123,7 @@ def _arrays(config: HeroAcademyConfig, state: State) -> dict[str, np.ndarray]:
 
 
 def _picture(config: HeroAcademyConfig, frames: list[str], names: Sequence[str]) -> str:
-    wide, high = config.grid.columns * CELL + 2 * (MARGIN + SIDE), config.grid.rows * CELL + TOP + 60
+    wide, high = config.grid.columns * CELL + 2 * (MARGIN + SIDE), _foot(config) + _CAPTION_HEIGHT + _LEGEND_HEIGHT
     seconds = SECONDS_PER_TURN * (len(frames) - 1) + SECONDS_AT_END
     parts = []
     for number, frame in enumerate(frames):
@@ -131,8 +143,13 @@ def _picture(config: HeroAcademyConfig, frames: list[str], names: Sequence[str])
         "<path d='M0 0L8 4L0 8z' fill='#222'/></marker></defs><rect width='100%' height='100%' fill='#fff'/>"
     )
     size = f"width='{wide}' height='{high}' viewBox='0 0 {wide} {high}'"
-    body = head + "".join(heads) + _squares(config) + "".join(parts)
+    body = head + "".join(heads) + _squares(config) + _legend(config) + "".join(parts)
     return f"<svg xmlns='http://www.w3.org/2000/svg' {size}>{body}</svg>\n"
+
+
+def _foot(config: HeroAcademyConfig) -> int:
+    """Where the board ends."""
+    return TOP + config.grid.rows * CELL
 
 
 def _corner(config: HeroAcademyConfig, cell: int) -> tuple[int, int]:
@@ -152,7 +169,26 @@ def _squares(config: HeroAcademyConfig) -> str:
         place = f"x='{x}' y='{y}' width='{CELL}' height='{CELL}'"
         parts.append(f"<rect {place} fill='{_SQUARES.get(kind, _PLAIN)}' stroke='#c9c2b2'/>")
         if kind in _MARKS:
-            parts.append(f"<text x='{x + 3}' y='{y + CELL - 4}' {_FONT} font-size='8' fill='#8a8272'>{_MARKS[kind]}</text>")
+            parts.append(f"<text x='{x + 4}' y='{y + CELL - 4}' {_FONT} font-size='10' fill='#6b6455'>{_MARKS[kind]}</text>")
+    return "".join(parts)
+
+
+def _legend(config: HeroAcademyConfig) -> str:
+    """Below the board: what the shapes are, and what the dots above a unit and the bar below it say."""
+    parts, x, y = [], MARGIN + 14, _foot(config) + _CAPTION_HEIGHT + 10
+    text = f"{_FONT} font-size='12' fill='#555'"
+    for kind, shape in _SHAPES.items():
+        name = units.UNIT_NAMES[kind]
+        letter = "" if kind == units.CRYSTAL else f" ({_LETTERS[kind]})"
+        parts.append(f"<path d='{shape}' transform='translate({x} {y}) scale(.5)' fill='#777'/>")
+        parts.append(f"<text x='{x + 15}' y='{y + 4}' {text}>{name}{letter}</text>")
+        x += 36 + 7 * len(name + letter)
+    x, y = MARGIN + 10, y + 26
+    for colour, name in zip(_ITEM_COLOURS, units.ITEM_NAMES, strict=True):
+        parts.append(f"<circle cx='{x}' cy='{y}' r='4' fill='{colour}' stroke='#333' stroke-width='0.7'/>")
+        parts.append(f"<text x='{x + 9}' y='{y + 4}' {text}>{name}</text>")
+        x += 30 + 7 * len(name)
+    parts.append(f"<text x='{x}' y='{y + 4}' {text}>bar: hit points; pale and ×: knocked down</text>")
     return "".join(parts)
 
 
@@ -163,7 +199,7 @@ def _frame(config: HeroAcademyConfig, state: dict[str, np.ndarray], turn: list[t
     parts = [_unit(config, *thing, state) for thing in things]
     parts += [_hand(config, seat, state) for seat in (0, 1)]
     parts += _arrows(config, int(state["player"]) - 1, turn)
-    y = TOP + config.grid.rows * CELL + 26
+    y = _foot(config) + 26
     lines = (f"{caption}   ({int(state['ap'])} action points)", _told(turn, int(state["ap"])))
     for row, line in enumerate(lines):
         text = f"x='{MARGIN + SIDE}' y='{y + 18 * row}' {_FONT} font-size='{14 - 2 * row}' fill='#333'"
@@ -185,20 +221,18 @@ def _unit(config: HeroAcademyConfig, cell: int, kind: int, owner: int, state: di
     hit_points, items = int(state["unit_hp"].ravel()[cell]), int(state["unit_equip"].ravel()[cell])
     most = int(units.most_hit_points(np.array(kind), np.array(items)))
     colour = _COLOURS[owner] if hit_points else _PALE[owner]
-    if kind == units.CRYSTAL:
-        shape = f"<path d='M{x} {y - 22}L{x + 15} {y - 4}L{x} {y + 14}L{x - 15} {y - 4}z' fill='{colour}'/>"
-    else:
-        shape = f"<circle cx='{x}' cy='{y - 4}' r='17' fill='{colour}'/>"
+    shape = f"<path d='{_SHAPES[kind]}' transform='translate({x} {y - 4})' fill='{colour}' stroke='#fff'/>"
+    if kind != units.CRYSTAL:
         letter = _LETTERS[kind] if hit_points else "×"
-        text = f"{_FONT} font-size='17' font-weight='bold' fill='#fff' text-anchor='middle'"
-        shape += f"<text x='{x}' y='{y + 2}' {text}>{letter}</text>"
+        text = f"{_FONT} font-size='16' font-weight='bold' fill='#fff' text-anchor='middle'"
+        shape += f"<text x='{x}' y='{y + 2 + _LETTER_DOWN.get(kind, 0)}' {text}>{letter}</text>"
     for number in range(len(units.ITEM_NAMES)):
         if (items >> number) & 1:
-            dot = f"cx='{x - 18 + 6 * number}' cy='{y - 22}' r='3.2' fill='{_ITEM_COLOURS[number]}'"
+            dot = f"cx='{x - 28 + 9 * number}' cy='{y - 29}' r='4' fill='{_ITEM_COLOURS[number]}'"
             shape += f"<circle {dot} stroke='#333' stroke-width='0.7'/>"
     share = 36 * hit_points / max(most, 1)
-    bar = f"<rect x='{x - 18}' y='{y + 17}' width='36' height='4' fill='#ddd'/>"
-    return shape + bar + f"<rect x='{x - 18}' y='{y + 17}' width='{share:.1f}' height='4' fill='#3b9b54'/>"
+    bar = f"<rect x='{x - 18}' y='{y + 19}' width='36' height='4' fill='#ddd'/>"
+    return shape + bar + f"<rect x='{x - 18}' y='{y + 19}' width='{share:.1f}' height='4' fill='#3b9b54'/>"
 
 
 def _hand(config: HeroAcademyConfig, seat: int, state: dict[str, np.ndarray]) -> str:
@@ -206,8 +240,8 @@ def _hand(config: HeroAcademyConfig, seat: int, state: dict[str, np.ndarray]) ->
     x, anchor = (MARGIN, "start") if seat == 0 else (wide - MARGIN, "end")
     held = [f"{count}× {cards.CARD_NAMES[card]}" for card, count in enumerate(state["hand"][seat]) if count]
     lines = [*held, f"deck {int(state['deck'][seat].sum())}"]
-    style = f"{_FONT} font-size='11' fill='{_COLOURS[seat]}' text-anchor='{anchor}'"
-    return "".join(f"<text x='{x}' y='{TOP + 12 + 16 * row}' {style}>{svg.plain(line)}</text>" for row, line in enumerate(lines))
+    style = f"{_FONT} font-size='12' fill='{_COLOURS[seat]}' text-anchor='{anchor}'"
+    return "".join(f"<text x='{x}' y='{TOP + 12 + 17 * row}' {style}>{svg.plain(line)}</text>" for row, line in enumerate(lines))
 
 
 # --- actions as arrows -------------------------------------------------------------------------------------------------
@@ -292,9 +326,14 @@ def _line(config: HeroAcademyConfig, seat: int, start: int, end: int) -> Box:
     """Where an arrow begins and ends, in pixels: x and y twice."""
     edge = MARGIN + SIDE - 8 if seat == 0 else MARGIN + SIDE + config.grid.columns * CELL + 8
     (x, y), (to_x, to_y) = (edge, TOP + 20.0) if start == _HAND else _middle(config, start), _middle(config, end)
-    shift = _KEEP_RIGHT / math.hypot(to_x - x, to_y - y)
-    right, down = -shift * (to_y - y), shift * (to_x - x)
-    return x + right, y + down, to_x + right, to_y + down
+    length = math.hypot(to_x - x, to_y - y)
+    across, along = (to_x - x) / length, (to_y - y) / length
+    right, down = -_KEEP_RIGHT * along, _KEEP_RIGHT * across
+    begin = 0 if start == _HAND else _FROM_UNIT
+    return (
+        *(x + right + begin * across, y + down + begin * along),
+        *(to_x + right - _TO_UNIT * across, to_y + down - _TO_UNIT * along),
+    )
 
 
 def _tip(way: Box) -> Box:

@@ -26,4 +26,5 @@ REGISTRATION = Registration(
     agents=(bot("random", random_agent), bot("path", path_agent)),
     encoders=ENCODERS,
     replay="jaxgames.hex.replay:replay",
+    page="jaxgames.hex.page:Page",
 )

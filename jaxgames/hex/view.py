@@ -18,16 +18,19 @@ from jaxgames.hex.geometry import BLACK, WHITE
 from jaxgames.hex.interop import board, cell_name, view_codes
 from jaxgames.hex.state import State
 
-SECONDS_PER_ATTEMPT, SECONDS_AT_END = 0.6, 4.0
-SIDE = 16.0  # of a hexagon
-MARGIN = 30.0
+SECONDS_PER_ATTEMPT, SECONDS_AT_END = 0.9, 4.0
+SIDE = 18.0  # of a hexagon
+MARGIN = 36.0
+_HEAD, _FOOT = 52, 42  # heights above and below the boards
 _WIDE, _HIGH = math.sqrt(3) * SIDE, 1.5 * SIDE
 _CELL, _LINE, _PAPER = "#f3efe4", "#b9b2a0", "#ffffff"
 _COLOUR_NAMES = ("black", "white")
 _COLOURS = ("#20242c", "#fbfbfb")  # stones
 _EDGES = ("#20242c", "#d0a94f")  # of the sides that each player joins
 _RIMS = ("#000000", "#8a8578")
-_HIT, _WON = "#c8372d", "#2f9e57"
+_HIT, _WON, _NEW = "#c8372d", "#2f9e57", "#e58a1f"
+_LEAST_WIDTH = 460  # of a picture, for the words
+_HIDDEN = " opacity='0'"
 _FONT = "font-family='Helvetica,Arial,sans-serif'"
 
 
@@ -57,7 +60,7 @@ def draw(config: HexConfig, state: State, *, names: Sequence[str] = (), caption:
     boards = [("board", _stones_of(board(config, state)))]
     if config.is_dark:
         boards += [(_seen_by(names, player), _stones_of(view_codes(config, state, player))) for player in (BLACK, WHITE)]
-    return _picture(config, boards, names, caption, [], [], seconds=0.0)
+    return _picture(config, boards, names, [caption], [], [], seconds=0.0)
 
 
 def animate(config: HexConfig, states: State, actions: np.ndarray | None = None, *, names: Sequence[str] = ()) -> str:
@@ -79,14 +82,25 @@ def animate(config: HexConfig, states: State, actions: np.ndarray | None = None,
     if length < 1:
         raise ValueError(f"{length} attempts: must be at least 1")
     boards = [("board", _appearing(truth))]
-    hits: list[tuple[int, int]] = []
     if config.is_dark:
         boards += [(_seen_by(names, player), _appearing(view_codes(config, states, player))) for player in (BLACK, WHITE)]
-        movers = np.asarray(states.player)[:-1]
-        for attempt in range(length):
-            views = np.sign(view_codes(config, states, int(movers[attempt])))
-            if (truth[attempt] == truth[attempt + 1]).all() and (views[attempt] != views[attempt + 1]).any():
-                hits.append((int(np.flatnonzero(views[attempt] != views[attempt + 1])[0]), attempt + 1))
+    movers = np.asarray(states.player)[:-1]
+    hits: list[tuple[int, int]] = []
+    told = ["the empty board"]
+    for attempt, mover in enumerate(movers.tolist(), start=1):
+        before, after = truth[attempt - 1], truth[attempt]
+        who, hit = f"{names[mover]} ({_COLOUR_NAMES[mover]})", False
+        changed = np.flatnonzero(before != after)
+        if config.is_dark and not changed.size:
+            views = np.sign(view_codes(config, states, mover)[attempt - 1 : attempt + 1])
+            changed, hit = np.flatnonzero(views[0] != views[1]), True
+        if not changed.size:
+            told.append(f"attempt {attempt}: {who} tries what is not allowed")
+            continue
+        cell = int(changed[0])
+        hits += [(cell, attempt)] if hit else []
+        place = cell_name(config, cell)
+        told.append(f"attempt {attempt}: {who} {f'runs into the hidden stone on {place}' if hit else f'plays {place}'}")
     last = np.asarray(states.last)[-1]
     caption, chain = f"{length} attempts, the game is not over", []
     if np.asarray(states.terminated)[-1]:
@@ -95,8 +109,9 @@ def animate(config: HexConfig, states: State, actions: np.ndarray | None = None,
         how = f"at {cell_name(config, int(last))}" if last >= 0 else "by an attempt that is not allowed"
         caption = f"{names[winner]} wins {how}, attempt {length}"
         chain = _chain(config, truth[-1] == (1 if winner == BLACK else -1), winner) if last >= 0 else []
+    told[-1] = caption
     seconds = SECONDS_PER_ATTEMPT * length + SECONDS_AT_END
-    return _picture(config, boards, names, caption, hits, chain, seconds=seconds)
+    return _picture(config, boards, names, told, hits, chain, seconds=seconds)
 
 
 def _seen_by(names: Sequence[str], player: int) -> str:
@@ -167,12 +182,12 @@ def _empty_board(config: HexConfig) -> str:
         points = " ".join(_corner(*_centre(config, cell), corner) for cell in cells for corner in corners_of_side)
         line = f"fill='none' stroke='{_EDGES[player]}' stroke-width='3.5' stroke-linejoin='round'"
         parts.append(f"<polyline points='{points}' {line}/>")
-    label = f"{_FONT} font-size='10' fill='#6b675d' text-anchor='middle'"
+    label = f"{_FONT} font-size='12' fill='#55524a' text-anchor='middle'"
     for number in range(size):
         x, y = _centre(config, number)
-        parts.append(f"<text x='{x - 6:.1f}' y='{y - SIDE - 5:.1f}' {label}>{chr(ord('a') + number)}</text>")
+        parts.append(f"<text x='{x - 3:.1f}' y='{y - SIDE - 6:.1f}' {label}>{chr(ord('a') + number)}</text>")
         x, y = _centre(config, number * size)
-        parts.append(f"<text x='{x - _WIDE / 2 - 10:.1f}' y='{y + 3.5:.1f}' {label}>{number + 1}</text>")
+        parts.append(f"<text x='{x - _WIDE / 2 - 13:.1f}' y='{y + 4.5:.1f}' {label}>{number + 1}</text>")
     return "".join(parts)
 
 
@@ -188,8 +203,11 @@ def _stone(config: HexConfig, stone: _Stone, seconds: float) -> str:
     colour, rim, ink = _COLOURS[stone.player], _RIMS[stone.player], _COLOURS[1 - stone.player]
     body = f"<circle cx='{x:.1f}' cy='{y:.1f}' r='{radius:.1f}' fill='{colour}' stroke='{rim}' stroke-width='1.2'/>"
     if stone.number:
-        text = f"{_FONT} font-size='9' text-anchor='middle' fill='{ink}'"
-        body += f"<text x='{x:.1f}' y='{y + 3.2:.1f}' {text}>{stone.number}</text>"
+        text = f"{_FONT} font-size='11' text-anchor='middle' fill='{ink}'"
+        body += f"<text x='{x:.1f}' y='{y + 3.8:.1f}' {text}>{stone.number}</text>"
+    if seconds and stone.since:  # the newest one
+        ring = f"cx='{x:.1f}' cy='{y:.1f}' r='{radius + 2:.1f}' fill='none' stroke='{_NEW}' stroke-width='2.5' opacity='0'"
+        body += f"<circle {ring}>{_shown_from(stone.since, seconds, stone.since + 1)}</circle>"
     return f"<g>{_shown_from(stone.since, seconds)}{body}</g>"
 
 
@@ -197,13 +215,16 @@ def _picture(
     config: HexConfig,
     boards: Sequence[tuple[str, list[_Stone]]],
     names: Sequence[str],
-    caption: str,
+    told: Sequence[str],
     hits: Sequence[tuple[int, int]],
     chain: Sequence[int],
     *,
     seconds: float,
 ) -> str:
-    """Boards side by side, each a title with its stones; failed attempts (cell, attempt) and the chain go onto the first."""
+    """Boards side by side, each a title with its stones; failed attempts (cell, attempt) and the chain go onto the first.
+
+    Below stands what is told of each moment, the last of it to the end.
+    """
     right, bottom = _centre(config, config.num_cells - 1)
     wide, high = right + _WIDE / 2 + MARGIN, bottom + SIDE + 8
     empty = _empty_board(config)
@@ -222,13 +243,22 @@ def _picture(
             line = f"stroke='{_WON}' stroke-width='4' stroke-linecap='round' stroke-linejoin='round' fill='none' opacity='0.8'"
             body.append(f"<polyline points='{points}' {line}>{shown.replace('0;1', '0;0.8')}</polyline>")
         label = f"{_FONT} font-size='13' font-weight='bold' fill='#3a3833'"
-        body.append(f"<text x='{MARGIN:.0f}' y='{high + 10:.1f}' {label}>{svg.plain(title)}</text>")
-        parts.append(f"<g transform='translate({place * wide:.1f} 34)'>{''.join(body)}</g>")
-    total, height = wide * len(boards), high + 34 + 44
+        body.append(f"<text x='{MARGIN - 10:.0f}' y='8' {label}>{svg.plain(title)}</text>")
+        parts.append(f"<g transform='translate({place * wide:.1f} {_HEAD})'>{''.join(body)}</g>")
+    total, height = max(wide * len(boards), _LEAST_WIDTH), high + _HEAD + _FOOT
     head = f"{_FONT} font-size='14' fill='#3a3833'"
-    joins = f"{names[BLACK]} (black) joins top and bottom, {names[WHITE]} (white) joins left and right"
-    parts.append(f"<text x='{MARGIN:.0f}' y='24' {head}>{svg.plain(joins)}</text>")
-    parts.append(f"<text x='{MARGIN:.0f}' y='{height - 10:.1f}' {head}>{svg.plain(caption)}</text>")
+    x = MARGIN
+    for player, sides in ((BLACK, "top and bottom"), (WHITE, "left and right")):
+        words = f"{names[player]} joins {sides}"
+        parts.append(f"<path d='M{x:.0f},26h20' stroke='{_EDGES[player]}' stroke-width='4'/>")
+        stone = f"r='7' fill='{_COLOURS[player]}' stroke='{_RIMS[player]}' stroke-width='1.2'"
+        parts.append(f"<circle cx='{x + 10:.0f}' cy='19' {stone}/><text x='{x + 27:.0f}' y='24' {head}>{svg.plain(words)}</text>")
+        x += 55 + 7.4 * len(words)
+    foot = f"x='{MARGIN:.0f}' y='{height - 14:.1f}' {head}"
+    for moment, words in enumerate(told):
+        is_last = moment == len(told) - 1
+        shown = _shown_from(moment, seconds, None if is_last else moment + 1)
+        parts.append(f"<text {foot}{'' if is_last else _HIDDEN}>{svg.plain(words)}{shown}</text>")
     size = f"width='{total:.0f}' height='{height:.0f}' viewBox='0 0 {total:.0f} {height:.0f}'"
     ground = f"<rect width='100%' height='100%' fill='{_PAPER}'/>"
     return f"<svg xmlns='http://www.w3.org/2000/svg' {size}>{ground}{''.join(parts)}</svg>\n"

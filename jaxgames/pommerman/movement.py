@@ -23,7 +23,6 @@ from jaxgames.bitboard import (
     RIGHT,
     Bits,
     Grid,
-    Tally,
     select,
     union,
 )
@@ -51,6 +50,28 @@ class Walker:
     @property
     def moving(self) -> Array:
         return self.steps[0] | self.steps[1] | self.steps[2] | self.steps[3]
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class Tally:
+    """How many things stand in each cell, counted up to "two or more", which is all that collisions need.
+
+    Attributes:
+      some: cells with at least one.
+      many: cells with at least two.
+    """
+
+    some: Bits
+    many: Bits
+
+    def add(self, cells: Bits) -> Tally:
+        """Counts one more in each of `cells`."""
+        return Tally(self.some | cells, self.many | (self.some & cells))
+
+    def clear(self, cells: Bits) -> Tally:
+        """Sets the count of `cells` to zero."""
+        return Tally(self.some - cells, self.many - cells)
 
 
 def lay_bombs(grid: Grid, bombs: Bombs, agents: tuple[Bomber, ...], moves: tuple[Array, ...]) -> tuple[Bombs, tuple[Bomber, ...]]:

@@ -48,6 +48,7 @@ REGISTRATION = Registration(
     ),
     encoders=ENCODERS,
     replay="jaxgames.pommerman.replay:replay",
+    page="jaxgames.pommerman.page:Page",
     published=tuple(
         Published(player, "simple", "ffa", shares, 400, _COMPARED, _OF_FDTS if player == "fdts" else "")
         for player, shares in _TABLES.items()

@@ -18,6 +18,7 @@ from jax import Array
 from jaxgames import sliced
 from jaxgames.bitboard import Bits, select
 from jaxgames.encoder import Encoder
+from jaxgames.fusion import worked_out
 from jaxgames.stratego import hidden, legal, moves
 from jaxgames.stratego.config import StrategoConfig
 from jaxgames.stratego.constants import BLUE, IMMOBILE, KIND_NAMES, NUM_KINDS, RED
@@ -79,6 +80,10 @@ def _encoder(game: Stratego, name: str, view: Callable[[Any, Array], Observation
         found = by_cells(config, jnp.where(inside, outputs, 0), config.columns, config.rows)
         return jnp.where(inside, found, game.pass_action).astype(jnp.int32)
 
+    def transform_planes(planes: Array, which: Array) -> Array:
+        planes = worked_out(planes)  # else every plane is made again for each cell that may be shown on the other side
+        return jnp.where(which == 1, planes[:, ::-1], planes)
+
     return Encoder(
         name=name,
         shape=(config.rows, config.columns, len(CHANNELS)),
@@ -90,7 +95,7 @@ def _encoder(game: Stratego, name: str, view: Callable[[Any, Array], Observation
         outputs=outputs,
         actions=actions,
         num_symmetries=2,
-        transform_planes=lambda planes, which: jnp.where(which == 1, planes[:, ::-1], planes),
+        transform_planes=transform_planes,
         transform_outputs=lambda per_output, which: jnp.where(which == 1, per_output[order], per_output),
         shows_observation=shows_observation,
     )

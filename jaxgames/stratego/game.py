@@ -10,7 +10,7 @@ import numpy as np
 from jax import Array
 
 from jaxgames import checks
-from jaxgames.game import GameBase
+from jaxgames.game import GameBase, ViewIsAll
 from jaxgames.specs import with_settings
 from jaxgames.stratego import hidden, legal, material, moves, observation, rules, setup
 from jaxgames.stratego.config import StrategoConfig, preset
@@ -19,7 +19,7 @@ from jaxgames.stratego.state import State, state_key
 
 
 @dataclasses.dataclass(frozen=True)
-class Stratego(GameBase):
+class Stratego(ViewIsAll, GameBase):
     """Stratego and Barrage. Actions are numbered as `moves` says; who is not to move passes.
 
     A move that is not legal, a pass by the player to move too, loses the game.
@@ -32,6 +32,7 @@ class Stratego(GameBase):
     name = "stratego"
     view = "jaxgames.stratego.view"
     num_players = 2
+    start = "set-ups are drawn"
 
     @property
     def num_actions(self) -> int:
@@ -99,26 +100,6 @@ class Stratego(GameBase):
     def open_game(self) -> Stratego:
         """The same game with all pieces seen by both."""
         return Stratego(dataclasses.replace(self.config, true_sight=True))
-
-    def open_state(self, state: State) -> State:
-        """The state itself; it goes on telling which pieces would be hidden."""
-        return state
-
-    def init_information(self, player: Array, observation: Observation | None = None) -> Observation:
-        """The first view, in which a player finds its own pieces.
-
-        Raises:
-          ValueError: there is none: set-ups differ from game to game.
-        """
-        del player
-        if observation is None:
-            raise ValueError("observation=None: set-ups are drawn, so give init_information the player's first observation")
-        return observation
-
-    def update_information(self, info: Observation, observation: Observation, own_action: Array) -> Observation:
-        """The latest view: it holds all that a player knows."""
-        del info, own_action
-        return observation
 
     def sample_hidden(self, key: Array, info: Observation) -> State:
         """Draws a full state that fits what a player knows, all as likely; see `hidden.sample`."""

@@ -15,6 +15,7 @@ from jax import Array
 
 from jaxgames import sliced
 from jaxgames.bitboard import DIRECTIONS, DOWN, LEFT, OPPOSITE, RIGHT, UP, WORD_BITS, Bits, select, union
+from jaxgames.fusion import worked_out
 from jaxgames.stratego import moves
 from jaxgames.stratego.config import StrategoConfig
 from jaxgames.stratego.constants import RED, SCOUT, TWICE_LEVEL
@@ -256,7 +257,7 @@ def listed(config: StrategoConfig, side: Side, seat: Array) -> tuple[Array, Arra
       int32 [K] actions with K = `config.most_moves`, and bool [K], which of them are: the first ones. The others are no moves.
     """
     moves_words, own = as_set(legal_moves(config, side)).words, side.own.words
-    row = _worked_out(jnp.stack(jax.lax.optimization_barrier([*moves_words, *own, seat.astype(jnp.uint32)])))
+    row = worked_out(jnp.stack(jax.lax.optimization_barrier([*moves_words, *own, seat.astype(jnp.uint32)])))
     words = [row[number] for number in range(row.shape[0])]
     found, seat = Bits(tuple(words[: len(moves_words)])), words[-1]
     side = dataclasses.replace(side, own=Bits(tuple(words[len(moves_words) : -1])))
@@ -267,14 +268,5 @@ def listed(config: StrategoConfig, side: Side, seat: Array) -> tuple[Array, Arra
         move = move_of(config, side, found.pick(rank))
         return moves.to_action(config, move, seat)
 
-    actions = _worked_out(jax.vmap(one)(jnp.minimum(number, jnp.maximum(count - 1, 0))))
+    actions = worked_out(jax.vmap(one)(jnp.minimum(number, jnp.maximum(count - 1, 0))))
     return jnp.where(number < count, actions, moves.num_moves(config)), number < count
-
-
-def _worked_out(row: Array) -> Array:
-    """Gives numbers that are worked out once, however much depends on them.
-
-    Without the reduction, which is one of nothing, XLA works out the whole set of legal moves anew for each of its moves.
-    """
-    row = jax.lax.reduce(jnp.stack([row, jnp.zeros_like(row)]), row.dtype.type(0), jax.lax.bitwise_or, (0,))
-    return jax.lax.optimization_barrier(row)

@@ -25,4 +25,5 @@ REGISTRATION = Registration(
     agents=(bot("random", random_agent), bot("hunt", hunt_agent)),
     encoders=ENCODERS,
     replay="jaxgames.stratego.replay:replay",
+    page="jaxgames.stratego.page:Page",
 )

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import jax
 import numpy as np
 
 from jaxgames import svg
@@ -68,8 +69,6 @@ def animate(config: StrategoConfig, states: State, actions: np.ndarray | None = 
 
 
 def _at(states: State, number: int) -> State:
-    import jax
-
     state: State = jax.tree.map(lambda leaf: np.asarray(leaf)[number], states)
     return state
 

@@ -280,7 +280,7 @@ def _together(game: HiddenGame, worlds: Worlds, planner: Planner, keys: Array, s
         policies, results, tried = _by_action(game.num_actions, *columns)
     action_weights = combine(worlds, policies, results, legal)
     qvalues, visits = results.mean(1), tried.sum(1)
-    if many:
+    if many:  # only as many columns as a plan may have
         action_weights, best = jax.lax.top_k(action_weights, min(actions.shape[1], game.num_arms, MOST_COLUMNS))
         actions, legal, qvalues, visits = (jnp.take_along_axis(x, best, 1) for x in (actions, legal, qvalues, visits))
         actions = jnp.where(legal, actions, game.pass_action)

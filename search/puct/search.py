@@ -15,6 +15,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from jaxgames import checks, random_bits
+from jaxgames.bitboard import select
 from jaxgames.game import Game
 from search.dynamics import Dynamics, Evaluate, Outputs, arm_logits, dynamics_of
 from search.microbatch import thinking_in_parts
@@ -172,11 +173,6 @@ def puct(
     return planner if settings.reuse or settings.microbatch_size is None else thinking_in_parts(planner, settings.microbatch_size)
 
 
-def where_all(condition: Array, one, other):
-    """Chooses one tree or another of the same shapes, by one condition, bool []."""
-    return jax.tree.map(lambda a, b: jnp.where(condition, a, b), one, other)
-
-
 @dataclasses.dataclass(frozen=True)
 class _Search:
     game: Dynamics
@@ -292,10 +288,10 @@ class _Search:
         arm = tree.whole(tree.row(last), ARM, jnp.minimum(1 + place, tree.num_children))
         step_keys = jax.vmap(lambda index: jax.vmap(jax.random.fold_in, (0, None))(keys, number * wave + index))(jnp.arange(wave))
         if self.roots_in_loop:
-            before = where_all(begins, views, tree.states(last))
+            before = select(begins, views, tree.states(last))
             after = self._apply(params, step_keys.reshape(-1), tree, before, last, jnp.maximum(arm, 0), reply)
             noise_keys = keys if settings.dirichlet_fraction else None
-            new = self._new_node(params, where_all(begins, views, after), noise_keys, begins)
+            new = self._new_node(params, select(begins, views, after), noise_keys, begins)
             opens, last = opens | begins, jnp.where(begins, -1, last)
         else:
             before = tree.states(last)

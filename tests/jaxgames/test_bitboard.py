@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from jaxgames import bitboard
-from jaxgames.bitboard import DIRECTIONS, DOWN, LEFT, OPPOSITE, RIGHT, UP, Bits, Grid, Tally
+from jaxgames.bitboard import DIRECTIONS, DOWN, LEFT, OPPOSITE, RIGHT, UP, Bits, Grid
 
 SIZES = [(11, 11), (8, 8), (19, 19), (9, 5), (2, 3), (31, 2)]
 BATCH = 32
@@ -216,31 +216,6 @@ def test_batches_of_sets():
     assert (same == masks).all()
     assert (joined == masks.any(0)).all()
     assert (chosen == masks * np.array([1, 0, 1, 0])[:, None, None, None]).all()
-
-
-# --- counts ------------------------------------------------------------------------------------------------------------
-
-
-def test_tally_counts_up_to_many():
-    grid = Grid(9, 5)
-    masks = random_masks((9, 5), 6, 5)
-
-    @jax.jit
-    def tallies():
-        all_of_them = [Tally(grid.empty, grid.empty)]
-        for mask in masks:
-            all_of_them.append(all_of_them[-1].add(grid.constant(mask)))
-        all_of_them.append(all_of_them[-1].clear(grid.constant(masks[2])))
-        return [(grid.to_bool(tally.some), grid.to_bool(tally.many)) for tally in all_of_them[1:]]
-
-    *told, cleared = jax.device_get(tallies())
-    count = np.zeros((9, 5), int)
-    for mask, (some, many) in zip(masks, told, strict=True):
-        count = count + mask
-        assert (some == (count >= 1)).all()
-        assert (many == (count >= 2)).all()
-    assert (cleared[0] == (count >= 1) & ~masks[2]).all()
-    assert (cleared[1] == (count >= 2) & ~masks[2]).all()
 
 
 def test_the_lowest_bit_of_words_in_any_order():

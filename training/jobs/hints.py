@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import io
 import json
 import math
 from pathlib import Path
@@ -23,6 +22,7 @@ from jaxgames.clash.state import State
 from jaxgames.clash.view_hints import draw_hints
 from search.appraisal import Appraisal, appraise
 from training.play import agents, evaluate
+from training.storage.arrays import as_npz, from_npz
 from training.storage.files import output_folder, write_together
 
 _PLAY, _SEARCH = range(2)  # children of the key
@@ -120,10 +120,7 @@ def _play(config: HintsConfig, game: Clash, key: jax.Array) -> State:
 
 def battle_bytes(states: State) -> bytes:
     """Gives a battle, leaves [T + 1, ...], as the content of an npz file."""
-    content = io.BytesIO()
-    arrays: dict[str, Any] = {name: np.asarray(value) for name, value in vars(states).items()}
-    np.savez_compressed(content, **arrays)
-    return content.getvalue()
+    return as_npz(vars(states))
 
 
 def read_battle(path: str, game: Clash) -> State:
@@ -136,10 +133,9 @@ def read_battle(path: str, game: Clash) -> State:
     content = Path(path).read_bytes()
     shapes = jax.eval_shape(game.init, jax.random.key(0))
     try:
-        with np.load(io.BytesIO(content)) as file:
-            arrays = {name: file[name] for name in vars(shapes)}
-    except Exception as error:  # numpy, zipfile and zlib have errors of their own for torn files
-        raise ValueError(f"battle={path!r}: torn, or no battle ({type(error).__name__})") from None
+        arrays = from_npz(content, vars(shapes), "battle")
+    except ValueError as error:
+        raise ValueError(f"battle={path!r}: {error}") from None
     for name, shape in vars(shapes).items():
         found = arrays[name]
         if found.ndim != 1 + len(shape.shape) or found.shape[1:] != shape.shape or found.dtype != shape.dtype or not len(found):

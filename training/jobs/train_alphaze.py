@@ -10,7 +10,7 @@ import jax
 import numpy as np
 from rich.console import Console
 
-from jaxgames import checks
+from jaxgames import checks, processes
 from jaxgames.agent import Agent
 from search.planner import as_agent, size_in_bytes
 from training.jobs import job
@@ -37,6 +37,7 @@ class TrainConfig(JobConfig):
     Attributes:
       who: the game and the network.
       learn: how to play and learn.
+      start: weights to begin with; "": drawn.
       epochs: of playing, learning and a match.
       gate_games: games of the match after each epoch, colours swapped half-way; the newest network takes over if it makes more
         than half of the points; 0: it always does.
@@ -50,6 +51,7 @@ class TrainConfig(JobConfig):
 
     who: PolicyValueConfig = PolicyValueConfig()
     learn: AlphazeConfig = AlphazeConfig()
+    start: str = ""
     epochs: int = 10
     gate_games: int = 100
     gate_temperature: float = 0.6
@@ -114,6 +116,7 @@ class AlphazeJob(Job):
         learn = config.learn
         self.who: PolicyValue = policy_value.make(config.who)
         self.meta = self.who.meta
+        self._first_params()  # before anything is compiled
         self.title = f"AlphaZe**, {config.who.game} {config.who.mode}, {learn.method}, {config.who.network} network"
         self.total, self.unit, self.learning_rate = config.epochs * learn.epoch_samples, "searches", learn.learning_rate
         self.programs = Alphaze(learn, self.who, job.mesh_for(learn.lanes, learn.batch_size, learn.buffer_size))
@@ -149,9 +152,14 @@ class AlphazeJob(Job):
             )
 
     def start(self) -> State:
-        params = self.who.init(jax.random.fold_in(self.key, _INIT))
-        learner = self.programs.init(self.key, params)
+        learner = self.programs.init(self.key, self._first_params())
         return State(learner, job.copy(learner.params), np.float32(0), np.int32(0))
+
+    def _first_params(self) -> Any:
+        """Gives the parameters to begin with."""
+        if self.config.start:
+            return policy_value.first_params(self.who, self.config.start)
+        return self.who.init(jax.random.fold_in(self.key, _INIT))
 
     def begin(self, state: State) -> None:
         self._save(state.best_params, 0)
@@ -165,6 +173,9 @@ class AlphazeJob(Job):
             return job.plain(metrics) | {self.SPEED: learn.lanes * learn.steps, "epoch": epoch}
         state.learner, metrics = self.programs.learn(self.key, state.learner)
         return job.plain(metrics) | {"epoch": epoch}
+
+    def deal(self, learner: Any) -> Any:
+        return self.programs.deal(self.key, learner)
 
     def done(self, state: State) -> int:
         return min(_searches(state), self.total)
@@ -219,7 +230,7 @@ class AlphazeJob(Job):
     def _games(self, state: State) -> int:
         """Games that were played to their end: those begun, but for what is at work and what a restart gave up."""
         restarts = int(0 < self.config.learn.pretrain_epochs <= int(state.epoch))
-        next_numbers = np.asarray(state.learner.games.lanes.next_number)
+        next_numbers = processes.fetch(state.learner.games.lanes.next_number)
         begun = int((next_numbers // len(next_numbers)).sum())
         return begun - (1 + restarts) * self.config.learn.lanes
 

@@ -22,7 +22,7 @@ from training.learn.learner import Learner
 from training.models import policy_value
 from training.models.policy_value import PolicyValue, PolicyValueConfig
 from training.play import agents, evaluate, memory
-from training.storage.weights import load_weights, save_weights, weights_file
+from training.storage.weights import save_weights
 
 # Keys of matches, beside those of games to learn from.
 _RATE, _REPORT, _INIT = range(1 << 28, (1 << 28) + 3)
@@ -102,7 +102,7 @@ class ExpertJob(Job):
         learn = config.learn
         self.who: PolicyValue = policy_value.make(config.who)
         self.meta = self.who.meta
-        self._first_params()
+        self._first_params()  # before anything is compiled
         self.title = f"learning from {learn.source}, {config.who.game} {config.who.mode}, {config.who.network} network"
         self.total, self.unit, self.learning_rate = config.rounds * learn.samples, "samples", learn.learning_rate
         mesh = job.mesh_for(learn.lanes, learn.batch_size, learn.buffer_size)
@@ -134,20 +134,13 @@ class ExpertJob(Job):
         memory.check(who.game, players, learn.lanes, other=(other, advice), setting="learn.lanes", what="the run")
 
     def start(self) -> State:
-        params = self._first_params() if self.config.start else self.who.init(jax.random.fold_in(self.key, _INIT))
-        return State(self.programs.init(self.key, params), np.int32(0))
+        return State(self.programs.init(self.key, self._first_params()), np.int32(0))
 
     def _first_params(self) -> Any:
-        """Reads the weights to begin with; None where there are none.
-
-        Raises:
-          ValueError, OSError: they are of another network, or cannot be read.
-        """
-        if not self.config.start:
-            return None
-        shown = {name: self.who.meta[name] for name in ("kind", "game", "encoder", "network", "version")}
-        params, _ = load_weights(weights_file(self.config.start), jax.eval_shape(self.who.init, self.key), shown)
-        return params
+        """Gives the parameters to begin with."""
+        if self.config.start:
+            return policy_value.first_params(self.who, self.config.start)
+        return self.who.init(jax.random.fold_in(self.key, _INIT))
 
     def begin(self, state: State) -> None:
         self._save(state)
@@ -161,6 +154,9 @@ class ExpertJob(Job):
             return job.plain(metrics) | {self.SPEED: _samples(state) - before, "round": number}
         state.learner, metrics = self.programs.learn(self.key, state.learner)
         return job.plain(metrics) | {"round": number}
+
+    def deal(self, learner: Any) -> Any:
+        return self.programs.deal(self.key, learner)
 
     def done(self, state: State) -> int:
         return min(_samples(state), self.total)

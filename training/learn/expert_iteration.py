@@ -17,9 +17,10 @@ from jax.sharding import Mesh
 
 from jaxgames import checks
 from jaxgames.agent import Agent
+from jaxgames.game import is_hidden
 from jaxgames.registration import usual_opponent
 from search.modelled import Models, modelled_puct
-from search.planner import Plan, Planner, of_seat
+from search.planner import Plan, Planner
 from search.puct.search import Settings
 from training.learn.learner import Learner, Programs, Updates, check_split, turned
 from training.learn.self_play import UNFINISHED, Sample, SelfPlay, play_and_keep
@@ -111,6 +112,7 @@ class ExpertIteration:
       init: `init(key, params) -> Learner`; its progress counts `samples`.
       play: `play(key, learner) -> (learner, metrics)`: games, of which samples are kept. The learner given is used up.
       learn: `learn(key, learner) -> (learner, metrics)`: gradient steps; the learner given is used up.
+      deal: `deal(key, learner) -> learner`: of another number of devices, as it was saved; see `SelfPlay.dealt`.
     """
 
     def __init__(self, config: ExpertConfig, who: PolicyValue, mesh: Mesh) -> None:
@@ -128,10 +130,10 @@ class ExpertIteration:
         self.config, self.who = config, who
         player = agents.make(config.player or usual_opponent(who.game), who.game)
         shows = config.source == "demonstrations"
-        self.planner = shown_moves(who, player) if shows else make_search(who, config.models, config.search)
+        self.planner = shown_moves(player) if shows else make_search(who, config.models, config.search)
         lanes, capacity = config.lanes // devices, config.buffer_size // devices
         self.games = SelfPlay(
-            Pool(who.game, lanes, devices),
+            Pool(who.game, lanes, devices, informed=shows and is_hidden(who.game) and not player.sees_state),
             Targets(who.encoder),
             remembered=capacity + lanes * (who.game.max_steps + 3),
             partner=None if shows else player,
@@ -148,6 +150,7 @@ class ExpertIteration:
         programs = Programs(mesh)
         same, learner = programs.same, programs.learner
         self.init = programs.compile(self._init, (same, same), learner)
+        self.deal = self.games.dealt(self.updates, programs)
         self.play = programs.compile(self._play, (same, learner), (learner, same))
         self.learn = programs.compile(self._learn, (same, learner), (learner, same))
 
@@ -256,23 +259,21 @@ def make_search(who: PolicyValue, models: Models, search: Settings) -> Planner:
     return modelled_puct(who.game, who.evaluate, models, search, outputs=who.encoder.outputs)
 
 
-def shown_moves(who: PolicyValue, player: Agent) -> Planner:
+def shown_moves(player: Agent) -> Planner:
     """Makes a planner that prefers what a rule-based player does, so that its moves can be learnt like a search."""
-    game = who.game
 
     def plan(params: Any, keys: Array, memory: Any, views: Any, seats: Array, active: Array) -> tuple[Plan, Any]:
+        del params
         actions, memory = player.act(player.params, keys, memory, views, seats, active)
-        arms, legal = (of_seat(rows, seats)[:, None] for rows in jax.vmap(game.search_arms)(views))
-        chosen = arms == actions[:, None, None]
-        nothing = jnp.zeros(arms.shape, jnp.float32)
+        arms = actions[:, None, None].astype(jnp.int32)  # the one that it takes, which a search might leave out
         found = Plan(
-            actions=actions[:, None].astype(jnp.int32),
+            actions=arms[:, :, 0],
             arms=arms,
-            legal=legal | chosen,  # also what a search would leave out
-            qvalues=nothing,
-            visit_counts=chosen.astype(jnp.int32),
-            action_weights=chosen.astype(jnp.float32),
-            root_value=nothing[:, :, 0],
+            legal=jnp.ones(arms.shape, bool),
+            qvalues=jnp.zeros(arms.shape, jnp.float32),
+            visit_counts=jnp.ones(arms.shape, jnp.int32),
+            action_weights=jnp.ones(arms.shape, jnp.float32),
+            root_value=jnp.zeros(arms.shape[:2], jnp.float32),
             metrics={},
         )
         return found, memory

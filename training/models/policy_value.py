@@ -173,6 +173,22 @@ def read(path: str | Path, game: Any) -> tuple[PolicyValue, Any]:
     return who._replace(game=game, encoder=encoder), params
 
 
+def first_params(who: PolicyValue, path: str) -> Any:
+    """Reads the parameters with which a network begins to learn, from a weights file or the folder of a training run.
+
+    Args:
+      who: the network; the weights may be of another variant of its game.
+      path: where.
+
+    Raises:
+      ValueError: they are of another network.
+      OSError: they cannot be read.
+    """
+    shown = {name: who.meta[name] for name in ("kind", "game", "encoder", "network", "version")}
+    params, _ = load_weights(weights_file(path), jax.eval_shape(who.init, jax.random.key(0)), shown)
+    return params
+
+
 def fits(path: Path, game: Any) -> bool:
     """Says whether a weights file of this kind of game is of a network for this one: of the same planes, and as many in a team.
 

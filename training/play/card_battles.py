@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import io
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -23,6 +22,7 @@ from jaxgames.clash.config import ClashConfig
 from jaxgames.clash.constants import DECK
 from jaxgames.clash.game import Clash
 from training.play import evaluate
+from training.storage.arrays import as_npz, from_npz
 
 ARMS, SIDES = 2, 2
 BLOCK = ARMS * SIDES
@@ -96,9 +96,7 @@ class Part:
 
     def as_bytes(self) -> bytes:
         """Gives the part as the content of an npz file."""
-        content = io.BytesIO()
-        np.savez_compressed(content, **vars(self))
-        return content.getvalue()
+        return as_npz(vars(self))
 
 
 def read_part(content: bytes, num_blocks: int, num_cards: int) -> Part:
@@ -109,11 +107,7 @@ def read_part(content: bytes, num_blocks: int, num_cards: int) -> Part:
     """
     shape = (num_blocks, ARMS, SIDES)
     shapes = {"points": shape, "lengths": shape, "counts": (*shape, 2, num_cards + 1, len(COUNTS))}
-    try:
-        with np.load(io.BytesIO(content)) as file:
-            found = {name: file[name] for name in shapes}
-    except Exception as error:  # numpy, zipfile and zlib have errors of their own for torn files
-        raise ValueError(f"torn, or no part of a report ({type(error).__name__})") from None
+    found = from_npz(content, shapes, "part of a report")
     for name, wanted in shapes.items():
         if found[name].shape != wanted:
             raise ValueError(f"{name} of shape {found[name].shape}: must be {wanted}")

@@ -69,8 +69,9 @@ class Pool:
     start_of: Callable[[Array, Array], Any] | None = None
     common: int = 1
 
-    def start(self, key: Array, device: Array) -> Lanes:
-        """Begins the first games of a device."""
+    def start(self, key: Array, device: Array, first: Array | int = 0) -> Lanes:
+        """Begins games of a device; `first` is the lowest number of all devices."""
+        device = device + first
         number = jnp.arange(self.lanes, dtype=jnp.int32) * self.num_devices + device
         states, infos = self._new_games(key, number)
         next_number = jnp.full(1, self.lanes * self.num_devices, jnp.int32) + device
@@ -86,7 +87,7 @@ class Pool:
 
     def step_keys(self, key: Array, lanes: Lanes) -> Array:
         """Keys [L] of this step: they depend on the game and its clock alone."""
-        numbers = lanes.number if self.common == 1 else lanes.number // self.common
+        numbers = lanes.number // self.common
         games = jax.vmap(lambda n: jax.random.fold_in(jax.random.fold_in(key, n), self.play_key))(numbers)
         return jax.vmap(jax.random.fold_in)(games, lanes.clock)
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import functools
 import json
 import platform
+import threading
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import jax
@@ -19,12 +22,14 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 import jaxgames
-from jaxgames import checks
+from jaxgames import checks, processes
 from jaxgames.agent import Agent
 from jaxgames.game import Game, can_be_drawn, teams_of
 from jaxgames.registration import Published
 from training.play import agents, counting, evaluate, memory
 from training.storage.files import output_folder, write_together
+from training.web import watching
+from training.web.server import show_in_browser
 
 RECORDED = 200  # games among which one is chosen as the picture
 
@@ -46,7 +51,9 @@ class MatchConfig:
       games: games to play.
       seed: of boards, seats and all play.
       batch: games at a time, over all devices.
-      output: folder for result.json and game.svg; "": none.
+      output: folder for result.json, game.svg, and game.json, which `jaxgames play` loads; "": none.
+      watch: show the first games on a page in the browser while they are played; it stays until Ctrl-C.
+      port: of that page; 0: any that is free.
     """
 
     game: str = "pommerman"
@@ -58,6 +65,8 @@ class MatchConfig:
     seed: int = 0
     batch: int = 128
     output: str = "output"
+    watch: bool = False
+    port: int = 8765
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "mode", self.mode or jaxgames.registration(self.game).defaults.mode)
@@ -98,16 +107,24 @@ def run(config: MatchConfig, console: Console | None = None) -> dict:
       ValueError: for settings that are not possible.
       OSError: weights cannot be read, or the output folder not written, or it is in use (found before anything is played).
     """
-    with output_folder(config.output) as folder:
-        return _play(config, folder, console or Console())
+    console = console or Console()
+    if config.watch and processes.count() > 1:
+        raise ValueError("watch=True: games of several processes cannot be watched; leave it out")
+    with contextlib.ExitStack() as pages:
+        with output_folder(config.output) as folder:
+            result = _play(config, folder, console, pages)
+        if config.watch:
+            console.print("the page stays until Ctrl-C", markup=False)
+            threading.Event().wait()
+        return result
 
 
-def _play(config: MatchConfig, folder: Path | None, console: Console) -> dict:
+def _play(config: MatchConfig, folder: Path | None, console: Console, pages: contextlib.ExitStack) -> dict:
     game = jaxgames.make(config.game, config.mode)
     specs = config.players(game)
     made = {spec: agents.make(spec, game) for spec in specs}  # equal agents are one object: they are asked together
     players = [made[spec] for spec in specs]
-    record = min(config.games, RECORDED) if folder else 0
+    record = min(config.games, RECORDED) if folder or config.watch else 0
     results = (evaluate.bytes_of_results(game, config.games, record), f"fewer games than {config.games}")
     memory.check(game, players, config.batch, games=config.games, other=results)
     names = [agents.shown(player, game) for player in players]
@@ -118,7 +135,12 @@ def _play(config: MatchConfig, folder: Path | None, console: Console) -> dict:
     against = ", ".join(f"{number} x {name}" for name, number in Counter(others).items())
     console.print(f"{first} against {against}, {config.game} {config.mode}", markup=False)
 
-    games, seconds, compile_seconds = _show(config, game, players, record, console)
+    watch = None
+    if config.watch:
+        watch, address = pages.enter_context(watching.watched(game, config.mode, specs, config.seed, config.port))
+        console.print(f"games to be watched at {address}", markup=False, highlight=False)
+        show_in_browser(address)
+    games, seconds, compile_seconds = _show(config, game, players, record, console, watch)
     result = {
         "settings": dataclasses.asdict(config),
         "agents": summarize(specs, games, teams_of(game)),
@@ -136,38 +158,59 @@ def _play(config: MatchConfig, folder: Path | None, console: Console) -> dict:
     for note in notes:
         console.print(note, markup=False, highlight=False)
     if folder:
+        console.print("drawing a game", markup=False)
         number, svg = draw_game(game, jax.random.key(config.seed), games, [player.name for player in players])
         result["picture_of_game"] = number
-        write_together({folder / "game.svg": svg, folder / "result.json": json.dumps(result, indent=2) + "\n"})
+        begun = watching.saved_game(game, config.mode, specs, config.seed, number, games.seats[number])
+        played = games.actions[number][: int(games.lengths[number])]
+        saved = dataclasses.replace(begun, actions=tuple(map(tuple, played.tolist())))
+        texts = {"game.svg": svg, "game.json": saved.to_text(), "result.json": json.dumps(result, indent=2) + "\n"}
+        write_together({folder / name: text for name, text in texts.items()})
         told = f"results in {folder / 'result.json'}; game {number} to watch in a browser: {folder / 'game.svg'}"
         console.print(told, markup=False)
     return result
 
 
 def _show(
-    config: MatchConfig, game: Game, players: Sequence[Agent], record: int, console: Console
+    config: MatchConfig,
+    game: Game,
+    players: Sequence[Agent],
+    record: int,
+    console: Console,
+    watch: Callable[[evaluate.Watched], None] | None = None,
 ) -> tuple[evaluate.Games, float, float]:
     """Plays under a bar. Returns the games, seconds in all, and those of them until everything was compiled."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     counts = (TextColumn("{task.fields[score]}"), TextColumn("{task.fields[speed]}"))
-    started, compiled = time.perf_counter(), 0.0
+    started, compiled, has_ended = time.perf_counter(), 0.0, False
+    told = functools.partial(console.print, markup=False, highlight=False)
+    told("compiling: what was compiled before is kept, all else takes a while")
     with Progress(*columns, *counts, TimeElapsedColumn(), TimeRemainingColumn(), console=console) as bar:
         task = bar.add_task("compiling", total=config.games, score="", speed="")
 
         def report(progress: evaluate.Progress) -> None:
-            nonlocal compiled
+            nonlocal compiled, has_ended
             now = time.perf_counter()
-            compiled = compiled or now
+            if not compiled:
+                compiled = now
+                told(f"compiled after {now - started:.0f} s; playing {min(config.batch, config.games)} games at a time")
+            score = f"win {progress.wins}  draw {progress.draws}  loss {progress.losses}"
+            if progress.games and not has_ended:
+                has_ended = True
+                told(f"the first games are over after {now - compiled:.0f} s: {score}")
             bar.update(
                 task,
                 description="playing",
                 completed=progress.games,
-                score=f"win {progress.wins}  draw {progress.draws}  loss {progress.losses}",
+                score=score
+                if progress.games
+                else f"no game is over yet, all are in step {progress.steps} of at most {game.max_steps}",
                 speed=f"{progress.moves / max(now - compiled, 1e-9):.0f} moves/s",
             )
 
         key = jax.random.key(config.seed)
-        games = evaluate.play(game, players, key, config.games, batch_size=config.batch, record=record, report=report)
+        batch = config.batch
+        games = evaluate.play(game, players, key, config.games, batch_size=batch, record=record, report=report, watch=watch)
     return games, time.perf_counter() - started, compiled - started
 
 

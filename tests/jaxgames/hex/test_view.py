@@ -43,7 +43,7 @@ class Film:
     def numbers(self, place: int) -> dict[int, int]:
         """The number on each stone of a board, by cell."""
         texts = [group.find(f"{SVG}text") for group in self.boards[place].findall(f"{SVG}g")]
-        return {cell_at(float(text.get("x")), float(text.get("y")) - 3.2): int(text.text) for text in texts if text is not None}
+        return {cell_at(float(text.get("x")), float(text.get("y")) - 3.8): int(text.text) for text in texts if text is not None}
 
     def crosses(self, place: int, second: float) -> list[int]:
         """Cells that are marked as failed attempts."""

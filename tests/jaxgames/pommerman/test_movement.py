@@ -1,7 +1,11 @@
 """One hand-made position per clause of the contest over cells: S4 to S8 (swaps, bounces, kicks) and the quirks of movement."""
 
+import jax
+import numpy as np
 import pytest
 
+from jaxgames.bitboard import Grid
+from jaxgames.pommerman.movement import Tally
 from tests.jaxgames.pommerman.positions import DOWN, LEFT, RIGHT, STOP, UP, Bomb, Man, play, play_on, position
 
 KICKER = Man(kick=True)
@@ -282,3 +286,25 @@ def test_four_agents_kick_in_one_step():
         (4, 5): Bomb(owner=2, life=8, direction=LEFT),
         (5, 2): Bomb(owner=3, life=8, direction=UP),
     }
+
+
+def test_tally_counts_up_to_many():
+    grid = Grid(9, 5)
+    masks = np.random.default_rng(5).random((6, 9, 5)) < 0.4
+
+    @jax.jit
+    def tallies():
+        all_of_them = [Tally(grid.empty, grid.empty)]
+        for mask in masks:
+            all_of_them.append(all_of_them[-1].add(grid.constant(mask)))
+        all_of_them.append(all_of_them[-1].clear(grid.constant(masks[2])))
+        return [(grid.to_bool(tally.some), grid.to_bool(tally.many)) for tally in all_of_them[1:]]
+
+    *told, cleared = jax.device_get(tallies())
+    count = np.zeros((9, 5), int)
+    for mask, (some, many) in zip(masks, told, strict=True):
+        count = count + mask
+        assert (some == (count >= 1)).all()
+        assert (many == (count >= 2)).all()
+    assert (cleared[0] == (count >= 1) & ~masks[2]).all()
+    assert (cleared[1] == (count >= 2) & ~masks[2]).all()

@@ -12,6 +12,7 @@ import signal
 import jax
 import numpy as np
 import pytest
+from rich.console import Console
 
 import jaxgames
 from tests.training.jobs.runs import as_json, log_of, result_of, run_here, send_signal_at, sharing, steps_of
@@ -218,6 +219,16 @@ def test_the_weights_of_a_run_play(straight):
     assert (
         str(error.value) == f"weights {folder / 'best.npz'}: of mode 'adh-3' with planes 3 x 3 x 8, and here they are 5 x 5 x 8"
     )
+
+
+def test_a_run_begins_with_given_weights(straight, tmp_path):
+    folder, *_ = straight
+    job = AlphazeJob(settings(tmp_path, start=str(folder)), Console())
+    begun = job._first_params()
+    given, _ = load_weights(folder / "best.npz", begun)
+    assert jax.tree.all(jax.tree.map(np.array_equal, begun, given))
+    with pytest.raises(ValueError, match="network is 'tiny' there and 'small' is expected"):
+        AlphazeJob(settings(tmp_path, start=str(folder), who=PolicyValueConfig(mode="adh-3", network="small")), Console())
 
 
 def test_a_run_that_is_stopped_goes_on_as_if_nothing_had_happened(straight, make, monkeypatch, tmp_path):

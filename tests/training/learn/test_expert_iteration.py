@@ -15,6 +15,8 @@ from training.learn import expert_iteration
 from training.learn.expert_iteration import ExpertConfig, ExpertIteration, sharpened, value_target
 from training.learn.self_play import UNFINISHED, SelfPlay
 from training.learn.targets import Targets
+from training.models import policy_value
+from training.models.policy_value import PolicyValueConfig
 from training.play.lanes import Pool
 
 KEY = jax.random.key(2)
@@ -42,12 +44,26 @@ def test_demonstrations_are_learnt(monkeypatch):
     assert share_of_right_answers(who, learner.params) > 0.95
 
 
+@pytest.mark.slow
+def test_demonstrations_where_something_is_hidden():
+    who = policy_value.make(PolicyValueConfig(game="hex", mode="adh-3", network="tiny"))
+    programs = ExpertIteration(ExpertConfig(source="demonstrations", player="path", **SMALL), who, runtime.data_mesh())
+    learner = programs.init(KEY, jax.jit(who.init)(KEY))
+    for _ in range(4):
+        learner, played = programs.play(KEY, learner)
+    agreement = []
+    for _ in range(8):
+        learner, learnt = programs.learn(KEY, learner)
+        agreement.append(float(learnt["agreement"]))
+    assert played["games"] > 20 and agreement[-1] > max(0.4, agreement[0]), "what the player knew is not shown, so it is not all"
+
+
 def test_one_seat_learns_and_partners_play_the_others():
     game = Signals()
     who = network(game)
     lazy = memoryless("lazy", lambda params, keys, views, seats: jnp.full(len(seats), game.pass_action), sees_state=True)
     games = SelfPlay(Pool(game, 8), Targets(who.encoder), remembered=64, partner=lazy)
-    planner = expert_iteration.shown_moves(who, knowing(game))
+    planner = expert_iteration.shown_moves(knowing(game))
 
     @jax.jit
     def play(key):

@@ -75,6 +75,19 @@ def test_the_result(played):
     assert result["versions"]["jaxgames"] == jaxgames.__version__ and {"device", "picture_of_game"} <= set(result)
 
 
+def test_it_says_what_it_is_doing(match_played, monkeypatch, capsys):
+    def play(*_, report, **__):
+        for games in (0, 0, 2):
+            report(evaluate.Progress(games, games, 0, 0, 8, 16))
+        return match_played[1]
+
+    monkeypatch.setattr(evaluate, "play", play)
+    assert leave(*QUICK, "--output", "") == 0
+    printed = capsys.readouterr().out
+    told = ("compiling: ", "compiled after 0 s; playing ", "the first games are over after 0 s: win 2  draw 0  loss 0")
+    assert [printed.count(words) for words in told] == [1, 1, 1]
+
+
 def test_the_picture(played):
     root = ElementTree.parse(played / "game.svg").getroot()
     assert root.tag == "{http://www.w3.org/2000/svg}svg"
@@ -83,7 +96,7 @@ def test_the_picture(played):
 
 
 def test_nothing_else_is_left(played):
-    assert sorted(path.name for path in played.iterdir()) == ["game.svg", "result.json"]
+    assert sorted(path.name for path in played.iterdir()) == ["game.json", "game.svg", "result.json"]
 
 
 @pytest.mark.usefixtures("replayed")

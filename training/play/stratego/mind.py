@@ -96,7 +96,7 @@ class AgentMind:
           ValueError: the board is not the one that the moves told of have led to, or fits no variant.
         """
         if self._view is None:
-            told = self._first_view(rows, told)
+            self._first_view(rows, told)
         assert self._view is not None
         for each in told:
             self._view = self._after(each)
@@ -126,8 +126,8 @@ class AgentMind:
             raise ValueError(f"{told[0]} {told[1]}: no board fits this and what was told before")
         return view
 
-    def _first_view(self, rows: Sequence[str], told: Sequence[Told]) -> Sequence[Told]:
-        """Makes the view of the start from the first board, and gives the moves that were made before it."""
+    def _first_view(self, rows: Sequence[str], told: Sequence[Told]) -> None:
+        """Makes the view of the start from the first board and the moves that were made before it."""
         before = _undone(rows, told, self._colour)
         game = _seen_variant(self._expected, before)
         if game != self._playing.game:
@@ -142,7 +142,6 @@ class AgentMind:
                 kinds[cell], owners[cell] = protocol.RANKS.index(rank), self._colour
         lakes = np.array([rank == protocol.LAKE for rank in "".join(before)])
         self._view = self._playing.first(kinds, owners, lakes, np.int32(self._colour))
-        return told
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,0 +1,1 @@
+"""Long runs of games in which every state is checked."""

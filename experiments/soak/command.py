@@ -1,0 +1,177 @@
+"""The command of soaks: long runs of games in which every state is checked, and the memory of the process watched."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import resource
+import time
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from rich.console import Console
+
+import jaxgames
+from experiments.soak.play import NOT_BROKEN, Soak
+from jaxgames import checks
+from jaxgames.game import can_be_drawn
+from training.play import agents
+from training.storage.files import output_folder, write_atomically
+
+# Steps of each game in a whole soak, and who plays, with lanes.
+PLANS: tuple[tuple[str, str, str, float, int], ...] = (
+    ("pommerman", "ffa", "random", 8e8, 512),
+    ("pommerman", "ffa", "simple", 2e8, 512),
+    ("hex", "adh", "random", 9e8, 1024),
+    ("hex", "adh", "path", 1e8, 512),
+    ("hero_academy", "standard", "random", 9e7, 512),
+    ("hero_academy", "hidden", "best_rated", 1e7, 512),
+    ("stratego", "stratego", "random", 9e7, 512),
+    ("stratego", "barrage", "hunt", 1e7, 256),
+    ("clash", "all", "random", 9.9e7, 128),
+    ("clash", "beginner", "counter", 1e6, 128),
+)
+_SECONDS_PER_LOOK = 20.0
+_ROOM = 64 * 2**20  # bytes by which a process may grow after its first look
+
+
+@dataclasses.dataclass(frozen=True)
+class SoakConfig:
+    """Plays games for long, checks every state inside the compiled loop, and watches the memory of the process.
+
+    Attributes:
+      game: which; "": all, as planned.
+      mode, agent: variant, and who has all seats; "": as planned.
+      share: of the planned steps; 1: 10^9 of Pommerman and Hex, 10^8 of the others.
+      lanes: games at once; 0: as planned.
+      seed: of everything.
+      replay: number of a game that is played again alone, told of and drawn; -1: none.
+      output: folder for soak.json and pictures.
+    """
+
+    game: str = ""
+    mode: str = ""
+    agent: str = ""
+    share: float = 1.0
+    lanes: int = 0
+    seed: int = 0
+    replay: int = -1
+    output: str = "output/soak"
+
+    def __post_init__(self) -> None:
+        checks.seed(self)
+        checks.numbers(self, "share", positive=True)
+        checks.at_least(0, self, "lanes")
+        checks.at_least(-1, self, "replay")
+        if self.replay >= 0 and not self.game:
+            raise ValueError(f"replay={self.replay}: say which game")
+
+
+def run(config: SoakConfig, console: Console | None = None) -> dict[str, Any]:
+    """Soaks.
+
+    Returns:
+      What soak.json holds: a row per game and agent.
+
+    Raises:
+      ValueError: a setting is not possible; or, after all is written, a rule was broken or the memory has grown.
+      OSError: the folder cannot be written.
+    """
+    console = console or Console()
+    plans = _plans(config)
+    with output_folder(config.output) as folder:
+        assert folder is not None
+        if config.replay >= 0:
+            return _replay(config, plans[0], folder, console)
+        rows: list[dict[str, Any]] = []
+        for plan in plans:
+            rows.append(_soak(config, plan, console))
+            write_atomically(folder / "soak.json", json.dumps(rows, indent=1) + "\n")
+    faults = [fault for row in rows for fault in row["faults"]]
+    if faults:
+        raise ValueError("; ".join(faults))
+    return {"rows": rows}
+
+
+def _plans(config: SoakConfig) -> list[tuple[str, str, str, float, int]]:
+    """What is to be played."""
+    if not config.game:
+        return list(PLANS)
+    registration = jaxgames.registration(config.game)
+    found = [plan for plan in PLANS if plan[0] == config.game and config.agent in ("", plan[2])]
+    plans = found or [(config.game, registration.defaults.mode, config.agent or "random", 1e8, 128)]
+    return [(game, config.mode or mode, agent, steps, config.lanes or lanes) for game, mode, agent, steps, lanes in plans]
+
+
+def _soak(config: SoakConfig, plan: tuple[str, str, str, float, int], console: Console) -> dict[str, Any]:
+    """Plays the steps of one plan, looking at what was found every few seconds."""
+    name, mode, agent, steps, lanes = plan
+    game = jaxgames.make(name, mode)
+    soak = Soak(game, agents.make(agent, game), lanes)
+    key = jax.random.key(config.seed)
+    advance = jax.jit(soak.advance, donate_argnums=1)
+    carry = jax.jit(soak.start)(key)
+    total, done, games, chunk = config.share * steps, 0, 0, 8
+    broken, level = np.zeros(len(soak.names), np.int64), 0
+    title = f"{name} {mode}, {agent}"
+    began = time.monotonic()
+    while done < total:
+        started = time.monotonic()
+        carry = advance(key, carry, jnp.int32(chunk))
+        broken += np.asarray(carry.broken)
+        games, done = games + int(carry.games), done + chunk * lanes
+        seconds = time.monotonic() - started
+        level = level or (_memory() if done > chunk * lanes else 0)  # when all is compiled
+        console.print(
+            f"{title}: {done:.3g} of {total:.3g} steps, {games} games, {int(broken.sum())} faults, {_memory() >> 20} MB",
+            markup=False,
+            highlight=False,
+        )
+        chunk = max(1, min(int(chunk * min(_SECONDS_PER_LOOK / max(seconds, 1e-3), 8)), -(-int(total - done) // lanes)))
+    first = np.asarray(carry.first)
+    faults = [
+        f"{title}: {rule}: broken in {count} steps, first in game {number}: see it with --game {name} "
+        f"--mode {mode} --agent {agent} --seed {config.seed} --replay {number}"
+        for rule, count, number in zip(soak.names, broken.tolist(), first.tolist(), strict=True)
+        if number != NOT_BROKEN
+    ]
+    grown = _memory() - level
+    if level and grown > _ROOM:
+        faults.append(f"{title}: the process has grown by {grown >> 20} MB")
+    return {
+        "game": name,
+        "mode": mode,
+        "agent": agent,
+        "steps": done,
+        "games": games,
+        "rules": len(soak.names),
+        "seconds": round(time.monotonic() - began, 1),
+        "grown_bytes": max(grown, 0),
+        "faults": faults,
+    }
+
+
+def _replay(config: SoakConfig, plan: tuple[str, str, str, float, int], folder: Path, console: Console) -> dict[str, Any]:
+    """Plays one game again, tells what was broken when, and draws the first such position."""
+    name, mode, agent, _, lanes = plan
+    game = jaxgames.make(name, mode)
+    states, told = Soak(game, agents.make(agent, game), lanes).again(jax.random.key(config.seed), config.replay)
+    for step, rule in told:
+        console.print(f"after step {step}: {rule}: broken", markup=False, highlight=False)
+    if can_be_drawn(game):
+        step = told[0][0] if told else len(states.terminated) - 1
+        state = jax.tree.map(lambda leaf: leaf[step], states)
+        write_atomically(folder / "soak.svg", game.draw(state, caption=f"after step {step}"))
+        console.print(f"the position after step {step} in {folder / 'soak.svg'}", markup=False, highlight=False)
+    return {"broken": told}
+
+
+def _memory() -> int:
+    """Bytes that this process takes up now, where Linux tells, else the most so far."""
+    statm = Path("/proc/self/statm")
+    if statm.exists():
+        return int(statm.read_text().split()[1]) * resource.getpagesize()
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024

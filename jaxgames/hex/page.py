@@ -1,0 +1,105 @@
+"""Hex and DarkHex on a page: the board as one player sees it; a click tries a cell."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from jaxgames import page
+from jaxgames.game import hides_something
+from jaxgames.hex.geometry import BLACK, WHITE
+from jaxgames.hex.interop import board, cell_name, view_codes
+from jaxgames.page import Move, words
+
+_SIDE = 34.0
+_WIDE, _HIGH = math.sqrt(3) * _SIDE, 1.5 * _SIDE
+_MARGIN = 44.0
+_CELL, _LINE, _LABEL = "#f1ede2", "#c4bda9", "#8b877c"
+_EDGES = ("#2b313c", "#e0a92e")
+_STONES = (("#4a5364", "#171a20"), ("#ffffff", "#d9cfb2"))  # light and shade
+_CHAIN = "#2f9e57"
+
+
+class Page(page.Board):
+    """The board of `jaxgames.page` for Hex; `game` is a `Hex`."""
+
+    game: Any
+
+    def picture(self, state: Any, seat: int | None) -> str:
+        config = self.game.config
+        seen = board(config, state) if seat is None or not config.is_dark else np.sign(view_codes(config, state, seat))
+        size = config.board_size
+        right, bottom = self._middle(config.num_cells - 1)
+        wide, high = right + _WIDE / 2 + _MARGIN, bottom + _SIDE + _MARGIN
+        parts = [_gradient(player) for player in (BLACK, WHITE)]
+        for player, cells, corners in self._edges():
+            points = " ".join(self._corner(cell, corner, 1.13) for cell in cells for corner in corners)
+            parts.append(
+                f"<polyline points='{points}' fill='none' stroke='{_EDGES[player]}' stroke-width='9' stroke-linejoin='round' "
+                "stroke-linecap='round'/>"
+            )
+        parts += [
+            f"<polygon points='{self._outline(cell)}' fill='{_CELL}' stroke='{_LINE}'/>" for cell in range(config.num_cells)
+        ]
+        for number in range(size):
+            x, y = self._middle(number)
+            parts.append(words(x - 10, y - _SIDE - 12, chr(ord("a") + number), 14, _LABEL))
+            x, y = self._middle(number * size)
+            parts.append(words(x - _WIDE / 2 - 18, y + 5, str(number + 1), 14, _LABEL))
+        for cell in np.flatnonzero(seen).tolist():
+            x, y = self._middle(cell)
+            player = BLACK if seen[cell] > 0 else WHITE
+            parts.append(f"<circle cx='{x + 1:.1f}' cy='{y + 2.5:.1f}' r='{0.66 * _SIDE:.1f}' fill='#0003'/>")
+            parts.append(f"<circle cx='{x:.1f}' cy='{y:.1f}' r='{0.66 * _SIDE:.1f}' fill='url(#stone{player})'/>")
+        return f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {wide:.0f} {high:.0f}'>{''.join(parts)}</svg>"
+
+    def spots(self) -> Mapping[str, str]:
+        return {f"c{cell}": f"<polygon points='{self._outline(cell)}'/>" for cell in range(self.game.config.num_cells)}
+
+    def moves(self, state: Any, seat: int, actions: Sequence[int]) -> list[Move]:
+        del state, seat
+        passes = self.game.pass_action
+        return [
+            Move(action, "pass") if action == passes else Move(action, cell_name(self.game.config, action), (f"c{action}",))
+            for action in actions
+        ]
+
+    def status(self, state: Any, seat: int | None) -> str:
+        ways = ("black joins top and bottom", "white joins left and right")
+        told = "; ".join(ways) if seat is None else ways[seat].replace(" joins", ": you join")
+        return (
+            f"{told}; stones of the other are hidden until you meet them"
+            if hides_something(self.game) and seat is not None
+            else told
+        )
+
+    def _edges(self) -> tuple[tuple[int, range, tuple[int, ...]], ...]:
+        """The sides of the board: whose, its cells, and their corners, clockwise from the top one."""
+        size, cells = self.game.config.board_size, self.game.config.num_cells
+        return (
+            (BLACK, range(size), (5, 0, 1)),
+            (BLACK, range(cells - size, cells), (4, 3, 2)),
+            (WHITE, range(0, cells, size), (5, 4, 3)),
+            (WHITE, range(size - 1, cells, size), (0, 1, 2)),
+        )
+
+    def _middle(self, cell: int) -> tuple[float, float]:
+        row, column = divmod(cell, self.game.config.board_size)
+        return _MARGIN + _WIDE * (column + row / 2 + 0.5), _MARGIN + _SIDE + _HIGH * row
+
+    def _corner(self, cell: int, number: int, share: float = 1.0) -> str:
+        x, y = self._middle(cell)
+        angle = math.pi / 180 * (60 * number - 90)
+        return f"{x + share * _SIDE * math.cos(angle):.1f},{y + share * _SIDE * math.sin(angle):.1f}"
+
+    def _outline(self, cell: int) -> str:
+        return " ".join(self._corner(cell, number) for number in range(6))
+
+
+def _gradient(player: int) -> str:
+    light, shade = _STONES[player]
+    stops = f"<stop offset='0' stop-color='{light}'/><stop offset='1' stop-color='{shade}'/>"
+    return f"<radialGradient id='stone{player}' cx='.35' cy='.3' r='.8'>{stops}</radialGradient>"

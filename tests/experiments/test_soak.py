@@ -1,0 +1,79 @@
+"""Soaks: every step is checked, and a broken rule is told with the game in which it can be seen again."""
+
+import io
+import json
+
+import jax
+import jax.numpy as jnp
+import pytest
+from rich.console import Console
+
+import jaxgames
+from experiments.soak import command, play
+from experiments.soak.command import SoakConfig
+from experiments.soak.invariants import rules_of
+from experiments.soak.play import Soak
+from training.play import agents
+
+GAME = jaxgames.make("hex", "adh-3")
+SMALL = {"game": "hex", "mode": "adh-3", "agent": "random", "lanes": 8, "share": 4e-7}
+LONG = "nobody makes more than seven attempts"
+
+
+def with_a_limit(game):
+    """The rules, and one that long games break."""
+    rules = rules_of(game)
+    return lambda before, after, clock: rules(before, after, clock) | {LONG: after.attempts <= 7}
+
+
+def ran(**settings):
+    console = Console(file=io.StringIO(), width=200)
+    try:
+        return command.run(SoakConfig(**settings), console), console.file.getvalue()
+    except ValueError as error:
+        return str(error), console.file.getvalue()
+
+
+def test_nothing_is_broken_and_what_was_played_is_told(tmp_path):
+    result, shown = ran(**SMALL, output=str(tmp_path))
+    (row,) = json.loads((tmp_path / "soak.json").read_text())
+    assert result == {"rows": [row]} and row["faults"] == []
+    assert row["steps"] >= 360 and row["games"] > 20 and row["rules"] > 14
+    assert "hex adh-3, random: " in shown and " 0 faults" in shown
+
+
+def test_a_broken_rule_is_found_again_in_the_game_that_is_told(tmp_path, monkeypatch):
+    monkeypatch.setattr(play, "rules_of", with_a_limit)
+    soak = Soak(GAME, agents.make("random", GAME), 8)
+    key = jax.random.key(0)
+    carry = jax.jit(soak.advance)(key, jax.jit(soak.start)(key), jnp.int32(30))
+    place = soak.names.index(LONG)
+    assert int(carry.broken[place]) > 0 and int(carry.broken.sum()) == int(carry.broken[place])
+    number = int(carry.first[place])
+    states, told = soak.again(key, number)
+    assert told[0] == (8, LONG) and int(states.attempts[8]) == 8
+    for earlier in range(number):
+        assert not soak.again(key, earlier)[1], "the first such game is told"
+    result, shown = ran(**SMALL | {"share": 1e-8}, replay=number, output=str(tmp_path))
+    assert result["broken"] == told and f"after step 8: {LONG}: broken" in shown
+    assert (tmp_path / "soak.svg").read_text().startswith("<svg")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("game", "mode", "agent"), [plan[:3] for plan in command.PLANS])
+def test_all_planned_games_keep_their_rules(game, mode, agent, tmp_path):
+    result, _ = ran(game=game, mode=mode, agent=agent, share=3e-5, lanes=32, output=str(tmp_path))
+    assert isinstance(result, dict), result
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"share": 0}, "share=0: must be"),
+        ({"lanes": -1}, "lanes=-1: must be"),
+        ({"replay": 3}, "replay=3: say which game"),
+    ],
+)
+def test_bad_settings(settings, message):
+    with pytest.raises(ValueError, match=message):
+        SoakConfig(**settings)

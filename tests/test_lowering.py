@@ -1,0 +1,102 @@
+"""What is compiled for a GPU and a TPU: nothing that only a CPU can do, and no call back into Python, slips into any program."""
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+import jaxgames
+from jaxgames import runtime
+from jaxgames.game import is_hidden
+from search import presets
+from tests.training import tiny, tiny_alphaze
+from training.learn.dagger import Dagger, DaggerConfig
+from training.play import agents
+
+LANES = 4
+SEATS, ACTIVE = jax.ShapeDtypeStruct((LANES,), jnp.int32), jax.ShapeDtypeStruct((LANES,), bool)
+
+
+def lowered(function, *arguments):
+    """Gives the program for both; what has no rule for one of them raises."""
+    text = jax.jit(function).trace(*arguments).lower(lowering_platforms=("cuda", "tpu")).as_text()
+    assert "func.func public @main" in text and "callback" not in text
+    return text
+
+
+def keys():
+    return jax.eval_shape(lambda: jax.random.split(jax.random.key(0), LANES))
+
+
+def states_of(game):
+    return jax.eval_shape(lambda: jax.vmap(game.init)(jax.random.split(jax.random.key(0), LANES)))
+
+
+def lower_step(game):
+    def step(states, actions, keys):
+        states = jax.vmap(game.step)(states, actions, keys)
+        shown = jax.vmap(game.observe, (0, None))(states, jnp.int32(0))
+        return (
+            states,
+            shown,
+            jax.vmap(game.search_arms)(states),
+            jax.vmap(game.legal_actions)(states),
+            jax.vmap(game.heuristic)(states),
+        )
+
+    lowered(step, states_of(game), jax.ShapeDtypeStruct((LANES, game.num_players), jnp.int32), keys())
+
+
+def lower_plan(game, spec):
+    planner, params = agents.make_planner(spec, game)
+    views = states_of(game)
+    if not planner.sees_state:
+
+        def first(state):
+            seen = game.observe(state, jnp.int32(0))
+            return game.init_information(jnp.int32(0), seen) if is_hidden(game) else seen
+
+        views = jax.eval_shape(jax.vmap(first), views)
+    memory = jax.eval_shape(lambda: planner.init(LANES))
+    lowered(planner.plan, params, keys(), memory, views, SEATS, ACTIVE)
+
+
+def test_a_step_and_a_search_on_small_boards():
+    game = jaxgames.make("hex", "adh-3")
+    lower_step(game)
+    lower_plan(game, "pc_pimc:num_simulations=4,num_worlds=2")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", jaxgames.game_names())
+def test_steps_of_all_games(name):
+    lower_step(jaxgames.make(name))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "planner"),
+    [(name, planner) for name in jaxgames.game_names() for planner in presets.planners_of(jaxgames.make(name))],
+)
+def test_planners_of_all_games(name, planner):
+    lower_plan(jaxgames.make(name), planner)
+
+
+@pytest.mark.slow
+def test_self_play_and_its_gradient_steps():
+    who, programs = tiny_alphaze.player(), tiny_alphaze.programs(mesh=runtime.data_mesh(1))
+    key = jax.random.key(0)
+    params = jax.eval_shape(who.init, key)
+    learner = jax.eval_shape(programs.init, key, params)
+    for play in programs.play.values():
+        lowered(play, key, params, learner)
+    lowered(programs.learn, key, learner)
+
+
+@pytest.mark.slow
+def test_imitation():
+    config = DaggerConfig(episodes=8, lanes=4, steps=2, batch_size=4, buffer_size=64)
+    who = tiny.network()
+    dagger = Dagger(config, who, tiny.drawing_oracle(), runtime.data_mesh(1))
+    key = jax.random.key(0)
+    learner = jax.eval_shape(dagger.init, key, jax.eval_shape(who.init, key))
+    lowered(dagger.iterate, key, None, learner)

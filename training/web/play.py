@@ -1,0 +1,94 @@
+"""The job `jaxgames play`: a page on this machine where a person plays against agents."""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+from pathlib import Path
+
+from rich.console import Console
+from tyro.conf import Positional
+
+import jaxgames
+from jaxgames import checks
+from search import presets
+from training.web.cast import Cast, seated
+from training.web.desk import Desk
+from training.web.saved import read
+from training.web.server import is_loopback, serving, show_in_browser
+
+PORT = 8765
+
+
+@dataclasses.dataclass(frozen=True)
+class PlayConfig:
+    """Opens a page in the browser on which you play a game against agents, or watch them. Ctrl-C ends it.
+
+    Attributes:
+      game: name of the game, such as hex.
+      mode: its variant, such as adh-5; "": the game's usual one.
+      agents: who plays beside you: one for each other seat, or one for all of them; with one for every seat, agents alone play,
+        or you where "you" stands. None: the game's usual opponents.
+      seat: yours, counted from 0.
+      planner: who is asked for opinions; "": the game's usual planner.
+      load: a saved game to go on with; "": none.
+      seed: of the first game; the next ones count up from it.
+      pace: seconds between moves of agents in games of turns, so that each is seen.
+      host: address to listen at; 127.0.0.1: only this machine can reach it.
+      port: its port; 0: any that is free.
+      open: open the page in the browser.
+    """
+
+    game: Positional[str] = "hex"
+    mode: str = ""
+    agents: tuple[str, ...] = ()
+    seat: int = 0
+    planner: str = ""
+    load: str = ""
+    seed: int = 0
+    pace: float = 0.35
+    host: str = "127.0.0.1"
+    port: int = PORT
+    open: bool = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "mode", self.mode or jaxgames.registration(self.game).defaults.mode)
+        checks.seed(self)
+        if not 0 <= self.port <= 65535:
+            raise ValueError(f"port={self.port}: must be in 0..65535")
+        if not 0 <= self.pace <= 60:
+            raise ValueError(f"pace={self.pace}: must be in 0..60")
+
+
+def run(config: PlayConfig, console: Console | None = None) -> None:
+    """Serves the page until it is interrupted.
+
+    Raises:
+      ValueError: a setting is not possible, or the saved game is none.
+      OSError: the port is in use, or a file cannot be read.
+    """
+    console = console or Console()
+    desk = make_desk(config)
+    with serving(desk, config.host, config.port) as address:
+        console.print(f"{config.game} {config.mode} at {address} (Ctrl-C ends it)", markup=False, highlight=False)
+        if not is_loopback(config.host):
+            console.print("everybody who reaches this address can play, and load games", markup=False)
+        if config.open:
+            show_in_browser(address)
+        threading.Event().wait()
+
+
+def make_desk(config: PlayConfig) -> Desk:
+    """Makes what is served, with a first session for whoever comes first; see `run`."""
+    saved = None
+    if config.load:
+        saved, game = read(Path(config.load).read_text(encoding="utf-8", errors="replace"))
+        cast = Cast(game, saved.mode, saved.agents)
+    else:
+        game = jaxgames.make(config.game, config.mode)
+        cast = Cast(game, config.mode, seated(game, config.agents, config.seat))
+    if config.planner and config.planner.partition(":")[0] not in presets.planners_of(game):
+        raise ValueError(f"planner={config.planner!r}: must be one of {', '.join(presets.planners_of(game))}")
+    desk = Desk(cast, config.seed, planner=config.planner, pace=config.pace)
+    desk.prepare(saved)
+    return desk
