@@ -84,6 +84,7 @@ JOBS = {
         "replay recorded games and tell every difference",
         alone=True,
     ),
+    "games": Job("training.jobs.list_games", "run", "GamesConfig", "list all games and variants, by their ids", alone=True),
 }
 
 BAD_INPUT = 2
