@@ -155,6 +155,7 @@ def test_samples_of_two_devices_are_dealt_to_one(shared):
     assert sorted(map(bytes, ring.rows)) == sorted(map(bytes, saved.ring.rows))
 
 
+@pytest.mark.slow
 def test_four_processes_play_the_same_games():
     code = "from jaxgames import runtime\nruntime.prepare(cores=1)\nprocesses.start(together)\n"
     code += "from tests.shared_games import games\nprint(games())\nprocesses.end()"
