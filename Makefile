@@ -7,6 +7,7 @@ RUN_FLAGS ?=
 BENCHMARK ?=
 RESULTS   ?=
 SOAK      ?=
+DRILLS    ?=
 WORKERS   ?= 2
 PYTEST    ?=
 
@@ -19,7 +20,7 @@ STAMP := $(VENV)/.installed-$(subst $(comma),-,$(EXTRAS))
 CANDIDATES := $(or $(PYTHON),python3 python3.14 python3.13 python3.12 python3.11 python)
 
 .DEFAULT_GOAL := help
-.PHONY: help env run test test-slow test-browser pytest lint benchmark results soak reference notebooks docs clean distclean
+.PHONY: help env run test test-slow test-browser pytest lint benchmark results soak drills reference notebooks docs clean distclean
 
 help:  ## show this list
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## /\1|/' | awk -F'|' '{ printf "make %-12s %s\n", $$1, $$2 }'
@@ -52,6 +53,9 @@ results: env  ## make the tables and figures in docs/results (takes hours; flags
 
 soak: env  ## play 10^9 steps of Pommerman and Hex, 10^8 of other games, and check every state (hours; flags in SOAK)
 	$(BIN)/python scripts/soak.py $(SOAK)
+
+drills: env  ## interrupt and damage training runs in every way and check that nothing is lost (an hour; flags in DRILLS)
+	$(BIN)/python scripts/drills.py $(DRILLS)
 
 reference: env  ## fill the tables of the pages of games and planners from the code
 	$(BIN)/python scripts/reference.py

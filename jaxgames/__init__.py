@@ -3,19 +3,26 @@
 from jaxgames.agent import Agent
 from jaxgames.contract import check_game
 from jaxgames.encoder import Encoder
+from jaxgames.env import Environment
 from jaxgames.game import Game
-from jaxgames.registration import Registration, encoder_of, game_names, make, register, registration
+from jaxgames.multi_env import MultiEnvironment
+from jaxgames.registration import Registration, encoder_of, game_names, games, make, register, registration
+from jaxgames.show import show
 
 __version__ = "0.1.0"
 __all__ = [
     "Agent",
     "Encoder",
+    "Environment",
     "Game",
+    "MultiEnvironment",
     "Registration",
     "check_game",
     "encoder_of",
     "game_names",
+    "games",
     "make",
     "register",
     "registration",
+    "show",
 ]

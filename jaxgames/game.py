@@ -223,6 +223,14 @@ class BelievedGame(Game, Protocol):
         ...
 
 
+class MaskedGame(Game, Protocol):
+    """A game whose `legal_actions` know more than a player, and which tells what that can say for itself."""
+
+    def legal_in_view(self, observation: Any) -> Array:
+        """bool [A]: the legal actions of a player as far as it can tell by what it sees."""
+        ...
+
+
 class GameBase:
     """What most games have in common, to be taken over by a frozen dataclass with a `config`.
 
@@ -321,6 +329,11 @@ def can_stall(game: Game) -> TypeGuard[StallingGame]:
 def has_rivals(game: Game) -> TypeGuard[RivalryGame]:
     """Says whether a game tells who is next to whom."""
     return offers(game, RivalryGame)
+
+
+def tells_legal_by_view(game: Game) -> TypeGuard[MaskedGame]:
+    """Says whether a game tells what is legal by what a player sees."""
+    return offers(game, MaskedGame)
 
 
 def teams_of(game: Game) -> tuple[int, ...]:

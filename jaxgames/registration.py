@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
+import re
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from jaxgames.agent import Agent
 from jaxgames.encoder import Encoder
@@ -103,6 +104,8 @@ class Registration:
         tells them itself, and gives the exit code.
       page: "module:class" of its board on a page, see `jaxgames.page`; "": the one that every game has.
       published: rows of papers that matches are compared with.
+      version: of the rules and of what players observe; it grows when either changes, and is part of the ids of `games`.
+      listed: variants that `games` lists, where those are not all of `variants`.
     """
 
     name: str
@@ -115,6 +118,24 @@ class Registration:
     replay_files: str = ""
     page: str = ""
     published: tuple[Published, ...] = ()
+    version: int = 1
+    listed: tuple[str, ...] = ()
+
+
+class Listed(NamedTuple):
+    """A variant of a game.
+
+    Attributes:
+      id: "pommerman-ffa-v1": name, variant and version; `make` takes it too.
+      name: of the game.
+      mode: the variant.
+      version: see `Registration.version`.
+    """
+
+    id: str
+    name: str
+    mode: str
+    version: int
 
 
 def bot(name: str, build: Callable[[Any], Agent]) -> AgentEntry:
@@ -125,6 +146,37 @@ def bot(name: str, build: Callable[[Any], Agent]) -> AgentEntry:
 def game_names() -> tuple[str, ...]:
     """Gives the names that `make` knows."""
     return (*_GAMES, *_ADDED)
+
+
+def games() -> tuple[Listed, ...]:
+    """Lists all games and their variants, with versioned ids."""
+    entries = [registration(name) for name in game_names()]
+    return tuple(
+        Listed(id_of(entry.name, mode), entry.name, mode, entry.version)
+        for entry in entries
+        for mode in entry.listed or entry.variants
+    )
+
+
+def id_of(name: str, mode: str) -> str:
+    """Gives the versioned id of a variant, such as "pommerman-ffa-v1"."""
+    return f"{name}-{mode}-v{registration(name).version}"
+
+
+def read_id(text: str) -> tuple[str, str]:
+    """Takes an id apart, into the name of a game and a variant.
+
+    Raises:
+      ValueError: it is no id, or of a game or version that there is not.
+    """
+    found = re.fullmatch(r"([^-]+)-(.+)-v(\d+)", text)
+    if found is None:
+        raise ValueError(f"id={text!r}: must be a name, a variant and a version, such as {games()[0].id}")
+    name, mode, version = found.groups()
+    entry = registration(name)
+    if int(version) != entry.version:
+        raise ValueError(f"id={text!r}: {name} is at version {entry.version}, so {id_of(name, mode)} is what there is")
+    return name, mode
 
 
 def registration(name: str) -> Registration:
@@ -158,7 +210,7 @@ def make(name: str, mode: str | None = None, **settings: Any) -> Game:
     """Makes a game by name.
 
     Args:
-      name: one of `game_names()`.
+      name: one of `game_names()`; or alone, an id as `games` lists them.
       mode: which variant, a name that the game knows; None: its standard one. After a colon, settings as below in the form of
         command lines: "hidden:action_points=15,end_turn_early=1".
       **settings: fields of the game's config that differ from the variant's.
@@ -166,6 +218,8 @@ def make(name: str, mode: str | None = None, **settings: Any) -> Game:
     Raises:
       ValueError: for a name, mode or setting that does not exist.
     """
+    if mode is None and "-" in name:
+        name, mode = read_id(name)
     make_game = registration(name).make
     variant, _, text = mode.partition(":") if mode is not None else (None, "", "")
     game: Game = make_game(variant, **settings)

@@ -93,7 +93,7 @@ def data_mesh(num_devices: int | None = None) -> Mesh:
     """Makes the mesh over which everything that plays many games splits them; starts the backend.
 
     Args:
-      num_devices: how many of this process's devices to use; None: all.
+      num_devices: how many of this process's devices to use; None: all devices, those of other processes too.
 
     Returns:
       A mesh with the one axis "data", whose arrays are laid out by the compiler (`AxisType.Auto`).
@@ -101,7 +101,7 @@ def data_mesh(num_devices: int | None = None) -> Mesh:
     Raises:
       ValueError: there are fewer devices.
     """
-    devices = jax.local_devices()
+    devices = jax.devices() if num_devices is None else jax.local_devices()
     if num_devices is None:
         num_devices = len(devices)
     if not 1 <= num_devices <= len(devices):

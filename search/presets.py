@@ -281,10 +281,13 @@ def _planners_of(game: Any) -> Mapping[str, PlannerEntry]:
     return {entry.name: entry for entry in PLANNERS if entry.suits(game)}
 
 
-@functools.lru_cache(maxsize=64)
-def _at_once(game: Any) -> bool:
+def _at_once(game: Game) -> bool:
     """As `moves_at_once`, which traces a start of the game: asked once, not for every planner."""
-    return moves_at_once(game)
+    hashable: Any = game
+    return _moves_at_once(hashable)
+
+
+_moves_at_once = functools.lru_cache(maxsize=64)(moves_at_once)
 
 
 def _of_steps(game: Game) -> bool:

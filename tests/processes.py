@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -55,3 +56,40 @@ def output_of(code: str, environment: Mapping[str, str] | None = None) -> str:
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     return done.stdout.strip()
+
+
+def free_port() -> int:
+    """Gives a port that nobody uses at the moment."""
+    with socket.socket() as probe:
+        probe.bind(("", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def start_python(arguments: Sequence[str], environment: Mapping[str, str] | None = None) -> subprocess.Popen[str]:
+    """Starts Python as `run_python` does, and does not wait for it."""
+    kept = {name: value for name, value in os.environ.items() if is_kept(name)}
+    command, given = [sys.executable, *arguments], {**kept, **(environment or {})}
+    return subprocess.Popen(command, cwd=ROOT, env=given, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def ends_of(started: Sequence[subprocess.Popen[str]], seconds: float = 120) -> list[tuple[int, str, str]]:
+    """Waits for processes; gives the exit code and the output of each. None outlives this."""
+    try:
+        told = [process.communicate(timeout=seconds) for process in started]
+        return [(process.returncode, *both) for process, both in zip(started, told, strict=True)]
+    finally:
+        for process in started:
+            process.kill()
+
+
+def run_together(code: str, count: int, environment: Mapping[str, str] | None = None) -> list[tuple[int, str, str]]:
+    """Runs code in several processes at once; `me` and `together` in it are the number and the `Processes` of each."""
+    port = free_port()
+    return ends_of([start_python(["-c", joined(code, port, count, index)], environment) for index in range(count)])
+
+
+def joined(code: str, port: int, count: int, index: int, patience: int = 60) -> str:
+    """Gives code before which it is said which process of how many it runs in."""
+    options = f"processes.Processes('localhost:{port}', {count}, {index}, {patience})"
+    return f"from jaxgames import processes\nme, together = {index}, {options}\n{code}"

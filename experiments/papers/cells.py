@@ -7,9 +7,9 @@ import time
 from typing import Any
 
 import jax
-import numpy as np
 
 import jaxgames
+from jaxgames import processes
 from jaxgames.game import Game
 from search import presets
 from search.planner import Planner, as_agent
@@ -94,5 +94,5 @@ def play_cell(cell: Cell, batch: int) -> dict:
         "devices": jax.device_count(),
     }
     if cell.planner != "simple":
-        result["metrics"] = {name: np.asarray(value).sum(0).tolist() for name, value in games.memories[0][1].items()}
+        result["metrics"] = {name: processes.fetch(value).sum(0).tolist() for name, value in games.memories[0][1].items()}
     return result

@@ -9,6 +9,7 @@ import tyro
 
 from experiments.papers import alphaze_page, clash, follower, hero_academy, opponent_models, pommerlearn, pommerman, teams
 from training.storage.provenance import CHECKOUT
+from training.storage.shards import shard_of
 
 _MODULES = (pommerman, follower, pommerlearn, opponent_models, teams, alphaze_page, hero_academy, clash)
 PAGES = {module.PAGE.name: module.PAGE for module in _MODULES}
@@ -28,6 +29,7 @@ class ResultsConfig:
       batch: games at a time; 0: as many as suit the page.
       paper: with the paper's own sizes, for an accelerator, where the page has smaller ones. Their page goes to another folder.
       part: parts of the page, in this order; all if none is named. A name that is wrong is answered with the list.
+      shard: measures only share I of N, as 2/4; several may write into one folder, and the page is made from what is there.
     """
 
     page: tyro.conf.Positional[str] = "pommerman"
@@ -36,8 +38,10 @@ class ResultsConfig:
     batch: int = 0
     paper: bool = False
     part: tuple[str, ...] = ()
+    shard: str = ""
 
     def __post_init__(self) -> None:
+        shard_of(self.shard)
         if self.page not in PAGES:
             raise ValueError(f"page={self.page!r}: must be one of {', '.join(PAGES)}")
         if self.scale <= 0:
@@ -77,4 +81,4 @@ def run(config: ResultsConfig) -> None:
         if "paper" not in usual:
             raise ValueError(f"paper=True: the page {page.name} has these sizes anyway, or none")
         sizes["paper"] = True
-    page.make(page.plan(config.folder, **sizes), config.part)
+    page.make(page.plan(config.folder, **sizes), config.part, shard=shard_of(config.shard))

@@ -14,8 +14,12 @@ from typing import Any, NamedTuple
 import jax
 
 from experiments.pages import fill, markdown
+from jaxgames import processes
 from training.storage import provenance
 from training.storage.files import write_atomically
+from training.storage.shards import Shard, made_from
+
+ALL = Shard()
 
 
 class Measurement(NamedTuple):
@@ -125,23 +129,24 @@ class Page:
                 raise ValueError(f"part={part!r}: must be one of {', '.join(self.parts)}")
         return [one for part in chosen or self.parts for one in self.parts[part](plan)]
 
-    def make(self, plan: Plan, chosen: Sequence[str] = (), report: Callable[[str], None] = print) -> None:
+    def make(self, plan: Plan, chosen: Sequence[str] = (), report: Callable[[str], None] = print, shard: Shard = ALL) -> None:
         """Measures what is missing, and writes the page after each measurement, so that a stopped run leaves a whole page.
 
         Args:
           plan: how much.
           chosen: which parts, in this order; (): all.
           report: told about each measurement, and about results of other code.
+          shard: which share of what is to be measured; others may write into the same folder.
 
         Raises:
           ValueError: there is no such part.
         """
-        measurements = self.measurements(plan, chosen)
+        measurements = shard.of(self.measurements(plan, chosen))
         if warning := self._from_other_code(plan):
             report(warning)
-        self.write(plan)
+        self._write(plan)
         for name, measure, _ in measurements:
-            if plan.path(name).exists():
+            if processes.on_first(plan.path(name).exists):
                 continue
             started = time.perf_counter()
             result = measure()
@@ -150,7 +155,10 @@ class Page:
             result |= {**provenance.describe(jax.devices()[0]), "sources": provenance.source_hash(self.sources)}
             write_atomically(plan.path(name), json.dumps(result, indent=1) + "\n")
             report(f"{name}: {time.perf_counter() - started:.0f} s")
-            self.write(plan)
+            self._write(plan)
+
+    def _write(self, plan: Plan) -> None:
+        made_from(plan.folder / "data", "*.json", lambda: self.write(plan))
 
     def write(self, plan: Plan) -> None:
         """Writes the page and its figures from what has been measured."""

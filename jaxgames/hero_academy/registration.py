@@ -12,6 +12,7 @@ REGISTRATION = Registration(
     name="hero_academy",
     make=make,
     variants=MODES,
+    listed=(*MODES[:-1], "ap-15"),
     defaults=Defaults(
         mode="standard",
         planner="oep",

@@ -14,6 +14,7 @@ REGISTRATION = Registration(
     name="hex",
     make=make,
     variants=tuple(MODES),
+    listed=(*MODES, "hex-5", "adh-5", "cdh-5"),
     defaults=Defaults(
         mode="adh-5",
         planner=f"pc_{_PIMC}",

@@ -104,6 +104,14 @@ class Pommerman(GameBase):
         said = state.alive[:, None, None] | silent
         return (moves[:, :, None] & said).reshape(self.num_players, self.num_actions)
 
+    def legal_in_view(self, observation: Observation) -> Array:
+        """Gives the mask of `legal_actions` as far as one player can tell by what it sees. Returns bool [A]."""
+        moves = rules.as_array(rules.observed_moves(self.config, observation))
+        if not self.config.has_messages:
+            return moves
+        said = observation.own.alive | (jnp.arange(NUM_MESSAGES) == 0)
+        return (moves[:, None] & said).reshape(self.num_actions)
+
     def search_arms(self, state: State) -> tuple[Array, Array]:
         """Gives the arms of a bandit per player: the six moves, silent in radio mode.
 

@@ -22,6 +22,9 @@ def leave(*arguments: str) -> int:
         (["--scale", "2", "--folder", str(ROOT / "docs" / "results")], "scale=2.0: would overwrite the page"),
         (["follower", "--scale", "2", "--folder", "x"], "scale=2.0: the page follower has no numbers of games"),
         (["alphaze", "--batch", "2"], "batch=2: the page alphaze takes none"),
+        (["--shard", "5/4"], "shard='5/4': must be I/N, with I from 1 to N"),
+        (["--shard", "0/4"], "shard='0/4': must be I/N"),
+        (["--shard", "2"], "shard='2': must be I/N"),
         (["pommerman", "--batch", "-2"], "batch=-2: must be >= 0"),
     ],
 )
@@ -34,8 +37,9 @@ def test_bad_input_is_one_line(arguments, told, capsys, monkeypatch):
 
 def test_another_folder_takes_any_scale(tmp_path, monkeypatch):
     made = []
-    monkeypatch.setattr(Page, "make", lambda *arguments: made.append(arguments))
-    assert leave("--scale", "0.01", "--folder", str(tmp_path), "--batch", "7", "--part", "sweep", "cost") == 0
-    page, plan, parts = made[0]
+    monkeypatch.setattr(Page, "make", lambda *arguments, shard: made.append((*arguments, shard)))
+    assert leave("--scale", "0.01", "--folder", str(tmp_path), "--batch", "7", "--part", "sweep", "cost", "--shard", "2/3") == 0
+    page, plan, parts, shard = made[0]
+    assert shard.of(range(7)) == [1, 4]
     assert page.name == "pommerman" and parts == ("sweep", "cost") and plan.folder == tmp_path
     assert (plan.best_games, plan.games, plan.batch) == (4, 2, 7)

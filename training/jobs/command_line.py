@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import inspect
 import io
 import os
 import re
@@ -16,7 +17,7 @@ import threading
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn, TypeVar
+from typing import Annotated, Any, NamedTuple, NoReturn, TypeVar
 
 Config = TypeVar("Config")
 
@@ -28,10 +29,13 @@ class Job(NamedTuple):
     run: str
     config: str
     help: str
+    alone: bool = False  # in one process
 
 
 JOBS = {
-    "play": Job("training.web.play", "run", "PlayConfig", "play a game against agents on a page in the browser, or watch them"),
+    "play": Job(
+        "training.web.play", "run", "PlayConfig", "play a game against agents on a page in the browser, or watch them", alone=True
+    ),
     "match": Job("training.play.match", "run", "MatchConfig", "a planner against opponents, shown live"),
     "evaluate": Job("training.play.match", "run_agents", "MatchConfig", "any agents against each other, trained ones too"),
     "tournament": Job("training.play.tournament", "run", "TournamentConfig", "a round robin of agents, with Elo"),
@@ -46,16 +50,41 @@ JOBS = {
     ),
     "search-hyperparameters": Job("training.jobs.hyperparameters", "run", "SearchConfig", "search settings for a follower"),
     "official-match": Job(
-        "training.play.official", "run", "OfficialMatchConfig", "play Pommerman in the official environment, if it is installed"
+        "training.play.official",
+        "run",
+        "OfficialMatchConfig",
+        "play Pommerman in the official environment, if it is installed",
+        alone=True,
     ),
     "card-report": Job(
-        "training.jobs.card_report", "run", "ReportConfig", "what a change of a card of Clash does, in battles with and without"
+        "training.jobs.card_report",
+        "run",
+        "ReportConfig",
+        "what a change of a card of Clash does, in battles with and without",
+        alone=True,
     ),
-    "hints": Job("training.jobs.hints", "run", "HintsConfig", "draw what the cards of a hand of Clash are worth, and where"),
+    "hints": Job(
+        "training.jobs.hints",
+        "run",
+        "HintsConfig",
+        "draw what the cards of a hand of Clash are worth, and where",
+        alone=True,
+    ),
     "stratego-bot": Job(
-        "training.jobs.stratego_bot", "run", "StrategoBotConfig", "play Stratego by a text protocol, as a player or as a manager"
+        "training.jobs.stratego_bot",
+        "run",
+        "StrategoBotConfig",
+        "play Stratego by a text protocol, as a player or as a manager",
+        alone=True,
     ),
-    "replay": Job("training.jobs.replay", "run", "ReplayConfig", "replay recorded games and tell every difference"),
+    "replay": Job(
+        "training.jobs.replay",
+        "run",
+        "ReplayConfig",
+        "replay recorded games and tell every difference",
+        alone=True,
+    ),
+    "games": Job("training.jobs.list_games", "run", "GamesConfig", "list all games and variants, by their ids", alone=True),
 }
 
 BAD_INPUT = 2
@@ -84,23 +113,24 @@ def main() -> NoReturn:
 def run_job(name: str) -> NoReturn:
     """Runs one of `JOBS` with the flags of this process, and leaves it."""
     job = JOBS[name]
-    run_module(job.module, job.run, job.config)
+    run_module(job.module, job.run, job.config, alone=job.alone)
 
 
-def run_module(module: str, run: str, config: str) -> NoReturn:
+def run_module(module: str, run: str, config: str, *, alone: bool = False) -> NoReturn:
     """Runs a function of a module that is imported first, with the flags of this process, and leaves it; the end of every script.
 
     Args:
       module: its dotted name.
       run: name of the function, as `main` of `run_main`.
       config: name of its config.
+      alone: it runs in one process, and not in several that share the work.
     """
 
     def load() -> tuple[Callable[[Any], Any], type[Any]]:
         found = importlib.import_module(module)
         return getattr(found, run), getattr(found, config)
 
-    _run(load, None)
+    _run(load, None, alone)
 
 
 def run_main(main: Callable[[Config], Any], config: type[Config], arguments: Sequence[str] | None = None) -> NoReturn:
@@ -118,35 +148,81 @@ def run_main(main: Callable[[Config], Any], config: type[Config], arguments: Seq
     _run(lambda: (main, config), arguments)
 
 
-def _run(load: Callable[[], tuple[Callable[[Any], Any], type[Any]]], arguments: Sequence[str] | None) -> NoReturn:
+def _run(
+    load: Callable[[], tuple[Callable[[Any], Any], type[Any]]], arguments: Sequence[str] | None, alone: bool = False
+) -> NoReturn:
     """Does what `run_main` says, imports included."""
+    code = _code_of(load, arguments, alone)
+    if arguments is None:
+        _leave(code)
+    sys.exit(code)
+
+
+def _code_of(load: Callable[[], tuple[Callable[[Any], Any], type[Any]]], arguments: Sequence[str] | None, alone: bool) -> int:
+    """Runs and returns the exit code; bad input is told."""
     try:
         with _ended_by_interrupts():
             import jax
 
-            from jaxgames import runtime
+            from jaxgames import processes, runtime
 
             jax.config.update("jax_traceback_filtering", "off")  # hidden frames would make JAX's own errors look like ours
             main, config = load()
-        settings = parse(config, arguments)
+        settings, together = parse_all(config, arguments)
         runtime.prepare()
+        _start_processes(together, settings, alone)
         result = main(settings)
-        code = result if isinstance(result, int) else 0
         sys.stdout.flush()
+        processes.end()
+        return result if isinstance(result, int) else 0
     except BrokenPipeError:  # the reader of our output, such as `head`, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = 0
+        return 0
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
-        code = INTERRUPTED
-    except (ValueError, OSError) as error:
-        if not is_bad_input(error):
+        return INTERRUPTED
+    except Exception as error:
+        processes.await_verdict(error.__cause__ or error)
+        if not isinstance(error, ValueError | OSError) or not is_bad_input(error):
             raise
         print(f"error: {one_line(_told(error))}", file=sys.stderr)
-        code = BAD_INPUT
-    if arguments is None:
-        _leave(code)
-    sys.exit(code)
+        processes.end(failed=True)
+        return BAD_INPUT
+
+
+def _start_processes(together: Any, settings: Any, alone: bool) -> None:
+    """Meets the other processes, if there are any, and keeps all but the first from printing.
+
+    Raises:
+      ValueError: they run other code or with other settings, or the job is one for a single process.
+      OSError: as `processes.start`.
+    """
+    from jaxgames import processes
+
+    sharded = bool(getattr(settings, "shard", None))
+    if alone or sharded:  # a share of independent work needs nobody
+        if together.coordinator not in ("", processes.NONE):
+            why = "a shard is" if sharded else "this job is"
+            raise ValueError(f"coordinator={together.coordinator!r}: {why} done by one process; leave it out")
+        return
+    processes.start(together, lambda: _program(settings))
+    if not processes.leads():
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115, to the end of the process
+
+
+def _program(settings: Any) -> dict[str, str]:
+    """What several processes must have in common."""
+    import dataclasses
+
+    import jax
+
+    import jaxgames
+    from training.storage import provenance
+    from training.storage.provenance import flat
+
+    source = provenance.source_hash(("jaxgames", "search", "training"))
+    code = {"code": f"jaxgames {jaxgames.__version__} ({source})", "JAX": jax.__version__}
+    return code | {name: str(value) for name, value in flat(dataclasses.asdict(settings)).items()}
 
 
 @contextlib.contextmanager
@@ -188,14 +264,19 @@ def _leave(code: int) -> None:
 
 
 def parse(config: type[Config], arguments: Sequence[str] | None = None) -> Config:
-    """Fills a config from the command line.
+    """Fills a config from the command line; arguments and errors as for `parse_all`."""
+    return parse_all(config, arguments)[0]
+
+
+def parse_all(config: type[Config], arguments: Sequence[str] | None = None) -> tuple[Config, Any]:
+    """Fills a config from the command line, and what all jobs take beside their own.
 
     Args:
       config: a dataclass.
       arguments: the command line without the program's name; None: this process's.
 
     Returns:
-      The filled config.
+      The filled config, and which processes work together.
 
     Raises:
       ValueError: a flag or a value is not valid; the message is one line.
@@ -203,16 +284,26 @@ def parse(config: type[Config], arguments: Sequence[str] | None = None) -> Confi
     """
     import tyro
 
+    from jaxgames.processes import Processes
+
     script = Path(sys.argv[0])
     program = f"python scripts/{script.name}" if script.suffix == ".py" else script.name
+    plain = tyro.conf.arg(name="")  # no prefix
     printed = io.StringIO()
     try:
         with contextlib.redirect_stderr(printed):
-            settings = tyro.cli(config, prog=program, args=arguments)
+            settings: tuple[Config, Any] = tyro.cli(
+                tuple[Annotated[config, plain], Annotated[Processes, plain]],  # type: ignore[valid-type]
+                prog=program,
+                description=(inspect.getdoc(config) or "").partition("\nAttributes:")[0],
+                args=arguments,
+            )
     except SystemExit as stop:
         if stop.code in (0, None):
             raise
         raise ValueError(message_of(printed.getvalue())) from None
+    except ValueError as error:  # of a config
+        raise ValueError(str(error)) from error
     sys.stderr.write(printed.getvalue())
     return settings
 

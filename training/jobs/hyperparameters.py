@@ -12,10 +12,11 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from jaxgames import checks
+from jaxgames import checks, processes
 from training.jobs import job, train_follower
 from training.jobs.train_follower import TrainConfig
 from training.storage.files import output_folder, write_atomically
+from training.storage.shards import made_from, shard_of
 
 
 @dataclasses.dataclass(frozen=True)
@@ -32,6 +33,7 @@ class SearchConfig:
       learning_rates: to draw from.
       seed: of the draws; `base.seed` is that of the training.
       output: folder; one folder in it per trial.
+      shard: does only share I of N of the trials, as 2/4; several may write into one folder, and all that is there is ranked.
     """
 
     base: TrainConfig = TrainConfig()
@@ -43,8 +45,10 @@ class SearchConfig:
     learning_rates: tuple[float, ...] = (3e-4, 1e-3, 3e-3)
     seed: int = 0
     output: str = "output/hyperparameters"
+    shard: str = ""
 
     def __post_init__(self) -> None:
+        shard_of(self.shard)
         checks.at_least(1, self, "trials", "episodes")
         for name in ("horizons", "num_simulations", "batch_sizes", "learning_rates"):
             if not getattr(self, name):
@@ -83,23 +87,34 @@ def run(config: SearchConfig, console: Console | None = None) -> list[dict[str, 
     Raises:
       ValueError, OSError: as `train_follower.run`.
     """
+    if config.shard:  # others are at work in the folder; each trial's own is locked
+        return _try_all(config, console or Console())
     with output_folder(config.output):
         return _try_all(config, console or Console())
 
 
 def _try_all(config: SearchConfig, console: Console) -> list[dict[str, Any]]:
     results: list[dict[str, Any]] = []
+    for number, trial in shard_of(config.shard).of(list(enumerate(config.draws()))):
+        console.print(f"trial {number}: {_describe(trial)}", highlight=False)
+        if not processes.on_first((Path(trial.output) / "result.json").exists) and train_follower.run(trial, console) is None:
+            break  # asked to stop
+        made_from(Path(config.output), "*/result.json", lambda: results.__setitem__(slice(None), _ranked(config)))
+    console.print(_table(results))
+    return results
+
+
+def _ranked(config: SearchConfig) -> list[dict[str, Any]]:
+    """Gives the trials that are finished, the best first, and writes them into results.json."""
+    results: list[dict[str, Any]] = []
     for number, trial in enumerate(config.draws()):
         path = Path(trial.output) / "result.json"
-        console.print(f"trial {number}: {_describe(trial)}", highlight=False)
-        if not path.exists() and train_follower.run(trial, console) is None:
-            break  # asked to stop
-        job.check_settings(trial, path.parent / "settings.json")
-        result = json.loads(path.read_text())
-        results.append({"trial": number, **_varied(trial), **{k: result[k] for k in ("released", "strict", "seconds")}})
-        results.sort(key=lambda one: (-one["released"]["wins"], one["trial"]))
-        write_atomically(Path(config.output) / "results.json", json.dumps(results, indent=2) + "\n")
-    console.print(_table(results))
+        if path.exists():
+            job.check_settings(trial, path.parent / "settings.json")
+            result = json.loads(path.read_text())
+            results.append({"trial": number, **_varied(trial), **{k: result[k] for k in ("released", "strict", "seconds")}})
+    results.sort(key=lambda one: (-one["released"]["wins"], one["trial"]))
+    write_atomically(Path(config.output) / "results.json", json.dumps(results, indent=2) + "\n")
     return results
 
 

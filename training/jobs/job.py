@@ -18,12 +18,14 @@ import numpy as np
 from jax.sharding import Mesh
 from rich.console import Console
 
-from jaxgames import checks, runtime
+from jaxgames import checks, processes, runtime
 from training.jobs.display import Display
 from training.jobs.stopping import StopRequest
+from training.learn.dealing import is_dealt, must_deal
 from training.storage.checkpoints import Checkpoints
 from training.storage.files import LOCK, output_folder, write_atomically
 from training.storage.logs import LOG_FILE, RunLog, read_log
+from training.storage.provenance import flat
 
 
 @dataclasses.dataclass(frozen=True)
@@ -106,6 +108,10 @@ class Job(abc.ABC):
         del values
         return None
 
+    def deal(self, learner: Any) -> Any:
+        """Takes up a learner of another number of devices: what is spread over them is numpy, as saved."""
+        raise NotImplementedError
+
     @abc.abstractmethod
     def finish(self, state: Any) -> dict[str, Any]:
         """Writes what remains when all is learnt; returns what result.json holds beside the settings."""
@@ -140,6 +146,8 @@ def _nothing_left(folder: Path) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
+        if not processes.leads():
+            raise
         log = folder / LOG_FILE
         if not before and not (log.exists() and log.stat().st_size):
             for path in folder.iterdir():
@@ -166,21 +174,29 @@ class _Progress:
 def _check_folder(config: Any, folder: Path, checkpoints: Checkpoints) -> None:
     """Checks that a config fits the folder of its run, and writes it there."""
     path = folder / "settings.json"
-    if config.resume:
-        check_settings(config, path)
-    elif checkpoints.steps():
-        raise ValueError(f"output={config.output!r}: holds a run; go on with --resume, or choose another folder")
+
+    def check() -> None:
+        if config.resume:
+            check_settings(config, path)
+        elif checkpoints.steps():
+            raise ValueError(f"output={config.output!r}: holds a run; go on with --resume, or choose another folder")
+
+    processes.agree(check)
     write_atomically(path, json.dumps(dataclasses.asdict(config), indent=2) + "\n")
 
 
 def _start_or_resume(job: Job, checkpoints: Checkpoints) -> _Progress:
     """Begins a run, or takes up the one in the folder."""
     progress = _Progress(0, job.start(), 0.0)
-    found = checkpoints.restore(progress.tree()) if job.config.resume else None
+    found = checkpoints.restore(progress.tree(), free=is_dealt) if job.config.resume else None
     if found is None:
         job.begin(progress.state)
         return progress
     iteration, tree = found
+    state = tree["state"]
+    if hasattr(state, "learner") and must_deal(state.learner):
+        state.learner = job.deal(state.learner)
+        job.console.print("the devices are others: games at work begin anew", highlight=False)
     job.console.print(f"going on after iteration {iteration}", highlight=False)
     return _Progress(iteration, tree["state"], float(tree["seconds"]))
 
@@ -191,7 +207,7 @@ def _iterate(job: Job, progress: _Progress, checkpoints: Checkpoints, stop: Stop
     begun = time.monotonic() - progress.seconds
     state, latest = progress.state, dict[str, Any]()
     with (
-        RunLog(job.folder, saved + 1 if saved else 0) as log,
+        processes.agree(lambda: RunLog(job.folder, saved + 1 if saved else 0)) as log,
         Display(job.title, job.total, start=job.done(state), unit=job.unit, console=job.console) as display,
     ):
         while not job.is_over(state):
@@ -211,12 +227,13 @@ def _iterate(job: Job, progress: _Progress, checkpoints: Checkpoints, stop: Stop
                 values |= {**rated, "seconds": progress.seconds}
                 log.write(number, values)
                 latest |= values
+                stops = processes.any_of(stop.requested)
                 shown = {title: latest[name] for name, title in job.SHOWN.items() if name in latest}
                 display.update(job.done(state), shown, job.distribution(values))
-                if rated or stop.requested or job.is_over(state) or number % job.config.checkpoint_every == 0:
+                if rated or stops or job.is_over(state) or number % job.config.checkpoint_every == 0:
                     checkpoints.save(number, progress.tree())
                     saved = number
-            if stop.requested and not job.is_over(state):
+            if stops and not job.is_over(state):
                 display.note(f"stopped after iteration {number}, which is saved; go on with --resume")
                 return False
     return True
@@ -233,7 +250,8 @@ def _finish(job: Job, progress: _Progress) -> dict:
     write_atomically(job.folder / "result.json", json.dumps(result, indent=2) + "\n")
     try:
         figure = getattr(importlib.import_module("training.jobs.curves"), job.FIGURE)
-        write_atomically(job.folder / "learning.svg", figure([(job.folder.name, [read_log(job.folder / "log.jsonl")])]))
+        drawn = figure([(job.folder.name, [read_log(job.folder / "log.jsonl")])]) if processes.leads() else ""
+        write_atomically(job.folder / "learning.svg", drawn)
     except ImportError:
         job.console.print("no plots: pip install jaxgames[viz]", markup=False, highlight=False)
     job.console.print(f"results in {job.folder}", markup=False, highlight=False)
@@ -283,7 +301,9 @@ def plain(metrics: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def mesh_for(*numbers: int) -> Mesh:
-    """Makes a mesh of as many devices as there are and as divide all the numbers."""
+    """Makes a mesh of as many devices as there are and as divide all the numbers; with several processes of all devices."""
+    if processes.count() > 1:  # each has a share of everything
+        return runtime.data_mesh()
     count = next(n for n in range(jax.device_count(), 0, -1) if all(number % n == 0 for number in numbers))
     return runtime.data_mesh(count)
 
@@ -291,11 +311,3 @@ def mesh_for(*numbers: int) -> Mesh:
 def copy(params: Any) -> Any:
     """Copies parameters: a learner's own are given away with its next call."""
     return jax.tree.map(lambda leaf: leaf.copy(), params)
-
-
-def flat(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Gives nested dictionaries as one, with names such as "learn.lanes"."""
-    result: dict[str, Any] = {}
-    for name, value in tree.items():
-        result |= flat(value, f"{prefix}{name}.") if isinstance(value, Mapping) else {prefix + name: value}
-    return result

@@ -10,7 +10,7 @@ import jax
 import numpy as np
 from rich.console import Console
 
-from jaxgames import checks
+from jaxgames import checks, processes
 from jaxgames.agent import Agent
 from search.planner import as_agent, size_in_bytes
 from training.jobs import job
@@ -174,6 +174,9 @@ class AlphazeJob(Job):
         state.learner, metrics = self.programs.learn(self.key, state.learner)
         return job.plain(metrics) | {"epoch": epoch}
 
+    def deal(self, learner: Any) -> Any:
+        return self.programs.deal(self.key, learner)
+
     def done(self, state: State) -> int:
         return min(_searches(state), self.total)
 
@@ -227,7 +230,7 @@ class AlphazeJob(Job):
     def _games(self, state: State) -> int:
         """Games that were played to their end: those begun, but for what is at work and what a restart gave up."""
         restarts = int(0 < self.config.learn.pretrain_epochs <= int(state.epoch))
-        next_numbers = np.asarray(state.learner.games.lanes.next_number)
+        next_numbers = processes.fetch(state.learner.games.lanes.next_number)
         begun = int((next_numbers // len(next_numbers)).sum())
         return begun - (1 + restarts) * self.config.learn.lanes
 

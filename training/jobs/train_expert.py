@@ -155,6 +155,9 @@ class ExpertJob(Job):
         state.learner, metrics = self.programs.learn(self.key, state.learner)
         return job.plain(metrics) | {"round": number}
 
+    def deal(self, learner: Any) -> Any:
+        return self.programs.deal(self.key, learner)
+
     def done(self, state: State) -> int:
         return min(_samples(state), self.total)
 

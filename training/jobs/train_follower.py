@@ -158,6 +158,9 @@ class FollowerJob(Job):
         values = job.plain(metrics)
         return values | {self.SPEED: values["new_steps"]}
 
+    def deal(self, learner: Any) -> Any:
+        return self.dagger.deal(self.key, learner)
+
     def done(self, state: State) -> int:
         return int(state.learner.progress["episodes"])
 

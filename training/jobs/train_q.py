@@ -114,6 +114,9 @@ class QJob(Job):
         state.learner, metrics = self.program.iterate(self.key, state.learner)
         return job.plain(metrics) | {self.SPEED: _samples(state) - before}
 
+    def deal(self, learner: Any) -> Any:
+        return self.program.deal(self.key, learner)
+
     def done(self, state: State) -> int:
         return min(_samples(state), self.total)
 

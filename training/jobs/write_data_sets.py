@@ -15,7 +15,7 @@ from jax.sharding import Mesh
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from jaxgames import checks
+from jaxgames import checks, processes
 from jaxgames.pommerman.pommerlearn_samples import ENCODER
 from jaxgames.registration import usual_opponent
 from search.planner import as_agent
@@ -91,10 +91,11 @@ def _write_all(config: WriteConfig, folder: Path, console: Console) -> list[Path
         job.check_settings(config, settings)
     who = policy_value.make(PolicyValueConfig("pommerman", "ffa", ENCODER, "compact"))
     mesh = job.mesh_for(config.lanes)
+    checks.split(mesh.devices.size, config, "lanes")
     recorder, params = make_recorder(config, who, mesh)
     memory.check(who.game, [as_agent(recorder.planner)], config.lanes, setting="lanes", what="the games")
     for number, path in enumerate(paths):
-        if path.exists():
+        if processes.on_first(path.exists):
             console.print(f"{path} is there", markup=False, highlight=False)
             continue
         started = time.perf_counter()
@@ -104,7 +105,7 @@ def _write_all(config: WriteConfig, folder: Path, console: Console) -> list[Path
             key = jax.random.fold_in(jax.random.key(config.seed), number)
             found = recorder.record(key, params, config.samples, functools.partial(_show, bar, task))
         write_atomically(settings, json.dumps(dataclasses.asdict(config), indent=2) + "\n")
-        write_recording(path, found, who)
+        processes.agree(functools.partial(write_recording, path, found, who) if processes.leads() else lambda: None)
         told = f"{path}: {len(found.actions)} samples of {len(found.attributes['EpisodeSteps'])} games"
         console.print(f"{told}, {time.perf_counter() - started:.0f} s", markup=False, highlight=False)
     return paths

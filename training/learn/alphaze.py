@@ -162,6 +162,7 @@ class Alphaze:
         up, the params are not.
       restart: `restart(key, learner) -> learner`: gives up all games and begins new ones, between kinds that play another game.
       learn: `learn(key, learner) -> (learner, metrics)`: gradient steps; the learner given is used up.
+      deal: `deal(key, learner) -> learner`: of another number of devices, as it was saved; see `SelfPlay.dealt`.
     """
 
     def __init__(self, config: AlphazeConfig, who: PolicyValue, mesh: Mesh, player: Planner | None = None) -> None:
@@ -204,6 +205,7 @@ class Alphaze:
         programs = Programs(mesh)
         same, learner = programs.same, programs.learner
         self.init = programs.compile(self._init, (same, same), learner)
+        self.deal = self.games.dealt(self.updates, programs)
         ways = self._ways(player or make_player(config, who, noise=True), hidden)
         self.players = {kind: planner for kind, (_, planner) in ways.items()}
         self.play: dict[str, Callable] = {

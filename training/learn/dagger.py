@@ -18,6 +18,7 @@ from jax.sharding import Mesh
 from jaxgames import checks
 from jaxgames.game import is_hidden
 from search.planner import Plan, Planner
+from training.learn.dealing import deal_rows
 from training.learn.episodes import DRAW, STOP_RULES, EpisodeRules, Episodes
 from training.learn.learner import Learner, Programs, Updates, check_split, turned
 from training.learn.replay_buffer import Ring
@@ -113,6 +114,7 @@ class Dagger:
     Attributes:
       init: `init(key, params) -> Learner`; its progress counts `steps` of all episodes, `episodes` that are over, and `owed`, the
         part of a gradient step not yet made.
+      deal: `deal(key, learner) -> learner`: of another number of devices, as it was saved.
       iterate: `iterate(key, oracle_params, learner) -> (learner, metrics)`; the learner given is used up.
     """
 
@@ -153,6 +155,8 @@ class Dagger:
         programs = Programs(mesh)
         same, learner = programs.same, programs.learner
         self.init = programs.compile(self.local_init, (same, same), learner)
+        self._begin = programs.compile(self._begin_at, (same, learner), learner)
+        self.programs = programs
         self.iterate = programs.compile(self.local_iterate, (same, same, learner), (learner, same))
 
     def _example(self, key: Array) -> Sample:
@@ -164,6 +168,19 @@ class Dagger:
         """`init` on one device of the axis "data"."""
         progress = {"owed": jnp.float32(0), "steps": jnp.int32(0), "episodes": jnp.int32(0)}
         return self.updates.init(params, self.rules.start(key, jax.lax.axis_index("data")), **progress)
+
+    def deal(self, key: Array, learner: Learner) -> Learner:
+        """Takes up a learner of another number of devices, its games and rings of numpy, as saved.
+
+        The episodes that were at work are given up, and as many others begin.
+        """
+        devices = self.rules.pool.num_devices
+        ring = deal_rows(learner.ring, devices, self.config.buffer_size // devices)
+        return self._begin(key, dataclasses.replace(learner, ring=self.programs.spread(ring), games=()))
+
+    def _begin_at(self, key: Array, learner: Learner) -> Learner:
+        games = self.rules.start(key, jax.lax.axis_index("data"), learner.progress["episodes"])
+        return dataclasses.replace(learner, games=games)
 
     def local_iterate(self, key: Array, oracle_params: Any, learner: Learner) -> tuple[Learner, dict[str, Array]]:
         """`iterate` on one device of the axis "data"."""

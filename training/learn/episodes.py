@@ -54,11 +54,11 @@ class EpisodeRules:
     stop_rule: str = "unchanged"
     stop_when_quiet: int = 40
 
-    def start(self, key: Array, device: Array) -> Episodes:
-        """Begins the first episodes of a device."""
+    def start(self, key: Array, device: Array, first: Array | int = 0) -> Episodes:
+        """Begins episodes of a device; `first` is the lowest number of all devices."""
         count, players = self.pool.lanes, self.pool.game.num_players
         return Episodes(
-            lanes=self.pool.start(key, device),
+            lanes=self.pool.start(key, device, first),
             memory=self.oracle.init(count),
             recent=jnp.zeros((count, WINDOW, players), jnp.int32),
             quiet=jnp.zeros(count, jnp.int32),

@@ -112,6 +112,7 @@ class ExpertIteration:
       init: `init(key, params) -> Learner`; its progress counts `samples`.
       play: `play(key, learner) -> (learner, metrics)`: games, of which samples are kept. The learner given is used up.
       learn: `learn(key, learner) -> (learner, metrics)`: gradient steps; the learner given is used up.
+      deal: `deal(key, learner) -> learner`: of another number of devices, as it was saved; see `SelfPlay.dealt`.
     """
 
     def __init__(self, config: ExpertConfig, who: PolicyValue, mesh: Mesh) -> None:
@@ -149,6 +150,7 @@ class ExpertIteration:
         programs = Programs(mesh)
         same, learner = programs.same, programs.learner
         self.init = programs.compile(self._init, (same, same), learner)
+        self.deal = self.games.dealt(self.updates, programs)
         self.play = programs.compile(self._play, (same, learner), (learner, same))
         self.learn = programs.compile(self._learn, (same, learner), (learner, same))
 

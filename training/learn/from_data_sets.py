@@ -15,6 +15,7 @@ from jax.sharding import Mesh
 from jaxgames.pommerman.pommerlearn_samples import check_suits
 from training.learn import data_sets
 from training.learn.data_sets import DataSet
+from training.learn.dealing import deal_rows
 from training.learn.expert_iteration import ExpertConfig, Samples, expert_loss
 from training.learn.learner import Learner, Programs, Updates, check_split
 from training.learn.targets import Targets, is_highest
@@ -62,6 +63,7 @@ class DataSetLearning:
             who.encoder.num_symmetries if config.symmetries else 1,
         )
         programs = Programs(mesh)
+        self.programs = programs
         same, learner = programs.same, programs.learner
         split = jax.sharding.PartitionSpec("data")
         self.init = programs.compile(self._init, (same, same), learner)
@@ -81,8 +83,14 @@ class DataSetLearning:
         place = np.where(use, place, 0)
         by_device = np.argsort(np.arange(rows) % self.devices, kind="stable")
         padded = jax.tree.map(lambda leaf: leaf[place][by_device], samples)
-        learner, metrics = self._store(padded, use[by_device], learner)
+        learner, metrics = self._store(*self.programs.spread((padded, use[by_device])), learner)
         return learner, {name: jax.device_get(value) for name, value in metrics.items()}
+
+    def deal(self, key: Array, learner: Learner) -> Learner:
+        """Takes up a learner of another number of devices, its rings of numpy, as saved."""
+        del key
+        ring = deal_rows(learner.ring, self.devices, self.config.buffer_size // self.devices)
+        return dataclasses.replace(learner, ring=self.programs.spread(ring))
 
     def read(self, start: int, stop: int) -> Samples:
         """Gives samples by their number in all data sets together."""

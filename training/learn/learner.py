@@ -17,7 +17,7 @@ import optax
 from jax import Array
 from jax.sharding import Mesh, PartitionSpec
 
-from jaxgames import checks
+from jaxgames import checks, processes
 from jaxgames.encoder import Encoder
 from jaxgames.packing import Packing, packing_of
 from training.learn import replay_buffer
@@ -181,6 +181,10 @@ class Programs:
         same, split = PartitionSpec(), PartitionSpec("data")
         self.mesh, self.same = mesh, same
         self.learner: Any = Learner(same, same, same, same, same, split, split)  # type: ignore[arg-type]
+
+    def spread(self, tree: Any) -> Any:
+        """Lays numpy arrays, equal in all processes, out over the devices."""
+        return processes.spread(tree, self.mesh, PartitionSpec("data"))
 
     def compile(self, function: Callable, takes: tuple[Any, ...], gives: Any) -> Callable:
         """Jits a function of one device; a learner among what it takes is used up.

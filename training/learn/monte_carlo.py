@@ -69,6 +69,7 @@ class MonteCarlo:
     Attributes:
       init: `init(key, params) -> Learner`; its progress counts `samples`, actions so far.
       iterate: `iterate(key, learner) -> (learner, metrics)`; the learner given is used up.
+      deal: `deal(key, learner) -> learner`: of another number of devices, as it was saved; see `SelfPlay.dealt`.
     """
 
     def __init__(self, config: MonteCarloConfig, who: PolicyValue, mesh: Mesh) -> None:
@@ -109,6 +110,7 @@ class MonteCarlo:
         programs = Programs(mesh)
         same, learner = programs.same, programs.learner
         self.init = programs.compile(self._init, (same, same), learner)
+        self.deal = self.games.dealt(self.updates, programs)
         self.iterate = programs.compile(self._iterate, (same, learner), (learner, same))
 
     def _init(self, key: Array, params: Any) -> Learner:

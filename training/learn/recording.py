@@ -12,6 +12,7 @@ import numpy as np
 from jax import Array
 from jax.sharding import Mesh, PartitionSpec
 
+from jaxgames import processes
 from jaxgames.packing import Packing, packing_of
 from jaxgames.pommerman.pommerlearn_episodes import episodes
 from search.planner import Plan, Planner
@@ -75,7 +76,7 @@ class Recorder:
         lengths, counts = dict[int, int](), dict[int, int]()
         while True:
             carry, found = self._play(key, params, carry)
-            steps = {name: _flat(np.asarray(values)) for name, values in found.items()}
+            steps = {name: _flat(values) for name, values in processes.fetch(found).items()}
             told.append({name: steps[name][steps["active"]] for name in ("rows", "qvalues", "of_sample")})
             told[-1] |= {name: steps[name] for name in ("actions", "number", "clock")}
             over = steps["ended"]

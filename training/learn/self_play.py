@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 from jaxgames.agent import Agent
@@ -15,7 +16,8 @@ from jaxgames.game import is_hidden
 from search.dynamics import moves_at_once
 from search.planner import Plan, Planner, of_arm, of_seat
 from search.puct.action_selection import draw_arm
-from training.learn.learner import Learner, Updates
+from training.learn.dealing import deal_results, deal_rows
+from training.learn.learner import Learner, Programs, Updates
 from training.learn.targets import Targets, is_highest
 from training.play.lanes import Lanes, Pool, fold
 
@@ -120,12 +122,12 @@ class SelfPlay:
         """Searches per step of all lanes, S * L: those of the first seat to act come first."""
         return self.seats_at_once * self.pool.lanes
 
-    def start(self, key: Array, device: Array) -> Games:
-        """Begins the first games of a device."""
+    def start(self, key: Array, device: Array, first: Array | int = 0) -> Games:
+        """Begins games of a device; `first` is the lowest number of all devices, a multiple of their number."""
         lanes, players = self.pool.lanes, self.pool.game.num_players
         results = jnp.full((self.remembered, players), UNFINISHED + 1, jnp.int16)
         partners = () if self.partner is None else self.partner.init(lanes * players)
-        return Games(self.pool.start(key, device), results, jnp.zeros((lanes, players), jnp.int16), partners)
+        return Games(self.pool.start(key, device, first), results, jnp.zeros((lanes, players), jnp.int16), partners)
 
     def restart(self, key: Array, games: Games) -> Games:
         """Gives up the games of all lanes and begins the next ones; what the others ended with stays."""
@@ -134,6 +136,31 @@ class SelfPlay:
         partners = self._reset_partners(games.partners, everywhere)
         results = games.results.at[self._place(lanes.number)].set(UNFINISHED + 1)
         return Games(lanes, results, jnp.zeros_like(games.out_at), partners)
+
+    def dealt(self, updates: Updates, programs: Programs) -> Callable[[Array, Learner], Learner]:
+        """Makes `deal(key, learner) -> learner`, for a learner of another number of devices: games and rings of numpy, as saved.
+
+        Samples and results go where their games belong; the games that were at work are given up.
+        """
+        devices = self.pool.num_devices
+
+        def owners(rows: np.ndarray) -> np.ndarray:
+            return np.asarray(jax.vmap(lambda row: updates.packing.unpack(row).number)(rows)) % devices
+
+        def begin(key: Array, first: Array, learner: Learner) -> Learner:
+            games = self.start(key, jax.lax.axis_index("data"), first)
+            return dataclasses.replace(learner, games=dataclasses.replace(games, results=learner.games))
+
+        compiled = programs.compile(begin, (programs.same, programs.same, programs.learner), programs.learner)
+
+        def deal(key: Array, learner: Learner) -> Learner:
+            next_numbers = learner.games.lanes.next_number
+            results, first = deal_results(learner.games.results, next_numbers, devices, UNFINISHED + 1)
+            ring = deal_rows(learner.ring, devices, updates.buffer_size // devices, owners)
+            spread = programs.spread((ring, results))
+            return compiled(key, np.int32(first), dataclasses.replace(learner, ring=spread[0], games=spread[1]))
+
+        return deal
 
     def example(self) -> Sample:
         """Gives a sample of the right shapes."""

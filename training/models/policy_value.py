@@ -190,14 +190,16 @@ def first_params(who: PolicyValue, path: str) -> Any:
 
 
 def fits(path: Path, game: Any) -> bool:
-    """Says whether a weights file of this kind of game is of a network for this one: of the same planes, and as many in a team.
+    """Says whether a weights file of this kind of game is of a network for this one: of the same planes and arms, and teams.
+
+    As many arms, because the same planes may show games with other pieces, such as Barrage and Stratego.
 
     Raises:
       ValueError, OSError: as for `read`, but for other planes.
     """
     who, encoder = _described(path, game)
     same = _planes(who.encoder) == _planes(encoder) and who.encoder.channels == encoder.channels
-    return same and teams_of(who.game) == teams_of(game)
+    return same and who.game.num_arms == game.num_arms and teams_of(who.game) == teams_of(game)
 
 
 def _described(path: Path, game: Any) -> tuple[PolicyValue, Encoder]:

@@ -19,7 +19,7 @@ import numpy as np
 from jax import Array
 from jax.sharding import Mesh, PartitionSpec
 
-from jaxgames import runtime
+from jaxgames import processes, runtime
 from jaxgames.agent import Agent
 from jaxgames.game import Game
 from search.planner import Planner, as_agent
@@ -112,7 +112,7 @@ def play(
       seating: drawn (for each game; teams stay together), fixed (agent `k` sits in seat `k`) or rotated (games P * i to
         P * i + P - 1 have one start state, and agents move on by a seat from each of them to the next).
       record: so many of the first games are recorded (`replay` turns them into states).
-      mesh: one axis "data"; None: all devices of this process.
+      mesh: one axis "data"; None: all devices.
       report: called when all is compiled, and then now and then with the counts so far.
       watch: called as `report` is, with the recorded games so far.
       start_of: `start_of(key, number) -> state` of game `number` (int32 []), hashable; None: what the game draws.
@@ -144,7 +144,7 @@ def play(
         carry, counts = advance(params, key, carry, np.int32(steps))
         made += steps
         steps = STEPS_PER_CALL
-        done, wins, draws, moves = (int(x) for x in np.asarray(counts).sum(0))
+        done, wins, draws, moves = (int(x) for x in processes.fetch(counts).sum(0))
         if report:
             report(Progress(done, wins, draws, done - wins - draws, moves, made))
         if watch:
@@ -185,7 +185,7 @@ def _watched(carry: Match, num_games: int, num_devices: int, record: int, max_st
     """Gives the recorded games so far: seats of those at work are in their lanes, of the others in the results."""
     games = _gather(carry, num_games, num_devices, record, max_steps)
     seats = np.where(games.lengths[:, None] > 0, games.seats, -1)[: len(games.actions)]
-    number, sitting = np.asarray(carry.lanes.number), np.asarray(carry.seats)
+    number, sitting = processes.fetch((carry.lanes.number, carry.seats))
     for lane in np.flatnonzero(number < len(seats)):
         seats[number[lane]] = sitting[lane]
     return Watched(games.actions, seats)
@@ -194,19 +194,20 @@ def _watched(carry: Match, num_games: int, num_devices: int, record: int, max_st
 def _gather(carry: Match, num_games: int, num_devices: int, record: int, max_steps: int) -> Games:
     """Brings the devices' results into the order of the games: game i was number i // D on device i % D."""
 
-    def in_order(results: Array, count: int) -> np.ndarray:
-        array = np.asarray(results).reshape(num_devices, -1, *results.shape[1:])
+    def in_order(results: np.ndarray, count: int) -> np.ndarray:
+        array = results.reshape(num_devices, -1, *results.shape[1:])
         return np.swapaxes(array, 0, 1).reshape(-1, *results.shape[1:])[:count]
 
-    results = in_order(carry.results, num_games)
-    players = carry.moves.shape[1]
-    actions = carry.actions.reshape(-1, max_steps, players)
+    found, actions, moves = processes.fetch((carry.results, carry.actions, carry.moves))
+    results = in_order(found, num_games)
+    players = moves.shape[1]
+    actions = actions.reshape(-1, max_steps, players)
     return Games(
         outcomes=results[:, :players].astype(np.int8),
         survived=results[:, players : 2 * players] != 0,
         seats=results[:, 2 * players : 3 * players].astype(np.int8),
         lengths=results[:, -1].astype(np.int32),
-        moves=np.asarray(carry.moves).sum(0),
+        moves=moves.sum(0),
         actions=in_order(actions, min(record, num_games)),
         memories=carry.memories,
     )

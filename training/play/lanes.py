@@ -69,8 +69,9 @@ class Pool:
     start_of: Callable[[Array, Array], Any] | None = None
     common: int = 1
 
-    def start(self, key: Array, device: Array) -> Lanes:
-        """Begins the first games of a device."""
+    def start(self, key: Array, device: Array, first: Array | int = 0) -> Lanes:
+        """Begins games of a device; `first` is the lowest number of all devices."""
+        device = device + first
         number = jnp.arange(self.lanes, dtype=jnp.int32) * self.num_devices + device
         states, infos = self._new_games(key, number)
         next_number = jnp.full(1, self.lanes * self.num_devices, jnp.int32) + device

@@ -22,7 +22,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 import jaxgames
-from jaxgames import checks
+from jaxgames import checks, processes
 from jaxgames.agent import Agent
 from jaxgames.game import Game, can_be_drawn, teams_of
 from jaxgames.registration import Published
@@ -108,6 +108,8 @@ def run(config: MatchConfig, console: Console | None = None) -> dict:
       OSError: weights cannot be read, or the output folder not written, or it is in use (found before anything is played).
     """
     console = console or Console()
+    if config.watch and processes.count() > 1:
+        raise ValueError("watch=True: games of several processes cannot be watched; leave it out")
     with contextlib.ExitStack() as pages:
         with output_folder(config.output) as folder:
             result = _play(config, folder, console, pages)

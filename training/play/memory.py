@@ -8,7 +8,7 @@ from typing import Any
 
 import jax
 
-from jaxgames import runtime
+from jaxgames import processes, runtime
 from jaxgames.agent import Agent
 from jaxgames.game import Game
 from search.planner import size_in_bytes
@@ -41,9 +41,9 @@ def check(
         return
     given = f"{setting}={lanes}"
     state = game.num_players * size_in_bytes(jax.eval_shape(game.init, jax.random.key(0)))
-    if lanes * state > 0.9 * free:
+    if lanes * state > 0.9 * free * processes.count():
         told = f"the states of {what} need {lanes * state / 1e9:.1f} GB and {free / 1e9:.1f} GB are free"
-        raise ValueError(f"{given}: {told}; take a {setting} of at most {int(0.8 * free / state)}")
+        raise ValueError(f"{given}: {told}; take a {setting} of at most {int(0.8 * free * processes.count() / state)}")
     if games is not None and games < lanes:
         lanes, given = games, f"games={games}"
     groups = [(agent, sum(one is agent for one in agents)) for agent in {id(agent): agent for agent in agents}.values()]
@@ -52,18 +52,19 @@ def check(
         """By group of equal agents, on one device; for the states last."""
         return [*(_bytes_of(agent.init, agent.search_bytes, count * lanes) for agent, count in groups), lanes * state]
 
-    devices = jax.local_device_count()
-    total = devices * sum(needed(-(-lanes // devices))) + other[0]
+    here = jax.local_device_count()
+    devices, beside = here * processes.count(), other[0] // processes.count()
+    total = here * sum(needed(-(-lanes // devices))) + beside
     if total <= 0.9 * free:
         return
     *by_agent, states = needed(1)
     lane = sum(by_agent) + states
-    fits = int((0.8 * free - other[0]) / (devices * lane)) * devices
+    fits = int((0.8 * free - beside) / (here * lane)) * devices
     smaller = f"a smaller search than {groups[by_agent.index(max(by_agent))][0].name}"
     if fits >= 1:
         advice = f"a {setting} of at most {fits}" + (f" or {smaller}" if max(by_agent) > states else "")
     else:
-        advice = other[1] if other[0] > lane else smaller
+        advice = other[1] if beside > lane else smaller
     raise ValueError(f"{given}: {what} needs {total / 1e9:.1f} GB and {free / 1e9:.1f} GB are free; take {advice}")
 
 

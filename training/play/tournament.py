@@ -27,9 +27,11 @@ from training.play import agents, elo, evaluate, memory
 from training.play.counting import points_interval
 from training.storage import provenance
 from training.storage.files import output_folder, write_atomically, write_together
+from training.storage.shards import made_from, shard_of
 
 BATCH = 128
-_FREE = ("output", "batch")  # settings that change no game
+PAIRS = "pairs"  # folder of what shards have played, a file for each pair
+_FREE = ("output", "batch", "shard")  # settings that change no game
 _NUMBERS = ("points", "games", "first_points", "draws")  # of a `CrossTable`
 
 
@@ -112,6 +114,7 @@ class TournamentConfig:
       batch: games at a time, over all devices.
       output: folder for result.json, which is written after each pair, and cross_table.svg; "": none. What a tournament with the
         same settings, networks and code has left there is not played again.
+      shard: plays only share I of N of the pairs, as 2/4; several may write into one folder, and the last one makes the table.
     """
 
     agents: tuple[str, ...] = ()
@@ -121,8 +124,12 @@ class TournamentConfig:
     seed: int = 0
     batch: int = BATCH
     output: str = ""
+    shard: str = ""
 
     def __post_init__(self) -> None:
+        if self.shard and not self.output:
+            raise ValueError(f"shard={self.shard!r}: needs an output folder, the same for all shards")
+        shard_of(self.shard)
         standard = jaxgames.registration(self.game).defaults
         object.__setattr__(self, "mode", self.mode or standard.pairs_mode)
         object.__setattr__(self, "agents", self.agents or standard.tournament)
@@ -144,11 +151,15 @@ def run(config: TournamentConfig, console: Console | None = None) -> dict:
       ValueError: for agents or settings that are not possible, or another tournament lies in the output folder.
       OSError: weights cannot be read, or the output folder not written, or it is in use.
     """
+    if config.shard:  # others are at work in the folder
+        with output_folder(Path(config.output) / PAIRS / config.shard.replace("/", "-of-")):
+            return _play_shard(config, Path(config.output), console or Console())
     with output_folder(config.output) as folder:
         return _play(config, folder, console or Console())
 
 
-def _play(config: TournamentConfig, folder: Path | None, console: Console) -> dict:
+def _prepared(config: TournamentConfig) -> tuple[Game, dict[str, Agent], dict[str, Any]]:
+    """Makes the game and the players, and what a result begins with."""
     game = jaxgames.make(config.game, config.mode)
     players = {spec: agents.make(spec, game) for spec in config.agents}
     head = {
@@ -156,12 +167,49 @@ def _play(config: TournamentConfig, folder: Path | None, console: Console) -> di
         "networks": {name: digest(one.params) for name, one in players.items()},
         "code": provenance.source_hash(("jaxgames", "search", "training")),
     }
+    for pair in itertools.combinations(players.values(), 2):
+        memory.check(game, pair, config.batch, games=config.games)
+    return game, players, head
+
+
+def _play_shard(config: TournamentConfig, folder: Path, console: Console) -> dict:
+    """Plays a share of the pairs, a file for each, and makes the table of all that are there."""
+    game, players, head = _prepared(config)
+    key, names = jax.random.key(config.seed), tuple(players)
+    started = time.perf_counter()
+    for row, column in shard_of(config.shard).of(list(itertools.combinations(range(len(names)), 2))):
+        path = folder / PAIRS / f"{row}-{column}.json"
+        table = _read_earlier(path, head)[0]
+        if table is None:
+            nobody = nobody_has_met(names)
+            table = _with_pair(nobody, row, column, _pair(game, players, key, row, column, config.games, config.batch))
+            seconds, started = time.perf_counter() - started, time.perf_counter()
+            write_atomically(path, json.dumps({**head, "seconds": seconds, **table.as_dict()}, indent=2) + "\n")
+        console.print(_told(table, row, column), markup=False, highlight=False)
+    result: dict[str, Any] = {}
+
+    def make() -> None:
+        found = [_read_earlier(path, head) for path in sorted((folder / PAIRS).glob("*.json"))]
+        parts = [part for part, _ in found if part]
+        sums = (sum((getattr(part, name) for part in parts), np.zeros(())) for name in _NUMBERS)
+        table = CrossTable(names, *sums)
+        result.update({**head, "seconds": sum(seconds for _, seconds in found), **table.as_dict()})
+        write_atomically(folder / "result.json", json.dumps(result, indent=2) + "\n")
+        if table.is_complete:
+            _write_all(folder, result, table, console)
+
+    made_from(folder / PAIRS, "*.json", make)
+    met, number = int((np.array(result["games"]) > 0).sum()) // 2, len(names) * (len(names) - 1) // 2
+    console.print(f"{met} of {number} pairs are in {folder}", markup=False, highlight=False)
+    return result
+
+
+def _play(config: TournamentConfig, folder: Path | None, console: Console) -> dict:
+    game, players, head = _prepared(config)
     earlier, before = _read_earlier(folder / "result.json", head) if folder else (None, 0.0)
     if earlier:
         taken = f"{int((earlier.games > 0).sum()) // 2} pairs are taken from {folder}/result.json"
         console.print(taken, markup=False, highlight=False)
-    for pair in itertools.combinations(players.values(), 2):
-        memory.check(game, pair, config.batch, games=config.games)
     started = time.perf_counter()
 
     def result_of(table: CrossTable) -> dict[str, Any]:
@@ -185,16 +233,21 @@ def _play(config: TournamentConfig, folder: Path | None, console: Console) -> di
     result = result_of(table)
     console.print(table.shown({name: agents.shown(agent, game) for name, agent in players.items()}))
     if folder:
-        written: dict[str | os.PathLike[str], str | bytes] = {folder / "result.json": json.dumps(result, indent=2) + "\n"}
-        try:
-            from training.jobs.figures import cross_table_figure
-
-            written[folder / "cross_table.svg"] = cross_table_figure(table)
-        except ImportError:
-            console.print("no picture: pip install jaxgames[viz]", markup=False, highlight=False)
-        write_together(written)
+        _write_all(folder, result, table, console)
         console.print(f"results in {folder}", markup=False, highlight=False)
     return result
+
+
+def _write_all(folder: Path, result: Mapping[str, Any], table: CrossTable, console: Console) -> None:
+    """Writes result.json and cross_table.svg."""
+    written: dict[str | os.PathLike[str], str | bytes] = {folder / "result.json": json.dumps(result, indent=2) + "\n"}
+    try:
+        from training.jobs.figures import cross_table_figure
+
+        written[folder / "cross_table.svg"] = cross_table_figure(table)
+    except ImportError:
+        console.print("no picture: pip install jaxgames[viz]", markup=False, highlight=False)
+    write_together(written)
 
 
 def digest(params: Any) -> str:
@@ -280,19 +333,34 @@ def round_robin(
         raise ValueError(f"{number} players: a tournament needs at least two")
     if earlier and earlier.names != names:
         raise ValueError(f"earlier={', '.join(earlier.names)}: must be the same players, {', '.join(names)}")
-    half_points, counts = np.zeros((number, number)), np.zeros((number, number), int)
-    nobody = CrossTable(names, half_points, counts, half_points, counts)
-    table = earlier or nobody
+    table = earlier or nobody_has_met(names)
     for row, column in itertools.combinations(range(number), 2):
         if not table.games[row, column]:
-            pair = (players[names[row]], players[names[column]])
-            pair_key = jax.random.fold_in(jax.random.fold_in(key, row), column)
-            table = _with_pair(table, row, column, play_pair(game, pair, pair_key, num_games, batch_size=batch_size))
+            table = _with_pair(table, row, column, _pair(game, players, key, row, column, num_games, batch_size))
             if save:
                 save(table)
         if report:
-            report(f"{names[row]} - {names[column]}: {table.points[row, column]:g} - {table.points[column, row]:g}")
+            report(_told(table, row, column))
     return table
+
+
+def nobody_has_met(names: tuple[str, ...]) -> CrossTable:
+    """Makes the table of a tournament that has not begun."""
+    points, counts = np.zeros((len(names), len(names))), np.zeros((len(names), len(names)), int)
+    return CrossTable(names, points, counts, points, counts)
+
+
+def _pair(
+    game: Game, players: Mapping[str, Agent], key: Array, row: int, column: int, num_games: int, batch_size: int
+) -> np.ndarray:
+    """Plays the games of two of the players, by their numbers."""
+    everybody = list(players.values())
+    pair_key = jax.random.fold_in(jax.random.fold_in(key, row), column)
+    return play_pair(game, (everybody[row], everybody[column]), pair_key, num_games, batch_size=batch_size)
+
+
+def _told(table: CrossTable, row: int, column: int) -> str:
+    return f"{table.names[row]} - {table.names[column]}: {table.points[row, column]:g} - {table.points[column, row]:g}"
 
 
 def _with_pair(table: CrossTable, row: int, column: int, result: np.ndarray) -> CrossTable:

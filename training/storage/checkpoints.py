@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import math
 import os
@@ -10,7 +11,7 @@ import shutil
 import tempfile
 import warnings
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,9 @@ import jax
 import numpy as np
 import orbax.checkpoint as ocp
 
-from training.storage.files import sync, write_atomically
+from jaxgames import processes
+from training.storage import parts
+from training.storage.files import sync, write_alone
 from training.storage.leaves import Leaf, describe, first_difference, from_host, host_shape, is_key, named_leaves, to_host
 
 Meta = Mapping[str, str | int | float]
@@ -26,6 +29,7 @@ Meta = Mapping[str, str | int | float]
 FORMAT = 2  # of the record; a change makes older checkpoints unreadable
 RECORD = "record.json"  # what the checkpoint is of, and the checksums of all arrays and files
 ARRAYS = "arrays"  # a folder of orbax
+PARTS = "parts-{}.npz"  # in its place where several processes have written: one file of each
 UNFINISHED = "unfinished-"  # before the name while it is written or removed
 DAMAGED = "damaged-"
 
@@ -36,6 +40,9 @@ class Checkpoints:
     A checkpoint is a folder that is written under another name and renamed when all of it is on the disk: it is whole or not
     there. Its record holds a checksum of itself and of every file, so that one which a failing disk has damaged is found out
     before anything is made of it, and the one before takes its place.
+
+    Several processes save and restore together, in a folder that all of them see: each writes what its devices hold, and the
+    first makes it one checkpoint when all is there. Another number of processes can restore it.
 
     Saving blocks, for about a second per 200 MB: when it returns, the checkpoint is there, and a failure is told at once.
     """
@@ -58,6 +65,11 @@ class Checkpoints:
         self._folder, self._keep = Path(folder).absolute(), keep
         self._meta = dict(meta)
         self._current: int | None = None  # the step that this run has saved or restored last
+        processes.agree(self._prepare)
+        self._arrays = ocp.PyTreeCheckpointer()  # it compresses: tables and buffers are mostly empty
+
+    def _prepare(self) -> None:
+        """Makes the folder, writes in it, and clears it of what is unfinished."""
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryFile(dir=self._folder):
@@ -67,7 +79,6 @@ class Checkpoints:
                 f"{self._folder}: cannot write checkpoints there ({error.strerror}); choose another output folder"
             ) from error
         self._remove(UNFINISHED)
-        self._arrays = ocp.PyTreeCheckpointer()  # it compresses: tables and buffers are mostly empty
 
     def __enter__(self) -> Checkpoints:
         return self
@@ -92,22 +103,41 @@ class Checkpoints:
         """
         if step == self._current:
             return
+        leaves = named_leaves(tree)
+        folder = self._folder / f"{UNFINISHED}{step}"
+        processes.on_first(lambda: self._make_room(step))
+        if processes.count() == 1:
+            self._reported(step, lambda: self._write(folder, leaves))
+        else:
+            self._write_parts(step, folder, leaves)
+        processes.on_first(lambda: self._reported(step, lambda: self._publish(step, folder)))
+        self._current = step
+
+    def _make_room(self, step: int) -> None:
+        """Checks that a step may be saved, and removes what is of no use."""
         if later := [other for other in self.steps() if other >= step]:
             raise ValueError(
                 f"{self._folder}: has a checkpoint of step {later[-1]}, so step {step} cannot be saved; go on with --resume, or "
                 "choose another output folder"
             )
-        leaves = named_leaves(tree)
-        values = {path: to_host(leaf) for path, leaf in leaves.items()}
         self._remove(UNFINISHED)
         self._remove(DAMAGED)
-        folder = self._folder / f"{UNFINISHED}{step}"
+
+    def _publish(self, step: int, folder: Path) -> None:
+        """Gives a checkpoint that is all on the disk its name, and removes the oldest."""
+        folder.rename(self._folder / str(step))
+        sync(self._folder)
+        for old in self.steps()[: -self._keep]:
+            self._put_aside(old, UNFINISHED)
+        self._remove(UNFINISHED)
+
+    def _reported(self, step: int, do: Callable[[], None]) -> None:
+        """Does a part of saving; where the disk fails, nothing is left of it and the error says so."""
         try:
-            self._write(folder, leaves, values)
-            folder.rename(self._folder / str(step))
-            sync(self._folder)
+            do()
         except Exception as error:
-            self._remove(UNFINISHED)
+            if processes.leads():
+                self._remove(UNFINISHED)
             reason = _failure_of_disk(error)
             if reason is None:
                 raise
@@ -115,12 +145,8 @@ class Checkpoints:
                 f"{self._folder}: step {step} could not be saved ({reason}); the earlier checkpoints are whole: free some space, "
                 "then go on with --resume"
             ) from error
-        self._current = step
-        for old in self.steps()[: -self._keep]:
-            self._put_aside(old, UNFINISHED)
-        self._remove(UNFINISHED)
 
-    def restore(self, template: Any) -> tuple[int, Any] | None:
+    def restore(self, template: Any, *, free: Callable[[str], bool] = lambda path: False) -> tuple[int, Any] | None:
         """Restores the newest whole checkpoint.
 
         Damaged ones that are newer give a warning each and are put aside as `damaged-STEP`, until the next one is saved.
@@ -128,6 +154,7 @@ class Checkpoints:
         Args:
           template: a tree like the one saved, of arrays (which may have been donated) or `jax.ShapeDtypeStruct`; the arrays
             that are made are of the same kind and on the same devices.
+          free: says of which leaves, by their path, the shape may differ. If one does, all of these are given as numpy, as saved.
 
         Returns:
           The step and the tree, equal bit for bit to what was saved; None where the folder has no checkpoint.
@@ -140,16 +167,16 @@ class Checkpoints:
         damaged: dict[int, str] = {}
         for step in reversed(self.steps()):
             try:
-                record = _read_record(self._folder / str(step))
-                self._check(step, record, describe(like))
-                leaves = self._read_arrays(step, record, like)
+                record = self._record_of(step)
+                changed = self._check(step, record, describe(like), free)
+                leaves = self._read_arrays(step, record, like, free if changed else lambda path: False)
             except _DamagedError as error:
                 damaged[step] = str(error)
                 continue
             for other, reason in damaged.items():
                 path = self._folder / str(other)
                 warnings.warn(f"checkpoint {path} is damaged ({reason}): going on from step {step}", stacklevel=2)
-                self._put_aside(other, DAMAGED)
+                processes.on_first(functools.partial(self._put_aside, other, DAMAGED))
             self._current = step
             return step, jax.tree.unflatten(jax.tree.structure(template), leaves)
         if damaged:
@@ -160,8 +187,9 @@ class Checkpoints:
             )
         return None
 
-    def _write(self, folder: Path, leaves: Mapping[str, Any], values: Mapping[str, np.ndarray]) -> None:
+    def _write(self, folder: Path, leaves: Mapping[str, Any]) -> None:
         """Writes arrays and record; when this returns, all of it is on the disk."""
+        values = {path: to_host(leaf) for path, leaf in leaves.items()}
         arrays = {str(number): array for number, array in enumerate(values.values()) if array.size}  # orbax refuses empty ones
         folder.mkdir()
         _find_room(folder, sum(array.nbytes + 4096 for array in arrays.values()) + 2**20)
@@ -176,12 +204,55 @@ class Checkpoints:
             ],
             "files": {str(path.relative_to(folder)): _crc32_of(path) for path in paths if path.is_file()},
         }
-        write_atomically(folder / RECORD, _sealed(json.dumps(record).encode()))
+        self._write_record(folder, record, paths)
+
+    def _write_record(self, folder: Path, record: dict[str, Any], paths: list[Path]) -> None:
+        write_alone({folder / RECORD: _sealed(json.dumps(record).encode())})
         for path in [*paths, folder]:
             sync(path)
 
-    def _check(self, step: int, record: dict[str, Any], expected: list[Leaf]) -> None:
-        """Raises a ValueError for a checkpoint of something else."""
+    def _write_parts(self, step: int, folder: Path, leaves: Mapping[str, Any]) -> None:
+        """Writes what `_write` does, each process its part of it."""
+        own = folder / PARTS.format(processes.index())
+        told = ""
+
+        def write() -> None:
+            nonlocal told
+            written = parts.write(own, parts.own_parts(leaves))
+            told = json.dumps({"name": own.name, "crc32": _crc32_of(own), "parts": written})
+
+        processes.on_first(lambda: self._reported(step, folder.mkdir))
+        processes.agree(lambda: self._reported(step, write))
+        found = [json.loads(text) for text in processes.texts(told)]
+        record = {
+            "format": FORMAT,
+            "meta": self._meta,
+            "leaves": [{"path": leaf.path, "shape": leaf.shape, "dtype": leaf.dtype} for leaf in describe(leaves)],
+            "files": {one["name"]: one["crc32"] for one in found},
+            "parts": {one["name"]: one["parts"] for one in found},
+        }
+        processes.on_first(lambda: self._reported(step, lambda: self._write_record(folder, record, [])))
+
+    def _record_of(self, step: int) -> dict[str, Any]:
+        """Reads a record and compares checksums, in the first process for all.
+
+        Raises:
+          _DamagedError: as `_read_record`.
+        """
+
+        def read() -> list[Any]:
+            try:
+                return [_read_record(self._folder / str(step)), ""]
+            except _DamagedError as error:
+                return [None, str(error)]
+
+        record, damage = processes.on_first(read)
+        if record is None:
+            raise _DamagedError(damage)
+        return dict(record)
+
+    def _check(self, step: int, record: dict[str, Any], expected: list[Leaf], free: Callable[[str], bool]) -> bool:
+        """Raises a ValueError for a checkpoint of something else; says whether leaves differ that may."""
         path, saved = self._folder / str(step), record["meta"]
         if record["format"] != FORMAT:
             raise ValueError(
@@ -196,24 +267,34 @@ class Checkpoints:
                     "choose another output folder"
                 )
         leaves = [Leaf(leaf["path"], tuple(leaf["shape"]), leaf["dtype"]) for leaf in record["leaves"]]
-        if difference := first_difference(leaves, expected):
+        fixed, bound = ([leaf for leaf in some if not free(leaf.path)] for some in (leaves, expected))
+        if difference := first_difference(fixed, bound) or (
+            {leaf.path for leaf in leaves} != {leaf.path for leaf in expected} and first_difference(leaves, expected)
+        ):
             raise ValueError(
                 f"checkpoint {path}: {difference}; resume with the settings it was made with, or choose another output folder"
             )
 
-    def _read_arrays(self, step: int, record: dict[str, Any], like: dict[str, Any]) -> list[Any]:
-        """Reads the arrays, in the order of the template."""
-        shapes = [host_shape(like[leaf["path"]]) for leaf in record["leaves"]]
+        return first_difference(leaves, expected) is not None
+
+    def _read_arrays(self, step: int, record: dict[str, Any], like: dict[str, Any], free: Callable[[str], bool]) -> list[Any]:
+        """Reads the arrays, in the order of the template; those that are free stay as they are read."""
+        saved = {leaf["path"]: jax.ShapeDtypeStruct(tuple(leaf["shape"]), like[leaf["path"]].dtype) for leaf in record["leaves"]}
+        shapes = [host_shape(saved[leaf["path"]]) for leaf in record["leaves"]]
+        if "parts" in record:
+            values = {path: np.empty(host_shape(leaf), _host_dtype(leaf)) for path, leaf in saved.items()}
+            parts.read(self._folder / str(step), record["parts"], values)
+            return [values[path] if free(path) else from_host(values[path], leaf) for path, leaf in like.items()]
         names = [str(number) for number, shape in enumerate(shapes) if math.prod(shape)]
         as_numpy = {name: ocp.RestoreArgs(restore_type=np.ndarray) for name in names}
         read = self._arrays.restore(self._folder / str(step) / ARRAYS, ocp.args.PyTreeRestore(restore_args=as_numpy))
-        values: dict[str, np.ndarray] = {}
+        values = {}
         for number, (leaf, shape) in enumerate(zip(record["leaves"], shapes, strict=True)):
             path = leaf["path"]
             values[path] = read[str(number)] if str(number) in names else np.empty(shape, _host_dtype(like[path]))
             if _crc32(values[path]) != leaf["crc32"]:
                 raise _DamagedError(f"leaf {path} has another checksum")
-        return [from_host(values[path], leaf) for path, leaf in like.items()]
+        return [values[path] if free(path) else from_host(values[path], leaf) for path, leaf in like.items()]
 
     def _put_aside(self, step: int, prefix: str) -> None:
         """Renames a checkpoint, so that it counts no more."""

@@ -11,6 +11,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TextIO
 
+from jaxgames import processes
+
 LOCK = ".lock"
 
 
@@ -35,11 +37,13 @@ def output_folder(folder: str | os.PathLike[str]) -> Iterator[Path | None]:
     path = Path(folder)
     made = [each for each in (path, *path.parents) if not each.exists()]
     try:
-        path.mkdir(parents=True, exist_ok=True)
-        lock = _locked(path / LOCK)
+        lock = processes.agree(lambda: _made_and_locked(path) if processes.leads() else None)
     except OSError as error:
         reason = f"cannot be made or written ({error.strerror})" if error.errno else str(error)
         raise OSError(f"output={str(folder)!r}: {reason}; give another folder") from error
+    if lock is None:  # the first process holds it for all
+        yield path
+        return
     try:
         yield path
     finally:
@@ -48,6 +52,11 @@ def output_folder(folder: str | os.PathLike[str]) -> Iterator[Path | None]:
         with contextlib.suppress(OSError):  # not empty
             for each in made:
                 each.rmdir()
+
+
+def _made_and_locked(path: Path) -> TextIO:
+    path.mkdir(parents=True, exist_ok=True)
+    return _locked(path / LOCK)
 
 
 def _locked(path: Path) -> TextIO:
@@ -99,12 +108,19 @@ def write_atomically(path: str | os.PathLike[str], content: str | bytes) -> None
 def write_together(contents: Mapping[str | os.PathLike[str], str | bytes]) -> None:
     """Writes several files as `write_atomically` does; the first appears when all of them are on the disk.
 
+    Of several processes the first one writes, and all must call.
+
     Args:
       contents: by file.
 
     Raises:
       OSError: a file cannot be written; no other file is left behind.
     """
+    processes.agree(lambda: write_alone(contents) if processes.leads() else None)
+
+
+def write_alone(contents: Mapping[str | os.PathLike[str], str | bytes]) -> None:
+    """Writes as `write_together` does, whichever process this is."""
     temporaries: dict[Path, Path] = {}
     try:
         for path, content in contents.items():

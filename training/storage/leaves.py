@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -79,7 +80,7 @@ def is_key(leaf: Any) -> bool:
 
 
 def to_host(leaf: Any) -> np.ndarray:
-    """Gives an array's values, typed keys as their words; every part of it must be on devices of this process."""
+    """Gives an array's values, typed keys as their words; all of it must be on devices of this process, or the same on all."""
     return np.asarray(jax.random.key_data(leaf) if is_key(leaf) else leaf)
 
 
@@ -104,10 +105,20 @@ def from_host(values: np.ndarray, template: Any) -> Any:
     if isinstance(template, np.ndarray):
         return values
     array: Any = values
+    if isinstance(template, jax.Array) and not template.sharding.is_fully_addressable:
+        return _over_processes(values, template)
     if is_key(template):
         array = jax.random.wrap_key_data(jnp.asarray(values), impl=_key_implementation(template))
     bound = template.committed if isinstance(template, jax.Array) else template.sharding is not None
     return jax.device_put(array, template.sharding if bound else None)
+
+
+def _over_processes(values: np.ndarray, template: jax.Array) -> jax.Array:
+    """Makes an array of which this process has the parts that its devices hold."""
+    array = jax.make_array_from_callback(values.shape, template.sharding, lambda place: values[place])
+    if not is_key(template):
+        return array
+    return jax.jit(functools.partial(jax.random.wrap_key_data, impl=_key_implementation(template)))(array)
 
 
 def _key_implementation(keys: Any) -> Any:

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from training.storage.files import write_atomically
+from jaxgames import processes
+from training.storage.files import write_alone
 
 LOG_FILE = "log.jsonl"
 EVENTS_FOLDER = "events"
@@ -21,6 +22,8 @@ Value = float | int | str | Sequence[float] | np.ndarray
 
 class RunLog:
     """Writes `log.jsonl` and, where tensorboardX is installed, `events/` in the folder of a run.
+
+    Of several processes the first one writes.
 
     A run that was interrupted and goes on leaves the same log as one that was not: what has been written of iterations which
     are done again is dropped first.
@@ -38,6 +41,9 @@ class RunLog:
           ValueError: the file that is there is no log; it stays as it is.
         """
         self._path = Path(folder) / LOG_FILE
+        self._file, self._events = None, None
+        if not processes.leads():
+            return
         self._path.parent.mkdir(parents=True, exist_ok=True)
         _drop_from(self._path, first_iteration)
         self._file = self._path.open("ab", buffering=0)  # a line is one write: nothing waits in a buffer when the run is killed
@@ -47,7 +53,8 @@ class RunLog:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._file.close()
+        if self._file is not None:
+            self._file.close()
         if self._events is not None:
             self._events.close()
 
@@ -64,6 +71,8 @@ class RunLog:
         """
         if "iteration" in values:
             raise ValueError("values['iteration']: the name is taken by the number of the iteration")
+        if self._file is None:
+            return
         record = {"iteration": int(iteration), **{name: _plain(value) for name, value in values.items()}}
         line = json.dumps(record, allow_nan=False).encode() + b"\n"
         try:
@@ -111,7 +120,7 @@ def _drop_from(path: Path, first_iteration: int) -> None:
     kept = [line for record, line in _lines(path) if record["iteration"] < first_iteration]
     content = b"".join(line + b"\n" for line in kept)
     if content != path.read_bytes():
-        write_atomically(path, content)
+        write_alone({path: content})
 
 
 def _open_events(folder: Path, first_iteration: int) -> Any:

@@ -8,6 +8,7 @@ import os
 import platform
 import re
 import subprocess
+from collections.abc import Mapping
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -82,3 +83,11 @@ def source_hash(sources: tuple[str, ...], root: Path = CHECKOUT) -> str:
     for path in sorted(path for folder in sources for path in (root / folder).rglob("*.py")):
         digest.update(f"{path.relative_to(root)}\n".encode() + path.read_bytes())
     return digest.hexdigest()[:16]
+
+
+def flat(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Gives nested dictionaries as one, with names such as "learn.lanes"."""
+    result: dict[str, Any] = {}
+    for name, value in tree.items():
+        result |= flat(value, f"{prefix}{name}.") if isinstance(value, Mapping) else {prefix + name: value}
+    return result

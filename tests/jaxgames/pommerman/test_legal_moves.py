@@ -103,3 +103,23 @@ def test_consequences_of_the_rule():
     assert legal_of(position("0.#", bombs={(0, 3): Bomb(life=1, strength=3)})) == [2, 5], "and through walls"
     assert legal_of(position("0.#", bombs={(0, 3): Bomb(life=2, strength=3)})) == [0, 2, 4, 5]
     assert legal_of(position("0.1"), seat=3) == [0], "the dead may only stop"
+
+
+@functools.cache
+def seen(config):
+    game = Pommerman(config)
+    seats = np.arange(4)
+    return jax.jit(jax.vmap(lambda state: jax.vmap(lambda seat: game.legal_in_view(game.observe(state, seat)))(seats)))
+
+
+def test_a_player_can_tell_its_legal_actions_where_all_is_seen():
+    config, _, state = recordings.states("ffa_simple", 100)
+    assert np.array_equal(seen(config)(state), masks(config, state)[0])
+
+
+@pytest.mark.slow
+def test_a_player_does_not_know_of_bombs_in_the_fog():
+    config, _, state = recordings.states("radio", 100)
+    told, legal = np.asarray(seen(config)(state)), masks(config, state)[0]
+    assert told.shape == legal.shape and (told | ~legal).all(), "who sees less is warned of less"
+    assert told.any(-1).all()

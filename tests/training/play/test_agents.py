@@ -131,6 +131,14 @@ def test_the_follower_of_the_package_plays_pommerman_alone():
         presets.by_name(GAMES["hex/adh-3"], "pc_pimc", evaluate=lambda *_: None, num_rollouts=2)
 
 
+def test_barrage_has_a_network_of_its_own():
+    game = jaxgames.make("stratego", "barrage")
+    path = agents.bundled("pc_pimc", game)
+    assert path.stat().st_size < 3e6 and agents.settings_of("pc_pimc", game)["weights"] == str(path)
+    assert agents.bundled("pc_pimc", jaxgames.make("stratego", "stratego")) is None, "of the same planes, with other pieces"
+    assert agents.bundled("pc_pimc", jaxgames.make("stratego", "barrage-p2sro")) == path
+
+
 @pytest.mark.parametrize("name", ["sp_mcts", pytest.param("tp_mcts", marks=pytest.mark.slow)])
 def test_searches_against_models_take_the_networks_of_the_package_where_these_fit(name):
     game, small = GAMES["pommerman/ffa"], jaxgames.make("pommerman", "one_vs_one")

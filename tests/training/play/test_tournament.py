@@ -198,6 +198,27 @@ def test_a_tournament_that_was_stopped_goes_on(pairs, tmp_path, weights):
     assert tournament.run(config, Console(quiet=True))["elo"] == straight["elo"] and len(pairs) == 3
 
 
+def test_shards_make_one_table(pairs, tmp_path, weights):
+    names = ("random", "path", f"network:weights={weights}")
+    config = TournamentConfig(names, mode="adh-3", games=4, output=str(tmp_path))
+    first, second = (dataclasses.replace(config, shard=f"{number}/2") for number in (1, 2))
+    console = Console(file=io.StringIO(), width=200)
+    assert "elo" not in tournament.run(first, console) and "2 of 3 pairs" in console.file.getvalue()
+    tournament.run(second, Console(quiet=True))
+    every = list(itertools.combinations(names, 2))
+    assert pairs == [every[0], every[2], every[1]]
+    assert sorted(path.name for path in (tmp_path / "pairs").iterdir()) == ["0-1.json", "0-2.json", "1-2.json"]
+    result = json.loads((tmp_path / "result.json").read_text())
+    assert (np.array(result["games"]) == 4 - 4 * np.eye(3)).all() and len(result["elo"]) == 3
+    for again in (first, config):  # nothing is played twice, by shards or by one
+        assert tournament.run(again, Console(quiet=True))["elo"] == result["elo"] and len(pairs) == 3
+    with pytest.raises(ValueError, match="shard='2/2': needs an output folder"):
+        dataclasses.replace(second, output="")
+    other = dataclasses.replace(second, games=6)
+    with pytest.raises(ValueError, match="holds a tournament with other games"):
+        tournament.run(other, Console(quiet=True))
+
+
 def test_another_tournament_in_the_folder_is_left_alone(pairs, tmp_path, weights, monkeypatch):
     mine, folder = tmp_path / "best.npz", tmp_path / "run"
     mine.write_bytes(weights.read_bytes())

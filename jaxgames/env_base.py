@@ -1,0 +1,198 @@
+"""What the environments share: settings, states, start states, what is seen and legal, and one step of the games."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from jaxgames import random_bits
+from jaxgames.dependence import depends_on_inputs
+from jaxgames.encoder import Encoder
+from jaxgames.game import Game, init_all_information, teams_of, tells_legal_by_view, update_all_information
+from jaxgames.observing import Observer, observer_of
+from jaxgames.random_bits import LaneKey
+from jaxgames.registration import encoder_of, game_names, make, registration
+from jaxgames.starts import Starts, typed_keys
+
+SAME_STEP, NEXT_STEP, DISABLED = AUTORESETS = ("same_step", "next_step", "disabled")
+POOL_SIZE = 4096
+_FEW_LANES = 64  # so few draw their own start states
+_CHANCE, _POOL = 0, 3  # children of keys
+
+
+class TimeStep(NamedTuple):
+    """What a caller is told; leading axis B. In `MultiEnvironment` what is of a seat has a second axis P.
+
+    Attributes:
+      observation: what the learner sees now: of the next game where one is over and has been followed by it.
+      legal: bool [B, A], what it may do now, as far as it can tell.
+      reward: float32 [B], of this step.
+      terminated: bool [B], the game is over for the learner by its rules.
+      truncated: bool [B], it was given up after `max_episode_steps`, so what was to come is worth something.
+      final_observation: what the learner saw after its action, before any reset. Where it is not used, jit computes none.
+      seat: int32 [B], the learner's in the game that goes on; in `MultiEnvironment` whose turn it is, -1: all choose.
+      illegal: bool [B], the action was not legal.
+      episode_length: int32 [B], steps of this episode so far, with this one.
+      episode_return: float32 [B], sum of their rewards.
+    """
+
+    observation: Any
+    legal: Array
+    reward: Array
+    terminated: Array
+    truncated: Array
+    final_observation: Any
+    seat: Array
+    illegal: Array
+    episode_length: Array
+    episode_return: Array
+
+    @property
+    def done(self) -> Array:
+        """bool [B]: the episode is over, whatever the reason."""
+        return self.terminated | self.truncated
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class EnvState:
+    """The games of B lanes.
+
+    Attributes:
+      games: State [B].
+      infos: Information [B, P], where an agent plays by it; else ().
+      memories: of the agents.
+      params: of the agents, one entry per group of equal ones; may be replaced, such as by newer weights.
+      seats: int32 [B], the learner's.
+      legal: bool [B, A], or [B, P, A]: what may be done now.
+      over: bool [B], the episode is over and no other has begun.
+      length: int32 [B], of the episode.
+      returns: float32 [B], or [B, P] by seat.
+      pending: float32 [B], rewards that came before the learner's first turn; they are told with the next ones.
+      pool: start states, see `Starts`.
+    """
+
+    games: Any
+    infos: Any
+    memories: tuple[Any, ...]
+    params: tuple[Any, ...]
+    seats: Array
+    legal: Array
+    over: Array
+    length: Array
+    returns: Array
+    pending: Array
+    pool: Array
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Base:
+    """Settings of every environment; checked when made.
+
+    Attributes:
+      game: what is played: a game, or an id or name as `jaxgames.make` takes it.
+      batch_size: lanes, B.
+      observation: "arrays" (all that a seat observes, as few plain arrays), "planes" (of the encoder), or a function
+        `see(state, seat) -> pytree` of one game.
+      encoder: its name; None: the game's first.
+      autoreset: "same_step", "next_step" or "disabled".
+      max_episode_steps: an episode is truncated after so many steps; None: only the game's rules end it.
+      pool_size: start states that are drawn once, for all games to come; 0: every game draws its own. None: 4096, and 0 where
+        there are fewer than 64 lanes.
+    """
+
+    game: Any
+    batch_size: int = 1
+    observation: str | Callable[[Any, Array], Any] = "arrays"
+    encoder: str | None = None
+    autoreset: str = SAME_STEP
+    max_episode_steps: int | None = None
+    pool_size: int | None = None
+    observer: Observer = dataclasses.field(init=False)
+    starts: Starts = dataclasses.field(init=False)
+    takes_turns: bool = dataclasses.field(init=False)
+    has_teams: bool = dataclasses.field(init=False)
+
+    def __post_init__(self) -> None:
+        if isinstance(self.game, str):
+            object.__setattr__(self, "game", make(self.game))
+        for name, least in (("batch_size", 1), ("max_episode_steps", 1), ("pool_size", 0)):
+            value = getattr(self, name)
+            if not (value is None and name != "batch_size") and (
+                isinstance(value, bool) or not isinstance(value, int) or value < least
+            ):
+                raise ValueError(f"{name}={value!r}: must be an integer >= {least}")
+        if self.autoreset not in AUTORESETS:
+            raise ValueError(f"autoreset={self.autoreset!r}: must be one of {', '.join(AUTORESETS)}")
+        size = self.pool_size if self.pool_size is not None else 0 if self.batch_size < _FEW_LANES else POOL_SIZE
+        known = self.game.name in game_names() and registration(self.game.name).encoders
+        encoder: Encoder | None = encoder_of(self.game, self.encoder) if known or self.encoder else None
+        object.__setattr__(self, "observer", observer_of(self.game, self.observation, encoder))
+        object.__setattr__(self, "starts", Starts(self.game, size))
+        object.__setattr__(self, "takes_turns", takes_turns_of(self.game))
+        object.__setattr__(self, "has_teams", len(set(teams_of(self.game))) < self.game.num_players)
+
+    @property
+    def limit(self) -> int:
+        """Steps after which an episode is truncated."""
+        return np.iinfo(np.int32).max if self.max_episode_steps is None else self.max_episode_steps
+
+    def renew_pool(self, state: EnvState, key: Array) -> EnvState:
+        """Draws the pool of start states anew, such as between updates; games that have begun go on."""
+        return dataclasses.replace(state, pool=self.starts.draw(key))
+
+    def _begin(self, key: Array) -> tuple[LaneKey, Array]:
+        """Gives the keys of lanes and a pool."""
+        lane_key, pool_key = jax.random.fold_in(key, 0), jax.random.fold_in(key, _POOL)
+        return self._lanes(lane_key), self.starts.draw(pool_key)
+
+    def _lanes(self, key: Array) -> LaneKey:
+        """Keys of lanes, leaves [B]; that of lane i does not depend on B."""
+        return random_bits.fold(random_bits.lane_key(key), jnp.arange(self.batch_size))
+
+    def _infos(self, games: Any) -> Any:
+        return init_all_information(self.game, games)
+
+    def _checked(self, actions: Any, shape: tuple[int, ...]) -> Array:
+        """Checks form and type of actions, and makes the pass of numbers out of range."""
+        if jnp.shape(actions) != shape or not jnp.issubdtype(jnp.result_type(actions), jnp.integer):
+            form = f"{jnp.result_type(actions)} {list(jnp.shape(actions))}"
+            raise ValueError(f"actions are {form}: must be integers {list(shape)}")
+        actions = jnp.asarray(actions).astype(jnp.int32)
+        return jnp.where((actions >= 0) & (actions < self.game.num_actions), actions, self.game.pass_action)
+
+    def _played(self, games: Any, infos: Any, joint: Array, goes: Array, keys: LaneKey) -> tuple[Any, Any]:
+        """Plays joint actions int32 [B, P] in the lanes that go, bool [B]."""
+        after = jax.vmap(self.game.step)(games, joint, typed_keys(random_bits.fold(keys, _CHANCE)))
+        if jax.tree.leaves(infos):
+            infos = where(goes, update_all_information(self.game, infos, after, joint), infos)
+        return where(goes, after, games), infos
+
+    def _seen(self, games: Any, seats: Array) -> Any:
+        return jax.vmap(self.observer.see)(games, seats)
+
+    def _legal(self, games: Any, seats: Array) -> Array:
+        """bool [B, A]: what seats int32 [B] may do, as far as they can tell."""
+        game = self.game
+        if tells_legal_by_view(game):
+            return jax.vmap(lambda state, seat: game.legal_in_view(game.observe(state, seat)))(games, seats)
+        legal = jax.vmap(game.legal_actions)(games)
+        here = jnp.arange(game.num_players) == seats[:, None]
+        return (legal & here[:, :, None]).any(1)
+
+
+def where(lanes: Array, new: Any, old: Any) -> Any:
+    """Takes one tree in some lanes and another in the rest: leaves [B, ...] of both, lanes bool [B]."""
+    return jax.tree.map(lambda a, b: jnp.where(lanes.reshape(-1, *[1] * (b.ndim - 1)), a, b), new, old)
+
+
+def takes_turns_of(game: Game) -> bool:
+    """Says whether there are states in which not all move at once, which a simultaneous game says by a constant."""
+    state = jax.eval_shape(game.init, jax.eval_shape(lambda: jax.random.key(0)))
+    return any(depends_on_inputs(game.to_play, state))

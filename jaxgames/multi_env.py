@@ -1,0 +1,138 @@
+"""The environment of which the caller has all seats: for self-play, and for learners who train each other."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from jaxgames.env_base import NEXT_STEP, SAME_STEP, Base, EnvState, TimeStep, where
+from jaxgames.game import tells_legal_by_view
+from jaxgames.observing import ArraySpec
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class MultiEnvironment(Base):
+    """All seats at once; what is of a seat has axes [B, P], and a step is one step of the game.
+
+    Who is not asked passes (`game.pass_action`, the only legal action). Who is eliminated is terminated and gets no more rewards,
+    unless it has teammates; the episode of a lane is over when all its seats are done.
+    """
+
+    @property
+    def observation_spec(self) -> Any:
+        """The tree of a seat's observation with an `ArraySpec` for each array."""
+        return self.observer.spec
+
+    @property
+    def action_spec(self) -> ArraySpec:
+        """Of a seat's action: one integer in 0..A-1."""
+        return ArraySpec((), np.dtype(np.int32), 0, self.game.num_actions - 1)
+
+    def reset(self, key: Array) -> tuple[EnvState, TimeStep]:
+        """Begins games in all lanes.
+
+        Args:
+          key: one.
+
+        Returns:
+          The state, and a time step without rewards.
+        """
+        lanes, pool = self._begin(key)
+        batch, players = self.batch_size, self.game.num_players
+        games = self.starts.take(pool, lanes, jnp.ones(batch, bool))
+        state = EnvState(
+            games=games,
+            infos=(),
+            memories=(),
+            params=(),
+            seats=jnp.zeros(batch, jnp.int32),
+            legal=jnp.zeros((batch, players, self.game.num_actions), bool),
+            over=jnp.zeros((batch, players), bool),
+            length=jnp.zeros(batch, jnp.int32),
+            returns=jnp.zeros((batch, players), jnp.float32),
+            pending=jnp.zeros(batch, jnp.float32),
+            pool=pool,
+        )
+        nothing = jnp.zeros((batch, players), bool)
+        return self._told(state, state, jnp.zeros((batch, players), jnp.float32), nothing, nothing)
+
+    def step(self, state: EnvState, actions: Array, key: Array) -> tuple[EnvState, TimeStep]:
+        """Plays the actions of all seats.
+
+        Args:
+          state: of `reset` or the last `step`.
+          actions: int [B, P]; as of `Environment.step`.
+          key: one.
+
+        Returns:
+          The state and what happened, by seat; resets as of `Environment.step`.
+
+        Raises:
+          ValueError: actions are no integers [B, P].
+        """
+        actions = self._checked(actions, (self.batch_size, self.game.num_players))
+        lanes = self._lanes(key)
+        goes, done = ~state.over.all(1), state.over
+        offered = (state.legal & (jnp.arange(self.game.num_actions) == actions[..., None])).any(-1)
+        games, _ = self._played(state.games, (), actions, goes, lanes)
+        reward = jnp.where(goes[:, None] & ~done, jax.vmap(lambda one: one.rewards)(games), 0.0)
+        length = state.length + goes
+        out = jnp.broadcast_to(games.terminated[:, None], done.shape)
+        if not self.has_teams:
+            out = out | ~jax.vmap(self.game.in_play)(games)
+        out = out & goes[:, None]
+        truncated = (goes & (length >= self.limit))[:, None] & ~out & ~done
+        played = dataclasses.replace(
+            state, games=games, over=done | out | truncated, length=length, returns=state.returns + reward
+        )
+        after = played
+        if self.autoreset == SAME_STEP:
+            after = self._renewed(played, played.over.all(1), lanes)
+        elif self.autoreset == NEXT_STEP:
+            after = self._renewed(played, ~goes, lanes)
+        after, step = self._told(after, played, reward, out, truncated)
+        return after, step._replace(illegal=goes[:, None] & ~done & ~offered)
+
+    def _renewed(self, state: EnvState, lanes: Array, keys: Any) -> EnvState:
+        """Begins new games in some lanes, bool [B]."""
+        return dataclasses.replace(
+            state,
+            games=where(lanes, self.starts.take(state.pool, keys, lanes), state.games),
+            over=state.over & ~lanes[:, None],
+            length=jnp.where(lanes, 0, state.length),
+            returns=jnp.where(lanes[:, None], 0.0, state.returns),
+        )
+
+    def _told(
+        self, state: EnvState, played: EnvState, reward: Array, terminated: Array, truncated: Array
+    ) -> tuple[EnvState, TimeStep]:
+        """Puts together what the caller is told: of the state to go on from, and the one that was played."""
+        state = dataclasses.replace(state, legal=self._legal_of_all(state.games))
+        observation = self._seen_by_all(state.games)
+        return state, TimeStep(
+            observation=observation,
+            legal=state.legal,
+            reward=reward,
+            terminated=terminated,
+            truncated=truncated,
+            final_observation=observation if self.autoreset != SAME_STEP else self._seen_by_all(played.games),
+            seat=jax.vmap(self.game.to_play)(state.games),
+            illegal=jnp.zeros_like(terminated),
+            episode_length=played.length,
+            episode_return=played.returns,
+        )
+
+    def _seen_by_all(self, games: Any) -> Any:
+        seats = jnp.arange(self.game.num_players)
+        return jax.vmap(lambda state: jax.vmap(self.observer.see, (None, 0))(state, seats))(games)
+
+    def _legal_of_all(self, games: Any) -> Array:
+        seats = jnp.arange(self.game.num_players, dtype=jnp.int32)
+        each = jax.vmap(lambda seat: self._legal(games, jnp.full(self.batch_size, seat)), out_axes=1)
+        legal: Array = each(seats) if tells_legal_by_view(self.game) else jax.vmap(self.game.legal_actions)(games)
+        return legal

@@ -1,0 +1,278 @@
+"""Environments of gymnasium 1.x: one game, and many at once on a device.
+
+    import gymnasium, jaxgames.wrappers.gymnasium
+    env = gymnasium.make("jaxgames/pommerman-ffa-v1", opponents="simple")
+    envs = gymnasium.make_vec("jaxgames/pommerman-ffa-v1", num_envs=1024, opponents="simple")
+
+Importing this module registers every variant that `jaxgames.games` lists. `info["action_mask"]` tells the legal actions, and
+`info["illegal"]` whether the last one was none: then the game has done with it what it says it does. An action out of range or
+of another shape is a ValueError.
+"""
+
+from __future__ import annotations
+
+from typing import Any, SupportsFloat
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+import jaxgames
+from jaxgames.env import Environment, EnvState, TimeStep
+from jaxgames.env_base import DISABLED, NEXT_STEP, SAME_STEP
+from jaxgames.game import can_be_drawn
+from jaxgames.settled import settled
+from jaxgames.wrappers.needed import needed
+from jaxgames.wrappers.spaces import as_numpy, checked_actions, lane, space_of
+
+needed("gymnasium")
+import gymnasium  # noqa: E402
+from gymnasium.vector import AutoresetMode, VectorEnv  # noqa: E402
+from gymnasium.vector.utils import batch_space  # noqa: E402
+
+NAMESPACE = "jaxgames"
+_MODES = {NEXT_STEP: AutoresetMode.NEXT_STEP, SAME_STEP: AutoresetMode.SAME_STEP}
+_LARGEST_SEED = 2**31 - 1
+
+
+class _Runner:
+    """Compiled `reset` and `step` of an environment, whose random numbers follow from a seed and the number of the call.
+
+    Time steps come as numpy arrays; what is one number per environment crosses from the device in one array. With `on_device`
+    they stay there.
+    """
+
+    def __init__(self, env: Environment, *, on_device: bool = False) -> None:
+        self.env = env
+        self._given = (lambda step: step) if on_device else _read
+        pack = (lambda step: step) if on_device else _packed
+        self._reset = jax.jit(lambda key: self._first(pack, key))
+        self._step = jax.jit(lambda carry, actions: self._next(pack, carry, actions), donate_argnums=0)
+        self.state: Any = None
+
+    def _first(self, pack: Any, key: Any) -> tuple[Any, Any]:
+        first, rest = jax.random.split(key)
+        state, step = self.env.reset(first)
+        return (state, rest, jnp.uint32(0)), pack(step._replace(final_observation=()))
+
+    def _next(self, pack: Any, carry: tuple[EnvState, Any, Any], actions: Any) -> tuple[Any, Any]:
+        state, key, count = carry
+        state, step = self.env.step(state, actions, jax.random.fold_in(key, count))
+        if self.env.autoreset != SAME_STEP:  # it is the same as the observation
+            step = step._replace(final_observation=())
+        return (state, key, count + 1), pack(step)
+
+    def reset(self, seed: int) -> TimeStep:
+        """Begins anew."""
+        self.state, step = self._reset(jax.random.key(seed))
+        return self._given(step)
+
+    def step(self, actions: Any) -> TimeStep:
+        """Goes on."""
+        self.state, step = self._step(self.state, actions)
+        return self._given(step)
+
+    @property
+    def games(self) -> Any:
+        """State [B] of the games."""
+        return self.state[0].games
+
+
+def _packed(step: TimeStep) -> tuple[Any, Any]:
+    """Puts what is one number per environment into one array, int32 [5, B]."""
+    flags = step.terminated + 2 * step.truncated + 4 * step.illegal
+    bits = (jax.lax.bitcast_convert_type(each, jnp.int32) for each in (step.reward, step.episode_return))
+    numbers = jnp.stack(settled([*bits, step.episode_length, step.seat, flags.astype(jnp.int32)]))
+    return (step.observation, step.legal, step.final_observation), numbers
+
+
+def _read(packed: tuple[Any, Any]) -> TimeStep:
+    """Takes that apart, on the host."""
+    (observation, legal, final), numbers = packed
+    reward, total, length, seat, flags = np.asarray(numbers)
+    observation, final = as_numpy(observation), as_numpy(final)
+    ends = [(flags & bit) != 0 for bit in (1, 2, 4)]
+    mask: Any = np.asarray(legal).view(np.int8)
+    given: Any = (reward.view(np.float32), *ends[:2], final, seat, ends[2], length, total.view(np.float32))
+    return TimeStep(observation, mask, *given)
+
+
+class GymnasiumEnv(gymnasium.Env):
+    """One game against agents.
+
+    Args:
+      game: an id as "pommerman-ffa-v1", what `jaxgames.make` takes, or a game.
+      render_mode: "svg": `render` gives the picture as text; None: there is none.
+      **settings: of `jaxgames.Environment`: opponents, seat, observation, encoder, max_episode_steps.
+    """
+
+    metadata = {"render_modes": ["svg"], "render_fps": 4}  # noqa: RUF012
+
+    def __init__(self, game: Any = "pommerman", *, render_mode: str | None = None, **settings: Any) -> None:
+        if render_mode not in (None, "svg"):
+            raise ValueError(f"render_mode={render_mode!r}: must be svg or None")
+        self.environment = Environment(game, batch_size=1, autoreset=DISABLED, **settings)
+        self.render_mode = render_mode
+        self.observation_space = space_of(self.environment.observation_spec)
+        self.action_space = gymnasium.spaces.Discrete(self.environment.game.num_actions)
+        self._runner = _Runner(self.environment)
+        self._over = True
+        self._closed = False
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        """Begins a game; see `gymnasium.Env.reset`. There are no options."""
+        self._check_open()
+        super().reset(seed=seed)
+        step = self._runner.reset(int(self.np_random.integers(_LARGEST_SEED)))
+        self._over = False
+        return lane(step.observation, 0), self._info(step)
+
+    def step(self, action: Any) -> tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]:
+        """Plays an action, and all that follows until the next is needed; see `gymnasium.Env.step`.
+
+        Raises:
+          ValueError: the action is not one integer in range.
+          gymnasium.error.ResetNeeded: the game is over, or none has begun.
+          gymnasium.error.ClosedEnvironmentError: the environment was closed.
+        """
+        self._check_open()
+        if self._over:
+            raise gymnasium.error.ResetNeeded("the game is over, or none has begun: call reset first")
+        actions = checked_actions(action, (), self.environment.game.num_actions)
+        step = self._runner.step(actions.reshape(1))
+        terminated, truncated = bool(step.terminated[0]), bool(step.truncated[0])
+        self._over = terminated or truncated
+        observation = lane(step.observation, 0)
+        return observation, float(step.reward[0]), terminated, truncated, self._info(step)
+
+    def render(self) -> Any:
+        """Gives the picture of the position as SVG text, or None without a render mode."""
+        self._check_open()
+        if self.render_mode is None or self._runner.state is None:
+            return None
+        game = self.environment.game
+        if not can_be_drawn(game):
+            raise ValueError(f"game={game.name!r}: has no pictures")
+        return game.draw(lane(self._runner.games, 0))
+
+    def close(self) -> None:
+        """Forgets the game."""
+        self._closed = True
+        self._runner.state = None
+
+    def _info(self, step: TimeStep) -> dict[str, Any]:
+        mask, illegal = np.array(step.legal[0]), bool(step.illegal[0])
+        return {"action_mask": mask, "illegal": illegal, "seat": int(step.seat[0])}
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise gymnasium.error.ClosedEnvironmentError("the environment is closed: make another")
+
+
+class GymnasiumVectorEnv(VectorEnv):
+    """Many games at once, in one compiled program.
+
+    Observations are given as they lie on the device: as numpy arrays that cannot be written to, on a CPU without a copy. Infos
+    have an entry per environment and a mask of those that have it, `_name`, as usual: "action_mask", "illegal", "seat", and where
+    episodes have ended "episode" with their returns `r` and lengths `l`. With "same_step" `final_obs` has what was seen last, for
+    all environments.
+
+    Args:
+      game: as of `GymnasiumEnv`.
+      num_envs: how many games.
+      autoreset: "next_step" (of gymnasium the usual one: the call after the end begins the next game and ignores the action) or
+        "same_step".
+      array: "numpy", or "jax": arrays stay on the device, flags are bool.
+      **settings: as of `GymnasiumEnv`, and pool_size.
+    """
+
+    def __init__(
+        self, game: Any = "pommerman", num_envs: int = 1, *, autoreset: str = NEXT_STEP, array: str = "numpy", **settings: Any
+    ) -> None:
+        if autoreset not in _MODES:
+            raise ValueError(f"autoreset={autoreset!r}: must be one of {', '.join(_MODES)}")
+        if array not in ("numpy", "jax"):
+            raise ValueError(f"array={array!r}: must be numpy or jax")
+        self.environment = Environment(game, batch_size=num_envs, autoreset=autoreset, **settings)
+        self.num_envs = num_envs
+        self.metadata = {"render_modes": [], "autoreset_mode": _MODES[autoreset]}
+        self.single_observation_space = space_of(self.environment.observation_spec)
+        self.single_action_space = gymnasium.spaces.Discrete(self.environment.game.num_actions)
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self.action_space = batch_space(self.single_action_space, num_envs)
+        self._everywhere = np.ones(num_envs, bool)
+        self._runner = _Runner(self.environment, on_device=array == "jax")
+
+    def reset(self, *, seed: Any = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        """Begins all games anew.
+
+        Args:
+          seed: one number for all environments, or None: drawn.
+          options: none.
+
+        Raises:
+          ValueError: a list of seeds, or a mask of environments to reset: all begin from one seed.
+          gymnasium.error.ClosedEnvironmentError: the environment was closed.
+        """
+        self._check_open()
+        if isinstance(seed, list | tuple | np.ndarray):
+            raise ValueError("seed is a list: must be one number, from which those of all environments follow, or None")
+        if options and "reset_mask" in options:
+            raise ValueError("options have a reset_mask: games begin anew by themselves, or all together")
+        super().reset(seed=seed)
+        step = self._runner.reset(int(self.np_random.integers(_LARGEST_SEED)))
+        return step.observation, self._infos(step)
+
+    def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
+        """Plays an action in each environment; see `gymnasium.vector.VectorEnv.step`.
+
+        Raises:
+          ValueError: actions are not `num_envs` integers in range (those that stay on the device are only checked by shape).
+          gymnasium.error.ResetNeeded: there was no reset.
+          gymnasium.error.ClosedEnvironmentError: the environment was closed.
+        """
+        self._check_open()
+        if self._runner.state is None:
+            raise gymnasium.error.ResetNeeded("no game has begun: call reset first")
+        if not isinstance(actions, jax.Array):
+            actions = checked_actions(actions, (self.num_envs,), self.environment.game.num_actions)
+        step = self._runner.step(actions)
+        return step.observation, step.reward, step.terminated, step.truncated, self._infos(step)
+
+    def close_extras(self, **kwargs: Any) -> None:
+        """Forgets the games."""
+        del kwargs
+        self._runner.state = None
+
+    def _infos(self, step: TimeStep) -> dict[str, Any]:
+        every = self._everywhere
+        infos: dict[str, Any] = {"action_mask": step.legal, "_action_mask": every, "illegal": step.illegal, "_illegal": every}
+        infos |= {"seat": step.seat, "_seat": every}
+        done = np.asarray(step.done)
+        if done.any():
+            returns, lengths = np.asarray(step.episode_return), np.asarray(step.episode_length)
+            infos |= {"episode": {"r": np.where(done, returns, 0), "l": np.where(done, lengths, 0)}, "_episode": done}
+            if self.environment.autoreset == SAME_STEP:
+                infos |= {"final_obs": step.final_observation, "_final_obs": done}
+        return infos
+
+    def _check_open(self) -> None:
+        if self.closed:
+            raise gymnasium.error.ClosedEnvironmentError("the environment is closed: make another")
+
+
+def register_all() -> None:
+    """Tells gymnasium of all variants that `jaxgames.games` lists, and that are not yet known."""
+    for entry in jaxgames.games():
+        name = f"{NAMESPACE}/{entry.id}"
+        if name not in gymnasium.registry:
+            gymnasium.register(
+                name,
+                entry_point="jaxgames.wrappers.gymnasium:GymnasiumEnv",
+                vector_entry_point="jaxgames.wrappers.gymnasium:GymnasiumVectorEnv",
+                kwargs={"game": entry.id},
+                disable_env_checker=True,
+            )
+
+
+register_all()

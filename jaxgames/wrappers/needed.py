@@ -1,0 +1,18 @@
+"""Imports of libraries that are not always installed."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+
+def needed(library: str, extra: str = "wrappers") -> Any:
+    """Imports a library of an extra.
+
+    Raises:
+      ImportError: it is not installed; the message says how to install it.
+    """
+    try:
+        return importlib.import_module(library)
+    except ImportError as error:
+        raise ImportError(f"{library} is not installed: pip install 'jaxgames[{extra}]'") from error

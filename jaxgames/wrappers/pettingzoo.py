@@ -1,0 +1,254 @@
+"""Environments of PettingZoo: parallel for every game, AEC for games of turns.
+
+    from jaxgames.wrappers.pettingzoo import AECGame, ParallelGame
+    env = ParallelGame("pommerman-ffa-v1")
+    env = AECGame("hex-adh-5-v1")
+
+Agents are player_0, player_1, ... by seat. An observation is {"observation": ..., "action_mask": int8 [A]}. Where players move in
+turn, in `ParallelGame` the others can only pass. With an action that is not legal the game does what it says it does, and
+`info["illegal"]` tells so; an action out of range or of another shape is a ValueError. Who is eliminated leaves the game, unless
+it has teammates.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import numpy as np
+from numpy.random import default_rng
+
+from jaxgames.env_base import DISABLED
+from jaxgames.game import can_be_drawn
+from jaxgames.multi_env import MultiEnvironment
+from jaxgames.wrappers.needed import needed
+from jaxgames.wrappers.spaces import as_numpy, checked_actions, space_of
+
+needed("pettingzoo")
+from gymnasium import spaces  # noqa: E402
+from pettingzoo import AECEnv, ParallelEnv  # noqa: E402
+
+_LARGEST_SEED = 2**31 - 1
+
+
+class _Table:
+    """A game and what all its seats are told, shared by both kinds of environment."""
+
+    def __init__(self, game: Any, render_mode: str | None, settings: dict[str, Any]) -> None:
+        if render_mode not in (None, "svg"):
+            raise ValueError(f"render_mode={render_mode!r}: must be svg or None")
+        self.environment = MultiEnvironment(game, batch_size=1, autoreset=DISABLED, **settings)
+        self.game = self.environment.game
+        self.render_mode = render_mode
+        self.names = [f"player_{seat}" for seat in range(self.game.num_players)]
+        seen, actions = space_of(self.environment.observation_spec), self.game.num_actions
+        mask = spaces.Box(0, 1, (actions,), np.int8)
+        self.observation_spaces = {name: spaces.Dict({"observation": seen, "action_mask": mask}) for name in self.names}
+        self.action_spaces = {name: spaces.Discrete(actions) for name in self.names}
+        self._reset, self._step = jax.jit(self.environment.reset), jax.jit(self.environment.step, donate_argnums=0)
+        self._random = default_rng()
+        self.state: Any = None
+        self.closed = False
+
+    def reset(self, seed: int | None) -> None:
+        """Begins a game."""
+        self.check_open()
+        if seed is not None:
+            self._random = default_rng(seed)
+        first, self.key = jax.random.split(jax.random.key(int(self._random.integers(_LARGEST_SEED))))
+        self.count = 0
+        self.state, step = self._reset(first)
+        self._take(step)
+
+    def step(self, actions: dict[str, Any]) -> None:
+        """Plays the actions of some players by name; the others pass."""
+        joint = np.full((1, len(self.names)), self.game.pass_action, np.int32)
+        for name, action in actions.items():
+            joint[0, self.seat_of(name)] = checked_actions(action, (), self.game.num_actions)
+        self.state, step = self._step(self.state, joint, jax.random.fold_in(self.key, self.count))
+        self.count += 1
+        self._take(step)
+
+    def _take(self, step: Any) -> None:
+        observation, told = as_numpy(step.observation), jax.device_get(step._replace(observation=(), final_observation=()))
+        masks = told.legal[0].astype(np.int8)
+        self.observations = {
+            name: {"observation": jax.tree.map(lambda leaf: np.array(leaf[0, seat]), observation), "action_mask": masks[seat]}  # noqa: B023
+            for seat, name in enumerate(self.names)
+        }
+        self.rewards = {name: float(told.reward[0, seat]) for seat, name in enumerate(self.names)}
+        self.terminated = {name: bool(told.terminated[0, seat]) for seat, name in enumerate(self.names)}
+        self.truncated = {name: bool(told.truncated[0, seat]) for seat, name in enumerate(self.names)}
+        self.infos = {name: {"illegal": bool(told.illegal[0, seat])} for seat, name in enumerate(self.names)}
+        self.mover = int(told.seat[0])
+
+    def seat_of(self, name: str) -> int:
+        """Gives the seat of a player.
+
+        Raises:
+          ValueError: there is no such player.
+        """
+        if name not in self.action_spaces:
+            raise ValueError(f"agent={name!r}: must be one of {', '.join(self.names)}")
+        return self.names.index(name)
+
+    def draw(self) -> str | None:
+        """Gives the picture of the position, None without a render mode."""
+        self.check_open()
+        if self.render_mode is None or self.state is None:
+            return None
+        if not can_be_drawn(self.game):
+            raise ValueError(f"game={self.game.name!r}: has no pictures")
+        return self.game.draw(jax.tree.map(lambda leaf: np.array(leaf[0]), self.state.games))
+
+    def close(self) -> None:
+        """Forgets the game."""
+        self.closed, self.state = True, None
+
+    def check_open(self) -> None:
+        """Raises a ValueError once the environment is closed."""
+        if self.closed:
+            raise ValueError("the environment is closed: make another")
+
+
+class ParallelGame(ParallelEnv):
+    """Any game, with the actions of all players at once.
+
+    Args:
+      game: an id as "pommerman-ffa-v1", what `jaxgames.make` takes, or a game.
+      render_mode: "svg": `render` gives the picture as text; None: there is none.
+      **settings: of `jaxgames.MultiEnvironment`: observation, encoder, max_episode_steps.
+    """
+
+    def __init__(self, game: Any = "pommerman", *, render_mode: str | None = None, **settings: Any) -> None:
+        self._table = _Table(game, render_mode, settings)
+        self.metadata = {"name": self._table.game.name, "render_modes": ["svg"], "is_parallelizable": True}
+        self.render_mode = render_mode
+        self.possible_agents = list(self._table.names)
+        self.agents: list[str] = []
+
+    def observation_space(self, agent: str) -> spaces.Space:
+        """Gives the space of a player's observations, always the same object."""
+        return self._table.observation_spaces[self._table.names[self._table.seat_of(agent)]]
+
+    def action_space(self, agent: str) -> spaces.Space:
+        """Gives the space of a player's actions, always the same object."""
+        return self._table.action_spaces[self._table.names[self._table.seat_of(agent)]]
+
+    def reset(self, seed: int | None = None, options: dict | None = None) -> tuple[dict, dict]:
+        """Begins a game; there are no options."""
+        del options
+        self._table.reset(seed)
+        self.agents = list(self.possible_agents)
+        return self._table.observations, self._table.infos
+
+    def step(self, actions: dict[str, Any]) -> tuple[dict, dict, dict, dict, dict]:
+        """Plays the actions of the players who are in the game; see `pettingzoo.ParallelEnv.step`.
+
+        Raises:
+          ValueError: a player's action is missing, of another shape or out of range; nobody is in the game; or it was closed.
+        """
+        table = self._table
+        table.check_open()
+        if not self.agents:
+            raise ValueError("the game is over, or none has begun: call reset first")
+        missing = [name for name in self.agents if name not in actions]
+        if missing:
+            raise ValueError(f"actions: none for {', '.join(missing)}")
+        table.step({name: actions[name] for name in self.agents})
+        alive = self.agents
+        self.agents = [name for name in alive if not (table.terminated[name] or table.truncated[name])]
+        told = (table.observations, table.rewards, table.terminated, table.truncated, table.infos)
+        first, *rest = ({name: entries[name] for name in alive} for entries in told)
+        return first, rest[0], rest[1], rest[2], rest[3]
+
+    def render(self) -> str | None:
+        """Gives the picture of the position as SVG text."""
+        return self._table.draw()
+
+    def close(self) -> None:
+        """Forgets the game."""
+        self._table.close()
+
+
+class AECGame(AECEnv):
+    """A game of turns, with one action at a time.
+
+    Args:
+      game: as of `ParallelGame`.
+      render_mode: as of `ParallelGame`.
+      **settings: as of `ParallelGame`.
+
+    Raises:
+      ValueError: in this game players move at once.
+    """
+
+    def __init__(self, game: Any = "hex", *, render_mode: str | None = None, **settings: Any) -> None:
+        super().__init__()
+        self._table = _Table(game, render_mode, settings)
+        if not self._table.environment.takes_turns:
+            raise ValueError(f"game={self._table.game.name!r}: players move at once; take ParallelGame")
+        self.metadata = {"name": self._table.game.name, "render_modes": ["svg"], "is_parallelizable": False}
+        self.render_mode = render_mode
+        self.possible_agents = list(self._table.names)
+        self.agents: list[str] = []
+
+    def observation_space(self, agent: str) -> spaces.Space:
+        """Gives the space of a player's observations, always the same object."""
+        return self._table.observation_spaces[self._table.names[self._table.seat_of(agent)]]
+
+    def action_space(self, agent: str) -> spaces.Space:
+        """Gives the space of a player's actions, always the same object."""
+        return self._table.action_spaces[self._table.names[self._table.seat_of(agent)]]
+
+    def observe(self, agent: str) -> dict[str, Any]:
+        """Gives what a player sees now."""
+        self._table.check_open()
+        return self._table.observations[self._table.names[self._table.seat_of(agent)]]
+
+    def reset(self, seed: int | None = None, options: dict | None = None) -> None:
+        """Begins a game; there are no options."""
+        del options
+        self._table.reset(seed)
+        self.agents = list(self.possible_agents)
+        self.rewards = dict.fromkeys(self.agents, 0.0)
+        self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
+        self.terminations = dict.fromkeys(self.agents, False)
+        self.truncations = dict.fromkeys(self.agents, False)
+        self.infos = {name: dict(self._table.infos[name]) for name in self.agents}
+        self.agent_selection = self._table.names[self._table.mover]
+
+    def step(self, action: Any) -> None:
+        """Plays the action of `agent_selection`; see `pettingzoo.AECEnv.step`.
+
+        Raises:
+          ValueError: the action is none in range, the game is over or none has begun, or the environment was closed.
+        """
+        table = self._table
+        table.check_open()
+        if not self.agents:
+            raise ValueError("the game is over, or none has begun: call reset first")
+        mover = self.agent_selection
+        if self.terminations[mover] or self.truncations[mover]:
+            self._was_dead_step(action)
+            return
+        if action is None:
+            raise ValueError(f"action=None: {mover} is in the game, and must choose one of 0..{table.game.num_actions - 1}")
+        table.step({mover: action})
+        self._cumulative_rewards[mover] = 0.0
+        for name in self.agents:
+            self.rewards[name] = table.rewards[name]
+            self.terminations[name], self.truncations[name] = table.terminated[name], table.truncated[name]
+            self.infos[name] = dict(table.infos[name])
+        if table.mover >= 0 and not (self.terminations[mover] or self.truncations[mover]):
+            self.agent_selection = table.names[table.mover]
+        self._accumulate_rewards()
+        self._deads_step_first()
+
+    def render(self) -> str | None:
+        """Gives the picture of the position as SVG text."""
+        return self._table.draw()
+
+    def close(self) -> None:
+        """Forgets the game."""
+        self._table.close()

@@ -1,0 +1,60 @@
+"""The examples: each is one short file, and does what it says for a few steps."""
+
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import jaxgames
+
+FOLDER = Path(__file__).parents[2] / "examples"
+EXAMPLES = sorted(path.stem for path in FOLDER.glob("*.py"))
+
+
+def load(name):
+    spec = importlib.util.spec_from_file_location(name, FOLDER / f"{name}.py")
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_an_example_is_one_short_file_that_tells_how_it_is_run(name):
+    text = (FOLDER / f"{name}.py").read_text(encoding="utf-8")
+    assert len(text.splitlines()) < 200
+    assert f"python examples/{name}.py" in text.split('"""')[1] and 'if __name__ == "__main__":' in text
+
+
+def test_a_bot_evolves():
+    told = load("evolve_bot").main(game="hex-hex-3-v1", population=8, games=8, generations=2)
+    assert 0.2 < told["won"] <= 1 and np.isfinite(told["weights"]).all() and told["weights"].shape == (6,)
+
+
+def test_a_game_of_one_s_own_keeps_the_contract():
+    jaxgames.check_game(load("self_play_own_game").Drop(), num_games=4)
+
+
+@pytest.mark.slow
+def test_self_play_learns_from_nothing():
+    told = load("self_play_own_game").main(lanes=128, rounds=150)
+    assert told["after"] > max(told["before"] + 0.1, 0.8)
+
+
+@pytest.mark.slow
+def test_a_planner_plays_in_a_loop_of_one_s_own():
+    told = load("planner_in_own_code").main("pommerman-one_vs_one-v1", "fdts:num_simulations=10,table_rows=1024", "random", 8, 60)
+    assert told["games"] >= 4 and told["won"] > 0.5
+
+
+@pytest.mark.slow
+def test_ppo_learns(tmp_path):
+    """In a process of its own, as the older emitters of tests do not take this program."""
+    curve = tmp_path / "curve.csv"
+    flags = ["--updates", "60", "--every", "20", "--lanes", "256", "--out", str(curve)]
+    subprocess.run([sys.executable, str(FOLDER / "ppo_pommerman.py"), *flags], check=True, cwd=FOLDER.parent, env=None)
+    rows = np.genfromtxt(curve, delimiter=",", names=True)
+    assert rows["steps"].tolist() == [20 * 8192, 40 * 8192, 60 * 8192] and (rows["won"] + rows["lost"] <= 1).all()
+    assert rows["won"][-1] > rows["won"][0] + 0.05

@@ -1,0 +1,35 @@
+"""Benchmarks of environments time calls from Python, and repeat themselves."""
+
+import dataclasses
+import functools
+
+import pytest
+
+from experiments.benchmark import harness, records
+from experiments.benchmark.case import Request
+from experiments.benchmark.cases import find
+from experiments.benchmark.environments import gymnasium_steps, load_example
+
+
+def measured(name, quick):
+    case = dataclasses.replace(find(name), measure=quick)
+    rows = [harness.measure(case, Request(case.name, batch=4, repeats=5)) for _ in range(2)]
+    records.check(rows[0])
+    assert rows[0]["checksum"] == rows[1]["checksum"] and rows[0]["resets"] == rows[1]["resets"] > 0
+    assert rows[0]["batch"] == 4 and rows[0]["repeats"]["per_wall_second"]["best"] > 0
+    return rows[0]
+
+
+def test_a_row_of_the_vector_environment():
+    row = measured("pommerman/gymnasium", functools.partial(gymnasium_steps, game="hex-hex-3-v1", calls=20))
+    assert row["settings"] == {"game": "hex-hex-3-v1", "opponents": "random", "calls_per_repeat": 20, "seed": 0}
+
+
+@pytest.mark.slow
+def test_the_measured_game_is_the_one_that_is_named():
+    row = measured("pommerman/gymnasium", functools.partial(gymnasium_steps, calls=60))
+    assert row["settings"]["game"] == "pommerman-ffa-v1"
+
+
+def test_examples_can_be_loaded():
+    assert load_example("ppo_pommerman").Options().lanes == 512

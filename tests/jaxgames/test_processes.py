@@ -1,0 +1,247 @@
+"""Several processes of one program, on CPU devices of this machine."""
+
+import dataclasses
+import hashlib
+import json
+import os
+import re
+import signal
+import time
+
+import pytest
+from rich.console import Console
+
+from jaxgames import processes
+from jaxgames.last_words import FAREWELL, told
+from jaxgames.processes import Processes
+from tests import shared_work
+from tests.processes import ends_of, free_port, prepared_environment, run_together, start_python
+from tests.shared_games import games
+from tests.training.jobs.toy import ToyConfig, ToyJob
+from training.jobs import job
+from training.learn.dealing import deal_rows, must_deal
+
+
+@pytest.mark.parametrize(
+    ("given", "named"),
+    [
+        ({"coordinator": "node1"}, "coordinator='node1': must be HOST:PORT"),
+        ({"coordinator": "node1:70000"}, "coordinator='node1:70000'"),
+        ({"coordinator": "node1:1234"}, "num_processes=0: must be >= 1"),
+        ({"coordinator": "node1:1234", "num_processes": 2}, "process_id=-1: must be in 0..1"),
+        ({"coordinator": "node1:1234", "num_processes": 2, "process_id": 2}, "process_id=2: must be in 0..1"),
+        ({"num_processes": 2}, "--coordinator HOST:PORT, which is missing"),
+        ({"patience": 0}, "patience=0"),
+    ],
+)
+def test_options_that_cannot_be(given, named):
+    with pytest.raises(ValueError, match=re.escape(named)):
+        Processes(**given)
+
+
+SLURM = {"SLURM_NTASKS": "4", "SLURM_PROCID": "1", "SLURM_JOB_ID": "7"}
+
+
+@pytest.mark.parametrize(
+    ("environment", "found"),
+    [
+        ({}, False),
+        (SLURM, False),  # a batch script outside of srun
+        ({**SLURM, "SLURM_STEP_NODELIST": "node1", "SLURM_STEP_NUM_TASKS": "1"}, False),  # a shell on a node
+        ({"SLURM_NTASKS": "1", "SLURM_STEP_NODELIST": "node1", "SLURM_STEP_NUM_TASKS": "1"}, False),
+        ({**SLURM, "SLURM_STEP_NODELIST": "node1", "SLURM_STEP_NUM_TASKS": "4"}, True),
+        ({"KUBERNETES_SERVICE_HOST": "10.0.0.1"}, False),  # any pod
+        ({"KUBERNETES_SERVICE_HOST": "10.0.0.1", "JOB_COMPLETION_INDEX": "1"}, True),
+        ({"TPU_WORKER_HOSTNAMES": "localhost"}, False),
+        ({"TPU_WORKER_HOSTNAMES": "10.0.0.1,10.0.0.2"}, True),
+        ({"OMPI_COMM_WORLD_SIZE": "2"}, True),
+    ],
+)
+def test_others_are_found_where_there_are_others(environment, found, monkeypatch):
+    for name in os.environ:
+        if name.startswith(("SLURM_", "KUBERNETES_", "TPU_", "OMPI_", "JOB_")):
+            monkeypatch.delenv(name)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    assert processes.is_found() is found
+
+
+def test_one_process_asks_nobody():
+    processes.start(Processes(processes.NONE))
+    assert (processes.index(), processes.count(), processes.leads()) == (0, 1, True)
+    assert processes.any_of(True) and processes.texts("a") == ["a"] and processes.on_first(lambda: 3) == 3
+    with pytest.raises(KeyError):
+        processes.agree(lambda: {}["a"])
+
+
+FATAL = (
+    "F1123 20:31:02.006624   23621 client.h:80] Terminating process because the JAX distributed service detected fatal errors. "
+)
+
+
+@pytest.mark.parametrize(
+    ("status", "expected"),
+    [
+        (
+            "UNAVAILABLE: The following tasks are unhealthy (stopped sending heartbeats):\n2\nThe tasks have crashed.",
+            "error: process 2 of 3 has died or hangs",
+        ),
+        ("UNAVAILABLE: Failed to send RPC to coordination service.", "error: process 0 of 3, the coordinator node1:12, has died"),
+        ("DEADLINE_EXCEEDED: Deadline Exceeded\n\nRPC: /xla.coordination.CoordinationService/RegisterTask", "within 60 s"),
+        ("something new", "error: process 1 of 3 ends, because another one did (something new)"),
+    ],
+)
+def test_last_words_are_one_line(status, expected):
+    lines = f"a warning\nE1123 20:31 1 coordination_service.cc:5] lost:\n1\n{FATAL}absl::Status: {status}\n\n*** Check:\n @ 0x\n"
+    found = list(told(lines.splitlines(keepends=True), "1", "3", "node1:12", "60", "10"))
+    assert found[0] == "a warning\n" and len(found) == 2
+    assert expected in found[1] and found[1].count("\n") == 1
+
+
+def test_after_the_farewell_nothing_is_told():
+    assert list(told(["a\n", f"{FAREWELL}\n", f"{FATAL}absl::Status: x\n"], "1", "3", "node1:12", "60", "10")) == ["a\n"]
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory):
+    """What two processes found, what one found that went on from their checkpoint, and the folder of it."""
+    folder = tmp_path_factory.mktemp("shared")
+    environment = prepared_environment()
+    code = f"from tests.shared_work import main\nmain(together, 1, {str(folder)!r})"
+    both = run_together(code, 2, environment)
+    code = f"from tests.shared_work import alone\nalone(2, {str(folder)!r})"
+    (end,) = ends_of([start_python(["-c", code], environment)])
+    assert [(code, error) for code, _, error in [*both, end]] == [(0, "")] * 3
+    return [json.loads(out) for _, out, _ in both], json.loads(end[1]), folder
+
+
+def test_two_processes_are_as_one_with_two_devices(shared):
+    (first, second), alone, _ = shared
+    assert first == second
+    assert first["devices"] == alone["devices"] == 2
+    assert first["games"] == alone["games"] == games()  # here on one device
+    assert (first["learner"]["went_on"], alone["learner"]["went_on"]) == (False, True)
+    for name in ("half", "whole", "loss"):
+        assert first["learner"][name] == alone["learner"][name]
+
+
+def test_processes_talk(shared):
+    (first, _), _, _ = shared
+    assert first["talk"] == [
+        ["", "a" * 100],
+        True,
+        False,
+        [[0, 1, 2], [1, 2, 3]],
+        {"from": 0},
+        "OSError: full",
+        "ValueError: no number",
+        "lanes=3: must be a multiple of the 2 devices",
+    ]
+
+
+def test_all_stop_together_and_go_on(shared, tmp_path):
+    (first, second), _, _ = shared
+    stopped, steps, _, params = first["stopped"]
+    assert stopped is None and steps[-1] == 5 and second["stopped"] == first["stopped"]
+    job.run(ToyJob(ToyConfig(output=str(tmp_path)), Console(quiet=True)))
+    assert hashlib.sha256((tmp_path / "params").read_bytes()).hexdigest()[:16] == params
+
+
+def test_samples_of_two_devices_are_dealt_to_one(shared):
+    saved, own = shared_work.dealt(str(shared[2]))
+    assert must_deal(saved) and not must_deal(own)
+    ring = deal_rows(saved.ring, 1, shared_work.ROWS)
+    assert ring.size.tolist() == [shared_work.ROWS]
+    assert sorted(map(bytes, ring.rows)) == sorted(map(bytes, saved.ring.rows))
+
+
+@pytest.mark.slow
+def test_four_processes_play_the_same_games():
+    code = "from jaxgames import runtime\nruntime.prepare(cores=1)\nprocesses.start(together)\n"
+    code += "from tests.shared_games import games\nprint(games())\nprocesses.end()"
+    ends = run_together(code, 4, prepared_environment())
+    assert [(code, out, error) for code, out, error in ends] == [(0, f"{games()}\n", "")] * 4
+
+
+@dataclasses.dataclass(frozen=True)
+class Nothing:
+    """Does nothing.
+
+    Attributes:
+      seconds: how long.
+      seed: of nothing.
+    """
+
+    seconds: float = 0
+    seed: int = 0
+
+
+COMMAND = """
+import sys, time, jaxgames
+jaxgames.__version__ = sys.argv.pop(1)
+from tests.jaxgames.test_processes import Nothing
+from training.jobs.command_line import run_main
+run_main(lambda config: time.sleep(config.seconds), Nothing)
+"""
+
+
+def refusals(*flags, patience=60):
+    """Starts a process with each of these flags, after a version; gives what they say, which is one line, as they end with 2."""
+    address = f"--coordinator localhost:{free_port()} --patience {patience}".split()
+    started = [start_python(["-c", COMMAND, *one.split(), *address], prepared_environment()) for one in flags]
+    ends = ends_of(started)
+    assert all(code and out == "" and error.startswith("error: ") and error.count("\n") == 1 for code, out, error in ends), ends
+    return [error for _, _, error in ends]
+
+
+def test_a_coordinator_that_does_not_answer():
+    (told,) = refusals("1 --num-processes 2 --process-id 1", patience=1)
+    assert "has not answered within 1 s" in told
+
+
+def test_processes_that_do_not_belong_together():
+    both = refusals("1 --num-processes 2 --process-id 0", "1 --num-processes 3 --process-id 1")
+    assert all("num_processes=2" in told and "num_processes=3" in told for told in both)
+    both = refusals("1 --num-processes 2 --process-id 0", "2 --num-processes 2 --process-id 1")
+    assert all("code=jaxgames 1 (" in told and "code=jaxgames 2 (" in told for told in both)
+
+
+@pytest.mark.slow
+def test_other_settings_and_one_number_twice():
+    both = refusals("1 --num-processes 2 --process-id 0 --seed 3", "1 --num-processes 2 --process-id 1")
+    assert all("seed=3" in told and "seed=0" in told for told in both)
+    flags = "1 --seconds 60 --num-processes 2 --process-id"
+    told = refusals(f"{flags} 0", f"{flags} 1", f"{flags} 1", patience=8)
+    assert sum("process_id=1: was given to two processes" in one for one in told) >= 2
+
+
+ENDLESS = """
+import os, time
+from jaxgames import processes
+from tests.jaxgames.test_processes import Nothing
+from training.jobs.command_line import run_main
+
+def main(_):
+    os.write(1, b"started\\n")
+    while True:
+        time.sleep(0.1)
+        processes.wait()
+
+run_main(main, Nothing)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("victim", "how"), [(1, signal.SIGKILL), (0, signal.SIGKILL), (1, signal.SIGSTOP)])
+def test_a_lost_process_ends_the_others(victim, how):
+    flags = f"--coordinator localhost:{free_port()} --num-processes 2 --process-id".split()
+    started = [start_python(["-c", ENDLESS, *flags, str(me)], prepared_environment()) for me in (0, 1)]
+    for process in started:
+        assert process.stdout is not None and process.stdout.readline() == "started\n"
+    begun = time.monotonic()
+    os.kill(started[victim].pid, how)
+    _, told = started[1 - victim].communicate(timeout=60)
+    assert time.monotonic() - begun < 30
+    os.kill(started[victim].pid, signal.SIGKILL)
+    ends_of([started[victim]])
+    assert told.startswith(f"error: process {victim} of 2") and told.count("\n") == 1

@@ -1,0 +1,40 @@
+"""States that show themselves in notebooks."""
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+import jaxgames
+from tests.tug import Tug
+
+
+def test_states_show_themselves():
+    game = jaxgames.make("hex-hex-5-v1")
+    state = game.init()
+    picture = jaxgames.show(game, state, names=("Ann", "Bob"), caption="the beginning")
+    assert picture._repr_html_().count("<svg") == 1 and "the beginning" in str(picture) and picture._repr_svg_() == str(picture)
+    assert len(repr(picture)) < 80
+    later = game.step(state, jnp.array([12, 25], jnp.int32))
+    both = jax.tree.map(lambda *leaves: jnp.stack(leaves), state, later)
+    assert str(jaxgames.show(game, both, lane=1)) == str(jaxgames.show(game, later))
+    film = str(jaxgames.show(game, both))
+    assert film.startswith("<svg") and film != str(jaxgames.show(game, later))
+
+
+@pytest.mark.parametrize("name", [name for name in jaxgames.game_names() if name != "hex"])
+def test_every_game_has_pictures(name):
+    game = jaxgames.make(name)
+    assert jaxgames.show(game, jax.jit(game.init)(jax.random.key(0)))._repr_html_().count("<svg") == 1
+
+
+def test_what_cannot_be_shown_is_told():
+    game = jaxgames.make("hex-hex-5-v1")
+    with pytest.raises(ValueError, match="game='tug': has no pictures"):
+        jaxgames.show(Tug(), Tug().state(0))
+    with pytest.raises(ValueError, match="state is a State: must be a state of hex"):
+        jaxgames.show(game, Tug().state(0))
+    with pytest.raises(ValueError, match="lane=0: must be one state"):
+        jaxgames.show(game, game.init(), lane=0)
+    batch = jax.tree.map(lambda leaf: jnp.asarray(leaf)[None], game.init())
+    with pytest.raises(ValueError, match=r"lane=1: must be in 0\.\.0"):
+        jaxgames.show(game, batch, lane=1)

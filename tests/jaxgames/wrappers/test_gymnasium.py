@@ -1,0 +1,133 @@
+"""Our environments of gymnasium: its own checker, and what ours add to it."""
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import check_env
+from gymnasium.vector import AutoresetMode
+
+import jaxgames
+from jaxgames.wrappers.gymnasium import GymnasiumEnv, GymnasiumVectorEnv
+from jaxgames.wrappers.needed import needed
+from tests.tic_tac_toe import TicTacToe
+from tests.tug import PULL, REST, SHOUT, Tug, steady_player
+
+ALL = [entry.id for entry in jaxgames.games()]
+
+
+def test_every_variant_has_an_id():
+    assert {f"jaxgames/{name}" for name in ALL} <= set(gymnasium.registry)
+    assert len(set(ALL)) == len(ALL) == len(jaxgames.games())
+
+
+@pytest.mark.parametrize("game", [TicTacToe(), Tug()], ids=["turns", "at once"])
+def test_the_library_s_checker_finds_nothing(game):
+    check_env(GymnasiumEnv(game), skip_render_check=True)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ALL)
+def test_the_library_s_checker_finds_nothing_in_any_variant(name):
+    check_env(gymnasium.make(f"jaxgames/{name}").unwrapped)
+
+
+def test_a_game_from_beginning_to_end():
+    env = GymnasiumEnv(TicTacToe(), render_mode="svg", seat=1)
+    observation, info = env.reset(seed=3)
+    assert env.observation_space.contains(observation) and info["seat"] == 1 and not info["illegal"]
+    assert (observation["0"] == -1).sum() == 1 and info["action_mask"].sum() == 8, "the other has begun"
+    assert env.render().startswith("<svg")
+    over, rewards = False, []
+    while not over:
+        observation, reward, terminated, truncated, info = env.step(np.flatnonzero(info["action_mask"])[0])
+        rewards.append(reward)
+        over = terminated or truncated
+    assert rewards[:-1] == [0] * (len(rewards) - 1) and rewards[-1] in (-1, 0, 1) and terminated and not truncated
+    with pytest.raises(gymnasium.error.ResetNeeded, match="the game is over"):
+        env.step(0)
+    again, _ = env.reset(seed=3)
+    assert (again["0"] != 0).sum() == 1
+
+
+def test_what_is_wrong_with_an_action_is_told():
+    env = GymnasiumEnv(Tug(), opponents=steady_player(REST))
+    with pytest.raises(gymnasium.error.ResetNeeded, match="none has begun"):
+        env.step(0)
+    env.reset(seed=0)
+    for action, told in (
+        (3, r"action=3: must be in 0\.\.2"),
+        (-1, "action=-1"),
+        ([0, 1], r"must be integers \[\]"),
+        (0.5, "float64"),
+    ):
+        with pytest.raises(ValueError, match=told):
+            env.step(action)
+    for seed in range(5):
+        observation, info = env.reset(seed=seed)
+        after, *_, told = env.step(SHOUT)
+        assert told["illegal"] == (not info["action_mask"][SHOUT])
+        assert (after["numbers"] == observation["numbers"]).all()
+    env.close()
+    env.close()
+    for call in (env.reset, lambda: env.step(0), env.render):
+        with pytest.raises(gymnasium.error.ClosedEnvironmentError, match="make another"):
+            call()
+
+
+def test_unknown_names_are_told():
+    with pytest.raises(gymnasium.error.NameNotFound):
+        gymnasium.make("jaxgames/chess-v1")
+    with pytest.raises(ValueError, match="opponent='nobody'"):
+        gymnasium.make("jaxgames/hex-adh-5-v1", opponents="nobody")
+    with pytest.raises(ValueError, match="render_mode='human'"):
+        GymnasiumEnv(Tug(), render_mode="human")
+    with pytest.raises(ValueError, match="autoreset='disabled'"):
+        GymnasiumVectorEnv(Tug(), 2, autoreset="disabled")
+
+
+@pytest.mark.parametrize("autoreset", ["next_step", "same_step"])
+def test_many_games_at_once(autoreset):
+    envs = GymnasiumVectorEnv(Tug(max_steps=6), 4, autoreset=autoreset, opponents=steady_player(REST))
+    assert (
+        envs.metadata["autoreset_mode"] == {"next_step": AutoresetMode.NEXT_STEP, "same_step": AutoresetMode.SAME_STEP}[autoreset]
+    )
+    with pytest.raises(gymnasium.error.ResetNeeded):
+        envs.step(np.zeros(4, int))
+    before, info = envs.reset(seed=1)
+    ended = np.zeros(4, bool)
+    for _ in range(8):
+        assert envs.observation_space.contains(before)
+        assert info["action_mask"].shape == (4, 3) and info["_action_mask"].all()
+        observation, reward, terminated, truncated, info = envs.step(np.full(4, PULL))
+        assert not truncated.any() and (reward[terminated] == 1).all()
+        token = info["final_obs"]["numbers"] if autoreset == "same_step" and terminated.any() else observation["numbers"]
+        assert (token[terminated] == 2).all()
+        if autoreset == "next_step":
+            assert (reward[ended] == 0).all() and (np.abs(observation["numbers"][ended]) <= 1).all()
+        assert ("episode" in info) == terminated.any()
+        if terminated.any():
+            assert (info["_episode"] == terminated).all() and (info["episode"]["r"] == terminated).all()
+            assert ((info["episode"]["l"] > 0) == terminated).all()
+        before, ended = observation, terminated
+    for actions in (np.zeros(3, int), np.full(4, 3), np.zeros(4)):
+        with pytest.raises(ValueError, match=r"must be i"):
+            envs.step(actions)
+    with pytest.raises(ValueError, match="seed is a list"):
+        envs.reset(seed=[1, 2, 3, 4])
+    envs.close()
+    with pytest.raises(gymnasium.error.ClosedEnvironmentError):
+        envs.step(np.zeros(4, int))
+
+
+def test_the_same_seed_gives_the_same_games():
+    envs = GymnasiumVectorEnv(Tug(slips=True), 4)
+    rows = []
+    for seed in (5, 5, 6):
+        envs.reset(seed=seed)
+        rows.append(np.concatenate([np.array(envs.step(np.full(4, PULL))[0]["numbers"])[:, 0] for _ in range(6)]).tolist())
+    assert rows[0] == rows[1] != rows[2]
+
+
+def test_what_is_not_installed_is_told():
+    with pytest.raises(ImportError, match=r"no_such_library is not installed: pip install 'jaxgames\[wrappers\]'"):
+        needed("no_such_library")

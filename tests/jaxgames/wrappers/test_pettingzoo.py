@@ -1,0 +1,99 @@
+"""Our environments of PettingZoo: its own tests, and what ours add to it."""
+
+import numpy as np
+import pytest
+from pettingzoo.test import api_test, parallel_api_test, parallel_seed_test, seed_test
+
+import jaxgames
+from jaxgames.wrappers.pettingzoo import AECGame, ParallelGame
+from tests.fading import LEAVE, STAY, Fading
+from tests.tic_tac_toe import TicTacToe
+from tests.tug import Tug
+
+ALL = [entry.id for entry in jaxgames.games()]
+IN_TURN = [name for name in ALL if name.partition("-")[0] in ("hex", "hero_academy", "stratego")]
+
+
+@pytest.mark.parametrize("game", [TicTacToe(), Fading()], ids=["turns", "at once"])
+def test_the_library_s_tests_of_parallel_environments(game):
+    parallel_api_test(ParallelGame(game), num_cycles=20)
+    parallel_seed_test(lambda: ParallelGame(game), num_cycles=8)
+
+
+def test_the_library_s_tests_of_environments_of_turns():
+    api_test(AECGame(TicTacToe()), num_cycles=30)
+    seed_test(lambda: AECGame(TicTacToe()), num_cycles=8)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ALL)
+def test_the_library_s_tests_of_every_variant(name):
+    parallel_api_test(ParallelGame(name), num_cycles=40)
+    parallel_seed_test(lambda: ParallelGame(name), num_cycles=4)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", IN_TURN)
+def test_the_library_s_tests_of_every_variant_of_turns(name):
+    api_test(AECGame(name), num_cycles=40)
+    seed_test(lambda: AECGame(name), num_cycles=4)
+
+
+def test_a_game_of_turns_from_beginning_to_end():
+    env = AECGame(TicTacToe())
+    env.reset(seed=0)
+    seats, rewards = [], {}
+    for agent in env.agent_iter():
+        observation, reward, terminated, truncated, info = env.last()
+        rewards[agent] = rewards.get(agent, 0) + reward
+        if terminated or truncated:
+            env.step(None)
+            continue
+        assert observation["action_mask"].sum() == (observation["observation"]["0"] == 0).sum() and not info["illegal"]
+        seats.append(agent)
+        env.step(int(np.flatnonzero(observation["action_mask"])[0]))
+    assert seats == [f"player_{turn % 2}" for turn in range(7)], "0, 2, 4, 6 make a line for the first player"
+    assert rewards == {"player_0": 1, "player_1": -1} and env.agents == []
+    with pytest.raises(ValueError, match="the game is over"):
+        env.step(0)
+
+
+def test_who_is_eliminated_leaves_a_parallel_game():
+    env = ParallelGame(Fading())
+    env.reset(seed=0)
+    _, rewards, terminated, _, _ = env.step({"player_0": STAY, "player_1": LEAVE, "player_2": STAY})
+    assert rewards == {"player_0": 0, "player_1": -1, "player_2": 0} and terminated["player_1"]
+    assert env.agents == ["player_0", "player_2"]
+    with pytest.raises(ValueError, match="none for player_2"):
+        env.step({"player_0": STAY})
+    _, rewards, terminated, _, _ = env.step({"player_0": STAY, "player_2": LEAVE})
+    assert rewards == {"player_0": 1, "player_2": -1} and all(terminated.values()) and env.agents == []
+    with pytest.raises(ValueError, match="call reset first"):
+        env.step({})
+
+
+def test_bad_input_is_told():
+    with pytest.raises(ValueError, match="players move at once; take ParallelGame"):
+        AECGame(Tug())
+    with pytest.raises(ValueError, match="game='chess'"):
+        ParallelGame("chess")
+    env = AECGame(TicTacToe())
+    with pytest.raises(ValueError, match="none has begun"):
+        env.step(0)
+    env.reset(seed=0)
+    for action, told in (
+        (10, r"action=10: must be in 0\.\.9"),
+        ([1], r"must be integers \[\]"),
+        (None, "player_0 is in the game"),
+    ):
+        with pytest.raises(ValueError, match=told):
+            env.step(action)
+    env.step(4)
+    assert not env.infos["player_0"]["illegal"]
+    env.step(4)
+    assert env.infos["player_1"]["illegal"] and env.agent_selection == "player_0", "what a taken cell does is the game's answer"
+    with pytest.raises(ValueError, match="agent='player_7'"):
+        env.observe("player_7")
+    env.close()
+    with pytest.raises(ValueError, match="the environment is closed"):
+        env.step(0)

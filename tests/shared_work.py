@@ -1,0 +1,142 @@
+"""What several processes do together, and one alone with as many devices: each thing prints what must be the same."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import hashlib
+import json
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+from rich.console import Console
+
+from jaxgames import processes, runtime
+from tests.shared_games import digest, games
+from tests.training.jobs.toy import ToyConfig, ToyJob
+from training.jobs import job
+from training.learn.dealing import is_dealt
+from training.learn.learner import Learner, Programs, Updates, check_split
+from training.learn.monte_carlo import MonteCarloConfig
+from training.storage.checkpoints import Checkpoints
+
+META = {"kind": "shared"}
+ROWS, BATCH = 24, 8
+
+
+def main(together: processes.Processes, devices: int, folder: str) -> None:
+    """Does everything, in one of several processes or alone; prints what it found as JSON."""
+    runtime.prepare(cores=devices)
+    processes.start(together)
+    found = {"devices": jax.device_count(), "games": games(), "learner": learnt(Path(folder))}
+    if processes.count() > 1:
+        found |= {"talk": talk(), "stopped": stopped(Path(folder))}
+    print(json.dumps(found))
+    processes.end()
+
+
+def alone(devices: int, folder: str) -> None:
+    """The same in one process."""
+    main(processes.Processes(processes.NONE), devices, folder)
+
+
+def updates_for(devices: int) -> Updates:
+    """A line through points."""
+
+    def loss(params, samples, games, which):
+        del games, which
+        error = jnp.square(params["slope"] * samples[:, 0] + params["height"] - samples[:, 1]).mean()
+        return error, {"error": error}
+
+    return Updates(loss, optax.adam(0.1), jnp.zeros(2), BATCH, ROWS, devices)
+
+
+def start_learning(programs: Programs) -> tuple[Learner, Any]:
+    """Makes a learner whose rings are full, and the program of its gradient steps."""
+    updates = updates_for(programs.mesh.devices.size)
+
+    def begin(key):
+        learner = updates.init({"slope": jnp.float32(0), "height": jnp.float32(0)}, ())
+        capacity = len(learner.ring.rows)
+        x = jax.random.uniform(jax.random.fold_in(key, jax.lax.axis_index("data")), (capacity, 1))
+        ring = updates.store(learner.ring, jnp.concatenate([x, 2 * x + 1], 1), jnp.ones(capacity, bool))
+        return dataclasses.replace(learner, ring=ring)
+
+    takes, gives = (programs.same, programs.learner), (programs.learner, programs.same)
+    learn = programs.compile(lambda key, learner: updates.learn(key, learner, 10), takes, gives)
+    return programs.compile(begin, (programs.same,), programs.learner)(jax.random.key(1)), learn
+
+
+def learnt(folder: Path) -> dict[str, Any]:
+    """Gradient steps, a checkpoint half-way that others can go on from, and the rest of them."""
+    programs, key = Programs(runtime.data_mesh()), jax.random.key(2)
+    learner, learn = start_learning(programs)
+    learner, _ = learn(key, learner)
+    state = {"learner": learner, "host": np.float64(0.5)}
+    with Checkpoints(folder / "learner", META) as checkpoints:
+        found = checkpoints.restore({"state": state}) if checkpoints.steps() else None
+        if found is None:
+            checkpoints.save(1, {"state": state})
+        else:
+            learner = found[1]["state"]["learner"]
+    half = digest(learner)
+    learner, told = learn(key, learner)
+    return {"half": half, "whole": digest(learner.params), "loss": float(told["loss"]), "went_on": found is not None}
+
+
+def talk() -> list[Any]:
+    """What processes say to each other."""
+    me = processes.index()
+    found: list[Any] = [processes.texts("a" * (100 * me)), processes.any_of(me == 1), processes.any_of(False)]
+    found.append(processes.gather(np.arange(3) + me).tolist())
+    found.append(processes.on_first(lambda: {"from": processes.index()}))
+    for failure in (OSError("full"), ValueError("no number")):  # of the second process alone
+        try:
+            processes.agree(functools.partial(fail, failure if me == 1 else None))
+        except (OSError, ValueError) as error:
+            found.append(f"{type(error).__name__}: {error}")
+    try:
+        check_split(job.mesh_for(3), MonteCarloConfig(lanes=3))
+    except ValueError as error:
+        found.append(str(error))
+    return found
+
+
+def fail(error: Exception | None) -> None:
+    """Raises an error, if it is one."""
+    if error is not None:
+        raise error
+
+
+class Interrupted(ToyJob):
+    """The toy job; the last process is asked to stop in the fifth iteration."""
+
+    def advance(self, state):
+        if int(state.count) == 4 and processes.index() == processes.count() - 1:
+            os.kill(os.getpid(), signal.SIGTERM)
+        return super().advance(state)
+
+
+def stopped(folder: Path) -> list[Any]:
+    """A run that is stopped and goes on to its end."""
+    config = ToyConfig(output=str(folder / "toy"))
+    first = job.run(Interrupted(config, Console(quiet=True)))
+    steps = sorted(int(path.name) for path in (folder / "toy" / "checkpoints").glob("[0-9]*"))
+    last = job.run(ToyJob(dataclasses.replace(config, resume=True), Console(quiet=True)))
+    assert last is not None
+    return [first, steps, last["best"], hashlib.sha256((folder / "toy" / "params").read_bytes()).hexdigest()[:16]]
+
+
+def dealt(folder: str) -> tuple[Any, Any]:
+    """Restores on one device what was saved on others: the learner as saved, its rings of numpy, and the template's."""
+    learner, _ = start_learning(Programs(runtime.data_mesh(1)))
+    with Checkpoints(Path(folder) / "learner", META) as checkpoints:
+        found = checkpoints.restore({"state": {"learner": learner, "host": np.float64(0)}}, free=is_dealt)
+    assert found is not None
+    return found[1]["state"]["learner"], learner

@@ -1,0 +1,68 @@
+"""The job that lists games and their variants."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+
+import tyro
+from rich.console import Console
+from rich.table import Table
+
+import jaxgames
+from jaxgames.env_base import takes_turns_of
+from jaxgames.game import hides_something
+
+
+@dataclasses.dataclass(frozen=True)
+class GamesConfig:
+    """Lists all games and their variants, by the ids that `jaxgames.make` and the environments take."""
+
+    game: tyro.conf.Positional[str] = ""
+    """Of this game alone."""
+    json: bool = False
+    """Print one JSON line for each in place of a table."""
+
+
+def rows(name: str = "") -> list[dict[str, object]]:
+    """Describes each variant that `jaxgames.games` lists.
+
+    Args:
+      name: of one game; "": all.
+
+    Raises:
+      ValueError: there is no such game.
+    """
+    if name:
+        jaxgames.registration(name)
+    found = []
+    for entry in jaxgames.games():
+        if name in ("", entry.name):
+            game = jaxgames.make(entry.name, entry.mode)
+            found.append(
+                {
+                    "id": entry.id,
+                    "players": game.num_players,
+                    "actions": game.num_actions,
+                    "longest": game.max_steps,
+                    "moves": "in turn" if takes_turns_of(game) else "at once",
+                    "hidden": bool(hides_something(game))
+                    or getattr(getattr(game, "config", None), "view_radius", None) is not None,
+                }
+            )
+    return found
+
+
+def run(config: GamesConfig) -> None:
+    """Prints the list."""
+    found = rows(config.game)
+    if config.json:
+        for row in found:
+            print(json.dumps(row))
+        return
+    table = Table(box=None)
+    for title in ("id", "players", "actions", "longest game", "moves", "hidden"):
+        table.add_column(title, justify="left" if title in ("id", "moves", "hidden") else "right")
+    for row in found:
+        table.add_row(*(("yes" if value else "no") if isinstance(value, bool) else str(value) for value in row.values()))
+    Console().print(table)
