@@ -82,7 +82,9 @@ def test_what_code_imports_is_there(page):
 @pytest.mark.parametrize("page", WITH_CODE, ids=name_of)
 def test_code_runs(page, tmp_path):
     """In a process of its own, as a reader would run it, and with the kernels that a reader gets."""
-    (tmp_path / "page.py").write_text("from jaxgames import runtime\n\nruntime.prepare()\n" + code_of(page))
+    code = code_of(page)
+    prepared = "" if "runtime.prepare(" in code else "from jaxgames import runtime\n\nruntime.prepare()\n"
+    (tmp_path / "page.py").write_text(prepared + code)
     done = run_python([str(tmp_path / "page.py")], {"PYTHONPATH": str(ROOT), "PYTHONWARNINGS": "ignore"}, folder=tmp_path)
     assert done.returncode == 0, done.stderr
 
