@@ -127,6 +127,7 @@ def execute(notebook: dict[str, Any], *, small: bool = False) -> dict[str, Any]:
             record_timing=False,
             resources={"metadata": {"path": str(FOLDER)}},
         )
+        client.owns_km = True  # the kernel ends with the notebook
         try:
             client.execute(env=os.environ | {"PYTHONPATH": path, "PYTHONWARNINGS": "ignore"})
         except CellExecutionError as error:

@@ -14,8 +14,8 @@ from jax import Array
 
 from jaxgames.bitboard import WORD_BITS, Bits, Grid
 from jaxgames.encoder import Encoder
+from jaxgames.fusion import settled
 from jaxgames.game import Game, hides_something
-from jaxgames.settled import settled
 
 CELLS, NUMBERS, WORDS, REALS = "cells", "numbers", "words", "reals"
 _OWN_NAMES = (CELLS, NUMBERS, WORDS, REALS)

@@ -20,8 +20,8 @@ import numpy as np
 import jaxgames
 from jaxgames.env import Environment, EnvState, TimeStep
 from jaxgames.env_base import DISABLED, NEXT_STEP, SAME_STEP
+from jaxgames.fusion import settled
 from jaxgames.game import can_be_drawn
-from jaxgames.settled import settled
 from jaxgames.wrappers.needed import needed
 from jaxgames.wrappers.spaces import as_numpy, checked_actions, lane, space_of
 

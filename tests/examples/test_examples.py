@@ -1,7 +1,6 @@
 """The examples: each is one short file, and does what it says for a few steps."""
 
 import importlib.util
-import subprocess
 import sys
 from pathlib import Path
 
@@ -9,6 +8,7 @@ import numpy as np
 import pytest
 
 import jaxgames
+from tests.processes import run_python
 
 FOLDER = Path(__file__).parents[2] / "examples"
 EXAMPLES = sorted(path.stem for path in FOLDER.glob("*.py"))
@@ -54,7 +54,8 @@ def test_ppo_learns(tmp_path):
     """In a process of its own, as the older emitters of tests do not take this program."""
     curve = tmp_path / "curve.csv"
     flags = ["--updates", "60", "--every", "20", "--lanes", "256", "--out", str(curve)]
-    subprocess.run([sys.executable, str(FOLDER / "ppo_pommerman.py"), *flags], check=True, cwd=FOLDER.parent, env=None)
+    done = run_python([str(FOLDER / "ppo_pommerman.py"), *flags], {"PYTHONPATH": str(FOLDER.parent)})
+    assert done.returncode == 0, done.stderr
     rows = np.genfromtxt(curve, delimiter=",", names=True)
     assert rows["steps"].tolist() == [20 * 8192, 40 * 8192, 60 * 8192] and (rows["won"] + rows["lost"] <= 1).all()
     assert rows["won"][-1] > rows["won"][0] + 0.05
