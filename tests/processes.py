@@ -24,7 +24,7 @@ def prepared_environment() -> dict[str, str]:
 
 
 def run_python(
-    arguments: Sequence[str], environment: Mapping[str, str] | None = None, *, folder: Path = ROOT
+    arguments: Sequence[str], environment: Mapping[str, str] | None = None, *, folder: Path = ROOT, seconds: float = 300
 ) -> subprocess.CompletedProcess[str]:
     """Runs Python and waits for it.
 
@@ -32,13 +32,19 @@ def run_python(
       arguments: such as ["-c", code] or ["scripts/plan.py", "--games", "1"].
       environment: variables to add to this process's, which are handed on but for those that prepare JAX.
       folder: where it runs; the checkout's root if not given.
+      seconds: that it may take.
 
     Returns:
       Exit code and output, as text.
     """
     kept = {name: value for name, value in os.environ.items() if is_kept(name)}
     return subprocess.run(
-        [sys.executable, *arguments], cwd=folder, env={**kept, **(environment or {})}, capture_output=True, text=True, timeout=300
+        [sys.executable, *arguments],
+        cwd=folder,
+        env={**kept, **(environment or {})},
+        capture_output=True,
+        text=True,
+        timeout=seconds,
     )
 
 

@@ -85,7 +85,9 @@ def test_code_runs(page, tmp_path):
     code = code_of(page)
     prepared = "" if "runtime.prepare(" in code else "from jaxgames import runtime\n\nruntime.prepare()\n"
     (tmp_path / "page.py").write_text(prepared + code)
-    done = run_python([str(tmp_path / "page.py")], {"PYTHONPATH": str(ROOT), "PYTHONWARNINGS": "ignore"}, folder=tmp_path)
+    done = run_python(
+        [str(tmp_path / "page.py")], {"PYTHONPATH": str(ROOT), "PYTHONWARNINGS": "ignore"}, folder=tmp_path, seconds=900
+    )
     assert done.returncode == 0, done.stderr
 
 

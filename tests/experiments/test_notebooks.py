@@ -105,5 +105,5 @@ def test_the_readme_lists_them():
 @pytest.mark.slow
 @pytest.mark.parametrize("name", FIRST)
 def test_a_notebook_runs(name):
-    done = run_python(["scripts/notebooks.py", name, "--small"])
+    done = run_python(["scripts/notebooks.py", name, "--small"], seconds=900)
     assert done.returncode == 0, done.stderr
