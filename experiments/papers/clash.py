@@ -21,14 +21,14 @@ BOTS = ("random", "guard")
 def bots(plan: ClashPlan) -> list[Measurement]:
     """FDTS with Thompson sampling against bots."""
     player = Player(horizon=plan.sizes.horizon)
-    return [plan.met(player, name, name) for name in BOTS]
+    return [plan.met(player, name, name, plan.games) for name in BOTS]
 
 
 def table4(plan: ClashPlan) -> list[Measurement]:
     """Bandits against each other in FDTS."""
     pairs = itertools.combinations(BANDITS, 2)
     horizon = plan.sizes.horizon
-    return [plan.met(Player(bandit=a, horizon=horizon), Player(bandit=b, horizon=horizon), (a, b)) for a, b in pairs]
+    return [plan.met(Player(bandit=a, horizon=horizon), Player(bandit=b, horizon=horizon), (a, b), plan.games) for a, b in pairs]
 
 
 def table5(plan: ClashPlan) -> list[Measurement]:
@@ -36,7 +36,7 @@ def table5(plan: ClashPlan) -> list[Measurement]:
     usual = Player(horizon=plan.sizes.horizon)
     weights = [dataclasses.replace(usual, bandit="ucb", c=c) for c in WEIGHTS]
     horizons = [dataclasses.replace(usual, horizon=k) for k in plan.sizes.horizons if k != usual.horizon]
-    return [plan.met(player, usual, player) for player in [*weights, *horizons]]
+    return [plan.met(player, usual, player, plan.table_games) for player in [*weights, *horizons]]
 
 
 def planners(plan: ClashPlan) -> list[Measurement]:
@@ -44,7 +44,7 @@ def planners(plan: ClashPlan) -> list[Measurement]:
     pairs = (("fdts", "mcs"), ("fdts", "mcts"), ("mcs", "mcts"))
     usual = plan.sizes.horizon
     horizons = sorted(plan.sizes.horizons, key=lambda k: k != usual)
-    return [plan.met(Player(a, horizon=k), Player(b, horizon=k), (a, b, k)) for k in horizons for a, b in pairs]
+    return [plan.met(Player(a, horizon=k), Player(b, horizon=k), (a, b, k), plan.table_games) for k in horizons for a, b in pairs]
 
 
 PARTS = {

@@ -118,6 +118,7 @@ class ClashPlan(Plan):
 
     Attributes:
       games: of each pair.
+      table_games: of each pair in the tables of exploration and horizons, which have many.
       strategy_games: of each player in which strategies are counted.
       batch: games at a time.
       paper: with the paper's sizes, for an accelerator.
@@ -125,7 +126,8 @@ class ClashPlan(Plan):
     """
 
     games: int = 32
-    strategy_games: int = 32
+    table_games: int = 16
+    strategy_games: int = 16
     batch: int = 32
     paper: bool = False
     work: Path = Path("output/results/clash")
@@ -134,12 +136,12 @@ class ClashPlan(Plan):
     def sizes(self) -> Sizes:
         return PAPER if self.paper else SHORT
 
-    def met(self, first: Player, second: Player | str, label: object) -> Measurement:
+    def met(self, first: Player, second: Player | str, label: object, games: int) -> Measurement:
         """A pair to play; sides are changed from game to game."""
         other = second if isinstance(second, str) else second.name
-        name = f"clash-{self.sizes.name}-{first.name}-{other}-games{self.games}"
+        name = f"clash-{self.sizes.name}-{first.name}-{other}-games{games}"
         spec = second if isinstance(second, str) else second.spec(self.sizes)
-        return Measurement(name, partial(match, first.spec(self.sizes), spec, self.sizes.mode, self.games, self.batch), label)
+        return Measurement(name, partial(match, first.spec(self.sizes), spec, self.sizes.mode, games, self.batch), label)
 
 
 def oracle(sizes: Sizes, *, labels: bool = False) -> str:

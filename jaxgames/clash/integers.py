@@ -32,3 +32,13 @@ def root(number: Array) -> Array:
 def square(number: Array) -> Array:
     """Multiplies a number with itself."""
     return number * number
+
+
+def packed(high: Array, low: Array) -> Array:
+    """Joins two int32 of less than 2**15 in size: what makes both of them is then one kernel, and not worked out for each."""
+    return (high << 16) | (low & 0xFFFF)
+
+
+def unpacked(both: Array) -> tuple[Array, Array]:
+    """Takes what `packed` joined apart."""
+    return both >> 16, (both << 16) >> 16

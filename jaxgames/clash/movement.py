@@ -20,7 +20,7 @@ from jaxgames.clash.constants import (
     RIVER,
     WIDTH,
 )
-from jaxgames.clash.integers import divide, root, square
+from jaxgames.clash.integers import divide, packed, root, square, unpacked
 from jaxgames.clash.kinds import Places, pick, places_of, used
 from jaxgames.clash.state import State
 from jaxgames.clash.tables import UnitColumns
@@ -140,7 +140,7 @@ def _push(state: State, kinds: UnitColumns, places: Places, motion: Motion) -> t
     floor = jnp.where(state.alive, jnp.where(flies(kinds), 2, 1), 0)
     fixed = (kinds.layer & (GROUND_BUILDING | AIR_BUILDING)) != 0
 
-    def by(number: Array, enemy: bool, sums: tuple[Array, Array]) -> tuple[Array, Array]:
+    def by(number: Array, enemy: bool) -> Array:
         def its(values: Array) -> Array:
             return pick(values[::-1] if enemy else values, number)
 
@@ -169,12 +169,13 @@ def _push(state: State, kinds: UnitColumns, places: Places, motion: Motion) -> t
         along = jnp.where(slides, side * motion.speed, 0)
         push_x += divide(-from_y * along, divisor)
         push_y += divide(from_x * along, divisor)
-        return sums[0] + push_x, sums[1] + push_y
+        return packed(push_x, push_y)  # below 2 * 1400 + 400 each, by the limits of radii and speeds
 
     nothing = jnp.zeros_like(places.x)
 
     def by_both(number: Array, sums: tuple[Array, Array]) -> tuple[Array, Array]:
-        return by(number, True, by(number, False, sums))
+        pushes = [unpacked(by(number, enemy)) for enemy in (False, True)]
+        return sums[0] + pushes[0][0] + pushes[1][0], sums[1] + pushes[0][1] + pushes[1][1]
 
     x, y = jax.lax.fori_loop(0, used(state.alive), by_both, (nothing, nothing))
     return x, y
