@@ -13,20 +13,22 @@ import numpy as np
 
 from jaxgames.clash.state import State
 
-# So many together are still worth the start of a kernel; measured on one core, like everything here for a CPU.
-_TOGETHER = 64
+# So many together are still worth the start of a kernel, and with so many slots the gain is worth two seconds of compiling;
+# measured on one core.
+_TOGETHER, _MANY_SLOTS = 64, 24
 
 
 def by_size(function: Callable[[State], State]) -> Callable[[State], State]:
     """Makes of a function of battles that do not touch each other, leaves [..., B], one that takes those of like size together.
 
-    Results are the same, in the same order. Accelerators take all battles at once.
+    Results are the same, in the same order. Accelerators take all battles at once, and so do CPUs where there are few slots.
     """
 
     def in_groups(states: State) -> State:
         size = states.tick.shape[-1]
         number = -(-size // _TOGETHER)
-        if number == 1 or size % number or jax.default_backend() != "cpu":
+        few = states.alive.shape[1] < _MANY_SLOTS
+        if few or number == 1 or size % number or jax.default_backend() != "cpu":
             return function(states)
         order = jnp.argsort(_last_slots(states))
 

@@ -22,8 +22,8 @@ def battles(game, last_slots):
 
 
 def test_each_group_goes_as_far_as_its_own_battles_do_and_order_stays():
-    last_slots = np.random.default_rng(0).integers(3, 21, BATTLES)
-    states = battles(jaxgames.make("clash", "beginner"), last_slots)
+    last_slots = np.random.default_rng(0).integers(3, 33, BATTLES)
+    states = battles(jaxgames.make("clash", "all"), last_slots)
 
     def bound(states):
         return dataclasses.replace(states, tick=jnp.full_like(states.tick, used(states.alive)))
@@ -38,14 +38,15 @@ def test_each_group_goes_as_far_as_its_own_battles_do_and_order_stays():
     assert (np.asarray(after.alive) == states.alive).all()
 
 
-def test_a_batch_that_cannot_be_halved_is_taken_whole():
+def test_batches_that_cannot_be_halved_and_those_of_few_slots_are_taken_whole():
     sizes = []
 
     def look(states):
         sizes.append(states.tick.shape[-1])
         return states
 
-    states = battles(jaxgames.make("clash", "toy"), np.full(BATTLES, 3))
-    for number, seen in ((64, 64), (65, 65), (127, 127), (128, 64)):
+    cases = (("all", 64, 64), ("all", 65, 65), ("all", 127, 127), ("all", 128, 64), ("beginner", 128, 128))
+    for mode, number, seen in cases:
+        states = battles(jaxgames.make("clash", mode), np.full(BATTLES, 3))
         jax.eval_shape(groups.by_size(look), jax.tree.map(lambda leaf, number=number: leaf[..., :number], states))
         assert sizes.pop() == seen
