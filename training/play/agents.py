@@ -18,7 +18,7 @@ from training.models import policy_value
 
 TRAINED = Path(__file__).parents[1] / "trained"
 BUNDLED = TRAINED / "pommerman_follower.npz"
-NETWORKS = ("follower", "network")  # players without search
+NETWORKS = ("follower", "network")  # players without search; a follower chooses a group of actions first
 _SHARED = {"tp_mcts": "sp_mcts"}  # planners that take the network which comes for another
 
 
@@ -46,7 +46,7 @@ def make(spec: str, game: Game) -> Agent:
     name, _, text = spec.partition(":")
     if name in _networks(game):
         who, params = policy_value.read(_weights_of(spec, game), game)
-        return who.agent(params, name=spec)
+        return who.agent(params, name=spec, grouped=name == "follower")
     entry, options = _read(spec, game)
     if isinstance(entry, AgentEntry):
         agent = entry.build(game, with_settings(entry.settings(), options))
