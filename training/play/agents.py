@@ -7,18 +7,19 @@ from typing import Any
 
 import jaxgames
 from jaxgames.agent import Agent
-from jaxgames.game import Game, hides_something, is_hidden
+from jaxgames.game import Game, has_secrets, hides_something, is_hidden
 from jaxgames.registration import AgentEntry
 from jaxgames.specs import KINDS, kinds_of, read_options, values_of, with_settings
 from search import presets
 from search.modelled import AUTO
 from search.planner import Planner, as_agent
 from search.presets import PlannerEntry
-from training.models import policy_value
+from training.models import guess, policy_value
 
 TRAINED = Path(__file__).parents[1] / "trained"
 BUNDLED = TRAINED / "pommerman_follower.npz"
 NETWORKS = ("follower", "network")  # players without search
+CANDIDATES = 32  # states of which one is taken, where worlds are drawn by a guess
 _SHARED = {"tp_mcts": "sp_mcts"}  # planners that take the network which comes for another
 
 
@@ -33,7 +34,8 @@ def make(spec: str, game: Game) -> Agent:
     Args:
       spec: one of `names_of(game)`; after a colon, its settings, and the file with the weights of a network or the folder of a
         training run: follower:FILE, network:weights=FILE, pc_pimc:weights=FILE, fdts:guide=FILE. Without a file, a follower and
-        those planners for which networks come with this package take these (`bundled`); weights=none: no network.
+        those planners for which networks come with this package take these (`bundled`); weights=none: no network. Planners in
+        drawn worlds draw them by what a network guesses, with guess=FILE, out of candidates=32.
       game: what it will play.
 
     Returns:
@@ -66,12 +68,13 @@ def make_planner(spec: str, game: Game) -> tuple[Planner, Any]:
         raise ValueError(f"planner={spec!r}: must be one of {', '.join(presets.planners_of(game))}")
     entry, options = _read(spec, game)
     path = _network_of(entry, options, game) if isinstance(entry, PlannerEntry) else None
+    worlds = _guessed(spec, options, game)
     if path is None or isinstance(entry, AgentEntry):
-        return presets.by_name(game, name, **options), None
+        return presets.by_name(worlds, name, **options), None
     who, params = policy_value.read(path, game)
     if entry.by_hand or options.get("guide_values"):
         who.check_values(f"{entry.network}={path}", name)
-    return presets.by_name(game, name, evaluate=who.evaluate, outputs=who.encoder.outputs, **options), params
+    return presets.by_name(worlds, name, evaluate=who.evaluate, outputs=who.encoder.outputs, **options), params
 
 
 def settings_of(spec: str, game: Game) -> dict[str, Any]:
@@ -86,8 +89,9 @@ def settings_of(spec: str, game: Game) -> dict[str, Any]:
     entry, options = _read(spec, game)
     if isinstance(entry, AgentEntry):
         return {"name": name, **values_of(with_settings(entry.settings(), options))}
-    path = _network_of(entry, options, game)
-    return {"name": name, "weights": str(path or ""), **values_of(entry.configure(options, with_network=path is not None))}
+    path, guessed = _network_of(entry, options, game), _guess_of(spec, options)
+    values = values_of(entry.configure(options, with_network=path is not None))
+    return {"name": name, "weights": str(path or ""), **values, **guessed}
 
 
 def bundled(name: str, game: Game) -> Path | None:
@@ -107,7 +111,8 @@ def _read(spec: str, game: Game) -> tuple[AgentEntry | PlannerEntry, dict[str, A
         kinds = kinds_of(settings)
     else:
         settings = entry.settings
-        kinds = ({entry.network: KINDS[str]} if entry.network else {}) | entry.kinds
+        guessed = {"guess": KINDS[str], "candidates": KINDS[int]} if has_secrets(game) and "num_worlds" in entry.kinds else {}
+        kinds = ({entry.network: KINDS[str]} if entry.network else {}) | guessed | entry.kinds
     if text and not kinds:
         raise ValueError(f"agent={spec!r}: {name} has no settings")
     example = next((f"{name}={value}" for name, value in values_of(settings).items() if name in kinds), "")
@@ -120,6 +125,23 @@ def _network_of(entry: PlannerEntry, options: dict[str, Any], game: Game) -> str
     if path is None:
         return bundled(entry.name, game) if all(options.get(name, AUTO) == AUTO for name in entry.by_hand) else None
     return None if path == "none" else path
+
+
+def _guess_of(spec: str, options: dict[str, Any]) -> dict[str, Any]:
+    """Takes out of a planner's options how its worlds are guessed: nothing, or a file and the number of candidates."""
+    path, candidates = options.pop("guess", None), options.pop("candidates", None)
+    if path is None and candidates is not None:
+        raise ValueError(f"agent={spec!r}: candidates={candidates} needs guess=FILE, the weights of a network that guesses")
+    return {} if path is None else {"guess": path, "candidates": CANDIDATES if candidates is None else candidates}
+
+
+def _guessed(spec: str, options: dict[str, Any], game: Game) -> Any:
+    """Gives the game in which a planner draws its worlds: as it is, or by what a network guesses."""
+    found = _guess_of(spec, options)
+    if not found:
+        return game
+    who, params = guess.read(found["guess"], game)
+    return who.worlds(params, found["candidates"])
 
 
 def _entries(game: Game) -> dict[str, AgentEntry | PlannerEntry]:
