@@ -235,7 +235,11 @@ class SecretiveGame(HiddenGame, Protocol):
         ...
 
     def secrets(self, state: Any, info: Any) -> Array:
-        """int8 [H * W]: what a state holds in each cell (of the encoders' planes) that hides something from who knows `info`; -1."""
+        """What a state holds in each cell of the encoders' planes that hides something from who knows `info`.
+
+        Returns:
+          int8 [H * W], -1 in cells that hide nothing.
+        """
         ...
 
 
