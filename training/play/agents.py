@@ -11,9 +11,9 @@ from jaxgames.game import Game, has_secrets, hides_something, is_hidden
 from jaxgames.registration import AgentEntry
 from jaxgames.specs import KINDS, kinds_of, read_options, values_of, with_settings
 from search import presets
+from search.entries import PlannerEntry
 from search.modelled import AUTO
 from search.planner import Planner, as_agent
-from search.presets import PlannerEntry
 from training.models import guess, policy_value
 
 TRAINED = Path(__file__).parents[1] / "trained"
