@@ -20,6 +20,8 @@ SEED = 2022
 BARRAGE = "barrage:max_plies=400"
 SEARCH = "pc_pimc:num_worlds={worlds},num_simulations={nodes}"  # guided by the network that comes with the package
 USUAL = SEARCH.format(worlds=3, nodes=100)
+PIMC = "pimc:num_worlds=3,num_simulations=100"
+TRUE = "true_sight:num_simulations=100"
 PLAIN = "weights=none,rollout_steps=0"  # a search that knows nothing but who has won
 NUMBERS_OF_WORLDS = (1, 3, 6, 12, 20)
 BUDGET = 300  # nodes of all worlds, where they share it
@@ -92,19 +94,19 @@ def play(pair: Match, games: int, batch: int) -> dict:
 
 def bots(plan: StrategoPlan) -> list[Measurement]:
     """The network alone and in searches against the bots, and the bots against each other."""
-    players = ("hunt", "network", "pimc:num_worlds=3,num_simulations=100", USUAL, SEARCH.format(worlds=3, nodes=800))
+    players = ("hunt", "network", PIMC, USUAL, SEARCH.format(worlds=10, nodes=100), SEARCH.format(worlds=3, nodes=800))
     return plan.matches(Match(player, bot) for player in players for bot in BOTS if player != bot)
 
 
 def methods(plan: StrategoPlan) -> list[Measurement]:
     """PC-PIMC against PIMC, against the network alone, and against searches without a network."""
-    others = (
-        "pimc:num_worlds=3,num_simulations=100",
-        "network",
-        f"{USUAL},{PLAIN}",
-        f"ismcts:num_simulations=300,{PLAIN}",
-    )
-    return plan.matches(Match(USUAL, other) for other in others)
+    return plan.matches(Match(USUAL, other) for other in (PIMC, "network", f"{USUAL},{PLAIN}", "ismcts:num_simulations=300"))
+
+
+def guesses(plan: StrategoPlan) -> list[Measurement]:
+    """Worlds drawn by a network's guess, evenly, and the true one."""
+    even = f"{USUAL},guess=none"
+    return plan.matches([Match(USUAL, even), Match(even, "hunt"), Match(TRUE, USUAL), Match(TRUE, "hunt")])
 
 
 def worlds(plan: StrategoPlan) -> list[Measurement]:
@@ -119,7 +121,7 @@ def variants(plan: StrategoPlan) -> list[Measurement]:
     return plan.matches(Match(USUAL, bot, mode) for mode in VARIANTS.values() for bot in BOTS)
 
 
-PARTS = {"bots": bots, "methods": methods, "variants": variants, "worlds": worlds}
+PARTS = {"bots": bots, "methods": methods, "guesses": guesses, "variants": variants, "worlds": worlds}
 
 
 def texts(plan: StrategoPlan) -> dict[str, str]:

@@ -102,7 +102,23 @@ def read(path: str | Path, game: Any) -> tuple[Guess, Any]:
       OSError: it cannot be read.
     """
     path = weights_file(path)
-    _, meta = load_weights(path, expect={"kind": KIND, "game": game.name, "version": VERSION})
-    who = _made(game, GuessConfig(**{name: str(meta[name]) for name in ("game", "mode", "encoder", "network")}))
+    who = _made(game, _described(path, game))
     params, _ = load_weights(path, jax.eval_shape(who.init, jax.random.key(0)))
     return who, params
+
+
+def fits(path: Path, game: Any) -> bool:
+    """Says whether a weights file of this kind of game is of a network for this one: of the same planes, and as many arms.
+
+    Raises:
+      ValueError, OSError: as for `read`.
+    """
+    theirs = make(_described(path, game))
+    encoder = jaxgames.encoder_of(game, theirs.encoder.name)
+    return theirs.encoder.shape == encoder.shape and theirs.game.num_arms == game.num_arms
+
+
+def _described(path: Path, game: Any) -> GuessConfig:
+    """Gives the network that a file describes."""
+    _, meta = load_weights(path, expect={"kind": KIND, "game": game.name, "version": VERSION})
+    return GuessConfig(**{name: str(meta[name]) for name in ("game", "mode", "encoder", "network")})
