@@ -23,7 +23,7 @@ USUAL = SEARCH.format(worlds=3, nodes=100)
 PIMC = "pimc:num_worlds=3,num_simulations=100"
 TRUE = "true_sight:num_simulations=100"
 PLAIN = "weights=none,rollout_steps=0"  # a search that knows nothing but who has won
-NUMBERS_OF_WORLDS = (1, 3, 6, 12, 20)
+NUMBERS_OF_WORLDS = (1, 3, 10, 20)
 BUDGET = 300  # nodes of all worlds, where they share it
 VARIANTS = {  # of Table 5
     "flags open": "barrage-open-flags:max_plies=400",
@@ -94,7 +94,7 @@ def play(pair: Match, games: int, batch: int) -> dict:
 
 def bots(plan: StrategoPlan) -> list[Measurement]:
     """The network alone and in searches against the bots, and the bots against each other."""
-    players = ("hunt", "network", PIMC, USUAL, SEARCH.format(worlds=10, nodes=100), SEARCH.format(worlds=3, nodes=800))
+    players = ("hunt", "network", PIMC, USUAL, SEARCH.format(worlds=3, nodes=800))
     return plan.matches(Match(player, bot) for player in players for bot in BOTS if player != bot)
 
 
@@ -113,7 +113,7 @@ def worlds(plan: StrategoPlan) -> list[Measurement]:
     """Numbers of worlds against the usual three: so many nodes each, and as many nodes in all."""
     each = (SEARCH.format(worlds=number, nodes=BUDGET // 3) for number in NUMBERS_OF_WORLDS)
     shared = (SEARCH.format(worlds=number, nodes=BUDGET // number) for number in NUMBERS_OF_WORLDS)
-    return plan.matches(Match(player, "hunt") for player in dict.fromkeys((*each, *shared)))
+    return plan.matches(Match(player, "hunt") for player in dict.fromkeys((*shared, *each)))
 
 
 def variants(plan: StrategoPlan) -> list[Measurement]:
