@@ -80,7 +80,7 @@ def demonstrations(batch: int, *, steps: int = DEMONSTRATION_STEPS, warm_up: int
 
 
 def seen(planes: Array) -> Array:
-    """One word per sample of planes float32 [N, H, W, C], uint32 [N]: of their bits, as adding floats takes longer than making them."""
+    """One word per sample, uint32 [N], of planes float32 [N, H, W, C], by their bits: it takes longer to add floats."""
     return jax.lax.bitcast_convert_type(planes, jnp.uint32).reshape(len(planes), -1).sum(1, dtype=jnp.uint32)
 
 

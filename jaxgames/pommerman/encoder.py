@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -187,13 +187,13 @@ def pommerlearn_planes(config: PommermanConfig, view: SearchView, *, centred: bo
         tuple(moved(digit) for digit in number)
         for number in (observation.bomb_life, observation.bomb_strength, observation.flame_life)
     )
-    board = [(moved(cells),) for cells in (observation.rigid, observation.wood, *item_cells(observation))]
+    board: list[tuple[Bits, ...]] = [(moved(cells),) for cells in (observation.rigid, observation.wood, *item_cells(observation))]
     board += [_time_passed(grid, life), strength, _signed(grid, right, left), _signed(grid, up, down), flames]
     if centred:
         board.append((moved(grid.full),))
         agents = [_seen_from(grid, cell, own.cell) for cell in agents[1:]]
     board += [(grid.one_hot(cell),) for cell in agents]
-    numbers = [jnp.minimum(own.blast_strength / MAX_REACH, 1.0), view.own_bombs / MANY_BOMBS]
+    numbers: list[Any] = [jnp.minimum(own.blast_strength / MAX_REACH, 1.0), view.own_bombs / MANY_BOMBS]
     numbers += [(own.ammo + view.own_bombs) / MANY_BOMBS, own.can_kick]
     numbers += [_entry(observation.alive, place) if index < players else False for index, place in enumerate(places)]
     numbers.append(observation.step_count / max(config.max_steps - 1, 1))
