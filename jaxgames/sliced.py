@@ -12,7 +12,7 @@ import numpy as np
 from jax import Array
 
 from jaxgames.bitboard import WORD_BITS, Bits, Grid, select, union
-from jaxgames.fusion import worked_out
+from jaxgames.fusion import settled, worked_out
 
 Term = tuple[Bits, int]
 """A set of cells and what each of them counts."""
@@ -62,11 +62,11 @@ def small_numbers(grid: Grid, planes: Sequence[Sequence[Bits]]) -> Array:
     Returns:
       int32 [rows, columns, P].
     """
-    packed = [_packed(grid, plane) for plane in planes]
-    words = jnp.stack([jnp.stack(row) for row in zip(*packed, strict=True)])
-    words = worked_out(words).reshape(
-        -1, 1, len(planes)
-    )  # or the kernel below chooses again among all words for each of its cells
+    count = max((index for index, plane in enumerate(planes, 1) if plane), default=1)  # beyond, all is zero
+    rows = zip(*[_packed(grid, plane) for plane in planes[:count]], strict=True)
+    # Settled, or the kernel below chooses again among all words for each of its cells.
+    words = settled([jnp.stack([word for row in rows for word in row])])[0].reshape(-1, 1, count)
+    words = jnp.pad(words, ((0, 0), (0, 0), (0, len(planes) - count)))
     places = np.arange(0, WORD_BITS, _PACKED_BITS, dtype=np.uint32)[:, None]
     found = ((words >> places) & (2**_PACKED_BITS - 1)).astype(jnp.int32)
     return found.reshape(-1, len(planes))[: grid.num_cells].reshape(grid.rows, grid.columns, len(planes))

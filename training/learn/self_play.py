@@ -260,8 +260,10 @@ class SelfPlay:
 
     def _choose(self, keys: Array, arms: Array, policy: Array, clock: Array) -> Array:
         """Chooses among arms int32 [B, K] by a policy float32 [B, K] at steps int32 [B]: actions int32 [B]."""
-        drawn = of_arm(arms, draw_arm(keys, policy, max(self.temperature, 1e-6)))
-        return jnp.where(clock < self.explore_steps, drawn, jnp.where(is_highest(policy), arms, 0).sum(-1))
+        best = jnp.where(is_highest(policy), arms, 0).sum(-1)
+        if not self.explore_steps:
+            return best
+        return jnp.where(clock < self.explore_steps, of_arm(arms, draw_arm(keys, policy, max(self.temperature, 1e-6))), best)
 
     def _partners_move(self, keys: Array, games: Games) -> tuple[Array, Any]:
         """Actions of those who play along, int32 [L, P], the pass for all others; and their memory."""
