@@ -256,7 +256,8 @@ class SelfPlay:
         """Keys [S * L] of keys [L]."""
         if self.seats_at_once == 1:
             return keys
-        return jnp.concatenate([fold(keys, seat) for seat in range(self.seats_at_once)])
+        seats = jnp.repeat(jnp.arange(self.seats_at_once), len(keys))
+        return jax.vmap(jax.random.fold_in)(jnp.tile(keys, self.seats_at_once), seats)
 
     def _choose(self, keys: Array, arms: Array, policy: Array, clock: Array) -> Array:
         """Chooses among arms int32 [B, K] by a policy float32 [B, K] at steps int32 [B]: actions int32 [B]."""
