@@ -77,6 +77,7 @@ class Decision(NamedTuple):
       actions: int32 [L, P], of everybody.
       learner: int32 [L], the first seat that learns.
       partners, memory: memories after it, of those who play along and of the planner.
+      keys: of the lanes in this step, [L]; kept, as making them takes longer than a step of a game.
     """
 
     plan: Plan
@@ -86,6 +87,7 @@ class Decision(NamedTuple):
     learner: Array
     partners: Any
     memory: Any
+    keys: Array
 
 
 @dataclasses.dataclass(frozen=True)
@@ -234,11 +236,11 @@ class SelfPlay:
         for seat, acts, action in zip(seats, active, chosen, strict=True):
             here = (jnp.arange(pool.game.num_players) == seat[:, None]) & acts[:, None]
             actions = jnp.where(here, action[:, None], actions)
-        return Decision(own, sample, active.reshape(-1), actions, seats[0], partners, memory)
+        return Decision(own, sample, active.reshape(-1), actions, seats[0], partners, memory, keys)
 
     def advance(self, key: Array, games: Games, found: Decision) -> tuple[Games, Array, dict[str, Array]]:
         """Plays what was decided in all lanes: games, those that have ended (bool [L]), and counts to add up."""
-        chance = fold(self.pool.step_keys(key, games.lanes), _CHANCE)
+        chance = fold(found.keys, _CHANCE)
         return self._advance(key, chance, games, found.partners, found.actions, found.learner)
 
     def _acting(self, lanes: Lanes) -> tuple[Array, Array]:
