@@ -114,7 +114,7 @@ def _bars(axes, rows: Sequence[tuple[Mapping | None, Mapping | None]], scale: fl
         middle, low, high = (scale * np.array([one[each] for one in found]) for each in ("mean", "low", "high"))
         places = np.arange(len(rows)) + 0.4 * arm - 0.2
         axes.bar(places, middle, 0.38, yerr=[middle - low, high - middle], capsize=2, color=COLOURS[arm], label=title)
-    axes.legend(frameon=False, fontsize=8)
+    axes.legend(frameon=False, fontsize=8, ncols=2, loc="lower right", bbox_to_anchor=(1, 1))  # above: bars may be high
 
 
 def _power_plot(report: Mapping) -> str:
