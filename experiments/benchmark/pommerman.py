@@ -23,6 +23,7 @@ from experiments.benchmark.lanes import (
     mixed,
     play_on,
     start_shapes,
+    steps_per_call,
     typed_keys,
     visits_digest,
 )
@@ -101,6 +102,7 @@ def _memories(policy: Policy, config: PommermanConfig, batch: int) -> Any:
 def play(policy: Policy, source: Source, steps: int, game: Pommerman, batch: int) -> Program:
     """Makes a program that plays `steps` steps of `batch` games; one step of one game is one unit."""
     config = game.config
+    steps, warm_up = steps_per_call(steps, batch, 2048)
 
     def start(key: Array, numbers: Array) -> Lanes:
         lane_key, source_key = jax.random.split(key)
@@ -120,7 +122,7 @@ def play(policy: Policy, source: Source, steps: int, game: Pommerman, batch: int
         return Step((states, memories, drawn_from), over, lengths, word)
 
     settings = {"mode": MODE, "steps_per_repeat": steps, **source.settings}
-    return Program(start, functools.partial(play_on, step, steps), settings=settings)
+    return Program(start, functools.partial(play_on, step, steps), warm_up=warm_up, settings=settings)
 
 
 def join_moves(moves: Moves) -> Array:
