@@ -119,6 +119,7 @@ def run(config: AcceleratorConfig, command: Sequence[str] = COMMAND, parts: Mapp
             try:
                 share_out(dict(findings.missing), pieces.SHARES, end - time.monotonic() - 1, do)
             except KeyboardInterrupt:
+                findings.write()
                 print("interrupted: what was found is kept", file=sys.stderr)
         left = sum(len(planned) for planned in findings.missing.values())
         print(f"{left} pieces were not reached; the page is {folder / PAGE}")

@@ -84,7 +84,8 @@ class Worker:
                 cwd=CHECKOUT,
                 start_new_session=True,  # an interrupt of the terminal is for this process alone
             )
-        threading.Thread(target=_listen, args=(self._process.stdout, self._told), daemon=True).start()
+        self._listener = threading.Thread(target=_listen, args=(self._process.stdout, self._told), daemon=True)
+        self._listener.start()
         self.about = self._next(time.monotonic() + seconds)[READY]
         return self._process
 
@@ -106,13 +107,15 @@ class Worker:
             assert process.stdin is not None
             process.stdin.close()
         process.kill()
+        self._listener.join()
         return process.wait()
 
 
 def _listen(pipe: IO[str] | None, told: queue.Queue[str | None]) -> None:
     assert pipe is not None
-    for line in pipe:
-        told.put(line)
+    with pipe:
+        for line in pipe:
+            told.put(line)
     told.put(None)
 
 
