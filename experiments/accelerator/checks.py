@@ -187,7 +187,8 @@ def differences(here: Any, there: Any, tolerance: float = 0.0) -> list[str]:
     """Says what differs between two trees of arrays.
 
     Args:
-      here, there: the trees.
+      here: a tree.
+      there: the other, of the same structure.
       tolerance: of floats, as a share of the largest number of their array; 0: all must be the same bits.
 
     Returns:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import io
+import itertools
 import math
 import os
 import signal
@@ -41,7 +42,9 @@ LEARNERS: Mapping[str, tuple[Callable[..., Any], Any]] = {
     "alphaze": (
         train_alphaze.run,
         train_alphaze.TrainConfig(
-            learn=AlphazeConfig(num_worlds=2, num_simulations=16, lanes=64, steps=8, epoch_samples=512, updates=8, epoch_updates=16),
+            learn=AlphazeConfig(
+                num_worlds=2, num_simulations=16, lanes=64, steps=8, epoch_samples=512, updates=8, epoch_updates=16
+            ),
             epochs=ENDLESS,
             gate_games=0,
             rate_games=0,
@@ -116,7 +119,7 @@ def train(name: str, seconds: float, folder: Path | None = None) -> list[dict[st
         over.set()
         watch.join()
     lines = read_log(log)
-    later = [second["seconds"] - first["seconds"] for first, second in zip(lines, lines[1:], strict=False)]
+    later = [second["seconds"] - first["seconds"] for first, second in itertools.pairwise(lines)]
     losses = [line["loss"] for line in lines if math.isfinite(line.get("loss", math.nan))]
     return [
         {

@@ -35,20 +35,23 @@ def page(about: Mapping[str, Any], rows: Sequence[Row], missing: Mapping[str, Se
         f"**{same} of {sum('same' in row for row in found[CHECKS])} checks agree; {speeds} speeds, {trainings} trainings; "
         f"{failed} failed, {late} took too long, {sum(map(len, missing.values()))} were not reached.**",
         "## Is it what a CPU gives?",
-        f"The device against the CPU of the same machine ({about.get('against', NONE)}), which does its part in two halves of the "
-        "batch. Without networks every bit must be the same.",
+        f"The device against the CPU of the same machine ({about.get('against', NONE)}), which does its part in two halves of "
+        "the batch. Without networks every bit must be the same.",
         markdown(("check", "compared", "same", "what differs", "s"), [_check(row) for row in found[CHECKS]]) or NONE,
         "## How fast is it?",
-        "Medians of few repeats. `needs` are the bytes of the program, arguments and work space; kernels, gathers and scatters are "
-        "those of one round of its main loop (a step of all games, a simulation of all searches), as compiled for this device; "
-        "`+` marks loops whose length only the device knows, counted once.",
-        markdown(("case", "batch", "per second", "compiled in", "needs", "kernels", "gathers, scatters"), map(_speed, found[SPEEDS]))
+        "Medians of few repeats. `needs` are the bytes of the program, arguments and work space; kernels, gathers and scatters "
+        "are those of one round of its main loop (a step of all games, a simulation of all searches), as compiled for this "
+        "device; `+` marks loops whose length only the device knows, counted once.",
+        markdown(
+            ("case", "batch", "per second", "compiled in", "needs", "kernels", "gathers, scatters"), map(_speed, found[SPEEDS])
+        )
         or NONE,
         "## Does everything learn on it?",
         markdown(("training", "iterations", "first after", "later ones", "first and last loss"), map(_learner, found[LEARNERS]))
         or NONE,
         "## What was not reached",
-        "\n".join(f"* {part}: {', '.join(piece.title for piece in pieces)}" for part, pieces in missing.items() if pieces) or NONE,
+        "\n".join(f"* {part}: {', '.join(piece.title for piece in pieces)}" for part, pieces in missing.items() if pieces)
+        or NONE,
     ]
     return "\n\n".join(parts) + "\n"
 

@@ -18,7 +18,15 @@ SHARES = {CHECKS: 0.3, SPEEDS: 0.45, LEARNERS: 0.25}  # of the time
 SIZES = (1.0, 1 / 16, 4.0)  # of the usual batch: what is measured first, and then a small and a large one
 
 # What one wants to know first, of speeds and of planners.
-TELLING = ("pommerman/random", "pommerman/fdts", "hex/dark_random", "hero_academy/oep", "hex/puct_100", "stratego/pc_pimc", "clash/random")
+TELLING = (
+    "pommerman/random",
+    "pommerman/fdts",
+    "hex/dark_random",
+    "hero_academy/oep",
+    "hex/puct_100",
+    "stratego/pc_pimc",
+    "clash/random",
+)
 FIRST_PLANNERS = {"pommerman": "fdts", "hex": "puct", "hero_academy": "oep", "clash": "fdts", "stratego": "pc_pimc"}
 
 
@@ -60,7 +68,9 @@ def plan(only: str = "", benchmark: Iterable[Case] = cases.CASES) -> Mapping[str
     pattern = pattern_of(only)
     chosen = {part: [piece for piece in pieces if pattern.search(f"{part}:{piece.name}")] for part, pieces in parts.items()}
     if not any(chosen.values()):
-        raise ValueError(f"only={only!r}: names nothing; names are such as checks:states hex, speeds:hex/puct_100, learners:alphaze")
+        raise ValueError(
+            f"only={only!r}: names nothing; names are such as checks:states hex, speeds:hex/puct_100, learners:alphaze"
+        )
     return chosen
 
 

@@ -48,7 +48,7 @@ class Worker:
         self._end()
 
     def do(self, piece: Piece, seconds: float) -> Iterator[dict[str, Any]]:
-        """Has a piece done. Gives what the process tells: {"row": ...} for each row, and last {"ended": seconds, "failed": why}."""
+        """Has a piece done. Gives what the process tells: {"row": ...} per row, and last {"ended": seconds, "failed": why}."""
         started = time.monotonic()
         try:
             process = self._running(seconds)

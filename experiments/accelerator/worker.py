@@ -1,8 +1,8 @@
 """The process that works on pieces: `python -m experiments.accelerator.worker DEVICES`.
 
 It takes a piece per line of stdin, as JSON with `seconds` that it may take, and prints its rows, a JSON object each, and then a
-line that tells how it ended. What is too large or fails is told in one line; the process goes on with the next piece. It ends with
-the process that started it.
+line that tells how it ended. What is too large or fails is told in one line; the process goes on with the next piece. It ends
+with the process that started it.
 """
 
 from __future__ import annotations

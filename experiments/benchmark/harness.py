@@ -140,7 +140,9 @@ def time_program(program: Program, request: Request, mesh: Mesh, batch: int) -> 
         laps.append(Lap(_total(after.units - before.units), cpu, wall))
         before = after
     resets, lengths = _total(before.episodes - first.episodes), _total(before.lengths - first.lengths)
-    figures: dict[str, Any] = {} if hurry is None else {"program": {**programs.facts(timed, loop_length(program)), "warm_up": warm_up}}
+    figures: dict[str, Any] = (
+        {} if hurry is None else {"program": {**programs.facts(timed, loop_length(program)), "warm_up": warm_up}}
+    )
     return {
         **figures,
         **rates(laps),

@@ -13,7 +13,17 @@ from jax import Array
 
 from experiments.benchmark.case import Case, Program, Tally, empty_tally
 from experiments.benchmark.harness import compilation, throughput
-from experiments.benchmark.lanes import Compiled, Lanes, Step, compiled_plan, lane_keys, mixed, play_on, start_shapes, steps_per_call
+from experiments.benchmark.lanes import (
+    Compiled,
+    Lanes,
+    Step,
+    compiled_plan,
+    lane_keys,
+    mixed,
+    play_on,
+    start_shapes,
+    steps_per_call,
+)
 from jaxgames import random_bits
 from jaxgames.bitboard import select
 from jaxgames.hero_academy import HeroAcademy, evaluation

@@ -81,7 +81,7 @@ def demonstrations(batch: int, *, steps: int = DEMONSTRATION_STEPS, warm_up: int
 
 def _case(name: str, summary: str, spec: str, peer: str, reach: str) -> Case:
     make = functools.partial(search_match, spec=spec, warm_up=20)
-    return Case(f"pommerman/{name}", "plans", summary, throughput(make), batch=BATCH, peers=(peer,), reach=reach)
+    return Case(f"pommerman/{name}", "plans", summary, throughput(make), BATCH, 1024, (peer,), reach)
 
 
 CASES: tuple[Case, ...] = (

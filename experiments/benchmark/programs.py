@@ -14,13 +14,26 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 # What takes no time of the device.
-_FREE = {"parameter", "constant", "tuple", "get-tuple-element", "bitcast", "after-all", "partition-id", "replica-id", "opt-barrier"}
+_FREE = {
+    "parameter",
+    "constant",
+    "tuple",
+    "get-tuple-element",
+    "bitcast",
+    "after-all",
+    "partition-id",
+    "replica-id",
+    "opt-barrier",
+}
+_VIEWS = {"bitcast", "reshape"}
 _READS = {"gather", "dynamic-slice"}
 _WRITES = {"scatter", "dynamic-update-slice"}
 _HEAD = re.compile(r"^(ENTRY )?%?([\w.\-]+) (?:\(.*\) -> .*)?\{$")
 _NAMED = re.compile(r"^\s+(?:ROOT )?%?([\w.\-]+) = (.*)$")
 _SHAPE = re.compile(r"(pred|bf16|[suf]\d+)[a-z0-9]*\[([\d,]*)\]")
-_CALLED = re.compile(r"(calls|to_apply|body|condition|branch_computations|true_computation|false_computation)=(\{[^}]*\}|%?[\w.\-]+)")
+_CALLED = re.compile(
+    r"(calls|to_apply|body|condition|branch_computations|true_computation|false_computation)=(\{[^}]*\}|%?[\w.\-]+)"
+)
 _TRIPS = re.compile(r'"known_trip_count":\{"n":"(\d+)"')
 
 
@@ -130,7 +143,7 @@ class Text:
         Without such a loop it is the one with most work of all; without loops the whole program.
         """
         loops = self.loops(self.entry)
-        wanted = [loop for loop in loops if loop.trips == length] or loops
+        wanted = [loop for loop in loops if length is not None and loop.trips == length] or loops
         if not wanted:
             return self.work(self.entry), None
 
@@ -167,7 +180,9 @@ def _closing(text: str, place: int) -> int:
 
 def _size(shapes: str) -> int:
     """Bytes of a type, which may be a tuple."""
-    return sum(_element(kind) * math.prod(int(size) for size in sizes.split(",") if size) for kind, sizes in _SHAPE.findall(shapes))
+    return sum(
+        _element(kind) * math.prod(int(size) for size in sizes.split(",") if size) for kind, sizes in _SHAPE.findall(shapes)
+    )
 
 
 def _element(kind: str) -> int:
@@ -179,7 +194,7 @@ def _moved(each: Instruction, sizes: Sequence[int]) -> int:
     if each.opcode in _READS:
         return 2 * each.bytes
     if each.opcode in _WRITES:
-        return 2 * sum(sizes[1:])
+        return 2 * sizes[-1 if each.opcode == "scatter" else 1]
     return each.bytes + sum(sizes)
 
 
@@ -188,15 +203,30 @@ def _bytes_of_fusion(fused: Sequence[Instruction], result: int) -> int:
     total, by_name = 0, {one.name: one for one in fused}
     for one in fused:
         if one.opcode == "parameter":
-            users = [user for user in fused if one.name in user.operands]
-            if users and all(user.opcode in _READS and user.operands[0] == one.name for user in users):
-                total += min(one.bytes, sum(user.bytes for user in users))
-            elif not (users and all(user.opcode in _WRITES and user.operands[0] == one.name for user in users)):
+            uses = _uses(one.name, fused)
+            if uses and all(user.opcode in _READS and first for user, first in uses):
+                total += min(one.bytes, sum(user.bytes for user, _ in uses))
+            elif not (uses and all(user.opcode in _WRITES and first for user, first in uses)):
                 total += one.bytes
         elif one.opcode in _WRITES:
-            new = sum(by_name[name].bytes for name in one.operands[1:] if name in by_name)
+            new = sum(by_name[name].bytes for name in _news(one) if name in by_name)
             result += new - one.bytes if one.bytes <= result else 0
     return total + max(result, 0)
+
+
+def _news(one: Instruction) -> tuple[str, ...]:
+    """Gives the operands of a scatter, or of a slice that is replaced, which hold what is written."""
+    arrays = (len(one.operands) - 1) // 2
+    return one.operands[arrays + 1 :] if one.opcode == "scatter" else one.operands[1:2]
+
+
+def _uses(name: str, fused: Sequence[Instruction]) -> list[tuple[Instruction, bool]]:
+    """Gives what uses a value, other shapes of it included, and whether as the first operand: the array that is picked from."""
+    found = []
+    for user in fused:
+        if name in user.operands:
+            found += _uses(user.name, fused) if user.opcode in _VIEWS else [(user, user.operands[0] == name)]
+    return found
 
 
 def facts(compiled: Any, length: int | None = None) -> dict[str, Any]:

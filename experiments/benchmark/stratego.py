@@ -13,7 +13,18 @@ from jax import Array
 
 from experiments.benchmark.case import Case, Program, Tally
 from experiments.benchmark.harness import compilation, throughput
-from experiments.benchmark.lanes import Compiled, Lanes, Step, lane_keys, mixed, play_on, start_shapes, steps_per_call, typed_keys, visits_digest
+from experiments.benchmark.lanes import (
+    Compiled,
+    Lanes,
+    Step,
+    lane_keys,
+    mixed,
+    play_on,
+    start_shapes,
+    steps_per_call,
+    typed_keys,
+    visits_digest,
+)
 from jaxgames import random_bits
 from jaxgames.bitboard import Bits, select
 from jaxgames.random_bits import LaneKey
@@ -223,6 +234,7 @@ CASES: tuple[Case, ...] = (
         "Barrage: a move by PC-PIMC, 3 worlds x 800 simulations, with the light network, not trained",
         throughput(searches),
         batch=SEARCH_LANES,
+        accelerator_batch=1024,
         reach="150 ms, aim 50 ms; 12 MB per lane, aim 6 MB",
     ),
     Case(

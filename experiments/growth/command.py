@@ -64,7 +64,9 @@ def run(config: GrowthConfig) -> int:
     order = [point for part in PARTS for point in curves.points(part)]
     rows = {Point(row["part"], row["name"], row["number"]): row for row in kept["rows"]}
     failed = False
-    for row in _measured([point for point in order if point.part in config.parts and (config.again or point not in rows)], config):
+    for row in _measured(
+        [point for point in order if point.part in config.parts and (config.again or point not in rows)], config
+    ):
         failed |= "failed" in row
         print(json.dumps(row), flush=True)
         rows[Point(row["part"], row["name"], row["number"])] = row

@@ -1,4 +1,4 @@
-"""Measures points of curves in a process of its own: `python -m experiments.growth.worker`, points as JSON on stdin, rows on stdout."""
+"""Measures points of curves in a process of its own, which takes them as JSON from stdin and prints rows."""
 
 from __future__ import annotations
 
@@ -34,10 +34,12 @@ def apart(points: Sequence[Point], seconds: float) -> Iterator[dict[str, Any]]:
 
 
 def on_cores(point: Point, seconds: float) -> dict[str, Any]:
-    """Measures one process with so many devices, a core each, or so many processes at the same time, each with a core of its own."""
+    """Measures one process with so many devices, or so many processes at the same time; each has a core of its own."""
     name, kind = point.name.split(", ")
     count = point.number if kind == "processes" else 1
-    request = Request(name, cores=1 if count > 1 else point.number, batch=find(name).batch, repeats=LEAST_REPEATS, seconds=seconds)
+    request = Request(
+        name, cores=1 if count > 1 else point.number, batch=find(name).batch, repeats=LEAST_REPEATS, seconds=seconds
+    )
 
     def one(core: int) -> dict[str, Any]:
         return benchmark_worker.measure_apart(request, core=core if count > 1 else None)

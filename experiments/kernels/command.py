@@ -26,8 +26,8 @@ from training.storage.provenance import CHECKOUT
 
 DATA = CHECKOUT / "docs" / "results" / "data"
 PAGE = CHECKOUT / "docs" / "accelerators.md"
-# What an H100 is taken for where nothing was measured: bytes per second of its memory, seconds until a kernel has been started and
-# has ended with little to do, seconds for the host to learn whether a loop goes on.
+# What an H100 is taken for where nothing was measured: bytes per second of its memory, seconds until a kernel has been started
+# and has ended with little to do, seconds for the host to learn whether a loop goes on.
 BANDWIDTH, LAUNCH, QUESTION = 3.35e12, 3e-6, 15e-6
 _PER_GAME = {"plans", "batches", "decisions"}  # units of which the whole program does one per lane
 
@@ -83,7 +83,9 @@ def run(config: KernelsConfig) -> int:
         failed |= bool(row["failed"])
         if config.write and not row["failed"]:
             known[name] = row
-            write_atomically(path, "[\n" + ",\n".join(map(json.dumps, (known[each] for each in order if each in known))) + "\n]\n")
+            write_atomically(
+                path, "[\n" + ",\n".join(map(json.dumps, (known[each] for each in order if each in known))) + "\n]\n"
+            )
             fill(PAGE, {f"kernels_{config.target}": table([known[each] for each in order if each in known])}, others_stay=True)
         jax.clear_caches()
     return int(failed)
@@ -115,9 +117,11 @@ def count(case: cases.Case, mesh: Mesh, batch: int | None = None) -> dict[str, A
         row["units_per_round"] = _units_per_round(case, program.settings, lanes, row["rounds"])
     except Exception as error:  # whatever it is: the others are worth knowing
         row["failed"] = f"{type(error).__name__}: {one_line(str(error))}"[:300]
-    return row | {"device": mesh.devices.flat[0].device_kind, "jax": jax.__version__, "commit": provenance.commit()} | {
-        "compile_seconds": round(time.monotonic() - started, 1)
-    }
+    return (
+        row
+        | {"device": mesh.devices.flat[0].device_kind, "jax": jax.__version__, "commit": provenance.commit()}
+        | {"compile_seconds": round(time.monotonic() - started, 1)}
+    )
 
 
 def _units_per_round(case: cases.Case, settings: Mapping[str, Any], lanes: int, rounds: int | None) -> float:
@@ -139,7 +143,17 @@ def estimate(row: Mapping[str, Any]) -> tuple[float, str]:
 
 def table(rows: Sequence[Mapping[str, Any]]) -> str:
     """Makes the table of the page."""
-    head = ("case", "batch", "rounds", "kernels per round", "gathers, scatters", "open loops", "bytes per lane", "limited by", "estimate")
+    head = (
+        "case",
+        "batch",
+        "rounds",
+        "kernels per round",
+        "gathers, scatters",
+        "open loops",
+        "bytes per lane",
+        "limited by",
+        "estimate",
+    )
     body = []
     for row in rows:
         rate, limit = estimate(row)

@@ -104,7 +104,7 @@ def test_all_cases_games_and_learners_are_planned_the_telling_ones_first():
     assert pieces.plan("speeds:hex/puct_800")[CHECKS] == [] and len(pieces.plan("hex/puct_800")[SPEEDS]) == 3
     with pytest.raises(ValueError, match="only='nothing': names nothing"):
         pieces.plan("nothing")
-    with pytest.raises(ValueError, match="only='[(]': no regular expression"):
+    with pytest.raises(ValueError, match=r"only='[(]': no regular expression"):
         AcceleratorConfig(only="(")
 
 

@@ -1,4 +1,4 @@
-"""Works on pieces as the process of accelerators does, by the names of the pieces: `python toy_worker.py DEVICES`. Needs no JAX."""
+"""Works on pieces as the process of accelerators does, by the names of the pieces: `python toy_worker.py DEVICES`, no JAX."""
 
 import json
 import os
