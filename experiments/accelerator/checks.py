@@ -51,7 +51,9 @@ def check(name: str, device: jax.Device) -> list[dict[str, Any]]:
       Rows with `same`, and in words what is `compared` and what `differs`.
     """
     kind, *words = name.split()
-    return {"states": check_states, "planner": check_planner, "network": check_network}[kind](*words, device=device)
+    made: dict[str, Function] = {"states": check_states, "planner": check_planner, "network": check_network}
+    rows: list[dict[str, Any]] = made[kind](*words, device=device)
+    return rows
 
 
 def cpu() -> jax.Device:

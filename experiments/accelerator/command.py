@@ -71,8 +71,8 @@ class Findings:
 
     def reach(self, piece: Piece, rows: Sequence[Mapping[str, Any]], seconds: float, failed: str) -> None:
         """Takes in what a piece has given, and writes all."""
-        begun = piece.as_dict() | {"seconds": seconds, "failed": ""}
-        self.rows += [begun | row for row in rows]
+        begun: dict[str, Any] = piece.as_dict() | {"seconds": seconds, "failed": ""}
+        self.rows += [{**begun, **row} for row in rows]
         if failed:
             self.rows.append(begun | {"failed": failed})
         self.missing[piece.part] = [other for other in self.missing[piece.part] if other != piece]

@@ -46,12 +46,13 @@ def tables(rows: Sequence[Row], levels: Mapping[str, int]) -> dict[str, str]:
     }
 
 
-def _rate(row: Row) -> float | None:
-    return row.get("per_cpu_second") or row.get("per_wall_second")
+def _rate(row: Row) -> float:
+    rate: float | None = row.get("per_cpu_second") or row.get("per_wall_second")
+    return rate or 0.0
 
 
 def _best(rows: Sequence[Row], name: str) -> float:
-    return max(_rate(row) or 0.0 for row in rows if row["name"] == name)
+    return max(_rate(row) for row in rows if row["name"] == name)
 
 
 def _first(rows: Sequence[Row], name: str) -> float | None:

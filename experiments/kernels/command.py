@@ -15,6 +15,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from experiments.accelerator.pieces import TELLING
 from experiments.benchmark import cases, harness, programs
+from experiments.benchmark.case import Case
 from experiments.benchmark.table import short
 from experiments.kernels import targets
 from experiments.pages import NONE, fill, markdown
@@ -91,7 +92,7 @@ def run(config: KernelsConfig) -> int:
     return int(failed)
 
 
-def count(case: cases.Case, mesh: Mesh, batch: int | None = None) -> dict[str, Any] | None:
+def count(case: Case, mesh: Mesh, batch: int | None = None) -> dict[str, Any] | None:
     """Compiles the timed part of a case and counts what one round of its loop launches.
 
     Args:
@@ -124,7 +125,7 @@ def count(case: cases.Case, mesh: Mesh, batch: int | None = None) -> dict[str, A
     )
 
 
-def _units_per_round(case: cases.Case, settings: Mapping[str, Any], lanes: int, rounds: int | None) -> float:
+def _units_per_round(case: Case, settings: Mapping[str, Any], lanes: int, rounds: int | None) -> float:
     """How much of what a case counts is done in one round of all lanes."""
     if case.unit == "s" or rounds is None or case.unit in _PER_GAME or "steps_per_repeat" not in settings:
         return lanes / (rounds or 1)
