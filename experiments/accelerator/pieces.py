@@ -27,6 +27,7 @@ TELLING = (
     "stratego/pc_pimc",
     "clash/random",
 )
+QUICK_TO_COMPILE = ("hex", "hero_academy")
 FIRST_PLANNERS = {"pommerman": "fdts", "hex": "puct", "hero_academy": "oep", "clash": "fdts", "stratego": "pc_pimc"}
 
 
@@ -83,7 +84,7 @@ def pattern_of(only: str) -> re.Pattern[str]:
 
 
 def _checks() -> list[Piece]:
-    games = jaxgames.game_names()
+    games = sorted(jaxgames.game_names(), key=lambda name: (name not in QUICK_TO_COMPILE, name))
     first = [f"planner {game} {FIRST_PLANNERS[game]}" for game in games]
     rest = [f"planner {game} {name}" for game in games for name in presets.planners_of(jaxgames.make(game))]
     names = [*(f"states {game}" for game in games), *first, *(f"network {name}" for name in checks.NETWORKS), *rest]

@@ -81,7 +81,7 @@ def test_time_that_is_left_goes_to_later_parts():
 
     parts = {"a": [Piece("a", "short")], "b": [Piece("b", "endless"), Piece("b", "last")], "c": []}
     share_out(parts, {"a": 0.5, "b": 0.25, "c": 0.25}, 30.0, do, clock=lambda: now)
-    assert given == {"short": 20.0, "endless": 14.5, "last": 14.5}
+    assert given == {"short": 20.0, "endless": 21.75, "last": 7.25}
 
 
 def test_a_failing_piece_is_told_in_one_line(monkeypatch):
