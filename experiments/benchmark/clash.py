@@ -23,6 +23,7 @@ from experiments.benchmark.lanes import (
     play_on,
     start_shapes,
     steps_per_call,
+    together,
     typed_keys,
     visits_digest,
 )
@@ -89,7 +90,7 @@ PAPER: dict[str, Any] = {"horizon": DEPTH, "table_bytes": TABLE_BYTES}
 def plan(batch: int, *, positions: int = 64, steps: int = MID_GAME, simulations: int = SIMULATIONS, **sizes: int) -> Program:
     """Makes a program of FDTS in random battles, half of `steps` to all of them old; a simulation is one unit."""
     game = make("beginner", positions=positions)
-    settings: dict[str, Any] = {**PAPER, **sizes}
+    settings: dict[str, Any] = {**PAPER, **together(batch), **sizes}
     planner = presets.fdts(game, num_simulations=simulations, **settings)
 
     def start(key: Array, numbers: Array) -> Lanes:

@@ -61,6 +61,7 @@ class Lanes:
 
 
 LEAST_STEPS = 128
+MANY_LANES = 2048
 
 
 def steps_per_call(steps: int, batch: int, usual: int) -> tuple[int, int]:
@@ -76,6 +77,11 @@ def steps_per_call(steps: int, batch: int, usual: int) -> tuple[int, int]:
     """
     shared = steps if batch <= usual else max(min(LEAST_STEPS, steps), steps * usual // batch)
     return shared, max(1, -(-min(steps, 1024) // shared))
+
+
+def together(batch: int) -> dict[str, int]:
+    """Gives the setting by which as many lanes are planned for at once as only accelerators have; none for fewer."""
+    return {"microbatch_size": batch} if batch >= MANY_LANES else {}
 
 
 class Step(NamedTuple):

@@ -24,6 +24,7 @@ from experiments.benchmark.lanes import (
     play_on,
     start_shapes,
     steps_per_call,
+    together,
     typed_keys,
     visits_digest,
 )
@@ -248,7 +249,7 @@ def _describe(match: Match) -> dict[str, Array]:
 
 def fdts_match(batch: int, *, warm_up: int = MID_GAME, calls: int = CALLS, pool_size: int = POOL_SIZE, **sizes: Any) -> Program:
     """Makes the program of FDTS with Thompson sampling against three SimpleAgents; `sizes` differ from `SIZES`."""
-    game, sizes = ffa(), SIZES | sizes
+    game, sizes = ffa(), SIZES | together(batch) | sizes
     program = play_and_plan(game, fdts(game, **sizes), batch, warm_up=warm_up, calls=calls, pool=Pool(game.config, pool_size))
     return dataclasses.replace(program, settings={**program.settings, **sizes})
 

@@ -125,33 +125,33 @@ class Text:
         scatters = sum(one.opcode in _WRITES for one in fused)
         return Work(1, gathers, scatters, bytes=_bytes_of_fusion(fused, each.bytes))
 
-    def loops(self, computation: str) -> list[Instruction]:
-        """The loops of a computation, those inside of loops and calls too, the outer ones first."""
-        found: list[Instruction] = []
+    def loops(self, computation: str, times: int = 1) -> list[tuple[Instruction, int]]:
+        """The loops of a computation, those inside of loops and calls too, the outer ones first, and how often each is begun."""
+        found: list[tuple[Instruction, int]] = []
         for each in self.computations[computation]:
             if each.opcode == "while":
-                found.append(each)
+                found.append((each, times))
             if each.opcode in ("while", "call", "conditional"):
                 for names in each.called.values():
                     for name in names:
-                        found += self.loops(name)
+                        found += self.loops(name, times * (each.trips or 1))
         return found
 
-    def main_loop(self, length: int | None = None) -> tuple[Work, int | None]:
-        """Gives one round of the loop that matters, and how many rounds it has: the longest work of those with `length` rounds.
+    def main_loop(self, length: int | None = None) -> tuple[Work, int]:
+        """Gives one round of the loop that matters, and how often it goes round in all: that with most work of those of `length`.
 
-        Without such a loop it is the one with most work of all; without loops the whole program.
+        Without such a loop it is the one with most work of all; without loops the whole program, once.
         """
         loops = self.loops(self.entry)
-        wanted = [loop for loop in loops if length is not None and loop.trips == length] or loops
+        wanted = [found for found in loops if length is not None and found[0].trips == length] or loops
         if not wanted:
-            return self.work(self.entry), None
+            return self.work(self.entry), 1
 
-        def weight(loop: Instruction) -> int:
-            return (loop.trips or 1) * self.work(loop.called["body"][0]).kernels
+        def weight(found: tuple[Instruction, int]) -> int:
+            return found[1] * (found[0].trips or 1) * self.work(found[0].called["body"][0]).kernels
 
-        chosen = max(wanted, key=weight)  # of equals the outermost
-        return self.work(chosen.called["body"][0]), chosen.trips
+        loop, times = max(wanted, key=weight)  # of equals the outermost
+        return self.work(loop.called["body"][0]), times * (loop.trips or 1)
 
 
 def _read(name: str, text: str) -> Instruction | None:
@@ -237,7 +237,8 @@ def facts(compiled: Any, length: int | None = None) -> dict[str, Any]:
       length: rounds of the loop that is looked at, see `Text.main_loop`.
 
     Returns:
-      Bytes of its arguments and of what it needs beside them (where XLA tells), and the `Work` of one round of its loop.
+      Bytes of its arguments and of what it needs beside them (where XLA tells), the `Work` of one round of its loop, and how many
+      `rounds` there are in all.
     """
     memory = compiled.memory_analysis()
     sizes = {} if memory is None else {"argument_bytes": memory.argument_size_in_bytes, "extra_bytes": memory.temp_size_in_bytes}

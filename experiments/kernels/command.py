@@ -30,7 +30,8 @@ PAGE = CHECKOUT / "docs" / "accelerators.md"
 # What an H100 is taken for where nothing was measured: bytes per second of its memory, seconds until a kernel has been started
 # and has ended with little to do, seconds for the host to learn whether a loop goes on.
 BANDWIDTH, LAUNCH, QUESTION = 3.35e12, 3e-6, 15e-6
-_PER_GAME = {"plans", "batches", "decisions"}  # units of which the whole program does one per lane
+_PER_PROGRAM = {"plans", "batches", "decisions"}  # units of which the whole program does one per lane
+_PER_ROUND = {"steps": 1.0, "seconds of battle": 0.5, "simulations": 1.0}  # others, per lane and round
 
 
 @dataclasses.dataclass(frozen=True)
@@ -115,7 +116,7 @@ def count(case: Case, mesh: Mesh, batch: int | None = None) -> dict[str, Any] | 
         carry = jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=spread), carry)
         compiled, _ = harness.compile_part(program.timed, mesh, carry)
         row |= programs.facts(compiled, harness.loop_length(program))
-        row["units_per_round"] = _units_per_round(case, program.settings, lanes, row["rounds"])
+        row["units_per_round"] = _units_per_round(case, lanes, row["rounds"])
     except Exception as error:  # whatever it is: the others are worth knowing
         row["failed"] = f"{type(error).__name__}: {one_line(str(error))}"[:300]
     return (
@@ -125,21 +126,22 @@ def count(case: Case, mesh: Mesh, batch: int | None = None) -> dict[str, Any] | 
     )
 
 
-def _units_per_round(case: Case, settings: Mapping[str, Any], lanes: int, rounds: int | None) -> float:
-    """How much of what a case counts is done in one round of all lanes."""
-    if case.unit == "s" or rounds is None or case.unit in _PER_GAME or "steps_per_repeat" not in settings:
-        return lanes / (rounds or 1)
-    return float(lanes)
+def _units_per_round(case: Case, lanes: int, rounds: int) -> float | None:
+    """How much of what a case counts is done in one round; None where its program does not tell."""
+    if case.unit in _PER_PROGRAM:
+        return lanes / rounds
+    return lanes * _PER_ROUND[case.unit] if case.unit in _PER_ROUND else None
 
 
-def estimate(row: Mapping[str, Any]) -> tuple[float, str]:
-    """Says what a row lets one expect of an H100: units per second, and what limits them."""
+def estimate(row: Mapping[str, Any]) -> tuple[float | None, str]:
+    """Says what a row lets one expect of an H100: units per second (None where it does not tell), and what limits them."""
     parts = {
         "memory": row["bytes"] / BANDWIDTH,
         "launches": row["kernels"] * LAUNCH,
         "loops of unknown length": row["open_loops"] * QUESTION,
     }
-    return row["units_per_round"] / sum(parts.values()), max(parts, key=lambda name: parts[name])
+    units = row["units_per_round"]
+    return units and units / sum(parts.values()), max(parts, key=lambda name: parts[name])
 
 
 def table(rows: Sequence[Mapping[str, Any]]) -> str:
@@ -162,13 +164,13 @@ def table(rows: Sequence[Mapping[str, Any]]) -> str:
             [
                 f"`{row['case']}`",
                 str(row["batch"]),
-                str(row["rounds"] or NONE),
+                str(row["rounds"]),
                 str(row["kernels"]),
                 f"{row['gathers']}, {row['scatters']}",
                 str(row["open_loops"]),
-                short(row["bytes"] / row["batch"]),
+                f"{row['bytes'] / 1e6:.3g}",
                 limit,
-                f"{short(rate)} {row['unit']}/s",
+                f"{short(rate)} {row['unit']}/s" if rate else NONE,
             ]
         )
     return markdown(head, body)

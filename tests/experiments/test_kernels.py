@@ -31,7 +31,7 @@ def test_estimates_add_up():
     rate, limit = command.estimate(memory)
     assert rate == pytest.approx(1000 / 100e-6) and limit == "memory"
     assert command.estimate(memory | {"bytes": 0})[1] == "launches"
-    assert command.table([memory]).splitlines()[-1] == "| `a` | 1000 | 7 | 10 | 1, 0 | 1 | 184 k | memory | 10.0 M steps/s |"
+    assert command.table([memory]).splitlines()[-1] == "| `a` | 1000 | 7 | 10 | 1, 0 | 1 | 184 | memory | 10.0 M steps/s |"
 
 
 def test_without_the_packages_it_is_one_line(tmp_path, monkeypatch):
