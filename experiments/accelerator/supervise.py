@@ -129,7 +129,7 @@ def share_out(
     """Does as many pieces as there is time for.
 
     What a part leaves is for the parts after it. Within a part no piece may take more than three quarters of the time that is
-    left, or its even share where that is more: one that hangs must leave something, and one that is given too little gives nothing.
+    left, or its even share where that is more: one that hangs must leave something, and one with too little time gives nothing.
 
     Args:
       parts: pieces by part, in order.
