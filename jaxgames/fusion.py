@@ -1,12 +1,17 @@
-"""Keeping XLA from working out the same numbers again for each of their readers."""
+"""Keeping XLA from working out the same numbers again for each of their readers, and from choosing in every round of a loop."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
+
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def worked_out(values: Array) -> Array:
@@ -40,3 +45,39 @@ def settled(values: Sequence[Array]) -> list[Array]:
         return carry[0], [jnp.zeros_like(value) for value in carry[1]]
 
     return jax.lax.while_loop(lambda carry: carry[0], body, (never, values))[1]
+
+
+def all_lanes(function: Function) -> Function:
+    """Lets `jax.vmap` give a function all lanes at once, instead of mapping what is in it.
+
+    For loops that stop by themselves. A mapped loop chooses in each round, lane by lane, between what it had and what it has now.
+    In here a loop sees all lanes, goes on until `any_lane` says that none has anything left to do, and a lane that is done must
+    stay as it is.
+
+    Args:
+      function: of pytrees of arrays that all have the shape of the lanes, () for a single one, to such a pytree; what it does to
+        a lane depends on no other.
+    """
+    mapped: Any = jax.custom_batching.custom_vmap(function)
+
+    @mapped.def_vmap
+    def with_lanes(size: int, batched: Sequence[Any], *arguments: Any) -> tuple[Any, Any]:
+        arguments = jax.tree.map(
+            lambda leaf, has_lanes: leaf if has_lanes else jnp.broadcast_to(leaf, (size, *jnp.shape(leaf))),
+            arguments,
+            tuple(batched),
+        )
+        found = mapped(*arguments)
+        return found, jax.tree.map(lambda leaf: True, found)
+
+    return mapped
+
+
+def any_lane(words: Array) -> Array:
+    """Says whether one of some words (uint32, of any shape) is not zero: bool []. By halves, which XLA does in vectors."""
+    words = words.reshape(-1)
+    while words.shape[0] % 2 == 0 and words.shape[0] > 16:
+        parts = 16 if words.shape[0] % 256 == 0 else 2
+        size = words.shape[0] // parts
+        words = functools.reduce(jnp.bitwise_or, [words[part * size : (part + 1) * size] for part in range(parts)])
+    return jax.lax.reduce(words, np.uint32(0), jax.lax.bitwise_or, (0,)) != 0

@@ -223,6 +223,26 @@ class BelievedGame(Game, Protocol):
         ...
 
 
+class SecretiveGame(HiddenGame, Protocol):
+    """A game that tells place by place what is hidden from a player, so that a network can learn to guess it.
+
+    What a player knows is its latest view there (`ViewIsAll`), which tells whose it is.
+    """
+
+    @property
+    def num_secrets(self) -> int:
+        """K: what may be hidden in a place, such as kinds of pieces."""
+        ...
+
+    def secrets(self, state: Any, info: Any) -> Array:
+        """What a state holds in each cell of the encoders' planes that hides something from who knows `info`.
+
+        Returns:
+          int8 [H * W], -1 in cells that hide nothing.
+        """
+        ...
+
+
 class MaskedGame(Game, Protocol):
     """A game whose `legal_actions` know more than a player, and which tells what that can say for itself."""
 
@@ -353,6 +373,11 @@ def has_prospects(game: Game) -> TypeGuard[PromisingGame]:
 def has_groups(game: Game) -> TypeGuard[GroupedGame]:
     """Says whether the arms of a game come in groups."""
     return offers(game, GroupedGame)
+
+
+def has_secrets(game: Game) -> TypeGuard[SecretiveGame]:
+    """Says whether a game tells what is hidden place by place."""
+    return offers(game, SecretiveGame)
 
 
 def keeps_beliefs(game: Game) -> TypeGuard[BelievedGame]:

@@ -12,7 +12,7 @@ import numpy as np
 from jax import Array
 
 from jaxgames.bitboard import WORD_BITS, Bits, Grid, select, union
-from jaxgames.fusion import worked_out
+from jaxgames.fusion import settled, worked_out
 
 Term = tuple[Bits, int]
 """A set of cells and what each of them counts."""
@@ -47,6 +47,46 @@ def weighted_sums(grid: Grid, planes: Sequence[Sequence[Term]]) -> Array:
     total = sum(((words[:, term] << up_to_the_sign).astype(jnp.int32) >> (WORD_BITS - 1)) & worth[term] for term in range(most))
     flat = jnp.asarray(total, jnp.float32).reshape(-1, len(planes))[: grid.num_cells]
     return flat.reshape(grid.rows, grid.columns, len(planes))
+
+
+def small_numbers(grid: Grid, planes: Sequence[Sequence[Bits]]) -> Array:
+    """Unpacks planes of numbers below 16 at once: several times as fast as `weighted_sums` where numbers have several digits.
+
+    Digits are brought together lane by lane, where words of many games are worked on at once; what is left to do in each cell
+    is a shift.
+
+    Args:
+      grid: the board.
+      planes: P numbers, of at most 4 digits each, the lowest first; one without digits is zero everywhere.
+
+    Returns:
+      int32 [rows, columns, P].
+    """
+    count = max((index for index, plane in enumerate(planes, 1) if plane), default=1)  # beyond, all is zero
+    rows = zip(*[_packed(grid, plane) for plane in planes[:count]], strict=True)
+    # Settled, or the kernel below chooses again among all words for each of its cells.
+    words = settled([jnp.stack([word for row in rows for word in row])])[0].reshape(-1, 1, count)
+    words = jnp.pad(words, ((0, 0), (0, 0), (0, len(planes) - count)))
+    places = np.arange(0, WORD_BITS, _PACKED_BITS, dtype=np.uint32)[:, None]
+    found = ((words >> places) & (2**_PACKED_BITS - 1)).astype(jnp.int32)
+    return found.reshape(-1, len(planes))[: grid.num_cells].reshape(grid.rows, grid.columns, len(planes))
+
+
+_PACKED_BITS = 4
+
+
+def _packed(grid: Grid, plane: Sequence[Bits]) -> list[Array]:
+    """Packs numbers of at most 4 digits into uint32 [] each, 8 cells in a word."""
+    count = -(-grid.num_cells // (WORD_BITS // _PACKED_BITS))
+    packed = [jnp.uint32(0)] * count
+    for digit, cells in enumerate(plane):
+        for index in range(count):
+            number, quarter = divmod(index, 4)
+            spread = (cells.words[number] >> (8 * quarter)) & 0xFF
+            for distance, mask in ((12, 0x000F000F), (6, 0x03030303), (3, 0x11111111)):
+                spread = (spread | (spread << distance)) & mask
+            packed[index] = packed[index] | (spread << digit)
+    return packed
 
 
 def equal(planes: Sequence[Bits], value: int, among: Bits) -> Bits:

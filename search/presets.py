@@ -11,28 +11,24 @@ from jax import Array
 
 from jaxgames.game import Game, has_prospects, hides_something, is_hidden
 from jaxgames.registration import NoSettings
-from jaxgames.specs import KINDS, Kind, kinds_of, with_settings
 from search.bandit import bandits
 from search.bandit.bandits import Bandit
 from search.bandit.flat import flat_search
 from search.bandit.guide import Guide
 from search.bandit.tree_search import Settings, decoupled_search
 from search.dynamics import Dynamics, Evaluate, Outputs, dynamics_of, moves_at_once
+from search.entries import InWorlds, PlannerEntry, WithBandit, WithGuide, WithValues
 from search.information_sets import among_information_sets
 from search.modelled import AUTO, NETWORK, Models, WithModels, WithRival, modelled, modelled_puct
 from search.planner import Planner
 from search.puct import determinized
 from search.puct.rollout import heuristic_values, promised_values, random_rollouts
-from search.puct.search import ALPHAZE, puct
+from search.puct.search import puct
 from search.turns import action_sequences, coevolution, evolution, greedy
 from search.turns import mcts as turn_mcts
 from search.turns.game import has_turns
-from search.turns.population import generations_for
 
 StateFunction = Callable[..., Array]
-
-NUM_EVALUATIONS = 5000  # per turn, of every planner of turns whose budget is not given
-_WITH_NETWORK = ("prior_weight", "guide_values")  # settings without effect unless there is a network
 
 
 def fdts(
@@ -112,136 +108,6 @@ def _flat_search(game: Game | Dynamics, bandit: Bandit | None, settings: Setting
 
 
 # --- by name -----------------------------------------------------------------------------------------------------------
-
-
-@dataclasses.dataclass(frozen=True)
-class WithBandit:
-    """Settings of a search by bandits; checked when made.
-
-    Attributes:
-      bandit: one of `bandits.BANDITS`.
-      c: of UCB1, its weight of exploration; None: the published one.
-      search: sizes.
-    """
-
-    bandit: str = "ts"
-    c: float | None = None
-    search: Settings = Settings()
-
-    def __post_init__(self) -> None:
-        self.rule()
-
-    def rule(self) -> Bandit:
-        """Makes the bandit."""
-        return bandits.by_name(self.bandit, self.c)
-
-
-@dataclasses.dataclass(frozen=True)
-class WithGuide(WithBandit):
-    """The same of a search that a network may guide.
-
-    Attributes:
-      prior_weight, guide_values: see `Guide`, there prior_weight and values.
-    """
-
-    prior_weight: float = Guide.prior_weight
-    guide_values: bool = Guide.values
-
-
-@dataclasses.dataclass(frozen=True)
-class WithValues:
-    """Settings of a search that asks for priors and values.
-
-    Attributes:
-      num_rollouts: without a network, games that are played on at random for the value of a state.
-      rollout_steps: these games end after so many moves, if not before, and are worth the game's heuristic; None: they are played
-        to their end, which takes long where random games do.
-      settings: `puct.Settings` or `determinized.Settings`.
-    """
-
-    num_rollouts: int = 1
-    rollout_steps: int | None = None
-    settings: Any = ALPHAZE
-
-
-@dataclasses.dataclass(frozen=True)
-class InWorlds:
-    """Settings of a planner that plans in drawn worlds.
-
-    Attributes:
-      worlds: how they are drawn and put together.
-      planner: its own.
-    """
-
-    worlds: determinized.Worlds
-    planner: Any
-
-
-@dataclasses.dataclass(frozen=True)
-class PlannerEntry:
-    """A planner by name.
-
-    Attributes:
-      name: how it is called; among those that suit a game each name is there once.
-      settings: a frozen dataclass with what holds where nothing else is said; dataclasses in it count as part of it.
-      build: `build(game, settings) -> Planner`; with `network`, `build(game, settings, evaluate, outputs)`, both may be None.
-      suits: `suits(game) -> bool`.
-      network: what a file with the weights of its network is called; "": it takes none.
-      fixed: settings that its name decides, or that do not matter.
-      by_hand: settings that say how states are valued without a network, which does that where there is one; "auto" among their
-        values leaves it to the network. (): a network does not value states.
-      budget: the setting by which it thinks for `num_evaluations` turns; "": none.
-    """
-
-    name: str
-    settings: Any
-    build: Callable[..., Planner]
-    suits: Callable[[Any], bool]
-    network: str = ""
-    fixed: tuple[str, ...] = ()
-    by_hand: tuple[str, ...] = ()
-    budget: str = ""
-
-    @property
-    def kinds(self) -> dict[str, Kind]:
-        """What may be set, and how it is read from text."""
-        alias = {"num_evaluations": KINDS[int]} if self.budget else {}
-        return alias | kinds_of(self.settings, self.fixed)
-
-    def configure(self, options: Mapping[str, Any], *, with_network: bool = False) -> Any:
-        """Gives its settings, changed by options.
-
-        Raises:
-          ValueError: there is no such option, or its value or the choice of options is not possible.
-        """
-        for name, value in options.items():
-            if name not in self.kinds:
-                raise ValueError(f"{name}={value!r}: {self.name} takes {', '.join(self.kinds) or 'no settings'}")
-            if name in _WITH_NETWORK and not with_network:
-                raise ValueError(f"{name}={value!r}: needs a {self.network}")
-            if name in self.by_hand and with_network and value != AUTO:
-                raise ValueError(f"{name}={value!r}: a network values states by itself: leave out {name} or {self.network}")
-        options = dict(options)
-        if "first_play_urgency" in self.kinds and not with_network:
-            options.setdefault("first_play_urgency", None)  # without priors that tell arms apart, all must be looked at
-        evaluations = options.pop("num_evaluations", None) if self.budget else None
-        if not self.budget or (self.budget in options and evaluations is None):
-            return with_settings(self.settings, options)
-        if self.budget in options:
-            raise ValueError(f"num_evaluations={evaluations}: give num_evaluations or {self.budget}, not both")
-        return self._afford(NUM_EVALUATIONS if evaluations is None else evaluations, options)
-
-    def _afford(self, evaluations: int, options: Mapping[str, Any]) -> Any:
-        settings = with_settings(self.settings, options)
-        inner = settings.planner if isinstance(settings, InWorlds) else settings
-        try:
-            if self.budget == "num_generations":
-                inner = generations_for(evaluations, inner)
-            else:
-                inner = with_settings(inner, {self.budget: evaluations})
-        except ValueError as error:  # tells the budget as it was given
-            raise ValueError(str(error).replace(f"{self.budget}=", "num_evaluations=", 1)) from None
-        return dataclasses.replace(settings, planner=inner) if isinstance(settings, InWorlds) else inner
 
 
 def by_name(

@@ -7,11 +7,21 @@ from pathlib import Path
 
 import tyro
 
-from experiments.papers import alphaze_page, clash, follower, hero_academy, opponent_models, pommerlearn, pommerman, teams
+from experiments.papers import (
+    alphaze_page,
+    clash,
+    follower,
+    hero_academy,
+    opponent_models,
+    pommerlearn,
+    pommerman,
+    stratego,
+    teams,
+)
 from training.storage.provenance import CHECKOUT
 from training.storage.shards import shard_of
 
-_MODULES = (pommerman, follower, pommerlearn, opponent_models, teams, alphaze_page, hero_academy, clash)
+_MODULES = (pommerman, follower, pommerlearn, opponent_models, teams, alphaze_page, stratego, hero_academy, clash)
 PAGES = {module.PAGE.name: module.PAGE for module in _MODULES}
 FOLDER = Path("docs/results")
 
@@ -22,8 +32,8 @@ class ResultsConfig:
 
     Attributes:
       page: pommerman (planners), follower (imitation), pommerlearn (searches against models),
-        opponent_models (the same without networks), teams (the same in teams), alphaze (DarkHex), hero_academy (planners of
-        turns) or clash (planners in real time).
+        opponent_models (the same without networks), teams (the same in teams), alphaze (DarkHex), stratego (Barrage),
+        hero_academy (planners of turns) or clash (planners in real time).
       folder: where the page, its figures and the data go.
       scale: plays so many times the number of games, for a quick look or a closer one.
       batch: games at a time; 0: as many as suit the page.

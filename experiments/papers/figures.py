@@ -87,7 +87,7 @@ def bars_figure(labels: Sequence[str], groups: Mapping[str, Sequence[float]]) ->
         places = np.arange(len(labels)) + width * (index + 0.5) - 0.4
         axes.bar(places, 100 * np.array(shares), width, color=COLOURS[index % len(COLOURS)], label=name)
     axes.set_xticks(range(len(labels)), labels)
-    axes.legend(frameon=False, fontsize=8)
+    figure.legend(loc="outside lower center", frameon=False, fontsize=8)  # below the bars: names are long
     return as_svg(figure)
 
 
@@ -97,7 +97,7 @@ def visits_figure(behaviours: Mapping[str, dict]) -> str:
     figure.set_size_inches(2.3 * len(behaviours), 2.7)
     for axes, (name, found) in zip(parts, behaviours.items(), strict=True):
         axes.imshow(np.sqrt(found["visits"]), cmap="viridis")
-        axes.set_title("\n".join(textwrap.wrap(name, 22)), fontsize=8)
+        axes.set_title("\n".join(textwrap.wrap(name.replace(":", ": ").replace(",", ", "), 26)), fontsize=8)
         axes.grid(visible=False)
         axes.set_xticks([])
         axes.set_yticks([])

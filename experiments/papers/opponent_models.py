@@ -62,10 +62,12 @@ REPLIES = (
     ("tp_mcts:num_simulations=256,model=simple_unbiased,replies=4", "simple_unbiased"),
     ("sp_mcts:weights=none,num_simulations=256,values=prospects,replies=4", "simple"),
 )
-WITH_MODEL = "sp_mcts:num_simulations=250,model={}"  # guided by the network that comes with the package
-MODELS = tuple(
-    (WITH_MODEL.format(model), "simple")
-    for model in ("still", "simple", "simple_unbiased", "network", "network,switch_after=3,then=simple")
+HAND_VALUED = "sp_mcts:weights=none,num_simulations=256,values=prospects{}"
+WITH_MODEL = "sp_mcts:num_simulations=50,model={}"  # guided by the network that comes with the package
+MODELS = (
+    *((HAND_VALUED.format(model), "simple") for model in (",model=still", "", ",model=simple_unbiased")),
+    *((WITH_MODEL.format(model), "simple") for model in ("still", "simple", "simple_unbiased")),
+    *((WITH_MODEL.format(model), "simple") for model in ("network,switch_after=3,then=simple", "network")),
 )
 
 

@@ -14,7 +14,8 @@ from experiments.reference.docstrings import told_of
 from jaxgames.registration import game_names
 from jaxgames.specs import values_of
 from search import presets
-from search.presets import PLANNERS, PlannerEntry
+from search.entries import NUM_EVALUATIONS, PlannerEntry
+from search.presets import PLANNERS
 from search.turns.game import has_turns
 
 FOLDER = Path("docs/planners")
@@ -85,7 +86,7 @@ def _defaults(entry: PlannerEntry) -> dict[str, Any]:
     """What holds where nothing is said, of what may be set."""
     values = values_of(entry.settings)
     if entry.budget:
-        values |= {"num_evaluations": presets.NUM_EVALUATIONS, entry.budget: None}
+        values |= {"num_evaluations": NUM_EVALUATIONS, entry.budget: None}
     if "first_play_urgency" in values:
         values["first_play_urgency"] = values_of(entry.configure({}))["first_play_urgency"]
     return {name: values[name] for name in entry.kinds}

@@ -12,6 +12,7 @@ from jaxgames import page
 from jaxgames.game import hides_something
 from jaxgames.hex.geometry import BLACK, WHITE
 from jaxgames.hex.interop import board, cell_name, view_codes
+from jaxgames.hex.view import winning_chain
 from jaxgames.page import Move, words
 
 _SIDE = 34.0
@@ -54,6 +55,11 @@ class Page(page.Board):
             player = BLACK if seen[cell] > 0 else WHITE
             parts.append(f"<circle cx='{x + 1:.1f}' cy='{y + 2.5:.1f}' r='{0.66 * _SIDE:.1f}' fill='#0003'/>")
             parts.append(f"<circle cx='{x:.1f}' cy='{y:.1f}' r='{0.66 * _SIDE:.1f}' fill='url(#stone{player})'/>")
+        if state.terminated and state.last >= 0:  # the chain, where all of it is seen
+            chains = (winning_chain(config, seen, player) for player in (BLACK, WHITE))
+            for points in (" ".join(f"{x:.1f},{y:.1f}" for x, y in map(self._middle, chain)) for chain in chains if chain):
+                line = f"fill='none' stroke='{_CHAIN}' stroke-width='8' stroke-linecap='round' stroke-linejoin='round'"
+                parts.append(f"<polyline class='chain' points='{points}' {line} opacity='.8'/>")
         return f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {wide:.0f} {high:.0f}'>{''.join(parts)}</svg>"
 
     def spots(self) -> Mapping[str, str]:

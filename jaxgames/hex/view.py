@@ -108,7 +108,7 @@ def animate(config: HexConfig, states: State, actions: np.ndarray | None = None,
         winner = mover if last >= 0 else 1 - mover
         how = f"at {cell_name(config, int(last))}" if last >= 0 else "by an attempt that is not allowed"
         caption = f"{names[winner]} wins {how}, attempt {length}"
-        chain = _chain(config, truth[-1] == (1 if winner == BLACK else -1), winner) if last >= 0 else []
+        chain = winning_chain(config, truth[-1], winner) if last >= 0 else []
     told[-1] = caption
     seconds = SECONDS_PER_ATTEMPT * length + SECONDS_AT_END
     return _picture(config, boards, names, told, hits, chain, seconds=seconds)
@@ -134,8 +134,18 @@ def _appearing(codes: np.ndarray) -> list[_Stone]:
     return stones
 
 
-def _chain(config: HexConfig, own: np.ndarray, player: int) -> list[int]:
-    """A shortest chain of stones that joins the player's edges."""
+def winning_chain(config: HexConfig, stones: np.ndarray, player: int) -> list[int]:
+    """Finds a shortest chain of stones that joins the player's edges.
+
+    Args:
+      config: the variant.
+      stones: int [cells], above 0 black's and below 0 white's, as `interop.board` gives them.
+      player: whose edges.
+
+    Returns:
+      Its cells, from one edge to the other; [] if there is none.
+    """
+    own = stones > 0 if player == BLACK else stones < 0
     table = config.grid.neighbour_table
     rows, columns = np.divmod(np.arange(config.num_cells), config.board_size)
     line = rows if player == BLACK else columns

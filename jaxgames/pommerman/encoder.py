@@ -6,8 +6,8 @@ Planes are computed from an `Observation` and nothing else, so that what a playe
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -159,7 +159,7 @@ class SearchView(NamedTuple):
 def search_view(config: PommermanConfig, state: State, seat: Array) -> SearchView:
     """Gives the view of a seat (int32 []) in a state, or in what its player believes to be the state."""
     owner, cells = state.bombs.owner, state.bombs.cells
-    counts = jnp.stack([sliced.equal(owner, each, cells).count() for each in range(config.num_players)])
+    counts = [sliced.equal(owner, each, cells).count() for each in range(config.num_players)]
     possible = possible_moves(config, state)
     mine = jnp.where(jnp.arange(config.num_players)[:, None] == seat, possible, False).any(0)
     return SearchView(observe(config, state, seat), _entry(counts, seat).astype(jnp.int8), mine)
@@ -175,32 +175,50 @@ def pommerlearn_planes(config: PommermanConfig, view: SearchView, *, centred: bo
         shown at its edge, in their direction. The plane of the own position shows instead which cells are on the board.
     """
     observation, grid, players = view.observation, config.grid, config.num_players
-    own, seat, bombs = observation.own, observation.seat, union(observation.bomb_life)
-    positions, alive = jnp.stack(observation.bomber_cells), jnp.stack(observation.alive)
-    places = (seat + jnp.arange(4)) % max(players, 1)
-    present = jnp.arange(4) < players
-    agents = [jnp.where(present[index], _entry(positions, places[index]), -1) for index in range(4)]
-    up, down, left, right = observation.bomb_moving
-    laid = ((bombs, BOMB_LIFE - 1), *sliced.terms(observation.bomb_life, unit=-1))
-    board: list[tuple[sliced.Term, ...]] = [
-        ((cells, 1),) for cells in (observation.rigid, observation.wood, *item_cells(observation))
-    ]
-    board += [laid, sliced.terms(observation.bomb_strength)]  # whole numbers: a bomb just laid is exactly 0
-    board += [((right, 1), (left, -1)), ((up, 1), (down, -1)), sliced.terms(observation.flame_life)]
+    own, seat = observation.own, observation.seat
+    places = [(seat + index) % max(players, 1) for index in range(4)]
+    agents = [_entry(observation.bomber_cells, place) if index < players else jnp.int8(-1) for index, place in enumerate(places)]
+
+    def moved(cells: Bits) -> Bits:
+        return grid.centred(cells, own.cell) if centred else cells
+
+    up, down, left, right = (moved(cells) for cells in observation.bomb_moving)
+    life, strength, flames = (
+        tuple(moved(digit) for digit in number)
+        for number in (observation.bomb_life, observation.bomb_strength, observation.flame_life)
+    )
+    board: list[tuple[Bits, ...]] = [(moved(cells),) for cells in (observation.rigid, observation.wood, *item_cells(observation))]
+    board += [_time_passed(grid, life), strength, _signed(grid, right, left), _signed(grid, up, down), flames]
     if centred:
-        board.append(((grid.full, 1),))
-        board = [tuple((grid.centred(cells, own.cell), weight) for cells, weight in plane) for plane in board]
+        board.append((moved(grid.full),))
         agents = [_seen_from(grid, cell, own.cell) for cell in agents[1:]]
-    board += [((grid.one_hot(cell), 1),) for cell in agents]
-    divisors = dict.fromkeys(POMMERLEARN, 1) | {"bomb time": BOMB_LIFE - 1, "bomb reach": MAX_REACH, "flames": 2**2 - 1}
-    numbers = [jnp.minimum(own.blast_strength / MAX_REACH, 1.0), view.own_bombs / MANY_BOMBS]
+    board += [(grid.one_hot(cell),) for cell in agents]
+    numbers: list[Any] = [jnp.minimum(own.blast_strength / MAX_REACH, 1.0), view.own_bombs / MANY_BOMBS]
     numbers += [(own.ammo + view.own_bombs) / MANY_BOMBS, own.can_kick]
-    numbers += [present[index] & _entry(alive, places[index]) for index in range(4)]
+    numbers += [_entry(observation.alive, place) if index < players else False for index, place in enumerate(places)]
     numbers.append(observation.step_count / max(config.max_steps - 1, 1))
     everywhere = jnp.stack([jnp.float32(0)] * len(board) + [jnp.asarray(number, jnp.float32) for number in numbers])
-    board += [()] * len(numbers)
-    shown = sliced.weighted_sums(grid, board) / np.array([divisors[name] for name in POMMERLEARN], np.float32)
-    return jnp.minimum(shown, 1.0) + everywhere
+    shown = sliced.small_numbers(grid, [*board, *[()] * len(numbers)]) - _RAISED
+    # Divided by a multiplication: the same floats as those of a division, which takes longer than all the rest.
+    return jnp.minimum((shown * _SHARES).astype(jnp.float32) * np.float32(1 / _WHOLE), 1.0) + everywhere
+
+
+_WHOLE = 2**30
+_DIVISORS = {"bomb time": BOMB_LIFE - 1, "bomb reach": MAX_REACH, "flames": 2**2 - 1}
+_SHARES = np.array([round(_WHOLE / _DIVISORS.get(name, 1)) for name in POMMERLEARN], np.int32)
+_RAISED = np.array([name in ("bomb time", "bomb right", "bomb up") for name in POMMERLEARN], np.int32)
+"""Numbers that may be negative are kept with one added."""
+
+
+def _time_passed(grid: Grid, life: Sequence[Bits]) -> tuple[Bits, ...]:
+    """How long bombs have been there, with one added: a bomb just laid is exactly 0, as is a cell without one."""
+    bombs = union(life)
+    return sliced.subtract(sliced.constants([(bombs, BOMB_LIFE), (grid.full - bombs, 1)]), life)[0]
+
+
+def _signed(grid: Grid, plus: Bits, minus: Bits) -> tuple[Bits, ...]:
+    """The numbers 1 and -1, with one added."""
+    return grid.full - plus - minus, plus
 
 
 def _seen_from(grid: Grid, cell: Array, own: Array) -> Array:
@@ -210,9 +228,12 @@ def _seen_from(grid: Grid, cell: Array, own: Array) -> Array:
     return jnp.where(cell >= 0, row * grid.columns + column, -1)
 
 
-def _entry(values: Array, index: Array) -> Array:
-    """values[index], by comparing."""
-    return jnp.where(jnp.arange(len(values)) == index, values, 0).sum().astype(values.dtype)
+def _entry(values: Sequence[Array], index: Array) -> Array:
+    """values[index] of numbers [] each, by comparing; in an array of their own, so few numbers take a loop per lane."""
+    found = values[0]
+    for number, value in enumerate(values[1:], 1):
+        found = jnp.where(index == number, value, found)
+    return found
 
 
 def _turned_axes(planes: Array, order: Array) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 
 import jax.numpy as jnp
@@ -38,10 +39,10 @@ def draw(lane: random_bits.LaneKey, first: int, count: int) -> Order:
     """
     words = [random_bits.bits(lane, first + index) for index in range(count)]
     # The place of each word among all of them; words with different counters differ.
-    places = []
-    for index, word in enumerate(words):
-        smaller = [(other < word).astype(jnp.uint32) for number, other in enumerate(words) if number != index]
-        places.append(sum(smaller, jnp.uint32(0)))
+    places = [jnp.uint32(0)] * count
+    for one, other in itertools.combinations(range(count), 2):
+        later = (words[one] < words[other]).astype(jnp.uint32)
+        places[other], places[one] = places[other] + later, places[one] + (later ^ 1)
     return pack(places)
 
 

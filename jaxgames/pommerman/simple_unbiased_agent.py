@@ -231,9 +231,8 @@ def _find_way(config: PommermanConfig, outlook: _Outlook, memory: UnbiasedMemory
     """A, C and E: searches for a way to a goal, or else to the nearest power-up."""
     grid, own, walkable = config.grid, outlook.own, outlook.walkable
 
-    def try_one(wish: _Wish) -> tuple[_Wish, _Way]:
+    def try_one(wish: _Wish, item: Bits) -> tuple[_Wish, _Way]:
         to_goal = wish.goal.any()
-        item = _first_cell(config, memory, wish.nearest)
         direction = first_step(grid, own, walkable, select(to_goal, wish.goal, item))
         goes = ((jnp.where(to_goal, outlook.first, outlook.safe) >> direction.astype(jnp.uint32)) & 1) != 0
         goes = goes & (wish.goal | item).any()
@@ -244,13 +243,16 @@ def _find_way(config: PommermanConfig, outlook: _Outlook, memory: UnbiasedMemory
     def try_on(carry: tuple[_Wish, _Way]) -> tuple[_Wish, _Way]:
         wish, _ = carry
         more = nearest(grid, own, walkable, wish.items.when(~wish.nearest.any()))
-        return try_one(wish._replace(nearest=wish.nearest | more))
+        wish = wish._replace(nearest=wish.nearest | more)
+        return try_one(wish, _first_cell(config, memory, wish.nearest))
 
     reached = reach(grid, own, walkable, outlook.others, outlook.items)
-    refuge = _first_cell(config, memory, outlook.refuges & reached.cells)
-    goal = select(outlook.quarries != 0, _first_quarry(config, outlook, memory, reached.cells), refuge)
-    goal = goal.when(outlook.first != 0)
-    tried = try_one(_Wish(goal, reached.nearest, outlook.items & reached.cells))
+    refuges, steps = outlook.refuges & reached.cells, outlook.first != 0
+    flees = refuges.any() & (outlook.quarries == 0) & steps
+    # Who flees wants no item yet: one look at the orders does for both.
+    first = _first_cell(config, memory, select(flees, refuges, reached.nearest))
+    goal = select(outlook.quarries != 0, _first_quarry(config, outlook, memory, reached.cells).when(steps), first.when(flees))
+    tried = try_one(_Wish(goal, reached.nearest, outlook.items & reached.cells), first)
     # Only for the few whose first step was not safe.
     return jax.lax.while_loop(lambda carry: carry[0].items.any(), try_on, tried)[1]
 

@@ -6,7 +6,8 @@ slowest is done.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import jax
@@ -14,6 +15,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from jaxgames.bitboard import DIRECTIONS, DOWN, LEFT, RIGHT, UP, Bits, Grid, select, union
+from jaxgames.fusion import all_lanes, any_lane
 
 FIRST_STEPS = (DOWN, UP, RIGHT, LEFT)
 """The order in which the search looks at neighbours: of equally short ways, it keeps the one whose first step comes first."""
@@ -80,15 +82,25 @@ def reach(grid: Grid, own: Bits, walkable: Bits, others: Bits, wanted: Bits) -> 
       others: cells that can be reached, but not crossed.
       wanted: walkable cells of which the nearest are asked for.
     """
-
-    def grow(carry: tuple[Bits, Bits, Array]) -> tuple[Bits, Bits, Array]:
-        before, near, _ = carry
-        cells = before | (grid.neighbours(before) & walkable)
-        return cells, select(near.any(), near, cells & wanted), (cells ^ before).any()
-
     start = grid.neighbours(own) & walkable
-    cells, near, _ = jax.lax.while_loop(lambda carry: carry[2], grow, (start, start & wanted, start.any()))
+    cells, near = _reach(grid)(start, walkable, wanted)
     return Reach(cells | (grid.neighbours(cells | own) & others), near)
+
+
+@functools.cache
+def _reach(grid: Grid) -> Callable[[Bits, Bits, Bits], tuple[Bits, Bits]]:
+    def search(start: Bits, inside: Bits, wanted: Bits) -> tuple[Bits, Bits]:
+        def grow(carry: tuple[Bits, Bits, Array]) -> tuple[Bits, Bits, Array]:
+            before, near, _ = carry
+            # Of what is known, not of what is found in this round: so that all of a round is one kernel.
+            near = select(near.any(), near, before & wanted)
+            cells = before | (grid.neighbours(before) & inside)
+            return cells, near, _word(cells ^ before)
+
+        # The last round adds nothing, so all cells are looked at for what is wanted.
+        return jax.lax.while_loop(lambda carry: any_lane(carry[2]), grow, (start, start - start, _word(start)))[:2]
+
+    return all_lanes(search)
 
 
 def nearest(grid: Grid, own: Bits, walkable: Bits, wanted: Bits) -> Bits:
@@ -119,10 +131,31 @@ def first_step(grid: Grid, own: Bits, walkable: Bits, goal: Bits) -> Array:
 
 def _grow(grid: Grid, start: Bits, inside: Bits, until: Bits) -> Bits:
     """Grows `start` through `inside` by a cell at a time, until it meets `until` or nothing is added."""
+    return _growth(grid)(start, inside, until)
 
-    def grow(carry: tuple[Bits, Array]) -> tuple[Bits, Array]:
-        before, _ = carry
-        cells = before | (grid.neighbours(before) & inside)
-        return cells, (cells ^ before).any() & ~cells.overlaps(until)
 
-    return jax.lax.while_loop(lambda carry: carry[1], grow, (start, start.any() & ~start.overlaps(until)))[0]
+_GROWTH_STEPS = 2  # in a round of the loop
+
+
+@functools.cache
+def _growth(grid: Grid) -> Callable[[Bits, Bits, Bits], Bits]:
+    def search(start: Bits, inside: Bits, until: Bits) -> Bits:
+        def go_on(cells: Bits, added: Bits) -> Array:
+            return jnp.where(cells.overlaps(until), 0, _word(added))
+
+        def grow(carry: tuple[Bits, Array]) -> tuple[Bits, Array]:
+            cells, grows = carry
+            for _ in range(_GROWTH_STEPS):
+                before = cells
+                cells = select(grows != 0, before | (grid.neighbours(before) & inside), before)
+                grows = go_on(cells, cells ^ before)
+            return cells, grows
+
+        return jax.lax.while_loop(lambda carry: any_lane(carry[1]), grow, (start, go_on(start, start)))[0]
+
+    return all_lanes(search)
+
+
+def _word(cells: Bits) -> Array:
+    """One word that is zero for the empty set, uint32 []."""
+    return functools.reduce(jnp.bitwise_or, cells.words)

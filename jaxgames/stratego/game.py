@@ -14,6 +14,7 @@ from jaxgames.game import GameBase, ViewIsAll
 from jaxgames.specs import with_settings
 from jaxgames.stratego import hidden, legal, material, moves, observation, rules, setup
 from jaxgames.stratego.config import StrategoConfig, preset
+from jaxgames.stratego.constants import NUM_KINDS
 from jaxgames.stratego.observation import Observation
 from jaxgames.stratego.state import State, state_key
 
@@ -104,6 +105,15 @@ class Stratego(ViewIsAll, GameBase):
     def sample_hidden(self, key: Array, info: Observation) -> State:
         """Draws a full state that fits what a player knows, all as likely; see `hidden.sample`."""
         return hidden.sample(self.config, key, info)
+
+    @property
+    def num_secrets(self) -> int:
+        """Kinds of pieces."""
+        return NUM_KINDS
+
+    def secrets(self, state: State, info: Observation) -> Array:
+        """Gives the kinds of the pieces that are hidden from a player; see `hidden.secrets`."""
+        return hidden.secrets(self.config, state, info)
 
 
 def make(mode: str | None = None, **settings: Any) -> Stratego:

@@ -80,6 +80,23 @@ def marginals(config: StrategoConfig, seen: Observation) -> Array:
     return jnp.where(scouts, known, jnp.where(unmoved, of_still, jnp.where(cells, of_moved, 0.0)))
 
 
+def secrets(config: StrategoConfig, state: State, seen: Observation) -> Array:
+    """Gives the kinds that a state gives to the pieces of which a viewer knows no more than that they are there.
+
+    Args:
+      config: the variant.
+      state: one that fits what the viewer knows.
+      seen: what it knows.
+
+    Returns:
+      int8 [rows * columns]: kinds from 0 on, -1 in all other cells; the viewer's own back row first, as in its planes.
+    """
+    hidden, grid = hidden_pieces(config, seen), config.grid
+    kinds = sum(grid.to_bool(digit).astype(jnp.int8) << place for place, digit in enumerate(state.kinds))
+    found = jnp.where(grid.to_bool(hidden.cells | hidden.scouts), kinds, 0) - 1
+    return jnp.where(seen.viewer == RED, found, found[::-1]).astype(jnp.int8).reshape(-1)
+
+
 # Traced once per variant, however often a search asks.
 @functools.partial(jax.jit, static_argnums=0)
 def sample(config: StrategoConfig, key: Array, seen: Observation) -> State:

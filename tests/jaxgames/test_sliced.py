@@ -95,3 +95,17 @@ def test_weighted_sums_of_sets(size):
     for index, plane in enumerate(counts):
         expected = sum(count * mask for count, mask in zip(plane, masks.astype(int), strict=False))
         assert (got[..., index] == expected).all()
+
+
+@pytest.mark.parametrize("size", [(11, 11), (9, 5)])
+def test_small_numbers(size):
+    grid, rng = Grid(*size), np.random.default_rng(7)
+    digits = [4, 1, 0, 2]
+    values = [rng.integers(0, 2**count, (BATCH, *size)) for count in digits]
+    planes = [
+        tuple(grid.from_numpy((value >> digit) & 1 != 0) for digit in range(count))
+        for value, count in zip(values, digits, strict=True)
+    ]
+    got = np.asarray(jax.jit(jax.vmap(lambda *planes: sliced.small_numbers(grid, planes)))(*planes))
+    assert got.dtype == np.int32
+    np.testing.assert_array_equal(got, np.stack(values, -1))

@@ -41,6 +41,7 @@ JOBS = {
     "tournament": Job("training.play.tournament", "run", "TournamentConfig", "a round robin of agents, with Elo"),
     "train-follower": Job("training.jobs.train_follower", "run", "TrainConfig", "train a network to imitate an oracle planner"),
     "train-q": Job("training.jobs.train_q", "run", "TrainConfig", "train a network by the outcomes of its own games (Q-MC)"),
+    "train-guess": Job("training.jobs.train_guess", "run", "TrainConfig", "train a network to guess what is hidden"),
     "train-alphaze": Job("training.jobs.train_alphaze", "run", "TrainConfig", "train a network by self-play (AlphaZe**)"),
     "train-expert": Job(
         "training.jobs.train_expert", "run", "TrainConfig", "train a network for searches against models (SP-MCTS, TP-MCTS)"

@@ -56,6 +56,16 @@ def q_figure(runs: Runs) -> str:
     return _figure(runs, ("samples", "samples"), noisy, ("wins", 100, "games won, %"))
 
 
+def guess_figure(runs: Runs) -> str:
+    """Draws the surprise per hidden place and the places guessed right over samples.
+
+    Args:
+      runs: as for `alphaze_figure`.
+    """
+    noisy = (("loss", 1, "surprise per hidden place, nats"),)
+    return _figure(runs, ("samples", "samples"), noisy, ("agreement", 100, "hidden places guessed right, %"))
+
+
 def _figure(runs: Runs, over: tuple[str, str], noisy: Sequence[_Curve], rated: _Curve) -> str:
     field_over, label_over = over
     figure, parts = axes_in_a_row(1 + len(noisy), label_over, [label for _, _, label in (*noisy, rated)])

@@ -45,6 +45,16 @@ def deal_rows(ring: Ring, devices: int, capacity: int, owners: Callable[[np.ndar
     return Ring(*parts)
 
 
+def first_not_begun(next_numbers: np.ndarray, devices: int) -> int:
+    """Gives the number of the first game that nobody has begun, a multiple of `devices`.
+
+    Args:
+      next_numbers: int32 [D], the games that come next on the devices before.
+      devices: how many there are now.
+    """
+    return -(-int(next_numbers.max()) // devices) * devices
+
+
 def deal_results(results: np.ndarray, next_numbers: np.ndarray, devices: int, unfinished: int) -> tuple[np.ndarray, int]:
     """Deals what is remembered of games, where game n is the business of device n % D.
 
@@ -58,7 +68,7 @@ def deal_results(results: np.ndarray, next_numbers: np.ndarray, devices: int, un
       int16 [D * R, P], and the number of the first game that nobody has begun, a multiple of `devices`.
     """
     before, total = len(next_numbers), len(results)
-    first = -(-int(next_numbers.max()) // devices) * devices
+    first = first_not_begun(next_numbers, devices)
     numbers = np.arange(max(0, first - total), first)
     old = results.reshape(before, -1, results.shape[1])
     found = old[numbers % before, numbers // before % old.shape[1]]

@@ -77,6 +77,7 @@ class Decision(NamedTuple):
       actions: int32 [L, P], of everybody.
       learner: int32 [L], the first seat that learns.
       partners, memory: memories after it, of those who play along and of the planner.
+      keys: of the lanes in this step, [L]; kept, as making them takes longer than a step of a game.
     """
 
     plan: Plan
@@ -86,6 +87,7 @@ class Decision(NamedTuple):
     learner: Array
     partners: Any
     memory: Any
+    keys: Array
 
 
 @dataclasses.dataclass(frozen=True)
@@ -234,11 +236,11 @@ class SelfPlay:
         for seat, acts, action in zip(seats, active, chosen, strict=True):
             here = (jnp.arange(pool.game.num_players) == seat[:, None]) & acts[:, None]
             actions = jnp.where(here, action[:, None], actions)
-        return Decision(own, sample, active.reshape(-1), actions, seats[0], partners, memory)
+        return Decision(own, sample, active.reshape(-1), actions, seats[0], partners, memory, keys)
 
     def advance(self, key: Array, games: Games, found: Decision) -> tuple[Games, Array, dict[str, Array]]:
         """Plays what was decided in all lanes: games, those that have ended (bool [L]), and counts to add up."""
-        chance = fold(self.pool.step_keys(key, games.lanes), _CHANCE)
+        chance = fold(found.keys, _CHANCE)
         return self._advance(key, chance, games, found.partners, found.actions, found.learner)
 
     def _acting(self, lanes: Lanes) -> tuple[Array, Array]:
@@ -256,12 +258,15 @@ class SelfPlay:
         """Keys [S * L] of keys [L]."""
         if self.seats_at_once == 1:
             return keys
-        return jnp.concatenate([fold(keys, seat) for seat in range(self.seats_at_once)])
+        seats = jnp.repeat(jnp.arange(self.seats_at_once), len(keys))
+        return jax.vmap(jax.random.fold_in)(jnp.tile(keys, self.seats_at_once), seats)
 
     def _choose(self, keys: Array, arms: Array, policy: Array, clock: Array) -> Array:
         """Chooses among arms int32 [B, K] by a policy float32 [B, K] at steps int32 [B]: actions int32 [B]."""
-        drawn = of_arm(arms, draw_arm(keys, policy, max(self.temperature, 1e-6)))
-        return jnp.where(clock < self.explore_steps, drawn, jnp.where(is_highest(policy), arms, 0).sum(-1))
+        best = jnp.where(is_highest(policy), arms, 0).sum(-1)
+        if not self.explore_steps:
+            return best
+        return jnp.where(clock < self.explore_steps, of_arm(arms, draw_arm(keys, policy, max(self.temperature, 1e-6))), best)
 
     def _partners_move(self, keys: Array, games: Games) -> tuple[Array, Any]:
         """Actions of those who play along, int32 [L, P], the pass for all others; and their memory."""

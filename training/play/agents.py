@@ -7,19 +7,26 @@ from typing import Any
 
 import jaxgames
 from jaxgames.agent import Agent
-from jaxgames.game import Game, hides_something, is_hidden
+from jaxgames.game import Game, has_secrets, hides_something, is_hidden
 from jaxgames.registration import AgentEntry
 from jaxgames.specs import KINDS, kinds_of, read_options, values_of, with_settings
 from search import presets
+from search.entries import PlannerEntry
 from search.modelled import AUTO
 from search.planner import Planner, as_agent
-from search.presets import PlannerEntry
-from training.models import policy_value
+from training.models import guess, policy_value
 
 TRAINED = Path(__file__).parents[1] / "trained"
 BUNDLED = TRAINED / "pommerman_follower.npz"
 NETWORKS = ("follower", "network")  # players without search
-_SHARED = {"tp_mcts": "sp_mcts"}  # planners that take the network which comes for another
+CANDIDATES = 32  # states of which one is taken, where worlds are drawn by a guess
+_SHARED = {  # planners that take the network which comes for another, and the player without search
+    "tp_mcts": "sp_mcts",
+    "pimc": "pc_pimc",
+    "medoid": "pc_pimc",
+    "true_sight": "pc_pimc",
+    "network": "pc_pimc",
+}
 
 
 def names_of(game: Game) -> tuple[str, ...]:
@@ -33,7 +40,9 @@ def make(spec: str, game: Game) -> Agent:
     Args:
       spec: one of `names_of(game)`; after a colon, its settings, and the file with the weights of a network or the folder of a
         training run: follower:FILE, network:weights=FILE, pc_pimc:weights=FILE, fdts:guide=FILE. Without a file, a follower and
-        those planners for which networks come with this package take these (`bundled`); weights=none: no network.
+        those planners for which networks come with this package take these (`bundled`); weights=none: no network. Planners in
+        drawn worlds draw them by what a network guesses, with guess=FILE, out of candidates=32; those with a network of their
+        own take the guess that comes with this package, and guess=none draws evenly.
       game: what it will play.
 
     Returns:
@@ -66,12 +75,13 @@ def make_planner(spec: str, game: Game) -> tuple[Planner, Any]:
         raise ValueError(f"planner={spec!r}: must be one of {', '.join(presets.planners_of(game))}")
     entry, options = _read(spec, game)
     path = _network_of(entry, options, game) if isinstance(entry, PlannerEntry) else None
+    worlds = _guessed(spec, options, game, guesses=path is not None)
     if path is None or isinstance(entry, AgentEntry):
-        return presets.by_name(game, name, **options), None
+        return presets.by_name(worlds, name, **options), None
     who, params = policy_value.read(path, game)
     if entry.by_hand or options.get("guide_values"):
         who.check_values(f"{entry.network}={path}", name)
-    return presets.by_name(game, name, evaluate=who.evaluate, outputs=who.encoder.outputs, **options), params
+    return presets.by_name(worlds, name, evaluate=who.evaluate, outputs=who.encoder.outputs, **options), params
 
 
 def settings_of(spec: str, game: Game) -> dict[str, Any]:
@@ -87,7 +97,9 @@ def settings_of(spec: str, game: Game) -> dict[str, Any]:
     if isinstance(entry, AgentEntry):
         return {"name": name, **values_of(with_settings(entry.settings(), options))}
     path = _network_of(entry, options, game)
-    return {"name": name, "weights": str(path or ""), **values_of(entry.configure(options, with_network=path is not None))}
+    guessed = _guess_of(spec, options, game, guesses=path is not None)
+    values = values_of(entry.configure(options, with_network=path is not None))
+    return {"name": name, "weights": str(path or ""), **values, **guessed}
 
 
 def bundled(name: str, game: Game) -> Path | None:
@@ -107,7 +119,8 @@ def _read(spec: str, game: Game) -> tuple[AgentEntry | PlannerEntry, dict[str, A
         kinds = kinds_of(settings)
     else:
         settings = entry.settings
-        kinds = ({entry.network: KINDS[str]} if entry.network else {}) | entry.kinds
+        guessed = {"guess": KINDS[str], "candidates": KINDS[int]} if _draws_worlds(name, game) else {}
+        kinds = ({entry.network: KINDS[str]} if entry.network else {}) | guessed | entry.kinds
     if text and not kinds:
         raise ValueError(f"agent={spec!r}: {name} has no settings")
     example = next((f"{name}={value}" for name, value in values_of(settings).items() if name in kinds), "")
@@ -122,6 +135,41 @@ def _network_of(entry: PlannerEntry, options: dict[str, Any], game: Game) -> str
     return None if path == "none" else path
 
 
+def _guess_of(spec: str, options: dict[str, Any], game: Game, *, guesses: bool) -> dict[str, Any]:
+    """Takes out of a planner's options how its worlds are guessed: nothing, or a file and the number of candidates.
+
+    Args:
+      spec: of the planner.
+      options: its settings; "guess" and "candidates" are taken out.
+      game: what it plays.
+      guesses: if nothing is said, it takes the network that comes with this package.
+    """
+    path, candidates = options.pop("guess", None), options.pop("candidates", None)
+    own = TRAINED / f"{game.name}_guess.npz"
+    if path is None and guesses and _draws_worlds(spec, game) and own.exists() and guess.fits(own, game):
+        path = own
+    if path in (None, "none"):
+        if candidates is not None:
+            raise ValueError(f"agent={spec!r}: candidates={candidates} needs guess=FILE, the weights of a network that guesses")
+        return {}
+    return {"guess": str(path), "candidates": CANDIDATES if candidates is None else candidates}
+
+
+def _guessed(spec: str, options: dict[str, Any], game: Game, *, guesses: bool) -> Any:
+    """Gives the game in which a planner draws its worlds: as it is, or by what a network guesses."""
+    found = _guess_of(spec, options, game, guesses=guesses)
+    if not found:
+        return game
+    who, params = guess.read(found["guess"], game)
+    return who.worlds(params, found["candidates"])
+
+
+def _draws_worlds(spec: str, game: Game) -> bool:
+    """Says whether a planner draws worlds in a game of which a network can guess them."""
+    entry = presets.planners_of(game).get(spec.partition(":")[0])
+    return entry is not None and has_secrets(game) and "num_worlds" in entry.kinds
+
+
 def _entries(game: Game) -> dict[str, AgentEntry | PlannerEntry]:
     bots = {entry.name: entry for entry in jaxgames.registration(game.name).agents}
     return {**bots, **presets.planners_of(game)}
@@ -134,7 +182,7 @@ def _networks(game: Game) -> tuple[str, ...]:
 def _weights_of(spec: str, game: Game) -> str | Path:
     """Gives the file after the colon of a network's name, or the one that comes with this package."""
     name, _, text = spec.partition(":")
-    path, own = text.removeprefix("weights="), TRAINED / f"{game.name}_{name}.npz"
+    path, own = text.removeprefix("weights="), TRAINED / f"{game.name}_{_SHARED.get(name, name)}.npz"
     if path:
         return path
     if text or not own.exists():

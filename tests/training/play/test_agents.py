@@ -8,7 +8,7 @@ import jaxgames
 from jaxgames.agent import memoryless
 from jaxgames.registration import AgentEntry
 from jaxgames.specs import kinds_of, values_of
-from search import presets
+from search import entries, presets
 from training.play import agents
 
 GAMES = {name: jaxgames.make(*name.split("/")) for name in ("pommerman/ffa", "hex/adh-3", "hex/hex-3", "hero_academy/tiny")}
@@ -99,9 +99,9 @@ def test_settings_of_ones_own_agents(monkeypatch):
 
 def test_a_budget_is_given_in_evaluations_or_in_the_planners_own_unit():
     game = GAMES["hero_academy/tiny"]
-    assert agents.settings_of("mcts", game)["num_simulations"] == presets.NUM_EVALUATIONS
+    assert agents.settings_of("mcts", game)["num_simulations"] == entries.NUM_EVALUATIONS
     assert agents.settings_of("mcts_bridge_burning:num_evaluations=7", game)["num_simulations"] == 7
-    assert agents.settings_of("oep", game)["num_generations"] == (presets.NUM_EVALUATIONS - 100) // 50 + 1
+    assert agents.settings_of("oep", game)["num_generations"] == (entries.NUM_EVALUATIONS - 100) // 50 + 1
     assert agents.settings_of("oep:num_evaluations=20000", game)["num_generations"] == 399
     assert agents.settings_of("oep:num_generations=200", game)["num_generations"] == 200
     assert agents.make("mcts_bridge_burning:num_evaluations=7", game).name == "mcts_bridge_burning:num_evaluations=7"

@@ -1,0 +1,145 @@
+"""The results of AlphaZe** in Barrage (Bluml et al., section 4): the shipped network, with and without search, in matches."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import time
+from collections.abc import Iterable
+from functools import partial
+
+import jax
+
+import jaxgames
+from experiments.pages import markdown
+from experiments.papers.measured import Measurement, Page, Plan
+from experiments.papers.tables import points, with_interval
+from training.play import agents, evaluate
+
+SEED = 2022
+BARRAGE = "barrage:max_plies=400"
+SEARCH = "pc_pimc:num_worlds={worlds},num_simulations={nodes}"  # guided by the network that comes with the package
+USUAL = SEARCH.format(worlds=3, nodes=100)
+PIMC = "pimc:num_worlds=3,num_simulations=100"
+TRUE = "true_sight:num_simulations=100"
+PLAIN = "weights=none,rollout_steps=0"  # a search that knows nothing but who has won
+NUMBERS_OF_WORLDS = (1, 3, 10, 20)
+BUDGET = 300  # nodes of all worlds, where they share it
+VARIANTS = {  # of Table 5
+    "flags open": "barrage-open-flags:max_plies=400",
+    "marshals open": "barrage-open-marshals:max_plies=400",
+    "ten blocked fields": "barrage-blocked:max_plies=400",
+}
+BOTS = ("random", "hunt")
+
+
+@dataclasses.dataclass(frozen=True)
+class Match:
+    """Two agents by name with their settings, who change sides from game to game."""
+
+    first: str
+    second: str
+    mode: str = BARRAGE
+
+    def name(self, games: int) -> str:
+        """Of its file."""
+        spelt = (re.sub(r"[^a-z0-9]+", "-", text.replace("num_", "")) for text in (self.mode, self.first, self.second))
+        return f"stratego-{'-'.join(spelt)}-games{games}"
+
+
+@dataclasses.dataclass(frozen=True)
+class StrategoPlan(Plan):
+    """How much to play.
+
+    Attributes:
+      games: of each pair.
+      batch: games at a time.
+    """
+
+    games: int = 64
+    batch: int = 64
+
+    def matches(self, pairs: Iterable[Match]) -> list[Measurement]:
+        """What is to be played; matches are the labels."""
+        return [Measurement(pair.name(self.games), partial(play, pair, self.games, self.batch), pair) for pair in pairs]
+
+
+def play(pair: Match, games: int, batch: int) -> dict:
+    """Plays a match; gives how games ended for the first, and its cost after everything was compiled."""
+    game = jaxgames.make("stratego", pair.mode)
+    compiled: list[tuple[float, float]] = []
+
+    def report(progress: evaluate.Progress) -> None:
+        if not compiled:
+            compiled.append((time.perf_counter(), time.process_time()))
+
+    players = [agents.make(name, game) for name in (pair.first, pair.second)]
+    key = jax.random.key(SEED)
+    played = evaluate.play(game, players, key, games, batch_size=min(batch, games), seating="rotated", report=report)
+    wall, cpu = time.perf_counter() - compiled[0][0], time.process_time() - compiled[0][1]
+    ends = played.outcomes[:, 0]
+    return {
+        "match": {**dataclasses.asdict(pair), "seed": SEED, "batch": batch},
+        "games": games,
+        "wins": int((ends > 0).sum()),
+        "draws": int((ends == 0).sum()),
+        "losses": int((ends < 0).sum()),
+        "mean_length": round(float(played.lengths.mean()), 1),
+        "moves": played.moves.tolist(),
+        "seconds": round(wall, 1),
+        "cpu_seconds": round(cpu, 1),
+        "devices": jax.device_count(),
+    }
+
+
+def bots(plan: StrategoPlan) -> list[Measurement]:
+    """The network alone and in searches against the bots, and the bots against each other."""
+    players = ("hunt", "network", PIMC, USUAL, SEARCH.format(worlds=3, nodes=800))
+    return plan.matches(Match(player, bot) for player in players for bot in BOTS if player != bot)
+
+
+def methods(plan: StrategoPlan) -> list[Measurement]:
+    """PC-PIMC against PIMC, against the network alone, and against searches without a network."""
+    return plan.matches(Match(USUAL, other) for other in (PIMC, "network", f"{USUAL},{PLAIN}", "ismcts:num_simulations=300"))
+
+
+def guesses(plan: StrategoPlan) -> list[Measurement]:
+    """Worlds drawn by a network's guess, evenly, and the true one."""
+    even = f"{USUAL},guess=none"
+    return plan.matches([Match(USUAL, even), Match(even, "hunt"), Match(TRUE, USUAL), Match(TRUE, "hunt")])
+
+
+def worlds(plan: StrategoPlan) -> list[Measurement]:
+    """Numbers of worlds against the usual three: so many nodes each, and as many nodes in all."""
+    each = (SEARCH.format(worlds=number, nodes=BUDGET // 3) for number in NUMBERS_OF_WORLDS)
+    shared = (SEARCH.format(worlds=number, nodes=BUDGET // number) for number in NUMBERS_OF_WORLDS)
+    return plan.matches(Match(player, "hunt") for player in dict.fromkeys((*shared, *each)))
+
+
+def variants(plan: StrategoPlan) -> list[Measurement]:
+    """The variants of Table 5, for which nobody was trained."""
+    return plan.matches(Match(USUAL, bot, mode) for mode in VARIANTS.values() for bot in BOTS)
+
+
+PARTS = {"bots": bots, "methods": methods, "guesses": guesses, "variants": variants, "worlds": worlds}
+
+
+def texts(plan: StrategoPlan) -> dict[str, str]:
+    """Makes the tables of the page."""
+    return {name: table(plan.found(part(plan))) for name, part in PARTS.items()}
+
+
+def table(results: dict[Match, dict]) -> str:
+    """Makes the table of matches."""
+    titles = {mode: title for title, mode in VARIANTS.items()} | {BARRAGE: "Barrage"}
+    rows = []
+    for pair, result in results.items():
+        ended = f"{result['wins']} – {result['draws']} – {result['losses']}"
+        shown = [f"`{pair.first}`", f"`{pair.second}`", titles[pair.mode], with_interval(*points(result)), ended]
+        cost = 1e3 * result["cpu_seconds"] / result["moves"][0]
+        rows.append([*shown, f"{result['mean_length']:.0f}", f"{cost:.1f}"])
+    head = ["player", "against", "board", "points, %", "won – drawn – lost", "mean length", "CPU ms per move"]
+    return markdown(head, rows)
+
+
+PAGE = Page("stratego", StrategoPlan, PARTS, ("jaxgames/stratego", "search", "training"), texts, lambda plan: {})

@@ -1,0 +1,79 @@
+"""Worlds by how likely they are: drawn states are weighted by a guess of what is hidden in each place.
+
+What fits what a player knows is one thing, what others are likely to hold is another: a piece that stays behind two others is
+more often the flag. Some states are drawn as the game draws them, all as likely, and one of them is taken with a probability in
+proportion to the product of the chances that the guess gives to what it holds in each place (sampling, importance resampling).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from jaxgames.game import has_secrets, is_hidden
+
+LogChances = Callable[[Any], Array]
+
+
+class GuessedWorlds:
+    """A game whose `sample_hidden` draws by weight; all else is as in the game.
+
+    What the guess holds (parameters of a network) is a constant of what is compiled with this game.
+    """
+
+    def __init__(self, game: Any, log_chances: LogChances, candidates: int = 32) -> None:
+        """Binds a game and a guess.
+
+        Args:
+          game: one that tells what is hidden place by place (`jaxgames.game.SecretiveGame`).
+          log_chances: `log_chances(info) -> float32 [H * W, K]`, for what a player knows: of each place the logarithms of the
+            chances of all that may be hidden there. Places that hide nothing do not count.
+          candidates: states of which one is taken; 1: as the game draws them.
+
+        Raises:
+          ValueError: the game does not tell what is hidden, or there is no candidate.
+        """
+        if not (is_hidden(game) and has_secrets(game)):
+            raise ValueError(f"game={game.name!r}: does not tell what is hidden where, so nothing can be guessed")
+        if candidates < 1:
+            raise ValueError(f"candidates={candidates}: must be >= 1")
+        self._game, self._log_chances, self._candidates = game, log_chances, candidates
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # what copies and pickles ask before there is a game
+            raise AttributeError(name)
+        return getattr(self._game, name)
+
+    def sample_hidden(self, key: Array, info: Any) -> Any:
+        """Draws a state that fits what a player knows, the likelier ones by the guess more often.
+
+        Args:
+          key: a random key.
+          info: what a player knows.
+        """
+        draw_key, choice_key = jax.random.split(key)
+        states = jax.vmap(self._game.sample_hidden, (0, None))(jax.random.split(draw_key, self._candidates), info)
+        weights = log_weights(self._game, self._log_chances(info), states, info)
+        taken = jnp.argmax(weights + jax.random.gumbel(choice_key, weights.shape))
+        return jax.tree.map(lambda leaf: leaf[taken], states)
+
+
+def log_weights(game: Any, log_chances: Array, states: Any, info: Any) -> Array:
+    """Gives how likely states are by a guess.
+
+    Args:
+      game: tells what is hidden where.
+      log_chances: float32 [H * W, K].
+      states: State [M], all of which fit what a player knows.
+      info: what it knows.
+
+    Returns:
+      float32 [M], logarithms, up to a constant.
+    """
+    hidden = jax.vmap(game.secrets, (0, None))(states, info)
+    here = hidden[..., None] == jnp.arange(game.num_secrets, dtype=hidden.dtype)
+    return jnp.where(here, log_chances, 0.0).sum((1, 2))

@@ -1,0 +1,61 @@
+"""Worlds by how likely they are: how often each board is drawn against all that fit, and what is refused."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import jaxgames
+from jaxgames.stratego import interop
+from jaxgames.stratego.game import Stratego
+from search.guessed import GuessedWorlds
+from tests.jaxgames.stratego.test_hidden import boards_that_fit, known
+
+DRAWS = 2048
+
+
+def test_boards_are_drawn_as_often_as_the_guess_says():
+    config, state, seen = known(True)  # by Red, whose planes are not turned
+    cells, fitting = boards_that_fit(config, state)
+    game = Stratego(config)
+    guess = jnp.asarray(np.random.default_rng(0).normal(size=(config.num_cells, game.num_secrets)), jnp.float32)
+    worlds = GuessedWorlds(game, lambda info: guess, 64)
+    draws = jax.jit(jax.vmap(worlds.sample_hidden, (0, None)))(jax.random.split(jax.random.key(1), DRAWS), seen)
+    drawn = interop.to_arrays(config, jax.device_get(draws))["piece"][:, cells]
+    counts = np.array([(drawn == kinds).all(1).sum() for kinds in fitting])
+    assert counts.sum() == DRAWS, "no board that does not fit"
+    weights = np.exp([sum(guess[cell, kind - 1] for cell, kind in zip(cells, kinds, strict=True)) for kinds in fitting])
+    shares = weights / weights.sum()
+    assert shares.max() > 4 / len(fitting), "the guess tells boards apart"
+    assert np.abs(counts / DRAWS - shares).max() < 0.05
+
+
+def test_one_candidate_is_what_the_game_draws():
+    config, _, seen = known(True)
+    game = Stratego(config)
+    worlds = GuessedWorlds(game, lambda info: jnp.zeros((config.num_cells, game.num_secrets)), 1)
+    key = jax.random.key(3)
+    expected = game.sample_hidden(jax.random.split(jax.random.split(key)[0], 1)[0], seen)
+    drawn = jax.jit(worlds.sample_hidden)(key, seen)
+    assert all(jax.tree.leaves(jax.tree.map(lambda one, other: bool((one == other).all()), drawn, expected)))
+
+
+@pytest.mark.parametrize("seat", [0, 1])
+def test_what_is_hidden_from_a_side(seat):
+    game = jaxgames.make("stratego", "mini")
+    state = game.init(jax.random.key(0))
+    told = np.asarray(game.secrets(state, game.observe(state, jnp.int32(seat)))).reshape(game.config.rows, -1)
+    arrays = {
+        name: values.reshape(told.shape)
+        for name, values in interop.to_arrays(game.config, state).items()
+        if values.size == told.size
+    }
+    expected = np.where(arrays["owner"] == 1 - seat, arrays["piece"] - 1, -1)
+    assert (told == (expected if seat == 0 else expected[::-1])).all() and (told >= 0).sum() == game.config.num_pieces
+
+
+def test_refused():
+    with pytest.raises(ValueError, match="game='hex': does not tell what is hidden where"):
+        GuessedWorlds(jaxgames.make("hex", "adh-3"), lambda info: jnp.zeros((9, 2)))
+    with pytest.raises(ValueError, match="candidates=0: must be >= 1"):
+        GuessedWorlds(jaxgames.make("stratego", "mini"), lambda info: jnp.zeros((36, 12)), 0)

@@ -1,0 +1,109 @@
+"""The training of networks that guess what is hidden: it learns, goes on where it was stopped, and serves planners."""
+
+import dataclasses
+import signal
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import jaxgames
+from tests.training.jobs.runs import log_of, result_of, run_here, send_signal_at, sharing
+from training.jobs.train_guess import GuessJob, TrainConfig
+from training.learn.guessing import GuessingConfig
+from training.models import guess
+from training.models.guess import GuessConfig
+from training.play import agents
+from training.storage.logs import read_log
+
+TINY = TrainConfig(
+    who=GuessConfig("stratego", "mini", network="tiny"),
+    learn=GuessingConfig(player="hunt", lanes=32, steps=8, updates=8, batch_size=64, buffer_size=1024, learning_rate=3e-3),
+    samples=2048,
+    seed=3,
+    checkpoint_every=1000,
+)
+
+
+@pytest.fixture(scope="module")
+def make():
+    return sharing(GuessJob)
+
+
+def settings(folder, **changes):
+    return dataclasses.replace(TINY, output=str(folder), **changes)
+
+
+@pytest.fixture(scope="module")
+def straight(make, tmp_path_factory):
+    """The folder of a run that nothing has interrupted."""
+    folder = tmp_path_factory.mktemp("straight") / "run"
+    run_here(make, settings(folder))
+    return folder
+
+
+def test_it_learns_and_serves_planners(straight):
+    log = read_log(straight / "log.jsonl")
+    assert [line["samples"] for line in log] == list(range(256, 2049, 256))
+    assert log[-1]["loss"] < 0.8 * log[0]["loss"] and log[-1]["agreement"] > log[0]["agreement"]
+    game = jaxgames.make("stratego", "mini")
+    who, params = guess.read(straight, game)
+    state = game.init(jax.random.key(5))
+    chances = who.log_chances(params, who.encoder.planes(game.observe(state, jnp.int32(0)))[None])
+    assert chances.shape == (1, 36, 12) and np.allclose(np.exp(chances).sum(-1), 1, atol=1e-5)
+    worlds = "weights=none,rollout_steps=0,num_worlds=2,num_simulations=4"
+    planner, _ = agents.make_planner(f"pc_pimc:guess={straight},candidates=4,{worlds}", game)
+    states = jax.vmap(game.init)(jax.random.split(jax.random.key(1), 2))
+    seats = jnp.zeros(2, jnp.int32)
+    views = jax.vmap(game.observe)(states, seats)
+    plan, _ = planner.plan(None, jax.random.split(jax.random.key(2), 2), planner.init(2), views, seats, jnp.ones(2, bool))
+    assert jax.vmap(game.legal_actions)(states)[jnp.arange(2), 0, plan.actions[:, 0]].all()
+
+
+def test_settings_of_a_guess_are_told(straight):
+    game = jaxgames.make("stratego", "mini")
+    told = agents.settings_of(f"pc_pimc:weights=none,guess={straight}", game)
+    assert told["guess"] == str(straight) and told["candidates"] == 32
+    assert "guess" not in agents.settings_of("pc_pimc:weights=none", game)
+
+
+def test_the_network_that_comes_with_the_package():
+    barrage, full = (jaxgames.make("stratego", mode) for mode in ("barrage", "stratego"))
+    assert agents.settings_of("pc_pimc", barrage)["guess"].endswith("stratego_guess.npz")
+    assert "guess" not in agents.settings_of("pc_pimc:guess=none", barrage)
+    assert "guess" not in agents.settings_of("pc_pimc:weights=none", barrage)
+    assert "guess" not in agents.settings_of("pc_pimc", full), "other pieces"
+
+
+@pytest.mark.parametrize(
+    "spec, message",
+    [
+        ("pc_pimc:weights=none,candidates=4", "candidates=4 needs guess=FILE"),
+        ("ismcts:guess=x.npz", "guess"),
+    ],
+)
+def test_a_guess_that_cannot_be(spec, message):
+    with pytest.raises(ValueError, match=message):
+        agents.make(spec, jaxgames.make("stratego", "mini"))
+
+
+def test_other_weights_are_refused(straight):
+    with pytest.raises(ValueError, match="kind"):
+        agents.make(f"pc_pimc:weights={straight}", jaxgames.make("stratego", "mini"))
+    with pytest.raises(ValueError, match="encoder='alphaze': shows what is hidden"):
+        guess.make(GuessConfig("stratego", "mini", encoder="alphaze"))
+    with pytest.raises(ValueError, match="game='hex': does not tell what is hidden where"):
+        guess.make(GuessConfig("hex", "adh-3"))
+
+
+@pytest.mark.slow
+def test_a_run_that_is_stopped_goes_on_as_if_nothing_had_happened(make, straight, tmp_path, monkeypatch):
+    send_signal_at(monkeypatch, signal.SIGTERM, 4)
+    result, _ = run_here(make, settings(tmp_path))
+    assert result is None
+    monkeypatch.undo()
+    run_here(make, settings(tmp_path, resume=True))
+    assert result_of(tmp_path) == result_of(straight)
+    assert log_of(tmp_path) == log_of(straight)
+    assert (tmp_path / "best.npz").read_bytes() == (straight / "best.npz").read_bytes()

@@ -1,0 +1,191 @@
+"""Learning to guess what is hidden: games of a player against itself, in which the truth is known afterwards.
+
+Whoever is to move is shown to the network, and what was hidden from it is the target: cross-entropy over the places that hide
+something. So it learns how those who play hold and move their pieces.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+from jax import Array
+from jax.sharding import Mesh
+
+from jaxgames import checks
+from jaxgames.agent import Agent
+from search.dynamics import moves_at_once
+from training.learn.dealing import deal_rows, first_not_begun
+from training.learn.learner import Learner, Programs, Updates, check_split
+from training.models.guess import Guess
+from training.play.lanes import Lanes, Pool, fold
+
+_ACT, _CHANCE = range(2)  # children of the key of a step
+
+
+@dataclasses.dataclass(frozen=True)
+class GuessingConfig:
+    """How to play and learn; checked when made.
+
+    Attributes:
+      player: who plays both sides, by name; "": the usual opponent of the game.
+      lanes: games at once, over all devices.
+      steps: in all lanes per iteration.
+      updates: gradient steps per iteration.
+      batch_size: samples per gradient step, over all devices.
+      buffer_size: samples kept, over all devices; the oldest give way.
+      learning_rate: of Adam.
+      symmetries: mirror the boards of each gradient step at random.
+    """
+
+    player: str = ""
+    lanes: int = 128
+    steps: int = 64
+    updates: int = 32
+    batch_size: int = 256
+    buffer_size: int = 131_072
+    learning_rate: float = 1e-3
+    symmetries: bool = True
+
+    def __post_init__(self) -> None:
+        checks.at_least(1, self, "lanes", "steps", "updates", "batch_size")
+        checks.numbers(self, "learning_rate", positive=True)
+        for name in ("batch_size", "lanes"):
+            if self.buffer_size < getattr(self, name):
+                raise ValueError(f"buffer_size={self.buffer_size}: must be at least {name}={getattr(self, name)}")
+
+
+class Sample(NamedTuple):
+    """One player before its move.
+
+    Attributes:
+      view: what it sees.
+      secrets: int8 [H * W], what is hidden from it.
+    """
+
+    view: Any
+    secrets: Array
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class Games:
+    """Games at work on one device, and what their player remembers."""
+
+    lanes: Lanes
+    memory: Any
+
+
+class Guessing:
+    """The compiled program; holds nothing that changes.
+
+    Attributes:
+      init: `init(key, params) -> Learner`; its progress counts `samples`.
+      iterate: `iterate(key, learner) -> (learner, metrics)`; the learner given is used up.
+      deal: `deal(key, learner) -> learner`: of another number of devices, its rings and games of numpy, as saved.
+    """
+
+    def __init__(self, config: GuessingConfig, who: Guess, player: Agent, mesh: Mesh) -> None:
+        """Binds everything static.
+
+        Args:
+          config: how to play and learn.
+          who: the network.
+          player: who plays.
+          mesh: one axis "data".
+
+        Raises:
+          ValueError: all move at once, or numbers that cannot be split over the devices.
+        """
+        devices = check_split(mesh, config)
+        if moves_at_once(who.game):
+            raise ValueError(f"game={who.game.name!r}: all move at once; what is guessed belongs to who is to move")
+        self.config, self.who, self.player = config, who, player
+        self.pool = Pool(who.game, config.lanes // devices, devices, informed=not player.sees_state)
+        self.updates = Updates(
+            self._loss,
+            optax.adam(config.learning_rate),
+            jax.eval_shape(self._example),
+            config.batch_size,
+            config.buffer_size,
+            devices,
+            who.encoder.num_symmetries if config.symmetries else 1,
+        )
+        programs = Programs(mesh)
+        same, learner = programs.same, programs.learner
+        self.init = programs.compile(self._init, (same, same), learner)
+        self.iterate = programs.compile(self._iterate, (same, learner), (learner, same))
+        begin = programs.compile(self._begin, (same, same, learner), learner)
+
+        def deal(key: Array, learner: Learner) -> Learner:
+            first = first_not_begun(learner.games.lanes.next_number, devices)
+            ring = programs.spread(deal_rows(learner.ring, devices, config.buffer_size // devices))
+            dealt: Learner = begin(key, np.int32(first), dataclasses.replace(learner, ring=ring, games=()))
+            return dealt
+
+        self.deal = deal
+
+    def _example(self) -> Sample:
+        return self._sample(self.who.game.init(jax.random.key(0)), jnp.int32(0))
+
+    def _sample(self, state: Any, seat: Array) -> Sample:
+        view = self.who.encoder.view(state, seat)
+        return Sample(view, self.who.game.secrets(state, self.who.game.observe(state, seat)))
+
+    def _init(self, key: Array, params: Any) -> Learner:
+        return self._begin(key, jnp.int32(0), self.updates.init(params, (), samples=jnp.int32(0)))
+
+    def _begin(self, key: Array, first: Array, learner: Learner) -> Learner:
+        """Begins games, `first` the lowest number of all devices."""
+        lanes = self.pool.start(key, jax.lax.axis_index("data"), first)
+        return dataclasses.replace(learner, games=Games(lanes, self.player.init(self.pool.lanes)))
+
+    def _iterate(self, key: Array, learner: Learner) -> tuple[Learner, dict[str, Array]]:
+        def step(carry: tuple, _: None) -> tuple[tuple, Array]:
+            games, ring = carry
+            games, sample, ended = self._step(key, games)
+            return (games, self.updates.store(ring, sample, jnp.ones(self.pool.lanes, bool))), ended
+
+        (games, ring), ended = jax.lax.scan(step, (learner.games, learner.ring), length=self.config.steps)
+        told = {
+            "samples": learner.progress["samples"] + self.config.lanes * self.config.steps,
+            "games": jax.lax.psum(ended.sum(dtype=jnp.int32), "data"),
+        }
+        learner = dataclasses.replace(learner, games=games, ring=ring, progress={"samples": told["samples"]})
+        learner, learnt = self.updates.learn(key, learner, self.config.updates)
+        return learner, told | learnt
+
+    def _step(self, key: Array, games: Games) -> tuple[Games, Sample, Array]:
+        """Plays one step in all lanes; gives samples [L] and the games that have ended, bool [L]."""
+        pool, game, lanes = self.pool, self.who.game, games.lanes
+        keys = pool.step_keys(key, lanes)
+        seats = jax.vmap(game.to_play)(lanes.states).astype(jnp.int32)
+        samples = jax.vmap(self._sample)(lanes.states, seats)
+        views = pool.views(lanes, self.player.sees_state, seats[None])
+        everywhere = jnp.ones(pool.lanes, bool)
+        chosen, memory = self.player.act(self.player.params, fold(keys, _ACT), games.memory, views, seats, everywhere)
+        moves = jnp.arange(game.num_players) == seats[:, None]
+        actions = jnp.where(moves, chosen[:, None], game.pass_action).astype(jnp.int32)
+        lanes = pool.step(lanes, actions, fold(keys, _CHANCE))
+        ended = lanes.states.terminated
+        lanes, _ = pool.refill(key, lanes, ended)
+        return Games(lanes, self.player.reset(memory, ended)), samples, ended
+
+    def _loss(self, params: Any, batch: Sample, games: Any, which: Array) -> tuple[Array, dict[str, Array]]:
+        del games
+        encoder, game = self.who.encoder, self.who.game
+        planes = jax.vmap(encoder.planes)(batch.view)
+        secrets = batch.secrets
+        if self.config.symmetries:
+            boards = secrets.reshape(-1, *encoder.shape[:2], 1).astype(jnp.float32)
+            planes, boards = (jax.vmap(encoder.transform_planes)(each, which) for each in (planes, boards))
+            secrets = boards.reshape(secrets.shape).astype(secrets.dtype)
+        log_chances = self.who.log_chances(params, planes)
+        here = secrets[..., None] == jnp.arange(game.num_secrets, dtype=secrets.dtype)
+        count = jnp.maximum(here.sum(), 1)
+        right = (log_chances == log_chances.max(-1, keepdims=True)) & here
+        return -jnp.where(here, log_chances, 0.0).sum() / count, {"agreement": right.sum() / count}
