@@ -116,7 +116,7 @@ def count(case: Case, mesh: Mesh, batch: int | None = None) -> dict[str, Any] | 
         carry = jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=spread), carry)
         compiled, _ = harness.compile_part(program.timed, mesh, carry)
         row |= programs.facts(compiled, harness.loop_length(program))
-        row["units_per_round"] = _units_per_round(case, lanes, row["rounds"])
+        row["units_per_round"] = _units_per_round(case, lanes, row["rounds"], told=harness.loop_length(program) is not None)
     except Exception as error:  # whatever it is: the others are worth knowing
         row["failed"] = f"{type(error).__name__}: {one_line(str(error))}"[:300]
     return (
@@ -126,10 +126,10 @@ def count(case: Case, mesh: Mesh, batch: int | None = None) -> dict[str, Any] | 
     )
 
 
-def _units_per_round(case: Case, lanes: int, rounds: int) -> float | None:
-    """How much of what a case counts is done in one round; None where its program does not tell."""
+def _units_per_round(case: Case, lanes: int, rounds: int, told: bool) -> float | None:
+    """How much of what a case counts is done in one round; None where its program has not told its rounds."""
     if case.unit in _PER_PROGRAM:
-        return lanes / rounds
+        return lanes / rounds if told else None
     return lanes * _PER_ROUND[case.unit] if case.unit in _PER_ROUND else None
 
 
@@ -153,7 +153,7 @@ def table(rows: Sequence[Mapping[str, Any]]) -> str:
         "kernels per round",
         "gathers, scatters",
         "open loops",
-        "bytes per lane",
+        "MB per round",
         "limited by",
         "estimate",
     )
