@@ -8,6 +8,8 @@ BENCHMARK ?=
 RESULTS   ?=
 SOAK      ?=
 DRILLS    ?=
+ACCELERATOR ?=
+GROWTH    ?=
 WORKERS   ?= 2
 PYTEST    ?=
 
@@ -20,7 +22,7 @@ STAMP := $(VENV)/.installed-$(subst $(comma),-,$(EXTRAS))
 CANDIDATES := $(or $(PYTHON),python3 python3.14 python3.13 python3.12 python3.11 python)
 
 .DEFAULT_GOAL := help
-.PHONY: help env run test test-slow test-browser pytest lint benchmark results soak drills reference notebooks docs clean distclean
+.PHONY: help env run test test-slow test-browser pytest lint benchmark results accelerator growth soak drills reference notebooks docs clean distclean
 
 help:  ## show this list
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## /\1|/' | awk -F'|' '{ printf "make %-12s %s\n", $$1, $$2 }'
@@ -50,6 +52,12 @@ benchmark: env  ## measure the cases named in BENCHMARK (default: all), one JSON
 
 results: env  ## make the tables and figures in docs/results (takes hours; flags in RESULTS)
 	$(BIN)/python scripts/results.py $(RESULTS)
+
+accelerator: env  ## check, measure and train on a GPU or TPU, in nine minutes at most (flags in ACCELERATOR)
+	$(BIN)/python scripts/accelerator.py $(ACCELERATOR)
+
+growth: env  ## measure how cost grows with batches, cores, simulations and trees (half an hour; flags in GROWTH)
+	$(BIN)/python scripts/growth.py $(GROWTH)
 
 soak: env  ## play 10^9 steps of Pommerman and Hex, 10^8 of other games, and check every state (hours; flags in SOAK)
 	$(BIN)/python scripts/soak.py $(SOAK)

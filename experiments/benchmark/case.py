@@ -80,6 +80,8 @@ class Request:
       batch: lanes per device, None: what suits the case and the kind of device.
       repeats: how often the timed part is repeated.
       seed: of everything that is drawn.
+      seconds: of a hurried measurement: warming up and repeats end after so many, peers are left out, and the row tells of the
+        compiled program; None: all is done as often as it should be.
     """
 
     case: str
@@ -87,9 +89,12 @@ class Request:
     batch: int | None = None
     repeats: int = DEFAULT_REPEATS
     seed: int = 0
+    seconds: float | None = None
 
     def __post_init__(self) -> None:
         checks.at_least(1, self, "cores")
+        if self.seconds is not None:
+            checks.numbers(self, "seconds", positive=True)
         if self.batch is not None and self.batch < 1:
             raise ValueError(f"batch={self.batch}: must be >= 1")
         if self.repeats < LEAST_REPEATS:
@@ -111,6 +116,7 @@ class Case:
       peers: for the README's table, what others reach: texts that are filled with details of the row, and left out where they are
         missing; a star marks what was measured on another machine.
       reach: for the same table, what we want to reach.
+      program: makes its program for so many lanes per device, where `measure` does more than time it; see `harness.program_of`.
     """
 
     name: str
@@ -121,3 +127,4 @@ class Case:
     accelerator_batch: int = 65536
     peers: tuple[str, ...] = ()
     reach: str = ""
+    program: Callable[[int], Program] | None = None

@@ -22,6 +22,8 @@ from experiments.benchmark.lanes import (
     mixed,
     play_on,
     start_shapes,
+    steps_per_call,
+    together,
     typed_keys,
     visits_digest,
 )
@@ -75,10 +77,11 @@ def advance(game: Clash, steps: int, lanes: Lanes, tally: Tally) -> tuple[Lanes,
 
 def play(batch: int, *, mode: str = "beginner", steps: int = STEPS) -> Program:
     """Makes a program of random battles: a card of the hand is saved up for and played on any of its tiles."""
-    del batch
     game = make(mode)
+    steps, warm_up = steps_per_call(steps, batch, 2048)
     timed = functools.partial(advance, game, steps)
-    return Program(functools.partial(begin, game), timed, settings={"steps_per_repeat": steps, "slots": game.config.slots})
+    shown = {"steps_per_repeat": steps, "slots": game.config.slots}
+    return Program(functools.partial(begin, game), timed, warm_up=warm_up, settings=shown)
 
 
 PAPER: dict[str, Any] = {"horizon": DEPTH, "table_bytes": TABLE_BYTES}
@@ -87,7 +90,7 @@ PAPER: dict[str, Any] = {"horizon": DEPTH, "table_bytes": TABLE_BYTES}
 def plan(batch: int, *, positions: int = 64, steps: int = MID_GAME, simulations: int = SIMULATIONS, **sizes: int) -> Program:
     """Makes a program of FDTS in random battles, half of `steps` to all of them old; a simulation is one unit."""
     game = make("beginner", positions=positions)
-    settings: dict[str, Any] = {**PAPER, **sizes}
+    settings: dict[str, Any] = {**PAPER, **together(batch), **sizes}
     planner = presets.fdts(game, num_simulations=simulations, **settings)
 
     def start(key: Array, numbers: Array) -> Lanes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 import math
 import statistics
@@ -16,6 +17,7 @@ from jax import Array
 from jax.sharding import Mesh, PartitionSpec
 from jax.typing import ArrayLike
 
+from experiments.benchmark import programs
 from experiments.benchmark.case import Case, Program, Request, Tally, TooLarge, empty_tally
 from jaxgames import runtime
 from training.storage import provenance
@@ -70,13 +72,25 @@ def measure(case: Case, request: Request, mesh: Mesh | None = None) -> dict[str,
     return row
 
 
-def throughput(make: Callable[[int], Program]) -> Callable[[Request, Mesh, int], dict[str, Any]]:
+@dataclasses.dataclass(frozen=True)
+class Throughput:
+    """The `measure` of a case that times a program, which `make` makes for so many lanes per device."""
+
+    make: Callable[[int], Program]
+
+    def __call__(self, request: Request, mesh: Mesh, batch: int) -> dict[str, Any]:
+        return time_program(self.make(batch), request, mesh, batch)
+
+
+def throughput(make: Callable[[int], Program]) -> Throughput:
     """Makes the `measure` of a case from a function that makes its program for so many lanes per device."""
+    return Throughput(make)
 
-    def run(request: Request, mesh: Mesh, batch: int) -> dict[str, Any]:
-        return time_program(make(batch), request, mesh, batch)
 
-    return run
+def program_of(case: Case, batch: int) -> Program | None:
+    """Makes the program of a case for so many lanes per device; None where a case is no such program."""
+    make = case.program or (case.measure.make if isinstance(case.measure, Throughput) else None)
+    return make(batch) if make else None
 
 
 def time_program(program: Program, request: Request, mesh: Mesh, batch: int) -> dict[str, Any]:
@@ -95,9 +109,13 @@ def time_program(program: Program, request: Request, mesh: Mesh, batch: int) -> 
       TooLarge: the batch does not fit.
     """
     check_size(program, mesh, batch)
-    carry = _starter(program, mesh, batch)(jax.random.key(request.seed))
-    timed, compile_seconds = _compile(program.timed, mesh, carry)
-    between = _compile(program.between, mesh, carry)[0] if program.between else None
+    carry = starter(program, mesh, batch)(jax.random.key(request.seed))
+    timed, compile_seconds = compile_part(program.timed, mesh, carry)
+    between = compile_part(program.between, mesh, carry)[0] if program.between else None
+    hurry, started = request.seconds, time.perf_counter()
+
+    def late(share: float) -> bool:
+        return hurry is not None and time.perf_counter() - started > share * hurry
 
     def call(carry: Any) -> tuple[Any, float, float]:
         cpu, wall = time.process_time(), time.perf_counter()
@@ -107,11 +125,13 @@ def time_program(program: Program, request: Request, mesh: Mesh, batch: int) -> 
             carry = jax.block_until_ready(between(carry))
         return carry, cpu, wall
 
-    for _ in range(program.warm_up):
+    warm_up = 0
+    while warm_up < program.warm_up and not (warm_up and late(0.5)):
         carry, _, _ = call(carry)
+        warm_up += 1
     first = before = _read(carry)
-    laps = []
-    for _ in range(request.repeats):
+    laps: list[Lap] = []
+    while len(laps) < request.repeats and not (laps and late(1.0)):
         cpu = wall = 0.0
         for _ in range(program.calls):
             carry, call_cpu, call_wall = call(carry)
@@ -120,7 +140,11 @@ def time_program(program: Program, request: Request, mesh: Mesh, batch: int) -> 
         laps.append(Lap(_total(after.units - before.units), cpu, wall))
         before = after
     resets, lengths = _total(before.episodes - first.episodes), _total(before.lengths - first.lengths)
+    figures: dict[str, Any] = (
+        {} if hurry is None else {"program": {**programs.facts(timed, loop_length(program)), "warm_up": warm_up}}
+    )
     return {
+        **figures,
         **rates(laps),
         "compile_seconds": rounded(compile_seconds),
         "mean_episode_length": rounded(lengths / resets) if lengths else None,
@@ -131,10 +155,16 @@ def time_program(program: Program, request: Request, mesh: Mesh, batch: int) -> 
     }
 
 
+def loop_length(program: Program) -> int | None:
+    """Gives the rounds of the loop in which a program does its work: steps or simulations; None where that is not told."""
+    rounds: int | None = program.settings.get("steps_per_repeat") or program.settings.get("num_simulations")
+    return rounds
+
+
 def check_size(program: Program, mesh: Mesh, batch: int) -> None:
     """Raises TooLarge when the lanes of a program cannot fit into memory; a call keeps what it is given beside what it makes."""
     try:
-        carry = jax.eval_shape(_starter(program, mesh, batch), jax.random.key(0))
+        carry = jax.eval_shape(starter(program, mesh, batch), jax.random.key(0))
     except (ValueError, OverflowError) as error:
         raise TooLarge(f"batch={batch}: {error}") from error
     needed = 2 * sum(math.prod(leaf.shape) * leaf.dtype.itemsize for leaf in jax.tree.leaves(carry))
@@ -160,7 +190,8 @@ def compilation(
         repeats: dict[str, Any] = {"number": request.repeats}
         functions = make(batch)
         for name, (function, arguments) in functions.items():
-            laps = [_time_compilation(function, arguments) for _ in range(request.repeats)]
+            repeats_wanted = request.repeats if request.seconds is None else 1
+            laps = [_time_compilation(function, arguments) for _ in range(repeats_wanted)]
             for clock in ("wall", "cpu"):
                 seconds = [getattr(lap, clock) for lap in laps]
                 repeats[f"{name}_{clock}"] = {"best": rounded(min(seconds)), "median": _median(seconds)}
@@ -183,7 +214,7 @@ def _time_compilation(function: Callable, arguments: Sequence[Any]) -> Lap:
     return Lap(1, time.process_time() - cpu, time.perf_counter() - wall)
 
 
-def _starter(program: Program, mesh: Mesh, batch: int) -> Callable[[Array], Any]:
+def starter(program: Program, mesh: Mesh, batch: int) -> Callable[[Array], Any]:
     """Makes the function from a key to the carry of all devices: leaves [devices, ...]."""
 
     def start(key: Array) -> Any:
@@ -194,8 +225,14 @@ def _starter(program: Program, mesh: Mesh, batch: int) -> Callable[[Array], Any]
     return jax.jit(jax.shard_map(start, mesh=mesh, in_specs=same, out_specs=spread, check_vma=False))
 
 
-def _compile(function: Callable, mesh: Mesh, carry: Any) -> tuple[Callable[[Any], Any], float]:
-    """Compiles one part of a program for all devices. Returns it and the seconds that took."""
+def compile_part(function: Callable, mesh: Mesh, carry: Any) -> tuple[Any, float]:
+    """Compiles one part of a program for all devices. Returns it and the seconds that took.
+
+    Args:
+      function: `timed` or `between` of a program.
+      mesh: one axis "data".
+      carry: what it is given, or shapes of that with their shardings.
+    """
 
     def local(carry: Any) -> Any:
         return _with_device_axis(function(*jax.tree.map(lambda leaf: leaf[0], carry)))

@@ -13,7 +13,17 @@ from jax import Array
 
 from experiments.benchmark.case import Case, Program, Tally, empty_tally
 from experiments.benchmark.harness import compilation, throughput
-from experiments.benchmark.lanes import Compiled, Lanes, Step, compiled_plan, lane_keys, mixed, play_on, start_shapes
+from experiments.benchmark.lanes import (
+    Compiled,
+    Lanes,
+    Step,
+    compiled_plan,
+    lane_keys,
+    mixed,
+    play_on,
+    start_shapes,
+    steps_per_call,
+)
 from jaxgames import random_bits
 from jaxgames.bitboard import select
 from jaxgames.hero_academy import HeroAcademy, evaluation
@@ -66,10 +76,10 @@ def advance(game: HeroAcademy, steps: int, lanes: Lanes, tally: Tally) -> tuple[
 
 def play(batch: int, *, steps: int = STEPS) -> Program:
     """Makes a program of random games: the legal set, one of it, a step, and a new game after the end; a step is one unit."""
-    del batch
     game = HeroAcademy()
+    steps, warm_up = steps_per_call(steps, batch, 2048)
     timed = functools.partial(advance, game, steps)
-    return Program(functools.partial(begin, game), timed, settings={"steps_per_repeat": steps})
+    return Program(functools.partial(begin, game), timed, warm_up=warm_up, settings={"steps_per_repeat": steps})
 
 
 def _mid_game(game: HeroAcademy) -> Callable[[Array, Array], Lanes]:

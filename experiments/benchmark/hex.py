@@ -25,6 +25,7 @@ from experiments.benchmark.lanes import (
     mixed,
     play_on,
     start_shapes,
+    steps_per_call,
     typed_keys,
     visits_digest,
 )
@@ -55,6 +56,7 @@ def random_cell(config: HexConfig, state: State, lane: LaneKey) -> Array:
 def play(batch: int, *, mode: str = "abrupt", steps: int = STEPS, size: int = SIZE) -> Program:
     """Makes a program of random games; one attempt with the view of the next player is one unit."""
     game = Hex(HexConfig(size, mode))
+    steps, warm_up = steps_per_call(steps, batch, 2048)
 
     def start(key: Array, numbers: Array) -> Lanes:
         states = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (batch, *leaf.shape)), game.init())
@@ -72,13 +74,13 @@ def play(batch: int, *, mode: str = "abrupt", steps: int = STEPS, size: int = SI
         return Step(states, over, lengths, digest)
 
     settings = {"rules": mode, "board_size": size, "steps_per_repeat": steps}
-    return Program(start, functools.partial(play_on, step, steps), settings=settings)
+    return Program(start, functools.partial(play_on, step, steps), warm_up=warm_up, settings=settings)
 
 
 def beside_random(request: Request, mesh: Mesh, batch: int) -> dict[str, Any]:
     """Measures random games, and those of OpenSpiel (through its Python interface) and pgx (open Hex) in the same run."""
     figures = time_program(play(batch), request, mesh, batch)
-    if peers.comparable(mesh):
+    if peers.comparable(mesh, request):
         for name in ("open_spiel", "pgx"):
             found = peers.ask(name, size=SIZE, batch=batch, seed=request.seed)
             if found:
@@ -210,7 +212,7 @@ def beside_mctx(
         program = searches(batch, num_simulations=num_simulations, size=size, values=values)
         figures = time_program(program, request, mesh, batch)
         sizes = {"size": size, "batch": batch, "num_simulations": num_simulations, "seed": request.seed, "values": values}
-        peer = peers.ask("mctx", **sizes) if peers.comparable(mesh) else None
+        peer = peers.ask("mctx", **sizes) if peers.comparable(mesh, request) else None
         if not peer:
             return figures
         ours = batch / figures["per_cpu_second"]
@@ -250,7 +252,9 @@ def step_and_search(batch: int) -> dict[str, Compiled]:
 
 def _beside_mctx(name: str, summary: str, num_simulations: int, accelerator_batch: int, reach: str = "", **options: Any) -> Case:
     measure, text = beside_mctx(num_simulations, **options), "mctx {mctx_cpu_seconds_per_batch:.3g} s, {times_mctx:.1f}x ours"
-    return Case(f"hex/{name}", "batches", summary, measure, PUCT_SIZES[num_simulations], accelerator_batch, (text,), reach)
+    program = functools.partial(searches, num_simulations=num_simulations, **options)
+    lanes = PUCT_SIZES[num_simulations]
+    return Case(f"hex/{name}", "batches", summary, measure, lanes, accelerator_batch, (text,), reach, program)
 
 
 _SEARCH = "PUCT, Hex 11 x 11, 100 simulations by the rules of mctx"
@@ -266,6 +270,7 @@ CASES: tuple[Case, ...] = (
             "{times_pgx:.0f}x pgx ({pgx_per_cpu_second:.3g}/s)",
         ),
         reach="6 M/s, aim 15 M/s",
+        program=play,
     ),
     _beside_mctx("puct_100", f"{_SEARCH}, priors and values by a hash; per batch", 100, 4096, "0.42 s and 7x, aim 0.2 s"),
     _beside_mctx("puct_800", "the same with 800 simulations; per batch", 800, 1024, "15x, aim 30x"),

@@ -60,6 +60,30 @@ class Lanes:
     clock: Array
 
 
+LEAST_STEPS = 128
+MANY_LANES = 2048
+
+
+def steps_per_call(steps: int, batch: int, usual: int) -> tuple[int, int]:
+    """Shares out steps to calls: of very many lanes each call makes fewer.
+
+    Args:
+      steps: of one call, of the usual batch.
+      batch: lanes.
+      usual: up to so many lanes the steps stay.
+
+    Returns:
+      The steps of one call, and how many calls make about as many as one usual call, or 1024.
+    """
+    shared = steps if batch <= usual else max(min(LEAST_STEPS, steps), steps * usual // batch)
+    return shared, max(1, -(-min(steps, 1024) // shared))
+
+
+def together(batch: int) -> dict[str, int]:
+    """Gives the setting by which as many lanes are planned for at once as only accelerators have; none for fewer."""
+    return {"microbatch_size": batch} if batch >= MANY_LANES else {}
+
+
 class Step(NamedTuple):
     """One step of all lanes.
 

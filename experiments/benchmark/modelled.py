@@ -86,7 +86,7 @@ def seen(planes: Array) -> Array:
 
 def _case(name: str, summary: str, spec: str, peer: str, reach: str) -> Case:
     make = functools.partial(search_match, spec=spec, warm_up=20)
-    return Case(f"pommerman/{name}", "plans", summary, throughput(make), batch=BATCH, peers=(peer,), reach=reach)
+    return Case(f"pommerman/{name}", "plans", summary, throughput(make), BATCH, 1024, (peer,), reach)
 
 
 CASES: tuple[Case, ...] = (

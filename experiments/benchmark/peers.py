@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from experiments.benchmark.case import Request
 from jaxgames import runtime
 from training.storage.provenance import CHECKOUT
 
@@ -22,9 +23,9 @@ PLAIN_SECONDS = 2.0  # of CPU time per repeat, where nothing is compiled
 PGX_STEPS = 64  # per repeat
 
 
-def comparable(mesh: Any) -> bool:
-    """Says whether a peer would have the same: one CPU device."""
-    return mesh.devices.size == 1 and mesh.devices.flat[0].platform == "cpu"
+def comparable(mesh: Any, request: Request) -> bool:
+    """Says whether a peer would have the same, one CPU device, and whether there is time for it."""
+    return request.seconds is None and mesh.devices.size == 1 and mesh.devices.flat[0].platform == "cpu"
 
 
 def ask(name: str, **arguments: Any) -> dict[str, Any] | None:

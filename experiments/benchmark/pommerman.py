@@ -23,6 +23,8 @@ from experiments.benchmark.lanes import (
     mixed,
     play_on,
     start_shapes,
+    steps_per_call,
+    together,
     typed_keys,
     visits_digest,
 )
@@ -101,6 +103,7 @@ def _memories(policy: Policy, config: PommermanConfig, batch: int) -> Any:
 def play(policy: Policy, source: Source, steps: int, game: Pommerman, batch: int) -> Program:
     """Makes a program that plays `steps` steps of `batch` games; one step of one game is one unit."""
     config = game.config
+    steps, warm_up = steps_per_call(steps, batch, 2048)
 
     def start(key: Array, numbers: Array) -> Lanes:
         lane_key, source_key = jax.random.split(key)
@@ -120,7 +123,7 @@ def play(policy: Policy, source: Source, steps: int, game: Pommerman, batch: int
         return Step((states, memories, drawn_from), over, lengths, word)
 
     settings = {"mode": MODE, "steps_per_repeat": steps, **source.settings}
-    return Program(start, functools.partial(play_on, step, steps), settings=settings)
+    return Program(start, functools.partial(play_on, step, steps), warm_up=warm_up, settings=settings)
 
 
 def join_moves(moves: Moves) -> Array:
@@ -246,7 +249,7 @@ def _describe(match: Match) -> dict[str, Array]:
 
 def fdts_match(batch: int, *, warm_up: int = MID_GAME, calls: int = CALLS, pool_size: int = POOL_SIZE, **sizes: Any) -> Program:
     """Makes the program of FDTS with Thompson sampling against three SimpleAgents; `sizes` differ from `SIZES`."""
-    game, sizes = ffa(), SIZES | sizes
+    game, sizes = ffa(), SIZES | together(batch) | sizes
     program = play_and_plan(game, fdts(game, **sizes), batch, warm_up=warm_up, calls=calls, pool=Pool(game.config, pool_size))
     return dataclasses.replace(program, settings={**program.settings, **sizes})
 

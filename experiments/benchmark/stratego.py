@@ -13,7 +13,18 @@ from jax import Array
 
 from experiments.benchmark.case import Case, Program, Tally
 from experiments.benchmark.harness import compilation, throughput
-from experiments.benchmark.lanes import Compiled, Lanes, Step, lane_keys, mixed, play_on, start_shapes, typed_keys, visits_digest
+from experiments.benchmark.lanes import (
+    Compiled,
+    Lanes,
+    Step,
+    lane_keys,
+    mixed,
+    play_on,
+    start_shapes,
+    steps_per_call,
+    typed_keys,
+    visits_digest,
+)
 from jaxgames import random_bits
 from jaxgames.bitboard import Bits, select
 from jaxgames.random_bits import LaneKey
@@ -76,6 +87,7 @@ def play(batch: int, *, mode: str, steps: int = STEPS) -> Program:
     """Makes a program of random games; one move with the view of the next player is one unit."""
     game = make(mode)
     seen_by = functools.partial(_digest_of_view, game)
+    steps, warm_up = steps_per_call(steps, batch, 2048)
 
     def start(key: Array, numbers: Array) -> Lanes:
         lane_key, pool_key = jax.random.split(key)
@@ -91,7 +103,7 @@ def play(batch: int, *, mode: str, steps: int = STEPS) -> Program:
         return Step((states, pool, clock + 1), over, lengths, jax.vmap(seen_by)(states))
 
     settings = {"mode": mode, "steps_per_repeat": steps, "start_states": "pool", "pool_size": POOL_SIZE}
-    return Program(start, functools.partial(play_on, step, steps), settings=settings)
+    return Program(start, functools.partial(play_on, step, steps), warm_up=warm_up, settings=settings)
 
 
 def _digest_of_view(game: Stratego, state: State) -> Array:
@@ -222,6 +234,7 @@ CASES: tuple[Case, ...] = (
         "Barrage: a move by PC-PIMC, 3 worlds x 800 simulations, with the light network, not trained",
         throughput(searches),
         batch=SEARCH_LANES,
+        accelerator_batch=1024,
         reach="150 ms, aim 50 ms; 12 MB per lane, aim 6 MB",
     ),
     Case(

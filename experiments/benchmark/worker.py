@@ -19,6 +19,7 @@ from experiments.benchmark.case import Request, TooLarge
 from jaxgames import runtime
 from training.storage.provenance import CHECKOUT
 
+CORE = "JAXGAMES_BENCHMARK_CORE"
 REFUSED = 3  # exit code of the process that measures
 
 
@@ -26,11 +27,12 @@ class MeasurementError(RuntimeError):
     """The process that measured has died."""
 
 
-def measure_apart(request: Request) -> dict[str, Any]:
+def measure_apart(request: Request, core: int | None = None) -> dict[str, Any]:
     """Measures in a process of its own.
 
     Args:
       request: what to measure.
+      core: place of the one to use among those that this process may use; None: the last ones.
 
     Returns:
       The row.
@@ -44,6 +46,7 @@ def measure_apart(request: Request) -> dict[str, Any]:
         stdout=subprocess.PIPE,
         text=True,
         cwd=CHECKOUT,
+        env=os.environ if core is None else {**os.environ, CORE: str(core)},
         check=False,
     )
     lines, what = done.stdout.splitlines(), f"{request.case} on {request.cores} core{'s' * (request.cores > 1)}"
@@ -57,7 +60,9 @@ def measure_apart(request: Request) -> dict[str, Any]:
 def prepare(cores: int) -> None:
     """Prepares this process for a measurement: so many cores, one device each, and no compilation cache."""
     if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[-cores:])  # the first core serves the system
+        usable = sorted(os.sched_getaffinity(0))
+        chosen = usable[int(os.environ[CORE])] if CORE in os.environ else None
+        os.sched_setaffinity(0, usable[-cores:] if chosen is None else [chosen])  # the first core serves the system
     os.environ.pop("PJRT_NPROC", None)  # the caller has set it for all cores
     jax.config.update("jax_enable_compilation_cache", False)
     runtime.prepare(cores=cores)

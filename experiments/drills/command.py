@@ -23,6 +23,7 @@ SHARES = {
     "killed": 4,
     "killed while saving": 4,
     "stopped": 2,
+    "a lost process": 2,
     "a damaged file": 8,
     "two runs on one folder": 1,
     "a full disk": 1,

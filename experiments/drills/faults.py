@@ -11,14 +11,17 @@ import os
 import random
 import shutil
 import signal
+import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from experiments.drills.lives import Ended, Life, begin, differences, is_saving, steps_of
+from jaxgames.processes import Processes
 
 Fault = Callable[[Path, Path, random.Random], list[str]]
+_A_MINUTE = 60.0
 _DISK = 1_200_000  # bytes of a disk that is too small for the run
 
 
@@ -83,6 +86,43 @@ def stopped(folder: Path, straight: Path, draw: random.Random) -> list[str]:
     ended = life.end()
     wrong = [] if ended.code == 0 else [f"ended with code {ended.code}: {_last(ended)}"]
     return wrong + _resumed(folder, straight, max(steps_of(folder), default=0))
+
+
+def lost(folder: Path, straight: Path, draw: random.Random) -> list[str]:
+    """kill -9 of one of two processes: the other ends within a minute with one line, and one process alone goes on."""
+    del straight  # with other devices other mini-batches are drawn
+    address, gone = f"localhost:{_free_port()}", draw.randrange(2)
+    outputs = [folder.with_name(f"{folder.name}-{number}.txt") for number in range(2)]
+    both = [begin(folder, output=output, together=Processes(address, 2, number)) for number, output in enumerate(outputs)]
+    _until(both[0], lambda: bool(steps_of(folder)))
+    time.sleep(draw.uniform(0, 2))
+    over = (folder / "result.json").exists()
+    both[gone].send(signal.SIGKILL)
+    ended = both[1 - gone].end(_A_MINUTE)
+    both[gone].end()
+    saved = max(steps_of(folder), default=0)
+    told = [line for line in ended.told.splitlines() if line.startswith("error: ")]
+    wrong = []
+    if not over and ended.code != 0:
+        if ended.code == -signal.SIGKILL:
+            wrong.append(f"process {1 - gone} was still there a minute after process {gone}")
+        if len(told) != 1 or f"process {gone} of 2" not in told[0]:
+            wrong.append(f"process {1 - gone} said in {len(told)} lines: {_last(ended)}")
+        if "raceback" in ended.told:
+            wrong.append("there is a traceback")
+    resumed = begin(folder, resume=True).end()
+    if resumed.code != 0 or not (folder / "result.json").exists():
+        wrong.append(f"resumed by one process, it ended with code {resumed.code}: {_last(resumed)}")
+    if not over and resumed.went_on_after < saved:
+        wrong.append(f"iteration {saved} was saved and it went on after {resumed.went_on_after}")
+    return wrong
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("", 0))
+        port: int = probe.getsockname()[1]
+        return port
 
 
 def _damage(path: Path, draw: random.Random) -> str:
@@ -172,6 +212,7 @@ def faults() -> dict[str, Fault]:
         "killed": killed,
         "killed while saving": killed_while_saving,
         "stopped": stopped,
+        "a lost process": lost,
         "a damaged file": damaged,
         "two runs on one folder": two_runs,
     }

@@ -12,8 +12,11 @@ import warnings
 from pathlib import Path
 from typing import NamedTuple
 
+import jax
 from rich.console import Console
 
+from jaxgames import processes
+from jaxgames.processes import Processes
 from training.jobs import train_alphaze
 from training.jobs.train_alphaze import TrainConfig
 from training.learn.alphaze import AlphazeConfig
@@ -91,13 +94,14 @@ class Life:
         return Ended(os.waitstatus_to_exitcode(status), self.output.read_text(errors="replace"))
 
 
-def begin(folder: Path, *, resume: bool = False, output: Path | None = None) -> Life:
+def begin(folder: Path, *, resume: bool = False, output: Path | None = None, together: Processes | None = None) -> Life:
     """Begins or resumes the run of a folder in a fork.
 
     Args:
       folder: of the run.
       resume: go on with what is there.
       output: file for what it prints; None: one beside the folder.
+      together: which one it is of several processes that share the run; None: it is alone.
     """
     config = dataclasses.replace(CONFIG, output=str(folder), resume=resume)
     output = output or folder.with_name(f"{folder.name}.txt")
@@ -111,7 +115,7 @@ def begin(folder: Path, *, resume: bool = False, output: Path | None = None) -> 
         with output.open("w") as file:
             os.dup2(file.fileno(), 1)
             os.dup2(file.fileno(), 2)
-        code = _live(config)
+        code = _live(config, together)
     except BaseException as error:
         print(f"traceback: {type(error).__name__}: {error}", file=sys.stderr)
     finally:
@@ -120,11 +124,15 @@ def begin(folder: Path, *, resume: bool = False, output: Path | None = None) -> 
         os._exit(code)
 
 
-def _live(config: TrainConfig) -> int:
+def _live(config: TrainConfig, together: Processes | None) -> int:
     """Runs the job as the command does: what users can mend is told in one line."""
     try:
-        train_alphaze.run(config, Console(width=200))
-    except (ValueError, OSError) as error:
+        if together:
+            processes.start(together)
+        train_alphaze.run(config, Console(width=200, quiet=not processes.leads()))
+        processes.end()
+    except (ValueError, OSError, jax.errors.JaxRuntimeError) as error:
+        processes.await_verdict(error.__cause__ or error)
         print(f"error: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:

@@ -10,6 +10,7 @@ import pytest
 
 from experiments.benchmark import Request, find, harness, measure, records
 from experiments.benchmark.case import TooLarge, empty_tally
+from experiments.benchmark.lanes import steps_per_call
 from experiments.benchmark.pommerman import RANDOM, fdts_match, ffa, play
 from experiments.benchmark.pommerman_starts import Pool
 from jaxgames import random_bits, runtime
@@ -34,6 +35,21 @@ def test_a_row_has_every_field():
     assert row["settings"] == {"steps_per_repeat": STEPS, "seed": 0} and 0 <= row["details"]["age"] < 8
     assert set(row["versions"]) == {"python", "jax", "jaxlib", "jaxgames"}
     assert len(row["checksum"]) == 8 and 1 < row["mean_episode_length"] < 8
+
+
+def test_a_hurried_measurement_ends_early_and_tells_of_the_program():
+    row = measure(COUNTING, Request(COUNTING.name, batch=LANES, seconds=1e-6))
+    assert row["repeats"]["number"] == 1 and row["program"]["warm_up"] == 1 and row["program"]["rounds"] == STEPS
+    assert row["program"]["kernels"] >= 1 and row["program"]["argument_bytes"] > 0
+    with pytest.raises(ValueError, match="seconds=0"):
+        Request(COUNTING.name, seconds=0)
+
+
+def test_many_lanes_make_fewer_steps_per_call():
+    assert steps_per_call(8192, 512, 2048) == steps_per_call(8192, 2048, 2048) == (8192, 1)
+    assert steps_per_call(8192, 65536, 2048) == (256, 4)
+    assert steps_per_call(256, 65536, 2048) == (128, 2)
+    assert steps_per_call(64, 65536, 2048) == (64, 1)
 
 
 def test_games_steps_and_checksums_are_counted():

@@ -1,0 +1,104 @@
+"""The process that works on pieces: `python -m experiments.accelerator.worker DEVICES`.
+
+It takes a piece per line of stdin, as JSON with `seconds` that it may take, and prints its rows, a JSON object each, and then a
+line that tells how it ended. What is too large or fails is told in one line; the process goes on with the next piece. It ends
+with the process that started it.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import jax
+
+from experiments.accelerator import checks, learners, pieces
+from experiments.benchmark import cases, harness
+from experiments.benchmark.case import LEAST_REPEATS, Request
+from jaxgames import runtime
+from training.jobs.command_line import one_line
+from training.storage import provenance
+
+READY, ENDED = "ready", "ended"
+LONGEST_REASON = 300  # characters
+
+
+def work(piece: pieces.Piece, seconds: float, devices: int) -> Iterator[dict[str, Any]]:
+    """Does a piece. Gives its rows."""
+    if piece.part == pieces.CHECKS:
+        yield from checks.check(piece.name, jax.devices()[0])
+    elif piece.part == pieces.SPEEDS:
+        yield measure(piece, seconds, devices)
+    else:
+        yield from learners.train(piece.name, 0.8 * seconds)
+
+
+def measure(piece: pieces.Piece, seconds: float, devices: int) -> dict[str, Any]:
+    """Measures a case. Gives its row of the benchmarks, with what its program needs and launches, and the memory in use."""
+    case, mesh = cases.find(piece.name), runtime.data_mesh(devices)
+    usual = case.batch if mesh.devices.flat[0].platform == "cpu" else case.accelerator_batch
+    request = Request(case.name, batch=max(1, int(usual * piece.size)), repeats=LEAST_REPEATS, seconds=max(seconds / 3, 0.1))
+    row = harness.measure(case, request, mesh)
+    stats = mesh.devices.flat[0].memory_stats() or {}
+    return row | {"peak_bytes": stats.get("peak_bytes_in_use")}
+
+
+def reason(error: BaseException) -> str:
+    """Tells an error in one line."""
+    text = one_line(str(error)) or "no reason given"
+    return f"{type(error).__name__}: {text}"[:LONGEST_REASON]
+
+
+def done(piece: pieces.Piece, seconds: float, devices: int) -> Iterator[dict[str, Any]]:
+    """Does a piece. Gives its rows, and last how it ended: `failed` tells why it has, in one line."""
+    started = time.monotonic()
+    failed = ""
+    try:
+        for row in work(piece, seconds, devices):
+            yield {"row": row}
+    except Exception as error:  # whatever it is: the others are worth knowing
+        failed = reason(error)
+    yield {ENDED: round(time.monotonic() - started, 2), "failed": failed}
+
+
+def main() -> None:
+    """Prepares JAX, says so, and works until stdin ends."""
+    devices = int(sys.argv[1])
+    say = os.fdopen(os.dup(1), "w")  # what jobs print goes elsewhere
+    os.dup2(2, 1)
+    threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
+    prepare()
+    about = provenance.describe(jax.devices()[0]) | {"devices": jax.device_count(), "against": provenance.cpu_name()}
+    print(json.dumps({READY: about}), file=say, flush=True)
+    for line in sys.stdin:
+        order = json.loads(line)
+        seconds = order.pop("seconds")
+        for told in done(pieces.Piece(**order), seconds, devices):
+            print(json.dumps(told), file=say, flush=True)
+        gc.collect()
+        jax.clear_caches()
+
+
+def prepare() -> None:
+    """Prepares JAX: the CPU is at hand beside an accelerator, and nothing is taken from the cache of compiled programs."""
+    platforms = os.environ.get("JAX_PLATFORMS", "")
+    if platforms and "cpu" not in platforms.split(","):
+        jax.config.update("jax_platforms", f"{platforms},cpu")
+    jax.config.update("jax_enable_compilation_cache", False)
+    runtime.prepare()
+
+
+def _end_with(parent: int) -> None:
+    while os.getppid() == parent:
+        time.sleep(0.5)
+    os._exit(1)
+
+
+if __name__ == "__main__":
+    main()

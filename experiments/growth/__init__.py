@@ -1,0 +1,1 @@
+"""How cost grows: with the batch, with devices and processes, with simulations, with the size of trees."""

@@ -1,0 +1,99 @@
+"""The command that measures how cost grows: `python scripts/growth.py`."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import jax
+
+from experiments.growth import curves, worker
+from experiments.growth.curves import BATCH, CORES, MEMORY, SIMULATIONS, Point
+from experiments.growth.page import caches, figures, tables
+from experiments.pages import fill
+from jaxgames import checks, runtime
+from training.storage import provenance
+from training.storage.files import write_atomically, write_together
+from training.storage.provenance import CHECKOUT
+
+FAILED = 1
+PARTS = (MEMORY, BATCH, SIMULATIONS, CORES)
+
+
+@dataclasses.dataclass(frozen=True)
+class GrowthConfig:
+    """Measures how cost grows on CPUs, and writes docs/results/growth.md; points that are there already stay unless done again.
+
+    Attributes:
+      parts: batch, simulations, memory, cores; those given are measured, none writes the page alone.
+      seconds: per point, beside compiling.
+      again: measure points that are there again.
+      data: file of the rows; docs/results/data/growth.json in the checkout if not given.
+      page: docs/results/growth.md if not given; figures lie beside it.
+    """
+
+    parts: tuple[str, ...] = PARTS
+    seconds: float = 2.0
+    again: bool = False
+    data: Path | None = None
+    page: Path | None = None
+
+    def __post_init__(self) -> None:
+        checks.numbers(self, "seconds", positive=True)
+        for part in self.parts:
+            if part not in PARTS:
+                raise ValueError(f"parts={part!r}: must be some of {', '.join(PARTS)}")
+
+
+def run(config: GrowthConfig) -> int:
+    """Measures, and writes after every point.
+
+    Returns:
+      The exit code: 1 if a point has failed.
+
+    Raises:
+      ValueError: the page is not what it must be.
+      OSError: a file cannot be read or written.
+    """
+    data = config.data or CHECKOUT / "docs" / "results" / "data" / "growth.json"
+    page = config.page or CHECKOUT / "docs" / "results" / "growth.md"
+    kept = json.loads(data.read_text()) if data.exists() else {"about": {}, "rows": []}
+    order = [point for part in PARTS for point in curves.points(part)]
+    rows = {Point(row["part"], row["name"], row["number"]): row for row in kept["rows"]}
+    failed = False
+    for row in _measured(
+        [point for point in order if point.part in config.parts and (config.again or point not in rows)], config
+    ):
+        failed |= "failed" in row
+        print(json.dumps(row), flush=True)
+        rows[Point(row["part"], row["name"], row["number"])] = row
+        kept = {"about": _about(), "rows": [rows[point] for point in order if point in rows]}
+        lines = ",\n".join(json.dumps(each) for each in kept["rows"])
+        write_atomically(data, f'{{"about": {json.dumps(kept["about"])}, "rows": [\n{lines}\n]}}\n')
+    about = kept["about"]
+    words = ", ".join(f"{name} {version}" for name, version in about.get("versions", {}).items() if name in ("jax", "jaxlib"))
+    where = f"{about.get('device', 'no device yet')}, {words}, commit {about.get('commit')}"
+    fill(page, tables(kept["rows"], about.get("caches", {})) | {"where": where})
+    write_together({page.parent / name: drawn for name, drawn in figures(kept["rows"]).items()})
+    return FAILED if failed else 0
+
+
+def _measured(points: list[Point], config: GrowthConfig) -> Iterable[dict[str, Any]]:
+    """Measures points: those of a curve in one process."""
+    curve = [(point.part, point.name) for point in points]
+    for part, name in dict.fromkeys(curve):
+        chosen = [point for point in points if (point.part, point.name) == (part, name)]
+        if part != CORES:
+            yield from worker.apart(chosen, config.seconds)
+            continue
+        for point in chosen:
+            if point.number <= runtime.usable_cores():
+                yield worker.on_cores(point, config.seconds)
+
+
+def _about() -> dict[str, Any]:
+    jax.config.update("jax_platforms", "cpu")
+    return provenance.describe(jax.devices()[0]) | {"caches": caches()}

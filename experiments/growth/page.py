@@ -1,0 +1,130 @@
+"""The tables and figures of the page of growth."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from experiments.benchmark.table import short
+from experiments.growth.curves import BATCH, CORES, MEMORY, SEARCHES, SIMULATIONS, STEPS
+from experiments.pages import NONE, markdown
+from training.jobs.figures import COLOURS, as_svg, axes_in_a_row
+
+Row = Mapping[str, Any]
+
+
+def caches(folder: Path = Path("/sys/devices/system/cpu/cpu0/cache")) -> dict[str, int]:
+    """Gives the bytes of the data caches of a core, such as {"L1": 32768}, where Linux tells."""
+    found = {}
+    for path in sorted(folder.glob("index*")):
+        kind, level, size = ((path / name).read_text().strip() for name in ("type", "level", "size"))
+        number = re.fullmatch(r"(\d+)([KM]?)", size)
+        if kind != "Instruction" and number:
+            found[f"L{level}"] = int(number[1]) * {"": 1, "K": 2**10, "M": 2**20}[number[2]]
+    return found
+
+
+def tables(rows: Sequence[Row], levels: Mapping[str, int]) -> dict[str, str]:
+    """Makes the tables of the page, by the names of their marks."""
+    of = {part: [row for row in rows if row["part"] == part] for part in (BATCH, CORES, SIMULATIONS, MEMORY)}
+    return {
+        "batch": markdown(
+            ("case", "games", "per CPU second", "of the best", "touched by a step", "fits into"),
+            [_batch(row, _best(of[BATCH], row["name"]), levels) for row in of[BATCH]],
+        ),
+        "cores": markdown(
+            ("case", "spread over", "per second", "of one"), [_cores(row, _first(of[CORES], row["name"])) for row in of[CORES]]
+        ),
+        "simulations": markdown(
+            ("search", "simulations", "ms per search", "us per simulation", "tree per game"),
+            [_simulations(row) for row in of[SIMULATIONS]],
+        ),
+        "memory": markdown(("search", "size", "bytes per game"), [_memory(row) for row in of[MEMORY]]),
+        "caches": ", ".join(f"{name} {size // 1024} KiB" for name, size in levels.items()),
+    }
+
+
+def _rate(row: Row) -> float:
+    rate: float | None = row.get("per_cpu_second") or row.get("per_wall_second")
+    return rate or 0.0
+
+
+def _best(rows: Sequence[Row], name: str) -> float:
+    return max(_rate(row) for row in rows if row["name"] == name)
+
+
+def _first(rows: Sequence[Row], name: str) -> float | None:
+    return next((row["per_wall_second"] for row in rows if row["name"] == name and row["number"] == 1), None)
+
+
+def working_set(row: Row) -> int:
+    """Bytes that a program goes over again and again: its games, and what lies between its kernels."""
+    program = row.get("program") or {}
+    return program.get("argument_bytes", 0) + program.get("extra_bytes", 0)
+
+
+def smallest_cache(size: int, levels: Mapping[str, int]) -> str:
+    """Names the first cache that so many bytes fit into; memory if none."""
+    return next((name for name, capacity in levels.items() if size <= capacity), "memory")
+
+
+def _batch(row: Row, best: float, levels: Mapping[str, int]) -> list[str]:
+    rate = _rate(row)
+    if not rate:
+        return [f"`{row['name']}`", str(row["number"]), row.get("failed", NONE), NONE, NONE, NONE]
+    size = working_set(row)
+    share = f"{100 * rate / best:.0f} %"
+    return [f"`{row['name']}`", str(row["number"]), short(rate), share, f"{size / 1024:.3g} KiB", smallest_cache(size, levels)]
+
+
+def _cores(row: Row, one: float | None) -> list[str]:
+    name, kind = row["name"].split(", ")
+    ratio = f"{row['per_wall_second'] / one:.2f}" if one else NONE
+    return [f"`{name}`", f"{row['number']} {kind}", short(row["per_wall_second"]), ratio]
+
+
+def _simulations(row: Row) -> list[str]:
+    rate = _rate(row)
+    if not rate:
+        return [row["name"], str(row["number"]), row.get("failed", NONE), NONE, NONE]
+    needs = row["program"].get("argument_bytes", 0) / row["lanes"]
+    return [row["name"], str(row["number"]), f"{1e3 / rate:.3g}", f"{1e6 / rate / row['number']:.3g}", f"{needs / 1024:.3g} KiB"]
+
+
+def _memory(row: Row) -> list[str]:
+    what = "simulations" if "PUCT" in row["name"] else "rows"
+    return [row["name"], f"{row['number']} {what}", f"{row['bytes'] / 1024:.4g} KiB"]
+
+
+def figures(rows: Sequence[Row]) -> dict[str, str]:
+    """Draws the curves, as SVG by name of the file."""
+    batch, (axes,) = axes_in_a_row(1, "games at a time", ("steps per CPU second, of the best batch",))
+    for index, name in enumerate(STEPS):
+        there = [(row["number"], _rate(row)) for row in rows if row["part"] == BATCH and row["name"] == name and _rate(row)]
+        best = max((rate for _, rate in there), default=1.0)
+        axes.plot([x for x, _ in there], [rate / best for _, rate in there], marker="o", color=COLOURS[index], label=name)
+    _logarithmic(axes, 2)
+    time, (axes, other) = axes_in_a_row(2, "simulations per search", ("ms of a core per search", "bytes of a tree"))
+    for index, name in enumerate(SEARCHES):
+        there = [(row["number"], _rate(row)) for row in rows if row["part"] == SIMULATIONS and row["name"] == name and _rate(row)]
+        axes.plot([x for x, _ in there], [1e3 / rate for _, rate in there], marker="o", color=COLOURS[index], label=name)
+        sizes = [(row["number"], row["bytes"]) for row in rows if row["part"] == MEMORY and row["name"] == name]
+        label = f"{name}, {'simulations' if 'PUCT' in name else 'rows'}"
+        other.plot([x for x, _ in sizes], [y for _, y in sizes], marker="o", color=COLOURS[index], label=label)
+    for each in (axes, other):
+        _logarithmic(each, 10, both=True)
+    other.set_xlabel("simulations, or rows of the table")
+    return {"growth_batch.svg": as_svg(batch), "growth_simulations.svg": as_svg(time)}
+
+
+def _logarithmic(axes: Any, base: int, both: bool = False) -> None:
+    if not any(len(line.get_xdata()) for line in axes.lines):
+        return
+    axes.set_xscale("log", base=base)
+    if both:
+        axes.set_yscale("log")
+    axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    axes.legend(frameon=False, fontsize=8)

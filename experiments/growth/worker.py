@@ -1,0 +1,70 @@
+"""Measures points of curves in a process of its own, which takes them as JSON from stdin and prints rows."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import jax
+
+from experiments.benchmark import worker as benchmark_worker
+from experiments.benchmark.case import LEAST_REPEATS, Request
+from experiments.benchmark.cases import find
+from experiments.growth import curves
+from experiments.growth.curves import Point
+from training.jobs.command_line import one_line
+from training.storage.provenance import CHECKOUT
+
+
+def apart(points: Sequence[Point], seconds: float) -> Iterator[dict[str, Any]]:
+    """Measures points in one process on one core. Gives rows as they come; a point that fails has `failed`."""
+    order = {"points": [(point.part, point.name, point.number) for point in points], "seconds": seconds}
+    command = [sys.executable, "-m", "experiments.growth.worker"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=CHECKOUT) as process:
+        assert process.stdin is not None and process.stdout is not None
+        process.stdin.write(json.dumps(order))
+        process.stdin.close()
+        for line in process.stdout:
+            yield json.loads(line)
+
+
+def on_cores(point: Point, seconds: float) -> dict[str, Any]:
+    """Measures one process with so many devices, or so many processes at the same time; each has a core of its own."""
+    name, kind = point.name.split(", ")
+    count = point.number if kind == "processes" else 1
+    request = Request(
+        name, cores=1 if count > 1 else point.number, batch=find(name).batch, repeats=LEAST_REPEATS, seconds=seconds
+    )
+
+    def one(core: int) -> dict[str, Any]:
+        return benchmark_worker.measure_apart(request, core=core if count > 1 else None)
+
+    with ThreadPoolExecutor(count) as threads:
+        rows = list(threads.map(one, range(count)))
+    rates = {clock: sum(row[clock] for row in rows) for clock in ("per_cpu_second", "per_wall_second")}
+    return {"part": point.part, "name": point.name, "number": point.number, **rates}
+
+
+def main() -> None:
+    """Measures what stdin asks for."""
+    order = json.load(sys.stdin)
+    say = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    benchmark_worker.prepare(1)
+    for given in order["points"]:
+        point = Point(*given)
+        try:
+            row = curves.measure(point, order["seconds"])
+        except Exception as error:  # whatever it is: the other points are worth knowing
+            row = {"part": point.part, "name": point.name, "number": point.number, "failed": one_line(str(error))[:200]}
+        print(json.dumps(row), file=say, flush=True)
+        jax.clear_caches()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,11 @@
+"""Counts what a step or a simulation launches on a device: `python scripts/kernels.py --help`."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # experiments are part of a checkout alone
+
+from training.jobs.command_line import run_module
+
+if __name__ == "__main__":
+    run_module("experiments.kernels.command", "run", "KernelsConfig", alone=True)

@@ -1,0 +1,138 @@
+"""The command for accelerators: time is kept, what fails is a row, an early end loses nothing, differences are found."""
+
+import json
+import os
+import signal
+import sys
+import threading
+import time
+from pathlib import Path
+
+import jax
+import numpy as np
+import pytest
+
+from experiments.accelerator import checks, command, learners, pieces, worker
+from experiments.accelerator.command import AcceleratorConfig
+from experiments.accelerator.pieces import CHECKS, LEARNERS, SPEEDS, Piece
+from experiments.accelerator.supervise import share_out
+from experiments.benchmark import cases
+
+TOY = (sys.executable, str(Path(__file__).with_name("toy_worker.py")))
+
+
+def ran(folder, parts, **settings):
+    """Runs toy pieces; returns the exit code, the rows and the page."""
+    code = command.run(AcceleratorConfig(output=str(folder), **settings), TOY, parts)
+    rows = [json.loads(line) for line in (folder / "rows.jsonl").read_text().splitlines()]
+    return code, rows, (folder / "page.md").read_text()
+
+
+def toys(**names):
+    return {part: [Piece(part, name) for name in names.get(part, "").split()] for part in (CHECKS, SPEEDS, LEARNERS)}
+
+
+def test_what_fails_and_dies_is_a_row_and_the_rest_goes_on(tmp_path):
+    code, rows, page = ran(tmp_path, toys(checks="one fails two", speeds="dies three", learners="four"), minutes=0.5)
+    assert code == 1 and [row["name"] for row in rows] == ["one", "fails", "two", "dies", "three", "four"]
+    assert [row["failed"] for row in rows if row["failed"]] == [
+        "ValueError: too many legs",
+        "the process has died (7); worker.log has its words",
+    ]
+    assert "a last word" in (tmp_path / "worker.log").read_text()
+    assert "# Toy 3000 (1 of platform toy)" in page and "too many legs" in page and "2 of 2 checks agree" in page
+    assert "1.23 k steps" in page and "2, 1" in page and page.endswith("## What was not reached\n\n–\n")
+
+
+def test_time_is_kept_and_what_was_not_reached_is_listed_and_done_later(tmp_path):
+    parts, started = toys(checks="one", speeds="late two", learners="three"), time.monotonic()
+    code, rows, page = ran(tmp_path, parts, minutes=0.1)
+    assert time.monotonic() - started < 7 and code == 0
+    late = next(row for row in rows if row["name"] == "late")
+    assert late["failed"].startswith("not done after ") and "1 took too long" in page and rows[-1]["name"] == "three"
+    code, rows, page = ran(tmp_path, toys(checks="one other"), minutes=0.1, resume=True)
+    assert code == 1 and [row["name"] for row in rows] == ["one", *(row["name"] for row in rows[1:-1]), "other"]
+    assert "late" not in [row["name"] for row in rows] and "1 of 2 checks agree" in page
+
+
+def test_an_interrupt_loses_nothing(tmp_path, capsys):
+    def interrupt():
+        path = tmp_path / "rows.jsonl"
+        while not (path.exists() and path.read_text()):
+            time.sleep(0.005)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    code, rows, page = ran(tmp_path, toys(checks="one late two"))
+    thread.join()
+    assert code == 0 and [row["name"] for row in rows] == ["one"] and "* checks: late, two" in page
+    told = capsys.readouterr()
+    assert "2 pieces were not reached" in told.out and "interrupted" in told.err
+
+
+def test_time_that_is_left_goes_to_later_parts():
+    now, given = 0.0, {}
+
+    def do(piece, seconds):
+        nonlocal now
+        given[piece.name] = seconds
+        now += {"short": 1.0, "endless": seconds}.get(piece.name, 0.5)
+
+    parts = {"a": [Piece("a", "short")], "b": [Piece("b", "endless"), Piece("b", "last")], "c": []}
+    share_out(parts, {"a": 0.5, "b": 0.25, "c": 0.25}, 30.0, do, clock=lambda: now)
+    assert given == {"short": 20.0, "endless": 21.75, "last": 7.25}
+
+
+def test_a_failing_piece_is_told_in_one_line(monkeypatch):
+    def work(piece, seconds, devices):
+        yield {"same": True}
+        raise RuntimeError("RESOURCE_EXHAUSTED: out of memory\n  while allocating\n\t3 bytes")
+
+    monkeypatch.setattr(worker, "work", work)
+    first, last = worker.done(Piece(CHECKS, "one"), 1.0, 1)
+    assert first == {"row": {"same": True}}
+    assert last["failed"] == "RuntimeError: RESOURCE_EXHAUSTED: out of memory while allocating 3 bytes"
+
+
+def test_all_cases_games_and_learners_are_planned_the_telling_ones_first():
+    plan = pieces.plan()
+    assert {piece.name for piece in plan[SPEEDS]} == set(cases.names()) >= set(pieces.TELLING)
+    assert [piece.name for piece in plan[SPEEDS][: len(pieces.TELLING)]] == list(pieces.TELLING)
+    assert len(plan[SPEEDS]) == 3 * len(cases.CASES) == len(set(plan[SPEEDS]))
+    assert [piece.name for piece in plan[LEARNERS]] == list(learners.LEARNERS)
+    assert pieces.plan("speeds:hex/puct_800")[CHECKS] == [] and len(pieces.plan("hex/puct_800")[SPEEDS]) == 3
+    with pytest.raises(ValueError, match="only='nothing': names nothing"):
+        pieces.plan("nothing")
+    with pytest.raises(ValueError, match=r"only='[(]': no regular expression"):
+        AcceleratorConfig(only="(")
+
+
+def test_what_differs_is_told():
+    one = {"a": np.arange(4), "b": np.float32([1, 2, np.nan, np.inf])}
+    assert checks.differences(one, one) == []
+    other = {"a": np.array([0, 1, 5, 3]), "b": np.float32([1, 2.002, np.nan, np.inf])}
+    assert checks.differences(one, other) == ["a: 1 of 4", "b: 2 of 4, at most by 0.001 of the largest"]
+    assert checks.differences(one, other | {"a": one["a"]}, 2e-3) == []
+    assert checks.differences(one, one | {"b": np.float32([1, 2, 3, np.inf])}, 0.5) != []
+
+
+def test_random_play_is_compared(monkeypatch):
+    name, device = "hex", jax.devices()[0]
+    monkeypatch.setattr(checks.jaxgames, "make", lambda given, make=checks.jaxgames.make: make("hex", "hex-3"))
+    (row,) = checks.check(f"states {name}", device)
+    assert row["same"] and row["differs"] == "" and len(row["checksum"]) == 8
+    states, digests = {"a": np.arange(8)}, np.arange(48, dtype=np.uint32).reshape(8, 6)
+    broken = digests.copy()
+    broken[3, 4:] += 1
+    monkeypatch.setattr(checks, "in_halves", lambda *_: (states, broken))
+    monkeypatch.setattr(checks, "on", lambda *_: (states, digests))
+    (row,) = checks.check(f"states {name}", device)
+    assert not row["same"] and row["differs"] == "first after step 5 of game 3"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["alphaze", "q"])
+def test_learners_learn_for_a_moment(name, tmp_path):
+    (row,) = learners.train(name, 1.0, tmp_path)
+    assert row["iterations"] >= 1 and row["first_seconds"] > 0

@@ -1,0 +1,83 @@
+"""How cost grows: points, tables and figures, of rows that nobody has measured."""
+
+import json
+
+import pytest
+
+from experiments.growth import command, curves, page, worker
+from experiments.growth.command import GrowthConfig
+from experiments.growth.curves import BATCH, CORES, MEMORY, SIMULATIONS, Point
+
+LEVELS = {"L1": 32 * 1024, "L2": 2**20}
+MARKS = ("where", "caches")
+
+
+def timed(part, name, number, rate, argument_bytes=0, **more):
+    program = {"argument_bytes": argument_bytes, "extra_bytes": 1024}
+    return {"part": part, "name": name, "number": number, "per_cpu_second": rate, "program": program, **more}
+
+
+ROWS = [
+    timed(BATCH, "pommerman/random", 1, 50.0, 1024),
+    timed(BATCH, "pommerman/random", 8, 200.0, 64 * 1024),
+    timed(BATCH, "pommerman/random", 64, 100.0, 2**21),
+    {"part": BATCH, "name": "pommerman/random", "number": 256, "failed": "too large"},
+    {"part": CORES, "name": "hex/dark_random, devices", "number": 1, "per_wall_second": 1e6},
+    {"part": CORES, "name": "hex/dark_random, devices", "number": 2, "per_wall_second": 1.9e6},
+    timed(SIMULATIONS, "hex PUCT", 100, 500.0, 2048, lanes=2),
+    {"part": MEMORY, "name": "hex PUCT", "number": 100, "bytes": 4096},
+]
+
+
+def test_tables_say_what_was_measured():
+    found = page.tables(ROWS, LEVELS)
+    assert found["batch"].splitlines()[2:] == [
+        "| `pommerman/random` | 1 | 50.0 | 25 % | 2 KiB | L1 |",
+        "| `pommerman/random` | 8 | 200 | 100 % | 65 KiB | L2 |",
+        "| `pommerman/random` | 64 | 100 | 50 % | 2.05e+03 KiB | memory |",
+        "| `pommerman/random` | 256 | too large | – | – | – |",
+    ]
+    assert found["cores"].splitlines()[-1] == "| `hex/dark_random` | 2 devices | 1.90 M | 1.90 |"
+    assert found["simulations"].splitlines()[-1] == "| hex PUCT | 100 | 2 | 20 | 1 KiB |"
+    assert found["memory"].splitlines()[-1] == "| hex PUCT | 100 simulations | 4 KiB |"
+    assert found["caches"] == "L1 32 KiB, L2 1024 KiB"
+    assert all(drawn.startswith("<?xml") and "<svg" in drawn for drawn in page.figures(ROWS).values())
+
+
+def test_rows_are_kept_and_only_what_is_missing_is_measured(tmp_path, monkeypatch):
+    asked = []
+
+    def apart(points, seconds):
+        for point in points:
+            asked.append(point)
+            yield {"part": point.part, "name": point.name, "number": point.number, "bytes": 7}
+
+    monkeypatch.setattr(worker, "apart", apart)
+    monkeypatch.setattr(command, "_about", lambda: {"device": "Toy", "caches": LEVELS})
+    data, text = tmp_path / "growth.json", tmp_path / "growth.md"
+    marks = [f"<!-- table {name} -->\n<!-- /table -->" for name in page.tables([], {}) if name not in MARKS]
+    text.write_text("\n".join([*marks, *(f"<!-- text {name} --><!-- /text -->" for name in MARKS)]))
+    config = GrowthConfig(parts=(MEMORY,), data=data, page=text)
+    assert command.run(config) == 0 and asked == curves.points(MEMORY)
+    assert [row["bytes"] for row in json.loads(data.read_text())["rows"]] == [7] * len(asked)
+    first, asked[:] = len(asked), []
+    assert command.run(config) == 0 and asked == [] and first > 6
+    assert "Toy" in text.read_text() and (tmp_path / "growth_batch.svg").exists()
+    with pytest.raises(ValueError, match="parts='depth': must be some of memory, batch, simulations, cores"):
+        GrowthConfig(parts=("depth",))
+
+
+def test_caches_are_read(tmp_path):
+    for number, (kind, level, size) in enumerate([("Data", 1, "48K"), ("Instruction", 1, "32K"), ("Unified", 2, "2M")]):
+        folder = tmp_path / f"index{number}"
+        folder.mkdir()
+        for name, value in (("type", kind), ("level", level), ("size", size)):
+            (folder / name).write_text(f"{value}\n")
+    assert page.caches(tmp_path) == {"L1": 48 * 1024, "L2": 2 * 2**20}
+    assert page.caches(tmp_path / "nothing") == {}
+
+
+def test_trees_grow_with_simulations_and_rows():
+    sizes = [curves.tree_bytes(Point(MEMORY, "Pommerman FDTS", rows)) for rows in (256, 1024)]
+    assert sizes[1] == 4 * sizes[0]
+    assert curves.tree_bytes(Point(MEMORY, "hex PUCT", 100)) > curves.tree_bytes(Point(MEMORY, "hex PUCT", 25))

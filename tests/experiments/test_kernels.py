@@ -1,0 +1,42 @@
+"""Counting kernels: rows of cases, estimates, and what cannot be compiled for."""
+
+import dataclasses
+
+import pytest
+
+from experiments.kernels import command, targets
+from experiments.kernels.command import KernelsConfig
+from jaxgames import runtime
+from tests.experiments.benchmark.rows import COUNTING, STEPS
+
+
+def test_a_case_is_compiled_and_counted():
+    row = command.count(COUNTING, runtime.data_mesh(1), 32)
+    assert row["failed"] == "" and row["case"] == COUNTING.name
+    assert row["rounds"] == STEPS and row["kernels"] >= 1 and row["units_per_round"] == 32
+    assert command.count(dataclasses.replace(COUNTING, measure=lambda *_: {}), runtime.data_mesh(1)) is None
+
+
+def test_a_case_that_fails_is_a_row():
+    def broken(batch):
+        raise RuntimeError("no\n  room")
+
+    row = command.count(dataclasses.replace(COUNTING, program=broken), runtime.data_mesh(1))
+    assert row["failed"] == "RuntimeError: no room"
+
+
+def test_estimates_add_up():
+    row = {"case": "a", "unit": "steps", "batch": 1000, "rounds": 7, "gathers": 1, "scatters": 0, "units_per_round": 1000.0}
+    memory = row | {"kernels": 10, "open_loops": 1, "bytes": int(3.35e12 * 55e-6)}
+    rate, limit = command.estimate(memory)
+    assert rate == pytest.approx(1000 / 100e-6) and limit == "memory"
+    assert command.estimate(memory | {"bytes": 0})[1] == "launches"
+    assert command.table([memory]).splitlines()[-1] == "| `a` | 1000 | 7 | 10 | 1, 0 | 1 | 184 | memory | 10.0 M steps/s |"
+
+
+def test_without_the_packages_it_is_one_line(tmp_path, monkeypatch):
+    monkeypatch.setenv("JAX_SKIP_CUDA_CONSTRAINTS_CHECK", "1")
+    with pytest.raises(ValueError, match="target='h100': needs the packages jax-cuda12-plugin and nvidia-cuda-nvcc-cu12"):
+        targets.mesh_of(targets.H100, tmp_path)
+    with pytest.raises(ValueError, match="target='b200': must be here or h100"):
+        KernelsConfig(target="b200")
