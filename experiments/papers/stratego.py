@@ -18,11 +18,12 @@ from training.play import agents, evaluate
 
 SEED = 2022
 BARRAGE = "barrage:max_plies=400"
-SEARCH = "pc_pimc:num_worlds={worlds},num_simulations={nodes}"  # guided by the network that comes with the package
+EVEN = "pc_pimc:num_worlds={worlds},num_simulations={nodes}"  # guided by the network that comes with the package
+SEARCH = EVEN + ",guess=bundled"  # and worlds drawn by the one that guesses
 USUAL = SEARCH.format(worlds=3, nodes=100)
-PIMC = "pimc:num_worlds=3,num_simulations=100"
+PIMC = "pimc:num_worlds=3,num_simulations=100,guess=bundled"
 TRUE = "true_sight:num_simulations=100"
-PLAIN = "weights=none,rollout_steps=0"  # a search that knows nothing but who has won
+PLAIN = "pc_pimc:num_worlds=3,num_simulations=100,weights=none,rollout_steps=0"  # a search that knows nothing but who has won
 NUMBERS_OF_WORLDS = (1, 3, 10, 20)
 BUDGET = 300  # nodes of all worlds, where they share it
 VARIANTS = {  # of Table 5
@@ -94,19 +95,20 @@ def play(pair: Match, games: int, batch: int) -> dict:
 
 def bots(plan: StrategoPlan) -> list[Measurement]:
     """The network alone and in searches against the bots, and the bots against each other."""
-    players = ("hunt", "network", PIMC, USUAL, SEARCH.format(worlds=3, nodes=800))
+    small, large = {"worlds": 3, "nodes": 100}, {"worlds": 3, "nodes": 800}
+    players = ("hunt", "network", PIMC, USUAL, EVEN.format(**small), EVEN.format(**large), SEARCH.format(**large))
     return plan.matches(Match(player, bot) for player in players for bot in BOTS if player != bot)
 
 
 def methods(plan: StrategoPlan) -> list[Measurement]:
     """PC-PIMC against PIMC, against the network alone, and against searches without a network."""
-    return plan.matches(Match(USUAL, other) for other in (PIMC, "network", f"{USUAL},{PLAIN}", "ismcts:num_simulations=300"))
+    return plan.matches(Match(USUAL, other) for other in (PIMC, "network", PLAIN, "ismcts:num_simulations=300"))
 
 
 def guesses(plan: StrategoPlan) -> list[Measurement]:
-    """Worlds drawn by a network's guess, evenly, and the true one."""
-    even = f"{USUAL},guess=none"
-    return plan.matches([Match(USUAL, even), Match(even, "hunt"), Match(TRUE, USUAL), Match(TRUE, "hunt")])
+    """Worlds drawn by a network's guess against worlds drawn evenly, and against the true one."""
+    even = EVEN.format(worlds=3, nodes=100)
+    return plan.matches([Match(USUAL, even), Match(TRUE, USUAL), Match(TRUE, "hunt")])
 
 
 def worlds(plan: StrategoPlan) -> list[Measurement]:

@@ -41,8 +41,8 @@ def make(spec: str, game: Game) -> Agent:
       spec: one of `names_of(game)`; after a colon, its settings, and the file with the weights of a network or the folder of a
         training run: follower:FILE, network:weights=FILE, pc_pimc:weights=FILE, fdts:guide=FILE. Without a file, a follower and
         those planners for which networks come with this package take these (`bundled`); weights=none: no network. Planners in
-        drawn worlds draw them by what a network guesses, with guess=FILE, out of candidates=32; those with a network of their
-        own take the guess that comes with this package, and guess=none draws evenly.
+        drawn worlds draw them by what a network guesses, with guess=FILE, out of candidates=32; guess=bundled is the one that
+        comes with this package, where there is one.
       game: what it will play.
 
     Returns:
@@ -75,7 +75,7 @@ def make_planner(spec: str, game: Game) -> tuple[Planner, Any]:
         raise ValueError(f"planner={spec!r}: must be one of {', '.join(presets.planners_of(game))}")
     entry, options = _read(spec, game)
     path = _network_of(entry, options, game) if isinstance(entry, PlannerEntry) else None
-    worlds = _guessed(spec, options, game, guesses=path is not None)
+    worlds = _guessed(spec, options, game)
     if path is None or isinstance(entry, AgentEntry):
         return presets.by_name(worlds, name, **options), None
     who, params = policy_value.read(path, game)
@@ -96,8 +96,7 @@ def settings_of(spec: str, game: Game) -> dict[str, Any]:
     entry, options = _read(spec, game)
     if isinstance(entry, AgentEntry):
         return {"name": name, **values_of(with_settings(entry.settings(), options))}
-    path = _network_of(entry, options, game)
-    guessed = _guess_of(spec, options, game, guesses=path is not None)
+    path, guessed = _network_of(entry, options, game), _guess_of(spec, options, game)
     values = values_of(entry.configure(options, with_network=path is not None))
     return {"name": name, "weights": str(path or ""), **values, **guessed}
 
@@ -135,29 +134,23 @@ def _network_of(entry: PlannerEntry, options: dict[str, Any], game: Game) -> str
     return None if path == "none" else path
 
 
-def _guess_of(spec: str, options: dict[str, Any], game: Game, *, guesses: bool) -> dict[str, Any]:
-    """Takes out of a planner's options how its worlds are guessed: nothing, or a file and the number of candidates.
-
-    Args:
-      spec: of the planner.
-      options: its settings; "guess" and "candidates" are taken out.
-      game: what it plays.
-      guesses: if nothing is said, it takes the network that comes with this package.
-    """
-    path, candidates = options.pop("guess", None), options.pop("candidates", None)
-    own = TRAINED / f"{game.name}_guess.npz"
-    if path is None and guesses and _draws_worlds(spec, game) and own.exists() and guess.fits(own, game):
-        path = own
-    if path in (None, "none"):
+def _guess_of(spec: str, options: dict[str, Any], game: Game) -> dict[str, Any]:
+    """Takes out of a planner's options how its worlds are guessed: nothing, or a file and the number of candidates."""
+    path, candidates = options.pop("guess", "none"), options.pop("candidates", None)
+    if path == "none":
         if candidates is not None:
             raise ValueError(f"agent={spec!r}: candidates={candidates} needs guess=FILE, the weights of a network that guesses")
         return {}
+    if path == "bundled":
+        path = TRAINED / f"{game.name}_guess.npz"
+        if not (path.exists() and guess.fits(path, game)):
+            raise ValueError(f"agent={spec!r}: no network that guesses comes with this package for this game; give guess=FILE")
     return {"guess": str(path), "candidates": CANDIDATES if candidates is None else candidates}
 
 
-def _guessed(spec: str, options: dict[str, Any], game: Game, *, guesses: bool) -> Any:
+def _guessed(spec: str, options: dict[str, Any], game: Game) -> Any:
     """Gives the game in which a planner draws its worlds: as it is, or by what a network guesses."""
-    found = _guess_of(spec, options, game, guesses=guesses)
+    found = _guess_of(spec, options, game)
     if not found:
         return game
     who, params = guess.read(found["guess"], game)

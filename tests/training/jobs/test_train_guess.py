@@ -70,10 +70,10 @@ def test_settings_of_a_guess_are_told(straight):
 
 def test_the_network_that_comes_with_the_package():
     barrage, full = (jaxgames.make("stratego", mode) for mode in ("barrage", "stratego"))
-    assert agents.settings_of("pc_pimc", barrage)["guess"].endswith("stratego_guess.npz")
-    assert "guess" not in agents.settings_of("pc_pimc:guess=none", barrage)
-    assert "guess" not in agents.settings_of("pc_pimc:weights=none", barrage)
-    assert "guess" not in agents.settings_of("pc_pimc", full), "other pieces"
+    assert agents.settings_of("pc_pimc:guess=bundled", barrage)["guess"].endswith("stratego_guess.npz")
+    assert "guess" not in agents.settings_of("pc_pimc", barrage)
+    with pytest.raises(ValueError, match="no network that guesses comes with this package for this game"):
+        agents.make("pc_pimc:guess=bundled", full)  # of the same planes, with other pieces
 
 
 @pytest.mark.parametrize(
