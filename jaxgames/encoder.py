@@ -51,6 +51,7 @@ class Encoder(NamedTuple):
       output_names: what each output is called by those who watch a network learn; none where they are too many.
       shows_observation: a view is what `game.observe` gives, so that a network needs no state to play.
       cards: which planes show the player's cards; None: there are none.
+      output_groups: the group of each output, 0, 1, ..., where many do one thing, such as playing one card; (): none.
     """
 
     name: str
@@ -68,6 +69,7 @@ class Encoder(NamedTuple):
     output_names: tuple[str, ...] = ()
     shows_observation: bool = False
     cards: CardPlanes | None = None
+    output_groups: tuple[int, ...] = ()
 
 
 def stack_planes(planes: Sequence[Array]) -> Array:

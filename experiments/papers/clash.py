@@ -20,23 +20,25 @@ BOTS = ("random", "guard")
 
 def bots(plan: ClashPlan) -> list[Measurement]:
     """FDTS with Thompson sampling against bots."""
-    player = Player(horizon=plan.sizes.horizon)
-    return [plan.met(player, name, name) for name in BOTS]
+    player = _thompson(plan)
+    return [plan.met(player, name, name, plan.games) for name in BOTS]
 
 
 def table4(plan: ClashPlan) -> list[Measurement]:
     """Bandits against each other in FDTS."""
     pairs = itertools.combinations(BANDITS, 2)
     horizon = plan.sizes.horizon
-    return [plan.met(Player(bandit=a, horizon=horizon), Player(bandit=b, horizon=horizon), (a, b)) for a, b in pairs]
+    return [plan.met(Player(bandit=a, horizon=horizon), Player(bandit=b, horizon=horizon), (a, b), plan.games) for a, b in pairs]
 
 
 def table5(plan: ClashPlan) -> list[Measurement]:
     """FDTS with other weights of exploration, and over horizons, against FDTS with Thompson sampling and the usual one."""
-    usual = Player(horizon=plan.sizes.horizon)
-    weights = [dataclasses.replace(usual, bandit="ucb", c=c) for c in WEIGHTS]
-    horizons = [dataclasses.replace(usual, horizon=k) for k in plan.sizes.horizons if k != usual.horizon]
-    return [plan.met(player, usual, player) for player in [*weights, *horizons]]
+    usual, waves = Player(horizon=plan.sizes.horizon), _thompson(plan)
+    weights = [
+        plan.met(one, usual, one, plan.table_games) for one in (Player(bandit="ucb", c=c, horizon=usual.horizon) for c in WEIGHTS)
+    ]
+    others = [dataclasses.replace(waves, horizon=k) for k in plan.sizes.horizons if k != usual.horizon]
+    return weights + [plan.met(one, waves, one, plan.table_games) for one in others]
 
 
 def planners(plan: ClashPlan) -> list[Measurement]:
@@ -44,7 +46,16 @@ def planners(plan: ClashPlan) -> list[Measurement]:
     pairs = (("fdts", "mcs"), ("fdts", "mcts"), ("mcs", "mcts"))
     usual = plan.sizes.horizon
     horizons = sorted(plan.sizes.horizons, key=lambda k: k != usual)
-    return [plan.met(Player(a, horizon=k), Player(b, horizon=k), (a, b, k)) for k in horizons for a, b in pairs]
+
+    def player(name: str, k: int) -> Player:
+        return dataclasses.replace(_thompson(plan), planner=name, horizon=k)
+
+    return [plan.met(player(a, k), player(b, k), (a, b, k), plan.table_games) for k in horizons for a, b in pairs]
+
+
+def _thompson(plan: ClashPlan) -> Player:
+    """FDTS with Thompson sampling and the usual horizon, several simulations at once."""
+    return Player(horizon=plan.sizes.horizon, at_once=plan.sizes.at_once)
 
 
 PARTS = {

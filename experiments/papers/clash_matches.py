@@ -59,6 +59,7 @@ class Sizes:
       horizon: of all else.
       table_bytes: of a tree.
       savings: settings of planners that save time on a CPU.
+      at_once: simulations of one tree that Thompson sampling runs at once, where nothing is said of other bandits.
       learning: what its players learn.
     """
 
@@ -68,6 +69,7 @@ class Sizes:
     horizon: int
     table_bytes: int
     savings: str
+    at_once: int
     learning: Learning
 
     def with_decks(self, decks: tuple[tuple[str, ...], ...] = TRAINED) -> str:
@@ -82,24 +84,27 @@ SHORT = Sizes(
     10,
     1_000_000,
     "rest_when_forced=1,microbatch_size=16",
+    4,
     Learning("arena_small", 32, 96, 0.25, 300_000, "leaf_parallelism=4,microbatch_size=16"),
 )
-PAPER = Sizes("paper", "beginner", (10, 25, 50), 50, 64_000_000, "", Learning("arena_paper", 32, 300, 1.0, 4_000_000))
+PAPER = Sizes("paper", "beginner", (10, 25, 50), 50, 64_000_000, "", 1, Learning("arena_paper", 32, 300, 1.0, 4_000_000))
 
 
 @dataclasses.dataclass(frozen=True)
 class Player:
-    """A planner with a bandit; the weight of exploration c, None for the published one."""
+    """A planner with a bandit; the weight of exploration c, None for the published one; at_once: simulations of a tree."""
 
     planner: str = "fdts"
     bandit: str = "ts"
     c: float | None = None
     horizon: int = 0
+    at_once: int = 1
 
     @property
     def name(self) -> str:
         """For files."""
-        return f"{self.planner}-{self.bandit}" + (f"-c{self.c}" if self.c is not None else "") + f"-k{self.horizon}"
+        waves = f"-w{self.at_once}" if self.at_once > 1 else ""
+        return f"{self.planner}-{self.bandit}" + (f"-c{self.c}" if self.c is not None else "") + f"-k{self.horizon}{waves}"
 
     def spec(self, sizes: Sizes, savings: str | None = None) -> str:
         """As command lines call it; `savings` in place of those of the sizes."""
@@ -107,6 +112,8 @@ class Player:
         more = sizes.savings if savings is None else savings
         parts = [f"bandit={self.bandit}"] + ([f"c={self.c}"] if self.c is not None else [])
         parts += [f"horizon={self.horizon}", f"simulations_per_arm={SIMULATIONS_PER_ARM}", f"num_simulations={most}"]
+        if self.at_once > 1:
+            parts.append(f"leaf_parallelism={self.at_once}")
         if self.planner != "mcs":
             parts.append(f"table_bytes={sizes.table_bytes}")
         return f"{self.planner}:{','.join(filter(None, [*parts, more]))}"
@@ -118,6 +125,7 @@ class ClashPlan(Plan):
 
     Attributes:
       games: of each pair.
+      table_games: of each pair in the tables of exploration and horizons, which have many.
       strategy_games: of each player in which strategies are counted.
       batch: games at a time.
       paper: with the paper's sizes, for an accelerator.
@@ -125,7 +133,8 @@ class ClashPlan(Plan):
     """
 
     games: int = 32
-    strategy_games: int = 32
+    table_games: int = 16
+    strategy_games: int = 16
     batch: int = 32
     paper: bool = False
     work: Path = Path("output/results/clash")
@@ -134,12 +143,12 @@ class ClashPlan(Plan):
     def sizes(self) -> Sizes:
         return PAPER if self.paper else SHORT
 
-    def met(self, first: Player, second: Player | str, label: object) -> Measurement:
+    def met(self, first: Player, second: Player | str, label: object, games: int) -> Measurement:
         """A pair to play; sides are changed from game to game."""
         other = second if isinstance(second, str) else second.name
-        name = f"clash-{self.sizes.name}-{first.name}-{other}-games{self.games}"
+        name = f"clash-{self.sizes.name}-{first.name}-{other}-games{games}"
         spec = second if isinstance(second, str) else second.spec(self.sizes)
-        return Measurement(name, partial(match, first.spec(self.sizes), spec, self.sizes.mode, self.games, self.batch), label)
+        return Measurement(name, partial(match, first.spec(self.sizes), spec, self.sizes.mode, games, self.batch), label)
 
 
 def oracle(sizes: Sizes, *, labels: bool = False) -> str:

@@ -93,8 +93,10 @@ def _play(plan: ClashPlan, decks: str, pair: tuple[str, str]) -> dict | None:
 
 def _spec(plan: ClashPlan, name: str) -> str:
     """A player as command lines call it."""
-    if name in LEARNERS:
+    if name == "q":
         return f"network:{config_of(plan, name).output}"
+    if name == "follower":
+        return f"follower:{config_of(plan, name).output}/final.npz"
     return oracle(plan.sizes) if name == "oracle" else name
 
 

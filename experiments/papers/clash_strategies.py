@@ -101,9 +101,9 @@ def texts(plan: ClashPlan) -> dict[str, str]:
         ]
         for name, one in drawn.items()
     ]
-    games = {f"{PLAYERS[player]}, {one['games']} battles": one for player, one in found.items()}
+    heads = [title + (f", {found[player]['games']} battles" if player in found else "") for player, title in PLAYERS.items()]
     return {
-        "strategies": markdown(["per battle", *(games or PLAYERS.values())], rows),
+        "strategies": markdown(["per battle", *heads], rows),
         "animations": markdown(["to watch", "who", "at second", "of battle"], shown),
     }
 

@@ -15,7 +15,21 @@ from jax import Array
 
 from jaxgames.clash import hidden, rules, zones
 from jaxgames.clash.cards import Card
-from jaxgames.clash.constants import AIR, COLUMNS, ELIXIR, HAND, HEIGHT, MOST_ELIXIR, MOST_LEVEL, PAST, QUEUE, ROWS, TILE, WIDTH
+from jaxgames.clash.constants import (
+    AIR,
+    COLUMNS,
+    ELIXIR,
+    HAND,
+    HEIGHT,
+    MOST_ELIXIR,
+    MOST_LEVEL,
+    NUM_TILES,
+    PAST,
+    QUEUE,
+    ROWS,
+    TILE,
+    WIDTH,
+)
 from jaxgames.clash.game import Clash
 from jaxgames.clash.observation import Observation
 from jaxgames.clash.state import State
@@ -180,6 +194,7 @@ def encoder(game: Clash) -> Encoder:
         transform_outputs=lambda per_output, which: per_output,
         shows_observation=True,
         cards=card_planes(game),
+        output_groups=(0, *(1 + place for place in range(HAND) for _ in range(NUM_TILES))),
     )
 
 

@@ -20,7 +20,7 @@ from jaxgames.clash.constants import (
     RIVER,
     WIDTH,
 )
-from jaxgames.clash.integers import divide, root, square
+from jaxgames.clash.integers import packed, root, short_divide, short_root, square, unpacked
 from jaxgames.clash.kinds import Places, pick, places_of, used
 from jaxgames.clash.state import State
 from jaxgames.clash.tables import UnitColumns
@@ -58,8 +58,8 @@ def walk(kinds: UnitColumns, places: Places, aim: Aim, speed: Array) -> Motion:
     length = root(square(way_x) + square(way_y))
     arrives = length <= speed
     divisor = jnp.maximum(length, 1)
-    step_x = jnp.where(arrives, way_x, divide(way_x * speed, divisor))
-    step_y = jnp.where(arrives, way_y, divide(way_y * speed, divisor))
+    step_x = jnp.where(arrives, way_x, short_divide(way_x * speed, divisor))
+    step_y = jnp.where(arrives, way_y, short_divide(way_y * speed, divisor))
     return Motion(moves, jnp.where(moves, step_x, 0), jnp.where(moves, step_y, 0), speed)
 
 
@@ -140,7 +140,7 @@ def _push(state: State, kinds: UnitColumns, places: Places, motion: Motion) -> t
     floor = jnp.where(state.alive, jnp.where(flies(kinds), 2, 1), 0)
     fixed = (kinds.layer & (GROUND_BUILDING | AIR_BUILDING)) != 0
 
-    def by(number: Array, enemy: bool, sums: tuple[Array, Array]) -> tuple[Array, Array]:
+    def by(number: Array, enemy: bool) -> Array:
         def its(values: Array) -> Array:
             return pick(values[::-1] if enemy else values, number)
 
@@ -152,29 +152,30 @@ def _push(state: State, kinds: UnitColumns, places: Places, motion: Motion) -> t
             meets &= slot != number
         from_x, from_y = jnp.where(meets, from_x, 0), jnp.where(meets, from_y, 0)
         squared = jnp.where(meets, squared, 1)
-        distance = root(squared)
+        distance = short_root(squared)
         depth = jnp.where(meets, radii - distance, 0)
         divisor = jnp.maximum(distance, 1)
-        share = divide(depth * its(kinds.mass), jnp.maximum(kinds.mass + its(kinds.mass), 1))
+        share = short_divide(depth * its(kinds.mass), jnp.maximum(kinds.mass + its(kinds.mass), 1))
         share = jnp.where(its(fixed), depth, share)
         same = squared == 0
         aside, back = (0, -1) if enemy else (jnp.where(slot < number, -1, 1), 0)
-        push_x = divide(jnp.where(same, aside, from_x) * share, divisor)
-        push_y = divide(jnp.where(same, back, from_y) * share, divisor)
+        push_x = short_divide(jnp.where(same, aside, from_x) * share, divisor)
+        push_y = short_divide(jnp.where(same, back, from_y) * share, divisor)
         slides = meets & motion.moves & (motion.x * from_x + motion.y * from_y < 0)
         if not enemy:
             slides &= its(fixed)
         across = motion.y * from_x - motion.x * from_y
         side = jnp.sign(jnp.where(across != 0, across, jnp.where(from_y != 0, -from_y, from_x)))
         along = jnp.where(slides, side * motion.speed, 0)
-        push_x += divide(-from_y * along, divisor)
-        push_y += divide(from_x * along, divisor)
-        return sums[0] + push_x, sums[1] + push_y
+        push_x += short_divide(-from_y * along, divisor)
+        push_y += short_divide(from_x * along, divisor)
+        return packed(push_x, push_y)  # below 2 * 1400 + 400 each, by the limits of radii and speeds
 
     nothing = jnp.zeros_like(places.x)
 
     def by_both(number: Array, sums: tuple[Array, Array]) -> tuple[Array, Array]:
-        return by(number, True, by(number, False, sums))
+        pushes = [unpacked(by(number, enemy)) for enemy in (False, True)]
+        return sums[0] + pushes[0][0] + pushes[1][0], sums[1] + pushes[0][1] + pushes[1][1]
 
     x, y = jax.lax.fori_loop(0, used(state.alive), by_both, (nothing, nothing))
     return x, y

@@ -16,7 +16,7 @@ from jaxgames.clash.state import State
 from jaxgames.clash.tables import UnitColumns
 
 _FAR = np.int32(1 << 29)  # beyond all sight: towers that are walked to
-_NOBODY = np.int32(2**31 - 1)
+_NOBODY = np.int32(2**31 - 2)  # more than any distance beyond
 _BITS = 15  # of a coordinate
 
 
@@ -60,7 +60,7 @@ def choose(state: State, kinds: UnitColumns, places: Places) -> Aim:
     of_shots = state.shot_target.astype(jnp.int32)
 
     def look_at(other: Array, found: tuple[Array, ...]) -> tuple[Array, ...]:
-        best, target, place, reached, shot_places = found
+        best, target, place, shot_places = found
         its_layer, its_radius, its_place = pick(layer, other), pick(radius, other), pick(where, other)
         distance = square(pick(places.other_x, other) - places.x) + square(pick(places.other_y, other) - places.y)
         can = (accepts & its_layer) != 0
@@ -69,19 +69,21 @@ def choose(state: State, kinds: UnitColumns, places: Places) -> Aim:
         sees = can & (distance <= square(kinds.look + its_radius)) & (distance >= kinds.least_look)
         tower = walks & (its_layer != 0) & (other < TOWERS)
         cost = jnp.where(keeps, -1, jnp.where(sees, distance, jnp.where(tower, distance + _FAR, _NOBODY)))
-        better = cost < best
         in_reach = (distance <= square(kinds.reach + its_radius)) & far_enough
+        # What is chosen by and whether it is in reach as one number, so that a kernel works it out once for all its readers.
+        offer = (cost + 1).astype(jnp.uint32) << 1 | (keeps | in_reach).astype(jnp.uint32)
+        better = offer >> 1 < best >> 1
         return (
-            jnp.where(better, cost, best),
+            jnp.where(better, offer, best),
             jnp.where(better, other, target),
             jnp.where(better, its_place, place),
-            jnp.where(better, keeps | in_reach, reached),
             jnp.where(of_shots == other, its_place[:, None], shot_places),
         )
 
     nothing = jnp.zeros_like(accepts)
-    start = (nothing + _NOBODY, nothing - 1, nothing, jnp.zeros_like(acting), jnp.zeros_like(of_shots))
-    _, target, place, reached, shot_places = jax.lax.fori_loop(0, used(state.alive), look_at, start)
+    start = (nothing.astype(jnp.uint32) + np.uint32(2 * (int(_NOBODY) + 1)), nothing - 1, nothing, jnp.zeros_like(of_shots))
+    best, target, place, shot_places = jax.lax.fori_loop(0, used(state.alive), look_at, start)
+    reached = (best & 1) != 0
     x, y = _apart(place)
     squared = square(x - places.x) + square(y - places.y)
     return Aim(acting, target, x, y, squared, acting & reached, *_apart(shot_places))

@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from jaxgames.clash import attacks, damage, movement, spawning, targeting
+from jaxgames.clash import attacks, damage, groups, movement, spawning, targeting
 from jaxgames.clash.attacks import Shots, Strike
 from jaxgames.clash.config import ClashConfig
 from jaxgames.clash.constants import ELIXIR, KING, MOST_ELIXIR, TOWERS
@@ -43,7 +43,7 @@ def _runner(config: ClashConfig, num_ticks: int) -> Callable[[State], State]:
 
         return jax.lax.fori_loop(0, num_ticks, body, (states, look_up(config, states)))[0]
 
-    return along_battles(run_all)
+    return along_battles(groups.by_size(run_all))
 
 
 def along_battles(function: Callable[[State], Any]) -> Callable[[State], Any]:

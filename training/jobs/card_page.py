@@ -69,6 +69,8 @@ def power_lines(report: Mapping) -> list[str]:
         return [f"power ({sure}): the arms do not differ in any block, so nothing can be said"]
     needed = ", ".join(f"{100 * float(each):g} points: {count}" for each, count in found["battles_for"].items())
     least = f"{report['battles']} battles find a difference of {100 * found['smallest_difference']:.1f} points of 100"
+    if found["smallest_difference"] > 1:
+        least = f"{report['battles']} battles are too few to find any difference"
     return [f"power ({sure}): {least}; battles for a smaller or larger one of {needed}"]
 
 
@@ -92,6 +94,7 @@ def _points_plot(report: Mapping) -> str:
     rows = [*report["decks"], {"against": "all", **report["all"]}] if len(report["decks"]) > 1 else report["decks"]
     names = [f"deck {number + 1}" for number in range(len(report["decks"]))] + ["all"] * (len(rows) > len(report["decks"]))
     _bars(axes, [(row["without"], row["with"]) for row in rows], 100.0)
+    axes.set_ylim(0, 100)  # intervals of few battles may be wider than that
     axes.axhline(50, color="#999999", linewidth=0.8)
     axes.set_xticks(range(len(rows)), [f"against {name}" for name in names])
     return as_svg(figure)
@@ -111,7 +114,7 @@ def _bars(axes, rows: Sequence[tuple[Mapping | None, Mapping | None]], scale: fl
         middle, low, high = (scale * np.array([one[each] for one in found]) for each in ("mean", "low", "high"))
         places = np.arange(len(rows)) + 0.4 * arm - 0.2
         axes.bar(places, middle, 0.38, yerr=[middle - low, high - middle], capsize=2, color=COLOURS[arm], label=title)
-    axes.legend(frameon=False, fontsize=8)
+    axes.legend(frameon=False, fontsize=8, ncols=2, loc="lower right", bbox_to_anchor=(1, 1))  # above: bars may be high
 
 
 def _power_plot(report: Mapping) -> str:
@@ -177,7 +180,7 @@ def page(report: Mapping, figures: Mapping[str, str]) -> str:
     parts.append("<h2>What is counted</h2>" + "".join(f"<p>{html.escape(text)}</p>" for text in _COUNTED))
     style = (
         "body{font-family:Helvetica,Arial,sans-serif;margin:2em;max-width:75em;color:#222}table{border-collapse:collapse}"
-        "td,th{border:1px solid #ccc;padding:.3em .6em;text-align:left;font-size:.9em}"
+        "td,th{border:1px solid #ccc;padding:.3em .6em;text-align:left;font-size:.9em}img{max-width:100%}"
     )
     title = html.escape(head)
     return (

@@ -145,7 +145,7 @@ class FollowerJob(Job):
         self.total, self.unit, self.learning_rate = learn.episodes, "episodes", learn.learning_rate
         oracle, self.oracle_params = make_oracle(config, self.who)
         self.dagger = Dagger(learn, self.who, oracle, job.mesh_for(learn.lanes, learn.batch_size, learn.buffer_size))
-        self.player = self.who.agent()
+        self.player = self.who.agent(grouped=True)
         self.opponent = agents.make(usual_opponent(self.who.game), self.who.game)
 
     def start(self) -> State:

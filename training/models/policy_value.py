@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 import jaxgames
@@ -88,7 +90,7 @@ class PolicyValue(NamedTuple):
         if not self.network.has_value:
             raise ValueError(f"{given}: its network {self.meta['network']!r} gives no values of states, which {use} needs")
 
-    def agent(self, params: Any = None, *, name: str = "network", greedy: bool = True) -> Agent:
+    def agent(self, params: Any = None, *, name: str = "network", greedy: bool = True, grouped: bool = False) -> Agent:
         """Makes a player without search, who sees no more than its seat.
 
         Where something is hidden it draws a state that fits what it knows; else it is shown what it observes, or what the encoder
@@ -98,6 +100,8 @@ class PolicyValue(NamedTuple):
           params: its parameters; `agent._replace(params=...)` changes them without compiling anything again.
           name: for tables.
           greedy: take the most likely action; else draw one.
+          grouped: take the likeliest of the groups that the encoder tells first, such as a card, then of its outputs. For those
+            who imitate a planner that tries a few random ones of many: each of these is less likely than what it always tries.
         """
         game, encoder = self.game, self.encoder
         hidden, observes = is_hidden(game), encoder.shows_observation
@@ -114,11 +118,28 @@ class PolicyValue(NamedTuple):
                 scores = masked_log_softmax(logits, jax.vmap(legal_of)(states, seats))
             else:
                 scores = self.policy(params, views if observes else jax.vmap(encoder.view)(views, seats))
+            if grouped and encoder.output_groups:
+                scores = of_likeliest_group(scores, encoder.output_groups)
             if not greedy:
                 scores = scores + jax.vmap(lambda key: jax.random.gumbel(key, scores.shape[1:]))(keys)
             return jax.vmap(encoder.actions)(jnp.argmax(scores, -1), seats)
 
         return memoryless(name, choose, sees_state=not (hidden or observes), params=params, uses_hidden=False)
+
+
+def of_likeliest_group(scores: Array, groups: Sequence[int]) -> Array:
+    """Keeps what is in the likeliest group.
+
+    Args:
+      scores: float32 [..., A], log probabilities.
+      groups: of each, 0, 1, ...
+
+    Returns:
+      float32 [..., A], -inf outside of it.
+    """
+    group = np.array(groups)
+    shares = jnp.exp(scores) @ jnp.asarray(np.eye(group.max() + 1, dtype=np.float32)[group])
+    return jnp.where(group == jnp.argmax(shares, -1, keepdims=True), scores, -jnp.inf)
 
 
 def masked_log_softmax(logits: Array, legal: Array) -> Array:

@@ -18,7 +18,7 @@ from training.models import guess, policy_value
 
 TRAINED = Path(__file__).parents[1] / "trained"
 BUNDLED = TRAINED / "pommerman_follower.npz"
-NETWORKS = ("follower", "network")  # players without search
+NETWORKS = ("follower", "network")  # players without search; a follower chooses a group of actions first
 CANDIDATES = 32  # states of which one is taken, where worlds are drawn by a guess
 _SHARED = {  # planners that take the network which comes for another, and the player without search
     "tp_mcts": "sp_mcts",
@@ -55,7 +55,7 @@ def make(spec: str, game: Game) -> Agent:
     name, _, text = spec.partition(":")
     if name in _networks(game):
         who, params = policy_value.read(_weights_of(spec, game), game)
-        return who.agent(params, name=spec)
+        return who.agent(params, name=spec, grouped=name == "follower")
     entry, options = _read(spec, game)
     if isinstance(entry, AgentEntry):
         agent = entry.build(game, with_settings(entry.settings(), options))

@@ -84,6 +84,8 @@ def test_a_report_of_made_up_battles(tmp_path):
     same = dataclasses.replace(part, points=np.full_like(part.points, 0.5))
     told = card_page.power_lines(report | card_statistics.summarize(same, compared.decks, table, Level()))
     assert told == ["power (alpha 0.05, power 0.8): the arms do not differ in any block, so nothing can be said"]
+    report["power"]["smallest_difference"] = 1.2
+    assert ": 24 battles are too few to find any difference; battles for" in card_page.power_lines(report)[0]
 
 
 def test_parts_are_files():

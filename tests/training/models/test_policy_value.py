@@ -248,3 +248,10 @@ def test_gradients_behind_a_mask_are_numbers():
 
     gradient = jax.jit(jax.grad(loss))(np.array([[1, 2, 3], [1, 2, 3]], np.float32))
     assert np.isfinite(gradient).all() and gradient[0, 1] == 0 and not gradient[1].any()
+
+
+def test_the_likeliest_group_is_one_of_many_unlikely_outputs():
+    shares = np.array([[0.3, 0.05, 0.15, 0.15, 0.2, 0.15], [0.5, 0.4, 0.0, 0.0, 0.05, 0.05]])
+    kept = policy_value.of_likeliest_group(jnp.log(shares), (0, 1, 1, 1, 2, 2))
+    assert (jnp.isfinite(kept) == np.array([[False, True, True, True, False, False], [True] + [False] * 5])).all()
+    assert jnp.argmax(kept, -1).tolist() == [2, 0]

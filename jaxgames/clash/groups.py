@@ -1,0 +1,48 @@
+"""Battles side by side in groups of like size. Arrays have the battles as their last axis.
+
+Loops of a tick go as far as the last slot that any battle uses: of a hundred battles one has thirty units, most have six.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxgames.clash.state import State
+
+# So many together are still worth the start of a kernel, and with so many slots the gain is worth two seconds of compiling;
+# measured on one core.
+_TOGETHER, _MANY_SLOTS = 64, 24
+
+
+def by_size(function: Callable[[State], State]) -> Callable[[State], State]:
+    """Makes of a function of battles that do not touch each other, leaves [..., B], one that takes those of like size together.
+
+    Results are the same, in the same order. Accelerators take all battles at once, and so do CPUs where there are few slots.
+    """
+
+    def in_groups(states: State) -> State:
+        size = states.tick.shape[-1]
+        number = -(-size // _TOGETHER)
+        few = states.alive.shape[1] < _MANY_SLOTS
+        if few or number == 1 or size % number or jax.default_backend() != "cpu":
+            return function(states)
+        order = jnp.argsort(_last_slots(states))
+
+        def apart(leaf: jax.Array) -> jax.Array:
+            return jnp.moveaxis(leaf[..., order].reshape(*leaf.shape[:-1], number, size // number), -2, 0)
+
+        def together(leaf: jax.Array) -> jax.Array:
+            return jnp.moveaxis(leaf, 0, -2).reshape(*leaf.shape[1:-1], size)[..., jnp.argsort(order)]
+
+        return jax.tree.map(together, jax.lax.map(function, jax.tree.map(apart, states)))
+
+    return in_groups
+
+
+def _last_slots(states: State) -> jax.Array:
+    """One more than the last slot that each battle uses: int32 [B]."""
+    return jnp.where(states.alive, np.arange(1, states.alive.shape[1] + 1, dtype=np.int32)[:, None], 0).max((0, 1))
