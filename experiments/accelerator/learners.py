@@ -42,6 +42,7 @@ LEARNERS: Mapping[str, tuple[Callable[..., Any], Any]] = {
     "alphaze": (
         train_alphaze.run,
         train_alphaze.TrainConfig(
+            who=PolicyValueConfig("hex", "adh-5"),
             learn=AlphazeConfig(
                 num_worlds=2, num_simulations=16, lanes=64, steps=8, epoch_samples=512, updates=8, epoch_updates=16
             ),
