@@ -8,7 +8,7 @@ def test_the_page(tmp_path):
     result = {"games": 64, "wins": 40, "draws": 8, "losses": 16, "cpu_seconds": 16.0, "moves": [1000, 1000], "mean_length": 31.6}
     page = page_of(PAGE, tmp_path, lambda one: result)
     assert "| `network` | `random` | Barrage | 68.8 (57–78) | 40 – 8 – 16 | 32 | 16.0 |" in page
-    assert "| `pc_pimc:num_worlds=3,num_simulations=100` | `hunt` | ten blocked fields | " in page
+    assert "| `pc_pimc:num_worlds=3,num_simulations=100,guess=bundled` | `hunt` | ten blocked fields | " in page
     assert "num_worlds=20,num_simulations=15" in page, "20 worlds share 300 nodes"
 
 
