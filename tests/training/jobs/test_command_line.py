@@ -57,6 +57,19 @@ def test_bad_flags_are_one_line(arguments, named, capsys):
     assert [part for part in named if part not in printed.err] == []
 
 
+@dataclasses.dataclass(frozen=True)
+class Outer:
+    """Holds another config."""
+
+    inner: Settings = Settings()
+    """The other."""
+
+
+def test_a_value_that_a_config_inside_another_refuses():
+    with pytest.raises(ValueError, match=r"^inner: num_simulations=0: must be >= 1 \(see --help\)$"):
+        parse(Outer, ["--inner.num-simulations", "0"])
+
+
 def test_message_of_a_box_with_and_without_unicode():
     unicode = """
 ╭─ Unrecognized options ──────────────────╮
