@@ -16,14 +16,13 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax import Array
 
 from jaxgames import random_bits
 from jaxgames.agent import Agent
-from jaxgames.env_base import DISABLED, NEXT_STEP, SAME_STEP, Base, EnvState, TimeStep, where
+from jaxgames.env_base import DISABLED, NEXT_STEP, SAME_STEP, Base, EnvState, TimeStep
 from jaxgames.game import is_hidden
-from jaxgames.observing import ArraySpec
+from jaxgames.lanes import where_lanes
 from jaxgames.others import Group, groups_of
 from jaxgames.random_bits import LaneKey
 
@@ -56,16 +55,6 @@ class Environment(Base):
         if self.seat != ROTATING and self.seat not in range(players):
             raise ValueError(f"seat={self.seat!r}: must be in 0..{players - 1}, or {ROTATING}")
         object.__setattr__(self, "groups", groups_of(self.game, self.opponents))
-
-    @property
-    def observation_spec(self) -> Any:
-        """The tree of a lane's observation with an `ArraySpec` for each array."""
-        return self.observer.spec
-
-    @property
-    def action_spec(self) -> ArraySpec:
-        """Of a lane's action: one integer in 0..A-1."""
-        return ArraySpec((), np.dtype(np.int32), 0, self.game.num_actions - 1)
 
     @property
     def informed(self) -> bool:
@@ -189,14 +178,14 @@ class Environment(Base):
 
     def _renewed(self, state: EnvState, lanes: Array, keys: LaneKey) -> EnvState:
         """Begins new games in some lanes, bool [B]."""
-        games = where(lanes, self.starts.take(state.pool, keys, lanes), state.games)
+        games = where_lanes(lanes, self.starts.take(state.pool, keys, lanes), state.games)
         seats = state.seats
         if self.seat == ROTATING:
             seats = jnp.where(lanes, (seats + 1) % self.game.num_players, seats)
         return dataclasses.replace(
             state,
             games=games,
-            infos=where(lanes, self._infos(games), state.infos) if self.informed else (),
+            infos=where_lanes(lanes, self._infos(games), state.infos) if self.informed else (),
             memories=tuple(group.reset(memory, lanes) for group, memory in zip(self.groups, state.memories, strict=True)),
             seats=seats,
             over=state.over & ~lanes,

@@ -15,7 +15,8 @@ from jaxgames import random_bits
 from jaxgames.dependence import depends_on_inputs
 from jaxgames.encoder import Encoder
 from jaxgames.game import Game, init_all_information, teams_of, tells_legal_by_view, update_all_information
-from jaxgames.observing import Observer, observer_of
+from jaxgames.lanes import where_lanes
+from jaxgames.observing import ArraySpec, Observer, observer_of
 from jaxgames.random_bits import LaneKey
 from jaxgames.registration import encoder_of, game_names, make, registration
 from jaxgames.starts import Starts, typed_keys
@@ -139,6 +140,16 @@ class Base:
         object.__setattr__(self, "has_teams", len(set(teams_of(self.game))) < self.game.num_players)
 
     @property
+    def observation_spec(self) -> Any:
+        """The tree of one observation, of a lane or of a seat in it, with an `ArraySpec` for each array."""
+        return self.observer.spec
+
+    @property
+    def action_spec(self) -> ArraySpec:
+        """Of one action: an integer in 0..A-1."""
+        return ArraySpec((), np.dtype(np.int32), 0, self.game.num_actions - 1)
+
+    @property
     def limit(self) -> int:
         """Steps after which an episode is truncated."""
         return np.iinfo(np.int32).max if self.max_episode_steps is None else self.max_episode_steps
@@ -171,8 +182,8 @@ class Base:
         """Plays joint actions int32 [B, P] in the lanes that go, bool [B]."""
         after = jax.vmap(self.game.step)(games, joint, typed_keys(random_bits.fold(keys, _CHANCE)))
         if jax.tree.leaves(infos):
-            infos = where(goes, update_all_information(self.game, infos, after, joint), infos)
-        return where(goes, after, games), infos
+            infos = where_lanes(goes, update_all_information(self.game, infos, after, joint), infos)
+        return where_lanes(goes, after, games), infos
 
     def _seen(self, games: Any, seats: Array) -> Any:
         return jax.vmap(self.observer.see)(games, seats)
@@ -185,11 +196,6 @@ class Base:
         legal = jax.vmap(game.legal_actions)(games)
         here = jnp.arange(game.num_players) == seats[:, None]
         return (legal & here[:, :, None]).any(1)
-
-
-def where(lanes: Array, new: Any, old: Any) -> Any:
-    """Takes one tree in some lanes and another in the rest: leaves [B, ...] of both, lanes bool [B]."""
-    return jax.tree.map(lambda a, b: jnp.where(lanes.reshape(-1, *[1] * (b.ndim - 1)), a, b), new, old)
 
 
 def takes_turns_of(game: Game) -> bool:

@@ -7,12 +7,11 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax import Array
 
-from jaxgames.env_base import NEXT_STEP, SAME_STEP, Base, EnvState, TimeStep, where
+from jaxgames.env_base import NEXT_STEP, SAME_STEP, Base, EnvState, TimeStep
 from jaxgames.game import tells_legal_by_view
-from jaxgames.observing import ArraySpec
+from jaxgames.lanes import where_lanes
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -22,16 +21,6 @@ class MultiEnvironment(Base):
     Who is not asked passes (`game.pass_action`, the only legal action). Who is eliminated is terminated and gets no more rewards,
     unless it has teammates; the episode of a lane is over when all its seats are done.
     """
-
-    @property
-    def observation_spec(self) -> Any:
-        """The tree of a seat's observation with an `ArraySpec` for each array."""
-        return self.observer.spec
-
-    @property
-    def action_spec(self) -> ArraySpec:
-        """Of a seat's action: one integer in 0..A-1."""
-        return ArraySpec((), np.dtype(np.int32), 0, self.game.num_actions - 1)
 
     def reset(self, key: Array) -> tuple[EnvState, TimeStep]:
         """Begins games in all lanes.
@@ -102,7 +91,7 @@ class MultiEnvironment(Base):
         """Begins new games in some lanes, bool [B]."""
         return dataclasses.replace(
             state,
-            games=where(lanes, self.starts.take(state.pool, keys, lanes), state.games),
+            games=where_lanes(lanes, self.starts.take(state.pool, keys, lanes), state.games),
             over=state.over & ~lanes[:, None],
             length=jnp.where(lanes, 0, state.length),
             returns=jnp.where(lanes[:, None], 0.0, state.returns),

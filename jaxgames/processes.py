@@ -156,6 +156,14 @@ def _number(name: str) -> int:
     return int(text) if text.isdecimal() else 0
 
 
+def free_port() -> int:
+    """Gives a port of this machine that nobody uses at the moment, for processes that are started here."""
+    with socket.socket() as probe:
+        probe.bind(("", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
 def _check_port(address: str) -> None:
     """Raises an OSError where another program has the port; JAX would share it, and wait in vain."""
     port = int(address.rpartition(":")[2])

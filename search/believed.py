@@ -10,7 +10,8 @@ import jax.numpy as jnp
 from jax import Array
 
 from jaxgames.game import BelievedGame
-from search.planner import Plan, Planner, of_seat, size_in_bytes, where_lanes
+from jaxgames.lanes import where_lanes
+from search.planner import Plan, Planner, of_seat, size_in_bytes
 
 
 class Memory(NamedTuple):

@@ -13,8 +13,9 @@ from jax import Array
 from jax.sharding import PartitionSpec
 
 from jaxgames.game import Game, init_all_information, is_hidden, update_all_information
+from jaxgames.lanes import where_lanes
 from jaxgames.runtime import DATA_AXIS, data_mesh
-from search.planner import Plan, Planner, of_seat, where_lanes
+from search.planner import Plan, Planner, of_seat
 
 
 class _Asked(NamedTuple):

@@ -18,9 +18,10 @@ from jax import Array
 from jaxgames import random_bits
 from jaxgames.agent import Agent
 from jaxgames.game import Game, RivalryGame, has_prospects, has_rivals, is_hidden, teams_of
+from jaxgames.lanes import where_lanes
 from jaxgames.random_bits import LaneKey
 from search.dynamics import Dynamics, dynamics_of
-from search.planner import of_seat, where_lanes
+from search.planner import of_seat
 
 Rival = Callable[[Any, Array], Array]  # (state, seat) -> the seat of its rival, -1 for none
 Arms = Callable[[Any], tuple[Array, Array]]  # as `Game.search_arms`

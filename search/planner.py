@@ -111,15 +111,6 @@ def of_arm(rows: Array, arms: Array) -> Array:
     return jnp.where(here, rows, 0).sum(1, dtype=rows.dtype)
 
 
-def where_lanes(lanes: Array, new: Any, old: Any) -> Any:
-    """Takes one tree in some lanes and another in the rest: leaves [B, ...] of both, lanes bool [B]."""
-
-    def choose(a: Array, b: Array) -> Array:
-        return jnp.where(lanes.reshape(-1, *[1] * (b.ndim - 1)), a, b)
-
-    return jax.tree.map(choose, new, old)
-
-
 def as_agent(planner: Planner, *, keep_metrics: bool = False) -> Agent:
     """Makes a player out of a planner: it acts for the seat it is asked for.
 

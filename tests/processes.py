@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-import socket
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+
+from jaxgames import processes
 
 ROOT = Path(__file__).resolve().parents[1]
 PREPARED = ("XLA_FLAGS", "PJRT_NPROC")  # what `runtime.prepare` leaves in the environment of this process
@@ -64,14 +65,6 @@ def output_of(code: str, environment: Mapping[str, str] | None = None) -> str:
     return done.stdout.strip()
 
 
-def free_port() -> int:
-    """Gives a port that nobody uses at the moment."""
-    with socket.socket() as probe:
-        probe.bind(("", 0))
-        port: int = probe.getsockname()[1]
-        return port
-
-
 def start_python(arguments: Sequence[str], environment: Mapping[str, str] | None = None) -> subprocess.Popen[str]:
     """Starts Python as `run_python` does, and does not wait for it."""
     kept = {name: value for name, value in os.environ.items() if is_kept(name)}
@@ -91,7 +84,7 @@ def ends_of(started: Sequence[subprocess.Popen[str]], seconds: float = 120) -> l
 
 def run_together(code: str, count: int, environment: Mapping[str, str] | None = None) -> list[tuple[int, str, str]]:
     """Runs code in several processes at once; `me` and `together` in it are the number and the `Processes` of each."""
-    port = free_port()
+    port = processes.free_port()
     return ends_of([start_python(["-c", joined(code, port, count, index)], environment) for index in range(count)])
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from jax import Array
 
 import jaxgames
+from experiments.benchmark.lanes import CHECKSUM_FACTOR
 from jaxgames.game import is_hidden
 from search import presets
 from training.models import policy_value
@@ -24,7 +25,6 @@ from training.play import agents
 LANES = 64
 STEPS = 96  # of random play
 OPENING = 6  # random steps before planners are asked, where they see the state
-FACTOR = np.uint32(0x9E3779B1)
 FULL, USUAL = 1e-4, 2e-2  # of the largest number: with sums in full float32, and as devices do them by themselves
 SMALL = {"num_simulations": 16, "num_generations": 3, "num_evaluations": 64}  # the first of these that a planner has
 ALSO_SMALL = {"num_worlds": 2, "horizon": 10, "population_size": 16}
@@ -118,7 +118,7 @@ def digest(tree: Any) -> Array:
     for leaf in jax.tree.leaves(tree):
         bits = jax.lax.bitcast_convert_type(leaf, jnp.uint32) if leaf.dtype == jnp.float32 else leaf.astype(jnp.uint32)
         weights = 2 * np.arange(bits.size, dtype=np.uint32) + 1
-        word = word * FACTOR + (bits.reshape(-1) * weights).sum(dtype=jnp.uint32)
+        word = word * CHECKSUM_FACTOR + (bits.reshape(-1) * weights).sum(dtype=jnp.uint32)
     return word
 
 

@@ -11,14 +11,13 @@ import os
 import random
 import shutil
 import signal
-import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from experiments.drills.lives import Ended, Life, begin, differences, is_saving, steps_of
-from jaxgames.processes import Processes
+from jaxgames.processes import Processes, free_port
 
 Fault = Callable[[Path, Path, random.Random], list[str]]
 _A_MINUTE = 60.0
@@ -91,7 +90,7 @@ def stopped(folder: Path, straight: Path, draw: random.Random) -> list[str]:
 def lost(folder: Path, straight: Path, draw: random.Random) -> list[str]:
     """kill -9 of one of two processes: the other ends within a minute with one line, and one process alone goes on."""
     del straight  # with other devices other mini-batches are drawn
-    address, gone = f"localhost:{_free_port()}", draw.randrange(2)
+    address, gone = f"localhost:{free_port()}", draw.randrange(2)
     outputs = [folder.with_name(f"{folder.name}-{number}.txt") for number in range(2)]
     both = [begin(folder, output=output, together=Processes(address, 2, number)) for number, output in enumerate(outputs)]
     _until(both[0], lambda: bool(steps_of(folder)))
@@ -116,13 +115,6 @@ def lost(folder: Path, straight: Path, draw: random.Random) -> list[str]:
     if not over and resumed.went_on_after < saved:
         wrong.append(f"iteration {saved} was saved and it went on after {resumed.went_on_after}")
     return wrong
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def _damage(path: Path, draw: random.Random) -> str:

@@ -15,6 +15,9 @@ import jax
 
 from experiments.pages import fill, markdown
 from jaxgames import processes
+from jaxgames.agent import Agent
+from jaxgames.game import Game
+from training.play.evaluate import Games, Progress, play
 from training.storage import provenance
 from training.storage.files import write_atomically
 from training.storage.shards import Shard, made_from
@@ -179,6 +182,30 @@ class Page:
             return ""
         listed = ", ".join(older[:3]) + (f" and {len(older) - 3} more" if len(older) > 3 else "")
         return f"warning: made by other versions of {', '.join(self.sources)}: {listed} (what is deleted is made again)"
+
+
+def play_timed(game: Game, players: Sequence[Agent], seed: int, num_games: int, **how: Any) -> tuple[Games, dict[str, float]]:
+    """Plays games, and times them after everything was compiled.
+
+    Args:
+      game: what is played.
+      players: who plays, as for `evaluate.play`.
+      seed: of all play.
+      num_games: how many.
+      **how: more arguments of `evaluate.play`.
+
+    Returns:
+      The games, and `seconds` by the clock and `cpu_seconds`.
+    """
+    compiled: list[tuple[float, float]] = []
+
+    def report(progress: Progress) -> None:
+        if not compiled:
+            compiled.append((time.perf_counter(), time.process_time()))
+
+    games = play(game, players, jax.random.key(seed), num_games, report=report, **how)
+    wall, cpu = time.perf_counter() - compiled[0][0], time.process_time() - compiled[0][1]
+    return games, {"seconds": round(wall, 1), "cpu_seconds": round(cpu, 1)}
 
 
 def origins(results: Iterable[dict]) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import re
-import time
 from collections.abc import Iterable
 from functools import partial
 
@@ -12,9 +11,9 @@ import jax
 
 import jaxgames
 from experiments.pages import markdown
-from experiments.papers.measured import Measurement, Page, Plan
+from experiments.papers.measured import Measurement, Page, Plan, play_timed
 from experiments.papers.tables import intervals, rates
-from training.play import agents, counting, evaluate
+from training.play import agents, counting
 
 OPPONENTS = {"simple": "SimpleAgents", "simple_unbiased": "SimpleUnbiasedAgents"}
 SEED = 1016  # of what is reported; settings were chosen by games of other seeds
@@ -93,23 +92,15 @@ def play(contest: Contest, batch: int) -> dict:
     """Plays a contest: counts by both rules, and CPU time after everything was compiled."""
     game = jaxgames.make("pommerman", "ffa")
     player, opponent = agents.make(contest.player, game), agents.make(contest.opponent, game)
-    compiled: list[tuple[float, float]] = []
-
-    def report(progress: evaluate.Progress) -> None:
-        if not compiled:
-            compiled.append((time.perf_counter(), time.process_time()))
-
     players = [player, *[opponent] * (game.num_players - 1)]
-    games = evaluate.play(game, players, jax.random.key(SEED), contest.games, batch_size=batch, report=report)
-    wall, cpu = time.perf_counter() - compiled[0][0], time.process_time() - compiled[0][1]
+    games, times = play_timed(game, players, SEED, contest.games, batch_size=batch)
     return {
         "contest": {**dataclasses.asdict(contest), "seed": SEED, "batch": batch},
         "released": counting.count(games).as_dict(),
         "strict": counting.count(games, strict=True).as_dict(),
         "lengths": games.lengths.tolist(),
         "moves": games.moves.tolist(),
-        "seconds": round(wall, 1),
-        "cpu_seconds": round(cpu, 1),
+        **times,
         "devices": jax.device_count(),
     }
 

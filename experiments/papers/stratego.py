@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import re
-import time
 from collections.abc import Iterable
 from functools import partial
 
@@ -12,9 +11,9 @@ import jax
 
 import jaxgames
 from experiments.pages import markdown
-from experiments.papers.measured import Measurement, Page, Plan
+from experiments.papers.measured import Measurement, Page, Plan, play_timed
 from experiments.papers.tables import points, with_interval
-from training.play import agents, evaluate
+from training.play import agents
 
 SEED = 2022
 BARRAGE = "barrage:max_plies=400"
@@ -68,16 +67,8 @@ class StrategoPlan(Plan):
 def play(pair: Match, games: int, batch: int) -> dict:
     """Plays a match; gives how games ended for the first, and its cost after everything was compiled."""
     game = jaxgames.make("stratego", pair.mode)
-    compiled: list[tuple[float, float]] = []
-
-    def report(progress: evaluate.Progress) -> None:
-        if not compiled:
-            compiled.append((time.perf_counter(), time.process_time()))
-
     players = [agents.make(name, game) for name in (pair.first, pair.second)]
-    key = jax.random.key(SEED)
-    played = evaluate.play(game, players, key, games, batch_size=min(batch, games), seating="rotated", report=report)
-    wall, cpu = time.perf_counter() - compiled[0][0], time.process_time() - compiled[0][1]
+    played, times = play_timed(game, players, SEED, games, batch_size=min(batch, games), seating="rotated")
     ends = played.outcomes[:, 0]
     return {
         "match": {**dataclasses.asdict(pair), "seed": SEED, "batch": batch},
@@ -87,8 +78,7 @@ def play(pair: Match, games: int, batch: int) -> dict:
         "losses": int((ends < 0).sum()),
         "mean_length": round(float(played.lengths.mean()), 1),
         "moves": played.moves.tolist(),
-        "seconds": round(wall, 1),
-        "cpu_seconds": round(cpu, 1),
+        **times,
         "devices": jax.device_count(),
     }
 

@@ -111,7 +111,29 @@ class _Table:
             raise ValueError("the environment is closed: make another")
 
 
-class ParallelGame(ParallelEnv):
+class _AtTable:
+    """What both forms of a game have in common."""
+
+    _table: _Table
+
+    def observation_space(self, agent: str) -> spaces.Space:
+        """Gives the space of a player's observations, always the same object."""
+        return self._table.observation_spaces[self._table.names[self._table.seat_of(agent)]]
+
+    def action_space(self, agent: str) -> spaces.Space:
+        """Gives the space of a player's actions, always the same object."""
+        return self._table.action_spaces[self._table.names[self._table.seat_of(agent)]]
+
+    def render(self) -> str | None:
+        """Gives the picture of the position as SVG text."""
+        return self._table.draw()
+
+    def close(self) -> None:
+        """Forgets the game."""
+        self._table.close()
+
+
+class ParallelGame(_AtTable, ParallelEnv):
     """Any game, with the actions of all players at once.
 
     Args:
@@ -126,14 +148,6 @@ class ParallelGame(ParallelEnv):
         self.render_mode = render_mode
         self.possible_agents = list(self._table.names)
         self.agents: list[str] = []
-
-    def observation_space(self, agent: str) -> spaces.Space:
-        """Gives the space of a player's observations, always the same object."""
-        return self._table.observation_spaces[self._table.names[self._table.seat_of(agent)]]
-
-    def action_space(self, agent: str) -> spaces.Space:
-        """Gives the space of a player's actions, always the same object."""
-        return self._table.action_spaces[self._table.names[self._table.seat_of(agent)]]
 
     def reset(self, seed: int | None = None, options: dict | None = None) -> tuple[dict, dict]:
         """Begins a game; there are no options."""
@@ -162,16 +176,8 @@ class ParallelGame(ParallelEnv):
         first, *rest = ({name: entries[name] for name in alive} for entries in told)
         return first, rest[0], rest[1], rest[2], rest[3]
 
-    def render(self) -> str | None:
-        """Gives the picture of the position as SVG text."""
-        return self._table.draw()
 
-    def close(self) -> None:
-        """Forgets the game."""
-        self._table.close()
-
-
-class AECGame(AECEnv):
+class AECGame(_AtTable, AECEnv):
     """A game of turns, with one action at a time.
 
     Args:
@@ -192,14 +198,6 @@ class AECGame(AECEnv):
         self.render_mode = render_mode
         self.possible_agents = list(self._table.names)
         self.agents: list[str] = []
-
-    def observation_space(self, agent: str) -> spaces.Space:
-        """Gives the space of a player's observations, always the same object."""
-        return self._table.observation_spaces[self._table.names[self._table.seat_of(agent)]]
-
-    def action_space(self, agent: str) -> spaces.Space:
-        """Gives the space of a player's actions, always the same object."""
-        return self._table.action_spaces[self._table.names[self._table.seat_of(agent)]]
 
     def observe(self, agent: str) -> dict[str, Any]:
         """Gives what a player sees now."""
@@ -244,11 +242,3 @@ class AECGame(AECEnv):
             self.agent_selection = table.names[table.mover]
         self._accumulate_rewards()
         self._deads_step_first()
-
-    def render(self) -> str | None:
-        """Gives the picture of the position as SVG text."""
-        return self._table.draw()
-
-    def close(self) -> None:
-        """Forgets the game."""
-        self._table.close()

@@ -25,6 +25,7 @@ from jax import Array
 
 from jaxgames import checks, random_bits
 from jaxgames.game import Game
+from jaxgames.lanes import where_lanes
 from jaxgames.random_bits import LaneKey
 from search.bandit import bandits, table
 from search.bandit.bandits import Bandit
@@ -32,7 +33,7 @@ from search.bandit.guide import Guide, rounding_noise
 from search.bandit.table import Table
 from search.dynamics import Dynamics, dynamics_of
 from search.microbatch import Access, in_microbatches
-from search.planner import Plan, Planner, of_seat, where_lanes
+from search.planner import Plan, Planner, of_seat
 
 # Children of a lane key beside those numbered by depth or simulation.
 _CHANCE = 1 << 20

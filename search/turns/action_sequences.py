@@ -21,10 +21,11 @@ from jax import Array
 
 from jaxgames import checks, random_bits
 from jaxgames.game import Game
+from jaxgames.lanes import where_lanes
 from jaxgames.random_bits import LaneKey
 from search.bandit.tree_search import MICROBATCH_SIZE, chance_keys
 from search.microbatch import PER_LANE, in_microbatches
-from search.planner import Plan, Planner, where_lanes
+from search.planner import Plan, Planner
 from search.turns import population
 
 # Children of a lane's key by generation; beside them those of the first strings and of the way that the best lead along (games'

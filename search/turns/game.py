@@ -12,8 +12,8 @@ from jax import Array
 from jaxgames import random_bits
 from jaxgames.bitboard import WORD_BITS, Bits
 from jaxgames.game import Game, offers
+from jaxgames.lanes import where_lanes
 from jaxgames.random_bits import LaneKey
-from search.planner import where_lanes
 
 
 class SetGame(Game, Protocol):

@@ -21,9 +21,10 @@ from jax import Array
 
 from jaxgames import checks, random_bits
 from jaxgames.game import Game
+from jaxgames.lanes import where_lanes
 from jaxgames.packing import packing_of
 from jaxgames.random_bits import LaneKey
-from search.planner import Planner, where_lanes
+from search.planner import Planner
 from search.turns.game import Moves, finish_turn, moves_of, value_for
 from search.turns.planner import MICROBATCH_SIZE, TurnPlan, TurnSearch, never, turn_planner
 from search.turns.tree import (

@@ -12,9 +12,10 @@ from jax import Array
 
 from jaxgames import random_bits
 from jaxgames.game import Game
+from jaxgames.lanes import where_lanes
 from jaxgames.random_bits import LaneKey
 from search.microbatch import in_microbatches
-from search.planner import Plan, Planner, size_in_bytes, where_lanes
+from search.planner import Plan, Planner, size_in_bytes
 from search.turns.game import Moves
 
 MICROBATCH_SIZE = 64  # on a CPU: half of it costs a tenth more, in trees a third

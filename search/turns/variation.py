@@ -18,8 +18,8 @@ from jax import Array
 from jaxgames import random_bits
 from jaxgames.bitboard import Bits
 from jaxgames.game import Game
+from jaxgames.lanes import where_lanes
 from jaxgames.random_bits import LaneKey
-from search.planner import where_lanes
 from search.turns import game as sets
 from search.turns.game import Moves
 

@@ -15,7 +15,7 @@ from jaxgames import processes
 from jaxgames.last_words import FAREWELL, told
 from jaxgames.processes import Processes
 from tests import shared_work
-from tests.processes import ends_of, free_port, prepared_environment, run_together, start_python
+from tests.processes import ends_of, prepared_environment, run_together, start_python
 from tests.shared_games import games
 from tests.training.jobs.toy import ToyConfig, ToyJob
 from training.jobs import job
@@ -187,7 +187,7 @@ run_main(lambda config: time.sleep(config.seconds), Nothing)
 
 def refusals(*flags, patience=60):
     """Starts a process with each of these flags, after a version; gives what they say, which is one line, as they end with 2."""
-    address = f"--coordinator localhost:{free_port()} --patience {patience}".split()
+    address = f"--coordinator localhost:{processes.free_port()} --patience {patience}".split()
     started = [start_python(["-c", COMMAND, *one.split(), *address], prepared_environment()) for one in flags]
     ends = ends_of(started)
     assert all(code and out == "" and error.startswith("error: ") and error.count("\n") == 1 for code, out, error in ends), ends
@@ -234,7 +234,7 @@ run_main(main, Nothing)
 @pytest.mark.slow
 @pytest.mark.parametrize(("victim", "how"), [(1, signal.SIGKILL), (0, signal.SIGKILL), (1, signal.SIGSTOP)])
 def test_a_lost_process_ends_the_others(victim, how):
-    flags = f"--coordinator localhost:{free_port()} --num-processes 2 --process-id".split()
+    flags = f"--coordinator localhost:{processes.free_port()} --num-processes 2 --process-id".split()
     started = [start_python(["-c", ENDLESS, *flags, str(me)], prepared_environment()) for me in (0, 1)]
     for process in started:
         assert process.stdout is not None and process.stdout.readline() == "started\n"

@@ -56,8 +56,11 @@ class JobConfig:
 class Job(abc.ABC):
     """A training job; `run` carries it to its end. Holds nothing that changes.
 
+    As it stands, an iteration is one call of the compiled programs, and units are samples.
+
     Attributes:
       config, console, folder, key: as given, and made of it.
+      programs: what is compiled: `deal(key, learner)`, and `iterate(key, learner) -> (learner, metrics)` for this `advance`.
       meta: what its checkpoints are of, such as the game and the network.
       title, total, unit: of what is shown: what goes on, how many units there are to do, and of what.
       learning_rate: what to make smaller where learning fails.
@@ -67,6 +70,7 @@ class Job(abc.ABC):
     SPEED: ClassVar[str]  # the value that counts work; it is logged per second
     FIGURE: ClassVar[str]  # the function of `training.jobs.curves` that draws the log
 
+    programs: Any
     meta: dict[str, Any]
     title: str
     total: int
@@ -86,18 +90,20 @@ class Job(abc.ABC):
         """Does what is to be done once, before the first iteration."""
         del state
 
-    @abc.abstractmethod
     def advance(self, state: Any) -> dict[str, Any]:
         """Makes one iteration, in place, and returns values for the log; "finite" False ends the run."""
+        before = samples_of(state)
+        state.learner, metrics = self.programs.iterate(self.key, state.learner)
+        return plain(metrics) | {self.SPEED: samples_of(state) - before}
 
     def rate(self, state: Any) -> dict[str, Any]:
         """Evaluates what is learnt where that is due; returns values for the log, none where it is not."""
         del state
         return {}
 
-    @abc.abstractmethod
     def done(self, state: Any) -> int:
         """Returns how many of the `total` units are done."""
+        return min(samples_of(state), self.total)
 
     def is_over(self, state: Any) -> bool:
         """Says whether no iteration is left to do."""
@@ -110,7 +116,7 @@ class Job(abc.ABC):
 
     def deal(self, learner: Any) -> Any:
         """Takes up a learner of another number of devices: what is spread over them is numpy, as saved."""
-        raise NotImplementedError
+        return self.programs.deal(self.key, learner)
 
     @abc.abstractmethod
     def finish(self, state: Any) -> dict[str, Any]:
@@ -293,6 +299,11 @@ def check_settings(config: Any, path: Path) -> None:
         found = before.get(name)
         if name not in config.FREE and found != value:
             raise ValueError(f"{name}={value!r}: the run in {path.parent} has {found!r}; give that, or choose another output")
+
+
+def samples_of(state: Any) -> int:
+    """Gives the samples of a state's learner so far."""
+    return int(state.learner.progress["samples"])
 
 
 def plain(metrics: Mapping[str, Any]) -> dict[str, Any]:

@@ -167,18 +167,12 @@ class AlphazeJob(Job):
     def advance(self, state: State) -> dict[str, Any]:
         """Calls one compiled program: games while the epoch lacks samples, else gradient steps."""
         learn, epoch = self.config.learn, int(state.epoch)
-        if _searches(state) < (epoch + 1) * learn.epoch_samples:
+        if job.samples_of(state) < (epoch + 1) * learn.epoch_samples:
             play = self.programs.play[self.programs.kind(epoch)]
             state.learner, metrics = play(self.key, state.best_params, state.learner)
             return job.plain(metrics) | {self.SPEED: learn.lanes * learn.steps, "epoch": epoch}
         state.learner, metrics = self.programs.learn(self.key, state.learner)
         return job.plain(metrics) | {"epoch": epoch}
-
-    def deal(self, learner: Any) -> Any:
-        return self.programs.deal(self.key, learner)
-
-    def done(self, state: State) -> int:
-        return min(_searches(state), self.total)
 
     def is_over(self, state: State) -> bool:
         return int(state.epoch) >= self.config.epochs
@@ -187,7 +181,7 @@ class AlphazeJob(Job):
         """Ends the epoch if it is over: lets the newest network play against the best so far, and takes it if it is better."""
         config, learn, learner = self.config, self.config.learn, state.learner
         epochs = int(state.epoch) + 1
-        if _searches(state) < epochs * learn.epoch_samples or int(learner.updates) < epochs * learn.epoch_updates:
+        if job.samples_of(state) < epochs * learn.epoch_samples or int(learner.updates) < epochs * learn.epoch_updates:
             return {}
         values: dict[str, Any] = {}
         points = 1.0
@@ -218,7 +212,7 @@ class AlphazeJob(Job):
         """Lets some epochs and a random player meet."""
         learner = state.learner
         result: dict[str, Any] = {
-            "searches": _searches(state),
+            "searches": job.samples_of(state),
             "games": self._games(state),
             "updates": int(learner.updates),
             "rating": float(state.rating),
@@ -255,7 +249,3 @@ class AlphazeJob(Job):
 
     def _save(self, params: Any, epoch: int) -> None:
         save_weights(self._weights(epoch), jax.device_get(params), self.who.meta | {"epoch": epoch})
-
-
-def _searches(state: State) -> int:
-    return int(state.learner.progress["samples"])

@@ -148,18 +148,12 @@ class ExpertJob(Job):
     def advance(self, state: State) -> dict[str, Any]:
         """Calls one compiled program: games while the round lacks samples, else gradient steps."""
         learn, number = self.config.learn, int(state.round)
-        before = _samples(state)
+        before = job.samples_of(state)
         if before < (number + 1) * learn.samples:
             state.learner, metrics = self.programs.play(self.key, state.learner)
-            return job.plain(metrics) | {self.SPEED: _samples(state) - before, "round": number}
+            return job.plain(metrics) | {self.SPEED: job.samples_of(state) - before, "round": number}
         state.learner, metrics = self.programs.learn(self.key, state.learner)
         return job.plain(metrics) | {"round": number}
-
-    def deal(self, learner: Any) -> Any:
-        return self.programs.deal(self.key, learner)
-
-    def done(self, state: State) -> int:
-        return min(_samples(state), self.total)
 
     def is_over(self, state: State) -> bool:
         return int(state.round) >= self.config.rounds
@@ -172,7 +166,7 @@ class ExpertJob(Job):
     def rate(self, state: State) -> dict[str, Any]:
         """Ends the round if it is over: the network plays alone."""
         learn, number = self.config.learn, int(state.round) + 1
-        if _samples(state) < number * learn.samples or int(state.learner.updates) < learn.updates_after(number):
+        if job.samples_of(state) < number * learn.samples or int(state.learner.updates) < learn.updates_after(number):
             return {}
         state.round = np.int32(number)
         self._save(state)
@@ -184,7 +178,7 @@ class ExpertJob(Job):
 
     def finish(self, state: State) -> dict[str, Any]:
         """Lets the search play against the rule-based players."""
-        result: dict[str, Any] = {"samples": _samples(state), "updates": int(state.learner.updates)}
+        result: dict[str, Any] = {"samples": job.samples_of(state), "updates": int(state.learner.updates)}
         if self.searching is not None:
             games = self._match(self.searching, state, _REPORT, 0, self.config.final_games)
             result |= {"wins": float((games > 0).mean()), "draws": float((games == 0).mean())}
@@ -201,7 +195,3 @@ class ExpertJob(Job):
         number, params = int(state.round), jax.device_get(state.learner.params)
         for name in (f"round-{number:03d}.npz", "best.npz"):
             save_weights(self.folder / name, params, self.who.meta | {"round": number})
-
-
-def _samples(state: State) -> int:
-    return int(state.learner.progress["samples"])

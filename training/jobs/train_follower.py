@@ -144,22 +144,19 @@ class FollowerJob(Job):
         self.title = f"{learn.method}, {config.follower.network} network, {self.who.encoder.name} planes"
         self.total, self.unit, self.learning_rate = learn.episodes, "episodes", learn.learning_rate
         oracle, self.oracle_params = make_oracle(config, self.who)
-        self.dagger = Dagger(learn, self.who, oracle, job.mesh_for(learn.lanes, learn.batch_size, learn.buffer_size))
+        self.programs = Dagger(learn, self.who, oracle, job.mesh_for(learn.lanes, learn.batch_size, learn.buffer_size))
         self.player = self.who.agent(grouped=True)
         self.opponent = agents.make(usual_opponent(self.who.game), self.who.game)
 
     def start(self) -> State:
         params = self.who.init(jax.random.fold_in(self.key, _CHOOSING))
-        learner = self.dagger.init(self.key, params)
+        learner = self.programs.init(self.key, params)
         return State(learner, job.copy(learner.best_params), np.int32(-1), np.int32(0))
 
     def advance(self, state: State) -> dict[str, Any]:
-        state.learner, metrics = self.dagger.iterate(self.key, self.oracle_params, state.learner)
+        state.learner, metrics = self.programs.iterate(self.key, self.oracle_params, state.learner)
         values = job.plain(metrics)
         return values | {self.SPEED: values["new_steps"]}
-
-    def deal(self, learner: Any) -> Any:
-        return self.dagger.deal(self.key, learner)
 
     def done(self, state: State) -> int:
         return int(state.learner.progress["episodes"])

@@ -78,28 +78,13 @@ class GuessJob(Job):
         player = agents.make(learn.player or usual_opponent(self.who.game), self.who.game)
         self.title = f"guessing what is hidden, {config.who.game} {config.who.mode}, {config.who.network} network"
         self.total, self.unit, self.learning_rate = config.samples, "samples", learn.learning_rate
-        self.program = Guessing(learn, self.who, player, job.mesh_for(learn.lanes, learn.batch_size, learn.buffer_size))
+        self.programs = Guessing(learn, self.who, player, job.mesh_for(learn.lanes, learn.batch_size, learn.buffer_size))
 
     def start(self) -> State:
-        return State(self.program.init(self.key, self.who.init(jax.random.fold_in(self.key, _INIT))))
-
-    def advance(self, state: State) -> dict[str, Any]:
-        before = _samples(state)
-        state.learner, metrics = self.program.iterate(self.key, state.learner)
-        return job.plain(metrics) | {self.SPEED: _samples(state) - before}
-
-    def deal(self, learner: Any) -> Any:
-        return self.program.deal(self.key, learner)
-
-    def done(self, state: State) -> int:
-        return min(_samples(state), self.total)
+        return State(self.programs.init(self.key, self.who.init(jax.random.fold_in(self.key, _INIT))))
 
     def finish(self, state: State) -> dict[str, Any]:
         """Writes the parameters."""
-        params, meta = jax.device_get(state.learner.params), self.meta | {"samples": _samples(state)}
-        save_weights(self.folder / "best.npz", params, meta)
-        return {"samples": _samples(state), "updates": int(state.learner.updates)}
-
-
-def _samples(state: State) -> int:
-    return int(state.learner.progress["samples"])
+        learner, samples = state.learner, job.samples_of(state)
+        save_weights(self.folder / "best.npz", jax.device_get(learner.params), self.meta | {"samples": samples})
+        return {"samples": samples, "updates": int(learner.updates)}

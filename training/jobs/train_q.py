@@ -100,29 +100,18 @@ class QJob(Job):
         self.meta = self.who.meta
         self.title = f"Q-MC, {config.who.game} {config.who.mode}, {config.who.network} network"
         self.total, self.unit, self.learning_rate = config.samples, "samples", learn.learning_rate
-        self.program = MonteCarlo(learn, self.who, job.mesh_for(learn.lanes, learn.batch_size, learn.buffer_size))
+        self.programs = MonteCarlo(learn, self.who, job.mesh_for(learn.lanes, learn.batch_size, learn.buffer_size))
         self.player = self.who.agent()
         self.opponent = agents.make(config.opponent or usual_opponent(self.who.game), self.who.game)
 
     def start(self) -> State:
         params = self.who.init(jax.random.fold_in(self.key, _INIT))
-        learner = self.program.init(self.key, params)
+        learner = self.programs.init(self.key, params)
         return State(learner, job.copy(learner.best_params), np.int32(-1), np.int32(0))
-
-    def advance(self, state: State) -> dict[str, Any]:
-        before = _samples(state)
-        state.learner, metrics = self.program.iterate(self.key, state.learner)
-        return job.plain(metrics) | {self.SPEED: _samples(state) - before}
-
-    def deal(self, learner: Any) -> Any:
-        return self.program.deal(self.key, learner)
-
-    def done(self, state: State) -> int:
-        return min(_samples(state), self.total)
 
     def rate(self, state: State) -> dict[str, float]:
         """Plays against the opponent when it is time, and keeps the parameters if they are the best so far."""
-        samples = _samples(state)
+        samples = job.samples_of(state)
         if samples - state.evaluated < self.config.evaluate_every and not self.is_over(state):
             return {}
         score = counting.count(self.games(state.learner.best_params, _CHOOSING, self.config.evaluate_games))
@@ -140,15 +129,13 @@ class QJob(Job):
     def finish(self, state: State) -> dict[str, Any]:
         """Evaluates the chosen parameters in games that had no part in the choice."""
         learner = state.learner
-        save_weights(self.folder / "final.npz", jax.device_get(learner.best_params), self.meta | {"samples": _samples(state)})
-        result: dict[str, Any] = {"samples": _samples(state), "updates": int(learner.updates)}
+        save_weights(
+            self.folder / "final.npz", jax.device_get(learner.best_params), self.meta | {"samples": job.samples_of(state)}
+        )
+        result: dict[str, Any] = {"samples": job.samples_of(state), "updates": int(learner.updates)}
         if self.config.final_games:
             score = counting.count(self.games(state.best, _REPORTING, self.config.final_games))
             result["games"] = score.as_dict()
             rates = " / ".join(f"{100 * n / score.games:.1f}" for n in (score.wins, score.draws, score.losses))
             self.console.print(f"win / draw / loss {rates} % in {score.games} games", highlight=False)
         return result
-
-
-def _samples(state: State) -> int:
-    return int(state.learner.progress["samples"])

@@ -10,7 +10,8 @@ import jax.numpy as jnp
 from jax import Array
 
 from jaxgames.game import can_stall
-from search.planner import Plan, Planner, where_lanes
+from jaxgames.lanes import where_lanes
+from search.planner import Plan, Planner
 from training.play.lanes import Lanes, Pool, fold
 
 WINDOW = 10  # steps over which the oracle's choices are compared

@@ -133,8 +133,8 @@ class Guessing:
         return self._sample(self.who.game.init(jax.random.key(0)), jnp.int32(0))
 
     def _sample(self, state: Any, seat: Array) -> Sample:
-        view = self.who.encoder.view(state, seat)
-        return Sample(view, self.who.game.secrets(state, self.who.game.observe(state, seat)))
+        seen = self.who.encoder.view(state, seat)  # what the player observes, as these encoders do
+        return Sample(seen, self.who.game.secrets(state, seen))
 
     def _init(self, key: Array, params: Any) -> Learner:
         return self._begin(key, jnp.int32(0), self.updates.init(params, (), samples=jnp.int32(0)))

@@ -118,7 +118,7 @@ def _read(spec: str, game: Game) -> tuple[AgentEntry | PlannerEntry, dict[str, A
         kinds = kinds_of(settings)
     else:
         settings = entry.settings
-        guessed = {"guess": KINDS[str], "candidates": KINDS[int]} if _draws_worlds(name, game) else {}
+        guessed = {"guess": KINDS[str], "candidates": KINDS[int]} if has_secrets(game) and "num_worlds" in entry.kinds else {}
         kinds = ({entry.network: KINDS[str]} if entry.network else {}) | guessed | entry.kinds
     if text and not kinds:
         raise ValueError(f"agent={spec!r}: {name} has no settings")
@@ -155,12 +155,6 @@ def _guessed(spec: str, options: dict[str, Any], game: Game) -> Any:
         return game
     who, params = guess.read(found["guess"], game)
     return who.worlds(params, found["candidates"])
-
-
-def _draws_worlds(spec: str, game: Game) -> bool:
-    """Says whether a planner draws worlds in a game of which a network can guess them."""
-    entry = presets.planners_of(game).get(spec.partition(":")[0])
-    return entry is not None and has_secrets(game) and "num_worlds" in entry.kinds
 
 
 def _entries(game: Game) -> dict[str, AgentEntry | PlannerEntry]:

@@ -16,7 +16,8 @@ from jax import Array
 
 from jaxgames.agent import Agent
 from jaxgames.game import Game, is_hidden, teams_of
-from search.planner import of_seat, where_lanes
+from jaxgames.lanes import where_lanes
+from search.planner import of_seat
 from training.play.lanes import Lanes, Pool, fold
 
 _SEATS, _PLAY = 1, 2  # children of a game's key

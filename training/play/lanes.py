@@ -16,8 +16,9 @@ import jax.numpy as jnp
 from jax import Array
 
 from jaxgames.game import init_all_information, update_all_information
+from jaxgames.lanes import where_lanes
 from jaxgames.packing import packing_of
-from search.planner import of_seat, where_lanes
+from search.planner import of_seat
 
 _DRAWN_AT_ONCE = 16  # start states: as many as fill the registers of a CPU
 START = 0  # child of a game's key; users of the pool choose the others
