@@ -18,10 +18,10 @@ from tests.processes import ROOT, is_kept
 pytestmark = pytest.mark.browser
 
 PICTURES = os.environ.get("PICTURES")  # a folder for what the pages look like
-AWAITS = "!!document.querySelector('.next, #buttons button')"
+AWAITS = "!!document.querySelector('.next, #buttons button:enabled')"
 SEEN = """({over: !document.getElementById('banner').hidden, shown: document.getElementById('shown').innerText,
     next: [...document.querySelectorAll('.next')].map((spot) => spot.dataset.spot),
-    buttons: [...document.querySelectorAll('#buttons button')].map((button) => button.innerText),
+    buttons: [...document.querySelectorAll('#buttons button:enabled')].map((button) => button.innerText),
     out: document.getElementById('status').innerText.startsWith('You are out')})"""
 GAMES = [
     ("hex", "adh-4", "random"),
@@ -101,7 +101,7 @@ def play(tab, rng, *, drags=False, most=2000):
                 tab.click(start)
             clicks += 1
         elif seen["buttons"]:
-            tab.js(f"document.querySelectorAll('#buttons button')[{rng.randrange(len(seen['buttons']))}]?.click()")
+            tab.js(f"document.querySelectorAll('#buttons button:enabled')[{rng.randrange(len(seen['buttons']))}]?.click()")
             clicks += 1
         elif seen["out"] and not ran:
             ran = True

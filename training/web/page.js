@@ -295,6 +295,7 @@ function act(action) {
   if (!state.awaits || view) return;
   picked = [];
   state.awaits = false; // one action a step, however often it is clicked
+  for (const button of document.querySelectorAll("#buttons button, #actions button")) button.disabled = true;
   say({ do: "act", action, at: state.at });
   complain("");
 }
