@@ -85,6 +85,11 @@ class PommermanConfig:
     def is_team(self) -> bool:
         return self.mode in ("team", "radio")
 
+    def enemies_of(self, seat: int) -> tuple[int, ...]:
+        """All but the own seat, and in teams the partner's."""
+        step = 2 if self.is_team else self.num_players  # from a player to the next of the same side
+        return tuple(other for other in range(self.num_players) if (other - seat) % step)
+
     @property
     def has_messages(self) -> bool:
         return self.mode == "radio"

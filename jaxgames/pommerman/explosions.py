@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import jax
 from jax import Array
 
@@ -61,11 +63,7 @@ def explode(
 
     def spread(carry: tuple[Bits, Bits, Array]) -> tuple[Bits, Bits, Array]:
         exploded, _, _ = carry
-        blast = exploded
-        sources = [group & exploded for group in by_strength]
-        for direction in DIRECTIONS:
-            blast = blast | _rays(grid, sources, leave[direction], direction)
-        blast = blast - rigid
+        blast = all_rays(grid, exploded, [group & exploded for group in by_strength], leave) - rigid
         caught = (bombs & blast) - exploded
         return exploded | caught, blast, caught.any()
 
@@ -74,7 +72,21 @@ def explode(
     return exploded, blast
 
 
-def _rays(grid: Grid, sources: list[Bits], leave: Bits, direction: int) -> Bits:
+def all_rays(grid: Grid, cells: Bits, sources: Sequence[Bits], leave: Sequence[Bits]) -> Bits:
+    """Adds to a set of cells what blasts reach from it.
+
+    Args:
+      grid: the board.
+      cells: the set.
+      sources: those of its cells that send a blast, by its strength, from `START_BLAST_STRENGTH` up.
+      leave: per direction, the cells that a ray may leave.
+    """
+    for direction in DIRECTIONS:
+        cells = cells | _rays(grid, sources, leave[direction], direction)
+    return cells
+
+
+def _rays(grid: Grid, sources: Sequence[Bits], leave: Bits, direction: int) -> Bits:
     """Sends rays in one direction; the last list entry is the strongest group.
 
     All rays advance together: the strongest start first and the weaker join when that is how far they still have to go.

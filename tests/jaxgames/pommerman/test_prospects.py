@@ -26,6 +26,7 @@ def value(drawing, config=FFA, **details):
 
 
 FOUR = "0.... ..... ....1 ..... 2...3"
+CORNERED = (WEIGHTS.enemy_doomed + WEIGHTS.in_line) / 3
 
 
 def test_what_is_settled_counts_as_in_the_published_value():
@@ -38,7 +39,12 @@ def test_what_is_settled_counts_as_in_the_published_value():
     ((FOUR.replace("3", "."), {}), (FOUR, {}), WEIGHTS.kills / 3),
     ((FOUR, {"m0": Man(ammo=4, strength=6, kick=True)}), (FOUR, {}), WEIGHTS.gear),
     ((FOUR, {}), (FOUR[:1] + "+" + FOUR[2:], {}), WEIGHTS.wood / FFA.num_wood),
-    (("0.1", {}), ("0..1", {}), WEIGHTS.near / 22),
+    (("0.1 ... ... ... ..2", {}), ("0..1 ... ... ... ..2", {}), WEIGHTS.near / 22),
+    (("0.1", {}), ("0..1", {}), (WEIGHTS.near + WEIGHTS.duel) / 22),
+    ((".0# ### 1", {}), (".0# ### 1", {"bombs": {(0, 0): Bomb(owner=1)}}), WEIGHTS.doomed + WEIGHTS.in_line),
+    ((".1# ### 0", {"bombs": {(0, 0): Bomb()}, "m0": Man(ammo=0)}), (".1# ### 0", {}), CORNERED),
+    (("++ 0+ 1.", {"m1": Man(ammo=0)}), ("++ 0+ 1.", {}), WEIGHTS.threatened),
+    (("++ 1+ 0.", {}), ("++ 1+ 0.", {"m0": Man(ammo=0)}), WEIGHTS.enemy_threatened / 3),
     ((FOUR, {}), (FOUR, {"bombs": {(1, 0): Bomb(owner=1)}, "m1": Man(ammo=0)}), WEIGHTS.in_line),
     ((FOUR, {"bombs": {(1, 4): Bomb(owner=0)}, "m0": Man(ammo=0)}), (FOUR, {}), WEIGHTS.in_line / 3),
     ((FOUR, {"m0": Man(ammo=0), "bombs": {(6, 8): Bomb(owner=0)}}), (FOUR, {}), 0),  # laying a bomb costs no gear
@@ -46,6 +52,11 @@ def test_what_is_settled_counts_as_in_the_published_value():
 def test_what_is_better_and_by_how_much(better, worse, difference):
     (one, first), (other, second) = better, worse
     assert value(one, **first) - value(other, **second) == pytest.approx(difference, abs=1e-5)
+
+
+def test_a_hopeless_position_is_better_than_death():
+    worst = value("0# #. .. 1+ +2 3+", bombs={(10, 0): Bomb(), (0, 10): Bomb(), (0, 0): Bomb()}, m0=Man(ammo=0))
+    assert -1 < worst < -0.9
 
 
 def test_a_teammate_is_no_enemy():
