@@ -1,8 +1,8 @@
 """What an undecided position promises its players, by hand: for searches that have no network.
 
-A living player's prospects lie between those of a lost and a won game, -1 and 1, whatever they add up to. They grow with the enemies
-that are dead, cornered or in the line of a bomb, with what it has collected, with the wood that is gone and with the nearness of an
-enemy to hunt; they shrink where it is cornered or in the line of a bomb itself.
+A living player's prospects lie between those of a lost and a won game, -1 and 1, whatever they add up to. They grow with the
+enemies that are dead, cornered or in the line of a bomb, with what it has collected, with the wood that is gone and with the
+nearness of an enemy to hunt; they shrink where it is cornered or in the line of a bomb itself.
 """
 
 from __future__ import annotations
