@@ -45,6 +45,8 @@ ORACLES = (
     (STRONGEST, "simple"),
     (STRONGEST, "simple_unbiased"),
     (f"{STRONGEST},model=simple_unbiased", "simple_unbiased"),
+    (f"{STRONGEST},replies=4", "simple"),
+    (f"{STRONGEST},model=simple_unbiased,replies=4", "simple_unbiased"),
     ("modelled_fdts:root=true,leaf_parallelism=4,values=prospects", "simple"),
     ("sp_mcts:weights=none,root=true,num_simulations=256,values=heuristic", "simple"),
 )
@@ -54,12 +56,17 @@ FAIR = (
     ("sp_mcts:weights=none,num_simulations=256,values=prospects,model=simple_unbiased", "simple_unbiased"),
 )
 FAIR_UNBIASED = "sp_mcts:weights=none,num_simulations={},values=prospects,model=simple_unbiased"
+BEST = (  # what the official agent plays, against each opponent with its own model
+    (FAIR_UNBIASED.format(256) + ",replies=4", "simple_unbiased"),
+    ("sp_mcts:weights=none,num_simulations=256,values=prospects,replies=4", "simple"),
+)
 REPLIES = (
-    *((FAIR_UNBIASED.format(256) + f",replies={replies}", "simple_unbiased") for replies in (2, 4, 8)),
-    (FAIR_UNBIASED.format(1024) + ",replies=4", "simple_unbiased"),
+    *BEST,
+    *((FAIR_UNBIASED.format(256) + f",replies={replies}", "simple_unbiased") for replies in (2, 8)),
+    *((FAIR_UNBIASED.format(simulations) + ",replies=4", "simple_unbiased") for simulations in (64, 1024)),
+    (FAIR_UNBIASED.format(256).replace("sp_", "tp_") + ",replies=4", "simple_unbiased"),
     ("sp_mcts:num_simulations=256,model=simple_unbiased,replies=4", "simple_unbiased"),
     ("tp_mcts:num_simulations=256,model=simple_unbiased,replies=4", "simple_unbiased"),
-    ("sp_mcts:weights=none,num_simulations=256,values=prospects,replies=4", "simple"),
 )
 HAND_VALUED = "sp_mcts:weights=none,num_simulations=256,values=prospects{}"
 WITH_MODEL = "sp_mcts:num_simulations=50,model={}"  # guided by the network that comes with the package
@@ -75,7 +82,7 @@ class OpponentModelsPlan(Plan):
     """How much to play.
 
     Attributes:
-      games: of every cell.
+      games: of every cell; four times as many of the best players.
       batch: games at a time.
     """
 
@@ -84,7 +91,7 @@ class OpponentModelsPlan(Plan):
 
     def contests(self, pairs: Iterable[tuple[str, str]]) -> list[Measurement]:
         """Pairs of player and opponent, which are the labels."""
-        cells = [Contest(player, opponent, self.games) for player, opponent in pairs]
+        cells = [Contest(*pair, self.games * (4 if pair in BEST else 1)) for pair in pairs]
         return [Measurement(cell.name, partial(play, cell, self.batch), (cell.player, cell.opponent)) for cell in cells]
 
 
