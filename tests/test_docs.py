@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from jaxgames.processes import free_port
 from tests.processes import run_python
 
 ROOT = Path(__file__).parents[1]
@@ -82,7 +83,8 @@ def test_what_code_imports_is_there(page):
 @pytest.mark.parametrize("page", WITH_CODE, ids=name_of)
 def test_code_runs(page, tmp_path):
     """In a process of its own, as a reader would run it, and with the kernels that a reader gets."""
-    code = code_of(page)
+    here = f'"localhost:{free_port()}", num_processes=1'  # of several machines, as the pages have them, there is one
+    code = code_of(page).replace('"node1:1234", num_processes=2', here)
     prepared = "" if "runtime.prepare(" in code else "from jaxgames import runtime\n\nruntime.prepare()\n"
     (tmp_path / "page.py").write_text(prepared + code)
     done = run_python(
