@@ -30,12 +30,12 @@ OPPONENTS = ("simple", "simple_unbiased")
 WEIGHTS = "WEIGHTS"  # in the name of a player: of the network taught by demonstrations
 MODEL = "MODEL"  # of the opponents, as which they are modelled
 _SEARCH = f"num_simulations=100,model={MODEL}"
-_PROMISED = f"{_SEARCH},weights=none,values=prospects"
+_PROMISED = f"{_SEARCH},weights=none,values=prospects,replies=4"
 PLAYERS = {
     "simple": "SimpleAgent",
     "simple_unbiased": "SimpleUnbiasedAgent",
-    f"sp_mcts:{_PROMISED}": "SP-MCTS, no network",
-    f"tp_mcts:{_PROMISED}": "TP-MCTS, no network",
+    f"sp_mcts:{_PROMISED}": "SP-MCTS, no network, four replies",
+    f"tp_mcts:{_PROMISED}": "TP-MCTS, no network, four replies",
     f"network:weights={WEIGHTS}": "network alone",
     f"sp_mcts:{_SEARCH},weights={WEIGHTS}": "SP-MCTS",
     f"tp_mcts:{_SEARCH},weights={WEIGHTS}": "TP-MCTS",
