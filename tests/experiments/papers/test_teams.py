@@ -17,7 +17,7 @@ def result(one):
 def test_the_page(tmp_path):
     page = page_of(teams.PAGE, tmp_path, result)
     row = "| 60.0 (50–69) | 10.0 (6–17) | 30.0 (22–40) | 25.0 | 5.0 | 7.50 | 0.80 | 0.02 | 0.10 | 250 | 100 |"
-    assert page.count(f"| TP-MCTS, no network | SimpleUnbiasedAgent {row}") == len(MODES)
+    assert page.count(f"| TP-MCTS, no network, four replies | SimpleUnbiasedAgent {row}") == len(MODES)
     assert page.count(row) == len(MODES) * (len(PLAYERS) * len(OPPONENTS) - len(OPPONENTS))
 
 
