@@ -26,7 +26,6 @@ KIND_NAMES = (
 )
 NUM_KINDS = len(KIND_NAMES)
 KIND_BITS = 4
-MOBILE = tuple(range(SPY, MARSHAL + 1))
 IMMOBILE = (FLAG, BOMB)
 
 # StraDoS2: letters by kind, upper case where hidden from the other player, lower case where both see the piece.
