@@ -108,9 +108,9 @@ class Environment(Base):
           "disabled" they stay as they are.
 
         Raises:
-          ValueError: actions are no integers [B].
+          ValueError: actions are no integers [B], or state or key are none.
         """
-        actions = self._checked(actions, (self.batch_size,))
+        actions = self._checked(state, actions, (self.batch_size,))
         lanes = self._lanes(key)
         acts = ~state.over
         illegal = acts & ~(state.legal & (jnp.arange(self.game.num_actions) == actions[:, None])).any(1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import numbers
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -123,12 +124,15 @@ class Base:
     def __post_init__(self) -> None:
         if isinstance(self.game, str):
             object.__setattr__(self, "game", make(self.game))
+        elif not hasattr(self.game, "num_actions"):
+            raise ValueError(f"game={self.game!r}: must be a game, or an id or name as jaxgames.make takes it")
         for name, least in (("batch_size", 1), ("max_episode_steps", 1), ("pool_size", 0)):
             value = getattr(self, name)
-            if not (value is None and name != "batch_size") and (
-                isinstance(value, bool) or not isinstance(value, int) or value < least
-            ):
+            if value is None and name != "batch_size":
+                continue
+            if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
                 raise ValueError(f"{name}={value!r}: must be an integer >= {least}")
+            object.__setattr__(self, name, int(value))
         if self.autoreset not in AUTORESETS:
             raise ValueError(f"autoreset={self.autoreset!r}: must be one of {', '.join(AUTORESETS)}")
         size = self.pool_size if self.pool_size is not None else 0 if self.batch_size < _FEW_LANES else POOL_SIZE
@@ -160,18 +164,24 @@ class Base:
 
     def _begin(self, key: Array) -> tuple[LaneKey, Array]:
         """Gives the keys of lanes and a pool."""
+        _check_key(key)
         lane_key, pool_key = jax.random.fold_in(key, 0), jax.random.fold_in(key, _POOL)
         return self._lanes(lane_key), self.starts.draw(pool_key)
 
     def _lanes(self, key: Array) -> LaneKey:
         """Keys of lanes, leaves [B]; that of lane i does not depend on B."""
+        _check_key(key)
         return random_bits.fold(random_bits.lane_key(key), jnp.arange(self.batch_size))
 
     def _infos(self, games: Any) -> Any:
         return init_all_information(self.game, games)
 
-    def _checked(self, actions: Any, shape: tuple[int, ...]) -> Array:
-        """Checks form and type of actions, and makes the pass of numbers out of range."""
+    def _checked(self, state: Any, actions: Any, shape: tuple[int, ...]) -> Array:
+        """Checks that a state is one, checks form and type of actions, and makes the pass of numbers out of range."""
+        if not isinstance(state, EnvState):
+            raise ValueError(
+                f"state is a {type(state).__name__}: must be that of reset or the last step, as in step(state, actions, key)"
+            )
         if jnp.shape(actions) != shape or not jnp.issubdtype(jnp.result_type(actions), jnp.integer):
             form = f"{jnp.result_type(actions)} {list(jnp.shape(actions))}"
             raise ValueError(f"actions are {form}: must be integers {list(shape)}")
@@ -196,6 +206,11 @@ class Base:
         legal = jax.vmap(game.legal_actions)(games)
         here = jnp.arange(game.num_players) == seats[:, None]
         return (legal & here[:, :, None]).any(1)
+
+
+def _check_key(key: Any) -> None:
+    if not (isinstance(key, jax.Array) and key.ndim == (not jnp.issubdtype(key.dtype, jax.dtypes.prng_key))):
+        raise ValueError(f"key={key!r}: must be one key, as jax.random.key(0)")
 
 
 def takes_turns_of(game: Game) -> bool:

@@ -64,7 +64,7 @@ class MultiEnvironment(Base):
         Raises:
           ValueError: actions are no integers [B, P].
         """
-        actions = self._checked(actions, (self.batch_size, self.game.num_players))
+        actions = self._checked(state, actions, (self.batch_size, self.game.num_players))
         lanes = self._lanes(key)
         goes, done = ~state.over.all(1), state.over
         offered = (state.legal & (jnp.arange(self.game.num_actions) == actions[..., None])).any(-1)

@@ -171,12 +171,23 @@ def read_id(text: str) -> tuple[str, str]:
     """
     found = re.fullmatch(r"([^-]+)-(.+)-v(\d+)", text)
     if found is None:
-        raise ValueError(f"id={text!r}: must be a name, a variant and a version, such as {games()[0].id}")
+        ids = [entry.id for entry in games()]
+        closest = next((one for one in ids if one.startswith(text)), ids[0])
+        raise ValueError(f"id={text!r}: must be a name, a variant and a version, such as {closest}")
     name, mode, version = found.groups()
     entry = registration(name)
     if int(version) != entry.version:
         raise ValueError(f"id={text!r}: {name} is at version {entry.version}, so {id_of(name, mode)} is what there is")
     return name, mode
+
+
+def name_and_mode(game: str, mode: str) -> tuple[str, str]:
+    """Lets an id stand for the name of a game where no variant is given; gives name and variant.
+
+    Raises:
+      ValueError: as for `read_id`.
+    """
+    return read_id(game) if "-" in game and not mode else (game, mode)
 
 
 def registration(name: str) -> Registration:

@@ -76,7 +76,7 @@ def clash() -> str:
     """The moment of a battle in which most units are on the arena."""
     film = play("clash", "beginner", ("counter", "counter"))
     step = int(np.asarray(film.states.alive).reshape(len(film.actions) + 1, -1).sum(1).argmax())
-    return film.game.draw(_at(film.states, step), names=("red", "blue"))
+    return film.game.draw(_at(film.states, step))
 
 
 def stratego() -> str:

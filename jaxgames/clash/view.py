@@ -59,7 +59,7 @@ def draw(config: ClashConfig, state: State, *, names: Sequence[str] = (), captio
       ValueError: there are not two names.
     """
     names = svg.names_of(names, NAMES)
-    return _picture(_background(names, caption) + things(config, state) + _panel(config, state))
+    return _picture([*_background(names), _below(caption), *things(config, state), *_panel(config, state)])
 
 
 def animate(config: ClashConfig, states: State, actions: np.ndarray | None = None, *, names: Sequence[str] = ()) -> str:
@@ -82,7 +82,9 @@ def animate(config: ClashConfig, states: State, actions: np.ndarray | None = Non
         raise ValueError(f"{length} steps: must be at least 1")
     seconds = SECONDS_PER_STEP * length + SECONDS_AT_END
     times = np.append(np.arange(length + 1) * SECONDS_PER_STEP, seconds)
-    parts = _background(names, _result(arrays["winner"][-1], names))
+    parts = _background(names)
+    shown = svg.shown_between(times[-2], seconds, seconds)  # a film does not tell its end before
+    parts.append(f"<g opacity='0'>{shown}{_below(_result(arrays['winner'][-1], names))}</g>")
     parts += _films(config, arrays, times, seconds)
     for number in range(length + 1):
         state = State(**{name: leaf[number] for name, leaf in arrays.items()})
@@ -137,14 +139,17 @@ def ground() -> list[str]:
     return parts
 
 
-def _background(names: Sequence[str], caption: str) -> list[str]:
+def _background(names: Sequence[str]) -> list[str]:
     parts = ground()
     beside = LEFT * 2 + WIDTH * SCALE
     for player, y in ((0, TOP + HEIGHT * SCALE - 190), (1, TOP + 16)):
         bold = f"font-weight='bold' style='fill:{COLOURS[player]}'"
         parts.append(text(beside, y, names[player], 16, bold))
-    parts.append(text(LEFT, TOP + HEIGHT * SCALE + 24, caption, 14))
     return parts
+
+
+def _below(caption: str) -> str:
+    return text(LEFT, TOP + HEIGHT * SCALE + 24, caption, 14)
 
 
 def things(config: ClashConfig, state: State) -> list[str]:

@@ -32,6 +32,8 @@ def game_of(game: Any) -> Hex:
     Raises:
       ValueError: it is neither Hex nor DarkHex, on a board that is not square, or tells players what ours does not.
     """
+    if not isinstance(game, pyspiel.Game):
+        raise ValueError(f"game={game!r}: must be a game of OpenSpiel, as pyspiel.load_game gives it")
     name, given = game.get_type().short_name, game.get_parameters()
     if name not in GAMES:
         raise ValueError(f"game={name!r}: must be one of {', '.join(GAMES)}")
@@ -64,7 +66,7 @@ class OpenSpielBot(pyspiel.Bot):  # type: ignore[name-defined]
         super().__init__()
         if player_id not in (0, 1):
             raise ValueError(f"player_id={player_id!r}: must be 0 or 1")
-        self._game, self._seat = game_of(game), player_id
+        self._game, self._seat, self._name = game_of(game), player_id, str(game)
         self._agent, self._root = bot_of(self._game, agent), jax.random.key(seed)
         self._tell, self._choose = jax.jit(self._told), jax.jit(self._chosen)
         self._games = 0
@@ -88,8 +90,10 @@ class OpenSpielBot(pyspiel.Bot):  # type: ignore[name-defined]
         """Gives the action for a state of OpenSpiel, in which it is this player's turn.
 
         Raises:
-          ValueError: it is not.
+          ValueError: it is not, or it is a state of another game or board.
         """
+        if str(state.get_game()) != self._name:
+            raise ValueError(f"state of {state.get_game()}: must be of {self._name}, for which the bot was made")
         if state.is_terminal() or state.current_player() != self._seat:
             raise ValueError(f"current_player={state.current_player()}: must be {self._seat}, the bot's seat")
         self._follow(state.history())

@@ -12,6 +12,7 @@ it has teammates.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import jax
@@ -166,6 +167,10 @@ class ParallelGame(_AtTable, ParallelEnv):
         table.check_open()
         if not self.agents:
             raise ValueError("the game is over, or none has begun: call reset first")
+        if not isinstance(actions, Mapping):
+            raise ValueError(f"actions={actions!r}: must be a dictionary with an action for each agent")
+        for name in actions:
+            table.seat_of(name)
         missing = [name for name in self.agents if name not in actions]
         if missing:
             raise ValueError(f"actions: none for {', '.join(missing)}")
@@ -200,8 +205,14 @@ class AECGame(_AtTable, AECEnv):
         self.agents: list[str] = []
 
     def observe(self, agent: str) -> dict[str, Any]:
-        """Gives what a player sees now."""
+        """Gives what a player sees now.
+
+        Raises:
+          ValueError: no game has begun, there is no such player, or the environment was closed.
+        """
         self._table.check_open()
+        if not self.agents:
+            raise ValueError("no game has begun: call reset first")
         return self._table.observations[self._table.names[self._table.seat_of(agent)]]
 
     def reset(self, seed: int | None = None, options: dict | None = None) -> None:

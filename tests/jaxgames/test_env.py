@@ -261,6 +261,7 @@ def test_all_seats_at_once():
         ({"observation": "planes"}, "shows what a seat of hex does not see"),
         ({"encoder": "none"}, "encoder='none'"),
         ({"game": "chess"}, "game='chess'"),
+        ({"game": 3}, "game=3: must be a game, or an id"),
         ({"game": "hex-adh-5-v7"}, "hex is at version 1"),
     ],
 )
@@ -275,6 +276,17 @@ def test_wrong_actions_are_told():
     for actions in (jnp.zeros(7, jnp.int32), jnp.zeros(8, jnp.float32), jnp.zeros((8, 2), jnp.int32)):
         with pytest.raises(ValueError, match=r"must be integers \[8\]"):
             jax.eval_shape(env.step, state, actions, KEY)
+    actions = jnp.zeros(8, jnp.int32)
+    with pytest.raises(ValueError, match=r"must be that of reset or the last step, as in step\(state, actions, key\)"):
+        env.step(actions, state, KEY)
+    for key in (0, None, jax.random.split(KEY, 2)):
+        with pytest.raises(ValueError, match=r"must be one key, as jax.random.key\(0\)"):
+            env.reset(key)
+
+
+def test_numbers_of_numpy_are_numbers():
+    env = Environment("hex-adh-3-v1", batch_size=np.int64(4))
+    assert env.batch_size == 4 and type(env.batch_size) is int
 
 
 def test_planes_need_an_encoder():

@@ -23,6 +23,8 @@ class GamesConfig:
     json: bool = False
     """Print one JSON line for each in place of a table."""
 
+_WIDE = 200  # however narrow the terminal is: ids are there to be copied
+
 
 def rows(name: str = "") -> list[dict[str, object]]:
     """Describes each variant that `jaxgames.games` lists.
@@ -65,4 +67,4 @@ def run(config: GamesConfig) -> None:
         table.add_column(title, justify="left" if title in ("id", "moves", "hidden") else "right")
     for row in found:
         table.add_row(*(("yes" if value else "no") if isinstance(value, bool) else str(value) for value in row.values()))
-    Console().print(table)
+    Console(width=_WIDE).print(table)

@@ -25,7 +25,7 @@ import jaxgames
 from jaxgames import checks, processes
 from jaxgames.agent import Agent
 from jaxgames.game import Game, can_be_drawn, teams_of
-from jaxgames.registration import Published
+from jaxgames.registration import Published, name_and_mode
 from training.play import agents, counting, evaluate, memory
 from training.storage.files import output_folder, write_together
 from training.web import watching
@@ -43,7 +43,7 @@ class MatchConfig:
     answered with the list of those that do.
 
     Attributes:
-      game: name of the game, such as hex.
+      game: name of the game, such as hex, or an id as `jaxgames games` lists them.
       mode: its variant, such as adh-5 (abrupt DarkHex, 5 x 5 cells); "": the game's usual one.
       planner: who plays the first part; "": the game's usual planner.
       opponent: who plays all others, in a game of teams the other team; "": the game's usual opponent.
@@ -69,7 +69,9 @@ class MatchConfig:
     port: int = 8765
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "mode", self.mode or jaxgames.registration(self.game).defaults.mode)
+        name, mode = name_and_mode(self.game, self.mode)
+        object.__setattr__(self, "game", name)
+        object.__setattr__(self, "mode", mode or jaxgames.registration(name).defaults.mode)
         if self.agents and (self.planner or self.opponent):
             raise ValueError(f"agents={' '.join(self.agents)}: takes the place of planner and opponent; leave these out")
         checks.at_least(1, self, "games", "batch")

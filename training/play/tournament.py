@@ -23,6 +23,7 @@ import jaxgames
 from jaxgames import checks
 from jaxgames.agent import Agent
 from jaxgames.game import Game
+from jaxgames.registration import name_and_mode
 from training.play import agents, elo, evaluate, memory
 from training.play.counting import points_interval
 from training.storage import provenance
@@ -107,7 +108,7 @@ class TournamentConfig:
       agents: two or more, such as random, path, network:weights=FILE, pc_pimc:weights=FILE,num_worlds=6; the Elo of the first is
         0. None: random, path and two searches without network in Hex; random, greedy_action and oep in Hero Academy; random,
         simple and fdts in Pommerman.
-      game: name of the game.
+      game: name of the game, or an id as `jaxgames games` lists them.
       mode: its variant; "": adh-5 in Hex, standard in Hero Academy, one_vs_one in Pommerman.
       games: of each pair; even.
       seed: of all play.
@@ -130,8 +131,10 @@ class TournamentConfig:
         if self.shard and not self.output:
             raise ValueError(f"shard={self.shard!r}: needs an output folder, the same for all shards")
         shard_of(self.shard)
-        standard = jaxgames.registration(self.game).defaults
-        object.__setattr__(self, "mode", self.mode or standard.pairs_mode)
+        name, mode = name_and_mode(self.game, self.mode)
+        standard = jaxgames.registration(name).defaults
+        object.__setattr__(self, "game", name)
+        object.__setattr__(self, "mode", mode or standard.pairs_mode)
         object.__setattr__(self, "agents", self.agents or standard.tournament)
         if len(set(self.agents)) != len(self.agents) or len(self.agents) < 2:
             raise ValueError(f"agents={' '.join(self.agents)}: must be two or more, each named once")

@@ -218,7 +218,7 @@ def _read(message: str | bytes) -> dict[str, Any]:
         raise ValueError(f"message of {len(message)} characters: must have at most {LONGEST_MESSAGE}")
     try:
         told = json.loads(message)
-    except (json.JSONDecodeError, RecursionError):
+    except (ValueError, RecursionError):  # of no JSON, of a number of thousands of digits, of too many brackets
         raise ValueError(f"message {_short(message)}: is no JSON") from None
     if not isinstance(told, dict) or not isinstance(told.get("do"), str):
         raise ValueError(f'message {_short(message)}: must be an object with a word "do"')

@@ -20,6 +20,7 @@ class Desk:
 
     Attributes:
       planner: who is asked for opinions where nobody is named; "": nobody.
+      title: the game and its variant; "": of games that are played elsewhere.
       live: sessions that show games played elsewhere, by the number of the game.
     """
 
@@ -27,6 +28,7 @@ class Desk:
         """Opens a desk; without a cast it only shows games that are played elsewhere."""
         self.planner, self._seed, self._pace = planner, seed, pace
         self._casts = None if cast is None else Casts(cast)
+        self.title = "" if cast is None else f"{cast.game.name} {cast.mode}"
         self._sessions: dict[str, Shower] = {}
         self._first: Shower | None = None
         self._failure, self._ready = "", threading.Event()

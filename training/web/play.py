@@ -11,7 +11,9 @@ from tyro.conf import Positional
 
 import jaxgames
 from jaxgames import checks
+from jaxgames.registration import name_and_mode
 from search import presets
+from training.play.agents import make_planner
 from training.web.cast import Cast, seated
 from training.web.desk import Desk
 from training.web.saved import read
@@ -25,7 +27,7 @@ class PlayConfig:
     """Opens a page in the browser on which you play a game against agents, or watch them. Ctrl-C ends it.
 
     Attributes:
-      game: name of the game, such as hex.
+      game: name of the game, such as hex, or an id as `jaxgames games` lists them.
       mode: its variant, such as adh-5; "": the game's usual one.
       agents: who plays beside you: one for each other seat, or one for all of them; with one for every seat, agents alone play,
         or you where "you" stands. None: the game's usual opponents.
@@ -52,7 +54,9 @@ class PlayConfig:
     open: bool = True
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "mode", self.mode or jaxgames.registration(self.game).defaults.mode)
+        name, mode = name_and_mode(self.game, self.mode)
+        object.__setattr__(self, "game", name)
+        object.__setattr__(self, "mode", mode or jaxgames.registration(name).defaults.mode)
         checks.seed(self)
         if not 0 <= self.port <= 65535:
             raise ValueError(f"port={self.port}: must be in 0..65535")
@@ -70,7 +74,7 @@ def run(config: PlayConfig, console: Console | None = None) -> None:
     console = console or Console()
     desk = make_desk(config)
     with serving(desk, config.host, config.port) as address:
-        console.print(f"{config.game} {config.mode} at {address} (Ctrl-C ends it)", markup=False, highlight=False)
+        console.print(f"{desk.title} at {address} (Ctrl-C ends it)", markup=False, highlight=False)
         if not is_loopback(config.host):
             console.print("everybody who reaches this address can play, and load games", markup=False)
         if config.open:
@@ -89,6 +93,8 @@ def make_desk(config: PlayConfig) -> Desk:
         cast = Cast(game, config.mode, seated(game, config.agents, config.seat))
     if config.planner and config.planner.partition(":")[0] not in presets.planners_of(game):
         raise ValueError(f"planner={config.planner!r}: must be one of {', '.join(presets.planners_of(game))}")
+    if config.planner:
+        make_planner(config.planner, game)  # settings that it does not have are told now
     desk = Desk(cast, config.seed, planner=config.planner, pace=config.pace)
     desk.prepare(saved)
     return desk

@@ -48,7 +48,7 @@ def read(text: str) -> tuple[SavedGame, Game]:
     """
     try:
         told = json.loads(text)
-    except (json.JSONDecodeError, RecursionError):
+    except (ValueError, RecursionError):  # of no JSON, of a number of thousands of digits, of too many brackets
         raise ValueError("saved game: is no JSON, or only a part of it") from None
     if not isinstance(told, dict) or told.get("format") != FORMAT:
         raise ValueError(f'saved game: must be an object with "format": "{FORMAT}"')

@@ -79,3 +79,8 @@ def test_wrong_seats_and_names_are_told():
         OpenSpielBot(game, 2)
     with pytest.raises(ValueError, match="opponent='nobody'"):
         OpenSpielBot(game, 0, "nobody")
+    with pytest.raises(ValueError, match="game='hex': must be a game of OpenSpiel"):
+        OpenSpielBot("hex", 0)
+    other = pyspiel.load_game("hex", {"num_rows": 5, "num_cols": 5})
+    with pytest.raises(ValueError, match="for which the bot was made"):
+        OpenSpielBot(game, 0).step(other.new_initial_state())

@@ -66,6 +66,10 @@ def test_who_is_eliminated_leaves_a_parallel_game():
     assert env.agents == ["player_0", "player_2"]
     with pytest.raises(ValueError, match="none for player_2"):
         env.step({"player_0": STAY})
+    with pytest.raises(ValueError, match="agent='bob': must be one of player_0"):
+        env.step({"player_0": STAY, "player_2": STAY, "bob": STAY})
+    with pytest.raises(ValueError, match="actions=None: must be a dictionary"):
+        env.step(None)
     _, rewards, terminated, _, _ = env.step({"player_0": STAY, "player_2": LEAVE})
     assert rewards == {"player_0": 1, "player_2": -1} and all(terminated.values()) and env.agents == []
     with pytest.raises(ValueError, match="call reset first"):
@@ -80,6 +84,8 @@ def test_bad_input_is_told():
     env = AECGame(TicTacToe())
     with pytest.raises(ValueError, match="none has begun"):
         env.step(0)
+    with pytest.raises(ValueError, match="call reset first"):
+        env.observe("player_0")
     env.reset(seed=0)
     for action, told in (
         (10, r"action=10: must be in 0\.\.9"),

@@ -8,6 +8,9 @@ import jaxgames
 from jaxgames.registration import read_id
 from training.jobs import list_games
 from training.jobs.list_games import GamesConfig
+from training.play.match import MatchConfig
+from training.play.tournament import TournamentConfig
+from training.web.play import PlayConfig
 
 
 def test_every_game_and_variant_is_listed_and_can_be_made():
@@ -44,7 +47,7 @@ def test_the_command_prints_them(capsys):
 @pytest.mark.parametrize(
     ("name", "told"),
     [
-        ("hex-adh-5", "id='hex-adh-5': must be a name, a variant and a version, such as pommerman-ffa-v1"),
+        ("hex-adh-5", "id='hex-adh-5': must be a name, a variant and a version, such as hex-adh-5-v1"),
         ("hex-adh-5-v2", "hex is at version 1, so hex-adh-5-v1 is what there is"),
         ("chess-big-v1", "game='chess'"),
         ("hex-big-v1", "mode='big'"),
@@ -57,3 +60,11 @@ def test_ids_that_do_not_exist_are_told(name, told):
 
 def test_a_variant_that_is_not_listed_has_an_id_too():
     assert jaxgames.make("hex-adh-4-v1") == jaxgames.make("hex", "adh-4")
+
+
+def test_jobs_take_ids_too():
+    for kind in (MatchConfig, PlayConfig, TournamentConfig):
+        config = kind(game="hex-adh-4-v1")
+        assert (config.game, config.mode) == ("hex", "adh-4")
+    with pytest.raises(ValueError, match="such as hex-adh-v1"):
+        MatchConfig(game="hex-adh")

@@ -143,6 +143,7 @@ def test_garbage_is_answered_in_one_line_and_the_game_goes_on(address):
             ("", "is no JSON"),
             ("{", "is no JSON"),
             ("[" * 20_000, "is no JSON"),
+            (f'{{"do": "act", "action": 1, "at": {"1" * 5000}}}', "is no JSON"),
             ("[]", 'must be an object with a word "do"'),
             ('{"do": 5}', 'must be an object with a word "do"'),
             ('{"do": "dance"}', "must be one of open, load, act"),

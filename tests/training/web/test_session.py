@@ -193,6 +193,7 @@ WHOLE |= {"agents": ["you", "careful"], "actions": [[0, 9]]}
     [
         (json.dumps(WHOLE)[:-9], "is no JSON, or only a part of it"),
         ("[" * 100_000, "is no JSON"),
+        ("1" * 5000, "is no JSON"),
         ("[1, 2]", 'must be an object with "format"'),
         (json.dumps(WHOLE | {"version": 7}), "version=7: must be 1"),
         (json.dumps(WHOLE | {"game": "chess"}), "game='chess': must be one of"),
