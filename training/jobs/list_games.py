@@ -23,6 +23,7 @@ class GamesConfig:
     json: bool = False
     """Print one JSON line for each in place of a table."""
 
+
 _WIDE = 200  # however narrow the terminal is: ids are there to be copied
 
 
