@@ -279,7 +279,7 @@ CASES: tuple[Case, ...] = (
         "uniformly random moves, start states from a pool",
         RANDOM,
         Pool,
-        peers=("1.26x pomcpp2 (3.67 and 2.92 M/s on an Intel Xeon)", "official 5.0 k/s*"),
+        peers=("1.26x pomcpp2 (3.67 and 2.92 M/s side by side on an Intel Xeon)", "official 5.0 k/s*"),
         reach="2 M/s, aim 4 M/s",
     ),
     _case(
@@ -287,7 +287,7 @@ CASES: tuple[Case, ...] = (
         "uniformly random moves, a fresh board for every game",
         RANDOM,
         Fresh,
-        peers=("1.63x pomcpp2 (2.99 and 1.83 M/s on an Intel Xeon)",),
+        peers=("1.63x pomcpp2 (2.99 and 1.83 M/s side by side on an Intel Xeon)",),
     ),
     _case(
         "careful",
@@ -303,7 +303,7 @@ CASES: tuple[Case, ...] = (
         Pool,
         2048,
         accelerator_batch=32768,
-        peers=("2.5x pomcpp2 (0.88 and 0.34 M/s on an Intel Xeon)", "official 276/s*"),
+        peers=("2.5x pomcpp2 (0.88 and 0.34 M/s side by side on an Intel Xeon)", "official 276/s*"),
         reach="0.2 M/s, aim 0.5 M/s",
     ),
     _case(
