@@ -1,15 +1,18 @@
 """Pages for people: what they name exists, and what they show as code runs."""
 
 import ast
+import dataclasses
 import importlib
 import re
 import textwrap
+import typing
 from pathlib import Path
 
 import pytest
 
 from jaxgames.processes import free_port
 from tests.processes import run_python
+from training.jobs.command_line import JOBS
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -99,3 +102,49 @@ def test_what_is_run_first_stands_before_code():
         assert len(re.findall("<!-- before\n", text)) == len(
             re.findall(r"<!-- before\n.*?-->\n\n```python", text, flags=re.DOTALL)
         ), page
+
+
+# --- command lines --------------------------------------------------------------------------------------------------------
+
+COMMAND = re.compile(r"\b(?:jaxgames (?P<job>[a-z][a-z-]+)|scripts/(?P<script>\w+)\.py)(?P<rest>.*)")
+OF_ALL_JOBS = {"help", "version", "coordinator", "num-processes", "process-id", "patience"}
+
+
+def config_of(job: str, script: str):
+    """The config of a command, a dataclass."""
+    if script:
+        text = (ROOT / "scripts" / f"{script}.py").read_text(encoding="utf-8")
+        if found := re.search(r'run_module\(\s*"([\w.]+)",\s*"\w+",\s*"(\w+)"', text):
+            return getattr(importlib.import_module(found[1]), found[2])
+        job = re.search(r'run_job\("([\w-]+)"', text)[1]
+    return getattr(importlib.import_module(JOBS[job].module), JOBS[job].config)
+
+
+def flags_of(config, prefix=""):
+    """The flags that tyro makes of a dataclass."""
+    kinds, full = typing.get_type_hints(config), typing.get_type_hints(config, include_extras=True)
+    for field in dataclasses.fields(config):
+        names = [getattr(extra, "name", None) for extra in getattr(full[field.name], "__metadata__", ())]
+        name = prefix + next(filter(None, names), field.name.replace("_", "-"))
+        yield name
+        if dataclasses.is_dataclass(kinds[field.name]):
+            yield from flags_of(kinds[field.name], f"{name}.")
+
+
+def shell_lines(page: Path):
+    """Lines of blocks that are no Python; a line that ends with a backslash goes on."""
+    for block in re.findall(r"```(?!python)\w*\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.DOTALL):
+        yield from block.replace("\\\n", " ").splitlines()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_commands_have_the_flags_that_are_shown(page):
+    for line in shell_lines(page):
+        found = COMMAND.search(line.split(" #")[0])
+        if found is None or (found["job"] and found["job"] not in JOBS):
+            assert found is None, f"{found['job']} is no job: {line}"
+            continue
+        known = OF_ALL_JOBS | set(flags_of(config_of(found["job"], found["script"])))
+        given = re.findall(r"(?<!\S)--([a-z][\w.-]*)", found["rest"])
+        unknown = [flag for flag in given if flag not in known and flag.replace("no-", "") not in known]
+        assert unknown == [], line
