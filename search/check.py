@@ -60,11 +60,14 @@ def check_planner(
       seed: of the games.
 
     Raises:
-      ValueError: the first difference: one line that names what differs, where, and both values.
+      ValueError: the first difference: one line that names what differs, where, and both values; or the devices do not divide the
+        largest batch.
     """
     most = max(lanes)
     if devices is None:
         devices = [count for count in (1, 2, 4) if count <= len(jax.local_devices()) and most % count == 0]
+    if odd := [count for count in devices if most % count]:
+        raise ValueError(f"lanes={tuple(lanes)}: the largest must be a multiple of the devices, {odd[0]}")
     asked, plans = jax.device_get(jax.jit(functools.partial(_play, planner, game, most, moves))(jax.random.key(seed), params))
     run = functools.partial(_answer, planner)
     for count in sorted({*lanes} - {most}):

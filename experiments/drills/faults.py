@@ -153,7 +153,7 @@ def damaged(folder: Path, straight: Path, draw: random.Random) -> list[str]:
 def disk_full(folder: Path, straight: Path, draw: random.Random) -> list[str]:
     """The disk has no room: one line, what was saved is there, and with room the run goes on."""
     with _small_disk(folder.with_name(f"{folder.name}-disk"), _DISK - draw.randrange(_DISK // 2)) as disk:
-        ended = begin(disk / "run").end()
+        ended = begin(disk / "run", output=folder.with_name(f"{folder.name}-full.txt")).end()
         wrong = _one_line(ended, 2, "error: ")
         if (disk / "run").exists():
             shutil.copytree(disk / "run", folder)
@@ -177,7 +177,8 @@ def read_only(folder: Path, straight: Path, draw: random.Random) -> list[str]:
     with _small_disk(folder.with_name(f"{folder.name}-disk"), 2**26) as disk:
         shutil.copytree(straight, disk / "run")
         subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
-        wrong = _one_line(begin(disk / "run", resume=True).end(), 2, "give another folder")
+        told = folder.with_name(f"{folder.name}-refused.txt")  # not on the disk that cannot be written
+        wrong = _one_line(begin(disk / "run", resume=True, output=told).end(), 2, "give another folder")
         shutil.copytree(disk / "run", folder)
     return wrong + _resumed(folder, straight, max(steps_of(folder), default=0))
 

@@ -19,7 +19,7 @@ PLANNER = fdts(GAME, num_simulations=8, horizon=4, table_rows=16, microbatch_siz
 
 
 def on_devices(*names, flags="", **sizes):
-    done = run_python(["-m", "tests.search.planners_on_devices", json.dumps(sizes), *names], {"XLA_FLAGS": flags})
+    done = run_python(["-m", "tests.search.planners_on_devices", json.dumps(sizes), *names], {"XLA_FLAGS": flags}, seconds=1200)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout.splitlines()[-1])
     assert found and not any(found.values()), found
@@ -66,3 +66,8 @@ def test_lanes_that_look_at_each_other_are_found():
     told = r"^drawing: with 1 instead of 8 lanes, plan\.root_value of move \d, lane \d, entry \[\d\] is .*, must be "
     with pytest.raises(ValueError, match=told):
         check_planner(drawing._replace(plan=plan), GAME, lanes=(1, 8), devices=(1,), moves=2)
+
+
+def test_devices_that_do_not_divide_the_lanes_are_told():
+    with pytest.raises(ValueError, match=r"lanes=\(1, 7\): the largest must be a multiple of the devices, 2"):
+        check_planner(PLANNER, GAME, lanes=(1, 7), devices=(1, 2))
