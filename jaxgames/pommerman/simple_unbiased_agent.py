@@ -237,7 +237,8 @@ def _find_way(config: PommermanConfig, outlook: _Outlook, memory: UnbiasedMemory
         goes = ((jnp.where(to_goal, outlook.first, outlook.safe) >> direction.astype(jnp.uint32)) & 1) != 0
         goes = goes & (wish.goal | item).any()
         tried = item.when(~to_goal)
-        left = _Wish(wish.goal - wish.goal, (wish.nearest - tried).when(~goes), (wish.items - tried).when(~goes))
+        more = ~goes & (to_goal | item.any())  # no way to any of them, as in boards that are only believed: no more is tried
+        left = _Wish(wish.goal - wish.goal, (wish.nearest - tried).when(more), (wish.items - tried).when(more))
         return left, _Way(goes, direction)
 
     def try_on(carry: tuple[_Wish, _Way]) -> tuple[_Wish, _Way]:
