@@ -1,6 +1,7 @@
 """The SimpleUnbiasedAgent: an oracle on random boards; hand-made boards for every clause; whole games."""
 
 import collections
+import dataclasses
 import functools
 
 import jax
@@ -25,7 +26,7 @@ from jaxgames.pommerman.simple_unbiased_memory import (
 )
 from tests.jaxgames.pommerman import simple_unbiased_reference as reference
 from tests.jaxgames.pommerman.playing import played_out
-from tests.jaxgames.pommerman.positions import PROTECTED, equal
+from tests.jaxgames.pommerman.positions import PROTECTED, Man, equal, position
 from tests.jaxgames.pommerman.simple_scenes import draw_cases, to_arrays
 
 FFA, TEAM = preset("ffa"), preset("team")
@@ -343,6 +344,16 @@ def states_of_play(config, games, steps):
         return jax.lax.scan(step, start, jnp.arange(steps))[0][0]
 
     return jax.jit(jax.vmap(play))(jax.random.split(jax.random.key(6), games))
+
+
+def test_an_item_under_another_bomber_is_not_looked_for_for_ever():
+    """As on a board that is only believed: it is in reach, and no way leads onto it."""
+    state = jax.tree.map(lambda leaf: jnp.asarray(leaf)[0], position("0.1", m0=Man(ammo=0)))
+    state = dataclasses.replace(state, items=(FFA.grid.one_hot(jnp.int32(2)), *state.items[1:]))
+    memory, chance = draw_chance(FFA, init_memory(FFA), random_bits.LaneKey(jnp.uint32(1), jnp.uint32(2)))
+    batch = jax.tree.map(lambda leaf: jnp.asarray(leaf)[None], (observe(FFA, state, jnp.int32(0)), memory, chance))
+    moves, _ = decider(FFA)(*batch)
+    assert 0 <= int(moves[0]) <= BOMB
 
 
 def boards_of_pomcpp2(games, seed):
