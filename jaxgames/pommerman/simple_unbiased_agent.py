@@ -237,7 +237,8 @@ def _find_way(config: PommermanConfig, outlook: _Outlook, memory: UnbiasedMemory
         goes = ((jnp.where(to_goal, outlook.first, outlook.safe) >> direction.astype(jnp.uint32)) & 1) != 0
         goes = goes & (wish.goal | item).any()
         tried = item.when(~to_goal)
-        more = ~goes & (to_goal | item.any())  # without a way to any, as to one under another bomber on a board that is only believed, no more is tried
+        # No way leads to an item under another bomber, as on a board that is only believed: then no more is tried.
+        more = ~goes & (to_goal | item.any())
         left = _Wish(wish.goal - wish.goal, (wish.nearest - tried).when(more), (wish.items - tried).when(more))
         return left, _Way(goes, direction)
 
