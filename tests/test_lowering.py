@@ -8,12 +8,12 @@ import jaxgames
 from jaxgames import runtime
 from jaxgames.game import is_hidden, keeps_beliefs
 from search import presets
+from search.modelled import WithModels
 from tests.training import tiny, tiny_alphaze
 from training.learn.dagger import Dagger, DaggerConfig
 from training.play import agents
 
 LANES = 4
-MODELLED = ("sp_mcts", "tp_mcts", "modelled_fdts", "modelled_mcts")  # plan from what is believed, where the game tells that
 SEATS, ACTIVE = jax.ShapeDtypeStruct((LANES,), jnp.int32), jax.ShapeDtypeStruct((LANES,), bool)
 
 
@@ -80,8 +80,8 @@ def test_steps_of_all_games(name):
 )
 def test_planners_of_all_games(name, planner):
     game = jaxgames.make(name)
-    is_oracle = planner in MODELLED and not keeps_beliefs(game)
-    lower_plan(game, f"{planner}:root=true" if is_oracle else planner)
+    plans_from_beliefs = isinstance(presets.planners_of(game)[planner].settings, WithModels)
+    lower_plan(game, f"{planner}:root=true" if plans_from_beliefs and not keeps_beliefs(game) else planner)
 
 
 @pytest.mark.slow

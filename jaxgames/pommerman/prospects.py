@@ -60,6 +60,7 @@ def prospects(config: PommermanConfig, state: State, weights: Weights = Weights(
     in_line = [place.overlaps(lines).astype(jnp.float32) for place in places]
     alive = [bomber.alive.astype(jnp.float32) for bomber in bombers]
     doomed, threatened = (flags.astype(jnp.float32) for flags in cornered(config, state))
+    trapped = weights.enemy_doomed * doomed + weights.enemy_threatened * threatened
     cleared = 1 - state.wood.count().astype(jnp.float32) / max(config.num_wood, 1)
     values = []
     for seat, bomber in enumerate(bombers):
@@ -75,14 +76,13 @@ def prospects(config: PommermanConfig, state: State, weights: Weights = Weights(
         dead = sum(1 - alive[other] for other in others) / len(others)
         exposed = sum(in_line[other] for other in others) / 3
         hunt = weights.near + jnp.where(sum(alive[other] for other in others) == 1, weights.duel, 0)
-        hunted = weights.enemy_doomed * doomed + weights.enemy_threatened * threatened
         values.append(
             weights.kills * dead
             + weights.gear * gear
             + weights.wood * cleared
             + hunt * (1 - nearest / farthest)
             + weights.in_line * (exposed - in_line[seat])
-            + sum(hunted[other] for other in others) / 3
+            + sum(trapped[other] for other in others) / 3
             - weights.doomed * doomed[seat]
             - weights.threatened * threatened[seat]
         )

@@ -211,7 +211,7 @@ class AECGame(_AtTable, AECEnv):
           ValueError: no game has begun, there is no such player, or the environment was closed.
         """
         self._table.check_open()
-        if not self.agents:
+        if self._table.state is None:
             raise ValueError("no game has begun: call reset first")
         return self._table.observations[self._table.names[self._table.seat_of(agent)]]
 

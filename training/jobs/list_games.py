@@ -13,6 +13,8 @@ import jaxgames
 from jaxgames.env_base import takes_turns_of
 from jaxgames.game import hides_something
 
+_WIDE = 200  # however narrow the terminal is: ids are there to be copied
+
 
 @dataclasses.dataclass(frozen=True)
 class GamesConfig:
@@ -22,9 +24,6 @@ class GamesConfig:
     """Of this game alone."""
     json: bool = False
     """Print one JSON line for each in place of a table."""
-
-
-_WIDE = 200  # however narrow the terminal is: ids are there to be copied
 
 
 def rows(name: str = "") -> list[dict[str, object]]:
