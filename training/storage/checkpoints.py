@@ -194,7 +194,7 @@ class Checkpoints:
         folder.mkdir()
         _find_room(folder, sum(array.nbytes + 4096 for array in arrays.values()) + 2**20)
         self._arrays.save(folder / ARRAYS, ocp.args.PyTreeSave(arrays))
-        paths = sorted((folder / ARRAYS).rglob("*"))
+        paths = [folder / ARRAYS, *sorted((folder / ARRAYS).rglob("*"))]
         record = {
             "format": FORMAT,
             "meta": self._meta,

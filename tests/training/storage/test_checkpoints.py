@@ -103,6 +103,23 @@ def test_the_newest_are_kept(tmp_path):
         assert_same(saved.restore(small_tree())[1], small_tree(5))
 
 
+def test_all_is_on_the_disk_before_a_checkpoint_has_its_name(tmp_path, monkeypatch):
+    done, rename = [], Path.rename
+
+    def renamed(path, target):
+        done.append(Path(target))
+        return rename(path, target)
+
+    monkeypatch.setattr(checkpoints, "sync", lambda path: done.append(Path(path)))
+    monkeypatch.setattr(Path, "rename", renamed)
+    with Checkpoints(tmp_path, META) as saved:
+        saved.save(1, small_tree())
+    named = done.index(tmp_path / "1")
+    written = {path.relative_to(tmp_path / "1") for path in (tmp_path / "1").rglob("*") if path.name != checkpoints.RECORD}
+    assert {path.relative_to(tmp_path / "unfinished-1") for path in done[:named]} == {Path(), *written}
+    assert done[named + 1 :] == [tmp_path]  # the name itself
+
+
 def test_what_is_empty_takes_no_room(tmp_path):
     with Checkpoints(tmp_path, META) as saved:
         saved.save(1, {"buffer": np.zeros(10_000_000, np.uint8)})

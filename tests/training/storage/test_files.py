@@ -59,6 +59,13 @@ def test_of_several_files_none_is_replaced_before_all_are_written(tmp_path):
     assert [(path.name, path.read_text()) for path in sorted(tmp_path.iterdir())] == [("one", "1"), ("two", "1")]
 
 
+def test_all_of_them_are_on_the_disk_before_one_appears(tmp_path, monkeypatch):
+    found, paths = [], (tmp_path / "one", tmp_path / "two")
+    monkeypatch.setattr(os, "fsync", lambda file: found.append((os.fstat(file).st_size, *(path.exists() for path in paths))))
+    write_together(dict(zip(paths, ("1", "two"), strict=True)))
+    assert found == [(1, False, False), (3, False, False)]
+
+
 # --- folders for results -----------------------------------------------------------------------------------------------
 
 
