@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import dataclasses
+import difflib
 import functools
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -23,6 +24,8 @@ POWER = (100, 110, 121, 133, 146, 160, 176, 193, 212, 233, 256, 281, 309, 339)
 MOST_ROWS = 127  # units and cards are counted in 8 bits
 STANDARD_FILE = Path(__file__).with_name("data") / "cards.json"
 MOST_CHILDREN = 6
+# What the public data tell beside; not slips of the pen.
+_UNREAD = {"load_ticks", "pushback", "count", "summon_radius", "id", "unit_id", "spawn_id", "death_spawn_id", "tier", "note"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -434,12 +437,17 @@ def read_row(kind: type[Any], given: Any) -> Any:
     """Makes a row, `Unit` or `Card`, of what a file holds; fields of the file that are unknown are left out.
 
     Raises:
-      ValueError: a field is missing or not sound.
+      ValueError: a field is missing or not sound, or one that is unknown has nearly the name of one that is not given.
     """
     label = "unit" if kind is Unit else "card"
     if not isinstance(given, dict):
         raise ValueError(f"{label} row {given!r}: must be an object")
     name = given.get("key", given.get("name"))
+    absent = [field.name for field in dataclasses.fields(kind) if field.name not in given]
+    known = _UNREAD | {field.name for field in dataclasses.fields(kind)}
+    for other in given.keys() - known:
+        if near := difflib.get_close_matches(other, absent, n=1, cutoff=0.8):
+            raise ValueError(f"{label} {name!r}: {other!r} is no field; perhaps {near[0]}?")
     values = {}
     for field in dataclasses.fields(kind):
         value = given.get(field.name)

@@ -77,13 +77,14 @@ class ClashConfig:
             object.__setattr__(self, name, number)
         if self.regular_ticks % TICKS_PER_STEP or self.overtime_ticks % TICKS_PER_STEP:
             raise ValueError(f"regular_ticks={self.regular_ticks}, overtime_ticks={self.overtime_ticks}: must be multiples of 5")
-        if self.triple_from_tick is not None and checks.as_integer(self.triple_from_tick) is None:
+        if self.triple_from_tick is not None and (checks.as_integer(self.triple_from_tick) is None or self.triple_from_tick < 0):
             raise ValueError(f"triple_from_tick={self.triple_from_tick!r}: must be a number of ticks or None")
         if self.tiebreak not in TIEBREAKS:
             raise ValueError(f"tiebreak={self.tiebreak!r}: must be one of {', '.join(TIEBREAKS)}")
         if self.value not in VALUES:
             raise ValueError(f"value={self.value!r}: must be one of {', '.join(VALUES)}")
-        if not 0 <= self.shaping <= 1:
+        shaping: Any = self.shaping
+        if not isinstance(shaping, (int, float)) or not 0 <= shaping <= 1:
             raise ValueError(f"shaping={self.shaping!r}: must be in 0..1")
         if not isinstance(self.table, Table):
             raise ValueError(f"table={self.table!r}: must be a Table, such as standard_table()")

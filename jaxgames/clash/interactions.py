@@ -105,9 +105,14 @@ def check(interaction: Mapping[str, Any]) -> list[str]:
     if kind not in kinds:
         return [f"kind={kind!r}: must be one of {', '.join(kinds)}"]
     try:
-        found = kinds[kind](interaction)
-    except (ValueError, KeyError) as error:
+        return _differences(kinds[kind](interaction), interaction)
+    except KeyError as error:
+        return [f"cannot be played: {error} is missing"]
+    except (ValueError, TypeError) as error:  # what is given in the place of a number may be anything
         return [f"cannot be played: {error}"]
+
+
+def _differences(found: Mapping[str, Any], interaction: Mapping[str, Any]) -> list[str]:
     expect = interaction["expect"] or {"holds": True}
     wrong = []
     for name, should in expect.items():

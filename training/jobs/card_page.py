@@ -42,23 +42,42 @@ def cell(figure: Mapping, scale: float = 1.0) -> str:
     left, right = (number(one["mean"]) if one else "–" for one in (first, second))
     if not difference:
         return f"{left} -> {right}"
-    middle, low, high = (number(difference[name], "+") for name in ("mean", "low", "high"))
-    return f"{left} -> {right} ({middle}, {low} to {high})"
+    middle = number(difference["mean"], "+")
+    if difference["low"] is None:
+        return f"{left} -> {right} ({middle})"
+    return f"{left} -> {right} ({middle}, {number(difference['low'], '+')} to {number(difference['high'], '+')})"
 
 
 def short_cell(figure: Mapping, scale: float = 1.0) -> str:
     """Writes a figure for the terminal: without -> with, and a star where the interval of the difference leaves 0 out."""
-    difference = figure["difference"]
-    star = " *" if difference and (difference["low"] > 0 or difference["high"] < 0) else ""
-    return cell(figure, scale).partition(" (")[0] + star
+    return cell(figure, scale).partition(" (")[0] + (" *" if is_found(figure["difference"]) else "")
+
+
+def is_found(difference: Mapping | None) -> bool:
+    """Says whether an interval of a difference leaves 0 out."""
+    if not difference or difference["low"] is None:
+        return False
+    return bool(difference["low"] > 0 or difference["high"] < 0)
+
+
+def verdict(report: Mapping) -> str:
+    """Gives the answer in one line: what the change does to the points of the deck."""
+    difference = report["all"]["difference"]
+    middle = f"{100 * difference['mean']:+.1f} points of 100"
+    if difference["low"] is None:
+        return f"With the change the deck makes {middle}; a single block of battles has no interval"
+    told = f"{middle} (interval {100 * difference['low']:+.1f} to {100 * difference['high']:+.1f})"
+    if is_found(difference):
+        return f"With the change the deck makes {told}: {'more' if difference['mean'] > 0 else 'fewer'} than without"
+    return f"With the change the deck makes {told}: no difference is found"
 
 
 def lines(report: Mapping) -> list[str]:
-    """Gives what is said below the table: points by deck, and what so many battles can find."""
+    """Gives what is said below the table: the answer, points by deck, and what so many battles can find."""
     told = [f"against {one['against']}: points {cell(one, 100)} %" for one in report["decks"]]
     if len(told) > 1:
         told.append(f"against all: points {cell(report['all'], 100)} %")
-    return [*told, *power_lines(report)]
+    return [verdict(report), *told, *power_lines(report)]
 
 
 def power_lines(report: Mapping) -> list[str]:
@@ -111,7 +130,8 @@ def _bars(axes, rows: Sequence[tuple[Mapping | None, Mapping | None]], scale: fl
     """Draws two bars with intervals for each row, without and with the change."""
     for arm, title in enumerate(("without the change", "with it")):
         found = [row[arm] or {"mean": 0.0, "low": 0.0, "high": 0.0} for row in rows]
-        middle, low, high = (scale * np.array([one[each] for one in found]) for each in ("mean", "low", "high"))
+        ends = [[one["mean"] if one[each] is None else one[each] for one in found] for each in ("mean", "low", "high")]
+        middle, low, high = scale * np.array(ends)
         places = np.arange(len(rows)) + 0.4 * arm - 0.2
         axes.bar(places, middle, 0.38, yerr=[middle - low, high - middle], capsize=2, color=COLOURS[arm], label=title)
     axes.legend(frameon=False, fontsize=8, ncols=2, loc="lower right", bbox_to_anchor=(1, 1))  # above: bars may be high
@@ -165,6 +185,7 @@ def page(report: Mapping, figures: Mapping[str, str]) -> str:
     towers = [[title, cell(report["towers"][name])] for title, name in (("damage to units", "to_units"), ("kills", "kills"))]
     parts = [
         f"<h1>{html.escape(head)}</h1>",
+        f"<p><b>{html.escape(verdict(report))}.</b></p>",
         *(f"<p>{html.escape(text)}</p>" for text in intro),
         "<h2>Points by deck</h2>",
         _table(["against", "points, %"], by_deck),

@@ -56,14 +56,14 @@ class Level:
         return self.reach * spread / math.sqrt(num_blocks)
 
 
-def mean(values: np.ndarray, level: Level) -> dict[str, float]:
-    """Gives the mean of independent values float [K], with its interval."""
+def mean(values: np.ndarray, level: Level) -> dict:
+    """Gives the mean of independent values float [K], with its interval; None for both ends of it where there is one value."""
     middle = float(np.mean(values))
     error = level.z * float(np.std(values, ddof=1)) / math.sqrt(len(values)) if len(values) > 1 else math.inf
     return _rounded(middle, error)
 
 
-def ratio(above: np.ndarray, below: np.ndarray, level: Level) -> dict[str, float] | None:
+def ratio(above: np.ndarray, below: np.ndarray, level: Level) -> dict | None:
     """Gives the ratio of two sums over blocks, float [K] each, with its interval; None where the lower one is 0."""
     if not below.sum():
         return None
@@ -86,8 +86,10 @@ def _linear(above: np.ndarray, below: np.ndarray) -> np.ndarray:
     return (above - above.sum() / below.sum() * below) / below.sum()
 
 
-def _rounded(middle: float, error: float) -> dict[str, float]:
-    return {"mean": round(middle, 5), "low": round(middle - error, 5), "high": round(middle + error, 5)}
+def _rounded(middle: float, error: float) -> dict:
+    """A mean with its interval; None for the ends where a single block tells nothing of them."""
+    low, high = (round(middle + each, 5) if math.isfinite(error) else None for each in (-error, error))
+    return {"mean": round(middle, 5), "low": low, "high": high}
 
 
 def summarize(part: Part, decks: Decks, table: Table, level: Level) -> dict:
@@ -129,7 +131,7 @@ def power(differences: np.ndarray, level: Level) -> dict:
     """Tells what the battles could find, and how many more would find less; differences float [K] of blocks."""
     blocks = len(differences)
     spread = float(np.std(differences, ddof=1)) if blocks > 1 else math.nan
-    told = {"alpha": level.alpha, "power": level.power, "spread": round(spread, 5)}
+    told = {"alpha": level.alpha, "power": level.power, "spread": round(spread, 5) if blocks > 1 else None}
     if not spread > 0:
         return told | {"smallest_difference": None, "battles_for": {}}
     return told | {

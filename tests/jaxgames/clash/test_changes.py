@@ -70,6 +70,17 @@ def test_changes_that_are_not_possible(text, message):
     assert "\n" not in str(error.value)
 
 
+def test_a_row_with_a_slip_of_the_pen(tmp_path):
+    path = tmp_path / "page.json"
+    page = dataclasses.asdict(TABLE.unit("Knight")) | {"name": "Page", "colour": "blue"}
+    path.write_text(json.dumps(page))
+    assert read_rows(path)[0].name == "Page"
+    page["splash_radus"] = page.pop("splash_radius")
+    path.write_text(json.dumps(page))
+    with pytest.raises(ValueError, match=f"{path}: unit 'Page': 'splash_radus' is no field; perhaps splash_radius\\?"):
+        read_rows(path)
+
+
 def test_rows_that_are_not_possible(tmp_path):
     with pytest.raises(ValueError, match="'PrincessTower': a crown tower belongs to no card, so it cannot be changed here"):
         with_versions(TABLE, [read_change(TABLE, "PrincessTower.hp=1")])

@@ -26,6 +26,8 @@ SEVEN, TWICE = BEGINNER_DECK[:7], (*BEGINNER_DECK[:7], "knight")
         ({"tiebreak": "coin"}, "tiebreak='coin': must be one of draw, lowest_tower_hp"),
         ({"overtime_ticks": 7}, "must be multiples of 5"),
         ({"shaping": 2.0}, "shaping=2.0: must be in 0..1"),
+        ({"shaping": "much"}, "shaping='much': must be in 0..1"),
+        ({"triple_from_tick": -5}, "triple_from_tick=-5: must be a number of ticks or None"),
         ({"positions": 0}, "positions=0: must be"),
         ({"value": "hope"}, "value='hope': must be one of play_on, towers"),
         ({"value_ticks": 0}, "value_ticks=0: must be"),

@@ -34,12 +34,22 @@ def test_files_that_cannot_be_read(tmp_path):
     assert "interaction 0: expect must be there" in played(path)[2]
 
 
+DUEL = {"first": "knight", "second": "giant", "separation": 4_000}
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         ({"kind": "dance"}, "kind='dance': must be one of"),
         ({"expect": {"colour": "red"}}, "colour: cannot be played"),
         ({"setup": {"unit": "Nobody"}}, "cannot be played: unit='Nobody'"),
+        ({"expect": {"shots": {}}}, "cannot be played: unsupported operand"),
+        ({"tolerance": "little"}, "cannot be played: could not convert string to float: 'little'"),
+        ({"kind": "engine_duel", "setup": {"first": "knight", "second": "giant"}}, "cannot be played: 'separation' is missing"),
+        ({"kind": "engine_duel", "setup": DUEL | {"separation": "far"}}, "cannot be played: unsupported operand"),
+        ({"kind": "engine_duel", "setup": DUEL | {"first": ["knight"]}}, "cannot be played: unhashable"),
+        ({"kind": "engine_duel", "setup": DUEL | {"y": 99_000}}, "position=(7000, 99000): must be integers inside the arena"),
+        ({"kind": "engine_lone", "setup": {"card": "knight", "deploy_xy": 7}}, "cannot be played: "),
     ],
 )
 def test_what_cannot_be_played_is_outside_tolerance(change, message):

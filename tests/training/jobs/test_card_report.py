@@ -88,6 +88,29 @@ def test_a_report_of_made_up_battles(tmp_path):
     assert ": 24 battles are too few to find any difference; battles for" in card_page.power_lines(report)[0]
 
 
+def test_a_report_of_one_block_has_no_intervals():
+    compared = asked()
+    table = compared.game.config.table
+    one = card_statistics.summarize(made_up(1, len(table.cards)), compared.decks, table, Level())
+    json.dumps(one, allow_nan=False)  # others than Python read it too
+    assert one["all"]["difference"]["low"] is None and one["power"]["spread"] is None
+    assert card_page.verdict(one).endswith("a single block of battles has no interval")
+    assert card_page.short_cell(one["all"], 100).count("*") == 0 and "to" not in card_page.cell(one["all"], 100)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "told"),
+    [
+        (0.01, 0.05, "makes +3.0 points of 100 (interval +1.0 to +5.0): more than without"),
+        (-0.09, -0.01, "makes -5.0 points of 100 (interval -9.0 to -1.0): fewer than without"),
+        (-0.01, 0.05, "makes +2.0 points of 100 (interval -1.0 to +5.0): no difference is found"),
+    ],
+)
+def test_the_answer_comes_first(low, high, told):
+    difference = {"mean": (low + high) / 2, "low": low, "high": high}
+    assert card_page.verdict({"all": {"difference": difference}}) == f"With the change the deck {told}"
+
+
 def test_parts_are_files():
     part = made_up(2, 5)
     again = card_battles.read_part(part.as_bytes(), 2, 5)
