@@ -119,6 +119,24 @@ def test_placements_are_even_among_the_unfinished_boards(seed, steps, player):
     assert _chisquare(np.array(list(seen.values())), np.array(list(expected.values()))) > TINY
 
 
+def test_the_chances_of_lost_turns_after_two_of_them():
+    # Of nine cells the other tries one, of which one is mine; then one of eight: two are mine, or one if it met the first.
+    game = Hex(HexConfig(3, "abrupt"))
+
+    @jax.jit
+    def known(cells):
+        def step(carry, cell):
+            state, info = carry
+            own = jnp.where(state.player == 0, cell, game.pass_action)
+            state = rules.step(game.config, state, cell)
+            return (state, game.update_information(info, game.observe(state, 0), own)), None
+
+        return jax.lax.scan(step, (game.init(), game.init_information(0)), cells)[0][1].collisions
+
+    expected = [8 / 9 * 6 / 8, 8 / 9 * 2 / 8 + 1 / 9 * 7 / 8, 1 / 9 * 1 / 8]
+    np.testing.assert_allclose(known(np.array([0, 4, 1, 5])), [*expected, *[0] * 7], rtol=1e-5)
+
+
 def test_the_number_of_hidden_stones_follows_the_recursion():
     # The other tries the cells empty in its view at random: the chance of each number of its lost turns, by brute force.
     game, steps, lanes = Hex(HexConfig(3, "abrupt")), 6, 4000

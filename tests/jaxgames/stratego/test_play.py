@@ -44,6 +44,13 @@ def test_people_s_set_ups():
     assert ((front != FLAG) & (front != BOMB)).sum(1).min() >= 2
 
 
+@pytest.mark.parametrize("mobile, fine", [(0, False), (1, False), (2, True), (6, True)])
+def test_two_pieces_that_move_must_face_no_lake(mobile, fine):
+    kinds = np.full((4, 10), MARSHAL, np.uint8)  # those that face lakes do not count
+    kinds[3, [0, 1, 4, 5, 8, 9]] = [MARSHAL] * mobile + [FLAG, BOMB, BOMB, BOMB, BOMB, BOMB][mobile:]
+    assert bool(dealing._has_front(STRATEGO, kinds)) == fine
+
+
 @pytest.mark.slow
 def test_people_s_set_ups_of_barrage():
     config = jaxgames.make("stratego", "barrage").config

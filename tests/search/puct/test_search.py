@@ -373,6 +373,9 @@ def test_corrections_by_q():
     visits, values = jnp.array([[10.0, 3.0, 5.0]]), jnp.array([[0.0, 0.5, 0.1]])
     assert corrected_visits(visits, values, q_veto=0.4, q_weight=0.0).tolist() == [[3, 10, 5]]
     assert np.allclose(corrected_visits(visits, values, q_veto=0.6, q_weight=1.0), [[10, 3, 5 + 0.1 * 10]])
+    assert corrected_visits(visits, values, q_veto=0.4, q_weight=1.0).tolist() == [[3, 10, 5]]  # one or the other
+    once = jnp.array([[10.0, 1.0, 5.0]])  # a single visit says too little
+    assert corrected_visits(once, values, q_veto=0.4, q_weight=0.0).tolist() == once.tolist()
 
 
 @pytest.mark.parametrize("field, value", [
