@@ -90,7 +90,8 @@ class Environment(Base):
         nothing = jnp.zeros(self.batch_size, jnp.float32)
         if self.takes_turns:
             nobody = jnp.zeros(self.batch_size, jnp.int32)
-            state, _ = self._until_own_turn(state, nobody, ~everywhere, random_bits.fold(lanes, _NEW_GAME))
+            state, before = self._until_own_turn(state, nobody, ~everywhere, random_bits.fold(lanes, _NEW_GAME))
+            state = dataclasses.replace(state, pending=before)
         return self._told(state, state, nothing, ~everywhere, ~everywhere)
 
     def step(self, state: EnvState, actions: Array, key: Array) -> tuple[EnvState, TimeStep]:

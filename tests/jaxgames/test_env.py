@@ -1,5 +1,6 @@
 """The environments: what is told, resets, ends, seats, turns, and that lanes do not depend on each other."""
 
+import dataclasses
 import functools
 import itertools
 
@@ -191,6 +192,21 @@ def test_in_a_game_of_turns_a_step_lasts_until_the_learner_is_asked_again():
     assert np.asarray(told.observation["0"])[0].tolist() == [-1, *[0] * 8], "and the other has begun it"
 
 
+class Paid(TicTacToe):
+    """The second player gets a quarter in each step, whoever moves."""
+
+    def step(self, state, actions, key=None):
+        after = super().step(state, actions, key)
+        return dataclasses.replace(after, rewards=after.rewards + jnp.array([0.0, 0.25]))
+
+
+def test_what_is_paid_before_the_first_turn_is_told_with_the_first_reward():
+    env = Environment(Paid(), 1, opponents=first_free(), seat=1)
+    steps, _ = played(env, [[8], [7], [6], [5]])  # the other wins in its third move
+    assert [step.reward.item() for step in steps] == [0, 0.75, -0.5, 0.75, -0.5], "in the next game too"
+    assert [step.episode_return.item() for step in steps[1:]] == [0.75, 0.25, 0.75, 0.25]
+
+
 def test_who_plays_by_information_is_told_what_its_seat_saw():
     env = Environment("hex-adh-3-v1", 16, opponents="random")
     assert env.informed
@@ -231,6 +247,9 @@ def test_who_is_eliminated_is_done_and_rewarded_once():
     assert steps[1].reward.tolist() == [[0, -1, 0], [0, 0, 0]]
     assert steps[2].reward.tolist() == [[-1, 0, 1], [0, 0, 0]], "the one who left is not punished twice"
     assert steps[2].terminated[0].all() and not steps[2].terminated[1].any()
+    table = MultiEnvironment(Fading(), 1, autoreset="disabled", max_episode_steps=2)
+    steps, _ = played(table, [[[STAY, LEAVE, STAY]], [[STAY, STAY, STAY]]])
+    assert steps[2].truncated.tolist() == [[True, False, True]], "nothing is given up of who is out"
 
 
 def test_all_seats_at_once():
