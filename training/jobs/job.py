@@ -5,11 +5,12 @@ from __future__ import annotations
 import abc
 import contextlib
 import dataclasses
+import functools
 import importlib
 import json
 import shutil
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -19,9 +20,12 @@ from jax.sharding import Mesh
 from rich.console import Console
 
 from jaxgames import checks, processes, runtime
+from jaxgames.agent import Agent
+from search.planner import size_in_bytes
 from training.jobs.display import Display
 from training.jobs.stopping import StopRequest
 from training.learn.dealing import is_dealt, must_deal
+from training.play import memory
 from training.storage.checkpoints import Checkpoints
 from training.storage.files import LOCK, output_folder, write_atomically
 from training.storage.logs import LOG_FILE, RunLog, read_log
@@ -61,6 +65,7 @@ class Job(abc.ABC):
     Attributes:
       config, console, folder, key: as given, and made of it.
       programs: what is compiled: `deal(key, learner)`, and `iterate(key, learner) -> (learner, metrics)` for this `advance`.
+      who: the network that learns, with its game and its encoder.
       meta: what its checkpoints are of, such as the game and the network.
       title, total, unit: of what is shown: what goes on, how many units there are to do, and of what.
       learning_rate: what to make smaller where learning fails.
@@ -71,6 +76,7 @@ class Job(abc.ABC):
     FIGURE: ClassVar[str]  # the function of `training.jobs.curves` that draws the log
 
     programs: Any
+    who: Any
     meta: dict[str, Any]
     title: str
     total: int
@@ -117,6 +123,27 @@ class Job(abc.ABC):
     def deal(self, learner: Any) -> Any:
         """Takes up a learner of another number of devices: what is spread over them is numpy, as saved."""
         return self.programs.deal(self.key, learner)
+
+    def check_memory(self, *playing: tuple[str, int, Sequence[Agent]], buffer: str = "learn.buffer_size") -> None:
+        """Raises a ValueError when games cannot fit into memory beside the learner; compiles nothing.
+
+        Args:
+          playing: the setting that says how many games are played at once, how many these are, and who plays; the first are
+            those that are learnt from.
+          buffer: the setting by which the learner becomes smaller.
+        """
+        check = functools.partial(memory.check, self.who.game, what="the run")
+        setting, lanes, players = playing[0]
+        check(players, lanes, setting=setting)  # before the learner, which holds these games
+        learner = size_in_bytes(jax.eval_shape(self.programs.init, self.key, jax.eval_shape(self.who.init, self.key)))
+        learn = self.config.learn
+        planes = size_in_bytes(jax.eval_shape(self.who.encoder.planes, self.programs.updates.example.view))
+        batch = learn.batch_size * planes
+        larger = "learn.batch_size" if batch > learner else buffer
+        other = (learner + batch, f"a smaller {larger} than {getattr(learn, larger.removeprefix('learn.'))}")
+        for setting, lanes, players in playing:
+            if lanes:
+                check(players, lanes, setting=setting, other=other)
 
     @abc.abstractmethod
     def finish(self, state: Any) -> dict[str, Any]:

@@ -12,14 +12,14 @@ from rich.console import Console
 
 from jaxgames import checks, processes
 from jaxgames.agent import Agent
-from search.planner import as_agent, size_in_bytes
+from search.planner import as_agent
 from training.jobs import job
 from training.jobs.job import Job, JobConfig
 from training.learn.alphaze import Alphaze, AlphazeConfig, make_player
 from training.learn.learner import Learner
 from training.models import policy_value
 from training.models.policy_value import PolicyValue, PolicyValueConfig
-from training.play import agents, elo, memory
+from training.play import agents, elo
 from training.play.tournament import BATCH, play_pair, round_robin
 from training.storage.files import write_atomically
 from training.storage.weights import load_weights, save_weights
@@ -125,31 +125,17 @@ class AlphazeJob(Job):
         self.contender, self.champion = as_agent(gate), as_agent(gate)
         self.player: Agent = as_agent(make_player(learn, self.who))
         self.random = agents.make("random", self.who.game)
-        self._check_memory()
 
-    def _check_memory(self) -> None:
-        """Raises a ValueError when self-play or a match cannot fit into memory beside the learner."""
-        config, learn, who = self.config, self.config.learn, self.who
-        params = jax.eval_shape(who.init, self.key)
-        other = size_in_bytes(jax.eval_shape(self.programs.init, self.key, params))
+        def named(*players: Agent) -> list[Agent]:
+            return [player._replace(name=f"learn.num_simulations={learn.num_simulations}") for player in players]
+
         kinds = {self.programs.kind(epoch) for epoch in range(config.epochs)}
-        for setting, lanes, players in (
-            *(("learn.lanes", learn.lanes, [as_agent(self.programs.players[kind])]) for kind in kinds),
-            ("gate_games", min(BATCH, config.gate_games), [self.contender, self.champion]),
-            ("rate_games", min(BATCH, config.rate_games), [self.player]),
-            ("final_games", min(BATCH, config.final_games), [self.player, self.contender]),
-        ):
-            if not lanes:
-                continue
-            named = [player._replace(name=f"learn.num_simulations={learn.num_simulations}") for player in players]
-            memory.check(
-                who.game,
-                named,
-                lanes,
-                other=(other, f"a smaller learn.buffer_size than {learn.buffer_size}"),
-                setting=setting,
-                what="the run",
-            )
+        self.check_memory(
+            *(("learn.lanes", learn.lanes, named(as_agent(self.programs.players[kind]))) for kind in kinds),
+            ("gate_games", min(BATCH, config.gate_games), named(self.contender, self.champion)),
+            ("rate_games", min(BATCH, config.rate_games), named(self.player)),
+            ("final_games", min(BATCH, config.final_games), named(self.player, self.contender)),
+        )
 
     def start(self) -> State:
         learner = self.programs.init(self.key, self._first_params())

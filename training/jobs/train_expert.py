@@ -13,7 +13,7 @@ from rich.console import Console
 from jaxgames import checks
 from jaxgames.agent import Agent
 from jaxgames.registration import usual_opponent
-from search.planner import as_agent, size_in_bytes
+from search.planner import as_agent
 from training.jobs import job
 from training.jobs.job import Job, JobConfig
 from training.learn.expert_iteration import DATA_SETS, ExpertConfig, ExpertIteration, make_search
@@ -21,7 +21,7 @@ from training.learn.from_data_sets import DataSetLearning
 from training.learn.learner import Learner
 from training.models import policy_value
 from training.models.policy_value import PolicyValue, PolicyValueConfig
-from training.play import agents, evaluate, memory
+from training.play import agents, evaluate
 from training.storage.weights import save_weights
 
 # Keys of matches, beside those of games to learn from.
@@ -117,21 +117,14 @@ class ExpertJob(Job):
         self.searching: Agent | None = None
         if config.final_games:
             self.searching = as_agent(make_search(self.who, learn.models, self._quiet()))
-        self._check_memory()
-
-    def _quiet(self) -> Any:
-        return dataclasses.replace(self.config.learn.search, dirichlet_fraction=0.0)
-
-    def _check_memory(self) -> None:
-        """Raises a ValueError when games cannot fit into memory beside the learner."""
-        learn, who = self.config.learn, self.who
-        other = size_in_bytes(jax.eval_shape(self.programs.init, self.key, jax.eval_shape(who.init, self.key)))
         players = []
         if isinstance(self.programs, ExpertIteration):
             search = f"learn.search.num_simulations={learn.search.num_simulations}"
             players = [as_agent(self.programs.planner)._replace(name=search)]
-        advice = f"fewer learn.samples than {learn.samples}"
-        memory.check(who.game, players, learn.lanes, other=(other, advice), setting="learn.lanes", what="the run")
+        self.check_memory(("learn.lanes", learn.lanes, players), buffer="learn.samples")
+
+    def _quiet(self) -> Any:
+        return dataclasses.replace(self.config.learn.search, dirichlet_fraction=0.0)
 
     def start(self) -> State:
         return State(self.programs.init(self.key, self._first_params()), np.int32(0))

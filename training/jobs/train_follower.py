@@ -16,7 +16,7 @@ from search import presets
 from search.all_seats import for_all_seats
 from search.bandit import bandits
 from search.bandit.guide import Guide
-from search.planner import Planner
+from search.planner import Planner, as_agent
 from training.jobs import job
 from training.jobs.job import Job, JobConfig
 from training.learn.dagger import Dagger, DaggerConfig
@@ -147,6 +147,9 @@ class FollowerJob(Job):
         self.programs = Dagger(learn, self.who, oracle, job.mesh_for(learn.lanes, learn.batch_size, learn.buffer_size))
         self.player = self.who.agent(grouped=True)
         self.opponent = agents.make(usual_opponent(self.who.game), self.who.game)
+        shown = f"oracle.num_simulations={config.oracle.num_simulations}"
+        labels = as_agent(oracle)._replace(name=config.oracle.planner or shown)
+        self.check_memory(("learn.lanes", learn.lanes, [labels]))
 
     def start(self) -> State:
         params = self.who.init(jax.random.fold_in(self.key, _CHOOSING))

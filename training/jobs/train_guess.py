@@ -79,6 +79,7 @@ class GuessJob(Job):
         self.title = f"guessing what is hidden, {config.who.game} {config.who.mode}, {config.who.network} network"
         self.total, self.unit, self.learning_rate = config.samples, "samples", learn.learning_rate
         self.programs = Guessing(learn, self.who, player, job.mesh_for(learn.lanes, learn.batch_size, learn.buffer_size))
+        self.check_memory(("learn.lanes", learn.lanes, [player]))
 
     def start(self) -> State:
         return State(self.programs.init(self.key, self.who.init(jax.random.fold_in(self.key, _INIT))))

@@ -103,6 +103,7 @@ class QJob(Job):
         self.programs = MonteCarlo(learn, self.who, job.mesh_for(learn.lanes, learn.batch_size, learn.buffer_size))
         self.player = self.who.agent()
         self.opponent = agents.make(config.opponent or usual_opponent(self.who.game), self.who.game)
+        self.check_memory(("learn.lanes", learn.lanes, [self.player]))
 
     def start(self) -> State:
         params = self.who.init(jax.random.fold_in(self.key, _INIT))

@@ -91,6 +91,8 @@ class ExpertConfig:
         checks.at_least(1, self, "samples", "kept", "epochs", "lanes", "steps", "updates", "batch_size")
         checks.numbers(self, "weight_decay")
         checks.numbers(self, "learning_rate", positive=True)
+        if self.batch_size > self.buffer_size:
+            raise ValueError(f"batch_size={self.batch_size}: must be at most samples={self.samples} x kept={self.kept}")
         checks.shares(self, "value_weight", "sharpening", "discount", "mixing")
 
     @property

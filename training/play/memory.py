@@ -10,7 +10,7 @@ import jax
 
 from jaxgames import processes, runtime
 from jaxgames.agent import Agent
-from jaxgames.game import Game
+from jaxgames.game import Game, init_all_information, is_hidden
 from search.planner import size_in_bytes
 
 
@@ -40,10 +40,10 @@ def check(
     if free is None:
         return
     given = f"{setting}={lanes}"
-    state = game.num_players * size_in_bytes(jax.eval_shape(game.init, jax.random.key(0)))
+    state = _bytes_of_game(game, informed=not all(agent.sees_state for agent in agents))
     if lanes * state > 0.9 * free * processes.count():
         told = f"the states of {what} need {lanes * state / 1e9:.1f} GB and {free / 1e9:.1f} GB are free"
-        raise ValueError(f"{given}: {told}; take a {setting} of at most {int(0.8 * free * processes.count() / state)}")
+        raise ValueError(f"{given}: {told}; take at most {setting}={int(0.8 * free * processes.count() / state)}")
     if games is not None and games < lanes:
         lanes, given = games, f"games={games}"
     groups = [(agent, sum(one is agent for one in agents)) for agent in {id(agent): agent for agent in agents}.values()]
@@ -60,12 +60,22 @@ def check(
     *by_agent, states = needed(1)
     lane = sum(by_agent) + states
     fits = int((0.8 * free - beside) / (here * lane)) * devices
-    smaller = f"a smaller search than {groups[by_agent.index(max(by_agent))][0].name}"
+    largest = max(by_agent, default=0)
+    smaller = f"a smaller search than {groups[by_agent.index(largest)][0].name}" if largest else ""
     if fits >= 1:
-        advice = f"a {setting} of at most {fits}" + (f" or {smaller}" if max(by_agent) > states else "")
+        advice = f"at most {setting}={fits}" + (f" or {smaller}" if largest > states else "")
     else:
-        advice = other[1] if beside > lane else smaller
+        advice = other[1] if beside > lane or not smaller else smaller
     raise ValueError(f"{given}: {what} needs {total / 1e9:.1f} GB and {free / 1e9:.1f} GB are free; take {advice}")
+
+
+def _bytes_of_game(game: Game, *, informed: bool) -> int:
+    """Gives the bytes of one game: its state, once for each player, and what players know where one plays by that."""
+    states = jax.eval_shape(jax.vmap(game.init), jax.random.split(jax.random.key(0), 1))
+    size = game.num_players * size_in_bytes(states)
+    if informed and is_hidden(game):
+        size += size_in_bytes(jax.eval_shape(functools.partial(init_all_information, game), states))
+    return size
 
 
 @functools.lru_cache(maxsize=64)

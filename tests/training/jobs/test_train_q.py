@@ -7,7 +7,9 @@ import dataclasses
 import signal
 
 import pytest
+from rich.console import Console
 
+from jaxgames import runtime
 from tests.training.jobs.runs import log_of, result_of, run_here, send_signal_at, sharing
 from training.jobs.train_q import QJob, TrainConfig
 from training.learn.monte_carlo import MonteCarloConfig
@@ -42,6 +44,21 @@ def straight(make, tmp_path_factory):
     folder = tmp_path_factory.mktemp("straight") / "run"
     run_here(make, settings(folder))
     return folder
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"lanes": 10**8}, r"^learn\.lanes=100000000: the states of the run need .* take at most learn\.lanes="),
+        ({"buffer_size": 10**8}, r"^learn\.lanes=4: the run needs .* take a smaller learn\.buffer_size than \d+$"),
+        ({"buffer_size": 10**6, "batch_size": 10**6}, r"the run needs .* take a smaller learn\.batch_size than \d+$"),
+    ],
+)
+def test_what_does_not_fit_into_memory_is_refused(changes, message, monkeypatch):
+    monkeypatch.setattr(runtime, "free_memory", lambda: 10**8)
+    learn = dataclasses.replace(TINY.learn, **{"buffer_size": 10**9} | changes)
+    with pytest.raises(ValueError, match=message):
+        QJob(dataclasses.replace(TINY, learn=learn), Console(quiet=True))
 
 
 @pytest.mark.slow

@@ -107,6 +107,7 @@ def test_gradient_steps_follow_what_is_kept():
 @pytest.mark.parametrize(("field", "value", "message"), [
     ("source", "books", "source='books': must be one of demonstrations, search"),
     ("samples", 0, "samples=0: must be >= 1"),
+    ("batch_size", 10**8, "batch_size=100000000: must be at most samples=100000 x kept=4"),
     ("sharpening", 1.5, r"sharpening=1\.5: must be"),
     ("discount", -0.1, r"discount=-0\.1: must be"),
 ])  # fmt: skip

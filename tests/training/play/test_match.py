@@ -148,7 +148,7 @@ def test_the_picture_is_of_the_first_game_that_the_first_player_won():
         (["--games", "0"], ["games=0: must be >= 1"]),
         (["--batch", "-3"], ["batch=-3: must be >= 1"]),
         (["--seed", "-1"], ["seed=-1: must be in 0.."]),
-        (["--batch", "1000000", "--games", "1000000"], ["batch=1000000: the match needs", "take a batch of at most"]),
+        (["--batch", "1000000", "--games", "1000000"], ["batch=1000000: the match needs", "take at most batch="]),
         (["--planner", "fdts:table_rows=1099511627776", "--batch", "1"], ["table_rows=1099511627776: must be below 2**31"]),
         (["--planner", "simple", "--games", "1000000000000"], ["batch=128: ", "take fewer games than 1000000000000"]),
         (
@@ -190,7 +190,7 @@ def test_trees_that_do_not_fit_into_memory_are_refused_before_anything_is_compil
     monkeypatch.setattr(evaluate, "play", lambda *_, **__: pytest.fail("played"))
     assert leave(*DARK, "--planner", "fdts:table_rows=32768", "--games", "64", "--output", "") == 2
     error = capsys.readouterr().err
-    assert error.startswith("error: games=64: the match needs 0.2 GB and 0.1 GB are free; take a batch of at most ")
+    assert error.startswith("error: games=64: the match needs 0.2 GB and 0.1 GB are free; take at most batch=")
     assert error.endswith(" or a smaller search than fdts:table_rows=32768\n")
 
 

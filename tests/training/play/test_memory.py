@@ -9,6 +9,7 @@ import pytest
 import jaxgames
 from jaxgames import runtime
 from jaxgames.agent import memoryless
+from search.planner import size_in_bytes
 from tests.tug import Tug
 from training.play import agents, memory
 
@@ -47,8 +48,7 @@ def test_what_is_kept_and_what_is_searched_count(machine):
         memory.check(Tug(), [agent, hungry("small")], 8)
         told = refused([agent, hungry("small")], 12)
         assert told == (
-            "batch=12: the match needs 12.9 GB and 10.7 GB are free; "
-            f"take a batch of at most 7 or a smaller search than {agent.name}"
+            f"batch=12: the match needs 12.9 GB and 10.7 GB are free; take at most batch=7 or a smaller search than {agent.name}"
         )
 
 
@@ -56,7 +56,7 @@ def test_lanes_that_do_not_think_together_do_not_count(machine):
     machine(10 * GIB)
     memory.check(Tug(), [hungry("a", searched=GIB, together=8)] * 2, 1000)
     machine(10 * GIB, devices=2)  # each has lanes that think
-    assert "a batch of at most 6" in refused([hungry("a", searched=GIB, together=8)], 1000)
+    assert "at most batch=6" in refused([hungry("a", searched=GIB, together=8)], 1000)
     memory.check(Tug(), [hungry("a", searched=GIB, together=8)], 8)
 
 
@@ -78,8 +78,22 @@ def test_advice_where_fewer_lanes_do_not_help(machine):
 def test_a_batch_whose_states_do_not_fit_is_refused_however_few_games_are_played(machine):
     machine(GIB)
     told = refused([hungry("a")], 10**8, games=100)
-    assert told == "batch=100000000: the states of the match need 4.2 GB and 1.1 GB are free; take a batch of at most 20452225"
+    assert told == "batch=100000000: the states of the match need 4.2 GB and 1.1 GB are free; take at most batch=20452225"
     memory.check(Tug(), [hungry("a", kept=GIB // 200)] * 2, 10**6, games=50)  # more lanes than games: no more than these
+
+
+def test_what_players_know_counts_where_one_plays_by_it(machine):
+    machine(GIB)
+    game = jaxgames.make("hex", "adh-5")
+    state = size_in_bytes(jax.eval_shape(game.init, jax.random.key(0)))
+    known = size_in_bytes(jax.eval_shape(lambda: game.init_information(jnp.int32(0))))
+    with pytest.raises(ValueError, match=f"need {10**7 * 2 * (state + known) / 1e9:.1f} GB"):
+        memory.check(game, [agents.make("random", game)] * 2, 10**7)
+
+
+def test_a_learner_that_does_not_fit_is_told_where_nobody_searches(machine):
+    machine(GIB)
+    assert refused(other=(2 * GIB, "a smaller buffer"), lanes=1, agents=[]).endswith("take a smaller buffer")
 
 
 def test_a_machine_that_does_not_tell(machine):
