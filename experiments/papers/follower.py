@@ -47,8 +47,8 @@ REFERENCES = (  # name of the file, title, agent
 _LAST = 40  # iterations over which the agreement at the end is averaged
 
 
-def _network(encoder: str = "paper") -> PolicyValueConfig:
-    return PolicyValueConfig("pommerman", "ffa", encoder, "paper")
+def _network(encoder: str = "paper", network: str = "paper") -> PolicyValueConfig:
+    return PolicyValueConfig("pommerman", "ffa", encoder, network)
 
 
 _LEARN = DaggerConfig(updates_per_step=0.5, averaging=0.999)
@@ -61,7 +61,21 @@ _OURS = replace(
 )
 _AGGREGATED = replace(_OURS.learn, buffer_size=400_000, final_rate=0.05)
 _GUIDE = OracleConfig(guide="training/trained/pommerman_follower.npz")
-_MODELS = OracleConfig(planner="sp_mcts:root=true,weights=none,values=prospects,num_simulations=128")
+_MODELS = OracleConfig(planner="sp_mcts:root=true,weights=none,values=prospects,num_simulations=64,replies=4")
+_AMONG = replace(
+    _OURS.learn,
+    opponent="simple",
+    target="values",
+    batch_size=128,
+    updates_per_step=0.0625,
+    final_rate=0.1,
+    buffer_size=400_000,
+    stop_rule="off",
+    stop_when_quiet=0,
+)
+_MODELLED = replace(
+    _OURS, follower=_network("extended_centred", "pyramid"), learn=_AMONG, oracle=_MODELS, evaluate_every=100, evaluate_games=200
+)
 
 GROUPS = (
     Runs("dagger", "DAgger", BASE, 3),
@@ -73,7 +87,7 @@ GROUPS = (
     Runs("ours_cloning", "ours, cloning", replace(_OURS, learn=replace(_OURS.learn, method="cloning")), 3),
     Runs("aggregated", "ours, larger buffer and falling rate", replace(_OURS, learn=_AGGREGATED)),
     Runs("guided", "ours, second round", replace(_OURS, oracle=_GUIDE)),
-    Runs("modelled", "ours, taught by SP-MCTS against modelled opponents", replace(_OURS, oracle=_MODELS)),
+    Runs("modelled", "ours, among SimpleAgents, taught by SP-MCTS", _MODELLED),
 )
 
 

@@ -39,8 +39,15 @@ POMMERLEARN = (
     *("own position", "agent after", "second after", "third after", "own reach", "own active bombs", "own bombs", "own kick"),
     *("own alive", "alive after", "second alive", "third alive", "time"),
 )
-CENTRED = "pommerlearn_centred"
-_CHANNELS = {"paper": PAPER, "paper_zero_life": PAPER, "extended": EXTENDED, "pommerlearn": POMMERLEARN, CENTRED: POMMERLEARN}
+CENTRED, EXTENDED_CENTRED = "pommerlearn_centred", "extended_centred"
+_CHANNELS = {
+    "paper": PAPER,
+    "paper_zero_life": PAPER,
+    "extended": EXTENDED,
+    EXTENDED_CENTRED: EXTENDED,
+    "pommerlearn": POMMERLEARN,
+    CENTRED: POMMERLEARN,
+}
 
 
 @functools.cache
@@ -50,8 +57,8 @@ def encoder(game: Pommerman, name: str) -> Encoder:
     channels, searches = _CHANNELS[name], name.startswith("pommerlearn")
 
     def planes(observation: Observation) -> Array:
-        if name == "extended":
-            return extended_planes(config, observation)
+        if channels == EXTENDED:
+            return extended_planes(config, observation, centred=name == EXTENDED_CENTRED)
         return paper_planes(config, observation, blast_life=name == "paper")
 
     cells, directions = cell_order(size), direction_order()
@@ -88,7 +95,7 @@ def encoder(game: Pommerman, name: str) -> Encoder:
         else lambda observation: rules.as_array(rules.observed_moves(config, observation)),
         outputs=outputs,
         actions=actions,
-        num_symmetries=NUM_SYMMETRIES,
+        num_symmetries=NUM_SYMMETRIES if size % 2 or "centred" not in name else 1,  # a middle cell stays in the middle
         transform_planes=transform_planes,
         transform_outputs=lambda per_output, which: per_output[jnp.asarray(moves)[which]],
         output_names=tuple(move.name.lower() for move in Move),
@@ -118,18 +125,24 @@ def paper_planes(config: PommermanConfig, observation: Observation, *, blast_lif
     return stack_planes([*planes, life, *numbers, config.grid.to_bool(position)])
 
 
-def extended_planes(config: PommermanConfig, observation: Observation) -> Array:
+def extended_planes(config: PommermanConfig, observation: Observation, *, centred: bool = False) -> Array:
     """Planes in which all that may be seen is seen, scaled to about [0, 1]: float32 [H, W, 24].
 
     Beyond the paper's: other agents; bombs under agents; how soon a cell will burn, with walls and chains of bombs taken into
     account ("danger", 1 in the step before the blast); strength and direction of bombs; the life of flames; time.
+
+    Args:
+      config: the variant.
+      observation: what a player sees.
+      centred: all planes are moved so that the own position is in the middle, and what leaves the board is lost. The plane of
+        the own position shows instead which cells are on the board; outside of it all is 0.
     """
     grid, own = config.grid, observation.own
     shape = (config.board_size, config.board_size)
     planes = [grid.to_bool(cells) for cells in _board_sets(config, observation, hide_bombs_under_agents=False)]
     numbers = (own.ammo / MAX_BLAST_STRENGTH, own.blast_strength / MAX_BLAST_STRENGTH, own.can_kick)
     planes += [jnp.full(shape, jnp.asarray(x, jnp.float32)) for x in numbers]
-    planes.append(grid.to_bool(grid.one_hot(own.cell).when(own.alive)))
+    planes.append(jnp.ones(shape, bool) if centred else grid.to_bool(grid.one_hot(own.cell).when(own.alive)))
     strength = sliced.to_array(grid, observation.bomb_strength)
     planes += [_danger(config, observation), strength / MAX_BLAST_STRENGTH]
     planes += [grid.to_bool(cells) for cells in observation.bomb_moving]
@@ -139,7 +152,15 @@ def extended_planes(config: PommermanConfig, observation: Observation) -> Array:
     alive = jnp.stack(observation.alive)
     living = (alive & ~_friends(config, observation.seat)).sum()
     planes += [jnp.full(shape, x.astype(jnp.float32)) for x in (living / 3, observation.step_count / config.max_steps)]
-    return stack_planes(planes)
+    return _moved_to_centre(grid, stack_planes(planes), own.cell) if centred else stack_planes(planes)
+
+
+def _moved_to_centre(grid: Grid, planes: Array, cell: Array) -> Array:
+    """Moves planes [H, W, C] so that a cell comes to the middle; 0 where there was nothing. A cell of -1 counts as the first."""
+    rows, columns = grid.rows // 2, grid.columns // 2
+    around = jnp.pad(planes, ((rows, rows), (columns, columns), (0, 0)))
+    corner = jnp.maximum(cell, 0)
+    return jax.lax.dynamic_slice(around, (grid.row_of(corner), grid.column_of(corner), 0), planes.shape)
 
 
 class SearchView(NamedTuple):

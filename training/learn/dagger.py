@@ -24,6 +24,7 @@ from training.learn.learner import Learner, Programs, Updates, check_split, turn
 from training.learn.replay_buffer import Ring
 from training.learn.targets import Targets, is_highest
 from training.models.policy_value import PolicyValue, masked_log_softmax
+from training.play import agents
 from training.play.lanes import Pool, fold
 
 METHODS = ("dagger", "cloning")
@@ -36,6 +37,8 @@ class DaggerConfig:
 
     Attributes:
       method: who plays the episodes: dagger (the network itself) or cloning (the oracle).
+      opponent: a rule-based player of all seats but one, those whom the network will meet; the oracle labels their views too.
+        "": the same as of that one seat.
       episodes: how many.
       lanes: episodes at once, over all devices.
       steps: steps in all lanes per iteration.
@@ -59,6 +62,7 @@ class DaggerConfig:
     """
 
     method: str = "dagger"
+    opponent: str = ""
     episodes: int = 500
     lanes: int = 64
     steps: int = 8
@@ -139,9 +143,10 @@ class Dagger:
             )
         self.config, self.who, self.values = config, who, oracle.value_range
         self.targets = Targets(who.encoder, jnp.float32)
-        informed = is_hidden(who.game) and not oracle.sees_state
+        opponent = agents.make(config.opponent, who.game) if config.opponent else None
+        informed = is_hidden(who.game) and not all(one.sees_state for one in (oracle, opponent) if one is not None)
         pool = Pool(who.game, config.lanes // devices, devices, config.episodes, informed)
-        self.rules = EpisodeRules(pool, oracle, config.stop_rule, config.stop_when_quiet)
+        self.rules = EpisodeRules(pool, oracle, config.stop_rule, config.stop_when_quiet, opponent)
         self.updates = Updates(
             self._loss,
             optax.adam(config.learning_rate),
@@ -216,7 +221,9 @@ class Dagger:
         noise = jax.vmap(lambda k: jax.random.gumbel(k, log_policy.shape[1:]))(fold(keys, DRAW))
         drawn = jax.vmap(encoder.actions, (-1, 0), -1)(jnp.argmax(log_policy + noise, -1), seats)
         choosing = pool.asked(states) & pool.busy(episodes.lanes)[:, None]
-        actions = jnp.where(choosing, plan.actions if self.config.method == "cloning" else drawn, pool.game.pass_action)
+        actions = plan.actions if self.config.method == "cloning" else drawn
+        actions, episodes = rules.among_others(keys, episodes, actions)
+        actions = jnp.where(choosing, actions, pool.game.pass_action)
 
         weights = self._weights(plan)
         target, best = (self._per_output(plan, each) for each in (weights, plan.action_weights))

@@ -9,14 +9,16 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from jaxgames.agent import Agent
 from jaxgames.game import can_stall
 from jaxgames.lanes import where_lanes
 from search.planner import Plan, Planner
 from training.play.lanes import Lanes, Pool, fold
+from training.play.partners import Partners
 
 WINDOW = 10  # steps over which the oracle's choices are compared
 STOP_RULES = ("off", "unchanged", "released")
-_CHANCE, DRAW = 2, 3  # children of the key of a step, which itself is the planner's
+_CHANCE, DRAW, _PARTNERS = 2, 3, 4  # children of the key of a step, which itself is the planner's
 
 
 @jax.tree_util.register_dataclass
@@ -29,12 +31,14 @@ class Episodes:
       memory: the oracle's.
       recent: int32 [L, 10, P], the oracle's choices in the last steps, in a ring over the clock.
       quiet: int32 [L], steps since somebody did what keeps the game going.
+      partners: memory of those who play along, if any do.
     """
 
     lanes: Lanes
     memory: Any
     recent: Array
     quiet: Array
+    partners: Any
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,12 +52,18 @@ class EpisodeRules:
         "released" when their sum equals that of 10 steps ago (which the released code computes), "off".
       stop_when_quiet: end an episode when nobody has kept the game going for more steps than this, in a game that can stall;
         0: never.
+      partner: who plays all seats but one, the number of the episode modulo P; None: whoever learns plays them all.
     """
 
     pool: Pool
     oracle: Planner
     stop_rule: str = "unchanged"
     stop_when_quiet: int = 40
+    partner: Agent | None = None
+
+    @property
+    def _partners(self) -> Partners | None:
+        return None if self.partner is None else Partners(self.pool, self.partner)
 
     def start(self, key: Array, device: Array, first: Array | int = 0) -> Episodes:
         """Begins episodes of a device; `first` is the lowest number of all devices."""
@@ -63,6 +73,7 @@ class EpisodeRules:
             memory=self.oracle.init(count),
             recent=jnp.zeros((count, WINDOW, players), jnp.int32),
             quiet=jnp.zeros(count, jnp.int32),
+            partners=() if self._partners is None else self._partners.init(),
         )
 
     def label(self, params: Any, keys: Array, episodes: Episodes) -> tuple[Plan, Episodes]:
@@ -72,6 +83,14 @@ class EpisodeRules:
         views = self.pool.views(lanes, self.oracle.sees_state, mover[None])
         plan, memory = self.oracle.plan(params, keys, episodes.memory, views, mover, self.pool.busy(lanes))
         return plan, dataclasses.replace(episodes, memory=memory)
+
+    def among_others(self, keys: Array, episodes: Episodes, actions: Array) -> tuple[Array, Episodes]:
+        """Puts the actions of those who play along in the place of those chosen for their seats, int32 [L, P]."""
+        if self._partners is None:
+            return actions, episodes
+        theirs, memory = self._partners.move(fold(keys, _PARTNERS), episodes.lanes, episodes.partners)
+        own = self._partners.learner(episodes.lanes)[:, None] == jnp.arange(actions.shape[1])
+        return jnp.where(own, actions, theirs), dataclasses.replace(episodes, partners=memory)
 
     def advance(self, key: Array, keys: Array, episodes: Episodes, actions: Array, choices: Array) -> tuple[Episodes, Array]:
         """Plays one step and begins the next episode where one is over.
@@ -97,9 +116,10 @@ class EpisodeRules:
         recent = episodes.recent.at[jnp.arange(len(choices)), before.clock % WINDOW].set(choices)
         # The oracle's memory stays out of the branch in `refill`, which would copy it.
         memory = self.oracle.reset(episodes.memory, ended)
+        partners = episodes.partners if self._partners is None else self._partners.reset(episodes.partners, ended)
         lanes, _ = self.pool.refill(key, lanes, ended)
         recent = where_lanes(ended, jnp.zeros_like(recent), recent)
-        return Episodes(lanes, memory, recent, jnp.where(ended, 0, quiet)), ended
+        return Episodes(lanes, memory, recent, jnp.where(ended, 0, quiet), partners), ended
 
     def _stands_still(self, episodes: Episodes, choices: Array) -> Array:
         """bool [L]: the stop rule holds with these choices as the newest."""

@@ -20,6 +20,7 @@ from training.learn.dealing import deal_results, deal_rows
 from training.learn.learner import Learner, Programs, Updates
 from training.learn.targets import Targets, is_highest
 from training.play.lanes import Lanes, Pool, fold
+from training.play.partners import Partners
 
 # Children of the key of a step.
 _PLAN, _DRAW, _CHANCE, _WORLD, _PARTNERS = range(5)
@@ -128,7 +129,7 @@ class SelfPlay:
         """Begins games of a device; `first` is the lowest number of all devices, a multiple of their number."""
         lanes, players = self.pool.lanes, self.pool.game.num_players
         results = jnp.full((self.remembered, players), UNFINISHED + 1, jnp.int16)
-        partners = () if self.partner is None else self.partner.init(lanes * players)
+        partners = () if self._partners is None else self._partners.init()
         return Games(self.pool.start(key, device, first), results, jnp.zeros((lanes, players), jnp.int16), partners)
 
     def restart(self, key: Array, games: Games) -> Games:
@@ -246,8 +247,8 @@ class SelfPlay:
     def _acting(self, lanes: Lanes) -> tuple[Array, Array]:
         """Seats that may act, and whether they do: int32 and bool [S, L]."""
         asked = self.pool.asked(lanes.states)
-        if self.partner is not None:
-            seats = (lanes.number % self.pool.game.num_players)[None]
+        if self._partners is not None:
+            seats = self._partners.learner(lanes)[None]
         elif self.seats_at_once == 1:
             seats = jax.vmap(self.pool.game.to_play)(lanes.states).astype(jnp.int32)[None]
         else:
@@ -268,20 +269,19 @@ class SelfPlay:
             return best
         return jnp.where(clock < self.explore_steps, of_arm(arms, draw_arm(keys, policy, max(self.temperature, 1e-6))), best)
 
+    @property
+    def _partners(self) -> Partners | None:
+        return None if self.partner is None else Partners(self.pool, self.partner)
+
     def _partners_move(self, keys: Array, games: Games) -> tuple[Array, Any]:
         """Actions of those who play along, int32 [L, P], the pass for all others; and their memory."""
-        pool, lanes, players = self.pool, games.lanes, self.pool.game.num_players
-        if self.partner is None:
+        pool, players = self.pool, self.pool.game.num_players
+        if self._partners is None:
             return jnp.full((pool.lanes, players), pool.game.pass_action, jnp.int32), games.partners
-        seats = jnp.tile(jnp.arange(players, dtype=jnp.int32)[:, None], (1, pool.lanes))
-        asked = pool.asked(lanes.states).T & (seats != lanes.number % players)
-        each = jnp.concatenate([fold(fold(keys, _PARTNERS), seat) for seat in range(players)])
-        views = pool.views(lanes, self.partner.sees_state, seats)
-        chosen, memory = self.partner.act(self.partner.params, each, games.partners, views, seats.reshape(-1), asked.reshape(-1))
-        return jnp.where(asked, chosen.reshape(seats.shape), pool.game.pass_action).T.astype(jnp.int32), memory
+        return self._partners.move(fold(keys, _PARTNERS), games.lanes, games.partners)
 
     def _reset_partners(self, memory: Any, lanes: Array) -> Any:
-        return memory if self.partner is None else self.partner.reset(memory, jnp.tile(lanes, self.pool.game.num_players))
+        return memory if self._partners is None else self._partners.reset(memory, lanes)
 
     def _advance(
         self, key: Array, keys: Array, games: Games, partners: Any, actions: Array, learner: Array

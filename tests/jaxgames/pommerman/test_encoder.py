@@ -54,7 +54,7 @@ def turned_arrays(arrays, which):
     return {**arrays, **result}
 
 
-@pytest.fixture(scope="module", params=["extended", "pommerlearn", "pommerlearn_centred"])
+@pytest.fixture(scope="module", params=["extended", "extended_centred", "pommerlearn", "pommerlearn_centred"])
 def game(request):
     """Recorded states with kicks and rolling bombs: the variant, an encoder that knows directions, and the states."""
     config, arrays, state = recordings.states("ffa_kick", COUNT)

@@ -404,6 +404,22 @@ def test_the_centred_planes_are_those_of_pommerlearn_moved():
     assert left > 0
 
 
+def test_the_extended_planes_can_be_centred():
+    """All of them are moved; the own plane shows the board, which is empty around it."""
+    config, _, states = recordings.states("ffa_kick", 60)
+    game = Pommerman(config)
+    plain, centred = (ENCODERS[name](game) for name in ("extended", "extended_centred"))
+    views = jax.jit(jax.vmap(plain.view, (0, None)))(states, np.int32(1))
+    before, after = (np.asarray(jax.jit(jax.vmap(each.planes))(views)) for each in (plain, centred))
+    own = plain.channels.index("own position")
+    alive = before[..., own].any((1, 2))
+    assert alive.sum() > 30
+    for planes, moved in zip(before[alive], after[alive], strict=True):
+        row, column = np.argwhere(planes[..., own])[0]
+        planes[..., own] = 1
+        np.testing.assert_array_equal(moved, np.pad(planes, ((5, 5), (5, 5), (0, 0)))[row : row + 11, column : column + 11])
+
+
 @pytest.mark.parametrize("mode", [m if m in QUICK else pytest.param(m, marks=pytest.mark.slow) for m in MODES])
 def test_form(mode):
     config = preset(mode)
