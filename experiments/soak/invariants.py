@@ -52,7 +52,7 @@ def _of_any(game: Game, before: Any, after: Any, clock: Array) -> Rules:
         "no game is longer than the longest": (clock + 1 < game.max_steps) | after.terminated,
         "what is over is not played": ~before.terminated,
     }
-    # One arm of each player, another one in every step: to hold all of them against the legal actions would take most of the time.
+    # One arm of each player, another one in every step: to check all of them would take most of the time.
     place = clock % arms.shape[1]
     known = jnp.take_along_axis(legal, arms[:, place, None].astype(jnp.int32), axis=1)[:, 0]
     rules["an arm is legal"] = (known | ~offered[:, place]).all() | after.terminated
