@@ -52,7 +52,7 @@ def drawing_oracle(game=GAME) -> Planner:
         return jnp.where(lanes, 0, memory)
 
     return Planner(
-        "drawing", lambda size: jnp.zeros(size, jnp.int32), reset, plan, memory_bytes=4, metrics={}, value_range=(0.0, 1.0)
+        "drawing", lambda size: jnp.zeros(size, jnp.int32), reset, plan, memory_bytes=4, metrics={}, value_range=(-1.0, 1.0)
     )
 
 

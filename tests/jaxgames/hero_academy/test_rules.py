@@ -1,13 +1,14 @@
 """One position made by hand per clause of the rules."""
 
 import dataclasses
+import types
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxgames.hero_academy import HeroAcademyConfig, draws, interop, make, units
+from jaxgames.hero_academy import HeroAcademyConfig, combat, draws, interop, make, units
 from jaxgames.hero_academy.config import BOARDS
 from tests.jaxgames.hero_academy.positions import (
     GAME,
@@ -79,6 +80,13 @@ def test_squares_of_power_defense_and_assault():
     assert hit_points(after(state, act((2, 0), (4, 0))), 4, 0) == 800 - 240
     state = position({(4, 4): "K", (6, 2): "W"})
     assert hit_points(after(state, act((6, 2), (8, 2))), 8, 2) == 4500 - 300 - 300
+
+
+@pytest.mark.parametrize("held, bonus", [((), 0), ((1,), 300), ((1, 2), 600), ((0, 3), 0)])
+def test_each_assault_square_that_is_held_adds_to_the_damage_of_crystals(held, bonus):
+    config = HeroAcademyConfig(board=("dAAD", "c..C"))
+    sides = types.SimpleNamespace(own_units=config.grid.constant(held))
+    assert int(combat.assault_bonus(config, sides)) == bonus
 
 
 def test_living_enemies_block_the_line_of_sight_and_nobody_else():

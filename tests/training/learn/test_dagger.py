@@ -142,7 +142,8 @@ def _parts(dagger):
             target = weights / weights.sum(-1, keepdims=True)
         legal = GAME.search_arms(state)[1]
         matters = plan.qvalues.max(-1) - (plan.qvalues * legal).sum(-1) / legal.sum(-1)
-        samples = Sample(jax.vmap(lambda seat: GAME.observe(state, seat))(seats), target, plan.root_value, matters)
+        chance = (plan.root_value + 1) / 2  # values lie in [-1, 1]
+        samples = Sample(jax.vmap(lambda seat: GAME.observe(state, seat))(seats), target, chance, matters)
         return plan, GAME.in_play(state), jax.vmap(dagger.updates.packing.pack)(samples), memory
 
     def policy(params, key, state):

@@ -1,6 +1,7 @@
 """Learning from rule-based players and from searches against them: what is stored, and that it is learnt."""
 
 import dataclasses
+import types
 
 import jax
 import jax.numpy as jnp
@@ -12,7 +13,7 @@ from jaxgames.agent import memoryless
 from tests.signals import Signals
 from tests.training.learn.test_arms import network, share_of_right_answers
 from training.learn import expert_iteration
-from training.learn.expert_iteration import ExpertConfig, ExpertIteration, sharpened, value_target
+from training.learn.expert_iteration import ExpertConfig, ExpertIteration, Samples, expert_loss, sharpened, value_target
 from training.learn.self_play import UNFINISHED, SelfPlay
 from training.learn.targets import Targets
 from training.models import policy_value
@@ -97,6 +98,19 @@ def test_value_targets():
     np.testing.assert_allclose(value_target(results, left, searched, 0.5, 0.0), [1, -0.25, 0])
     mixed = [0.25 * 0.2 + 0.75, 0.25 * 0.4 + 0.75 * (-0.25 + 0.75 * 0.4), 0.25 * 0.6 + 0.75 * (31 / 32) * 0.6]
     np.testing.assert_allclose(value_target(results, left, searched, 0.5, 0.25), mixed, rtol=1e-6)
+
+
+def test_games_that_are_not_over_teach_no_values():
+    values = jnp.array([0.5, -1.0])
+    who = types.SimpleNamespace(
+        encoder=types.SimpleNamespace(planes=lambda view: view),
+        network=types.SimpleNamespace(apply=lambda params, planes: (jnp.zeros((2, 4)), values)),
+    )
+    samples = Samples(jnp.zeros((2, 1)), jnp.eye(4)[:2], jnp.zeros(2), jnp.array([1, UNFINISHED]), jnp.array([3, 1]))
+    config = ExpertConfig(value_weight=0.25, discount=0.5, symmetries=False)
+    loss, parts = jax.jit(lambda samples: expert_loss(config, who, None, samples, jnp.zeros(2, jnp.int32)))(samples)
+    assert parts["value_error"] == (0.5**3 - 0.5) ** 2 and parts["cross_entropy"] == pytest.approx(np.log(4))
+    assert loss == pytest.approx(0.25 * parts["value_error"] + 0.75 * parts["cross_entropy"])
 
 
 def test_gradient_steps_follow_what_is_kept():

@@ -1,5 +1,8 @@
 """Q-MC: it explores as often as it should, learns from outcomes alone, and gets to play well in a tiny game."""
 
+import copy
+import dataclasses
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -69,19 +72,22 @@ def test_it_does_what_is_valued_most_or_anything_legal(who, params):
 
 def test_only_what_was_done_in_games_that_are_over_is_taught(who, params, program):
     learner, _ = program.iterate(KEY, program.init(KEY, params))
+    discounting = copy.copy(program)
+    discounting.config = dataclasses.replace(CONFIG, discount=0.5)
 
     @jax.jit
     def told(params, ring, games):
         batch = program.updates.draw(ring, KEY, 64)
         values, _ = who.apply(params, batch.view)
         policies = jax.vmap(program.games.targets.unpack)(batch.policy)
-        loss = program._loss(params, batch, games, jnp.zeros(64, jnp.int32))
-        return loss, values, policies, program.games.outcomes_of(games, batch)
+        loss = discounting._loss(params, batch, games, jnp.zeros(64, jnp.int32))
+        return loss, values, policies, program.games.outcomes_of(games, batch), program.games.steps_left(games, batch)
 
-    (loss, parts), values, policies, over = jax.device_get(told(learner.params, learner.ring, learner.games))
-    error = (values[np.arange(64), policies.argmax(-1)] - over) ** 2
-    assert (over != 2).sum() > 0 and parts["finished"] == (over != 2).mean()
-    np.testing.assert_allclose(loss, error[over != 2].mean(), rtol=1e-5)
+    (loss, parts), values, policies, over, left = jax.device_get(told(learner.params, learner.ring, learner.games))
+    ended = over != 2
+    assert ended.sum() > 0 and parts["finished"] == ended.mean() and left[ended].min() == 1 < left[ended].max()
+    error = (values[np.arange(64), policies.argmax(-1)] - over * 0.5 ** (left - 1.0)) ** 2  # in the last step all of it
+    np.testing.assert_allclose(loss, error[ended].mean(), rtol=1e-5)
 
 
 def test_what_it_refuses():
