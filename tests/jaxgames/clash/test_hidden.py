@@ -64,6 +64,11 @@ def test_a_played_card_comes_back_after_four_others():
 def test_elixir_is_known_exactly():
     info = information([CARDS[0], CARDS[1]])  # Knight 3 and Giant 5, from 10
     assert int(info.other_elixir) == 280 - 3 * 28 + 5 - 5 * 28 + 5
+    early, late = (type(info.view)(**(vars(info.view) | {"tick": np.int16(CONFIG.double_from_tick + tick)})) for tick in (-2, 3))
+    late = type(late)(**(vars(late) | {"other_past": np.full_like(late.other_past, -1)}))  # nothing is played
+    for before, after in ((100, 100 + 2 * 1 + 3 * 2), (277, 280)):
+        known = type(info)(**(vars(info) | {"view": early, "other_elixir": np.int16(before)}))
+        assert int(update(known, late).other_elixir) == after
 
 
 def test_knowledge_of_played_battles_fits_the_truth():

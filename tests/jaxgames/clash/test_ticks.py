@@ -1,9 +1,12 @@
 """One hand-made battle per clause of the rules, played by one compiled film of all cards."""
 
+import dataclasses
+
+import jax
 import numpy as np
 import pytest
 
-from jaxgames.clash import interactions
+from jaxgames.clash import ending, interactions
 from jaxgames.clash.interactions import CONFIG
 from jaxgames.clash.scene import Scene, absolute, film
 
@@ -61,6 +64,22 @@ def test_troops_on_the_ground_cross_by_a_bridge_and_never_swim(scene):
     on_bridge = ((x >= 2500) & (x <= 4500)) | ((x >= 13500) & (x <= 15500))
     assert (on_bridge | (y <= 15000) | (y >= 17000)).all()
     assert (y[-1] > 17000).all()
+
+
+def test_of_two_that_are_as_near_the_lowest_slot_is_the_target(scene):
+    knight = scene.put_unit(0, "Knight", 9000, 8000)
+    lower, _ = (scene.put_unit(1, "Giant", x, 8000) for x in (12_000, 6000))
+    scene.arrays["deploying"][0, knight] = 0
+    assert film(CONFIG, scene.state, 1, towers_act=False).target[1, 0, knight] == lower
+
+
+def test_of_two_ways_as_long_the_left_one_is_taken(scene):
+    slots = [scene.put_unit(player, "Knight", 9000, 16_000 - far) for player, far in ((0, 2000), (1, -2000))]
+    for player, slot in enumerate(slots):
+        scene.put_unit(1 - player, "Cannon", 9000, 18_500 if player == 0 else 13_500)
+        scene.arrays["deploying"][player, slot] = 0
+    shown = film(CONFIG, scene.state, 3, towers_act=False)
+    assert (shown.x[3, [0, 1], slots] < 9000).all()  # each in its own frame
 
 
 def test_giants_that_meet_on_a_bridge_pass_each_other(scene):
@@ -206,6 +225,14 @@ def test_slots_of_fallen_towers_stay_empty(scene):
 def test_scenes_tell_what_is_wrong(scene, call, message):
     with pytest.raises(ValueError, match=message):
         call(scene)
+
+
+@pytest.mark.parametrize("tiebreak, winner", [("draw", 2), ("lowest_tower_hp", 1)])
+def test_of_equal_towers_the_weakest_may_decide(scene, tiebreak, winner):
+    scene.arrays["tick"][...] = CONFIG.last_tick
+    scene.arrays["hp"][:, :3] = [[3000, 3000, 1000], [1500, 1500, 1500]]
+    over = ending.ended(dataclasses.replace(CONFIG, tiebreak=tiebreak), jax.tree.map(lambda leaf: leaf[..., None], scene.state))
+    assert over.terminated.all() and over.winner.tolist() == [winner]
 
 
 def test_a_duel():
