@@ -13,6 +13,7 @@ import numpy as np
 import tyro
 
 from experiments.pages import fill, markdown
+from training.storage import provenance
 from training.storage.files import write_atomically
 from training.storage.provenance import CHECKOUT
 
@@ -29,7 +30,7 @@ def rows() -> np.ndarray:
 
 def texts() -> dict[str, str]:
     """Gives the text of each mark of the page."""
-    curve, matches = rows(), json.loads(MATCHES.read_text(encoding="utf-8"))
+    curve, matches = rows(), json.loads(MATCHES.read_text(encoding="utf-8"))["players"]
     shown = [*curve[::EVERY], curve[-1]] if (len(curve) - 1) % EVERY else list(curve[::EVERY])
     head = ("M steps", "minutes", "CPU seconds", "won, %", "lost, %")
     table = [
@@ -62,7 +63,7 @@ def draw() -> str:
     """Draws the curve as SVG."""
     from training.jobs.figures import COLOURS, as_svg, axes_in_a_row
 
-    curve, matches = rows(), json.loads(MATCHES.read_text(encoding="utf-8"))
+    curve, matches = rows(), json.loads(MATCHES.read_text(encoding="utf-8"))["players"]
     figure, (axes,) = axes_in_a_row(1, "million steps", ["games won, %"])
     axes.plot(curve["steps"] / 1e6, 100 * curve["won"], color=COLOURS[0], label="PPO, as it learns")
     simple = matches["SimpleAgent"]
@@ -88,7 +89,8 @@ def measure(minutes: float) -> None:
         seats = [player, simple, simple, simple]
         games = evaluate.play(example.GAME, seats, jax.random.key(number + 1), GAMES, batch_size=256, seating="drawn")
         found[name] = {kind: getattr(counting.count(games), kind) for kind in ("games", "wins", "draws", "losses")}
-    write_atomically(MATCHES, json.dumps(found, indent=1) + "\n")
+    measured = {"players": found, **provenance.describe(jax.devices()[0])}
+    write_atomically(MATCHES, json.dumps(measured, indent=1) + "\n")
 
 
 def main(minutes: float = 0, page: Path = RESULTS / "ppo.md") -> None:

@@ -35,6 +35,7 @@ def check_game(
     Raises:
       ValueError: the first thing that is not as it must be: one line that names the method, what came, and what should come.
     """
+    _check_members(game)
     _check_numbers(game)
     _check_shapes(game)
     steps = min(game.max_steps + 2, _MOST_STEPS) if num_steps is None else num_steps
@@ -49,6 +50,21 @@ def check_game(
         check_hidden(game, played)
     if can_be_drawn(game):
         check_pictures(game, played)
+
+
+def _check_members(game: Any) -> None:
+    if isinstance(game, type):
+        raise fault("game", f"the class {game.__name__}", f"a game, such as {game.__name__}()")
+    for name, member in vars(Game).items():
+        if name.startswith("_"):
+            continue
+        is_method = not isinstance(member, property)
+        if not hasattr(game, name):
+            raise fault(
+                name, f"missing in {type(game).__name__}", f"a {'method' if is_method else 'number or word'} of every game"
+            )
+        if is_method and not callable(getattr(game, name)):
+            raise fault(name, repr(getattr(game, name)), "a method")
 
 
 def _check_numbers(game: Any) -> None:
@@ -106,6 +122,11 @@ def _check_shapes(game: Any) -> None:
         check_form(method, jax.eval_shape(getattr(game, method), state), *form)
     check_form("terminated", state.terminated, "bool []")
     check_form("rewards", jax.eval_shape(lambda state: state.rewards, state), f"float32 [{players}]")
+    try:
+        seen = jax.eval_shape(game.observe, state, seat)
+    except TypeError as error:
+        raise fault("observe", error, "a tree of arrays") from None
+    _check_leaves("observe", seen)
     _check_same("step", jax.eval_shape(game.step, state, actions, key), state, "init")
     chance = jax.eval_shape(game.draw_chance, key, state, actions)
     _check_same("apply", jax.eval_shape(game.apply, state, actions, chance), state, "init")

@@ -232,7 +232,7 @@ class Environment(Base):
             lanes = random_bits.fold(keys, _SEATS)
             chosen, memory = group.act(game, params, memory, lanes, state.games, state.infos, seats, active)
             memories.append(memory)
-            # After a barrier, or XLA draws anew for each entry below.
+            # After a barrier, or XLA draws again for each entry below.
             chosen = jax.lax.optimization_barrier(jnp.where(active, chosen, game.pass_action))
             for seat, action in zip(seats, chosen, strict=True):
                 joint = jnp.where(columns == seat[:, None], action[:, None], joint)

@@ -159,7 +159,7 @@ class Base:
         return np.iinfo(np.int32).max if self.max_episode_steps is None else self.max_episode_steps
 
     def renew_pool(self, state: EnvState, key: Array) -> EnvState:
-        """Draws the pool of start states anew, such as between updates; games that have begun go on."""
+        """Draws the pool of start states again, such as between updates; games that have begun go on."""
         return dataclasses.replace(state, pool=self.starts.draw(key))
 
     def _begin(self, key: Array) -> tuple[LaneKey, Array]:

@@ -42,7 +42,7 @@ class Dynamics(NamedTuple):
       asked: `asked(nodes, players) -> (states, seats)`: what that network is asked about, for players int32 [L].
       own_first: the first player is the seat that plans, whichever it is; else players are the seats of the game.
       at_once: whether all players choose at once in every node.
-      replied: `replied(nodes, reply) -> nodes`, in which models draw what they answer anew, for each reply (int32 [L]) another.
+      replied: `replied(nodes, reply) -> nodes`, in which models draw their answers again, other ones for each reply (int32 [L]).
       arm_groups: the group of each arm, 0, 1, ...; (): the game tells none.
       follows_chance: `follows_chance(nodes) -> bool [L]`, whether a step depends on chance; None: it may in all of them.
       redrawn: `redrawn(keys, roots) -> nodes`, with which simulations by bandits begin instead of their roots; None: with these.

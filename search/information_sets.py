@@ -50,7 +50,7 @@ def among_information_sets(game: HiddenGame, make: Callable[[Dynamics], Planner]
 
 
 def information_sets(game: HiddenGame) -> Dynamics:
-    """Gives dynamics whose roots are drawn anew for every simulation, and whose nodes are known by what their movers see."""
+    """Gives dynamics whose roots are drawn again for every simulation, and whose nodes are known by what their movers see."""
     plain = dynamics_of(game)
     state = jax.eval_shape(game.init, jax.random.key(0))
     packing = packing_of(jax.eval_shape(game.observe, state, jax.ShapeDtypeStruct((), jnp.int32)))

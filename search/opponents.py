@@ -37,7 +37,7 @@ class ModelledNode(NamedTuple):
       state: State [L].
       seat: int32 [L], who plans.
       memory: of the models, one of each, leaves [L, S, ...] for S seats in their order after the own.
-      seed: uint32 [L], of what the models answer in this node; () where they answer anew at each step.
+      seed: uint32 [L], of what the models answer in this node; () where they answer again at each step.
       rival: int32 [L], the seat that chooses too; -1: none. () in a game of one.
       pending: int32 [L], what the own seat has chosen while its rival chooses. () where they do not choose in turn.
     """
@@ -64,7 +64,7 @@ def single_player(
       opponent: who plays the others: a bot, a network, or a planner as an agent. If it does not see the state, it is shown what
         its seat observes.
       arms: in place of the game's `search_arms`.
-      shared_answers: models answer once per node, whatever the own action, as in PommerLearn; else at each step anew, which is
+      shared_answers: models answer once per node, whatever the own action, as in PommerLearn; else at each step again, which is
         for searches that meet a state many times.
       partner: who plays the teammates, in a game of teams; its parameters are those of "partners", or else those of "opponents".
         None: the opponent does.
@@ -322,7 +322,7 @@ class _Modelled:
         return self.plain.undecided(nodes.state) & ((to_play < 0) | (to_play == jnp.arange(self.game.num_players)))
 
     def replied(self, nodes: ModelledNode, reply: Array) -> ModelledNode:
-        """Lets models that answer once per node answer anew; where they always do, there is nothing to change."""
+        """Lets models that answer once per node answer again; where they always do, there is nothing to change."""
         if not self.shared_answers:
             return nodes
         return nodes._replace(seed=random_bits.bits(LaneKey(nodes.seed, jnp.full_like(nodes.seed, _REPLY)), reply))
@@ -405,7 +405,7 @@ def _flat(tree: Any) -> Any:
 def _picked(rows: Array, places: Array) -> Array:
     """Picks entries per lane: [L, P, ...] and int32 [L, M] to [L, M, ...].
 
-    By a sum: by selecting or a gather, XLA works out all that `rows` depend on anew for each of their numbers.
+    By a sum: by selecting or a gather, XLA works out all that `rows` depend on again for each of their numbers.
     """
     here = places[:, :, None] == jnp.arange(rows.shape[1])
     here = here.reshape(*here.shape, *[1] * (rows.ndim - 2))

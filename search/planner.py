@@ -93,7 +93,7 @@ def of_seat(rows: Array, seats: Array) -> Array:
     """Picks the row of one seat per lane: [B, P, ...], int32 [B] -> [B, ...].
 
     By selecting, not by a gather: XLA's multi-output fusion fails where several of these stand side by side. Flags are masked:
-    for a selection XLA would work out those of all seats anew for each of them.
+    for a selection XLA would work out those of all seats again for each of them.
     """
     shape = (-1, *[1] * (rows.ndim - 2))
     if rows.dtype == bool:

@@ -60,7 +60,7 @@ def pytest_configure(config: pytest.Config) -> None:
             flags = runtime.with_listed(flags, runtime.DISABLED_PASSES_FLAG, name)
         os.environ["XLA_FLAGS"] = flags
         jax.config.update("jax_traceback_in_locations_limit", 0)  # nobody reads where an operation was written
-    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as behind nohup: processes of tests would inherit it
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as under nohup: processes of tests would inherit it
         signal.signal(signal.SIGINT, signal.default_int_handler)
     gc.set_threshold(CYCLES_BEFORE_COLLECTION, *gc.get_threshold()[1:])
 

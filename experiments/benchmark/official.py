@@ -1,4 +1,4 @@
-"""Benchmark of our player behind the official interface: from the dictionary that it is handed to the move that it answers."""
+"""Benchmark of our player in the official interface: from the dictionary that it is handed to the move that it answers."""
 
 from __future__ import annotations
 

@@ -155,7 +155,7 @@ class Text:
 
 
 def _read(name: str, text: str) -> Instruction | None:
-    """Reads what stands behind the sign of equality: the type, the operation, its operands, and attributes."""
+    """Reads what stands after the sign of equality: the type, the operation, its operands, and attributes."""
     end = _closing(text, 0) if text.startswith("(") else text.find(" ")
     opcode = re.match(r"\s*([\w\-]+)\(", text[end:])
     if opcode is None:
@@ -169,7 +169,7 @@ def _read(name: str, text: str) -> Instruction | None:
 
 
 def _closing(text: str, place: int) -> int:
-    """Gives the place behind the parenthesis that closes the one at `place`."""
+    """Gives the place after the parenthesis that closes the one at `place`."""
     depth = 0
     for match in re.compile(r"[()]").finditer(text, place):
         depth += 1 if match[0] == "(" else -1

@@ -13,7 +13,7 @@ from typing import Any
 from jaxgames.clash.cards import Card, Table, Unit, read_row
 from jaxgames.clash.json_file import read_json
 
-MARK = "*"  # behind the names of changed versions
+MARK = "*"  # after the names of changed versions
 
 
 @dataclasses.dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Changed:
     """A table with changed versions.
 
     Attributes:
-      table: all rows as they were, and behind them the changed versions and the new rows.
+      table: all rows as they were, and after them the changed versions and the new rows.
       versions: the key of the changed version of each card that has one.
       new: keys of cards that there were not.
     """

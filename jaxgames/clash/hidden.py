@@ -1,7 +1,7 @@
 """What a player can tell of the other's cards and elixir, and full states that fit it.
 
 Every card that is played is seen, so the other's elixir is known exactly: it starts with what all start with, grows with the
-clock, and each card costs what it costs. A card that has been played goes behind the queue, so its place in the queue is known
+clock, and each card costs what it costs. A card that has been played goes to the end of the queue, so its place there is known
 until four others have followed; what then comes into the hand is known to be in one of its places, which do not matter to the
 rules but are drawn evenly. Cards never seen are drawn from those that the deck may hold.
 """

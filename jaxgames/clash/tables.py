@@ -153,7 +153,7 @@ def value_at(value: int, row: Unit | Card, level: int) -> int:
 
 
 class SpellColumns(NamedTuple):
-    """Numbers of spells, int32 [2, C + U]: cards by row, and behind them what units do when they die."""
+    """Numbers of spells, int32 [2, C + U]: cards by row, and after them what units do when they die."""
 
     radius: Any
     damage: Any

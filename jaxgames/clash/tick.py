@@ -91,7 +91,7 @@ def with_births(
     if not (need.children or need.bombs):
         return kept(after), kinds
 
-    # Something comes in few ticks, and only then must kinds be looked up anew.
+    # Something comes in few ticks, and only then must kinds be looked up again.
     def born() -> tuple[State, Kinds]:
         new = kept(_born(config, states, after, kinds, events))
         return new, look_up(config, new)

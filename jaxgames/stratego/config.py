@@ -28,7 +28,7 @@ class StrategoConfig:
       defence_moves: a piece that has beaten its attacker counts as moved.
       max_plies: a game of so many moves is a draw.
       open_pieces: kinds that both players see from the start, by name.
-      blocked_fields: lakes that are drawn anew for every game, among the cells that are empty at its start.
+      blocked_fields: lakes that are drawn for every game, among the cells that are empty at its start.
       setups: human (drawn as people set up their pieces, on boards of 10 x 10 cells) or uniform.
       start: the position with which every game starts, as FENfS; "": one that is drawn.
       true_sight: players see everything; what the other would not see is remembered all the same.

@@ -63,7 +63,7 @@ class _Runner:
         return (state, key, count + 1), pack(step)
 
     def reset(self, seed: int) -> TimeStep:
-        """Begins anew."""
+        """Begins again."""
         self.state, step = self._reset(jax.random.key(seed))
         return self._given(step)
 
@@ -204,7 +204,7 @@ class GymnasiumVectorEnv(VectorEnv):
         self._runner = _Runner(self.environment, on_device=array == "jax")
 
     def reset(self, *, seed: Any = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
-        """Begins all games anew.
+        """Begins all games again.
 
         Args:
           seed: one number for all environments, or None: drawn.
@@ -218,7 +218,7 @@ class GymnasiumVectorEnv(VectorEnv):
         if isinstance(seed, list | tuple | np.ndarray):
             raise ValueError("seed is a list: must be one number, from which those of all environments follow, or None")
         if options and "reset_mask" in options:
-            raise ValueError("options have a reset_mask: games begin anew by themselves, or all together")
+            raise ValueError("options have a reset_mask: games begin again by themselves, or all together")
         super().reset(seed=seed)
         step = self._runner.reset(int(self.np_random.integers(_LARGEST_SEED)))
         return step.observation, self._infos(step)

@@ -106,7 +106,7 @@ class OpenSpielBot(pyspiel.Bot):  # type: ignore[name-defined]
         del state, player_id, action
 
     def _follow(self, history: list[int]) -> None:
-        """Plays what has been played since the bot was asked last; a history of another game begins anew."""
+        """Plays what has been played since the bot was asked last; a history of another game begins again."""
         if history[: len(self._history)] != self._history:
             self.restart()
         for cell in history[len(self._history) :]:

@@ -54,7 +54,7 @@ class Settings:
         counts as visited, at an unchanged Q; a walk that meets a node still waiting for its value is lost, and not made up for:
         a plan has num_simulations less its metric "lost" (CrazyAra goes on until the root has its visits).
       replies: where chance plays a part (dice, or models that draw), a node holds so many samples of what comes after each arm,
-        and each visit goes on with one of them, drawn anew; an arm's visits and value are of all its samples together. 1: what
+        and each visit goes on with one of them, drawn again; an arm's visits and value are of all its samples together. 1: what
         was drawn first holds for the whole search.
       random_starts: share of the simulations that begin somewhere down the most visited line, and there with an arm drawn at
         random; what lies above is not credited (CrazyAra: 1/20 and 1/100 together).

@@ -14,6 +14,7 @@ from jaxgames.contract_play import check_encoder, check_pictures, check_states, 
 from jaxgames.hex import Hex, HexConfig
 from tests.tic_tac_toe import TicTacToe
 from tests.tic_tac_toe.encoder import encoder
+from tests.tug import Tug
 
 GAME = TicTacToe()
 ENCODER = encoder(GAME)
@@ -47,6 +48,20 @@ FORMS = {
     "step: leaf .board is int32 [9], must be int8 [9]": ("step", lambda x, *_: replace(x, board=x.board + jnp.int32(0))),
     "step: a tree of 3 leaves, must be of one structure": ("apply", lambda x, *_: (x.board, x.player, x.rewards)),
 }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("game", "told"),
+    [
+        (3, "name: missing in int, must be a number or word of every game"),
+        (TicTacToe, "game: the class TicTacToe, must be a game, such as TicTacToe()"),
+        (Tug(), "opening_steps: missing in Tug, must be a number or word of every game"),
+        (type("Broken", (TicTacToe,), {"in_play": True})(), "in_play: True, must be a method"),
+        (type("Broken", (TicTacToe,), {"observe": lambda *_: "a board"})(), ", must be a tree of arrays"),
+    ],
+)
+def test_what_is_no_game_is_told(game, told):
+    assert told in told_of(jaxgames.check_game, game)
 
 
 @pytest.mark.parametrize("told", FORMS)

@@ -229,7 +229,7 @@ def _start_or_resume(job: Job, checkpoints: Checkpoints) -> _Progress:
     state = tree["state"]
     if hasattr(state, "learner") and must_deal(state.learner):
         state.learner = job.deal(state.learner)
-        job.console.print("the devices are others: games at work begin anew", highlight=False)
+        job.console.print("the devices are others: games at work begin again", highlight=False)
     job.console.print(f"going on after iteration {iteration}", highlight=False)
     return _Progress(iteration, tree["state"], float(tree["seconds"]))
 

@@ -38,7 +38,7 @@ class Shower:
 
         Args:
           told: so many lines of the list of moves are known.
-          game: of this number of the session's games; those of another begin anew.
+          game: of this number of the session's games; those of another begin again.
         """
         session = self.session
         with session.still():

@@ -66,7 +66,7 @@ class Inner(Outer):
     """Two.
 
     Attributes:
-      second: told anew.
+      second: told again.
 
     Raises:
       third: is none.
@@ -77,7 +77,7 @@ class Inner(Outer):
 
 def test_docstrings():
     assert told_of(Outer) == {"first": "what both are, over two lines.", "second": "what both are, over two lines."}
-    assert told_of(Inner) == {"first": "what both are, over two lines.", "second": "told anew."}
+    assert told_of(Inner) == {"first": "what both are, over two lines.", "second": "told again."}
 
 
 @pytest.mark.parametrize(

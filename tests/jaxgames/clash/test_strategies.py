@@ -114,4 +114,4 @@ def test_a_race():
     assert battle("left") == [Moment(4, 0, "both"), Moment(4, 1, "both")]
     assert battle("right") == []  # they meet in one lane
     late = battle("left", defends=True)
-    assert [moment.step for moment in late] == [7, 7]  # it begins anew after the defence
+    assert [moment.step for moment in late] == [7, 7]  # it begins again after the defence

@@ -62,7 +62,7 @@ def test_what_must_always_hold(mode):
     assert same_turn.any() and (np.diff(points, axis=0)[same_turn] == -1).all()
     config, every = game.config, flat(states)
     arrays = interop.to_arrays(config, every)
-    # What is kept beside the rest follows from it: `from_arrays` works it out anew, and checks hit points.
+    # What is kept beside the rest follows from it: `from_arrays` works it out again, and checks hit points.
     rebuilt = interop.from_arrays(config, arrays)
     rebuilt = dataclasses.replace(rebuilt, seat_rewards=every.seat_rewards)
     for ours, theirs, crystals in zip(every.board.hurt.words, rebuilt.board.hurt.words, every.board.crystals.words, strict=True):

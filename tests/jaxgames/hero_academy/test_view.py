@@ -210,7 +210,7 @@ NEVER = (
 
 @pytest.mark.parametrize(
     "action", NEVER
-)  # also a cell behind the last, over the upper edge, a third deploy square, and the ninja with itself
+)  # also a cell after the last, over the upper edge, a third deploy square, and the ninja with itself
 def test_what_the_player_to_move_can_never_do_is_refused(action):
     state = position({(2, 3): "K", (4, 1): "N"})
     for turn in ([action], [act((2, 3), (3, 3)), action]):

@@ -36,7 +36,7 @@ def scrambled(config, arrays, seat, rng):
 
 
 def _scramble_fog(config, changed, seat, rng):
-    """Draws everything anew that lies out of view: walls, power-ups, flames; bombs there get other numbers or vanish."""
+    """Draws everything again that lies out of view: walls, power-ups, flames; bombs there get other numbers or vanish."""
     count, size = len(changed["s_board"]), config.board_size
     rows, columns = np.indices((size, size))
     own = changed["s_agents"][:, seat].astype(int)

@@ -1,4 +1,4 @@
-"""The rule-based players behind the common agent interface."""
+"""The rule-based players with the common agent interface."""
 
 import functools
 from pathlib import Path

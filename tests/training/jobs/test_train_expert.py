@@ -102,7 +102,7 @@ def test_what_a_run_logs(straight):
 
 
 def test_a_run_that_is_stopped_goes_on_as_if_nothing_had_happened(straight, make, monkeypatch, tmp_path):
-    """Behind games, and between two calls of gradient steps."""
+    """After games, and between two calls of gradient steps."""
     stops = (1, 4)
     send_signal_at(monkeypatch, signal.SIGTERM, *stops)
     for iteration in stops:

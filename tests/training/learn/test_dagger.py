@@ -70,7 +70,7 @@ def whole(dagger):
 
 
 def on_device(dagger, learner):
-    """A copy to iterate on, which uses up what it is given; laid out as `init` does, so that nothing is compiled anew."""
+    """A copy to iterate on, which uses up what it is given; laid out as `init` does, so that nothing is compiled again."""
     return jax.tree.map(jax.device_put, learner, _shardings(dagger))
 
 

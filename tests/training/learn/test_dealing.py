@@ -1,4 +1,4 @@
-"""Learners that go on with another number of devices: samples and results are dealt anew, and games begin anew."""
+"""Learners that go on with another number of devices: samples and results are dealt again, and games begin again."""
 
 import dataclasses
 

@@ -117,7 +117,7 @@ def test_the_planner_beats_random_play(tugged):
 
 @pytest.mark.parametrize("index", [0, 7, match_on_devices.NUM_GAMES - 1])
 def test_recorded_games_replay_to_their_outcome(index, tugged):
-    """With the same slips, which are drawn anew from the key."""
+    """With the same slips, which are drawn again from the key."""
     game = match_on_devices.GAME
     states = evaluate.replay(game, KEY, index, tugged)
     length = tugged.lengths[index]

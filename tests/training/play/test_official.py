@@ -1,4 +1,4 @@
-"""Our players behind the official interface, driven by the dictionaries that the official environment would hand out."""
+"""Our players in the official interface, driven by the dictionaries that the official environment would hand out."""
 
 import functools
 import logging
@@ -211,7 +211,7 @@ class SimpleAgent(BaseAgent):
 
 
 class Environment:
-    """Our game behind the official methods; a match is over after 8 steps."""
+    """Our game with the official methods; a match is over after 8 steps."""
 
     action_space = "six moves"
 
@@ -249,7 +249,7 @@ class Environment:
 
 
 def test_a_match_in_the_official_environment(monkeypatch, capsys):
-    """The same agent begins every game anew, in another seat; its moves are timed."""
+    """The same agent begins every game again, in another seat; its moves are timed."""
     package, agents = types.ModuleType("pommerman"), types.ModuleType("pommerman.agents")
     package.make = lambda name, players: Environment(players)
     agents.BaseAgent, agents.SimpleAgent = BaseAgent, SimpleAgent

@@ -2,7 +2,7 @@
 
 What a player knows is its view of the game, as the rules give it. It is kept by playing every move in some state that fits: what
 a line tells of the other's piece (that it moves, how far, its rank in a battle) is put into the view first, then a state is
-drawn, the move is played in it, and the view is taken anew. Which state was drawn makes no difference to that view.
+drawn, the move is played in it, and the view is taken again. Which state was drawn makes no difference to that view.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ class Entrant(Protocol):
 
 
 class OutsideEntrant:
-    """A program, started anew for each game."""
+    """A program, started again for each game."""
 
     def __init__(self, command: str) -> None:
         """Checks the command line.
