@@ -101,6 +101,10 @@ def test_a_piece_goes_to_and_fro_only_so_often():
     assert "a3a2" in {moves.move_text(P2SRO, action, 0) for action in interop.legal_list(P2SRO, rested)}
     free = play(position("YaaaO aaaaa aa_aa Eaaaa MaaaC"), "a2a3", "e5e4", "a3a2", "e4e5", "a2a3", "e5d5", "a3a2")
     assert int(free.ply) == 7
+    state = position("YaaaP aaaaa aa_aa Eaaaa MaaaC", P2SRO)
+    met = play(state, "a2a3", "e5e4", "a3a2", "e4e2", "a2a3", "e2a2", config=P2SRO)
+    assert "a3a2" in {moves.move_text(P2SRO, action, 0) for action in interop.legal_list(P2SRO, met)}
+    assert board(play(met, "a3a2", config=P2SRO), P2SRO).split()[3][0] == "e"
 
 
 def test_a_scout_may_go_on_beyond_the_forbidden_cell():
