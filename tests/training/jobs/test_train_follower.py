@@ -61,18 +61,18 @@ def settings(folder, **changes):
 
 @pytest.fixture(scope="module")
 def straight(make, tmp_path_factory):
-    """The folder of a run that nothing has interrupted, its result, and the keys of the games that were played."""
-    folder, keys = tmp_path_factory.mktemp("straight") / "run", []
+    """The folder of a run that nothing has interrupted, its result, and the keys and parameters of the games that were played."""
+    folder, played = tmp_path_factory.mktemp("straight") / "run", []
     really_play = evaluate.play
 
     def play(game, agents, key, *arguments, **options):
-        keys.append(tuple(jax.random.key_data(key).tolist()))
+        played.append((tuple(jax.random.key_data(key).tolist()), np.asarray(agents[0].params["policy"]["kernel"])))
         return really_play(game, agents, key, *arguments, **options)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(evaluate, "play", play)
         result, _ = run_here(make, settings(folder))
-    return folder, result, keys
+    return folder, result, played
 
 
 def assert_same(folder, expected):
@@ -116,7 +116,7 @@ def test_evaluations_on_the_way(straight):
 
 
 def test_the_reported_games_are_others_than_those_of_choosing(straight):
-    *choosing, reported = straight[2]
+    *choosing, reported = [key for key, _ in straight[2]]
     assert len(choosing) >= 2 and len(set(choosing)) == 1 and reported not in choosing
 
 
@@ -135,6 +135,9 @@ def test_the_weights_of_a_run(straight, make):
     assert not np.array_equal(mean, last) and not np.array_equal(last, job.start().learner.params["policy"]["kernel"])
     if load_weights(folder / "best.npz")[1]["episodes"] == EPISODES:
         np.testing.assert_array_equal(saved["state"].best["policy"]["kernel"], mean)
+    (_, chosen), (_, reported) = straight[2][-2:]  # the running mean is what plays
+    np.testing.assert_array_equal(chosen, mean)
+    np.testing.assert_array_equal(reported, saved["state"].best["policy"]["kernel"])
 
 
 def test_a_run_that_is_stopped_goes_on_as_if_nothing_had_happened(straight, make, monkeypatch, tmp_path):
