@@ -161,6 +161,11 @@ def _run(
 
 def _code_of(load: Callable[[], tuple[Callable[[Any], Any], type[Any]]], arguments: Sequence[str] | None, alone: bool) -> int:
     """Runs and returns the exit code; bad input is told."""
+    with _no_interrupt_is_lost():
+        return _code(load, arguments, alone)
+
+
+def _code(load: Callable[[], tuple[Callable[[Any], Any], type[Any]]], arguments: Sequence[str] | None, alone: bool) -> int:
     try:
         with _ended_by_interrupts():
             import jax
@@ -224,6 +229,31 @@ def _program(settings: Any) -> dict[str, str]:
     source = provenance.source_hash(("jaxgames", "search", "training"))
     code = {"code": f"jaxgames {jaxgames.__version__} ({source})", "JAX": jax.__version__}
     return code | {name: str(value) for name, value in flat(dataclasses.asdict(settings)).items()}
+
+
+@contextlib.contextmanager
+def _no_interrupt_is_lost() -> Iterator[None]:
+    """Sends an interrupt again that has come where Python ignores exceptions.
+
+    Such as in JAX's callback of the garbage collector, which is often what Python runs first after XLA has compiled.
+    """
+    before = sys.unraisablehook
+    main = threading.main_thread()
+
+    def send() -> None:
+        signal.pthread_kill(main.ident or 0, signal.SIGINT)
+
+    def tell(ignored: Any) -> None:
+        if not issubclass(ignored.exc_type, KeyboardInterrupt):
+            before(ignored)
+        elif main.is_alive():
+            threading.Timer(0.01, send).start()  # not from here, where it would be ignored again
+
+    sys.unraisablehook = tell
+    try:
+        yield
+    finally:
+        sys.unraisablehook = before
 
 
 @contextlib.contextmanager

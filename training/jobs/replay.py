@@ -15,7 +15,7 @@ class ReplayConfig:
     """Replays recorded games of a reference implementation; exit code 0 only if there are some and nothing differs."""
 
     game: tyro.conf.Positional[str]
-    """Which game: pommerman, hex, hero_academy or clash."""
+    """Which game: pommerman, hex, hero_academy, clash or stratego."""
     files: tyro.conf.Positional[tuple[Path, ...]]
     """Recordings (npz); of clash, interactions (JSON)."""
     shown: int = replay.SHOWN_DIFFERENCES

@@ -1,5 +1,7 @@
 import dataclasses
 import json
+import signal
+import time
 from typing import Literal
 
 import numpy as np
@@ -131,6 +133,22 @@ def test_an_interruption_is_one_word(capsys):
         raise KeyboardInterrupt
 
     assert leave(interrupt) == 130
+    assert capsys.readouterr().err == "interrupted\n"
+
+
+def test_an_interruption_is_not_lost_where_exceptions_are_ignored(capsys):
+    """As in a callback of the garbage collector."""
+
+    class Dying:
+        def __del__(self):
+            signal.raise_signal(signal.SIGINT)
+
+    def interrupt(_):
+        Dying()
+        time.sleep(60)
+
+    started = time.monotonic()
+    assert leave(interrupt) == 130 and time.monotonic() - started < 30
     assert capsys.readouterr().err == "interrupted\n"
 
 
