@@ -10,6 +10,7 @@ import pytest
 
 from jaxgames import runtime
 from jaxgames.agent import memoryless
+from tests.fading import LEAVE, STAY, Fading
 from tests.signals import Signals
 from tests.training.learn.test_arms import network, share_of_right_answers
 from training.learn import expert_iteration
@@ -84,6 +85,34 @@ def test_one_seat_learns_and_partners_play_the_others():
     over = np.asarray(outcomes) != UNFINISHED
     assert over.any() and (np.asarray(outcomes)[over] == 1).all()
     np.testing.assert_array_equal(np.asarray(left)[over], (game.max_steps - samples.clock.reshape(-1))[over])
+
+
+class Judged(Fading):
+    """Who is out has lost, but for the last seat: of that nothing is known before the end."""
+
+    def outcome(self, state):
+        alone = state.terminated & (state.there.sum() == 1)
+        return jnp.where(alone, jnp.where(state.there, 1.0, -1.0), 0.0)
+
+    def heuristic(self, state):
+        return jnp.where(state.there, 0.0, jnp.array([-1.0, -1.0, 0.0]))
+
+
+def test_a_game_ends_for_a_learner_who_is_out_and_knows_its_result():
+    still = memoryless("still", lambda params, keys, views, seats: jnp.full(len(seats), STAY), sees_state=True)
+    games = SelfPlay(Pool(Judged(), 3), Targets(None), remembered=8, partner=still)
+
+    @jax.jit
+    def advance(now, actions):
+        return games._advance(KEY, jax.random.split(KEY, 3), now, (), actions, now.lanes.number % 3)
+
+    now, ended, _ = advance(games.start(KEY, jnp.int32(0)), jnp.where(jnp.eye(3) > 0, LEAVE, STAY))  # each learner leaves
+    assert ended.tolist() == [True, True, False]
+    now, ended, _ = advance(now, jnp.full((3, 3), STAY).at[2, 0].set(LEAVE))
+    assert ended.tolist() == [False, False, True] and now.lanes.number.tolist() == [3, 4, 5]
+    results = np.asarray(now.results[:3])
+    assert (results % 4 - 1).tolist() == [[-1, 0, 0], [0, -1, 0], [-1, 1, 0]]
+    assert (results // 4).tolist() == [[1, 1, 1], [1, 1, 1], [2, 2, 1]]
 
 
 def test_policy_targets_are_sharpened():
