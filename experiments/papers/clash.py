@@ -12,7 +12,7 @@ from experiments.papers.clash_matches import ClashPlan, Player
 from experiments.papers.measured import Measurement, Page
 from experiments.papers.tables import points, with_interval
 
-PLANNERS = {"fdts": "FDTS", "mcts": "MCTS", "mcs": "MCS"}
+PLANNERS = {"fdts": "FDTS", "mcts": "MCTS, random rollouts", "mcts_no_rollout": "MCTS, no rollouts", "mcs": "MCS"}
 BANDITS = {"ts": "Thompson sampling", "ucb": "UCB1", "uniform": "random"}
 WEIGHTS = (0.5, 1.0, 4.0)  # of exploration in UCB1, beside the published 2
 BOTS = ("random", "guard")
@@ -26,9 +26,9 @@ def bots(plan: ClashPlan) -> list[Measurement]:
 
 def table4(plan: ClashPlan) -> list[Measurement]:
     """Bandits against each other in FDTS."""
+    made = {name: Player(bandit=name, horizon=plan.sizes.horizon) for name in BANDITS}
     pairs = itertools.combinations(BANDITS, 2)
-    horizon = plan.sizes.horizon
-    return [plan.met(Player(bandit=a, horizon=horizon), Player(bandit=b, horizon=horizon), (a, b), plan.games) for a, b in pairs]
+    return [plan.met(made[a], made[b], (a, b), plan.table_games) for a, b in pairs]
 
 
 def table5(plan: ClashPlan) -> list[Measurement]:
@@ -42,15 +42,17 @@ def table5(plan: ClashPlan) -> list[Measurement]:
 
 
 def planners(plan: ClashPlan) -> list[Measurement]:
-    """FDTS, MCTS and MCS against each other over horizons, with Thompson sampling."""
+    """FDTS, MCTS and MCS over horizons, with Thompson sampling; MCTS without rollouts at the usual one alone."""
     pairs = (("fdts", "mcs"), ("fdts", "mcts"), ("mcs", "mcts"))
+    more = (("fdts", "mcts_no_rollout"), ("mcs", "mcts_no_rollout"))
     usual = plan.sizes.horizon
     horizons = sorted(plan.sizes.horizons, key=lambda k: k != usual)
 
     def player(name: str, k: int) -> Player:
         return dataclasses.replace(_thompson(plan), planner=name, horizon=k)
 
-    return [plan.met(player(a, k), player(b, k), (a, b, k), plan.table_games) for k in horizons for a, b in pairs]
+    chosen = [(a, b, k) for k in horizons for a, b in (pairs + more if k == usual else pairs)]
+    return [plan.met(player(a, k), player(b, k), (a, b, k), plan.table_games) for a, b, k in chosen]
 
 
 def _thompson(plan: ClashPlan) -> Player:

@@ -16,7 +16,7 @@ from training.play import agents, evaluate
 
 SEED = 2020
 SIMULATIONS_PER_ARM = 4
-_SHORT_BATTLES = "double_from_tick=0,regular_ticks=450,overtime_ticks=150,tiebreak=lowest_tower_hp,shaping=0.5"
+_SHORT_BATTLES = "double_from_tick=0,regular_ticks=450,overtime_ticks=150,tiebreak=lowest_tower_hp,value=play_on_hp"
 
 # The decks with which players are trained, and two more of the same cards, four of each of the former.
 OTHER_DECK = ("hog-rider", "valkyrie", "wizard", "goblins", "mega-minion", "mini-pekka", "spear-goblins", "poison")

@@ -56,6 +56,14 @@ def read_change(table: Table, text: str) -> Unit | Card:
     return dataclasses.replace(row, **{field: _value(text, value, kinds[field])})  # type: ignore[arg-type]
 
 
+def value_before(table: Table, text: str) -> int | bool:
+    """Gives the number that a change, as `read_change` reads it, takes the place of."""
+    name, _, rest = text.partition(".")
+    row: Unit | Card = table.unit(name) if name in table.unit_ids else table.card(name)
+    before: int | bool = getattr(row, rest.partition("=")[0])
+    return before
+
+
 def _value(text: str, value: str, kind: str) -> int | bool:
     if kind == "bool":
         if value.lower() not in ("0", "1", "false", "true"):

@@ -13,7 +13,7 @@ from jaxgames.clash.constants import DECK, ELIXIR, LEVEL, MOST_ELIXIR, OVERTIME_
 
 BEGINNER_DECK = ("knight", "giant", "archers", "arrows", "minions", "fireball", "musketeer", "baby-dragon")
 MODES = ("beginner", "all", "toy")
-VALUES = ("play_on", "towers")
+VALUES = ("play_on", "play_on_hp", "towers")
 TIEBREAKS = ("draw", "lowest_tower_hp")
 MOST_SLOTS, MOST_SPELLS = 64, 32
 _RANGES = {
@@ -46,7 +46,8 @@ class ClashConfig:
       spell_slots: places for spells in flight per player.
       positions: for each card, among which `search_arms` offers.
       value: what `heuristic` goes by: "play_on" (who has more towers when all that is on the arena has been played out without
-        further cards), or "towers" (who has more of them now).
+        further cards), "play_on_hp" (the same, and where these are equally many, of their hit points), or "towers" (who has
+        more of them now).
       value_ticks: so many ticks are played on at most.
       shaping: weight of the difference of the towers' hit points in `heuristic`.
       table: units and cards.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
@@ -12,12 +13,15 @@ from jax import Array
 from jaxgames import checks
 from jaxgames.clash import arms, ending, hidden, observation, playing_on, rules, setup
 from jaxgames.clash.config import ClashConfig, preset
+from jaxgames.clash.constants import TOWERS
 from jaxgames.clash.hidden import Information
 from jaxgames.clash.observation import Observation
 from jaxgames.clash.state import State, state_key
 from jaxgames.clash.tables import unit_columns
 from jaxgames.game import GameBase
 from jaxgames.specs import with_settings
+
+_WHOLE = 2**14  # as which the full hit points of a tower are counted
 
 
 @dataclasses.dataclass(frozen=True)
@@ -83,15 +87,21 @@ class Clash(GameBase):
         """Says who has more towers, +1 or -1 (0: nobody), and at the end who has won: float32 [2].
 
         With `value="play_on"` towers count as they are when all that is on the arena has been played out without further cards.
-        With `shaping`, that share of it is the difference of all towers' hit points, each as a share of its full ones.
+        With `shaping`, that share of it is the difference of all towers' hit points, each as a share of its full ones; with
+        `value="play_on_hp"` its sign stands for that of towers where these are equally many.
         """
         config = self.config
-        hp = playing_on.tower_hp(config, state) if config.value == "play_on" else playing_on.standing_hp(state)
+        hp = playing_on.standing_hp(state) if config.value == "towers" else playing_on.tower_hp(config, state)
         towers = ending.tower_counts(hp > 0)
         ahead = jnp.sign(towers - towers[::-1]).astype(jnp.float32)
+        full = unit_columns(config).hp[:, [0, 0, 1]].astype(np.int32)
+        # Whole numbers: of equal shares nothing may be left, as bandits may go by the sign of a value.
+        left = jax.lax.div(hp.astype(jnp.int32) * _WHOLE, jnp.asarray(full)).sum(1)
+        more = left - left[::-1]
+        if config.value == "play_on_hp":
+            ahead = jnp.where(ahead == 0, jnp.sign(more).astype(jnp.float32), ahead)
         if config.shaping:
-            left = (hp / unit_columns(config).hp[:, [0, 0, 1]].astype(np.float32)).mean(1)
-            ahead = (1 - config.shaping) * ahead + config.shaping * (left - left[::-1])
+            ahead = (1 - config.shaping) * ahead + config.shaping / (TOWERS * _WHOLE) * more
         return jnp.where(state.terminated, self.outcome(state), ahead)
 
     def state_key(self, state: State) -> Array:

@@ -19,7 +19,7 @@ from rich.table import Table as Shown
 
 import jaxgames
 from jaxgames import checks
-from jaxgames.clash.changes import Changed, read_change, read_rows, with_versions
+from jaxgames.clash.changes import Changed, read_change, read_rows, value_before, with_versions
 from jaxgames.clash.config import BEGINNER_DECK
 from jaxgames.clash.constants import DECK
 from jaxgames.clash.game import Clash
@@ -125,7 +125,8 @@ def comparison(config: ReportConfig) -> Comparison:
     against = tuple(_deck("against", text, changed) for text in config.against) or (before,)
     decks = Decks(before, after, against)
     settings = {"table": changed.table, "decks": ((), ()), "pool": decks.pool}
-    told = ", ".join(filter(None, [*config.change, config.row and Path(config.row).name, config.new_deck and "another deck"]))
+    numbers = [f"{text} (was {value_before(usual.config.table, text)})" for text in config.change]
+    told = ", ".join(filter(None, [*numbers, config.row and Path(config.row).name, config.new_deck and "another deck"]))
     return Comparison(Clash(with_settings(usual.config, settings)), decks, told)
 
 

@@ -1,7 +1,9 @@
 """Q-MC: learning what actions are worth from how games ended, without a model and without search.
 
 A network plays all seats of its own games and now and then acts at random. What an action is worth is taught by the outcome of
-the game in which it was done (a Monte Carlo return). (Source: Boney et al., section VI, there the baseline without a model.)
+the game in which it was done (a Monte Carlo return): the network's value of the state and the action's logit together. What
+follows from the state, nearly all, is so taught by every sample; an action of thousands is seldom taken. (Source: Boney et al.,
+section VI, there the baseline without a model.)
 """
 
 from __future__ import annotations
@@ -77,7 +79,7 @@ class MonteCarlo:
 
         Args:
           config: how to play and learn.
-          who: the network, whose logits become values of actions.
+          who: the network, whose value and logits together become values of actions.
           mesh: one axis "data".
 
         Raises:
@@ -128,11 +130,11 @@ class MonteCarlo:
         results = self.games.outcomes_of(games, batch)
         taken = jax.vmap(self.games.targets.unpack)(batch.policy)
         planes, taken = turned(self.who.encoder, batch.view, taken, which if self.config.symmetries else None)
-        values, _ = self.who.network.apply(params, planes)
+        logits, value = self.who.network.apply(params, planes)
         left = self.games.steps_left(games, batch).astype(jnp.float32)
         target = results * self.config.discount ** jnp.maximum(left - 1, 0)
         over = results != UNFINISHED
-        error = jnp.square((values * taken).sum(-1) - target)
+        error = jnp.square((logits * taken).sum(-1) + value - target)
         loss = jnp.where(over, error, 0.0).sum() / jnp.maximum(over.sum(), 1)
         return loss, {"finished": over.mean()}
 
@@ -161,8 +163,9 @@ def explorer(who: PolicyValue, epsilon: float) -> Planner:
         del active
         keys, world = jax.vmap(jax.random.split, out_axes=1)(keys)
         states = jax.vmap(game.sample_hidden)(world, views) if draws else views
-        logits, _ = who.apply(params, jax.vmap(encoder.view)(states, seats))
-        actions, values = jax.vmap(choose)(keys, states, seats, logits)
+        logits, value = who.apply(params, jax.vmap(encoder.view)(states, seats))
+        actions, more = jax.vmap(choose)(keys, states, seats, logits)
+        values = value + more
         one = jnp.ones((*actions.shape, 1, 1), jnp.float32)
         found = Plan(
             actions=actions[:, None],

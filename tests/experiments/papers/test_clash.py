@@ -27,7 +27,8 @@ LEARNED = {
 def test_the_page(tmp_path):
     strategies = {one.name for one in clash_strategies.counts(ClashPlan(tmp_path))}
     page = page_of(clash.PAGE, tmp_path, lambda one: COUNTED if one.name in strategies else LEARNED.get(one.label, FOUND))
-    assert "| Thompson sampling | UCB1 | 68.8 (" in page and "| FDTS – MCTS | 68.8 (" in page
+    assert "| Thompson sampling | UCB1 | 68.8 (" in page and "| FDTS – MCTS, random rollouts | 68.8 (" in page
+    assert "| MCS – MCTS, no rollouts | – | 68.8 (" in page
     matches = [
         one for name, part in clash.PARTS.items() if name not in ("players", "strategies") for one in part(ClashPlan(tmp_path))
     ]

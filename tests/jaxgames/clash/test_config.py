@@ -29,7 +29,7 @@ SEVEN, TWICE = BEGINNER_DECK[:7], (*BEGINNER_DECK[:7], "knight")
         ({"shaping": "much"}, "shaping='much': must be in 0..1"),
         ({"triple_from_tick": -5}, "triple_from_tick=-5: must be a number of ticks or None"),
         ({"positions": 0}, "positions=0: must be"),
-        ({"value": "hope"}, "value='hope': must be one of play_on, towers"),
+        ({"value": "hope"}, "value='hope': must be one of play_on, play_on_hp, towers"),
         ({"value_ticks": 0}, "value_ticks=0: must be"),
     ],
 )

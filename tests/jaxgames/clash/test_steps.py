@@ -1,5 +1,6 @@
 """Steps of agents on battles of one small compiled game: cards, zones, arms, what players see, encoder, pictures."""
 
+import dataclasses
 import functools
 
 import jax
@@ -179,6 +180,19 @@ def test_the_heuristic_counts_towers():
     shaped = jaxgames.make("clash", "toy", shaping=0.5, value="towers")
     scene.arrays["hp"][1, 1] = 0
     assert jax.jit(shaped.heuristic)(scene.state).tolist() == pytest.approx([0.5 + 0.5 / 3, -0.5 - 0.5 / 3])
+
+
+def test_hit_points_count_where_towers_are_equally_many():
+    by_hp = jax.jit(jaxgames.make("clash", "toy", value="play_on_hp").heuristic)
+    state = jax.tree.map(np.array, jax.jit(GAME.init)(KEY))
+    shaped = jax.jit(jaxgames.make("clash", "toy", value="towers", shaping=0.5).heuristic)
+    for lost in range(0, 3_000, 41):  # of both alike: exactly nothing is left of the difference
+        even = dataclasses.replace(state, hp=np.where(np.arange(state.hp.shape[1]) == 1, state.hp - lost, state.hp))
+        assert by_hp(even).tolist() == shaped(even).tolist() == [0, 0]
+    state.hp[0, 2] -= 1
+    assert by_hp(state).tolist() == [-1, 1] and heuristic(state).tolist() == [0, 0]
+    state.alive[1, 1] = False
+    assert by_hp(state).tolist() == [1, -1]
 
 
 def test_the_key_tells_states_apart_and_forgets_the_dead():

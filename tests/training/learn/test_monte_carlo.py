@@ -78,10 +78,11 @@ def test_only_what_was_done_in_games_that_are_over_is_taught(who, params, progra
     @jax.jit
     def told(params, ring, games):
         batch = program.updates.draw(ring, KEY, 64)
-        values, _ = who.apply(params, batch.view)
+        logits, value = who.apply(params, batch.view)
         policies = jax.vmap(program.games.targets.unpack)(batch.policy)
         loss = discounting._loss(params, batch, games, jnp.zeros(64, jnp.int32))
-        return loss, values, policies, program.games.outcomes_of(games, batch), program.games.steps_left(games, batch)
+        values, ends = logits + value[:, None], program.games.outcomes_of(games, batch)
+        return loss, values, policies, ends, program.games.steps_left(games, batch)
 
     (loss, parts), values, policies, over, left = jax.device_get(told(learner.params, learner.ring, learner.games))
     ended = over != 2
