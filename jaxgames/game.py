@@ -243,6 +243,14 @@ class SecretiveGame(HiddenGame, Protocol):
         ...
 
 
+class UsualGame(SecretiveGame, Protocol):
+    """A game that knows what is usually hidden where, such as how people set up their pieces."""
+
+    def usual_chances(self, info: Any) -> Array:
+        """float32 [H * W, K]: of each place the logarithms of the chances of all that may be hidden there, up to a constant."""
+        ...
+
+
 class MaskedGame(Game, Protocol):
     """A game whose `legal_actions` know more than a player, and which tells what that can say for itself."""
 
@@ -383,6 +391,11 @@ def has_secrets(game: Game) -> TypeGuard[SecretiveGame]:
 def keeps_beliefs(game: Game) -> TypeGuard[BelievedGame]:
     """Says whether players of a game can tell the most likely state."""
     return offers(game, BelievedGame)
+
+
+def tells_usual(game: Game) -> TypeGuard[UsualGame]:
+    """Says whether a game tells what is usually hidden where."""
+    return offers(game, UsualGame)
 
 
 def init_all_information(game: HiddenGame, states: Any) -> Any:

@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from jaxgames import checks
 from jaxgames.specs import KINDS, Kind, kinds_of, with_settings
 from search.bandit import bandits
 from search.bandit.bandits import Bandit
@@ -63,12 +64,18 @@ class WithValues:
       num_rollouts: without a network, games that are played on at random for the value of a state.
       rollout_steps: these games end after so many moves, if not before, and are worth the game's heuristic; None: they are played
         to their end, which takes long where random games do.
+      prospects: so much of a value is what the game says that the state promises, 0 to 1; the rest is the network's, or what
+        these games tell.
       settings: `puct.Settings` or `determinized.Settings`.
     """
 
     num_rollouts: int = 1
     rollout_steps: int | None = None
+    prospects: float = 0.0
     settings: Any = ALPHAZE
+
+    def __post_init__(self) -> None:
+        checks.shares(self, "prospects")
 
 
 @dataclasses.dataclass(frozen=True)

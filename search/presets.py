@@ -22,7 +22,7 @@ from search.information_sets import among_information_sets
 from search.modelled import AUTO, NETWORK, Models, WithModels, WithRival, modelled, modelled_puct
 from search.planner import Planner
 from search.puct import determinized
-from search.puct.rollout import heuristic_values, promised_values, random_rollouts
+from search.puct.rollout import heuristic_values, promised_values, random_rollouts, with_prospects
 from search.puct.search import puct
 from search.turns import action_sequences, coevolution, evolution, greedy
 from search.turns import mcts as turn_mcts
@@ -189,6 +189,8 @@ def _valued(make: Callable[..., Planner]) -> Callable[..., Planner]:
     def build(game: Any, settings: WithValues, evaluate: Evaluate | None = None, outputs: Outputs | None = None) -> Planner:
         played = getattr(game, "open_game", game)
         values = evaluate or random_rollouts(played, settings.num_rollouts, settings.rollout_steps)
+        if settings.prospects:
+            values = with_prospects(played, values, settings.prospects)
         return make(game, values, settings.settings, outputs=outputs)
 
     return build

@@ -73,14 +73,15 @@ def frequencies(table: str) -> np.ndarray:
     return np.array(json.loads(_TABLES.read_text())[table]["counts"])
 
 
-def _table_of(config: StrategoConfig) -> str:
+def table_of(config: StrategoConfig) -> str:
+    """Gives the name of the table that suits the pieces of a variant."""
     full, small = sum(FULL_PIECES), sum(BARRAGE_PIECES)
     return "stratego" if 2 * config.num_pieces > full + small else "barrage"
 
 
 def _human(config: StrategoConfig, key: Array) -> Array:
     """Draws as people do: uint8 [home rows, columns]. A set-up whose front does not move is drawn again."""
-    table = _table_of(config)
+    table = table_of(config)
     if table == "barrage":
         return _draw_all(config, table, key)
 

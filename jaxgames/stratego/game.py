@@ -12,7 +12,7 @@ from jax import Array
 from jaxgames import checks
 from jaxgames.game import GameBase, ViewIsAll
 from jaxgames.specs import with_settings
-from jaxgames.stratego import hidden, legal, material, moves, observation, rules, setup
+from jaxgames.stratego import hidden, legal, material, moves, observation, prospects, rules, setup
 from jaxgames.stratego.config import StrategoConfig, preset
 from jaxgames.stratego.constants import NUM_KINDS
 from jaxgames.stratego.observation import Observation
@@ -89,6 +89,10 @@ class Stratego(ViewIsAll, GameBase):
         red = material.balance(self.config, state)
         return jnp.where(state.terminated, self.outcome(state), red * np.array([1, -1], np.float32))
 
+    def prospects(self, state: State) -> Array:
+        """Gives the outcome, and before the end what the position promises; see `prospects`. Returns float32 [2]."""
+        return jnp.where(state.terminated, self.outcome(state), prospects.prospects(self.config, state))
+
     def state_key(self, state: State) -> Array:
         """Identifies a state for search tables, uint32 [2]."""
         return state_key(state)
@@ -114,6 +118,10 @@ class Stratego(ViewIsAll, GameBase):
     def secrets(self, state: State, info: Observation) -> Array:
         """Gives the kinds of the pieces that are hidden from a player; see `hidden.secrets`."""
         return hidden.secrets(self.config, state, info)
+
+    def usual_chances(self, info: Observation) -> Array:
+        """Tells what is likely to be hidden where by how people set up their pieces; see `hidden.usual_chances`."""
+        return hidden.usual_chances(self.config, info)
 
 
 def make(mode: str | None = None, **settings: Any) -> Stratego:

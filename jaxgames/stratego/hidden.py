@@ -18,6 +18,7 @@ from jax import Array
 
 from jaxgames import random_bits
 from jaxgames.bitboard import Bits, select, union
+from jaxgames.stratego import dealing
 from jaxgames.stratego.config import StrategoConfig
 from jaxgames.stratego.constants import BOMB, FLAG, IMMOBILE, KIND_BITS, NUM_KINDS, RED, SCOUT
 from jaxgames.stratego.legal import Sets
@@ -95,6 +96,24 @@ def secrets(config: StrategoConfig, state: State, seen: Observation) -> Array:
     kinds = sum(grid.to_bool(digit).astype(jnp.int8) << place for place, digit in enumerate(state.kinds))
     found = jnp.where(grid.to_bool(hidden.cells | hidden.scouts), kinds, 0) - 1
     return jnp.where(seen.viewer == RED, found, found[::-1]).astype(jnp.int8).reshape(-1)
+
+
+def usual_chances(config: StrategoConfig, seen: Observation) -> Array:
+    """Tells which kinds are likely in the other's hidden cells by how people set up their pieces.
+
+    Only pieces that have not moved stand where they were set up; of the others all kinds that fit are as likely.
+
+    Returns:
+      float32 [rows * columns, 12], logarithms up to a constant; the viewer's own back row first, as in `secrets`.
+    """
+    grid = config.grid
+    usual = np.zeros((config.rows, config.columns, NUM_KINDS), np.float32)
+    if config.setups == "human":
+        counts = dealing.frequencies(dealing.table_of(config))[..., 1:] + 1.0
+        usual[: -config.home_rows - 1 : -1] = np.log(counts / counts.mean((0, 1)))
+    still = grid.to_bool(hidden_pieces(config, seen).still)
+    still = jnp.where(seen.viewer == RED, still, still[::-1]).reshape(-1, 1)
+    return jnp.where(still, usual.reshape(-1, NUM_KINDS), 0.0)
 
 
 # Traced once per variant, however often a search asks.

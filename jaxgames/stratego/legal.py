@@ -73,7 +73,7 @@ def near_moves(config: StrategoConfig, side: Side) -> Sets:
     return tuple(grid.shift(pieces, direction) & enterable for direction in DIRECTIONS)
 
 
-def _rays(config: StrategoConfig, scouts: Bits, free: Bits, direction: int) -> Bits:
+def rays(config: StrategoConfig, scouts: Bits, free: Bits, direction: int) -> Bits:
     """Gives scouts and all that they see on free cells in a direction, by doubling the distance."""
     grid = config.grid
     reached, open_cells = scouts, free & grid.shift(grid.full, direction)
@@ -104,7 +104,7 @@ def legal_moves(config: StrategoConfig, side: Side) -> Sets:
     scouts = side.own & of_kind(side.kinds, SCOUT)
     found = []
     for direction in DIRECTIONS:
-        reached = _rays(config, scouts, free, direction)
+        reached = rays(config, scouts, free, direction)
         found.append(grid.shift(pieces | reached, direction) & enterable)
     if config.two_square:
         banned, heading = _banned(config, side)

@@ -85,6 +85,27 @@ def promised_values(game: Game) -> Evaluate:
     return _without_policy(game, game.prospects)
 
 
+def with_prospects(game: Game, evaluate: Evaluate, share: float) -> Evaluate:
+    """Makes an `evaluate` function with the priors of another, and values that are in part what the game says to be promised.
+
+    Args:
+      game: one that says so.
+      evaluate: gives the priors, and the rest of the values.
+      share: of the promises in a value; 1: nothing else counts.
+
+    Raises:
+      ValueError: the game says nothing of that.
+    """
+    promised = promised_values(game)
+
+    def mixed(params: Any, states: Any, seats: Array) -> tuple[Array, Array]:
+        logits, value = evaluate(params, states, seats)
+        _, promise = promised(params, states, seats)
+        return logits, promise if share == 1 else (1 - share) * value + share * promise
+
+    return mixed
+
+
 def _without_policy(game: Game, value: Callable[[Any], Array]) -> Evaluate:
     def evaluate(params: Any, states: Any, seats: Array) -> tuple[Array, Array]:
         del params

@@ -1,5 +1,7 @@
 """Worlds by how likely they are: how often each board is drawn against all that fit, and what is refused."""
 
+import dataclasses
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -52,6 +54,22 @@ def test_what_is_hidden_from_a_side(seat):
     }
     expected = np.where(arrays["owner"] == 1 - seat, arrays["piece"] - 1, -1)
     assert (told == (expected if seat == 0 else expected[::-1])).all() and (told >= 0).sum() == game.config.num_pieces
+
+
+@pytest.mark.parametrize("seat", [0, 1])
+def test_flags_are_looked_for_where_people_put_them(seat):
+    """In the back row first; a piece that has moved may be anything that moves."""
+    game = jaxgames.make("stratego", "barrage")
+    state = game.init(jax.random.key(1))
+    seen = game.observe(state, jnp.int32(seat))
+    usual = np.asarray(game.usual_chances(seen)).reshape(game.config.rows, game.config.columns, -1)
+    told = np.asarray(game.secrets(state, seen)).reshape(usual.shape[:2]) >= 0
+    assert (usual[~told] == 0).all() and (usual[told] != 0).any()
+    rows, columns = np.nonzero(told)
+    flags = {row: usual[row, column, 0] for row, column in zip(rows, columns, strict=True)}
+    assert flags[max(flags)] > flags[min(flags)]
+    moved = dataclasses.replace(seen, moved=seen.other)
+    assert (np.asarray(game.usual_chances(moved)) == 0).all()
 
 
 def test_refused():

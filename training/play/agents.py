@@ -7,11 +7,12 @@ from typing import Any
 
 import jaxgames
 from jaxgames.agent import Agent
-from jaxgames.game import Game, has_secrets, hides_something, is_hidden
+from jaxgames.game import Game, has_secrets, hides_something, is_hidden, tells_usual
 from jaxgames.registration import AgentEntry
 from jaxgames.specs import KINDS, kinds_of, read_options, values_of, with_settings
 from search import presets
 from search.entries import PlannerEntry
+from search.guessed import GuessedWorlds
 from search.modelled import AUTO
 from search.planner import Planner, as_agent
 from training.models import guess, policy_value
@@ -19,6 +20,7 @@ from training.models import guess, policy_value
 TRAINED = Path(__file__).parents[1] / "trained"
 BUNDLED = TRAINED / "pommerman_follower.npz"
 NETWORKS = ("follower", "network")  # players without search; a follower chooses a group of actions first
+USUAL = "usual"  # a guess by what the game says, without a network
 CANDIDATES = 32  # states of which one is taken, where worlds are drawn by a guess
 _SHARED = {  # planners that take the network which comes for another, and the player without search
     "tp_mcts": "sp_mcts",
@@ -42,7 +44,7 @@ def make(spec: str, game: Game) -> Agent:
         training run: follower:FILE, network:weights=FILE, pc_pimc:weights=FILE, fdts:guide=FILE. Without a file, a follower and
         those planners for which networks come with this package take these (`bundled`); weights=none: no network. Planners in
         drawn worlds draw them by what a network guesses, with guess=FILE, out of candidates=32; guess=bundled is the one that
-        comes with this package, where there is one.
+        comes with this package, where there is one, and guess=usual what the game says to be usual.
       game: what it will play.
 
     Returns:
@@ -139,8 +141,12 @@ def _guess_of(spec: str, options: dict[str, Any], game: Game) -> dict[str, Any]:
     path, candidates = options.pop("guess", "none"), options.pop("candidates", None)
     if path == "none":
         if candidates is not None:
-            raise ValueError(f"agent={spec!r}: candidates={candidates} needs guess=FILE, the weights of a network that guesses")
+            raise ValueError(
+                f"agent={spec!r}: candidates={candidates} needs guess=FILE, the weights of a network that guesses, or usual"
+            )
         return {}
+    if path == USUAL and not tells_usual(game):
+        raise ValueError(f"agent={spec!r}: {game.name} does not tell what is usually hidden where; give guess=FILE")
     if path == "bundled":
         path = TRAINED / f"{game.name}_guess.npz"
         if not (path.exists() and guess.fits(path, game)):
@@ -153,6 +159,8 @@ def _guessed(spec: str, options: dict[str, Any], game: Game) -> Any:
     found = _guess_of(spec, options, game)
     if not found:
         return game
+    if found["guess"] == USUAL and tells_usual(game):
+        return GuessedWorlds(game, game.usual_chances, found["candidates"])
     who, params = guess.read(found["guess"], game)
     return who.worlds(params, found["candidates"])
 

@@ -3,12 +3,13 @@
 import functools
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import jaxgames
 from jaxgames.hex import interop
-from search.puct.rollout import random_rollouts
+from search.puct.rollout import random_rollouts, with_prospects
 from tests.jaxgames.hex.playing import at, joined, random_games
 
 OPEN, ABRUPT = (jaxgames.make("hex", mode) for mode in ("hex-3", "adh-3"))
@@ -106,3 +107,18 @@ def test_the_number_of_games_is_checked():
         random_rollouts(OPEN, 0)
     with pytest.raises(ValueError, match=r"^rollout_steps=-1: must be >= 0, or None$"):
         random_rollouts(OPEN, 1, -1)
+
+
+def test_values_are_in_part_what_the_game_says_to_be_promised():
+    game = jaxgames.make("stratego", "mini")
+    states = jax.vmap(game.init)(jax.random.split(jax.random.key(0), 4))
+    seats = jnp.array([0, 1, 0, 1])
+
+    def evaluate(params, states, seats):
+        return jnp.full((4, game.num_actions), 2.0), jnp.full(4, 0.5)
+
+    promised = np.asarray(jax.vmap(game.prospects)(states))[np.arange(4), seats]
+    for share in (0.25, 1):
+        logits, values = jax.jit(with_prospects(game, evaluate, share))(None, states, seats)
+        assert (logits == 2).all()
+        np.testing.assert_allclose(values, (1 - share) * 0.5 + share * promised, atol=1e-6)
