@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import jaxgames
-from jaxgames.hex import interop
+from jaxgames.hex import Hex, interop
 from search.puct.rollout import random_rollouts, with_prospects
 from tests.jaxgames.hex.playing import at, joined, random_games
 
@@ -53,6 +53,20 @@ def test_games_that_are_cut_short_are_worth_the_heuristic():
     _, values = jax.jit(random_rollouts(OPEN, 1, rollout_steps=0))(None, states, seats)
     outcomes = np.asarray(jax.jit(jax.vmap(OPEN.outcome))(states))
     assert values.tolist() == outcomes[np.arange(12), seats].tolist() and (outcomes != 0).any() and (outcomes == 0).any()
+
+
+class Counted(Hex):
+    """Hex in which positions are worth the attempts so far."""
+
+    def heuristic(self, state):
+        return jnp.full(2, state.attempts.astype(jnp.float32))
+
+
+def test_games_go_on_for_so_many_moves():
+    game = Counted(OPEN.config)
+    states = jax.tree.map(lambda leaf: np.asarray(leaf)[None], game.init())
+    _, values = jax.jit(random_rollouts(game, 2, rollout_steps=3))(None, states, np.zeros(1, np.int32))
+    assert values.tolist() == [3]
 
 
 @pytest.mark.parametrize("game, steps", [(OPEN, 6), (ABRUPT, 8)], ids=["hex", "abrupt"])

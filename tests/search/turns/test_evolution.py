@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from scipy import stats
 
 from jaxgames import random_bits
 from search.turns import anytime, coevolution, evolution, greedy, population
@@ -140,6 +141,19 @@ def outcomes(genomes):
 
 def sorted_population(settings):
     return in_order(settings, evolved(settings))
+
+
+def test_parents_are_two_survivors_and_every_pair_comes_as_often():
+    keys = jax.vmap(random_bits.lane_key)(jax.random.split(jax.random.key(0), 6000))
+    counts = np.zeros((4, 4))
+    np.add.at(counts, jax.device_get(jax.jit(population.parents, static_argnums=1)(keys, 4)), 1)
+    assert not np.diag(counts).any() and stats.chisquare(counts[~np.eye(4, dtype=bool)]).pvalue > 1e-3
+
+
+def test_of_equals_the_first_is_ahead():
+    values, outcomes = jnp.array([[3.0, 5.0, 5.0, 1.0]]), jnp.zeros((1, 4, 2), jnp.uint32)
+    assert population.order_of(values).tolist() == [[1, 2, 0, 3]]
+    assert population.deduplicate(values, outcomes).tolist() == [[-np.inf, 5, -np.inf, -np.inf]]
 
 
 def test_niches_keep_one_turn_of_each_outcome():
