@@ -73,6 +73,7 @@ _AMONG = replace(
     stop_rule="off",
     stop_when_quiet=0,
 )
+_CHOICES = replace(_AMONG, target="first_best", advantage_weight=0.1)
 _MODELLED = replace(
     _OURS, follower=_network("extended_centred", "pyramid"), learn=_AMONG, oracle=_MODELS, evaluate_every=100, evaluate_games=200
 )
@@ -88,6 +89,7 @@ GROUPS = (
     Runs("aggregated", "ours, larger buffer and falling rate", replace(_OURS, learn=_AGGREGATED)),
     Runs("guided", "ours, second round", replace(_OURS, oracle=_GUIDE)),
     Runs("modelled", "ours, among SimpleAgents, taught by SP-MCTS", _MODELLED),
+    Runs("choices", "the same, by its choices alone, quiet views count more", replace(_MODELLED, learn=_CHOICES)),
 )
 
 
