@@ -173,6 +173,16 @@ def test_a_view_that_no_board_fits_is_told():
     assert not bool(drawn.fits)
 
 
+def test_no_world_is_drawn_in_which_known_and_hidden_stones_have_won():
+    game = Hex(HexConfig(3, "abrupt"))
+    info = jax.device_get(jax.jit(game.init_information, static_argnums=0)(0))
+    own, known = (jax.tree.map(np.asarray, game.config.grid.constant(cells)) for cells in ((0, 8), (3, 4)))
+    view = type(info.view)(**{**vars(info.view), "own": own, "known": known, "other_turns": np.int16(3)})
+    drawn = _drawn(game, jax.random.split(jax.random.key(0), 200), type(info)(**{**vars(info), "view": view}))
+    there = game.config.grid.to_numpy(jax.device_get(drawn.state.stones[1])).reshape(200, 9).any(0)
+    assert np.flatnonzero(there).tolist() == [1, 3, 4, 6, 7] and np.asarray(drawn.fits).all()  # neither 2 nor 5
+
+
 def test_without_hidden_stones_the_state_itself_comes_back():
     game = Hex(HexConfig(4))
     states, infos = ongoing(game, 5, 8)
