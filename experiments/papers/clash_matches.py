@@ -85,7 +85,7 @@ SHORT = Sizes(
     1_000_000,
     "rest_when_forced=1,microbatch_size=16",
     4,
-    Learning("arena_small", 32, 96, 0.25, 300_000, "leaf_parallelism=4,microbatch_size=16"),
+    Learning("arena_small", 32, 96, 0.25, 100_000, "leaf_parallelism=4,microbatch_size=16"),
 )
 PAPER = Sizes("paper", "beginner", (10, 25, 50), 50, 64_000_000, "", 1, Learning("arena_paper", 32, 300, 1.0, 4_000_000))
 

@@ -35,7 +35,7 @@ def config_of(plan: ClashPlan, name: str) -> Any:
     who = PolicyValueConfig("clash", sizes.with_decks(), network=learning.network)
     shared: dict[str, Any] = {"output": str(plan.work / f"{sizes.name}-{name}"), "resume": True, "final_games": 0}
     if name == "q":
-        play = MonteCarloConfig(lanes=learning.lanes)
+        play = MonteCarloConfig(lanes=learning.lanes, learning_rate=3e-4 if plan.paper else 2e-3)
         every = max(learning.samples // 4, 1)
         return train_q.TrainConfig(who=who, learn=play, samples=learning.samples, evaluate_every=every, **shared)
     imitate = DaggerConfig(
