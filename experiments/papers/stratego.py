@@ -23,6 +23,9 @@ USUAL = SEARCH.format(worlds=3, nodes=100)
 PIMC = "pimc:num_worlds=3,num_simulations=100,guess=bundled"
 TRUE = "true_sight:num_simulations=100"
 PLAIN = "pc_pimc:num_worlds=3,num_simulations=100,weights=none,rollout_steps=0"  # a search that knows nothing but who has won
+NO_NETWORK = "pimc:num_worlds=3,num_simulations=100,weights=none,rollout_steps=0"
+BY_HAND = "pimc_value:num_worlds=60,prospects=1,guess=usual,weights=none"  # one move ahead in many worlds
+SEARCHED = "pc_pimc:num_worlds=3,num_simulations=800,prospects=1,guess=usual"  # the network's priors, and values by hand
 NUMBERS_OF_WORLDS = (1, 3, 10, 20)
 BUDGET = 300  # nodes of all worlds, where they share it
 VARIANTS = {  # of Table 5
@@ -113,7 +116,13 @@ def variants(plan: StrategoPlan) -> list[Measurement]:
     return plan.matches(Match(USUAL, bot, mode) for mode in VARIANTS.values() for bot in BOTS)
 
 
-PARTS = {"bots": bots, "methods": methods, "guesses": guesses, "variants": variants, "worlds": worlds}
+def by_hand(plan: StrategoPlan) -> list[Measurement]:
+    """Values by hand, one move ahead and in the searches of the paper's size."""
+    others = (*BOTS, NO_NETWORK)
+    return plan.matches([*(Match(BY_HAND, other) for other in others), *(Match(SEARCHED, other) for other in reversed(others))])
+
+
+PARTS = {"bots": bots, "hand": by_hand, "methods": methods, "guesses": guesses, "variants": variants, "worlds": worlds}
 
 
 def texts(plan: StrategoPlan) -> dict[str, str]:

@@ -162,7 +162,6 @@ def look_ahead(game: Game, evaluate: Evaluate) -> Planner:
         raise ValueError(f"game={game.name!r}: all its players move at once; looking ahead needs one who is to move")
 
     def plan(params: Any, keys: Array, memory: tuple, roots: Any, seats: Array, active: Array) -> tuple[Plan, tuple]:
-        del active
         offered, legal = jax.vmap(game.search_arms)(roots)
         arms, possible = of_seat(offered, seats), of_seat(legal, seats)
 
@@ -177,7 +176,13 @@ def look_ahead(game: Game, evaluate: Evaluate) -> Planner:
             outcome = of_seat(jax.vmap(game.outcome)(states), seats)
             return jnp.where(states.terminated, outcome, value)
 
-        values = jnp.where(possible, jax.lax.map(after, jnp.arange(arms.shape[1])).T, _LOWEST)
+        def note(arm: Array, values: Array) -> Array:
+            return values.at[arm].set(after(arm))
+
+        # The first of the arms are legal, in most games.
+        number = jnp.where(possible & active[:, None], jnp.arange(1, arms.shape[1] + 1), 0).max()
+        values = jax.lax.fori_loop(0, number, note, jnp.full(arms.shape[::-1], _LOWEST)).T
+        values = jnp.where(possible, values, _LOWEST)
         best = jnp.arange(arms.shape[1]) == values.argmax(-1)[:, None]
         found = plan_of_mover(
             game,
