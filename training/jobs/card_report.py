@@ -271,13 +271,14 @@ def _play(
 
 
 def _report(config: ReportConfig, asked: Comparison, head: dict, played: Part) -> dict:
-    level = Level(config.alpha, config.power)
+    found = summarize(played, asked.decks, asked.game.config.table, Level(config.alpha, config.power))
     return {
+        "answer": card_page.verdict(found),
         **head,
         "change": asked.change,
         "players": [config.player, config.opponent or config.player],
         "deck": {"without": list(asked.decks.before), "with": list(asked.decks.after)},
-        **summarize(played, asked.decks, asked.game.config.table, level),
+        **found,
         **provenance.describe(jax.devices()[0]),
     }
 

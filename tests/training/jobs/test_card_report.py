@@ -165,6 +165,7 @@ def test_a_report_that_was_killed_goes_on(tmp_path, monkeypatch):
     config = dataclasses.replace(SMALL, output=str(tmp_path / "whole"))
     whole = card_report.run(config, Console(quiet=True))
     assert whole["battles"] == 8 and whole["all"]["without"]["mean"] == whole["all"]["without"]["low"] == 0.5
+    assert whole["answer"].startswith("With the change the deck makes ")
     folder = tmp_path / "parts"
     code = (
         "import dataclasses, os, signal\n"
