@@ -9,6 +9,8 @@ from jaxgames.stratego.encoder import ENCODERS
 from jaxgames.stratego.game import make
 
 _PIMC = "pimc:num_simulations=100,rollout_steps=0"  # games at random last for hundreds of moves
+# One move ahead in many worlds, valued by hand.
+_STRONGEST = "pimc_value:num_worlds=60,prospects=1,guess=usual,weights=none"
 
 REGISTRATION = Registration(
     name="stratego",
@@ -16,11 +18,11 @@ REGISTRATION = Registration(
     variants=tuple(MODES),
     defaults=Defaults(
         mode="barrage",
-        planner=f"pc_{_PIMC}",
+        planner=_STRONGEST,
         opponent="random",
         agents=(f"pc_{_PIMC}", "random"),
         pairs_mode="barrage",
-        tournament=("random", "hunt", _PIMC, f"pc_{_PIMC}"),
+        tournament=("random", "hunt", _PIMC, f"pc_{_PIMC}", _STRONGEST),
     ),
     agents=(bot("random", random_agent), bot("hunt", hunt_agent)),
     encoders=ENCODERS,

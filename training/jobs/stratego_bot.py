@@ -11,6 +11,7 @@ from typing import Literal
 from rich.console import Console
 
 from jaxgames import checks
+from jaxgames.registration import registration
 from jaxgames.stratego import Stratego
 from jaxgames.stratego.state import State
 from training.play.stratego import match, partners, pipes, records, referee, starts
@@ -19,6 +20,7 @@ from training.play.stratego.mind import AgentMind
 from training.play.stratego.player import TextPlayer
 from training.storage.files import output_folder, write_atomically
 
+STRONGEST = "strongest"
 MOST_TURNS = 15_000  # a game counts its plies to 30 000
 
 
@@ -30,7 +32,8 @@ class StrategoBotConfig:
     `--draw` draws a recorded game.
 
     Attributes:
-      player: an agent of ours that plays by what it knows, such as random or pc_pimc:num_simulations=200.
+      player: an agent of ours that plays by what it knows, such as random or pc_pimc:num_simulations=200; "strongest" is the one
+        that plays best here.
       players: two of them, or programs as program:COMMAND, such as program:./vixen.py or "program:python2 vixen.py".
       draw: the file of a recorded game; the picture is written beside it.
       mode: the variant.
@@ -95,7 +98,7 @@ def run(config: StrategoBotConfig) -> dict | None:
 
 def _serve(config: StrategoBotConfig) -> None:
     """Speaks the protocol as one player. Its agent is compiled after its set-up is sent."""
-    mind = AgentMind(config.player, config.mode, seed=config.seed)
+    mind = AgentMind(_spec(config.player), config.mode, seed=config.seed)
     out = pipes.own_output()
     counts = referee.counts_of(mind.game.config)
     player = TextPlayer(mind, seconds=config.seconds, seed=config.seed, spent=pipes.age(), counts=counts)
@@ -106,6 +109,11 @@ def _serve(config: StrategoBotConfig) -> None:
         raise
     if player.busy:
         os._exit(0)  # the same; a manager does not wait
+
+
+def _spec(player: str) -> str:
+    """Gives an agent by its name and settings, or a program."""
+    return registration(Stratego.name).defaults.planner if player == STRONGEST else player
 
 
 def _draw(path: str) -> None:
@@ -141,7 +149,7 @@ def _manage(config: StrategoBotConfig, folder: Path | None, console: Console) ->
 
 def _entrant(config: StrategoBotConfig, place: int) -> partners.Entrant:
     """Makes one of both players; equal agents differ by their seeds."""
-    spec, seed = config.players[place], config.seed + place
+    spec, seed = _spec(config.players[place]), config.seed + place
 
     def ours() -> partners.OwnEntrant:
         mind = AgentMind(spec, config.mode, seed=seed)

@@ -16,12 +16,15 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+import jaxgames
 from jaxgames.stratego import notation
 from tests.processes import ROOT
 from tests.training.play.stratego.partner import SETUP
 from tests.training.play.stratego.test_games import all_gone, command, processes
+from training.jobs import stratego_bot
 from training.jobs.command_line import run_main
 from training.jobs.stratego_bot import StrategoBotConfig, run
+from training.play import agents
 from training.play.stratego import match, partners, protocol, records, referee, starts
 from training.play.stratego.games import BLUE, NOBODY, RED, Ending, Played, Rules
 from training.storage.files import output_folder
@@ -189,6 +192,12 @@ def test_starts_of_a_file_come_in_turn(tmp_path):
     (tmp_path / "bytes").write_bytes(b"\xff")
     with pytest.raises(ValueError, match="must be text, a position per line"):
         starts.from_file(barrage(), str(tmp_path / "bytes"))
+
+
+def test_the_strongest_is_the_planner_that_the_game_names():
+    spec = stratego_bot._spec("strongest")
+    assert agents.make(spec, barrage()).name == spec == jaxgames.registration("stratego").defaults.planner
+    assert stratego_bot._spec("program:./strongest") == "program:./strongest"
 
 
 def leave(*arguments):
