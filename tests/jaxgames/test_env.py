@@ -1,6 +1,5 @@
 """The environments: what is told, resets, ends, seats, turns, and that lanes do not depend on each other."""
 
-import dataclasses
 import functools
 import itertools
 
@@ -14,6 +13,7 @@ from jaxgames import Environment, MultiEnvironment
 from jaxgames.agent import memoryless
 from jaxgames.observing import ArraySpec
 from tests.fading import LEAVE, STAY, Fading
+from tests.paid import Paid
 from tests.tic_tac_toe import TicTacToe
 from tests.tug import PULL, REST, SHOUT, Tug, steady_player
 
@@ -190,14 +190,6 @@ def test_in_a_game_of_turns_a_step_lasts_until_the_learner_is_asked_again():
     assert np.asarray(told.final_observation["0"])[0].tolist() == [-1, -1, 0, 0, 0, 0, 1, 1, 1]
     assert told.seat.tolist() == [1, 0], "in the next game the seats are changed"
     assert np.asarray(told.observation["0"])[0].tolist() == [-1, *[0] * 8], "and the other has begun it"
-
-
-class Paid(TicTacToe):
-    """The second player gets a quarter in each step, whoever moves."""
-
-    def step(self, state, actions, key=None):
-        after = super().step(state, actions, key)
-        return dataclasses.replace(after, rewards=after.rewards + jnp.array([0.0, 0.25]))
 
 
 def test_what_is_paid_before_the_first_turn_is_told_with_the_first_reward():

@@ -122,6 +122,13 @@ def test_what_is_seen_to_go_far_is_shown_only_with_scout_reveal():
         assert board(after, config).split()[1][1] == letter
 
 
+def test_what_has_gone_far_unseen_is_a_scout_for_good():
+    start = position("YaaaO aaaaa aa_aa aaaaa aDMaC")
+    for texts, cells in ((("b1b4",), [16]), (("b1b4", "e5e4", "b4b3"), [11]), (("b1b2",), [])):
+        after = play(start, *texts)
+        assert np.flatnonzero(interop.to_arrays(CONFIG, at(after))["far"]).tolist() == cells
+
+
 def test_who_beats_an_attacker_counts_as_moved_only_with_defence_moves():
     for config, moved in ((CONFIG, False), (P2SRO, True)):
         _, after = battle("scout", "miner", config)

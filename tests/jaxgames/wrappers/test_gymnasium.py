@@ -49,6 +49,15 @@ def test_a_game_from_beginning_to_end():
     assert (again["0"] != 0).sum() == 1
 
 
+def test_a_game_that_is_given_up_is_over():
+    env = GymnasiumEnv(Tug(), opponents=steady_player(REST), max_episode_steps=1)
+    env.reset(seed=0)
+    _, _, terminated, truncated, _ = env.step(REST)
+    assert truncated and not terminated
+    with pytest.raises(gymnasium.error.ResetNeeded, match="the game is over"):
+        env.step(REST)
+
+
 def test_what_is_wrong_with_an_action_is_told():
     env = GymnasiumEnv(Tug(), opponents=steady_player(REST))
     with pytest.raises(gymnasium.error.ResetNeeded, match="none has begun"):

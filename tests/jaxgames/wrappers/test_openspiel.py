@@ -58,6 +58,10 @@ def test_a_bot_sees_what_its_seat_may_see():
     state.apply_action(0)
     state.apply_action(1)
     assert bot.step(state) == 1, "it has learnt of one stone, and not of the other"
+    another = game.new_initial_state()
+    for cell in (4, 2, 1):
+        another.apply_action(cell)
+    assert bot.step(another) == 0, "after as many moves of another game it knows nothing of this one"
 
 
 @pytest.mark.parametrize(

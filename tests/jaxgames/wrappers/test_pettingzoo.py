@@ -7,6 +7,7 @@ from pettingzoo.test import api_test, parallel_api_test, parallel_seed_test, see
 import jaxgames
 from jaxgames.wrappers.pettingzoo import AECGame, ParallelGame
 from tests.fading import LEAVE, STAY, Fading
+from tests.paid import Paid
 from tests.tic_tac_toe import TicTacToe
 from tests.tug import Tug
 
@@ -40,7 +41,7 @@ def test_the_library_s_tests_of_every_variant_of_turns(name):
 
 
 def test_a_game_of_turns_from_beginning_to_end():
-    env = AECGame(TicTacToe())
+    env = AECGame(Paid())
     env.reset(seed=0)
     seats, rewards = [], {}
     for agent in env.agent_iter():
@@ -53,7 +54,7 @@ def test_a_game_of_turns_from_beginning_to_end():
         seats.append(agent)
         env.step(int(np.flatnonzero(observation["action_mask"])[0]))
     assert seats == [f"player_{turn % 2}" for turn in range(7)], "0, 2, 4, 6 make a line for the first player"
-    assert rewards == {"player_0": 1, "player_1": -1} and env.agents == []
+    assert rewards == {"player_0": 1, "player_1": 7 / 4 - 1} and env.agents == [], "each is told of every reward once"
     with pytest.raises(ValueError, match="the game is over"):
         env.step(0)
 
@@ -74,6 +75,14 @@ def test_who_is_eliminated_leaves_a_parallel_game():
     assert rewards == {"player_0": 1, "player_2": -1} and all(terminated.values()) and env.agents == []
     with pytest.raises(ValueError, match="call reset first"):
         env.step({})
+
+
+def test_who_is_left_in_a_game_that_is_given_up_leaves_it_too():
+    env = ParallelGame(Fading(), max_episode_steps=1)
+    env.reset(seed=0)
+    _, _, terminated, truncated, _ = env.step({"player_0": STAY, "player_1": LEAVE, "player_2": STAY})
+    assert terminated == {"player_0": False, "player_1": True, "player_2": False}
+    assert truncated == {"player_0": True, "player_1": False, "player_2": True} and env.agents == []
 
 
 def test_bad_input_is_told():
