@@ -21,7 +21,7 @@ BOTS = ("random", "guard")
 def bots(plan: ClashPlan) -> list[Measurement]:
     """FDTS with Thompson sampling against bots."""
     player = _thompson(plan)
-    return [plan.met(player, name, name, plan.games) for name in BOTS]
+    return [plan.met(player, name, name, plan.table_games) for name in BOTS]
 
 
 def table4(plan: ClashPlan) -> list[Measurement]:

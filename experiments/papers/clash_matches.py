@@ -124,8 +124,8 @@ class ClashPlan(Plan):
     """How much to play.
 
     Attributes:
-      games: of each pair.
-      table_games: of each pair in the tables of exploration and horizons, which have many.
+      games: of each pair of the round robin.
+      table_games: of each pair of the other tables.
       strategy_games: of each player in which strategies are counted.
       batch: games at a time.
       paper: with the paper's sizes, for an accelerator.
