@@ -91,6 +91,15 @@ def test_spells_go_anywhere_as_far_as_they_fly():
     assert (state.spell_x[0, 0], state.spell_y[0, 0], state.spell_waves[0, 0]) == (500, 31500, 3)
 
 
+def test_spells_that_do_not_fly_begin_when_their_card_says():
+    config = jaxgames.make("clash", "toy", decks=((*BEGINNER_DECK[:6], "zap", "poison"),) * 2).config
+    rows = np.array([config.table.card_ids[key] for key in ("zap", "poison")])
+    cards = rules.Play(np.ones(2, bool), np.zeros(2, bool), place=np.zeros(2, int), tile=np.full(2, 20 * 18 + 3), row=rows)
+    state = jax.device_get(jax.jit(functools.partial(rules.deploy, config))(Scene(config).state, cards))
+    assert state.spell[:, 0].tolist() == rows.tolist() and state.spell_ticks[:, 0].tolist() == [1, 10]
+    assert state.spell_waves[:, 0].tolist() == [1, 8]
+
+
 def test_a_card_without_slots_waits():
     scene = battle()
     for _ in range(5):

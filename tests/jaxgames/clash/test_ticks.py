@@ -151,6 +151,25 @@ def test_a_slowed_unit_walks_slower(scene):
     assert np.diff(y)[[11, 12, 36, 37]].tolist() == [75, 48, 48, 75]
 
 
+def test_of_what_hampers_the_longest_and_the_strongest_count(scene):
+    slot = scene.put_unit(1, "Giant", 9000, 20000)
+    for field, value in (("slow", 40), ("slow_pct", 20), ("stun", 9)):
+        scene.arrays[field][1, slot] = value
+    scene.cast(0, "giant-snowball", 9000, 20000, ticks=1)
+    scene.cast(0, "zap", 9000, 20000, ticks=1)
+    shown = film(CONFIG, scene.state, 2, towers_act=False)
+    assert [getattr(shown, field)[1:, 1, slot].tolist() for field in ("slow", "slow_pct", "stun")] == [[39, 38], [35, 35], [8, 7]]
+
+
+def test_a_spell_throws_back_what_is_neither_heavy_nor_a_building(scene):
+    places = {"Knight": (7500, 23000), "Giant": (10000, 23000), "Cannon": (9000, 24500)}
+    slots = [scene.put_unit(1, name, *place) for name, place in places.items()]
+    scene.cast(0, "fireball", 9000, 23000, ticks=1)
+    shown = film(CONFIG, scene.state, 1, units_act=False)
+    x, y = absolute(shown)
+    assert list(zip(x[1, 1, slots].tolist(), y[1, 1, slots].tolist(), strict=True)) == [(6500, 23000), *list(places.values())[1:]]
+
+
 def test_who_dies_may_leave_others_and_a_bomb(scene):
     slot = scene.put_unit(1, "Golem", 9000, 20000)
     near = scene.put_unit(0, "Giant", 9000, 18000)
