@@ -148,6 +148,13 @@ def test_ucb_breaks_ties_uniformly(visits):
     assert_frequencies(choices(UCB, words), [0.25, 0.25, 0, 0.25, 0.25, 0])
 
 
+def test_ucb_scores_that_are_almost_equal_tie():
+    words = words_of(UCB, [-0.625] * 3 + [-0.75] * 2, [-0.375] * 8)
+    one, other = (told(UCB, word)[1] + 2 * np.sqrt(np.log(5 + 8) / count) for word, count in zip(words, (5, 8), strict=True))
+    assert one - other == pytest.approx(2e-6, abs=1e-6)
+    assert_frequencies(choices(UCB, words), [0.5, 0.5])
+
+
 @ALL
 def test_without_results_the_choice_is_uniform(bandit):
     scores = np.asarray(scores_of(bandit, np.zeros((DRAWS, 12), np.uint32), 6))
