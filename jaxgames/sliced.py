@@ -96,6 +96,14 @@ def equal(planes: Sequence[Bits], value: int, among: Bits) -> Bits:
     return among
 
 
+def equal_to(planes: Sequence[Bits], value: Array, among: Bits) -> Bits:
+    """Gives the cells of `among` whose number is `value` (int [])."""
+    for digit, plane in enumerate(planes):
+        flip = ((value >> digit) & 1).astype(jnp.uint32) - 1  # all bits where the digit is 0
+        among = Bits(tuple(word & (digits ^ flip) for word, digits in zip(among.words, plane.words, strict=True)))
+    return among
+
+
 def highest(planes: Sequence[Bits], among: Bits) -> tuple[Array, Bits]:
     """Finds the highest number in the cells of `among`, digit by digit.
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 
 import jax
+import jax.numpy as jnp
 from jax import Array
 
 from jaxgames import sliced
@@ -18,6 +20,7 @@ from jaxgames.bitboard import (
     Grid,
     union,
 )
+from jaxgames.fusion import all_lanes, any_lane
 from jaxgames.pommerman.constants import START_BLAST_STRENGTH
 from jaxgames.pommerman.state import Bombs
 
@@ -56,20 +59,45 @@ def explode(
       exploded: the bombs that are gone.
       blast: all cells reached.
     """
-    # A ray may leave a cell in a direction when the cell is no wall and not at that border.
-    passable = grid.full - rigid - wood
-    by_strength = [sliced.equal(strength, value, bombs) for value in range(START_BLAST_STRENGTH, max_strength + 1)]
-    leave = tuple(grid.open_towards(passable, direction) for direction in DIRECTIONS)
+    # All games of a batch at once: those without anything to explode have no sources, and stay as they are.
+    def chain(bombs: Bits, strength: tuple[Bits, ...], due: Bits, rigid: Bits, wood: Bits) -> tuple[Bits, Bits]:
+        # A ray may leave a cell in a direction when the cell is no wall and not at that border.
+        passable = grid.full - rigid - wood
+        leave = tuple(grid.open_towards(passable, direction) for direction in DIRECTIONS)
 
-    def spread(carry: tuple[Bits, Bits, Array]) -> tuple[Bits, Bits, Array]:
-        exploded, _, _ = carry
-        blast = all_rays(grid, exploded, [group & exploded for group in by_strength], leave) - rigid
-        caught = (bombs & blast) - exploded
-        return exploded | caught, blast, caught.any()
+        def spread(carry: tuple[Bits, Bits, Bits]) -> tuple[Bits, Bits, Bits]:
+            exploded, blast, lit = carry
+            blast = blast | (_reached(grid, lit, strength, leave, max_strength) - rigid)
+            caught = (bombs & blast) - exploded
+            return exploded | caught, blast, caught
 
-    start = (due, due, due.any())
-    exploded, blast, _ = jax.lax.while_loop(lambda carry: carry[2], spread, start)
-    return exploded, blast
+        return jax.lax.while_loop(lambda carry: any_lane(_merged(carry[2])), spread, (due, due - rigid, due))[:2]
+
+    return all_lanes(chain)(bombs, strength, due, rigid, wood)
+
+
+def _reached(grid: Grid, sources: Bits, strength: tuple[Bits, ...], leave: Sequence[Bits], max_strength: int) -> Bits:
+    """Gives the cells that blasts reach from `sources`, which may be of all lanes, without the sources.
+
+    All rays advance together: the strongest start first and the weaker join when that is how far they still have to go. Most
+    bombs are weak, so it begins with the strongest that is there.
+    """
+    strongest = jnp.minimum(sliced.highest(strength, sources)[0].max(), max_strength)
+    nothing = sources - sources
+
+    def further(carry: tuple[Array, tuple[Bits, ...], Bits]) -> tuple[Array, tuple[Bits, ...], Bits]:
+        value, fronts, reached = carry
+        joining = sliced.equal_to(strength, value, sources)
+        fronts = tuple(grid.slide((front | joining) & leave[d], d) for d, front in zip(DIRECTIONS, fronts, strict=True))
+        return value - 1, fronts, reached | union(fronts)
+
+    start = (strongest, (nothing,) * len(DIRECTIONS), nothing)
+    return jax.lax.while_loop(lambda carry: carry[0] >= START_BLAST_STRENGTH, further, start)[2]
+
+
+def _merged(cells: Bits) -> Array:
+    """One word that is zero where there is no cell."""
+    return functools.reduce(jnp.bitwise_or, cells.words)
 
 
 def all_rays(grid: Grid, cells: Bits, sources: Sequence[Bits], leave: Sequence[Bits]) -> Bits:

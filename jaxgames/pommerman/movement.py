@@ -2,7 +2,7 @@
 
 Most games have no bomb in motion at most times. Then only agents can collide, and a few truth values settle who
 bounces (`_agents_alone`). Where a bomb rolls or may be kicked, the full contest over cells is played out
-(`_contest`). It stands in a loop of at most one round, which a batch runs only if one of its games needs it.
+(`_contest`). Of 512 games few need it in a step, so a batch puts those together (`change_few`).
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from jaxgames.bitboard import (
     select,
     union,
 )
+from jaxgames.few_lanes import change_few
 from jaxgames.pommerman.constants import BOMB_LIFE, Move
 from jaxgames.pommerman.state import Bomber, Bombs
 
@@ -134,15 +135,12 @@ def resolve(grid: Grid, walkers: tuple[Walker, ...], bombs: Bombs, walls: Bits, 
     for meeting in meets:
         needed = needed | meeting
 
-    def contest(carry: tuple[Array, tuple[Array, ...], Bombs]) -> tuple[Array, tuple[Array, ...], Bombs]:
-        # The barrier ties what the contest reads to what the loop carries. Without it the compiler sees work that does
-        # not change in the loop, and does it before the loop, always, whether a round is played or not.
-        inside, *given = jax.lax.optimization_barrier((carry, _stack(walkers), _stack(swapped), walls, items))
-        go, moved = _contest(grid, given[0], given[1], inside[2], given[2], given[3])
-        return jnp.bool_(False), tuple(go[seat] for seat in range(len(walkers))), moved
+    def contest(given: Any, before: tuple[tuple[Array, ...], Bombs]) -> tuple[tuple[Array, ...], Bombs]:
+        walkers, swapped, walls, items = given
+        go, moved = _contest(grid, _stack(walkers), _stack(swapped), before[1], walls, items)
+        return tuple(go[seat] for seat in range(len(walkers))), moved
 
-    _, go, bombs = jax.lax.while_loop(lambda carry: carry[0], contest, (needed, go, bombs))
-    return go, bombs
+    return change_few(contest, needed, (walkers, swapped, walls, items), (go, bombs))
 
 
 def _swapped(walkers: tuple[Walker, ...]) -> tuple[Array, ...]:
