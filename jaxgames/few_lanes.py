@@ -24,7 +24,8 @@ SHARE = 16  # of a large batch one in so many
 def change_few(function: Callable[[Any, Tree], Tree], needed: Array, given: Any, before: Tree) -> Tree:
     """Gives `function(given, before)` where it is needed, and `before` elsewhere.
 
-    A batch works on few of its lanes at a time, for as many rounds as it takes; without a lane that needs it, on none.
+    On a CPU a batch works on few of its lanes at a time, for as many rounds as it takes, and on none if none needs it. An
+    accelerator has room for all lanes, and what it launches is what costs, so there it is one round of all of them, or none.
 
     Args:
       function: of one lane, to new values for `before`.
@@ -35,14 +36,26 @@ def change_few(function: Callable[[Any, Tree], Tree], needed: Array, given: Any,
 
     def change(needed: Array, given: Any, before: Tree) -> Tree:
         flat = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, needed.shape).reshape(-1), (needed, given, before))
-        changed = _change(function, *flat)
+        ways = {"cpu": _change_few, "default": _change_all}
+        changed = jax.lax.platform_dependent(*flat, **{name: functools.partial(way, function) for name, way in ways.items()})
         return jax.tree.map(lambda leaf: leaf.reshape(needed.shape), changed)
 
     return all_lanes(change)(needed, given, before)
 
 
-def _change(function: Callable[[Any, Tree], Tree], needed: Array, given: Any, before: Tree) -> Tree:
-    """`change_few` of lanes [B]."""
+def _change_all(function: Callable[[Any, Tree], Tree], needed: Array, given: Any, before: Tree) -> Tree:
+    """`change_few` of lanes [B] in one round."""
+
+    def only_round(carry: tuple[Array, Tree]) -> tuple[Array, Tree]:
+        (needed, before), fixed = jax.lax.optimization_barrier((carry, given))  # as in `_change_few`
+        after = jax.vmap(function)(fixed, before)
+        return jnp.zeros_like(needed), jax.tree.map(lambda new, old: jnp.where(needed, new, old), after, before)
+
+    return jax.lax.while_loop(lambda carry: carry[0].any(), only_round, (needed, before))[1]
+
+
+def _change_few(function: Callable[[Any, Tree], Tree], needed: Array, given: Any, before: Tree) -> Tree:
+    """`change_few` of lanes [B] in rounds of few."""
     lanes = needed.shape[0]
     places = min(lanes, max(LEAST_PLACES, lanes // SHARE))
     rows = -(-lanes // places)
@@ -78,8 +91,8 @@ class _Packing:
         leaves = jax.tree.leaves(tree)
         words = [leaf for leaf, is_flag in zip(leaves, self.is_flag, strict=True) if not is_flag]
         flags = [leaf.astype(jnp.uint32) for leaf, is_flag in zip(leaves, self.is_flag, strict=True) if is_flag]
-        for start in range(0, len(flags), WORD_BITS):
-            words.append(functools.reduce(operator.or_, (flag << i for i, flag in enumerate(flags[start : start + WORD_BITS]))))
+        groups = [flags[start : start + WORD_BITS] for start in range(0, len(flags), WORD_BITS)]
+        words += [functools.reduce(operator.or_, (flag << bit for bit, flag in enumerate(group))) for group in groups]
         return jnp.stack(words)
 
     def unpack(self, words: Array) -> Any:

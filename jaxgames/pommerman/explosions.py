@@ -59,6 +59,7 @@ def explode(
       exploded: the bombs that are gone.
       blast: all cells reached.
     """
+
     # All games of a batch at once: those without anything to explode have no sources, and stay as they are.
     def chain(bombs: Bits, strength: tuple[Bits, ...], due: Bits, rigid: Bits, wood: Bits) -> tuple[Bits, Bits]:
         # A ray may leave a cell in a direction when the cell is no wall and not at that border.
@@ -77,22 +78,28 @@ def explode(
 
 
 def _reached(grid: Grid, sources: Bits, strength: tuple[Bits, ...], leave: Sequence[Bits], max_strength: int) -> Bits:
-    """Gives the cells that blasts reach from `sources`, which may be of all lanes, without the sources.
-
-    All rays advance together: the strongest start first and the weaker join when that is how far they still have to go. Most
-    bombs are weak, so it begins with the strongest that is there.
-    """
-    strongest = jnp.minimum(sliced.highest(strength, sources)[0].max(), max_strength)
+    """Gives the cells that blasts reach from `sources`, which may be of all lanes, without the sources."""
     nothing = sources - sources
 
-    def further(carry: tuple[Array, tuple[Bits, ...], Bits]) -> tuple[Array, tuple[Bits, ...], Bits]:
-        value, fronts, reached = carry
-        joining = sliced.equal_to(strength, value, sources)
-        fronts = tuple(grid.slide((front | joining) & leave[d], d) for d, front in zip(DIRECTIONS, fronts, strict=True))
-        return value - 1, fronts, reached | union(fronts)
+    def by_strength(sources: Bits, strength: tuple[Bits, ...], leave: Sequence[Bits]) -> Bits:
+        values = range(START_BLAST_STRENGTH, max_strength + 1)
+        return all_rays(grid, nothing, [sliced.equal(strength, value, sources) for value in values], leave)
 
-    start = (strongest, (nothing,) * len(DIRECTIONS), nothing)
-    return jax.lax.while_loop(lambda carry: carry[0] >= START_BLAST_STRENGTH, further, start)[2]
+    def up_to_the_strongest(sources: Bits, strength: tuple[Bits, ...], leave: Sequence[Bits]) -> Bits:
+        # As in `_rays`, but it begins with the strongest that is there: most bombs are weak.
+        def further(carry: tuple[Array, tuple[Bits, ...], Bits]) -> tuple[Array, tuple[Bits, ...], Bits]:
+            value, fronts, reached = carry
+            joining = sliced.equal_to(strength, value, sources)
+            fronts = tuple(grid.slide((front | joining) & leave[d], d) for d, front in zip(DIRECTIONS, fronts, strict=True))
+            return value - 1, fronts, reached | union(fronts)
+
+        strongest = jnp.minimum(sliced.highest(strength, sources)[0].max(), max_strength)
+        start = (strongest, (nothing,) * len(DIRECTIONS), nothing)
+        return jax.lax.while_loop(lambda carry: carry[0] >= START_BLAST_STRENGTH, further, start)[2]
+
+    # Accelerators are asked after each round of a loop, which costs them more than rays to nowhere.
+    found: Bits = jax.lax.platform_dependent(sources, strength, leave, cpu=up_to_the_strongest, default=by_strength)
+    return found
 
 
 def _merged(cells: Bits) -> Array:

@@ -1,0 +1,39 @@
+"""Work that few lanes need changes those and no others, in every batch."""
+
+import jax
+import numpy as np
+import pytest
+from jax import numpy as jnp
+
+from jaxgames.few_lanes import change_few
+
+
+def _after(given, before):
+    word, (count, flag) = given["word"], before
+    return jnp.where(given["twice"], count + 2 * word, count + word), flag ^ (word % 2 == 1)
+
+
+@pytest.mark.parametrize("lanes", [1, 3, 40, 512])
+@pytest.mark.parametrize("share", [0.0, 0.02, 1.0])
+def test_lanes_that_need_it_are_changed(lanes, share):
+    rng = np.random.default_rng(lanes)
+    needed = rng.random(lanes) < share
+    given = {"word": rng.integers(0, 2**31, lanes, dtype=np.uint32), "twice": rng.random(lanes) < 0.5}
+    before = rng.integers(0, 2**31, lanes, dtype=np.uint32), rng.random(lanes) < 0.5
+    changed = jax.jit(jax.vmap(lambda *lane: change_few(_after, *lane)))(needed, given, before)
+    wanted = _after(given, before)
+    for got, new, old in zip(changed, wanted, before, strict=True):
+        assert got.dtype == old.dtype
+        np.testing.assert_array_equal(got, np.where(needed, new, old))
+
+
+def test_one_lane_and_lanes_of_lanes():
+    given, before = {"word": jnp.uint32(5), "twice": jnp.bool_(True)}, (jnp.uint32(1), jnp.bool_(False))
+    assert change_few(_after, jnp.bool_(True), given, before)[0] == 11
+    assert change_few(_after, jnp.bool_(False), given, before)[0] == 1
+    words = np.arange(12, dtype=np.uint32).reshape(3, 4)
+
+    def one(word):
+        return change_few(_after, word % 3 == 0, {"word": word, "twice": jnp.bool_(False)}, before)[0]
+
+    np.testing.assert_array_equal(jax.vmap(jax.vmap(one))(words), np.where(words % 3 == 0, words + 1, 1))
