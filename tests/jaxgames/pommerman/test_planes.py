@@ -379,18 +379,24 @@ def test_known_moves_by_hand():
 # --- form --------------------------------------------------------------------------------------------------------------
 
 
-def test_the_centred_planes_are_those_of_pommerlearn_moved():
-    """Cells off the board are empty; who has left the view stands at its edge; the own plane shows the board."""
+def plain_and_centred(name):
+    """Gives the plane of the own position, and of each view of a living player the planes and the same planes centred."""
     config, _, states = recordings.states("ffa_kick", 60)
     game = Pommerman(config)
-    plain, centred = (ENCODERS[name](game) for name in ("pommerlearn", "pommerlearn_centred"))
+    plain, centred = (ENCODERS[each](game) for each in (name, f"{name}_centred"))
     views = jax.jit(jax.vmap(plain.view, (0, None)))(states, np.int32(1))
     before, after = (np.asarray(jax.jit(jax.vmap(each.planes))(views)) for each in (plain, centred))
     own = plain.channels.index("own position")
     alive = before[..., own].any((1, 2))
     assert alive.sum() > 30
+    return own, list(zip(before[alive], after[alive], strict=True))
+
+
+def test_the_centred_planes_are_those_of_pommerlearn_moved():
+    """Cells off the board are empty; who has left the view stands at its edge; the own plane shows the board."""
+    own, pairs = plain_and_centred("pommerlearn")
     left = 0
-    for planes, moved in zip(before[alive], after[alive], strict=True):
+    for planes, moved in pairs:
         row, column = np.argwhere(planes[..., own])[0]
         wide = np.pad(planes, ((5, 5), (5, 5), (0, 0)))[row : row + 11, column : column + 11]
         on_board = np.pad(np.ones((11, 11)), 5)[row : row + 11, column : column + 11]
@@ -406,15 +412,8 @@ def test_the_centred_planes_are_those_of_pommerlearn_moved():
 
 def test_the_extended_planes_can_be_centred():
     """All of them are moved; the own plane shows the board, which is empty around it."""
-    config, _, states = recordings.states("ffa_kick", 60)
-    game = Pommerman(config)
-    plain, centred = (ENCODERS[name](game) for name in ("extended", "extended_centred"))
-    views = jax.jit(jax.vmap(plain.view, (0, None)))(states, np.int32(1))
-    before, after = (np.asarray(jax.jit(jax.vmap(each.planes))(views)) for each in (plain, centred))
-    own = plain.channels.index("own position")
-    alive = before[..., own].any((1, 2))
-    assert alive.sum() > 30
-    for planes, moved in zip(before[alive], after[alive], strict=True):
+    own, pairs = plain_and_centred("extended")
+    for planes, moved in pairs:
         row, column = np.argwhere(planes[..., own])[0]
         planes[..., own] = 1
         np.testing.assert_array_equal(moved, np.pad(planes, ((5, 5), (5, 5), (0, 0)))[row : row + 11, column : column + 11])
