@@ -8,6 +8,7 @@ bounces (`_agents_alone`). Where a bomb rolls or may be kicked, the full contest
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -135,11 +136,7 @@ def resolve(grid: Grid, walkers: tuple[Walker, ...], bombs: Bombs, walls: Bits, 
     for meeting in meets:
         needed = needed | meeting
 
-    def contest(given: Any, before: tuple[tuple[Array, ...], Bombs]) -> tuple[tuple[Array, ...], Bombs]:
-        walkers, swapped, walls, items = given
-        go, moved = _contest(grid, _stack(walkers), _stack(swapped), before[1], walls, items)
-        return tuple(go[seat] for seat in range(len(walkers))), moved
-
+    contest = functools.partial(_contest_in_words, grid)
     return change_few(contest, needed, (walkers, swapped, walls, items), (go, bombs))
 
 
@@ -223,6 +220,14 @@ def _add_each(tally: Tally, sets: Bits) -> Tally:
     for index in range(sets.words[0].shape[0]):
         tally = tally.add(Bits(tuple(word[index] for word in sets.words)))
     return tally
+
+
+@functools.partial(jax.jit, static_argnums=0)  # else it is traced in every program for every way of `change_few`
+def _contest_in_words(grid: Grid, given: Any, before: tuple[tuple[Array, ...], Bombs]) -> tuple[tuple[Array, ...], Bombs]:
+    """`_contest` as `change_few` asks for it: leaves without axes."""
+    walkers, swapped, walls, items = given
+    go, moved = _contest(grid, _stack(walkers), _stack(swapped), before[1], walls, items)
+    return tuple(go[seat] for seat in range(len(walkers))), moved
 
 
 def _contest(grid: Grid, walkers: Walker, swapped: Array, bombs: Bombs, walls: Bits, items: Bits) -> tuple[Array, Bombs]:
