@@ -67,11 +67,16 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture(scope="module", autouse=True)
 def _forget_compiled_functions() -> Iterator[None]:
-    """Drops what was compiled for the files of tests before, where it has become too much for one process."""
+    """Drops what was compiled for the files of tests before, where it has become too much for one process.
+
+    Until then what a file leaves behind is kept, so the garbage collector need not look through it again and again.
+    """
     yield
     if _holds_too_much():
+        gc.unfreeze()
         jax.clear_caches()
         gc.collect()
+    gc.freeze()
 
 
 def _holds_too_much() -> bool:
