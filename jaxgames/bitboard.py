@@ -55,7 +55,11 @@ class Bits:
 
     def any(self) -> Array:
         """Says whether the set has a cell. Returns bool []."""
-        return functools.reduce(jnp.bitwise_or, self.words) != 0
+        return self.merged() != 0
+
+    def merged(self) -> Array:
+        """Gives one word that is zero where the set is empty, uint32 []: what a loop over many lanes looks at."""
+        return functools.reduce(jnp.bitwise_or, self.words)
 
     def overlaps(self, other: Bits) -> Array:
         """Says whether the two sets share a cell. Returns bool []."""
@@ -261,6 +265,10 @@ class Grid:
         """`shift` without its check of the border: only for sets that have no cell at that border."""
         distance = self.columns if direction in (UP, DOWN) else 1
         return _shift_words(cells, distance if direction in (DOWN, RIGHT) else -distance)
+
+    def advance(self, cells: Bits, distance: int) -> Bits:
+        """Adds `distance` (a Python int) to the number of every cell, over the ends of rows, and beyond the board's last cell."""
+        return _shift_words(cells, distance)
 
     def open_towards(self, cells: Bits, direction: int) -> Bits:
         """Gives those of `cells` from which one step in `direction` stays on the board."""

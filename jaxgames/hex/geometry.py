@@ -9,10 +9,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from jaxgames.bitboard import DOWN, LEFT, RIGHT, UP, Bits, Grid
+from jaxgames.bitboard import Bits, Grid
+from jaxgames.fusion import all_lanes, any_lane
 
 BLACK, WHITE = 0, 1
-_STEPS_PER_ROUND = 2  # of a flood between two looks whether it is done
+_STEPS_PER_ROUND = 3  # of a flood between two looks whether it is done
 
 
 @dataclasses.dataclass(frozen=True)
@@ -21,8 +22,13 @@ class HexGrid(Grid):
 
     def neighbours(self, cells: Bits) -> Bits:
         """Gives all cells next to a cell of the set (six directions)."""
-        left, right = self.shift(cells, LEFT), self.shift(cells, RIGHT)
-        return left | right | self.shift(cells | right, UP) | self.shift(cells | left, DOWN)
+        # Each word of the result is made of three words, with nothing in between that two of them share: XLA makes a kernel of
+        # what is shared, and a flood of many small kernels takes twice the time.
+        row = self.columns
+        to_right = self.advance(cells, 1) | self.advance(cells, 1 - row)
+        to_left = self.advance(cells, -1) | self.advance(cells, row - 1)
+        straight = self.advance(cells, row) | self.advance(cells, -row)
+        return (to_right - self.column(0) | to_left - self.column(row - 1) | straight) & self.full
 
     def edges(self, player: int) -> tuple[Bits, Bits]:
         """Gives the two edges a player joins: north and south for the first, west and east for the second."""
@@ -47,13 +53,15 @@ class HexGrid(Grid):
     def flood(self, start: Bits, inside: Bits) -> Bits:
         """Grows `start` through `inside` until nothing is added; `start` itself is kept."""
 
-        def grow(carry: tuple[Bits, Array]) -> tuple[Bits, Array]:
-            cells, _ = carry
-            grown = cells
-            for _ in range(_STEPS_PER_ROUND):
-                grown = grown | (self.neighbours(grown) & inside)
-            return grown, (grown ^ cells).any()
+        # All games of a batch at once: those whose set is full stay as they are, and nothing is chosen in a round.
+        def fill(start: Bits, inside: Bits) -> Bits:
+            def grow(carry: tuple[Bits, Array]) -> tuple[Bits, Array]:
+                cells, _ = carry
+                for _ in range(_STEPS_PER_ROUND):
+                    before = cells
+                    cells = before | (self.neighbours(before) & inside)
+                return cells, (cells ^ before).merged()
 
-        start = jax.tree.map(jnp.asarray, start)
-        cells, _ = jax.lax.while_loop(lambda carry: carry[1], grow, (start, start.any()))
-        return cells
+            return jax.lax.while_loop(lambda carry: any_lane(carry[1]), grow, (start, start.merged()))[0]
+
+        return all_lanes(fill)(*jax.tree.map(jnp.asarray, (start, inside)))

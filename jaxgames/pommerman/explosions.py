@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 
 import jax
@@ -72,7 +71,7 @@ def explode(
             caught = (bombs & blast) - exploded
             return exploded | caught, blast, caught
 
-        return jax.lax.while_loop(lambda carry: any_lane(_merged(carry[2])), spread, (due, due - rigid, due))[:2]
+        return jax.lax.while_loop(lambda carry: any_lane(carry[2].merged()), spread, (due, due - rigid, due))[:2]
 
     return all_lanes(chain)(bombs, strength, due, rigid, wood)
 
@@ -100,11 +99,6 @@ def _reached(grid: Grid, sources: Bits, strength: tuple[Bits, ...], leave: Seque
     # Accelerators are asked after each round of a loop, which costs them more than rays to nowhere.
     found: Bits = jax.lax.platform_dependent(sources, strength, leave, cpu=up_to_the_strongest, default=by_strength)
     return found
-
-
-def _merged(cells: Bits) -> Array:
-    """One word that is zero where there is no cell."""
-    return functools.reduce(jnp.bitwise_or, cells.words)
 
 
 def all_rays(grid: Grid, cells: Bits, sources: Sequence[Bits], leave: Sequence[Bits]) -> Bits:

@@ -95,10 +95,10 @@ def _reach(grid: Grid) -> Callable[[Bits, Bits, Bits], tuple[Bits, Bits]]:
             # Of what is known, not of what is found in this round: so that all of a round is one kernel.
             near = select(near.any(), near, before & wanted)
             cells = before | (grid.neighbours(before) & inside)
-            return cells, near, _word(cells ^ before)
+            return cells, near, (cells ^ before).merged()
 
         # The last round adds nothing, so all cells are looked at for what is wanted.
-        return jax.lax.while_loop(lambda carry: any_lane(carry[2]), grow, (start, start - start, _word(start)))[:2]
+        return jax.lax.while_loop(lambda carry: any_lane(carry[2]), grow, (start, start - start, start.merged()))[:2]
 
     return all_lanes(search)
 
@@ -141,7 +141,7 @@ _GROWTH_STEPS = 2  # in a round of the loop
 def _growth(grid: Grid) -> Callable[[Bits, Bits, Bits], Bits]:
     def search(start: Bits, inside: Bits, until: Bits) -> Bits:
         def go_on(cells: Bits, added: Bits) -> Array:
-            return jnp.where(cells.overlaps(until), 0, _word(added))
+            return jnp.where(cells.overlaps(until), 0, added.merged())
 
         def grow(carry: tuple[Bits, Array]) -> tuple[Bits, Array]:
             cells, grows = carry
@@ -154,8 +154,3 @@ def _growth(grid: Grid) -> Callable[[Bits, Bits, Bits], Bits]:
         return jax.lax.while_loop(lambda carry: any_lane(carry[1]), grow, (start, go_on(start, start)))[0]
 
     return all_lanes(search)
-
-
-def _word(cells: Bits) -> Array:
-    """One word that is zero for the empty set, uint32 []."""
-    return functools.reduce(jnp.bitwise_or, cells.words)
