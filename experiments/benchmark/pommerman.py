@@ -270,7 +270,7 @@ def _case(
         game = ffa()
         return play(policy, source(game.config), steps, game, batch)
 
-    return Case(f"pommerman/{name}", "steps", summary, throughput(make), batch=512, **fields)
+    return Case(f"pommerman/{name}", "steps", summary, throughput(make), batch=480, **fields)
 
 
 CASES: tuple[Case, ...] = (
