@@ -1,6 +1,7 @@
 """Worlds by how likely they are: how often each board is drawn against all that fit, and what is refused."""
 
 import dataclasses
+import functools
 
 import jax
 import jax.numpy as jnp
@@ -14,6 +15,21 @@ from search.guessed import GuessedWorlds
 from tests.jaxgames.stratego.test_hidden import boards_that_fit, known
 
 DRAWS = 2048
+
+
+@functools.cache
+def start(mode):
+    """A first state, what is hidden from each seat, and what places tell of it: as it is, and where all pieces have moved."""
+    game = jaxgames.make("stratego", mode)
+
+    def look(key):
+        state = game.init(key)
+        seen = jax.vmap(game.observe, (None, 0))(state, jnp.arange(2))
+        moved = dataclasses.replace(seen, moved=seen.other)
+        usual = [jax.vmap(game.usual_chances)(views) for views in (seen, moved)]
+        return state, jax.vmap(game.secrets, (None, 0))(state, seen), *usual
+
+    return game, *jax.device_get(jax.jit(look)(jax.random.key(1)))
 
 
 def test_boards_are_drawn_as_often_as_the_guess_says():
@@ -44,9 +60,8 @@ def test_one_candidate_is_what_the_game_draws():
 
 @pytest.mark.parametrize("seat", [0, 1])
 def test_what_is_hidden_from_a_side(seat):
-    game = jaxgames.make("stratego", "mini")
-    state = game.init(jax.random.key(0))
-    told = np.asarray(game.secrets(state, game.observe(state, jnp.int32(seat)))).reshape(game.config.rows, -1)
+    game, state, secrets, _, _ = start("mini")
+    told = secrets[seat].reshape(game.config.rows, -1)
     arrays = {
         name: values.reshape(told.shape)
         for name, values in interop.to_arrays(game.config, state).items()
@@ -59,17 +74,14 @@ def test_what_is_hidden_from_a_side(seat):
 @pytest.mark.parametrize("seat", [0, 1])
 def test_flags_are_looked_for_where_people_put_them(seat):
     """In the back row first; a piece that has moved may be anything that moves."""
-    game = jaxgames.make("stratego", "barrage")
-    state = game.init(jax.random.key(1))
-    seen = game.observe(state, jnp.int32(seat))
-    usual = np.asarray(game.usual_chances(seen)).reshape(game.config.rows, game.config.columns, -1)
-    told = np.asarray(game.secrets(state, seen)).reshape(usual.shape[:2]) >= 0
+    game, _, secrets, usual, where_all_have_moved = start("barrage")
+    usual = usual[seat].reshape(game.config.rows, game.config.columns, -1)
+    told = secrets[seat].reshape(usual.shape[:2]) >= 0
     assert (usual[~told] == 0).all() and (usual[told] != 0).any()
     rows, columns = np.nonzero(told)
     flags = {row: usual[row, column, 0] for row, column in zip(rows, columns, strict=True)}
     assert flags[max(flags)] > flags[min(flags)]
-    moved = dataclasses.replace(seen, moved=seen.other)
-    assert (np.asarray(game.usual_chances(moved)) == 0).all()
+    assert (where_all_have_moved[seat] == 0).all()
 
 
 def test_refused():

@@ -71,5 +71,6 @@ def test_both_sides_are_valued_alike_and_each_game_by_itself():
 
 def test_the_game_gives_the_outcome_at_the_end():
     state = position("aaaaY aaaaE aa_aa aaaaa MaaaQ")
-    assert np.abs(Stratego(CONFIG).prospects(state)).max() < 1
-    np.testing.assert_array_equal(Stratego(CONFIG).prospects(play(state, "e4e5")), [1, -1])
+    prospects = jax.jit(Stratego(CONFIG).prospects)
+    assert np.abs(prospects(state)).max() < 1
+    np.testing.assert_array_equal(prospects(play(state, "e4e5")), [1, -1])

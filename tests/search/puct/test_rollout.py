@@ -125,13 +125,13 @@ def test_the_number_of_games_is_checked():
 
 def test_values_are_in_part_what_the_game_says_to_be_promised():
     game = jaxgames.make("stratego", "mini")
-    states = jax.vmap(game.init)(jax.random.split(jax.random.key(0), 4))
-    seats = jnp.array([0, 1, 0, 1])
+    states = jax.jit(jax.vmap(game.init))(jax.random.split(jax.random.key(0), 4))
+    seats = np.array([0, 1, 0, 1], np.int32)
 
     def evaluate(params, states, seats):
         return jnp.full((4, game.num_actions), 2.0), jnp.full(4, 0.5)
 
-    promised = np.asarray(jax.vmap(game.prospects)(states))[np.arange(4), seats]
+    promised = np.asarray(jax.jit(jax.vmap(game.prospects))(states))[np.arange(4), seats]
     for share in (0.25, 1):
         logits, values = jax.jit(with_prospects(game, evaluate, share))(None, states, seats)
         assert (logits == 2).all()

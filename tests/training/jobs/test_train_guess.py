@@ -49,16 +49,17 @@ def test_it_learns_and_serves_planners(straight):
     assert log[-1]["loss"] < 0.8 * log[0]["loss"] and log[-1]["agreement"] > log[0]["agreement"]
     game = jaxgames.make("stratego", "mini")
     who, params = guess.read(straight, game)
-    state = game.init(jax.random.key(5))
-    chances = who.log_chances(params, who.encoder.planes(game.observe(state, jnp.int32(0)))[None])
-    assert chances.shape == (1, 36, 12) and np.allclose(np.exp(chances).sum(-1), 1, atol=1e-5)
+    states = jax.jit(jax.vmap(game.init))(jax.random.split(jax.random.key(5), 2))
+    seats = jnp.zeros(2, jnp.int32)
+    views = jax.jit(jax.vmap(game.observe))(states, seats)
+    chances = jax.jit(lambda params, views: who.log_chances(params, jax.vmap(who.encoder.planes)(views)))(params, views)
+    assert chances.shape == (2, 36, 12) and np.allclose(np.exp(chances).sum(-1), 1, atol=1e-5)
     worlds = "weights=none,rollout_steps=0,num_worlds=2,num_simulations=4"
     planner, _ = agents.make_planner(f"pc_pimc:guess={straight},candidates=4,{worlds}", game)
-    states = jax.vmap(game.init)(jax.random.split(jax.random.key(1), 2))
-    seats = jnp.zeros(2, jnp.int32)
-    views = jax.vmap(game.observe)(states, seats)
-    plan, _ = planner.plan(None, jax.random.split(jax.random.key(2), 2), planner.init(2), views, seats, jnp.ones(2, bool))
-    assert jax.vmap(game.legal_actions)(states)[jnp.arange(2), 0, plan.actions[:, 0]].all()
+    keys = jax.random.split(jax.random.key(2), 2)
+    plan, _ = jax.jit(planner.plan)(None, keys, planner.init(2), views, seats, jnp.ones(2, bool))
+    legal = np.asarray(jax.jit(jax.vmap(game.legal_actions))(states))
+    assert legal[np.arange(2), 0, np.asarray(plan.actions)[:, 0]].all()
 
 
 def test_settings_of_a_guess_are_told(straight):
