@@ -10,7 +10,7 @@ from jaxgames.replay import BadRecording, Findings
 
 SAMPLES = Path(__file__).resolve().parents[2] / "data" / "hero_academy"
 WHOLE = Path(__file__).resolve().parents[4] / "shared" / "data" / "hero_academy"
-FILES = sorted(WHOLE.glob("*.npz")) or sorted(SAMPLES.glob("*.npz"))
+FILES = [*sorted(SAMPLES.glob("*.npz")), *(pytest.param(path, marks=pytest.mark.slow) for path in sorted(WHOLE.glob("*.npz")))]
 
 
 def load(path):

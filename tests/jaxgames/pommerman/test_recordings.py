@@ -20,7 +20,7 @@ def run(paths):
     return code, out.getvalue().splitlines(), err.getvalue()
 
 
-@pytest.mark.parametrize("name", [pytest.param(one, marks=pytest.mark.slow) if one == recordings.CASES else one for one in ALL])
+@pytest.mark.parametrize("name", ALL)
 def test_samples(name):
     arrays = recordings.sample(name)
     count = len(arrays["a_action"]) if "a_action" in arrays else len(arrays["board"])
@@ -29,6 +29,7 @@ def test_samples(name):
     assert code == 0
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not recordings.WHOLE.is_dir(), reason="the whole recordings do not lie beside the checkout")
 @pytest.mark.parametrize("name", ALL)
 def test_whole_recordings(name):
