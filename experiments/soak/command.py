@@ -23,13 +23,13 @@ from training.storage.files import output_folder, write_atomically
 
 # Steps of each game in a whole soak, and who plays, with lanes.
 PLANS: tuple[tuple[str, str, str, float, int], ...] = (
-    ("pommerman", "ffa", "random", 8e8, 512),
-    ("pommerman", "ffa", "simple", 2e8, 512),
-    ("hex", "adh", "random", 9e8, 1024),
-    ("hex", "adh", "path", 1e8, 512),
-    ("hero_academy", "standard", "random", 9e7, 512),
-    ("hero_academy", "hidden", "best_rated", 1e7, 512),
-    ("stratego", "stratego", "random", 9e7, 512),
+    ("pommerman", "ffa", "random", 8e8, 480),
+    ("pommerman", "ffa", "simple", 2e8, 480),
+    ("hex", "adh", "random", 9e8, 960),
+    ("hex", "adh", "path", 1e8, 480),
+    ("hero_academy", "standard", "random", 9e7, 480),
+    ("hero_academy", "hidden", "best_rated", 1e7, 480),
+    ("stratego", "stratego", "random", 9e7, 480),
     ("stratego", "barrage", "hunt", 1e7, 256),
     ("clash", "all", "random", 9.9e7, 128),
     ("clash", "beginner", "counter", 1e6, 128),
