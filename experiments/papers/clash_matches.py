@@ -85,7 +85,7 @@ SHORT = Sizes(
     1_000_000,
     "rest_when_forced=1,microbatch_size=16",
     4,
-    Learning("arena_small", 32, 96, 0.25, 100_000, "leaf_parallelism=4,microbatch_size=16"),
+    Learning("arena_small", 32, 192, 0.25, 300_000, "leaf_parallelism=4,microbatch_size=16"),
 )
 PAPER = Sizes("paper", "beginner", (10, 25, 50), 50, 64_000_000, "", 1, Learning("arena_paper", 32, 300, 1.0, 4_000_000))
 
@@ -124,7 +124,8 @@ class ClashPlan(Plan):
     """How much to play.
 
     Attributes:
-      games: of each pair of the round robin.
+      games: of the oracle against each other player of the round robin.
+      quick_games: of each other pair, which plays in a tenth of the time.
       table_games: of each pair of the other tables.
       strategy_games: of each player in which strategies are counted.
       batch: games at a time.
@@ -133,6 +134,7 @@ class ClashPlan(Plan):
     """
 
     games: int = 32
+    quick_games: int = 128
     table_games: int = 16
     strategy_games: int = 16
     batch: int = 32

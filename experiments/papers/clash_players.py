@@ -78,17 +78,18 @@ def round_robin(plan: ClashPlan) -> list[Measurement]:
 
 def _met(plan: ClashPlan, decks: str, pair: tuple[str, str]) -> Measurement:
     first, second = pair[::-1]
-    name = f"clash-{plan.sizes.name}-{decks}-{first}-{second}-games{plan.games}"
-    return Measurement(name, partial(_play, plan, decks, (first, second)), (decks, first, second))
+    games = plan.games if "oracle" in pair else plan.quick_games
+    name = f"clash-{plan.sizes.name}-{decks}-{first}-{second}-games{games}"
+    return Measurement(name, partial(_play, plan, decks, (first, second), games), (decks, first, second))
 
 
-def _play(plan: ClashPlan, decks: str, pair: tuple[str, str]) -> dict | None:
+def _play(plan: ClashPlan, decks: str, pair: tuple[str, str], games: int) -> dict | None:
     """Plays a pair; None if asked to stop while one of them learns."""
     for name in pair:
         if name in LEARNERS and learned(plan, name) is None:
             return None
     first, second = (_spec(plan, name) for name in pair)
-    return match(first, second, plan.sizes.with_decks(DECKS[decks]), plan.games, plan.batch)
+    return match(first, second, plan.sizes.with_decks(DECKS[decks]), games, plan.batch)
 
 
 def _spec(plan: ClashPlan, name: str) -> str:
