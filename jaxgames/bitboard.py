@@ -21,9 +21,12 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from jaxgames.fusion import all_lanes, any_lane
+
 Tree = TypeVar("Tree")
 
 WORD_BITS = 32
+_STEPS_PER_ROUND = 3  # of a flood between two looks whether it is done
 
 UP, DOWN, LEFT, RIGHT = 0, 1, 2, 3
 DIRECTIONS = (UP, DOWN, LEFT, RIGHT)
@@ -326,16 +329,21 @@ class Grid:
     def flood(self, start: Bits, inside: Bits) -> Bits:
         """Grows `start` through `inside` until nothing is added; `start` itself is kept.
 
-        Under vmap the loop runs until the slowest game is done.
+        Under vmap the loop runs until the slowest game is done, for all games at once: those whose set is full stay as they
+        are, and nothing is chosen in a round.
         """
 
-        def grow(carry: tuple[Bits, Array]) -> tuple[Bits, Array]:
-            cells, _ = carry
-            grown = cells | (self.neighbours(cells) & inside)
-            return grown, (grown ^ cells).any()
+        def fill(start: Bits, inside: Bits) -> Bits:
+            def grow(carry: tuple[Bits, Array]) -> tuple[Bits, Array]:
+                cells, _ = carry
+                for _ in range(_STEPS_PER_ROUND):
+                    before = cells
+                    cells = before | (self.neighbours(before) & inside)
+                return cells, (cells ^ before).merged()
 
-        cells, _ = jax.lax.while_loop(lambda carry: carry[1], grow, (start, jnp.bool_(True)))
-        return cells
+            return jax.lax.while_loop(lambda carry: any_lane(carry[1]), grow, (start, start.merged()))[0]
+
+        return all_lanes(fill)(*jax.tree.map(jnp.asarray, (start, inside)))
 
     def to_numpy(self, cells: Bits) -> np.ndarray:
         """Unpacks a set on the host. Returns int8 [num_cells] (after the batch axes of the words)."""

@@ -7,13 +7,10 @@ import dataclasses
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import Array
 
 from jaxgames.bitboard import Bits, Grid
-from jaxgames.fusion import all_lanes, any_lane
 
 BLACK, WHITE = 0, 1
-_STEPS_PER_ROUND = 3  # of a flood between two looks whether it is done
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,19 +46,3 @@ class HexGrid(Grid):
     def empty_words(self) -> Bits:
         """Gives the empty set as arrays, for the carry of a loop."""
         return jax.tree.map(jnp.asarray, self.empty)
-
-    def flood(self, start: Bits, inside: Bits) -> Bits:
-        """Grows `start` through `inside` until nothing is added; `start` itself is kept."""
-
-        # All games of a batch at once: those whose set is full stay as they are, and nothing is chosen in a round.
-        def fill(start: Bits, inside: Bits) -> Bits:
-            def grow(carry: tuple[Bits, Array]) -> tuple[Bits, Array]:
-                cells, _ = carry
-                for _ in range(_STEPS_PER_ROUND):
-                    before = cells
-                    cells = before | (self.neighbours(before) & inside)
-                return cells, (cells ^ before).merged()
-
-            return jax.lax.while_loop(lambda carry: any_lane(carry[1]), grow, (start, start.merged()))[0]
-
-        return all_lanes(fill)(*jax.tree.map(jnp.asarray, (start, inside)))
