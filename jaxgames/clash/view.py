@@ -6,6 +6,7 @@ shots, spells where they will land, and beside it hands, elixir and the clock.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -44,6 +45,7 @@ _GRASS, _GRASS_2, _WATER, _BRIDGE = "#8fc46b", "#86bc62", "#5aa9d6", "#b58a58"
 LEFT, TOP, _PANEL = 16.0, 46.0, 250.0
 FONT = "font-family='Helvetica,Arial,sans-serif'"
 _MARGIN = 40.0
+_WHOLE_NAME, _FEW_LETTERS = 6, 4  # a longer name is cut
 
 
 def draw(config: ClashConfig, state: State, *, names: Sequence[str] = (), caption: str = "") -> str:
@@ -180,9 +182,21 @@ def _unit(unit: Unit, player: int) -> str:
         body = f"{shadow}<circle r='{radius:.1f}' {colours}/>"
     else:
         body = f"<rect x='{-radius:.1f}' y='{-radius:.1f}' width='{2 * radius:.1f}' height='{2 * radius:.1f}' rx='3' {colours}/>"
-    letters = unit.name if unit.kind == "crown_tower" else unit.name[:4]
-    letters = letters.replace("Tower", "")
-    return f"{body}<text text-anchor='middle' y='3' font-size='8' fill='#fff'>{svg.plain(letters)}</text>"
+    letters = letters_of(unit)
+    size = 8 if len(letters) <= _FEW_LETTERS + 1 else 6.5
+    return f"{body}<text text-anchor='middle' y='3' font-size='{size}' fill='#fff'>{svg.plain(letters)}</text>"
+
+
+def letters_of(unit: Unit) -> str:
+    """Gives the letters on a unit, no two of the standard table alike: Prince, Prin (Princess), MPek (MiniPekka), EGo4."""
+    if unit.kind == "crown_tower":
+        return unit.name.replace("Tower", "")
+    words = re.findall(r"[A-Z][a-z]*", unit.name)
+    tail = re.sub(r"[A-Za-z]", "", unit.name)  # a number, or the star of a changed unit
+    if len(words) > 1:
+        return "".join(word[0] for word in words[:-1]) + words[-1][: 2 if tail else 3] + tail
+    name = unit.name.removesuffix(tail)
+    return (name if len(name) <= _WHOLE_NAME else name[:_FEW_LETTERS]) + tail
 
 
 def _health(unit: Unit, player: int, share: float) -> str:
