@@ -193,7 +193,7 @@ CASES: tuple[Case, ...] = (
         "simulations",
         "vanilla MCTS over turns, 200 simulations, mid-game",
         throughput(mcts),
-        batch=256,
+        batch=480,
         accelerator_batch=4096,
         peers=("Java 30-80 k/s*",),
         reach="100 k/s, aim 300 k/s",
