@@ -112,8 +112,9 @@ def worlds(plan: StrategoPlan) -> list[Measurement]:
 
 
 def variants(plan: StrategoPlan) -> list[Measurement]:
-    """The variants of Table 5, for which nobody was trained."""
-    return plan.matches(Match(USUAL, bot, mode) for mode in VARIANTS.values() for bot in BOTS)
+    """The variants of Table 5, for which nobody was trained, and the player without a network in them."""
+    met = (*((USUAL, bot) for bot in BOTS), (BY_HAND, "hunt"))
+    return plan.matches(Match(*pair, mode) for mode in VARIANTS.values() for pair in met)
 
 
 def by_hand(plan: StrategoPlan) -> list[Measurement]:
