@@ -62,7 +62,10 @@ def search(open_node, play, root_state, simulations, c_init=2.5, c_base=19652.0,
 
 
 def search_in_waves(open_node, play, root_state, simulations, wave, c_init=2.5, c_base=19652.0, first_play_urgency=-1.0):
-    """The same, with `wave` walks at once: their leaves are valued together, and until then count as visits without a result."""
+    """The same, with `wave` walks at once: their leaves are valued together, and until then count as visits without a result.
+
+    Without a `first_play_urgency` an arm never tried is worth what its node is: the mean of all results there, its own included.
+    """
     root, walked = open_node(root_state), 0
     flying = {}  # (node, arm) -> walks on their way
 
@@ -72,8 +75,10 @@ def search_in_waves(open_node, play, root_state, simulations, wave, c_init=2.5, 
         rate = (math.log((count.sum() + c_base + 1) / c_base) + c_init) * math.sqrt(count.sum())
         untried = itertools.islice((arm for arm in node.by_prior if arm not in node.children), 1)
         best, found = -np.inf, None
+        mean = (node.value + node.total.sum()) / (1 + node.visits.sum())
+        urgency = mean if first_play_urgency is None else first_play_urgency
         for arm in (*sorted(node.children), *untried):
-            q = node.total[arm] / node.visits[arm] if node.visits[arm] else first_play_urgency
+            q = node.total[arm] / node.visits[arm] if node.visits[arm] else urgency
             score = q + rate * node.prior[arm] / (1 + count[arm])
             if score > best + 1e-9:
                 best, found = score, arm

@@ -17,6 +17,7 @@ import jaxgames
 from jaxgames.game import GameBase
 from jaxgames.hashing import hash_words
 from search import presets
+from search.information_sets import Node, information_sets
 
 TAKE, BET, WAIT = range(3)  # and after the bet: heads, tails
 SURE = 0.25
@@ -124,6 +125,38 @@ def test_it_does_not_plan_on_seeing_what_stays_hidden():
 def test_there_is_a_node_for_what_is_seen_not_for_each_world():
     plan, _ = first_move("ismcts", bandit="ucb")
     assert (plan.metrics["stored"] == 2).all()  # before the bet and after it, whichever side is up
+
+
+def test_nodes_are_known_by_what_their_movers_see():
+    """In DarkHex: of two first stones the second player sees neither, the first player, once it is its turn again, both."""
+    game = jaxgames.make("hex", "adh-3")
+    dynamics = information_sets(game)
+
+    @jax.jit
+    def keys(first, second):
+        def played(first):
+            after = game.step(game.init(jax.random.key(0)), jnp.array([first, game.pass_action]), jax.random.key(0))
+            return after, game.step(after, jnp.array([game.pass_action, second]), jax.random.key(0))
+
+        return [dynamics.state_key(Node(states, None)) for states in jax.vmap(played)(first)]
+
+    theirs, own = jax.device_get(keys(np.array([0, 4], np.int32), np.int32(8)))
+    assert (theirs[0] == theirs[1]).all() and (own[0] != own[1]).any()
+    _, other = jax.device_get(keys(np.array([0, 4], np.int32), np.int32(7)))
+    np.testing.assert_array_equal(own, other)  # where the second stone lies is hidden from who moves
+
+
+class Turns(Coin):
+    """The same, in which the coin says whose turn it is."""
+
+    def to_play(self, state):
+        return state.coin
+
+
+def test_two_players_who_see_the_same_have_nodes_of_their_own():
+    states = State(jnp.arange(2), jnp.zeros(2, bool), jnp.zeros(2), jnp.zeros(2, bool))
+    first, second = jax.device_get(jax.jit(information_sets(Turns()).state_key)(Node(states, None)))
+    assert (first != second).any()
 
 
 @pytest.mark.parametrize(

@@ -136,11 +136,11 @@ def test_the_time_limit_ends_no_simulation_of_puct():
 
 
 def teller():
-    """A planner that plays the mark of the state that it is shown."""
+    """A planner that plays the mark of the state that it is shown, and 0 where it is not asked."""
 
     def plan(params, keys, memory, views, seats, active):
-        rows = jnp.zeros((len(seats), 1, 1))
-        return Plan(views.mark[:, None], rows.astype(int), rows > -1, rows, rows.astype(int), rows, rows[:, :, 0], {}), memory
+        rows, marks = jnp.zeros((len(seats), 1, 1)), jnp.where(active, views.mark, 0)
+        return Plan(marks[:, None], rows.astype(int), rows > -1, rows, rows.astype(int), rows, rows[:, :, 0], {}), memory
 
     return memoryless("teller", plan, own_first=True)
 
@@ -156,6 +156,17 @@ def test_the_worst_is_believed_where_it_is_asked_for():
             found, memory = run(None, keys, memory, views, seats, ones)
             assert found.actions.tolist() == [[mark]] * 2
     assert presets.by_name(FFA, "sp_mcts", root="worst", num_simulations=2).name.endswith(", fair")
+
+
+def test_who_is_not_asked_goes_on_from_what_it_believed_and_did_last():
+    game, planner = Rivalry(marks=64), believed(Rivalry(marks=64), teller())
+    keys, seats = jax.random.split(jax.random.key(0), 2), np.zeros(2, np.int32)
+    views, memory, run = jax.jit(jax.vmap(game.init))(keys), planner.init(2), jax.jit(planner.plan)
+    told = []
+    for asked in ([True, True], [True, True], [True, False], [True, True]):
+        found, memory = run(None, keys, memory, views, seats, np.array(asked))
+        told.append(found.actions[:, 0].tolist())
+    assert told == [[0, 0], [1, 1], [9, 0], [9, 9]]
 
 
 @functools.partial(jax.jit, static_argnums=0)
@@ -295,6 +306,19 @@ def test_a_teammate_is_never_dangerous_and_of_equals_the_closest_is_named():
     for game, ahead in ((Threats(), 2), (Pairs(), 1)):
         found = jax.jit(jax.vmap(most_dangerous(game)))(states, seats)
         assert found.tolist() == ((seats + ahead) % 4).tolist()
+
+
+class Last(Threats):
+    """The same, in which all but the first are out."""
+
+    def in_play(self, state):
+        return jnp.arange(4) == 0
+
+
+def test_nobody_who_is_out_or_when_all_is_over_is_dangerous():
+    states = Round(np.full((5, 4), -1, np.int32), np.arange(5) == 4)
+    found = jax.jit(jax.vmap(most_dangerous(Last())))(states, np.array([0, 1, 2, 3, 1], np.int32))
+    assert found.tolist() == [-1, 0, 0, 0, -1]
 
 
 def test_searches_by_bandits_take_promised_values_where_auto_finds_any(monkeypatch):

@@ -313,6 +313,33 @@ class Pairs(Table):
         return self
 
 
+class Falling(Pairs):
+    """The same, in which who has done 3 is out; all are ahead a little, and in the end seats 0 and 2 win."""
+
+    def in_play(self, state):
+        return state.actions != 3
+
+    def heuristic(self, state):
+        return jnp.full(4, 0.25)
+
+    def outcome(self, state):
+        return jnp.where(state.terminated, jnp.array([1.0, -1.0, 1.0, -1.0]), 0.0)
+
+
+def test_who_is_out_has_what_the_game_says_until_that_is_over():
+    states = Round(np.array([[0, 3, 3, 3], [3, 0, 0, 0], [3, 0, 0, 0]], np.int32), np.array([False, False, True]))
+    alone = single_player(Falling(), steady_player(0))
+
+    @jax.jit
+    def told(keys, states):
+        nodes = alone.root(None, keys, states, jnp.zeros(3, jnp.int32))
+        return alone.terminated(nodes), alone.heuristic(nodes)[:, 0], alone.outcome(nodes)[:, 0]
+
+    over, values, results = told(jax.random.split(jax.random.key(0), 3), states)
+    assert over.tolist() == [False, True, True]
+    assert values.tolist() == [0.25, -0.5, 0.25] and results.tolist() == [0, -0.5, 1]
+
+
 def tens(params, keys, views, seats):
     return 10 + seats + (0 if params is None else params)
 

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 from search import fdts, presets
+from search.bandit.tree_search import Settings
+from search.dynamics import dynamics_of
 from tests.search.reference import assert_like_reference, compiled, make
 from tests.tug import ARMS, PULL, REST, SHOUT, Tug, states_of, step_all
 
@@ -242,6 +244,13 @@ def test_simulations_by_the_number_of_arms(kind, states):
         alone, _ = compiled(other)(keys_of(0), other.init(BATCH), states, yes())
         for name in ("actions", "visit_counts", "qvalues"):
             np.testing.assert_array_equal(getattr(plan, name)[lanes], getattr(alone, name)[lanes])
+
+
+def test_no_arm_lacks_a_simulation_where_they_do_not_fill_whole_waves(states):
+    """Three times 3 and 2 arms, four at a time: three waves and two, or as many as there may be at most."""
+    for most, expected in ((16, [3, 2, 3, 2]), (8, [2, 2, 2, 2])):
+        settings = Settings(most, simulations_per_arm=3, leaf_parallelism=4)
+        assert settings.waves(dynamics_of(CYCLES), states).tolist() == expected
 
 
 @FDTS_AND_SLOW

@@ -54,6 +54,7 @@ STEPS = jax.jit(jax.vmap(lambda state, cell: rules.step(GAME.config, state, cell
 NETWORK, OUTCOME = jax.jit(evaluate), jax.jit(GAME.outcome)
 NOISY = {"dirichlet_fraction": 0.25, "temperature": 1.0}
 WAVES = {"num_simulations": 43, "leaf_parallelism": 8, "prior_temperature": 5.0}
+FIRST_ONCE = Settings(num_simulations=7, first_play_urgency=1.0)  # nothing seems better than what was never tried
 KEPT = {"reuse": True, "num_simulations": 20}
 SOLVING = {"mcts_solver": True, "reuse": True, "num_simulations": 400}
 NO_MULTI_OUTPUT_FUSION = {"xla_backend_extra_options": ""}  # with it XLA cannot compile mctx
@@ -158,10 +159,11 @@ def test_arms_opened_one_by_one_are_those_of_a_node_that_is_open_fully():
     assert one.tolist() == all_of_them.tolist() and (one > 0).sum() > 2
 
 
-def test_walks_at_once_equal_those_of_a_slow_search():
+@pytest.mark.parametrize("first_play_urgency", [-1.0, None])
+def test_walks_at_once_equal_those_of_a_slow_search(first_play_urgency):
     """43 simulations are five waves of eight, and one of three. Priors are flattened."""
     states = positions(4)
-    plan, memory = search(states, **WAVES)
+    plan, memory = search(states, first_play_urgency=first_play_urgency, **WAVES)
     lost = []
     for lane in range(BATCH):
         visits, values, missed = puct_reference.search_in_waves(
@@ -170,6 +172,7 @@ def test_walks_at_once_equal_those_of_a_slow_search():
             at(states, lane),
             WAVES["num_simulations"],
             WAVES["leaf_parallelism"],
+            first_play_urgency=first_play_urgency,
         )
         assert own(plan.visit_counts, states)[lane].tolist() == visits.tolist()
         assert np.allclose(own(plan.qvalues, states)[lane][visits > 0], values[visits > 0], atol=1e-4)
@@ -178,6 +181,15 @@ def test_walks_at_once_equal_those_of_a_slow_search():
     assert max(lost) > 0, "a walk that meets a node on its way is lost"
     counted = np.asarray(memory.numbers)[:, puct_tree.VISITS, 0]
     assert counted.max() <= 44, "nothing stays on its way"
+
+
+def test_of_equal_priors_the_arms_of_lower_numbers_come_first():
+    states, keys = positions(0), jax.random.split(jax.random.key(0), BATCH)
+    seats, ones = np.zeros(BATCH, np.int32), np.ones(BATCH, bool)
+    planner = puct.puct(GAME, lambda params, states, seats: (jnp.zeros((BATCH, 10)), jnp.zeros(BATCH)), FIRST_ONCE)
+    plan = jax.jit(lambda keys, states: planner.plan(None, keys, planner.init(BATCH), states, seats, ones)[0])(keys, states)
+    visits = own(plan.visit_counts, states)
+    assert visits.tolist() == [[1] * 7 + [0] * 2] * BATCH
 
 
 @pytest.mark.slow
@@ -285,6 +297,19 @@ def test_the_tree_is_kept_from_move_to_move():
     # A state that is not in the tree begins again.
     again, _ = search(positions(3), again, **KEPT)
     assert (own(again.visit_counts, positions(3)).sum(-1) == 20).all()
+
+
+def test_nodes_of_a_kept_tree_are_children_of_their_parents():
+    """Else what hangs below them is lost with the next move."""
+    states, memory = positions(0), None
+    for _ in range(2):
+        plan, memory = search(states, memory, **KEPT)
+        states = STEPS(states, own(plan.visit_counts, states).argmax(-1).astype(np.int32))
+    used, parents = memory.used, memory.fixed[:, :, puct_tree.PARENT].astype(np.int32)
+    assert (parents[:, puct_tree.ROOT] == -1).all() and (used.sum(-1) > 21).all()
+    children = memory.numbers.reshape(BATCH, memory.num_nodes, *memory.numbers.shape[1:])[:, :, puct_tree.CHILD, 1:]
+    for lane, node in np.argwhere(used):
+        assert node == puct_tree.ROOT or (used[lane, parents[lane, node]] and node in children[lane, parents[lane, node]])
 
 
 def test_a_kept_tree_goes_on_as_if_it_had_never_been_cut():
@@ -413,10 +438,11 @@ def test_nothing_is_proven_of_arms_that_may_not_be_opened():
 
 
 def test_lanes_that_think_in_parts_think_the_same():
-    states, active = positions(5), np.array([True, False, True, True, False, True])
+    states, active = positions(5), np.array([True, False, True, True, False, False])
     whole, parts = (search(states, active=active, microbatch_size=size)[0] for size in (None, 2))
     for one, other in zip(jax.tree.leaves(whole), jax.tree.leaves(parts), strict=True):
         np.testing.assert_array_equal(one[active], other[active])
+        assert not other[~active].any()  # in the last part there is room for one more
 
 
 def test_noise_and_kept_trees_exclude_each_other():
