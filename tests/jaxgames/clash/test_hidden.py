@@ -1,5 +1,6 @@
 """What a player can tell of the other's cards, on decks small enough to count all ways."""
 
+import dataclasses
 import functools
 import itertools
 
@@ -69,6 +70,9 @@ def test_elixir_is_known_exactly():
     for before, after in ((100, 100 + 2 * 1 + 3 * 2), (277, 280)):
         known = type(info)(**(vars(info) | {"view": early, "other_elixir": np.int16(before)}))
         assert int(update(known, late).other_elixir) == after
+    triple = dataclasses.replace(CONFIG, triple_from_tick=CONFIG.double_from_tick + 2)
+    known = type(info)(**(vars(info) | {"view": early, "other_elixir": np.int16(100)}))
+    assert int(jax.jit(functools.partial(hidden.update_information, triple))(known, late).other_elixir) == 100 + 2 * 1 + 2 * 2 + 3
 
 
 def test_knowledge_of_played_battles_fits_the_truth():

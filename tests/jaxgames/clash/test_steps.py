@@ -233,6 +233,32 @@ def test_players_see_neither_hand_queue_nor_elixir_of_the_other():
     assert all(np.array_equal(a, b) for a, b in zip(jax.tree.leaves(seen), jax.tree.leaves(again), strict=True))
 
 
+def test_planes_show_what_a_player_sees_in_its_own_frame():
+    """What it has played itself fades by a tenth per step."""
+    encoder = jaxgames.encoder_of(GAME)
+    scene = battle(elixir=3)
+    scene.put_unit(1, "Giant", 3500, 12000)
+    scene.arrays["past"][0, :3] = [[ROWS["giant"], 4, 6], [-1, 0, 0], [ROWS["knight"], 9, 10]]
+    shown = jax.jit(lambda state, seat: encoder.planes(encoder.view(state, seat)))
+    first, second = (
+        dict(zip(encoder.channels, np.moveaxis(np.asarray(shown(scene.state, np.int32(seat))), -1, 0), strict=True))
+        for seat in (0, 1)
+    )
+    for planes, name, expected in (
+        (first, "enemy Giant", {(3, 12): 1}),
+        (first, "own Giant", {}),
+        (second, "own Giant", {(14, 20): 1}),
+        (first, "played giant", {(4, 6): 1}),
+        (first, "played knight", {(9, 10): 0.81}),
+        (first, "played arrows", {}),
+        (second, "played giant", {}),
+    ):
+        found = {tuple(cell): planes[name][tuple(cell)] for cell in np.argwhere(planes[name]).tolist()}
+        assert found == pytest.approx(expected), name
+    for name, value in (("elixir", 0.3), ("card 0 is knight", 1), ("card 3 affordable", 0), ("card 0 affordable", 1)):
+        np.testing.assert_allclose(first[name], value, rtol=1e-6)
+
+
 def test_bots_play_legal_cards_and_the_guard_meets_a_threat():
     scene = battle()
     scene.put_unit(1, "Giant", 3500, 12000)

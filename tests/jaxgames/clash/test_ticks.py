@@ -1,6 +1,7 @@
 """One hand-made battle per clause of the rules, played by one compiled film of all cards."""
 
 import dataclasses
+import functools
 
 import jax
 import numpy as np
@@ -250,8 +251,11 @@ def test_scenes_tell_what_is_wrong(scene, call, message):
 def test_of_equal_towers_the_weakest_may_decide(scene, tiebreak, winner):
     scene.arrays["tick"][...] = CONFIG.last_tick
     scene.arrays["hp"][:, :3] = [[3000, 3000, 1000], [1500, 1500, 1500]]
-    over = ending.ended(dataclasses.replace(CONFIG, tiebreak=tiebreak), jax.tree.map(lambda leaf: leaf[..., None], scene.state))
-    assert over.terminated.all() and over.winner.tolist() == [winner]
+    ended = jax.jit(functools.partial(ending.ended, dataclasses.replace(CONFIG, tiebreak=tiebreak)))
+    for fallen in (0, 1):  # of each side, whose hit points do not count
+        scene.arrays["alive"][:, :fallen], scene.arrays["hp"][:, :fallen] = False, 0
+        over = ended(jax.tree.map(lambda leaf: leaf[..., None], scene.state))
+        assert over.terminated.all() and over.winner.tolist() == [winner]
 
 
 def test_a_duel():

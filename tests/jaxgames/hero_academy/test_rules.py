@@ -126,10 +126,11 @@ def test_the_fallen_are_stomped_or_removed_at_the_end_of_their_own_turn():
 
 
 def test_inferno_burns_the_others_alone():
-    state = position({(3, 3): "k", (4, 3): ("w", 0, 0), (4, 2): "K", (5, 2): ("w", None, 4)}, hand=["inferno"])
+    fallen = {(4, 3): ("w", 0, 0), (5, 1): ("A", 0, 0)}
+    state = position({(3, 3): "k", (4, 2): "K", (5, 2): ("w", None, 4), **fallen}, hand=["inferno"])
     burnt = after(state, play("inferno", (4, 2)))
     assert [hit_points(burnt, *at) for at in ((3, 3), (4, 2), (5, 2))] == [650, 1000, 880 - 245]
-    assert kind(burnt, 4, 3) == units.EMPTY
+    assert (kind(burnt, 4, 3), kind(burnt, 5, 1)) == (units.EMPTY, units.ARCHER)
 
 
 def test_potions_and_equipment():

@@ -61,6 +61,10 @@ def test_own_attempts_are_kept_in_order():
             assert (info.attempts[info.num_attempts :] == -1).all()
 
 
+def own_stones(game, views):
+    return game.config.grid.to_numpy(views.own) != 0
+
+
 @pytest.mark.parametrize("rules_name", ["abrupt", "classical"])
 @pytest.mark.parametrize("steps", [6, 11])
 def test_samples_fit_what_is_known(rules_name, steps):
@@ -74,6 +78,11 @@ def test_samples_fit_what_is_known(rules_name, steps):
         for name in ("own", "known", "to_move", "own_turns", "other_turns"):
             same = jax.tree.map(lambda a, b: bool((a == b).all()), getattr(again, name), getattr(true, name))
             assert all(jax.tree.leaves(same)), name
+        # Stones that the other has run into are the player's own; where a hit costs the turn, as many as it has lost turns.
+        met, stones = (game.config.grid.to_numpy(tree[1 - player]) != 0 for tree in (drawn.state.found, drawn.state.stones))
+        lost = np.asarray(drawn.state.turns[1 - player]) - stones.reshape(64, -1).sum(-1)
+        assert (met.reshape(64, -1).sum(-1) == lost).all() and not (met & ~own_stones(game, again)).any()
+        assert (np.asarray(drawn.state.attempts) == mine.num_attempts + np.asarray(again.other_turns)).all()
         if rules_name == "classical":
             counts = [game.config.grid.to_numpy(tree.stones[1 - player]).sum(-1) for tree in (drawn.state, states)]
             assert (counts[0] == counts[1]).all()
@@ -181,6 +190,17 @@ def test_no_world_is_drawn_in_which_known_and_hidden_stones_have_won():
     drawn = _drawn(game, jax.random.split(jax.random.key(0), 200), type(info)(**{**vars(info), "view": view}))
     there = game.config.grid.to_numpy(jax.device_get(drawn.state.stones[1])).reshape(200, 9).any(0)
     assert np.flatnonzero(there).tolist() == [1, 3, 4, 6, 7] and np.asarray(drawn.fits).all()  # neither 2 nor 5
+
+
+def test_stones_are_taken_away_until_nobody_has_won():
+    # Of the two cells that are left each one alone joins the known stones to a row of three.
+    game = Hex(HexConfig(3, "abrupt"))
+    info = jax.device_get(jax.jit(game.init_information, static_argnums=0)(0))
+    own, known = (jax.tree.map(np.asarray, game.config.grid.constant(cells)) for cells in ((0, 1, 6, 7, 8), (3, 4)))
+    view = type(info.view)(**{**vars(info.view), "own": own, "known": known, "other_turns": np.int16(4)})
+    drawn = jax.device_get(_drawn(game, jax.random.split(jax.random.key(0), 8), type(info)(**{**vars(info), "view": view})))
+    assert (drawn.removed == 2).all() and not drawn.fits.any()  # no board drawn was unfinished
+    assert (game.config.grid.to_numpy(drawn.state.stones[1]).reshape(8, 9) != 0).sum(-1).tolist() == [2] * 8
 
 
 def test_without_hidden_stones_the_state_itself_comes_back():

@@ -15,6 +15,7 @@ import jaxgames
 from jaxgames.pommerman import belief, interop
 from jaxgames.pommerman.replay import observe_batch
 from tests.jaxgames.pommerman import recordings
+from tests.jaxgames.pommerman.positions import TEAM, Bomb, look, position
 
 SEATS = jnp.arange(4)
 
@@ -136,3 +137,25 @@ def test_bombs_go_on_in_fog():
         assert ((later == before - 1) | (later == 0)).all()
         seconds.extend(later)
     assert np.count_nonzero(seconds) > 50
+
+
+@pytest.mark.parametrize("seat", range(4))
+def test_only_the_teammate_is_believed_to_have_said_something(seat):
+    game = jaxgames.make("pommerman", "radio")
+
+    @jax.jit
+    def begun(key, words):
+        state = dataclasses.replace(game.init(key), messages=tuple(zip(words[:, 0], words[:, 1], strict=True)))
+        return belief.init_belief(game.config, game.observe(state, jnp.int32(seat))).messages
+
+    said = np.arange(1, 9, dtype=np.int8).reshape(4, 2)
+    heard = np.array(begun(jax.random.key(0), said))
+    np.testing.assert_array_equal(heard, np.where(np.arange(4)[:, None] == (seat + 2) % 4, said, 0))
+
+
+def test_a_bomb_that_nobody_was_seen_to_lay_is_an_enemys():
+    state = position("0.1 2.3 ...", bombs={(2, 1): Bomb(owner=2, life=5)}, config=TEAM)
+    begin, _, _ = programs("team")
+    for seat in range(4):
+        believed = begin(observe_batch(TEAM, state, seat))
+        assert look(jax.device_get(believed), TEAM).bombs[2, 1] == Bomb(owner=(seat + 1) % 4, life=5)

@@ -76,8 +76,9 @@ def test_corners_arms_and_fixed_wood(starts):
     assert not starts["s_step"].any()
 
 
-def test_no_board_cuts_off_more_than_four_passages(starts):
-    assert max(cut_off_by_walking(board) for board in starts["s_board"][:500]) <= 4
+def test_boards_cut_off_four_passages_at_most(starts):
+    """And some do."""
+    assert max(cut_off_by_walking(board) for board in starts["s_board"][:500]) == 4
 
 
 def test_what_is_cut_off_is_counted_rightly(attempts):

@@ -114,6 +114,13 @@ def test_a_scout_may_go_on_beyond_the_forbidden_cell():
     assert "a2a3" not in names and {"a2a4", "a2a5"} <= names
 
 
+def test_who_has_only_that_move_is_not_stuck():
+    state = position("aaaaY aaaaO Da_aa aBaaa Maaaa", P2SRO)
+    state = play(state, "a3a2", "e4e3", "a2a3", "e3e4", "a3a2", "e4d4", config=P2SRO)
+    names = {moves.move_text(P2SRO, action, 0) for action in interop.legal_list(P2SRO, state)}
+    assert not state.terminated and names == {"a2a4", "a2a5"}
+
+
 def test_what_is_seen_to_go_far_is_shown_only_with_scout_reveal():
     for config, letter in ((CONFIG, "D"), (P2SRO, "d")):
         after = play(position("YaaaO aaaaa Da_aa aaaaa MaaaC", config), "a3a4", config=config)
