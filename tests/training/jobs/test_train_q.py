@@ -5,17 +5,22 @@ What all jobs share is tested in test_job.py.
 
 import dataclasses
 import signal
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from rich.console import Console
 
 from jaxgames import runtime
 from tests.training.jobs.runs import log_of, result_of, run_here, send_signal_at, sharing
-from training.jobs.train_q import QJob, TrainConfig
+from training.jobs.job import Job
+from training.jobs.train_q import QJob, State, TrainConfig
+from training.learn.learner import Learner
 from training.learn.monte_carlo import MonteCarloConfig
 from training.models.policy_value import PolicyValueConfig
 from training.play import agents
 from training.storage.logs import read_log
+from training.storage.weights import load_weights
 
 TINY = TrainConfig(
     who=PolicyValueConfig("hex", "hex-3", network="tiny"),
@@ -59,6 +64,29 @@ def test_what_does_not_fit_into_memory_is_refused(changes, message, monkeypatch)
     learn = dataclasses.replace(TINY.learn, **{"buffer_size": 10**9} | changes)
     with pytest.raises(ValueError, match=message):
         QJob(dataclasses.replace(TINY, learn=learn), Console(quiet=True))
+
+
+def test_the_first_of_the_best_means_is_rated_and_kept(tmp_path):
+    """Without games and networks: evaluations that win one game, none, one again, two and two."""
+    job, wins, asked = object.__new__(QJob), iter((1, 0, 1, 2, 2)), []
+    Job.__init__(job, settings(tmp_path, samples=320), Console(quiet=True))
+    job.meta, job.total = {"game": "hex"}, 320
+
+    def games(params, which, num_games):
+        asked.append(float(params["mean"]))
+        return SimpleNamespace(outcomes=np.where(np.arange(num_games) < next(wins), 1, -1)[:, None] * [1, -1])
+
+    job.games = games
+    state = State(None, {"mean": np.float32(0)}, np.int32(-1), np.int32(0))
+    kept = []
+    for samples in (32, 64, 128, 192, 288, 320):
+        last, mean = {"mean": np.float32(-samples)}, {"mean": np.float32(samples)}
+        state.learner = Learner(last, None, mean, np.int32(0), {"samples": np.int32(samples)}, None, None)
+        if job.rate(state):
+            params, meta = load_weights(tmp_path / "best.npz")
+            assert params["mean"] == state.best["mean"] == meta["samples"]
+            kept.append(meta["samples"])
+    assert asked == [64, 128, 192, 288, 320] and kept == [64, 64, 64, 288, 288]
 
 
 @pytest.mark.slow

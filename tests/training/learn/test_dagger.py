@@ -27,7 +27,7 @@ TINY = DaggerConfig(
     updates_per_step=RATE,
     batch_size=8,
     learning_rate=3e-3,
-    final_rate=0.5,
+    final_rate=0.25,
     buffer_size=2048,
     advantage_weight=0.1,
     averaging=0.75,
@@ -276,7 +276,7 @@ def test_learning_lowers_the_loss_on_what_is_stored(dagger, first, whole):
     assert 0.95 * new[1] < metrics["cross_entropy"] < old[1]
 
 
-@pytest.mark.parametrize(("ended", "scale"), [(0, 1), (2, 5 / 6), (BATTLES, 0.5)])
+@pytest.mark.parametrize(("ended", "scale"), [(0, 1), (2, 3 / 4), (BATTLES, 0.25)])
 def test_one_update_is_one_step_of_adam(dagger, first, whole, ended, scale):
     """By another way, with a buffer that is just one mini-batch, of samples of all weights; steps fall with the episodes."""
     before, buffer = first[0], whole[1].ring

@@ -119,6 +119,9 @@ def test_policy_targets_are_sharpened():
     policy = jnp.array([[0.5, 0.3, 0.2], [0.4, 0.4, 0.2]])
     np.testing.assert_allclose(sharpened(policy, 0.5), [[0.75, 0.15, 0.1], [0.7, 0.2, 0.1]], rtol=1e-6)
     np.testing.assert_array_equal(sharpened(policy, 0.0), policy)
+    # What is kept of a policy may sum to less than one, and of none it is nothing.
+    np.testing.assert_allclose(sharpened(0.8 * policy, 0.5), 0.8 * sharpened(policy, 0.5), rtol=1e-6)
+    assert not sharpened(0 * policy, 0.5).any()
 
 
 def test_value_targets():

@@ -198,6 +198,14 @@ def test_a_tournament_that_was_stopped_goes_on(pairs, tmp_path, weights):
     assert tournament.run(config, Console(quiet=True))["elo"] == straight["elo"] and len(pairs) == 3
 
 
+def test_a_pair_of_which_one_has_won_nothing_is_not_played_again(pairs):
+    points, games = np.array([[0, 0, 0], [4, 0, 0], [0, 0, 0]], float), np.array([[0, 4, 0], [4, 0, 0], [0, 0, 0]])
+    earlier = CrossTable(tuple(PLAYERS), points, games, points / 2, np.zeros_like(games))
+    table = round_robin(Tug(), PLAYERS, KEY, 4, earlier=earlier)
+    names = [player.name for player in PLAYERS.values()]
+    assert pairs == [(names[0], names[2]), (names[1], names[2])] and table.games[0].tolist() == [0, 4, 4]
+
+
 def test_shards_make_one_table(pairs, tmp_path, weights):
     names = ("random", "path", f"network:weights={weights}")
     config = TournamentConfig(names, mode="adh-3", games=4, output=str(tmp_path))

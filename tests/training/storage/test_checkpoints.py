@@ -14,7 +14,7 @@ import orbax.checkpoint as ocp
 import pytest
 
 from tests.processes import output_of
-from training.storage import checkpoints
+from training.storage import checkpoints, parts
 from training.storage.checkpoints import Checkpoints
 
 META = {"kind": "follower", "game": "pommerman", "version": 2, "rate": 0.1}
@@ -118,6 +118,24 @@ def test_all_is_on_the_disk_before_a_checkpoint_has_its_name(tmp_path, monkeypat
     written = {path.relative_to(tmp_path / "1") for path in (tmp_path / "1").rglob("*") if path.name != checkpoints.RECORD}
     assert {path.relative_to(tmp_path / "unfinished-1") for path in done[:named]} == {Path(), *written}
     assert done[named + 1 :] == [tmp_path]  # the name itself
+
+
+def test_the_part_of_a_process_is_on_the_disk_when_it_is_written(tmp_path, monkeypatch):
+    path, whole = tmp_path / "own.npz", []
+    monkeypatch.setattr(os, "fsync", lambda descriptor: whole.append(os.fstat(descriptor).st_size))
+    leaves = {"a": np.arange(6).reshape(2, 3), "b": np.zeros((0, 3)), "c": np.float32(2)}
+    written = parts.write(path, parts.own_parts(leaves))
+    assert whole == [path.stat().st_size]
+    found = {name: np.full_like(leaf, 9) for name, leaf in leaves.items()}
+    parts.read(tmp_path, {path.name: written}, found)
+    jax.tree.map(np.testing.assert_array_equal, found, leaves)
+
+
+def test_parts_of_a_leaf_that_nobody_has_written_are_missed(tmp_path):
+    rows = np.arange(12).reshape(4, 3)
+    written = parts.write(tmp_path / "own.npz", [("a", [[1, 3], [0, 3]], rows[1:3]), ("b", [[0, 4], [0, 3]], rows)])
+    with pytest.raises(ValueError, match=r"^leaf a has parts that are missing$"):
+        parts.read(tmp_path, {"own.npz": written}, {"a": np.zeros_like(rows), "b": np.zeros_like(rows)})
 
 
 def test_what_is_empty_takes_no_room(tmp_path):

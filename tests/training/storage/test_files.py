@@ -9,6 +9,7 @@ import pytest
 from tests.processes import ROOT
 from training.storage import files
 from training.storage.files import output_folder, write_atomically, write_together
+from training.storage.shards import made_from
 
 
 @pytest.mark.parametrize(("content", "stored"), [("größer\n", "größer\n".encode()), (b"\x00\xff", b"\x00\xff")])
@@ -127,3 +128,21 @@ def test_a_disk_without_locks_is_no_hindrance(tmp_path, monkeypatch):
     with output_folder(tmp_path / "run") as folder:
         (folder / "result.json").write_text("{}")
     assert [path.name for path in folder.iterdir()] == ["result.json"]
+
+
+def test_what_is_made_of_files_is_made_again_when_others_have_come_meanwhile(tmp_path):
+    """New ones, and one that was written anew."""
+    seen = []
+
+    def make():
+        seen.append({path.name: path.read_text() for path in tmp_path.glob("*.json")})
+        if len(seen) == 1:
+            (tmp_path / "1.json").write_text("a")
+        elif len(seen) == 2:
+            (tmp_path / "1.json").write_text("b")
+            os.utime(tmp_path / "1.json", ns=(0, 0))  # clocks may be coarse
+        (tmp_path / "table.txt").write_text(str(len(seen)))
+
+    (tmp_path / "0.json").write_text("")
+    made_from(tmp_path, "*.json", make)
+    assert seen == [{"0.json": ""}, {"0.json": "", "1.json": "a"}, {"0.json": "", "1.json": "b"}]
