@@ -109,22 +109,30 @@ def first_move(name: str, **settings):
     keys = jax.random.split(jax.random.key(1), LANES)
     views = jax.vmap(lambda key: game.observe(game.init(key), 0))(keys)
     seats = jnp.zeros(LANES, jnp.int32)
-    plan, _ = jax.jit(planner.plan)(None, keys, planner.init(LANES), views, seats, jnp.ones(LANES, bool))
-    return jax.device_get(plan), planner
+    run = jax.jit(lambda memory: planner.plan(None, keys, memory, views, seats, jnp.ones(LANES, bool)))
+    plan, memory = run(planner.init(LANES))
+    return *jax.device_get((plan, run(memory)[0])), planner
 
 
 def test_it_does_not_plan_on_seeing_what_stays_hidden():
-    plan, planner = first_move("ismcts", bandit="ucb")
+    plan, _, planner = first_move("ismcts", bandit="ucb")
     assert (plan.actions == [TAKE, WAIT]).all() and not planner.sees_state
-    fused, _ = first_move("determinized_mcts", bandit="ucb", num_worlds=4)
+    fused, *_ = first_move("determinized_mcts", bandit="ucb", num_worlds=4)
     assert (fused.actions == [BET, WAIT]).all()  # in every world the coin is seen, and a bet is won
     np.testing.assert_allclose(plan.qvalues[:, 0, TAKE], SURE, atol=0.1)
     assert (np.abs(plan.qvalues[:, 0, BET]) < SURE).all() and (fused.qvalues[:, 0, BET] > 0.5).all()
 
 
 def test_there_is_a_node_for_what_is_seen_not_for_each_world():
-    plan, _ = first_move("ismcts", bandit="ucb")
+    plan, *_ = first_move("ismcts", bandit="ucb")
     assert (plan.metrics["stored"] == 2).all()  # before the bet and after it, whichever side is up
+
+
+def test_what_was_learnt_of_information_sets_is_kept_and_of_drawn_worlds_is_not():
+    plan, again, _ = first_move("ismcts", bandit="ucb")
+    np.testing.assert_array_equal(again.visit_counts[:, 0].sum(-1), 2 * plan.visit_counts[:, 0].sum(-1))
+    plan, again, _ = first_move("determinized_mcts", bandit="ucb", num_worlds=4)
+    np.testing.assert_array_equal(again.visit_counts, plan.visit_counts)
 
 
 def test_nodes_are_known_by_what_their_movers_see():

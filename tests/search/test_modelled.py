@@ -167,6 +167,8 @@ def test_who_is_not_asked_goes_on_from_what_it_believed_and_did_last():
         found, memory = run(None, keys, memory, views, seats, np.array(asked))
         told.append(found.actions[:, 0].tolist())
     assert told == [[0, 0], [1, 1], [9, 0], [9, 9]]
+    found, _ = run(None, keys, planner.reset(memory, np.array([True, False])), views, seats, np.ones(2, bool))
+    assert found.actions[:, 0].tolist() == [0, 9]  # a new episode begins with nothing believed
 
 
 @functools.partial(jax.jit, static_argnums=0)

@@ -144,6 +144,20 @@ def test_two_who_choose_in_turn_equal_a_slow_search():
         assert plan.visit_counts[lane, 0].tolist() == visits.tolist()
 
 
+def test_what_the_own_seat_has_chosen_belongs_to_the_key():
+    dynamics = two_player(GAME, steady_player(REST), lambda state, seat: 1 - seat)
+    states, seats = states_of(GAME, [0, 0, 0]), np.zeros(3, np.int32)
+
+    @jax.jit
+    def keys_of(keys):
+        nodes = dynamics.root(None, keys, states, seats)
+        waiting = dynamics.step({"own": None, "opponents": None}, keys, nodes, jnp.array([[REST, 0], [PULL, 0], [SHOUT, 0]]))
+        return jnp.concatenate([dynamics.state_key(nodes)[:1], dynamics.state_key(waiting)])
+
+    keys = jax.device_get(keys_of(jax.random.split(jax.random.key(0), 3)))
+    assert len({tuple(key) for key in keys.tolist()}) == 4
+
+
 def test_models_that_share_their_answers_give_each_action_the_same():
     dice = memoryless(
         "dice", lambda params, keys, views, seats: jax.vmap(jax.random.randint, (0, None, None, None))(keys, (), 0, 3)
@@ -329,15 +343,21 @@ class Falling(Pairs):
 def test_who_is_out_has_what_the_game_says_until_that_is_over():
     states = Round(np.array([[0, 3, 3, 3], [3, 0, 0, 0], [3, 0, 0, 0]], np.int32), np.array([False, False, True]))
     alone = single_player(Falling(), steady_player(0))
+    rivalry = two_player(Falling(), steady_player(0), lambda state, seat: seat + 1, in_turn=False)
 
     @jax.jit
     def told(keys, states):
-        nodes = alone.root(None, keys, states, jnp.zeros(3, jnp.int32))
-        return alone.terminated(nodes), alone.heuristic(nodes)[:, 0], alone.outcome(nodes)[:, 0]
+        found = []
+        for dynamics in (alone, rivalry):
+            nodes = dynamics.root(None, keys, states, jnp.zeros(3, jnp.int32))
+            found.append((dynamics.terminated(nodes), dynamics.heuristic(nodes).T, dynamics.outcome(nodes).T))
+        return found
 
-    over, values, results = told(jax.random.split(jax.random.key(0), 3), states)
-    assert over.tolist() == [False, True, True]
-    assert values.tolist() == [0.25, -0.5, 0.25] and results.tolist() == [0, -0.5, 1]
+    for over, values, results in told(jax.random.split(jax.random.key(0), 3), states):
+        assert over.tolist() == [False, True, True]
+        assert values[0].tolist() == [0.25, -0.5, 0.25] and results[0].tolist() == [0, -0.5, 1]
+    np.testing.assert_array_equal(values[1], -values[0])  # what the own seat wins its rival loses
+    np.testing.assert_array_equal(results[1], -results[0])
 
 
 def tens(params, keys, views, seats):

@@ -51,6 +51,12 @@ def hopeless(params, states, seats):
     return jnp.zeros((seats.shape[0], CELLS)), jnp.ones(seats.shape[0])
 
 
+def met(params, states, seats):
+    """Who is to move has won where somebody has run into a hidden stone."""
+    found = jax.vmap(lambda state: state.found[0].any() | state.found[1].any())(states)
+    return jnp.zeros((seats.shape[0], CELLS)), found.astype(jnp.float32)
+
+
 def known(game, steps, count=LANES):
     """Games that are not over after so many attempts: states, what the players to move know, and who they are."""
     states, infos = some_games(game)
@@ -129,6 +135,14 @@ def test_where_everything_is_seen_all_searches_are_puct():
     assert len(np.unique(plain.actions, axis=0)) > 3 and (own(plain.visit_counts, seats).sum(-1) == SIMULATIONS).all()
 
 
+def test_who_sees_all_is_not_shown_what_others_have_run_into():
+    states, _, seats = known(ABRUPT, 5)
+    assert any(word.any() for found in states.found for word in found.words)
+    seeing, _ = search(determinized.true_sight, ABRUPT, SEARCH, states, seats, evaluate=met)
+    plain, _ = search(puct.puct, OPEN, SEARCH, opened(ABRUPT, states), seats, evaluate=met)
+    same_plans(seeing, plain)
+
+
 @pytest.mark.slow
 def test_one_possible_world_is_searched_the_same_however_often_it_is_drawn():
     """The second player has met all stones of the first: nothing is hidden from it."""
@@ -184,6 +198,8 @@ def test_a_plan_puts_together_what_puct_finds_in_each_world(game, settings):
     np.testing.assert_array_equal(own(plan.actions, 1 - seats), game.pass_action)
     np.testing.assert_allclose(own(plan.root_value, seats), own(each.root_value, owners).reshape(LANES, -1).mean(1), rtol=1e-5)
     np.testing.assert_array_equal(own(plan.root_value, 1 - seats), -own(plan.root_value, seats))
+    for name, numbers in each.metrics.items():
+        np.testing.assert_array_equal(plan.metrics[name], numbers.reshape(LANES, WORLDS).sum(1), name)
 
 
 @dataclasses.dataclass(frozen=True)

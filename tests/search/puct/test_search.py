@@ -271,6 +271,22 @@ def test_lanes_do_not_know_each_other():
     assert not np.array_equal(here.visit_counts, search(states)[0].visit_counts)  # the noise is there
 
 
+def test_legal_arms_that_are_no_candidates_are_counted_too():
+    """Else a node could be lost for certain before all of them have been looked at."""
+    _, memory = search(positions(2), num_simulations=2, max_candidates=2)
+    assert (memory.fixed[:, puct_tree.ROOT, puct_tree.LEGAL] == 7).all()
+
+
+def test_noise_is_at_the_root_alone():
+    _, memory = search(positions(2), **NOISY)
+    look = jax.jit(lambda memory, node: (memory.states(node), memory.prior(node)[:, :CELLS]))
+    for node, noisy in ((0, True), (1, False), (2, False)):
+        states, prior = jax.device_get(look(memory, np.full(BATCH, node)))
+        logits = np.asarray(NETWORK(None, states, states.player.astype(np.int32))[0])[:, :CELLS]
+        expected = np.exp(logits) * (interop.board(GAME.config, states).reshape(BATCH, -1) == 0)
+        assert np.allclose(prior, expected / expected.sum(-1, keepdims=True), atol=1e-5) != noisy
+
+
 def test_a_final_state_gets_no_plan_and_others_their_own():
     states = positions(2)
     end = at(states, 0)
@@ -352,6 +368,17 @@ def test_what_is_proven_lost_is_not_played():
     saving = [cell for cell in range(CELLS) if board[cell] == 0 and _holds(board, cell)]
     assert saving and len(saving) < (board == 0).sum()
     assert int(plan.actions[1, 0]) in saving
+
+
+def test_what_is_proven_lost_is_not_learnt_while_something_else_is_open():
+    states = positions(2, count=24)
+    plan, memory = search(states, **SOLVING)
+    root, column = memory.row(np.zeros(24, int)), np.arange(1, 1 + memory.num_children)
+    proven, arms = (np.asarray(memory.whole(root[:, None], word, column)) for word in (puct_tree.PROVEN, puct_tree.ARM))
+    lost = (proven == -1) & (column <= np.asarray(memory.whole(root, puct_tree.OPENED))[:, None])
+    open_lanes = np.asarray(memory.whole(root, puct_tree.PROVEN)) == puct_tree.UNPROVEN
+    weights = np.take_along_axis(own(plan.action_weights, states), arms, 1)
+    assert (lost.any(-1) & open_lanes).any() and not weights[open_lanes][lost[open_lanes]].any()
 
 
 def _holds(board, cell):

@@ -232,12 +232,33 @@ def test_replies_make_turns_stand_against_the_best_one():
     assert np.mean([answered(w, t) / 100 for w, t in zip(worths, blind, strict=True)]) < best.mean()
 
 
+def test_no_turn_is_on_trial_before_there_is_a_whole_generation():
+    short = dataclasses.replace(REPLIES, num_generations=2, trial=0.9)
+    assert short.growing_rounds == short.random_rounds < short.rounds
+    assert dataclasses.replace(REPLIES, trial=0.5).growing_rounds == REPLIES.rounds - REPLIES.rounds // 2
+
+
 @pytest.mark.parametrize("settings", [KINDS["islands"], REPLIES], ids=["oep", "replies"])
 def test_a_lane_does_not_depend_on_the_others(settings):
     order = np.array([3, 0, 5, 1, 4, 2, 7, 6])
     keys, states = jax.tree.map(lambda leaf: leaf[order], (lanes(), roots()))
     whole = jax.tree.map(lambda leaf: leaf[order], run(settings))
     chex.assert_trees_all_equal(whole, compiled(settings)(keys, states)[1])
+
+
+def test_greedy_action_takes_any_of_equal_actions():
+    """Those too that are tried later than others."""
+    game, count = Hoard(things=20), 2000
+
+    @jax.jit
+    def chosen(keys):
+        states = jax.vmap(game.init)(keys)
+        states = dataclasses.replace(states, worths=jnp.full_like(states.worths, 3))
+        drawn, seats = jax.vmap(random_bits.lane_key)(keys), jnp.zeros(count, jnp.int32)
+        return greedy.best_action(game, moves_of(game), drawn, states, seats, jnp.ones(count, bool))[0]
+
+    counts = np.bincount(chosen(jax.random.split(jax.random.key(0), count)), minlength=20)
+    assert len(counts) == 20 and stats.chisquare(counts).pvalue > 1e-3
 
 
 def test_greedy_turn_looks_at_every_outcome_once():
