@@ -93,4 +93,4 @@ def test_knowledge_of_played_battles_fits_the_truth():
         assert set(np.flatnonzero(info.other_hand)) <= set(np.asarray(state.hand[1]).tolist())
         assert int(info.other_elixir) == int(state.elixir[1])
         own = np.asarray(info.own_queue)
-        assert (own[own >= 0] == np.asarray(state.queue[0])[own >= 0]).all()
+        assert own[0] >= 0 and (own[own >= 0] == np.asarray(state.queue[0])[own >= 0]).all()  # the next card is shown

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import jaxgames
-from jaxgames.clash import arms, bots, rules, zones
+from jaxgames.clash import arms, bots, playing_on, rules, zones
 from jaxgames.clash.config import BEGINNER_DECK
 from jaxgames.clash.constants import NUM_TILES
 from jaxgames.clash.scene import Scene
@@ -204,6 +204,17 @@ def test_hit_points_count_where_towers_are_equally_many():
     assert by_hp(state).tolist() == [1, -1]
 
 
+def test_battles_that_are_played_on_in_the_places_of_others_take_as_long(monkeypatch):
+    """Eight at a time, of ten alike: a knight hits a tower until the time is over."""
+    monkeypatch.setattr(playing_on, "_AT_ONCE", 8)
+    scene = battle()
+    scene.put_unit(0, "Knight", 3500, 23000)
+    states = jax.tree.map(lambda leaf: np.stack([leaf] * 10, -1), scene.state)
+    play_out = jax.jit(functools.partial(playing_on._play_out, dataclasses.replace(CONFIG, value_ticks=40)))
+    left = np.asarray(play_out(states))
+    assert (left == left[..., :1]).all() and (left[1, :2, 0] < scene.arrays["hp"][1, :2]).sum() == 1
+
+
 def test_the_key_tells_states_apart_and_forgets_the_dead():
     scene = battle()
     before = state_key(scene.state).tolist()
@@ -235,8 +246,9 @@ def test_players_see_neither_hand_queue_nor_elixir_of_the_other():
 
 def test_planes_show_what_a_player_sees_in_its_own_frame():
     """What it has played itself fades by a tenth per step."""
-    encoder = jaxgames.encoder_of(GAME)
+    encoder = jaxgames.encoder_of(jaxgames.make("clash", "toy", regular_ticks=500, spell_slots=3, levels=(7, 14)))
     scene = battle(elixir=3)
+    scene.arrays["tick"][...] = 500
     scene.put_unit(1, "Giant", 3500, 12000)
     scene.arrays["past"][0, :3] = [[ROWS["giant"], 4, 6], [-1, 0, 0], [ROWS["knight"], 9, 10]]
     shown = jax.jit(lambda state, seat: encoder.planes(encoder.view(state, seat)))
@@ -255,8 +267,20 @@ def test_planes_show_what_a_player_sees_in_its_own_frame():
     ):
         found = {tuple(cell): planes[name][tuple(cell)] for cell in np.argwhere(planes[name]).tolist()}
         assert found == pytest.approx(expected), name
-    for name, value in (("elixir", 0.3), ("card 0 is knight", 1), ("card 3 affordable", 0), ("card 0 affordable", 1)):
-        np.testing.assert_allclose(first[name], value, rtol=1e-6)
+    everywhere = {
+        "elixir": 0.3,
+        "overtime": 1,
+        "double elixir": 0,
+        "card 0 is knight": 1,
+        "card 0 affordable": 1,
+        "card 3 affordable": 0,
+    }
+    for name, value in everywhere.items():
+        np.testing.assert_allclose(first[name], value, rtol=1e-6, err_msg=name)
+    for planes, levels in ((first, (0.5, 1)), (second, (1, 0.5))):
+        assert [planes[f"{side} level"].max() for side in ("own", "enemy")] == pytest.approx(levels)
+    tiles = legal_actions(scene.state)[0, 1 : 1 + NUM_TILES].reshape(32, 18)
+    np.testing.assert_array_equal(first["card 0 legal"], tiles.T)
 
 
 def test_bots_play_legal_cards_and_the_guard_meets_a_threat():

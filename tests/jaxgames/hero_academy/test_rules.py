@@ -121,6 +121,8 @@ def test_a_cleric_heals_the_living_and_revives_the_fallen():
 def test_the_fallen_are_stomped_or_removed_at_the_end_of_their_own_turn():
     state = position({(2, 3): "K", (3, 3): ("w", 0, 0), (5, 3): ("A", 0, 0), (8, 4): "k"})
     assert kind(after(state, act((2, 3), (3, 3))), 3, 3) == units.KNIGHT
+    healer = position({(2, 3): "C", (3, 3): ("w", 0, 0)})
+    assert kind(after(healer, act((2, 3), (3, 3))), 3, 3) == units.CLERIC  # who heals its own alone
     ended = after(state, LAYOUT.end_turn)
     assert (kind(ended, 5, 3), kind(ended, 3, 3)) == (units.EMPTY, units.WIZARD)
 

@@ -15,7 +15,7 @@ import jaxgames
 from jaxgames.pommerman import belief, interop
 from jaxgames.pommerman.replay import observe_batch
 from tests.jaxgames.pommerman import recordings
-from tests.jaxgames.pommerman.positions import TEAM, Bomb, look, position
+from tests.jaxgames.pommerman.positions import DOWN, RANGE, STOP, TEAM, Bomb, look, position
 
 SEATS = jnp.arange(4)
 
@@ -159,3 +159,27 @@ def test_a_bomb_that_nobody_was_seen_to_lay_is_an_enemys():
     for seat in range(4):
         believed = begin(observe_batch(TEAM, state, seat))
         assert look(jax.device_get(believed), TEAM).bombs[2, 1] == Bomb(owner=(seat + 1) % 4, life=5)
+
+
+def believed_by_first(*drawings, action=STOP):
+    """What the first player believes after it has been shown two positions of the team game."""
+    begin, update, _ = programs("team")
+    views = [observe_batch(TEAM, position(drawing, config=TEAM), 0) for drawing in drawings]
+    return look(jax.device_get(update(begin(views[0]), views[1], np.full(1, action, np.int32))), TEAM)
+
+
+def test_a_power_up_that_is_out_of_sight_is_not_forgotten():
+    shown = [". .r " + ". " * (rows - 2) + ".0" for rows in (5, 6)]
+    assert believed_by_first(*shown, action=DOWN).board[1, 1] == RANGE
+
+
+def test_who_is_out_of_sight_is_believed_in_the_nearest_free_cell():
+    """The edge of the board is out of sight, and a wall along it."""
+    wall = [[*"..........#"]] * 9 + [[*"..........."]] * 2
+    drawings = []
+    for column, seen in ((6, True), (5, False)):
+        rows = [row.copy() for row in wall]
+        rows[5][column] = "0"
+        rows[5 if seen else 10][9 if seen else 2] = "1"
+        drawings.append(" ".join("".join(row) for row in rows))
+    assert believed_by_first(*drawings).men[1].cell == (0, 9)

@@ -44,6 +44,14 @@ def test_people_s_set_ups():
     assert ((front != FLAG) & (front != BOMB)).sum(1).min() >= 2
 
 
+def test_where_there_is_no_general_the_spy_goes_by_its_own_places(monkeypatch):
+    pieces = tuple(0 if kind == GENERAL else count for kind, count in enumerate(STRATEGO.pieces, 1))
+    config = StrategoConfig(pieces=pieces)
+    kinds = deals(config, 64)
+    monkeypatch.setattr(dealing, "_NEAR_GENERAL", 100.0)
+    np.testing.assert_array_equal(deals(config, 64), kinds)
+
+
 @pytest.mark.parametrize("mobile, fine", [(0, False), (1, False), (2, True), (6, True)])
 def test_two_pieces_that_move_must_face_no_lake(mobile, fine):
     kinds = np.full((4, 10), MARSHAL, np.uint8)  # those that face lakes do not count

@@ -50,6 +50,11 @@ def test_who_cannot_be_stopped_on_the_way_to_the_flag_is_about_to_win():
     assert value("aaaaY aaaaa Xa_aa aaaaa LaDMa") < value("aaaaY aaaaa Xa_aa aaaaa LaMaD")  # a scout has a line to it
 
 
+def test_of_two_who_are_as_near_to_the_flag_the_one_to_move_is_first():
+    race = "aaaaY aaaaa Xa_aL aaaaa Maaaa"
+    assert value(race) > 0.5 and value(race, "b 0") < -0.5
+
+
 def test_both_sides_are_valued_alike_and_each_game_by_itself():
     game = Stratego(CONFIG)
     states, _ = random_games(game, jax.random.split(jax.random.key(0), 6), 30)

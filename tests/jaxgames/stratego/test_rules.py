@@ -8,6 +8,8 @@ import pytest
 import jaxgames
 from jaxgames.stratego import Stratego, StrategoConfig, interop, moves, notation
 from jaxgames.stratego.constants import KIND_NAMES, LETTERS
+from jaxgames.stratego.hidden import hidden_pieces
+from jaxgames.stratego.observation import observe
 from tests.jaxgames.stratego.playing import CONFIG, P2SRO, at, board, play, position, random_games
 
 RED, BLUE = (dict(zip(KIND_NAMES, letters, strict=True)) for letters in LETTERS)
@@ -127,6 +129,8 @@ def test_what_is_seen_to_go_far_is_shown_only_with_scout_reveal():
         assert board(after, config).split()[1][0] == "D"
         after = play(position("YaaaO aaaaa aa_aa aaaaa aDMaC", config), "b1b4", config=config)
         assert board(after, config).split()[1][1] == letter
+        # What the other does not know any more is as many pieces as it has not seen.
+        assert jax.jit(lambda state, config=config: hidden_pieces(config, observe(config, state, 1)).fits)(at(after))
 
 
 def test_what_has_gone_far_unseen_is_a_scout_for_good():
