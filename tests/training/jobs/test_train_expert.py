@@ -10,6 +10,7 @@ import signal
 import jax
 import numpy as np
 import pytest
+from rich.console import Console
 
 from search.modelled import Models
 from search.puct.search import Settings
@@ -19,7 +20,7 @@ from tests.training.learn.test_arms import network
 from tests.training.learn.test_expert_iteration import knowing
 from training.jobs import train_expert
 from training.jobs.train_expert import ExpertJob, TrainConfig
-from training.learn.expert_iteration import ExpertConfig
+from training.learn.expert_iteration import ExpertConfig, make_search
 from training.storage.logs import read_log
 from training.storage.weights import load_weights
 
@@ -65,6 +66,16 @@ def make():
 
 def settings(folder, **changes):
     return dataclasses.replace(TINY, output=str(folder), **changes)
+
+
+def test_there_is_noise_in_games_to_learn_from_and_none_in_the_reported_ones(tmp_path, monkeypatch):
+    searches = []
+    monkeypatch.setattr(
+        train_expert, "make_search", lambda who, models, search: searches.append(search) or make_search(who, models, search)
+    )
+    ExpertJob(settings(tmp_path, final_games=2), Console(quiet=True))
+    assert TINY.learn.search.dirichlet_fraction > 0
+    assert searches == [dataclasses.replace(TINY.learn.search, dirichlet_fraction=0.0)]
 
 
 @pytest.fixture(scope="module")

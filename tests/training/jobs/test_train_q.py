@@ -68,7 +68,7 @@ def test_what_does_not_fit_into_memory_is_refused(changes, message, monkeypatch)
 
 def test_the_first_of_the_best_means_is_rated_and_kept(tmp_path):
     """Without games and networks: evaluations that win one game, none, one again, two and two."""
-    job, wins, asked = object.__new__(QJob), iter((1, 0, 1, 2, 2)), []
+    job, wins, asked = object.__new__(QJob), iter((1, 0, 1, 2, 2, 1)), []
     Job.__init__(job, settings(tmp_path, samples=320), Console(quiet=True))
     job.meta, job.total = {"game": "hex"}, 320
 
@@ -87,6 +87,9 @@ def test_the_first_of_the_best_means_is_rated_and_kept(tmp_path):
             assert params["mean"] == state.best["mean"] == meta["samples"]
             kept.append(meta["samples"])
     assert asked == [64, 128, 192, 288, 320] and kept == [64, 64, 64, 288, 288]
+    result = job.finish(state)
+    assert asked[5:] == [288] and (result["games"]["wins"], result["games"]["games"]) == (1, 2)
+    assert load_weights(tmp_path / "final.npz")[0]["mean"] == 320
 
 
 @pytest.mark.slow

@@ -87,6 +87,22 @@ def test_one_seat_learns_and_partners_play_the_others():
     np.testing.assert_array_equal(np.asarray(left)[over], (game.max_steps - samples.clock.reshape(-1))[over])
 
 
+def test_seats_that_search_at_once_draw_numbers_of_their_own():
+    games = SelfPlay(Pool(Signals(), 3), Targets(None), remembered=8)
+    keys = jax.random.split(KEY, 3)
+    found = jax.random.key_data(jax.jit(games._per_seat)(keys))
+    assert games.rows == 6 and len({tuple(key) for key in found.tolist()}) == 6
+
+
+def test_games_that_begin_in_place_of_those_given_up_are_not_over():
+    """Where their results go, there may be those of games long ago."""
+    games = SelfPlay(Pool(Signals(), 3), Targets(None), remembered=4)
+    now = games.start(KEY, jnp.int32(0))
+    now = jax.jit(games.restart)(KEY, dataclasses.replace(now, results=jnp.full_like(now.results, 7)))
+    assert now.lanes.number.tolist() == [3, 4, 5]
+    assert (np.asarray(now.results)[:, 0] == [UNFINISHED + 1, UNFINISHED + 1, 7, UNFINISHED + 1]).all()
+
+
 class Judged(Fading):
     """Who is out has lost, but for the last seat: of that nothing is known before the end."""
 
