@@ -139,6 +139,13 @@ def test_barrage_has_a_network_of_its_own():
     assert agents.bundled("pc_pimc", jaxgames.make("stratego", "barrage-p2sro")) == path
 
 
+def test_clash_has_a_follower_for_the_beginners_deck():
+    assert (agents.TRAINED / "clash_follower.npz").stat().st_size < 2e6
+    assert agents.make("follower", jaxgames.make("clash", "beginner")).params is not None
+    with pytest.raises(ValueError, match=r"with planes 18 x 32 x 90, and here they are 18 x 32 x \d+$"):
+        agents.make("follower", jaxgames.make("clash", "all"))
+
+
 @pytest.mark.parametrize("name", ["sp_mcts", pytest.param("tp_mcts", marks=pytest.mark.slow)])
 def test_searches_against_models_take_the_networks_of_the_package_where_these_fit(name):
     game, small = GAMES["pommerman/ffa"], jaxgames.make("pommerman", "one_vs_one")
