@@ -44,6 +44,7 @@ class Hoard:
     points: int = 3
     turns: int = 4
     ends_early: bool = False  # whether ending a turn with points left is worth a look
+    puts_back: bool = False  # whether who names an own thing puts it back on the table
     name: str = "hoard"
     num_players: int = 2
 
@@ -90,11 +91,11 @@ class Hoard:
     def advance(self, state: State, action: Array, key: Array | None) -> State:
         del key
         ends = action == self.end_turn
-        taken = (jnp.arange(self.things) == action) & (state.owner < 0) & (state.action_points > 0)
+        chosen = (jnp.arange(self.things) == action) & self._open(state)
         after = dataclasses.replace(
             state,
-            owner=jnp.where(taken, state.player, state.owner),
-            action_points=jnp.where(ends, self.points, state.action_points - taken.any()),
+            owner=jnp.where(chosen, jnp.where(state.owner < 0, state.player, -1), state.owner),
+            action_points=jnp.where(ends, self.points, state.action_points - chosen.any()),
             player=jnp.where(ends, 1 - state.player, state.player),
             turn=state.turn + ends,
         )
@@ -103,11 +104,15 @@ class Hoard:
         after = dataclasses.replace(after, rewards=self.outcome(after))
         return jax.tree.map(lambda old, new: jnp.where(state.terminated, old, new), state, after)
 
+    def _open(self, state: State) -> Array:
+        """Which things the player may name."""
+        return ((state.owner < 0) | (self.puts_back & (state.owner == state.player))) & (state.action_points > 0)
+
     def to_play(self, state: State) -> Array:
         return state.player
 
     def legal_set(self, state: State, *, pruned: bool = False) -> Bits:
-        free = (state.owner < 0) & (state.action_points > 0)
+        free = self._open(state)
         flags = jnp.concatenate([free, jnp.full(1, self.ends_early or not pruned) | ~free.any()])
         return Bits((jnp.where(flags, jnp.uint32(1) << np.arange(self.things + 1, dtype=np.uint32), 0).sum(dtype=jnp.uint32),))
 

@@ -39,6 +39,14 @@ def test_like_plain_python(settings):
         assert len(shared) > len({id(child) for child in shared})  # states are met on several ways
 
 
+def test_what_takes_the_last_action_back_is_no_edge():
+    game = dataclasses.replace(GAME, points=3, puts_back=True)
+    roots = dataclasses.replace(some_roots(), action_points=np.full(LANES, 3, np.int32))
+    for nodes in trees_like_plain_python(game, roots, turn_mcts.Settings()):
+        seconds = [(edge.action, edge.child) for edge in nodes[0].edges if len(edge.child.edges) > 1]
+        assert seconds and all(action not in {edge.action for edge in child.edges} for action, child in seconds)
+
+
 @pytest.mark.slow
 def test_bridges_of_the_other_player_stay():
     """Things are worth less than nothing, so that the best turn ends at once; later phases find the other player."""
