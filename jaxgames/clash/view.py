@@ -192,10 +192,10 @@ def letters_of(unit: Unit) -> str:
     if unit.kind == "crown_tower":
         return unit.name.replace("Tower", "")
     words = re.findall(r"[A-Z][a-z]*", unit.name)
-    tail = re.sub(r"[A-Za-z]", "", unit.name)  # a number, or the star of a changed unit
+    name = unit.name.rstrip("*0123456789")
+    tail = unit.name[len(name) :]  # a number, or the star of a changed unit
     if len(words) > 1:
         return "".join(word[0] for word in words[:-1]) + words[-1][: 2 if tail else 3] + tail
-    name = unit.name.removesuffix(tail)
     return (name if len(name) <= _WHOLE_NAME else name[:_FEW_LETTERS]) + tail
 
 

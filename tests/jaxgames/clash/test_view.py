@@ -16,5 +16,5 @@ def test_no_two_units_bear_the_same_letters():
 
 def test_a_changed_unit_keeps_its_star_and_a_unit_of_any_name_has_letters():
     knight = next(unit for unit in standard_table().units if unit.name == "Knight")
-    names = {"Knight*": "Knight*", "MiniPekka*": "MPe*", "page": "page", "Golemite": "Gole"}
+    names = {"Knight*": "Knight*", "MiniPekka*": "MPe*", "page": "page", "my_unit": "my_u", "Golemite": "Gole"}
     assert {name: view.letters_of(dataclasses.replace(knight, name=name)) for name in names} == names
