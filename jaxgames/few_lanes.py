@@ -14,6 +14,7 @@ from jax import Array
 
 from jaxgames.bitboard import WORD_BITS
 from jaxgames.fusion import all_lanes
+from jaxgames.unrolled import unrolled
 
 Tree = TypeVar("Tree")
 
@@ -25,10 +26,10 @@ def change_few(function: Callable[[Any, Tree], Tree], needed: Array, given: Any,
     """Gives `function(given, before)` where it is needed, and `before` elsewhere.
 
     On a CPU a batch works on few of its lanes at a time, for as many rounds as it takes, and on none if none needs it. An
-    accelerator has room for all lanes, and what it launches is what costs, so there it is one round of all of them, or none.
+    accelerator has room for all lanes, and what it launches is what costs: it works on all of them, always, in few kernels.
 
     Args:
-      function: of one lane, to new values for `before`.
+      function: of one lane, to new values for `before`; of operations that `unrolled` knows.
       needed: bool [].
       given: pytree of uint32 [] and bool [].
       before: such a pytree too.
@@ -44,14 +45,9 @@ def change_few(function: Callable[[Any, Tree], Tree], needed: Array, given: Any,
 
 
 def _change_all(function: Callable[[Any, Tree], Tree], needed: Array, given: Any, before: Tree) -> Tree:
-    """`change_few` of lanes [B] in one round."""
-
-    def only_round(carry: tuple[Array, Tree]) -> tuple[Array, Tree]:
-        (needed, before), fixed = jax.lax.optimization_barrier((carry, given))  # as in `_change_few`
-        after = jax.vmap(function)(fixed, before)
-        return jnp.zeros_like(needed), jax.tree.map(lambda new, old: jnp.where(needed, new, old), after, before)
-
-    return jax.lax.while_loop(lambda carry: carry[0].any(), only_round, (needed, before))[1]
+    """`change_few` of lanes [B] at once."""
+    after = unrolled(function)(given, before)
+    return jax.tree.map(lambda new, old: jnp.where(needed, new, old), after, before)
 
 
 def _change_few(function: Callable[[Any, Tree], Tree], needed: Array, given: Any, before: Tree) -> Tree:

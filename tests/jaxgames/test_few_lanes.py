@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from jax import numpy as jnp
 
+from jaxgames import few_lanes
 from jaxgames.few_lanes import change_few
 
 
@@ -15,7 +16,9 @@ def _after(given, before):
 
 @pytest.mark.parametrize("lanes", [1, 3, 40, 512])
 @pytest.mark.parametrize("share", [0.0, 0.02, 1.0])
-def test_lanes_that_need_it_are_changed(lanes, share):
+@pytest.mark.parametrize("way", [few_lanes._change_few, few_lanes._change_all])
+def test_lanes_that_need_it_are_changed(lanes, share, way, monkeypatch):
+    monkeypatch.setattr(few_lanes, "_change_few", way)  # the way of a CPU
     rng = np.random.default_rng(lanes)
     needed = rng.random(lanes) < share
     given = {"word": rng.integers(0, 2**31, lanes, dtype=np.uint32), "twice": rng.random(lanes) < 0.5}

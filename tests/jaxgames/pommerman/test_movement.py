@@ -1,11 +1,16 @@
 """One hand-made position per clause of the contest over cells: S4 to S8 (swaps, bounces, kicks) and the quirks of movement."""
 
+import functools
+
 import jax
 import numpy as np
 import pytest
 
 from jaxgames.bitboard import Grid
+from jaxgames.pommerman import movement
 from jaxgames.pommerman.movement import Tally
+from jaxgames.pommerman.state import Bomber, Bombs
+from jaxgames.unrolled import unrolled
 from tests.jaxgames.pommerman.positions import DOWN, LEFT, RIGHT, STOP, UP, Bomb, Man, play, play_on, position
 
 KICKER = Man(kick=True)
@@ -308,3 +313,49 @@ def test_tally_counts_up_to_many():
         assert (many == (count >= 2)).all()
     assert (cleared[0] == (count >= 1) & ~masks[2]).all()
     assert (cleared[1] == (count >= 2) & ~masks[2]).all()
+
+
+# --- accelerators ------------------------------------------------------------------------------------------------------
+
+
+def _crowd(grid, rng):
+    """A crowded board: bombs that roll everywhere, four agents among them, walls; what `movement.resolve` is given."""
+    place = rng.permutation(grid.num_cells)
+    walls = np.isin(np.arange(grid.num_cells), place[:12])
+    bombs = np.isin(np.arange(grid.num_cells), place[12 : 12 + rng.integers(1, 30)])
+    number = {name: rng.integers(1, top, grid.num_cells) * bombs for name, top in (("life", 11), ("strength", 11), ("owner", 4))}
+    way = rng.integers(0, 6, grid.num_cells)  # two of six rest
+
+    def plane(cells):
+        return grid.constant(cells.reshape(grid.rows, grid.columns))
+
+    sizes = {"life": 4, "strength": 4, "owner": 2}
+    digits = [tuple(plane(number[name] >> digit & 1 == 1) for digit in range(size)) for name, size in sizes.items()]
+    moving = tuple(plane(bombs & (way == direction)) for direction in range(4))
+    free = place[12 + 30 :]
+    men = tuple(Bomber(np.int8(free[seat]), rng.random() < 0.9, np.int8(1), np.int8(2), rng.random() < 0.7) for seat in range(4))
+    moves = tuple(np.int32(move) for move in rng.integers(0, 5, 4))
+    return men, moves, plane(walls), Bombs(*digits, moving)
+
+
+def test_accelerators_settle_the_same():
+    """They play the contest for all games, number by number (`unrolled`); a CPU for those that need it, in vectors."""
+    grid, rng = Grid(11, 11), np.random.default_rng(7)
+    crowds = [_crowd(grid, rng) for _ in range(400)]
+    men, moves, walls, bombs = jax.tree.map(lambda *leaves: np.stack(leaves), *crowds)
+
+    def settle(men, moves, walls, bombs):
+        return movement.resolve(grid, movement.make_walkers(grid, men, moves, walls), bombs, walls, grid.empty)
+
+    on_a_cpu = jax.jit(jax.vmap(settle))(men, moves, walls, bombs)
+    walkers = jax.vmap(lambda *given: movement.make_walkers(grid, *given))(men, moves, walls)
+    swapped = jax.vmap(movement._swapped)(walkers)
+    nothing = jax.tree.map(lambda word: np.zeros(len(crowds), word.dtype), grid.empty)
+    contest = unrolled(functools.partial(movement._contest_in_words, grid))
+    go = tuple(np.zeros(len(crowds), bool) for _ in men)
+    apart = jax.jit(contest)((walkers, swapped, walls, nothing), (go, bombs))
+    for one, other in zip(jax.tree.leaves(apart), jax.tree.leaves(on_a_cpu), strict=True):
+        np.testing.assert_array_equal(one, other)
+    kicked = sum(np.bitwise_count(word).sum() for plane in on_a_cpu[1].moving for word in plane.words)
+    assert kicked > 400  # many still roll
+    assert not np.array_equal(np.stack(on_a_cpu[0]), np.stack([w.moving for w in walkers]))
