@@ -45,7 +45,7 @@ def _small(mode: str, **learn: Any) -> TrainConfig:
     return TrainConfig(who=PolicyValueConfig(mode=mode), learn=config, epochs=12, rate_games=200, final_games=0)
 
 
-def _medium(mode: str = "adh-5", epochs: int = 12, **learn: Any) -> TrainConfig:
+def medium(mode: str = "adh-5", epochs: int = 12, **learn: Any) -> TrainConfig:
     """A run with about 6 worlds x 32 nodes per move."""
     config = AlphazeConfig(**{"num_worlds": 6, "num_simulations": 32, "epoch_samples": 8192, **learn})
     who = PolicyValueConfig(mode=mode, network="tiny")
@@ -55,14 +55,14 @@ def _medium(mode: str = "adh-5", epochs: int = 12, **learn: Any) -> TrainConfig:
 TINY = Runs("hex-2x2", "2 x 2", _small("adh-2", explore_moves=2))
 SMALL = Runs("hex-3x3", "3 x 3", _small("adh-3", explore_moves=3))
 VARIANTS = (
-    Runs("hex-5x5-pc_pimc", "PC-PIMC", _medium(), 3),
-    Runs("hex-5x5-pimc", "PIMC", _medium(method="pimc"), 3),
-    Runs("hex-5x5-tsl_pc_pimc", "TSL + PC-PIMC", _medium(true_sight_epochs=TSL_EPOCHS), 3),
-    Runs("hex-5x5-tsl_pimc", "TSL + PIMC", _medium(method="pimc", true_sight_epochs=TSL_EPOCHS), 3),
-    Runs("hex-5x5-hex_pc_pimc", "Hex, then PC-PIMC", _medium(pretrain_epochs=TSL_EPOCHS), 3),
+    Runs("hex-5x5-pc_pimc", "PC-PIMC", medium(), 3),
+    Runs("hex-5x5-pimc", "PIMC", medium(method="pimc"), 3),
+    Runs("hex-5x5-tsl_pc_pimc", "TSL + PC-PIMC", medium(true_sight_epochs=TSL_EPOCHS), 3),
+    Runs("hex-5x5-tsl_pimc", "TSL + PIMC", medium(method="pimc", true_sight_epochs=TSL_EPOCHS), 3),
+    Runs("hex-5x5-hex_pc_pimc", "Hex, then PC-PIMC", medium(pretrain_epochs=TSL_EPOCHS), 3),
 )
-LARGE = Runs("hex-8x8-tsl_pc_pimc", "8 x 8, TSL + PC-PIMC", _medium("adh-8", 6, true_sight_epochs=4))
-_HUGE = replace(_medium("adh-11", 4, true_sight_epochs=3), gate_games=40, rate_games=40)
+LARGE = Runs("hex-8x8-tsl_pc_pimc", "8 x 8, TSL + PC-PIMC", medium("adh-8", 6, true_sight_epochs=4))
+_HUGE = replace(medium("adh-11", 4, true_sight_epochs=3), gate_games=40, rate_games=40)
 HUGE = Runs("hex-11x11-tsl_pc_pimc", "11 x 11, TSL + PC-PIMC", _HUGE)
 DRAWN_WORLDS = ("determinized_fdts:num_simulations=200,horizon=25", "pc_pimc:num_simulations=200", "path", "random")
 LADDER_GAMES = 20  # of each pair of its epochs
@@ -89,7 +89,7 @@ class AlphazePlan(Plan):
 
 def _run(plan: AlphazePlan, run: Runs) -> Measurement:
     """A run of one seed, and with it the file that has its name alone."""
-    return Measurement(run.name, partial(_train, plan, run, 0), "run")
+    return Measurement(run.name, partial(train, plan, run, 0), "run")
 
 
 def two(plan: AlphazePlan) -> list[Measurement]:
@@ -108,7 +108,7 @@ def three(plan: AlphazePlan) -> list[Measurement]:
 
 def variants(plan: AlphazePlan) -> list[Measurement]:
     """Curves of all variants by variant and seed, the first seed of each before the second of any."""
-    return by_seed(VARIANTS, "{name}-seed{seed}", partial(_train, plan))
+    return by_seed(VARIANTS, "{name}-seed{seed}", partial(train, plan))
 
 
 def rivals(plan: AlphazePlan) -> list[Measurement]:
@@ -168,7 +168,7 @@ def _config(plan: AlphazePlan, run: Runs, seed: int) -> TrainConfig:
     return replace(config, epochs=plan.epochs) if plan.epochs else config
 
 
-def _train(plan: AlphazePlan, run: Runs, seed: int) -> dict | None:
+def train(plan: AlphazePlan, run: Runs, seed: int) -> dict | None:
     """Trains, or goes on with, a run. Returns its curve and numbers; None if asked to stop."""
     config = _config(plan, run, seed)
     folder = Path(config.output)
@@ -190,7 +190,7 @@ def _network(plan: AlphazePlan, run: Runs, seed: int, epoch: int) -> tuple[polic
     return who, params
 
 
-def _player(plan: AlphazePlan, run: Runs, seed: int, epoch: int, *, temperature: float = 0.0, **learn: Any) -> Agent:
+def player(plan: AlphazePlan, run: Runs, seed: int, epoch: int, *, temperature: float = 0.0, **learn: Any) -> Agent:
     """A player with the network of an epoch, and other settings of its search."""
     who, params = _network(plan, run, seed, epoch)
     return as_agent(make_player(replace(run.config.learn, **learn), who, temperature=temperature))._replace(params=params)
@@ -224,12 +224,11 @@ def _responses(plan: AlphazePlan) -> dict:
     key = jax.random.key(SEED)
     rows = []
     for epoch in _chosen_epochs(plan, SMALL):
-        player = _player(plan, SMALL, 0, epoch)
-        points = play_pair(game, (player, random_agent(game)), key, 1000)
+        points = play_pair(game, (player(plan, SMALL, 0, epoch), random_agent(game)), key, 1000)
         half = len(points) // 2
         found = {"epoch": epoch, "first": float(points[:half].mean()), "second": float(points[half:].mean())}
         for name, temperature in (("response", 0.0), ("response_to_drawn", 1.0)):
-            frozen = _player(plan, SMALL, 0, epoch, temperature=temperature)
+            frozen = player(plan, SMALL, 0, epoch, temperature=temperature)
             found[name] = exploitability.best_response(game, frozen, key, ResponseConfig())
         rows.append(found)
     return {"rows": rows, "games": 1000}
@@ -240,8 +239,8 @@ def _rival(plan: AlphazePlan, run: Runs, samples: int) -> dict:
     reference = VARIANTS[2]
     game: Any = jaxgames.make("hex", reference.config.who.mode)
     epochs = _epochs(plan, run)
-    mine = _player(plan, run, 0, epochs, num_worlds=samples, num_simulations=plan.nodes)
-    theirs = _player(plan, reference, 0, epochs, num_worlds=12, num_simulations=plan.nodes)
+    mine = player(plan, run, 0, epochs, num_worlds=samples, num_simulations=plan.nodes)
+    theirs = player(plan, reference, 0, epochs, num_worlds=12, num_simulations=plan.nodes)
     points = play_pair(game, (mine, theirs), jax.random.key(SEED), plan.games)
     return {"title": run.title, "samples": samples, "nodes": plan.nodes, "wins": int(points.sum()), "games": len(points)}
 
@@ -250,10 +249,10 @@ def _over_epochs(plan: AlphazePlan, run: Runs) -> dict:
     """Fig. 5A: the networks of some epochs against the last one of TSL + PC-PIMC, with the search of training."""
     reference = VARIANTS[2]
     game: Any = jaxgames.make("hex", reference.config.who.mode)
-    theirs = _player(plan, reference, 0, _epochs(plan, reference))
+    theirs = player(plan, reference, 0, _epochs(plan, reference))
     rows = []
     for epoch in _chosen_epochs(plan, run):
-        points = play_pair(game, (_player(plan, run, 0, epoch), theirs), jax.random.key(SEED), plan.games)
+        points = play_pair(game, (player(plan, run, 0, epoch), theirs), jax.random.key(SEED), plan.games)
         rows.append({"epoch": epoch, "wins": int(points.sum()), "games": len(points)})
     return {"title": run.title, "rows": rows}
 
@@ -262,7 +261,7 @@ def _by_samples(plan: AlphazePlan, samples: int) -> dict:
     """PC-PIMC against PIMC with the same network and number of worlds."""
     game: Any = jaxgames.make("hex", LARGE.config.who.mode)
     epochs = _epochs(plan, LARGE)
-    players = [_player(plan, LARGE, 0, epochs, method=method, num_worlds=samples) for method in ("pc_pimc", "pimc")]
+    players = [player(plan, LARGE, 0, epochs, method=method, num_worlds=samples) for method in ("pc_pimc", "pimc")]
     points = play_pair(game, players, jax.random.key(SEED), plan.games)
     return {"samples": samples, "wins": int(points.sum()), "games": len(points)}
 
@@ -297,5 +296,5 @@ def _ladder(plan: AlphazePlan) -> dict:
     game: Any = jaxgames.make("hex", HUGE.config.who.mode)
     entries = {"random": random_agent(game)}
     for epoch in range(_epochs(plan, HUGE) + 1):
-        entries[f"epoch {epoch}"] = _player(plan, HUGE, 0, epoch)
+        entries[f"epoch {epoch}"] = player(plan, HUGE, 0, epoch)
     return round_robin(game, entries, jax.random.key(SEED), LADDER_GAMES).as_dict()

@@ -19,6 +19,7 @@ from experiments.papers.alphaze import (
     two,
     variants,
 )
+from experiments.papers.alphaze_duel import LONG, MATCHES, duel, duels, long_runs
 from experiments.papers.measured import Page, Runs, of_groups
 from experiments.papers.tables import interval
 from training.jobs.curves import alphaze_figure
@@ -38,6 +39,8 @@ def texts(plan: AlphazePlan) -> dict[str, str]:
         "epochs": _epochs_table(plan),
         "rivals": _rivals_table(plan),
         "samples": _samples_table(plan),
+        "long": _variants_table(of_groups(plan.found(long_runs(plan)), tuple(LONG.values()))),
+        "duels": _duels_table(plan),
         "drawn": _drawn_table(plan),
         "time": _time_table(plan),
         "elo": _elo_table(plan),
@@ -51,7 +54,7 @@ def figures(plan: AlphazePlan) -> dict[str, str]:
     return {"alphaze_learning": alphaze_figure(curves)} if curves else {}
 
 
-PAGE = Page("alphaze", AlphazePlan, PARTS, ("jaxgames/hex", "search", "training"), texts, figures)
+PAGE = Page("alphaze", AlphazePlan, PARTS | {"duel": duel}, ("jaxgames/hex", "search", "training"), texts, figures)
 
 
 def _seeds(plan: AlphazePlan) -> dict[Runs, list[dict]]:
@@ -146,3 +149,16 @@ def _drawn_table(plan: AlphazePlan) -> str:
         for (first, second), one in found.items()
     ]
     return markdown(["player", "against", "points, %", "games"], rows)
+
+
+def _duels_table(plan: AlphazePlan) -> str:
+    """Points of what PC-PIMC stands for, all seeds together and one by one."""
+    found = plan.found(duels(plan))
+    rows = []
+    for title, epoch in dict.fromkeys((title, epoch) for title, epoch, _ in found):
+        seeds = [one for (*which, _), one in found.items() if which == [title, epoch]]
+        wins, games = (sum(one[name] for one in seeds) for name in ("wins", "games"))
+        each = ", ".join(f"{100 * one['wins'] / one['games']:.1f}" for one in seeds)
+        rows.append([title, str(epoch), interval(wins, games), each, str(games)])
+    rows.sort(key=lambda row: list(MATCHES).index(row[0]))
+    return markdown(["what differs", "epoch", "points of PC-PIMC, %", "by seed", "games"], rows)
