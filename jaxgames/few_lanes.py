@@ -14,6 +14,7 @@ from jax import Array
 
 from jaxgames.bitboard import WORD_BITS
 from jaxgames.fusion import all_lanes
+from jaxgames.platforms import by_platform
 from jaxgames.unrolled import unrolled
 
 Tree = TypeVar("Tree")
@@ -37,8 +38,8 @@ def change_few(function: Callable[[Any, Tree], Tree], needed: Array, given: Any,
 
     def change(needed: Array, given: Any, before: Tree) -> Tree:
         flat = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, needed.shape).reshape(-1), (needed, given, before))
-        ways = {"cpu": _change_few, "default": _change_all}
-        changed = jax.lax.platform_dependent(*flat, **{name: functools.partial(way, function) for name, way in ways.items()})
+        few, everyone = (functools.partial(way, function) for way in (_change_few, _change_all))
+        changed = by_platform(*flat, cpu=few, default=everyone)
         return jax.tree.map(lambda leaf: leaf.reshape(needed.shape), changed)
 
     return all_lanes(change)(needed, given, before)

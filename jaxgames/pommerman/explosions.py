@@ -20,6 +20,7 @@ from jaxgames.bitboard import (
     union,
 )
 from jaxgames.fusion import all_lanes, any_lane
+from jaxgames.platforms import by_platform
 from jaxgames.pommerman.constants import START_BLAST_STRENGTH
 from jaxgames.pommerman.state import Bombs
 
@@ -97,8 +98,7 @@ def _reached(grid: Grid, sources: Bits, strength: tuple[Bits, ...], leave: Seque
         return jax.lax.while_loop(lambda carry: carry[0] >= START_BLAST_STRENGTH, further, start)[2]
 
     # Accelerators are asked after each round of a loop, which costs them more than rays to nowhere.
-    found: Bits = jax.lax.platform_dependent(sources, strength, leave, cpu=up_to_the_strongest, default=by_strength)
-    return found
+    return by_platform(sources, strength, leave, cpu=up_to_the_strongest, default=by_strength)
 
 
 def all_rays(grid: Grid, cells: Bits, sources: Sequence[Bits], leave: Sequence[Bits]) -> Bits:

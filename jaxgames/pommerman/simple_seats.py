@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from jaxgames.platforms import by_platform
 from jaxgames.pommerman.config import PommermanConfig
 from jaxgames.pommerman.observation import Observation, choose_seat, observe
 from jaxgames.pommerman.state import Bomber, State
@@ -19,7 +20,10 @@ View = TypeVar("View")
 
 
 def each_seat(function: Callable[..., Result], *stacked: Any) -> Result:
-    """Applies a function seat by seat: in a loop, which compiles in a quarter of the time of straight-line code and runs as fast.
+    """Applies a function to each seat.
+
+    On a CPU in a loop, which compiles in a quarter of the time of straight-line code and runs as fast; on accelerators to all at
+    once, in a quarter of the kernels.
 
     Args:
       function: of one seat.
@@ -32,8 +36,10 @@ def each_seat(function: Callable[..., Result], *stacked: Any) -> Result:
     def apply(_: None, entry: tuple[Any, ...]) -> tuple[None, Result]:
         return None, function(*entry)
 
-    _, results = jax.lax.scan(apply, None, stacked)
-    return results
+    def one_by_one(*stacked: Any) -> Result:
+        return jax.lax.scan(apply, None, stacked)[1]
+
+    return by_platform(*stacked, cpu=one_by_one, default=jax.vmap(function))
 
 
 def decide_all(

@@ -14,6 +14,7 @@ import jax.numpy as jnp
 from flax import nnx
 from jax import Array
 
+from jaxgames.platforms import by_platform
 from training.models.networks import convolution
 
 _INITIAL = nnx.initializers.xavier_uniform()
@@ -42,7 +43,7 @@ def convolve(inputs: Array, kernel: Array, border: int = 1) -> Array:
     if moved > _MOST_MOVED:
         return _with_features_last(inputs, kernel, border)
     by_one_product, with_features_last = (functools.partial(form, border=border) for form in (_product, _with_features_last))
-    return jax.lax.platform_dependent(inputs, kernel, cpu=by_one_product, default=with_features_last)
+    return by_platform(inputs, kernel, cpu=by_one_product, default=with_features_last)
 
 
 def _with_features_last(inputs: Array, kernel: Array, border: int) -> Array:

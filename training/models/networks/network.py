@@ -11,6 +11,8 @@ import jax.numpy as jnp
 from flax import nnx
 from jax import Array
 
+from jaxgames.platforms import by_platform
+
 _PART = 32  # boards that a CPU works on at once
 
 
@@ -47,7 +49,7 @@ def from_module(build: Callable[[Array], nnx.Module], *, has_value: bool = True)
     def apply(params: Any, planes: Array) -> tuple[Array, Array]:
         if planes.shape[0] <= _PART:
             return whole(params, planes)
-        return jax.lax.platform_dependent(params, planes, cpu=functools.partial(in_parts, whole), default=whole)
+        return by_platform(params, planes, cpu=functools.partial(in_parts, whole), default=whole)
 
     return Network(init, apply, has_value)
 
