@@ -37,7 +37,8 @@ PAPER = {"DAgger": "23.3 / 22.5 / 54.2", "cloning": "17.4 / 19.2 / 63.4"}
 WATCHED = 100  # games in which moves and cells are counted
 REFERENCE_GAMES = 200
 ORACLE = "fdts:table_rows=16384"
-GUIDED = f"{ORACLE},guide={agents.BUNDLED}"
+_FIRST_OURS = "output/results/follower/ours0/best.npz"  # which the page trains first
+GUIDED = f"{ORACLE},guide={_FIRST_OURS}"
 REFERENCES = (  # name of the file, title, agent
     ("simple", "SimpleAgent", "simple"),
     ("oracle", "oracle", ORACLE),
@@ -60,7 +61,7 @@ _OURS = replace(
     evaluate_every=50,
 )
 _AGGREGATED = replace(_OURS.learn, buffer_size=400_000, final_rate=0.05)
-_GUIDE = OracleConfig(guide="training/trained/pommerman_follower.npz")
+_GUIDE = OracleConfig(guide=_FIRST_OURS)
 _MODELS = OracleConfig(planner="sp_mcts:root=true,weights=none,values=prospects,num_simulations=64,replies=4")
 _AMONG = replace(
     _OURS.learn,
@@ -78,6 +79,12 @@ _MODELLED = replace(
     _OURS, follower=_network("extended_centred", "pyramid"), learn=_AMONG, oracle=_MODELS, evaluate_every=100, evaluate_games=200
 )
 
+
+def _longer(times: int) -> TrainConfig:
+    """The same games, with more gradient steps."""
+    return replace(_MODELLED, learn=replace(_AMONG, updates_per_step=times * _AMONG.updates_per_step))
+
+
 GROUPS = (
     Runs("dagger", "DAgger", BASE, 3),
     Runs("cloning", "cloning", replace(BASE, learn=replace(_LEARN, method="cloning")), 3),
@@ -89,7 +96,9 @@ GROUPS = (
     Runs("aggregated", "ours, larger buffer and falling rate", replace(_OURS, learn=_AGGREGATED)),
     Runs("guided", "ours, second round", replace(_OURS, oracle=_GUIDE)),
     Runs("modelled", "ours, among SimpleAgents, taught by SP-MCTS", _MODELLED),
-    Runs("choices", "the same, by its choices alone, quiet views count more", replace(_MODELLED, learn=_CHOICES)),
+    Runs("modelled_4x", "the same, four times as many gradient steps", _longer(4)),
+    Runs("modelled_12x", "the same, twelve times as many", _longer(12)),
+    Runs("choices", "taught by its choices alone, quiet views count more", replace(_MODELLED, learn=_CHOICES)),
 )
 
 
