@@ -7,7 +7,6 @@ import pytest
 import jaxgames
 from jaxgames import runtime
 from jaxgames.game import is_hidden, keeps_beliefs
-from jaxgames.platforms import for_all_platforms
 from search import presets
 from search.modelled import WithModels
 from tests.training import tiny, tiny_alphaze
@@ -20,8 +19,7 @@ SEATS, ACTIVE = jax.ShapeDtypeStruct((LANES,), jnp.int32), jax.ShapeDtypeStruct(
 
 def lowered(function, *arguments):
     """Gives the program for both; what has no rule for one of them raises."""
-    with for_all_platforms():
-        text = jax.jit(function).trace(*arguments).lower(lowering_platforms=("cuda", "tpu")).as_text()
+    text = jax.jit(function).trace(*arguments).lower(lowering_platforms=("cuda", "tpu")).as_text()
     assert "func.func public @main" in text and "callback" not in text
     return text
 
