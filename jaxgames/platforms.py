@@ -1,16 +1,37 @@
-"""Ways of one computation, for a CPU and for accelerators."""
+"""Ways of one computation, for a CPU and for accelerators; only those are traced that can run."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+import contextvars
+from collections.abc import Callable, Iterator
 from typing import TypeVar
 
 import jax
 
 Result = TypeVar("Result")
 
+_FOR_ALL = contextvars.ContextVar("for_all", default=False)
+
 
 def by_platform(*arguments: object, cpu: Callable[..., Result], default: Callable[..., Result]) -> Result:
-    """Gives what one of two functions makes of the arguments: `cpu` on a CPU, `default` elsewhere. Both are traced."""
+    """Gives what one of two functions makes of the arguments: `cpu` on a CPU, `default` elsewhere.
+
+    Like `jax.lax.platform_dependent`, which traces both ways everywhere and so takes twice as long. Where JAX has nothing but
+    CPUs, the other way is left out; a program that is traced there to be compiled for an accelerator would get the way of a CPU,
+    which does the same and is slower. `for_all_platforms` says that both are wanted.
+    """
+    if jax.default_backend() == "cpu" and not _FOR_ALL.get():
+        return cpu(*arguments)
     found: Result = jax.lax.platform_dependent(*arguments, cpu=cpu, default=default)
     return found
+
+
+@contextlib.contextmanager
+def for_all_platforms() -> Iterator[None]:
+    """Programs traced in here can be compiled for any platform, and are then what they are there."""
+    token = _FOR_ALL.set(True)
+    try:
+        yield
+    finally:
+        _FOR_ALL.reset(token)

@@ -20,6 +20,7 @@ from experiments.benchmark.table import short
 from experiments.kernels import targets
 from experiments.pages import NONE, fill, markdown
 from jaxgames import runtime
+from jaxgames.platforms import for_all_platforms
 from training.jobs.command_line import one_line
 from training.storage import provenance
 from training.storage.files import write_atomically
@@ -114,7 +115,8 @@ def count(case: Case, mesh: Mesh, batch: int | None = None) -> dict[str, Any] | 
         carry = jax.eval_shape(harness.starter(program, runtime.data_mesh(1), lanes), jax.random.key(0))
         spread = NamedSharding(mesh, PartitionSpec(runtime.DATA_AXIS))
         carry = jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=spread), carry)
-        compiled, _ = harness.compile_part(program.timed, mesh, carry)
+        with for_all_platforms():
+            compiled, _ = harness.compile_part(program.timed, mesh, carry)
         row |= programs.facts(compiled, harness.loop_length(program))
         row["units_per_round"] = _units_per_round(case, lanes, row["rounds"], told=harness.loop_length(program) is not None)
     except Exception as error:  # whatever it is: the others are worth knowing

@@ -1,18 +1,30 @@
-"""A way for each platform."""
+"""A way for each platform, and only what can run is traced."""
 
 import jax
 import jax.numpy as jnp
 
-from jaxgames.platforms import by_platform
+from jaxgames.platforms import by_platform, for_all_platforms
 
 
-def test_programs_have_their_own_way_on_each_platform():
-    def double(x):
-        return by_platform(x, cpu=lambda x: x + x, default=lambda x: x * 2)
+def _double(x):
+    return by_platform(x, cpu=lambda x: x + x, default=lambda x: x * 2)
 
-    traced = jax.jit(double).trace(jax.ShapeDtypeStruct((3,), jnp.int32))
+
+def test_a_process_without_accelerators_traces_one_way():
+    x = jnp.arange(3)
+    assert _double(x).tolist() == [0, 2, 4]
+    text = str(jax.make_jaxpr(_double)(x))
+    assert "add" in text and "mul" not in text
+
+
+def test_programs_for_all_platforms_have_their_own_way_there():
+    shape = jax.ShapeDtypeStruct((3,), jnp.int32)
+    with for_all_platforms():
+        traced = jax.jit(lambda x: _double(x)).trace(shape)
+        here = jax.jit(lambda x: _double(x))(jnp.arange(3))
     texts = {name: traced.lower(lowering_platforms=(name,)).as_text() for name in ("cpu", "cuda", "tpu")}
     assert "stablehlo.add" in texts["cpu"] and "stablehlo.multiply" not in texts["cpu"]
     for name in ("cuda", "tpu"):
         assert "stablehlo.multiply" in texts[name] and "stablehlo.add" not in texts[name]
-    assert double(jnp.arange(3)).tolist() == [0, 2, 4]
+    assert here.tolist() == [0, 2, 4]
+    assert "mul" not in str(jax.make_jaxpr(_double)(shape)), "it ends with the block"
