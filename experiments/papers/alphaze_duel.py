@@ -14,7 +14,6 @@ from training.play.tournament import play_pair
 
 SEEDS = 3
 EPOCHS = 32
-GAMES = 400  # of each match
 LONG = {
     "pc_pimc": Runs("hex-5x5-long-pc_pimc", "PC-PIMC", medium(epochs=EPOCHS), SEEDS),
     "pimc": Runs("hex-5x5-long-pimc", "PIMC", medium(epochs=EPOCHS, method="pimc"), SEEDS),
@@ -69,5 +68,5 @@ def duel(plan: AlphazePlan) -> list[Measurement]:
 def _duel(plan: AlphazePlan, title: str, epoch: int, seed: int) -> dict[str, Any]:
     game: Any = jaxgames.make("hex", LONG["pimc"].config.who.mode)
     sides = [player(plan, LONG[side.network], seed, epoch, method=side.search) for side in MATCHES[title]]
-    points = play_pair(game, sides, jax.random.key(SEED), min(GAMES, 2 * plan.games))
+    points = play_pair(game, sides, jax.random.key(SEED), 2 * plan.games)
     return {"wins": int(points.sum()), "games": len(points)}

@@ -153,12 +153,12 @@ def _drawn_table(plan: AlphazePlan) -> str:
 
 def _duels_table(plan: AlphazePlan) -> str:
     """Points of what PC-PIMC stands for, all seeds together and one by one."""
-    found = plan.found(duels(plan))
+    matches: dict[tuple[str, int], list[dict]] = {}
+    for (title, epoch, _), one in plan.found(duels(plan)).items():
+        matches.setdefault((title, epoch), []).append(one)
     rows = []
-    for title, epoch in dict.fromkeys((title, epoch) for title, epoch, _ in found):
-        seeds = [one for (*which, _), one in found.items() if which == [title, epoch]]
+    for (title, epoch), seeds in sorted(matches.items(), key=lambda match: list(MATCHES).index(match[0][0])):
         wins, games = (sum(one[name] for one in seeds) for name in ("wins", "games"))
         each = ", ".join(f"{100 * one['wins'] / one['games']:.1f}" for one in seeds)
         rows.append([title, str(epoch), interval(wins, games), each, str(games)])
-    rows.sort(key=lambda row: list(MATCHES).index(row[0]))
     return markdown(["what differs", "epoch", "points of PC-PIMC, %", "by seed", "games"], rows)

@@ -37,7 +37,8 @@ PAPER = {"DAgger": "23.3 / 22.5 / 54.2", "cloning": "17.4 / 19.2 / 63.4"}
 WATCHED = 100  # games in which moves and cells are counted
 REFERENCE_GAMES = 200
 ORACLE = "fdts:table_rows=16384"
-_FIRST_OURS = "output/results/follower/ours0/best.npz"  # which the page trains first
+WORK = Path("output/results/follower")
+_FIRST_OURS = str(WORK / "ours0" / "best.npz")  # which the page trains first
 GUIDED = f"{ORACLE},guide={_FIRST_OURS}"
 REFERENCES = (  # name of the file, title, agent
     ("simple", "SimpleAgent", "simple"),
@@ -111,7 +112,7 @@ class FollowerPlan(Plan):
       groups: the runs.
     """
 
-    work: Path = Path("output/results/follower")
+    work: Path = WORK
     groups: Sequence[Runs] = GROUPS
 
 
