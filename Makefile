@@ -38,7 +38,7 @@ pytest: env
 	$(BIN)/python -m pytest -m "not slow and not browser" -n $(WORKERS) --dist loadfile --max-worker-restart 0 $(PYTEST)
 
 test-slow: env  ## run the slow tests
-	$(BIN)/python -m pytest -m "slow and not browser" --optimized -n $(WORKERS) --dist loadfile --max-worker-restart 0 $(PYTEST)
+	$(BIN)/python -m pytest -m "slow and not browser" -n $(WORKERS) --dist loadfile --max-worker-restart 0 $(PYTEST)
 
 test-browser: env  ## play in a headless Chromium (apt-get install chromium)
 	$(BIN)/python -m pytest -m browser -n 0 tests/browser $(PYTEST)

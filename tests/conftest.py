@@ -42,7 +42,7 @@ hypothesis.settings.load_profile("same_every_time")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--no-multi-output-fusion", action="store_true", help="run without XLA's multi-output fusion on a CPU")
-    parser.addoption("--optimized", action="store_true", help="let LLVM optimize: slower, as compiling is most of the work")
+    parser.addoption("--optimized", action="store_true", help='let LLVM optimize, as it does but with -m "not slow"')
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -53,7 +53,7 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
     runtime.prepare(cores=1, multi_output_fusion=not config.getoption("--no-multi-output-fusion"))
-    if not config.getoption("--optimized"):
+    if _compiles_quickly(config):
         new = [f"{flag}={value}" for flag, value in QUICK_FLAGS.items() if flag not in os.environ["XLA_FLAGS"]]
         flags = " ".join([os.environ["XLA_FLAGS"], *new])
         for name in SLOW_PASSES:
@@ -63,6 +63,14 @@ def pytest_configure(config: pytest.Config) -> None:
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as under nohup: processes of tests would inherit it
         signal.signal(signal.SIGINT, signal.default_int_handler)
     gc.set_threshold(CYCLES_BEFORE_COLLECTION, *gc.get_threshold()[1:])
+
+
+def _compiles_quickly(config: pytest.Config) -> bool:
+    """Whether kernels may be slow: compiling is most of the work of quick tests, and slow ones are the other way round.
+
+    Some of the slow ones even end the process, because the older emitters do not know all that newer ones do.
+    """
+    return "not slow" in config.option.markexpr and not config.getoption("--optimized")
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -10,17 +10,17 @@ from typing import Any
 
 import jax
 
-from experiments.growth import curves, worker
-from experiments.growth.curves import BATCH, CORES, MEMORY, SIMULATIONS, Point
+from experiments.growth import curves, learners, worker
+from experiments.growth.curves import BATCH, CORES, LEARNERS, MEMORY, SIMULATIONS, Point
 from experiments.growth.page import caches, figures, tables
-from experiments.pages import fill
+from experiments.pages import NONE, fill
 from jaxgames import checks, runtime
 from training.storage import provenance
 from training.storage.files import write_atomically, write_together
 from training.storage.provenance import CHECKOUT
 
 FAILED = 1
-PARTS = (MEMORY, BATCH, SIMULATIONS, CORES)
+PARTS = (MEMORY, BATCH, SIMULATIONS, CORES, LEARNERS)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -28,7 +28,7 @@ class GrowthConfig:
     """Measures how cost grows on CPUs, and writes docs/results/growth.md; points that are there already stay unless done again.
 
     Attributes:
-      parts: batch, simulations, memory, cores; those given are measured, none writes the page alone.
+      parts: batch, simulations, memory, cores, learners; those given are measured, none writes the page alone.
       seconds: per point, beside compiling.
       again: measure points that are there again.
       data: file of the rows; docs/results/data/growth.json in the checkout if not given.
@@ -69,13 +69,15 @@ def run(config: GrowthConfig) -> int:
     ):
         failed |= "failed" in row
         print(json.dumps(row), flush=True)
-        rows[Point(row["part"], row["name"], row["number"])] = row
-        kept = {"about": _about(), "rows": [rows[point] for point in order if point in rows]}
+        about = _about()
+        rows[Point(row["part"], row["name"], row["number"])] = row | {"commit": about["commit"]}
+        kept = {"about": about, "rows": [rows[point] for point in order if point in rows]}
         lines = ",\n".join(json.dumps(each) for each in kept["rows"])
         write_atomically(data, f'{{"about": {json.dumps(kept["about"])}, "rows": [\n{lines}\n]}}\n')
     about = kept["about"]
     words = ", ".join(f"{name} {version}" for name, version in about.get("versions", {}).items() if name in ("jax", "jaxlib"))
-    where = f"{about.get('device', 'no device yet')}, {words}, commit {about.get('commit')}"
+    commits = ", ".join(dict.fromkeys(row["commit"] for row in kept["rows"]))
+    where = f"{about.get('device', 'no device yet')}, {words}, commits {commits or NONE}"
     fill(page, tables(kept["rows"], about.get("caches", {})) | {"where": where})
     write_together({page.parent / name: drawn for name, drawn in figures(kept["rows"]).items()})
     return FAILED if failed else 0
@@ -86,12 +88,12 @@ def _measured(points: list[Point], config: GrowthConfig) -> Iterable[dict[str, A
     curve = [(point.part, point.name) for point in points]
     for part, name in dict.fromkeys(curve):
         chosen = [point for point in points if (point.part, point.name) == (part, name)]
-        if part != CORES:
+        if part == LEARNERS:
+            yield from map(learners.measure, chosen if runtime.usable_cores() >= learners.DEVICES else [])
+        elif part == CORES:
+            yield from (worker.on_cores(point, config.seconds) for point in chosen if point.number <= runtime.usable_cores())
+        else:
             yield from worker.apart(chosen, config.seconds)
-            continue
-        for point in chosen:
-            if point.number <= runtime.usable_cores():
-                yield worker.on_cores(point, config.seconds)
 
 
 def _about() -> dict[str, Any]:

@@ -13,12 +13,13 @@ from jaxgames import runtime
 from jaxgames.hex import Hex, HexConfig
 from search.presets import fdts
 
-BATCH, CORES, SIMULATIONS, MEMORY = "batch", "cores", "simulations", "memory"
+BATCH, CORES, LEARNERS, SIMULATIONS, MEMORY = "batch", "cores", "learners", "simulations", "memory"
 BATCHES = (1, 8, 64, 256, 1024, 4096, 16384, 65536)
 NUM_SIMULATIONS = (25, 100, 400, 1600, 12800)
 TABLE_ROWS = tuple(2**power for power in range(8, 19, 2))
 STEPS = ("pommerman/random", "hex/dark_random", "hero_academy/random")
 SEARCHES = ("hex PUCT", "Pommerman FDTS")
+SELF_PLAY, DAGGER = "self-play (AlphaZe** on DarkHex 5 x 5)", "DAgger (Pommerman)"
 LANES = {"hex PUCT": 16, "Pommerman FDTS": 32}
 EARLY = 8  # steps of games before plans are timed
 
@@ -29,7 +30,7 @@ class Point:
 
     Attributes:
       part: one of the names above.
-      name: a case, or a search.
+      name: a case, a search, or a run of a learner.
       number: where it lies: lanes, cores (or processes), simulations, or rows.
     """
 
@@ -44,6 +45,8 @@ def points(part: str) -> list[Point]:
         return [Point(part, name, number) for name in STEPS for number in BATCHES]
     if part == SIMULATIONS:
         return [Point(part, name, number) for name in SEARCHES for number in NUM_SIMULATIONS]
+    if part == LEARNERS:
+        return [Point(part, name, number) for name in (SELF_PLAY, DAGGER) for number in (1, 2)]
     if part == MEMORY:
         return [Point(part, name, number) for name in SEARCHES for number in (NUM_SIMULATIONS if "PUCT" in name else TABLE_ROWS)]
     return [Point(part, f"{name}, {kind}", number) for name in STEPS for kind in ("devices", "processes") for number in (1, 2)]

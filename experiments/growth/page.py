@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.benchmark.table import short
-from experiments.growth.curves import BATCH, CORES, MEMORY, SEARCHES, SIMULATIONS, STEPS
+from experiments.growth.curves import BATCH, CORES, LEARNERS, MEMORY, SEARCHES, SIMULATIONS, STEPS
 from experiments.pages import NONE, markdown
 from training.jobs.figures import COLOURS, as_svg, axes_in_a_row
 
@@ -28,7 +28,7 @@ def caches(folder: Path = Path("/sys/devices/system/cpu/cpu0/cache")) -> dict[st
 
 def tables(rows: Sequence[Row], levels: Mapping[str, int]) -> dict[str, str]:
     """Makes the tables of the page, by the names of their marks."""
-    of = {part: [row for row in rows if row["part"] == part] for part in (BATCH, CORES, SIMULATIONS, MEMORY)}
+    of = {part: [row for row in rows if row["part"] == part] for part in (BATCH, CORES, LEARNERS, SIMULATIONS, MEMORY)}
     return {
         "batch": markdown(
             ("case", "games", "per CPU second", "of the best", "touched by a step", "fits into"),
@@ -36,6 +36,10 @@ def tables(rows: Sequence[Row], levels: Mapping[str, int]) -> dict[str, str]:
         ),
         "cores": markdown(
             ("case", "spread over", "per second", "of one"), [_cores(row, _first(of[CORES], row["name"])) for row in of[CORES]]
+        ),
+        "learners": markdown(
+            ("job", "processes", "iterations per second", "of one process"),
+            [_learners(row, _first(of[LEARNERS], row["name"])) for row in of[LEARNERS]],
         ),
         "simulations": markdown(
             ("search", "simulations", "ms per search", "us per simulation", "tree per game"),
@@ -83,6 +87,11 @@ def _cores(row: Row, one: float | None) -> list[str]:
     name, kind = row["name"].split(", ")
     ratio = f"{row['per_wall_second'] / one:.2f}" if one else NONE
     return [f"`{name}`", f"{row['number']} {kind}", short(row["per_wall_second"]), ratio]
+
+
+def _learners(row: Row, one: float | None) -> list[str]:
+    rate = row["per_wall_second"]
+    return [row["name"], str(row["number"]), f"{rate:.3g}", f"{rate / one:.2f}" if one else NONE]
 
 
 def _simulations(row: Row) -> list[str]:

@@ -1,0 +1,96 @@
+"""How fast learners go on in two processes of one device each, beside one process of two."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from subprocess import PIPE, STDOUT
+from typing import Any
+
+from experiments.growth.curves import DAGGER, SELF_PLAY, Point
+from jaxgames import processes
+from training.storage.logs import read_log
+from training.storage.provenance import CHECKOUT
+
+DEVICES = 2  # of one core each
+PATIENCE = 600  # seconds until the processes have found each other, compiled and finished
+
+_ALPHAZE = (
+    "scripts/train_alphaze.py --who.mode adh-5 --who.network tiny --learn.num-worlds 4 --learn.num-simulations 16 --learn.lanes 64 "
+    "--learn.steps 8 --epochs 6 --learn.epoch-samples 2048 --learn.buffer-size 8192 --learn.epoch-updates 64 --learn.updates 32 "
+    "--learn.batch-size 128 --gate-games 0 --rate-games 0 --final-games 0"
+)
+_DAGGER = (
+    "scripts/train_follower.py --learn.lanes 32 --learn.episodes 64 --oracle.num-simulations 50 --oracle.table-rows 8192 "
+    "--evaluate-every 1000 --evaluate-games 2 --final-games 0 --checkpoint-every 10000"
+)
+JOBS: Mapping[str, str] = {SELF_PLAY: _ALPHAZE, DAGGER: _DAGGER}
+"""Real jobs, with few and short iterations: the smaller these are, the more messages weigh."""
+
+
+class RunFailedError(RuntimeError):
+    """A run has not come to its end."""
+
+
+def measure(point: Point) -> dict[str, Any]:
+    """Runs a job on two devices in as many processes as the point says.
+
+    Returns:
+      A row with `per_wall_second`, iterations of the second half of the run.
+
+    Raises:
+      RunFailedError: a process ended otherwise than it should, with what it said last.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        output = Path(folder) / "run"
+        _run(JOBS[point.name].split(), output, point.number)
+        rate = steady_rate(read_log(output / "log.jsonl"))
+    return {"part": point.part, "name": point.name, "number": point.number, "per_wall_second": rate}
+
+
+def steady_rate(log: Sequence[Mapping[str, Any]]) -> float:
+    """Iterations per second in the second half of a log, but for the last one, which saves and rates."""
+    first, last = log[len(log) // 2 - 1], log[-2]
+    return (last["iteration"] - first["iteration"]) / (last["seconds"] - first["seconds"])
+
+
+def _run(command: Sequence[str], output: Path, number: int) -> None:
+    """Starts the processes, each with its share of the cores, and waits for them."""
+    order = [sys.executable, *command, "--output", str(output), "--coordinator"]
+    address, share = f"localhost:{processes.free_port()}", DEVICES // number
+    environment = {name: value for name, value in os.environ.items() if name not in ("PJRT_NPROC", "JAX_NUM_CPU_DEVICES")}
+    started = []
+    for me in range(number):
+        which = ["none"] if number == 1 else [address, "--num-processes", str(number), "--process-id", str(me)]
+        with _cores(me * share, share):
+            started.append(
+                subprocess.Popen([*order, *which], cwd=CHECKOUT, env=environment, stdout=PIPE, stderr=STDOUT, text=True)
+            )
+    try:
+        for process in started:
+            told, _ = process.communicate(timeout=PATIENCE)
+            if process.returncode:
+                raise RunFailedError(f"{' '.join(command[:1])} ended with {process.returncode}: {told[-300:]}")
+    finally:
+        for process in started:
+            process.kill()
+            process.wait()
+
+
+@contextlib.contextmanager
+def _cores(first: int, number: int) -> Iterator[None]:
+    """Lets processes that are started meanwhile use these of the cores alone, where the system can."""
+    if not hasattr(os, "sched_setaffinity"):
+        yield
+        return
+    usable = sorted(os.sched_getaffinity(0))
+    os.sched_setaffinity(0, usable[first : first + number])
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, usable)
