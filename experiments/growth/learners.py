@@ -21,9 +21,9 @@ DEVICES = 2  # of one core each
 PATIENCE = 600  # seconds until the processes have found each other, compiled and finished
 
 _ALPHAZE = (
-    "scripts/train_alphaze.py --who.mode adh-5 --who.network tiny --learn.num-worlds 4 --learn.num-simulations 16 --learn.lanes 64 "
-    "--learn.steps 8 --epochs 6 --learn.epoch-samples 2048 --learn.buffer-size 8192 --learn.epoch-updates 64 --learn.updates 32 "
-    "--learn.batch-size 128 --gate-games 0 --rate-games 0 --final-games 0"
+    "scripts/train_alphaze.py --who.mode adh-5 --who.network tiny --learn.num-worlds 4 --learn.num-simulations 16 "
+    "--learn.lanes 64 --learn.steps 8 --epochs 6 --learn.epoch-samples 2048 --learn.buffer-size 8192 --learn.epoch-updates 64 "
+    "--learn.updates 32 --learn.batch-size 128 --gate-games 0 --rate-games 0 --final-games 0"
 )
 _DAGGER = (
     "scripts/train_follower.py --learn.lanes 32 --learn.episodes 64 --oracle.num-simulations 50 --oracle.table-rows 8192 "

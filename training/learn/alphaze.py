@@ -18,12 +18,12 @@ from jax import Array
 from jax.sharding import Mesh
 
 from jaxgames import checks
-from jaxgames.game import is_hidden
+from jaxgames.game import Game, is_hidden
 from search import puct
-from search.dynamics import moves_at_once
+from search.dynamics import Evaluate, moves_at_once
 from search.planner import Planner
 from search.puct import determinized
-from search.puct.rollout import heuristic_values
+from search.puct.rollout import heuristic_values, with_prospects
 from training.learn.learner import Learner, Programs, Updates, check_split, turned
 from training.learn.self_play import UNFINISHED, Sample, SelfPlay, play_and_keep
 from training.learn.targets import Targets, is_highest
@@ -46,6 +46,7 @@ class AlphazeConfig:
         game's heuristic with even priors [0]: a network learns the first steps sooner from that than from itself.
       num_worlds: worlds per search [12].
       num_simulations: per world [800].
+      prospects: so much of a value in the search is what the game says that the state promises [0]; the rest is the network's.
       first_play_urgency: Q of an action never tried, for the mover [-1]; None: the value of its node, so that few simulations too
         look beyond the actions that they try first.
       microbatch_size: games whose worlds are searched together; an accelerator wants all lanes at once.
@@ -73,6 +74,7 @@ class AlphazeConfig:
     heuristic_epochs: int = 0
     num_worlds: int = 6
     num_simulations: int = 32
+    prospects: float = 0.0
     first_play_urgency: float | None = puct.ALPHAZE.first_play_urgency
     microbatch_size: int = 32
     lanes: int = 128
@@ -103,7 +105,7 @@ class AlphazeConfig:
         checks.at_least(-1, self, "explore_moves")
         checks.numbers(self, "value_weight", "weight_decay", "temperature", "value_temperature")
         checks.numbers(self, "learning_rate", "dirichlet_alpha", positive=True)
-        checks.shares(self, "dirichlet_fraction")
+        checks.shares(self, "dirichlet_fraction", "prospects")
         if self.heuristic_epochs and self.pretrain_epochs:
             raise ValueError(f"heuristic_epochs={self.heuristic_epochs}: must be 0 with pretrain_epochs={self.pretrain_epochs}")
         if self.buffer_size < max(self.batch_size, self.lanes):
@@ -125,6 +127,11 @@ def _search_settings(config: AlphazeConfig, noise: bool) -> puct.Settings:
     )
 
 
+def _values(config: AlphazeConfig, who: PolicyValue, game: Game) -> Evaluate:
+    """What states of a game are worth to the search, and its priors."""
+    return with_prospects(game, who.evaluate, config.prospects) if config.prospects else who.evaluate
+
+
 def make_player(config: AlphazeConfig, who: PolicyValue, *, noise: bool = False, temperature: float = 0.0) -> Planner:
     """Makes the planner that a method plays with; params of its plans are those of the network.
 
@@ -136,7 +143,9 @@ def make_player(config: AlphazeConfig, who: PolicyValue, *, noise: bool = False,
     """
     search, outputs = _search_settings(config, noise), who.encoder.outputs
     if not is_hidden(who.game):
-        return puct.puct(who.game, who.evaluate, dataclasses.replace(search, temperature=temperature), outputs=outputs)
+        search = dataclasses.replace(search, temperature=temperature)
+        return puct.puct(who.game, _values(config, who, who.game), search, outputs=outputs)
+    evaluate = _values(config, who, who.game.open_game)
     combine = {"pc_pimc": "policy", "medoid": "medoid", "pimc": "value", "pimc_value": "value"}[config.method]
     settings = determinized.Settings(
         combine=combine,
@@ -147,8 +156,8 @@ def make_player(config: AlphazeConfig, who: PolicyValue, *, noise: bool = False,
         value_temperature=config.value_temperature if noise or temperature else 0.0,
     )
     if config.method == "pimc_value":
-        return determinized.pimc_value(who.game, who.evaluate, settings)
-    return determinized.pimc_tree(who.game, who.evaluate, settings, outputs=outputs)
+        return determinized.pimc_value(who.game, evaluate, settings)
+    return determinized.pimc_tree(who.game, evaluate, settings, outputs=outputs)
 
 
 class Alphaze:
@@ -217,7 +226,7 @@ class Alphaze:
 
     def _ways(self, player: Planner, hidden: bool) -> dict[str, tuple[SelfPlay, Planner]]:
         """How games of each kind are played, and by whom."""
-        game, evaluate, outputs = self.who.game, self.who.evaluate, self.who.encoder.outputs
+        game, outputs = self.who.game, self.who.encoder.outputs
         ways, search = {"fair": (self.games, player)}, _search_settings(self.config, noise=True)
         if self.config.heuristic_epochs:
             # Nothing tells actions apart before they are tried, and then by small differences.
@@ -225,6 +234,7 @@ class Alphaze:
             make = determinized.true_sight if hidden else puct.puct
             ways["heuristic"] = self.games, make(game, heuristic_values(game.open_game if hidden else game), by_hand)
         if hidden:
+            evaluate = _values(self.config, self.who, game.open_game)
             open_games = dataclasses.replace(self.games, pool=dataclasses.replace(self.games.pool, game=game.open_game))
             for kind, games in (("true_sight", self.games), ("open", open_games)):
                 ways[kind] = games, determinized.true_sight(games.pool.game, evaluate, search, outputs=outputs)

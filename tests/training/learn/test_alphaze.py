@@ -9,14 +9,18 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+import jaxgames
+from jaxgames.game import init_all_information
 from jaxgames.hex import interop
 from search.planner import Plan, Planner
 from tests.jaxgames.hex.playing import at, joined
 from tests.processes import output_of
 from tests.training import tiny_alphaze
 from tests.training.tiny_alphaze import CONFIG, GAME, rows_of
-from training.learn.alphaze import Alphaze, AlphazeConfig
+from training.learn.alphaze import Alphaze, AlphazeConfig, make_player
 from training.learn.self_play import UNFINISHED, Sample
+from training.models import policy_value
+from training.models.policy_value import PolicyValueConfig
 
 KEY = jax.random.key(2)
 CALLS, LANES = 3, CONFIG.lanes
@@ -287,6 +291,31 @@ def test_kinds_of_games_by_epoch():
     assert [made.kind(epoch) for epoch in range(5)] == ["heuristic", "heuristic", "true_sight", "fair", "fair"]
 
 
+def test_values_of_a_search_may_be_what_positions_promise():
+    game = jaxgames.make("stratego", "mini")
+    who = policy_value.make(PolicyValueConfig("stratego", "mini", network="light"))
+    state, seat = jax.tree.map(lambda leaf: leaf[None], jax.jit(game.init)(KEY)), jnp.zeros(1, jnp.int32)
+    known = jax.tree.map(lambda leaf: leaf[:, 0], jax.jit(functools.partial(init_all_information, game))(state))
+
+    def values_of(prospects, told):
+        """Of a search one move ahead, with a network that knows no other value."""
+
+        def apply(params, planes):
+            logits, value = who.network.apply(params, planes)
+            return logits, jnp.full_like(value, told)
+
+        config = dataclasses.replace(CONFIG, method="pimc_value", prospects=prospects)
+        planner = make_player(config, who._replace(network=who.network._replace(apply=apply)))
+        plan, _ = jax.jit(planner.plan)(jax.jit(who.init)(KEY), KEY[None], (), known, seat, jnp.ones(1, bool))
+        return np.asarray(plan.qvalues)[0, 0][np.asarray(plan.legal)[0, 0]]
+
+    promised, half = values_of(1.0, 0.5), values_of(0.5, 0.5)
+    assert np.unique(promised).size > 3 and np.unique(values_of(0.0, 0.5)).size == 1
+    np.testing.assert_allclose(half, (promised - 0.5) / 2, atol=1e-6)  # the other player moves next, and is told 0.5
+    with pytest.raises(ValueError, match="game='hex': does not say what its positions promise"):
+        make_player(dataclasses.replace(CONFIG, prospects=0.5), programs().who)
+
+
 @pytest.mark.parametrize(
     ("values", "message"),
     [
@@ -300,6 +329,7 @@ def test_kinds_of_games_by_epoch():
         ({"learning_rate": float("nan")}, "learning_rate=nan: must be > 0"),
         ({"weight_decay": float("inf")}, "weight_decay=inf: must be >= 0"),
         ({"dirichlet_fraction": 1.5}, "dirichlet_fraction=1.5: must be in 0..1"),
+        ({"prospects": -0.5}, "prospects=-0.5: must be in 0..1"),
         ({"buffer_size": 100}, "buffer_size=100: must be at least batch_size=256 and lanes=128"),
         ({"epoch_updates": 100}, "epoch_updates=100: must be a multiple of updates=64"),
     ],
