@@ -170,11 +170,18 @@ def replay_files(
     return NO_DIFFERENCE if transitions > 0 and mismatches == 0 else SOME_DIFFERENCE
 
 
+class _Recorded(Arrays):
+    """What a file holds: who asks for an array that it lacks is told so in one line."""
+
+    def __missing__(self, name: str) -> np.ndarray:
+        raise BadRecording(f"lacks {name}")
+
+
 def read_npz(path: str | Path) -> Arrays:
     """Reads all arrays of a file.
 
     Raises:
-      BadRecording: it is missing, torn, or no npz file.
+      BadRecording: it is missing, torn, or no npz file; also later, where an array is asked for that it lacks.
     """
     try:
         # Named by a handle, because np.load leaves a file open that turns out to be torn.
@@ -184,7 +191,7 @@ def read_npz(path: str | Path) -> Arrays:
                 raise BadRecording("a single array, must be an npz file")
             with archive:
                 # A member that is no array comes as bytes: an array of a form that no field has.
-                return {name: np.asarray(archive[name]) for name in archive.files}
+                return _Recorded((name, np.asarray(archive[name])) for name in archive.files)
     except OSError as error:
         raise BadRecording(f"cannot be read: {error.strerror or error}") from None
     except (MemoryError, OverflowError):

@@ -40,11 +40,13 @@ ORACLE = "fdts:table_rows=16384"
 WORK = Path("output/results/follower")
 _FIRST_OURS = str(WORK / "ours0" / "best.npz")  # which the page trains first
 GUIDED = f"{ORACLE},guide={_FIRST_OURS}"
+MODELLING = "sp_mcts:root=true,weights=none,values=prospects,num_simulations=64,replies=4"
 REFERENCES = (  # name of the file, title, agent
     ("simple", "SimpleAgent", "simple"),
     ("oracle", "oracle", ORACLE),
     ("guided", "oracle, guided by the policy of ours", GUIDED),
     ("guided_4", "the same, policy weighed four times", f"{GUIDED},prior_weight=16"),
+    ("modelling", "SP-MCTS, which takes the others for SimpleAgents", MODELLING),
 )
 _LAST = 40  # iterations over which the agreement at the end is averaged
 
@@ -63,7 +65,7 @@ _OURS = replace(
 )
 _AGGREGATED = replace(_OURS.learn, buffer_size=400_000, final_rate=0.05)
 _GUIDE = OracleConfig(guide=_FIRST_OURS)
-_MODELS = OracleConfig(planner="sp_mcts:root=true,weights=none,values=prospects,num_simulations=64,replies=4")
+_MODELS = OracleConfig(planner=MODELLING)
 _AMONG = replace(
     _OURS.learn,
     opponent="simple",

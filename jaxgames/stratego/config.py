@@ -62,6 +62,9 @@ class StrategoConfig:
         ):
             self._check_number(name, low, high)
         self._check_number("home_rows", 1, self.rows // 2)
+        for name in ("two_square", "scout_reveal", "defence_moves", "true_sight", "far_inference"):
+            if not isinstance(getattr(self, name), bool):
+                raise ValueError(f"{name}={getattr(self, name)!r}: must be True or False")
         self._check_lists()
         empty = self.num_cells - len(self.lakes) - 2 * sum(self.pieces)
         self._check_number("blocked_fields", 0, max(empty, 0))
@@ -70,6 +73,8 @@ class StrategoConfig:
         size = (self.rows, self.columns, self.home_rows)
         if self.setups == "human" and size != (constants.BOARD_SIDE, constants.BOARD_SIDE, constants.HOME_ROWS):
             raise ValueError("setups='human': must be uniform unless there are 10 x 10 cells and 4 home rows")
+        if not isinstance(self.start, str):
+            raise ValueError(f"start={self.start!r}: must be a position as text")
         if self.start:
             self._check_start()
 
@@ -80,6 +85,10 @@ class StrategoConfig:
         object.__setattr__(self, name, value)
 
     def _check_lists(self) -> None:
+        for name in ("lakes", "pieces", "open_pieces"):
+            if not isinstance(getattr(self, name), tuple | list):
+                raise ValueError(f"{name}={getattr(self, name)!r}: must be a tuple")
+        object.__setattr__(self, "open_pieces", tuple(self.open_pieces))
         for name in ("lakes", "pieces"):
             numbers = [checks.as_integer(number) for number in getattr(self, name)]
             if None in numbers:
@@ -106,9 +115,11 @@ class StrategoConfig:
     def _check_start(self) -> None:
         from jaxgames.stratego import notation  # a position is read by a config
 
-        notation.check(dataclasses.replace(self, start=""), self.start)
         if self.blocked_fields:
             raise ValueError(f"blocked_fields={self.blocked_fields}: must be 0 with a start, which names all lakes")
+        if self.open_pieces:
+            raise ValueError(f"open_pieces={self.open_pieces}: must be () with a start, in which they have lower-case letters")
+        notation.check(dataclasses.replace(self, start=""), self.start)
 
     @property
     def grid(self) -> Grid:

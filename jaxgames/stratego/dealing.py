@@ -49,10 +49,16 @@ def deal(config: StrategoConfig, key: Array, seat: int) -> Array:
     """Draws a set-up of a side: the kinds on its home cells, in the order of `config.home_cells`; uint8 [cells]."""
     if config.setups == "uniform":
         return _uniform(config, key, seat)
-    dealt = _human(config, key).reshape(-1)
+    dealt = _human(config, key, _own_lakes(config, seat)).reshape(-1)
     rows, columns = np.divmod(np.array(config.home_cells[seat]), config.columns)
     own_rows = config.rows - 1 - rows if seat == BLUE else rows
     return dealt[own_rows * config.columns + columns]
+
+
+def _own_lakes(config: StrategoConfig, seat: int) -> np.ndarray:
+    """Gives the lakes as a side counts cells: its own back row first, columns as they are."""
+    rows, columns = np.divmod(np.array(config.lakes, int), config.columns)
+    return (config.rows - 1 - rows if seat == BLUE else rows) * config.columns + columns
 
 
 def _kinds(config: StrategoConfig, order: tuple[int, ...]) -> np.ndarray:
@@ -79,35 +85,35 @@ def table_of(config: StrategoConfig) -> str:
     return "stratego" if 2 * config.num_pieces > full + small else "barrage"
 
 
-def _human(config: StrategoConfig, key: Array) -> Array:
+def _human(config: StrategoConfig, key: Array, lakes: np.ndarray) -> Array:
     """Draws as people do: uint8 [home rows, columns]. A set-up whose front does not move is drawn again."""
     table = table_of(config)
     if table == "barrage":
-        return _draw_all(config, table, key)
+        return _draw_all(config, table, key, lakes)
 
     def again(carry: tuple[Array, Array]) -> Array:
         kinds, tries = carry
-        return (tries == 0) | (~_has_front(config, kinds) & (tries < _MOST_DEALS))
+        return (tries == 0) | (~_has_front(config, kinds, lakes) & (tries < _MOST_DEALS))
 
     def draw(carry: tuple[Array, Array]) -> tuple[Array, Array]:
-        return _draw_all(config, table, jax.random.fold_in(key, carry[1])), carry[1] + 1
+        return _draw_all(config, table, jax.random.fold_in(key, carry[1]), lakes), carry[1] + 1
 
     nothing = jnp.zeros((config.home_rows, config.columns), jnp.uint8)
     return jax.lax.while_loop(again, draw, (nothing, jnp.int32(0)))[0]
 
 
-def _has_front(config: StrategoConfig, kinds: Array) -> Array:
+def _has_front(config: StrategoConfig, kinds: Array, lakes: np.ndarray) -> Array:
     ahead = config.home_rows * config.columns + np.arange(config.columns)
-    free = ~np.isin(ahead, config.lakes)
+    free = ~np.isin(ahead, lakes)
     front = kinds[-1]
     return ((front != 0) & ~jnp.isin(front, np.array(IMMOBILE, np.uint8)) & free).sum() >= _FREE_FRONT
 
 
-def _draw_all(config: StrategoConfig, table: str, key: Array) -> Array:
+def _draw_all(config: StrategoConfig, table: str, key: Array, lakes: np.ndarray) -> Array:
     counts = frequencies(table)
     shape = counts.shape[:2]
     home = np.arange(shape[0] * shape[1])
-    open_cells = ~np.isin(home, config.lakes)
+    open_cells = ~np.isin(home, lakes)
     by_kind = np.moveaxis(counts, -1, 0).reshape(NUM_KINDS + 1, -1).astype(np.float32) + 1
     row, column = (part.astype(np.int32) for part in np.divmod(home, shape[1]))
     pieces = _kinds(config, _ORDER)

@@ -9,7 +9,7 @@ letter each, so that reading gives back what was written:
     l: the last move, as start.end
     u: in views, how many hidden pieces of each kind the other has, as digits to the base of 36
 
-Earlier positions, which count as repetitions, are not written.
+Earlier positions, which count as repetitions, are not written, nor that somebody has lost by an illegal move.
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ from jaxgames.stratego import interop, moves
 from jaxgames.stratego.config import StrategoConfig
 from jaxgames.stratego.constants import (
     BLUE,
+    BOMB,
     EMPTY_LETTER,
+    FLAG,
     KIND_NAMES,
     LAKE_LETTER,
     LETTERS,
@@ -32,8 +34,10 @@ from jaxgames.stratego.constants import (
     NUM_KINDS,
     PLAYERS,
     RED,
+    SCOUT,
     UNMOVED_LETTER,
 )
+from jaxgames.stratego.hidden import hidden_pieces
 from jaxgames.stratego.observation import Observation, observe
 from jaxgames.stratego.state import State, count_of
 
@@ -109,12 +113,14 @@ def _from_hex(config: StrategoConfig, text: str, given: str) -> np.ndarray:
 
 
 def read(config: StrategoConfig, text: str) -> State:
-    """Reads a position; leaves are numpy.
+    """Reads a position; leaves are numpy. A side may have other pieces than those of the variant, if they have not more moves.
 
     Raises:
-      ValueError: says what is wrong: another number of letters, an unknown one, too many pieces of a kind.
+      ValueError: says what is wrong: another number of letters, an unknown one, two flags, a flag that has moved.
     """
     arrays = _parse(config, text)
+    if "unknown" in arrays:
+        raise ValueError("fen: field u is of views: a position tells what stands where")
     hidden = np.flatnonzero(arrays["piece"] == _UNKNOWN)
     if hidden.size:
         raise ValueError(f"fen: {moves.cell_name(config, int(hidden[0]))} is unknown: a view is no position")
@@ -163,6 +169,11 @@ def read_view(config: StrategoConfig, text: str, player: int) -> Observation:
     filled[cells], owners[cells] = kinds, 1 - player
     state = interop.from_arrays(config, arrays | {"piece": filled, "owner": owners})
     seen: Observation = jax.device_get(observe(config, jax.tree.map(jnp.asarray, state), jnp.int32(player)))
+    if not hidden_pieces(config, seen).fits:
+        far = int((arrays["far"] & unknown).sum())
+        raise ValueError(
+            f"no board fits: {far} hidden pieces have moved far, as scouts do, and {counts[SCOUT - 1]} scouts are hidden"
+        )
     return seen
 
 
@@ -202,10 +213,27 @@ def _parse(config: StrategoConfig, text: str) -> dict[str, Any]:
         "owner": owner,
         "visible": visible,
         "moved": moved,
+        "far": np.zeros_like(moved),
         "player": np.int8(_TURN_LETTERS.index(turn)),
         "ply": np.int32(number),
     }
-    return arrays | _read_more(config, arrays, more)
+    arrays |= _read_more(config, arrays, more)
+    _check_marks(config, arrays)
+    return arrays
+
+
+def _check_marks(config: StrategoConfig, arrays: dict[str, Any]) -> None:
+    """Checks which pieces are said to have moved, and to have moved far."""
+    piece, moved, far = (arrays[name] for name in ("piece", "moved", "far"))
+    still = (piece == FLAG) | (piece == BOMB) & (not config.defence_moves)  # a bomb that beats its attacker may count as moved
+    for wrong, why in (
+        (moved & (piece <= 0), "field m marks it, and no piece is there"),
+        (moved & still, "field m marks a piece that does not move"),
+        (far & ~moved, "has moved far, as field f says, and not moved"),
+        (far & (piece != SCOUT) & (piece != _UNKNOWN), "has moved far, as field f says, and is no scout"),
+    ):
+        if wrong.any():
+            raise ValueError(f"fen: {moves.cell_name(config, int(np.flatnonzero(wrong)[0]))}: {why}")
 
 
 def _read_letter(letter: str, name: str) -> tuple[int, int]:

@@ -32,7 +32,7 @@ class Observation:
       recent: last moves for the two-square rule, its own and the other's.
       last: the cells between which a piece moved last.
       past: words of the positions before, as in `State`.
-      to_move: bool [], it is its turn.
+      to_move: bool [], it is its turn, or would be if the game were not over.
       ply: int16 [], moves so far.
       terminated: bool [].
       reward: int8 [], of the last step.
@@ -80,7 +80,7 @@ def observe(config: StrategoConfig, state: State, player: Array) -> Observation:
         recent=seated(first, state.recent),
         last=state.last,
         past=state.past,
-        to_move=(state.player == player) & ~state.terminated,
+        to_move=state.player == player,
         ply=state.ply,
         terminated=state.terminated,
         reward=jnp.where(first, state.reward, -state.reward).astype(jnp.int8),

@@ -59,7 +59,7 @@ def check_form(
 
 
 def check_offsets(arrays: Arrays, name: str, count: int, games: bool) -> np.ndarray:
-    """Checks that offsets rise from 0 to `count`, by two rows at least for each game."""
+    """Checks that offsets rise from 0 to `count`, by one row at least for each game."""
     offsets = arrays[name]
     if offsets.ndim != 1 or offsets.dtype.kind not in "iu" or len(offsets) < 2:
         raise BadRecording(f"{name}: must be whole numbers, more than one")

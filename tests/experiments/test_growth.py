@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from experiments.growth import command, curves, page, worker
+from experiments.growth import command, curves, learners, page, worker
 from experiments.growth.command import GrowthConfig
-from experiments.growth.curves import BATCH, CORES, MEMORY, SIMULATIONS, Point
+from experiments.growth.curves import BATCH, CORES, DAGGER, LEARNERS, MEMORY, SELF_PLAY, SIMULATIONS, Point
 
 LEVELS = {"L1": 32 * 1024, "L2": 2**20}
 MARKS = ("where", "caches")
@@ -24,6 +24,8 @@ ROWS = [
     {"part": BATCH, "name": "pommerman/random", "number": 256, "failed": "too large"},
     {"part": CORES, "name": "hex/dark_random, devices", "number": 1, "per_wall_second": 1e6},
     {"part": CORES, "name": "hex/dark_random, devices", "number": 2, "per_wall_second": 1.9e6},
+    {"part": LEARNERS, "name": DAGGER, "number": 1, "per_wall_second": 4.0},
+    {"part": LEARNERS, "name": DAGGER, "number": 2, "per_wall_second": 3.8},
     timed(SIMULATIONS, "hex PUCT", 100, 500.0, 2048, lanes=2),
     {"part": MEMORY, "name": "hex PUCT", "number": 100, "bytes": 4096},
 ]
@@ -38,6 +40,7 @@ def test_tables_say_what_was_measured():
         "| `pommerman/random` | 256 | too large | – | – | – |",
     ]
     assert found["cores"].splitlines()[-1] == "| `hex/dark_random` | 2 devices | 1.90 M | 1.90 |"
+    assert found["learners"].splitlines()[2:] == [f"| {DAGGER} | 1 | 4 | 1.00 |", f"| {DAGGER} | 2 | 3.8 | 0.95 |"]
     assert found["simulations"].splitlines()[-1] == "| hex PUCT | 100 | 2 | 20 | 1 KiB |"
     assert found["memory"].splitlines()[-1] == "| hex PUCT | 100 simulations | 4 KiB |"
     assert found["caches"] == "L1 32 KiB, L2 1024 KiB"
@@ -53,7 +56,7 @@ def test_rows_are_kept_and_only_what_is_missing_is_measured(tmp_path, monkeypatc
             yield {"part": point.part, "name": point.name, "number": point.number, "bytes": 7}
 
     monkeypatch.setattr(worker, "apart", apart)
-    monkeypatch.setattr(command, "_about", lambda: {"device": "Toy", "caches": LEVELS})
+    monkeypatch.setattr(command, "_about", lambda: {"device": "Toy", "commit": "abc", "caches": LEVELS})
     data, text = tmp_path / "growth.json", tmp_path / "growth.md"
     marks = [f"<!-- table {name} -->\n<!-- /table -->" for name in page.tables([], {}) if name not in MARKS]
     text.write_text("\n".join([*marks, *(f"<!-- text {name} --><!-- /text -->" for name in MARKS)]))
@@ -63,8 +66,14 @@ def test_rows_are_kept_and_only_what_is_missing_is_measured(tmp_path, monkeypatc
     first, asked[:] = len(asked), []
     assert command.run(config) == 0 and asked == [] and first > 6
     assert "Toy" in text.read_text() and (tmp_path / "growth_batch.svg").exists()
-    with pytest.raises(ValueError, match="parts='depth': must be some of memory, batch, simulations, cores"):
+    with pytest.raises(ValueError, match="parts='depth': must be some of memory, batch, simulations, cores, learners"):
         GrowthConfig(parts=("depth",))
+
+
+def test_learners_are_timed_when_all_is_compiled():
+    log = [{"iteration": number, "seconds": seconds} for number, seconds in enumerate([90, 91, 92, 92.5, 93, 93.5, 99], 1)]
+    assert learners.steady_rate(log) == 3 / 1.5
+    assert set(learners.JOBS) == {point.name for point in curves.points(LEARNERS)} == {SELF_PLAY, DAGGER}
 
 
 def test_caches_are_read(tmp_path):

@@ -102,7 +102,11 @@ def read(path: str | Path, game: Any) -> tuple[Guess, Any]:
       OSError: it cannot be read.
     """
     path = weights_file(path)
-    who = _made(game, _described(path, game))
+    described = _described(path, game)
+    who, theirs = _made(game, described), make(described)
+    if theirs.encoder.shape != who.encoder.shape or theirs.game.num_secrets != game.num_secrets:
+        seen, wanted = (" x ".join(map(str, one.encoder.shape)) for one in (theirs, who))
+        raise ValueError(f"guess {path}: of mode {described.mode!r} with planes {seen}, and here they are {wanted}")
     params, _ = load_weights(path, jax.eval_shape(who.init, jax.random.key(0)))
     return who, params
 

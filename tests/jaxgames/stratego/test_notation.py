@@ -41,6 +41,16 @@ def test_views_tell_what_has_moved():
     assert notation.write_view(CONFIG, state, 0) == "MaaaaaaaaCaa_aaaaaaa?aaa? b 1"
 
 
+def test_a_view_that_no_board_fits():
+    """Red knows nothing of eight pieces, of which two are scouts."""
+    view = "MBCDDEKL" + "a" * 84 + "!!!!????"
+    notation.read_view(BARRAGE, view + " r 9 f" + "0" * 23 + "c0", 0)
+    with pytest.raises(ValueError, match="no board fits: 3 hidden pieces have moved far, as scouts do, and 2 scouts"):
+        notation.read_view(BARRAGE, view + " r 9 f" + "0" * 23 + "e0", 0)
+    with pytest.raises(ValueError, match="no board fits: 8 hidden pieces, 2 of them flags and bombs, on 8 cells of which 1 have"):
+        notation.read_view(BARRAGE, view.replace("????", "!!!?") + " r 9", 0)
+
+
 def rules_step(state, text):
     action = moves.parse_move(CONFIG, text, int(state.player))
     return jax.device_get(rules.step(CONFIG, jax.tree.map(jnp.asarray, state), jnp.int32(action)))
@@ -58,6 +68,11 @@ def rules_step(state, text):
         (FEN.replace("41", "9999"), "ply=9999: must be in 0..3001"),
         ("M" + FEN[1:], "2 flags of red"),
         ("D" * 3 + FEN[3:], "red for up to"),
+        (FEN + " m4" + "0" * 24, "b1: field m marks a piece that does not move"),
+        (FEN + " m8" + "0" * 24, "a1: field m marks it, and no piece is there"),
+        (FEN + " f000004" + "0" * 19, "b3: has moved far, as field f says, and not moved"),
+        (FEN + " m000004" + "0" * 19 + " f000004" + "0" * 19, "b3: has moved far, as field f says, and is no scout"),
+        (FEN + " u000000000000", "field u is of views"),
         (FEN + " x1", "must begin with m, f, t, l or u"),
         (FEN + " m12", "25 hexadecimal digits"),
         (FEN + " t1.2/3", "start.end.level of both"),

@@ -1,5 +1,6 @@
 """Set-ups, variants, rule-based players and pictures."""
 
+import dataclasses
 from xml.etree import ElementTree
 
 import jax
@@ -56,7 +57,7 @@ def test_where_there_is_no_general_the_spy_goes_by_its_own_places(monkeypatch):
 def test_two_pieces_that_move_must_face_no_lake(mobile, fine):
     kinds = np.full((4, 10), MARSHAL, np.uint8)  # those that face lakes do not count
     kinds[3, [0, 1, 4, 5, 8, 9]] = [MARSHAL] * mobile + [FLAG, BOMB, BOMB, BOMB, BOMB, BOMB][mobile:]
-    assert bool(dealing._has_front(STRATEGO, kinds)) == fine
+    assert bool(dealing._has_front(STRATEGO, kinds, np.array(STRATEGO.lakes))) == fine
 
 
 @pytest.mark.slow
@@ -67,6 +68,17 @@ def test_people_s_set_ups_of_barrage():
     assert np.bincount(beside_flag(kinds))[1] / 4000 == pytest.approx(0.52, abs=0.03)
     row = np.argwhere(kinds == FLAG)[:, 1]
     assert np.abs(np.bincount(row) / 4000 - [0.633, 0.177, 0.090, 0.101]).max() < 0.03
+
+
+@pytest.mark.parametrize("mode", ["barrage", "stratego"])
+def test_people_s_set_ups_leave_lakes_in_home_rows_free(mode):
+    config = jaxgames.make("stratego", mode).config
+    fewer = [min(count, 3) for count in config.pieces]
+    config = dataclasses.replace(config, lakes=(*config.lakes, 8, 9, 90, 91, 92), pieces=tuple(fewer))
+    states = jax.jit(jax.vmap(Stratego(config).init))(jax.random.split(jax.random.key(0), 64))
+    arrays = interop.to_arrays(config, jax.device_get(states))
+    assert all(((arrays["owner"] == seat).sum(-1) == sum(fewer)).all() for seat in (0, 1))
+    assert (arrays["piece"][:, [8, 9, 90, 91, 92]] == -1).all()
 
 
 def test_evenly_drawn_set_ups_and_open_pieces():

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from jaxgames.replay import BadRecording, Findings
+from jaxgames.replay import BadRecording, Findings, read_npz
 from jaxgames.stratego import interop, notation
 from jaxgames.stratego.config import StrategoConfig, preset
 from jaxgames.stratego.replay import replay
@@ -68,7 +68,7 @@ def test_notices_damage_to_every_field(stem, game):
         assert findings.count > 0, field
 
 
-def test_refuses_what_is_no_recording():
+def test_refuses_what_is_no_recording(tmp_path):
     whole = load(SAMPLES / "yorktown_barrage.npz")
     with pytest.raises(BadRecording, match="lacks piece"):
         check({"board": whole["piece"]})
@@ -76,6 +76,9 @@ def test_refuses_what_is_no_recording():
         check({name: array for name, array in whole.items() if name != "uci"})
     with pytest.raises(BadRecording, match="owner: int8 of shape"):
         check({**whole, "owner": whole["owner"][:, :8]})
+    with pytest.raises(BadRecording, match="lacks offsets"):
+        np.savez(tmp_path / "less.npz", **{name: array for name, array in whole.items() if name != "offsets"})
+        check(read_npz(tmp_path / "less.npz"))
     with pytest.raises(BadRecording, match="offsets"):
         check({**whole, "offsets": whole["offsets"][::-1]})
     with pytest.raises(BadRecording, match="action: float"):

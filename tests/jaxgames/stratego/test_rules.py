@@ -226,6 +226,11 @@ def test_numbers_of_moves_are_those_of_the_published_code():
         ({"open_pieces": ("king",)}, "'king' must be one of"),
         ({"blocked_fields": 100}, "blocked_fields=100"),
         ({"start": "a" * 99 + " r 0"}, "99 letters"),
+        ({"start": 5}, "start=5: must be a position as text"),
+        ({"start": "a" * 100 + " r 0", "open_pieces": ["flag"]}, r"open_pieces=\('flag',\): must be \(\) with a start"),
+        ({"lakes": 5}, "lakes=5: must be a tuple"),
+        ({"open_pieces": "flag"}, "open_pieces='flag': must be a tuple"),
+        ({"two_square": "yes"}, "two_square='yes': must be True or False"),
     ],
 )
 def test_a_config_is_checked_when_made(settings, message):

@@ -2,6 +2,8 @@
 
 import dataclasses
 
+import jax
+import numpy as np
 import pytest
 
 import jaxgames
@@ -9,7 +11,10 @@ from jaxgames.agent import memoryless
 from jaxgames.registration import AgentEntry
 from jaxgames.specs import kinds_of, values_of
 from search import entries, presets
+from training.models import policy_value
+from training.models.policy_value import PolicyValueConfig
 from training.play import agents
+from training.storage.weights import save_weights
 
 GAMES = {name: jaxgames.make(*name.split("/")) for name in ("pommerman/ffa", "hex/adh-3", "hex/hex-3", "hero_academy/tiny")}
 PLANNERS = [(game, entry) for game in GAMES for entry in presets.planners_of(GAMES[game]).values()]
@@ -117,6 +122,7 @@ def test_without_a_network_all_arms_are_looked_at():
 
 
 def test_the_follower_of_the_package_plays_pommerman_alone():
+    assert agents.BUNDLED.stat().st_size < 2e6
     game = GAMES["pommerman/ffa"]
     follower = agents.make("follower", game)
     assert follower.name == "follower" and not follower.uses_hidden
@@ -124,9 +130,20 @@ def test_the_follower_of_the_package_plays_pommerman_alone():
     assert guided.params is not None and guided.name.startswith("fdts:guide=")
     with pytest.raises(ValueError, match="of mode 'ffa' with planes 11 x 11 x 24, and here they are 8 x 8 x 24"):
         agents.make("follower", jaxgames.make("pommerman", "one_vs_one"))
-    for spec in (f"sp_mcts:weights={agents.BUNDLED}", f"fdts:guide={agents.BUNDLED},guide_values=1"):
+
+
+def test_a_network_without_values_guides_by_its_policy_alone(tmp_path):
+    game, path = GAMES["pommerman/ffa"], tmp_path / "paper.npz"
+    who = policy_value.make(PolicyValueConfig("pommerman", "ffa", "extended", "paper"))
+    params = jax.tree.map(lambda leaf: np.zeros(leaf.shape, leaf.dtype), jax.eval_shape(who.init, jax.random.key(0)))
+    save_weights(path, params, who.meta)
+    assert agents.make(f"fdts:guide={path},num_simulations=4", game).params is not None
+    for spec in (f"sp_mcts:weights={path}", f"fdts:guide={path},guide_values=1"):
         with pytest.raises(ValueError, match=r": its network 'paper' gives no values of states, which (sp_mcts|fdts) needs$"):
             agents.make(spec, game)
+
+
+def test_a_network_takes_the_place_of_rollouts():
     with pytest.raises(ValueError, match=r"^num_rollouts=2: a network values states by itself"):
         presets.by_name(GAMES["hex/adh-3"], "pc_pimc", evaluate=lambda *_: None, num_rollouts=2)
 

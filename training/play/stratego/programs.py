@@ -137,6 +137,8 @@ class Program:
             if self._silent:
                 raise Failure(self._how_it_ended("closed its output"))
             if not self._wait(self._stdout, selectors.EVENT_READ, deadline):
+                if self._ended():  # and a child holds its output open
+                    raise Failure(self._how_it_ended("closed its output"))
                 raise Failure(f"no line within {seconds:g} s" + (f" (it sent {protocol.shown(self._begun())})" if line else ""))
             try:
                 heard = os.read(self._stdout, _CHUNK)

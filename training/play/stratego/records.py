@@ -9,7 +9,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from jaxgames.stratego import StrategoConfig, interop, moves, notation
+from jaxgames.stratego import StrategoConfig, interop, moves, notation, view
 from jaxgames.stratego.state import State
 from training.play.stratego import protocol, referee
 from training.play.stratego.games import NOBODY, Played
@@ -56,7 +56,7 @@ def read(path: str | Path) -> dict[str, Any]:
     """
     try:
         found = json.loads(Path(path).read_text(encoding="utf-8"))
-    except ValueError:
+    except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict) or found.get("game") != "stratego":
         raise ValueError(f"record={str(path)!r}: is no record of a game of Stratego")
@@ -98,11 +98,14 @@ def replay(found: dict[str, Any]) -> tuple[Any, State, np.ndarray]:
 
 
 def draw(found: dict[str, Any]) -> str:
-    """Draws a recorded game as an animation, SVG.
+    """Draws a recorded game as an animation, SVG; one without a move as a picture of its start.
 
     Raises:
       ValueError: as `replay`.
     """
     game, states, actions = replay(found)
-    film: str = game.animate(states, actions, names=(found["red"], found["blue"]))
+    names = found["red"], found["blue"]
+    if not len(actions):
+        return view.draw(game.config, jax.tree.map(lambda leaf: leaf[0], states), names=names)
+    film: str = game.animate(states, actions, names=names)
     return film

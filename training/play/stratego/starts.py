@@ -50,7 +50,7 @@ def from_file(game: Stratego, path: str) -> Callable[[int], State]:
 
 
 def _start(game: Stratego, text: str) -> State:
-    """Reads a start: all pieces are there, in their home rows, and red is to move."""
+    """Reads a start: all pieces are there, in their home rows, hidden and unmoved, and red is to move."""
     config, letters = game.config, text.split()[0]
     for seat, name in enumerate(PLAYERS):
         for kind, count in enumerate(config.pieces, 1):
@@ -65,4 +65,8 @@ def _start(game: Stratego, text: str) -> State:
         outside = np.setdiff1d(np.flatnonzero(arrays["owner"] == seat), config.home_cells[seat])
         if outside.size:
             raise ValueError(f"{name}'s piece on {moves.cell_name(config, int(outside[0]))}: must be in its home rows")
+        told = np.flatnonzero((arrays["owner"] == seat) & (arrays["visible"] | arrays["moved"]))
+        if told.size:
+            where = moves.cell_name(config, int(told[0]))
+            raise ValueError(f"{name}'s piece on {where}: must be hidden, an upper-case letter, and not have moved")
     return state

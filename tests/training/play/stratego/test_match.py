@@ -135,6 +135,7 @@ def test_programs_are_ended_when_a_match_is_interrupted():
 
 
 BAD_RECORDS = [
+    ("[" * 100_000, "is no record of a game of Stratego"),
     ("[1, 2", "is no record of a game of Stratego"),
     ('{"game": "hex"}', "is no record of a game of Stratego"),
     ('{"game": "stratego", "mode": "barrage"}', "red is missing or of another type"),
@@ -157,6 +158,14 @@ def test_a_record_that_is_none_is_one_line(tmp_path, text, message, capsys):
     assert not path.with_suffix(".svg").exists()
 
 
+def test_a_record_without_a_move_is_drawn_as_a_picture(tmp_path):
+    path = tmp_path / "game.json"
+    path.write_text(json.dumps({"game": "stratego", "mode": "barrage", "red": "a", "blue": "b", "start": START, "moves": ""}))
+    assert leave("--draw", str(path)) == 0
+    drawn = path.with_suffix(".svg").read_text()
+    assert drawn.startswith("<svg") and "a is to move" in drawn and "<animate" not in drawn
+
+
 @functools.cache
 def first():
     return notation.read(barrage().config, START)
@@ -170,6 +179,7 @@ BAD_STARTS = [
     (f"\n{START.replace('E', 'A')}", "line 2: 0 pieces of kind miner of red: must be 1"),
     (START.replace("EADAAAL", "DADAAAL"), "line 1: 3 pieces of kind scout of red: must be 2"),
     (START.replace("LAAA__", "AAAL__"), "line 1: red's piece on b5: must be in its home rows"),
+    (START.replace("M", "m", 1), "must be hidden, an upper-case letter, and not have moved"),
     (START.replace(" r ", " b "), "line 1: must begin with red's first move"),
 ]
 
