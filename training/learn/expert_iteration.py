@@ -86,8 +86,6 @@ class ExpertConfig:
         if (self.source == DATA_SETS) != bool(self.data_sets):
             named = " ".join(self.data_sets) or "none"
             raise ValueError(f"data_sets={named}: source=data_sets needs some, and no other source takes any")
-        if self.models.root == "believed":
-            raise ValueError("root='believed': games to learn from begin in the middle of memories; take visible or true")
         checks.at_least(1, self, "samples", "kept", "epochs", "lanes", "steps", "updates", "batch_size")
         checks.numbers(self, "weight_decay")
         checks.numbers(self, "learning_rate", positive=True)
@@ -133,12 +131,14 @@ class ExpertIteration:
         player = agents.make(config.player or usual_opponent(who.game), who.game)
         shows = config.source == "demonstrations"
         self.planner = shown_moves(player) if shows else make_search(who, config.models, config.search)
+        remembers = shows or config.models.root in ("believed", "worst")
         lanes, capacity = config.lanes // devices, config.buffer_size // devices
         self.games = SelfPlay(
             Pool(who.game, lanes, devices, informed=shows and is_hidden(who.game) and not player.sees_state),
             Targets(who.encoder),
             remembered=capacity + lanes * (who.game.max_steps + 3),
             partner=None if shows else player,
+            remembers=self.planner if remembers else None,
         )
         self.updates = Updates(
             self._loss,

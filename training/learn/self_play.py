@@ -38,12 +38,14 @@ class Games:
         outcome + 1, `UNFINISHED` + 1 while it is played, and four times the step after which the seat was out.
       out_at: int16 [L, P], steps that each seat has been in play.
       partners: memory of those who play along, if any do.
+      memory: of the searcher, if it goes on from call to call.
     """
 
     lanes: Lanes
     results: Array
     out_at: Array
     partners: Any
+    memory: Any
 
 
 @jax.tree_util.register_dataclass
@@ -105,6 +107,8 @@ class SelfPlay:
       explore_steps: in so many first steps of a game the action is drawn by the search's policy; then the best is taken.
       temperature: of that draw.
       partner: who plays the other seats; None: all seats learn.
+      remembers: the searcher, if what it remembers of a game decides what it does: its memory goes on from call to call, and is
+        saved. None: each call begins without one, and trees that save time are not saved.
     """
 
     pool: Pool
@@ -113,6 +117,7 @@ class SelfPlay:
     explore_steps: int = 0
     temperature: float = 1.0
     partner: Agent | None = None
+    remembers: Planner | None = None
 
     @property
     def seats_at_once(self) -> int:
@@ -130,7 +135,8 @@ class SelfPlay:
         lanes, players = self.pool.lanes, self.pool.game.num_players
         results = jnp.full((self.remembered, players), UNFINISHED + 1, jnp.int16)
         partners = () if self._partners is None else self._partners.init()
-        return Games(self.pool.start(key, device, first), results, jnp.zeros((lanes, players), jnp.int16), partners)
+        memory = () if self.remembers is None else self.remembers.init(self.rows)
+        return Games(self.pool.start(key, device, first), results, jnp.zeros((lanes, players), jnp.int16), partners, memory)
 
     def restart(self, key: Array, games: Games) -> Games:
         """Gives up the games of all lanes and begins the next ones; what the others ended with stays."""
@@ -138,7 +144,10 @@ class SelfPlay:
         lanes, _ = self.pool.refill(key, games.lanes, everywhere)
         partners = self._reset_partners(games.partners, everywhere)
         results = games.results.at[self._place(lanes.number)].set(UNFINISHED + 1)
-        return Games(lanes, results, jnp.zeros_like(games.out_at), partners)
+        memory = games.memory
+        if self.remembers is not None:
+            memory = self.remembers.reset(memory, jnp.ones(self.rows, bool))
+        return Games(lanes, results, jnp.zeros_like(games.out_at), partners, memory)
 
     def dealt(self, updates: Updates, programs: Programs) -> Callable[[Array, Learner], Learner]:
         """Makes `deal(key, learner) -> learner`, for a learner of another number of devices: games and rings of numpy, as saved.
@@ -315,7 +324,7 @@ class SelfPlay:
         result = jnp.concatenate([result, jnp.full_like(result, UNFINISHED + 1)])
         results = games.results.at[place].set(result, mode="drop")
         out_at = jnp.where(ended[:, None], 0, out_at).astype(jnp.int16)
-        return Games(lanes, results, out_at, self._reset_partners(partners, ended)), ended, counts
+        return Games(lanes, results, out_at, self._reset_partners(partners, ended), games.memory), ended, counts
 
     def _place(self, number: Array) -> Array:
         """Where the outcome of a game is kept."""
@@ -353,8 +362,11 @@ def play_and_keep(
         at_work, memory, sample, use, counts = games.step(key, planner, params, memory, at_work)
         return (at_work, memory, updates.store(ring, sample, use)), counts | watch(sample, use)
 
-    begin = (learner.games, planner.init(games.rows), learner.ring)
-    (at_work, _, ring), counts = jax.lax.scan(step, begin, length=steps)
+    memory = planner.init(games.rows) if games.remembers is None else learner.games.memory
+    begin = (dataclasses.replace(learner.games, memory=()), memory, learner.ring)
+    (at_work, memory, ring), counts = jax.lax.scan(step, begin, length=steps)
+    if games.remembers is not None:
+        at_work = dataclasses.replace(at_work, memory=memory)
     seen = jax.lax.psum(jax.tree.map(lambda count: count.sum(0), counts), "data")
     progress = {"samples": learner.progress["samples"] + seen["searches"]}
     searches = jnp.maximum(seen["searches"], 1)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from jaxgames import runtime
-from jaxgames.agent import memoryless
+from jaxgames.agent import Agent, memoryless
 from tests.fading import LEAVE, STAY, Fading
 from tests.signals import Signals
 from tests.training.learn.test_arms import network, share_of_right_answers
@@ -58,6 +58,33 @@ def test_demonstrations_where_something_is_hidden():
         learner, learnt = programs.learn(KEY, learner)
         agreement.append(float(learnt["agreement"]))
     assert played["games"] > 20 and agreement[-1] > max(0.4, agreement[0]), "what the player knew is not shown, so it is not all"
+
+
+def test_who_shows_its_moves_remembers_them_from_call_to_call(monkeypatch):
+    """However many steps a call has; and a restart ends all memories."""
+    game = Signals(max_steps=16)
+
+    def act(params, keys, memory, views, seats, active):
+        return memory % game.num_actions, memory + 1
+
+    counting = Agent("counting", lambda rows: jnp.zeros(rows, jnp.int32), _forget, act, sees_state=True)
+    monkeypatch.setattr(expert_iteration.agents, "make", lambda name, game: counting)
+    who, found = network(game), {}
+    for steps in (4, 12):
+        config = ExpertConfig(source="demonstrations", player="counting", **{**SMALL, "samples": 2048, "steps": steps})
+        programs = ExpertIteration(config, who, runtime.data_mesh())
+        learner = programs.init(KEY, jax.jit(who.init)(KEY))
+        for _ in range(24 // steps):
+            learner, _ = programs.play(KEY, learner)
+        found[steps] = jax.device_get(learner)
+    jax.tree.map(np.testing.assert_array_equal, found[4].ring, found[12].ring)
+    assert found[4].games.memory.tolist() == 64 * [24 - 16], "of the second game"
+    restarted = programs.games.restart(KEY, jax.tree.map(jnp.asarray, found[4].games))
+    assert not restarted.memory.any() and not isinstance(restarted.memory, tuple)
+
+
+def _forget(memory, lanes):
+    return jnp.where(lanes, 0, memory)
 
 
 def test_one_seat_learns_and_partners_play_the_others():
