@@ -49,7 +49,7 @@ class Models:
         see `most_dangerous`. none: all are models.
       root: the state from which is planned. believed: what the player believes, from its observations alone. worst: the same, but
         whatever it does not see of others is taken for the worst. visible: the true one without what nobody has seen, which is
-        what is believed on a board in full view. true: as it is (an oracle).
+        nearly what is believed on a board in full view. true: as it is (an oracle).
     """
 
     model: str = ""
@@ -173,7 +173,8 @@ def model_of(
         return memoryless(STILL, lambda params, keys, views, seats: jnp.full_like(seats, game.pass_action), sees_state=True)
     entries = {entry.name: entry for entry in registration(game.name).agents}
     if name not in entries:
-        raise ValueError(f"{setting}={name!r}: must be one of {', '.join((*entries, STILL, NETWORK))}")
+        others = (STILL,) if setting == "then" else (STILL, NETWORK)  # a network does not take over
+        raise ValueError(f"{setting}={name!r}: must be one of {', '.join((*entries, *others))}")
     return entries[name].build(game, entries[name].settings())
 
 

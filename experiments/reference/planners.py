@@ -83,7 +83,7 @@ def settings_table(of: list[PlannerEntry]) -> str:
 
 
 def _defaults(entry: PlannerEntry) -> dict[str, Any]:
-    """What holds where nothing is said, of what may be set."""
+    """What holds where nothing is said, of what may be set, without a network."""
     values = values_of(entry.settings)
     if entry.budget:
         values |= {"num_evaluations": NUM_EVALUATIONS, entry.budget: None}

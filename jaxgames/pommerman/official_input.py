@@ -123,7 +123,7 @@ def _whole(value: Any, name: str) -> int:
 def _bounded(value: Any, name: str, highest: int, lowest: int = 0) -> int:
     number = _whole(value, name)
     if not lowest <= number <= highest:
-        raise ValueError(f"{name}={number}: must be in {lowest}..{highest}")
+        raise ValueError(f"{name}={_told(number)}: must be in {lowest}..{highest}")
     return number
 
 

@@ -124,7 +124,8 @@ def _read(spec: str, game: Game) -> tuple[AgentEntry | PlannerEntry, dict[str, A
         kinds = ({entry.network: KINDS[str]} if entry.network else {}) | guessed | entry.kinds
     if text and not kinds:
         raise ValueError(f"agent={spec!r}: {name} has no settings")
-    example = next((f"{name}={value}" for name, value in values_of(settings).items() if name in kinds), "")
+    told = {name: value for name, value in values_of(settings).items() if name in kinds}
+    example = next((f"{name}={value}" for name, value in told.items() if value != ""), "")
     return entry, read_options(f"agent={spec!r}", text, kinds, example)
 
 

@@ -117,7 +117,7 @@ class OfficialAgent:
             raise ValueError(f"agent={spec!r}: needs the full state; take one that plays by what it observes, such as sp_mcts")
         self._key, self._moves, self._memory = jax.random.key(seed), 0, self.agent.init(1)
         self._act, self._reset = jax.jit(self.agent.act), jax.jit(self.agent.reset)
-        self.slowest = 0.0
+        self.slowest, self._step = 0.0, -1
         self._warm_up(self.game)
 
     def _warm_up(self, game: Game) -> None:
@@ -159,6 +159,9 @@ class OfficialAgent:
 
     def _move(self, obs: Mapping[str, Any]) -> int | list[int]:
         observation = observation_from_dict(self.game.config, obs)
+        if int(observation.step_count) <= self._step:  # the last match was broken off, of which nobody is told
+            self.episode_end(0)
+        self._step = int(observation.step_count)
         views = jax.tree.map(lambda leaf: leaf[None], observation)
         keys = jax.random.fold_in(self._key, self._moves)[None]
         seats, active = jnp.asarray(observation.seat)[None], jnp.ones(1, bool)
@@ -174,7 +177,7 @@ class OfficialAgent:
     def episode_end(self, reward: Any) -> None:
         """Forgets the match that is over."""
         del reward
-        self._memory = self._reset(self._memory, jnp.ones(1, bool))
+        self._memory, self._step = self._reset(self._memory, jnp.ones(1, bool)), -1
 
     def shutdown(self) -> None:
         """Nothing is left to be closed."""

@@ -68,6 +68,20 @@ def test_it_plays_an_episode_and_starts_again(agent):
     assert len(set(moves)) > 1
 
 
+def test_a_match_that_was_broken_off_is_forgotten(agent, monkeypatch):
+    game, init, observe, step = compiled()
+    states = [init(jax.random.key(5))]
+    for _ in range(2):
+        states.append(step(states[-1], np.zeros(4, np.int32)))
+    first, second, third = (observation_dict(game.config, observe(state, np.int32(1))) for state in states)
+    agent.episode_end(0)
+    forgotten = []
+    monkeypatch.setattr(agent, "_reset", lambda memory, lanes: forgotten.append(len(played)) or memory)
+    for played in ([], [1], [1, 2], [1, 2, 3], [1, 2, 3, 4]):
+        agent.act((first, second, third, first, third)[len(played)])
+    assert forgotten == [3]
+
+
 def with_cells(cells, **at):
     """A map with other numbers in some cells, `r1c2=3`."""
     changed = np.array(cells)
