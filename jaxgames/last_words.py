@@ -55,7 +55,7 @@ def verdict(status: str, index: str, count: str, address: str, patience: str, si
     me, again = f"process {index} of {count}", "start all again, with --resume where there are checkpoints"
     if "RegisterTask" in status and "DEADLINE_EXCEEDED" in status:
         who = f"not all of the {count} processes have come" if index == "0" else f"the coordinator {address} has not answered"
-        missing = "" if index == "0" else f", or not all of the {count} processes have come"
+        missing = "" if index == "0" else f", or not all of the {count} processes have come, or it counts others"
         return f"{me}: {who} within {patience} s{missing}: start all of them, with the same --coordinator and --num-processes"
     if found := re.search(r"Unexpected task registered with task=\D*(\d+)", status):
         return f"process_id={found[1]}: the coordinator {address} counts fewer processes: give all the same --num-processes"

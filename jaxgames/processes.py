@@ -11,6 +11,7 @@ import contextlib
 import dataclasses
 import json
 import os
+import resource
 import signal
 import socket
 import subprocess
@@ -101,7 +102,7 @@ def start(options: Processes, program: Callable[[], dict[str, str]] = dict) -> N
       program: gives what must be the same in all of them, by name, such as the version of the code and the settings.
 
     Raises:
-      ValueError: they differ in the number of processes or in `program`.
+      ValueError: they differ in the number of processes or in `program`; JAX was to find them and does not.
       OSError: the coordinator's port is taken.
     """
     how = _how(options)
@@ -109,15 +110,22 @@ def start(options: Processes, program: Callable[[], dict[str, str]] = dict) -> N
         return
     address, number, total = how
     _tell_in_one_line(address, number, total, options.patience)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))  # JAX ends by an abort
     jax.config.update("jax_cpu_collectives_implementation", "gloo")
     jax.config.update("jax_enable_preemption_service", False)  # it would take SIGTERM, and nothing would end
     found: tuple[Any, Any, Any] = (address, total, number) if total else (None, None, None)
-    jax.distributed.initialize(
-        *found,
-        initialization_timeout=options.patience,
-        heartbeat_timeout_seconds=SILENCE,
-        shutdown_timeout_seconds=_FAREWELL_SECONDS,
-    )
+    try:
+        jax.distributed.initialize(
+            *found,
+            initialization_timeout=options.patience,
+            heartbeat_timeout_seconds=SILENCE,
+            shutdown_timeout_seconds=_FAREWELL_SECONDS,
+        )
+    except (ValueError, RuntimeError, ImportError) as error:
+        if total:
+            raise
+        told = f"coordinator={options.coordinator!r}: JAX cannot find the other processes ({str(error).splitlines()[0]})"
+        raise ValueError(f"{told}: give --coordinator HOST:PORT with --num-processes and --process-id, or none") from None
     _present.index, _present.count = (number, total) if total else (jax.process_index(), jax.process_count())
     _compare({"num_processes": str(count()), **program()}, options.patience)
     _connect()
@@ -168,6 +176,7 @@ def _check_port(address: str) -> None:
     """Raises an OSError where another program has the port; JAX would share it, and wait in vain."""
     port = int(address.rpartition(":")[2])
     with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # what a lost coordinator has left behind does not count
         try:
             probe.bind(("", port))
         except OSError as error:

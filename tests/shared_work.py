@@ -8,8 +8,10 @@ import hashlib
 import json
 import os
 import signal
+import socket
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import jax
 import jax.numpy as jnp
@@ -24,6 +26,7 @@ from training.jobs import job
 from training.learn.dealing import is_dealt
 from training.learn.learner import Learner, Programs, Updates, check_split
 from training.learn.monte_carlo import MonteCarloConfig
+from training.storage import checkpoints
 from training.storage.checkpoints import Checkpoints
 
 META = {"kind": "shared"}
@@ -36,7 +39,7 @@ def main(together: processes.Processes, devices: int, folder: str) -> None:
     processes.start(together)
     found = {"devices": jax.device_count(), "games": games(), "learner": learnt(Path(folder))}
     if processes.count() > 1:
-        found |= {"talk": talk(), "stopped": stopped(Path(folder))}
+        found |= {"talk": talk(), "stopped": stopped(Path(folder)), "disks": disks(Path(folder))}
     print(json.dumps(found))
     processes.end()
 
@@ -79,10 +82,10 @@ def learnt(folder: Path) -> dict[str, Any]:
     learner, learn = start_learning(programs)
     learner, _ = learn(key, learner)
     state = {"learner": learner, "host": np.float64(0.5)}
-    with Checkpoints(folder / "learner", META) as checkpoints:
-        found = checkpoints.restore({"state": state}) if checkpoints.steps() else None
+    with Checkpoints(folder / "learner", META) as kept:
+        found = kept.restore({"state": state}) if kept.steps() else None
         if found is None:
-            checkpoints.save(1, {"state": state})
+            kept.save(1, {"state": state})
         else:
             learner = found[1]["state"]["learner"]
     half = digest(learner)
@@ -106,6 +109,24 @@ def talk() -> list[Any]:
     except ValueError as error:
         found.append(str(error))
     return found
+
+
+def disks(folder: Path) -> list[Any]:
+    """What is found where a folder is not the same for all processes, and where one of them does not see the newest file yet."""
+    me, found = processes.index(), list[Any]()
+    with mock.patch.object(checkpoints, "_SECONDS_TO_SEE", 0.2):
+        try:
+            Checkpoints(folder / f"own-{me}", META)
+        except OSError as error:
+            found.append(str(error).replace(str(folder), "").replace(socket.gethostname(), "HOST"))
+    with Checkpoints(folder / "disk", META) as kept:
+        for step in (1, 2):
+            kept.save(step, {"step": np.int32(step)})
+    with Checkpoints(folder / "disk", META) as kept:
+        shown = kept.steps()
+        with mock.patch.object(kept, "steps", return_value=shown[: 2 - me]):
+            step, tree = kept.restore({"step": np.int32(0)})
+    return [*found, step, int(tree["step"])]
 
 
 def fail(error: Exception | None) -> None:

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import signal
+import socket
 import time
 
 import pytest
@@ -139,6 +140,12 @@ def test_processes_talk(shared):
     ]
 
 
+def test_all_read_one_checkpoint_in_one_folder(shared):
+    (first, _), _, _ = shared
+    told = "/own-1: process 1 on HOST does not see what process 0 writes there; give a folder that all share"
+    assert first["disks"] == [told, 2, 2]
+
+
 def test_all_stop_together_and_go_on(shared, tmp_path):
     (first, second), _, _ = shared
     stopped, steps, _, params = first["stopped"]
@@ -192,6 +199,29 @@ def refusals(*flags, patience=60):
     ends = ends_of(started)
     assert all(code and out == "" and error.startswith("error: ") and error.count("\n") == 1 for code, out, error in ends), ends
     return [error for _, _, error in ends]
+
+
+def test_a_port_that_a_lost_coordinator_had_is_free():
+    """While connections of it wait for their end; not while somebody listens."""
+    with socket.socket() as server:
+        server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as JAX's does
+        server.bind(("", 0))
+        server.listen()
+        address = f"localhost:{server.getsockname()[1]}"
+        with pytest.raises(OSError, match="is in use"):
+            processes._check_port(address)
+        client = socket.create_connection(("localhost", server.getsockname()[1]))
+        accepted, _ = server.accept()
+        accepted.close()  # first, so that its end waits
+        client.close()
+    processes._check_port(address)
+
+
+def test_where_jax_finds_no_others():
+    (end,) = ends_of([start_python(["-c", COMMAND, "1", "--coordinator", "auto"], prepared_environment())])
+    assert end[0] == 2 and end[1] == "" and end[2].count("\n") == 1
+    assert end[2].startswith("error: coordinator='auto': JAX cannot find the other processes (")
+    assert "give --coordinator HOST:PORT with --num-processes and --process-id, or none" in end[2]
 
 
 def test_a_coordinator_that_does_not_answer():

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import functools
 import json
 import math
 import os
 import re
 import shutil
+import socket
 import tempfile
+import time
+import uuid
 import warnings
 import zlib
 from collections.abc import Callable, Mapping
@@ -32,6 +36,8 @@ ARRAYS = "arrays"  # a folder of orbax
 PARTS = "parts-{}.npz"  # in its place where several processes have written: one file of each
 UNFINISHED = "unfinished-"  # before the name while it is written or removed
 DAMAGED = "damaged-"
+_SECONDS_TO_SEE = 30  # within which a network disk must show what another process has written
+_FULL = tuple(os.strerror(number) for number in (errno.ENOSPC, errno.EDQUOT))
 
 
 class Checkpoints:
@@ -66,6 +72,8 @@ class Checkpoints:
         self._meta = dict(meta)
         self._current: int | None = None  # the step that this run has saved or restored last
         processes.agree(self._prepare)
+        if processes.count() > 1:
+            self._check_shared()
         self._arrays = ocp.PyTreeCheckpointer()  # it compresses: tables and buffers are mostly empty
 
     def _prepare(self) -> None:
@@ -79,6 +87,26 @@ class Checkpoints:
                 f"{self._folder}: cannot write checkpoints there ({error.strerror}); choose another output folder"
             ) from error
         self._remove(UNFINISHED)
+
+    def _check_shared(self) -> None:
+        """Raises an OSError, in all processes, where one of them has another folder of this name."""
+        token = self._folder / processes.on_first(lambda: f"{UNFINISHED}token-{uuid.uuid4().hex}")
+
+        def see() -> None:
+            deadline = time.monotonic() + _SECONDS_TO_SEE
+            while not token.exists():
+                if time.monotonic() > deadline:
+                    who = f"process {processes.index()} on {socket.gethostname()}"
+                    raise OSError(f"{self._folder}: {who} does not see what process 0 writes there; give a folder that all share")
+                time.sleep(0.05)
+                os.listdir(self._folder)  # a network disk looks again
+
+        processes.on_first(token.touch)
+        try:
+            processes.agree(see)
+        finally:
+            if processes.leads():
+                token.unlink(missing_ok=True)
 
     def __enter__(self) -> Checkpoints:
         return self
@@ -141,9 +169,10 @@ class Checkpoints:
             reason = _failure_of_disk(error)
             if reason is None:
                 raise
+            help_it = "free some space" if reason in _FULL else "make it writable"
             raise OSError(
-                f"{self._folder}: step {step} could not be saved ({reason}); the earlier checkpoints are whole: free some space, "
-                "then go on with --resume"
+                f"{self._folder}: step {step} could not be saved ({reason}); the earlier checkpoints are whole: {help_it}, then "
+                "go on with --resume"
             ) from error
 
     def restore(self, template: Any, *, free: Callable[[str], bool] = lambda path: False) -> tuple[int, Any] | None:
@@ -165,11 +194,11 @@ class Checkpoints:
         """
         like = named_leaves(template)
         damaged: dict[int, str] = {}
-        for step in reversed(self.steps()):
+        for step in reversed(processes.on_first(self.steps)):  # a network disk may show another list elsewhere
             try:
                 record = self._record_of(step)
                 changed = self._check(step, record, describe(like), free)
-                leaves = self._read_arrays(step, record, like, free if changed else lambda path: False)
+                leaves = self._read_together(step, record, like, free if changed else lambda path: False)
             except _DamagedError as error:
                 damaged[step] = str(error)
                 continue
@@ -276,6 +305,20 @@ class Checkpoints:
             )
 
         return first_difference(leaves, expected) is not None
+
+    def _read_together(self, *arguments: Any) -> list[Any]:
+        """Does what `_read_arrays` does; what is damaged for one process is for all."""
+
+        def read() -> tuple[list[Any], str]:
+            try:
+                return self._read_arrays(*arguments), ""
+            except _DamagedError as error:
+                return [], str(error)
+
+        leaves, damage = processes.agree(read)
+        if found := [text for text in processes.texts(damage) if text]:
+            raise _DamagedError(found[0])
+        return leaves
 
     def _read_arrays(self, step: int, record: dict[str, Any], like: dict[str, Any], free: Callable[[str], bool]) -> list[Any]:
         """Reads the arrays, in the order of the template; those that are free stay as they are read."""
