@@ -17,6 +17,8 @@ VENV  := .venv
 BIN   := $(VENV)/bin
 comma := ,
 STAMP := $(VENV)/.installed-$(subst $(comma),-,$(EXTRAS))
+# Whatever environment there is will do for the long jobs: the network need not be there.
+READY := $(if $(wildcard $(VENV)/.installed-*),,$(STAMP))
 
 # The first of these that is new enough.
 CANDIDATES := $(or $(PYTHON),python3 python3.14 python3.13 python3.12 python3.11 python)
@@ -53,16 +55,16 @@ benchmark: env  ## measure the cases named in BENCHMARK (default: all), one JSON
 results: env  ## make the tables and figures in docs/results (takes hours; flags in RESULTS)
 	$(BIN)/python scripts/results.py $(RESULTS)
 
-accelerator: env  ## check, measure and train on a GPU or TPU, in nine minutes at most (flags in ACCELERATOR)
+accelerator: $(READY)  ## check, measure and train on a GPU or TPU, in nine minutes at most (flags in ACCELERATOR)
 	$(BIN)/python scripts/accelerator.py $(ACCELERATOR)
 
-growth: env  ## measure how cost grows with batches, cores, simulations and trees (half an hour; flags in GROWTH)
+growth: $(READY)  ## measure how cost grows with batches, cores, simulations and trees (half an hour; flags in GROWTH)
 	$(BIN)/python scripts/growth.py $(GROWTH)
 
-soak: env  ## play 10^9 steps of Pommerman and Hex, 10^8 of other games, and check every state (hours; flags in SOAK)
+soak: $(READY)  ## play 10^9 steps of Pommerman and Hex, 10^8 of other games, and check every state (hours; flags in SOAK)
 	$(BIN)/python scripts/soak.py $(SOAK)
 
-drills: env  ## interrupt and damage training runs in every way and check that nothing is lost (an hour; flags in DRILLS)
+drills: $(READY)  ## interrupt and damage training runs in every way and check that nothing is lost (an hour; flags in DRILLS)
 	$(BIN)/python scripts/drills.py $(DRILLS)
 
 reference: env  ## fill the tables of the pages of games and planners from the code

@@ -11,11 +11,13 @@ import time
 from pathlib import Path
 from typing import Any
 
+import jax
 from rich.console import Console
 
 from experiments.drills import lives
-from experiments.drills.faults import faults
+from experiments.drills.faults import Fault, faults
 from jaxgames import checks, runtime
+from training.jobs.command_line import one_line
 from training.storage.files import output_folder, write_atomically
 
 # How often each fault comes in a round of them.
@@ -68,6 +70,7 @@ def run(config: DrillsConfig, console: Console | None = None) -> dict[str, Any]:
       OSError: the folder cannot be written.
     """
     console = console or Console()
+    jax.config.update("jax_platforms", "cpu")  # of all the processes of the drills, too, which are forks of this one
     runtime.prepare(cores=1)
     known = faults()
     names = [config.fault] if config.fault else [name for name in known for _ in range(SHARES[name])]
@@ -82,7 +85,7 @@ def run(config: DrillsConfig, console: Console | None = None) -> dict[str, Any]:
             if time.monotonic() > end:
                 break
             name, place = names[number % len(names)], folder / f"drill-{number:04d}"
-            wrong = known[name](place, straight, random.Random(f"{config.seed} {number}"))
+            wrong = _drilled(known[name], place, straight, random.Random(f"{config.seed} {number}"))
             done[name] += 1
             if wrong:
                 failed.append({"number": number, "fault": name, "wrong": wrong})
@@ -96,6 +99,14 @@ def run(config: DrillsConfig, console: Console | None = None) -> dict[str, Any]:
     if failed:
         raise ValueError(f"{len(failed)} of {sum(done.values())} drills failed; their runs are in {folder}")
     return result
+
+
+def _drilled(fault: Fault, place: Path, straight: Path, draw: random.Random) -> list[str]:
+    """Makes one drill; one that cannot be made has failed, and the others go on."""
+    try:
+        return fault(place, straight, draw)
+    except Exception as error:
+        return [f"could not be made: {type(error).__name__}: {one_line(str(error))}"]
 
 
 def _straight(folder: Path) -> Path:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
-from collections.abc import Iterable
+import os
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ from experiments.growth.curves import BATCH, CORES, LEARNERS, MEMORY, SIMULATION
 from experiments.growth.page import caches, figures, tables
 from experiments.pages import NONE, fill
 from jaxgames import checks, runtime
+from training.jobs.command_line import one_line
 from training.storage import provenance
 from training.storage.files import write_atomically, write_together
 from training.storage.provenance import CHECKOUT
@@ -64,9 +67,9 @@ def run(config: GrowthConfig) -> int:
     order = [point for part in PARTS for point in curves.points(part)]
     rows = {Point(row["part"], row["name"], row["number"]): row for row in kept["rows"]}
     failed = False
-    for row in _measured(
-        [point for point in order if point.part in config.parts and (config.again or point not in rows)], config
-    ):
+    done = set() if config.again else {point for point, row in rows.items() if "failed" not in row}
+    os.environ["JAX_PLATFORMS"] = "cpu"  # of the processes that measure
+    for row in _measured([point for point in order if point.part in config.parts and point not in done], config):
         failed |= "failed" in row
         print(json.dumps(row), flush=True)
         about = _about()
@@ -89,11 +92,21 @@ def _measured(points: list[Point], config: GrowthConfig) -> Iterable[dict[str, A
     for part, name in dict.fromkeys(curve):
         chosen = [point for point in points if (point.part, point.name) == (part, name)]
         if part == LEARNERS:
-            yield from map(learners.measure, chosen if runtime.usable_cores() >= learners.DEVICES else [])
+            can = [point for point in chosen if runtime.usable_cores() >= learners.DEVICES]
+            yield from (_one(learners.measure, point) for point in can)
         elif part == CORES:
-            yield from (worker.on_cores(point, config.seconds) for point in chosen if point.number <= runtime.usable_cores())
+            can = [point for point in chosen if point.number <= runtime.usable_cores()]
+            yield from (_one(functools.partial(worker.on_cores, seconds=config.seconds), point) for point in can)
         else:
             yield from worker.apart(chosen, config.seconds)
+
+
+def _one(measure: Callable[[Point], dict[str, Any]], point: Point) -> dict[str, Any]:
+    """Measures a point; the others are worth knowing if it fails."""
+    try:
+        return measure(point)
+    except RuntimeError as error:
+        return dataclasses.asdict(point) | {"failed": one_line(str(error))[:200]}
 
 
 def _about() -> dict[str, Any]:

@@ -60,7 +60,7 @@ def _best(rows: Sequence[Row], name: str) -> float:
 
 
 def _first(rows: Sequence[Row], name: str) -> float | None:
-    return next((row["per_wall_second"] for row in rows if row["name"] == name and row["number"] == 1), None)
+    return next((row.get("per_wall_second") for row in rows if row["name"] == name and row["number"] == 1), None)
 
 
 def working_set(row: Row) -> int:
@@ -85,11 +85,15 @@ def _batch(row: Row, best: float, levels: Mapping[str, int]) -> list[str]:
 
 def _cores(row: Row, one: float | None) -> list[str]:
     name, kind = row["name"].split(", ")
+    if "failed" in row:
+        return [f"`{name}`", f"{row['number']} {kind}", row["failed"], NONE]
     ratio = f"{row['per_wall_second'] / one:.2f}" if one else NONE
     return [f"`{name}`", f"{row['number']} {kind}", short(row["per_wall_second"]), ratio]
 
 
 def _learners(row: Row, one: float | None) -> list[str]:
+    if "failed" in row:
+        return [row["name"], str(row["number"]), row["failed"], NONE]
     rate = row["per_wall_second"]
     return [row["name"], str(row["number"]), f"{rate:.3g}", f"{rate / one:.2f}" if one else NONE]
 
@@ -104,7 +108,8 @@ def _simulations(row: Row) -> list[str]:
 
 def _memory(row: Row) -> list[str]:
     what = "simulations" if "PUCT" in row["name"] else "rows"
-    return [row["name"], f"{row['number']} {what}", f"{row['bytes'] / 1024:.4g} KiB"]
+    found = row.get("failed") or f"{row['bytes'] / 1024:.4g} KiB"
+    return [row["name"], f"{row['number']} {what}", found]
 
 
 def figures(rows: Sequence[Row]) -> dict[str, str]:
@@ -119,7 +124,9 @@ def figures(rows: Sequence[Row]) -> dict[str, str]:
     for index, name in enumerate(SEARCHES):
         there = [(row["number"], _rate(row)) for row in rows if row["part"] == SIMULATIONS and row["name"] == name and _rate(row)]
         axes.plot([x for x, _ in there], [1e3 / rate for _, rate in there], marker="o", color=COLOURS[index], label=name)
-        sizes = [(row["number"], row["bytes"]) for row in rows if row["part"] == MEMORY and row["name"] == name]
+        sizes = [
+            (row["number"], row["bytes"]) for row in rows if row["part"] == MEMORY and row["name"] == name and "bytes" in row
+        ]
         label = f"{name}, {'simulations' if 'PUCT' in name else 'rows'}"
         other.plot([x for x, _ in sizes], [y for _, y in sizes], marker="o", color=COLOURS[index], label=label)
     for each in (axes, other):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import subprocess
@@ -29,8 +30,14 @@ def apart(points: Sequence[Point], seconds: float) -> Iterator[dict[str, Any]]:
         assert process.stdin is not None and process.stdout is not None
         process.stdin.write(json.dumps(order))
         process.stdin.close()
+        left = list(points)
         for line in process.stdout:
-            yield json.loads(line)
+            row = json.loads(line)
+            left.remove(Point(row["part"], row["name"], row["number"]))
+            yield row
+        code = process.wait()
+    for point in left:
+        yield dataclasses.asdict(point) | {"failed": f"the process that measured ended with {code}"}
 
 
 def on_cores(point: Point, seconds: float) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import dataclasses
 import json
 import resource
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,7 @@ class SoakConfig:
       share: of the planned steps; 1: 10^9 of Pommerman and Hex, 10^8 of the others.
       lanes: games at once; 0: as planned.
       seed: of everything.
+      resume: go on with soaks that were stopped: with new games, and what was found before counts; else such a soak begins anew.
       replay: number of a game that is played again alone, told of and drawn; -1: none.
       output: folder for soak.json and pictures.
     """
@@ -58,6 +60,7 @@ class SoakConfig:
     share: float = 1.0
     lanes: int = 0
     seed: int = 0
+    resume: bool = False
     replay: int = -1
     output: str = "output/soak"
 
@@ -71,10 +74,10 @@ class SoakConfig:
 
 
 def run(config: SoakConfig, console: Console | None = None) -> dict[str, Any]:
-    """Soaks.
+    """Soaks. soak.json is written at every look, and keeps the rows of other games, agents and seeds.
 
     Returns:
-      What soak.json holds: a row per game and agent.
+      The rows of these soaks.
 
     Raises:
       ValueError: a setting is not possible; or, after all is written, a rule was broken or the memory has grown.
@@ -86,14 +89,35 @@ def run(config: SoakConfig, console: Console | None = None) -> dict[str, Any]:
         assert folder is not None
         if config.replay >= 0:
             return _replay(config, plans[0], folder, console)
-        rows: list[dict[str, Any]] = []
+        path = folder / "soak.json"
+        kept = {_which(row): row for row in json.loads(path.read_text())} if path.exists() else {}
+        made = []
         for plan in plans:
-            rows.append(_soak(config, plan, console))
-            write_atomically(folder / "soak.json", json.dumps(rows, indent=1) + "\n")
+            begun = _empty(config, plan)
+            which = _which(begun)
+            made.append(which)
+            if config.resume:
+                begun = kept.get(which, begun)
+            for row in _soak(config.share * plan[3], begun, console):
+                kept[which] = row
+                write_atomically(path, json.dumps(list(kept.values()), indent=1) + "\n")
+    rows = [kept[which] for which in made if which in kept]
     faults = [fault for row in rows for fault in row["faults"]]
     if faults:
         raise ValueError("; ".join(faults))
     return {"rows": rows}
+
+
+def _empty(config: SoakConfig, plan: tuple[str, str, str, float, int]) -> dict[str, Any]:
+    """The row of a soak that has not begun."""
+    game, mode, agent, _, lanes = plan
+    told = {"game": game, "mode": mode, "agent": agent, "lanes": lanes, "seed": config.seed}
+    return told | {"steps": 0, "games": 0, "next_game": 0, "rules": 0, "seconds": 0.0, "grown_bytes": 0, "faults": []}
+
+
+def _which(row: dict[str, Any]) -> tuple[Any, ...]:
+    """What tells soaks apart."""
+    return tuple(row.get(name) for name in ("game", "mode", "agent", "lanes", "seed"))
 
 
 def _plans(config: SoakConfig) -> list[tuple[str, str, str, float, int]]:
@@ -106,52 +130,51 @@ def _plans(config: SoakConfig) -> list[tuple[str, str, str, float, int]]:
     return [(game, config.mode or mode, agent, steps, config.lanes or lanes) for game, mode, agent, steps, lanes in plans]
 
 
-def _soak(config: SoakConfig, plan: tuple[str, str, str, float, int], console: Console) -> dict[str, Any]:
-    """Plays the steps of one plan, looking at what was found every few seconds."""
-    name, mode, agent, steps, lanes = plan
+def _soak(total: float, row: dict[str, Any], console: Console) -> Iterator[dict[str, Any]]:
+    """Goes on with a soak up to so many steps; every few seconds looks at what was found, and gives the row as it is then."""
+    name, mode, agent, lanes, seed, *_ = _which(row)
     game = jaxgames.make(name, mode)
     soak = Soak(game, agents.make(agent, game), lanes)
-    key = jax.random.key(config.seed)
+    key, chunk, level, looks = jax.random.key(seed), 8, 0, 0
     advance = jax.jit(soak.advance, donate_argnums=1)
-    carry = jax.jit(soak.start)(key)
-    total, done, games, chunk = config.share * steps, 0, 0, 8
-    broken, level = np.zeros(len(soak.names), np.int64), 0
+    carry = jax.jit(soak.start)(key, jnp.int32(row["next_game"]))
     title = f"{name} {mode}, {agent}"
-    began = time.monotonic()
-    while done < total:
+    while row["steps"] < total:
         started = time.monotonic()
         carry = advance(key, carry, jnp.int32(chunk))
-        broken += np.asarray(carry.broken)
-        games, done = games + int(carry.games), done + chunk * lanes
-        seconds = time.monotonic() - started
-        level = level or (_memory() if done > chunk * lanes else 0)  # when all is compiled
+        broken, first = np.asarray(carry.broken), np.asarray(carry.first)
+        seconds, looks = time.monotonic() - started, looks + 1
+        level = _memory() if looks == 2 else level  # when all is compiled
+        grown = max(_memory() - level, 0) if level else 0
+        faults = [
+            f"{title}: {rule}: broken, first in game {number}: see it with --game {name} --mode {mode} --agent {agent} "
+            f"--seed {seed} --replay {number}"
+            for rule, number in zip(soak.names, first.tolist(), strict=True)
+            if number != NOT_BROKEN
+        ]
+        if grown > _ROOM:
+            faults.append(f"{title}: the process has grown by more than {_ROOM >> 20} MB")
+        new = [fault for fault in faults if fault not in row["faults"]]
+        row = row | {
+            "steps": row["steps"] + chunk * lanes,
+            "games": row["games"] + int(carry.games),
+            "next_game": int(carry.lanes.next_number[0]),
+            "rules": len(soak.names),
+            "seconds": round(row["seconds"] + seconds, 1),
+            "grown_bytes": max(row["grown_bytes"], grown),
+            "faults": row["faults"] + new,
+        }
+        for fault in new:
+            console.print(fault, style="red", markup=False, highlight=False)
         console.print(
-            f"{title}: {done:.3g} of {total:.3g} steps, {games} games, {int(broken.sum())} faults, {_memory() >> 20} MB",
+            f"{title}: {row['steps']:.3g} of {total:.3g} steps, {row['games']} games, {int(broken.sum())} faults, "
+            f"{_memory() >> 20} MB",
             markup=False,
             highlight=False,
         )
-        chunk = max(1, min(int(chunk * min(_SECONDS_PER_LOOK / max(seconds, 1e-3), 8)), -(-int(total - done) // lanes)))
-    first = np.asarray(carry.first)
-    faults = [
-        f"{title}: {rule}: broken in {count} steps, first in game {number}: see it with --game {name} "
-        f"--mode {mode} --agent {agent} --seed {config.seed} --replay {number}"
-        for rule, count, number in zip(soak.names, broken.tolist(), first.tolist(), strict=True)
-        if number != NOT_BROKEN
-    ]
-    grown = _memory() - level
-    if level and grown > _ROOM:
-        faults.append(f"{title}: the process has grown by {grown >> 20} MB")
-    return {
-        "game": name,
-        "mode": mode,
-        "agent": agent,
-        "steps": done,
-        "games": games,
-        "rules": len(soak.names),
-        "seconds": round(time.monotonic() - began, 1),
-        "grown_bytes": max(grown, 0),
-        "faults": faults,
-    }
+        yield row
+        left = -(-int(total - row["steps"]) // lanes)
+        chunk = max(1, min(int(chunk * min(_SECONDS_PER_LOOK / max(seconds, 1e-3), 8)), left))
 
 
 def _replay(config: SoakConfig, plan: tuple[str, str, str, float, int], folder: Path, console: Console) -> dict[str, Any]:

@@ -59,11 +59,11 @@ class Soak:
         shapes = jax.eval_shape(rules_of(self.game), state, state, jnp.int32(0))
         return tuple(sorted(shapes))
 
-    def start(self, key: Array) -> Carry:
-        """Begins the first games."""
+    def start(self, key: Array, first: Array | int = 0) -> Carry:
+        """Begins games, the lowest number of which is `first` (int32 [])."""
         none = jnp.zeros(len(self.names), jnp.int32)
         memory = self.agent.init(self.game.num_players * self.lanes)
-        return Carry(self.pool.start(key, jnp.int32(0)), memory, jnp.int32(0), none, jnp.full_like(none, NOT_BROKEN))
+        return Carry(self.pool.start(key, jnp.int32(0), first), memory, jnp.int32(0), none, jnp.full_like(none, NOT_BROKEN))
 
     def advance(self, key: Array, carry: Carry, steps: Array) -> Carry:
         """Plays so many steps in all lanes (int32 []), and checks them."""

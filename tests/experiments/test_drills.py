@@ -26,6 +26,13 @@ def test_what_is_lost_is_told(tmp_path):
     assert lives.differences(tmp_path / "one", tmp_path / "other") == ["best.npz differs", "no result.json"]
 
 
+def test_a_drill_that_cannot_be_made_has_failed(tmp_path):
+    def broken(folder, straight, draw):
+        raise OSError("no room\nat all")
+
+    assert command._drilled(broken, tmp_path, tmp_path, random.Random(0)) == ["could not be made: OSError: no room at all"]
+
+
 def test_damage_is_done(tmp_path):
     content, ways, draw = bytes(range(256)), set(), random.Random(0)
     for _ in range(60):

@@ -47,6 +47,18 @@ def test_tables_say_what_was_measured():
     assert all(drawn.startswith("<?xml") and "<svg" in drawn for drawn in page.figures(ROWS).values())
 
 
+def test_what_failed_is_told_and_measured_again():
+    def fails(point):
+        raise RuntimeError("no room\nat all")
+
+    point = Point(LEARNERS, DAGGER, 2)
+    failed = command._one(fails, point)
+    assert failed == {"part": LEARNERS, "name": DAGGER, "number": 2, "failed": "no room at all"}
+    rows = [failed | {"part": part, "name": name} for part, name in ((CORES, "a, devices"), (LEARNERS, DAGGER), (MEMORY, "b"))]
+    found = page.tables(rows, LEVELS)
+    assert all("no room at all" in found[table] for table in ("cores", "learners", "memory")) and page.figures(rows)
+
+
 def test_rows_are_kept_and_only_what_is_missing_is_measured(tmp_path, monkeypatch):
     asked = []
 

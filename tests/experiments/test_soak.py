@@ -42,6 +42,17 @@ def test_nothing_is_broken_and_what_was_played_is_told(tmp_path):
     assert "hex adh-3, random: " in shown and " 0 faults" in shown
 
 
+def test_a_soak_goes_on_with_new_games_and_keeps_other_rows(tmp_path):
+    ran(**SMALL, output=str(tmp_path), seed=7)
+    ran(**SMALL, output=str(tmp_path))
+    other, before = json.loads((tmp_path / "soak.json").read_text())
+    ran(**SMALL | {"share": 8e-7}, output=str(tmp_path), resume=True)
+    kept, after = json.loads((tmp_path / "soak.json").read_text())
+    assert kept == other and other["seed"] == 7
+    assert after["steps"] >= 720 > before["steps"] and after["games"] > before["games"]
+    assert after["next_game"] > before["next_game"] >= before["games"]
+
+
 def test_a_broken_rule_is_found_again_in_the_game_that_is_told(tmp_path, monkeypatch):
     monkeypatch.setattr(play, "rules_of", with_a_limit)
     soak = Soak(GAME, agents.make("random", GAME), 8)
