@@ -21,7 +21,8 @@ from jaxgames import checks
 from training.storage.files import output_folder, write_atomically
 
 FAILED = 1
-ROWS, PAGE, LOG = "rows.jsonl", "page.md", "worker.log"
+ROWS, ABOUT, PAGE, LOG = "rows.jsonl", "about.json", "page.md", "worker.log"
+_SAME = ("device", "versions", "commit")  # of all rows of a folder
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,8 +35,8 @@ class AcceleratorConfig:
       minutes: that all takes at most, the start of JAX included.
       only: a regular expression; only pieces whose part:name contains it, as in checks:states, speeds:hex/puct or learners.
       devices: accelerators that cases are measured on.
-      resume: go on with the pieces that the folder has no rows of.
-      output: folder for rows.jsonl, page.md and worker.log.
+      resume: go on with the pieces that the folder has no rows of, with the same device, versions and commit.
+      output: folder for rows.jsonl, about.json, page.md and worker.log.
     """
 
     minutes: float = 9.0
@@ -63,11 +64,28 @@ class Findings:
         self.rows: list[dict[str, Any]] = []
         if resume and (folder / ROWS).exists():
             self.rows = [json.loads(line) for line in (folder / ROWS).read_text().splitlines()]
+            if (folder / ABOUT).exists():
+                self.about = json.loads((folder / ABOUT).read_text())
         self.rows = [row for row in self.rows if not row["failed"].startswith(LATE)]
         known = {(row["part"], row["name"], row["size"]) for row in self.rows}
         self.missing = {
             part: [piece for piece in planned if (part, piece.name, piece.size) not in known] for part, planned in parts.items()
         }
+
+    def meet(self, about: Mapping[str, Any]) -> None:
+        """Takes in what a working process has told of its device.
+
+        Raises:
+          ValueError: the rows that are there are of another one.
+        """
+        for name in _SAME if self.about else ():
+            if self.about.get(name) != about.get(name):
+                there, here = self.about.get(name), about.get(name)
+                told = f"holds rows of {name} {there}, and here it is {here}"
+                raise ValueError(f"output={str(self.folder)!r}: {told}: give another folder")
+        if self.about != about:
+            self.about = dict(about)
+            write_atomically(self.folder / ABOUT, json.dumps(self.about) + "\n")
 
     def reach(self, piece: Piece, rows: Sequence[Mapping[str, Any]], seconds: float, failed: str) -> None:
         """Takes in what a piece has given, and writes all."""
@@ -97,6 +115,7 @@ def run(config: AcceleratorConfig, command: Sequence[str] = COMMAND, parts: Mapp
 
     Raises:
       OSError: the folder cannot be written or is in use.
+      ValueError: it holds rows of another device, of other versions or of another commit.
     """
     end = time.monotonic() + 60 * config.minutes
     jax.config.update("jax_platforms", "cpu")  # of this process, which leaves accelerators to the one that works
@@ -110,7 +129,8 @@ def run(config: AcceleratorConfig, command: Sequence[str] = COMMAND, parts: Mapp
                 rows: list[dict[str, Any]] = []
                 for told in worker.do(piece, seconds):
                     if ENDED in told:
-                        findings.about = findings.about | worker.about
+                        if worker.about:
+                            findings.meet(worker.about)
                         findings.reach(piece, rows, told[ENDED], told["failed"])
                         print(f"{piece.part}: {piece.title}: {_told(rows, told)}", flush=True)
                     else:

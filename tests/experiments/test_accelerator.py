@@ -53,6 +53,11 @@ def test_time_is_kept_and_what_was_not_reached_is_listed_and_done_later(tmp_path
     code, rows, page = ran(tmp_path, toys(checks="one other"), minutes=0.1, resume=True)
     assert code == 1 and [row["name"] for row in rows] == ["one", *(row["name"] for row in rows[1:-1]), "other"]
     assert "late" not in [row["name"] for row in rows] and "1 of 2 checks agree" in page
+    code, _, page = ran(tmp_path, toys(checks="one other"), minutes=0.1, resume=True)
+    assert "# Toy 3000" in page, "of whom the rows are, though nothing is left to do"
+    (tmp_path / "about.json").write_text((tmp_path / "about.json").read_text().replace("3000", "2000"))
+    with pytest.raises(ValueError, match="holds rows of device Toy 2000, and here it is Toy 3000: give another folder"):
+        ran(tmp_path, toys(checks="one new"), minutes=0.1, resume=True)
 
 
 def test_an_interrupt_loses_nothing(tmp_path, capsys):
