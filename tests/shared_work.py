@@ -26,7 +26,7 @@ from training.jobs import job
 from training.learn.dealing import is_dealt
 from training.learn.learner import Learner, Programs, Updates, check_split
 from training.learn.monte_carlo import MonteCarloConfig
-from training.storage import checkpoints
+from training.storage import files
 from training.storage.checkpoints import Checkpoints
 
 META = {"kind": "shared"}
@@ -114,7 +114,7 @@ def talk() -> list[Any]:
 def disks(folder: Path) -> list[Any]:
     """What is found where a folder is not the same for all processes, and where one of them does not see the newest file yet."""
     me, found = processes.index(), list[Any]()
-    with mock.patch.object(checkpoints, "_SECONDS_TO_SEE", 0.2):
+    with mock.patch.object(files, "SECONDS_TO_SEE", 0.2):
         try:
             Checkpoints(folder / f"own-{me}", META)
         except OSError as error:

@@ -73,9 +73,12 @@ def _run(command: Sequence[str], output: Path, number: int) -> None:
             )
     try:
         for process in started:
-            told, _ = process.communicate(timeout=PATIENCE)
+            try:
+                told, _ = process.communicate(timeout=PATIENCE)
+            except subprocess.TimeoutExpired:
+                raise RunFailedError(f"{command[0]} took more than {PATIENCE} s") from None
             if process.returncode:
-                raise RunFailedError(f"{' '.join(command[:1])} ended with {process.returncode}: {told[-300:]}")
+                raise RunFailedError(f"{command[0]} ended with {process.returncode}: {told[-300:]}")
     finally:
         for process in started:
             process.kill()

@@ -9,10 +9,7 @@ import math
 import os
 import re
 import shutil
-import socket
 import tempfile
-import time
-import uuid
 import warnings
 import zlib
 from collections.abc import Callable, Mapping
@@ -25,7 +22,7 @@ import orbax.checkpoint as ocp
 
 from jaxgames import processes
 from training.storage import parts
-from training.storage.files import sync, write_alone
+from training.storage.files import check_shared, sync, write_alone
 from training.storage.leaves import Leaf, describe, first_difference, from_host, host_shape, is_key, named_leaves, to_host
 
 Meta = Mapping[str, str | int | float]
@@ -36,7 +33,6 @@ ARRAYS = "arrays"  # a folder of orbax
 PARTS = "parts-{}.npz"  # in its place where several processes have written: one file of each
 UNFINISHED = "unfinished-"  # before the name while it is written or removed
 DAMAGED = "damaged-"
-_SECONDS_TO_SEE = 30  # within which a network disk must show what another process has written
 _FULL = tuple(os.strerror(number) for number in (errno.ENOSPC, errno.EDQUOT))
 
 
@@ -63,7 +59,7 @@ class Checkpoints:
           keep: how many to keep, the newest; with one alone there is nothing to fall back on.
 
         Raises:
-          OSError: the folder cannot be made or written.
+          OSError: the folder cannot be made or written, or is another one for some process.
           ValueError: `keep` is less than one.
         """
         if keep < 1:
@@ -72,8 +68,7 @@ class Checkpoints:
         self._meta = dict(meta)
         self._current: int | None = None  # the step that this run has saved or restored last
         processes.agree(self._prepare)
-        if processes.count() > 1:
-            self._check_shared()
+        check_shared(self._folder)
         self._arrays = ocp.PyTreeCheckpointer()  # it compresses: tables and buffers are mostly empty
 
     def _prepare(self) -> None:
@@ -87,26 +82,6 @@ class Checkpoints:
                 f"{self._folder}: cannot write checkpoints there ({error.strerror}); choose another output folder"
             ) from error
         self._remove(UNFINISHED)
-
-    def _check_shared(self) -> None:
-        """Raises an OSError, in all processes, where one of them has another folder of this name."""
-        token = self._folder / processes.on_first(lambda: f"{UNFINISHED}token-{uuid.uuid4().hex}")
-
-        def see() -> None:
-            deadline = time.monotonic() + _SECONDS_TO_SEE
-            while not token.exists():
-                if time.monotonic() > deadline:
-                    who = f"process {processes.index()} on {socket.gethostname()}"
-                    raise OSError(f"{self._folder}: {who} does not see what process 0 writes there; give a folder that all share")
-                time.sleep(0.05)
-                os.listdir(self._folder)  # a network disk looks again
-
-        processes.on_first(token.touch)
-        try:
-            processes.agree(see)
-        finally:
-            if processes.leads():
-                token.unlink(missing_ok=True)
 
     def __enter__(self) -> Checkpoints:
         return self

@@ -6,6 +6,7 @@ import contextlib
 import fcntl
 import os
 import socket
+import time
 import uuid
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import TextIO
 from jaxgames import processes
 
 LOCK = ".lock"
+SECONDS_TO_SEE = 30  # within which a network disk must show what another process has written
 
 
 @contextlib.contextmanager
@@ -81,6 +83,29 @@ def _locked(path: Path) -> TextIO:
             file.flush()
             return file
         file.close()  # the process that had it has removed it meanwhile
+
+
+def check_shared(folder: Path) -> None:
+    """Raises an OSError, in all processes, where one of them has another folder of this name; all must call."""
+    if processes.count() == 1:
+        return
+    token = folder / processes.on_first(lambda: f".token-{uuid.uuid4().hex}")
+
+    def see() -> None:
+        deadline = time.monotonic() + SECONDS_TO_SEE
+        while not token.exists():
+            if time.monotonic() > deadline:
+                who = f"process {processes.index()} on {socket.gethostname()}"
+                raise OSError(f"{folder}: {who} does not see what process 0 writes there; give a folder that all share")
+            time.sleep(0.05)
+            os.listdir(folder)  # a network disk looks again
+
+    processes.on_first(token.touch)
+    try:
+        processes.agree(see)
+    finally:
+        if processes.leads():
+            token.unlink(missing_ok=True)
 
 
 def sync(path: str | os.PathLike[str]) -> None:
