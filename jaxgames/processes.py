@@ -111,6 +111,7 @@ def start(options: Processes, program: Callable[[], dict[str, str]] = dict) -> N
     address, number, total = how
     _tell_in_one_line(address, number, total, options.patience)
     resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))  # JAX ends by an abort
+    _let_compute_go_first()
     jax.config.update("jax_cpu_collectives_implementation", "gloo")
     jax.config.update("jax_enable_preemption_service", False)  # it would take SIGTERM, and nothing would end
     found: tuple[Any, Any, Any] = (address, total, number) if total else (None, None, None)
@@ -129,6 +130,17 @@ def start(options: Processes, program: Callable[[], dict[str, str]] = dict) -> N
     _present.index, _present.count = (number, total) if total else (jax.process_index(), jax.process_count())
     _compare({"num_processes": str(count()), **program()}, options.patience)
     _connect()
+
+
+def _let_compute_go_first() -> None:
+    """Keeps a thread that is woken by a message from taking the core of one that computes; threads started later inherit it.
+
+    Gloo's thread wakes when a message comes, and if nobody waits for that message yet, it asks for it over and over: until the
+    clock's next tick, 4 ms, it would hold up the very thread that is to take it. An all-reduce on busy cores takes 0.14 ms so.
+    """
+    if hasattr(os, "SCHED_BATCH"):
+        with contextlib.suppress(OSError):  # where a container forbids it, it is only slower
+            os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
 
 
 def _how(options: Processes) -> tuple[str, int, int] | None:

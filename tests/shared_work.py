@@ -39,9 +39,14 @@ def main(together: processes.Processes, devices: int, folder: str) -> None:
     processes.start(together)
     found = {"devices": jax.device_count(), "games": games(), "learner": learnt(Path(folder))}
     if processes.count() > 1:
-        found |= {"talk": talk(), "stopped": stopped(Path(folder)), "disks": disks(Path(folder))}
+        found |= {"talk": talk(), "stopped": stopped(Path(folder)), "disks": disks(Path(folder)), "yields": yields()}
     print(json.dumps(found))
     processes.end()
+
+
+def yields() -> bool:
+    """Whether threads of this process leave the core to one that computes."""
+    return not hasattr(os, "SCHED_BATCH") or os.sched_getscheduler(0) == os.SCHED_BATCH
 
 
 def alone(devices: int, folder: str) -> None:

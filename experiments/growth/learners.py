@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from subprocess import PIPE, STDOUT
-from typing import Any
+from typing import Any, NamedTuple
 
 from experiments.growth.curves import DAGGER, SELF_PLAY, Point
 from jaxgames import processes
@@ -29,8 +29,22 @@ _DAGGER = (
     "scripts/train_follower.py --learn.lanes 32 --learn.episodes 64 --oracle.num-simulations 50 --oracle.table-rows 8192 "
     "--evaluate-every 1000 --evaluate-games 2 --final-games 0 --checkpoint-every 10000"
 )
-JOBS: Mapping[str, str] = {SELF_PLAY: _ALPHAZE, DAGGER: _DAGGER}
-"""Real jobs, with few and short iterations: the smaller these are, the more messages weigh."""
+
+
+class Job(NamedTuple):
+    """A real job, with few and short iterations: the smaller these are, the more messages weigh.
+
+    Attributes:
+      command: with its flags.
+      first, last: iterations between which its pace is taken: all is compiled, every lane is busy, the last save is to come.
+    """
+
+    command: str
+    first: int
+    last: int
+
+
+JOBS: Mapping[str, Job] = {SELF_PLAY: Job(_ALPHAZE, 11, 35), DAGGER: Job(_DAGGER, 2, 26)}
 
 
 class RunFailedError(RuntimeError):
@@ -41,22 +55,23 @@ def measure(point: Point) -> dict[str, Any]:
     """Runs a job on two devices in as many processes as the point says.
 
     Returns:
-      A row with `per_wall_second`, iterations of the second half of the run.
+      A row with `per_wall_second`, iterations.
 
     Raises:
       RunFailedError: a process ended otherwise than it should, with what it said last.
     """
     with tempfile.TemporaryDirectory() as folder:
         output = Path(folder) / "run"
-        _run(JOBS[point.name].split(), output, point.number)
-        rate = steady_rate(read_log(output / "log.jsonl"))
+        job = JOBS[point.name]
+        _run(job.command.split(), output, point.number)
+        rate = pace(read_log(output / "log.jsonl"), job.first, job.last)
     return {"part": point.part, "name": point.name, "number": point.number, "per_wall_second": rate}
 
 
-def steady_rate(log: Sequence[Mapping[str, Any]]) -> float:
-    """Iterations per second in the second half of a log, but for the last one, which saves and rates."""
-    first, last = log[len(log) // 2 - 1], log[-2]
-    return (last["iteration"] - first["iteration"]) / (last["seconds"] - first["seconds"])
+def pace(log: Sequence[Mapping[str, Any]], first: int, last: int) -> float:
+    """Iterations per second from the end of one iteration to that of another."""
+    seconds = {line["iteration"]: line["seconds"] for line in log}
+    return (last - first) / (seconds[last] - seconds[first])
 
 
 def _run(command: Sequence[str], output: Path, number: int) -> None:

@@ -84,7 +84,7 @@ def test_rows_are_kept_and_only_what_is_missing_is_measured(tmp_path, monkeypatc
 
 def test_learners_are_timed_when_all_is_compiled():
     log = [{"iteration": number, "seconds": seconds} for number, seconds in enumerate([90, 91, 92, 92.5, 93, 93.5, 99], 1)]
-    assert learners.steady_rate(log) == 3 / 1.5
+    assert learners.pace(log, 3, 6) == 3 / 1.5
     assert set(learners.JOBS) == {point.name for point in curves.points(LEARNERS)} == {SELF_PLAY, DAGGER}
 
 

@@ -146,6 +146,10 @@ def test_all_read_one_checkpoint_in_one_folder(shared):
     assert first["disks"] == [told, 2, 2]
 
 
+def test_threads_of_messages_do_not_push_in(shared):
+    assert [found["yields"] for found in shared[0]] == [True, True]
+
+
 def test_all_stop_together_and_go_on(shared, tmp_path):
     (first, second), _, _ = shared
     stopped, steps, _, params = first["stopped"]

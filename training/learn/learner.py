@@ -15,6 +15,7 @@ import jax
 import jax.numpy as jnp
 import optax
 from jax import Array
+from jax.flatten_util import ravel_pytree
 from jax.sharding import Mesh, PartitionSpec
 
 from jaxgames import checks, processes
@@ -152,7 +153,9 @@ class Updates:
     def _gradient(self, params: Any, batch: Any, games: Any, which: Array) -> tuple[dict[str, Array], Any]:
         """What is told of one step, and the gradient: means over all devices."""
         (loss, parts), gradient = jax.value_and_grad(self.loss, has_aux=True)(params, batch, games, which)
-        loss, parts, gradient = jax.lax.pmean((loss, parts, gradient), "data")
+        # In one piece: between processes each array would be a message of its own, and cost as much as the whole.
+        flat, restore = ravel_pytree((loss, parts, gradient))
+        loss, parts, gradient = restore(jax.lax.pmean(flat, "data"))
         return {"loss": loss, "gradient_norm": optax.tree.norm(gradient), **parts}, gradient
 
 

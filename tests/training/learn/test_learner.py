@@ -48,3 +48,15 @@ def test_without_symmetries_the_same_samples_are_drawn():
     upright, turned = learnt(1), learnt(4)
     assert upright["share 0"] == 1
     np.testing.assert_array_equal(upright["sample"], turned["sample"])
+
+
+def test_devices_exchange_one_message_per_gradient_step():
+    def loss(params, samples, games, which):
+        del games, which
+        return (params["slope"] * samples).mean() + params["height"].sum(), {"one": samples.mean(), "two": samples.sum()}
+
+    updates = Updates(loss, optax.sgd(0.1), jnp.float32(0), BATCH, SAMPLES)
+    programs = Programs(runtime.data_mesh(1))
+    learner = updates.init({"slope": jnp.float32(1), "height": jnp.ones((2, 3))}, ())
+    learn = programs.compile(lambda key, learner: updates.learn(key, learner, 5), (programs.same, programs.learner), programs.same)
+    assert learn.lower(KEY, learner).as_text().count("stablehlo.all_reduce") == 1
