@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Sequence
-from typing import Any, Protocol, TypeGuard
+from typing import Any, Protocol, TypeGuard, cast
 
 import jax
 import jax.numpy as jnp
@@ -223,6 +223,23 @@ class BelievedGame(Game, Protocol):
         ...
 
 
+class TalkingGame(BelievedGame, Protocol):
+    """A game in which actions carry words, and teammates have a language."""
+
+    @property
+    def can_talk(self) -> bool:
+        """Whether they do in this variant."""
+        ...
+
+    def tell(self, observation: Any, action: Array) -> Array:
+        """An action (int32 []) with the words for what its player sees: int32 []."""
+        ...
+
+    def heed(self, belief: Any, observation: Any) -> Any:
+        """What a player believes, the observation in it, after the words of its teammate that it has observed."""
+        ...
+
+
 class SecretiveGame(HiddenGame, Protocol):
     """A game that tells place by place what is hidden from a player, so that a network can learn to guess it.
 
@@ -391,6 +408,11 @@ def has_secrets(game: Game) -> TypeGuard[SecretiveGame]:
 def keeps_beliefs(game: Game) -> TypeGuard[BelievedGame]:
     """Says whether players of a game can tell the most likely state."""
     return offers(game, BelievedGame)
+
+
+def can_talk(game: Game) -> TypeGuard[TalkingGame]:
+    """Says whether teammates have words for each other in this variant of a game."""
+    return offers(game, TalkingGame) and cast(TalkingGame, game).can_talk
 
 
 def tells_usual(game: Game) -> TypeGuard[UsualGame]:

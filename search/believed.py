@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jax import Array
 
-from jaxgames.game import BelievedGame
+from jaxgames.game import BelievedGame, can_talk
 from jaxgames.lanes import where_lanes
 from search.planner import Plan, Planner, of_seat, size_in_bytes
 
@@ -30,7 +32,7 @@ class Memory(NamedTuple):
     actions: Array
 
 
-def believed(game: BelievedGame, planner: Planner, *, worst_case: bool = False) -> Planner:
+def believed(game: BelievedGame, planner: Planner, *, worst_case: bool = False, talks: bool = False) -> Planner:
     """Makes a planner that is shown observations, and plans in the state that they make its player believe.
 
     It must be asked in every step of its player, or it misses what happened in between.
@@ -39,12 +41,21 @@ def believed(game: BelievedGame, planner: Planner, *, worst_case: bool = False) 
       game: says what is believed.
       planner: of full states.
       worst_case: what is not seen of others is taken for the worst, instead of followed.
+      talks: tell teammates what is seen, and believe what they tell: words go with the actions.
 
     Returns:
       A planner with the same plans, of views `game.observe(state, seat)`.
+
+    Raises:
+      ValueError: it is to talk, and actions of the game carry no words.
     """
+    if talks and not can_talk(game):
+        raise ValueError(f"talks=True: actions of game={game.name!r} carry no words in this variant")
     init_belief = functools.partial(game.init_belief, worst_case=worst_case)
-    update_belief = functools.partial(game.update_belief, worst_case=worst_case)
+
+    def update_belief(belief: Any, view: Any, own_action: Array) -> Any:
+        belief = game.update_belief(belief, view, own_action, worst_case=worst_case)
+        return game.heed(belief, view) if talks and can_talk(game) else belief
 
     def first_look() -> Any:
         state = game.init(jax.random.key(0))
@@ -65,6 +76,8 @@ def believed(game: BelievedGame, planner: Planner, *, worst_case: bool = False) 
         belief = where_lanes(active, where_lanes(memory.begins, begun, later), memory.belief)
         states = jax.vmap(game.believed_state)(belief)
         found, inner = planner.plan(params, keys, memory.planner, states, seats, active)
+        if talks and can_talk(game):
+            found = _speaking(jax.vmap(game.tell), views, found, None if planner.own_first else seats)
         own = found.actions[:, 0] if planner.own_first else of_seat(found.actions, seats)
         actions = jnp.where(active, own, memory.actions)
         return found, Memory(inner, belief, memory.begins & ~active, actions)
@@ -79,6 +92,13 @@ def believed(game: BelievedGame, planner: Planner, *, worst_case: bool = False) 
         uses_hidden=False,
         ready=None,
     )
+
+
+def _speaking(tell: Callable[[Any, Array], Array], views: Any, plan: Plan, seats: Array | None) -> Plan:
+    """Adds words to the actions of those who were asked: of `seats` (int32 [B]), or of the first column."""
+    own = jnp.arange(plan.actions.shape[1]) == (0 if seats is None else seats[:, None])
+    actions = jnp.where(own, tell(views, plan.actions), plan.actions)
+    return dataclasses.replace(plan, actions=actions, arms=jnp.where(own[..., None], tell(views, plan.arms), plan.arms))
 
 
 def acted(memory: Any, actions: Array) -> Any:

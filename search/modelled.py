@@ -50,6 +50,7 @@ class Models:
       root: the state from which is planned. believed: what the player believes, from its observations alone. worst: the same, but
         whatever it does not see of others is taken for the worst. visible: the true one without what nobody has seen, which is
         nearly what is believed on a board in full view. true: as it is (an oracle).
+      talks: where actions carry words, tell teammates what is seen, and believe what they tell.
     """
 
     model: str = ""
@@ -58,6 +59,7 @@ class Models:
     then: str = ""
     rival: str = "none"
     root: str = "believed"
+    talks: bool = False
 
     def __post_init__(self) -> None:
         if self.switch_after is not None:
@@ -69,6 +71,8 @@ class Models:
             raise ValueError(f"switch_after={self.switch_after}: needs model=network, not {self.model!r}")
         if self.then and self.switch_after is None:
             raise ValueError(f"then={self.then!r}: needs switch_after, the number of steps before it")
+        if self.talks and self.root not in ("believed", "worst"):
+            raise ValueError(f"talks=True: needs root=believed or worst, not {self.root!r}, which has nothing to be told")
         if self.then == NETWORK:
             raise ValueError(f"then={self.then!r}: must be an agent without a network, which plays the steps before it already")
 
@@ -237,7 +241,7 @@ def _finished(game: Game, planner: Planner, models: Models) -> Planner:
             f"root={models.root!r}: game={game.name!r} does not say what its players believe; take root=true, an oracle"
         )
     if models.root in ("believed", "worst"):
-        return believed(game, found, worst_case=models.root == "worst")
+        return believed(game, found, worst_case=models.root == "worst", talks=models.talks)
     visible = jax.vmap(game.visible_state)
     try:
         jax.eval_shape(visible, jax.eval_shape(lambda: jax.vmap(game.init)(jax.random.split(jax.random.key(0), 1))))

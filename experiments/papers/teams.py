@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -15,6 +15,7 @@ import jax
 import jaxgames
 from experiments.pages import NONE, markdown
 from experiments.papers.behaviour import behaviour
+from experiments.papers.hearsay import cells_off
 from experiments.papers.measured import Measurement, Page, Plan, Runs
 from experiments.papers.tables import intervals
 from jaxgames.game import teams_of
@@ -30,6 +31,7 @@ OPPONENTS = ("simple", "simple_unbiased")
 WEIGHTS = "WEIGHTS"  # in the name of a player: of the network taught by demonstrations
 MODEL = "MODEL"  # of the opponents, as which they are modelled
 _SEARCH = f"num_simulations=100,model={MODEL}"
+_TALKS = "talks=true"
 _PROMISED = f"{_SEARCH},weights=none,values=prospects,replies=4"
 PLAYERS = {
     "simple": "SimpleAgent",
@@ -39,6 +41,8 @@ PLAYERS = {
     f"network:weights={WEIGHTS}": "network alone",
     f"sp_mcts:{_SEARCH},weights={WEIGHTS}": "SP-MCTS",
     f"tp_mcts:{_SEARCH},weights={WEIGHTS}": "TP-MCTS",
+    f"sp_mcts:{_PROMISED},{_TALKS}": "SP-MCTS that talks, no network, four replies",
+    f"tp_mcts:{_PROMISED},{_TALKS}": "TP-MCTS that talks, no network, four replies",
 }
 _SHOWN = ExpertConfig(
     source="demonstrations", player="simple_unbiased", samples=500_000, kept=1, epochs=5, batch_size=128, lanes=256, steps=16
@@ -91,7 +95,12 @@ def network(plan: TeamsPlan) -> list[Measurement]:
 
 def alone(plan: TeamsPlan) -> list[Measurement]:
     """Players without a network."""
-    return _pairings(plan, [player for player in PLAYERS if WEIGHTS not in player])
+    return _pairings(plan, [player for player in PLAYERS if WEIGHTS not in player and _TALKS not in player])
+
+
+def talking(plan: TeamsPlan) -> list[Measurement]:
+    """Players with radio that tell each other where enemies are."""
+    return _pairings(plan, [player for player in PLAYERS if _TALKS in player], ("radio",))
 
 
 def taught(plan: TeamsPlan) -> list[Measurement]:
@@ -99,11 +108,11 @@ def taught(plan: TeamsPlan) -> list[Measurement]:
     return _pairings(plan, [player for player in PLAYERS if WEIGHTS in player])
 
 
-PARTS = {"alone": alone, "network": network, "taught": taught}
+PARTS = {"alone": alone, "talking": talking, "network": network, "taught": taught}
 
 
-def _pairings(plan: TeamsPlan, players: list[str]) -> list[Measurement]:
-    met = [Pairing(mode, player, other) for mode in MODES for player in players for other in OPPONENTS if player != other]
+def _pairings(plan: TeamsPlan, players: list[str], modes: Sequence[str] = MODES) -> list[Measurement]:
+    met = [Pairing(mode, player, other) for mode in modes for player in players for other in OPPONENTS if player != other]
     return [Measurement(one.name(plan.games), partial(play, plan, one), one) for one in met]
 
 
@@ -142,12 +151,13 @@ def play(plan: TeamsPlan, pairing: Pairing) -> dict[str, Any]:
         "mean_length": round(float(games.lengths.mean()), 1),
         "seconds": round(time.perf_counter() - started, 1),
         "behaviour": behaviour(game, key, games),
+        "cells_off": cells_off(game, key, games, heeds=_TALKS in spec),
     }
 
 
 def texts(plan: TeamsPlan) -> dict[str, str]:
     """Makes the tables of the page."""
-    found = plan.found([*alone(plan), *taught(plan)])
+    found = plan.found([*alone(plan), *talking(plan), *taught(plan)])
     return {mode: _table({one: result for one, result in found.items() if one.mode == mode}) for mode in MODES}
 
 
@@ -158,9 +168,10 @@ def _table(found: Mapping[Pairing, dict]) -> str:
         shares = [f"{100 * does['moves'][move]:.1f}" for move in ("stop", "bomb")]
         numbers = [NONE if does[name] is None else f"{does[name]:.2f}" for name in ("cells_in_20", "kills", "mates", "suicides")]
         length, games = f"{result['mean_length']:.0f}", str(count["games"])
-        rows.append([PLAYERS[one.player], PLAYERS[one.opponent], *intervals(count), *shares, *numbers, length, games])
+        known = NONE if result.get("cells_off") is None else f"{result['cells_off']:.1f}"
+        rows.append([PLAYERS[one.player], PLAYERS[one.opponent], *intervals(count), *shares, *numbers, known, length, games])
     head = ["two of", "against two", "win", "draw", "loss", "stop, %", "bomb, %", "cells in 20 steps"]
-    return markdown([*head, "kills per game", "killed the mate", "killed itself", "mean length", "games"], rows)
+    return markdown([*head, "kills per game", "killed the mate", "killed itself", "cells off", "mean length", "games"], rows)
 
 
 PAGE = Page("teams", TeamsPlan, PARTS, ("jaxgames/pommerman", "search", "training"), texts, lambda plan: {})

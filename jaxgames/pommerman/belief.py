@@ -144,11 +144,11 @@ def _cells(config: PommermanConfig, before: State, observation: Observation, wal
     known = tuple(bomber.cell for bomber in before.bombers)
     if config.view_radius is not None:
         refuge = config.grid.full - observation.view - walls
-        known = tuple(_nearest(config.grid, cell, refuge) for cell in known)
+        known = tuple(nearest(config.grid, cell, refuge) for cell in known)
     return tuple(jnp.where(cell >= 0, cell, other).astype(jnp.int8) for cell, other in zip(seen, known, strict=True))
 
 
-def _nearest(grid: Grid, cell: Array, refuge: Bits) -> Array:
+def nearest(grid: Grid, cell: Array, refuge: Bits) -> Array:
     """The first of the cells of a set that are nearest to a cell, whatever lies between; the cell itself if the set is empty."""
     some = refuge.any()
 

@@ -11,7 +11,7 @@ import numpy as np
 from jax import Array
 
 from jaxgames.game import GameBase
-from jaxgames.pommerman import belief, modelling, prospects, rules, setup
+from jaxgames.pommerman import belief, modelling, prospects, radio, rules, setup
 from jaxgames.pommerman.config import LONGEST, PommermanConfig, preset
 from jaxgames.pommerman.constants import NUM_MESSAGES, NUM_MOVES, Move
 from jaxgames.pommerman.observation import Observation, observe
@@ -187,6 +187,19 @@ class Pommerman(GameBase):
     def believed_state(self, believed: State) -> State:
         """Gives the state that a player believes in: beliefs are states."""
         return believed
+
+    @property
+    def can_talk(self) -> bool:
+        """Whether actions carry words."""
+        return self.config.has_messages
+
+    def tell(self, observation: Observation, action: Array) -> Array:
+        """Adds words to an action (int32 []): where its player sees one of the enemies; see `radio`. Returns int32 []."""
+        return radio.tell(self.config, observation, action)
+
+    def heed(self, believed: State, observation: Observation) -> State:
+        """Puts an enemy out of view where the teammate says that it is; see `radio`."""
+        return radio.heed(self.config, believed, observation)
 
     def visible_state(self, state: State) -> State:
         """Gives the state with nothing hidden under wood or flames.

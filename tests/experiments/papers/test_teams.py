@@ -1,24 +1,46 @@
 """The page of matches between teams: what it shows, and what it needs."""
 
+import jax
+import numpy as np
 import pytest
 
+import jaxgames
 from experiments.papers import teams
+from experiments.papers.hearsay import cells_off
 from experiments.papers.teams import MODES, OPPONENTS, PLAYERS, WEIGHTS, Pairing, TeamsPlan
+from jaxgames.pommerman.constants import NUM_MESSAGES, Move
 from tests.experiments.papers.made_up import page_of
+from training.play.evaluate import Games
 
 COUNT = {"games": 100, "wins": 60, "draws": 10, "losses": 30}
 DOES = {"moves": {"stop": 0.25, "bomb": 0.05}, "cells_in_20": 7.5, "kills": 0.8, "mates": 0.02, "suicides": 0.1}
 
 
 def result(one):
-    return {"released": COUNT, "mean_length": 250.4, "behaviour": DOES} if isinstance(one.label, Pairing) else {}
+    return (
+        {"released": COUNT, "mean_length": 250.4, "behaviour": DOES, "cells_off": 2.5} if isinstance(one.label, Pairing) else {}
+    )
 
 
 def test_the_page(tmp_path):
     page = page_of(teams.PAGE, tmp_path, result)
-    row = "| 60.0 (50–69) | 10.0 (6–17) | 30.0 (22–40) | 25.0 | 5.0 | 7.50 | 0.80 | 0.02 | 0.10 | 250 | 100 |"
+    row = "| 60.0 (50–69) | 10.0 (6–17) | 30.0 (22–40) | 25.0 | 5.0 | 7.50 | 0.80 | 0.02 | 0.10 | 2.5 | 250 | 100 |"
     assert page.count(f"| TP-MCTS, no network, four replies | SimpleUnbiasedAgent {row}") == len(MODES)
-    assert page.count(row) == len(MODES) * (len(PLAYERS) * len(OPPONENTS) - len(OPPONENTS))
+    silent = [player for player in PLAYERS if "talks" not in player]
+    met = len(MODES) * (len(silent) * len(OPPONENTS) - len(OPPONENTS)) + (len(PLAYERS) - len(silent)) * len(OPPONENTS)
+    assert page.count(row) == met and page.count("that talks") == 4
+
+
+def test_how_far_off_an_enemy_in_fog_is_believed():
+    """Both enemies begin in their corners, out of view; one goes a step away, and nobody says anything."""
+    game, steps, key = jaxgames.make("pommerman", "radio"), 6, jax.random.key(0)
+    actions = np.zeros((1, game.max_steps, 4), np.int16)
+    actions[0, 0, 1] = Move.UP * NUM_MESSAGES
+    seats, lengths = np.arange(4, dtype=np.int8)[None], np.full(1, steps)
+    games = Games(np.zeros((1, 4), np.int8), np.ones((1, 4), bool), seats, lengths, np.full(4, steps), actions)
+    assert cells_off(game, key, games, heeds=True) == 0.5
+    actions[0, 0, 1] = 0
+    assert cells_off(game, key, games, heeds=True) == 0.0
 
 
 def test_a_player_with_a_network_needs_the_network(tmp_path):

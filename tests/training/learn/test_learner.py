@@ -58,5 +58,7 @@ def test_devices_exchange_one_message_per_gradient_step():
     updates = Updates(loss, optax.sgd(0.1), jnp.float32(0), BATCH, SAMPLES)
     programs = Programs(runtime.data_mesh(1))
     learner = updates.init({"slope": jnp.float32(1), "height": jnp.ones((2, 3))}, ())
-    learn = programs.compile(lambda key, learner: updates.learn(key, learner, 5), (programs.same, programs.learner), programs.same)
+    learn = programs.compile(
+        lambda key, learner: updates.learn(key, learner, 5), (programs.same, programs.learner), programs.same
+    )
     assert learn.lower(KEY, learner).as_text().count("stablehlo.all_reduce") == 1
