@@ -227,16 +227,26 @@ class TalkingGame(BelievedGame, Protocol):
     """A game in which actions carry words, and teammates have a language."""
 
     @property
-    def can_talk(self) -> bool:
+    def has_words(self) -> bool:
         """Whether they do in this variant."""
         ...
 
-    def tell(self, observation: Any, action: Array) -> Array:
-        """An action (int32 []) with the words for what its player sees: int32 []."""
+    def tell(self, observation: Any, actions: Array) -> Array:
+        """Actions (int32 [...]) with the words for what their player sees: int32 [...]."""
         ...
 
-    def heed(self, belief: Any, observation: Any) -> Any:
-        """What a player believes, the observation in it, after the words of its teammate that it has observed."""
+    def silent(self, actions: Array) -> Array:
+        """Actions (int32 [...]) without words: int32 [...]."""
+        ...
+
+    def heed(self, before: Any, belief: Any, observation: Any) -> Any:
+        """What a player believes after a step, observation and words of its teammate included.
+
+        Args:
+          before: what it believed before the step.
+          belief: after it, as `update_belief` tells.
+          observation: after it.
+        """
         ...
 
 
@@ -412,7 +422,7 @@ def keeps_beliefs(game: Game) -> TypeGuard[BelievedGame]:
 
 def can_talk(game: Game) -> TypeGuard[TalkingGame]:
     """Says whether teammates have words for each other in this variant of a game."""
-    return offers(game, TalkingGame) and cast(TalkingGame, game).can_talk
+    return keeps_beliefs(game) and offers(game, TalkingGame) and cast(TalkingGame, game).has_words
 
 
 def tells_usual(game: Game) -> TypeGuard[UsualGame]:

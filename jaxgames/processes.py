@@ -138,7 +138,7 @@ def _let_compute_go_first() -> None:
     Gloo's thread wakes when a message comes, and if nobody waits for that message yet, it asks for it over and over: until the
     clock's next tick, 4 ms, it would hold up the very thread that is to take it. An all-reduce on busy cores takes 0.14 ms so.
     """
-    if hasattr(os, "SCHED_BATCH"):
+    if hasattr(os, "SCHED_BATCH") and os.sched_getscheduler(0) == os.SCHED_OTHER:  # else the user has chosen
         with contextlib.suppress(OSError):  # where a container forbids it, it is only slower
             os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
 

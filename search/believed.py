@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jax import Array
 
-from jaxgames.game import BelievedGame, can_talk
+from jaxgames.game import BelievedGame, TalkingGame, can_talk
 from jaxgames.lanes import where_lanes
 from search.planner import Plan, Planner, of_seat, size_in_bytes
 
@@ -41,7 +40,7 @@ def believed(game: BelievedGame, planner: Planner, *, worst_case: bool = False, 
       game: says what is believed.
       planner: of full states.
       worst_case: what is not seen of others is taken for the worst, instead of followed.
-      talks: tell teammates what is seen, and believe what they tell: words go with the actions.
+      talks: tell teammates what is seen, and believe what they tell: words go with the actions, not with the arms.
 
     Returns:
       A planner with the same plans, of views `game.observe(state, seat)`.
@@ -49,13 +48,14 @@ def believed(game: BelievedGame, planner: Planner, *, worst_case: bool = False, 
     Raises:
       ValueError: it is to talk, and actions of the game carry no words.
     """
-    if talks and not can_talk(game):
+    talker = game if can_talk(game) and talks else None
+    if talks and talker is None:
         raise ValueError(f"talks=True: actions of game={game.name!r} carry no words in this variant")
     init_belief = functools.partial(game.init_belief, worst_case=worst_case)
 
-    def update_belief(belief: Any, view: Any, own_action: Array) -> Any:
-        belief = game.update_belief(belief, view, own_action, worst_case=worst_case)
-        return game.heed(belief, view) if talks and can_talk(game) else belief
+    def update_belief(before: Any, view: Any, own_action: Array) -> Any:
+        belief = game.update_belief(before, view, own_action, worst_case=worst_case)
+        return talker.heed(before, belief, view) if talker else belief
 
     def first_look() -> Any:
         state = game.init(jax.random.key(0))
@@ -76,8 +76,8 @@ def believed(game: BelievedGame, planner: Planner, *, worst_case: bool = False, 
         belief = where_lanes(active, where_lanes(memory.begins, begun, later), memory.belief)
         states = jax.vmap(game.believed_state)(belief)
         found, inner = planner.plan(params, keys, memory.planner, states, seats, active)
-        if talks and can_talk(game):
-            found = _speaking(jax.vmap(game.tell), views, found, None if planner.own_first else seats)
+        if talker:
+            found = _speaking(talker, views, found, None if planner.own_first else seats)
         own = found.actions[:, 0] if planner.own_first else of_seat(found.actions, seats)
         actions = jnp.where(active, own, memory.actions)
         return found, Memory(inner, belief, memory.begins & ~active, actions)
@@ -94,11 +94,13 @@ def believed(game: BelievedGame, planner: Planner, *, worst_case: bool = False, 
     )
 
 
-def _speaking(tell: Callable[[Any, Array], Array], views: Any, plan: Plan, seats: Array | None) -> Plan:
-    """Adds words to the actions of those who were asked: of `seats` (int32 [B]), or of the first column."""
+def _speaking(game: TalkingGame, views: Any, plan: Plan, seats: Array | None) -> Plan:
+    """Adds words to the actions of those who were asked: of `seats` (int32 [B]), or of the first column.
+
+    Arms stay silent, as those who learn from a plan know them.
+    """
     own = jnp.arange(plan.actions.shape[1]) == (0 if seats is None else seats[:, None])
-    actions = jnp.where(own, tell(views, plan.actions), plan.actions)
-    return dataclasses.replace(plan, actions=actions, arms=jnp.where(own[..., None], tell(views, plan.arms), plan.arms))
+    return dataclasses.replace(plan, actions=jnp.where(own, jax.vmap(game.tell)(views, plan.actions), plan.actions))
 
 
 def acted(memory: Any, actions: Array) -> Any:

@@ -50,7 +50,7 @@ class Models:
       root: the state from which is planned. believed: what the player believes, from its observations alone. worst: the same, but
         whatever it does not see of others is taken for the worst. visible: the true one without what nobody has seen, which is
         nearly what is believed on a board in full view. true: as it is (an oracle).
-      talks: where actions carry words, tell teammates what is seen, and believe what they tell.
+      talks: where actions carry words, tell teammates what is seen, and believe what they tell. Games to learn from are silent.
     """
 
     model: str = ""

@@ -50,7 +50,7 @@ def search_match(batch: int, spec: str, *, warm_up: int = MID_GAME, calls: int =
 def demonstrations(batch: int, *, steps: int = DEMONSTRATION_STEPS, warm_up: int = OLD_ENOUGH) -> Program:
     """Makes a program of games of four SimpleUnbiasedAgents; one sample of a living player is one unit, its planes included."""
     game, who = ffa(), policy_value.make(PolicyValueConfig("pommerman", MODE, ENCODER, NETWORK))
-    planner = shown_moves(agents.make("simple_unbiased", game))
+    planner = shown_moves(agents.make("simple_unbiased", game), game)
     games = SelfPlay(play_lanes.Pool(game, batch), Targets(who.encoder), remembered=4 * batch)
 
     def start(key: Array, numbers: Array) -> Any:

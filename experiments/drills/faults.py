@@ -90,11 +90,16 @@ def stopped(folder: Path, straight: Path, draw: random.Random) -> list[str]:
 
 
 def lost(folder: Path, straight: Path, draw: random.Random) -> list[str]:
-    """kill -9 of one of two processes: the other ends within a minute with one line, and one process alone goes on."""
+    """kill -9 of one of two processes: the other ends within a minute with one line, and one alone or both at once go on."""
     del straight  # with other devices other mini-batches are drawn
     address, gone = f"localhost:{free_port()}", draw.randrange(2)
     outputs = [folder.with_name(f"{folder.name}-{number}.txt") for number in range(2)]
-    both = [begin(folder, output=output, together=Processes(address, 2, number)) for number, output in enumerate(outputs)]
+
+    def both_begin(resume: bool) -> list[Life]:
+        who = [Processes(address, 2, number) for number in range(2)]
+        return [begin(folder, resume=resume, output=out, together=one) for out, one in zip(outputs, who, strict=True)]
+
+    both = both_begin(resume=False)
     _until(both[0], lambda: bool(steps_of(folder)))
     time.sleep(draw.uniform(0, 2))
     over = (folder / "result.json").exists()
@@ -111,11 +116,12 @@ def lost(folder: Path, straight: Path, draw: random.Random) -> list[str]:
             wrong.append(f"process {1 - gone} said in {len(told)} lines: {_last(ended)}")
         if "raceback" in ended.told:
             wrong.append("there is a traceback")
-    resumed = begin(folder, resume=True).end()
-    if resumed.code != 0 or not (folder / "result.json").exists():
-        wrong.append(f"resumed by one process, it ended with code {resumed.code}: {_last(resumed)}")
-    if not over and resumed.went_on_after < saved:
-        wrong.append(f"iteration {saved} was saved and it went on after {resumed.went_on_after}")
+    lives = both_begin(resume=True) if draw.randrange(2) else [begin(folder, resume=True)]  # both: on the port of before
+    for number, resumed in enumerate([life.end() for life in lives]):
+        if resumed.code != 0 or not (folder / "result.json").exists():
+            wrong.append(f"resumed by {len(lives)}, process {number} ended with code {resumed.code}: {_last(resumed)}")
+        if number == 0 and not over and resumed.went_on_after < saved:
+            wrong.append(f"iteration {saved} was saved and it went on after {resumed.went_on_after}")
     return wrong
 
 

@@ -69,8 +69,14 @@ def measure(point: Point) -> dict[str, Any]:
 
 
 def pace(log: Sequence[Mapping[str, Any]], first: int, last: int) -> float:
-    """Iterations per second from the end of one iteration to that of another."""
+    """Iterations per second from the end of one iteration to that of another.
+
+    Raises:
+      RunFailedError: the run had fewer.
+    """
     seconds = {line["iteration"]: line["seconds"] for line in log}
+    if not {first, last} <= set(seconds):
+        raise RunFailedError(f"{max(seconds, default=0)} iterations: must be at least {last}, to be timed from {first} to there")
     return (last - first) / (seconds[last] - seconds[first])
 
 

@@ -53,9 +53,9 @@ def _followed(game: Pommerman, heeds: bool) -> Any:
         def step(belief: Any, found: tuple[Any, Array]) -> tuple[Any, tuple[Array, Array]]:
             state, action = found
             seen = game.observe(state, seat)
-            belief = game.update_belief(belief, seen, action)
+            before, belief = belief, game.update_belief(belief, seen, action)
             if heeds:
-                belief = game.heed(belief, seen)
+                belief = game.heed(before, belief, seen)
             off, number = jnp.int32(0), jnp.int32(0)
             for other, (here, there) in enumerate(zip(belief.bombers, state.bombers, strict=True)):
                 asked = there.alive & (seen.bomber_cells[other] < 0) & game.are_enemies(seat, jnp.int32(other)) & seen.own.alive

@@ -151,7 +151,7 @@ def play(plan: TeamsPlan, pairing: Pairing) -> dict[str, Any]:
         "mean_length": round(float(games.lengths.mean()), 1),
         "seconds": round(time.perf_counter() - started, 1),
         "behaviour": behaviour(game, key, games),
-        "cells_off": cells_off(game, key, games, heeds=_TALKS in spec),
+        "cells_off": cells_off(game, key, games, heeds=_TALKS in spec) if "mcts" in spec else None,  # others believe nothing
     }
 
 

@@ -189,17 +189,21 @@ class Pommerman(GameBase):
         return believed
 
     @property
-    def can_talk(self) -> bool:
+    def has_words(self) -> bool:
         """Whether actions carry words."""
         return self.config.has_messages
 
-    def tell(self, observation: Observation, action: Array) -> Array:
-        """Adds words to an action (int32 []): where its player sees one of the enemies; see `radio`. Returns int32 []."""
-        return radio.tell(self.config, observation, action)
+    def tell(self, observation: Observation, actions: Array) -> Array:
+        """Adds words to actions (int32 [...]): where their player sees one of the enemies; see `radio`. Returns int32 [...]."""
+        return radio.tell(self.config, observation, actions)
 
-    def heed(self, believed: State, observation: Observation) -> State:
+    def silent(self, actions: Array) -> Array:
+        """Takes the words from actions (int32 [...]). Returns int32 [...]."""
+        return radio.silent(actions)
+
+    def heed(self, before: State, believed: State, observation: Observation) -> State:
         """Puts an enemy out of view where the teammate says that it is; see `radio`."""
-        return radio.heed(self.config, believed, observation)
+        return radio.heed(self.config, before, believed, observation)
 
     def visible_state(self, state: State) -> State:
         """Gives the state with nothing hidden under wood or flames.

@@ -118,7 +118,7 @@ def _show(bar: Progress, task: TaskID, count: int) -> None:
 def make_recorder(config: WriteConfig, who: PolicyValue, mesh: Mesh) -> tuple[Recorder, Any]:
     """Makes what plays the games, a search and rule-based players or these alone, and the parameters of the search's network."""
     player = agents.make(config.player or usual_opponent(who.game), who.game)
-    planner, params = agents.make_planner(config.planner, who.game) if config.planner else (shown_moves(player), None)
+    planner, params = agents.make_planner(config.planner, who.game) if config.planner else (shown_moves(player, who.game), None)
     devices: int = mesh.devices.size
     lanes = config.lanes // devices
     games = SelfPlay(

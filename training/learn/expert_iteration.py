@@ -17,7 +17,7 @@ from jax.sharding import Mesh
 
 from jaxgames import checks
 from jaxgames.agent import Agent
-from jaxgames.game import is_hidden
+from jaxgames.game import Game, can_talk, is_hidden
 from jaxgames.registration import usual_opponent
 from search.modelled import Models, modelled_puct
 from search.planner import Plan, Planner
@@ -130,7 +130,7 @@ class ExpertIteration:
         self.config, self.who = config, who
         player = agents.make(config.player or usual_opponent(who.game), who.game)
         shows = config.source == "demonstrations"
-        self.planner = shown_moves(player) if shows else make_search(who, config.models, config.search)
+        self.planner = shown_moves(player, who.game) if shows else make_search(who, config.models, config.search)
         remembers = shows or config.models.root in ("believed", "worst")
         lanes, capacity = config.lanes // devices, config.buffer_size // devices
         self.games = SelfPlay(
@@ -261,12 +261,14 @@ def make_search(who: PolicyValue, models: Models, search: Settings) -> Planner:
     return modelled_puct(who.game, who.evaluate, models, search, outputs=who.encoder.outputs)
 
 
-def shown_moves(player: Agent) -> Planner:
-    """Makes a planner that prefers what a rule-based player does, so that its moves can be learnt like a search."""
+def shown_moves(player: Agent, game: Game) -> Planner:
+    """Makes a planner that prefers what a player does, so that its moves can be learnt like a search; without its words."""
 
     def plan(params: Any, keys: Array, memory: Any, views: Any, seats: Array, active: Array) -> tuple[Plan, Any]:
         del params
         actions, memory = player.act(player.params, keys, memory, views, seats, active)
+        if can_talk(game):
+            actions = game.silent(actions)
         arms = actions[:, None, None].astype(jnp.int32)  # the one that it takes, which a search might leave out
         found = Plan(
             actions=arms[:, :, 0],

@@ -60,8 +60,8 @@ class Updates:
     """How samples change parameters; all static.
 
     Attributes:
-      loss: `loss(params, samples [B], games, which) -> (loss, parts by name)`; `games` are the learner's; `which` (int32 [B]) is
-        the symmetry in which to show each sample, see `turned`.
+      loss: `loss(params, samples [B], games, which) -> (loss, parts by name)`, float32; `games` are the learner's; `which`
+        (int32 [B]) is the symmetry in which to show each sample, see `turned`.
       optimizer: of optax, its learning rate included.
       example: one sample, or its shapes.
       batch_size, buffer_size: over all devices.

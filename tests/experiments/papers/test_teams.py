@@ -8,7 +8,7 @@ import jaxgames
 from experiments.papers import teams
 from experiments.papers.hearsay import cells_off
 from experiments.papers.teams import MODES, OPPONENTS, PLAYERS, WEIGHTS, Pairing, TeamsPlan
-from jaxgames.pommerman.constants import NUM_MESSAGES, Move
+from jaxgames.pommerman.constants import NUM_MESSAGES, NUM_WORDS, Move
 from tests.experiments.papers.made_up import page_of
 from training.play.evaluate import Games
 
@@ -32,15 +32,14 @@ def test_the_page(tmp_path):
 
 
 def test_how_far_off_an_enemy_in_fog_is_believed():
-    """Both enemies begin in their corners, out of view; one goes a step away, and nobody says anything."""
+    """All begin in their corners, out of view; an enemy goes a step away, which the teammate, so it says, has seen."""
     game, steps, key = jaxgames.make("pommerman", "radio"), 6, jax.random.key(0)
     actions = np.zeros((1, game.max_steps, 4), np.int16)
     actions[0, 0, 1] = Move.UP * NUM_MESSAGES
+    actions[0, 2, 2] = 5 * NUM_WORDS + 5  # of seat 1 in step 2: cells (8, 0) and (8, 1)
     seats, lengths = np.arange(4, dtype=np.int8)[None], np.full(1, steps)
     games = Games(np.zeros((1, 4), np.int8), np.ones((1, 4), bool), seats, lengths, np.full(4, steps), actions)
-    assert cells_off(game, key, games, heeds=True) == 0.5
-    actions[0, 0, 1] = 0
-    assert cells_off(game, key, games, heeds=True) == 0.0
+    assert [cells_off(game, key, games, heeds=heeds) for heeds in (False, True)] == [0.5, 0.17]
 
 
 def test_a_player_with_a_network_needs_the_network(tmp_path):

@@ -45,7 +45,7 @@ def played(monkeypatch):
             report(samples)
             return types.SimpleNamespace(actions=range(samples), attributes={"EpisodeSteps": [10]})
 
-        return types.SimpleNamespace(planner=shown_moves(random_agent(who.game)), record=record), None
+        return types.SimpleNamespace(planner=shown_moves(random_agent(who.game), who.game), record=record), None
 
     monkeypatch.setattr(write_data_sets, "make_recorder", make)
     monkeypatch.setattr(write_data_sets, "write_recording", lambda path, found, who: shutil.copytree(KEPT, path))

@@ -49,7 +49,7 @@ def recorded(planner, partner):
 @pytest.fixture(scope="module")
 def shown():
     """Moves of random players, who soon blow each other up."""
-    return recorded(shown_moves(random_agent(GAME)), None)
+    return recorded(shown_moves(random_agent(GAME), GAME), None)
 
 
 @pytest.fixture(scope="module")

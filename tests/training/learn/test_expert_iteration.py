@@ -92,7 +92,7 @@ def test_one_seat_learns_and_partners_play_the_others():
     who = network(game)
     lazy = memoryless("lazy", lambda params, keys, views, seats: jnp.full(len(seats), game.pass_action), sees_state=True)
     games = SelfPlay(Pool(game, 8), Targets(who.encoder), remembered=64, partner=lazy)
-    planner = expert_iteration.shown_moves(knowing(game))
+    planner = expert_iteration.shown_moves(knowing(game), game)
 
     @jax.jit
     def play(key):
