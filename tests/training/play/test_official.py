@@ -13,6 +13,7 @@ import pytest
 import jaxgames
 from jaxgames.pommerman.interop import observation_dict, observation_from_dict
 from search.believed import Memory
+from tests.jaxgames.pommerman.positions import position
 from training.play import official
 from training.play.official import OfficialAgent, OfficialMatchConfig
 
@@ -66,6 +67,17 @@ def test_it_plays_an_episode_and_starts_again(agent):
             state = step(state, np.array([0, move, 0, 0], np.int32))
         agent.episode_end(-1)
     assert len(set(moves)) > 1
+
+
+@pytest.mark.slow
+def test_in_radio_games_it_may_talk():
+    game = jaxgames.make("pommerman", "radio")
+    near = position("... 0.. .1.", config=game.config)
+    seen = observation_dict(game.config, jax.tree.map(lambda leaf: leaf[0], jax.vmap(game.observe)(near, np.zeros(1, np.int32))))
+    for talks in ("false", "true"):
+        agent = OfficialAgent(f"sp_mcts:weights=none,num_simulations=2,model=still,talks={talks}", mode="radio")
+        move, *words = agent.act(seen)
+        assert move in range(6) and words == ([1, 4] if talks == "true" else [0, 0])
 
 
 def test_a_match_that_was_broken_off_is_forgotten(agent, monkeypatch):
