@@ -13,7 +13,7 @@ from subprocess import PIPE, STDOUT
 from typing import Any, NamedTuple
 
 from experiments.growth.curves import DAGGER, SELF_PLAY, Point
-from jaxgames import processes
+from jaxgames import processes, runtime
 from training.storage.logs import read_log
 from training.storage.provenance import CHECKOUT
 
@@ -84,7 +84,7 @@ def _run(command: Sequence[str], output: Path, number: int) -> None:
     """Starts the processes, each with its share of the cores, and waits for them."""
     order = [sys.executable, *command, "--output", str(output), "--coordinator"]
     address, share = f"localhost:{processes.free_port()}", DEVICES // number
-    environment = {name: value for name, value in os.environ.items() if name not in ("PJRT_NPROC", "JAX_NUM_CPU_DEVICES")}
+    environment = _as_a_user(os.environ)
     started = []
     for me in range(number):
         which = ["none"] if number == 1 else [address, "--num-processes", str(number), "--process-id", str(me)]
@@ -104,6 +104,14 @@ def _run(command: Sequence[str], output: Path, number: int) -> None:
         for process in started:
             process.kill()
             process.wait()
+
+
+def _as_a_user(environment: Mapping[str, str]) -> dict[str, str]:
+    """Takes from an environment what this process has added when it prepared itself: how many devices and threads there are."""
+    kept = {name: value for name, value in environment.items() if name not in ("PJRT_NPROC", "JAX_NUM_CPU_DEVICES")}
+    flags = kept.get("XLA_FLAGS", "").split()
+    kept["XLA_FLAGS"] = " ".join(flag for flag in flags if not flag.startswith(runtime.DEVICE_COUNT_FLAG))
+    return kept
 
 
 @contextlib.contextmanager

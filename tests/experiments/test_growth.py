@@ -85,7 +85,15 @@ def test_rows_are_kept_and_only_what_is_missing_is_measured(tmp_path, monkeypatc
 def test_learners_are_timed_when_all_is_compiled():
     log = [{"iteration": number, "seconds": seconds} for number, seconds in enumerate([90, 91, 92, 92.5, 93, 93.5, 99], 1)]
     assert learners.pace(log, 3, 6) == 3 / 1.5
+    with pytest.raises(learners.RunFailedError, match="7 iterations: must be at least 9, to be timed from 3 to there"):
+        learners.pace(log, 3, 9)
     assert set(learners.JOBS) == {point.name for point in curves.points(LEARNERS)} == {SELF_PLAY, DAGGER}
+
+
+def test_learners_count_their_own_devices():
+    """The process that measures has a device per core, and its flags are not those of processes with one core each."""
+    environment = {"XLA_FLAGS": "--xla_a=1 --xla_force_host_platform_device_count=2 --xla_b=2", "PJRT_NPROC": "2", "HOME": "/"}
+    assert learners._as_a_user(environment) == {"XLA_FLAGS": "--xla_a=1 --xla_b=2", "HOME": "/"}
 
 
 def test_caches_are_read(tmp_path):
