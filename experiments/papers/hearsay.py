@@ -47,9 +47,6 @@ def _followed(game: Pommerman, heeds: bool) -> Any:
     """Compiles: states [T + 1] and own actions [T] of a seat -> per step the distances of all in question, and their number."""
 
     def follow(states: Any, actions: Array, seat: Array) -> tuple[Array, Array]:
-        def first() -> Any:
-            return game.init_belief(game.observe(jax.tree.map(lambda leaf: leaf[0], states), seat))
-
         def step(belief: Any, found: tuple[Any, Array]) -> tuple[Any, tuple[Array, Array]]:
             state, action = found
             seen = game.observe(state, seat)
@@ -63,8 +60,9 @@ def _followed(game: Pommerman, heeds: bool) -> Any:
                 number += asked
             return belief, (off, number)
 
-        later = jax.tree.map(lambda leaf: leaf[1:], states)
-        told: tuple[Array, Array] = jax.lax.scan(step, first(), (later, actions))[1]
+        first, later = (jax.tree.map(lambda leaf, part=part: leaf[part], states) for part in (0, slice(1, None)))
+        begun = game.init_belief(game.observe(first, seat))
+        told: tuple[Array, Array] = jax.lax.scan(step, begun, (later, actions))[1]
         return told
 
     return jax.jit(follow)
