@@ -75,11 +75,11 @@ class Bits:
     def has(self, cell: Array) -> Array:
         """Says whether `cell` (int [], on the board) is in the set. Returns bool []."""
         index = cell.astype(jnp.int32)
-        number, bit = index >> 5, (index & 31).astype(jnp.uint32)
-        word = self.words[0]
-        for i in range(1, len(self.words)):
-            word = jnp.where(number == i, self.words[i], word)
-        return ((word >> bit) & 1) != 0
+        words, half = list(self.words), 1 << (len(self.words) - 1).bit_length()
+        while half > 1:  # by halves, as in `pick`: as many selections as a chain has, but few comparisons
+            half >>= 1
+            words = _half((index & (WORD_BITS * half)) != 0, words, half)
+        return ((words[0] >> (index & (WORD_BITS - 1)).astype(jnp.uint32)) & 1) != 0
 
     def when(self, condition: Array) -> Bits:
         """Gives the set itself where `condition` (bool []) holds, else the empty set."""

@@ -104,6 +104,9 @@ class Hoard:
         after = dataclasses.replace(after, rewards=self.outcome(after))
         return jax.tree.map(lambda old, new: jnp.where(state.terminated, old, new), state, after)
 
+    def act(self, state: State, action: Array) -> State:
+        return self.advance(state, action, None)
+
     def _open(self, state: State) -> Array:
         """Which things the player may name."""
         return ((state.owner < 0) | (self.puts_back & (state.owner == state.player))) & (state.action_points > 0)

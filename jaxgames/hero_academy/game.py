@@ -82,6 +82,10 @@ class HeroAcademy(ViewIsAll, GameBase):
         words = None if self.config.draws == "seeded" or key is None else rules.draw_words(key)
         return rules.advance(self.config, state, action, words)
 
+    def act(self, state: State, action: Array) -> State:
+        """`advance` for an action known not to be End Turn (int32 [])."""
+        return rules.act(self.config, state, action)
+
     def legal_set(self, state: State, *, pruned: bool = False) -> Bits:
         """Gives the legal actions of the player to move as a set of numbers; see `legal.legal_set`."""
         return legal_set(self.config, state, pruned=pruned)

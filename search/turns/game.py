@@ -17,12 +17,20 @@ from jaxgames.random_bits import LaneKey
 
 
 class SetGame(Game, Protocol):
-    """A game of turns that gives its legal actions as sets of numbers, and leaves out those that are not worth a look."""
+    """A game of turns that gives its legal actions as sets of numbers, and leaves out those that are not worth a look.
+
+    Its states have `action_points`, int []: how many actions are left in the turn, its end not counted.
+    """
 
     @property
-    def end_turn(self) -> int: ...
+    def end_turn(self) -> int:
+        """The action that ends a turn, and the only one when no action points are left."""
+        ...
+
     @property
-    def turn_length(self) -> int: ...
+    def turn_length(self) -> int:
+        """Actions in a turn, its end included, at most."""
+        ...
 
     def known_state(self, state: Any) -> Any:
         """Gives the state as the player to move knows it."""
@@ -34,6 +42,10 @@ class SetGame(Game, Protocol):
 
     def advance(self, state: Any, action: Array, key: Array | None) -> Any:
         """Plays an action that is legal, or ends the turn, in a game that goes on."""
+        ...
+
+    def act(self, state: Any, action: Array) -> Any:
+        """Plays a legal action that does not end the turn, in a game that goes on."""
         ...
 
     def best_rated(self, state: Any, among: Bits) -> Array:
@@ -61,6 +73,8 @@ class Moves(NamedTuple):
       offered: `offered(state) -> Bits`, actions of the player to move that are worth a look; at least one.
       legal: `legal(state) -> Bits`, all of them.
       advance: `advance(state, action, lane) -> state`, with a lane key for chance.
+      act: `act(state, action) -> state`, for actions that do not end the turn: much less work where the end of a turn is much.
+      end: `end(state, lane) -> state`, the end of the turn.
       best_rated: `best_rated(state, among) -> action`.
       first_listed: `first_listed(state, among) -> action`.
       rollout_action: `rollout_action(state, lane, greediness) -> action`.
@@ -73,6 +87,8 @@ class Moves(NamedTuple):
     offered: Callable[[Any], Bits]
     legal: Callable[[Any], Bits]
     advance: Callable[[Any, Array, LaneKey], Any]
+    act: Callable[[Any, Array], Any]
+    end: Callable[[Any, LaneKey], Any]
     best_rated: Callable[[Any, Bits], Array]
     first_listed: Callable[[Any, Bits], Array]
     rollout_action: Callable[[Any, LaneKey, float], Array]
@@ -101,11 +117,16 @@ def moves_of(game: Game) -> Moves:
     def advance(state: Any, action: Array, lane: LaneKey) -> Any:
         return game.advance(state, action, jax.random.wrap_key_data(jnp.stack(lane)))
 
+    def end(state: Any, lane: LaneKey) -> Any:
+        return advance(state, jnp.int32(game.end_turn), lane)
+
     return Moves(
         game.known_state,
         offered,
         game.legal_set,
         advance,
+        game.act,
+        end,
         game.best_rated,
         game.first_listed,
         game.rollout_action,
@@ -149,20 +170,34 @@ def finish_turn(game: Game, moves: Moves, greediness: float, lanes: LaneKey, sta
     """
     movers = jax.vmap(game.to_play)(states)
 
-    def going(states: Any) -> Array:
+    def unfinished(states: Any) -> Array:
         return ~states.terminated & (jax.vmap(game.to_play)(states) == movers)
 
-    def step(carry: tuple[Array, Any]) -> tuple[Array, Any]:
-        number, states = carry
+    def step(carry: tuple[Array, Array, Array, Any]) -> tuple[Array, Array, Array, Any]:
+        number, acting, ended, states = carry
         keys = random_bits.fold(lanes, number)
+        action = jax.vmap(lambda state, key: moves.rollout_action(state, key, greediness))(states, keys)
+        # The end of the turn is played once, after the loop.
+        ends = acting & (action == moves.end_turn)
+        acts = acting & ~ends
+        states = where_lanes(acts, jax.vmap(moves.act)(states, action), states)
+        ended = jnp.where(ends, number, jnp.where(acts, number + 1, ended))
+        return number + 1, acts & unfinished(states) & (states.action_points > 0), ended, states
 
-        def one(state: Any, key: LaneKey) -> Any:
-            action = moves.rollout_action(state, key, greediness)
-            return moves.advance(state, action, random_bits.fold(key, 0))
+    acting = unfinished(states) & (states.action_points > 0)
+    start = (jnp.int32(0), acting, jnp.zeros_like(movers), states)
+    last = moves.turn_length - 1
+    _, _, ended, states = jax.lax.while_loop(lambda carry: (carry[0] < last) & carry[1].any(), step, start)
+    return with_end(moves, unfinished(states), random_bits.fold(random_bits.fold(lanes, ended), 0), states)
 
-        return number + 1, where_lanes(going(states), jax.vmap(one)(states, keys), states)
 
-    def unfinished(carry: tuple[Array, Any]) -> Array:
-        return (carry[0] < moves.turn_length) & going(carry[1]).any()
+def with_end(moves: Moves, ends: Array, lanes: LaneKey, states: Any) -> Any:
+    """Ends the turn where it is to end.
 
-    return jax.lax.while_loop(unfinished, step, (jnp.int32(0), states))[1]
+    Args:
+      moves: how the game is played.
+      ends: bool [B].
+      lanes: uint32 [B] each, keys of chance.
+      states: State [B].
+    """
+    return where_lanes(ends, jax.vmap(moves.end)(states, lanes), states)

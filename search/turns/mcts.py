@@ -25,14 +25,14 @@ from jaxgames.lanes import where_lanes
 from jaxgames.packing import packing_of
 from jaxgames.random_bits import LaneKey
 from search.planner import Planner
-from search.turns.game import Moves, finish_turn, moves_of, value_for
+from search.turns.game import Moves, finish_turn, moves_of, value_for, with_end
 from search.turns.planner import MICROBATCH_SIZE, TurnPlan, TurnSearch, never, turn_planner
 from search.turns.tree import (
-    ACTION,
-    CHILD,
     EDGE_VALUE,
     EDGE_VISITS,
     LEFT,
+    MOST_ACTIONS,
+    MOST_NODES,
     MOVER,
     NONE,
     TRIED,
@@ -41,9 +41,11 @@ from search.turns.tree import (
     Node,
     Rows,
     Tree,
+    action_of,
     add,
     alone,
     best_edge,
+    child_of,
     find,
     first_highest,
     keys_of,
@@ -53,7 +55,6 @@ from search.turns.tree import (
 # Counters and children of the key of one simulation.
 _EXPAND, _END, _ROLLOUT = range(3)
 _LEVELS_AT_ONCE = 16  # of a path when values go back
-_MOST_SIMULATIONS = 2**24  # visits on edges are float32, which counts exactly up to here
 
 
 @dataclasses.dataclass(frozen=True)
@@ -81,7 +82,7 @@ class Settings:
 
     def __post_init__(self) -> None:
         checks.at_least(1, self, "num_simulations", "max_children", "max_depth", "microbatch_size")
-        checks.below(_MOST_SIMULATIONS, self, "num_simulations")
+        checks.below(MOST_NODES, self, "num_simulations")  # visits, which are float32, are exact up to here too
         checks.below(checks.COUNTS, self, "max_children", "max_depth", "microbatch_size")
         checks.numbers(self, "exploration")
         checks.shares(self, "greediness")
@@ -142,7 +143,12 @@ def tree_search(game: Game, moves: Moves, settings: Settings) -> TurnSearch:
       game: the game.
       moves: how it is played.
       settings: see `Settings`.
+
+    Raises:
+      ValueError: the game has more actions than links of trees can hold.
     """
+    if game.num_actions > MOST_ACTIONS:
+        raise ValueError(f"game={game.name!r}: has {game.num_actions} actions, a tree over turns holds {MOST_ACTIONS} at most")
     state = jax.eval_shape(game.init, jax.random.key(0))
     rows = Rows(packing_of(state), len(jax.eval_shape(moves.offered, state).words))
 
@@ -193,8 +199,7 @@ def _simulate(
     opens = opens & (counts[:, TRIED] < settings.max_children) & (depth < settings.max_depth)
 
     action = jax.vmap(moves.best_rated)(node.state, node.untried)
-    after = jax.vmap(moves.advance)(node.state, action, random_bits.fold(lanes, _EXPAND))
-    after = _with_end(moves, lanes, after)
+    after = _played(moves, lanes, node.state, action)
     fresh = Node(after, jax.vmap(moves.offered)(after), keys_of(game, moves, after))
     # What costs nothing or takes the last action back is not worth an edge.
     last = tree.nodes[lane, before][:, -2:]
@@ -224,13 +229,13 @@ def _simulate(
     return tree, length, ended.astype(jnp.int32)
 
 
-def _with_end(moves: Moves, lanes: LaneKey, states: Any) -> Any:
-    """Ends the turn where no action is left."""
-    over = (states.action_points == 0) & ~states.terminated
-    ended = jax.vmap(lambda state, key: moves.advance(state, jnp.int32(moves.end_turn), key))(
-        states, random_bits.fold(lanes, _END)
-    )
-    return where_lanes(over, ended, states)
+def _played(moves: Moves, lanes: LaneKey, states: Any, action: Array) -> Any:
+    """Plays an action, and ends the turn if it does so, or where no action is left."""
+    ends = action == moves.end_turn
+    after = where_lanes(ends, states, jax.vmap(moves.act)(states, action))
+    over = ends | ((after.action_points == 0) & ~after.terminated)
+    keys = random_bits.fold(lanes, jnp.where(ends, _EXPAND, _END))
+    return with_end(moves, over, keys, after)
 
 
 def _descend(settings: Settings, tree: Tree, active: Array) -> tuple[Array, Array, Array, Array]:
@@ -257,7 +262,7 @@ def _descend(settings: Settings, tree: Tree, active: Array) -> tuple[Array, Arra
         walking = walking & full & (highest > -jnp.inf) & (depth < settings.max_depth)
         at = jnp.where(walking, depth, levels)
         path = path.at[lane, at].set(jnp.stack([node, edge, counts[:, MOVER]], -1), mode="drop")
-        to = tree.links[lane, node, edge, CHILD]
+        to = child_of(tree.links[lane, node, edge])
         return walking, jnp.where(walking, to, node), jnp.where(walking, node, before), depth + walking, path
 
     zero = jnp.zeros(batch, jnp.int32)
@@ -320,7 +325,7 @@ def _burn(tree: Tree, seats: Array, level: Array, begins: Array) -> Tree:
         number, node, depth = carry
         mean, link = best_edge(tree, node)[1:]
         on = (mean > -jnp.inf) & (depth < level)
-        return number + 1, jnp.where(on, link[:, CHILD], node), depth + on
+        return number + 1, jnp.where(on, child_of(link), node), depth + on
 
     zero = jnp.zeros_like(level)
     levels = jnp.where(begins, level, 0).max()
@@ -346,8 +351,8 @@ def _read_plan(moves: Moves, tree: Tree, seats: Array) -> tuple[Array, Array]:
         node, on, ended = carry
         mean, link = best_edge(tree, node)[1:]
         on = on & (mean > -jnp.inf) & (tree.counts[lane, node, MOVER] == seats)
-        action = jnp.where(on, link[:, ACTION], jnp.where(ended, NONE, moves.end_turn))
-        return (jnp.where(on, link[:, CHILD], node), on, ended | ~on), action
+        action = jnp.where(on, action_of(link), jnp.where(ended, NONE, moves.end_turn))
+        return (jnp.where(on, child_of(link), node), on, ended | ~on), action
 
     yes = jnp.ones_like(seats, bool)
     _, actions = jax.lax.scan(step, (jnp.zeros_like(seats), yes, ~yes), None, length=moves.turn_length)

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from jaxgames.bitboard import Bits
+from jaxgames.bitboard import WORD_BITS, Bits
 from jaxgames.game import Game
 from jaxgames.packing import Packing
 from search.turns.game import Moves, without
@@ -18,10 +18,14 @@ from search.turns.game import Moves, without
 WAYS = 4  # slots of a bucket of the hash table
 NONE = -1
 
-# Columns of `Tree.counts` and `Tree.links`, and rows of `Tree.stats`.
+# Columns of `Tree.counts`, and rows of `Tree.stats`.
 VISITS, LEFT, TRIED, MOVER = range(4)
-CHILD, ACTION = range(2)
 EDGE_VISITS, EDGE_VALUE = range(2)
+
+# A link is one word: the node that it leads to, and the action in the lowest bits.
+_ACTION_BITS = 11
+MOST_ACTIONS = 1 << _ACTION_BITS
+MOST_NODES = 1 << (WORD_BITS - _ACTION_BITS)
 
 
 @jax.tree_util.register_dataclass
@@ -37,7 +41,7 @@ class Tree:
       counts: int32 [B, N, 4], visits, untried actions, edges that have been made, and who is to move.
       stats: float32 [B, N, 2, C], visits (0: no edge, or none any more) and sums of values of edges. All that a descent looks at
         in a node is in one piece, because in large trees it waits for nothing but memory.
-      links: int32 [B, N, C, 2], where edges lead and their actions.
+      links: uint32 [B, N, C], where edges lead and their actions, see `child_of` and `action_of`.
       slots: int32 [B, H, 4], hash table from keys to nodes, -1 where free.
       size: int32 [B], nodes.
     """
@@ -104,7 +108,7 @@ def plant(game: Game, moves: Moves, rows: Rows, roots: Any, num_nodes: int, num_
         nodes=jnp.zeros((batch, num_nodes, row.shape[1]), jnp.uint32).at[:, 0].set(row),
         counts=jnp.zeros((batch, num_nodes, 4), jnp.int32).at[:, 0].set(counts),
         stats=jnp.zeros((batch, num_nodes, 2, num_children), jnp.float32),
-        links=jnp.zeros((batch, num_nodes, num_children, 2), jnp.int32),
+        links=jnp.zeros((batch, num_nodes, num_children), jnp.uint32),
         slots=slots.at[jnp.arange(batch), _bucket(root.keys, buckets), 0].set(0),
         size=jnp.ones(batch, jnp.int32),
     )
@@ -183,7 +187,7 @@ def add(
     nothing = jnp.zeros_like(child)
     less = jnp.stack([nothing, opens.astype(jnp.int32), -grows.astype(jnp.int32), nothing], -1)
     blank = jnp.stack([nothing, number_of(fresh.untried), nothing, movers], -1)
-    link = jnp.stack([child, action], -1)
+    link = (child.astype(jnp.uint32) << _ACTION_BITS) | action.astype(jnp.uint32)
     written = jax.lax.optimization_barrier((rows.write(rest), rows.write(fresh), counts - less, blank, link))
     lane, total = jnp.arange(len(number)), tree.nodes.shape[1]
     from_node, to_node = jnp.where(opens, number, total), jnp.where(is_new, child, total)
@@ -200,6 +204,16 @@ def add(
     )
 
 
+def child_of(links: Array) -> Array:
+    """Gives the nodes to which links (uint32) lead, int32."""
+    return (links >> _ACTION_BITS).astype(jnp.int32)
+
+
+def action_of(links: Array) -> Array:
+    """Gives the actions of links (uint32), int32."""
+    return (links & (MOST_ACTIONS - 1)).astype(jnp.int32)
+
+
 def first_highest(scores: Array) -> tuple[Array, Array]:
     """Gives the first of the highest of scores, float32 [B, C]: its number, int32 [B], and it, float32 [B].
 
@@ -211,7 +225,7 @@ def first_highest(scores: Array) -> tuple[Array, Array]:
 
 
 def best_edge(tree: Tree, node: Array) -> tuple[Array, Array, Array]:
-    """Gives the edge of a node (int32 [B]) with the highest mean, that mean (-inf where is none), and its link, int32 [B, 2]."""
+    """Gives the edge of a node (int32 [B]) with the highest mean, that mean (-inf where is none), and its link, uint32 [B]."""
     lane = jnp.arange(len(node))
     visits, values = (tree.stats[lane, node][:, row] for row in (EDGE_VISITS, EDGE_VALUE))
     edge, mean = first_highest(jnp.where(visits > 0, values / jnp.maximum(visits, 1), -jnp.inf))

@@ -11,6 +11,7 @@ import pytest
 from jaxgames import random_bits
 from search.turns import mcts as turn_mcts
 from search.turns.game import moves_of
+from search.turns.tree import action_of, child_of
 from tests.hoard import Hoard
 from tests.search.turn_mcts_reference import Reference
 
@@ -81,11 +82,11 @@ def trees_like_plain_python(game, roots, settings):
             visits, _, tried, mover = tree.counts[lane, number].tolist()
             assert (visits, tried, mover) == (node.visits, len(node.edges), node.mover)
             for place, edge in enumerate(node.edges):
-                (visits, value), (child, action) = tree.stats[lane, number, :, place], tree.links[lane, number, place]
+                (visits, value), link = tree.stats[lane, number, :, place], tree.links[lane, number, place]
                 if edge.child is None:
                     assert visits == 0
                     continue
-                assert (child, action, visits) == (nodes.index(edge.child), edge.action, edge.visits)
+                assert (child_of(link), action_of(link), visits) == (nodes.index(edge.child), edge.action, edge.visits)
                 assert value == pytest.approx(float(edge.value), rel=1e-5)
         yield nodes
 

@@ -203,7 +203,7 @@ def test_tree_search_plans_legal_turns_that_help(settings):
         (lambda: coevolution.Settings(replies=10**8), "microbatch_size=16: with 6000000000 genomes each"),
         (lambda: population.generations_for(0, evolution.Settings()), "num_evaluations=0: must be >= 100"),
         (lambda: turn_mcts.Settings(num_simulations=0), "num_simulations=0"),
-        (lambda: turn_mcts.Settings(num_simulations=2**24), "num_simulations=16777216: must be < 16777216"),
+        (lambda: turn_mcts.Settings(num_simulations=2**21), "num_simulations=2097152: must be < 2097152"),
         (lambda: turn_mcts.Settings(exploration=-1), "exploration=-1"),
         (lambda: turn_mcts.Settings(exploration=math.nan), "exploration=nan"),
         (lambda: turn_mcts.Settings(greediness=2), "greediness=2"),

@@ -268,7 +268,7 @@ def test_agents_of_dark_hex_that_do_not_exist(spec, message):
         ("greedy_action:population=9", "greedy_action has no settings"),
         ("oep:num_evaluations=9,num_generations=1", "num_evaluations=9: give num_evaluations or num_generations, not both"),
         ("mcts:num_evaluations=9,num_simulations=9", "num_evaluations=9: give num_evaluations or num_simulations, not both"),
-        ("mcts:num_evaluations=3000000000", "^num_evaluations=3000000000: must be < 16777216"),
+        ("mcts:num_evaluations=3000000000", "^num_evaluations=3000000000: must be < 2097152"),
         ("mcts:num_evaluations=0", "^num_evaluations=0: must be >= 1"),
         ("greedy_turn:num_evaluations=3000000000", "num_evaluations=3000000000: must be < 2147"),
         ("oep:num_evaluations=" + "9" * 20, "num_evaluations=99999999999999999999: must be < 2147483648"),
