@@ -13,6 +13,8 @@ from jax import Array
 
 from jaxgames import checks, sliced
 from jaxgames.bitboard import DIRECTIONS, OPPOSITE, Bits, Grid, select, union
+from jaxgames.fusion import settled
+from jaxgames.platforms import by_platform
 from jaxgames.pommerman import explosions, movement
 from jaxgames.pommerman.config import PommermanConfig
 from jaxgames.pommerman.constants import MAX_AMMO, NUM_MESSAGES, NUM_MOVES, NUM_WORDS, Move
@@ -54,10 +56,14 @@ def split_actions(config: PommermanConfig, actions: Array) -> tuple[tuple[Array,
 
 
 def as_array(flags: Sequence[Array]) -> Array:
-    """Stacks bool [] flags to bool [N] by way of one word: a stack of deep expressions makes XLA compute all for each."""
+    """Stacks bool [] flags to bool [N] by way of one word: a stack of deep expressions makes XLA compute all for each.
+
+    On a CPU the word is settled before anybody reads it: within a reduction over flags it would be worked out game by game.
+    """
     word = jnp.uint32(0)
     for position, flag in enumerate(flags):
         word = word | (flag.astype(jnp.uint32) << position)
+    word = by_platform(word, cpu=lambda word: settled([word])[0], default=lambda word: word)
     return ((word >> np.arange(len(flags), dtype=np.uint32)) & 1) != 0
 
 

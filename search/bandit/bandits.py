@@ -17,6 +17,7 @@ from jax import Array
 from jaxgames import random_bits
 from jaxgames.random_bits import LaneKey
 from search.bandit import beta
+from search.reductions import first_highest
 
 # Thompson sampling keeps two 16-bit half counts per word, UCB1 14 bits of visits and 18 of summed values.
 _HALF_BITS = 16
@@ -168,7 +169,7 @@ def choose(scores: Array, legal: Array) -> Array:
     Returns:
       int32 [...]; 0 where nothing is legal.
     """
-    return jnp.argmax(jnp.where(legal, scores, -1e30), axis=-1).astype(jnp.int32)
+    return first_highest(jnp.where(legal, scores, -1e30))[0]
 
 
 def final_policy(bandit: Bandit, words: Array, legal: Array) -> Array:

@@ -21,6 +21,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from jaxgames.packing import Packing, packing_of
+from search.reductions import first_highest
 
 ROOT = 0
 NO_ARM = -1
@@ -229,8 +230,7 @@ def _fixed_words(tree: Tree, new: NewNode, parent: Array, use: Array) -> Array:
 
 def fresh_numbers(tree: Tree, new: NewNode) -> Array:
     """Gives the column of new nodes themselves: uint32 [M, words]."""
-    best = new.prior.argmax(-1).astype(jnp.int32)
-    most = new.prior.max(-1)
+    best, most = first_highest(new.prior)
     proven = jnp.where(new.terminal, jnp.sign(new.value).astype(jnp.int32), UNPROVEN)
     next_arm = jnp.where((most > 0) & ~new.terminal, best, NO_ARM)
     zero = jnp.zeros_like(best)
@@ -257,9 +257,9 @@ def opened_numbers(tree: Tree, node: Array, place: Array, child: Array, reply: A
     # Those after it: a smaller prior, or the same and a higher number.
     later = (all_priors < prior[:, None]) | ((all_priors == prior[:, None]) & (number > arm[:, None]))
     rest = jnp.where(later, all_priors, 0.0)
-    most = rest.max(-1)
+    best, most = first_highest(rest)
     room = opened + 1 < tree.num_children
-    next_arm = jnp.where((most > 0) & room, rest.argmax(-1).astype(jnp.int32), NO_ARM)
+    next_arm = jnp.where((most > 0) & room, best, NO_ARM)
     own = _column(
         tree,
         visits=tree.whole(row, VISITS),

@@ -34,6 +34,7 @@ from search.puct.tree import (
     VISITS,
     Tree,
 )
+from search.reductions import first_highest
 
 if TYPE_CHECKING:
     from search.puct.search import Settings
@@ -186,7 +187,7 @@ def choose(settings: Settings, tree: Tree, node: Array) -> Array:
             proven = tree.whole(row[:, None], PROVEN, column)
             score = jnp.where(proven == 1, 1e9, jnp.where(proven == -1, -1e9, score))
         score = jnp.where(here, score, -jnp.inf)
-        most, spot = score.max(-1), score.argmax(-1).astype(jnp.int32)
+        spot, most = first_highest(score)
         return jnp.maximum(best, most), jnp.where(most > best, index * block + spot, place)
 
     best, place = over_blocks(better, (jnp.full_like(own, -jnp.inf), jnp.zeros_like(node)))

@@ -25,6 +25,7 @@ from jaxgames.lanes import where_lanes
 from jaxgames.packing import packing_of
 from jaxgames.random_bits import LaneKey
 from search.planner import Planner
+from search.reductions import first_highest
 from search.turns.game import Moves, finish_turn, moves_of, value_for, with_end
 from search.turns.planner import MICROBATCH_SIZE, TurnPlan, TurnSearch, never, turn_planner
 from search.turns.tree import (
@@ -47,7 +48,6 @@ from search.turns.tree import (
     best_edge,
     child_of,
     find,
-    first_highest,
     keys_of,
     plant,
 )

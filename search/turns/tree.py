@@ -13,6 +13,7 @@ from jax import Array
 from jaxgames.bitboard import WORD_BITS, Bits
 from jaxgames.game import Game
 from jaxgames.packing import Packing
+from search.reductions import first_highest
 from search.turns.game import Moves, without
 
 WAYS = 4  # slots of a bucket of the hash table
@@ -212,16 +213,6 @@ def child_of(links: Array) -> Array:
 def action_of(links: Array) -> Array:
     """Gives the actions of links (uint32), int32."""
     return (links & (MOST_ACTIONS - 1)).astype(jnp.int32)
-
-
-def first_highest(scores: Array) -> tuple[Array, Array]:
-    """Gives the first of the highest of scores, float32 [B, C]: its number, int32 [B], and it, float32 [B].
-
-    Two plain reductions, which on a CPU are faster than one over pairs.
-    """
-    highest = scores.max(1)
-    number = jnp.arange(scores.shape[1], dtype=jnp.int32)
-    return jnp.where(scores == highest[:, None], number, scores.shape[1] - 1).min(1), highest
 
 
 def best_edge(tree: Tree, node: Array) -> tuple[Array, Array, Array]:

@@ -1,0 +1,20 @@
+"""Reductions as a CPU likes them."""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+from jax import Array
+
+_FEW = 8  # up to so many, one reduction over pairs is as fast
+
+
+def first_highest(scores: Array) -> tuple[Array, Array]:
+    """Gives the first of the highest of scores, float32 [..., C]: its number, int32 [...], and it, float32 [...].
+
+    Of many scores by two plain reductions: on a CPU one over pairs, as `argmax` is, takes up to five times as long.
+    """
+    if scores.shape[-1] <= _FEW:
+        return scores.argmax(-1).astype(jnp.int32), scores.max(-1)
+    highest = scores.max(-1)
+    number = jnp.arange(scores.shape[-1], dtype=jnp.int32)
+    return jnp.where(scores == highest[..., None], number, scores.shape[-1] - 1).min(-1), highest
