@@ -185,9 +185,13 @@ def name_and_mode(game: str, mode: str) -> tuple[str, str]:
     """Lets an id stand for the name of a game where no variant is given; gives name and variant.
 
     Raises:
-      ValueError: as for `read_id`.
+      ValueError: as for `read_id`; or there is an id and a variant too.
     """
-    return read_id(game) if "-" in game and not mode else (game, mode)
+    if "-" not in game:
+        return game, mode
+    if mode:
+        raise ValueError(f"mode={mode!r}: game={game!r} is an id, which names its variant; leave one of them out")
+    return read_id(game)
 
 
 def registration(name: str) -> Registration:
@@ -229,8 +233,8 @@ def make(name: str, mode: str | None = None, **settings: Any) -> Game:
     Raises:
       ValueError: for a name, mode or setting that does not exist.
     """
-    if mode is None and "-" in name:
-        name, mode = read_id(name)
+    if "-" in name:
+        name, mode = name_and_mode(name, mode or "")
     make_game = registration(name).make
     variant, _, text = mode.partition(":") if mode is not None else (None, "", "")
     game: Game = make_game(variant, **settings)

@@ -6,12 +6,14 @@ import dataclasses
 import re
 from collections.abc import Iterable
 from functools import partial
+from pathlib import Path
 
 import jax
 
 import jaxgames
 from experiments.pages import markdown
 from experiments.papers.measured import Measurement, Page, Plan, play_timed
+from experiments.papers.stratego_learning import GAMES, learning, learning_figure, learning_table
 from experiments.papers.tables import points, with_interval
 from training.play import agents
 
@@ -57,10 +59,16 @@ class StrategoPlan(Plan):
     Attributes:
       games: of each pair.
       batch: games at a time.
+      epochs: of learning; 0: as many as planned.
+      network_games: of each network that is looked at on the way, against each opponent.
+      work: folder of the training runs.
     """
 
     games: int = 64
     batch: int = 64
+    epochs: int = 0
+    network_games: int = GAMES
+    work: Path = Path("output/results/stratego")
 
     def matches(self, pairs: Iterable[Match]) -> list[Measurement]:
         """What is to be played; matches are the labels."""
@@ -123,12 +131,20 @@ def by_hand(plan: StrategoPlan) -> list[Measurement]:
     return plan.matches([*(Match(BY_HAND, other) for other in others), *(Match(SEARCHED, other) for other in reversed(others))])
 
 
-PARTS = {"bots": bots, "hand": by_hand, "methods": methods, "guesses": guesses, "variants": variants, "worlds": worlds}
+MATCHES = {"bots": bots, "hand": by_hand, "methods": methods, "guesses": guesses, "variants": variants, "worlds": worlds}
+PARTS = {**MATCHES, "learning": learning}
 
 
 def texts(plan: StrategoPlan) -> dict[str, str]:
     """Makes the tables of the page."""
-    return {name: table(plan.found(part(plan))) for name, part in PARTS.items()}
+    tables = {name: table(plan.found(part(plan))) for name, part in MATCHES.items()}
+    return tables | {"learning": learning_table(plan.found(learning(plan)))}
+
+
+def figures(plan: StrategoPlan) -> dict[str, str]:
+    """Makes the figure of the page."""
+    found = plan.found(learning(plan))
+    return {"stratego_learning": learning_figure(found)} if found else {}
 
 
 def table(results: dict[Match, dict]) -> str:
@@ -144,4 +160,4 @@ def table(results: dict[Match, dict]) -> str:
     return markdown(head, rows)
 
 
-PAGE = Page("stratego", StrategoPlan, PARTS, ("jaxgames/stratego", "search", "training"), texts, lambda plan: {})
+PAGE = Page("stratego", StrategoPlan, PARTS, ("jaxgames/stratego", "search", "training"), texts, figures)

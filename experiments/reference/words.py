@@ -36,7 +36,7 @@ def written(value: Any) -> str:
         joint = "/" if any(isinstance(one, tuple) for one in value) else "+"
         text = joint.join(map(written, value))
         return (text if len(text) <= 40 else f"{text[:36]}...") or '""'
-    return f"{value:.4g}" if isinstance(value, float) else str(value) if value != "" else '""'
+    return f"{value:.6g}" if isinstance(value, float) else str(value) if value != "" else '""'
 
 
 def cell(text: str) -> str:

@@ -37,7 +37,8 @@ class ClashConfig:
       pool: keys of the cards of which such decks are drawn; () for all of the table.
       levels: of both players, of all their cards and towers.
       start_elixir: at the start.
-      regular_ticks, overtime_ticks: of 0.1 s; in overtime the first tower that falls decides.
+      regular_ticks: steps of 0.1 s before overtime.
+      overtime_ticks: steps of 0.1 s in which the first tower that falls decides.
       double_from_tick: elixir comes twice as fast from this tick on.
       triple_from_tick: three times as fast; None: never.
       tiebreak: of a battle with equal towers at the end of overtime: "draw", or "lowest_tower_hp" (whose weakest tower has

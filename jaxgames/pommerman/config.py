@@ -20,7 +20,8 @@ class PommermanConfig:
     Attributes:
       mode: "ffa", "team" (seats 0 and 2 against 1 and 3), "radio" (team with two words per step) or "one_vs_one".
       board_size: side of the square board, in cells.
-      num_rigid, num_wood: cells of that kind at the start (even numbers: walls come in mirrored pairs).
+      num_rigid: rigid cells at the start; even, as walls come in mirrored pairs.
+      num_wood: wooden cells at the start; even too.
       num_items: power-ups hidden under wood at the start.
       max_steps: the game is over after so many steps.
       view_radius: an agent sees the square of this radius around it; None: everything.

@@ -19,7 +19,8 @@ class StrategoConfig:
     """Settings of one variant; checked when made. Cells count row by row from Red's back row: cell = columns * row + column.
 
     Attributes:
-      rows, columns: of the board, 3 to 10 and 2 to 10.
+      rows: of the board, 3 to 10.
+      columns: of the board, 2 to 10.
       home_rows: rows in which each side sets up its pieces.
       lakes: cells that nobody enters.
       pieces: how many of each kind a side has, in the order of `constants.KIND_NAMES`, with one flag.

@@ -38,11 +38,13 @@ class Settings:
 
     Attributes:
       num_simulations: walks per plan: nodes opened, final states met again, and with leaf parallelism walks that are lost.
-      c_init, c_base: exploration constant c(N) = ln((N + c_base + 1) / c_base) + c_init.
+      c_init: of the exploration constant c(N) = ln((N + c_base + 1) / c_base) + c_init.
+      c_base: of the same: the more visits of the node beside it, the more is explored.
       first_play_urgency: Q of an arm never tried, for the mover; None: the value of its node, as in mctx.
-      normalize_q: Q is normalize_q to [0, 1] between the least and the greatest of the node, as in mctx.
+      normalize_q: Q is scaled to [0, 1] between the least and the greatest of the node, as in mctx.
       count_self: N counts the opening of the node itself, as in mctx.
-      dirichlet_fraction, dirichlet_alpha: noise in the root's priors.
+      dirichlet_fraction: how much of the root's priors is noise.
+      dirichlet_alpha: of that noise: the smaller, the fewer arms it favours.
       prior_temperature: priors are flattened by the power of 1 / this (PommerLearn without noise: 1.7).
       temperature: of the final choice by visits; 0: the most visited arm.
       q_veto: swap the visits of the best and of the most visited arm if the best has a Q higher by more than this; None: never.

@@ -39,7 +39,7 @@ class AlphazeConfig:
     """How to play and learn; checked when made. What the paper does on a cluster is in brackets.
 
     Attributes:
-      method: of playing: pc_pimc, medoid, pimc or pimc_value; see `pimc`.
+      method: of playing: pc_pimc, medoid, pimc or pimc_value; see `search.puct.determinized`.
       true_sight_epochs: so many epochs begin with games in which the search sees everything (TSL) [6 of 10 in DarkHex 11 x 11].
       pretrain_epochs: so many epochs before those play the open game instead (section 9.2).
       heuristic_epochs: the first so many epochs begin with games in which the search sees everything and values states by the
@@ -61,7 +61,8 @@ class AlphazeConfig:
       learning_rate: the highest; in each epoch it rises for a quarter of the steps and falls along a cosine.
       value_weight: alpha of Eq. 5.
       weight_decay: c of Eq. 5.
-      dirichlet_fraction, dirichlet_alpha: noise at the roots of self-play.
+      dirichlet_fraction: how much of the priors at the roots of self-play is noise.
+      dirichlet_alpha: of that noise: the smaller, the fewer actions it favours.
       explore_moves: in so many first moves of each side the action is drawn by the policy; -1: in the opening, as the game says.
       temperature: of that draw.
       value_temperature: of the policy to be learnt with the methods pimc and pimc_value.

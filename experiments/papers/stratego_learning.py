@@ -1,0 +1,118 @@
+"""How AlphaZe** learns Barrage from its own games (Bluml et al., Figure 4A), with and without TSL, from what `hunt` taught it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+import jaxgames
+from experiments.pages import markdown
+from experiments.papers.figures import points_figure
+from experiments.papers.measured import Measurement, Runs, play_timed
+from experiments.papers.tables import points, with_interval
+from training.jobs import train_alphaze
+from training.jobs.train_alphaze import TrainConfig
+from training.learn.alphaze import AlphazeConfig
+from training.models.policy_value import PolicyValueConfig
+from training.play import agents
+from training.storage.logs import read_log
+
+if TYPE_CHECKING:
+    from experiments.papers.stratego import StrategoPlan
+
+SEED = 2024
+GAMES = 512  # of a network alone, which plays fast
+BARRAGE = "barrage:max_plies=400"
+OPPONENTS = ("hunt", "random", "network")  # the last is the network that the run began with
+
+
+def _run(name: str, title: str, **learn: int) -> Runs:
+    config = AlphazeConfig(
+        num_worlds=3,
+        num_simulations=50,
+        first_play_urgency=None,
+        prospects=0.5,
+        lanes=64,
+        learning_rate=5e-4,
+        **learn,  # type: ignore[arg-type]
+    )
+    who = PolicyValueConfig(game="stratego", mode=BARRAGE, network="light")
+    whole = TrainConfig(who=who, learn=config, epochs=10, gate_games=0, rate_games=0, final_games=0, checkpoint_every=1000)
+    return Runs(f"stratego-learning-{name}", title, whole)
+
+
+RUNS = (_run("plain", "PC-PIMC"), _run("tsl", "TSL + PC-PIMC", true_sight_epochs=5))
+
+
+def learning(plan: StrategoPlan) -> list[Measurement]:
+    """Both runs, and what the network plays like after some epochs."""
+    return [Measurement(run.name, partial(learn, plan, run), run) for run in RUNS]
+
+
+def config_of(plan: StrategoPlan, run: Runs) -> TrainConfig:
+    """The settings of a run: from the network that comes with the package, in the plan's work folder."""
+    start = agents.bundled("pc_pimc", jaxgames.make("stratego", BARRAGE))
+    config: TrainConfig = replace(run.config, start=str(start), output=str(plan.work / run.name), resume=True)
+    return replace(config, epochs=plan.epochs) if plan.epochs else config
+
+
+def learn(plan: StrategoPlan, run: Runs) -> dict | None:
+    """Trains, or goes on with, a run, and plays its networks. Returns points by epoch and opponent; None if asked to stop."""
+    config = config_of(plan, run)
+    folder = Path(config.output)
+    if not (folder / "result.json").exists() and train_alphaze.run(config) is None:
+        return None
+    log = read_log(folder / "log.jsonl")
+    settings = json.loads((folder / "settings.json").read_text())
+    speed = [record["searches_per_second"] for record in log if "searches_per_second" in record]
+    return {
+        "settings": {name: value for name, value in settings.items() if name not in ("output", "resume", "start")},
+        "searches_per_second": float(np.median(speed)),
+        "epochs": {str(epoch): _ends(plan, folder, epoch) for epoch in chosen_epochs(config.epochs)},
+    }
+
+
+def chosen_epochs(last: int) -> list[int]:
+    """The network of the start, that of the end, and four between."""
+    return sorted({round(last * share / 5) for share in range(6)})
+
+
+def _ends(plan: StrategoPlan, folder: Path, epoch: int) -> dict[str, dict[str, int]]:
+    """How games of an epoch's network ended for it, by opponent."""
+    game = jaxgames.make("stratego", BARRAGE)
+    player = agents.make(f"network:weights={folder / f'epoch-{epoch:03d}.npz'}", game)
+    found = {}
+    for name in OPPONENTS:
+        games, _ = play_timed(
+            game, [player, agents.make(name, game)], SEED, plan.network_games, batch_size=128, seating="rotated"
+        )
+        ends = games.outcomes[:, 0]
+        counts = ((ends > 0).sum(), (ends == 0).sum(), (ends < 0).sum())
+        found[name] = dict(zip(("wins", "draws", "losses"), map(int, counts), strict=True)) | {"games": len(ends)}
+    return found
+
+
+def learning_table(found: dict[Runs, dict]) -> str:
+    """Makes the table of points by epoch."""
+    rows = [
+        [run.title, epoch, *(with_interval(*points(by_opponent[name])) for name in OPPONENTS)]
+        for run, result in found.items()
+        for epoch, by_opponent in result["epochs"].items()
+    ]
+    return markdown(["run", "epochs", *(f"against {who}" for who in ("`hunt`", "`random`", "the network of the start"))], rows)
+
+
+def learning_figure(found: dict[Runs, dict], opponents: Sequence[str] = ("hunt", "network")) -> str:
+    """Draws points over epochs."""
+    lines = [
+        (f"{run.title}, against {name}", {int(epoch): ends[name] for epoch, ends in result["epochs"].items()})
+        for run, result in found.items()
+        for name in opponents
+    ]
+    return points_figure("epochs of 16 384 searches", lines)
