@@ -8,7 +8,7 @@ import sys
 import pytest
 
 import jaxgames
-from jaxgames.registration import Defaults, Registration
+from jaxgames.registration import Defaults, Registration, name_and_mode
 
 GAMES = ("pommerman", "hex", "hero_academy", "clash", "stratego")
 
@@ -110,3 +110,10 @@ def test_settings_behind_a_mode_that_cannot_be(mode, message):
     with pytest.raises(ValueError, match=message) as error:
         jaxgames.make("hero_academy", mode)
     assert "\n" not in str(error.value)
+
+
+def test_an_id_beside_a_variant_is_told_from_an_unknown_game():
+    with pytest.raises(ValueError, match="^mode='team': game='pommerman-ffa-v1' is an id, which names its variant"):
+        jaxgames.make("pommerman-ffa-v1", "team")
+    with pytest.raises(ValueError, match="^mode='adh-4': game='hex-adh-5-v1' is an id"):
+        name_and_mode("hex-adh-5-v1", "adh-4")

@@ -1,15 +1,25 @@
 """The page of Barrage: its rows, that no two of them share a file, and a match that is really played."""
 
+from dataclasses import replace
+
+import pytest
+
+from experiments.papers import stratego_learning
+from experiments.papers.measured import Runs
 from experiments.papers.stratego import PAGE, Match, StrategoPlan, play
 from tests.experiments.papers.made_up import page_of
 
 
 def test_the_page(tmp_path):
     result = {"games": 64, "wins": 40, "draws": 8, "losses": 16, "cpu_seconds": 16.0, "moves": [1000, 1000], "mean_length": 31.6}
-    page = page_of(PAGE, tmp_path, lambda one: result)
+    ends = {name: {"wins": 30, "draws": 4, "losses": 30, "games": 64} for name in stratego_learning.OPPONENTS}
+    learnt = {"epochs": {"0": ends, "10": ends | {"hunt": ends["hunt"] | {"wins": 40, "losses": 20}}}}
+    page = page_of(PAGE, tmp_path, lambda one: result if isinstance(one.label, Match) else learnt)
     assert "| `network` | `random` | Barrage | 68.8 (57–78) | 40 – 8 – 16 | 32 | 16.0 |" in page
     assert "| `pc_pimc:num_worlds=3,num_simulations=100,guess=bundled` | `hunt` | ten blocked fields | " in page
     assert "num_worlds=20,num_simulations=15" in page, "20 worlds share 300 nodes"
+    assert "| TSL + PC-PIMC | 10 | 65.6 (" in page and "| PC-PIMC | 0 | 50.0 (" in page
+    assert "stratego_learning.svg" in {path.name for path in tmp_path.iterdir()}
 
 
 def test_every_match_has_a_file_of_its_own(tmp_path):
@@ -25,3 +35,22 @@ def test_a_match_is_told_from_the_first_player_s_side():
     assert one["wins"] + one["draws"] + one["losses"] == 32
     assert one["wins"] > one["losses"] and other["wins"] < other["losses"]
     assert one["moves"][0] > 0 and one["cpu_seconds"] >= 0
+
+
+@pytest.mark.parametrize(("last", "epochs"), [(10, [0, 2, 4, 6, 8, 10]), (2, [0, 1, 2]), (1, [0, 1])])
+def test_networks_are_looked_at_on_the_way(last, epochs):
+    assert stratego_learning.chosen_epochs(last) == epochs
+
+
+@pytest.mark.slow
+def test_a_run_learns_and_its_networks_play(tmp_path):
+    whole = stratego_learning.RUNS[1].config
+    learn = replace(
+        whole.learn, num_worlds=2, num_simulations=4, lanes=8, epoch_samples=128, epoch_updates=4, updates=4, batch_size=16
+    )
+    small = Runs("small", "small", replace(whole, learn=learn))
+    plan = StrategoPlan(tmp_path, epochs=1, network_games=4, work=tmp_path / "work")
+    result = stratego_learning.learn(plan, small)
+    assert list(result["epochs"]) == ["0", "1"] and result["searches_per_second"] > 0
+    assert all(ends["games"] == 4 for by_opponent in result["epochs"].values() for ends in by_opponent.values())
+    assert "start" not in result["settings"]

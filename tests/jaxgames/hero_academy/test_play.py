@@ -79,6 +79,21 @@ def test_what_must_always_hold(mode):
     assert (arrays["ap"] <= max(config.action_points, config.first_action_points)).all()
 
 
+@pytest.mark.parametrize("mode", MODES)
+def test_an_action_is_played_alike_with_and_without_an_eye_on_the_end_of_the_turn(mode):
+    game, start, states, actions = played(mode)
+    before = jax.tree.map(lambda first, later: np.concatenate([first[None], later[:-1]]), start, states)
+    acts = (actions != game.end_turn) & ~before.terminated
+    chosen = np.flatnonzero(acts.reshape(-1))[::7][:1024]
+    some, action = jax.tree.map(lambda leaf: leaf[chosen], (flat(before), actions.reshape(-1)))
+
+    def both(state, action):
+        return game.act(state, action), game.advance(state, action, jax.random.key(3))
+
+    chex.assert_trees_all_equal(*jax.jit(jax.vmap(both))(some, action))
+    assert len(chosen) > 256
+
+
 @pytest.mark.slow
 def test_most_games_come_to_an_end_and_rewards_are_given_once():
     _, _, states, _ = played("tiny")
