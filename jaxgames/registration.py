@@ -189,9 +189,12 @@ def name_and_mode(game: str, mode: str) -> tuple[str, str]:
     """
     if "-" not in game:
         return game, mode
+    if mode and game.replace("-", "_") in game_names():
+        registration(game)  # a slip, which is answered with the names
+    found = read_id(game)
     if mode:
         raise ValueError(f"mode={mode!r}: game={game!r} is an id, which names its variant; leave one of them out")
-    return read_id(game)
+    return found
 
 
 def registration(name: str) -> Registration:
@@ -231,7 +234,7 @@ def make(name: str, mode: str | None = None, **settings: Any) -> Game:
       **settings: fields of the game's config that differ from the variant's.
 
     Raises:
-      ValueError: for a name, mode or setting that does not exist.
+      ValueError: for a name, mode or setting that does not exist, or an id beside a mode.
     """
     if "-" in name:
         name, mode = name_and_mode(name, mode or "")

@@ -9,7 +9,7 @@ _FEW = 8  # up to so many, one reduction over pairs is as fast
 
 
 def first_highest(scores: Array) -> tuple[Array, Array]:
-    """Gives the first of the highest of scores, float32 [..., C]: its number, int32 [...], and it, float32 [...].
+    """Gives the first of the highest of scores, float32 [..., C] and no NaN: its number, int32 [...], and it, float32 [...].
 
     Of many scores by two plain reductions: on a CPU one over pairs, as `argmax` is, takes up to five times as long.
     """

@@ -201,7 +201,7 @@ CASES: tuple[Case, ...] = (
     Case(
         "hero_academy/mcts_20000",
         "simulations",
-        "the same with the 20 000 simulations of the results, in trees of 2 kB a node",
+        "the same with the 20 000 simulations of the results, in trees of 1.7 kB a node",
         throughput(functools.partial(mcts, simulations=LARGE_SIMULATIONS)),
         batch=32,
         accelerator_batch=1024,

@@ -19,7 +19,8 @@ from jaxgames.random_bits import LaneKey
 class SetGame(Game, Protocol):
     """A game of turns that gives its legal actions as sets of numbers, and leaves out those that are not worth a look.
 
-    Its states have `action_points`, int []: how many actions are left in the turn, its end not counted.
+    Its states have `action_points`, int []: how many actions are left in the turn, its end not counted. Each action takes one or
+    more of them.
     """
 
     @property
@@ -45,7 +46,10 @@ class SetGame(Game, Protocol):
         ...
 
     def act(self, state: Any, action: Array) -> Any:
-        """Plays a legal action that does not end the turn, in a game that goes on."""
+        """Plays a legal action that does not end the turn, in a game that goes on, as `advance` does. It draws nothing.
+
+        Planners also call it with other actions and in games that are over, and drop what comes of that.
+        """
         ...
 
     def best_rated(self, state: Any, among: Bits) -> Array:

@@ -188,7 +188,7 @@ def add(
     nothing = jnp.zeros_like(child)
     less = jnp.stack([nothing, opens.astype(jnp.int32), -grows.astype(jnp.int32), nothing], -1)
     blank = jnp.stack([nothing, number_of(fresh.untried), nothing, movers], -1)
-    link = (child.astype(jnp.uint32) << _ACTION_BITS) | action.astype(jnp.uint32)
+    link = link_to(child, action)
     written = jax.lax.optimization_barrier((rows.write(rest), rows.write(fresh), counts - less, blank, link))
     lane, total = jnp.arange(len(number)), tree.nodes.shape[1]
     from_node, to_node = jnp.where(opens, number, total), jnp.where(is_new, child, total)
@@ -203,6 +203,11 @@ def add(
         links=alone(lambda array: array.at[lane, *at].set(written[4], mode="drop"), tree.links, some),
         size=tree.size + is_new,
     )
+
+
+def link_to(child: Array, action: Array) -> Array:
+    """Gives links to nodes (int32) by actions (int32), uint32."""
+    return (child.astype(jnp.uint32) << _ACTION_BITS) | action.astype(jnp.uint32)
 
 
 def child_of(links: Array) -> Array:

@@ -113,7 +113,11 @@ def test_settings_behind_a_mode_that_cannot_be(mode, message):
 
 
 def test_an_id_beside_a_variant_is_told_from_an_unknown_game():
-    with pytest.raises(ValueError, match="^mode='team': game='pommerman-ffa-v1' is an id, which names its variant"):
+    with pytest.raises(ValueError, match=r"^mode='team': game='pommerman-ffa-v1' is an id, which names its variant"):
         jaxgames.make("pommerman-ffa-v1", "team")
-    with pytest.raises(ValueError, match="^mode='adh-4': game='hex-adh-5-v1' is an id"):
+    with pytest.raises(ValueError, match=r"^mode='adh-4': game='hex-adh-5-v1' is an id"):
         name_and_mode("hex-adh-5-v1", "adh-4")
+    with pytest.raises(ValueError, match=r"^game='hero-academy': must be one of pommerman, "):
+        jaxgames.make("hero-academy", "tiny")
+    with pytest.raises(ValueError, match=r"^id='pommerman-ffa-v9': pommerman is at version 1"):
+        jaxgames.make("pommerman-ffa-v9", "team")

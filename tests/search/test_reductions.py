@@ -1,5 +1,6 @@
 """The first of the highest scores, as `argmax` has it, whatever way finds it."""
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -14,5 +15,21 @@ def test_the_first_of_equals(count):
     scores[1, :, count // 2 :] = -np.inf
     number, highest = first_highest(jnp.asarray(scores))
     assert number.dtype == jnp.int32
+    np.testing.assert_array_equal(number, scores.argmax(-1))
+    np.testing.assert_array_equal(highest, scores.max(-1))
+
+
+@pytest.mark.parametrize("count", [6, 40, 257])
+def test_scores_that_are_worked_out_on_the_way(count):
+    """The best is compared with scores that may be worked out a second time: these must be the same bits."""
+    words = np.random.default_rng(count).random((512, count), np.float32)
+
+    @jax.jit
+    def both(words):
+        scores = jnp.exp(3 * words) * 1.7 + jnp.sqrt(words) / (words + 0.3)
+        scores = jnp.where(np.arange(count) == count - 1, -jnp.inf, scores)
+        return first_highest(scores), scores
+
+    (number, highest), scores = jax.device_get(both(words))
     np.testing.assert_array_equal(number, scores.argmax(-1))
     np.testing.assert_array_equal(highest, scores.max(-1))

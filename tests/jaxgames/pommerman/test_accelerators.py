@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from jaxgames import few_lanes, random_bits
-from jaxgames.pommerman import explosions, rules, simple_agent, simple_seats, simple_unbiased_agent, simple_unbiased_memory
+from jaxgames.pommerman import explosions, make, rules, simple_agent, simple_seats, simple_unbiased_agent, simple_unbiased_memory
 from jaxgames.pommerman.config import preset
 from tests.jaxgames.pommerman.playing import start_states
 
@@ -40,6 +40,14 @@ def _played(player: str, states):
         return state, rolling.sum()
 
     return jax.device_get(jax.jit(jax.vmap(play))(states, np.arange(GAMES)))
+
+
+def test_legal_moves_are_the_same(monkeypatch):
+    states, _ = _played("simple", start_states("ffa", GAMES, seed=12))
+    game = make("ffa")
+    on_a_cpu = jax.vmap(game.legal_actions)(states)
+    monkeypatch.setattr(rules, "by_platform", lambda *arguments, cpu, default: default(*arguments))
+    np.testing.assert_array_equal(on_a_cpu, jax.vmap(game.legal_actions)(states))
 
 
 @pytest.mark.parametrize("player", PLAYERS)
