@@ -36,7 +36,8 @@ class PolicyValueConfig:
         the width, for searches on a CPU), residual; for an output per cell: tiny, small,
         medium, rise, rise_bf16 (RISEv2-mobile); for few outputs: mobile_small, mobile (that of PommerLearn);
         pyramid, pyramid_small (for searches on a CPU, shown boards with the player in their middle);
-        arena, arena_small, arena_paper (for games in which cards are played on a board).
+        arena, arena_small, arena_paper (for games in which cards are played on a board); light, light_small (for
+        games of pieces that move, such as Stratego, in searches on a CPU).
     """
 
     game: str = "hex"

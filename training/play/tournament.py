@@ -106,10 +106,9 @@ class TournamentConfig:
 
     Attributes:
       agents: two or more, such as random, path, network:weights=FILE, pc_pimc:weights=FILE,num_worlds=6; the Elo of the first is
-        0. None: random, path and two searches without network in Hex; random, greedy_action and oep in Hero Academy; random,
-        simple and fdts in Pommerman.
+        0. None: those that the game names, as random, path and two searches without network in Hex.
       game: name of the game, or an id as `jaxgames games` lists them.
-      mode: its variant; "": adh-5 in Hex, standard in Hero Academy, one_vs_one in Pommerman.
+      mode: its variant; "": the game's usual one for two players, as one_vs_one in Pommerman.
       games: of each pair; even.
       seed: of all play.
       batch: games at a time, over all devices.
