@@ -13,12 +13,11 @@ import jax
 import jaxgames
 from experiments.pages import markdown
 from experiments.papers.measured import Measurement, Page, Plan, play_timed
-from experiments.papers.stratego_learning import GAMES, learning, learning_figure, learning_table
+from experiments.papers.stratego_learning import BARRAGE, GAMES, learning, learning_figure, learning_table
 from experiments.papers.tables import points, with_interval
 from training.play import agents
 
 SEED = 2022
-BARRAGE = "barrage:max_plies=400"
 EVEN = "pc_pimc:num_worlds={worlds},num_simulations={nodes}"  # guided by the network that comes with the package
 SEARCH = EVEN + ",guess=bundled"  # and worlds drawn by the one that guesses
 USUAL = SEARCH.format(worlds=3, nodes=100)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -32,7 +31,7 @@ BARRAGE = "barrage:max_plies=400"
 OPPONENTS = ("hunt", "random", "network")  # the last is the network that the run began with
 
 
-def _run(name: str, title: str, **learn: int) -> Runs:
+def _run(name: str, title: str, **learn: Any) -> Runs:
     config = AlphazeConfig(
         num_worlds=3,
         num_simulations=50,
@@ -40,7 +39,7 @@ def _run(name: str, title: str, **learn: int) -> Runs:
         prospects=0.5,
         lanes=64,
         learning_rate=5e-4,
-        **learn,  # type: ignore[arg-type]
+        **learn,
     )
     who = PolicyValueConfig(game="stratego", mode=BARRAGE, network="light")
     whole = TrainConfig(who=who, learn=config, epochs=10, gate_games=0, rate_games=0, final_games=0, checkpoint_every=1000)
@@ -108,11 +107,11 @@ def learning_table(found: dict[Runs, dict]) -> str:
     return markdown(["run", "epochs", *(f"against {who}" for who in ("`hunt`", "`random`", "the network of the start"))], rows)
 
 
-def learning_figure(found: dict[Runs, dict], opponents: Sequence[str] = ("hunt", "network")) -> str:
+def learning_figure(found: dict[Runs, dict]) -> str:
     """Draws points over epochs."""
     lines = [
         (f"{run.title}, against {name}", {int(epoch): ends[name] for epoch, ends in result["epochs"].items()})
         for run, result in found.items()
-        for name in opponents
+        for name in ("hunt", "network")
     ]
     return points_figure("epochs of 16 384 searches", lines)
