@@ -15,7 +15,7 @@ from experiments.pages import markdown
 from experiments.papers.measured import Measurement, Page, Plan, play_timed
 from experiments.papers.stratego_learning import BARRAGE, GAMES, learning, learning_figure, learning_table
 from experiments.papers.tables import points, with_interval
-from training.play import agents
+from training.play import agents, counting
 
 SEED = 2022
 EVEN = "pc_pimc:num_worlds={worlds},num_simulations={nodes}"  # guided by the network that comes with the package
@@ -79,13 +79,9 @@ def play(pair: Match, games: int, batch: int) -> dict:
     game = jaxgames.make("stratego", pair.mode)
     players = [agents.make(name, game) for name in (pair.first, pair.second)]
     played, times = play_timed(game, players, SEED, games, batch_size=min(batch, games), seating="rotated")
-    ends = played.outcomes[:, 0]
     return {
         "match": {**dataclasses.asdict(pair), "seed": SEED, "batch": batch},
-        "games": games,
-        "wins": int((ends > 0).sum()),
-        "draws": int((ends == 0).sum()),
-        "losses": int((ends < 0).sum()),
+        **dataclasses.asdict(counting.count(played)),
         "mean_length": round(float(played.lengths.mean()), 1),
         "moves": played.moves.tolist(),
         **times,

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import jax
 import numpy as np
 
 import jaxgames
 from experiments.pages import markdown
 from experiments.papers.figures import points_figure
-from experiments.papers.measured import Measurement, Runs, play_timed
+from experiments.papers.measured import Measurement, Runs
 from experiments.papers.tables import points, with_interval
 from training.jobs import train_alphaze
 from training.jobs.train_alphaze import TrainConfig
 from training.learn.alphaze import AlphazeConfig
 from training.models.policy_value import PolicyValueConfig
-from training.play import agents
+from training.play import agents, counting, evaluate
 from training.storage.logs import read_log
 
 if TYPE_CHECKING:
@@ -88,12 +89,9 @@ def _ends(plan: StrategoPlan, folder: Path, epoch: int) -> dict[str, dict[str, i
     player = agents.make(f"network:weights={folder / f'epoch-{epoch:03d}.npz'}", game)
     found = {}
     for name in OPPONENTS:
-        games, _ = play_timed(
-            game, [player, agents.make(name, game)], SEED, plan.network_games, batch_size=128, seating="rotated"
-        )
-        ends = games.outcomes[:, 0]
-        counts = ((ends > 0).sum(), (ends == 0).sum(), (ends < 0).sum())
-        found[name] = dict(zip(("wins", "draws", "losses"), map(int, counts), strict=True)) | {"games": len(ends)}
+        players = [player, agents.make(name, game)]
+        games = evaluate.play(game, players, jax.random.key(SEED), plan.network_games, batch_size=128, seating="rotated")
+        found[name] = asdict(counting.count(games))
     return found
 
 
