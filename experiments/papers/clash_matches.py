@@ -12,7 +12,7 @@ import jax
 import jaxgames
 from experiments.papers.measured import Measurement, Plan
 from jaxgames.clash.config import BEGINNER_DECK
-from training.play import agents, evaluate
+from training.play import agents, counting, evaluate
 
 SEED = 2020
 SIMULATIONS_PER_ARM = 4
@@ -171,14 +171,10 @@ def match(first: str, second: str, mode: str, games: int, batch: int) -> dict:
     pair = [agents.make(spec, game) for spec in (first, second)]
     started, cpu = time.perf_counter(), time.process_time()
     played = evaluate.play(game, pair, jax.random.key(SEED), games, batch_size=batch, seating="rotated")
-    ends = played.outcomes[:, 0]
     return {
         "players": [first, second],
         "mode": mode,
-        "games": games,
-        "wins": int((ends > 0).sum()),
-        "draws": int((ends == 0).sum()),
-        "losses": int((ends < 0).sum()),
+        **dataclasses.asdict(counting.count(played)),
         "mean_length": round(float(played.lengths.mean()), 1),
         "seconds": round(time.perf_counter() - started, 1),
         "cpu_seconds": round(time.process_time() - cpu, 1),
