@@ -20,17 +20,24 @@ def as_integer(value: Any) -> int | None:
 
 
 def at_least(low: int, config: Any, *names: str) -> None:
-    """Raises unless all these fields are `low` or more."""
+    """Raises unless all these fields are whole numbers, `low` or more."""
     for name in names:
-        if getattr(config, name) < low:
+        if _whole(config, name) < low:
             raise ValueError(f"{name}={getattr(config, name)}: must be >= {low}")
 
 
 def below(high: int, config: Any, *names: str) -> None:
-    """Raises unless all these fields are less than `high`, such as `COUNTS`."""
+    """Raises unless all these fields are whole numbers, less than `high`, such as `COUNTS`."""
     for name in names:
-        if getattr(config, name) >= high:
+        if _whole(config, name) >= high:
             raise ValueError(f"{name}={getattr(config, name)}: must be < {high}")
+
+
+def _whole(config: Any, name: str) -> int:
+    found = as_integer(getattr(config, name))
+    if found is None:
+        raise ValueError(f"{name}={getattr(config, name)!r}: must be a whole number")
+    return found
 
 
 def numbers(config: Any, *names: str, positive: bool = False) -> None:

@@ -26,13 +26,14 @@ from training.storage.files import output_folder, write_atomically
 PLANS: tuple[tuple[str, str, str, float, int], ...] = (
     ("pommerman", "ffa", "random", 8e8, 480),
     ("pommerman", "ffa", "simple", 2e8, 480),
-    ("hex", "adh", "random", 9e8, 960),
-    ("hex", "adh", "path", 1e8, 480),
+    ("hex", "adh", "random", 9.9e8, 960),
+    ("hex", "adh", "path", 1e7, 480),
     ("hero_academy", "standard", "random", 9e7, 480),
     ("hero_academy", "hidden", "best_rated", 1e7, 480),
     ("stratego", "stratego", "random", 9e7, 480),
     ("stratego", "barrage", "hunt", 1e7, 256),
-    ("clash", "all", "random", 9.9e7, 128),
+    ("clash", "beginner", "random", 7.9e7, 128),
+    ("clash", "all", "random", 2e7, 128),
     ("clash", "beginner", "counter", 1e6, 128),
 )
 _SECONDS_PER_LOOK = 20.0
@@ -125,9 +126,10 @@ def _plans(config: SoakConfig) -> list[tuple[str, str, str, float, int]]:
     if not config.game:
         return list(PLANS)
     registration = jaxgames.registration(config.game)
-    found = [plan for plan in PLANS if plan[0] == config.game and config.agent in ("", plan[2])]
-    plans = found or [(config.game, registration.defaults.mode, config.agent or "random", 1e8, 128)]
-    return [(game, config.mode or mode, agent, steps, config.lanes or lanes) for game, mode, agent, steps, lanes in plans]
+    asked = (config.game, config.mode, config.agent)
+    found = [plan for plan in PLANS if all(name in ("", planned) for name, planned in zip(asked, plan[:3], strict=True))]
+    plans = found or [(config.game, config.mode or registration.defaults.mode, config.agent or "random", 1e8, 128)]
+    return [(*plan[:4], config.lanes or plan[4]) for plan in plans]
 
 
 def _soak(total: float, row: dict[str, Any], console: Console) -> Iterator[dict[str, Any]]:

@@ -1,7 +1,8 @@
 """What holds of every step of a game, written so that it can be checked inside a compiled loop.
 
 A rule tells its name and whether it holds, bool [], for one step of one game: of the states before and after. Rules of all games
-come first, those of one game are found by its name.
+come first, those of one game are found by its name. What takes longer than to play, such as the list of all actions, is apart, so
+that it can be checked in some steps alone.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ Rules = dict[str, Array]
 
 
 def rules_of(game: Game) -> Callable[[Any, Any, Array], Rules]:
-    """Gives all rules of a game: `rules(before, after, clock) -> {name: bool []}`, clock int32 []: the steps played before."""
+    """Gives the rules of each step: `rules(before, after, clock) -> {name: bool []}`, clock int32 []: the steps played before."""
     own = _OF_GAMES.get(game.name)
 
     def rules(before: Any, after: Any, clock: Array) -> Rules:
@@ -38,25 +39,35 @@ def rules_of(game: Game) -> Callable[[Any, Any, Array], Rules]:
     return rules
 
 
+def slow_rules_of(game: Game) -> Callable[[Any, Array], Rules]:
+    """Gives the rules of lists of actions and of values: `rules(after, clock)`, as those of `rules_of`."""
+
+    def rules(after: Any, clock: Array) -> Rules:
+        legal, heuristic = game.legal_actions(after), game.heuristic(after)
+        arms, offered = game.search_arms(after)
+        # One arm of each player, another one in every step: to check all of them would take most of the time.
+        place = clock % arms.shape[1]
+        known = jnp.take_along_axis(legal, arms[:, place, None].astype(jnp.int32), axis=1)[:, 0]
+        return {
+            "everybody has a legal action": legal.any(-1).all(),
+            "everybody has an arm": offered.any(-1).all(),
+            "an arm is legal": (known | ~offered[:, place]).all() | after.terminated,
+            "the heuristic is in -1..1": (jnp.abs(heuristic) <= 1).all(),
+        }
+
+    return rules
+
+
 def _of_any(game: Game, before: Any, after: Any, clock: Array) -> Rules:
-    legal, outcome, heuristic = game.legal_actions(after), game.outcome(after), game.heuristic(after)
-    arms, offered = game.search_arms(after)
+    outcome = game.outcome(after)
     goes_on = ~after.terminated
-    rules = {
-        "everybody has a legal action": legal.any(-1).all(),
-        "everybody has an arm": offered.any(-1).all(),
+    return {
         "rewards are numbers": jnp.isfinite(after.rewards).all(),
         "an outcome is told at the end alone": goes_on | (jnp.abs(outcome) <= 1).all(),
         "nothing is decided before the end": after.terminated | (outcome == 0).all(),
-        "the heuristic is in -1..1": (jnp.abs(heuristic) <= 1).all(),
         "no game is longer than the longest": (clock + 1 < game.max_steps) | after.terminated,
         "what is over is not played": ~before.terminated,
     }
-    # One arm of each player, another one in every step: to check all of them would take most of the time.
-    place = clock % arms.shape[1]
-    known = jnp.take_along_axis(legal, arms[:, place, None].astype(jnp.int32), axis=1)[:, 0]
-    rules["an arm is legal"] = (known | ~offered[:, place]).all() | after.terminated
-    return rules
 
 
 def _all(facts: Iterable[Array]) -> Array:

@@ -11,12 +11,16 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from experiments.soak.invariants import rules_of
+from experiments.soak.invariants import Rules, rules_of, slow_rules_of
 from jaxgames.agent import Agent
 from jaxgames.game import Game, is_hidden
 from training.play.lanes import Lanes, Pool, fold
 
 NOT_BROKEN = np.int32(2**31 - 1)
+
+# Slow rules are checked in every so many steps of all lanes: in odd ones, as players often move in turns.
+_EVERY = 17
+_EVERY_OF_GAMES = {"clash": 257}  # whose heuristic plays on
 
 
 @jax.tree_util.register_dataclass
@@ -54,10 +58,10 @@ class Soak:
 
     @functools.cached_property
     def names(self) -> tuple[str, ...]:
-        """The rules that are checked, R."""
-        state = jax.eval_shape(self.game.init, jax.random.key(0))
-        shapes = jax.eval_shape(rules_of(self.game), state, state, jnp.int32(0))
-        return tuple(sorted(shapes))
+        """The rules that are checked, R; those of each step come first."""
+        state, clock = jax.eval_shape(self.game.init, jax.random.key(0)), jnp.int32(0)
+        each_step = jax.eval_shape(rules_of(self.game), state, state, clock)
+        return *sorted(each_step), *sorted(jax.eval_shape(slow_rules_of(self.game), state, clock))
 
     def start(self, key: Array, first: Array | int = 0) -> Carry:
         """Begins games, the lowest number of which is `first` (int32 [])."""
@@ -69,7 +73,7 @@ class Soak:
         """Plays so many steps in all lanes (int32 []), and checks them."""
         none = jnp.zeros(len(self.names), jnp.int32)
         carry = dataclasses.replace(carry, games=jnp.int32(0), broken=none)
-        return jax.lax.fori_loop(0, steps, lambda _, carry: self._step(key, carry), carry)
+        return jax.lax.fori_loop(0, steps, functools.partial(self._step, key), carry)
 
     def actions(self, key: Array, lanes: Lanes, memory: Any) -> tuple[Array, Any, Array]:
         """Asks the agent for all seats: actions int32 [L, P], its memory, and the keys of chance [L]."""
@@ -83,12 +87,12 @@ class Soak:
         actions = jnp.where(asked, chosen.reshape(seats.shape), self.game.pass_action).T
         return actions.astype(jnp.int32), memory, fold(keys, players)
 
-    def _step(self, key: Array, carry: Carry) -> Carry:
+    def _step(self, key: Array, number: Array, carry: Carry) -> Carry:
         before = carry.lanes
         actions, memory, chance = self.actions(key, before, carry.memory)
         lanes = self.pool.step(before, actions, chance)
-        found = jax.vmap(rules_of(self.game))(before.states, lanes.states, before.clock)
-        wrong = ~jnp.stack([found[name] for name in self.names])  # [R, L]
+        every = _EVERY_OF_GAMES.get(self.game.name, _EVERY)
+        wrong = ~self._found(before, lanes.states, number % every == 0)
         first = jnp.where(wrong, before.number, NOT_BROKEN).min(1)
         ended = lanes.states.terminated
         lanes, fresh = self.pool.refill(key, lanes, ended)
@@ -100,11 +104,23 @@ class Soak:
             first=jnp.minimum(carry.first, first),
         )
 
+    def _found(self, before: Lanes, after: Any, slow_too: Array | bool) -> Array:
+        """Checks a step of all lanes: whether each rule holds, bool [R, L]; a slow rule that is not looked at does."""
+        found = jax.vmap(rules_of(self.game))(before.states, after, before.clock)
+
+        def look() -> Rules:
+            return jax.vmap(slow_rules_of(self.game))(after, before.clock)
+
+        held = jax.tree.map(lambda shape: jnp.ones(shape.shape, bool), jax.eval_shape(look))
+        found |= jax.lax.cond(slow_too, look, lambda: held)
+        return jnp.stack([found[name] for name in self.names])
+
     def again(self, key: Array, number: int) -> tuple[Any, list[tuple[int, str]]]:
         """Plays one game again, alone.
 
         Returns:
-          Its states, leaves [T + 1, ...], and the rules that were broken, with the steps after which they were.
+          Its states, leaves [T + 1, ...], and the rules that were broken, with the steps after which they were. The slow ones are
+          checked in each step here.
         """
         alone = dataclasses.replace(self, lanes=1)
 
@@ -112,12 +128,11 @@ class Soak:
             lanes = dataclasses.replace(alone.pool.start(key, jnp.int32(number)), number=jnp.full(1, number, jnp.int32))
             return lanes, alone.agent.init(alone.game.num_players)
 
-        def step(carry: tuple[Lanes, Any], _: None) -> tuple[tuple[Lanes, Any], tuple[Any, Any]]:
+        def step(carry: tuple[Lanes, Any], _: None) -> tuple[tuple[Lanes, Any], tuple[Any, Array]]:
             before, memory = carry
             actions, memory, chance = alone.actions(key, before, memory)
             lanes = alone.pool.step(before, actions, chance)
-            found = jax.vmap(rules_of(self.game))(before.states, lanes.states, before.clock)
-            return (lanes, memory), (lanes.states, found)
+            return (lanes, memory), (lanes.states, alone._found(before, lanes.states, True)[:, 0])
 
         def play() -> tuple[Any, Any, Any]:
             start = begin()
@@ -128,5 +143,5 @@ class Soak:
         films = jax.tree.map(lambda one, all_of_them: np.concatenate([one, all_of_them[:, 0]]), start, states)
         length = 1 + int(np.argmax(np.concatenate([states.terminated[:, 0], [True]])))
         steps = range(min(length, self.game.max_steps))
-        told = [(step + 1, name) for step in steps for name in self.names if not found[name][step, 0]]
+        told = [(step + 1, name) for step in steps for name, holds in zip(self.names, found[step], strict=True) if not holds]
         return jax.tree.map(lambda leaf: leaf[: length + 1], films), told

@@ -40,13 +40,20 @@ POMMERLEARN = (
     *("own alive", "alive after", "second alive", "third alive", "time"),
 )
 CENTRED, EXTENDED_CENTRED = "pommerlearn_centred", "extended_centred"
+
+
+def _with_board(channels: tuple[str, ...]) -> tuple[str, ...]:
+    """The channels of a board that is moved: in place of the own position, the middle, they show what is on the board."""
+    return tuple("on the board" if name == "own position" else name for name in channels)
+
+
 _CHANNELS = {
     "paper": PAPER,
     "paper_zero_life": PAPER,
     "extended": EXTENDED,
-    EXTENDED_CENTRED: EXTENDED,
+    EXTENDED_CENTRED: _with_board(EXTENDED),
     "pommerlearn": POMMERLEARN,
-    CENTRED: POMMERLEARN,
+    CENTRED: _with_board(POMMERLEARN),
 }
 
 
@@ -57,7 +64,7 @@ def encoder(game: Pommerman, name: str) -> Encoder:
     channels, searches = _CHANNELS[name], name.startswith("pommerlearn")
 
     def planes(observation: Observation) -> Array:
-        if channels == EXTENDED:
+        if name.startswith("extended"):
             return extended_planes(config, observation, centred=name == EXTENDED_CENTRED)
         return paper_planes(config, observation, blast_life=name == "paper")
 

@@ -16,7 +16,7 @@ from experiments.soak.play import Soak
 from training.play import agents
 
 GAME = jaxgames.make("hex", "adh-3")
-SMALL = {"game": "hex", "mode": "adh-3", "agent": "random", "lanes": 8, "share": 4e-7}
+SMALL = {"game": "hex", "mode": "adh-3", "agent": "random", "lanes": 8, "share": 4e-6}
 LONG = "nobody makes more than seven attempts"
 
 
@@ -46,7 +46,7 @@ def test_a_soak_goes_on_with_new_games_and_keeps_other_rows(tmp_path):
     ran(**SMALL, output=str(tmp_path), seed=7)
     ran(**SMALL, output=str(tmp_path))
     other, before = json.loads((tmp_path / "soak.json").read_text())
-    ran(**SMALL | {"share": 8e-7}, output=str(tmp_path), resume=True)
+    ran(**SMALL | {"share": 8e-6}, output=str(tmp_path), resume=True)
     kept, after = json.loads((tmp_path / "soak.json").read_text())
     assert kept == other and other["seed"] == 7
     assert after["steps"] >= 720 > before["steps"] and after["games"] > before["games"]
@@ -65,9 +65,34 @@ def test_a_broken_rule_is_found_again_in_the_game_that_is_told(tmp_path, monkeyp
     assert told[0] == (8, LONG) and int(states.attempts[8]) == 8
     for earlier in range(number):
         assert not soak.again(key, earlier)[1], "the first such game is told"
-    result, shown = ran(**SMALL | {"share": 1e-8}, replay=number, output=str(tmp_path))
+    result, shown = ran(**SMALL | {"share": 1e-7}, replay=number, output=str(tmp_path))
     assert result["broken"] == told and f"after step 8: {LONG}: broken" in shown
     assert (tmp_path / "soak.svg").read_text().startswith("<svg")
+
+
+def test_what_takes_long_is_checked_in_some_steps_of_all_games(monkeypatch):
+    monkeypatch.setattr(play, "slow_rules_of", lambda game: lambda after, clock: {LONG: after.attempts < 0})
+    soak = Soak(GAME, agents.make("random", GAME), 8)
+    assert soak.names[-1] == LONG
+    key = jax.random.key(0)
+    carry = jax.jit(soak.advance)(key, jax.jit(soak.start)(key), jnp.int32(35))
+    assert carry.broken.tolist() == [0] * (len(soak.names) - 1) + [3 * 8]  # in steps 0, 17 and 34
+    _, told = soak.again(key, int(carry.first[-1]))
+    assert [step for step, _ in told] == list(range(1, len(told) + 1)), "alone, in each step"
+
+
+@pytest.mark.parametrize(
+    ("asked", "planned"),
+    [
+        ({"game": "clash", "mode": "all"}, [("clash", "all", "random", 2e7, 128)]),
+        ({"game": "clash", "mode": "toy", "lanes": 3}, [("clash", "toy", "random", 1e8, 3)]),
+        ({"game": "hex", "agent": "path"}, [("hex", "adh", "path", 1e7, 480)]),
+        ({"game": "hex", "mode": "hex-5", "agent": "path"}, [("hex", "hex-5", "path", 1e8, 128)]),
+        ({}, list(command.PLANS)),
+    ],
+)
+def test_what_is_asked_for_is_played(asked, planned):
+    assert command._plans(SoakConfig(**asked)) == planned
 
 
 @pytest.mark.slow

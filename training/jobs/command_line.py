@@ -6,6 +6,7 @@ Nothing heavy is imported before a job is chosen: `jaxgames --help` costs no tim
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import importlib
 import inspect
 import io
@@ -174,7 +175,7 @@ def _code(load: Callable[[], tuple[Callable[[Any], Any], type[Any]]], arguments:
 
             jax.config.update("jax_traceback_filtering", "off")  # hidden frames would make JAX's own errors look like ours
             main, config = load()
-        settings, together = parse_all(config, arguments)
+        settings, together = (parse_alone if alone else parse_all)(config, arguments)
         runtime.prepare()
         _start_processes(together, settings, alone)
         result = main(settings)
@@ -205,11 +206,9 @@ def _start_processes(together: Any, settings: Any, alone: bool) -> None:
     """
     from jaxgames import processes
 
-    sharded = bool(getattr(settings, "shard", None))
-    if alone or sharded:  # a share of independent work needs nobody
-        if together.coordinator not in ("", processes.NONE):
-            why = "a shard is" if sharded else "this job is"
-            raise ValueError(f"coordinator={together.coordinator!r}: {why} done by one process; leave it out")
+    if getattr(settings, "shard", None) and together.coordinator not in ("", processes.NONE):
+        raise ValueError(f"coordinator={together.coordinator!r}: a shard is done by one process; leave it out")
+    if alone or getattr(settings, "shard", None):  # a share of independent work needs nobody
         return
     processes.start(together, lambda: _program(settings))
     if not processes.leads():
@@ -218,8 +217,6 @@ def _start_processes(together: Any, settings: Any, alone: bool) -> None:
 
 def _program(settings: Any) -> dict[str, str]:
     """What several processes must have in common."""
-    import dataclasses
-
     import jax
 
     import jaxgames
@@ -299,6 +296,26 @@ def parse(config: type[Config], arguments: Sequence[str] | None = None) -> Confi
     return parse_all(config, arguments)[0]
 
 
+def parse_alone(config: type[Config], arguments: Sequence[str] | None = None) -> tuple[Config, Any]:
+    """Fills the config of a job that runs in one process, as `parse_all` does for the others.
+
+    Returns:
+      The filled config, and that no other processes take part.
+
+    Raises:
+      ValueError: as for `parse_all`, and flags by which several processes would meet.
+      SystemExit: help was asked for and printed.
+    """
+    from jaxgames.processes import NONE, Processes
+
+    own = inspect.signature(config).parameters
+    refused = {f"--{field.name.replace('_', '-')}" for field in dataclasses.fields(Processes) if field.name not in own}
+    for word in sys.argv[1:] if arguments is None else arguments:
+        if word.partition("=")[0] in refused:
+            raise ValueError(f"{word}: this job is done by one process; leave it out")
+    return _parsed(config, config, arguments), Processes(NONE)
+
+
 def parse_all(config: type[Config], arguments: Sequence[str] | None = None) -> tuple[Config, Any]:
     """Fills a config from the command line, and what all jobs take beside their own.
 
@@ -317,15 +334,21 @@ def parse_all(config: type[Config], arguments: Sequence[str] | None = None) -> t
 
     from jaxgames.processes import Processes
 
-    script = Path(sys.argv[0])
-    program = f"python scripts/{script.name}" if script.suffix == ".py" else script.name
     plain = tyro.conf.arg(name="")  # no prefix
+    return _parsed(tuple[Annotated[config, plain], Annotated[Processes, plain]], config, arguments)  # type: ignore[valid-type]
+
+
+def _parsed(kind: Any, config: type[Any], arguments: Sequence[str] | None) -> Any:
+    """Lets tyro fill what is asked for; the help begins with the docstring of the config."""
+    import tyro
+
+    script = Path(sys.argv[0])
     printed = io.StringIO()
     try:
         with contextlib.redirect_stderr(printed):
-            settings: tuple[Config, Any] = tyro.cli(
-                tuple[Annotated[config, plain], Annotated[Processes, plain]],  # type: ignore[valid-type]
-                prog=program,
+            settings = tyro.cli(
+                kind,
+                prog=f"python scripts/{script.name}" if script.suffix == ".py" else script.name,
                 description=(inspect.getdoc(config) or "").partition("\nAttributes:")[0],
                 args=arguments,
             )

@@ -64,7 +64,8 @@ class TrainConfig(JobConfig):
     def __post_init__(self) -> None:
         super().__post_init__()
         checks.at_least(1, self, "epochs", "final_entries")
-        checks.at_least(0, self, "gate_games", "rate_games", "final_games", "gate_temperature")
+        checks.at_least(0, self, "gate_games", "rate_games", "final_games")
+        checks.numbers(self, "gate_temperature")
         for name in ("gate_games", "rate_games", "final_games"):
             if getattr(self, name) % 2:
                 raise ValueError(f"{name}={getattr(self, name)}: must be even, because colours are swapped half-way")

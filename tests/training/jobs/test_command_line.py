@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from jaxgames import runtime
+from jaxgames.processes import NONE, Processes
 from tests.processes import run_python
-from training.jobs.command_line import message_of, parse, run_main
+from training.jobs.command_line import message_of, parse, parse_all, parse_alone, run_main
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,6 +34,20 @@ def leave(main, *arguments: str) -> int:
     with pytest.raises(SystemExit) as stop:
         run_main(main, Settings, arguments)
     return stop.value.code or 0
+
+
+@pytest.mark.parametrize(("parsed", "told"), [(parse_all, True), (parse_alone, False)])
+def test_only_jobs_of_several_processes_speak_of_them(parsed, told, capsys):
+    with pytest.raises(SystemExit):
+        parsed(Settings, ["--help"])
+    assert ("--coordinator" in capsys.readouterr().out) == told
+
+
+def test_a_job_of_one_process_meets_nobody():
+    assert parse_alone(Settings, ["--mode", "team"]) == (Settings(mode="team"), Processes(NONE))
+    for word in ("--num-processes=2", "--coordinator"):
+        with pytest.raises(ValueError, match=f"^{word}: this job is done by one process; leave it out$"):
+            parse_alone(Settings, [word, "2"])
 
 
 def test_flags_fill_the_config():
