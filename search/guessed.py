@@ -18,6 +18,8 @@ from jaxgames.game import has_secrets, is_hidden
 
 LogChances = Callable[[Any], Array]
 
+CANDIDATES = 32  # states of which one is taken, if nobody says how many
+
 
 class GuessedWorlds:
     """A game whose `sample_hidden` draws by weight; all else is as in the game.
@@ -25,7 +27,7 @@ class GuessedWorlds:
     What the guess holds (parameters of a network) is a constant of what is compiled with this game.
     """
 
-    def __init__(self, game: Any, log_chances: LogChances, candidates: int = 32) -> None:
+    def __init__(self, game: Any, log_chances: LogChances, candidates: int = CANDIDATES) -> None:
         """Binds a game and a guess.
 
         Args:

@@ -30,10 +30,10 @@ PLANS: tuple[tuple[str, str, str, float, int], ...] = (
     ("hex", "adh", "path", 1e7, 480),
     ("hero_academy", "standard", "random", 9e7, 480),
     ("hero_academy", "hidden", "best_rated", 1e7, 480),
-    ("stratego", "stratego", "random", 9e7, 480),
-    ("stratego", "barrage", "hunt", 1e7, 256),
-    ("clash", "beginner", "random", 7.9e7, 128),
-    ("clash", "all", "random", 2e7, 128),
+    ("stratego", "stratego", "random", 9.8e7, 480),
+    ("stratego", "barrage", "hunt", 2e6, 256),
+    ("clash", "beginner", "random", 9.4e7, 128),
+    ("clash", "all", "random", 5e6, 128),
     ("clash", "beginner", "counter", 1e6, 128),
 )
 _SECONDS_PER_LOOK = 20.0

@@ -84,7 +84,7 @@ def test_what_takes_long_is_checked_in_some_steps_of_all_games(monkeypatch):
 @pytest.mark.parametrize(
     ("asked", "planned"),
     [
-        ({"game": "clash", "mode": "all"}, [("clash", "all", "random", 2e7, 128)]),
+        ({"game": "clash", "mode": "all"}, [("clash", "all", "random", 5e6, 128)]),
         ({"game": "clash", "mode": "toy", "lanes": 3}, [("clash", "toy", "random", 1e8, 3)]),
         ({"game": "hex", "agent": "path"}, [("hex", "adh", "path", 1e7, 480)]),
         ({"game": "hex", "mode": "hex-5", "agent": "path"}, [("hex", "hex-5", "path", 1e8, 128)]),

@@ -38,7 +38,7 @@ JOBS = {
         "training.web.play", "run", "PlayConfig", "play a game against agents on a page in the browser, or watch them", alone=True
     ),
     "match": Job("training.play.match", "run", "MatchConfig", "a planner against opponents, shown live"),
-    "evaluate": Job("training.play.match", "run_agents", "MatchConfig", "any agents against each other, trained ones too"),
+    "evaluate": Job("training.play.match", "run_agents", "EvaluateConfig", "any agents against each other, trained ones too"),
     "tournament": Job("training.play.tournament", "run", "TournamentConfig", "a round robin of agents, with Elo"),
     "train-follower": Job("training.jobs.train_follower", "run", "TrainConfig", "train a network to imitate an oracle planner"),
     "train-q": Job("training.jobs.train_q", "run", "TrainConfig", "train a network by the outcomes of its own games (Q-MC)"),

@@ -26,7 +26,7 @@ from search.puct import determinized
 from search.puct.rollout import heuristic_values, with_prospects
 from training.learn.learner import Learner, Programs, Updates, check_split, turned
 from training.learn.self_play import UNFINISHED, Sample, SelfPlay, play_and_keep
-from training.learn.targets import Targets, is_highest
+from training.learn.targets import Targets, compared
 from training.models.policy_value import PolicyValue
 from training.play.lanes import Pool
 
@@ -281,10 +281,6 @@ class Alphaze:
         policy = jax.vmap(self.games.targets.unpack)(batch.policy)
         planes, policy = turned(self.who.encoder, batch.view, policy, which if config.symmetries else None)
         logits, value = self.who.network.apply(params, planes)
-        over = results != UNFINISHED
-        error = jnp.where(over, jnp.square(results - value), 0.0).sum() / jnp.maximum(over.sum(), 1)
-        entropy = optax.softmax_cross_entropy(logits, policy).mean()
+        parts = compared(logits, value, policy, results, results != UNFINISHED)
         decay = sum(jnp.square(leaf).sum() for leaf in jax.tree.leaves(params))
-        agreement = (is_highest(logits) & is_highest(policy)).any(-1).mean()
-        loss = config.value_weight * error + entropy + config.weight_decay * decay
-        return loss, {"value_error": error, "cross_entropy": entropy, "agreement": agreement}
+        return config.value_weight * parts["value_error"] + parts["cross_entropy"] + config.weight_decay * decay, parts

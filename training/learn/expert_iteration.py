@@ -24,7 +24,7 @@ from search.planner import Plan, Planner
 from search.puct.search import Settings
 from training.learn.learner import Learner, Programs, Updates, check_split, turned
 from training.learn.self_play import UNFINISHED, Sample, SelfPlay, play_and_keep
-from training.learn.targets import Targets, is_highest
+from training.learn.targets import Targets, compared, is_highest
 from training.models.policy_value import PolicyValue
 from training.play import agents
 from training.play.lanes import Pool
@@ -226,13 +226,9 @@ def expert_loss(
     policy = sharpened(samples.policy, config.sharpening)
     planes, policy = turned(who.encoder, samples.view, policy, which if config.symmetries else None)
     logits, value = who.network.apply(params, planes)
-    over = samples.result != UNFINISHED
     target = value_target(samples.result, samples.left, samples.value.astype(jnp.float32), config.discount, config.mixing)
-    error = jnp.where(over, jnp.square(target - value), 0.0).sum() / jnp.maximum(over.sum(), 1)
-    entropy = optax.softmax_cross_entropy(logits, policy).mean()
-    agreement = (is_highest(logits) & is_highest(policy)).any(-1).mean()
-    loss = config.value_weight * error + (1 - config.value_weight) * entropy
-    return loss, {"value_error": error, "cross_entropy": entropy, "agreement": agreement}
+    parts = compared(logits, value, policy, target, samples.result != UNFINISHED)
+    return config.value_weight * parts["value_error"] + (1 - config.value_weight) * parts["cross_entropy"], parts
 
 
 def sharpened(policy: Array, share: float) -> Array:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import optax
 from jax import Array
 
 from jaxgames.encoder import Encoder
@@ -113,3 +114,24 @@ def is_highest(scores: Array) -> Array:
     number, count = jnp.arange(scores.shape[-1]), scores.shape[-1]
     first = jnp.where(scores == scores.max(-1, keepdims=True), number, count).min(-1, keepdims=True)
     return number == first
+
+
+def compared(logits: Array, values: Array, policy: Array, wanted: Array, over: Array) -> dict[str, Array]:
+    """Compares what a network says with what it is taught.
+
+    Args:
+      logits: float32 [B, A], its policy.
+      values: float32 [B].
+      policy: float32 [B, A], the policy it is taught; sums to 1.
+      wanted: float32 [B], the values it is taught.
+      over: bool [B], the games that are over; the values of the others do not count.
+
+    Returns:
+      float32 [] each: value_error (mean square), cross_entropy (mean, nats) and agreement (the share of samples in which the same
+      output is the best).
+    """
+    return {
+        "value_error": jnp.where(over, jnp.square(wanted - values), 0.0).sum() / jnp.maximum(over.sum(), 1),
+        "cross_entropy": optax.softmax_cross_entropy(logits, policy).mean(),
+        "agreement": (is_highest(logits) & is_highest(policy)).any(-1).mean(),
+    }

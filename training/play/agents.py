@@ -12,7 +12,7 @@ from jaxgames.registration import AgentEntry
 from jaxgames.specs import KINDS, kinds_of, read_options, values_of, with_settings
 from search import presets
 from search.entries import PlannerEntry
-from search.guessed import GuessedWorlds
+from search.guessed import CANDIDATES, GuessedWorlds
 from search.modelled import AUTO
 from search.planner import Planner, as_agent
 from training.models import guess, policy_value
@@ -21,7 +21,6 @@ TRAINED = Path(__file__).parents[1] / "trained"
 BUNDLED = TRAINED / "pommerman_follower.npz"
 NETWORKS = ("follower", "network")  # players without search; a follower chooses a group of actions first
 USUAL = "usual"  # a guess by what the game says, without a network
-CANDIDATES = 32  # states of which one is taken, where worlds are drawn by a guess
 _SHARED = {  # planners that take the network which comes for another, and the player without search
     "tp_mcts": "sp_mcts",
     "pimc": "pc_pimc",

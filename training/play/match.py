@@ -36,7 +36,7 @@ RECORDED = 200  # games among which one is chosen as the picture
 
 @dataclasses.dataclass(frozen=True)
 class MatchConfig:
-    """Plays agents against each other, each game to its end; who sits where is drawn for each game.
+    """Plays a planner against opponents, each game to its end; who sits where is drawn for each game.
 
     In a game of teams these stay together: of four agents the first and the third are one. An agent is a name with settings of
     its own after a colon, such as fdts:bandit=ucb,num_simulations=50 or follower:FILE. A name or a setting that does not exist is
@@ -90,6 +90,17 @@ class MatchConfig:
         if len(players) != game.num_players:
             raise ValueError(f"{len(players)} agents: {self.game} {self.mode} has {game.num_players} players")
         return players
+
+
+@dataclasses.dataclass(frozen=True)
+class EvaluateConfig(MatchConfig):
+    """Plays any agents against each other, each game to its end; who sits where is drawn for each game.
+
+    Name one per player, such as --agents follower:FILE simple simple simple; where nobody is named the game's usual ones play, a
+    trained one among them. In a game of teams these stay together: of four agents the first and the third are one. An agent is a
+    name with settings of its own after a colon, such as fdts:bandit=ucb,num_simulations=50. A name or a setting that does not
+    exist is answered with the list of those that do.
+    """
 
 
 def run_agents(config: MatchConfig, console: Console | None = None) -> dict:
