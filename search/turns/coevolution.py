@@ -18,7 +18,7 @@ from jax import Array
 
 from jaxgames import checks, random_bits
 from jaxgames.game import Game
-from jaxgames.packing import packing_of
+from jaxgames.packing import Packing, packing_of
 from jaxgames.random_bits import LaneKey
 from search.planner import Planner
 from search.turns import population
@@ -148,23 +148,27 @@ def coevolve(game: Game, moves: Moves, settings: Settings) -> TurnSearch:
     """
     if game.num_players != 2:
         raise ValueError(f"game={game.name!r}: has {game.num_players} players, and replies are those of one opponent")
-    packing = packing_of(jax.eval_shape(game.init, jax.random.key(0)))
-    length, size = moves.turn_length, settings.population
-    kept, kept_replies = (population.survivors_of(count, settings.survivors) for count in (size, settings.replies))
+    search = _Coevolution(game, moves, settings)
+    return TurnSearch(search.start, search.generation, search.finish, never, settings.rounds)
 
-    def note_end(lanes: LaneKey, states: Any, seats: Array) -> Notes:
-        del lanes
-        return {"end": jax.vmap(packing.pack)(states), "value": jnp.zeros(len(seats))}
 
-    def value_own(lanes: LaneKey, states: Any, seats: Array) -> Notes:
-        del lanes
-        return {"value": jax.vmap(functools.partial(value_for, game))(states, seats)}
+@dataclasses.dataclass(frozen=True)
+class _Coevolution:
+    """The parts of a round; all fields are static."""
 
-    def value_other(lanes: LaneKey, states: Any, seats: Array) -> Notes:
-        return value_own(lanes, states, 1 - seats)
+    game: Game
+    moves: Moves
+    settings: Settings
 
-    def start(lanes: LaneKey, states: Any, seats: Array, active: Array) -> Coevolving:
+    @functools.cached_property
+    def packing(self) -> Packing:
+        """How states are kept."""
+        return packing_of(jax.eval_shape(self.game.init, jax.random.key(0)))
+
+    def start(self, lanes: LaneKey, states: Any, seats: Array, active: Array) -> Coevolving:
+        """Both populations before there is anybody in them."""
         del active
+        settings, length = self.settings, self.moves.turn_length
         shape = (len(seats), settings.population)
         worst = functools.partial(jnp.full, fill_value=-jnp.inf, dtype=jnp.float32)
         return Coevolving(
@@ -172,73 +176,107 @@ def coevolve(game: Game, moves: Moves, settings: Settings) -> TurnSearch:
             roots=states,
             seats=seats,
             genomes=jnp.full((*shape, length), -1, jnp.int32),
-            notes={"value": worst(shape), "end": jnp.zeros((*shape, packing.num_words), jnp.uint32)},
+            notes={"value": worst(shape), "end": jnp.zeros((*shape, self.packing.num_words), jnp.uint32)},
             replies=jnp.full((len(seats), settings.replies, length), -1, jnp.int32),
             reply_values=worst((len(seats), settings.replies)),
             rounds=jnp.int32(0),
         )
 
-    def children(
-        lanes: LaneKey, fitness_fn: FitnessFn, states: Any, seats: Array, parents: Array, made: int, breeds: Array
-    ) -> Found:
-        """New turns from states [B], int32 [B, made, L], of sorted parents, int32 [B, K, L], with what `fitness_fn` notes."""
-        keys = population.genome_keys(lanes, made)
-        first, second = (
-            population.rows(parents, population.by_game(parent, made)).reshape(-1, length)
-            for parent in population.parents(keys, parents.shape[1])
-        )
-        # Of two alike comes nothing new: a random turn takes its place, or replies soon leave the same gap forever.
-        wanted = breeds & (first != second).any(-1)
-        found = breed(game, moves, fitness_fn, settings.mutation, keys, states, seats, first, second, wanted, made)
-        return population.by_game(found, made)
-
-    def replayed(lanes: LaneKey, fitness_fn: FitnessFn, states: Any, seats: Array, turns: Array) -> Found:
-        """Turns int32 [B, K, L] from states [B * K], for seats [B], with what `fitness_fn` notes."""
-        count = turns.shape[1]
-        keys, mine = population.genome_keys(lanes, count), jnp.repeat(seats, count)
-        return population.by_game(replay(game, moves, fitness_fn, keys, states, mine, turns.reshape(-1, length)), count)
-
-    def replies_to(lanes: LaneKey, now: Coevolving, states: Any, breeds: Array) -> Found:
-        """The next generation of replies, int32 [B, M, L], valued in the states [B]."""
-        others = 1 - now.seats
-        survivors = population.rows(now.replies, population.order_of(now.reply_values))[:, :kept_replies]
-        old = replayed(random_bits.fold(lanes, _AGAIN), value_own, population.spread(states, kept_replies), others, survivors)
-        made = settings.replies - kept_replies
-        new = children(random_bits.fold(lanes, _REPLY), value_own, states, others, survivors, made, breeds)
-        return jax.tree.map(lambda first, second: jnp.concatenate([first, second], 1), old, new)
-
-    def generation(number: Array, now: Coevolving) -> Coevolving:
-        lanes, breeds = random_bits.fold(now.lanes, number), now.rounds >= settings.random_rounds
-        genomes, notes = population.rows((now.genomes, now.notes), population.order_of(now.notes["value"]))
-        # While turns are on trial none is bred: values of new ones are those of few replies, and too high.
-        grows = number < settings.growing_rounds
-        old = genomes[:, kept:], {"end": notes["end"][:, kept:], "value": notes["value"][:, kept:]}
-
-        def grown(_: Found) -> Found:
-            new, found = children(lanes, note_end, now.roots, now.seats, genomes[:, :kept], size - kept, breeds)
-            return new, found | {"value": jnp.full_like(found["value"], jnp.inf)}
-
-        new, found = jax.lax.cond(grows, grown, lambda old: old, old)
-        genomes, ends = genomes.at[:, kept:].set(new), notes["end"].at[:, kept:].set(found["end"])
-        before = notes["value"].at[:, kept:].set(found["value"])
+    def generation(self, number: Array, now: Coevolving) -> Coevolving:
+        """The next generation of both."""
+        lanes, breeds = random_bits.fold(now.lanes, number), now.rounds >= self.settings.random_rounds
+        genomes, ends, values = self._own_turns(number, lanes, now, breeds)
         # Replies are bred against the best turn; in the first round there is none yet, and any will do.
-        facing = jax.vmap(packing.unpack)(jnp.where(now.rounds == 0, ends[:, kept], ends[:, 0]))
-        replies, valued = replies_to(lanes, now, facing, breeds)
-        judges = population.rows(replies, population.order_of(valued["value"])[:, : settings.judges])
-        # Every own turn with every judge, the judges of one turn side by side.
-        states = jax.vmap(packing.unpack)(jnp.repeat(ends.reshape(-1, packing.num_words), settings.judges, axis=0))
-        _, met = replayed(random_bits.fold(lanes, _ANSWER), value_other, states, 1 - now.seats, jnp.tile(judges, (1, size, 1)))
-        met_lowest = met["value"].reshape(-1, size, settings.judges).min(-1)
-        lowest = jnp.minimum(before, met_lowest)
-        notes = {"value": lowest, "end": ends}
-        evolved = dataclasses.replace(now, genomes=genomes, notes=notes, replies=replies, reply_values=valued["value"])
-        return dataclasses.replace(evolved, rounds=now.rounds + 1)
+        kept = population.survivors_of(self.settings.population, self.settings.survivors)
+        facing = jax.vmap(self.packing.unpack)(jnp.where(now.rounds == 0, ends[:, kept], ends[:, 0]))
+        replies, valued = self._replies_to(lanes, now, facing, breeds)
+        judges = population.rows(replies, population.order_of(valued["value"])[:, : self.settings.judges])
+        lowest = jnp.minimum(values, self._judged(lanes, ends, now.seats, judges))
+        return dataclasses.replace(
+            now,
+            genomes=genomes,
+            notes={"value": lowest, "end": ends},
+            replies=replies,
+            reply_values=valued["value"],
+            rounds=now.rounds + 1,
+        )
 
-    def finish(now: Coevolving) -> TurnPlan:
+    def finish(self, now: Coevolving) -> TurnPlan:
+        """The turn that stood best."""
         values = now.notes["value"]
         best, reply, lane = values.argmax(1), now.reply_values.argmax(1), jnp.arange(len(values))
         finite = jnp.where(values > -jnp.inf, values, jnp.inf)
         metrics = {"value_spread": values.max(1) - finite.min(1), "reply": now.replies[lane, reply]}
         return TurnPlan(now.genomes[lane, best], values[lane, best], metrics)
 
-    return TurnSearch(start, generation, finish, never, settings.rounds)
+    def _own_turns(self, number: Array, lanes: LaneKey, now: Coevolving, breeds: Array) -> tuple[Array, Array, Array]:
+        """Own turns int32 [B, N, L], the best first and behind them new ones, which are worth as much as can be.
+
+        With them the packed state after each, uint32 [B, N, F], and the values, float32 [B, N].
+        """
+        size = self.settings.population
+        kept = population.survivors_of(size, self.settings.survivors)
+        genomes, notes = population.rows((now.genomes, now.notes), population.order_of(now.notes["value"]))
+        # While turns are on trial none is bred: values of new ones are those of few replies, and too high.
+        grows = number < self.settings.growing_rounds
+        old = genomes[:, kept:], {"end": notes["end"][:, kept:], "value": notes["value"][:, kept:]}
+
+        def grown(_: Found) -> Found:
+            new, found = self._children(lanes, self._note_end, now.roots, now.seats, genomes[:, :kept], size - kept, breeds)
+            return new, found | {"value": jnp.full_like(found["value"], jnp.inf)}
+
+        new, found = jax.lax.cond(grows, grown, lambda old: old, old)
+        ends, values = (notes[name].at[:, kept:].set(found[name]) for name in ("end", "value"))
+        return genomes.at[:, kept:].set(new), ends, values
+
+    def _replies_to(self, lanes: LaneKey, now: Coevolving, states: Any, breeds: Array) -> Found:
+        """The next generation of replies, int32 [B, M, L], valued in the states [B]."""
+        others, settings = 1 - now.seats, self.settings
+        kept = population.survivors_of(settings.replies, settings.survivors)
+        survivors = population.rows(now.replies, population.order_of(now.reply_values))[:, :kept]
+        again, reply = random_bits.fold(lanes, _AGAIN), random_bits.fold(lanes, _REPLY)
+        old = self._replayed(again, self._value, population.spread(states, kept), others, survivors)
+        new = self._children(reply, self._value, states, others, survivors, settings.replies - kept, breeds)
+        return jax.tree.map(lambda first, second: jnp.concatenate([first, second], 1), old, new)
+
+    def _judged(self, lanes: LaneKey, ends: Array, seats: Array, judges: Array) -> Array:
+        """The lowest value of each own turn after the replies int32 [B, J, L]: float32 [B, N]."""
+        size, count = self.settings.population, self.settings.judges
+        # Every own turn with every judge, the judges of one turn side by side.
+        rows = jnp.repeat(ends.reshape(-1, self.packing.num_words), count, axis=0)
+        states, turns = jax.vmap(self.packing.unpack)(rows), jnp.tile(judges, (1, size, 1))
+        _, met = self._replayed(random_bits.fold(lanes, _ANSWER), self._value_of_other, states, 1 - seats, turns)
+        return met["value"].reshape(-1, size, count).min(-1)
+
+    def _children(
+        self, lanes: LaneKey, fitness_fn: FitnessFn, states: Any, seats: Array, parents: Array, made: int, breeds: Array
+    ) -> Found:
+        """New turns from states [B], int32 [B, made, L], of sorted parents, int32 [B, K, L], with what `fitness_fn` notes."""
+        keys = population.genome_keys(lanes, made)
+        first, second = (
+            population.rows(parents, population.by_game(parent, made)).reshape(-1, self.moves.turn_length)
+            for parent in population.parents(keys, parents.shape[1])
+        )
+        # Of two alike comes nothing new: a random turn takes its place, or replies soon leave the same gap forever.
+        wanted = breeds & (first != second).any(-1)
+        mutation = self.settings.mutation
+        found = breed(self.game, self.moves, fitness_fn, mutation, keys, states, seats, first, second, wanted, made)
+        return population.by_game(found, made)
+
+    def _replayed(self, lanes: LaneKey, fitness_fn: FitnessFn, states: Any, seats: Array, turns: Array) -> Found:
+        """Turns int32 [B, K, L] from states [B * K], for seats [B], with what `fitness_fn` notes."""
+        count = turns.shape[1]
+        keys, mine = population.genome_keys(lanes, count), jnp.repeat(seats, count)
+        turns = turns.reshape(-1, self.moves.turn_length)
+        return population.by_game(replay(self.game, self.moves, fitness_fn, keys, states, mine, turns), count)
+
+    def _note_end(self, lanes: LaneKey, states: Any, seats: Array) -> Notes:
+        del lanes
+        return {"end": jax.vmap(self.packing.pack)(states), "value": jnp.zeros(len(seats))}
+
+    def _value(self, lanes: LaneKey, states: Any, seats: Array) -> Notes:
+        del lanes
+        return {"value": jax.vmap(functools.partial(value_for, self.game))(states, seats)}
+
+    def _value_of_other(self, lanes: LaneKey, states: Any, seats: Array) -> Notes:
+        return self._value(lanes, states, 1 - seats)

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from typing import Any, NamedTuple
 
 import jax
@@ -163,83 +164,129 @@ def best_turn(game: Game, moves: Moves, settings: Settings) -> TurnSearch:
       moves: how it is played.
       settings: see `Settings`.
     """
-    packing = packing_of(jax.eval_shape(game.init, jax.random.key(0)))
-    length = moves.turn_length
-    buckets = settings.num_buckets
-    nobody = LaneKey(jnp.uint32(0), jnp.uint32(0))
+    search = _Walker(game, moves, settings)
+    # Every evaluation takes a few rounds, so it is `done` that ends the search.
+    return TurnSearch(search.start, search.step, search.finish, lambda walk: ~search.going(walk).any(), 2**30)
 
-    def start(lanes: LaneKey, states: Any, seats: Array, active: Array) -> _Walk:
+
+class _Tried(NamedTuple):
+    """An action of every lane, and what comes of it. Lanes in which nothing is left to try end their turn, which nobody heeds.
+
+    Attributes:
+      action: int32 [B].
+      left: [B], what was to be tried, it among them.
+      any: bool [B], whether anything was.
+      before, after: State [B].
+      offered: [B], what may come next.
+      leaf: bool [B], whether the turn ends there, or nothing but End Turn is left.
+      ends: bool [B], whether the turn is over.
+      value: float32 [B], of the state after it.
+    """
+
+    action: Array
+    left: Bits
+    any: Array
+    before: Any
+    after: Any
+    offered: Bits
+    leaf: Array
+    ends: Array
+    value: Array
+
+
+@dataclasses.dataclass(frozen=True)
+class _Walker:
+    """The parts of a walk through turns; all fields are static."""
+
+    game: Game
+    moves: Moves
+    settings: Settings
+
+    @functools.cached_property
+    def packing(self) -> Packing:
+        """How states are kept."""
+        return packing_of(jax.eval_shape(self.game.init, jax.random.key(0)))
+
+    def start(self, lanes: LaneKey, states: Any, seats: Array, active: Array) -> _Walk:
+        """Stands at the beginning of the turns."""
         del lanes
-        batch = len(seats)
-        first = _frame(packing, states, jax.vmap(moves.offered)(states))
+        batch, length = len(seats), self.moves.turn_length
+        first = _frame(self.packing, states, jax.vmap(self.moves.offered)(states))
         return _Walk(
             seats=seats,
             depth=jnp.where(active, 0, -1),
             frames=jnp.zeros((batch, length, first.shape[1]), jnp.uint32).at[:, 0].set(first),
             taken=jnp.full((batch, length), -1, jnp.int32),
-            best=jnp.full((batch, length), -1, jnp.int32).at[:, 0].set(moves.end_turn),
+            best=jnp.full((batch, length), -1, jnp.int32).at[:, 0].set(self.moves.end_turn),
             value=jnp.full(batch, -jnp.inf),
             evaluations=jnp.zeros(batch, jnp.int32),
-            seen=jnp.zeros((batch, buckets, 2 * _WAYS), jnp.uint32),
+            seen=jnp.zeros((batch, self.settings.num_buckets, 2 * _WAYS), jnp.uint32),
         )
 
-    def going(walk: _Walk) -> Array:
-        return (walk.depth >= 0) & (walk.evaluations < settings.num_evaluations)
+    def going(self, walk: _Walk) -> Array:
+        """Says which lanes have not come to their end: bool [B]."""
+        return (walk.depth >= 0) & (walk.evaluations < self.settings.num_evaluations)
 
-    def step(number: Array, walk: _Walk) -> _Walk:
+    def step(self, number: Array, walk: _Walk) -> _Walk:
+        """Tries the next action of the state in hand, or goes back."""
         del number
-        on = going(walk)
-        seats, batch = walk.seats, len(walk.seats)
-        lane = jnp.arange(batch)
-        depth = jnp.maximum(walk.depth, 0)
-        row = walk.frames[lane, depth]
-        states = jax.vmap(packing.unpack)(row)
-        left = Bits(tuple(row[:, packing.num_words :].T))
-        tries = on & jax.vmap(Bits.any)(left)
-        action = jax.vmap(moves.first_listed)(states, left)
-        action = jnp.where(tries, action, moves.end_turn).astype(jnp.int32)
-        after = jax.vmap(lambda state, chosen: moves.advance(state, chosen, nobody))(states, action)
-        offered = jax.vmap(moves.offered)(after)
-        ends = (action == moves.end_turn) | after.terminated | (jax.vmap(game.to_play)(after) != seats)
-        only_end = jax.vmap(Bits.count)(offered) == jax.vmap(lambda cells: cells.has(jnp.int32(moves.end_turn)))(offered)
-        value = jax.vmap(lambda state, seat: value_for(game, state, seat))(after, seats)
-        here = jnp.arange(length) == depth[:, None]
-        forgotten = jnp.where(jnp.arange(length) > depth[:, None], -1, walk.taken)
-        taken = jnp.where(tries[:, None], jnp.where(here, action[:, None], forgotten), walk.taken)
-        ended = jnp.where(ends[:, None], -1, moves.end_turn)
-        whole = jnp.where(jnp.arange(length) == depth[:, None] + 1, ended, taken)
+        on, batch, length = self.going(walk), len(walk.seats), self.moves.turn_length
+        lane, depth = jnp.arange(batch), jnp.maximum(walk.depth, 0)
+        tried = self._try(walk, on, walk.frames[lane, depth])
+        taken, whole = self._turns(walk, depth, tried)
 
-        keys = jax.vmap(game.state_key)(after)
-        bucket = (keys[:, 0] & jnp.uint32(buckets - 1)).astype(jnp.int32)
+        keys = jax.vmap(self.game.state_key)(tried.after)
+        bucket = (keys[:, 0] & jnp.uint32(self.settings.num_buckets - 1)).astype(jnp.int32)
         held = walk.seen[lane, bucket].reshape(batch, _WAYS, 2)
-        known = (held == keys[:, None]).all(-1).any(1)
-        leaf = tries & ~known & (ends | only_end)
-        better = leaf & (value >= walk.value)  # of equals the later one wins
-        enters = tries & ~known & ~(ends | only_end)
+        new = tried.any & ~(held == keys[:, None]).all(-1).any(1)
+        leaf, enters = new & tried.leaf, new & ~tried.leaf
+        better = leaf & (tried.value >= walk.value)  # of equals the later one wins
         moved = jnp.concatenate([keys[:, None], held[:, :-1]], 1).reshape(batch, -1)  # the oldest drops out
-        rest = _frame(packing, states, jax.vmap(without)(left, action))
-        child = _frame(packing, after, offered)
-        rest, child, moved, after_rows = jax.lax.optimization_barrier((rest, child, moved, (taken, whole, value)))
-        taken, whole, value = after_rows
-        twice = jnp.concatenate([lane, lane])
-        at = jnp.concatenate([jnp.where(tries, depth, length), jnp.where(enters, depth + 1, length)])
-        frames = walk.frames.at[twice, at].set(jnp.concatenate([rest, child]), mode="drop")
+        rest = _frame(self.packing, tried.before, jax.vmap(without)(tried.left, tried.action))
+        child = _frame(self.packing, tried.after, tried.offered)
+        rest, child, moved, found = jax.lax.optimization_barrier((rest, child, moved, (taken, whole, tried.value)))
+        taken, whole, value = found
+        at = jnp.concatenate([jnp.where(tried.any, depth, length), jnp.where(enters, depth + 1, length)])
+        frames = walk.frames.at[jnp.concatenate([lane, lane]), at].set(jnp.concatenate([rest, child]), mode="drop")
+        row = jnp.where(enters | leaf, bucket, self.settings.num_buckets)
         return _Walk(
-            seats=seats,
-            depth=jnp.where(enters, depth + 1, jnp.where(on & ~tries, walk.depth - 1, walk.depth)),
+            seats=walk.seats,
+            depth=jnp.where(enters, depth + 1, jnp.where(on & ~tried.any, walk.depth - 1, walk.depth)),
             frames=frames,
             taken=taken,
             best=jnp.where(better[:, None], whole, walk.best),
             value=jnp.where(better, value, walk.value),
             evaluations=walk.evaluations + leaf,
-            seen=walk.seen.at[lane, jnp.where(enters | leaf, bucket, buckets)].set(moved, mode="drop"),
+            seen=walk.seen.at[lane, row].set(moved, mode="drop"),
         )
 
-    def finish(walk: _Walk) -> TurnPlan:
+    def finish(self, walk: _Walk) -> TurnPlan:
+        """The best turn of those that were valued."""
         return TurnPlan(walk.best, walk.value, {"evaluations": walk.evaluations, "exhaustive": walk.depth < 0})
 
-    # Every evaluation takes a few rounds, so it is `done` that ends the search.
-    return TurnSearch(start, step, finish, lambda walk: ~going(walk).any(), 2**30)
+    def _try(self, walk: _Walk, on: Array, row: Array) -> _Tried:
+        """Takes the first action that is left in the states of the rows uint32 [B, F]."""
+        moves, nobody = self.moves, LaneKey(jnp.uint32(0), jnp.uint32(0))
+        states = jax.vmap(self.packing.unpack)(row)
+        left = Bits(tuple(row[:, self.packing.num_words :].T))
+        tries = on & jax.vmap(Bits.any)(left)
+        action = jax.vmap(moves.first_listed)(states, left)
+        action = jnp.where(tries, action, moves.end_turn).astype(jnp.int32)
+        after = jax.vmap(lambda state, chosen: moves.advance(state, chosen, nobody))(states, action)
+        offered = jax.vmap(moves.offered)(after)
+        ends = (action == moves.end_turn) | after.terminated | (jax.vmap(self.game.to_play)(after) != walk.seats)
+        only_end = jax.vmap(Bits.count)(offered) == jax.vmap(lambda cells: cells.has(jnp.int32(moves.end_turn)))(offered)
+        value = jax.vmap(lambda state, seat: value_for(self.game, state, seat))(after, walk.seats)
+        return _Tried(action, left, tries, states, after, offered, ends | only_end, ends, value)
+
+    def _turns(self, walk: _Walk, depth: Array, tried: _Tried) -> tuple[Array, Array]:
+        """The actions so far with the one that was tried, and the same as a whole turn: int32 [B, L] each."""
+        place = jnp.arange(self.moves.turn_length)
+        forgotten = jnp.where(place > depth[:, None], -1, walk.taken)
+        with_it = jnp.where(place == depth[:, None], tried.action[:, None], forgotten)
+        taken = jnp.where(tried.any[:, None], with_it, walk.taken)
+        ended = jnp.where(tried.ends[:, None], -1, self.moves.end_turn)
+        return taken, jnp.where(place == depth[:, None] + 1, ended, taken)
 
 
 def _frame(packing: Packing, states: Any, untried: Bits) -> Array:
