@@ -28,6 +28,7 @@ NO_NETWORK = "pimc:num_worlds=3,num_simulations=100,weights=none,rollout_steps=0
 BY_HAND = "pimc_value:num_worlds=60,prospects=1,guess=usual,weights=none"  # one move ahead in many worlds
 SEARCHED = "pc_pimc:num_worlds=3,num_simulations=800,prospects=1,guess=usual"  # the network's priors, and values by hand
 NUMBERS_OF_WORLDS = (1, 3, 10, 20)
+_FEWER = 4  # of which pairs that take long play one part
 BUDGET = 300  # nodes of all worlds, where they share it
 VARIANTS = {  # of Table 5
     "flags open": "barrage-open-flags:max_plies=400",
@@ -39,16 +40,21 @@ BOTS = ("random", "hunt")
 
 @dataclasses.dataclass(frozen=True)
 class Match:
-    """Two agents by name with their settings, who change sides from game to game."""
+    """Two agents by name with their settings, who change sides from game to game; a pair that takes long plays few games."""
 
     first: str
     second: str
     mode: str = BARRAGE
+    few: bool = False
 
-    def name(self, games: int) -> str:
+    def games(self, plan: StrategoPlan) -> int:
+        """How many games it plays."""
+        return max(plan.games // _FEWER, 2) if self.few else plan.games
+
+    def name(self, plan: StrategoPlan) -> str:
         """Of its file."""
         spelt = (re.sub(r"[^a-z0-9]+", "-", text.replace("num_", "")) for text in (self.mode, self.first, self.second))
-        return f"stratego-{'-'.join(spelt)}-games{games}"
+        return f"stratego-{'-'.join(spelt)}-games{self.games(plan)}"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -56,14 +62,14 @@ class StrategoPlan(Plan):
     """How much to play.
 
     Attributes:
-      games: of each pair.
+      games: of each pair; of pairs that take long a quarter.
       batch: games at a time.
       epochs: of learning; 0: as many as planned.
       network_games: of each network that is looked at on the way, against each opponent.
       work: folder of the training runs.
     """
 
-    games: int = 64
+    games: int = 256
     batch: int = 64
     epochs: int = 0
     network_games: int = GAMES
@@ -71,7 +77,7 @@ class StrategoPlan(Plan):
 
     def matches(self, pairs: Iterable[Match]) -> list[Measurement]:
         """What is to be played; matches are the labels."""
-        return [Measurement(pair.name(self.games), partial(play, pair, self.games, self.batch), pair) for pair in pairs]
+        return [Measurement(pair.name(self), partial(play, pair, pair.games(self), self.batch), pair) for pair in pairs]
 
 
 def play(pair: Match, games: int, batch: int) -> dict:
@@ -92,13 +98,16 @@ def play(pair: Match, games: int, batch: int) -> dict:
 def bots(plan: StrategoPlan) -> list[Measurement]:
     """The network alone and in searches against the bots, and the bots against each other."""
     small, large = {"worlds": 3, "nodes": 100}, {"worlds": 3, "nodes": 800}
-    players = ("hunt", "network", PIMC, USUAL, EVEN.format(**small), EVEN.format(**large), SEARCH.format(**large))
-    return plan.matches(Match(player, bot) for player in players for bot in BOTS if player != bot)
+    players = ("hunt", "network", USUAL, EVEN.format(**small))
+    quick = [Match(player, bot) for player in players for bot in BOTS if player != bot]
+    long = PIMC, EVEN.format(**large), SEARCH.format(**large)
+    return plan.matches([*quick, *(Match(player, bot, few=True) for player in long for bot in BOTS)])
 
 
 def methods(plan: StrategoPlan) -> list[Measurement]:
     """PC-PIMC against PIMC, against the network alone, and against searches without a network."""
-    return plan.matches(Match(USUAL, other) for other in (PIMC, "network", PLAIN, "ismcts:num_simulations=300"))
+    long = PLAIN, "ismcts:num_simulations=300"
+    return plan.matches(Match(USUAL, other, few=other in long) for other in (PIMC, "network", *long))
 
 
 def guesses(plan: StrategoPlan) -> list[Measurement]:
@@ -111,19 +120,19 @@ def worlds(plan: StrategoPlan) -> list[Measurement]:
     """Numbers of worlds against the usual three: so many nodes each, and as many nodes in all."""
     each = (SEARCH.format(worlds=number, nodes=BUDGET // 3) for number in NUMBERS_OF_WORLDS)
     shared = (SEARCH.format(worlds=number, nodes=BUDGET // number) for number in NUMBERS_OF_WORLDS)
-    return plan.matches(Match(player, "hunt") for player in dict.fromkeys((*shared, *each)))
+    return plan.matches(Match(player, "hunt", few=player != USUAL) for player in dict.fromkeys((*shared, *each)))
 
 
 def variants(plan: StrategoPlan) -> list[Measurement]:
     """The variants of Table 5, for which nobody was trained, and the player without a network in them."""
     met = (*((USUAL, bot) for bot in BOTS), (BY_HAND, "hunt"))
-    return plan.matches(Match(*pair, mode) for mode in VARIANTS.values() for pair in met)
+    return plan.matches(Match(*pair, mode, few=True) for mode in VARIANTS.values() for pair in met)
 
 
 def by_hand(plan: StrategoPlan) -> list[Measurement]:
     """Values by hand, one move ahead and in the searches of the paper's size."""
-    others = (*BOTS, NO_NETWORK)
-    return plan.matches([*(Match(BY_HAND, other) for other in others), *(Match(SEARCHED, other) for other in reversed(others))])
+    ours = [*(Match(BY_HAND, bot) for bot in BOTS), Match(BY_HAND, NO_NETWORK, few=True)]
+    return plan.matches([*ours, *(Match(SEARCHED, other, few=True) for other in (NO_NETWORK, *reversed(BOTS)))])
 
 
 MATCHES = {"bots": bots, "hand": by_hand, "methods": methods, "guesses": guesses, "variants": variants, "worlds": worlds}
