@@ -23,6 +23,7 @@ SEARCH = EVEN + ",guess=bundled"  # and worlds drawn by the one that guesses
 USUAL = SEARCH.format(worlds=3, nodes=100)
 PIMC = "pimc:num_worlds=3,num_simulations=100,guess=bundled"
 TRUE = "true_sight:num_simulations=100"
+TRUE_BY_HAND = "true_sight:num_simulations=400,prospects=1,weights=none"
 PLAIN = "pc_pimc:num_worlds=3,num_simulations=100,weights=none,rollout_steps=0"  # a search that knows nothing but who has won
 NO_NETWORK = "pimc:num_worlds=3,num_simulations=100,weights=none,rollout_steps=0"
 BY_HAND = "pimc_value:num_worlds=60,prospects=1,guess=usual,weights=none"  # one move ahead in many worlds
@@ -113,7 +114,7 @@ def methods(plan: StrategoPlan) -> list[Measurement]:
 def guesses(plan: StrategoPlan) -> list[Measurement]:
     """Worlds drawn by a network's guess against worlds drawn evenly, and against the true one."""
     even = EVEN.format(worlds=3, nodes=100)
-    return plan.matches([Match(USUAL, even), Match(TRUE, USUAL), Match(TRUE, "hunt")])
+    return plan.matches([Match(USUAL, even), Match(TRUE, USUAL), Match(TRUE, "hunt"), Match(TRUE_BY_HAND, "hunt")])
 
 
 def worlds(plan: StrategoPlan) -> list[Measurement]:
@@ -132,7 +133,8 @@ def variants(plan: StrategoPlan) -> list[Measurement]:
 def by_hand(plan: StrategoPlan) -> list[Measurement]:
     """Values by hand, one move ahead and in the searches of the paper's size."""
     ours = [*(Match(BY_HAND, bot) for bot in BOTS), Match(BY_HAND, NO_NETWORK, few=True)]
-    return plan.matches([*ours, *(Match(SEARCHED, other, few=True) for other in (NO_NETWORK, *reversed(BOTS)))])
+    searched = [Match(SEARCHED, other, few=other != "hunt") for other in (NO_NETWORK, *reversed(BOTS))]
+    return plan.matches([*ours, *searched])
 
 
 MATCHES = {"bots": bots, "hand": by_hand, "methods": methods, "guesses": guesses, "variants": variants, "worlds": worlds}
