@@ -88,6 +88,11 @@ class Job(abc.ABC):
         self.folder = Path(config.output)
         self.key = jax.random.key(config.seed)
 
+    @property
+    def variant(self) -> str:
+        """The game and its variant, for people."""
+        return f"{self.who.meta['game']} {self.who.meta['mode']}"
+
     @abc.abstractmethod
     def start(self) -> Any:
         """Makes the state before the first iteration: everything that changes, as a tree of arrays; changed in place later."""

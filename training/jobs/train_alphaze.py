@@ -118,7 +118,7 @@ class AlphazeJob(Job):
         self.who: PolicyValue = policy_value.make(config.who)
         self.meta = self.who.meta
         self._first_params()  # before anything is compiled
-        self.title = f"AlphaZe**, {config.who.game} {config.who.mode}, {learn.method}, {config.who.network} network"
+        self.title = f"AlphaZe**, {self.variant}, {learn.method}, {config.who.network} network"
         self.total, self.unit, self.learning_rate = config.epochs * learn.epoch_samples, "searches", learn.learning_rate
         self.programs = Alphaze(learn, self.who, job.mesh_for(learn.lanes, learn.batch_size, learn.buffer_size))
         gate = make_player(learn, self.who, temperature=config.gate_temperature)

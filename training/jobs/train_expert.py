@@ -46,7 +46,7 @@ class TrainConfig(JobConfig):
 
     FREE = JobConfig.FREE | {"rounds", "final_games"}
 
-    who: PolicyValueConfig = PolicyValueConfig(game="pommerman", mode="ffa", encoder="pommerlearn_centred", network="pyramid")
+    who: PolicyValueConfig = PolicyValueConfig(game="pommerman", encoder="pommerlearn_centred", network="pyramid")
     learn: ExpertConfig = ExpertConfig()
     start: str = ""
     rounds: int = 10
@@ -103,7 +103,7 @@ class ExpertJob(Job):
         self.who: PolicyValue = policy_value.make(config.who)
         self.meta = self.who.meta
         self._first_params()  # before anything is compiled
-        self.title = f"learning from {learn.source}, {config.who.game} {config.who.mode}, {config.who.network} network"
+        self.title = f"learning from {learn.source}, {self.variant}, {config.who.network} network"
         self.total, self.unit, self.learning_rate = config.rounds * learn.samples, "samples", learn.learning_rate
         mesh = job.mesh_for(learn.lanes, learn.batch_size, learn.buffer_size)
         self.programs: ExpertIteration | DataSetLearning

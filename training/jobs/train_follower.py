@@ -77,7 +77,7 @@ class TrainConfig(JobConfig):
 
     FREE = JobConfig.FREE | {"final_games"}
 
-    follower: PolicyValueConfig = PolicyValueConfig("pommerman", "ffa", network="paper")
+    follower: PolicyValueConfig = PolicyValueConfig("pommerman", network="paper")
     learn: DaggerConfig = DaggerConfig()
     oracle: OracleConfig = OracleConfig()
     evaluate_every: int = 50

@@ -76,7 +76,7 @@ class GuessJob(Job):
         self.who = guess.make(config.who)
         self.meta = self.who.meta
         player = agents.make(learn.player or usual_opponent(self.who.game), self.who.game)
-        self.title = f"guessing what is hidden, {config.who.game} {config.who.mode}, {config.who.network} network"
+        self.title = f"guessing what is hidden, {self.variant}, {config.who.network} network"
         self.total, self.unit, self.learning_rate = config.samples, "samples", learn.learning_rate
         self.programs = Guessing(learn, self.who, player, job.mesh_for(learn.lanes, learn.batch_size, learn.buffer_size))
         self.check_memory(("learn.lanes", learn.lanes, [player]))

@@ -40,7 +40,7 @@ class TrainConfig(JobConfig):
 
     FREE = JobConfig.FREE | {"samples", "final_games"}
 
-    who: PolicyValueConfig = PolicyValueConfig("clash", "beginner", network="arena")
+    who: PolicyValueConfig = PolicyValueConfig("clash", network="arena")
     learn: MonteCarloConfig = MonteCarloConfig()
     samples: int = 1_000_000
     opponent: str = ""
@@ -98,7 +98,7 @@ class QJob(Job):
         learn = config.learn
         self.who: PolicyValue = policy_value.make(config.who)
         self.meta = self.who.meta
-        self.title = f"Q-MC, {config.who.game} {config.who.mode}, {config.who.network} network"
+        self.title = f"Q-MC, {self.variant}, {config.who.network} network"
         self.total, self.unit, self.learning_rate = config.samples, "samples", learn.learning_rate
         self.programs = MonteCarlo(learn, self.who, job.mesh_for(learn.lanes, learn.batch_size, learn.buffer_size))
         self.player = self.who.agent()

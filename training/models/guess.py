@@ -12,6 +12,7 @@ from jax import Array
 import jaxgames
 from jaxgames.encoder import Encoder
 from jaxgames.game import has_secrets, is_hidden
+from jaxgames.registration import chosen
 from search.guessed import GuessedWorlds
 from training.models.networks import presets
 from training.models.networks.network import Network
@@ -25,14 +26,14 @@ class GuessConfig:
     """Which network, for which game.
 
     Attributes:
-      game: name of the game.
-      mode: its variant.
+      game: name of the game, or an id as `jaxgames games` lists them.
+      mode: its variant; "": the game's usual one.
       encoder: what it is shown: one that shows what a player observes.
       network: as in `PolicyValueConfig`, with an output per cell.
     """
 
     game: str = "stratego"
-    mode: str = "barrage"
+    mode: str = ""
     encoder: str = "belief"
     network: str = "light"
 
@@ -76,7 +77,8 @@ def make(config: GuessConfig) -> Guess:
     Raises:
       ValueError: for a game, mode, encoder or network that does not exist or is none for this.
     """
-    return _made(jaxgames.make(config.game, config.mode), config)
+    name, mode = chosen(config.game, config.mode)
+    return _made(jaxgames.make(name, mode), dataclasses.replace(config, game=name, mode=mode))
 
 
 def _made(game: Any, config: GuessConfig) -> Guess:

@@ -16,6 +16,7 @@ import jaxgames
 from jaxgames.agent import Agent, memoryless
 from jaxgames.encoder import Encoder
 from jaxgames.game import is_hidden, teams_of
+from jaxgames.registration import chosen
 from search.planner import of_seat
 from training.models.networks import presets
 from training.models.networks.network import Network
@@ -29,8 +30,8 @@ class PolicyValueConfig:
     """Which network, for which game.
 
     Attributes:
-      game: name of the game.
-      mode: its variant, such as adh-5: abrupt DarkHex with 5 x 5 cells.
+      game: name of the game, or an id as `jaxgames games` lists them.
+      mode: its variant, such as adh-5 (abrupt DarkHex, 5 x 5 cells); "": the game's usual one.
       encoder: what it is shown, and what its outputs stand for; "": the first of the game's.
       network: paper (four convolutions), paper_value (the same with a value), compact (of half
         the width, for searches on a CPU), residual; for an output per cell: tiny, small,
@@ -41,7 +42,7 @@ class PolicyValueConfig:
     """
 
     game: str = "hex"
-    mode: str = "adh-5"
+    mode: str = ""
     encoder: str = ""
     network: str = "tiny"
 
@@ -162,10 +163,18 @@ def make(config: PolicyValueConfig) -> PolicyValue:
     Raises:
       ValueError: for a game, mode, encoder or network that does not exist.
     """
-    game = jaxgames.make(config.game, config.mode)
+    name, mode = chosen(config.game, config.mode)
+    game = jaxgames.make(name, mode)
     encoder = jaxgames.encoder_of(game, config.encoder or None)
     network = presets.by_name(config.network, encoder.shape, encoder.num_outputs, encoder.cards)
-    meta = {"kind": KIND, **dataclasses.asdict(config), "encoder": encoder.name, "version": VERSION}
+    meta: dict[str, str | int] = {
+        "kind": KIND,
+        "game": name,
+        "mode": mode,
+        "encoder": encoder.name,
+        "network": config.network,
+        "version": VERSION,
+    }
     return PolicyValue(game, encoder, network, meta)
 
 

@@ -25,7 +25,7 @@ import jaxgames
 from jaxgames import checks, processes
 from jaxgames.agent import Agent
 from jaxgames.game import Game, can_be_drawn, teams_of
-from jaxgames.registration import Published, name_and_mode
+from jaxgames.registration import Published, chosen
 from training.play import agents, counting, evaluate, memory
 from training.storage.files import output_folder, write_together
 from training.web import watching
@@ -69,9 +69,9 @@ class MatchConfig:
     port: int = 8765
 
     def __post_init__(self) -> None:
-        name, mode = name_and_mode(self.game, self.mode)
+        name, mode = chosen(self.game, self.mode)
         object.__setattr__(self, "game", name)
-        object.__setattr__(self, "mode", mode or jaxgames.registration(name).defaults.mode)
+        object.__setattr__(self, "mode", mode)
         if self.agents and (self.planner or self.opponent):
             raise ValueError(f"agents={' '.join(self.agents)}: takes the place of planner and opponent; leave these out")
         checks.at_least(1, self, "games", "batch")

@@ -11,7 +11,7 @@ from tyro.conf import Positional
 
 import jaxgames
 from jaxgames import checks
-from jaxgames.registration import name_and_mode
+from jaxgames.registration import chosen
 from search import presets
 from training.play.agents import make_planner
 from training.web.cast import Cast, seated
@@ -54,9 +54,9 @@ class PlayConfig:
     open: bool = True
 
     def __post_init__(self) -> None:
-        name, mode = name_and_mode(self.game, self.mode)
+        name, mode = chosen(self.game, self.mode)
         object.__setattr__(self, "game", name)
-        object.__setattr__(self, "mode", mode or jaxgames.registration(name).defaults.mode)
+        object.__setattr__(self, "mode", mode)
         checks.seed(self)
         if not 0 <= self.port <= 65535:
             raise ValueError(f"port={self.port}: must be in 0..65535")

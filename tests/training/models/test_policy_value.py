@@ -141,6 +141,20 @@ def test_what_identifies_its_parameters(mode, encoder):
 
 
 @pytest.mark.parametrize(
+    ("settings", "variant"),
+    [
+        ({}, ("hex", "adh-5")),
+        ({"game": "clash", "network": "arena_small"}, ("clash", "beginner")),
+        ({"game": "stratego", "network": "light"}, ("stratego", "barrage")),
+        ({"game": "hex-adh-3-v1"}, ("hex", "adh-3")),
+    ],
+)
+def test_without_a_variant_it_is_the_usual_one(settings, variant):
+    meta = policy_value.make(PolicyValueConfig(**settings)).meta
+    assert (meta["game"], meta["mode"]) == variant
+
+
+@pytest.mark.parametrize(
     ("settings", "message"),
     [
         ({"game": "go"}, "game='go': must be one of pommerman, hex"),
