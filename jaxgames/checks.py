@@ -57,7 +57,7 @@ def shares(config: Any, *names: str) -> None:
 
 def seed(config: Any) -> None:
     """Raises unless the field `seed` fits into 32 bits."""
-    if not 0 <= config.seed < 2**32:
+    if not 0 <= _whole(config, "seed") < 2**32:
         raise ValueError(f"seed={config.seed}: must be in 0..{2**32 - 1}")
 
 

@@ -197,11 +197,11 @@ def name_and_mode(game: str, mode: str) -> tuple[str, str]:
     return found
 
 
-def chosen(game: str, mode: str) -> tuple[str, str]:
-    """Gives name and variant of what is asked for by a name or an id: where no variant is given, the game's usual one.
+def with_usual_mode(game: str, mode: str) -> tuple[str, str]:
+    """Gives name and variant as `name_and_mode` does, and where no variant is given the game's usual one.
 
     Raises:
-      ValueError: as for `name_and_mode`; or there is no such game.
+      ValueError: as for `name_and_mode`; or no variant is given, and there is no such game.
     """
     name, mode = name_and_mode(game, mode)
     return name, mode or registration(name).defaults.mode

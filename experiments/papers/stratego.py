@@ -29,7 +29,6 @@ NO_NETWORK = "pimc:num_worlds=3,num_simulations=100,weights=none,rollout_steps=0
 BY_HAND = "pimc_value:num_worlds=60,prospects=1,guess=usual,weights=none"  # one move ahead in many worlds
 SEARCHED = "pc_pimc:num_worlds=3,num_simulations=800,prospects=1,guess=usual"  # the network's priors, and values by hand
 NUMBERS_OF_WORLDS = (1, 3, 10, 20)
-_FEWER = 4  # of which pairs that take long play one part
 BUDGET = 300  # nodes of all worlds, where they share it
 VARIANTS = {  # of Table 5
     "flags open": "barrage-open-flags:max_plies=400",
@@ -41,21 +40,16 @@ BOTS = ("random", "hunt")
 
 @dataclasses.dataclass(frozen=True)
 class Match:
-    """Two agents by name with their settings, who change sides from game to game; a pair that takes long plays few games."""
+    """Two agents by name with their settings, who change sides from game to game."""
 
     first: str
     second: str
     mode: str = BARRAGE
-    few: bool = False
 
-    def games(self, plan: StrategoPlan) -> int:
-        """How many games it plays."""
-        return max(plan.games // _FEWER, 2) if self.few else plan.games
-
-    def name(self, plan: StrategoPlan) -> str:
-        """Of its file."""
+    def name(self, games: int) -> str:
+        """The name of the file for so many games."""
         spelt = (re.sub(r"[^a-z0-9]+", "-", text.replace("num_", "")) for text in (self.mode, self.first, self.second))
-        return f"stratego-{'-'.join(spelt)}-games{self.games(plan)}"
+        return f"stratego-{'-'.join(spelt)}-games{games}"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -63,7 +57,7 @@ class StrategoPlan(Plan):
     """How much to play.
 
     Attributes:
-      games: of each pair; of pairs that take long a quarter.
+      games: of each pair that the figures of the page depend on; of the others a quarter.
       batch: games at a time.
       epochs: of learning; 0: as many as planned.
       network_games: of each network that is looked at on the way, against each opponent.
@@ -76,9 +70,10 @@ class StrategoPlan(Plan):
     network_games: int = GAMES
     work: Path = Path("output/results/stratego")
 
-    def matches(self, pairs: Iterable[Match]) -> list[Measurement]:
+    def matches(self, pairs: Iterable[Match], *, few: bool = False) -> list[Measurement]:
         """What is to be played; matches are the labels."""
-        return [Measurement(pair.name(self), partial(play, pair, pair.games(self), self.batch), pair) for pair in pairs]
+        games = max(self.games // 4, 2) if few else self.games
+        return [Measurement(pair.name(games), partial(play, pair, games, self.batch), pair) for pair in pairs]
 
 
 def play(pair: Match, games: int, batch: int) -> dict:
@@ -100,15 +95,18 @@ def bots(plan: StrategoPlan) -> list[Measurement]:
     """The network alone and in searches against the bots, and the bots against each other."""
     small, large = {"worlds": 3, "nodes": 100}, {"worlds": 3, "nodes": 800}
     players = ("hunt", "network", USUAL, EVEN.format(**small))
-    quick = [Match(player, bot) for player in players for bot in BOTS if player != bot]
-    long = PIMC, EVEN.format(**large), SEARCH.format(**large)
-    return plan.matches([*quick, *(Match(player, bot, few=True) for player in long for bot in BOTS)])
+    ours = plan.matches(Match(player, bot) for player in players for bot in BOTS if player != bot)
+    others = [
+        *(Match(player, bot) for player in (PIMC, EVEN.format(**large)) for bot in BOTS),
+        Match(SEARCH.format(**large), "hunt"),
+    ]
+    return ours + plan.matches(others, few=True)
 
 
 def methods(plan: StrategoPlan) -> list[Measurement]:
     """PC-PIMC against PIMC, against the network alone, and against searches without a network."""
-    long = PLAIN, "ismcts:num_simulations=300"
-    return plan.matches(Match(USUAL, other, few=other in long) for other in (PIMC, "network", *long))
+    ours = plan.matches([Match(USUAL, PIMC), Match(USUAL, "network")])
+    return ours + plan.matches([Match(USUAL, PLAIN), Match(USUAL, "ismcts:num_simulations=300")], few=True)
 
 
 def guesses(plan: StrategoPlan) -> list[Measurement]:
@@ -121,20 +119,19 @@ def worlds(plan: StrategoPlan) -> list[Measurement]:
     """Numbers of worlds against the usual three: so many nodes each, and as many nodes in all."""
     each = (SEARCH.format(worlds=number, nodes=BUDGET // 3) for number in NUMBERS_OF_WORLDS)
     shared = (SEARCH.format(worlds=number, nodes=BUDGET // number) for number in NUMBERS_OF_WORLDS)
-    return plan.matches(Match(player, "hunt", few=player != USUAL) for player in dict.fromkeys((*shared, *each)))
+    return plan.matches((Match(player, "hunt") for player in dict.fromkeys((*shared, *each))), few=True)
 
 
 def variants(plan: StrategoPlan) -> list[Measurement]:
     """The variants of Table 5, for which nobody was trained, and the player without a network in them."""
     met = (*((USUAL, bot) for bot in BOTS), (BY_HAND, "hunt"))
-    return plan.matches(Match(*pair, mode, few=True) for mode in VARIANTS.values() for pair in met)
+    return plan.matches((Match(*pair, mode) for mode in VARIANTS.values() for pair in met), few=True)
 
 
 def by_hand(plan: StrategoPlan) -> list[Measurement]:
     """Values by hand, one move ahead and in the searches of the paper's size."""
-    ours = [*(Match(BY_HAND, bot) for bot in BOTS), Match(BY_HAND, NO_NETWORK, few=True)]
-    searched = [Match(SEARCHED, other, few=other != "hunt") for other in (NO_NETWORK, *reversed(BOTS))]
-    return plan.matches([*ours, *searched])
+    ours = plan.matches([*(Match(BY_HAND, bot) for bot in BOTS), Match(SEARCHED, "hunt")])
+    return ours + plan.matches([Match(BY_HAND, NO_NETWORK), Match(SEARCHED, NO_NETWORK), Match(SEARCHED, "random")], few=True)
 
 
 MATCHES = {"bots": bots, "hand": by_hand, "methods": methods, "guesses": guesses, "variants": variants, "worlds": worlds}

@@ -46,7 +46,7 @@ class SoakConfig:
 
     Attributes:
       game: which; "": all, as planned.
-      mode, agent: variant, and who has all seats; "": as planned.
+      mode, agent: variant, and who has all seats; "": as planned. For what is not planned: 10^8 steps, random play.
       share: of the planned steps; 1: 10^9 of Pommerman and Hex, 10^8 of the others.
       lanes: games at once; 0: as planned.
       seed: of everything.

@@ -18,7 +18,7 @@ from training.play.lanes import Lanes, Pool, fold
 
 NOT_BROKEN = np.int32(2**31 - 1)
 
-# Slow rules are checked in every so many steps of all lanes: in odd ones, as players often move in turns.
+# In so many steps of all lanes slow rules are checked once, counted from each look; odd, so that all players have their turn.
 _EVERY = 17
 _EVERY_OF_GAMES = {"clash": 257}  # whose heuristic plays on
 
@@ -59,9 +59,9 @@ class Soak:
     @functools.cached_property
     def names(self) -> tuple[str, ...]:
         """The rules that are checked, R; those of each step come first."""
-        state, clock = jax.eval_shape(self.game.init, jax.random.key(0)), jnp.int32(0)
-        each_step = jax.eval_shape(rules_of(self.game), state, state, clock)
-        return *sorted(each_step), *sorted(jax.eval_shape(slow_rules_of(self.game), state, clock))
+        state = jax.eval_shape(self.game.init, jax.random.key(0))
+        each_step = jax.eval_shape(rules_of(self.game), state, state, jnp.int32(0))
+        return *sorted(each_step), *sorted(jax.eval_shape(slow_rules_of(self.game), state))
 
     def start(self, key: Array, first: Array | int = 0) -> Carry:
         """Begins games, the lowest number of which is `first` (int32 [])."""
@@ -109,7 +109,7 @@ class Soak:
         found = jax.vmap(rules_of(self.game))(before.states, after, before.clock)
 
         def look() -> Rules:
-            return jax.vmap(slow_rules_of(self.game))(after, before.clock)
+            return jax.vmap(slow_rules_of(self.game))(after)
 
         held = jax.tree.map(lambda shape: jnp.ones(shape.shape, bool), jax.eval_shape(look))
         found |= jax.lax.cond(slow_too, look, lambda: held)

@@ -79,7 +79,7 @@ def counter_actions(config: ClashConfig, state: State) -> Array:
     return jnp.where(zones.must_wait(config, state), rules.WAIT, action).astype(jnp.int32)
 
 
-class Threat(NamedTuple):
+class _Threat(NamedTuple):
     """The strongest threat to each player and what comes with it.
 
     Attributes:
@@ -97,7 +97,7 @@ class Threat(NamedTuple):
     stops: Array
 
 
-class Fight(NamedTuple):
+class _Fight(NamedTuple):
     """What fights of some units against a threat are made of, int32: hit points, damage per second, and what they are worth."""
 
     hp: Array
@@ -111,7 +111,7 @@ def best_counter(config: ClashConfig, state: State, own: Side, enemy: Side, hand
     What it gains: what more is destroyed before all defenders have died, a tower helping, and what harm to towers that prevents;
     what more of them is left afterwards; less its cost.
     """
-    threat = threat_of(config, enemy)
+    threat = _threat_of(config, enemy)
     gain = _gains(config, enemy, threat, _defenders(config, own, threat), hand)
     troops = jnp.asarray(card_columns(config).is_spell)[hand.row] == 0
     gain = jnp.where(usable & troops & threat.comes[:, None], gain, NOTHING)
@@ -119,7 +119,7 @@ def best_counter(config: ClashConfig, state: State, own: Side, enemy: Side, hand
     return Idea(place, _meeting_tile(config, state, threat, hand, place), of_place(gain, place))
 
 
-def threat_of(config: ClashConfig, enemy: Side) -> Threat:
+def _threat_of(config: ClashConfig, enemy: Side) -> _Threat:
     """Finds the strongest enemy that is near, or so far away that it can still shoot at towers."""
     shoots_from = TOWER_Y[0] + 3 * TILE // 2 + jnp.asarray(unit_columns(config).reach[0])[enemy.unit]
     comes = enemy.there & (enemy.y < jnp.maximum(_THREAT_ROW, shoots_from)) & jnp.asarray(_attacks(config))[enemy.unit]
@@ -127,21 +127,24 @@ def threat_of(config: ClashConfig, enemy: Side) -> Threat:
     focus = jnp.argmax(jnp.where(comes, stops * (2 * HEIGHT - enemy.y) // HEIGHT, -1), axis=1)
     x, y, unit = (of_slot(each, focus) for each in (enemy.x, enemy.y, enemy.unit))
     group = enemy.there & (square(enemy.x - x[:, None]) + square(enemy.y - y[:, None]) < _GROUP**2)
-    return Threat(comes.any(1), x, y, unit, group, stops)
+    return _Threat(comes.any(1), x, y, unit, group, stops)
 
 
-def _defenders(config: ClashConfig, own: Side, threat: Threat) -> Fight:
+def _defenders(config: ClashConfig, own: Side, threat: _Threat) -> _Fight:
     """Those who are near and can hit it, together: [2, 1]."""
     columns = unit_columns(config)
     layer, accepts = jnp.asarray(columns.layer[0]), jnp.asarray(columns.accepts[0])
     near = square(own.x - threat.x[:, None]) + square(own.y - threat.y[:, None]) < _HELP**2
     helps = own.there & near & ((accepts[own.unit] & layer[threat.unit][:, None]) != 0)
     each_of = own.hp, jnp.asarray(worth(config).damage)[own.unit], own.worth
-    return Fight(*(jnp.where(helps, each, 0).sum(1)[:, None] for each in each_of))
+    return _Fight(*(jnp.where(helps, each, 0).sum(1)[:, None] for each in each_of))
 
 
-def _gains(config: ClashConfig, enemy: Side, threat: Threat, help: Fight, hand: zones.Hand) -> Array:
-    """What each card of a hand gains against a threat, beside those who defend already: int32 [2, 4]; no spells."""
+def _gains(config: ClashConfig, enemy: Side, threat: _Threat, defenders: _Fight, hand: zones.Hand) -> Array:
+    """What each card of a hand gains against a threat, beside those who defend already: int32 [2, 4].
+
+    `NOTHING` where it hits nobody; the numbers of spells mean nothing.
+    """
     cards, columns, values = card_columns(config), unit_columns(config), worth(config)
     layer, accepts = jnp.asarray(columns.layer[0]), jnp.asarray(columns.accepts[0])
     unit = jnp.asarray(cards.unit)[hand.row]  # [2, 4]
@@ -161,18 +164,20 @@ def _gains(config: ClashConfig, enemy: Side, threat: Threat, help: Fight, hand: 
     more = jnp.where(jnp.asarray(columns.splash_radius[0])[unit] > 0, jnp.clip(at_once, 0, _SPLASHED), 0)
     cost = jnp.asarray(cards.cost)[hand.row] * CENT // ELIXIR
 
-    def result(side: Fight) -> Array:
+    def result(side: _Fight) -> Array:
         """What a fight destroys and leaves, in hundredths of elixir; times to kill and to be killed in tenths of a second."""
         kill = 1 + jnp.minimum(enemy_hp * 10 // (side.damage + _TOWER_DAMAGE), 10 * _LONG)
         die = 1 + jnp.minimum(side.hp * 10 // jnp.maximum(harms, 1), 10 * _LONG)
         return enemy_worth * jnp.minimum(kill, die) // kill + side.worth * jnp.maximum(die - kill, 0) // die * 2 // 3
 
     damage = jnp.asarray(values.card_damage)[hand.row] * (1 + more)
-    with_card = Fight(help.hp + jnp.asarray(values.card_hp)[hand.row], help.damage + damage, help.worth + cost)
-    return jnp.where(enemy_hp > 0, result(with_card) - result(help) - cost, NOTHING)
+    with_card = _Fight(
+        hp=defenders.hp + jnp.asarray(values.card_hp)[hand.row], damage=defenders.damage + damage, worth=defenders.worth + cost
+    )
+    return jnp.where(enemy_hp > 0, result(with_card) - result(defenders) - cost, NOTHING)
 
 
-def _meeting_tile(config: ClashConfig, state: State, threat: Threat, hand: zones.Hand, place: Array) -> Array:
+def _meeting_tile(config: ClashConfig, state: State, threat: _Threat, hand: zones.Hand, place: Array) -> Array:
     """Where the card of a place (int32 [2]) meets a threat: before it, further back if it shoots; a building in the middle."""
     cards, (x, y) = card_columns(config), (threat.x, threat.y)
     reach = of_place(jnp.asarray(unit_columns(config).reach[0])[jnp.asarray(cards.unit)[hand.row]], place)

@@ -30,10 +30,10 @@ _BUILDINGS = GROUND_BUILDING | AIR_BUILDING
 _LEADER_HP = 600  # of a unit that others may follow
 _BEGIN, _BEGIN_FAST = 9, 8  # elixir to begin a push with, and when it comes twice as fast
 _FOLLOW, _FOLLOW_FAR = 7, 5  # to follow a leader, one that has come far
-_QUICK = 150  # of speed
+_QUICK = 150  # speed of those who run
 
 
-class Lane(NamedTuple):
+class _Lane(NamedTuple):
     """Where a push goes, of each player.
 
     Attributes:
@@ -56,13 +56,13 @@ def best_push(config: ClashConfig, state: State, own: Side, enemy: Side, hand: z
     A push goes where own troops are and the enemy's tower is weak. Behind a leader come those who do most damage; without one,
     the hardiest troop begins behind the king, and runners that only look for buildings at the bridge.
     """
-    lane, kinds = lane_of(config, state, own, enemy), _kinds(config, hand)
-    score = _pushing(config, state, lane, kinds, hand, usable)
+    lane, kinds = _lane_of(config, state, own, enemy), _kinds(config, hand)
+    score = _push_scores(config, state, lane, kinds, hand, usable)
     place = jnp.argmax(score, axis=1)
-    return Idea(place, _pushing_tile(config, state, lane, kinds, place), of_place(score, place))
+    return Idea(place, _push_tile(config, state, lane, kinds, place), of_place(score, place))
 
 
-def lane_of(config: ClashConfig, state: State, own: Side, enemy: Side) -> Lane:
+def _lane_of(config: ClashConfig, state: State, own: Side, enemy: Side) -> _Lane:
     """Chooses the lane of a push, and finds whom to follow there."""
     columns, right = unit_columns(config), np.arange(2)[:, None]
     in_lane = own.there[:, None] & (own.right[:, None] == right)  # [2, lane, H]
@@ -76,7 +76,7 @@ def lane_of(config: ClashConfig, state: State, own: Side, enemy: Side) -> Lane:
     leads = own.there & walks & (own.right == choice[:, None]) & (own.hp >= _LEADER_HP) & (own.y > 2 * TILE)
     leader = jnp.argmax(jnp.where(leads, own.hp, -1), axis=1)
     stands = jnp.where(np.arange(2) == choice[:, None], tower, 0).sum(1) > 0
-    return Lane(choice, stands, leads.any(1), of_slot(own.x, leader), of_slot(own.y, leader))
+    return _Lane(choice, stands, leads.any(1), of_slot(own.x, leader), of_slot(own.y, leader))
 
 
 class _Kinds(NamedTuple):
@@ -104,6 +104,7 @@ class _Kinds(NamedTuple):
 
 
 def _kinds(config: ClashConfig, hand: zones.Hand) -> _Kinds:
+    """Sorts the cards of both hands."""
     cards, columns = card_columns(config), unit_columns(config)
     unit = jnp.asarray(cards.unit)[hand.row]
 
@@ -126,7 +127,7 @@ def _kinds(config: ClashConfig, hand: zones.Hand) -> _Kinds:
     )
 
 
-def _pushing(config: ClashConfig, state: State, lane: Lane, kinds: _Kinds, hand: zones.Hand, usable: Array) -> Array:
+def _push_scores(config: ClashConfig, state: State, lane: _Lane, kinds: _Kinds, hand: zones.Hand, usable: Array) -> Array:
     """How well each card of a hand goes on with a push or begins one: int32 [2, 4], 0 for what is not to be played now."""
     cards, values = card_columns(config), worth(config)
     cost = jnp.asarray(cards.cost)[hand.row] * CENT // ELIXIR
@@ -142,7 +143,7 @@ def _pushing(config: ClashConfig, state: State, lane: Lane, kinds: _Kinds, hand:
     return jnp.where(usable & useful & can_spare[:, None], score, 0)
 
 
-def _pushing_tile(config: ClashConfig, state: State, lane: Lane, kinds: _Kinds, place: Array) -> Array:
+def _push_tile(config: ClashConfig, state: State, lane: _Lane, kinds: _Kinds, place: Array) -> Array:
     """Where the card of a place (int32 [2]) goes in a push."""
     side = lane.right * 2 - 1
     jumps, flies, waits = (of_place(each, place) > 0 for each in (kinds.runs | kinds.siege, kinds.brings, kinds.stays))

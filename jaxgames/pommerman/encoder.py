@@ -64,7 +64,7 @@ def encoder(game: Pommerman, name: str) -> Encoder:
     channels, searches = _CHANNELS[name], name.startswith("pommerlearn")
 
     def planes(observation: Observation) -> Array:
-        if name.startswith("extended"):
+        if name in ("extended", EXTENDED_CENTRED):
             return extended_planes(config, observation, centred=name == EXTENDED_CENTRED)
         return paper_planes(config, observation, blast_life=name == "paper")
 
@@ -142,7 +142,7 @@ def extended_planes(config: PommermanConfig, observation: Observation, *, centre
       config: the variant.
       observation: what a player sees.
       centred: all planes are moved so that the own position is in the middle, and what leaves the board is lost. The plane of
-        the own position shows instead which cells are on the board; outside of it all is 0.
+        the own position is "on the board" instead; outside of it all is 0.
     """
     grid, own = config.grid, observation.own
     shape = (config.board_size, config.board_size)
@@ -200,7 +200,7 @@ def pommerlearn_planes(config: PommermanConfig, view: SearchView, *, centred: bo
       config: the variant.
       view: of a seat.
       centred: the board is moved so that the own position is in the middle, and what leaves it is lost; agents who leave it are
-        shown at its edge, in their direction. The plane of the own position shows instead which cells are on the board.
+        shown at its edge, in their direction. The plane of the own position is "on the board" instead.
     """
     observation, grid, players = view.observation, config.grid, config.num_players
     own, seat = observation.own, observation.seat

@@ -62,6 +62,7 @@ class Settings:
         checks.below(checks.COUNTS, self, "num_generations")
         population.check_sizes(self, "population", "replies")
         population.check_lanes(self, self.population * self.replies)
+        checks.at_least(0, self, "judges")
         if not 1 <= self.judges <= self.replies:
             raise ValueError(f"judges={self.judges}: must be in 1..{self.replies}, the number of replies")
         checks.shares(self, "mutation")
@@ -148,22 +149,18 @@ def coevolve(game: Game, moves: Moves, settings: Settings) -> TurnSearch:
     """
     if game.num_players != 2:
         raise ValueError(f"game={game.name!r}: has {game.num_players} players, and replies are those of one opponent")
-    search = _Coevolution(game, moves, settings)
+    search = _Coevolution(game, moves, settings, packing_of(jax.eval_shape(game.init, jax.random.key(0))))
     return TurnSearch(search.start, search.generation, search.finish, never, settings.rounds)
 
 
 @dataclasses.dataclass(frozen=True)
 class _Coevolution:
-    """The parts of a round; all fields are static."""
+    """The parts of a round; all fields are static. States are kept as `packing` says."""
 
     game: Game
     moves: Moves
     settings: Settings
-
-    @functools.cached_property
-    def packing(self) -> Packing:
-        """How states are kept."""
-        return packing_of(jax.eval_shape(self.game.init, jax.random.key(0)))
+    packing: Packing
 
     def start(self, lanes: LaneKey, states: Any, seats: Array, active: Array) -> Coevolving:
         """Both populations before there is anybody in them."""

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 from typing import Any, NamedTuple
 
 import jax
@@ -108,6 +107,7 @@ class Settings:
     def __post_init__(self) -> None:
         checks.at_least(1, self, "num_evaluations", "microbatch_size")
         checks.below(checks.COUNTS, self, "num_evaluations")
+        checks.at_least(0, self, "table_rows")
         if self.table_rows and (self.table_rows < _WAYS or self.table_rows & (self.table_rows - 1)):
             raise ValueError(f"table_rows={self.table_rows}: must be 0 or a power of two, at least {_WAYS}")
 
@@ -164,7 +164,7 @@ def best_turn(game: Game, moves: Moves, settings: Settings) -> TurnSearch:
       moves: how it is played.
       settings: see `Settings`.
     """
-    search = _Walker(game, moves, settings)
+    search = _Walker(game, moves, settings, packing_of(jax.eval_shape(game.init, jax.random.key(0))))
     # Every evaluation takes a few rounds, so it is `done` that ends the search.
     return TurnSearch(search.start, search.step, search.finish, lambda walk: ~search.going(walk).any(), 2**30)
 
@@ -175,7 +175,7 @@ class _Tried(NamedTuple):
     Attributes:
       action: int32 [B].
       left: [B], what was to be tried, it among them.
-      any: bool [B], whether anything was.
+      tries: bool [B], whether anything was.
       before, after: State [B].
       offered: [B], what may come next.
       leaf: bool [B], whether the turn ends there, or nothing but End Turn is left.
@@ -185,7 +185,7 @@ class _Tried(NamedTuple):
 
     action: Array
     left: Bits
-    any: Array
+    tries: Array
     before: Any
     after: Any
     offered: Bits
@@ -196,16 +196,12 @@ class _Tried(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class _Walker:
-    """The parts of a walk through turns; all fields are static."""
+    """The parts of a walk through turns; all fields are static. States are kept as `packing` says."""
 
     game: Game
     moves: Moves
     settings: Settings
-
-    @functools.cached_property
-    def packing(self) -> Packing:
-        """How states are kept."""
-        return packing_of(jax.eval_shape(self.game.init, jax.random.key(0)))
+    packing: Packing
 
     def start(self, lanes: LaneKey, states: Any, seats: Array, active: Array) -> _Walk:
         """Stands at the beginning of the turns."""
@@ -238,7 +234,7 @@ class _Walker:
         keys = jax.vmap(self.game.state_key)(tried.after)
         bucket = (keys[:, 0] & jnp.uint32(self.settings.num_buckets - 1)).astype(jnp.int32)
         held = walk.seen[lane, bucket].reshape(batch, _WAYS, 2)
-        new = tried.any & ~(held == keys[:, None]).all(-1).any(1)
+        new = tried.tries & ~(held == keys[:, None]).all(-1).any(1)
         leaf, enters = new & tried.leaf, new & ~tried.leaf
         better = leaf & (tried.value >= walk.value)  # of equals the later one wins
         moved = jnp.concatenate([keys[:, None], held[:, :-1]], 1).reshape(batch, -1)  # the oldest drops out
@@ -246,12 +242,12 @@ class _Walker:
         child = _frame(self.packing, tried.after, tried.offered)
         rest, child, moved, found = jax.lax.optimization_barrier((rest, child, moved, (taken, whole, tried.value)))
         taken, whole, value = found
-        at = jnp.concatenate([jnp.where(tried.any, depth, length), jnp.where(enters, depth + 1, length)])
+        at = jnp.concatenate([jnp.where(tried.tries, depth, length), jnp.where(enters, depth + 1, length)])
         frames = walk.frames.at[jnp.concatenate([lane, lane]), at].set(jnp.concatenate([rest, child]), mode="drop")
         row = jnp.where(enters | leaf, bucket, self.settings.num_buckets)
         return _Walk(
             seats=walk.seats,
-            depth=jnp.where(enters, depth + 1, jnp.where(on & ~tried.any, walk.depth - 1, walk.depth)),
+            depth=jnp.where(enters, depth + 1, jnp.where(on & ~tried.tries, walk.depth - 1, walk.depth)),
             frames=frames,
             taken=taken,
             best=jnp.where(better[:, None], whole, walk.best),
@@ -277,14 +273,24 @@ class _Walker:
         ends = (action == moves.end_turn) | after.terminated | (jax.vmap(self.game.to_play)(after) != walk.seats)
         only_end = jax.vmap(Bits.count)(offered) == jax.vmap(lambda cells: cells.has(jnp.int32(moves.end_turn)))(offered)
         value = jax.vmap(lambda state, seat: value_for(self.game, state, seat))(after, walk.seats)
-        return _Tried(action, left, tries, states, after, offered, ends | only_end, ends, value)
+        return _Tried(
+            action=action,
+            left=left,
+            tries=tries,
+            before=states,
+            after=after,
+            offered=offered,
+            leaf=ends | only_end,
+            ends=ends,
+            value=value,
+        )
 
     def _turns(self, walk: _Walk, depth: Array, tried: _Tried) -> tuple[Array, Array]:
         """The actions so far with the one that was tried, and the same as a whole turn: int32 [B, L] each."""
         place = jnp.arange(self.moves.turn_length)
         forgotten = jnp.where(place > depth[:, None], -1, walk.taken)
         with_it = jnp.where(place == depth[:, None], tried.action[:, None], forgotten)
-        taken = jnp.where(tried.any[:, None], with_it, walk.taken)
+        taken = jnp.where(tried.tries[:, None], with_it, walk.taken)
         ended = jnp.where(tried.ends[:, None], -1, self.moves.end_turn)
         return taken, jnp.where(place == depth[:, None] + 1, ended, taken)
 

@@ -39,6 +39,7 @@ AnySettings = TypeVar("AnySettings", bound=HasGenerations)
 def check_sizes(settings: Any, *names: str) -> None:
     """Raises a ValueError unless populations of these sizes, of which the share `survivors` is kept, can have children."""
     checks.shares(settings, "survivors")
+    checks.at_least(0, settings, *names)
     for name in names:
         size = getattr(settings, name)
         if size < 4:

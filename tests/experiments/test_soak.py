@@ -71,7 +71,7 @@ def test_a_broken_rule_is_found_again_in_the_game_that_is_told(tmp_path, monkeyp
 
 
 def test_what_takes_long_is_checked_in_some_steps_of_all_games(monkeypatch):
-    monkeypatch.setattr(play, "slow_rules_of", lambda game: lambda after, clock: {LONG: after.attempts < 0})
+    monkeypatch.setattr(play, "slow_rules_of", lambda game: lambda after: {LONG: after.attempts < 0})
     soak = Soak(GAME, agents.make("random", GAME), 8)
     assert soak.names[-1] == LONG
     key = jax.random.key(0)
@@ -96,10 +96,12 @@ def test_what_is_asked_for_is_played(asked, planned):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("game", "mode", "agent"), [plan[:3] for plan in command.PLANS])
-def test_all_planned_games_keep_their_rules(game, mode, agent, tmp_path):
-    result, _ = ran(game=game, mode=mode, agent=agent, share=3e-5, lanes=32, output=str(tmp_path))
+@pytest.mark.parametrize(("game", "mode", "agent", "steps"), [plan[:4] for plan in command.PLANS])
+def test_all_planned_games_keep_their_rules(game, mode, agent, steps, tmp_path):
+    lanes, steps_of_a_lane = 32, 120
+    result, _ = ran(game=game, mode=mode, agent=agent, share=lanes * steps_of_a_lane / steps, lanes=lanes, output=str(tmp_path))
     assert isinstance(result, dict), result
+    assert result["rows"][0]["steps"] >= lanes * steps_of_a_lane
 
 
 @pytest.mark.parametrize(

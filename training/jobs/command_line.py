@@ -175,9 +175,13 @@ def _code(load: Callable[[], tuple[Callable[[Any], Any], type[Any]]], arguments:
 
             jax.config.update("jax_traceback_filtering", "off")  # hidden frames would make JAX's own errors look like ours
             main, config = load()
-        settings, together = (parse_alone if alone else parse_all)(config, arguments)
-        runtime.prepare()
-        _start_processes(together, settings, alone)
+        if alone:
+            settings = parse_alone(config, arguments)
+            runtime.prepare()
+        else:
+            settings, together = parse_all(config, arguments)
+            runtime.prepare()
+            _start_processes(together, settings)
         result = main(settings)
         sys.stdout.flush()
         processes.end()
@@ -197,18 +201,18 @@ def _code(load: Callable[[], tuple[Callable[[Any], Any], type[Any]]], arguments:
         return BAD_INPUT
 
 
-def _start_processes(together: Any, settings: Any, alone: bool) -> None:
+def _start_processes(together: Any, settings: Any) -> None:
     """Meets the other processes, if there are any, and keeps all but the first from printing.
 
     Raises:
-      ValueError: they run other code or with other settings, or the job is one for a single process.
+      ValueError: they run other code or with other settings, or the job is a share of work that one process does.
       OSError: as `processes.start`.
     """
     from jaxgames import processes
 
-    if getattr(settings, "shard", None) and together.coordinator not in ("", processes.NONE):
-        raise ValueError(f"coordinator={together.coordinator!r}: a shard is done by one process; leave it out")
-    if alone or getattr(settings, "shard", None):  # a share of independent work needs nobody
+    if getattr(settings, "shard", None):  # a share of independent work needs nobody
+        if together.coordinator not in ("", processes.NONE):
+            raise ValueError(f"coordinator={together.coordinator!r}: a shard is done by one process; leave it out")
         return
     processes.start(together, lambda: _program(settings))
     if not processes.leads():
@@ -296,24 +300,21 @@ def parse(config: type[Config], arguments: Sequence[str] | None = None) -> Confi
     return parse_all(config, arguments)[0]
 
 
-def parse_alone(config: type[Config], arguments: Sequence[str] | None = None) -> tuple[Config, Any]:
-    """Fills the config of a job that runs in one process, as `parse_all` does for the others.
-
-    Returns:
-      The filled config, and that no other processes take part.
+def parse_alone(config: type[Config], arguments: Sequence[str] | None = None) -> Config:
+    """Fills the config of a job that runs in one process; arguments as for `parse_all`.
 
     Raises:
-      ValueError: as for `parse_all`, and flags by which several processes would meet.
+      ValueError: as for `parse_all`, and for flags by which several processes would meet.
       SystemExit: help was asked for and printed.
     """
-    from jaxgames.processes import NONE, Processes
+    from jaxgames.processes import Processes
 
-    own = inspect.signature(config).parameters
-    refused = {f"--{field.name.replace('_', '-')}" for field in dataclasses.fields(Processes) if field.name not in own}
+    refused = {field.name for field in dataclasses.fields(Processes)} - set(inspect.signature(config).parameters)
     for word in sys.argv[1:] if arguments is None else arguments:
-        if word.partition("=")[0] in refused:
+        if word.startswith("--") and word[2:].partition("=")[0].replace("-", "_") in refused:
             raise ValueError(f"{word}: this job is done by one process; leave it out")
-    return _parsed(config, config, arguments), Processes(NONE)
+    filled: Config = _parsed(config, config, arguments)
+    return filled
 
 
 def parse_all(config: type[Config], arguments: Sequence[str] | None = None) -> tuple[Config, Any]:

@@ -53,6 +53,8 @@ class JobConfig:
     resume: bool = False
 
     def __post_init__(self) -> None:
+        for name in {"who", "follower"} & {field.name for field in dataclasses.fields(self)}:  # a run's variant has a name
+            object.__setattr__(self, name, getattr(self, name).with_usual_mode())
         checks.at_least(1, self, "checkpoint_every", "keep")
         checks.seed(self)
 
@@ -91,7 +93,7 @@ class Job(abc.ABC):
     @property
     def variant(self) -> str:
         """The game and its variant, for people."""
-        return f"{self.who.meta['game']} {self.who.meta['mode']}"
+        return f"{self.meta['game']} {self.meta['mode']}"
 
     @abc.abstractmethod
     def start(self) -> Any:

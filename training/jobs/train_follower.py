@@ -141,7 +141,7 @@ class FollowerJob(Job):
         learn = config.learn
         self.who: PolicyValue = policy_value.make(config.follower)
         self.meta = self.who.meta
-        self.title = f"{learn.method}, {config.follower.network} network, {self.who.encoder.name} planes"
+        self.title = f"{learn.method}, {self.variant}, {config.follower.network} network, {self.who.encoder.name} planes"
         self.total, self.unit, self.learning_rate = learn.episodes, "episodes", learn.learning_rate
         oracle, self.oracle_params = make_oracle(config, self.who)
         self.programs = Dagger(learn, self.who, oracle, job.mesh_for(learn.lanes, learn.batch_size, learn.buffer_size))

@@ -26,7 +26,7 @@ from search.puct import determinized
 from search.puct.rollout import heuristic_values, with_prospects
 from training.learn.learner import Learner, Programs, Updates, check_split, turned
 from training.learn.self_play import UNFINISHED, Sample, SelfPlay, play_and_keep
-from training.learn.targets import Targets, compared
+from training.learn.targets import Targets, policy_value_errors
 from training.models.policy_value import PolicyValue
 from training.play.lanes import Pool
 
@@ -281,6 +281,6 @@ class Alphaze:
         policy = jax.vmap(self.games.targets.unpack)(batch.policy)
         planes, policy = turned(self.who.encoder, batch.view, policy, which if config.symmetries else None)
         logits, value = self.who.network.apply(params, planes)
-        parts = compared(logits, value, policy, results, results != UNFINISHED)
+        parts = policy_value_errors(logits, value, policy, results, results != UNFINISHED)
         decay = sum(jnp.square(leaf).sum() for leaf in jax.tree.leaves(params))
         return config.value_weight * parts["value_error"] + parts["cross_entropy"] + config.weight_decay * decay, parts

@@ -24,7 +24,7 @@ from search.planner import Plan, Planner
 from search.puct.search import Settings
 from training.learn.learner import Learner, Programs, Updates, check_split, turned
 from training.learn.self_play import UNFINISHED, Sample, SelfPlay, play_and_keep
-from training.learn.targets import Targets, compared, is_highest
+from training.learn.targets import Targets, is_highest, policy_value_errors
 from training.models.policy_value import PolicyValue
 from training.play import agents
 from training.play.lanes import Pool
@@ -227,7 +227,7 @@ def expert_loss(
     planes, policy = turned(who.encoder, samples.view, policy, which if config.symmetries else None)
     logits, value = who.network.apply(params, planes)
     target = value_target(samples.result, samples.left, samples.value.astype(jnp.float32), config.discount, config.mixing)
-    parts = compared(logits, value, policy, target, samples.result != UNFINISHED)
+    parts = policy_value_errors(logits, value, policy, target, samples.result != UNFINISHED)
     return config.value_weight * parts["value_error"] + (1 - config.value_weight) * parts["cross_entropy"], parts
 
 

@@ -1,4 +1,7 @@
-"""What a policy is taught about actions: from the arms of a plan to weights per output of a network, kept small in samples."""
+"""What a policy is taught about actions: from the arms of a plan to weights per output of a network, kept small in samples.
+
+And how far a network is from what it is taught.
+"""
 
 from __future__ import annotations
 
@@ -116,14 +119,14 @@ def is_highest(scores: Array) -> Array:
     return number == first
 
 
-def compared(logits: Array, values: Array, policy: Array, wanted: Array, over: Array) -> dict[str, Array]:
+def policy_value_errors(logits: Array, values: Array, policy: Array, wanted: Array, over: Array) -> dict[str, Array]:
     """Compares what a network says with what it is taught.
 
     Args:
       logits: float32 [B, A], its policy.
       values: float32 [B].
       policy: float32 [B, A], the policy it is taught; sums to 1.
-      wanted: float32 [B], the values it is taught.
+      wanted: number [B], the values it is taught.
       over: bool [B], the games that are over; the values of the others do not count.
 
     Returns:

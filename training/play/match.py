@@ -25,7 +25,7 @@ import jaxgames
 from jaxgames import checks, processes
 from jaxgames.agent import Agent
 from jaxgames.game import Game, can_be_drawn, teams_of
-from jaxgames.registration import Published, chosen
+from jaxgames.registration import Published, with_usual_mode
 from training.play import agents, counting, evaluate, memory
 from training.storage.files import output_folder, write_together
 from training.web import watching
@@ -69,7 +69,7 @@ class MatchConfig:
     port: int = 8765
 
     def __post_init__(self) -> None:
-        name, mode = chosen(self.game, self.mode)
+        name, mode = with_usual_mode(self.game, self.mode)
         object.__setattr__(self, "game", name)
         object.__setattr__(self, "mode", mode)
         if self.agents and (self.planner or self.opponent):
@@ -96,14 +96,12 @@ class MatchConfig:
 class EvaluateConfig(MatchConfig):
     """Plays any agents against each other, each game to its end; who sits where is drawn for each game.
 
-    Name one per player, such as --agents follower:FILE simple simple simple; where nobody is named the game's usual ones play, a
-    trained one among them. In a game of teams these stay together: of four agents the first and the third are one. An agent is a
-    name with settings of its own after a colon, such as fdts:bandit=ucb,num_simulations=50. A name or a setting that does not
-    exist is answered with the list of those that do.
+    Agents are named one per player, such as --agents follower:FILE simple simple simple, or as for `plan.py`. Where nobody is
+    named, neither agents nor a planner nor an opponent, the game's usual agents play, a trained one among them.
     """
 
 
-def run_agents(config: MatchConfig, console: Console | None = None) -> dict:
+def run_agents(config: EvaluateConfig, console: Console | None = None) -> dict:
     """The same as `run`, but where nobody is named the game's usual agents play, a trained one among them."""
     if not (config.agents or config.planner or config.opponent):
         config = dataclasses.replace(config, agents=jaxgames.registration(config.game).defaults.agents)

@@ -137,9 +137,10 @@ class TournamentConfig:
         object.__setattr__(self, "agents", self.agents or standard.tournament)
         if len(set(self.agents)) != len(self.agents) or len(self.agents) < 2:
             raise ValueError(f"agents={' '.join(self.agents)}: must be two or more, each named once")
+        checks.at_least(0, self, "games")
+        checks.at_least(1, self, "batch")
         if self.games < 2 or self.games % 2:
             raise ValueError(f"games={self.games}: must be even and at least 2, because seats are changed half-way")
-        checks.at_least(1, self, "batch")
         checks.seed(self)
 
 

@@ -11,7 +11,7 @@ from tyro.conf import Positional
 
 import jaxgames
 from jaxgames import checks
-from jaxgames.registration import chosen
+from jaxgames.registration import with_usual_mode
 from search import presets
 from training.play.agents import make_planner
 from training.web.cast import Cast, seated
@@ -54,7 +54,7 @@ class PlayConfig:
     open: bool = True
 
     def __post_init__(self) -> None:
-        name, mode = chosen(self.game, self.mode)
+        name, mode = with_usual_mode(self.game, self.mode)
         object.__setattr__(self, "game", name)
         object.__setattr__(self, "mode", mode)
         checks.seed(self)

@@ -387,6 +387,7 @@ def plain_and_centred(name):
     views = jax.jit(jax.vmap(plain.view, (0, None)))(states, np.int32(1))
     before, after = (np.asarray(jax.jit(jax.vmap(each.planes))(views)) for each in (plain, centred))
     own = plain.channels.index("own position")
+    assert centred.channels[own] == "on the board"
     alive = before[..., own].any((1, 2))
     assert alive.sum() > 30
     return own, list(zip(before[alive], after[alive], strict=True))

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from jaxgames import runtime
-from jaxgames.processes import NONE, Processes
 from tests.processes import run_python
 from training.jobs.command_line import message_of, parse, parse_all, parse_alone, run_main
 
@@ -44,8 +43,8 @@ def test_only_jobs_of_several_processes_speak_of_them(parsed, told, capsys):
 
 
 def test_a_job_of_one_process_meets_nobody():
-    assert parse_alone(Settings, ["--mode", "team"]) == (Settings(mode="team"), Processes(NONE))
-    for word in ("--num-processes=2", "--coordinator"):
+    assert parse_alone(Settings, ["--mode", "team"]) == Settings(mode="team")
+    for word in ("--num-processes=2", "--num_processes", "--coordinator"):
         with pytest.raises(ValueError, match=f"^{word}: this job is done by one process; leave it out$"):
             parse_alone(Settings, [word, "2"])
 

@@ -14,9 +14,11 @@ from tests.processes import prepared_environment, run_python
 from tests.training.jobs.killed import config_of
 from tests.training.jobs.runs import as_json, contents, log_of, result_of, run_here, send_signal_at, steps_of
 from tests.training.jobs.toy import ToyConfig, ToyJob, ToyLearnConfig
+from training.jobs import train_alphaze, train_follower, train_guess, train_q
 from training.jobs.command_line import parse
 from training.jobs.job import JobConfig
 from training.jobs.train_follower import TrainConfig
+from training.models.policy_value import PolicyValueConfig
 from training.storage.files import output_folder
 from training.storage.logs import read_log
 
@@ -319,3 +321,13 @@ def test_an_iteration_that_fails(method, call, how, saved, message, straight, tm
     assert steps_of(tmp_path)[-1:] == [saved][:saved] and len(log_of(tmp_path)) == call - 1
     run(tmp_path, resume=True)
     assert_same(tmp_path, straight[0])
+
+
+def test_a_run_names_the_usual_variant_of_its_game():
+    """So that a run goes on whether its variant was named or not, and its settings tell which it is."""
+    assert train_guess.TrainConfig().who.mode == "barrage"
+    assert train_q.TrainConfig(who=PolicyValueConfig("hex", network="tiny")).who.mode == "adh-5"
+    follower = train_follower.TrainConfig(follower=PolicyValueConfig("pommerman-team-v1", network="paper")).follower
+    assert (follower.game, follower.mode) == ("pommerman", "team")
+    named = train_alphaze.TrainConfig(who=PolicyValueConfig("hex", "adh-5"))
+    assert train_alphaze.TrainConfig(who=PolicyValueConfig("hex-adh-5-v1")) == train_alphaze.TrainConfig() == named

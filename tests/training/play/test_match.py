@@ -212,7 +212,7 @@ def test_games_have_usual_players():
 @pytest.mark.parametrize(("given", "played"), [({}, ("oep", "greedy_action")), ({"planner": "random"}, ())])
 def test_where_nobody_is_named_the_usual_agents_are_evaluated(given, played, monkeypatch):
     monkeypatch.setattr(match, "run", lambda config, console: config.agents)
-    assert match.run_agents(MatchConfig(game="hero_academy", **given)) == played
+    assert match.run_agents(match.EvaluateConfig(game="hero_academy", **given)) == played
 
 
 def test_agents_are_counted_in_the_order_given_and_equal_ones_together():
