@@ -105,8 +105,8 @@ def bots(plan: StrategoPlan) -> list[Measurement]:
 
 def methods(plan: StrategoPlan) -> list[Measurement]:
     """PC-PIMC against PIMC, against the network alone, and against searches without a network."""
-    ours = plan.matches([Match(USUAL, PIMC), Match(USUAL, "network")])
-    return ours + plan.matches([Match(USUAL, PLAIN), Match(USUAL, "ismcts:num_simulations=300")], few=True)
+    others = [Match(USUAL, other) for other in (PIMC, PLAIN, "ismcts:num_simulations=300")]
+    return plan.matches([Match(USUAL, "network")]) + plan.matches(others, few=True)
 
 
 def guesses(plan: StrategoPlan) -> list[Measurement]:
