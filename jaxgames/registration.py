@@ -9,12 +9,14 @@ import dataclasses
 import importlib
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from jaxgames.agent import Agent
 from jaxgames.encoder import Encoder
 from jaxgames.game import Game
 from jaxgames.specs import kinds_of, read_options
+
+Config = TypeVar("Config", bound=Any)
 
 _GAMES = {
     "pommerman": "jaxgames.pommerman.registration",
@@ -205,6 +207,16 @@ def with_usual_mode(game: str, mode: str) -> tuple[str, str]:
     """
     name, mode = name_and_mode(game, mode)
     return name, mode or registration(name).defaults.mode
+
+
+def named(config: Config) -> Config:
+    """Gives a dataclass with fields `game` and `mode` as `with_usual_mode` has them.
+
+    Raises:
+      ValueError: as for `with_usual_mode`.
+    """
+    game, mode = with_usual_mode(config.game, config.mode)
+    return dataclasses.replace(config, game=game, mode=mode)
 
 
 def registration(name: str) -> Registration:

@@ -79,13 +79,7 @@ JOBS = {
         "play Stratego by a text protocol, as a player or as a manager",
         alone=True,
     ),
-    "replay": Job(
-        "training.jobs.replay",
-        "run",
-        "ReplayConfig",
-        "replay recorded games and tell every difference",
-        alone=True,
-    ),
+    "replay": Job("training.jobs.replay", "run", "ReplayConfig", "replay recorded games and tell every difference", alone=True),
     "games": Job("training.jobs.list_games", "run", "GamesConfig", "list all games and variants, by their ids", alone=True),
 }
 

@@ -21,6 +21,7 @@ from rich.console import Console
 
 from jaxgames import checks, processes, runtime
 from jaxgames.agent import Agent
+from jaxgames.registration import named
 from search.planner import size_in_bytes
 from training.jobs.display import Display
 from training.jobs.stopping import StopRequest
@@ -54,7 +55,7 @@ class JobConfig:
 
     def __post_init__(self) -> None:
         for name in {"who", "follower"} & {field.name for field in dataclasses.fields(self)}:  # a run's variant has a name
-            object.__setattr__(self, name, getattr(self, name).with_usual_mode())
+            object.__setattr__(self, name, named(getattr(self, name)))
         checks.at_least(1, self, "checkpoint_every", "keep")
         checks.seed(self)
 

@@ -12,7 +12,7 @@ from jax import Array
 import jaxgames
 from jaxgames.encoder import Encoder
 from jaxgames.game import has_secrets, is_hidden
-from jaxgames.registration import with_usual_mode
+from jaxgames.registration import named
 from search.guessed import GuessedWorlds
 from training.models.networks import presets
 from training.models.networks.network import Network
@@ -36,11 +36,6 @@ class GuessConfig:
     mode: str = ""
     encoder: str = "belief"
     network: str = "light"
-
-    def with_usual_mode(self) -> GuessConfig:
-        """As `PolicyValueConfig.with_usual_mode`."""
-        game, mode = with_usual_mode(self.game, self.mode)
-        return dataclasses.replace(self, game=game, mode=mode)
 
 
 class Guess(NamedTuple):
@@ -82,7 +77,7 @@ def make(config: GuessConfig) -> Guess:
     Raises:
       ValueError: for a game, mode, encoder or network that does not exist or is none for this.
     """
-    config = config.with_usual_mode()
+    config = named(config)
     return _made(jaxgames.make(config.game, config.mode), config)
 
 

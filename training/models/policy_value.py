@@ -16,7 +16,7 @@ import jaxgames
 from jaxgames.agent import Agent, memoryless
 from jaxgames.encoder import Encoder
 from jaxgames.game import is_hidden, teams_of
-from jaxgames.registration import with_usual_mode
+from jaxgames.registration import named
 from search.planner import of_seat
 from training.models.networks import presets
 from training.models.networks.network import Network
@@ -45,15 +45,6 @@ class PolicyValueConfig:
     mode: str = ""
     encoder: str = ""
     network: str = "tiny"
-
-    def with_usual_mode(self) -> PolicyValueConfig:
-        """Names the game's usual variant where none is given, and game and variant where there is an id.
-
-        Raises:
-          ValueError: as for `registration.with_usual_mode`.
-        """
-        game, mode = with_usual_mode(self.game, self.mode)
-        return dataclasses.replace(self, game=game, mode=mode)
 
 
 class PolicyValue(NamedTuple):
@@ -172,7 +163,7 @@ def make(config: PolicyValueConfig) -> PolicyValue:
     Raises:
       ValueError: for a game, mode, encoder or network that does not exist.
     """
-    config = config.with_usual_mode()
+    config = named(config)
     game = jaxgames.make(config.game, config.mode)
     encoder = jaxgames.encoder_of(game, config.encoder or None)
     network = presets.by_name(config.network, encoder.shape, encoder.num_outputs, encoder.cards)
