@@ -14,6 +14,7 @@ import jaxgames
 from experiments.pages import markdown
 from experiments.papers.measured import Measurement, Page, Plan, play_timed
 from experiments.papers.stratego_learning import BARRAGE, GAMES, learning, learning_figure, learning_table
+from experiments.papers.stratego_taught import full, full_table, planes, planes_table
 from experiments.papers.tables import points, with_interval
 from training.play import agents, counting
 
@@ -59,7 +60,7 @@ class StrategoPlan(Plan):
     Attributes:
       games: of each pair that the figures of the page depend on; of the others a quarter.
       batch: games at a time.
-      epochs: of learning; 0: as many as planned.
+      epochs: of learning, and rounds of teaching; 0: as many as planned.
       network_games: of each network that is looked at on the way, against each opponent.
       work: folder of the training runs.
     """
@@ -135,13 +136,14 @@ def by_hand(plan: StrategoPlan) -> list[Measurement]:
 
 
 MATCHES = {"bots": bots, "hand": by_hand, "methods": methods, "guesses": guesses, "variants": variants, "worlds": worlds}
-PARTS = {**MATCHES, "learning": learning}
+PARTS = {**MATCHES, "learning": learning, "planes": planes, "full": full}
 
 
 def texts(plan: StrategoPlan) -> dict[str, str]:
     """Makes the tables of the page."""
     tables = {name: table(plan.found(part(plan))) for name, part in MATCHES.items()}
-    return tables | {"learning": learning_table(plan.found(learning(plan)))}
+    taught = {"planes": planes_table(plan.found(planes(plan))), "full": full_table(plan.found(full(plan)))}
+    return tables | taught | {"learning": learning_table(plan.found(learning(plan)))}
 
 
 def figures(plan: StrategoPlan) -> dict[str, str]:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from experiments.papers import stratego_learning
+from experiments.papers import stratego_learning, stratego_taught
 from experiments.papers.measured import Runs
 from experiments.papers.stratego import PAGE, Match, StrategoPlan, play
 from tests.experiments.papers.made_up import page_of
@@ -14,11 +14,15 @@ def test_the_page(tmp_path):
     result = {"games": 64, "wins": 40, "draws": 8, "losses": 16, "cpu_seconds": 16.0, "moves": [1000, 1000], "mean_length": 31.6}
     ends = {name: {"wins": 30, "draws": 4, "losses": 30, "games": 64} for name in stratego_learning.OPPONENTS}
     learnt = {"epochs": {"0": ends, "10": ends | {"hunt": ends["hunt"] | {"wins": 40, "losses": 20}}}}
-    page = page_of(PAGE, tmp_path, lambda one: result if isinstance(one.label, Match) else learnt)
+    played = (Match, stratego_taught.Contest)
+    page = page_of(PAGE, tmp_path, lambda one: result if isinstance(one.label, played) else learnt)
     assert "| `network` | `random` | Barrage | 68.8 (57–78) | 40 – 8 – 16 | 32 | 16.0 |" in page
     assert "| `pc_pimc:num_worlds=3,num_simulations=100,guess=bundled` | `hunt` | ten blocked fields | " in page
     assert "num_worlds=20,num_simulations=15" in page, "20 worlds share 300 nodes"
     assert "| TSL + PC-PIMC | 10 | 65.6 (" in page and "| PC-PIMC | 0 | 50.0 (" in page
+    assert "| probabilities | network | `hunt` | 68.8 (57–78) |" in page
+    assert "| probabilities | PC-PIMC, 3 x 100 | the same, shown a world that fits | 68.8 (" in page
+    assert "| network | `random` | 68.8 (57–78) | 40 – 8 – 16 | 32 | 16.0 |" in page, "full Stratego"
     assert "stratego_learning.svg" in {path.name for path in tmp_path.iterdir()}
 
 
@@ -56,3 +60,16 @@ def test_a_run_learns_and_its_networks_play(tmp_path):
     assert list(result["epochs"]) == ["0", "1"] and result["searches_per_second"] > 0
     assert all(ends["games"] == 4 for by_opponent in result["epochs"].values() for ends in by_opponent.values())
     assert "start" not in result["settings"]
+
+
+@pytest.mark.slow
+def test_two_networks_are_taught_and_meet(tmp_path, monkeypatch):
+    small = replace(stratego_taught.SHOWN, samples=256, epochs=1, lanes=8, steps=16, updates=4, batch_size=16)
+    monkeypatch.setattr(stratego_taught, "SHOWN", small)
+    plan = StrategoPlan(tmp_path, games=4, epochs=1, work=tmp_path / "work")
+    meeting = next(contest for contest in stratego_taught.PLANES if contest.other and contest.player == stratego_taught.ALONE)
+    result = stratego_taught.play(plan, meeting, games=4)
+    assert result["wins"] + result["draws"] + result["losses"] == 4
+    assert set(result["lessons"]) == {"beliefs", "worlds"}
+    encoders = {name: lesson["settings"]["who"]["encoder"] for name, lesson in result["lessons"].items()}
+    assert encoders == {"beliefs": "belief", "worlds": "alphaze"}
