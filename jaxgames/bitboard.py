@@ -402,9 +402,16 @@ def _shift_by(cells: Bits, distance: Array, most: int) -> Bits:
     return Bits(tuple((high << part) | ((low >> 1) >> (31 - part)) for low, high in itertools.pairwise(moved)))
 
 
-def _left(word: Array, distance: int) -> Array:
-    return word << distance
+# Each shift of a traced word is the call of a compiled function. XLA puts such functions into their callers late, so the distance
+# stays a constant of this shift alone and becomes a part of its kernel. Constants that several kernels share stay outside of them
+# with multi-output fusion, and a kernel asks of a distance that it does not know whether it is below 32.
+_shifted_left = jax.jit(operator.lshift, static_argnums=1)
+_shifted_right = jax.jit(operator.rshift, static_argnums=1)
 
 
-def _right(word: Array, distance: int) -> Array:
-    return word >> distance
+def _left(word: Any, distance: int) -> Any:
+    return _shifted_left(word, distance) if isinstance(word, jax.Array) else word << distance
+
+
+def _right(word: Any, distance: int) -> Any:
+    return _shifted_right(word, distance) if isinstance(word, jax.Array) else word >> distance

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import jax.numpy as jnp
 from jax import Array
 
@@ -15,6 +17,18 @@ def first_highest(scores: Array) -> tuple[Array, Array]:
     """
     if scores.shape[-1] <= _FEW:
         return scores.argmax(-1).astype(jnp.int32), scores.max(-1)
-    highest = scores.max(-1)
+    highest = _by_halves(scores, jnp.maximum).max(-1)
     number = jnp.arange(scores.shape[-1], dtype=jnp.int32)
-    return jnp.where(scores == highest[..., None], number, scores.shape[-1] - 1).min(-1), highest
+    among = jnp.where(scores == highest[..., None], number, scores.shape[-1] - 1)
+    return _by_halves(among, jnp.minimum).min(-1), highest
+
+
+def _by_halves(values: Array, choose: Callable[[Array, Array], Array]) -> Array:
+    """Makes half as many of some values again and again, while their number is even.
+
+    XLA does that in vectors, but not a reduction over the last axis.
+    """
+    while values.shape[-1] > _FEW and values.shape[-1] % 2 == 0:
+        half = values.shape[-1] // 2
+        values = choose(values[..., :half], values[..., half:])
+    return values

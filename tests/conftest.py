@@ -52,13 +52,14 @@ def pytest_configure(config: pytest.Config) -> None:
     # All is kept in the cache, small operations too: the processes of tests need the same ones.
     os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
-    runtime.prepare(cores=1, multi_output_fusion=not config.getoption("--no-multi-output-fusion"))
     if _compiles_quickly(config):
-        new = [f"{flag}={value}" for flag, value in QUICK_FLAGS.items() if flag not in os.environ["XLA_FLAGS"]]
-        flags = " ".join([os.environ["XLA_FLAGS"], *new])
+        given = os.environ.get("XLA_FLAGS", "")
+        flags = " ".join([given, *(f"{flag}={value}" for flag, value in QUICK_FLAGS.items() if flag not in given)]).strip()
         for name in SLOW_PASSES:
             flags = runtime.with_listed(flags, runtime.DISABLED_PASSES_FLAG, name)
         os.environ["XLA_FLAGS"] = flags
+    runtime.prepare(cores=1, multi_output_fusion=not config.getoption("--no-multi-output-fusion"))
+    if _compiles_quickly(config):
         jax.config.update("jax_traceback_in_locations_limit", 0)  # nobody reads where an operation was written
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as under nohup: processes of tests would inherit it
         signal.signal(signal.SIGINT, signal.default_int_handler)

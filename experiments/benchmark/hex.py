@@ -171,8 +171,12 @@ def positions(game: Hex, lanes: LaneKey) -> State:
 
 def searcher(game: Hex, num_simulations: int, values: str = "hash") -> Planner:
     """Makes PUCT by the rules of mctx, with values of `OPINIONS`."""
-    settings = dataclasses.replace(puct.MCTX, num_simulations=num_simulations)
-    return puct.puct(game, lambda params, states, seats: OPINIONS[values](game, states), settings)
+    return puct.puct(game, lambda params, states, seats: OPINIONS[values](game, states), searcher_settings(num_simulations))
+
+
+def searcher_settings(num_simulations: int) -> puct.Settings:
+    """How it searches."""
+    return dataclasses.replace(puct.MCTX, num_simulations=num_simulations)
 
 
 def searches(batch: int, *, num_simulations: int, size: int = SIZE, values: str = "hash") -> Program:

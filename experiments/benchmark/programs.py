@@ -10,6 +10,7 @@ import dataclasses
 import functools
 import math
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -124,6 +125,32 @@ class Text:
         gathers = sum(one.opcode in _READS for one in fused)
         scatters = sum(one.opcode in _WRITES for one in fused)
         return Work(1, gathers, scatters, bytes=_bytes_of_fusion(fused, each.bytes))
+
+    def launched(self, computation: str) -> Counter[str]:
+        """The names of the kernels that a computation launches, and how often; of branches, all."""
+        found: Counter[str] = Counter()
+        for each in self.computations[computation]:
+            if each.opcode in ("while", "call", "conditional"):
+                for name in (name for names in each.called.values() for name in names):
+                    for kernel, times in self.launched(name).items():
+                        found[kernel] += times * (each.trips or 1)
+            elif each.opcode not in _FREE:
+                found[each.name] += 1
+        return found
+
+    def content(self, kernel: str) -> tuple[Any, ...]:
+        """What a kernel computes, without the names in it: of equal kernels XLA makes the code once."""
+        each = self.kernels[kernel]
+        if each.opcode != "fusion":
+            return (each.opcode, each.bytes)
+        fused = self.computations[each.called["calls"][0]]
+        numbers = {one.name: number for number, one in enumerate(fused)}
+        return tuple((one.opcode, one.bytes, *(numbers.get(name) for name in one.operands)) for one in fused)
+
+    @functools.cached_property
+    def kernels(self) -> dict[str, Instruction]:
+        """All instructions by their names, which kernels are called by."""
+        return {each.name: each for computation in self.computations.values() for each in computation}
 
     def loops(self, computation: str, times: int = 1) -> list[tuple[Instruction, int]]:
         """The loops of a computation, those inside of loops and calls too, the outer ones first, and how often each is begun."""

@@ -20,6 +20,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from jaxgames.lanes import read_at
 from jaxgames.packing import Packing, packing_of
 from search.reductions import first_highest
 
@@ -91,24 +92,24 @@ class Tree:
 
     def of_node(self, node: Array, word: int) -> Array:
         """Reads one whole number of one node per lane (int32 [B]) that never changes, int32 [B]."""
-        return self.fixed[self.lane(node), node, word].astype(jnp.int32)
+        return self._fixed(node, word).astype(jnp.int32)
 
     def raw(self, node: Array) -> Array:
         """Reads what the network or the rules say of one node per lane, float32 [B]."""
-        return as_real(self.fixed[self.lane(node), node, RAW])
+        return as_real(self._fixed(node, RAW))
 
     def prior(self, node: Array) -> Array:
         """Reads the priors of one node per lane, float32 [B, K]."""
-        return as_real(self.fixed[self.lane(node), node][:, _HEAD : _HEAD + self.num_candidates])
+        return as_real(self._fixed(node)[:, _HEAD : _HEAD + self.num_candidates])
 
     def actions(self, node: Array) -> Array:
         """Reads the actions of the candidates of one node per lane, where they are kept: int32 [B, K]."""
-        words = self.fixed[self.lane(node), node]
+        words = self._fixed(node)
         return words[:, _HEAD + self.num_candidates : self.first_word_of_state].astype(jnp.int32)
 
     def states(self, node: Array) -> Any:
         """Reads the state of one node per lane, State [B]."""
-        return jax.vmap(self.packing.unpack)(self.fixed[self.lane(node), node][:, self.first_word_of_state :])
+        return jax.vmap(self.packing.unpack)(self._fixed(node)[:, self.first_word_of_state :])
 
     def row(self, node: Array) -> Array:
         """Gives the rows of `numbers` for one node per lane, int32 [B]."""
@@ -116,16 +117,22 @@ class Tree:
 
     def child_by(self, row: Array, column: Array, reply: Array) -> Array:
         """Reads the node after a child's reply, int32 [M]; the root, which is nobody's child, where there is none yet."""
-        words = self.numbers[row, :, column].astype(jnp.int32)
+        words = self._numbers(row, slice(None), column).astype(jnp.int32)
         return (words * (jnp.arange(words.shape[1]) == _word_of(reply)[:, None])).sum(-1, dtype=jnp.int32)
 
     def whole(self, row: Array, word: int, column: Array | int = 0) -> Array:
         """Reads whole numbers, int32."""
-        return self.numbers[row, word, column].astype(jnp.int32)
+        return self._numbers(row, word, column).astype(jnp.int32)
 
     def real(self, row: Array, word: int, column: Array | int = 0) -> Array:
         """Reads floating-point numbers, float32."""
-        return as_real(self.numbers[row, word, column])
+        return as_real(self._numbers(row, word, column))
+
+    def _numbers(self, row: Array, word: int | slice, column: Array | int) -> Array:
+        return read_at(self.numbers, row, word, column)
+
+    def _fixed(self, node: Array, word: int | slice = slice(None)) -> Array:
+        return read_at(self.fixed, self.lane(node), node, word)
 
 
 class NewNode(NamedTuple):

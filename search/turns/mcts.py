@@ -49,6 +49,7 @@ from search.turns.tree import (
     child_of,
     find,
     keys_of,
+    of_nodes,
     plant,
 )
 
@@ -193,7 +194,7 @@ def _simulate(
     """
     lane = jnp.arange(len(seats))
     number, before, depth, path = _descend(settings, tree, active)
-    row, counts = tree.nodes[lane, number], tree.counts[lane, number]
+    row, counts = of_nodes(tree.nodes, number), of_nodes(tree.counts, number)
     node = rows.read(row)
     opens = active & (counts[:, LEFT] > 0) & ~node.state.terminated
     opens = opens & (counts[:, TRIED] < settings.max_children) & (depth < settings.max_depth)
@@ -202,7 +203,7 @@ def _simulate(
     after = _played(moves, lanes, node.state, action)
     fresh = Node(after, jax.vmap(moves.offered)(after), keys_of(game, moves, after))
     # What costs nothing or takes the last action back is not worth an edge.
-    last = tree.nodes[lane, before][:, -2:]
+    last = of_nodes(tree.nodes, before)[:, -2:]
     back = (fresh.keys[:, 2:] == last).all(-1) & (depth > 0)
     useless = back | (fresh.keys == node.keys).all(-1)
     grows = opens & ~useless
@@ -251,7 +252,7 @@ def _descend(settings: Settings, tree: Tree, active: Array) -> tuple[Array, Arra
 
     def step(carry: tuple[Array, Array, Array, Array, Array]) -> tuple[Array, Array, Array, Array, Array]:
         walking, node, before, depth, path = carry
-        counts, stats = tree.counts[lane, node], tree.stats[lane, node]
+        counts, stats = of_nodes(tree.counts, node), of_nodes(tree.stats, node)
         visits = stats[:, EDGE_VISITS]
         score = stats[:, EDGE_VALUE] / jnp.maximum(visits, 1)
         if settings.exploration:
@@ -332,10 +333,10 @@ def _burn(tree: Tree, seats: Array, level: Array, begins: Array) -> Tree:
     _, node, _ = jax.lax.while_loop(lambda carry: carry[0] < levels, down, (jnp.int32(0), zero, zero))
     edge, mean, _ = best_edge(tree, node)
     # A turn may have ended early: nodes of the other player keep theirs.
-    cuts = begins & (mean > -jnp.inf) & (tree.counts[lane, node, MOVER] == seats)
+    cuts = begins & (mean > -jnp.inf) & (of_nodes(tree.counts, node)[:, MOVER] == seats)
     keeps = jnp.arange(tree.stats.shape[3]) == edge[:, None]
     at = jnp.where(cuts, node, tree.counts.shape[1])
-    kept = jax.lax.optimization_barrier(jnp.where(keeps[:, None], tree.stats[lane, node], 0.0))
+    kept = jax.lax.optimization_barrier(jnp.where(keeps[:, None], of_nodes(tree.stats, node), 0.0))
     return dataclasses.replace(
         tree,
         stats=alone(lambda array: array.at[lane, at].set(kept, mode="drop"), tree.stats, cuts.any()),
@@ -345,12 +346,11 @@ def _burn(tree: Tree, seats: Array, level: Array, begins: Array) -> Tree:
 
 def _read_plan(moves: Moves, tree: Tree, seats: Array) -> tuple[Array, Array]:
     """Follows the best edges to the end of the turn. Returns int32 [B, L], and the mean of the first edge, float32 [B]."""
-    lane = jnp.arange(len(seats))
 
     def step(carry: tuple[Array, Array, Array], _: None) -> tuple[tuple[Array, Array, Array], Array]:
         node, on, ended = carry
         mean, link = best_edge(tree, node)[1:]
-        on = on & (mean > -jnp.inf) & (tree.counts[lane, node, MOVER] == seats)
+        on = on & (mean > -jnp.inf) & (of_nodes(tree.counts, node)[:, MOVER] == seats)
         action = jnp.where(on, action_of(link), jnp.where(ended, NONE, moves.end_turn))
         return (jnp.where(on, child_of(link), node), on, ended | ~on), action
 

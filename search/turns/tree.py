@@ -12,6 +12,7 @@ from jax import Array
 
 from jaxgames.bitboard import WORD_BITS, Bits
 from jaxgames.game import Game
+from jaxgames.lanes import read_at
 from jaxgames.packing import Packing
 from search.reductions import first_highest
 from search.turns.game import Moves, without
@@ -220,9 +221,18 @@ def action_of(links: Array) -> Array:
     return (links & (MOST_ACTIONS - 1)).astype(jnp.int32)
 
 
+def of_nodes(array: Array, node: Array) -> Array:
+    """Reads what belongs to one node per tree: of [B, N, ...] at int32 [B], [B, ...].
+
+    By one index. Of two, XLA puts pairs together for each element that is read, where nothing else needs them.
+    """
+    batch, total = array.shape[:2]
+    return read_at(array.reshape(batch * total, *array.shape[2:]), jnp.arange(batch) * total + node)
+
+
 def best_edge(tree: Tree, node: Array) -> tuple[Array, Array, Array]:
     """Gives the edge of a node (int32 [B]) with the highest mean, that mean (-inf where is none), and its link, uint32 [B]."""
-    lane = jnp.arange(len(node))
-    visits, values = (tree.stats[lane, node][:, row] for row in (EDGE_VISITS, EDGE_VALUE))
+    lane, stats = jnp.arange(len(node)), of_nodes(tree.stats, node)
+    visits, values = (stats[:, row] for row in (EDGE_VISITS, EDGE_VALUE))
     edge, mean = first_highest(jnp.where(visits > 0, values / jnp.maximum(visits, 1), -jnp.inf))
     return edge, mean, tree.links[lane, node, edge]

@@ -8,7 +8,7 @@ from tests.processes import ROOT, output_of, run_python
 
 FUSION_OPTION = "xla_cpu_use_multi_output_fusion"
 FUSION = f"--xla_backend_extra_options={FUSION_OPTION}"
-SPLITTING = "--xla_disable_hlo_passes=cpu-parallel-task-assigner"
+SPLITTING = "--xla_disable_hlo_passes=cpu-parallel-task-assigner,cse"
 WIDTH = "--xla_cpu_prefer_vector_width=512"
 PREPARE = "from jaxgames import runtime; runtime.prepare()"
 SHOW_CACHE = f"import jax; {PREPARE}; print(jax.config.jax_compilation_cache_dir)"
@@ -87,6 +87,24 @@ def test_keeps_the_flags_of_the_user(given: str, expected: str, monkeypatch: pyt
     assert flags.count(runtime.KERNEL_SPLITTING) == 1
     monkeypatch.setenv("XLA_FLAGS", flags)
     assert runtime._environment(cores=None, multi_output_fusion=True)["XLA_FLAGS"] == flags, "added twice"
+
+
+def test_equal_values_are_shared_between_kernels_on_accelerators_alone(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("XLA_FLAGS", "")
+    shared, split = "--xla_disable_hlo_passes=cpu-parallel-task-assigner ", f"{SPLITTING} "
+    assert split in environment()["XLA_FLAGS"]
+    assert shared in runtime._environment(cores=None, multi_output_fusion=False)["XLA_FLAGS"]
+    monkeypatch.setattr(runtime, "runs_on_cpus", lambda: False)
+    assert shared in environment()["XLA_FLAGS"]
+
+
+def test_tells_before_it_starts_whether_there_are_cpus_alone(tmp_path):
+    ask = "from jaxgames import runtime; print(runtime.runs_on_cpus(), runtime.backend_is_running())"
+    assert output_of(ask, {"JAX_PLATFORMS": "cpu"}).split() == ["True", "False"]
+    assert output_of(ask, {"JAX_PLATFORMS": "cuda,cpu"}).split() == ["False", "False"]
+    (tmp_path / "jax_plugins").mkdir()
+    with_plugin = {"JAX_PLATFORMS": "", "PYTHONPATH": f"{ROOT}{os.pathsep}{tmp_path}"}
+    assert output_of(ask, with_plugin).split() == ["False", "False"]
 
 
 def environment(cores: int | None = None) -> dict[str, str]:

@@ -1,0 +1,207 @@
+"""The command that counts instructions: `python scripts/instructions.py`."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import re
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import jax
+import jax.numpy as jnp
+import tyro
+
+from experiments.benchmark.programs import Text
+from experiments.instructions import machine_code, pieces
+from experiments.instructions.machine_code import Counts
+from experiments.instructions.pieces import Piece
+from experiments.pages import fill, markdown
+from jaxgames import runtime
+from training.storage import provenance
+from training.storage.files import write_atomically
+from training.storage.provenance import CHECKOUT
+
+DATA = CHECKOUT / "docs" / "results" / "data" / "instructions.json"
+PAGE = CHECKOUT / "docs" / "benchmarks.md"
+BATCHES = (64, 256, 1024, 4096, 16_384)
+LANES_PER_VECTOR = 16  # words of 32 bits
+SECONDS = 0.2
+TRIES = 5
+
+
+@dataclasses.dataclass(frozen=True)
+class InstructionsConfig:
+    """Counts the instructions of the pieces that steps and searches are made of, and measures how long they take.
+
+    Attributes:
+      pieces: which; all if none is named.
+      batches: lanes for which times are measured; the best is shown.
+      write: keep the rows in docs/results/data and put the table into docs/benchmarks.md.
+    """
+
+    pieces: Annotated[tyro.conf.Positional[tuple[str, ...]], tyro.conf.arg(metavar="PIECE ...")] = ()
+    batches: tuple[int, ...] = BATCHES
+    write: bool = False
+
+    def __post_init__(self) -> None:
+        for name in self.pieces:
+            pieces.find(name)
+        if not self.batches or min(self.batches) < 1:
+            raise ValueError(f"batches={self.batches}: must be numbers of lanes, each at least 1")
+
+
+def run(config: InstructionsConfig) -> int:
+    """Counts and measures, and prints a JSON line per piece.
+
+    Returns:
+      The exit code, 0.
+
+    Raises:
+      ValueError: there is no disassembler, or JAX does not run on a CPU.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        flags = f"--xla_dump_to={folder} --xla_dump_hlo_as_text --xla_dump_hlo_module_re=jit_piece_.*"
+        os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {flags}".strip()
+        runtime.prepare(cores=1)
+        jax.config.update("jax_enable_compilation_cache", False)  # what is read from there leaves no machine code
+        if jax.default_backend() != "cpu":
+            raise ValueError(f"device={jax.default_backend()}: instructions are counted on a CPU; set JAX_PLATFORMS=cpu")
+        known = {row["piece"]: row for row in json.loads(DATA.read_text())} if config.write and DATA.exists() else {}
+        order = [piece.name for piece in pieces.PIECES]
+        for name in config.pieces or order:
+            row = measure(pieces.find(name), config.batches, Path(folder))
+            print(json.dumps(row), flush=True)
+            if config.write:
+                known[name] = row
+                rows = [known[each] for each in order if each in known]
+                write_atomically(DATA, "[\n" + ",\n".join(map(json.dumps, rows)) + "\n]\n")
+                fill(PAGE, {"instructions": table(rows)}, others_stay=True)
+            jax.clear_caches()
+    return 0
+
+
+def measure(piece: Piece, batches: Sequence[int], folder: Path) -> dict[str, Any]:
+    """Counts the instructions of a piece, and times it in batches of several sizes.
+
+    Args:
+      piece: which.
+      batches: lanes.
+      folder: where XLA leaves what it compiles.
+
+    Returns:
+      A row.
+    """
+    text, files = _compiled(piece, piece.batch, folder)
+    counts, kernels, size = count(text, files)
+    per_vector = counts.times(LANES_PER_VECTOR / piece.batch)
+    return {
+        "piece": piece.name,
+        "batch": piece.batch,
+        "kernels": kernels,
+        "bytes": round(size / piece.batch),
+        **{name: round(value, 1) for name, value in dataclasses.asdict(per_vector).items()},
+        "open_loops": int(counts.open_loops),
+        "nanoseconds": {str(batch): round(time_of(piece, batch), 2) for batch in batches},
+        **provenance.describe(jax.devices()[0]),
+    }
+
+
+def count(text: str, files: Mapping[str, Path]) -> tuple[Counts, int, int]:
+    """Counts what one round of a program's loop executes.
+
+    Args:
+      text: the program, as XLA gives it.
+      files: object files by the name of their kernel.
+
+    Returns:
+      Instructions, kernels, and the bytes that the kernels read and write; loops of unknown length are counted once.
+    """
+    program = Text(text)
+    loops = program.loops(program.entry)
+    body = max((loop for loop, _ in loops), key=lambda loop: program.work(loop.called["body"][0]).kernels).called["body"][0]
+    counts = {kernel: machine_code.count(path) for kernel, path in files.items()}
+    by_content = {program.content(kernel): found for kernel, found in counts.items() if kernel in program.kernels}
+    total = Counts()
+    for kernel, times in program.launched(body).items():
+        found = counts.get(kernel) or by_content.get(program.content(kernel))
+        if found is not None:  # else it is a copy of memory, or a part of the runtime
+            total += found.times(times)
+    work = program.work(body)
+    return total, work.kernels, work.bytes
+
+
+def _compiled(piece: Piece, batch: int, folder: Path) -> tuple[str, dict[str, Path]]:
+    """Compiles a piece; gives the text of the program and the object files of its kernels."""
+    before = set(folder.iterdir())
+    work = pieces.start(piece, batch)
+    compiled = jax.jit(pieces.rounds(piece, 2 * LANES_PER_VECTOR)).lower(work, jnp.uint32(0)).compile()
+    files: dict[str, Path] = {}
+    for path in set(folder.iterdir()) - before:
+        if match := re.search(r"\.obj-file\.(?:__compute_module_)?(.*?)(?:_kernel_module)?\.o$", path.name):
+            files[match[1]] = path
+    return compiled.as_text() or "", files
+
+
+def time_of(piece: Piece, batch: int) -> float:
+    """Measures how long a round takes per lane, in nanoseconds of CPU time: the least of several tries."""
+    work, nothing, length = pieces.start(piece, batch), jnp.uint32(0), 8
+    while True:
+        program = jax.jit(pieces.rounds(piece, length)).lower(work, nothing).compile()
+        jax.block_until_ready(program(work, nothing))
+        found = []
+        for _ in range(TRIES):
+            started = time.process_time()
+            jax.block_until_ready(program(work, nothing))
+            found.append(time.process_time() - started)
+        if min(found) > SECONDS / 4:
+            return 1e9 * min(found) / (length * batch)
+        length = int(length * min(1000, max(2, SECONDS / max(min(found), 1e-6))))
+
+
+def table(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Makes the table of the page: instructions for sixteen lanes, and how far each piece is from the rate of the best."""
+    head = (
+        "piece",
+        "kernels",
+        "compute",
+        "load, store",
+        "on the stack",
+        "gathers",
+        "scalar",
+        "bytes per lane",
+        "ns per lane (lanes)",
+        "on vectors per ns",
+        "times what full rate takes",
+    )
+    body = []
+    best = max(map(rate, rows), default=0.0)
+    for row in rows:
+        batch, least = fastest(row)
+        body.append(
+            [
+                f"`{row['piece']}`: {pieces.find(row['piece']).summary}",
+                str(row["kernels"]),
+                *(f"{row[name]:.0f}" for name in ("compute", "moves", "stack", "gathers", "scalar")),
+                str(row["bytes"]),
+                f"{least:.3g} ({batch})",
+                f"{rate(row):.1f}",
+                f"{best / rate(row):.1f}",
+            ]
+        )
+    return markdown(head, body)
+
+
+def fastest(row: Mapping[str, Any]) -> tuple[str, float]:
+    """The batch in which a piece takes the least time per lane, and that time in nanoseconds."""
+    found: tuple[str, float] = min(row["nanoseconds"].items(), key=lambda item: item[1])
+    return found
+
+
+def rate(row: Mapping[str, Any]) -> float:
+    """Instructions on vectors per nanosecond, in the best batch."""
+    return float((row["compute"] + row["moves"] + row["gathers"]) / LANES_PER_VECTOR / fastest(row)[1])

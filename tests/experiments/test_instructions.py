@@ -1,0 +1,110 @@
+"""Counting instructions: of code written by hand, of kernels that XLA makes, and the table."""
+
+import dataclasses
+import json
+import platform
+import shutil
+
+import jax.numpy as jnp
+import pytest
+
+from experiments.instructions import command, machine_code, pieces
+from experiments.instructions.command import InstructionsConfig
+from experiments.instructions.machine_code import Counts, Line
+from experiments.instructions.pieces import Piece, Work
+from tests.processes import output_of
+
+# A loop of 32 rounds (0x800 bytes, 64 at a time) in one of 4, which counts down to nothing; then a spill and the end.
+CODE = """
+mov $0xfffffffffffffff0,%rdi
+xor %eax,%eax
+vmovdqu64 (%rsi,%rax,1),%zmm0
+vpxorq (%rdx,%rax,1),%zmm0,%zmm0
+vmovdqu64 %zmm0,(%rcx,%rax,1)
+add $0x40,%rax
+cmp $0x800,%rax
+jne 2
+add $0x4,%rdi
+jne 1
+vmovdqa64 %zmm1,0x40(%rsp)
+vpgatherdd (%rsi,%zmm2,4),%zmm3{%k1}
+vmovss (%rsi),%xmm4
+ret
+"""
+
+
+def lines_of(code: str) -> list[Line]:
+    found = (line.partition(" ") for line in code.split("\n") if line)
+    return [Line(place, name, operands) for place, (name, _, operands) in enumerate(found)]
+
+
+def test_what_stands_in_loops_is_done_as_often_as_they_go_round():
+    counts = machine_code.of_lines(lines_of(CODE))
+    assert counts.compute == 4 * 32 and counts.gathers == 1
+    assert counts.moves == 4 * 32 * 2 + 1 and counts.stack == 1
+    assert counts.scalar == 1 + 4 * (1 + 3 * 32 + 2) + 2
+    assert counts.open_loops == 0
+
+
+def test_a_loop_without_a_length_is_told():
+    counts = machine_code.of_lines(lines_of("vpaddd %zmm0,%zmm1,%zmm2\ntest %rax,%rax\njne 0\nret"))
+    assert counts.compute == 1 and counts.open_loops == 1
+
+
+def test_loops_that_overlap_are_one():
+    counts = machine_code.of_lines(lines_of("nop\nvpaddd %zmm0,%zmm1,%zmm2\nadd $0x1,%rax\njb 0\ncmp $0x8,%rax\njne 1\nret"))
+    assert counts.compute == 8
+
+
+def test_counts_add_up():
+    twice = Counts(compute=1, moves=2, gathers=3).times(2)
+    assert (twice + Counts(scalar=1)).on_vectors == 12
+    with pytest.raises(ValueError, match="piece='hex/nothing': must be one of hex/flood_pass, "):
+        InstructionsConfig(pieces=("hex/nothing",))
+    with pytest.raises(ValueError, match="batches=\\(0,\\): must be numbers of lanes, each at least 1"):
+        InstructionsConfig(batches=(0,))
+
+
+def test_without_a_disassembler_it_is_one_line(tmp_path, monkeypatch):
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    with pytest.raises(ValueError, match="instructions: needs objdump, of the package binutils"):
+        machine_code.disassemble(tmp_path / "kernel.o")
+
+
+@pytest.mark.parametrize("piece", pieces.PIECES[:1], ids=lambda piece: piece.name)
+def test_rounds_work_on_what_the_round_before_has_left(piece):
+    work = pieces.start(piece, 8)
+    assert (pieces.rounds(piece, 3)(work, jnp.uint32(0)) == pieces.rounds(piece, 1)(work, jnp.uint32(0))).all()
+    changed = pieces.rounds(piece, 3)(work, jnp.uint32(0xFFFFFFFF))
+    assert (changed != pieces.rounds(piece, 1)(work, jnp.uint32(0xFFFFFFFF))).any()
+
+
+def test_the_table_shows_how_far_from_full_rate_a_piece_is():
+    counts = dataclasses.asdict(Counts(compute=40, moves=24, scalar=9))
+    row = {"piece": "hex/step", "kernels": 3, "bytes": 100, "nanoseconds": {"64": 4.0, "256": 2.0}, **counts}
+    slow = row | {"piece": "hex/flood_pass", "nanoseconds": {"64": 6.0}}
+    *_, first, second = command.table([row, slow]).splitlines()
+    assert first.endswith("| 3 | 40 | 24 | 0 | 0 | 9 | 100 | 2 (256) | 2.0 | 1.0 |")
+    assert second.endswith("| 6 (64) | 0.7 | 3.0 |")
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64" or not shutil.which("objdump"), reason="reads the code of this kind of core")
+def test_the_code_of_xla_is_read():
+    """In a process of its own, as XLA is told when it starts to leave its object files."""
+    code = """
+from experiments.instructions import command, pieces
+command.PAGE = command.DATA = None
+pieces.PIECES = pieces.PIECES[:1]
+command.run(command.InstructionsConfig(pieces=("hex/flood_pass",), batches=(64,)))
+"""
+    row = json.loads(output_of(code, {"JAX_PLATFORMS": "cpu"}))
+    assert row["piece"] == "hex/flood_pass" and row["open_loops"] == 0
+    # Four words: six neighbours each of two shifts mostly, and what puts them together.
+    assert 40 <= row["compute"] + row["moves"] <= 250 and row["gathers"] == 0
+    assert row["nanoseconds"]["64"] > 0 and row["kernels"] <= 3
+
+
+def test_a_piece_is_run_on_every_lane():
+    double = Piece("a/double", "", lambda keys: Work(keys.first), lambda work: work.moving * 2)
+    work = pieces.start(double, 4)
+    assert (pieces.rounds(double, 1)(work, jnp.uint32(0)) == work.moving * 2).all()
