@@ -19,9 +19,9 @@ def where_lanes(lanes: Array, new: Any, old: Any) -> Any:
 
 
 def read_at(array: Array, *places: Any) -> Array:
-    """Reads an array at places that are known to be on it, as `array[places]` does.
+    """Reads `array[places]` where all places are in range.
 
-    There a negative number counts from the end, and one beyond the end is moved to it. To ask that of each element that is read
-    can take as long as to read it. Here such a place gives any element.
+    Plain indexing wraps negative numbers and clips large ones, which can take as long as reading. Here the result for such a
+    place is undefined.
     """
     return jnp.asarray(array).at[places].get(mode="promise_in_bounds", wrap_negative_indices=False)

@@ -52,8 +52,8 @@ def pytest_configure(config: pytest.Config) -> None:
     # All is kept in the cache, small operations too: the processes of tests need the same ones.
     os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
-    if _compiles_quickly(config):
-        given = os.environ.get("XLA_FLAGS", "")
+    if _compiles_quickly(config):  # before it is prepared: the older emitters need XLA's pass "cse"
+        given = runtime.user_flags()
         flags = " ".join([given, *(f"{flag}={value}" for flag, value in QUICK_FLAGS.items() if flag not in given)]).strip()
         for name in SLOW_PASSES:
             flags = runtime.with_listed(flags, runtime.DISABLED_PASSES_FLAG, name)

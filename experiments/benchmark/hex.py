@@ -175,7 +175,7 @@ def searcher(game: Hex, num_simulations: int, values: str = "hash") -> Planner:
 
 
 def searcher_settings(num_simulations: int) -> puct.Settings:
-    """How it searches."""
+    """Settings of `searcher`."""
     return dataclasses.replace(puct.MCTX, num_simulations=num_simulations)
 
 

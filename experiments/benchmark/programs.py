@@ -10,7 +10,6 @@ import dataclasses
 import functools
 import math
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -126,16 +125,17 @@ class Text:
         scatters = sum(one.opcode in _WRITES for one in fused)
         return Work(1, gathers, scatters, bytes=_bytes_of_fusion(fused, each.bytes))
 
-    def launched(self, computation: str) -> Counter[str]:
-        """The names of the kernels that a computation launches, and how often; of branches, all."""
-        found: Counter[str] = Counter()
+    def launched(self, computation: str) -> dict[str, float]:
+        """The names of the kernels that a computation launches, and how often; branches share what is launched evenly."""
+        found: dict[str, float] = {}
         for each in self.computations[computation]:
             if each.opcode in ("while", "call", "conditional"):
-                for name in (name for names in each.called.values() for name in names):
-                    for kernel, times in self.launched(name).items():
-                        found[kernel] += times * (each.trips or 1)
+                parts = [name for names in each.called.values() for name in names]
+                often = 1 / len(parts) if each.opcode == "conditional" else each.trips or 1
+                for kernel, times in (one for name in parts for one in self.launched(name).items()):
+                    found[kernel] = found.get(kernel, 0) + times * often
             elif each.opcode not in _FREE:
-                found[each.name] += 1
+                found[each.name] = found.get(each.name, 0) + 1
         return found
 
     def content(self, kernel: str) -> tuple[Any, ...]:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 _LINE = re.compile(r"^\s*([0-9a-f]+):\s+(?:\w+ )*?([a-z][\w.]*)\s*(.*?)\s*$")
 _STACK = re.compile(r"\((?:%rsp|%rbp)")
-_SCALAR = re.compile(r"^v(?:\w*[sd]s|\w*sd|movd|movq|zeroupper)$")
+_SCALAR = re.compile(r"^v(?:(?!p|broadcast)\w*s[sd](?:2\w+)?|movd|movq|zeroupper)$")  # of one number, though in vector registers
 _COMPARE = re.compile(r"^\$(-?0x[0-9a-f]+|-?\d+),(%\w+)$")
 _STEP = re.compile(r"^(-?0x[0-9a-f]+)\((%\w+)\),(%\w+)$")
 _WIDE = {f"%e{name}": f"%r{name}" for name in ("ax", "bx", "cx", "dx", "si", "di", "bp")} | {
@@ -56,7 +56,7 @@ class Counts:
         return Counts(*(a + b for a, b in zip(dataclasses.astuple(self), dataclasses.astuple(other), strict=True)))
 
     def times(self, factor: float) -> Counts:
-        """The same so often."""
+        """All counts times a factor."""
         return Counts(*(factor * each for each in dataclasses.astuple(self)))
 
     @property

@@ -26,6 +26,7 @@ from search.puct.walk import choose
 SIZE = 11
 PLAYERS, ARMS = 4, 6
 ROWS = 4096
+_ROW_STRIDE = 1237
 SIMULATIONS = 100
 
 
@@ -35,10 +36,12 @@ class Work(NamedTuple):
     Attributes:
       moving: leaves [B, ...]; its words uint32 are made to depend on the round before, so that nothing is worked out only once.
       fixed: whatever else is needed.
+      number: of the round, int32 [].
     """
 
     moving: Any
     fixed: Any = ()
+    number: Any = 0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,7 +60,7 @@ class Piece:
     summary: str
     start: Callable[[Any], Work]
     run: Callable[[Work], Any]
-    batch: int = 512
+    batch: int = 480
 
 
 def _hex_states(keys: Any) -> Any:
@@ -113,7 +116,7 @@ def _best_rated(work: Work) -> Any:
 
 
 def _table_start(keys: Any) -> Work:
-    """A table per lane, half of it filled, and keys of which half are known."""
+    """A table per lane, half of it filled; of the keys that are looked up half are known."""
     batch = keys.first.shape[0]
     trees = jnp.arange(batch, dtype=jnp.int32)
     tables = table.init(batch, ROWS, PLAYERS * ARMS)
@@ -127,12 +130,15 @@ def _table_start(keys: Any) -> Work:
         return table.write(table.tick(tables, trees >= 0), slot, words, trees >= 0)
 
     tables = jax.lax.fori_loop(0, ROWS // 2, put, tables)
-    return Work(key_of(random_bits.below(random_bits.bits(keys, 2), ROWS)), (tables, trees))
+    return Work((keys.first, keys.second), (tables, trees))
 
 
 def _look_up(work: Work) -> Any:
+    """Another key in each round, so that rows are not where the round before has left them."""
     tables, trees = work.fixed
-    slot = table.find(tables, trees, work.moving)
+    first, second = work.moving
+    number = (first.astype(jnp.int32) + work.number * _ROW_STRIDE) & (ROWS - 1)
+    slot = table.find(tables, trees, jnp.stack([first ^ number.astype(jnp.uint32), second], axis=-1))
     return slot.row, table.read(tables, slot)
 
 
@@ -187,7 +193,7 @@ PIECES = (
     Piece("hero_academy/ratings", "the best rated of the actions that planners look at", _hero_start, _best_rated),
     Piece("bandit/look_up", "find a state in the table of its game, and read its row", _table_start, _look_up),
     Piece("bandit/thompson", "draw a move for each of four players with six arms", _sample_start, _thompson),
-    Piece("puct/select", "choose among the children of a root after 100 simulations", _tree_start, _select, batch=64),
+    Piece("puct/select", "choose among the children of a root after 100 simulations", _tree_start, _select, batch=48),
     Piece("pommerman/step", "a step of four players", _pommerman_start, _pommerman_step),
 )
 
@@ -216,13 +222,13 @@ def rounds(piece: Piece, length: int) -> Callable[[Work, Array], Array]:
     """
 
     def program(work: Work, nothing: Array) -> Array:
-        def once(digest: Array, _: None) -> tuple[Array, None]:
+        def once(digest: Array, number: Array) -> tuple[Array, None]:
             change = digest & nothing
             moving = jax.tree.map(functools.partial(_changed, change), work.moving)
-            return change + digest_of(piece.run(work._replace(moving=moving))), None
+            return change + digest_of(piece.run(work._replace(moving=moving, number=number))), None
 
         batch = jax.tree.leaves(work.moving)[0].shape[0]
-        return jax.lax.scan(once, jnp.zeros(batch, jnp.uint32), length=length)[0]
+        return jax.lax.scan(once, jnp.zeros(batch, jnp.uint32), jnp.arange(length))[0]
 
     program.__name__ = "piece_" + piece.name.replace("/", "_")
     return program

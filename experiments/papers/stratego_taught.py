@@ -1,4 +1,4 @@
-"""Networks that `hunt` taught: in Barrage, shown beliefs or drawn worlds (compared by Bluml et al.), and in full Stratego."""
+"""Networks that `hunt` taught: in Barrage, shown beliefs or drawn worlds, and in full Stratego (games of Bluml et al.)."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from training.jobs.train_expert import TrainConfig
 from training.learn.expert_iteration import ExpertConfig
 from training.models.policy_value import PolicyValueConfig
 from training.play import agents, counting
+from training.storage.logs import read_log
 
 if TYPE_CHECKING:
     from experiments.papers.stratego import StrategoPlan
@@ -159,8 +160,12 @@ def teach(plan: StrategoPlan, pupil: Pupil) -> dict | None:
     if not (folder / "result.json").exists() and train_expert.run(config) is None:
         return None
     result, settings = (json.loads((folder / name).read_text()) for name in ("result.json", "settings.json"))
-    told = {name: value for name, value in result.items() if name != "settings"}
-    return {"result": told, "settings": {name: value for name, value in settings.items() if name not in ("output", "resume")}}
+    agreement = [record["agreement"] for record in read_log(folder / "log.jsonl") if "agreement" in record]
+    return {
+        "result": {name: value for name, value in result.items() if name != "settings"},
+        "settings": {name: value for name, value in settings.items() if name not in ("output", "resume")},
+        "agreement": round(agreement[-1], 4),  # of its first choice with the move that was shown
+    }
 
 
 def planes_table(found: dict[Contest, dict]) -> str:

@@ -121,11 +121,11 @@ class Tree:
         return (words * (jnp.arange(words.shape[1]) == _word_of(reply)[:, None])).sum(-1, dtype=jnp.int32)
 
     def whole(self, row: Array, word: int, column: Array | int = 0) -> Array:
-        """Reads whole numbers, int32."""
+        """Reads whole numbers, int32; row and column must be in range."""
         return self._numbers(row, word, column).astype(jnp.int32)
 
     def real(self, row: Array, word: int, column: Array | int = 0) -> Array:
-        """Reads floating-point numbers, float32."""
+        """Reads floating-point numbers, float32; row and column must be in range."""
         return as_real(self._numbers(row, word, column))
 
     def _numbers(self, row: Array, word: int | slice, column: Array | int) -> Array:

@@ -224,7 +224,7 @@ def action_of(links: Array) -> Array:
 def of_nodes(array: Array, node: Array) -> Array:
     """Reads what belongs to one node per tree: of [B, N, ...] at int32 [B], [B, ...].
 
-    By one index. Of two, XLA puts pairs together for each element that is read, where nothing else needs them.
+    Nodes must be in range. By one flat index: with two, XLA makes a pair of them for every element that it reads.
     """
     batch, total = array.shape[:2]
     return read_at(array.reshape(batch * total, *array.shape[2:]), jnp.arange(batch) * total + node)

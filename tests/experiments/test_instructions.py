@@ -46,6 +46,19 @@ def test_what_stands_in_loops_is_done_as_often_as_they_go_round():
     assert counts.open_loops == 0
 
 
+@pytest.mark.parametrize(
+    ("kind", "names"),
+    {
+        "compute": ("vpaddd", "vpminsd", "vpmaxsd", "vpabsd", "vaddps", "vsqrtps", "kandw"),
+        "scalar": ("vaddss", "vmulsd", "vcvttss2si", "vsqrtss", "vmovd", "vzeroupper", "add"),
+    }.items(),
+)
+def test_what_works_on_one_number_is_no_work_on_vectors(kind, names):
+    for name in names:
+        counts = dataclasses.asdict(machine_code.of_lines([Line(0, name, "%xmm0,%xmm1,%xmm2")]))
+        assert [each for each, number in counts.items() if number] == [kind], name
+
+
 def test_a_loop_without_a_length_is_told():
     counts = machine_code.of_lines(lines_of("vpaddd %zmm0,%zmm1,%zmm2\ntest %rax,%rax\njne 0\nret"))
     assert counts.compute == 1 and counts.open_loops == 1
@@ -81,11 +94,12 @@ def test_rounds_work_on_what_the_round_before_has_left(piece):
 
 def test_the_table_shows_how_far_from_full_rate_a_piece_is():
     counts = dataclasses.asdict(Counts(compute=40, moves=24, scalar=9))
-    row = {"piece": "hex/step", "kernels": 3, "bytes": 100, "nanoseconds": {"64": 4.0, "256": 2.0}, **counts}
-    slow = row | {"piece": "hex/flood_pass", "nanoseconds": {"64": 6.0}}
-    *_, first, second = command.table([row, slow]).splitlines()
-    assert first.endswith("| 3 | 40 | 24 | 0 | 0 | 9 | 100 | 2 (256) | 2.0 | 1.0 |")
+    row = {"piece": "hex/step", "kernels": 2, "bytes": 100, "nanoseconds": {"64": 4.0, "256": 2.0}, **counts}
+    slow, uncertain = row | {"nanoseconds": {"64": 6.0}, "kernels": 9}, row | {"nanoseconds": {"64": 1.0}, "open_loops": 1}
+    *_, first, second, third = command.table([row, slow, uncertain]).splitlines()
+    assert first.endswith("| 2 | 40 | 24 | 0 | 0 | 9 | 0 | 100 | 2 (256) | 2.0 | 1.0 |")
     assert second.endswith("| 6 (64) | 0.7 | 3.0 |")
+    assert third.endswith("| 1 | 100 | 1 (64) | 4.0 | 0.5 |"), "what is not counted for sure is no measure"
 
 
 @pytest.mark.skipif(platform.machine() != "x86_64" or not shutil.which("objdump"), reason="reads the code of this kind of core")
@@ -93,14 +107,12 @@ def test_the_code_of_xla_is_read():
     """In a process of its own, as XLA is told when it starts to leave its object files."""
     code = """
 from experiments.instructions import command, pieces
-command.PAGE = command.DATA = None
-pieces.PIECES = pieces.PIECES[:1]
 command.run(command.InstructionsConfig(pieces=("hex/flood_pass",), batches=(64,)))
 """
     row = json.loads(output_of(code, {"JAX_PLATFORMS": "cpu"}))
     assert row["piece"] == "hex/flood_pass" and row["open_loops"] == 0
     # Four words: six neighbours each of two shifts mostly, and what puts them together.
-    assert 40 <= row["compute"] + row["moves"] <= 250 and row["gathers"] == 0
+    assert 45 <= row["compute"] + row["moves"] <= 120 and row["gathers"] == 0
     assert row["nanoseconds"]["64"] > 0 and row["kernels"] <= 3
 
 

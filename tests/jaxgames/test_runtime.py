@@ -1,3 +1,5 @@
+import importlib.metadata
+import importlib.util
 import os
 
 import jax
@@ -81,6 +83,7 @@ def test_flags_reach_xla_and_what_is_compiled_the_cache(tmp_path):
 )
 def test_keeps_the_flags_of_the_user(given: str, expected: str, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("XLA_FLAGS", given)
+    before_it_starts(monkeypatch)
     monkeypatch.setattr(runtime, "usable_cores", lambda: 5)
     flags = runtime._environment(cores=None, multi_output_fusion=True)["XLA_FLAGS"]
     assert flags.startswith(expected) and flags.count("xla_cpu_prefer_vector_width") == 1
@@ -91,20 +94,46 @@ def test_keeps_the_flags_of_the_user(given: str, expected: str, monkeypatch: pyt
 
 def test_equal_values_are_shared_between_kernels_on_accelerators_alone(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("XLA_FLAGS", "")
+    before_it_starts(monkeypatch)
     shared, split = "--xla_disable_hlo_passes=cpu-parallel-task-assigner ", f"{SPLITTING} "
     assert split in environment()["XLA_FLAGS"]
     assert shared in runtime._environment(cores=None, multi_output_fusion=False)["XLA_FLAGS"]
-    monkeypatch.setattr(runtime, "runs_on_cpus", lambda: False)
+    monkeypatch.setattr(runtime, "only_cpus", lambda: False)
     assert shared in environment()["XLA_FLAGS"]
 
 
+@pytest.mark.parametrize(
+    ("platforms", "plugins", "package", "expected"),
+    [
+        (None, (), "", True),
+        (None, ("cuda",), "", False),
+        (None, (), "jax_plugins", False),
+        (None, (), "libtpu", False),
+        ("cpu", ("cuda",), "jax_plugins", True),
+        ("cpu,cuda", (), "", False),
+        ("tpu", (), "", False),
+    ],
+)
+def test_what_counts_as_cpus_alone(platforms, plugins, package, expected, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(runtime, "_platforms", lambda: platforms)
+    monkeypatch.setattr(importlib.metadata, "entry_points", lambda group: plugins)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: name if name == package else None)
+    assert runtime.only_cpus() is expected
+
+
 def test_tells_before_it_starts_whether_there_are_cpus_alone(tmp_path):
-    ask = "from jaxgames import runtime; print(runtime.runs_on_cpus(), runtime.backend_is_running())"
+    ask = "from jaxgames import runtime; print(runtime.only_cpus(), runtime.backend_is_running())"
     assert output_of(ask, {"JAX_PLATFORMS": "cpu"}).split() == ["True", "False"]
     assert output_of(ask, {"JAX_PLATFORMS": "cuda,cpu"}).split() == ["False", "False"]
     (tmp_path / "jax_plugins").mkdir()
     with_plugin = {"JAX_PLATFORMS": "", "PYTHONPATH": f"{ROOT}{os.pathsep}{tmp_path}"}
     assert output_of(ask, with_plugin).split() == ["False", "False"]
+
+
+def before_it_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a machine without accelerators, before JAX has started."""
+    monkeypatch.setattr(runtime, "only_cpus", lambda: True)
+    monkeypatch.setattr(runtime, "backend_is_running", lambda: False)
 
 
 def environment(cores: int | None = None) -> dict[str, str]:
@@ -116,6 +145,7 @@ def test_reads_a_file_of_flags(tmp_path, monkeypatch: pytest.MonkeyPatch):
     file = tmp_path / "flags.txt"
     file.write_text("--xla_dump_max_hlo_modules=1\n--xla_force_host_platform_device_count=2\n")
     monkeypatch.setenv("XLA_FLAGS", str(file))
+    before_it_starts(monkeypatch)
     expected = f"--xla_dump_max_hlo_modules=1 {device_count_flag(2)} {FUSION} {SPLITTING} {WIDTH}"
     assert environment()["XLA_FLAGS"] == expected
 

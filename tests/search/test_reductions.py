@@ -8,7 +8,7 @@ import pytest
 from search.reductions import first_highest
 
 
-@pytest.mark.parametrize("count", [1, 2, 8, 9, 257])
+@pytest.mark.parametrize("count", [1, 2, 8, 9, 16, 96, 122, 257])
 def test_the_first_of_equals(count):
     scores = np.random.default_rng(count).integers(0, 4, (64, 3, count)).astype(np.float32)  # many are equal
     scores[0] = -np.inf
