@@ -57,5 +57,6 @@ def test_ppo_learns(tmp_path):
     done = run_python([str(FOLDER / "ppo_pommerman.py"), *flags], {"PYTHONPATH": str(FOLDER.parent)})
     assert done.returncode == 0, done.stderr
     rows = np.genfromtxt(curve, delimiter=",", names=True)
-    assert rows["steps"].tolist() == [20 * 8192, 40 * 8192, 60 * 8192] and (rows["won"] + rows["lost"] <= 1).all()
+    assert rows["steps"].tolist() == [20 * 8192, 40 * 8192, 60 * 8192]
+    assert (rows["won"] + rows["lost"] < 1.0001).all(), "more than all, by more than six digits round"
     assert rows["won"][-1] > rows["won"][0] + 0.05
