@@ -13,6 +13,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from experiments.amounts import Amounts
+
 # What takes no time of the device.
 _FREE = {
     "parameter",
@@ -57,7 +59,7 @@ class Instruction(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True)
-class Work:
+class Work(Amounts):
     """What is done once, inner loops included as often as they go round.
 
     Attributes:
@@ -73,13 +75,6 @@ class Work:
     scatters: int = 0
     open_loops: int = 0
     bytes: int = 0
-
-    def __add__(self, other: Work) -> Work:
-        return Work(*(a + b for a, b in zip(dataclasses.astuple(self), dataclasses.astuple(other), strict=True)))
-
-    def times(self, number: int) -> Work:
-        """The same so often."""
-        return Work(*(number * each for each in dataclasses.astuple(self)))
 
 
 class Text:

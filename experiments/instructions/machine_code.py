@@ -14,6 +14,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from experiments.amounts import Amounts
+
 _LINE = re.compile(r"^\s*([0-9a-f]+):\s+(?:\w+ )*?([a-z][\w.]*)\s*(.*?)\s*$")
 _STACK = re.compile(r"\((?:%rsp|%rbp)")
 _SCALAR = re.compile(r"^v(?:(?!p|broadcast)\w*s[sd](?:2\w+)?|movd|movq|zeroupper)$")  # of one number, though in vector registers
@@ -33,7 +35,7 @@ class Line(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True)
-class Counts:
+class Counts(Amounts):
     """Instructions that are executed.
 
     Attributes:
@@ -51,13 +53,6 @@ class Counts:
     gathers: float = 0
     scalar: float = 0
     open_loops: float = 0
-
-    def __add__(self, other: Counts) -> Counts:
-        return Counts(*(a + b for a, b in zip(dataclasses.astuple(self), dataclasses.astuple(other), strict=True)))
-
-    def times(self, factor: float) -> Counts:
-        """All counts times a factor."""
-        return Counts(*(factor * each for each in dataclasses.astuple(self)))
 
     @property
     def on_vectors(self) -> float:

@@ -10,7 +10,7 @@ from experiments.pages import NONE, markdown
 from experiments.papers import clash_players, clash_strategies
 from experiments.papers.clash_matches import ClashPlan, Player
 from experiments.papers.measured import Measurement, Page
-from experiments.papers.tables import points, with_interval
+from experiments.papers.tables import ends, points, with_interval
 
 PLANNERS = {"fdts": "FDTS", "mcts": "MCTS, random rollouts", "mcts_no_rollout": "MCTS, no rollouts", "mcs": "MCS"}
 BANDITS = {"ts": "Thompson sampling", "ucb": "UCB1", "uniform": "random"}
@@ -99,14 +99,10 @@ def _bandit(player: Player) -> str:
 def _rows(head: list[str], lines: Iterable[tuple]) -> str:
     """Names, and how the battles of the first ended."""
     rows = [
-        [*names, with_interval(*points(one)), _ended(one), f"{one['mean_length'] / 2:.0f}", f"{one['cpu_seconds']:.0f}"]
+        [*names, with_interval(*points(one)), ends(one), f"{one['mean_length'] / 2:.0f}", f"{one['cpu_seconds']:.0f}"]
         for *names, one in lines
     ]
     return markdown([*head, "points, %", "won – drawn – lost", "mean length, s", "CPU s"], rows)
-
-
-def _ended(one: dict) -> str:
-    return f"{one['wins']} – {one['draws']} – {one['losses']}"
 
 
 def _planner_table(plan: ClashPlan) -> str:
@@ -115,6 +111,6 @@ def _planner_table(plan: ClashPlan) -> str:
     rows = []
     for a, b in pairs:
         line = [found.get((a, b, k)) for k in plan.sizes.horizons]
-        shown = [f"{with_interval(*points(one))}; {_ended(one)}" if one else NONE for one in line]
+        shown = [f"{with_interval(*points(one))}; {ends(one)}" if one else NONE for one in line]
         rows.append([f"{PLANNERS[a]} – {PLANNERS[b]}", *shown])
     return markdown(["points of the first, %", *(f"{k} steps" for k in plan.sizes.horizons)], rows)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import re
 from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
@@ -15,7 +14,7 @@ from experiments.pages import markdown
 from experiments.papers.measured import Measurement, Page, Plan, play_timed
 from experiments.papers.stratego_learning import BARRAGE, GAMES, learning, learning_figure, learning_table
 from experiments.papers.stratego_taught import full, full_table, planes, planes_table
-from experiments.papers.tables import points, with_interval
+from experiments.papers.tables import ends, for_file, points, with_interval
 from training.play import agents, counting
 
 SEED = 2022
@@ -49,8 +48,7 @@ class Match:
 
     def name(self, games: int) -> str:
         """The name of the file for so many games."""
-        spelt = (re.sub(r"[^a-z0-9]+", "-", text.replace("num_", "")) for text in (self.mode, self.first, self.second))
-        return f"stratego-{'-'.join(spelt)}-games{games}"
+        return f"stratego-{for_file(self.mode, self.first, self.second)}-games{games}"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -157,8 +155,7 @@ def table(results: dict[Match, dict]) -> str:
     titles = {mode: title for title, mode in VARIANTS.items()} | {BARRAGE: "Barrage"}
     rows = []
     for pair, result in results.items():
-        ended = f"{result['wins']} – {result['draws']} – {result['losses']}"
-        shown = [f"`{pair.first}`", f"`{pair.second}`", titles[pair.mode], with_interval(*points(result)), ended]
+        shown = [f"`{pair.first}`", f"`{pair.second}`", titles[pair.mode], with_interval(*points(result)), ends(result)]
         cost = 1e3 * result["cpu_seconds"] / result["moves"][0]
         rows.append([*shown, f"{result['mean_length']:.0f}", f"{cost:.1f}"])
     head = ["player", "against", "board", "points, %", "won – drawn – lost", "mean length", "CPU ms per move"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -14,7 +13,7 @@ import jaxgames
 from experiments.pages import markdown
 from experiments.papers.measured import Measurement, play_timed
 from experiments.papers.stratego_learning import BARRAGE
-from experiments.papers.tables import points, with_interval
+from experiments.papers.tables import ends, for_file, points, with_interval
 from training.jobs import train_expert
 from training.jobs.train_expert import TrainConfig
 from training.learn.expert_iteration import ExpertConfig
@@ -72,7 +71,6 @@ class Pupil:
 WORLDS = Pupil("worlds", "a world that fits", BARRAGE, "alphaze")
 BELIEFS = Pupil("beliefs", "probabilities", BARRAGE, "belief")
 STRATEGO = Pupil("stratego", "Stratego", FULL, "alphaze")
-PUPILS = (WORLDS, BELIEFS, STRATEGO)
 
 
 @dataclass(frozen=True)
@@ -96,8 +94,7 @@ class Contest:
     def name(self, games: int) -> str:
         """The name of the file for so many games."""
         against = self.opponent.format(self.other.name) if self.other else self.opponent
-        spelt = (re.sub(r"[^a-z0-9]+", "-", text.replace("num_", "")) for text in (self.player.format(self.pupil.name), against))
-        return f"stratego-taught-{'-'.join(spelt)}-games{games}"
+        return f"stratego-taught-{for_file(self.player.format(self.pupil.name), against)}-games{games}"
 
 
 PLANES = (
@@ -174,7 +171,7 @@ def planes_table(found: dict[Contest, dict]) -> str:
     rows = []
     for contest, result in found.items():
         against = f"the same, shown {contest.other.title}" if contest.other else f"`{contest.opponent}`"
-        rows.append([contest.pupil.title, _how(contest.player), against, with_interval(*points(result)), _ends(result)])
+        rows.append([contest.pupil.title, _how(contest.player), against, with_interval(*points(result)), ends(result)])
     return markdown(head, rows)
 
 
@@ -184,14 +181,10 @@ def full_table(found: dict[Contest, dict]) -> str:
     rows = []
     for contest, result in found.items():
         cost = 1e3 * result["cpu_seconds"] / result["moves"][0]
-        shown = [_how(contest.player), f"`{contest.opponent}`", with_interval(*points(result)), _ends(result)]
+        shown = [_how(contest.player), f"`{contest.opponent}`", with_interval(*points(result)), ends(result)]
         rows.append([*shown, f"{result['mean_length']:.0f}", f"{cost:.1f}"])
     return markdown(head, rows)
 
 
 def _how(player: str) -> str:
     return {ALONE: "network", SEARCH: "PC-PIMC, 3 x 100"}.get(player, f"`{player}`")
-
-
-def _ends(result: dict) -> str:
-    return f"{result['wins']} – {result['draws']} – {result['losses']}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from training.play.counting import points_interval, wilson
 
 OUTCOMES = ("wins", "draws", "losses")
@@ -33,6 +35,16 @@ def interval(successes: int, trials: int) -> str:
 def intervals(count: dict) -> list[str]:
     """Gives the rates of `OUTCOMES`, each with its interval, of counts by these names and `games`."""
     return [interval(count[what], count["games"]) for what in OUTCOMES]
+
+
+def ends(count: dict) -> str:
+    """Gives how many games were won, drawn and lost: "40 – 8 – 16"."""
+    return " – ".join(str(count[what]) for what in OUTCOMES)
+
+
+def for_file(*texts: str) -> str:
+    """Writes texts such as names of players so that they can be a part of a file's name."""
+    return "-".join(re.sub(r"[^a-z0-9]+", "-", text.replace("num_", "")) for text in texts)
 
 
 def rates(count: dict) -> str:
