@@ -14,6 +14,7 @@ import jax
 import numpy as np
 
 import jaxgames
+from experiments.amounts import Amounts
 from experiments.pages import NONE, markdown
 from experiments.papers.measured import Measurement, Page, Plan, Runs
 from experiments.papers.tables import interval
@@ -27,6 +28,7 @@ from training.storage.logs import read_log
 
 SEED = 2022  # of all games that are counted; networks learn, and are chosen, by others
 WHO = PolicyValueConfig("pommerman", "ffa", "pommerlearn_centred", "pyramid")
+PIECE = 100  # games of the first file of a cell; the rest have another, so that more can be played later
 UNBIASED, SIMPLE = "simple_unbiased", "simple"
 SIMULATIONS = (0, 50, 100, 250, 500, 1000)
 SEARCHES = {"sp_mcts": "SP", "tp_mcts": "TP"}
@@ -91,19 +93,27 @@ class Cell:
       simulations: per move; 0: the network alone.
       opponent: who plays the three others; in the search these are always SimpleUnbiasedAgents.
       games: how many.
+      first: the number of the first one.
     """
 
     search: str
     network: str
     simulations: int
     opponent: str = UNBIASED
-    games: int = 100
+    games: int = PIECE
+    first: int = 0
 
     @property
     def name(self) -> str:
         """The file's name."""
         player = f"{self.search}-{self.network.removeprefix('pommerlearn-')}-n{self.simulations}"
-        return f"pommerlearn-{self.opponent}-{player}-games{self.games}"
+        return f"pommerlearn-{self.opponent}-{player}-games{self.games}" + (f"-from{self.first}" if self.first else "")
+
+    def pieces(self, games: int) -> list[Cell]:
+        """Splits so many games into those of each file."""
+        begun = min(games, PIECE)
+        rest = [replace(self, games=games - begun, first=begun)] if games > begun else []
+        return [replace(self, games=begun), *rest]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -117,7 +127,7 @@ class PommerlearnPlan(Plan):
     """
 
     work: Path = Path("output/results/pommerlearn")
-    games: int = 100
+    games: int = 400
     batch: int = 64
 
     def output(self, run: Runs) -> Path:
@@ -177,8 +187,8 @@ PARTS = {
 
 
 def _cells(plan: PommerlearnPlan, cells: list[Cell]) -> list[Measurement]:
-    sized = [(cell, replace(cell, games=plan.games)) for cell in cells]
-    return [Measurement(cell.name, partial(play_cell, plan, cell), label) for label, cell in sized]
+    pieces = sorted((piece for cell in cells for piece in cell.pieces(plan.games)), key=lambda piece: piece.first)
+    return [Measurement(piece.name, partial(play_cell, plan, piece), piece) for piece in pieces]
 
 
 def _run(plan: PommerlearnPlan, run: Runs) -> Measurement:
@@ -257,7 +267,8 @@ def play_cell(plan: PommerlearnPlan, cell: Cell) -> dict:
     player = agents.make(search if cell.simulations else f"network:weights={weights}", game)
     other = agents.make(cell.opponent, game)
     started, cpu = time.perf_counter(), time.process_time()
-    games = evaluate.play(game, [player, other, other, other], jax.random.key(SEED), cell.games, batch_size=plan.batch)
+    players, key = [player, other, other, other], jax.random.key(SEED)
+    games = evaluate.play(game, players, key, cell.games, batch_size=plan.batch, first=cell.first)
     seconds, cpu_seconds = time.perf_counter() - started, time.process_time() - cpu
     return {
         "cell": dataclasses.asdict(cell),
@@ -274,13 +285,45 @@ def play_cell(plan: PommerlearnPlan, cell: Cell) -> dict:
 def texts(plan: PommerlearnPlan) -> dict[str, str]:
     """Makes the tables and numbers of the page."""
     runs = plan.found([*train_shown(plan), *train_searched(plan), *train_from_zero(plan)])
-    cells = plan.found([*table2(plan), *reinforced(plan), *from_zero(plan), *table3(plan)])
+    played = whole(plan.found([*table2(plan), *reinforced(plan), *from_zero(plan), *table3(plan)]))
     return {
         "learning": _learning_table(runs),
         "rounds": _rounds_table(runs),
-        "table2": _table(cells, UNBIASED),
-        "table3": _table(cells, SIMPLE),
+        "table2": _table(played, UNBIASED),
+        "table3": _table(played, SIMPLE),
     }
+
+
+@dataclasses.dataclass(frozen=True)
+class Played(Amounts):
+    """How the games of a cell ended.
+
+    Attributes:
+      games, wins: how many.
+      draws: that the player lived to see.
+      steps: of all games.
+      moves: of the player.
+      cpu_seconds: of everything.
+    """
+
+    games: int
+    wins: int
+    draws: int
+    steps: int
+    moves: int
+    cpu_seconds: float
+
+
+def whole(found: Mapping[Cell, dict]) -> dict[Cell, Played]:
+    """Adds up the pieces of each cell, in the order of their first pieces."""
+    totals: dict[Cell, Played] = {}
+    for piece, result in found.items():
+        count, strict = result["released"], result["strict"]
+        amounts = (sum(result["lengths"]), result["moves"][0], result["cpu_seconds"])
+        played = Played(count["games"], count["wins"], strict["draws"], *amounts)
+        cell = replace(piece, games=PIECE, first=0)
+        totals[cell] = totals[cell] + played if cell in totals else played
+    return totals
 
 
 def _learning_table(runs: Mapping[Runs, dict]) -> str:
@@ -325,17 +368,15 @@ def published(cell: Cell) -> str:
     return f"{row[0]:.1f} / {row[1]:.1f}" if row else NONE
 
 
-def _table(results: Mapping[Cell, dict], opponent: str) -> str:
+def _table(results: Mapping[Cell, Played], opponent: str) -> str:
     rows = []
-    for cell, result in results.items():
+    for cell, played in results.items():
         if cell.opponent != opponent:
             continue
-        count, strict = result["released"], result["strict"]
-        games, moves = count["games"], max(result["moves"][0], 1)
-        shown = (interval(count["wins"], games), interval(strict["draws"], games), published(cell), str(games))
+        rates = (interval(played.wins, played.games), interval(played.draws, played.games))
         search = SEARCHES[cell.search] if cell.simulations else "network alone"
-        cost = (f"{np.mean(result['lengths']):.0f}", f"{1e3 * result['cpu_seconds'] / moves:.1f}")
-        rows.append([TITLES[cell.network], search, str(cell.simulations), *shown, *cost])
+        cost = (f"{played.steps / played.games:.0f}", f"{1e3 * played.cpu_seconds / max(played.moves, 1):.1f}")
+        rows.append([TITLES[cell.network], search, str(cell.simulations), *rates, published(cell), str(played.games), *cost])
     head = ["network", "search", "simulations", "wins, %", "draws alive, %", "paper: wins / ties", "games", "steps"]
     return markdown([*head, "CPU ms per move, everything included"], rows)
 

@@ -12,6 +12,7 @@ from training.play import evaluate
 
 GAME = Tug(marks=1000, slips=True)
 NUM_GAMES = 21
+LATER = 5  # no multiple of any number of devices
 
 
 def play(batch_size: int, num_games: int = NUM_GAMES, *, as_it_is: bool = False, **settings) -> evaluate.Games:
@@ -21,6 +22,11 @@ def play(batch_size: int, num_games: int = NUM_GAMES, *, as_it_is: bool = False,
     return evaluate.play(GAME, agents, jax.random.key(3), num_games, batch_size=batch_size, record=num_games, **settings)
 
 
+def play_later(batch_size: int) -> evaluate.Games:
+    """The same match from some game on."""
+    return play(batch_size, num_games=NUM_GAMES - LATER, first=LATER)
+
+
 def as_lists(games: evaluate.Games) -> dict:
     """What must not depend on the number of devices."""
     names = ("outcomes", "survived", "seats", "lengths", "moves", "actions")
@@ -28,6 +34,6 @@ def as_lists(games: evaluate.Games) -> dict:
 
 
 def main(devices: int) -> None:
-    """Plays on so many devices, and then fewer games than there are devices."""
+    """Plays on so many devices, then fewer games than there are devices, and then those from some game on."""
     runtime.prepare(cores=devices)
-    print(json.dumps([jax.device_count(), as_lists(play(8)), as_lists(play(8, num_games=3))]))
+    print(json.dumps([jax.device_count(), *map(as_lists, (play(8), play(8, num_games=3), play_later(8)))]))

@@ -161,20 +161,21 @@ class ExpertIteration:
 
     def _play(self, key: Array, learner: Learner) -> tuple[Learner, dict[str, Array]]:
         """Plays some steps in all lanes and keeps the samples."""
+        named = bool(self.who.encoder.output_names)  # Stratego's 3600 actions are not, and nobody reads so many shares
 
         def watch(sample: Sample, use: Array) -> dict[str, Array]:
             policy = jax.vmap(self.games.targets.unpack)(sample.policy)
             return {"chosen": jnp.where(use[:, None], is_highest(policy), False).sum(0, dtype=jnp.int32)}
 
+        watches = {"watch": watch} if named else {}
         learner, told, seen = play_and_keep(
-            self.games, self.updates, self.planner, key, learner.params, learner, self.config.steps, watch
+            self.games, self.updates, self.planner, key, learner.params, learner, self.config.steps, **watches
         )
         ended = jnp.maximum(seen["games"], 1)
-        return learner, told | {
-            "wins": seen["wins"] / ended,
-            "draws": seen["draws"] / ended,
-            "action_shares": seen["chosen"] / jnp.maximum(seen["searches"], 1),
-        }
+        told |= {"wins": seen["wins"] / ended, "draws": seen["draws"] / ended}
+        if named:
+            told["action_shares"] = seen["chosen"] / jnp.maximum(seen["searches"], 1)
+        return learner, told
 
     def _learn(self, key: Array, learner: Learner) -> tuple[Learner, dict[str, Array]]:
         return self.updates.learn(key, learner, self.config.updates)

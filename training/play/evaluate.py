@@ -41,7 +41,7 @@ class Games:
       moves: int [P], how often each agent was asked.
       actions: int16 [R, T, P] by seat, of the first R games, as far as recorded; -1 after the end.
       memories: the agents' memories at the end, by group of equal agents, leading axis devices x lanes.
-      seating: as given to `play`.
+      seating, first: as given to `play`.
     """
 
     outcomes: np.ndarray
@@ -52,6 +52,7 @@ class Games:
     actions: np.ndarray
     memories: Any = None
     seating: str = "drawn"
+    first: int = 0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -100,6 +101,7 @@ def play(
     watch: Callable[[Watched], None] | None = None,
     start_of: Callable[[Array, Array], Any] | None = None,
     common: int = 1,
+    first: int = 0,
 ) -> Games:
     """Plays games to their end.
 
@@ -117,13 +119,15 @@ def play(
       watch: called as `report` is, with the recorded games so far.
       start_of: `start_of(key, number) -> state` of game `number` (int32 []), hashable; None: what the game draws.
       common: so many games in a row are played with the same random numbers, so that they can be compared.
+      first: the number of the first game. Games 0 to 99 and then 100 to 399 are the same as 0 to 399.
 
     Raises:
       ValueError: for a wrong number of agents, games or lanes.
     """
     if len(agents) != game.num_players:
         raise ValueError(f"{len(agents)} agents: {game.name} has {game.num_players} players")
-    for name, value, low in (("num_games", num_games, 1), ("batch_size", batch_size, 1), ("record", record, 0)):
+    numbers = {"num_games": (num_games, 1), "batch_size": (batch_size, 1), "record": (record, 0), "first": (first, 0)}
+    for name, (value, low) in numbers.items():
         if value < low:
             raise ValueError(f"{name}={value}: must be >= {low}")
     if seating not in SEATINGS:
@@ -136,7 +140,7 @@ def play(
     groups = _group(agents)
     params = tuple(agent.params for agent, _ in groups)
     static = tuple((agent._replace(params=None), indices) for agent, indices in groups)
-    loop = Loop(game, static, num_games, num_devices, per_device, lanes, recorded, seating, start_of, common)
+    loop = Loop(game, static, num_games, num_devices, per_device, lanes, recorded, seating, start_of, common, first)
     start, advance = _compiled(loop, mesh)
     carry = start(key)
     done, steps, made = -1, 0, 0  # the first call only compiles
@@ -148,8 +152,8 @@ def play(
         if report:
             report(Progress(done, wins, draws, done - wins - draws, moves, made))
         if watch:
-            watch(_watched(carry, num_games, num_devices, record, game.max_steps))
-    return dataclasses.replace(_gather(carry, num_games, num_devices, record, game.max_steps), seating=seating)
+            watch(_watched(carry, loop, record))
+    return _gather(carry, loop, record)
 
 
 @functools.lru_cache(maxsize=8)
@@ -181,35 +185,38 @@ def _as_agent(player: Agent | Planner) -> Agent:
     return as_agent(player) if isinstance(player, Planner) else player
 
 
-def _watched(carry: Match, num_games: int, num_devices: int, record: int, max_steps: int) -> Watched:
+def _watched(carry: Match, loop: Loop, record: int) -> Watched:
     """Gives the recorded games so far: seats of those at work are in their lanes, of the others in the results."""
-    games = _gather(carry, num_games, num_devices, record, max_steps)
+    games = _gather(carry, loop, record)
     seats = np.where(games.lengths[:, None] > 0, games.seats, -1)[: len(games.actions)]
     number, sitting = processes.fetch((carry.lanes.number, carry.seats))
+    number = number - loop.first
     for lane in np.flatnonzero(number < len(seats)):
         seats[number[lane]] = sitting[lane]
     return Watched(games.actions, seats)
 
 
-def _gather(carry: Match, num_games: int, num_devices: int, record: int, max_steps: int) -> Games:
-    """Brings the devices' results into the order of the games: game i was number i // D on device i % D."""
+def _gather(carry: Match, loop: Loop, record: int) -> Games:
+    """Brings the devices' results into the order of the games: the i-th was number i // D on device i % D."""
 
     def in_order(results: np.ndarray, count: int) -> np.ndarray:
-        array = results.reshape(num_devices, -1, *results.shape[1:])
+        array = results.reshape(loop.num_devices, -1, *results.shape[1:])
         return np.swapaxes(array, 0, 1).reshape(-1, *results.shape[1:])[:count]
 
     found, actions, moves = processes.fetch((carry.results, carry.actions, carry.moves))
-    results = in_order(found, num_games)
+    results = in_order(found, loop.num_games)
     players = moves.shape[1]
-    actions = actions.reshape(-1, max_steps, players)
+    actions = actions.reshape(-1, loop.game.max_steps, players)
     return Games(
         outcomes=results[:, :players].astype(np.int8),
         survived=results[:, players : 2 * players] != 0,
         seats=results[:, 2 * players : 3 * players].astype(np.int8),
         lengths=results[:, -1].astype(np.int32),
         moves=moves.sum(0),
-        actions=in_order(actions, min(record, num_games)),
+        actions=in_order(actions, min(record, loop.num_games)),
         memories=carry.memories,
+        seating=loop.seating,
+        first=loop.first,
     )
 
 
@@ -219,7 +226,7 @@ def replay(game: Game, key: Array, index: int, games: Games):
     Args:
       game: as given to `play`.
       key: as given to `play`.
-      index: number of the game, below `record`.
+      index: which of the games that were played, below `record`.
       games: what `play` returned.
 
     Returns:
@@ -230,8 +237,9 @@ def replay(game: Game, key: Array, index: int, games: Games):
     """
     if not 0 <= index < len(games.actions):
         raise ValueError(f"index={index}: must be below the {len(games.actions)} recorded games")
-    start = index // game.num_players * game.num_players if games.seating == "rotated" else index
-    start_key, game_key = jax.random.fold_in(key, start), jax.random.fold_in(key, index)
+    number = games.first + index
+    start = number // game.num_players * game.num_players if games.seating == "rotated" else number
+    start_key, game_key = jax.random.fold_in(key, start), jax.random.fold_in(key, number)
     xs = (jnp.arange(game.max_steps), jnp.asarray(games.actions[index]))
     hashable: Any = game  # a frozen config decides what is compiled
     state, after = _replayer(hashable)(jax.random.fold_in(start_key, 0), jax.random.fold_in(game_key, 2), xs)

@@ -48,7 +48,7 @@ class Match:
 
 @dataclasses.dataclass(frozen=True)
 class Loop:
-    """The compiled loop of one device; all fields are static."""
+    """The compiled loop of one device; all fields are static. Games `first` to `first + num_games - 1` are played."""
 
     game: Game
     groups: tuple[tuple[Agent, tuple[int, ...]], ...]
@@ -60,6 +60,7 @@ class Loop:
     seating: str
     start_of: Callable[[Array, Array], Any] | None = None
     common: int = 1
+    first: int = 0
 
     @functools.cached_property
     def pool(self) -> Pool:
@@ -69,7 +70,7 @@ class Loop:
             self.game,
             self.lanes,
             self.num_devices,
-            self.num_games,
+            self.first + self.num_games,
             informed=is_hidden(self.game) and not all(agent.sees_state for agent, _ in self.groups),
             play_key=_PLAY,
             games_per_start=players if self.seating == "rotated" else 1,
@@ -79,7 +80,7 @@ class Loop:
 
     def start(self, key: Array) -> Match:
         """Begins the first games."""
-        lanes = self.pool.start(key, jax.lax.axis_index("data"))
+        lanes = self.pool.start(key, jax.lax.axis_index("data"), self.first)
         players = self.game.num_players
         return Match(
             lanes=lanes,
@@ -149,7 +150,7 @@ class Loop:
         outcome = by_agent(jax.vmap(game.outcome)(lanes.states))
         parts = (outcome, by_agent(in_play), match.seats, before.clock[:, None] + 1)
         result = jnp.concatenate([part.astype(jnp.int16) for part in parts], axis=1)
-        number = before.number // self.num_devices
+        number = (before.number - self.first) // self.num_devices
         row = jnp.where(going & (number < self.recorded), number * game.max_steps + before.clock, len(match.actions))
         match = Match(
             lanes=lanes,

@@ -26,16 +26,16 @@ def result(one):
     if one.label in (SL, SRL, RL):
         rounds = pommerlearn.rounds_of(LOG)
         return {"rounds": rounds, "chosen": 1, "samples": 40_000, "seconds": 600.0, "settings": {}}
-    return {"released": COUNT, "strict": COUNT | {"draws": 10}, "lengths": [200, 300], "moves": [400, 0], "cpu_seconds": 2.0}
+    return {"released": COUNT, "strict": COUNT | {"draws": 10}, "lengths": [250] * 100, "moves": [400, 0], "cpu_seconds": 2.0}
 
 
 def test_the_page(tmp_path):
     page = page_of(PAGE, tmp_path, result)
     assert "| SL | 2 | 40 000 | 50.0 | 0.800 | 50.0 | 1 | 10 |" in page
     assert "| SL, then RL | 0 | 16 | 50.0 | 25.0 | 30 | 15 | 25 |" in page and "| SL | 0 | 16 |" not in page
-    ours = "| 61.0 (51–70) | 10.0 (6–17) |"
-    assert f"| SL | SP | 250 {ours} 76.8 / 9.5 | 100 | 250 | 5.0 |" in page
-    assert f"| SL | TP | 250 {ours} 79.6 / 11.8 | 100 |" in page
+    ours = "| 61.0 (54–67) | 10.0 (7–15) |"
+    assert f"| SL | SP | 250 {ours} 76.8 / 9.5 | 200 | 250 | 5.0 |" in page
+    assert f"| SL | TP | 250 {ours} 79.6 / 11.8 | 200 |" in page
     assert f"| no network | TP | 50 {ours} 13.1 / 7.9 |" in page
     assert f"| SL | network alone | 0 {ours} 38.6 / 10.5 |" in page
     assert f"| SL, then RL | SP | 250 {ours} – |" in page.split("## Against three SimpleAgents")[0]
@@ -76,6 +76,21 @@ def test_cells_have_files_of_their_own(tmp_path):
     names = [one.name for one in PAGE.measurements(plan)]
     assert len(set(names)) == len(names)
     assert Cell("tp_mcts", SL.name, 50, games=7).name == "pommerlearn-simple_unbiased-tp_mcts-sl-n50-games7" in names
+
+
+def test_a_cell_is_split_into_files(tmp_path):
+    cell = Cell("tp_mcts", SL.name, 50)
+    assert [(piece.first, piece.games) for piece in cell.pieces(60)] == [(0, 60)]
+    first, rest = cell.pieces(400)
+    assert ((first.first, first.games), (rest.first, rest.games)) == ((0, 100), (100, 300))
+    assert first.name == "pommerlearn-simple_unbiased-tp_mcts-sl-n50-games100"
+    assert rest.name == "pommerlearn-simple_unbiased-tp_mcts-sl-n50-games300-from100"
+    firsts = [one.label.first for one in PAGE.measurements(PommerlearnPlan(tmp_path), ("table2",))]
+    assert firsts == sorted(firsts) and set(firsts) == {0, 100}, "all cells have some games before any has all"
+    played = {"released": COUNT, "strict": COUNT | {"draws": 10}, "lengths": [250] * 100, "moves": [400, 0], "cpu_seconds": 2.0}
+    fewer = played | {"released": {"games": 2, "wins": 1}, "strict": {"draws": 1}, "lengths": [6, 8]}
+    found = pommerlearn.whole({first: played, rest: fewer})
+    assert found == {cell: pommerlearn.Played(102, 62, 11, 25_014, 800, 4.0)}
 
 
 @pytest.mark.slow

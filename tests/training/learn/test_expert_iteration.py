@@ -42,6 +42,7 @@ def test_demonstrations_are_learnt(monkeypatch):
     for _ in range(8):
         learner, learnt = programs.learn(KEY, learner)
     assert int(played["samples"]) == 4 * 4 * 32 * 2, "both seats show what they do"
+    assert "action_shares" not in played, "outputs have no names"
     assert learnt["agreement"] > 0.9 and learnt["finite"]
     assert share_of_right_answers(who, learner.params) > 0.95
 
