@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import time
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
@@ -13,26 +12,19 @@ from pathlib import Path
 import jax
 import numpy as np
 
-import jaxgames
-from experiments.amounts import Amounts
-from experiments.pages import NONE, markdown
+from experiments.pages import markdown
 from experiments.papers.measured import Measurement, Page, Plan, Runs
-from experiments.papers.tables import interval
+from experiments.papers.pommerlearn_cells import SEARCHES, SIMPLE, SIMULATIONS, TITLES, UNBIASED, Cell, play, table, whole
 from search.modelled import POMMERLEARN, Models
 from training.jobs import train_expert
 from training.jobs.train_expert import TrainConfig
 from training.learn.expert_iteration import ExpertConfig
+from training.models import policy_value
 from training.models.policy_value import PolicyValueConfig
-from training.play import agents, counting, evaluate
 from training.storage.logs import read_log
+from training.storage.weights import save_weights
 
-SEED = 2022  # of all games that are counted; networks learn, and are chosen, by others
 WHO = PolicyValueConfig("pommerman", "ffa", "pommerlearn_centred", "pyramid")
-PIECE = 100  # games of the first file of a cell; the rest have another, so that more can be played later
-UNBIASED, SIMPLE = "simple_unbiased", "simple"
-SIMULATIONS = (0, 50, 100, 250, 500, 1000)
-SEARCHES = {"sp_mcts": "SP", "tp_mcts": "TP"}
-
 _SHOWN = ExpertConfig(
     source="demonstrations", player=UNBIASED, samples=1_000_000, kept=1, epochs=5, batch_size=128, lanes=256, steps=16
 )
@@ -47,73 +39,11 @@ _SEARCHED = ExpertConfig(
     steps=4,
     updates=20,
 )
-SL = Runs("pommerlearn-sl", "SL", TrainConfig(who=WHO, learn=_SHOWN, rounds=1, rate_games=400))
-SRL = Runs("pommerlearn-srl", "SL, then RL", TrainConfig(who=WHO, learn=_SEARCHED, rounds=15, rate_games=64))
-RL = Runs("pommerlearn-rl", "RL from zero", TrainConfig(who=WHO, learn=_SEARCHED, rounds=15, rate_games=64))
-WITHOUT = "none"
-NETWORKS = {SL.name: SL, SRL.name: SRL, RL.name: RL}
-TITLES = {name: run.title for name, run in NETWORKS.items()} | {WITHOUT: "no network"}
-
-# Wins and ties of the paper, in per cent, against three SimpleUnbiasedAgents: search, network, simulations.
-TABLE2: Mapping[tuple[str, str, int], tuple[float, float]] = {
-    (search, SL.name, simulations): row
-    for search, rows in {
-        "sp_mcts": ((38.6, 10.5), (61.4, 15.3), (68.0, 13.2), (76.8, 9.5), (79.1, 7.2), (78.8, 6.4)),
-        "tp_mcts": ((37.7, 10.3), (49.4, 19.7), (61.5, 17.8), (79.6, 11.8), (87.8, 7.5), (90.1, 6.7)),
-    }.items()
-    for simulations, row in zip(SIMULATIONS, rows, strict=True)
-}
-REINFORCED: Mapping[str, float] = {SRL.name: 94.2, RL.name: 81.5}
-"""Wins of SP-MCTS with 1000 simulations after reinforcement, of which no ties are published."""
-DRAWN: Mapping[tuple[str, int], tuple[float, float]] = {
-    (search, simulations): row
-    for search, rows in {
-        "sp_mcts": ((10.0, 5.9), (39.3, 17.4), (43.8, 16.8), (49.0, 13.6), (55.5, 11.4), (57.5, 10.4)),
-        "tp_mcts": ((9.5, 5.2), (13.1, 7.9), (16.2, 9.0), (16.7, 9.4), (20.9, 8.7), (24.6, 8.2)),
-    }.items()
-    for simulations, row in zip(SIMULATIONS, rows, strict=True)
-}
-"""Of the paper's networks with drawn parameters, which are no better than none."""
-TABLE3: Mapping[tuple[str, str], tuple[float, float]] = {
-    ("sp_mcts", SL.name): (78.2, 12.2),
-    ("tp_mcts", SL.name): (66.0, 32.0),
-    ("sp_mcts", SRL.name): (65.2, 30.2),
-    ("sp_mcts", RL.name): (74.4, 22.0),
-}
-"""Against three SimpleAgents in the official environment, 1000 simulations, 100 games of each of five networks."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Cell:
-    """What to play, with fair views.
-
-    Attributes:
-      search: sp_mcts or tp_mcts.
-      network: a run, or none.
-      simulations: per move; 0: the network alone.
-      opponent: who plays the three others; in the search these are always SimpleUnbiasedAgents.
-      games: how many.
-      first: the number of the first one.
-    """
-
-    search: str
-    network: str
-    simulations: int
-    opponent: str = UNBIASED
-    games: int = PIECE
-    first: int = 0
-
-    @property
-    def name(self) -> str:
-        """The file's name."""
-        player = f"{self.search}-{self.network.removeprefix('pommerlearn-')}-n{self.simulations}"
-        return f"pommerlearn-{self.opponent}-{player}-games{self.games}" + (f"-from{self.first}" if self.first else "")
-
-    def pieces(self, games: int) -> list[Cell]:
-        """Splits so many games into those of each file."""
-        begun = min(games, PIECE)
-        rest = [replace(self, games=games - begun, first=begun)] if games > begun else []
-        return [replace(self, games=begun), *rest]
+SL = Runs("pommerlearn-sl", TITLES["sl"], TrainConfig(who=WHO, learn=_SHOWN, rounds=1, rate_games=400))
+SRL = Runs("pommerlearn-srl", TITLES["srl"], TrainConfig(who=WHO, learn=_SEARCHED, rounds=15, rate_games=64))
+RL = Runs("pommerlearn-rl", TITLES["rl"], TrainConfig(who=WHO, learn=_SEARCHED, rounds=15, rate_games=64))
+RUNS = {"sl": SL, "srl": SRL, "rl": RL}
+WITHOUT, DRAWN = "none", "drawn"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -152,26 +82,32 @@ def train_from_zero(plan: PommerlearnPlan) -> list[Measurement]:
 
 def table2(plan: PommerlearnPlan) -> list[Measurement]:
     """Against three SimpleUnbiasedAgents, what demonstrations taught first. Without simulations both searches are the same."""
-    taught, drawn = (
+    taught, without = (
         [Cell(search, network, simulations) for simulations in SIMULATIONS[1:] for search in SEARCHES]
-        for network in (SL.name, WITHOUT)
+        for network in ("sl", WITHOUT)
     )
-    return _cells(plan, [Cell("sp_mcts", SL.name, 0), *taught, *drawn])
+    return _cells(plan, [Cell("sp_mcts", "sl", 0), *taught, *without])
+
+
+def drawn(plan: PommerlearnPlan) -> list[Measurement]:
+    """The same of a network that has learnt nothing."""
+    searched = [Cell(search, DRAWN, simulations) for simulations in (50, 250) for search in SEARCHES]
+    return _cells(plan, [Cell("sp_mcts", DRAWN, 0), *searched])
 
 
 def reinforced(plan: PommerlearnPlan) -> list[Measurement]:
     """The same of the network that has learnt from searches after demonstrations."""
-    return _cells(plan, [Cell("sp_mcts", SRL.name, simulations) for simulations in SIMULATIONS])
+    return _cells(plan, [Cell("sp_mcts", "srl", simulations) for simulations in SIMULATIONS])
 
 
 def from_zero(plan: PommerlearnPlan) -> list[Measurement]:
     """The same of the network that began with nothing."""
-    return _cells(plan, [Cell("sp_mcts", RL.name, simulations) for simulations in SIMULATIONS])
+    return _cells(plan, [Cell("sp_mcts", "rl", simulations) for simulations in SIMULATIONS])
 
 
 def table3(plan: PommerlearnPlan) -> list[Measurement]:
     """Against three SimpleAgents."""
-    players = (("sp_mcts", SL.name), ("sp_mcts", SRL.name), ("tp_mcts", SL.name))
+    players = (("sp_mcts", "sl"), ("sp_mcts", "srl"), ("tp_mcts", "sl"))
     return _cells(plan, [Cell(*player, simulations, SIMPLE) for simulations in (50, 250) for player in players])
 
 
@@ -179,6 +115,7 @@ PARTS = {
     "sl": train_shown,
     "srl": train_searched,
     "table2": table2,
+    "drawn": drawn,
     "reinforced": reinforced,
     "table3": table3,
     "rl": train_from_zero,
@@ -189,6 +126,24 @@ PARTS = {
 def _cells(plan: PommerlearnPlan, cells: list[Cell]) -> list[Measurement]:
     pieces = sorted((piece for cell in cells for piece in cell.pieces(plan.games)), key=lambda piece: piece.first)
     return [Measurement(piece.name, partial(play_cell, plan, piece), piece) for piece in pieces]
+
+
+def play_cell(plan: PommerlearnPlan, cell: Cell) -> dict:
+    """Plays the games of a cell with its network."""
+    if cell.network == WITHOUT:
+        weights = WITHOUT
+    elif cell.network == DRAWN:
+        weights = str(drawn_weights(plan))
+    else:
+        weights = str(weights_of(plan, RUNS[cell.network]))
+    return play(cell, weights, plan.batch)
+
+
+def drawn_weights(plan: PommerlearnPlan) -> Path:
+    """Writes the network that has learnt nothing. Returns its file."""
+    path, who = plan.work / "drawn.npz", policy_value.make(WHO)
+    save_weights(path, jax.device_get(who.init(jax.random.key(RL.config.seed))), who.meta)
+    return path
 
 
 def _run(plan: PommerlearnPlan, run: Runs) -> Measurement:
@@ -258,72 +213,17 @@ def _train(plan: PommerlearnPlan, run: Runs) -> dict | None:
     return result | {"rounds": rounds, "chosen": 1 if run == SL else chosen_round(rounds)}
 
 
-def play_cell(plan: PommerlearnPlan, cell: Cell) -> dict:
-    """Plays the games of a cell."""
-    game = jaxgames.make("pommerman", "ffa")
-    weights = WITHOUT if cell.network == WITHOUT else str(weights_of(plan, NETWORKS[cell.network]))
-    search = f"{cell.search}:weights={weights},num_simulations={cell.simulations},model={UNBIASED}"
-    search += ",values=heuristic" if cell.network == WITHOUT else ""
-    player = agents.make(search if cell.simulations else f"network:weights={weights}", game)
-    other = agents.make(cell.opponent, game)
-    started, cpu = time.perf_counter(), time.process_time()
-    players, key = [player, other, other, other], jax.random.key(SEED)
-    games = evaluate.play(game, players, key, cell.games, batch_size=plan.batch, first=cell.first)
-    seconds, cpu_seconds = time.perf_counter() - started, time.process_time() - cpu
-    return {
-        "cell": dataclasses.asdict(cell),
-        "released": counting.count(games).as_dict(),
-        "strict": counting.count(games, strict=True).as_dict(),
-        "lengths": games.lengths.tolist(),
-        "moves": games.moves.tolist(),
-        "seconds": round(seconds, 1),
-        "cpu_seconds": round(cpu_seconds, 1),
-        "devices": jax.device_count(),
-    }
-
-
 def texts(plan: PommerlearnPlan) -> dict[str, str]:
     """Makes the tables and numbers of the page."""
     runs = plan.found([*train_shown(plan), *train_searched(plan), *train_from_zero(plan)])
-    played = whole(plan.found([*table2(plan), *reinforced(plan), *from_zero(plan), *table3(plan)]))
+    parts = (table2, drawn, reinforced, from_zero, table3)
+    played = whole(plan.found(one for part in parts for one in part(plan)))
     return {
         "learning": _learning_table(runs),
         "rounds": _rounds_table(runs),
-        "table2": _table(played, UNBIASED),
-        "table3": _table(played, SIMPLE),
+        "table2": table(played, UNBIASED),
+        "table3": table(played, SIMPLE),
     }
-
-
-@dataclasses.dataclass(frozen=True)
-class Played(Amounts):
-    """How the games of a cell ended.
-
-    Attributes:
-      games, wins: how many.
-      draws: that the player lived to see.
-      steps: of all games.
-      moves: of the player.
-      cpu_seconds: of everything.
-    """
-
-    games: int
-    wins: int
-    draws: int
-    steps: int
-    moves: int
-    cpu_seconds: float
-
-
-def whole(found: Mapping[Cell, dict]) -> dict[Cell, Played]:
-    """Adds up the pieces of each cell, in the order of their first pieces."""
-    totals: dict[Cell, Played] = {}
-    for piece, result in found.items():
-        count, strict = result["released"], result["strict"]
-        amounts = (sum(result["lengths"]), result["moves"][0], result["cpu_seconds"])
-        played = Played(count["games"], count["wins"], strict["draws"], *amounts)
-        cell = replace(piece, games=PIECE, first=0)
-        totals[cell] = totals[cell] + played if cell in totals else played
-    return totals
 
 
 def _learning_table(runs: Mapping[Runs, dict]) -> str:
@@ -355,30 +255,6 @@ def _rounds_table(runs: Mapping[Runs, dict]) -> str:
             rows.append([run.title, str(number), str(one["games"]), *share, *moves, f"{100 * one['wins_alone']:.0f}"])
     head = ["run", "networks of round", "games", "wins, %", "draws, %", "stop, %", "bomb, %", "the next network alone, wins, %"]
     return markdown(head, rows)
-
-
-def published(cell: Cell) -> str:
-    """What the paper prints for a cell: wins and ties in per cent."""
-    row = TABLE3.get((cell.search, cell.network)) if cell.opponent == SIMPLE else None
-    if cell.opponent == UNBIASED:
-        key = (cell.search, cell.simulations)
-        row = DRAWN.get(key) if cell.network == WITHOUT else TABLE2.get((cell.search, cell.network, cell.simulations))
-        if cell.network in REINFORCED and key == ("sp_mcts", 1000):
-            return f"{REINFORCED[cell.network]:.1f} / {NONE}"
-    return f"{row[0]:.1f} / {row[1]:.1f}" if row else NONE
-
-
-def _table(results: Mapping[Cell, Played], opponent: str) -> str:
-    rows = []
-    for cell, played in results.items():
-        if cell.opponent != opponent:
-            continue
-        rates = (interval(played.wins, played.games), interval(played.draws, played.games))
-        search = SEARCHES[cell.search] if cell.simulations else "network alone"
-        cost = (f"{played.steps / played.games:.0f}", f"{1e3 * played.cpu_seconds / max(played.moves, 1):.1f}")
-        rows.append([TITLES[cell.network], search, str(cell.simulations), *rates, published(cell), str(played.games), *cost])
-    head = ["network", "search", "simulations", "wins, %", "draws alive, %", "paper: wins / ties", "games", "steps"]
-    return markdown([*head, "CPU ms per move, everything included"], rows)
 
 
 PAGE = Page("pommerlearn", PommerlearnPlan, PARTS, ("jaxgames/pommerman", "search", "training"), texts, lambda plan: {})

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from experiments.papers import pommerlearn
-from experiments.papers.pommerlearn import PAGE, RL, SL, SRL, Cell, PommerlearnPlan
+from experiments.papers import pommerlearn, pommerlearn_cells
+from experiments.papers.pommerlearn import PAGE, RL, SL, SRL, PommerlearnPlan
+from experiments.papers.pommerlearn_cells import Cell
 from tests.experiments.papers.made_up import page_of
 
 COUNT = {"games": 100, "wins": 61, "draws": 15, "losses": 24}
@@ -36,7 +37,9 @@ def test_the_page(tmp_path):
     ours = "| 61.0 (54–67) | 10.0 (7–15) |"
     assert f"| SL | SP | 250 {ours} 76.8 / 9.5 | 200 | 250 | 5.0 |" in page
     assert f"| SL | TP | 250 {ours} 79.6 / 11.8 | 200 |" in page
-    assert f"| no network | TP | 50 {ours} 13.1 / 7.9 |" in page
+    assert f"| drawn parameters | TP | 50 {ours} 13.1 / 7.9 |" in page
+    assert f"| drawn parameters | network alone | 0 {ours} 10.0 / 5.9 |" in page
+    assert f"| no network | TP | 50 {ours} – |" in page
     assert f"| SL | network alone | 0 {ours} 38.6 / 10.5 |" in page
     assert f"| SL, then RL | SP | 250 {ours} – |" in page.split("## Against three SimpleAgents")[0]
     assert f"| SL, then RL | SP | 250 {ours} 65.2 / 30.2 |" in page.split("## Against three SimpleAgents")[1]
@@ -75,11 +78,11 @@ def test_cells_have_files_of_their_own(tmp_path):
     plan = PommerlearnPlan(tmp_path, games=7)
     names = [one.name for one in PAGE.measurements(plan)]
     assert len(set(names)) == len(names)
-    assert Cell("tp_mcts", SL.name, 50, games=7).name == "pommerlearn-simple_unbiased-tp_mcts-sl-n50-games7" in names
+    assert Cell("tp_mcts", "sl", 50, games=7).name == "pommerlearn-simple_unbiased-tp_mcts-sl-n50-games7" in names
 
 
 def test_a_cell_is_split_into_files(tmp_path):
-    cell = Cell("tp_mcts", SL.name, 50)
+    cell = Cell("tp_mcts", "sl", 50)
     assert [(piece.first, piece.games) for piece in cell.pieces(60)] == [(0, 60)]
     first, rest = cell.pieces(400)
     assert ((first.first, first.games), (rest.first, rest.games)) == ((0, 100), (100, 300))
@@ -89,12 +92,13 @@ def test_a_cell_is_split_into_files(tmp_path):
     assert firsts == sorted(firsts) and set(firsts) == {0, 100}, "all cells have some games before any has all"
     played = {"released": COUNT, "strict": COUNT | {"draws": 10}, "lengths": [250] * 100, "moves": [400, 0], "cpu_seconds": 2.0}
     fewer = played | {"released": {"games": 2, "wins": 1}, "strict": {"draws": 1}, "lengths": [6, 8]}
-    found = pommerlearn.whole({first: played, rest: fewer})
-    assert found == {cell: pommerlearn.Played(102, 62, 11, 25_014, 800, 4.0)}
+    found = pommerlearn_cells.whole({first: played, rest: fewer})
+    assert found == {cell: pommerlearn_cells.Played(102, 62, 11, 25_014, 800, 4.0)}
 
 
 @pytest.mark.slow
-def test_a_cell_is_played(tmp_path):
-    cell = Cell("sp_mcts", pommerlearn.WITHOUT, 2, games=2)
-    played = pommerlearn.play_cell(PommerlearnPlan(tmp_path, batch=2), cell)
+@pytest.mark.parametrize("network", [pommerlearn.WITHOUT, pommerlearn.DRAWN])
+def test_a_cell_is_played(network, tmp_path):
+    cell = Cell("sp_mcts", network, 2, games=2)
+    played = pommerlearn.play_cell(PommerlearnPlan(tmp_path, work=tmp_path / "work", batch=2), cell)
     assert played["released"]["games"] == 2 == len(played["lengths"]) and played["moves"][0] > 0

@@ -1,0 +1,168 @@
+"""The cells of PommerLearn's Tables 2 and 3: who plays whom with how many simulations, what the paper found, and the games."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+
+import jax
+
+import jaxgames
+from experiments.amounts import Amounts
+from experiments.pages import NONE, markdown
+from experiments.papers.tables import interval
+from training.play import agents, counting, evaluate
+
+SEED = 2022  # of all games that are counted; networks learn, and are chosen, by others
+PIECE = 100  # games of the first file of a cell; the rest have another, so that more can be played later
+UNBIASED, SIMPLE = "simple_unbiased", "simple"
+SIMULATIONS = (0, 50, 100, 250, 500, 1000)
+SEARCHES = {"sp_mcts": "SP", "tp_mcts": "TP"}
+TITLES = {
+    "sl": "SL",
+    "drawn": "drawn parameters",
+    "none": "no network",
+    "srl": "SL, then RL",
+    "rl": "RL from zero",
+}
+"""Networks, by their names in files."""
+
+# Wins and ties of the paper, in per cent, against three SimpleUnbiasedAgents: search, network, simulations.
+TABLE2: Mapping[tuple[str, str, int], tuple[float, float]] = {
+    (search, network, simulations): row
+    for (search, network), rows in {
+        ("sp_mcts", "sl"): ((38.6, 10.5), (61.4, 15.3), (68.0, 13.2), (76.8, 9.5), (79.1, 7.2), (78.8, 6.4)),
+        ("tp_mcts", "sl"): ((37.7, 10.3), (49.4, 19.7), (61.5, 17.8), (79.6, 11.8), (87.8, 7.5), (90.1, 6.7)),
+        ("sp_mcts", "drawn"): ((10.0, 5.9), (39.3, 17.4), (43.8, 16.8), (49.0, 13.6), (55.5, 11.4), (57.5, 10.4)),
+        ("tp_mcts", "drawn"): ((9.5, 5.2), (13.1, 7.9), (16.2, 9.0), (16.7, 9.4), (20.9, 8.7), (24.6, 8.2)),
+    }.items()
+    for simulations, row in zip(SIMULATIONS, rows, strict=True)
+}
+REINFORCED: Mapping[str, float] = {"srl": 94.2, "rl": 81.5}
+"""Wins of SP-MCTS with 1000 simulations after reinforcement, of which no ties are published."""
+TABLE3: Mapping[tuple[str, str], tuple[float, float]] = {
+    ("sp_mcts", "sl"): (78.2, 12.2),
+    ("tp_mcts", "sl"): (66.0, 32.0),
+    ("sp_mcts", "srl"): (65.2, 30.2),
+    ("sp_mcts", "rl"): (74.4, 22.0),
+}
+"""Against three SimpleAgents in the official environment, 1000 simulations, 100 games of each of five networks."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Cell:
+    """What to play, with fair views.
+
+    Attributes:
+      search: sp_mcts or tp_mcts.
+      network: by its name in files.
+      simulations: per move; 0: the network alone.
+      opponent: who plays the three others; in the search these are always SimpleUnbiasedAgents.
+      games: how many.
+      first: the number of the first one.
+    """
+
+    search: str
+    network: str
+    simulations: int
+    opponent: str = UNBIASED
+    games: int = PIECE
+    first: int = 0
+
+    @property
+    def name(self) -> str:
+        """The file's name."""
+        player = f"{self.search}-{self.network}-n{self.simulations}"
+        return f"pommerlearn-{self.opponent}-{player}-games{self.games}" + (f"-from{self.first}" if self.first else "")
+
+    def pieces(self, games: int) -> list[Cell]:
+        """Splits so many games into those of each file."""
+        begun = min(games, PIECE)
+        rest = [replace(self, games=games - begun, first=begun)] if games > begun else []
+        return [replace(self, games=begun), *rest]
+
+
+def play(cell: Cell, weights: str, batch: int) -> dict:
+    """Plays the games of a cell.
+
+    Args:
+      cell: what.
+      weights: a file; none: the search has no network.
+      batch: games at a time.
+    """
+    game = jaxgames.make("pommerman", "ffa")
+    search = f"{cell.search}:weights={weights},num_simulations={cell.simulations},model={UNBIASED}"
+    search += ",values=heuristic" if weights == "none" else ""
+    player = agents.make(search if cell.simulations else f"network:weights={weights}", game)
+    other = agents.make(cell.opponent, game)
+    started, cpu = time.perf_counter(), time.process_time()
+    players, key = [player, other, other, other], jax.random.key(SEED)
+    games = evaluate.play(game, players, key, cell.games, batch_size=batch, first=cell.first)
+    seconds, cpu_seconds = time.perf_counter() - started, time.process_time() - cpu
+    return {
+        "cell": dataclasses.asdict(cell),
+        "released": counting.count(games).as_dict(),
+        "strict": counting.count(games, strict=True).as_dict(),
+        "lengths": games.lengths.tolist(),
+        "moves": games.moves.tolist(),
+        "seconds": round(seconds, 1),
+        "cpu_seconds": round(cpu_seconds, 1),
+        "devices": jax.device_count(),
+    }
+
+
+@dataclasses.dataclass(frozen=True)
+class Played(Amounts):
+    """How the games of a cell ended.
+
+    Attributes:
+      games, wins: how many.
+      draws: that the player lived to see.
+      steps: of all games.
+      moves: of the player.
+      cpu_seconds: of everything.
+    """
+
+    games: int
+    wins: int
+    draws: int
+    steps: int
+    moves: int
+    cpu_seconds: float
+
+
+def whole(found: Mapping[Cell, dict]) -> dict[Cell, Played]:
+    """Adds up the pieces of each cell, in the order of their first pieces."""
+    totals: dict[Cell, Played] = {}
+    for piece, result in found.items():
+        count, strict = result["released"], result["strict"]
+        amounts = (sum(result["lengths"]), result["moves"][0], result["cpu_seconds"])
+        played = Played(count["games"], count["wins"], strict["draws"], *amounts)
+        cell = replace(piece, games=PIECE, first=0)
+        totals[cell] = totals[cell] + played if cell in totals else played
+    return totals
+
+
+def published(cell: Cell) -> str:
+    """What the paper prints for a cell: wins and ties in per cent."""
+    if cell.opponent == UNBIASED and cell.network in REINFORCED and (cell.search, cell.simulations) == ("sp_mcts", 1000):
+        return f"{REINFORCED[cell.network]:.1f} / {NONE}"
+    of_simple = TABLE3.get((cell.search, cell.network))
+    row = of_simple if cell.opponent == SIMPLE else TABLE2.get((cell.search, cell.network, cell.simulations))
+    return f"{row[0]:.1f} / {row[1]:.1f}" if row else NONE
+
+
+def table(totals: Mapping[Cell, Played], opponent: str) -> str:
+    """Makes the table of the cells against one kind of opponent."""
+    rows = []
+    for cell, played in totals.items():
+        if cell.opponent != opponent:
+            continue
+        rates = (interval(played.wins, played.games), interval(played.draws, played.games))
+        search = SEARCHES[cell.search] if cell.simulations else "network alone"
+        cost = (f"{played.steps / played.games:.0f}", f"{1e3 * played.cpu_seconds / max(played.moves, 1):.1f}")
+        rows.append([TITLES[cell.network], search, str(cell.simulations), *rates, published(cell), str(played.games), *cost])
+    head = ["network", "search", "simulations", "wins, %", "draws alive, %", "paper: wins / ties", "games", "steps"]
+    return markdown([*head, "CPU ms per move, everything included"], rows)
