@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-import json
 import time
 from dataclasses import replace
 from functools import partial
@@ -18,7 +17,7 @@ import jax
 import numpy as np
 
 import jaxgames
-from experiments.papers.measured import Measurement, Plan, Runs, by_seed
+from experiments.papers.measured import Measurement, Plan, Runs, by_seed, trained
 from jaxgames.agent import Agent
 from jaxgames.hex.bots import random_agent
 from search.planner import as_agent
@@ -172,10 +171,9 @@ def train(plan: AlphazePlan, run: Runs, seed: int) -> dict | None:
     """Trains, or goes on with, a run. Returns its curve and numbers; None if asked to stop."""
     config = _config(plan, run, seed)
     folder = Path(config.output)
-    if not (folder / "result.json").exists() and train_alphaze.run(config) is None:
+    result = trained(train_alphaze.run, config)
+    if result is None:
         return None
-    result = json.loads((folder / "result.json").read_text())
-    result["settings"] = {name: value for name, value in result["settings"].items() if name not in ("output", "resume")}
     log = read_log(folder / "log.jsonl")
     fields = ("samples", "epoch", "cross_entropy", "value_error", "agreement", "score_against_random", "gate_score", "rating")
     curve = [{name: record[name] for name in fields if name in record} for record in log]

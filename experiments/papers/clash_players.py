@@ -6,14 +6,12 @@ Runs live in a work folder and are resumed there; a match that needs a player wh
 from __future__ import annotations
 
 import itertools
-import json
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from experiments.pages import NONE, markdown
 from experiments.papers.clash_matches import MIXED, TRAINED, ClashPlan, match, oracle
-from experiments.papers.measured import Measurement
+from experiments.papers.measured import Measurement, trained
 from experiments.papers.tables import OUTCOMES, interval, points, with_interval
 from training.jobs import train_follower, train_q
 from training.jobs.train_follower import OracleConfig
@@ -54,13 +52,7 @@ def config_of(plan: ClashPlan, name: str) -> Any:
 
 def learned(plan: ClashPlan, name: str) -> dict | None:
     """Lets a player learn, or go on with it. Returns what its run tells; None if asked to stop."""
-    config = config_of(plan, name)
-    result = Path(config.output) / "result.json"
-    if not result.exists() and _JOBS[name].run(config) is None:
-        return None
-    found: dict = json.loads(result.read_text())
-    found["settings"] = {key: value for key, value in found["settings"].items() if key not in ("output", "resume")}
-    return found
+    return trained(_JOBS[name].run, config_of(plan, name))
 
 
 _JOBS: dict[str, Any] = {"follower": train_follower, "q": train_q}

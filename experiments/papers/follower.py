@@ -6,7 +6,6 @@ Runs live in a work folder and are resumed there; what the page needs of a finis
 from __future__ import annotations
 
 import dataclasses
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -19,11 +18,11 @@ import numpy as np
 from experiments.pages import NONE, markdown
 from experiments.papers.behaviour import behaviour
 from experiments.papers.figures import visits_figure
-from experiments.papers.measured import Measurement, Page, Plan, Runs, by_seed, of_groups
+from experiments.papers.measured import Measurement, Page, Plan, Runs, by_seed, of_groups, trained
 from experiments.papers.tables import OUTCOMES, intervals, rates
 from jaxgames.agent import Agent
 from jaxgames.pommerman import bots
-from training.jobs import job, train_follower
+from training.jobs import train_follower
 from training.jobs.curves import learning_figure
 from training.jobs.train_follower import OracleConfig, TrainConfig
 from training.learn.dagger import DaggerConfig
@@ -135,24 +134,20 @@ PARTS = {"runs": runs, "references": references}
 def _train(plan: FollowerPlan, group: Runs, seed: int) -> dict | None:
     """Trains, or goes on with, a run. Returns what the page needs of it; None if asked to stop."""
     config = replace(group.config, seed=seed, output=str(plan.work / f"{group.name}{seed}"), resume=True)
-    if not (Path(config.output) / "result.json").exists() and train_follower.run(config) is None:
-        return None
-    return collect(config)
+    result = trained(train_follower.run, config)
+    return None if result is None else result | collect(config)
 
 
 def collect(config: TrainConfig) -> dict[str, Any]:
-    """Puts together what the page needs of a finished run, and watches its best follower play."""
+    """Puts together what the page needs of a finished run beside its result, and watches its best follower play."""
     folder = Path(config.output)
-    job.check_settings(config, folder / "settings.json")
     log = read_log(folder / "log.jsonl")
     who = policy_value.make(config.follower)
     params, _ = load_weights(folder / "best.npz", jax.eval_shape(who.init, jax.random.key(0)), who.meta)
     fields = ("episodes", "steps", "cross_entropy", "agreement", "entropy")
     rated = [record for record in log if "wins" in record]
     last = log[-_LAST:]
-    result = json.loads((folder / "result.json").read_text())
-    result["settings"] = {name: value for name, value in result["settings"].items() if name not in ("output", "resume")}
-    return result | {
+    return {
         "behaviour": watch(who, who.agent(params)),
         "agreement": float(np.mean([record["agreement"] for record in last])),
         "entropy": float(np.mean([record["entropy"] for record in last])),

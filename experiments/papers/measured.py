@@ -17,12 +17,14 @@ from experiments.pages import fill, markdown
 from jaxgames import processes
 from jaxgames.agent import Agent
 from jaxgames.game import Game
+from training.jobs import job
 from training.play.evaluate import Games, Progress, play
 from training.storage import provenance
 from training.storage.files import write_atomically
 from training.storage.shards import Shard, made_from
 
 ALL = Shard()
+_FILES = ("output", "resume", "start")  # settings that say where a run is and what it began with
 
 
 class Measurement(NamedTuple):
@@ -78,6 +80,28 @@ class Runs:
     title: str
     config: Any
     seeds: int = 1
+
+
+def trained(train: Callable[[Any], Any], config: Any) -> dict | None:
+    """Trains, goes on with, or takes up a run that is over.
+
+    Args:
+      train: the job.
+      config: its settings, of a run that resumes.
+
+    Returns:
+      What its `result.json` holds, with its settings but for the files that they name; None if asked to stop.
+
+    Raises:
+      ValueError: the run in the folder has other settings.
+    """
+    folder = Path(config.output)
+    if processes.on_first((folder / "result.json").exists):
+        job.check_settings(config, folder / "settings.json")
+    elif train(config) is None:
+        return None
+    result: dict = json.loads((folder / "result.json").read_text())
+    return result | {"settings": {name: value for name, value in result["settings"].items() if name not in _FILES}}
 
 
 def by_seed(groups: Iterable[Runs], name: str, train: Callable[[Runs, int], dict | None]) -> list[Measurement]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
@@ -13,7 +12,7 @@ import jax
 import numpy as np
 
 from experiments.pages import markdown
-from experiments.papers.measured import Measurement, Page, Plan, Runs
+from experiments.papers.measured import Measurement, Page, Plan, Runs, trained
 from experiments.papers.pommerlearn_cells import SEARCHES, SIMPLE, SIMULATIONS, TITLES, UNBIASED, Cell, play, table, whole
 from search.modelled import POMMERLEARN, Models
 from training.jobs import train_expert
@@ -203,13 +202,10 @@ def chosen_round(rounds: list[dict]) -> int:
 
 def _train(plan: PommerlearnPlan, run: Runs) -> dict | None:
     """Trains, or goes on with, a run. Returns its rounds; None if asked to stop."""
-    config = config_of(plan, run)
-    folder = plan.output(run)
-    if not (folder / "result.json").exists() and train_expert.run(config) is None:
+    result = trained(train_expert.run, config_of(plan, run))
+    if result is None:
         return None
-    result = json.loads((folder / "result.json").read_text())
-    result["settings"] = {name: value for name, value in result["settings"].items() if name not in ("output", "resume", "start")}
-    rounds = rounds_of(read_log(folder / "log.jsonl"))
+    rounds = rounds_of(read_log(plan.output(run) / "log.jsonl"))
     return result | {"rounds": rounds, "chosen": 1 if run == SL else chosen_round(rounds)}
 
 

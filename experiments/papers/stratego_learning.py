@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
@@ -14,7 +13,7 @@ import numpy as np
 import jaxgames
 from experiments.pages import markdown
 from experiments.papers.figures import points_figure
-from experiments.papers.measured import Measurement, Runs
+from experiments.papers.measured import Measurement, Runs, trained
 from experiments.papers.tables import points, with_interval
 from training.jobs import train_alphaze
 from training.jobs.train_alphaze import TrainConfig
@@ -66,13 +65,13 @@ def learn(plan: StrategoPlan, run: Runs) -> dict | None:
     """Trains, or goes on with, a run, and plays its networks. Returns points by epoch and opponent; None if asked to stop."""
     config = config_of(plan, run)
     folder = Path(config.output)
-    if not (folder / "result.json").exists() and train_alphaze.run(config) is None:
+    result = trained(train_alphaze.run, config)
+    if result is None:
         return None
     log = read_log(folder / "log.jsonl")
-    settings = json.loads((folder / "settings.json").read_text())
     speed = [record["searches_per_second"] for record in log if "searches_per_second" in record]
     return {
-        "settings": {name: value for name, value in settings.items() if name not in ("output", "resume", "start")},
+        "settings": result["settings"],
         "searches_per_second": float(np.median(speed)),
         "epochs": {str(epoch): _ends(plan, folder, epoch) for epoch in chosen_epochs(config.epochs)},
     }

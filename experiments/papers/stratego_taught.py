@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import jaxgames
 from experiments.pages import markdown
-from experiments.papers.measured import Measurement, play_timed
+from experiments.papers.measured import Measurement, play_timed, trained
 from experiments.papers.stratego_learning import BARRAGE
 from experiments.papers.tables import ends, for_file, points, with_interval
 from training.jobs import train_expert
@@ -153,14 +152,13 @@ def play(plan: StrategoPlan, contest: Contest, games: int) -> dict | None:
 def teach(plan: StrategoPlan, pupil: Pupil) -> dict | None:
     """Trains, or goes on with, a network. Returns what its job found, and its settings; None if asked to stop."""
     config = pupil.config(plan)
-    folder = Path(config.output)
-    if not (folder / "result.json").exists() and train_expert.run(config) is None:
+    result = trained(train_expert.run, config)
+    if result is None:
         return None
-    result, settings = (json.loads((folder / name).read_text()) for name in ("result.json", "settings.json"))
-    agreement = [record["agreement"] for record in read_log(folder / "log.jsonl") if "agreement" in record]
+    agreement = [record["agreement"] for record in read_log(Path(config.output) / "log.jsonl") if "agreement" in record]
     return {
         "result": {name: value for name, value in result.items() if name != "settings"},
-        "settings": {name: value for name, value in settings.items() if name not in ("output", "resume")},
+        "settings": result["settings"],
         "agreement": round(agreement[-1], 4),  # of its first choice with the move that was shown
     }
 

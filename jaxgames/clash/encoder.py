@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
@@ -35,8 +36,13 @@ from jaxgames.clash.observation import Observation
 from jaxgames.clash.state import State
 from jaxgames.clash.tables import unit_columns
 from jaxgames.encoder import CardPlanes, Encoder
+from jaxgames.fusion import worked_out
 
 MEMORY = 0.9  # by which the trace of a card that was played fades per step
+NOWHERE = np.iinfo(np.int32).max  # the plane of what is not shown
+
+Places = tuple[Array, ...]
+"""Columns, rows and planes, int32 [U] each."""
 
 
 def card_rows(game: Clash) -> np.ndarray:
@@ -106,67 +112,97 @@ def state_seen(view: Observation) -> State:
 
 def planes_of(game: Clash, view: Observation) -> Array:
     """Gives the planes of a player's view: float32 [18, 32, C], in the order of `channels`."""
-    config, arena = game.config, view.arena
-    columns = unit_columns(config)
-    mine = np.array([[False], [True]])
-
-    def to_own(values: Array, size: int) -> Array:
-        values = values.astype(jnp.int32)
-        return jnp.where(mine, size - values, values)
-
-    alive = arena["alive"]
-    seats = jnp.where(np.arange(2) == 0, view.viewer, 1 - view.viewer).astype(jnp.int32)
-    weight = jnp.stack(
-        [
-            arena["hp"].astype(jnp.float32) / 1000,
-            jnp.ones(alive.shape),
-            jnp.asarray(columns.layer[0] == AIR)[arena["unit"]].astype(jnp.float32),
-            (arena["deploying"] > 0).astype(jnp.float32),
-            jnp.broadcast_to((jnp.asarray(config.levels, jnp.float32) / MOST_LEVEL)[seats][:, None], alive.shape),
-        ],
-        axis=-1,
-    )
-    table = config.table
-    kind = (_as_shown(table.shown_units, arena["unit"])[..., None] == unit_rows(game)).astype(jnp.float32)
-    of_units = _by_tile(to_own(arena["x"], WIDTH), to_own(arena["y"], HEIGHT), alive, jnp.concatenate([kind, weight], axis=-1))
-    cast = (_as_shown(table.shown_cards, arena["spell"])[..., None] == spell_rows(game)).astype(jnp.float32)
-    of_spells = _by_tile(to_own(arena["spell_x"], WIDTH), to_own(arena["spell_y"], HEIGHT), arena["spell_ticks"] > 0, cast)
-    split = len(unit_rows(game))
-    objects = jnp.concatenate([of_units[..., :split, :], of_spells, of_units[..., split:, :]], axis=-2)
-    objects = objects.reshape(COLUMNS, ROWS, -1)
-
-    state = state_seen(view)
-    own = jnp.arange(2) == view.viewer
-    hand = zones.hands(config, state)
-    affordable = (hand.affordable & own[:, None]).any(0)
-    tiles = (rules.legal_tiles(config, state) & own[:, None, None]).any(0)
-    legal = jnp.moveaxis(tiles.reshape(HAND, ROWS, COLUMNS), (0, 1, 2), (2, 1, 0))
-    own_cards = _as_shown(table.shown_cards, jnp.append(view.hand, view.next_card))
-    cards = (own_cards[:, None] == card_rows(game)).reshape(-1)
+    # What is the same on all tiles is laid out first, and the few things that are somewhere are added. A concatenation of planes
+    # would ask for each of 50 000 numbers of which plane it is.
+    config, shown = game.config, card_planes(game)
+    own_cards = _as_shown(config.table.shown_cards, jnp.append(view.hand, view.next_card))
+    affordable, legal = _own_hand(game, view)
     clock = [
         view.elixir / (MOST_ELIXIR * ELIXIR),
         view.tick / config.last_tick,
         view.tick >= config.double_from_tick,
         view.tick >= config.regular_ticks,
     ]
+    everywhere = [
+        jnp.zeros(shown.first),
+        (own_cards[:, None] == card_rows(game)).reshape(-1),
+        affordable,
+        jnp.zeros(HAND),  # of legal tiles
+        jnp.stack([jnp.asarray(each, jnp.float32) for each in clock]),
+        jnp.zeros(shown.kinds),
+    ]
+    row = worked_out(jnp.concatenate([part.astype(jnp.float32) for part in everywhere]))
+    planes = jnp.broadcast_to(row, (COLUMNS, ROWS, row.shape[0]))
+    planes = jax.lax.dynamic_update_slice(planes, legal.astype(jnp.float32), (0, 0, shown.legal))
+    things = (_units(game, view), _spells(game, view), _played(game, view))
+    places, values = jax.tree.map(lambda *parts: jnp.concatenate(parts), *things)
+    return planes.at[places].add(values, mode="drop")
 
-    def constant(values: Array) -> Array:
-        return jnp.broadcast_to(values.astype(jnp.float32), (COLUMNS, ROWS, values.shape[0]))
 
+def _own_hand(game: Clash, view: Observation) -> tuple[Array, Array]:
+    """Says which cards of the own hand are affordable and where they may be played: bool [HAND] and [18, 32, HAND]."""
+    state = state_seen(view)
+    own = jnp.arange(2) == view.viewer
+    affordable = (zones.hands(game.config, state).affordable & own[:, None]).any(0)
+    tiles = (rules.legal_tiles(game.config, state) & own[:, None, None]).any(0)
+    return affordable, jnp.moveaxis(tiles.reshape(HAND, ROWS, COLUMNS), (0, 1, 2), (2, 1, 0))
+
+
+def _units(game: Clash, view: Observation) -> tuple[Places, Array]:
+    """Adds each unit to the plane of its kind and to those of what is summed over units."""
+    config, arena = game.config, view.arena
+    alive, unit = arena["alive"], arena["unit"]
+    seats = jnp.where(np.arange(2) == 0, view.viewer, 1 - view.viewer).astype(jnp.int32)
+    summed = [
+        arena["hp"].astype(jnp.float32) / 1000,
+        jnp.ones(alive.shape),
+        jnp.asarray(unit_columns(config).layer[0] == AIR)[unit].astype(jnp.float32),
+        (arena["deploying"] > 0).astype(jnp.float32),
+        jnp.broadcast_to((jnp.asarray(config.levels, jnp.float32) / MOST_LEVEL)[seats][:, None], alive.shape),
+    ]
+    kinds, spells = len(unit_rows(game)), len(spell_rows(game))
+    kind = _number_among(unit_rows(game), config.table.shown_units, unit)
+    numbers = [kind, *(jnp.full(alive.shape, kinds + spells + number) for number in range(len(summed)))]
+    return _on_tiles(
+        arena["x"], arena["y"], jnp.where(alive, jnp.stack(numbers), -1), jnp.stack([jnp.ones(alive.shape), *summed])
+    )
+
+
+def _spells(game: Clash, view: Observation) -> tuple[Places, Array]:
+    """Adds each spell that is on its way to the plane of its kind."""
+    arena = view.arena
+    kind = _number_among(spell_rows(game), game.config.table.shown_cards, arena["spell"])
+    number = jnp.where((arena["spell_ticks"] > 0) & (kind >= 0), len(unit_rows(game)) + kind, -1)
+    return _on_tiles(arena["spell_x"], arena["spell_y"], number[None], jnp.ones((1, *number.shape)))
+
+
+def _on_tiles(x: Array, y: Array, numbers: Array, values: Array) -> tuple[Places, Array]:
+    """Says where to add values [V, 2, N] of things at x, y [2, N], own and enemy ones; they have a pair of planes per number."""
+
+    def to_own(values: Array, size: int) -> Array:
+        values = values.astype(jnp.int32)
+        return jnp.where(np.array([[False], [True]]), size - values, values)
+
+    column = jnp.clip(to_own(x, WIDTH) // TILE, 0, COLUMNS - 1)
+    row = jnp.clip(to_own(y, HEIGHT) // TILE, 0, ROWS - 1)
+    plane = jnp.where(numbers < 0, NOWHERE, 2 * numbers + np.arange(2)[:, None])
+    places = (jnp.broadcast_to(part, plane.shape).reshape(-1) for part in (column, row, plane))
+    return tuple(places), values.reshape(-1)
+
+
+def _played(game: Clash, view: Observation) -> tuple[Places, Array]:
+    """Adds the trace of each card that was played where it was."""
     past = view.past.astype(jnp.int32)
-    played_cards = jnp.where(past[:, :1] < 0, past[:, :1], _as_shown(table.shown_cards, jnp.maximum(past[:, :1], 0)))
-    fading = (played_cards == card_rows(game)) * (MEMORY ** np.arange(PAST, dtype=np.float32))[:, None]
-    played = jnp.zeros((COLUMNS, ROWS, fading.shape[1])).at[past[:, 1], past[:, 2]].add(fading)
-    parts = [objects, constant(cards), constant(affordable), legal.astype(jnp.float32)]
-    return jnp.concatenate([*parts, constant(jnp.stack([jnp.asarray(each, jnp.float32) for each in clock])), played], axis=-1)
+    number = _number_among(card_rows(game), game.config.table.shown_cards, past[:, 0])
+    plane = jnp.where(number < 0, NOWHERE, card_planes(game).played + number)
+    return (past[:, 1], past[:, 2], plane), jnp.asarray(MEMORY ** np.arange(PAST, dtype=np.float32))
 
 
-def _by_tile(x: Array, y: Array, there: Array, values: Array) -> Array:
-    """Sums values [2, N, V] of things over the tiles on which they are: float32 [18, 32, V, 2]."""
-    column, row = jnp.clip(x // TILE, 0, COLUMNS - 1), jnp.clip(y // TILE, 0, ROWS - 1)
-    board = jnp.zeros((COLUMNS, ROWS, 2, values.shape[-1]))
-    board = board.at[column, row, np.arange(2)[:, None]].add(jnp.where(there[..., None], values, 0))
-    return jnp.swapaxes(board, -1, -2)
+def _number_among(kinds: np.ndarray, rows: Sequence[int], index: Array) -> Array:
+    """Numbers rows of a table (int [...]; negative: none) among the kinds that can come; -1 for others."""
+    shown = list(kinds)
+    numbers = np.array([shown.index(row) if row in shown else -1 for row in rows], np.int32)
+    return jnp.where(index < 0, -1, jnp.asarray(numbers)[jnp.maximum(index, 0).astype(jnp.int32)])
 
 
 @functools.cache

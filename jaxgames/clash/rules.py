@@ -22,6 +22,7 @@ from jaxgames.clash.spawning import Births, born, ranks
 from jaxgames.clash.state import State, free_slots
 from jaxgames.clash.tables import card_columns
 from jaxgames.clash.tick import run
+from jaxgames.fusion import worked_out
 
 WAIT = 0
 NUM_ACTIONS = 1 + HAND * NUM_TILES
@@ -149,19 +150,28 @@ def _cast(state: State, casts: Array, row: Array, x: Array, y: Array, cards: obj
 
 def legal_tiles(config: ClashConfig, state: State) -> Array:
     """Says where each card of both hands may be played now, bool [2, 4, 576]; nowhere if it cannot be paid or finds no slot."""
-    hand = zones.hands(config, state)
-    mask = jnp.asarray(zones.zones().mask)[zones.cases(config, state)]
-    if zones.has_buildings(config):
-        every = jnp.broadcast_to(jnp.arange(NUM_TILES), (2, HAND, NUM_TILES))
-        mask &= ~zones.beside_buildings(config, state, every)
-    free = ~(zones.must_wait(config, state) | state.terminated)
-    return mask & (hand.affordable & hand.has_room & free[:, None])[..., None]
+    case, _ = _allowed(config, state)
+    return _open_tiles(config, state, case)
 
 
 def legal_actions(config: ClashConfig, state: State) -> Array:
     """Gives bool [2, A]: waiting; cards on their tiles; saving for a card, as its first action."""
-    tiles = legal_tiles(config, state)
+    case, saves = _allowed(config, state)
+    plays = _open_tiles(config, state, case) | (saves[..., None] & (np.arange(NUM_TILES) == 0))
+    return jnp.concatenate([jnp.ones((2, 1), bool), plays.reshape(2, -1)], axis=1)
+
+
+def _allowed(config: ClashConfig, state: State) -> tuple[Array, Array]:
+    """Says where each card of both hands may be played, int32 [2, 4], a case of `zones`, and if it may be saved for, bool."""
     hand = zones.hands(config, state)
-    free = ~(zones.must_wait(config, state) | state.terminated)
-    saves = (~hand.affordable & free[:, None])[..., None] & (np.arange(NUM_TILES) == 0)
-    return jnp.concatenate([jnp.ones((2, 1), bool), (tiles | saves).reshape(2, -1)], axis=1)
+    free = ~(zones.must_wait(config, state) | state.terminated)[:, None]
+    case = jnp.where(hand.affordable & hand.has_room & free, zones.cases(config, state), zones.NOWHERE)
+    return worked_out(case), worked_out(~hand.affordable & free)  # once, and not for each tile
+
+
+def _open_tiles(config: ClashConfig, state: State, case: Array) -> Array:
+    mask = jnp.asarray(zones.zones().mask)[case]
+    if zones.has_buildings(config):
+        every = jnp.broadcast_to(jnp.arange(NUM_TILES), (2, HAND, NUM_TILES))
+        mask &= ~zones.beside_buildings(config, state, every)
+    return mask

@@ -31,15 +31,16 @@ from jaxgames.clash.state import State, free_slots
 from jaxgames.clash.tables import card_columns, unit_columns
 
 EVERYWHERE = 32  # the case of spells
+NOWHERE = 33  # that of cards that cannot be played
 
 
 class Zones(NamedTuple):
-    """All cases [33]: own towers that stand as bits 0 to 2, the enemy's princess towers as bits 3 and 4; last: everywhere.
+    """All cases [34]: own towers that stand as bits 0 to 2, the enemy's princess towers as bits 3 and 4; everywhere; nowhere.
 
     Attributes:
-      mask: bool [33, 576], the open tiles.
-      tiles: int16 [33, 576], the open tiles in order, then 0.
-      sizes: int32 [33], how many.
+      mask: bool [34, 576], the open tiles.
+      tiles: int16 [34, 576], the open tiles in order, then 0.
+      sizes: int32 [34], how many.
     """
 
     mask: np.ndarray
@@ -50,7 +51,7 @@ class Zones(NamedTuple):
 @functools.cache
 def zones() -> Zones:
     """Works all cases out."""
-    masks = np.stack([_open_tiles(case) for case in range(EVERYWHERE)] + [np.ones(NUM_TILES, bool)])
+    masks = np.stack([*map(_open_tiles, range(EVERYWHERE)), np.ones(NUM_TILES, bool), np.zeros(NUM_TILES, bool)])
     tiles = np.zeros(masks.shape, np.int16)
     for case, mask in enumerate(masks):
         tiles[case, : mask.sum()] = np.flatnonzero(mask)

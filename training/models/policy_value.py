@@ -15,11 +15,13 @@ from jax import Array
 import jaxgames
 from jaxgames.agent import Agent, memoryless
 from jaxgames.encoder import Encoder
+from jaxgames.fusion import settled
 from jaxgames.game import is_hidden, teams_of
+from jaxgames.platforms import by_platform
 from jaxgames.registration import named
 from search.planner import of_seat
 from training.models.networks import presets
-from training.models.networks.network import Network
+from training.models.networks.network import Network, in_parts
 from training.storage.weights import load_weights, weights_file
 
 KIND, VERSION = "policy_value", 1  # of parameters: the version changes exactly when older ones do not fit any more
@@ -68,7 +70,14 @@ class PolicyValue(NamedTuple):
 
     def apply(self, params: Any, views: Any) -> tuple[Array, Array]:
         """Gives logits float32 [B, A], not masked, and values float32 [B] for views [B]."""
-        return self.network.apply(params, jax.vmap(self.encoder.planes)(views))
+
+        def see(params: Any, views: Any) -> tuple[Array, Array]:
+            planes = jax.vmap(self.encoder.planes)(views)
+            # On a CPU they are made once, and not by each kernel that reads them.
+            planes = by_platform(planes, cpu=lambda planes: settled([planes])[0], default=lambda planes: planes)
+            return self.network.apply(params, planes)
+
+        return in_parts(see, params, views)  # planes take up far more than views
 
     def policy(self, params: Any, views: Any) -> Array:
         """Gives log probabilities float32 [B, A] over the outputs that are legal as far as the player can tell."""

@@ -47,25 +47,33 @@ def from_module(build: Callable[[Array], nnx.Module], *, has_value: bool = True)
         return nnx.merge(structure, nnx.State(params))(planes)
 
     def apply(params: Any, planes: Array) -> tuple[Array, Array]:
-        if planes.shape[0] <= _PART:
-            return whole(params, planes)
-        return by_platform(params, planes, cpu=functools.partial(in_parts, whole), default=whole)
+        return in_parts(whole, params, planes)
 
     return Network(init, apply, has_value)
 
 
-def in_parts(function: Callable[[Any, Array], tuple[Array, Array]], params: Any, planes: Array) -> tuple[Array, Array]:
-    """Applies a network to so few boards at a time that all layers of them fit into a core's cache.
+def in_parts(function: Callable[[Any, Any], tuple[Array, Array]], params: Any, shown: Any) -> tuple[Array, Array]:
+    """Applies a network on a CPU to so few boards at a time that all layers of them fit into a core's cache.
 
-    A large batch takes up to twice as long as one, and its gradient up to four times.
+    A large batch takes up to twice as long there as one, and its gradient up to four times.
 
     Args:
-      function: `function(params, planes) -> (logits, value)`.
+      function: `function(params, shown) -> (logits, value)`.
       params: its parameters.
-      planes: float32 [B, H, W, C]; if they do not fill the last part, empty boards do.
+      shown: planes, or what planes are made from, leaves [B, ...]; zeros fill the last part, and are not seen in the result.
     """
-    batch = planes.shape[0]
+    if len(jax.tree.leaves(shown)[0]) <= _PART:
+        return function(params, shown)
+    return by_platform(params, shown, cpu=functools.partial(_in_parts, function), default=function)
+
+
+def _in_parts(function: Callable[[Any, Any], tuple[Array, Array]], params: Any, shown: Any) -> tuple[Array, Array]:
+    batch = len(jax.tree.leaves(shown)[0])
     count = -(-batch // _PART)
-    filled = jnp.pad(planes, [(0, count * _PART - batch), *[(0, 0)] * (planes.ndim - 1)])
-    found = jax.lax.map(functools.partial(function, params), filled.reshape(count, _PART, *planes.shape[1:]))
+
+    def split(leaf: Array) -> Array:
+        filled = jnp.pad(leaf, [(0, count * _PART - batch), *[(0, 0)] * (leaf.ndim - 1)])
+        return filled.reshape(count, _PART, *leaf.shape[1:])
+
+    found = jax.lax.map(functools.partial(function, params), jax.tree.map(split, shown))
     return jax.tree.map(lambda rows: rows.reshape(-1, *rows.shape[2:])[:batch], found)
