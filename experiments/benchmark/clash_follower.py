@@ -37,6 +37,7 @@ def decisions(batch: int, *, mode: str = "beginner", network: str = "arena", cal
             return jax.vmap(functools.partial(random_step, game))(states, now), None
 
         states, _ = jax.lax.scan(step, states, jnp.arange(OLD_ENOUGH))
+        states = dataclasses.replace(states, saving=jnp.full_like(states.saving, -1))  # who saves may do nothing but wait
         return who.init(key), jax.vmap(who.encoder.view)(states, numbers % game.num_players)
 
     def timed(carry: Any, tally: Tally) -> tuple[Any, Tally]:

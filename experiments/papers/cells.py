@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import jax
 
 import jaxgames
 from jaxgames import processes
+from jaxgames.agent import Agent
 from jaxgames.game import Game
 from search import presets
 from search.planner import Planner, as_agent
@@ -60,6 +62,36 @@ class Cell:
         return presets.by_name(game, self.planner, **self.options)
 
 
+def play_counted(
+    game: Game, players: Sequence[Agent], seed: int, games: int, batch: int, first: int = 0
+) -> tuple[evaluate.Games, dict[str, Any]]:
+    """Plays games, and counts those of the first player.
+
+    Args:
+      game: what is played.
+      players: who plays.
+      seed: of all play.
+      games: how many.
+      batch: at a time.
+      first: the number of the first one.
+
+    Returns:
+      The games, and for a file: counts by both rules, lengths, moves, and the time of everything, compiling included.
+    """
+    started, cpu = time.perf_counter(), time.process_time()
+    played = evaluate.play(game, players, jax.random.key(seed), games, batch_size=batch, first=first)
+    seconds, cpu_seconds = time.perf_counter() - started, time.process_time() - cpu
+    return played, {
+        "released": counting.count(played).as_dict(),
+        "strict": counting.count(played, strict=True).as_dict(),
+        "lengths": played.lengths.tolist(),
+        "moves": played.moves.tolist(),
+        "seconds": round(seconds, 1),
+        "cpu_seconds": round(cpu_seconds, 1),
+        "devices": jax.device_count(),
+    }
+
+
 def play_cell(cell: Cell, batch: int) -> dict:
     """Plays one cell against three rule-based agents.
 
@@ -77,21 +109,13 @@ def play_cell(cell: Cell, batch: int) -> dict:
         planner = cell.make(game)
         bytes_per_lane = planner.memory_bytes
         players[0] = as_agent(planner, keep_metrics=True)
-    started, cpu = time.perf_counter(), time.process_time()
-    games = evaluate.play(game, players, jax.random.key(cell.seed), cell.games, batch_size=batch)
-    seconds, cpu_seconds = time.perf_counter() - started, time.process_time() - cpu
+    games, counts = play_counted(game, players, cell.seed, cell.games, batch)
     result = {
         "cell": dataclasses.asdict(cell),
-        "released": counting.count(games).as_dict(),
-        "strict": counting.count(games, strict=True).as_dict(),
+        **counts,
         "wins_by_seat": counting.count_by_seat(games).tolist(),
         "draws": int((games.outcomes == 0).all(1).sum()),
-        "lengths": games.lengths.tolist(),
-        "moves": games.moves.tolist(),
-        "seconds": round(seconds, 1),
-        "cpu_seconds": round(cpu_seconds, 1),
         "memory_bytes_per_game": bytes_per_lane,
-        "devices": jax.device_count(),
     }
     if cell.planner != "simple":
         result["metrics"] = {name: processes.fetch(value).sum(0).tolist() for name, value in games.memories[0][1].items()}

@@ -93,11 +93,11 @@ def trained(train: Callable[[Any], Any], config: Any) -> dict | None:
       What its `result.json` holds, with its settings but for the files that they name; None if asked to stop.
 
     Raises:
-      ValueError: the run in the folder has other settings.
+      ValueError: the run in the folder has other settings, which may be fewer rounds.
     """
     folder = Path(config.output)
     if processes.on_first((folder / "result.json").exists):
-        job.check_settings(config, folder / "settings.json")
+        job.check_settings(config, folder / "settings.json", free=_FILES)
     elif train(config) is None:
         return None
     result: dict = json.loads((folder / "result.json").read_text())

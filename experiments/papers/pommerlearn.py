@@ -13,7 +13,19 @@ import numpy as np
 
 from experiments.pages import markdown
 from experiments.papers.measured import Measurement, Page, Plan, Runs, trained
-from experiments.papers.pommerlearn_cells import SEARCHES, SIMPLE, SIMULATIONS, TITLES, UNBIASED, Cell, play, table, whole
+from experiments.papers.pommerlearn_cells import (
+    DRAWN,
+    SEARCHES,
+    SIMPLE,
+    SIMULATIONS,
+    TITLES,
+    UNBIASED,
+    WITHOUT,
+    Cell,
+    play,
+    table,
+    whole,
+)
 from search.modelled import POMMERLEARN, Models
 from training.jobs import train_expert
 from training.jobs.train_expert import TrainConfig
@@ -42,7 +54,6 @@ SL = Runs("pommerlearn-sl", TITLES["sl"], TrainConfig(who=WHO, learn=_SHOWN, rou
 SRL = Runs("pommerlearn-srl", TITLES["srl"], TrainConfig(who=WHO, learn=_SEARCHED, rounds=15, rate_games=64))
 RL = Runs("pommerlearn-rl", TITLES["rl"], TrainConfig(who=WHO, learn=_SEARCHED, rounds=15, rate_games=64))
 RUNS = {"sl": SL, "srl": SRL, "rl": RL}
-WITHOUT, DRAWN = "none", "drawn"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -139,9 +150,10 @@ def play_cell(plan: PommerlearnPlan, cell: Cell) -> dict:
 
 
 def drawn_weights(plan: PommerlearnPlan) -> Path:
-    """Writes the network that has learnt nothing. Returns its file."""
+    """Writes the network that has learnt nothing, where it is not yet. Returns its file."""
     path, who = plan.work / "drawn.npz", policy_value.make(WHO)
-    save_weights(path, jax.device_get(who.init(jax.random.key(RL.config.seed))), who.meta)
+    if not path.exists():
+        save_weights(path, jax.device_get(who.init(jax.random.key(0))), who.meta)
     return path
 
 

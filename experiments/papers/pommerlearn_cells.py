@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 import dataclasses
-import time
+import itertools
 from collections.abc import Mapping
 from dataclasses import replace
-
-import jax
 
 import jaxgames
 from experiments.amounts import Amounts
 from experiments.pages import NONE, markdown
+from experiments.papers.cells import play_counted
 from experiments.papers.tables import interval
-from training.play import agents, counting, evaluate
+from training.play import agents
 
 SEED = 2022  # of all games that are counted; networks learn, and are chosen, by others
-PIECE = 100  # games of the first file of a cell; the rest have another, so that more can be played later
+PIECES = (100, 400)  # files of a cell end with these games, so that those of fewer games are part of those of more
+WITHOUT, DRAWN = "none", "drawn"
 UNBIASED, SIMPLE = "simple_unbiased", "simple"
 SIMULATIONS = (0, 50, 100, 250, 500, 1000)
 SEARCHES = {"sp_mcts": "SP", "tp_mcts": "TP"}
 TITLES = {
     "sl": "SL",
-    "drawn": "drawn parameters",
-    "none": "no network",
+    DRAWN: "drawn parameters",
+    WITHOUT: "no network",
     "srl": "SL, then RL",
     "rl": "RL from zero",
 }
@@ -35,8 +35,8 @@ TABLE2: Mapping[tuple[str, str, int], tuple[float, float]] = {
     for (search, network), rows in {
         ("sp_mcts", "sl"): ((38.6, 10.5), (61.4, 15.3), (68.0, 13.2), (76.8, 9.5), (79.1, 7.2), (78.8, 6.4)),
         ("tp_mcts", "sl"): ((37.7, 10.3), (49.4, 19.7), (61.5, 17.8), (79.6, 11.8), (87.8, 7.5), (90.1, 6.7)),
-        ("sp_mcts", "drawn"): ((10.0, 5.9), (39.3, 17.4), (43.8, 16.8), (49.0, 13.6), (55.5, 11.4), (57.5, 10.4)),
-        ("tp_mcts", "drawn"): ((9.5, 5.2), (13.1, 7.9), (16.2, 9.0), (16.7, 9.4), (20.9, 8.7), (24.6, 8.2)),
+        ("sp_mcts", DRAWN): ((10.0, 5.9), (39.3, 17.4), (43.8, 16.8), (49.0, 13.6), (55.5, 11.4), (57.5, 10.4)),
+        ("tp_mcts", DRAWN): ((9.5, 5.2), (13.1, 7.9), (16.2, 9.0), (16.7, 9.4), (20.9, 8.7), (24.6, 8.2)),
     }.items()
     for simulations, row in zip(SIMULATIONS, rows, strict=True)
 }
@@ -68,7 +68,7 @@ class Cell:
     network: str
     simulations: int
     opponent: str = UNBIASED
-    games: int = PIECE
+    games: int = PIECES[0]
     first: int = 0
 
     @property
@@ -79,9 +79,8 @@ class Cell:
 
     def pieces(self, games: int) -> list[Cell]:
         """Splits so many games into those of each file."""
-        begun = min(games, PIECE)
-        rest = [replace(self, games=games - begun, first=begun)] if games > begun else []
-        return [replace(self, games=begun), *rest]
+        ends = [*(end for end in PIECES if end < games), games]
+        return [replace(self, games=end - first, first=first) for first, end in itertools.pairwise((0, *ends))]
 
 
 def play(cell: Cell, weights: str, batch: int) -> dict:
@@ -89,28 +88,16 @@ def play(cell: Cell, weights: str, batch: int) -> dict:
 
     Args:
       cell: what.
-      weights: a file; none: the search has no network.
+      weights: a file, or `WITHOUT`.
       batch: games at a time.
     """
     game = jaxgames.make("pommerman", "ffa")
     search = f"{cell.search}:weights={weights},num_simulations={cell.simulations},model={UNBIASED}"
-    search += ",values=heuristic" if weights == "none" else ""
+    search += ",values=heuristic" if weights == WITHOUT else ""
     player = agents.make(search if cell.simulations else f"network:weights={weights}", game)
     other = agents.make(cell.opponent, game)
-    started, cpu = time.perf_counter(), time.process_time()
-    players, key = [player, other, other, other], jax.random.key(SEED)
-    games = evaluate.play(game, players, key, cell.games, batch_size=batch, first=cell.first)
-    seconds, cpu_seconds = time.perf_counter() - started, time.process_time() - cpu
-    return {
-        "cell": dataclasses.asdict(cell),
-        "released": counting.count(games).as_dict(),
-        "strict": counting.count(games, strict=True).as_dict(),
-        "lengths": games.lengths.tolist(),
-        "moves": games.moves.tolist(),
-        "seconds": round(seconds, 1),
-        "cpu_seconds": round(cpu_seconds, 1),
-        "devices": jax.device_count(),
-    }
+    _, counts = play_counted(game, [player, other, other, other], SEED, cell.games, batch, cell.first)
+    return {"cell": dataclasses.asdict(cell), **counts}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -134,13 +121,13 @@ class Played(Amounts):
 
 
 def whole(found: Mapping[Cell, dict]) -> dict[Cell, Played]:
-    """Adds up the pieces of each cell, in the order of their first pieces."""
+    """Adds up the pieces of each cell, in the order of their first pieces; as keys cells have no games."""
     totals: dict[Cell, Played] = {}
     for piece, result in found.items():
         count, strict = result["released"], result["strict"]
         amounts = (sum(result["lengths"]), result["moves"][0], result["cpu_seconds"])
         played = Played(count["games"], count["wins"], strict["draws"], *amounts)
-        cell = replace(piece, games=PIECE, first=0)
+        cell = replace(piece, games=0, first=0)
         totals[cell] = totals[cell] + played if cell in totals else played
     return totals
 

@@ -39,10 +39,10 @@ from jaxgames.encoder import CardPlanes, Encoder
 from jaxgames.fusion import worked_out
 
 MEMORY = 0.9  # by which the trace of a card that was played fades per step
-NOWHERE = np.iinfo(np.int32).max  # the plane of what is not shown
+_NO_PLANE = np.iinfo(np.int32).max  # of what is not shown
 
 Places = tuple[Array, ...]
-"""Columns, rows and planes, int32 [U] each."""
+"""Columns, rows and planes of values that are added, int32, one each per value."""
 
 
 def card_rows(game: Clash) -> np.ndarray:
@@ -149,7 +149,7 @@ def _own_hand(game: Clash, view: Observation) -> tuple[Array, Array]:
 
 
 def _units(game: Clash, view: Observation) -> tuple[Places, Array]:
-    """Adds each unit to the plane of its kind and to those of what is summed over units."""
+    """Gives what units add to the planes of their kinds, and to those of what is summed over units."""
     config, arena = game.config, view.arena
     alive, unit = arena["alive"], arena["unit"]
     seats = jnp.where(np.arange(2) == 0, view.viewer, 1 - view.viewer).astype(jnp.int32)
@@ -169,7 +169,7 @@ def _units(game: Clash, view: Observation) -> tuple[Places, Array]:
 
 
 def _spells(game: Clash, view: Observation) -> tuple[Places, Array]:
-    """Adds each spell that is on its way to the plane of its kind."""
+    """Gives what spells that are on their way add to the planes of their kinds."""
     arena = view.arena
     kind = _number_among(spell_rows(game), game.config.table.shown_cards, arena["spell"])
     number = jnp.where((arena["spell_ticks"] > 0) & (kind >= 0), len(unit_rows(game)) + kind, -1)
@@ -177,7 +177,14 @@ def _spells(game: Clash, view: Observation) -> tuple[Places, Array]:
 
 
 def _on_tiles(x: Array, y: Array, numbers: Array, values: Array) -> tuple[Places, Array]:
-    """Says where to add values [V, 2, N] of things at x, y [2, N], own and enemy ones; they have a pair of planes per number."""
+    """Gives where values are added, and the values.
+
+    Args:
+      x: of N own and N enemy things, [2, N], each in the frame of its side.
+      y: the same.
+      numbers: int32 [V, 2, N]: own things add to plane 2 * number, enemies to the next one; negative: to none.
+      values: float32 [V, 2, N].
+    """
 
     def to_own(values: Array, size: int) -> Array:
         values = values.astype(jnp.int32)
@@ -185,16 +192,16 @@ def _on_tiles(x: Array, y: Array, numbers: Array, values: Array) -> tuple[Places
 
     column = jnp.clip(to_own(x, WIDTH) // TILE, 0, COLUMNS - 1)
     row = jnp.clip(to_own(y, HEIGHT) // TILE, 0, ROWS - 1)
-    plane = jnp.where(numbers < 0, NOWHERE, 2 * numbers + np.arange(2)[:, None])
+    plane = jnp.where(numbers < 0, _NO_PLANE, 2 * numbers + np.arange(2)[:, None])
     places = (jnp.broadcast_to(part, plane.shape).reshape(-1) for part in (column, row, plane))
     return tuple(places), values.reshape(-1)
 
 
 def _played(game: Clash, view: Observation) -> tuple[Places, Array]:
-    """Adds the trace of each card that was played where it was."""
+    """Gives the traces of cards where they were played."""
     past = view.past.astype(jnp.int32)
     number = _number_among(card_rows(game), game.config.table.shown_cards, past[:, 0])
-    plane = jnp.where(number < 0, NOWHERE, card_planes(game).played + number)
+    plane = jnp.where(number < 0, _NO_PLANE, card_planes(game).played + number)
     return (past[:, 1], past[:, 2], plane), jnp.asarray(MEMORY ** np.arange(PAST, dtype=np.float32))
 
 

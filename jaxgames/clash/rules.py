@@ -151,13 +151,13 @@ def _cast(state: State, casts: Array, row: Array, x: Array, y: Array, cards: obj
 def legal_tiles(config: ClashConfig, state: State) -> Array:
     """Says where each card of both hands may be played now, bool [2, 4, 576]; nowhere if it cannot be paid or finds no slot."""
     case, _ = _allowed(config, state)
-    return _open_tiles(config, state, case)
+    return _tiles_of(config, state, case)
 
 
 def legal_actions(config: ClashConfig, state: State) -> Array:
     """Gives bool [2, A]: waiting; cards on their tiles; saving for a card, as its first action."""
     case, saves = _allowed(config, state)
-    plays = _open_tiles(config, state, case) | (saves[..., None] & (np.arange(NUM_TILES) == 0))
+    plays = _tiles_of(config, state, case) | (saves[..., None] & (np.arange(NUM_TILES) == 0))
     return jnp.concatenate([jnp.ones((2, 1), bool), plays.reshape(2, -1)], axis=1)
 
 
@@ -169,7 +169,8 @@ def _allowed(config: ClashConfig, state: State) -> tuple[Array, Array]:
     return worked_out(case), worked_out(~hand.affordable & free)  # once, and not for each tile
 
 
-def _open_tiles(config: ClashConfig, state: State, case: Array) -> Array:
+def _tiles_of(config: ClashConfig, state: State, case: Array) -> Array:
+    """Gives the tiles of cases [2, 4] of `zones` on which no building would touch another one: bool [2, 4, 576]."""
     mask = jnp.asarray(zones.zones().mask)[case]
     if zones.has_buildings(config):
         every = jnp.broadcast_to(jnp.arange(NUM_TILES), (2, HAND, NUM_TILES))

@@ -1,6 +1,6 @@
 """Where cards may be played: tiles of the own frame, by the towers that stand.
 
-Which tiles are open to troops depends on five towers alone, so all 32 cases are worked out once.
+Which tiles are open to troops depends on five towers alone, so all 32 cases are worked out once, beside everywhere and nowhere.
 """
 
 from __future__ import annotations

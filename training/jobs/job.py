@@ -10,7 +10,7 @@ import importlib
 import json
 import shutil
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -314,15 +314,16 @@ def _is_saved(iteration: int) -> str:
     return f"iteration {iteration} is saved" if iteration else "nothing is saved yet"
 
 
-def check_settings(config: Any, path: Path) -> None:
+def check_settings(config: Any, path: Path, free: Collection[str] | None = None) -> None:
     """Compares a config with the one that a run was begun with.
 
     Args:
-      config: of a job; its `FREE` are the fields that may differ.
+      config: of a job.
       path: of the run's settings.json; nothing is compared if it is not there.
+      free: fields that may differ; None: its `FREE`, which a run that goes on may have changed.
 
     Raises:
-      ValueError: another field than those of `config.FREE` differs, or the file is no config.
+      ValueError: another field differs, or the file is no config.
     """
     if not path.exists():
         return
@@ -332,7 +333,7 @@ def check_settings(config: Any, path: Path) -> None:
         raise ValueError(f"{path}: no settings ({error}); remove it to go on with the settings given") from None
     for name, value in flat(json.loads(json.dumps(dataclasses.asdict(config)))).items():
         found = before.get(name)
-        if name not in config.FREE and found != value:
+        if name not in (config.FREE if free is None else free) and found != value:
             raise ValueError(f"{name}={value!r}: the run in {path.parent} has {found!r}; give that, or choose another output")
 
 

@@ -161,15 +161,16 @@ class ExpertIteration:
 
     def _play(self, key: Array, learner: Learner) -> tuple[Learner, dict[str, Array]]:
         """Plays some steps in all lanes and keeps the samples."""
-        named = bool(self.who.encoder.output_names)  # Stratego's 3600 actions are not, and nobody reads so many shares
+        named = bool(self.who.encoder.output_names)  # shares of Stratego's 3600 actions would be all that there is in a log
 
         def watch(sample: Sample, use: Array) -> dict[str, Array]:
+            if not named:
+                return {}
             policy = jax.vmap(self.games.targets.unpack)(sample.policy)
             return {"chosen": jnp.where(use[:, None], is_highest(policy), False).sum(0, dtype=jnp.int32)}
 
-        watches = {"watch": watch} if named else {}
         learner, told, seen = play_and_keep(
-            self.games, self.updates, self.planner, key, learner.params, learner, self.config.steps, **watches
+            self.games, self.updates, self.planner, key, learner.params, learner, self.config.steps, watch
         )
         ended = jnp.maximum(seen["games"], 1)
         told |= {"wins": seen["wins"] / ended, "draws": seen["draws"] / ended}

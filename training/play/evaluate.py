@@ -41,7 +41,8 @@ class Games:
       moves: int [P], how often each agent was asked.
       actions: int16 [R, T, P] by seat, of the first R games, as far as recorded; -1 after the end.
       memories: the agents' memories at the end, by group of equal agents, leading axis devices x lanes.
-      seating, first: as given to `play`.
+      seating: as given to `play`.
+      first: the number of the game in the first row, as given to `play`.
     """
 
     outcomes: np.ndarray
@@ -81,10 +82,12 @@ class Watched:
     Attributes:
       actions: int16 [R, T, P] by seat; -1 where no step has been played.
       seats: int8 [R, P], of each agent; -1 where a game has not begun.
+      first: the number of the game in the first row.
     """
 
     actions: np.ndarray
     seats: np.ndarray
+    first: int = 0
 
 
 def play(
@@ -193,7 +196,7 @@ def _watched(carry: Match, loop: Loop, record: int) -> Watched:
     number = number - loop.first
     for lane in np.flatnonzero(number < len(seats)):
         seats[number[lane]] = sitting[lane]
-    return Watched(games.actions, seats)
+    return Watched(games.actions, seats, loop.first)
 
 
 def _gather(carry: Match, loop: Loop, record: int) -> Games:

@@ -1,7 +1,7 @@
 """The pool of games at work that evaluation, self-play and DAgger share: which game is in which lane, and what comes next.
 
-Game `n` is played on device `n % D`, and what is drawn in it depends on the root key and `n` alone: neither the number of lanes
-nor that of devices changes any game.
+Games are numbered from `first` on, and game `n` is played on device `(n - first) % D`. What is drawn in it depends on the root
+key and `n` alone: neither the number of lanes nor that of devices changes any game.
 """
 
 from __future__ import annotations

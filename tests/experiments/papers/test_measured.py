@@ -4,13 +4,13 @@ import contextlib
 import dataclasses
 import json
 from pathlib import Path
-from typing import ClassVar
 
 import pytest
 
 from experiments.pages import markdown
 from experiments.papers.command import PAGES
 from experiments.papers.measured import Measurement, Page, Plan, origins, trained
+from training.jobs.train_expert import TrainConfig
 from training.storage import provenance
 
 
@@ -116,32 +116,25 @@ def test_names_of_measurements_differ_and_each_result_names_its_commit(name):
         assert result["commit"]
 
 
-@dataclasses.dataclass(frozen=True)
-class Training:
-    """Settings of a made-up job."""
-
-    rounds: int
-    output: str
-    resume: bool = True
-    FREE: ClassVar[tuple[str, ...]] = ("output", "resume")
-
-
 def test_a_run_is_made_once_and_taken_up_with_the_same_settings_alone(tmp_path):
-    config, calls = Training(3, str(tmp_path / "run")), []
+    config = TrainConfig(rounds=3, output=str(tmp_path / "run"), start="here.npz", resume=True)
+    calls = []
 
     def train(config):
         calls.append(config)
         if len(calls) == 1:
             return None  # asked to stop
-        folder, settings = Path(config.output), dataclasses.asdict(config)
+        folder, settings = Path(config.output), json.dumps(dataclasses.asdict(config))
         folder.mkdir()
-        (folder / "settings.json").write_text(json.dumps(settings))
-        (folder / "result.json").write_text(json.dumps({"wins": 0.5, "settings": settings}))
+        (folder / "settings.json").write_text(settings)
+        (folder / "result.json").write_text(json.dumps({"wins": 0.5, "settings": json.loads(settings)}))
         return {"wins": 0.5}
 
     assert trained(train, config) is None
-    found = {"wins": 0.5, "settings": {"rounds": 3}}
-    assert trained(train, config) == found == trained(train, config)
-    assert len(calls) == 2, "what is over is not begun again"
+    found = trained(train, config)
+    assert found["wins"] == 0.5 and found["settings"]["rounds"] == 3
+    assert not {"output", "start", "resume"} & set(found["settings"])
+    moved = dataclasses.replace(config, start="there.npz")
+    assert trained(train, moved) == found and len(calls) == 2, "what is over is not begun again"
     with pytest.raises(ValueError, match=r"^rounds=4: the run in .*run has 3; give that, or choose another output$"):
         trained(train, dataclasses.replace(config, rounds=4))

@@ -89,11 +89,12 @@ def test_a_cell_is_split_into_files(tmp_path):
     assert first.name == "pommerlearn-simple_unbiased-tp_mcts-sl-n50-games100"
     assert rest.name == "pommerlearn-simple_unbiased-tp_mcts-sl-n50-games300-from100"
     firsts = [one.label.first for one in PAGE.measurements(PommerlearnPlan(tmp_path), ("table2",))]
-    assert firsts == sorted(firsts) and set(firsts) == {0, 100}, "all cells have some games before any has all"
+    assert firsts == sorted(firsts) and set(firsts) == {0, 100}, "all cells of a part have some games before any has all"
     played = {"released": COUNT, "strict": COUNT | {"draws": 10}, "lengths": [250] * 100, "moves": [400, 0], "cpu_seconds": 2.0}
     fewer = played | {"released": {"games": 2, "wins": 1}, "strict": {"draws": 1}, "lengths": [6, 8]}
     found = pommerlearn_cells.whole({first: played, rest: fewer})
-    assert found == {cell: pommerlearn_cells.Played(102, 62, 11, 25_014, 800, 4.0)}
+    assert found == {Cell("tp_mcts", "sl", 50, games=0): pommerlearn_cells.Played(102, 62, 11, 25_014, 800, 4.0)}
+    assert [(piece.first, piece.games) for piece in cell.pieces(1000)] == [(0, 100), (100, 300), (400, 600)]
 
 
 @pytest.mark.slow

@@ -69,6 +69,16 @@ def act(who, params, states, seat, *, greedy=True, seed=0):
     return np.asarray(PROGRAMS[name][1](params, keys, states, np.int32(seat)))
 
 
+def test_views_in_parts_give_what_they_give_alone(who, params, states):
+    """40 views are more than a part; what fills up the last one is not seen."""
+    views = observe_batch(who.game.config, states, 1)
+    found = jax.jit(who.apply)(params, views)
+    assert [len(each) for each in found] == [COUNT, COUNT]
+    few = jax.jit(who.apply)(params, jax.tree.map(lambda leaf: leaf[-10:], views))
+    for ours, theirs in zip(found, few, strict=True):
+        np.testing.assert_allclose(ours[-10:], theirs, rtol=1e-4, atol=1e-5)
+
+
 def test_policy_over_what_is_legal(who, params, states):
     look = jax.jit(
         lambda params, views: (who.policy(params, views), jax.vmap(who.encoder.legal)(views), who.apply(params, views)[0])

@@ -265,7 +265,7 @@ def test_agents_are_shown_what_their_seat_knows_and_only_the_player_to_move_is_a
             agent = hidden.seats[index].tolist().index(mover)
             _, rows = hidden.memories[agent]
             shown = unpack(np.asarray(rows)[index, counts[agent]])
-            # Chances are made by other programs here and there, whose roundings differ.
+            # Chances (floats) were made by another program, which may round otherwise.
             jax.tree.map(functools.partial(np.testing.assert_allclose, rtol=1e-6), shown, infos[mover])
             actions = hidden.actions[index, step]
             assert actions[1 - mover] == DARK.pass_action != actions[mover]
@@ -310,6 +310,24 @@ def test_each_start_is_played_from_all_seats_in_turn():
     for index in (0, 1, 38, 39):
         last = jax.tree.map(lambda leaf: np.asarray(leaf)[-1], evaluate.replay(slips, KEY, index, twice))
         np.testing.assert_array_equal(np.asarray(slips.outcome(last))[twice.seats[index]], twice.outcomes[index])
+
+
+def test_a_match_goes_on_in_the_middle_of_a_start():
+    """Game 5 of four seatings each has the start of game 4; what is told while it is played begins with it."""
+    agents, seen = [numbered(number) for number in range(4)], []
+    whole = evaluate.play(Waiting(), agents, KEY, 16, batch_size=3, seating="rotated", record=16)
+    later = evaluate.play(Waiting(), agents, KEY, 11, batch_size=3, seating="rotated", record=4, first=5, watch=seen.append)
+    for name in ("outcomes", "seats", "lengths"):
+        np.testing.assert_array_equal(getattr(later, name), getattr(whole, name)[5:])
+    np.testing.assert_array_equal(later.actions, whole.actions[5:9])
+    for index in (0, 3):
+        states = [evaluate.replay(Waiting(), KEY, *which) for which in ((index, later), (5 + index, whole))]
+        jax.tree.map(np.testing.assert_array_equal, *states)
+    assert [watched.first for watched in seen] == [5] * len(seen)
+    for watched in seen:
+        begun = watched.seats[:, 0] >= 0
+        np.testing.assert_array_equal(watched.seats[begun], whole.seats[5:9][begun])
+    np.testing.assert_array_equal(seen[-1].seats, whole.seats[5:9])
 
 
 def test_a_seating_that_does_not_exist():

@@ -53,9 +53,9 @@ def from_module(build: Callable[[Array], nnx.Module], *, has_value: bool = True)
 
 
 def in_parts(function: Callable[[Any, Any], tuple[Array, Array]], params: Any, shown: Any) -> tuple[Array, Array]:
-    """Applies a network on a CPU to so few boards at a time that all layers of them fit into a core's cache.
+    """Applies a network, on a CPU to so few boards at a time that all layers of them fit into a core's cache.
 
-    A large batch takes up to twice as long there as one, and its gradient up to four times.
+    All boards of a large batch at once take up to twice as long there, and the gradient up to four times.
 
     Args:
       function: `function(params, shown) -> (logits, value)`.

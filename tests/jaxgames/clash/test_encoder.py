@@ -1,0 +1,97 @@
+"""The planes of Clash against a plain account of what a player sees, thing by thing, in random battles with spells."""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import jaxgames
+from jaxgames.clash import bots
+from jaxgames.clash.constants import AIR, COLUMNS, ELIXIR, HEIGHT, MOST_ELIXIR, MOST_LEVEL, ROWS, TILE, WIDTH
+from jaxgames.clash.encoder import MEMORY
+from jaxgames.clash.tables import unit_columns
+from jaxgames.random_bits import lane_key
+
+STEPS = 40
+GAME = jaxgames.make("clash", "beginner", levels=(9, 11))
+SIDES = ("own", "enemy")
+
+
+@pytest.fixture(scope="module")
+def views():
+    """What both players see in two battles between bots that play whatever they can pay, every eighth step."""
+    seats, keys = jnp.arange(2, dtype=jnp.int32), jax.random.split(jax.random.key(4), 2)
+
+    def step(states, number):
+        actions = jax.vmap(lambda state, key: bots.random_actions(GAME.config, state, lane_key(jax.random.fold_in(key, number))))
+        step_keys = jax.vmap(lambda key: jax.random.fold_in(key, number + STEPS))(keys)
+        states = jax.vmap(GAME.step)(states, actions(states, keys), step_keys)
+        return states, jax.vmap(lambda state: jax.vmap(functools.partial(GAME.observe, state))(seats))(states)
+
+    seen = jax.jit(lambda states: jax.lax.scan(step, states, jnp.arange(STEPS)))(jax.vmap(GAME.init)(keys))[1]
+    return jax.tree.map(lambda leaf: leaf[::8].reshape(-1, *leaf.shape[3:]), seen)
+
+
+def told(view):
+    """The planes by name, zero where nothing is said."""
+    config, table = GAME.config, GAME.config.table
+    planes = {name: np.zeros((COLUMNS, ROWS), np.float32) for name in jaxgames.encoder_of(GAME).channels}
+
+    def add(name, column, row, value):
+        if name in planes:
+            planes[name][column, row] += np.float32(value)
+
+    def tile(side, x, y):
+        x, y = (WIDTH - x, HEIGHT - y) if side else (x, y)
+        return min(max(x // TILE, 0), COLUMNS - 1), min(max(y // TILE, 0), ROWS - 1)
+
+    arena = {name: np.asarray(values).astype(int) for name, values in view.arena.items()}
+    flies = unit_columns(config).layer[0] == AIR
+    for side, who in enumerate(SIDES):
+        level = config.levels[int(view.viewer) if side == 0 else 1 - int(view.viewer)] / MOST_LEVEL
+        for slot in np.flatnonzero(arena["alive"][side]):
+            unit, deploying = arena["unit"][side, slot], arena["deploying"][side, slot] > 0
+            where = tile(side, arena["x"][side, slot], arena["y"][side, slot])
+            add(f"{who} {table.units[table.shown_units[unit]].name}", *where, 1)
+            values = (arena["hp"][side, slot] / 1000, 1, flies[unit], deploying, level)
+            for what, value in zip(("hit points", "units", "flying", "deploying", "level"), values, strict=True):
+                add(f"{who} {what}", *where, value)
+        for slot in np.flatnonzero(arena["spell_ticks"][side] > 0):
+            card = table.cards[table.shown_cards[arena["spell"][side, slot]]].key
+            add(f"{who} {card}", *tile(side, arena["spell_x"][side, slot], arena["spell_y"][side, slot]), 1)
+    for age, (card, column, row) in enumerate(np.asarray(view.past).astype(int)):
+        if card >= 0:
+            add(f"played {table.cards[table.shown_cards[card]].key}", column, row, np.float32(MEMORY) ** age)
+    cards = [table.cards[table.shown_cards[card]] for card in (*np.asarray(view.hand), np.asarray(view.next_card))]
+    for place, card in zip(("card 0", "card 1", "card 2", "card 3", "next card"), cards, strict=True):
+        planes[f"{place} is {card.key}"][:] = 1
+    for number, card in enumerate(cards[:4]):
+        planes[f"card {number} affordable"][:] = card.cost * ELIXIR <= int(view.elixir)
+    planes["elixir"][:] = int(view.elixir) / (MOST_ELIXIR * ELIXIR)
+    planes["time"][:] = int(view.tick) / config.last_tick
+    planes["double elixir"][:] = int(view.tick) >= config.double_from_tick
+    planes["overtime"][:] = int(view.tick) >= config.regular_ticks
+    return planes
+
+
+def test_planes_are_what_is_seen_thing_by_thing(views):
+    encoder = jaxgames.encoder_of(GAME)
+    shown, legal = (np.asarray(jax.jit(jax.vmap(function))(views)) for function in (encoder.planes, encoder.legal))
+    met = set()
+    for number, planes in enumerate(shown):
+        expected = told(jax.tree.map(lambda leaf, n=number: np.asarray(leaf)[n], views))
+        for place in range(4):  # outputs go row by row, planes column by column
+            expected[f"card {place} legal"] = shown_tiles(legal[number], place, expected[f"card {place} affordable"])
+        for channel, name in enumerate(encoder.channels):
+            np.testing.assert_allclose(planes[..., channel], expected[name], rtol=1e-5, err_msg=name)
+            met |= {name} if expected[name].any() else set()
+    kinds = ("own Giant", "enemy Giant", "own deploying", "enemy hit points", "next card is giant", "card 3 legal")
+    assert {"own fireball", "own arrows"} & met and set(kinds) <= met, "the battles have something of each"
+
+
+def shown_tiles(legal, place, affordable):
+    """Where a card may be played; what is legal of a card that cannot be paid is to save for it."""
+    tiles = legal[1 + place * COLUMNS * ROWS :][: COLUMNS * ROWS].reshape(ROWS, COLUMNS).T
+    return np.where(affordable > 0, tiles, 0)
