@@ -15,6 +15,8 @@ from experiments.pages import markdown
 from experiments.papers.measured import Measurement, Page, Plan, Runs, trained
 from experiments.papers.pommerlearn_cells import (
     DRAWN,
+    FLATTENED,
+    NOISE,
     SEARCHES,
     SIMPLE,
     SIMULATIONS,
@@ -23,6 +25,7 @@ from experiments.papers.pommerlearn_cells import (
     WITHOUT,
     Cell,
     play,
+    priors_table,
     table,
     whole,
 )
@@ -105,6 +108,17 @@ def drawn(plan: PommerlearnPlan) -> list[Measurement]:
     return _cells(plan, [Cell("sp_mcts", DRAWN, 0), *searched])
 
 
+def priors(plan: PommerlearnPlan) -> list[Measurement]:
+    """The same of what demonstrations taught, with its priors flattened, or with noise at the root."""
+    searched = [
+        Cell(search, "sl", simulations, priors=kind)
+        for simulations in (50, 250)
+        for kind in (FLATTENED, NOISE)
+        for search in SEARCHES
+    ]
+    return _cells(plan, searched)
+
+
 def reinforced(plan: PommerlearnPlan) -> list[Measurement]:
     """The same of the network that has learnt from searches after demonstrations."""
     return _cells(plan, [Cell("sp_mcts", "srl", simulations) for simulations in SIMULATIONS])
@@ -126,6 +140,7 @@ PARTS = {
     "srl": train_searched,
     "table2": table2,
     "drawn": drawn,
+    "priors": priors,
     "reinforced": reinforced,
     "table3": table3,
     "rl": train_from_zero,
@@ -224,13 +239,14 @@ def _train(plan: PommerlearnPlan, run: Runs) -> dict | None:
 def texts(plan: PommerlearnPlan) -> dict[str, str]:
     """Makes the tables and numbers of the page."""
     runs = plan.found([*train_shown(plan), *train_searched(plan), *train_from_zero(plan)])
-    parts = (table2, drawn, reinforced, from_zero, table3)
+    parts = (table2, drawn, priors, reinforced, from_zero, table3)
     played = whole(plan.found(one for part in parts for one in part(plan)))
     return {
         "learning": _learning_table(runs),
         "rounds": _rounds_table(runs),
         "table2": table(played, UNBIASED),
         "table3": table(played, SIMPLE),
+        "priors": priors_table(played),
     }
 
 

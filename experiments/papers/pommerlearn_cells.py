@@ -29,6 +29,14 @@ TITLES = {
 }
 """Networks, by their names in files."""
 
+AS_GIVEN, FLATTENED, NOISE = "", "flattened", "noise"
+PRIORS = {
+    AS_GIVEN: ("as the network gives them", ""),
+    FLATTENED: ("flattened", ",prior_temperature=1.7"),
+    NOISE: ("noise at the root", ",dirichlet_fraction=0.25,dirichlet_alpha=0.2"),
+}
+"""What a search makes of a network's priors: its title, and the settings. The paper's program has one of the last two."""
+
 # Wins and ties of the paper, in per cent, against three SimpleUnbiasedAgents: search, network, simulations.
 TABLE2: Mapping[tuple[str, str, int], tuple[float, float]] = {
     (search, network, simulations): row
@@ -62,6 +70,7 @@ class Cell:
       opponent: who plays the three others; in the search these are always SimpleUnbiasedAgents.
       games: how many.
       first: the number of the first one.
+      priors: of `PRIORS`.
     """
 
     search: str
@@ -70,11 +79,12 @@ class Cell:
     opponent: str = UNBIASED
     games: int = PIECES[0]
     first: int = 0
+    priors: str = AS_GIVEN
 
     @property
     def name(self) -> str:
         """The file's name."""
-        player = f"{self.search}-{self.network}-n{self.simulations}"
+        player = f"{self.search}-{self.network}-n{self.simulations}" + (f"-{self.priors}" if self.priors else "")
         return f"pommerlearn-{self.opponent}-{player}-games{self.games}" + (f"-from{self.first}" if self.first else "")
 
     def pieces(self, games: int) -> list[Cell]:
@@ -93,7 +103,7 @@ def play(cell: Cell, weights: str, batch: int) -> dict:
     """
     game = jaxgames.make("pommerman", "ffa")
     search = f"{cell.search}:weights={weights},num_simulations={cell.simulations},model={UNBIASED}"
-    search += ",values=heuristic" if weights == WITHOUT else ""
+    search += PRIORS[cell.priors][1] + (",values=heuristic" if weights == WITHOUT else "")
     player = agents.make(search if cell.simulations else f"network:weights={weights}", game)
     other = agents.make(cell.opponent, game)
     _, counts = play_counted(game, [player, other, other, other], SEED, cell.games, batch, cell.first)
@@ -145,7 +155,7 @@ def table(totals: Mapping[Cell, Played], opponent: str) -> str:
     """Makes the table of the cells against one kind of opponent."""
     rows = []
     for cell, played in totals.items():
-        if cell.opponent != opponent:
+        if cell.opponent != opponent or cell.priors:
             continue
         rates = (interval(played.wins, played.games), interval(played.draws, played.games))
         search = SEARCHES[cell.search] if cell.simulations else "network alone"
@@ -153,3 +163,21 @@ def table(totals: Mapping[Cell, Played], opponent: str) -> str:
         rows.append([TITLES[cell.network], search, str(cell.simulations), *rates, published(cell), str(played.games), *cost])
     head = ["network", "search", "simulations", "wins, %", "draws alive, %", "paper: wins / ties", "games", "steps"]
     return markdown([*head, "CPU ms per move, everything included"], rows)
+
+
+def priors_table(totals: Mapping[Cell, Played]) -> str:
+    """Makes the table of what searches make of priors: the cells that were played with other ones than those given."""
+    asked = {(cell.search, cell.simulations) for cell in totals if cell.priors}
+    shown = [
+        cell for cell in totals if (cell.search, cell.simulations) in asked and cell.network == "sl" and cell.opponent == UNBIASED
+    ]
+    order = list(PRIORS)
+    rows = []
+    for cell in sorted(shown, key=lambda cell: (cell.simulations, cell.search, order.index(cell.priors))):
+        played = totals[cell]
+        rates = (interval(played.wins, played.games), interval(played.draws, played.games))
+        what = (SEARCHES[cell.search], str(cell.simulations), PRIORS[cell.priors][0])
+        rows.append([*what, *rates, published(cell), str(played.games), f"{played.steps / played.games:.0f}"])
+    return markdown(
+        ["search", "simulations", "priors", "wins, %", "draws alive, %", "paper: wins / ties", "games", "steps"], rows
+    )
