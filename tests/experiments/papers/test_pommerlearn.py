@@ -40,6 +40,9 @@ def test_the_page(tmp_path):
     assert f"| drawn parameters | TP | 50 {ours} 13.1 / 7.9 |" in page
     assert f"| drawn parameters | network alone | 0 {ours} 10.0 / 5.9 |" in page
     assert f"| no network | TP | 50 {ours} – |" in page
+    for priors in ("as the network gives them", "flattened", "noise at the root"):
+        assert f"| TP | 250 | {priors} {ours} 79.6 / 11.8 | 200 | 250 |" in page
+    assert page.count("| SL | TP | 250 |") == 2, "one row in Table 2 and one in Table 3, whatever was tried with priors"
     assert f"| SL | network alone | 0 {ours} 38.6 / 10.5 |" in page
     assert f"| SL, then RL | SP | 250 {ours} – |" in page.split("## Against three SimpleAgents")[0]
     assert f"| SL, then RL | SP | 250 {ours} 65.2 / 30.2 |" in page.split("## Against three SimpleAgents")[1]
