@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from experiments import named
 from experiments.benchmark.case import Case
 from experiments.benchmark.clash import CASES as CLASH
 from experiments.benchmark.clash_follower import CASES as CLASH_FOLLOWER
@@ -36,10 +37,7 @@ def find(name: str) -> Case:
     Raises:
       ValueError: there is none.
     """
-    for case in CASES:
-        if case.name == name:
-            return case
-    raise ValueError(f"case={name!r}: must be one of {', '.join(names())}")
+    return named.find(CASES, "case", name)
 
 
 def names(cases: Iterable[Case] = CASES) -> list[str]:

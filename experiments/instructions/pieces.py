@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from experiments import named
 from experiments.benchmark import hero_academy, hex
 from experiments.benchmark.case import empty_tally
 from experiments.benchmark.lanes import lane_keys, typed_keys
@@ -204,10 +205,7 @@ def find(name: str) -> Piece:
     Raises:
       ValueError: there is none.
     """
-    for piece in PIECES:
-        if piece.name == name:
-            return piece
-    raise ValueError(f"piece={name!r}: must be one of {', '.join(piece.name for piece in PIECES)}")
+    return named.find(PIECES, "piece", name)
 
 
 def rounds(piece: Piece, length: int) -> Callable[[Work, Array], Array]:

@@ -151,33 +151,34 @@ def published(cell: Cell) -> str:
     return f"{row[0]:.1f} / {row[1]:.1f}" if row else NONE
 
 
+_HEAD = ("wins, %", "draws alive, %", "paper: wins / ties", "games", "steps")
+
+
+def _ends(cell: Cell, played: Played) -> list[str]:
+    """How the games of a cell ended, in the columns of `_HEAD`."""
+    rates = (interval(played.wins, played.games), interval(played.draws, played.games))
+    return [*rates, published(cell), str(played.games), f"{played.steps / played.games:.0f}"]
+
+
 def table(totals: Mapping[Cell, Played], opponent: str) -> str:
     """Makes the table of the cells against one kind of opponent."""
     rows = []
     for cell, played in totals.items():
         if cell.opponent != opponent or cell.priors:
             continue
-        rates = (interval(played.wins, played.games), interval(played.draws, played.games))
         search = SEARCHES[cell.search] if cell.simulations else "network alone"
-        cost = (f"{played.steps / played.games:.0f}", f"{1e3 * played.cpu_seconds / max(played.moves, 1):.1f}")
-        rows.append([TITLES[cell.network], search, str(cell.simulations), *rates, published(cell), str(played.games), *cost])
-    head = ["network", "search", "simulations", "wins, %", "draws alive, %", "paper: wins / ties", "games", "steps"]
-    return markdown([*head, "CPU ms per move, everything included"], rows)
+        cost = f"{1e3 * played.cpu_seconds / max(played.moves, 1):.1f}"
+        rows.append([TITLES[cell.network], search, str(cell.simulations), *_ends(cell, played), cost])
+    return markdown(["network", "search", "simulations", *_HEAD, "CPU ms per move, everything included"], rows)
 
 
 def priors_table(totals: Mapping[Cell, Played]) -> str:
-    """Makes the table of what searches make of priors: the cells that were played with other ones than those given."""
-    asked = {(cell.search, cell.simulations) for cell in totals if cell.priors}
-    shown = [
-        cell for cell in totals if (cell.search, cell.simulations) in asked and cell.network == "sl" and cell.opponent == UNBIASED
-    ]
+    """Makes the table of what searches make of priors: the cells that were played with others than those given, too."""
+    asked = {replace(cell, priors=AS_GIVEN) for cell in totals if cell.priors}
+    shown = [cell for cell in totals if replace(cell, priors=AS_GIVEN) in asked]
     order = list(PRIORS)
-    rows = []
-    for cell in sorted(shown, key=lambda cell: (cell.simulations, cell.search, order.index(cell.priors))):
-        played = totals[cell]
-        rates = (interval(played.wins, played.games), interval(played.draws, played.games))
-        what = (SEARCHES[cell.search], str(cell.simulations), PRIORS[cell.priors][0])
-        rows.append([*what, *rates, published(cell), str(played.games), f"{played.steps / played.games:.0f}"])
-    return markdown(
-        ["search", "simulations", "priors", "wins, %", "draws alive, %", "paper: wins / ties", "games", "steps"], rows
-    )
+    rows = [
+        [SEARCHES[cell.search], str(cell.simulations), PRIORS[cell.priors][0], *_ends(cell, totals[cell])]
+        for cell in sorted(shown, key=lambda cell: (cell.simulations, cell.search, order.index(cell.priors)))
+    ]
+    return markdown(["search", "simulations", "priors", *_HEAD], rows)
