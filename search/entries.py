@@ -20,6 +20,10 @@ from search.turns.population import generations_for
 
 NUM_EVALUATIONS = 5000  # per turn, of every planner of turns whose budget is not given
 _WITH_NETWORK = ("prior_weight", "guide_values")  # settings without effect unless there is a network
+WITHOUT_NETWORK: Mapping[str, Any] = {"first_play_urgency": None, "dirichlet_fraction": 0.0}
+"""What holds without a network, unless told otherwise: no prior tells arms apart, so all are tried, and noise would mislead."""
+_KEPT_ROOTS: Mapping[str, Any] = {"dirichlet_fraction": 0.0}
+"""What holds with `reuse`, unless told otherwise: a root that is kept has its priors already."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -135,9 +139,8 @@ class PlannerEntry:
                 raise ValueError(f"{name}={value!r}: needs a {self.network}")
             if name in self.by_hand and with_network and value != AUTO:
                 raise ValueError(f"{name}={value!r}: a network values states by itself: leave out {name} or {self.network}")
-        options = dict(options)
-        if "first_play_urgency" in self.kinds and not with_network:
-            options.setdefault("first_play_urgency", None)  # without priors that tell arms apart, all must be looked at
+        usual = {**({} if with_network else WITHOUT_NETWORK), **(_KEPT_ROOTS if options.get("reuse") else {})}
+        options = {name: value for name, value in usual.items() if name in self.kinds} | dict(options)
         evaluations = options.pop("num_evaluations", None) if self.budget else None
         if not self.budget or (self.budget in options and evaluations is None):
             return with_settings(self.settings, options)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -14,6 +14,7 @@ import numpy as np
 from experiments.pages import markdown
 from experiments.papers.measured import Measurement, Page, Plan, Runs, trained
 from experiments.papers.pommerlearn_cells import (
+    AS_GIVEN,
     DRAWN,
     FLATTENED,
     NOISE,
@@ -39,12 +40,13 @@ from training.storage.logs import read_log
 from training.storage.weights import save_weights
 
 WHO = PolicyValueConfig("pommerman", "ffa", "pommerlearn_centred", "pyramid")
+_SOME = (50, 250)  # simulations of what is not played with all numbers of them
 _SHOWN = ExpertConfig(
     source="demonstrations", player=UNBIASED, samples=1_000_000, kept=1, epochs=5, batch_size=128, lanes=256, steps=16
 )
 _SEARCHED = ExpertConfig(
     player=UNBIASED,
-    search=replace(POMMERLEARN, num_simulations=50, dirichlet_fraction=0.25, dirichlet_alpha=0.2, microbatch_size=None),
+    search=replace(POMMERLEARN, num_simulations=50, microbatch_size=None),
     models=Models(model=UNBIASED, root="visible"),
     samples=10_000,
     batch_size=128,
@@ -66,11 +68,13 @@ class PommerlearnPlan(Plan):
     Attributes:
       work: where runs are kept while they train.
       games: of each cell.
+      compared: of each cell that is there to be compared with one of these.
       batch: games at a time.
     """
 
     work: Path = Path("output/results/pommerlearn")
     games: int = 400
+    compared: int = 100
     batch: int = 64
 
     def output(self, run: Runs) -> Path:
@@ -95,44 +99,35 @@ def train_from_zero(plan: PommerlearnPlan) -> list[Measurement]:
 
 def table2(plan: PommerlearnPlan) -> list[Measurement]:
     """Against three SimpleUnbiasedAgents, what demonstrations taught first. Without simulations both searches are the same."""
-    taught, without = (
-        [Cell(search, network, simulations) for simulations in SIMULATIONS[1:] for search in SEARCHES]
-        for network in ("sl", WITHOUT)
-    )
-    return _cells(plan, [Cell("sp_mcts", "sl", 0), *taught, *without])
+    return _cells(plan, [Cell("sp_mcts", "sl", 0), *_searched("sl", NOISE), *_searched(WITHOUT, AS_GIVEN)])
 
 
 def drawn(plan: PommerlearnPlan) -> list[Measurement]:
     """The same of a network that has learnt nothing."""
-    searched = [Cell(search, DRAWN, simulations) for simulations in (50, 250) for search in SEARCHES]
-    return _cells(plan, [Cell("sp_mcts", DRAWN, 0), *searched])
-
-
-def priors(plan: PommerlearnPlan) -> list[Measurement]:
-    """The same of what demonstrations taught, with its priors flattened, or with noise at the root."""
-    searched = [
-        Cell(search, "sl", simulations, priors=kind)
-        for simulations in (50, 250)
-        for kind in (FLATTENED, NOISE)
-        for search in SEARCHES
-    ]
-    return _cells(plan, searched)
+    return _cells(plan, [Cell("sp_mcts", DRAWN, 0), *_searched(DRAWN, NOISE, _SOME)])
 
 
 def reinforced(plan: PommerlearnPlan) -> list[Measurement]:
     """The same of the network that has learnt from searches after demonstrations."""
-    return _cells(plan, [Cell("sp_mcts", "srl", simulations) for simulations in SIMULATIONS])
+    return _cells(plan, [Cell("sp_mcts", "srl", 0), *_searched("srl", NOISE, searches=("sp_mcts",))])
 
 
 def from_zero(plan: PommerlearnPlan) -> list[Measurement]:
     """The same of the network that began with nothing."""
-    return _cells(plan, [Cell("sp_mcts", "rl", simulations) for simulations in SIMULATIONS])
+    return _cells(plan, [Cell("sp_mcts", "rl", 0), *_searched("rl", NOISE, searches=("sp_mcts",))])
 
 
 def table3(plan: PommerlearnPlan) -> list[Measurement]:
     """Against three SimpleAgents."""
     players = (("sp_mcts", "sl"), ("sp_mcts", "srl"), ("tp_mcts", "sl"))
-    return _cells(plan, [Cell(*player, simulations, SIMPLE) for simulations in (50, 250) for player in players])
+    return _cells(plan, [Cell(*player, simulations, SIMPLE, priors=NOISE) for simulations in _SOME for player in players])
+
+
+def priors(plan: PommerlearnPlan) -> list[Measurement]:
+    """Some of all these with priors as the network gives them, or flattened."""
+    given = [*_searched("sl", AS_GIVEN), *_searched(DRAWN, AS_GIVEN, _SOME), *_searched("rl", AS_GIVEN, searches=("sp_mcts",))]
+    simple = [Cell(search, "sl", simulations, SIMPLE) for simulations in _SOME for search in SEARCHES]
+    return _cells(replace(plan, games=plan.compared), [*given, *simple, *_searched("sl", FLATTENED, _SOME)])
 
 
 PARTS = {
@@ -140,12 +135,18 @@ PARTS = {
     "srl": train_searched,
     "table2": table2,
     "drawn": drawn,
-    "priors": priors,
     "reinforced": reinforced,
     "table3": table3,
     "rl": train_from_zero,
     "from_zero": from_zero,
+    "priors": priors,
 }
+
+
+def _searched(
+    network: str, kind: str, counts: Sequence[int] = SIMULATIONS[1:], searches: Iterable[str] = tuple(SEARCHES)
+) -> list[Cell]:
+    return [Cell(search, network, simulations, priors=kind) for simulations in counts for search in searches]
 
 
 def _cells(plan: PommerlearnPlan, cells: list[Cell]) -> list[Measurement]:
@@ -239,7 +240,7 @@ def _train(plan: PommerlearnPlan, run: Runs) -> dict | None:
 def texts(plan: PommerlearnPlan) -> dict[str, str]:
     """Makes the tables and numbers of the page."""
     runs = plan.found([*train_shown(plan), *train_searched(plan), *train_from_zero(plan)])
-    parts = (table2, drawn, priors, reinforced, from_zero, table3)
+    parts = (table2, drawn, reinforced, from_zero, table3, priors)
     played = whole(plan.found(one for part in parts for one in part(plan)))
     return {
         "learning": _learning_table(runs),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -18,6 +19,7 @@ SEED = 2022  # of all games that are counted; networks learn, and are chosen, by
 PIECES = (100, 400)  # files of a cell end with these games, so that those of fewer games are part of those of more
 WITHOUT, DRAWN = "none", "drawn"
 UNBIASED, SIMPLE = "simple_unbiased", "simple"
+OPPONENTS = {UNBIASED: "SimpleUnbiasedAgents", SIMPLE: "SimpleAgents"}
 SIMULATIONS = (0, 50, 100, 250, 500, 1000)
 SEARCHES = {"sp_mcts": "SP", "tp_mcts": "TP"}
 TITLES = {
@@ -31,8 +33,8 @@ TITLES = {
 
 AS_GIVEN, FLATTENED, NOISE = "", "flattened", "noise"
 PRIORS = {
-    AS_GIVEN: ("as the network gives them", ""),
-    FLATTENED: ("flattened", ",prior_temperature=1.7"),
+    AS_GIVEN: ("as the network gives them", ",dirichlet_fraction=0.0"),
+    FLATTENED: ("flattened", ",dirichlet_fraction=0.0,prior_temperature=1.7"),
     NOISE: ("noise at the root", ",dirichlet_fraction=0.25,dirichlet_alpha=0.2"),
 }
 """What a search makes of a network's priors: its title, and the settings. The paper's program has one of the last two."""
@@ -70,7 +72,7 @@ class Cell:
       opponent: who plays the three others; in the search these are always SimpleUnbiasedAgents.
       games: how many.
       first: the number of the first one.
-      priors: of `PRIORS`.
+      priors: of `PRIORS`; "": there are none, too.
     """
 
     search: str
@@ -103,7 +105,7 @@ def play(cell: Cell, weights: str, batch: int) -> dict:
     """
     game = jaxgames.make("pommerman", "ffa")
     search = f"{cell.search}:weights={weights},num_simulations={cell.simulations},model={UNBIASED}"
-    search += PRIORS[cell.priors][1] + (",values=heuristic" if weights == WITHOUT else "")
+    search += ",values=heuristic" if weights == WITHOUT else PRIORS[cell.priors][1]
     player = agents.make(search if cell.simulations else f"network:weights={weights}", game)
     other = agents.make(cell.opponent, game)
     _, counts = play_counted(game, [player, other, other, other], SEED, cell.games, batch, cell.first)
@@ -161,24 +163,31 @@ def _ends(cell: Cell, played: Played) -> list[str]:
 
 
 def table(totals: Mapping[Cell, Played], opponent: str) -> str:
-    """Makes the table of the cells against one kind of opponent."""
+    """Makes the table of the cells against one kind of opponent: with noise where it was played, or else with priors as given."""
     rows = []
     for cell, played in totals.items():
-        if cell.opponent != opponent or cell.priors:
+        kinds = [kind for kind in (NOISE, AS_GIVEN) if replace(cell, priors=kind) in totals]
+        if cell.opponent != opponent or cell.priors not in kinds[:1]:
             continue
         search = SEARCHES[cell.search] if cell.simulations else "network alone"
+        priors = PRIORS[cell.priors][0] if cell.simulations and cell.network != WITHOUT else NONE
         cost = f"{1e3 * played.cpu_seconds / max(played.moves, 1):.1f}"
-        rows.append([TITLES[cell.network], search, str(cell.simulations), *_ends(cell, played), cost])
-    return markdown(["network", "search", "simulations", *_HEAD, "CPU ms per move, everything included"], rows)
+        rows.append([TITLES[cell.network], search, str(cell.simulations), priors, *_ends(cell, played), cost])
+    return markdown(["network", "search", "simulations", "priors", *_HEAD, "CPU ms per move, everything included"], rows)
 
 
 def priors_table(totals: Mapping[Cell, Played]) -> str:
-    """Makes the table of what searches make of priors: the cells that were played with others than those given, too."""
-    asked = {replace(cell, priors=AS_GIVEN) for cell in totals if cell.priors}
-    shown = [cell for cell in totals if replace(cell, priors=AS_GIVEN) in asked]
-    order = list(PRIORS)
-    rows = [
-        [SEARCHES[cell.search], str(cell.simulations), PRIORS[cell.priors][0], *_ends(cell, totals[cell])]
-        for cell in sorted(shown, key=lambda cell: (cell.simulations, cell.search, order.index(cell.priors)))
-    ]
-    return markdown(["search", "simulations", "priors", *_HEAD], rows)
+    """Makes the table of what searches make of priors: of all that was played with more than one kind of them."""
+    kinds = Counter(replace(cell, priors=AS_GIVEN) for cell in totals)
+    shown = [cell for cell in totals if kinds[replace(cell, priors=AS_GIVEN)] > 1]
+    orders = [list(order) for order in (TITLES, OPPONENTS, PRIORS)]
+
+    def place(cell: Cell) -> tuple:
+        network, opponent, priors = map(list.index, orders, (cell.network, cell.opponent, cell.priors))
+        return network, opponent, cell.simulations, cell.search, priors
+
+    rows = []
+    for cell in sorted(shown, key=place):
+        who = [TITLES[cell.network], OPPONENTS[cell.opponent], SEARCHES[cell.search], str(cell.simulations)]
+        rows.append([*who, PRIORS[cell.priors][0], *_ends(cell, totals[cell])])
+    return markdown(["network", "against three", "search", "simulations", "priors", *_HEAD], rows)

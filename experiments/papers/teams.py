@@ -31,6 +31,7 @@ OPPONENTS = ("simple", "simple_unbiased")
 WEIGHTS = "WEIGHTS"  # in the name of a player: of the network taught by demonstrations
 MODEL = "MODEL"  # of the opponents, as which they are modelled
 _SEARCH = f"num_simulations=100,model={MODEL}"
+_TAUGHT = f"{_SEARCH},weights={WEIGHTS},dirichlet_fraction=0"
 _TALKS = "talks=true"
 _PROMISED = f"{_SEARCH},weights=none,values=prospects,replies=4"
 PLAYERS = {
@@ -39,8 +40,8 @@ PLAYERS = {
     f"sp_mcts:{_PROMISED}": "SP-MCTS, no network, four replies",
     f"tp_mcts:{_PROMISED}": "TP-MCTS, no network, four replies",
     f"network:weights={WEIGHTS}": "network alone",
-    f"sp_mcts:{_SEARCH},weights={WEIGHTS}": "SP-MCTS",
-    f"tp_mcts:{_SEARCH},weights={WEIGHTS}": "TP-MCTS",
+    f"sp_mcts:{_TAUGHT}": "SP-MCTS",
+    f"tp_mcts:{_TAUGHT}": "TP-MCTS",
     f"sp_mcts:{_PROMISED},{_TALKS}": "SP-MCTS that talks, no network, four replies",
     f"tp_mcts:{_PROMISED},{_TALKS}": "TP-MCTS that talks, no network, four replies",
 }

@@ -14,7 +14,7 @@ from experiments.reference.docstrings import told_of
 from jaxgames.registration import game_names
 from jaxgames.specs import values_of
 from search import presets
-from search.entries import NUM_EVALUATIONS, PlannerEntry
+from search.entries import NUM_EVALUATIONS, WITHOUT_NETWORK, PlannerEntry
 from search.presets import PLANNERS
 from search.turns.game import has_turns
 
@@ -87,8 +87,8 @@ def _defaults(entry: PlannerEntry) -> dict[str, Any]:
     values = values_of(entry.settings)
     if entry.budget:
         values |= {"num_evaluations": NUM_EVALUATIONS, entry.budget: None}
-    if "first_play_urgency" in values:
-        values["first_play_urgency"] = values_of(entry.configure({}))["first_play_urgency"]
+    configured = values_of(entry.configure({}))
+    values |= {name: configured[name] for name in WITHOUT_NETWORK if name in values}
     return {name: values[name] for name in entry.kinds}
 
 

@@ -60,6 +60,18 @@ def test_names_and_settings():
     assert "sp_mcts" not in presets.planners_of(jaxgames.make("hero_academy"))
 
 
+def test_there_is_noise_at_roots_whose_priors_a_network_gives_anew():
+    def noise(name="sp_mcts", with_network=True, **options):
+        entry = presets.planners_of(FFA)[name]
+        return entry.configure(options, with_network=with_network).search.dirichlet_fraction
+
+    assert noise() == noise("tp_mcts") == 0.25
+    assert noise(with_network=False) == noise(reuse=True) == 0
+    assert noise(with_network=False, dirichlet_fraction=0.5) == 0.5
+    with pytest.raises(ValueError, match=r"^dirichlet_fraction=0\.5: must be 0 with reuse"):
+        noise(reuse=True, dirichlet_fraction=0.5)
+
+
 @pytest.mark.parametrize(("options", "message"), [
     ({"model": "nobody"}, r"^model='nobody': must be one of simple, "),
     ({"model": "network"}, r"^model='network': needs weights$"),

@@ -116,15 +116,12 @@ class ExpertJob(Job):
         # In fog a network is taught by demonstrations alone: there is no search to learn from.
         self.searching: Agent | None = None
         if config.final_games:
-            self.searching = as_agent(make_search(self.who, learn.models, self._quiet()))
+            self.searching = as_agent(make_search(self.who, learn.models, learn.search))
         players = []
         if isinstance(self.programs, ExpertIteration):
             search = f"learn.search.num_simulations={learn.search.num_simulations}"
             players = [as_agent(self.programs.planner)._replace(name=search)]
         self.check_memory(("learn.lanes", learn.lanes, players), buffer="learn.samples")
-
-    def _quiet(self) -> Any:
-        return dataclasses.replace(self.config.learn.search, dirichlet_fraction=0.0)
 
     def start(self) -> State:
         return State(self.programs.init(self.key, self._first_params()), np.int32(0))

@@ -1,5 +1,6 @@
 """The page of searches against models: its tables, what a run's log says of its rounds, and which round is taken."""
 
+import dataclasses
 import json
 from pathlib import Path
 
@@ -23,6 +24,9 @@ LOG = [
 ]
 
 
+FEWER = "| 61.0 (51–70) | 10.0 (6–17) |"  # of 100 games
+
+
 def result(one):
     if one.label in (SL, SRL, RL):
         rounds = pommerlearn.rounds_of(LOG)
@@ -35,17 +39,31 @@ def test_the_page(tmp_path):
     assert "| SL | 2 | 40 000 | 50.0 | 0.800 | 50.0 | 1 | 10 |" in page
     assert "| SL, then RL | 0 | 16 | 50.0 | 25.0 | 30 | 15 | 25 |" in page and "| SL | 0 | 16 |" not in page
     ours = "| 61.0 (54–67) | 10.0 (7–15) |"
-    assert f"| SL | SP | 250 {ours} 76.8 / 9.5 | 200 | 250 | 5.0 |" in page
-    assert f"| SL | TP | 250 {ours} 79.6 / 11.8 | 200 |" in page
-    assert f"| drawn parameters | TP | 50 {ours} 13.1 / 7.9 |" in page
-    assert f"| drawn parameters | network alone | 0 {ours} 10.0 / 5.9 |" in page
-    assert f"| no network | TP | 50 {ours} – |" in page
-    for priors in ("as the network gives them", "flattened", "noise at the root"):
-        assert f"| TP | 250 | {priors} {ours} 79.6 / 11.8 | 200 | 250 |" in page
+    noise = f"noise at the root {ours}"
+    assert f"| SL | SP | 250 | {noise} 76.8 / 9.5 | 200 | 250 | 5.0 |" in page
+    assert f"| SL | TP | 250 | {noise} 79.6 / 11.8 | 200 |" in page
+    assert f"| drawn parameters | TP | 50 | {noise} 13.1 / 7.9 |" in page
+    assert f"| drawn parameters | network alone | 0 | – {ours} 10.0 / 5.9 |" in page
+    assert f"| no network | TP | 50 | – {ours} – |" in page
+    unbiased, simple = "| SL | SimpleUnbiasedAgents | TP | 250 |", "| SL | SimpleAgents | TP | 250 |"
+    for priors, games in (("as the network gives them", 100), ("flattened", 100), ("noise at the root", 200)):
+        assert f"{unbiased} {priors} {ours if games == 200 else FEWER} 79.6 / 11.8 | {games} | 250 |" in page
+    assert page.count(unbiased) == 3 and page.count(simple) == 2
     assert page.count("| SL | TP | 250 |") == 2, "one row in Table 2 and one in Table 3, whatever was tried with priors"
-    assert f"| SL | network alone | 0 {ours} 38.6 / 10.5 |" in page
-    assert f"| SL, then RL | SP | 250 {ours} – |" in page.split("## Against three SimpleAgents")[0]
-    assert f"| SL, then RL | SP | 250 {ours} 65.2 / 30.2 |" in page.split("## Against three SimpleAgents")[1]
+    assert f"| SL | network alone | 0 | – {ours} 38.6 / 10.5 |" in page
+    assert f"| SL, then RL | SP | 250 | {noise} – |" in page.split("## Against three SimpleAgents")[0]
+    assert f"| SL, then RL | SP | 250 | {noise} 65.2 / 30.2 |" in page.split("## Against three SimpleAgents")[1]
+
+
+def test_where_nothing_was_played_with_noise_the_tables_have_priors_as_given():
+    given = Cell("sp_mcts", "rl", 50, games=0)
+    played = pommerlearn_cells.Played(100, 61, 10, 25_000, 400, 2.0)
+    row = "| RL from zero | SP | 50 | as the network gives them | 61.0"
+    assert row in pommerlearn_cells.table({given: played}, given.opponent)
+    noisy = dataclasses.replace(given, priors=pommerlearn_cells.NOISE)
+    assert row not in pommerlearn_cells.table({given: played, noisy: played}, given.opponent)
+    flattened = dataclasses.replace(given, priors=pommerlearn_cells.FLATTENED)
+    assert "RL from zero" not in pommerlearn_cells.table({flattened: played}, given.opponent)
 
 
 def test_rounds_of_a_log():
@@ -81,7 +99,9 @@ def test_cells_have_files_of_their_own(tmp_path):
     plan = PommerlearnPlan(tmp_path, games=7)
     names = [one.name for one in PAGE.measurements(plan)]
     assert len(set(names)) == len(names)
-    assert Cell("tp_mcts", "sl", 50, games=7).name == "pommerlearn-simple_unbiased-tp_mcts-sl-n50-games7" in names
+    noisy = Cell("tp_mcts", "sl", 50, games=7, priors=pommerlearn_cells.NOISE)
+    assert noisy.name == "pommerlearn-simple_unbiased-tp_mcts-sl-n50-noise-games7" in names
+    assert Cell("tp_mcts", "sl", 50).name == "pommerlearn-simple_unbiased-tp_mcts-sl-n50-games100" in names
 
 
 def test_a_cell_is_split_into_files(tmp_path):

@@ -70,14 +70,13 @@ def settings(folder, **changes):
     return dataclasses.replace(TINY, output=str(folder), **changes)
 
 
-def test_there_is_noise_in_games_to_learn_from_and_none_in_the_reported_ones(tmp_path, monkeypatch):
+def test_the_reported_games_are_those_of_the_search_that_is_learnt_from(tmp_path, monkeypatch):
     searches = []
     monkeypatch.setattr(
         train_expert, "make_search", lambda who, models, search: searches.append(search) or make_search(who, models, search)
     )
     ExpertJob(settings(tmp_path, final_games=2), Console(quiet=True))
-    assert TINY.learn.search.dirichlet_fraction > 0
-    assert searches == [dataclasses.replace(TINY.learn.search, dirichlet_fraction=0.0)]
+    assert searches == [TINY.learn.search]
 
 
 @pytest.fixture(scope="module")

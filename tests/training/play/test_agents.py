@@ -171,11 +171,12 @@ def test_searches_against_models_take_the_networks_of_the_package_where_these_fi
     assert agents.bundled(name, jaxgames.make("pommerman", "team")) is None, "who plays alone takes a teammate for an enemy"
     searcher = agents.make(f"{name}:num_simulations=4", game)
     assert searcher.params is not None and not searcher.uses_hidden
-    assert agents.settings_of(name, game)["weights"] == str(path)
-    assert agents.settings_of(name, game)["first_play_urgency"] == -1
+    settings = agents.settings_of(name, game)
+    assert (settings["weights"], settings["first_play_urgency"], settings["dirichlet_fraction"]) == (str(path), -1, 0.25)
     for spec, played in ((f"{name}:weights=none", game), (f"{name}:values=prospects", game), (name, small)):
         settings = agents.settings_of(spec, played)
         assert agents.make(spec, played).params is None and settings["weights"] == "" and settings["first_play_urgency"] is None
+        assert settings["dirichlet_fraction"] == 0, "noise makes players worse that value states by hand"
     assert agents.settings_of(f"{name}:values=auto", game)["weights"] == str(path), "the network is what auto takes"
     with pytest.raises(ValueError, match=r"^values='prospects': a network values states by itself: leave out values or weights$"):
         agents.make(f"{name}:values=prospects,weights={path}", game)
