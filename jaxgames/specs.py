@@ -8,6 +8,8 @@ import typing
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, NamedTuple
 
+EMPTY = '""'  # how an empty word or list is written
+
 
 class Kind(NamedTuple):
     """How a setting is read from its text: by what, which raises a ValueError, and what the text must be, in words."""
@@ -23,24 +25,32 @@ def _read_flag(text: str) -> bool:
     return text.lower() in ("1", "true")
 
 
+def _read_word(text: str) -> str:
+    """Reads a word; the empty one is written as in tables of settings."""
+    return "" if text == EMPTY else text
+
+
+def _read_lists(text: str) -> tuple[tuple[str, ...], ...]:
+    """Reads lists of words between "/"."""
+    return tuple(_read_list(str, part) for part in _read_word(text).split("/") if part)
+
+
 def _read_list(inside: Callable[[str], Any], text: str) -> tuple[Any, ...]:
     """Reads what stands between "+"."""
-    return tuple(inside(part) for part in text.split("+") if part)
+    return tuple(inside(part) for part in _read_word(text).split("+") if part)
 
 
 KINDS = {
     bool: Kind(_read_flag, "0 or 1, or false or true"),
     int: Kind(int, "a whole number"),
     float: Kind(float, "a number"),
-    str: Kind(str, "a word"),
+    str: Kind(_read_word, f"a word, or {EMPTY} for none"),
 }
 _LISTS: dict[Any, Kind] = {
     tuple[int, ...]: Kind(functools.partial(_read_list, int), "whole numbers with + between"),
     tuple[int, int]: Kind(functools.partial(_read_list, int), "two whole numbers with + between"),
     tuple[str, ...]: Kind(functools.partial(_read_list, str), "words with + between"),
-    tuple[tuple[str, ...], ...]: Kind(
-        lambda text: tuple(_read_list(str, part) for part in text.split("/")), "lists with / between, of words with + between"
-    ),
+    tuple[tuple[str, ...], ...]: Kind(_read_lists, "lists with / between, of words with + between"),
 }
 
 

@@ -70,19 +70,19 @@ def _is_of_turns(entry: PlannerEntry) -> bool:
 
 def settings_table(of: list[PlannerEntry]) -> str:
     """Tells what can be set: the default of each planner, and what it does."""
-    defaults = [_defaults(entry) for entry in of]
+    usual = [defaults(entry) for entry in of]
     told = {name: text for entry in of for name, text in _told(entry.settings).items()}
     rows = []
     for name in dict.fromkeys(name for entry in of for name in entry.kinds):
-        usual = [f"`{words.written(one[name])}`" if name in one else NONE for one in defaults]
-        rows.append([f"`{name}`", *usual, words.cell(told[name])])
+        values = [f"`{words.written(one[name])}`" if name in one else NONE for one in usual]
+        rows.append([f"`{name}`", *values, words.cell(told[name])])
     network = [f"`{entry.network}`" if entry.network else NONE for entry in of]
     if any(entry.network for entry in of):
         rows.append(["a network", *network, "the name of the setting that takes its file, or the folder of a training run"])
     return markdown(("setting", *(f"`{entry.name}`" for entry in of), "what"), rows)
 
 
-def _defaults(entry: PlannerEntry) -> dict[str, Any]:
+def defaults(entry: PlannerEntry) -> dict[str, Any]:
     """What holds where nothing is said, of what may be set, without a network."""
     values = values_of(entry.settings)
     if entry.budget:

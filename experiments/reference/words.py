@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import jaxgames
+from jaxgames.specs import EMPTY
 from training.storage.provenance import CHECKOUT
 
 GAMES = Path("docs/games")
@@ -35,8 +36,8 @@ def written(value: Any) -> str:
     if isinstance(value, tuple):
         joint = "/" if any(isinstance(one, tuple) for one in value) else "+"
         text = joint.join(map(written, value))
-        return (text if len(text) <= 40 else f"{text[:36]}...") or '""'
-    return f"{value:.6g}" if isinstance(value, float) else str(value) if value != "" else '""'
+        return (text if len(text) <= 40 else f"{text[:36]}...") or EMPTY
+    return f"{value:.6g}" if isinstance(value, float) else str(value) if value != "" else EMPTY
 
 
 def cell(text: str) -> str:

@@ -9,6 +9,7 @@ from experiments.pages import fill
 from experiments.reference import games, planners, words
 from experiments.reference.docstrings import told_of
 from jaxgames.registration import game_names
+from jaxgames.specs import read_options
 from search.presets import PLANNERS
 from search.turns.game import has_turns
 from training.storage.provenance import CHECKOUT
@@ -46,6 +47,13 @@ def test_every_planner_has_a_page():
     there = {(entry.name, entry.suits is has_turns) for entry in PLANNERS if not entry.name.startswith(planners.IN_WORLDS)}
     assert there - told == {("greedy_action", True)}  # it has no settings
     assert told <= there
+
+
+def test_settings_can_be_given_as_they_are_written_in_tables():
+    for entry in PLANNERS:
+        defaults = {name: words.written(value) for name, value in planners.defaults(entry).items() if name != entry.budget}
+        read = read_options(entry.name, ",".join(map("=".join, defaults.items())), entry.kinds, example="")
+        assert {name: words.written(value) for name, value in read.items()} == defaults, entry.name
 
 
 @dataclasses.dataclass(frozen=True)
