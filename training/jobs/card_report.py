@@ -174,7 +174,7 @@ def run(config: ReportConfig, console: Console | None = None) -> dict:
     specs = [config.player, config.opponent or config.player]
     made = {spec: agents.make(spec, asked.game) for spec in specs}
     players = [made[spec] for spec in specs]
-    blocks, parts = sizes(config.battles)
+    blocks, parts = sizes(config.battles, len(asked.decks.against))
     memory.check(asked.game, players, config.batch, games=blocks * BLOCK)
     head = {
         "settings": json.loads(json.dumps(dataclasses.asdict(config))),
@@ -205,11 +205,14 @@ def run(config: ReportConfig, console: Console | None = None) -> dict:
     return report
 
 
-def sizes(battles: int) -> tuple[int, int]:
-    """Gives the blocks of a part, and the parts, for so many battles of each arm; all parts have one size, as it is compiled."""
-    needed = -(-battles // SIDES)
-    parts = -(-needed // PART_BLOCKS)
-    return -(-needed // parts), parts
+def sizes(battles: int, decks: int = 1) -> tuple[int, int]:
+    """Gives the blocks of a part, and the parts, for so many battles of each arm against so many decks.
+
+    All parts have one size, as it is compiled, and meet each deck equally often.
+    """
+    rounds = -(-battles // (SIDES * decks))
+    parts = -(-rounds * decks // PART_BLOCKS)
+    return -(-rounds // parts) * decks, parts
 
 
 def _digest(asked: Comparison) -> str:

@@ -21,6 +21,7 @@ TRAINED = Path(__file__).parents[1] / "trained"
 BUNDLED = TRAINED / "pommerman_follower.npz"
 NETWORKS = ("follower", "network")  # players without search; a follower chooses a group of actions first
 USUAL = "usual"  # a guess by what the game says, without a network
+_GUESSES = ("none", "bundled", USUAL)  # that read no file which is named
 _SHARED = {  # planners that take the network which comes for another, and the player without search
     "tp_mcts": "sp_mcts",
     "pimc": "pc_pimc",
@@ -100,6 +101,17 @@ def settings_of(spec: str, game: Game) -> dict[str, Any]:
     path, guessed = _network_of(entry, options, game), _guess_of(spec, options, game)
     values = values_of(entry.configure(options, with_network=path is not None))
     return {"name": name, "weights": str(path or ""), **values, **guessed}
+
+
+def reads_a_file(spec: str, game: Game) -> bool:
+    """Says whether an agent reads a file that its text names; those that come with this package do not count."""
+    name, _, text = spec.partition(":")
+    if name in _networks(game):
+        return bool(text)
+    entry = _entries(game).get(name)
+    files = {entry.network: ("none",), "guess": _GUESSES} if isinstance(entry, PlannerEntry) else {}
+    settings = (part.partition("=") for part in text.split(","))
+    return any(name in files and value not in files[name] for name, _, value in settings)
 
 
 def bundled(name: str, game: Game) -> Path | None:

@@ -97,19 +97,24 @@ class EvaluateConfig(MatchConfig):
     """Plays any agents against each other, each game to its end; who sits where is drawn for each game.
 
     Agents are named one per player, such as --agents follower:FILE simple simple simple, or as for `plan.py`. Where nobody is
-    named, neither agents nor a planner nor an opponent, the game's usual agents play, a trained one among them.
+    named, neither agents nor a planner nor an opponent, the game's usual agents play, a trained one among them, if there are as
+    many players.
     """
 
 
 def run_agents(config: EvaluateConfig, console: Console | None = None) -> dict:
-    """The same as `run`, but where nobody is named the game's usual agents play, a trained one among them."""
-    if not (config.agents or config.planner or config.opponent):
-        config = dataclasses.replace(config, agents=jaxgames.registration(config.game).defaults.agents)
+    """The same as `run`, but where nobody is named the game's usual agents play, if it has as many players."""
+    usual = jaxgames.registration(config.game).defaults.agents
+    is_named = config.agents or config.planner or config.opponent
+    if not is_named and len(usual) == jaxgames.make(config.game, config.mode).num_players:
+        config = dataclasses.replace(config, agents=usual)
     return run(config, console)
 
 
 def run(config: MatchConfig, console: Console | None = None) -> dict:
-    """Plays the match, shows it, and writes `result.json` and `game.svg` into the output folder, if there is one.
+    """Plays the match, shows it, and writes `result.json`, `game.json` and `game.svg` into the output folder, if there is one.
+
+    A game that cannot be drawn leaves no `game.svg`.
 
     Returns:
       What `result.json` holds.
@@ -169,15 +174,17 @@ def _play(config: MatchConfig, folder: Path | None, console: Console, pages: con
     for note in notes:
         console.print(note, markup=False, highlight=False)
     if folder:
-        console.print("drawing a game", markup=False)
-        number, svg = draw_game(game, jax.random.key(config.seed), games, [player.name for player in players])
-        result["picture_of_game"] = number
+        result["picture_of_game"] = number = kept_game(games)
         begun = watching.saved_game(game, config.mode, specs, config.seed, number, games.seats[number])
         played = games.actions[number][: int(games.lengths[number])]
         saved = dataclasses.replace(begun, actions=tuple(map(tuple, played.tolist())))
-        texts = {"game.svg": svg, "game.json": saved.to_text(), "result.json": json.dumps(result, indent=2) + "\n"}
+        texts = {"game.json": saved.to_text(), "result.json": json.dumps(result, indent=2) + "\n"}
+        told = f"results in {folder / 'result.json'}"
+        if can_be_drawn(game):
+            console.print("drawing a game", markup=False)
+            texts["game.svg"] = draw_game(game, jax.random.key(config.seed), games, number, [player.name for player in players])
+            told += f"; game {number} to watch in a browser: {folder / 'game.svg'}"
         write_together({folder / name: text for name, text in texts.items()})
-        told = f"results in {folder / 'result.json'}; game {number} to watch in a browser: {folder / 'game.svg'}"
         console.print(told, markup=False)
     return result
 
@@ -249,22 +256,18 @@ def summarize(specs: Sequence[str], games: evaluate.Games, teams: Sequence[int] 
     return result
 
 
-def draw_game(game: Game, key: Array, games: evaluate.Games, names: Sequence[str]) -> tuple[int, str]:
-    """Draws the first recorded game that the first player won (or the first game) as an animation.
-
-    Returns:
-      The number of the game, and SVG.
-
-    Raises:
-      ValueError: there are no pictures of this game.
-    """
-    if not can_be_drawn(game):
-        raise ValueError(f"game={game.name!r}: no pictures of this game")
+def kept_game(games: evaluate.Games) -> int:
+    """Gives the number of the first recorded game that the first player won, or of the first game."""
     won = (games.outcomes[: len(games.actions), 0] > 0).nonzero()[0]
-    index = int(won[0]) if len(won) else 0
+    return int(won[0]) if len(won) else 0
+
+
+def draw_game(game: Game, key: Array, games: evaluate.Games, index: int, names: Sequence[str]) -> str:
+    """Draws a recorded game as an animation, SVG; the game must be one that can be drawn."""
     states = evaluate.replay(game, key, index, games)
     by_seat = [name for _, name in sorted(zip(games.seats[index], names, strict=True))]
-    return index, game.animate(states, games.actions[index][: int(games.lengths[index])], names=by_seat)
+    animation: str = game.animate(states, games.actions[index][: int(games.lengths[index])], names=by_seat)
+    return animation
 
 
 def _table(config: MatchConfig, game: Game, result: dict, names: Mapping[str, str]) -> tuple[Table, list[str]]:

@@ -6,7 +6,7 @@ import dataclasses
 import importlib
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import jax
@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import jaxgames
 from jaxgames import checks, runtime
 from jaxgames.agent import Agent
-from jaxgames.game import Game
+from jaxgames.game import Game, teams_of
 from jaxgames.pommerman.interop import observation_dict, observation_from_dict, to_official_actions
 from search import believed
 from training.play import agents
@@ -61,18 +61,17 @@ def run(config: OfficialMatchConfig) -> None:
             "pommerman is not installed: this plays in the official environment, MultiAgentLearning/playground"
         ) from None
     joined: Any = type("Ours", (OfficialAgent, base.BaseAgent), {})  # matches take agents of the official class alone
-    count = jaxgames.make("pommerman", config.mode).num_players
-    ours = [joined(config.agent, config.mode, seed=config.seed + number) for number in range(2 if count == 4 else 1)]
-    is_team = config.mode in ("team", "radio")
+    teams = teams_of(jaxgames.make("pommerman", config.mode))
+    ours = [joined(config.agent, config.mode, seed=config.seed + number) for number in range(len(own_seats(teams, 0)))]
     wins = 0
     for number in range(config.games):
-        first = number % count
-        seats = (first, (first + 2) % count) if is_team else (first,)
-        players = [base.SimpleAgent() for _ in range(count)]
-        for agent, seat in zip(ours, seats, strict=False):
+        first = number % len(teams)
+        seats = own_seats(teams, first)
+        players = [base.SimpleAgent() for _ in teams]
+        for agent, seat in zip(ours, seats, strict=True):
             players[seat] = agent
         environment = official.make(ours[0].game.config.name, players)
-        seen, over, rewards, info = environment.reset(), False, [0] * count, {}
+        seen, over, rewards, info = environment.reset(), False, [0] * len(teams), {}
         while not over:
             seen, rewards, over, info = environment.step(environment.act(seen))
         slowest = max(agent.slowest for agent in ours)
@@ -83,6 +82,12 @@ def run(config: OfficialMatchConfig) -> None:
         print(told, flush=True)
         environment.close()
     print(f"{wins} of {config.games} games won")
+
+
+def own_seats(teams: Sequence[int], first: int) -> tuple[int, ...]:
+    """Gives the seats of the team of seat `first`, that one first."""
+    turned = [(first + number) % len(teams) for number in range(len(teams))]
+    return tuple(seat for seat in turned if teams[seat] == teams[first])
 
 
 class OfficialAgent:

@@ -194,8 +194,8 @@ def _play_shard(config: TournamentConfig, folder: Path, console: Console) -> dic
     def make() -> None:
         found = [_read_earlier(path, head) for path in sorted((folder / PAIRS).glob("*.json"))]
         parts = [part for part, _ in found if part]
-        sums = (sum((getattr(part, name) for part in parts), np.zeros(())) for name in _NUMBERS)
-        table = CrossTable(names, *sums)
+        nobody = nobody_has_met(names)
+        table = CrossTable(names, *(sum((getattr(part, name) for part in parts), getattr(nobody, name)) for name in _NUMBERS))
         result.update({**head, "seconds": sum(seconds for _, seconds in found), **table.as_dict()})
         write_atomically(folder / "result.json", json.dumps(result, indent=2) + "\n")
         if table.is_complete:
@@ -264,16 +264,19 @@ def _read_earlier(path: Path, head: Mapping[str, Any]) -> tuple[CrossTable | Non
     """Reads the pairs that an earlier call has played, and the seconds that it took.
 
     Raises:
-      ValueError: they were played with other settings, networks or code.
+      ValueError: they were played with other settings, networks or code, or no tournament has written the file.
     """
+    if not path.exists():
+        return None, 0.0
     try:
         found, wanted = json.loads(path.read_text()), json.loads(json.dumps(head))
         table = CrossTable(tuple(found["names"]), *(np.array(found[name]) for name in _NUMBERS))
         settings, seconds = found["settings"], float(found["seconds"])
-        others = [name for name, value in wanted["settings"].items() if settings[name] != value and name not in _FREE]
+        others = [name for name, value in wanted["settings"].items() if settings.get(name) != value and name not in _FREE]
         others += [name for name in ("networks", "code") if found.get(name) != wanted[name]]
-    except (OSError, ValueError, LookupError, TypeError):  # no such file, or none that a tournament has written
-        return None, 0.0
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
+        told = f"{path}: torn, or of no tournament ({type(error).__name__}); give another folder, or remove it"
+        raise ValueError(told) from None
     if others:
         raise ValueError(f"output={str(path.parent)!r}: holds a tournament with other {', '.join(others)}; give another folder")
     return table, seconds

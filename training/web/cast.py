@@ -12,8 +12,6 @@ from training.play import agents, memory
 from training.web.saved import YOU
 from training.web.stepper import Mind, stepper_of
 
-_NAMES_OF_FILES = ("weights", "guide")  # settings that read a file
-
 
 class Cast:
     """A game, and who sits in it. Sessions share it: what it compiles is compiled once.
@@ -74,7 +72,7 @@ class Casts:
           ValueError: an agent cannot be made, or reads a file that this server has not been told of.
         """
         for spec in specs:
-            if spec != YOU and spec not in self.own.specs and _reads_a_file(spec):
+            if spec != YOU and spec not in self.own.specs and agents.reads_a_file(spec, game):
                 raise ValueError(f"agent={spec!r}: reads a file; start the server with it to play on against it")
         with self._making:
             key = (game, mode, tuple(specs))
@@ -109,8 +107,3 @@ def seated(game: Game, given: Sequence[str], seat: int) -> tuple[str, ...]:
     if len(others) != players - 1 or YOU in others:
         raise ValueError(f"agents={' '.join(given)}: must be {players}, or {players - 1} beside you, or one for all others")
     return (*others[:seat], YOU, *others[seat:])
-
-
-def _reads_a_file(spec: str) -> bool:
-    name, _, text = spec.partition(":")
-    return bool(text) and (name in agents.NETWORKS or any(f"{word}=" in text for word in _NAMES_OF_FILES))

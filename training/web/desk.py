@@ -6,6 +6,7 @@ import threading
 
 import jaxgames
 from search import presets
+from training.play import agents
 from training.web.cast import Cast, Casts
 from training.web.opinion import Adviser
 from training.web.saved import SavedGame, read
@@ -107,10 +108,12 @@ class Desk:
         """Gives who is asked for an opinion of a session's game; "": the usual one.
 
         Raises:
-          ValueError: there is no such planner.
+          ValueError: there is no such planner, or it reads a file that this server has not been told of.
         """
-        game = session.cast.game
+        game, told = session.cast.game, [self.planner, *session.cast.specs]
         spec = spec or self.planner or jaxgames.registration(game.name).defaults.planner
+        if spec not in told and agents.reads_a_file(spec, game):
+            raise ValueError(f"planner={spec!r}: reads a file; start the server with it to ask it")
         if spec.partition(":")[0] not in presets.planners_of(game):
             raise ValueError(f"planner={spec!r}: must be one of {', '.join(presets.planners_of(game))}")
         with self._making:

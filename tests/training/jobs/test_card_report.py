@@ -126,6 +126,8 @@ def test_decks_of_both_arms():
     assert compared.decks == Decks(BEGINNER_DECK, ("knight*", *BEGINNER_DECK[1:]), (BEGINNER_DECK,))
     assert asked(change=(), new_deck="+".join(OTHER)).decks.after == OTHER
     assert card_report.sizes(4) == (2, 1) and card_report.sizes(500) == (63, 4)
+    assert card_report.sizes(500, decks=2) == (64, 4), "each part begins with the first deck"
+    assert card_report.sizes(500, decks=3) == (63, 4) and card_report.sizes(4, decks=3) == (3, 1)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ import jaxgames
 from jaxgames import runtime
 from training.jobs.command_line import run_main
 from training.play import evaluate, match
-from training.play.match import MatchConfig
+from training.play.match import EvaluateConfig, MatchConfig
 from training.storage.files import output_folder
 
 DARK = ["--game", "hex", "--mode", "adh-3"]
@@ -129,9 +129,24 @@ def test_the_picture_is_of_the_first_game_that_the_first_player_won():
     games = evaluate.play(game, [random] * 2, jax.random.key(0), 2, seating="fixed", record=2)
     lost = dataclasses.replace(games, outcomes=np.array([[-1, 1], [-1, 1]], np.int8))
     second = dataclasses.replace(games, outcomes=np.array([[-1, 1], [1, -1]], np.int8))
-    assert match.draw_game(game, jax.random.key(0), lost, "ab")[0] == 0
-    index, svg = match.draw_game(game, jax.random.key(0), second, ["first", "second"])
-    assert index == 1 and svg.startswith("<svg") and "first" in svg and "second" in svg
+    assert match.kept_game(lost) == 0 and match.kept_game(second) == 1
+    svg = match.draw_game(game, jax.random.key(0), second, 1, ["first", "second"])
+    assert svg.startswith("<svg") and "first" in svg and "second" in svg
+
+
+@pytest.mark.usefixtures("replayed")
+def test_a_game_without_pictures_leaves_all_else(tmp_path, monkeypatch):
+    monkeypatch.setattr(match, "can_be_drawn", lambda game: False)
+    assert leave(*QUICK, "--output", str(tmp_path / "new")) == 0
+    assert sorted(path.name for path in (tmp_path / "new").iterdir()) == ["game.json", "result.json"]
+
+
+def test_usual_agents_play_where_there_are_as_many_players(monkeypatch):
+    monkeypatch.setattr(match, "run", lambda config, console: config.players(jaxgames.make(config.game, config.mode)))
+    usual = jaxgames.registration("pommerman").defaults
+    assert match.run_agents(EvaluateConfig()) == usual.agents
+    assert match.run_agents(EvaluateConfig(mode="one_vs_one")) == (usual.planner, usual.opponent)
+    assert match.run_agents(EvaluateConfig(opponent="simple")) == (usual.planner, *["simple"] * 3)
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import jaxgames
+from jaxgames.game import teams_of
 from jaxgames.pommerman.interop import observation_dict, observation_from_dict
 from search.believed import Memory
 from tests.jaxgames.pommerman.positions import position
@@ -67,6 +68,12 @@ def test_it_plays_an_episode_and_starts_again(agent):
             state = step(state, np.array([0, move, 0, 0], np.int32))
         agent.episode_end(-1)
     assert len(set(moves)) > 1
+
+
+@pytest.mark.parametrize(("mode", "seats"), [("ffa", (3,)), ("team", (3, 1)), ("team_open", (3, 1)), ("one_vs_one", (1,))])
+def test_all_seats_of_a_team_are_ours(mode, seats):
+    teams = teams_of(jaxgames.make("pommerman", mode))
+    assert official.own_seats(teams, len(teams) - 1) == seats
 
 
 @pytest.mark.slow

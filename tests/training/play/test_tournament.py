@@ -217,6 +217,7 @@ def test_shards_make_one_table(pairs, tmp_path, weights):
     assert pairs == [every[0], every[2], every[1]]
     assert sorted(path.name for path in (tmp_path / "pairs").iterdir()) == ["0-1.json", "0-2.json", "1-2.json"]
     result = json.loads((tmp_path / "result.json").read_text())
+    assert type(result["games"][0][1]) is int
     assert (np.array(result["games"]) == 4 - 4 * np.eye(3)).all() and len(result["elo"]) == 3
     for again in (first, config):  # nothing is played twice, by shards or by one
         assert tournament.run(again, Console(quiet=True))["elo"] == result["elo"] and len(pairs) == 3
@@ -249,9 +250,14 @@ def test_another_tournament_in_the_folder_is_left_alone(pairs, tmp_path, weights
     who = policy_value.make(PolicyValueConfig(mode="adh-3"))
     save_weights(mine, jax.tree.map(lambda leaf: leaf + 1, load_weights(weights)[0]), who.meta)
     refused("networks")
-    (folder / "result.json").write_text("[]")  # of no tournament
-    tournament.run(config, Console(quiet=True))
-    assert len(pairs) == 2
+    stored = json.loads((folder / "result.json").read_text())
+    older = stored | {"settings": {name: value for name, value in stored["settings"].items() if name != "seed"}}
+    (folder / "result.json").write_text(json.dumps(older))
+    refused("seed, networks")
+    (folder / "result.json").write_text("[]")
+    with pytest.raises(ValueError, match=r"result\.json: torn, or of no tournament \(TypeError\); give another folder, or "):
+        tournament.run(config, Console(quiet=True))
+    assert (folder / "result.json").read_text() == "[]" and len(pairs) == 1
 
 
 def test_who_sees_all_is_marked(pairs):

@@ -156,6 +156,7 @@ def test_garbage_is_answered_in_one_line_and_the_game_goes_on(address):
             ('{"do": "clock", "running": true, "seconds": NaN}', "seconds=nan: must be in"),
             ('{"do": "load", "text": "x"}', "is no JSON"),
             ('{"do": "opinion", "planner": "oracle"}', "planner='oracle': must be one of"),
+            ('{"do": "opinion", "planner": "fdts:guide=/etc/passwd"}', "reads a file; start the server with it to ask it"),
             (json.dumps({"do": "x" * 1_000_000}), "characters: must have at most 500000"),
             (b"\xff\x00", "must be text, not bytes"),
         ):

@@ -222,7 +222,7 @@ def test_saved_games_with_illegal_actions_or_agents_are_refused(cast):
     with pytest.raises(ValueError, match="agent='nobody': must be one of"):
         Casts(cast).of(cast.game, "standard", ("you", "nobody"))
     with pytest.raises(ValueError, match="reads a file; start the server with it"):
-        Casts(cast).of(cast.game, "standard", ("you", "network:weights=/etc/passwd"))
+        Casts(cast).of(cast.game, "standard", ("you", "fdts:guide=/etc/passwd"))
 
 
 def test_agents_may_do_what_is_not_legal_with_the_result_that_the_game_documents(cast):
