@@ -268,17 +268,20 @@ class _Modelled:
         return ModelledNode(states, seats, memory, seed, rival, pending)
 
     def step(self, params: Any, keys: Array, nodes: ModelledNode, actions: Array) -> ModelledNode:
-        """Plays a step of the game, or keeps the own action until the rival has chosen."""
+        """Plays a step of the game, or keeps the own action until the rival has chosen; an end stays as it is.
+
+        The game may go on where the own seat is out, and a lane must not be worth what others do while its neighbours walk on.
+        """
         own = actions[:, 0]
         if self.has_plies:
             own = jnp.where(self._rivals_turn(nodes), nodes.pending, own)
         joint, memory = self._joint_actions(params, keys, nodes, own, actions[:, -1])
         chance = _keys(random_bits.fold(_lanes(keys), _CHANCE))
         after = self._node(keys, self.plain.step(None, chance, nodes.state, joint), nodes.seat, memory)
-        if not self.has_plies:
-            return after
-        waits = ~self._steps(nodes)
-        kept: ModelledNode = where_lanes(waits, nodes._replace(pending=own), after)
+        stays = ~self._own_undecided(nodes)
+        if self.has_plies:
+            stays, nodes = stays | ~self._steps(nodes), nodes._replace(pending=own)
+        kept: ModelledNode = where_lanes(stays, nodes, after)
         return kept
 
     def _joint_actions(self, params: Any, keys: Array, nodes: ModelledNode, own: Array, of_rival: Array) -> tuple[Array, Any]:

@@ -48,7 +48,8 @@ class Planner(NamedTuple):
       init: `init(batch_size) -> memory`.
       reset: `reset(memory, lanes) -> memory`; lanes bool [B], those in which a new episode begins.
       plan: `plan(params, keys, memory, views, seats, active) -> (Plan, memory)`; keys [B], views [B], seats int32 [B] (for
-        whom; planners by self-play plan for all), active bool [B] (elsewhere the plan is any and the memory stays).
+        whom; planners by self-play plan for all), active bool [B] (elsewhere the plan is any and the memory stays). The memory of
+        a lane is that of one seat until it is reset: a seat that changes reads what another has believed and found.
       memory_bytes: bytes of memory per lane.
       metrics: shape per lane of each metric that may be added up over plans.
       sees_state: whether views are full states or what the seat knows.

@@ -19,7 +19,7 @@ from search.bandit.tree_search import Settings, decoupled_search
 from search.dynamics import Dynamics, Evaluate, Outputs, dynamics_of, moves_at_once
 from search.entries import InWorlds, PlannerEntry, WithBandit, WithGuide, WithValues
 from search.information_sets import among_information_sets
-from search.modelled import AUTO, NETWORK, Models, WithModels, WithRival, modelled, modelled_puct
+from search.modelled import AUTO, NETWORK, Models, WithModels, WithRival, modelled, modelled_puct, valued_by_own_seat
 from search.planner import Planner
 from search.puct import determinized
 from search.puct.rollout import heuristic_values, promised_values, random_rollouts, with_prospects
@@ -252,10 +252,13 @@ def _with_models(game: Game, settings: WithModels, evaluate: Evaluate | None = N
 
 def _modelled(game: Game, settings: WithModels, evaluate: Evaluate | None = None, outputs: Outputs | None = None) -> Planner:
     """A network is a model of others here; it does not guide."""
-    guide = Guide(promised_values(game), prior_weight=0.0, values=True) if _promised(game, settings) else None
     bandit = settings.search.rule()
 
     def make(dynamics: Dynamics) -> Planner:
+        guide = None
+        if _promised(game, settings):
+            dynamics, values = valued_by_own_seat(dynamics, promised_values(game))
+            guide = Guide(values, prior_weight=0.0, values=True)
         return _tree_search(dynamics, bandit, settings.search.search, guide=guide)
 
     return modelled(game, make, settings.models, evaluate, outputs)

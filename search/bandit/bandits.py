@@ -6,10 +6,12 @@ P players times K arms, flat.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import NamedTuple
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
@@ -37,9 +39,12 @@ class Bandit(NamedTuple):
         legal arm with the highest is tried. An illegal arm has been tried never.
       credit: `credit(value) -> uint32`, what a simulation with this value (float32 in [-1, 1]) adds to the word of its arm.
       soft_credit: `soft_credit(value, noise) -> uint32`, the same for values between -1, 0 and 1, rounded by noise in [0, 1).
-      prior: `prior(policy, legal, weight) -> uint32 [..., K]`, words as if `policy` (float32 [..., K]) had been worth `weight`
-        simulations, at most MAX_CREDITS; by a uniform policy all arms have the mean of an arm never tried. A single legal arm
-        gets nothing.
+      prior: `prior(policy, legal, weight) -> uint32 [..., K]`, words as if `weight` simulations, at most MAX_CREDITS, had been
+        played by `policy` (float32 [..., K]), with results of 0; where wins are counted, as if so many had been won by it, and as
+        many lost by what it leaves to the other arms. By a uniform policy all arms have the mean of an arm never tried. A single
+        legal arm gets nothing.
+      summed: `summed(words, among) -> uint32 [..., P, G]`, words of groups of arms, of words uint32 [..., P, 1, K] and those who
+        belong to each, bool [G, K]. Where a sum does not fit, all groups of that player are scaled down alike.
       is_full: `is_full(word) -> bool`, the counts are near their limit and stay as they are from here on.
       values: `values(words) -> float32`, mean result.
       visits: `visits(words) -> int32`.
@@ -52,6 +57,7 @@ class Bandit(NamedTuple):
     credit: Callable[[Array], Array]
     soft_credit: Callable[[Array, Array], Array]
     prior: Callable[[Array, Array, float], Array]
+    summed: Callable[[Array, Array], Array]
     is_full: Callable[[Array], Array]
     values: Callable[[Array], Array]
     visits: Callable[[Array], Array]
@@ -133,7 +139,17 @@ def ucb1(c: float = 2.0) -> Bandit:
         return (summed << _VISIT_BITS) | 1
 
     return Bandit(
-        "UCB", scores, credit, soft_credit, prior, is_full, values=_mean, visits=visits, merit=merit, value_range=(-1.0, 1.0)
+        "UCB",
+        scores,
+        credit,
+        soft_credit,
+        prior,
+        functools.partial(_summed, _VISIT_BITS),
+        is_full,
+        values=_mean,
+        visits=visits,
+        merit=merit,
+        value_range=(-1.0, 1.0),
     )
 
 
@@ -211,12 +227,22 @@ def _half_count_bandit(name: str, scores: Callable[[LaneKey, Array, int], Array]
         _credit_sign,
         _soft_halves,
         _prior_halves,
+        functools.partial(_summed, _HALF_BITS),
         _halves_full,
         values=_posterior_mean,
         visits=_half_visits,
         merit=_posterior_mean,
         value_range=(0.0, 1.0),
     )
+
+
+def _summed(bits: int, words: Array, among: Array) -> Array:
+    """Adds up the upper and the lower counts of words, these of so many bits, by groups; as `Bandit.summed`."""
+    counts = (words >> bits, words & np.uint32((1 << bits) - 1))
+    upper, lower = (jnp.where(among, count, 0).sum(-1, dtype=jnp.uint32) for count in counts)
+    too_much = jnp.maximum(upper >> (32 - bits), lower >> bits).max(-1, keepdims=True)
+    shift = 32 - jax.lax.clz(too_much)
+    return ((upper >> shift) << bits) | (lower >> shift)
 
 
 def _noise(lane: LaneKey, words: Array) -> Array:

@@ -23,7 +23,8 @@ class Guide:
 
     Attributes:
       evaluate: `evaluate(params, states [N], seats int32 [N]) -> (logits float32 [N, A], value float32 [N] in [-1, 1])`.
-      prior_weight: the policy counts as much as so many simulations in the present state; 0: it is not asked for.
+      prior_weight: the policy counts as so many simulations in the present state, with results of 0; where wins are counted, as
+        so many won by it and as many lost by what it leaves to the others. 0: it is not asked for.
       values: players still undecided at the end of a simulation get the network's value instead of 0.
       outputs: which logit is that of an action, as `Encoder.outputs`; None: that of its number.
     """

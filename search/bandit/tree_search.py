@@ -40,7 +40,6 @@ _CHANCE = 1 << 20
 _CONCLUSION = 1 << 21
 _GROUPS = 1 << 23
 
-MOST_GROUPED = 2**12  # simulations, so that the counts of a group stay within a word
 _PLANS, _MOST_ROWS = 32, 2**16  # a table has room for the states of so many plans, but no more rows
 MICROBATCH_SIZE = 128  # on a CPU: half of it costs a full batch of Pommerman a tenth more, a quarter of it four tenths
 
@@ -97,8 +96,6 @@ class Settings:
         """
         if self.grouped and not game.arm_groups:
             raise ValueError(f"grouped=True: {game.name} has no groups of arms")
-        if self.grouped and self.num_simulations > MOST_GROUPED:
-            raise ValueError(f"num_simulations={self.num_simulations}: must be <= {MOST_GROUPED} with groups of arms")
         return game.arm_groups if self.grouped else ()
 
     def waves(self, game: Dynamics, nodes: Any) -> Array:
@@ -243,9 +240,7 @@ def decoupled_search(game: Game | Dynamics, bandit: Bandit, settings: Settings, 
         memory, met, known = jax.lax.fori_loop(0, settings.longest(waves), one_wave, (memory, zero, zero))
         slot = table.find(memory, jnp.arange(batch, dtype=jnp.int32), game.state_key(views))
         metrics = {"met": met, "known": known, "evicted": memory.evicted, "stored": memory.stored}
-        words = table.read(memory, slot)
-        words = words if prior is None else with_prior(bandit, words, prior)
-        return conclude(game, bandit, lanes, views, words, metrics), memory
+        return conclude(game, bandit, lanes, views, table.read(memory, slot), metrics, prior), memory
 
     return Planner(
         name,
@@ -334,8 +329,7 @@ def choose_actions(
     open_arms = legal
     if groups:
         among = np.arange(max(groups) + 1)[:, None] == np.array(groups)  # [G, K]
-        # The word of a group is the sum of those of its arms.
-        summed = jnp.where(among, words.reshape(legal.shape)[:, :, None], 0).sum(-1, dtype=jnp.uint32)
+        summed = bandit.summed(words.reshape(legal.shape)[:, :, None], among)
         usable = (legal[:, :, None] & among).any(-1)
         scores = _scores(game, bandit, random_bits.fold(lanes, _GROUPS), states, summed.reshape(len(summed), -1), len(among))
         group = bandits.choose(scores.reshape(usable.shape), usable)
@@ -419,10 +413,14 @@ def add_credit(bandit: Bandit, words: Array, choice: Array, credit: Array) -> Ar
     return (per_arm + added).reshape(words.shape)
 
 
-def conclude(game: Dynamics, bandit: Bandit, lanes: LaneKey, views, words: Array, metrics: dict) -> Plan:
-    """Turns the root statistics (uint32 [B, P * K]) of all lanes into a plan."""
+def conclude(
+    game: Dynamics, bandit: Bandit, lanes: LaneKey, views, words: Array, metrics: dict, prior: Array | None = None
+) -> Plan:
+    """Turns the root statistics (uint32 [B, P * K]) of all lanes into a plan; a prior weighs on it, but was never tried."""
     offered, legal = game.arms(views)
-    words = words.reshape(-1, game.num_players, game.num_arms)
+    visits = bandit.visits(words.reshape(legal.shape))
+    words = words if prior is None else with_prior(bandit, words, prior)
+    words = words.reshape(legal.shape)
     policy = bandits.final_policy(bandit, words, legal)
     choice = bandits.final_choice(random_bits.fold(lanes, _CONCLUSION), policy)
     values = jnp.where(legal, bandit.values(words), -1.0)
@@ -432,7 +430,7 @@ def conclude(game: Dynamics, bandit: Bandit, lanes: LaneKey, views, words: Array
         arms=offered,
         legal=legal,
         qvalues=values,
-        visit_counts=bandit.visits(words),
+        visit_counts=visits,
         action_weights=policy,
         root_value=jnp.where(chosen, values, 0.0).sum(-1),
         metrics=metrics,

@@ -99,21 +99,17 @@ def walk_down(settings: Settings, tree: Tree, active: Array, chance: LaneKey | N
         level, going, node, first, depth, before, lost, path = carry
         row = tree.row(node)
         draws = random_bits.fold(chance, 1 + level) if chance else None
-        chosen = choose(settings, tree, node)
-        if settings.random_starts and draws:
-            chosen, first = _explored(tree, row, level, target, first, chosen, draws, flying)
-        opened = chosen < tree.whole(row, OPENED)
-        column = jnp.minimum(1 + chosen, tree.num_children)
-        child, reply = tree.whole(row, CHILD, column), before
+        chosen, reply = choose(settings, tree, node), before
         if settings.replies > 1 and draws:
             reply = random_bits.below(random_bits.bits(draws, _REPLY), settings.replies).astype(jnp.int32)
             reply = jnp.where(tree.of_node(node, RANDOM) != 0, reply, 0)
-            child = tree.child_by(row, column, reply)
+        if settings.random_starts and draws:
+            chosen, first = _explored(settings, tree, row, level, target, first, chosen, reply, draws, flying)
+        opened = chosen < tree.whole(row, OPENED)
+        child = _child(settings, tree, row, jnp.minimum(1 + chosen, tree.num_children), reply)
         opens = ~opened | (child == puct_tree.ROOT)  # the root is nobody's child
         waits = ~opens & (child >= flying)
-        ends = opens | waits | (tree.of_node(child, TERMINAL) != 0)
-        if settings.mcts_solver:  # nothing is to be learnt below what is certain
-            ends = ends | (tree.whole(tree.row(child), PROVEN) != UNPROVEN)
+        ends = opens | waits | _is_final(settings, tree, child)
         # One word per step: the node and the place of its child; what lies beyond a lane's depth does not count.
         word = node * (tree.num_children + 1) + chosen
         path = jax.lax.dynamic_update_slice_in_dim(path, word[None], level, 0)
@@ -218,8 +214,27 @@ def _starting_levels(settings: Settings, chance: LaneKey | None, batch: int, lim
     return jnp.where(explores, depth, -1), jnp.where(explores, limit, 0)
 
 
+def _child(settings: Settings, tree: Tree, row: Array, column: Array, reply: Array) -> Array:
+    return tree.child_by(row, column, reply) if settings.replies > 1 else tree.whole(row, CHILD, column)
+
+
+def _is_final(settings: Settings, tree: Tree, node: Array) -> Array:
+    """Says where nothing is to be learnt below a node, bool [B]: its game is over, or its value is proven."""
+    over = tree.of_node(node, TERMINAL) != 0
+    return over | (tree.whole(tree.row(node), PROVEN) != UNPROVEN) if settings.mcts_solver else over
+
+
 def _explored(
-    tree: Tree, row: Array, level: Array, target: Array, first: Array, chosen: Array, draws: LaneKey, flying: Array
+    settings: Settings,
+    tree: Tree,
+    row: Array,
+    level: Array,
+    target: Array,
+    first: Array,
+    chosen: Array,
+    reply: Array,
+    draws: LaneKey,
+    flying: Array,
 ) -> tuple[Array, Array]:
     """Replaces what is chosen in walks that explore: down the most visited line, there a child at random, which may be new.
 
@@ -231,8 +246,8 @@ def _explored(
     visits = tree.whole(row[:, None], VISITS, column) & (_FLIGHT - 1).astype(np.int32)
     visits = jnp.where(column <= opened[:, None], visits, 0)
     favourite = visits.argmax(-1).astype(jnp.int32)
-    child = tree.whole(row, CHILD, 1 + favourite)
-    on_line = (visits.max(-1) > 0) & (child != puct_tree.ROOT) & (child < flying) & (tree.of_node(child, TERMINAL) == 0)
+    child = _child(settings, tree, row, 1 + favourite, reply)
+    on_line = (visits.max(-1) > 0) & (child != puct_tree.ROOT) & (child < flying) & ~_is_final(settings, tree, child)
     explores = (target >= 0) & (first > level)
     follows = explores & (level < target) & on_line
     count = opened + (tree.whole(row, NEXT_ARM) != NO_ARM)

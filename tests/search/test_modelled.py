@@ -348,6 +348,34 @@ def test_searches_by_bandits_take_promised_values_where_auto_finds_any(monkeypat
         assert (guides.pop() is not None) == promised
 
 
+class Hopeful(Rivalry):
+    """Both players are promised something."""
+
+    def prospects(self, state):
+        return jnp.array([0.5, 0.25]) + 0 * state.token
+
+
+def test_in_searches_by_bandits_too_what_is_promised_to_the_own_seat_is_against_the_rival(monkeypatch):
+    made = []
+
+    def note(dynamics, bandit, settings, guide):
+        made.append((dynamics, guide))
+        return memoryless("search", lambda *_: None)
+
+    game = Hopeful(length=4)
+    monkeypatch.setattr(presets, "_tree_search", note)
+    presets.by_name(game, "modelled_fdts", values="prospects", model="still", root="true", rival="closest")
+    dynamics, guide = made.pop()
+    states, seats = states_of(game, [1, 1, -1]), np.array([0, 1, 0], np.int32)
+
+    @jax.jit
+    def ends(keys):
+        return guide.final_values(dynamics, {"own": None}, dynamics.root(None, keys, states, seats), jnp.zeros((3, 2)))
+
+    values = ends(jax.random.split(jax.random.key(0), 3))
+    assert values.tolist() == [[0.5, -0.5], [0.25, -0.25], [0.5, -0.5]]
+
+
 def test_values_of_the_rival_are_the_opposite_of_the_own_seats():
     game = Tug(length=4)
     dynamics = two_player(game, steady_player(0), lambda state, seat: 1 - seat, shared_answers=True)

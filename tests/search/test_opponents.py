@@ -177,16 +177,58 @@ def test_models_that_share_their_answers_give_each_action_the_same():
         assert same == shared
 
 
-def test_a_node_holds_several_replies_of_its_models():
-    """Each visit goes on with one of them; an arm counts all of its replies together, and each is a node of its own."""
+class OutButGoing(Tug):
+    """Whoever has been pulled over the middle is out, while the game goes on."""
+
+    def in_play(self, state):
+        return jnp.stack([state.token >= 0, state.token <= 0])
+
+
+@pytest.mark.parametrize("rival", [None, lambda state, seat: 1 - seat])
+def test_nodes_stay_as_they_are_where_the_own_seat_is_out(rival):
+    """What others do from then on is worth nothing to it, and would depend on how long other lanes go on."""
+    game, pulls = OutButGoing(length=4), steady_player(PULL)
+    dynamics = two_player(game, pulls, rival) if rival else single_player(game, pulls)
+    states, seats = states_of(game, [1, -1, 1, -1]), np.array([0, 0, 1, 1], np.int32)
+
+    @jax.jit
+    def step(keys):
+        nodes = dynamics.root({"own": None, "opponents": None}, keys, states, seats)
+        actions = jnp.full((4, dynamics.num_players), PULL)
+        return nodes, dynamics.step({"own": None, "opponents": None}, keys, nodes, actions), dynamics.terminated(nodes)
+
+    before, after, over = jax.device_get(step(jax.random.split(jax.random.key(0), 4)))
+    assert over.tolist() == [False, True, True, False]
+    np.testing.assert_array_equal((after.state.step_count == before.state.step_count)[over], True)
+    if not rival:
+        assert (after.state.step_count > before.state.step_count)[~over].all()
+
+
+def searched_against_a_coin(settings):
+    """The trees of a search against a model that draws its moves."""
     coin = memoryless(
         "coin", lambda params, keys, views, seats: jax.vmap(jax.random.randint, (0, None, None, None))(keys, (), 0, 2)
     )
-    game, count = Tug(length=30, max_steps=60, marks=1 << 20), 3
-    planner = puct.puct(single_player(game, coin, shared_answers=True), opinion, Settings(120, replies=count, leaf_parallelism=4))
+    game = Tug(length=30, max_steps=60, marks=1 << 20)
+    planner = puct.puct(single_player(game, coin, shared_answers=True), opinion, settings)
     states, seats = states_of(game, range(LANES)), np.zeros(LANES, np.int32)
     params = {"own": weights(1), "opponents": None}
-    _, tree = planned(planner, params, jax.random.split(jax.random.key(2), LANES), states, seats)
+    return planned(planner, params, jax.random.split(jax.random.key(2), LANES), states, seats)[1]
+
+
+def test_a_walk_that_explores_is_credited_with_several_replies_too():
+    """Where the reply that it meets was not known, its line ends there, and an arm is drawn."""
+    tree = searched_against_a_coin(Settings(120, replies=3, random_starts=1.0))
+    words, number = tree.numbers.astype(int), np.arange(tree.num_children)
+    arms = (number < words[:, puct_tree.OPENED, :1]) & np.asarray(tree.used).reshape(-1, 1)
+    nodes = (words[:, [puct_tree.CHILD, *range(puct_tree.REPLIES, words.shape[1])], 1:] > 0).sum(1)
+    assert nodes[arms].sum() > 500 and (words[:, puct_tree.VISITS, 1:] >= nodes)[arms].all()
+
+
+def test_a_node_holds_several_replies_of_its_models():
+    """Each visit goes on with one of them; an arm counts all of its replies together, and each is a node of its own."""
+    count = 3
+    tree = searched_against_a_coin(Settings(120, replies=count, leaf_parallelism=4))
     words, used = tree.numbers, tree.used
     several = 0
     for lane in range(LANES):

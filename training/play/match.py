@@ -24,7 +24,7 @@ from rich.table import Table
 import jaxgames
 from jaxgames import checks, processes
 from jaxgames.agent import Agent
-from jaxgames.game import Game, can_be_drawn, teams_of
+from jaxgames.game import DrawnGame, Game, can_be_drawn, teams_of
 from jaxgames.registration import Published, with_usual_mode
 from training.play import agents, counting, evaluate, memory
 from training.storage.files import output_folder, write_together
@@ -262,7 +262,7 @@ def kept_game(games: evaluate.Games) -> int:
     return int(won[0]) if len(won) else 0
 
 
-def draw_game(game: Game, key: Array, games: evaluate.Games, index: int, names: Sequence[str]) -> str:
+def draw_game(game: DrawnGame, key: Array, games: evaluate.Games, index: int, names: Sequence[str]) -> str:
     """Draws a recorded game as an animation, SVG; the game must be one that can be drawn."""
     states = evaluate.replay(game, key, index, games)
     by_seat = [name for _, name in sorted(zip(games.seats[index], names, strict=True))]

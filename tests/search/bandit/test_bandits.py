@@ -255,3 +255,18 @@ def test_the_weight_of_exploration_may_be_chosen():
     chosen = [int(jnp.argmax(bandits.by_name("ucb", c).scores(lane, words, 2))) for c in (0.0, 1.0, 4.0)]
     # Mean 1 of nine tries against mean -1 of one: sqrt(ln 10) (1 - 1/3) c = 1.01 c makes up for the 2 from c = 2 on.
     assert chosen == [0, 0, 1]
+
+
+@ALL
+def test_words_of_groups_hold_what_their_arms_have_met(bandit):
+    """Where that is more than a word holds, all groups of a player are scaled down alike, and keep their means."""
+    among = np.array([[True, True, False], [False, False, True]])
+    summed = jax.jit(bandit.summed)
+    few = words_of(bandit, [1.0, 0.0], [-1.0], [1.0, 1.0, -1.0])
+    expected = words_of(bandit, [1.0, 0.0, -1.0], [1.0, 1.0, -1.0])
+    np.testing.assert_array_equal(summed(few[None, None], among), expected[None])
+    many = np.array([9000, 9000, 3000], np.uint32) * words_of(bandit, [1.0], [-1.0], [1.0])
+    both, one = (_told(bandit, word) for word in summed(many[None, None], among)[0])
+    assert both[0] / one[0] == pytest.approx(6, rel=1e-3), "so many more visits"
+    middle = sum(bandit.value_range) / 2
+    assert both[1] == pytest.approx(middle, abs=1e-3) and one[1] == pytest.approx(bandit.value_range[1], abs=1e-3)

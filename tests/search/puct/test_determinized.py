@@ -320,6 +320,12 @@ def test_of_many_actions_a_plan_has_those_of_the_highest_weights(monkeypatch):
         np.testing.assert_array_equal(np.asarray(getattr(few, name))[:, 0], kept, name)
 
 
+def test_a_plan_of_worlds_is_of_the_games_seats():
+    """Also that of a planner whose own plans have one row, for whoever plans."""
+    planner = memoryless("first", lambda *_: None)._replace(own_first=True)
+    assert not determinized.determinized(ABRUPT, planner, determinized.Worlds(num_worlds=WORLDS)).own_first
+
+
 def test_planners_that_play_fair_take_no_drawn_worlds():
     fair = determinized.pimc_value(ABRUPT, worth, Settings(num_worlds=WORLDS))
     with pytest.raises(ValueError, match=r"^planner='PIMC, no tree': plays by what its seat knows; drawn worlds need"):
