@@ -183,11 +183,12 @@ def look_ahead(game: Game, evaluate: Evaluate) -> Planner:
         number = jnp.where(possible & active[:, None], jnp.arange(1, arms.shape[1] + 1), 0).max()
         values = jax.lax.fori_loop(0, number, note, jnp.full(arms.shape[::-1], _LOWEST)).T
         values = jnp.where(possible, values, _LOWEST)
-        best = jnp.arange(arms.shape[1]) == values.argmax(-1)[:, None]
+        chosen = jnp.where(possible, values, -jnp.inf).argmax(-1)  # legal also where all arms lose
+        best = jnp.arange(arms.shape[1]) == chosen[:, None]
         found = plan_of_mover(
             game,
             seats,
-            values.argmax(-1),
+            chosen,
             arms=offered,
             legal=legal,
             action_weights=best.astype(jnp.float32),

@@ -20,6 +20,7 @@ from search.turns import evolution
 from tests.hoard import Hoard
 from tests.jaxgames.hex.playing import at, joined, play, random_games
 from tests.search import puct_reference
+from tests.tic_tac_toe.game import TicTacToe
 from tests.tug import Tug
 
 OPEN, ABRUPT, CLASSICAL = (jaxgames.make("hex", mode) for mode in ("hex-3", "adh-3", "cdh-3"))
@@ -375,6 +376,23 @@ def test_no_planner_gives_up_a_lost_game_by_an_illegal_attempt(make):
     free = ~np.asarray(jax.vmap(lambda info: ABRUPT.config.grid.to_bool(info.view.own | info.view.known).reshape(-1))(infos))
     assert free[np.arange(len(seats)), own(plan.actions, seats)].all()
     assert (own(plan.qvalues, seats).max(-1) == -1).any() and (~free[:, 0]).any()
+
+
+def test_looking_ahead_in_a_lost_game_is_legal():
+    """All arms are worth the worst, the first one, which is taken, too."""
+    game = TicTacToe()
+    planner = determinized.look_ahead(game, hopeless)
+
+    @jax.jit
+    def plan(cells):
+        states = jax.vmap(lambda cell: game.step(game.init(None), jnp.array([cell, game.pass_action])))(cells)
+        seats, keys = jnp.ones(len(cells), jnp.int32), jax.random.split(jax.random.key(0), len(cells))
+        return planner.plan(None, keys, (), states, seats, jnp.ones(len(cells), bool))[0]
+
+    found = jax.device_get(plan(np.arange(3)))
+    np.testing.assert_array_equal(found.actions, [[game.pass_action, 1], [game.pass_action, 0], [game.pass_action, 0]])
+    np.testing.assert_array_equal(found.action_weights[:, 1].argmax(-1), [1, 0, 0])
+    np.testing.assert_array_equal(found.qvalues[:, 1], -1)
 
 
 def test_looking_one_move_ahead_equals_brute_force_and_actions_are_drawn_by_the_policy():
