@@ -69,6 +69,17 @@ def test_searches_that_ask_for_values():
     assert combined == {"pc_pimc": "policy", "pimc": "value", "pimc_value": "value"}
 
 
+@pytest.mark.parametrize("name", ["pc_pimc", "medoid", "pimc", "pimc_value"])
+def test_states_are_valued_in_the_game_that_the_tree_plays(name, monkeypatch):
+    dark, asked = jaxgames.make("hex", "adh-3"), []
+    for function in ("random_rollouts", "with_prospects"):
+        monkeypatch.setattr(presets, function, lambda game, *rest: asked.append(game) or len)
+    for tree, played in (("open", dark.open_game), ("game", dark)):
+        presets.by_name(dark, name, tree=tree, prospects=0.5)
+        assert asked == [played, played] and dark != dark.open_game
+        asked.clear()
+
+
 def test_planners_in_drawn_worlds():
     dark = jaxgames.make("hex", "adh-3")
     planner = presets.by_name(dark, "determinized_fdts", bandit="ucb", num_simulations=4, num_worlds=3, combine="value")
