@@ -16,7 +16,7 @@ from jax import Array
 from jaxgames import checks
 from jaxgames.game import Game, HiddenGame
 from search import puct
-from search.dynamics import Evaluate, Outputs, moves_at_once
+from search.dynamics import Evaluate, Outputs, check_turns
 from search.microbatch import equal_size, in_microbatches
 from search.planner import Plan, Planner, memoryless, of_seat, size_in_bytes
 from search.puct.action_selection import draw_arm, plan_of_mover
@@ -156,10 +156,9 @@ def look_ahead(game: Game, evaluate: Evaluate) -> Planner:
       evaluate: as for `puct.puct`; its logits do not matter.
 
     Raises:
-      ValueError: all players of the game move at once.
+      ValueError: all players of the game move at once, or more than two move in turn.
     """
-    if moves_at_once(game):
-        raise ValueError(f"game={game.name!r}: all its players move at once; looking ahead needs one who is to move")
+    check_turns(game, "looking ahead")
 
     def plan(params: Any, keys: Array, memory: tuple, roots: Any, seats: Array, active: Array) -> tuple[Plan, tuple]:
         offered, legal = jax.vmap(game.search_arms)(roots)

@@ -17,7 +17,7 @@ from jax import Array
 from jaxgames import checks, random_bits
 from jaxgames.bitboard import select
 from jaxgames.game import Game
-from search.dynamics import Dynamics, Evaluate, Outputs, arm_logits, dynamics_of
+from search.dynamics import Dynamics, Evaluate, Outputs, arm_logits, check_turns, dynamics_of
 from search.microbatch import thinking_in_parts
 from search.planner import Plan, Planner, of_arm, of_seat, size_in_bytes
 from search.puct import tree as puct_tree
@@ -148,11 +148,10 @@ def puct(
       its walks), nodes (visits of the root, with reuse those of earlier plans too) and lost (walks that counted for nothing).
 
     Raises:
-      ValueError: all players of the game move at once.
+      ValueError: all players of the game move at once, or more than two move in turn.
     """
     game = dynamics_of(game)
-    if game.at_once:
-        raise ValueError(f"game={game.name!r}: all its players move at once; PUCT needs one who is to move")
+    check_turns(game, "PUCT")
     num_nodes = (2 if settings.reuse else 1) * settings.num_rows
     wanted = settings.max_candidates or (game.num_arms if game.num_arms <= _MANY_ARMS else _CANDIDATES)
     candidates = min(game.num_arms, wanted)

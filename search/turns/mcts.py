@@ -24,6 +24,7 @@ from jaxgames.game import Game
 from jaxgames.lanes import where_lanes
 from jaxgames.packing import packing_of
 from jaxgames.random_bits import LaneKey
+from search.dynamics import check_turns
 from search.planner import Planner
 from search.reductions import first_highest
 from search.turns.game import Moves, finish_turn, moves_of, value_for, with_end
@@ -146,8 +147,9 @@ def tree_search(game: Game, moves: Moves, settings: Settings) -> TurnSearch:
       settings: see `Settings`.
 
     Raises:
-      ValueError: the game has more actions than links of trees can hold.
+      ValueError: more than two players move in turn, or the game has more actions than links of trees can hold.
     """
+    check_turns(game, "a tree over turns")
     if game.num_actions > MOST_ACTIONS:
         raise ValueError(f"game={game.name!r}: has {game.num_actions} actions, a tree over turns holds {MOST_ACTIONS} at most")
     state = jax.eval_shape(game.init, jax.random.key(0))
