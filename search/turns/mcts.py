@@ -354,7 +354,7 @@ def _read_plan(moves: Moves, tree: Tree, seats: Array) -> tuple[Array, Array]:
         mean, link = best_edge(tree, node)[1:]
         on = on & (mean > -jnp.inf) & (of_nodes(tree.counts, node)[:, MOVER] == seats)
         action = jnp.where(on, action_of(link), jnp.where(ended, NONE, moves.end_turn))
-        return (jnp.where(on, child_of(link), node), on, ended | ~on), action
+        return (jnp.where(on, child_of(link), node), on, ended | ~on | (action == moves.end_turn)), action
 
     yes = jnp.ones_like(seats, bool)
     _, actions = jax.lax.scan(step, (jnp.zeros_like(seats), yes, ~yes), None, length=moves.turn_length)
