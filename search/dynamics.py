@@ -90,8 +90,14 @@ def dynamics_of(game: Game | Dynamics, *, key: Callable | None = None, arms: Cal
       game: a game, or dynamics made of one.
       key: `key(state) -> uint32 [2]` in place of the game's `state_key`.
       arms: `arms(state) -> (int32 [P, K], bool [P, K])` in place of the game's `search_arms`.
+
+    Raises:
+      ValueError: a key or arms for dynamics, which have their own.
     """
     if isinstance(game, Dynamics):
+        for name, given in (("key", key), ("arms", arms)):
+            if given is not None:
+                raise ValueError(f"{name}: stands in for a game's own; of the dynamics of {game.name!r} replace a field")
         return game
     return Dynamics(
         name=game.name,
