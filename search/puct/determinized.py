@@ -58,6 +58,8 @@ class Worlds:
         for name in ("value_temperature", "temperature"):
             if not getattr(self, name) >= 0:
                 raise ValueError(f"{name}={getattr(self, name)}: must be >= 0")
+        if self.value_temperature and self.combine != "value":
+            raise ValueError(f"value_temperature={self.value_temperature}: needs combine=value, not {self.combine!r}")
 
 
 @dataclasses.dataclass(frozen=True)

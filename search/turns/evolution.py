@@ -73,6 +73,10 @@ class Settings:
         population.check_sizes(self, "population")
         population.check_lanes(self, self.islands * self.population)
         checks.shares(self, "mutation", "greediness")
+        if self.islands == 1 and self.migrate_every != Settings.migrate_every:
+            raise ValueError(f"migrate_every={self.migrate_every}: needs islands > 1")
+        if not self.rollouts and self.greediness != Settings.greediness:
+            raise ValueError(f"greediness={self.greediness}: needs rollouts")
 
     @property
     def num_survivors(self) -> int:

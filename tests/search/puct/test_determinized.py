@@ -398,7 +398,7 @@ def test_looking_ahead_in_a_lost_game_is_legal():
 def test_looking_one_move_ahead_equals_brute_force_and_actions_are_drawn_by_the_policy():
     _, infos, seats = known(ABRUPT, 6)
     infos, seats = jax.tree.map(lambda leaf: leaf.repeat(80, 0), infos), seats.repeat(80)
-    soft = Settings(num_worlds=WORLDS, value_temperature=0.5, temperature=1.0)
+    soft = Settings(combine="value", num_worlds=WORLDS, value_temperature=0.5, temperature=1.0)
     plan, keys = search(determinized.pimc_value, ABRUPT, soft, infos, seats, evaluate=worth)
     lanes = np.arange(0, len(seats), 16)
     boards = interop.board(ABRUPT.config, worlds_of(ABRUPT, at(infos, lanes), keys[lanes])).reshape(-1, WORLDS, CELLS)
@@ -489,6 +489,7 @@ def slow_search(state, settings):
         ({"microbatch_size": 0}, "microbatch_size=0: must be >= 1"),
         ({"temperature": -1.0}, "temperature=-1.0: must be >= 0"),
         ({"value_temperature": float("nan")}, "value_temperature=nan: must be >= 0"),
+        ({"value_temperature": 0.5}, "value_temperature=0.5: needs combine=value, not 'policy'"),
         ({"split": True, "num_worlds": 13, "search": SEARCH}, "split: num_simulations=12 must be at least num_worlds=13"),
     ],
 )
