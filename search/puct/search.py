@@ -40,8 +40,9 @@ class Settings:
       num_simulations: walks per plan: nodes opened, final states met again, and with leaf parallelism walks that are lost.
       c_init: of the exploration constant c(N) = ln((N + c_base + 1) / c_base) + c_init.
       c_base: of the same: the more visits of the node beside it, the more is explored.
-      first_play_urgency: Q of an arm never tried, for the mover; None: the value of its node, as in mctx.
-      normalize_q: Q is scaled to [0, 1] between the least and the greatest of the node, as in mctx.
+      first_play_urgency: Q of an arm never tried, for the mover; None: the value of its node. Without effect with normalize_q.
+      normalize_q: Q is scaled to [0, 1] between the least and the greatest of the node, its own value among them, and that of an
+        arm never tried is the least, as in mctx.
       count_self: N counts the opening of the node itself, as in mctx.
       dirichlet_fraction: how much of the root's priors is noise.
       dirichlet_alpha: of that noise: the smaller, the fewer arms it favours.
@@ -98,6 +99,10 @@ class Settings:
         checks.numbers(self, "c_base", "dirichlet_alpha", "prior_temperature", positive=True)
         if self.first_play_urgency is not None and not math.isfinite(self.first_play_urgency):
             raise ValueError(f"first_play_urgency={self.first_play_urgency}: must be a finite number")
+        if self.normalize_q and self.first_play_urgency not in (None, Settings.first_play_urgency):
+            raise ValueError(
+                f"first_play_urgency={self.first_play_urgency}: must be None with normalize_q, which takes the least Q"
+            )
         checks.shares(self, "dirichlet_fraction", "random_starts")
         if self.leaf_parallelism > MAX_WAVE:
             raise ValueError(f"leaf_parallelism={self.leaf_parallelism}: must be in 1..{MAX_WAVE}")
