@@ -98,7 +98,7 @@ def turn_mcts(game: Game, settings: Settings | None = None) -> Planner:
     """Monte Carlo tree search over turns; see `Settings` for its three published variants.
 
     Args:
-      game: a game of turns (see `moves.moves_of`), of which the planner sees what the player to move knows.
+      game: a game of turns (see `search.turns.game.moves_of`), of which the planner sees what the player to move knows.
       settings: None: the vanilla one.
     """
     settings = settings or Settings()
