@@ -58,7 +58,7 @@ def kinds_of(config: Any, without: Collection[str] = ()) -> dict[str, Kind]:
     """Gives what can be set of a config: its fields that are numbers, flags, words or lists of them, and those of dataclasses.
 
     Args:
-      config: a dataclass; where names are equal, the outer field counts.
+      config: a dataclass; where names are equal, the outer field counts, or the first of those side by side.
       without: fields to leave out.
     """
     types = typing.get_type_hints(type(config))
@@ -69,7 +69,7 @@ def kinds_of(config: Any, without: Collection[str] = ()) -> dict[str, Kind]:
         if field.name in without:
             continue
         if dataclasses.is_dataclass(value):
-            inner |= kinds_of(value, without)
+            inner = inner | {name: kind for name, kind in kinds_of(value, without).items() if name not in inner}
         elif kind := _kind_of(types[field.name]):
             own[field.name] = kind
     found = own | {name: kind for name, kind in inner.items() if name not in own}
@@ -85,17 +85,17 @@ def _kind_of(annotation: Any) -> Kind | None:
 
 
 def values_of(config: Any) -> dict[str, Any]:
-    """Gives the fields of a config, and those of dataclasses in it, by name; where names are equal, the outer one."""
+    """Gives the fields of a config, and those of dataclasses in it, by name; of equal names the outer or first."""
     fields = {field.name: getattr(config, field.name) for field in dataclasses.fields(config)}
     inner: dict[str, Any] = {}
     for value in fields.values():
         if dataclasses.is_dataclass(value):
-            inner |= values_of(value)
+            inner = inner | {name: each for name, each in values_of(value).items() if name not in inner}
     return inner | {name: value for name, value in fields.items() if not dataclasses.is_dataclass(value)}
 
 
 def with_settings(config: Any, settings: Mapping[str, Any]) -> Any:
-    """Changes fields of a config, or of dataclasses in it.
+    """Changes fields of a config, or of dataclasses in it; where names are equal, the outer or the first one alone.
 
     Raises:
       ValueError: there is no such field, or the config refuses the value.
@@ -111,8 +111,17 @@ def _changed(config: Any, settings: Mapping[str, Any]) -> Any:
     values = {field.name: getattr(config, field.name) for field in dataclasses.fields(config)}
     changes = {name: settings[name] for name in values if name in settings}
     rest = {name: value for name, value in settings.items() if name not in changes}
-    changes |= {name: _changed(value, rest) for name, value in values.items() if rest and dataclasses.is_dataclass(value)}
+    for name, value in values.items():
+        if rest and dataclasses.is_dataclass(value):
+            changes[name] = _changed(changes.get(name, value), rest)
+            rest = {inside: given for inside, given in rest.items() if inside not in _names_in(value)}
     return dataclasses.replace(config, **changes)
+
+
+def _names_in(config: Any) -> set[str]:
+    """Gives the names of all fields of a config, and of dataclasses in it."""
+    fields = {field.name: getattr(config, field.name) for field in dataclasses.fields(config)}
+    return set(fields).union(*(_names_in(value) for value in fields.values() if dataclasses.is_dataclass(value)))
 
 
 def read_options(given: str, text: str, kinds: Mapping[str, Kind], example: str) -> dict[str, Any]:

@@ -6,13 +6,14 @@ all lanes, and new weights compile nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
-from jax.extend.core import Literal
+from jax.extend.core import ClosedJaxpr, Literal, primitives
 
 from jaxgames.game import Game, has_groups
 
@@ -89,8 +90,14 @@ def dynamics_of(game: Game | Dynamics, *, key: Callable | None = None, arms: Cal
       game: a game, or dynamics made of one.
       key: `key(state) -> uint32 [2]` in place of the game's `state_key`.
       arms: `arms(state) -> (int32 [P, K], bool [P, K])` in place of the game's `search_arms`.
+
+    Raises:
+      ValueError: a key or arms for dynamics, which have their own.
     """
     if isinstance(game, Dynamics):
+        for name, given in (("key", key), ("arms", arms)):
+            if given is not None:
+                raise ValueError(f"{name}: stands in for a game's own; of the dynamics of {game.name!r} replace a field")
         return game
     return Dynamics(
         name=game.name,
@@ -114,12 +121,62 @@ def dynamics_of(game: Game | Dynamics, *, key: Callable | None = None, arms: Cal
 
 
 def moves_at_once(game: Game) -> bool:
-    """Says whether all players of a game choose at once in every state: whether `to_play` is -1 whatever the state."""
+    """Says whether all players of a game choose at once in every state: whether `to_play` is below 0 whatever the state."""
     traced = jax.make_jaxpr(game.to_play)(jax.eval_shape(game.init, jax.random.key(0)))
-    (player,) = traced.jaxpr.outvars
-    constants = dict(zip(traced.jaxpr.constvars, traced.consts, strict=True))
-    value = player.val if isinstance(player, Literal) else constants.get(player)
-    return value is not None and int(value) < 0
+    with jax.ensure_compile_time_eval():
+        (player,) = _certain_results(traced, [None] * len(traced.in_avals))
+    return player is not None and int(player) < 0
+
+
+def check_turns(game: Game | Dynamics, use: str) -> None:
+    """Refuses games for a search in which what is good for one player is as bad for the other.
+
+    Args:
+      game: the game, or dynamics made of one, whose players are those who choose.
+      use: the search, for the message.
+
+    Raises:
+      ValueError: all players choose at once, or more than two choose.
+    """
+    if game.at_once if isinstance(game, Dynamics) else moves_at_once(game):
+        raise ValueError(f"game={game.name!r}: all its players move at once; {use} needs one who is to move")
+    if game.num_players > 2:
+        raise ValueError(f"game={game.name!r}: {game.num_players} players move in turn; {use} is for two against each other")
+
+
+def _certain_results(traced: ClosedJaxpr, inputs: list[Any]) -> list[Any]:
+    """Works out the results that do not depend on inputs which are None; None for those that may.
+
+    Where the choice is between equal values, what it goes by does not matter.
+    """
+    found = dict(zip(traced.jaxpr.constvars, traced.consts, strict=True)) | dict(zip(traced.jaxpr.invars, inputs, strict=True))
+
+    def read(atoms: Sequence[Any]) -> list[Any]:
+        return [atom.val if isinstance(atom, Literal) else found[atom] for atom in atoms]
+
+    for line in traced.jaxpr.eqns:
+        values = read(line.invars)
+        if line.primitive is primitives.jit_p:
+            results = _certain_results(line.params["jaxpr"], values)
+        elif all(value is not None for value in values):
+            result = line.primitive.bind(*values, **line.params)
+            results = result if line.primitive.multiple_results else [result]
+        elif line.primitive is primitives.select_n_p:
+            results = [_common(values[1:])]
+        elif line.primitive is primitives.cond_p:
+            branches = [_certain_results(branch, values[1:]) for branch in line.params["branches"]]
+            results = [_common(each) for each in zip(*branches, strict=True)]
+        else:
+            results = [None] * len(line.outvars)
+        found |= dict(zip(line.outvars, results, strict=True))
+    return read(traced.jaxpr.outvars)
+
+
+def _common(values: Sequence[Any]) -> Any:
+    """Gives the value that all of these are; None where they differ, or one of them is not known."""
+    first = values[0]
+    same = first is not None and all(value is not None and np.array_equal(first, value) for value in values)
+    return first if same else None
 
 
 def arm_logits(logits: Array, actions: Array, seats: Array, outputs: Outputs | None) -> Array:

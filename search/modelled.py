@@ -164,8 +164,10 @@ def modelled(
       outputs: of it, as for `modelled_puct`.
 
     Raises:
-      ValueError: as for `modelled_puct`.
+      ValueError: as for `modelled_puct`; or a network is given, and no model is one.
     """
+    if evaluate is not None and NETWORK not in (models.model, models.partner):
+        raise ValueError(f"weights: need model={NETWORK} or partner={NETWORK}; searches by bandits ask networks as models alone")
     planner = make(dynamics_for(game, models, evaluate, outputs, shared_answers=False, in_turn=False))
     return _finished(game, planner._replace(name=f"{planner.name} against {_name(game, models)}"), models)
 

@@ -187,7 +187,8 @@ def _valued(make: Callable[..., Planner]) -> Callable[..., Planner]:
     """Makes `build` of a search that asks `evaluate`; without one states are valued by random play."""
 
     def build(game: Any, settings: WithValues, evaluate: Evaluate | None = None, outputs: Outputs | None = None) -> Planner:
-        played = getattr(game, "open_game", game)
+        hides = getattr(settings.settings, "tree", "open") == "game"
+        played = game if hides else getattr(game, "open_game", game)
         values = evaluate or random_rollouts(played, settings.num_rollouts, settings.rollout_steps)
         if settings.prospects:
             values = with_prospects(played, values, settings.prospects)

@@ -51,6 +51,8 @@ def flat_search(game: Game | Dynamics, bandit: Bandit, settings: Settings, name:
             words, met = carry
             lane = random_bits.fold(walkers, number)
             running = (number < waves)[trees]
+            # Its own key: depths of steps are smaller.
+            begin = game.redrawn(chance_keys(lane, jnp.int32(settings.horizon)), roots) if game.redrawn else roots
 
             def step(carry):
                 depth, states, first, met = carry
@@ -68,7 +70,7 @@ def flat_search(game: Game | Dynamics, bandit: Bandit, settings: Settings, name:
                 depth, states, *_ = carry
                 return (depth < settings.horizon) & (running & ~game.terminated(states)).any()
 
-            _, states, first, now = jax.lax.while_loop(unfinished, step, (jnp.int32(0), roots, first, flags))
+            _, states, first, now = jax.lax.while_loop(unfinished, step, (jnp.int32(0), begin, first, flags))
             credit = jnp.where(running[:, None], bandit.credit(game.heuristic(states)), 0)
             for index in range(settings.leaf_parallelism):
                 words = add_credit(

@@ -83,6 +83,8 @@ class Settings:
         checks.below(checks.COUNTS, self, "num_simulations", "simulations_per_arm")
         if self.num_simulations % self.leaf_parallelism:
             raise ValueError(f"leaf_parallelism={self.leaf_parallelism}: must divide num_simulations={self.num_simulations}")
+        if self.keep_all and not self.rollout:
+            raise ValueError("rollout=False: needs keep_all=False (mcts); where all states are kept there is no rollout")
         if self.table_rows is not None:
             table.check_rows(self.table_rows)
             if self.table_bytes is not None:

@@ -16,7 +16,7 @@ from jax import Array
 from jaxgames import checks
 from jaxgames.game import Game, HiddenGame
 from search import puct
-from search.dynamics import Evaluate, Outputs, moves_at_once
+from search.dynamics import Evaluate, Outputs, check_turns
 from search.microbatch import equal_size, in_microbatches
 from search.planner import Plan, Planner, memoryless, of_seat, size_in_bytes
 from search.puct.action_selection import draw_arm, plan_of_mover
@@ -58,6 +58,8 @@ class Worlds:
         for name in ("value_temperature", "temperature"):
             if not getattr(self, name) >= 0:
                 raise ValueError(f"{name}={getattr(self, name)}: must be >= 0")
+        if self.value_temperature and self.combine != "value":
+            raise ValueError(f"value_temperature={self.value_temperature}: needs combine=value, not {self.combine!r}")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -156,10 +158,9 @@ def look_ahead(game: Game, evaluate: Evaluate) -> Planner:
       evaluate: as for `puct.puct`; its logits do not matter.
 
     Raises:
-      ValueError: all players of the game move at once.
+      ValueError: all players of the game move at once, or more than two move in turn.
     """
-    if moves_at_once(game):
-        raise ValueError(f"game={game.name!r}: all its players move at once; looking ahead needs one who is to move")
+    check_turns(game, "looking ahead")
 
     def plan(params: Any, keys: Array, memory: tuple, roots: Any, seats: Array, active: Array) -> tuple[Plan, tuple]:
         offered, legal = jax.vmap(game.search_arms)(roots)
@@ -183,11 +184,12 @@ def look_ahead(game: Game, evaluate: Evaluate) -> Planner:
         number = jnp.where(possible & active[:, None], jnp.arange(1, arms.shape[1] + 1), 0).max()
         values = jax.lax.fori_loop(0, number, note, jnp.full(arms.shape[::-1], _LOWEST)).T
         values = jnp.where(possible, values, _LOWEST)
-        best = jnp.arange(arms.shape[1]) == values.argmax(-1)[:, None]
+        chosen = jnp.where(possible, values, -jnp.inf).argmax(-1)  # legal also where all arms lose
+        best = jnp.arange(arms.shape[1]) == chosen[:, None]
         found = plan_of_mover(
             game,
             seats,
-            values.argmax(-1),
+            chosen,
             arms=offered,
             legal=legal,
             action_weights=best.astype(jnp.float32),

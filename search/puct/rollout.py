@@ -47,7 +47,7 @@ def random_rollouts(game: Game, num_rollouts: int = 1, rollout_steps: int | None
             rank = random_bits.below(random_bits.bits(here, 0), jnp.maximum(own_legal.sum(), 1)).astype(jnp.int32)
             arm = jnp.argmax(jnp.cumsum(own_legal) > rank)
             actions = jnp.where(jnp.arange(game.num_players) == player, own_arms[arm], game.pass_action)
-            chance = jax.random.wrap_key_data(jnp.stack(random_bits.fold(lane, clock | jnp.int32(1 << 30))))
+            chance = jax.random.wrap_key_data(jnp.stack(random_bits.fold(here, 0)))
             return game.step(state, actions, chance), clock + 1
 
         def goes_on(carry: tuple[Any, Array]) -> Array:

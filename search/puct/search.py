@@ -17,7 +17,7 @@ from jax import Array
 from jaxgames import checks, random_bits
 from jaxgames.bitboard import select
 from jaxgames.game import Game
-from search.dynamics import Dynamics, Evaluate, Outputs, arm_logits, dynamics_of
+from search.dynamics import Dynamics, Evaluate, Outputs, arm_logits, check_turns, dynamics_of
 from search.microbatch import thinking_in_parts
 from search.planner import Plan, Planner, of_arm, of_seat, size_in_bytes
 from search.puct import tree as puct_tree
@@ -40,8 +40,9 @@ class Settings:
       num_simulations: walks per plan: nodes opened, final states met again, and with leaf parallelism walks that are lost.
       c_init: of the exploration constant c(N) = ln((N + c_base + 1) / c_base) + c_init.
       c_base: of the same: the more visits of the node beside it, the more is explored.
-      first_play_urgency: Q of an arm never tried, for the mover; None: the value of its node, as in mctx.
-      normalize_q: Q is scaled to [0, 1] between the least and the greatest of the node, as in mctx.
+      first_play_urgency: Q of an arm never tried, for the mover; None: the value of its node. Without effect with normalize_q.
+      normalize_q: Q is scaled to [0, 1] between the least and the greatest of the node, its own value among them, and that of an
+        arm never tried is the least, as in mctx.
       count_self: N counts the opening of the node itself, as in mctx.
       dirichlet_fraction: how much of the root's priors is noise.
       dirichlet_alpha: of that noise: the smaller, the fewer arms it favours.
@@ -98,6 +99,10 @@ class Settings:
         checks.numbers(self, "c_base", "dirichlet_alpha", "prior_temperature", positive=True)
         if self.first_play_urgency is not None and not math.isfinite(self.first_play_urgency):
             raise ValueError(f"first_play_urgency={self.first_play_urgency}: must be a finite number")
+        if self.normalize_q and self.first_play_urgency not in (None, Settings.first_play_urgency):
+            raise ValueError(
+                f"first_play_urgency={self.first_play_urgency}: must be None with normalize_q, which takes the least Q"
+            )
         checks.shares(self, "dirichlet_fraction", "random_starts")
         if self.leaf_parallelism > MAX_WAVE:
             raise ValueError(f"leaf_parallelism={self.leaf_parallelism}: must be in 1..{MAX_WAVE}")
@@ -148,11 +153,10 @@ def puct(
       its walks), nodes (visits of the root, with reuse those of earlier plans too) and lost (walks that counted for nothing).
 
     Raises:
-      ValueError: all players of the game move at once.
+      ValueError: all players of the game move at once, or more than two move in turn.
     """
     game = dynamics_of(game)
-    if game.at_once:
-        raise ValueError(f"game={game.name!r}: all its players move at once; PUCT needs one who is to move")
+    check_turns(game, "PUCT")
     num_nodes = (2 if settings.reuse else 1) * settings.num_rows
     wanted = settings.max_candidates or (game.num_arms if game.num_arms <= _MANY_ARMS else _CANDIDATES)
     candidates = min(game.num_arms, wanted)

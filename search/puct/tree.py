@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import jax
@@ -241,7 +242,7 @@ def fresh_numbers(tree: Tree, new: NewNode) -> Array:
     proven = jnp.where(new.terminal, jnp.sign(new.value).astype(jnp.int32), UNPROVEN)
     next_arm = jnp.where((most > 0) & ~new.terminal, best, NO_ARM)
     zero = jnp.zeros_like(best)
-    return _column(tree, visits=zero + 1, total=new.value, two=zero, three=next_arm, four=most, proven=proven)
+    return _node_column(tree, visits=zero + 1, total=new.value, opened=zero, next_arm=next_arm, next_prior=most, proven=proven)
 
 
 def opened_numbers(tree: Tree, node: Array, place: Array, child: Array, reply: Array) -> tuple[Array, Array]:
@@ -267,17 +268,16 @@ def opened_numbers(tree: Tree, node: Array, place: Array, child: Array, reply: A
     best, most = first_highest(rest)
     room = opened + 1 < tree.num_children
     next_arm = jnp.where((most > 0) & room, best, NO_ARM)
-    own = _column(
+    own = _node_column(
         tree,
         visits=tree.whole(row, VISITS),
         total=tree.real(row, TOTAL),
-        two=opened + 1,
-        three=next_arm,
-        four=most,
+        opened=opened + 1,
+        next_arm=next_arm,
+        next_prior=most,
         proven=tree.whole(row, PROVEN),
     )
-    zero = jnp.zeros_like(opened)
-    edge = _column(tree, visits=zero, total=zero.astype(jnp.float32), two=arm, three=zero, four=prior, proven=zero + UNPROVEN)
+    edge = _new_child_column(tree, arm=arm, prior=prior)
     if tree.numbers.shape[1] > NUM_WORDS:
         again = (place < opened)[:, None]
         own = jnp.where(again, tree.numbers[row, :, 0], own)
@@ -296,8 +296,24 @@ def write(tree: Tree, rows: Array, columns: Array, words: Array) -> Tree:
     return dataclasses.replace(tree, numbers=tree.numbers.at[rows, :, columns].set(words, mode="drop"))
 
 
-def _column(tree: Tree, *, visits: Array, total: Array, two: Array, three: Array, four: Array, proven: Array) -> Array:
-    parts = [as_words(part) for part in (visits, total, two, three, four, proven)]
+def _node_column(
+    tree: Tree, *, visits: Array, total: Array, opened: Array, next_arm: Array, next_prior: Array, proven: Array
+) -> Array:
+    """Makes columns of nodes themselves, uint32 [M, words]."""
+    own = {OPENED: opened, NEXT_ARM: next_arm, NEXT_PRIOR: next_prior}
+    return _column(tree, {VISITS: visits, TOTAL: total, PROVEN: proven, **own})
+
+
+def _new_child_column(tree: Tree, *, arm: Array, prior: Array) -> Array:
+    """Makes columns of children that have not been visited and lead nowhere yet, uint32 [M, words]."""
+    zero = jnp.zeros_like(arm)
+    own = {ARM: arm, CHILD: zero, PRIOR: prior}
+    return _column(tree, {VISITS: zero, TOTAL: zero.astype(jnp.float32), PROVEN: zero + UNPROVEN, **own})
+
+
+def _column(tree: Tree, of_words: Mapping[int, Array]) -> Array:
+    """Makes columns of numbers by their words; the nodes after further replies are none."""
+    parts = [as_words(of_words[word]) for word in range(NUM_WORDS)]
     column = jnp.stack(jax.lax.optimization_barrier(parts), axis=-1)
     return jnp.pad(column, ((0, 0), (0, tree.numbers.shape[1] - NUM_WORDS)))
 

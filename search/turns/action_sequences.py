@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -111,15 +110,14 @@ class Kept:
     next: Array
 
 
-def rolling_horizon_strings(game: Game, settings: Settings | None = None, arms: Callable | None = None) -> Planner:
+def rolling_horizon_strings(game: Game, settings: Settings | None = None) -> Planner:
     """Rolling Horizon Evolution: the first action is played, and the population goes on from the next state, a step shorter.
 
     Args:
       game: any game; all its players plan for themselves, with the full state.
       settings: None: 100 simulations of 20 steps.
-      arms: `arms(state) -> (int32 [P, K], bool [P, K])` in place of the game's `search_arms`.
     """
-    settings, arms = settings or Settings(), arms or game.search_arms
+    settings = settings or Settings()
     shape = (game.num_players, settings.population, settings.horizon)
 
     def init(batch_size: int) -> Array:
@@ -130,9 +128,9 @@ def rolling_horizon_strings(game: Game, settings: Settings | None = None, arms: 
 
         def search(keys: Array, before: Array, views: Any, active: Array) -> tuple[Plan, Array]:
             lanes = jax.vmap(random_bits.lane_key)(keys)
-            found = _evolve(game, arms, settings, lanes, views, before.astype(jnp.int32))
+            found = _evolve(game, settings, lanes, views, before.astype(jnp.int32))
             shifted = jnp.concatenate([found.genomes[..., 1:], jnp.full_like(found.genomes[..., :1], -1)], -1)
-            return _plan(arms, views, found), jnp.where(active[:, None, None, None], shifted.astype(jnp.int16), before)
+            return _plan(game, views, found), jnp.where(active[:, None, None, None], shifted.astype(jnp.int16), before)
 
         active = active & ~views.terminated
         return in_microbatches(
@@ -152,15 +150,14 @@ def rolling_horizon_strings(game: Game, settings: Settings | None = None, arms: 
     return Planner("Rolling Horizon Evolution", init, reset, plan, memory_bytes=2 * size, metrics={})
 
 
-def oep_strings(game: Game, settings: Settings | None = None, arms: Callable | None = None) -> Planner:
+def oep_strings(game: Game, settings: Settings | None = None) -> Planner:
     """Online evolutionary planning: the whole string is played, and evolved again only where the game took another way.
 
     Args:
       game: any game; all its players plan for themselves, with the full state.
       settings: None: 100 simulations of 20 steps.
-      arms: as for `rolling_horizon_strings`.
     """
-    settings, arms = settings or Settings(), arms or game.search_arms
+    settings = settings or Settings()
     players, length = game.num_players, settings.horizon
 
     def init(batch_size: int) -> Kept:
@@ -183,14 +180,14 @@ def oep_strings(game: Game, settings: Settings | None = None, arms: Callable | N
         def search(keys: Array, nothing: tuple, views: Any, active: Array) -> tuple[tuple[Plan, Kept], tuple]:
             del nothing, active
             lanes = jax.vmap(random_bits.lane_key)(keys)
-            found = _evolve(game, arms, settings, lanes, views, jnp.full((len(keys), *_shape(game, settings)), -1))
-            return (_plan(arms, views, found), _kept(game, arms, random_bits.fold(lanes, _KEPT), views, found)), ()
+            found = _evolve(game, settings, lanes, views, jnp.full((len(keys), *_shape(game, settings)), -1))
+            return (_plan(game, views, found), _kept(game, random_bits.fold(lanes, _KEPT), views, found)), ()
 
         needed = active & ~fits
         (fresh, new), _ = in_microbatches(search, settings.microbatch_size, keys, (), views, needed)
         memory = where_lanes(needed, new, memory)
         place = jnp.where(needed, 0, memory.next)
-        planned = where_lanes(needed, fresh, _played(arms, views, memory, place))
+        planned = where_lanes(needed, fresh, _played(game, views, memory, place))
         return planned, dataclasses.replace(memory, next=jnp.where(active, place + 1, memory.next))
 
     return Planner("OEP", init, reset, plan, memory_bytes=4 * (length * (players + 2) + players + 1), metrics={})
@@ -200,7 +197,7 @@ def _shape(game: Game, settings: Settings) -> tuple[int, int, int]:
     return game.num_players, settings.population, settings.horizon
 
 
-def _evolve(game: Game, arms: Callable, settings: Settings, lanes: LaneKey, roots: Any, before: Array) -> Strings:
+def _evolve(game: Game, settings: Settings, lanes: LaneKey, roots: Any, before: Array) -> Strings:
     """Evolves strings from states [B]; begins with `before`, int32 [B, P, N, L], whose genes -1 are drawn."""
     batch, shape = len(before), _shape(game, settings)
     drawn = _random_arms(random_bits.fold(lanes, _FIRST), game.num_arms, shape)
@@ -211,7 +208,7 @@ def _evolve(game: Game, arms: Callable, settings: Settings, lanes: LaneKey, root
         own = random_bits.fold(lanes, number)
         bred = _bred(game, settings, random_bits.fold(own, _BREED), now)
         now = jax.tree.map(lambda new, old: jnp.where(number > 0, new, old), bred, now)
-        values = _met(game, arms, own, roots, now.genomes)
+        values = _met(game, own, roots, now.genomes)
         return dataclasses.replace(now, totals=now.totals + values, visits=now.visits + 1)
 
     return jax.lax.fori_loop(0, settings.num_generations, generation, start)
@@ -247,7 +244,7 @@ def _bred(game: Game, settings: Settings, lanes: LaneKey, now: Strings) -> Strin
     return jax.tree.map(lambda leaf: leaf.reshape(batch, players, *leaf.shape[1:]), flat)
 
 
-def _met(game: Game, arms: Callable, lanes: LaneKey, roots: Any, genomes: Array) -> Array:
+def _met(game: Game, lanes: LaneKey, roots: Any, genomes: Array) -> Array:
     """Lets every string play once, against strings of the others. Returns what each is worth, float32 [B, P, N]."""
     batch, players, size, length = genomes.shape
     number = jnp.arange(size)
@@ -260,7 +257,7 @@ def _met(game: Game, arms: Callable, lanes: LaneKey, roots: Any, genomes: Array)
 
     def step(carry: tuple[Array, Any]) -> tuple[Array, Any]:
         depth, states = carry
-        _, actions = _chosen(arms, states, strings[depth])
+        _, actions = _chosen(game, states, strings[depth])
         return depth + 1, jax.vmap(game.step)(states, actions, chance_keys(keys, depth))
 
     def unfinished(carry: tuple[Array, Any]) -> Array:
@@ -272,9 +269,9 @@ def _met(game: Game, arms: Callable, lanes: LaneKey, roots: Any, genomes: Array)
     return jnp.take_along_axis(jnp.swapaxes(values, 1, 2), back, axis=2)
 
 
-def _chosen(arms: Callable, states: Any, wanted: Array) -> tuple[Array, Array]:
+def _chosen(game: Game, states: Any, wanted: Array) -> tuple[Array, Array]:
     """Takes the arms that are wanted, or the next legal ones: arms and actions, int32 [G, P]."""
-    offered, legal = jax.vmap(arms)(states)
+    offered, legal = jax.vmap(game.search_arms)(states)
     arm = _legal_arm(legal, wanted)
     here = jnp.arange(legal.shape[-1]) == arm[..., None]
     return arm, jnp.where(here, offered, 0).sum(-1, dtype=jnp.int32)
@@ -294,35 +291,35 @@ def _best(found: Strings) -> tuple[Array, Array]:
     return jnp.take_along_axis(found.genomes, best, axis=2)[:, :, 0], means.max(-1)
 
 
-def _plan(arms: Callable, views: Any, found: Strings) -> Plan:
+def _plan(game: Game, views: Any, found: Strings) -> Plan:
     """The first arm of the best strings; arms are worth what the best string is that begins with them."""
-    offered, legal = jax.vmap(arms)(views)
+    offered, legal = jax.vmap(game.search_arms)(views)
     begins = _legal_arm(legal[:, :, None], found.genomes[..., 0])[..., None] == jnp.arange(legal.shape[-1])
     values = jnp.where(begins, found.means()[..., None], -1.0).max(2)
     visits = begins.sum(2, dtype=jnp.int32)
     strings, value = _best(found)
-    _, actions = _chosen(arms, views, strings[:, :, 0])
+    _, actions = _chosen(game, views, strings[:, :, 0])
     return Plan(actions, offered, legal, values, visits, visits / begins.shape[2], value, {})
 
 
-def _kept(game: Game, arms: Callable, lanes: LaneKey, views: Any, found: Strings) -> Kept:
+def _kept(game: Game, lanes: LaneKey, views: Any, found: Strings) -> Kept:
     """The best strings, and the states that they lead through if all keep to them."""
     strings, value = _best(found)
 
     def step(states: Any, now: tuple[Array, Array]) -> tuple[Any, Array]:
         depth, wanted = now
-        _, actions = _chosen(arms, states, wanted)
+        _, actions = _chosen(game, states, wanted)
         return jax.vmap(game.step)(states, actions, chance_keys(lanes, depth)), jax.vmap(game.state_key)(states)
 
     _, keys = jax.lax.scan(step, views, (jnp.arange(strings.shape[-1]), jnp.moveaxis(strings, -1, 0)))
     return Kept(strings, jnp.moveaxis(keys, 0, 1), value, jnp.zeros(len(value), jnp.int32))
 
 
-def _played(arms: Callable, views: Any, memory: Kept, place: Array) -> Plan:
+def _played(game: Game, views: Any, memory: Kept, place: Array) -> Plan:
     """The next step of a plan that is kept."""
-    offered, legal = jax.vmap(arms)(views)
+    offered, legal = jax.vmap(game.search_arms)(views)
     here = jnp.arange(memory.arms.shape[-1]) == place[:, None, None]
-    arm, actions = _chosen(arms, views, jnp.where(here, memory.arms, 0).sum(-1))
+    arm, actions = _chosen(game, views, jnp.where(here, memory.arms, 0).sum(-1))
     taken = jnp.arange(offered.shape[-1]) == arm[..., None]
     values = jnp.where(taken, memory.value[..., None], -1.0)
     return Plan(actions, offered, legal, values, taken.astype(jnp.int32), taken.astype(jnp.float32), memory.value, {})

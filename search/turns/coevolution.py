@@ -24,7 +24,7 @@ from search.planner import Planner
 from search.turns import population
 from search.turns.game import Moves, moves_of, value_for
 from search.turns.planner import TurnPlan, TurnSearch, never, turn_planner
-from search.turns.population import MICROBATCH_SIZE
+from search.turns.population import POPULATIONS_AT_ONCE
 from search.turns.variation import FitnessFn, Notes, breed, replay
 
 _REPLY, _AGAIN, _ANSWER = (1 << power for power in (20, 21, 22))  # children of a round's key
@@ -55,7 +55,7 @@ class Settings:
     trial: float = 0.25
     survivors: float = 0.5
     mutation: float = 0.1
-    microbatch_size: int = MICROBATCH_SIZE
+    microbatch_size: int = POPULATIONS_AT_ONCE
 
     def __post_init__(self) -> None:
         checks.at_least(1, self, "num_generations")
@@ -99,7 +99,7 @@ def coevolution(game: Game, settings: Settings | None = None) -> Planner:
     """Online evolutionary planning against evolving replies.
 
     Args:
-      game: a game of turns for two (see `moves.moves_of`), of which the planner sees what the player to move knows.
+      game: a game of turns for two (see `search.turns.game.moves_of`), of which the planner sees what the player to move knows.
       settings: None: 100 generations.
 
     Raises:

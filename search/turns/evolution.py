@@ -24,7 +24,7 @@ from search.planner import Planner
 from search.turns import population
 from search.turns.game import Moves, finish_turn, moves_of, value_for
 from search.turns.planner import TurnPlan, TurnSearch, never, turn_planner
-from search.turns.population import MICROBATCH_SIZE
+from search.turns.population import POPULATIONS_AT_ONCE
 from search.turns.variation import Notes, breed
 
 _ISLAND = 1 << 20  # children of a lane's key, beside those by round
@@ -64,7 +64,7 @@ class Settings:
     restart_after: int = 0
     islands: int = 1
     migrate_every: int = 10
-    microbatch_size: int = MICROBATCH_SIZE
+    microbatch_size: int = POPULATIONS_AT_ONCE
 
     def __post_init__(self) -> None:
         checks.at_least(1, self, "num_generations", "islands", "migrate_every")
@@ -73,6 +73,10 @@ class Settings:
         population.check_sizes(self, "population")
         population.check_lanes(self, self.islands * self.population)
         checks.shares(self, "mutation", "greediness")
+        if self.islands == 1 and self.migrate_every != Settings.migrate_every:
+            raise ValueError(f"migrate_every={self.migrate_every}: needs islands > 1")
+        if not self.rollouts and self.greediness != Settings.greediness:
+            raise ValueError(f"greediness={self.greediness}: needs rollouts")
 
     @property
     def num_survivors(self) -> int:
@@ -107,7 +111,7 @@ def oep(game: Game, settings: Settings | None = None) -> Planner:
     """Online evolutionary planning with the game's heuristic after the own turn as fitness.
 
     Args:
-      game: a game of turns (see `moves.moves_of`), of which the planner sees what the player to move knows.
+      game: a game of turns (see `search.turns.game.moves_of`), of which the planner sees what the player to move knows.
       settings: None: those of the paper, with 200 generations.
     """
     return _planner(game, settings or Settings(), "OEP", keeps_plan=True)

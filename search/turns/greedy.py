@@ -30,12 +30,13 @@ def greedy_action(game: Game) -> Planner:
     """Plays the action after which the heuristic is highest; of equals any.
 
     Args:
-      game: a game of turns (see `moves.moves_of`), of which the planner sees what the player to move knows.
+      game: a game of turns (see `search.turns.game.moves_of`), of which the planner sees what the player to move knows.
     """
     moves = moves_of(game)
 
     def plan(params: Any, keys: Array, memory: tuple, views: Any, seats: Array, active: Array) -> tuple[Plan, tuple]:
         del params, seats
+        views = jax.vmap(moves.known)(views)
         to_play = jax.vmap(game.to_play)(views)
         action, value = best_action(game, moves, jax.vmap(random_bits.lane_key)(keys), views, to_play, active)
         return plan_of_action(game, to_play, action, value, {}), memory
@@ -96,7 +97,7 @@ class Settings:
     Attributes:
       num_evaluations: turns that are valued, at most.
       table_rows: states of the turn that are remembered, so as not to look at them again; a power of two, or 0: at least twice
-        the number of evaluations.
+        the number of evaluations, but 2^18 at most.
       microbatch_size: games that think together.
     """
 
@@ -121,7 +122,7 @@ def greedy_turn(game: Game, settings: Settings | None = None) -> Planner:
     """Goes through turns depth first, in the game's order of actions, and plays the best one that it has come to.
 
     Args:
-      game: a game of turns (see `moves.moves_of`), of which the planner sees what the player to move knows.
+      game: a game of turns (see `search.turns.game.moves_of`), of which the planner sees what the player to move knows.
       settings: None: 5000 evaluations.
     """
     settings = settings or Settings()

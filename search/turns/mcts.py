@@ -24,6 +24,7 @@ from jaxgames.game import Game
 from jaxgames.lanes import where_lanes
 from jaxgames.packing import packing_of
 from jaxgames.random_bits import LaneKey
+from search.dynamics import check_turns
 from search.planner import Planner
 from search.reductions import first_highest
 from search.turns.game import Moves, finish_turn, moves_of, value_for, with_end
@@ -97,7 +98,7 @@ def turn_mcts(game: Game, settings: Settings | None = None) -> Planner:
     """Monte Carlo tree search over turns; see `Settings` for its three published variants.
 
     Args:
-      game: a game of turns (see `moves.moves_of`), of which the planner sees what the player to move knows.
+      game: a game of turns (see `search.turns.game.moves_of`), of which the planner sees what the player to move knows.
       settings: None: the vanilla one.
     """
     settings = settings or Settings()
@@ -146,8 +147,9 @@ def tree_search(game: Game, moves: Moves, settings: Settings) -> TurnSearch:
       settings: see `Settings`.
 
     Raises:
-      ValueError: the game has more actions than links of trees can hold.
+      ValueError: more than two players move in turn, or the game has more actions than links of trees can hold.
     """
+    check_turns(game, "a tree over turns")
     if game.num_actions > MOST_ACTIONS:
         raise ValueError(f"game={game.name!r}: has {game.num_actions} actions, a tree over turns holds {MOST_ACTIONS} at most")
     state = jax.eval_shape(game.init, jax.random.key(0))
@@ -352,7 +354,7 @@ def _read_plan(moves: Moves, tree: Tree, seats: Array) -> tuple[Array, Array]:
         mean, link = best_edge(tree, node)[1:]
         on = on & (mean > -jnp.inf) & (of_nodes(tree.counts, node)[:, MOVER] == seats)
         action = jnp.where(on, action_of(link), jnp.where(ended, NONE, moves.end_turn))
-        return (jnp.where(on, child_of(link), node), on, ended | ~on), action
+        return (jnp.where(on, child_of(link), node), on, ended | ~on | (action == moves.end_turn)), action
 
     yes = jnp.ones_like(seats, bool)
     _, actions = jax.lax.scan(step, (jnp.zeros_like(seats), yes, ~yes), None, length=moves.turn_length)

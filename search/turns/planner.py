@@ -54,7 +54,7 @@ class Kept:
 
 
 class TurnSearch(NamedTuple):
-    """A search for turns that goes on round by round, so that it can also be stopped by a clock (`deadline`).
+    """A search for turns that goes on round by round, so that it can also be stopped by a clock (`anytime`).
 
     Attributes:
       start: `start(lanes, states, seats, active) -> carry` for a batch; lanes uint32 [B] each, states of which the seats are to

@@ -18,7 +18,7 @@ from jaxgames.random_bits import LaneKey
 
 # Games that think together on a CPU. Each brings a population, so few of them fill the vector units: with four times as many a
 # turn costs a tenth less, but a match that is running dry wastes more.
-MICROBATCH_SIZE = 16
+POPULATIONS_AT_ONCE = 16
 
 _FIRST_PARENT, _SECOND_PARENT = range(2)  # counters of a genome's key
 

@@ -17,7 +17,7 @@ import jaxgames
 from jaxgames.game import GameBase
 from jaxgames.hashing import hash_words
 from search import presets
-from search.information_sets import Node, information_sets
+from search.information_sets import Node, among_information_sets, information_sets
 
 TAKE, BET, WAIT = range(3)  # and after the bet: heads, tails
 SURE = 0.25
@@ -133,6 +133,17 @@ def test_what_was_learnt_of_information_sets_is_kept_and_of_drawn_worlds_is_not(
     np.testing.assert_array_equal(again.visit_counts[:, 0].sum(-1), 2 * plan.visit_counts[:, 0].sum(-1))
     plan, again, _ = first_move("determinized_mcts", bandit="ucb", num_worlds=4)
     np.testing.assert_array_equal(again.visit_counts, plan.visit_counts)
+
+
+def test_a_search_without_a_tree_draws_its_worlds_again_too():
+    """After the bet one of both answers is right in every world, and either of them in half of all."""
+    game = Coin()
+    planner = among_information_sets(game, lambda dynamics: presets.mcs(dynamics, num_simulations=400, horizon=1))
+    info = State(jnp.int32(-1), jnp.bool_(True), jnp.float32(0), jnp.bool_(False))
+    views = jax.tree.map(lambda leaf: jnp.repeat(leaf[None], LANES, 0), info)
+    keys, seats = jax.random.split(jax.random.key(1), LANES), jnp.zeros(LANES, jnp.int32)
+    plan, _ = jax.jit(planner.plan)(None, keys, planner.init(LANES), views, seats, jnp.ones(LANES, bool))
+    np.testing.assert_allclose(plan.qvalues[:, 0, :2], 0.5, atol=0.2)
 
 
 def test_nodes_are_known_by_what_their_movers_see():

@@ -107,6 +107,7 @@ def unasked(params, states, seats):
     ("sp_mcts", {"model": "network", "switch_after": 1, "then": "network"}, r"^then='network': must be an agent without"),
     ("tp_mcts", {"rival": "none"}, r"^rival='none': must be one of closest, dangerous; a search without a rival is sp_mcts$"),
     ("sp_mcts", {"rival": "closest"}, r"^rival='closest': sp_mcts takes values, model, "),
+    ("modelled_fdts", {"model": "still"}, r"^weights: need model=network or partner=network; searches by bandits"),
 ])  # fmt: skip
 def test_bad_input_beside_a_network(name, options, message):
     with pytest.raises(ValueError, match=message):

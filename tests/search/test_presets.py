@@ -1,10 +1,14 @@
 """The register of planners: what is handed to whom."""
 
+import dataclasses
+
 import pytest
 
 import jaxgames
+from jaxgames.specs import values_of, with_settings
 from search import presets
 from search.bandit.guide import Guide
+from search.modelled import Models, WithModels
 
 OPEN, POMMERMAN = jaxgames.make("hex", "hex-3"), jaxgames.make("pommerman", "ffa")
 SIZES = {"num_simulations": 8, "horizon": 5, "leaf_parallelism": 2, "microbatch_size": 3}
@@ -69,6 +73,17 @@ def test_searches_that_ask_for_values():
     assert combined == {"pc_pimc": "policy", "pimc": "value", "pimc_value": "value"}
 
 
+@pytest.mark.parametrize("name", ["pc_pimc", "medoid", "pimc", "pimc_value"])
+def test_states_are_valued_in_the_game_that_the_tree_plays(name, monkeypatch):
+    dark, asked = jaxgames.make("hex", "adh-3"), []
+    for function in ("random_rollouts", "with_prospects"):
+        monkeypatch.setattr(presets, function, lambda game, *rest: asked.append(game) or len)
+    for tree, played in (("open", dark.open_game), ("game", dark)):
+        presets.by_name(dark, name, tree=tree, prospects=0.5)
+        assert asked == [played, played] and dark != dark.open_game
+        asked.clear()
+
+
 def test_planners_in_drawn_worlds():
     dark = jaxgames.make("hex", "adh-3")
     planner = presets.by_name(dark, "determinized_fdts", bandit="ucb", num_simulations=4, num_worlds=3, combine="value")
@@ -78,6 +93,20 @@ def test_planners_in_drawn_worlds():
     assert (settings.worlds.num_worlds, settings.planner.num_evaluations) == (2, 1000)
     assert presets.by_name(hidden, "determinized_oep", num_evaluations=1000).name == "OEP in 12 worlds"
     assert "determinized_fdts" not in presets.planners_of(OPEN)
+
+
+def test_settings_of_worlds_leave_those_of_the_planner_in_them_alone():
+    entry = presets.planners_of(jaxgames.make("hex", "adh-3"))["determinized_fdts"]
+    usual, given = entry.configure({}), {"microbatch_size": 4, "num_worlds": 3, "num_simulations": 8, "combine": "value"}
+    found = entry.configure(given)
+    assert found.worlds == dataclasses.replace(usual.worlds, microbatch_size=4, num_worlds=3, combine="value")
+    assert found.planner.search == dataclasses.replace(usual.planner.search, num_simulations=8)
+    assert {name: values_of(found)[name] for name in given} == given
+
+
+def test_a_config_and_a_field_of_it_can_be_given_together():
+    given = with_settings(WithModels(), {"models": Models(model="still"), "root": "true", "num_simulations": 5})
+    assert given.models == Models(model="still", root="true") and given.search.num_simulations == 5
 
 
 def test_games_of_turns_have_planners_of_their_own_under_the_same_names():

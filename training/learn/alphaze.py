@@ -148,13 +148,14 @@ def make_player(config: AlphazeConfig, who: PolicyValue, *, noise: bool = False,
         return puct.puct(who.game, _values(config, who, who.game), search, outputs=outputs)
     evaluate = _values(config, who, who.game.open_game)
     combine = {"pc_pimc": "policy", "medoid": "medoid", "pimc": "value", "pimc_value": "value"}[config.method]
+    explores = noise or temperature > 0
     settings = determinized.Settings(
         combine=combine,
         num_worlds=config.num_worlds,
         microbatch_size=config.microbatch_size,
         search=search,
         temperature=temperature,
-        value_temperature=config.value_temperature if noise or temperature else 0.0,
+        value_temperature=config.value_temperature if combine == "value" and explores else 0.0,
     )
     if config.method == "pimc_value":
         return determinized.pimc_value(who.game, evaluate, settings)

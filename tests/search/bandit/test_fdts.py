@@ -332,6 +332,19 @@ def test_bad_settings(kind, settings, message):
     assert "\n" not in str(error.value)
 
 
+@pytest.mark.parametrize("preset", [presets.fdts, presets.mcts, presets.mcs])
+def test_what_would_have_no_effect_is_refused(preset):
+    dynamics = dynamics_of(Tug())
+    with pytest.raises(ValueError, match=r"^arms: stands in for a game's own; of the dynamics of 'tug' replace a field$"):
+        preset(dynamics, arms=Tug().search_arms)
+    if preset is not presets.mcs:
+        with pytest.raises(ValueError, match=r"^key: stands in for a game's own; of the dynamics of 'tug' replace a field$"):
+            preset(dynamics, key=Tug().state_key)
+    if preset is not presets.mcts:
+        with pytest.raises(ValueError, match=r"^rollout=False: needs keep_all=False \(mcts\)"):
+            preset(Tug(), rollout=False)
+
+
 def test_unknown_names():
     with pytest.raises(ValueError, match="planner='alpha': must be one of fdts, mcts, mcts_no_rollout, mcs"):
         presets.by_name(CYCLES, "alpha")

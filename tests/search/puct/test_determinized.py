@@ -20,6 +20,7 @@ from search.turns import evolution
 from tests.hoard import Hoard
 from tests.jaxgames.hex.playing import at, joined, play, random_games
 from tests.search import puct_reference
+from tests.tic_tac_toe.game import TicTacToe
 from tests.tug import Tug
 
 OPEN, ABRUPT, CLASSICAL = (jaxgames.make("hex", mode) for mode in ("hex-3", "adh-3", "cdh-3"))
@@ -383,10 +384,27 @@ def test_no_planner_gives_up_a_lost_game_by_an_illegal_attempt(make):
     assert (own(plan.qvalues, seats).max(-1) == -1).any() and (~free[:, 0]).any()
 
 
+def test_looking_ahead_in_a_lost_game_is_legal():
+    """All arms are worth the worst, the first one, which is taken, too."""
+    game = TicTacToe()
+    planner = determinized.look_ahead(game, hopeless)
+
+    @jax.jit
+    def plan(cells):
+        states = jax.vmap(lambda cell: game.step(game.init(None), jnp.array([cell, game.pass_action])))(cells)
+        seats, keys = jnp.ones(len(cells), jnp.int32), jax.random.split(jax.random.key(0), len(cells))
+        return planner.plan(None, keys, (), states, seats, jnp.ones(len(cells), bool))[0]
+
+    found = jax.device_get(plan(np.arange(3)))
+    np.testing.assert_array_equal(found.actions, [[game.pass_action, 1], [game.pass_action, 0], [game.pass_action, 0]])
+    np.testing.assert_array_equal(found.action_weights[:, 1].argmax(-1), [1, 0, 0])
+    np.testing.assert_array_equal(found.qvalues[:, 1], -1)
+
+
 def test_looking_one_move_ahead_equals_brute_force_and_actions_are_drawn_by_the_policy():
     _, infos, seats = known(ABRUPT, 6)
     infos, seats = jax.tree.map(lambda leaf: leaf.repeat(80, 0), infos), seats.repeat(80)
-    soft = Settings(num_worlds=WORLDS, value_temperature=0.5, temperature=1.0)
+    soft = Settings(combine="value", num_worlds=WORLDS, value_temperature=0.5, temperature=1.0)
     plan, keys = search(determinized.pimc_value, ABRUPT, soft, infos, seats, evaluate=worth)
     lanes = np.arange(0, len(seats), 16)
     boards = interop.board(ABRUPT.config, worlds_of(ABRUPT, at(infos, lanes), keys[lanes])).reshape(-1, WORLDS, CELLS)
@@ -477,6 +495,7 @@ def slow_search(state, settings):
         ({"microbatch_size": 0}, "microbatch_size=0: must be >= 1"),
         ({"temperature": -1.0}, "temperature=-1.0: must be >= 0"),
         ({"value_temperature": float("nan")}, "value_temperature=nan: must be >= 0"),
+        ({"value_temperature": 0.5}, "value_temperature=0.5: needs combine=value, not 'policy'"),
         ({"split": True, "num_worlds": 13, "search": SEARCH}, "split: num_simulations=12 must be at least num_worlds=13"),
     ],
 )

@@ -1,5 +1,6 @@
 """Values by random play: against the exact chances on boards that are nearly full, and what they depend on."""
 
+import dataclasses
 import functools
 
 import jax
@@ -8,9 +9,11 @@ import numpy as np
 import pytest
 
 import jaxgames
+from jaxgames import random_bits
 from jaxgames.hex import Hex, interop
 from search.puct.rollout import random_rollouts, with_prospects
 from tests.jaxgames.hex.playing import at, joined, random_games
+from tests.random_tree import RandomTree
 
 OPEN, ABRUPT = (jaxgames.make("hex", mode) for mode in ("hex-3", "adh-3"))
 GAMES = 2000
@@ -67,6 +70,26 @@ def test_games_go_on_for_so_many_moves():
     states = jax.tree.map(lambda leaf: np.asarray(leaf)[None], game.init())
     _, values = jax.jit(random_rollouts(game, 2, rollout_steps=3))(None, states, np.zeros(1, np.int32))
     assert values.tolist() == [3]
+
+
+class Chancy(RandomTree):
+    """Positions are worth the key by which they came about, one half of it to each player."""
+
+    def step(self, state, actions, key=None):
+        words = (jax.random.key_data(key) >> 8).astype(jnp.float32)
+        return dataclasses.replace(super().step(state, actions), rewards=words, terminated=jnp.bool_(False))
+
+    def heuristic(self, state):
+        return state.rewards
+
+
+def test_chance_has_keys_that_are_no_words_of_a_games_key():
+    game, seats = Chancy(), np.arange(2, dtype=np.int32)
+    states = jax.tree.map(lambda leaf: np.stack([leaf, leaf]), jax.device_get(game.init(jax.random.key(0))))
+    _, values = jax.jit(random_rollouts(game, 1, rollout_steps=1))(None, states, seats)
+    lane = random_bits.fold(random_bits.lane_key(jax.random.wrap_key_data(states.place[0])), 0)
+    words = np.asarray(random_bits.bits(lane, np.arange(2)) >> 8).astype(np.float32)
+    assert (np.asarray(values) != words).all() and (np.asarray(values) > 0).all()
 
 
 @pytest.mark.parametrize("game, steps", [(OPEN, 6), (ABRUPT, 8)], ids=["hex", "abrupt"])

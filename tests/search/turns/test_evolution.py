@@ -261,6 +261,20 @@ def test_greedy_action_takes_any_of_equal_actions():
     assert len(counts) == 20 and stats.chisquare(counts).pvalue > 1e-3
 
 
+class Misjudged(Hoard):
+    """Who is to move takes what is worth least for what is worth most."""
+
+    def known_state(self, state):
+        return dataclasses.replace(state, worths=-state.worths)
+
+
+def test_greedy_action_goes_by_what_is_known():
+    planner = greedy.greedy_action(Misjudged())
+    plan, _ = jax.jit(planner.plan)(None, jax.random.split(jax.random.key(0), LANES), (), roots(), SEATS, ONES)
+    expected = [min(worths) for worths in all_worths()]
+    assert [worths[action] for worths, action in zip(all_worths(), plan.actions[:, 0].tolist(), strict=True)] == expected
+
+
 def test_greedy_turn_looks_at_every_outcome_once():
     turn = jax.jit(greedy.best_turn(GAME, MOVES, greedy.Settings(num_evaluations=1000)).run)(lanes(), roots(), SEATS)
     np.testing.assert_array_equal(turn.metrics["evaluations"], len(turns_of(range(8))))

@@ -111,3 +111,14 @@ def test_the_best_turn_is_found():
 
 
 PAIRS = [(i, j) for i in range(4) for j in range(i + 1, 4)]
+
+
+def test_the_end_of_a_turn_is_listed_once():
+    """Things are worth less than nothing, so that the best turn ends at once."""
+    game = dataclasses.replace(GAME, ends_early=True)
+    settings = turn_mcts.Settings(num_simulations=SIMULATIONS, max_children=8)
+    search = turn_mcts.tree_search(game, moves_of(game), settings)
+    roots = dataclasses.replace(some_roots(), worths=-10 - some_roots().worths)
+    run = jax.jit(lambda keys, roots: search.run(jax.vmap(random_bits.lane_key)(keys), roots, jnp.zeros(LANES, jnp.int32)))
+    turns = run(jax.random.split(jax.random.key(7), LANES), roots).actions
+    np.testing.assert_array_equal(turns, [[game.end_turn, -1, -1]] * LANES)

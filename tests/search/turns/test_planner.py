@@ -197,6 +197,8 @@ def test_tree_search_plans_legal_turns_that_help(settings):
         (lambda: evolution.Settings(population=10**9), "microbatch_size=16: with 1000000000 genomes each, must be < 2147483648"),
         (lambda: evolution.Settings(islands=10**8), "microbatch_size=16: with 10000000000 genomes each"),
         (lambda: evolution.Settings(restart_after=3 * 10**9), "restart_after=3000000000: must be < 2147483648"),
+        (lambda: evolution.Settings(migrate_every=5), "^migrate_every=5: needs islands > 1$"),
+        (lambda: evolution.Settings(greediness=1.0), "^greediness=1.0: needs rollouts$"),
         (lambda: evolution.Settings(microbatch_size=0), "microbatch_size=0: must be >= 1"),
         (lambda: coevolution.Settings(microbatch_size=0), "microbatch_size=0: must be >= 1"),
         (lambda: action_sequences.Settings(microbatch_size=-1), "microbatch_size=-1: must be >= 1"),
