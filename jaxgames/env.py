@@ -36,8 +36,8 @@ _SEATS, _NEW_GAME, _AGAIN = 1, 2, 3  # children of a lane's key
 class Environment(Base):
     """One learner against agents; arrays have a leading axis B, whatever is said of one lane.
 
-    In games of turns a step goes on until it is the learner's turn again, or the game is over. Who is eliminated is done, unless
-    it has teammates: then it passes until the game is over.
+    In games of turns a step goes on until it is the learner's turn again, or the game is over. Who is eliminated passes until the
+    game has paid for it, mostly in the same step, and is done; with teammates it passes until the game is over.
 
     Attributes:
       opponents: who has the other seats: agents, or names of the game's bots; one for all, or P - 1 in the order of seats after
@@ -165,10 +165,7 @@ class Environment(Base):
 
     def _done(self, state: EnvState) -> Array:
         """bool [B]: the game is over for the learner."""
-        over = state.games.terminated
-        if not self.has_teams:
-            over = over | ~self._of_learner(jax.vmap(self.game.in_play)(state.games), state.seats)
-        return over
+        return state.games.terminated | self._of_learner(self._eliminated(state.games), state.seats)
 
     def _of_learner(self, rows: Array, seats: Array) -> Array:
         """The learner's entry of [B, P]."""
@@ -213,6 +210,7 @@ class Environment(Base):
             state, more = self._once(state, actions, mine, goes, random_bits.fold(keys, count))
             return state, reward + more, jnp.zeros_like(mine), going(state), count + 1
 
+        acts = acts & ~self._done(state)  # who was out before its first turn is only told
         start = (state, jnp.zeros(self.batch_size, jnp.float32), acts, acts | going(state), jnp.int32(0))
         state, reward, *_ = jax.lax.while_loop(lambda carry: carry[3].any(), body, start)
         return state, reward

@@ -195,6 +195,15 @@ class Base:
             infos = where_lanes(goes, update_all_information(self.game, infos, after, joint), infos)
         return where_lanes(goes, after, games), infos
 
+    def _eliminated(self, games: Any) -> Array:
+        """bool [B, P]: who is out for good: eliminated, and paid for it in the last step; nobody in a game of teams.
+
+        Games may pay an elimination later than it happens, such as Pommerman one by a collapse.
+        """
+        if self.has_teams:
+            return jnp.zeros((self.batch_size, self.game.num_players), bool)
+        return ~jax.vmap(self.game.in_play)(games) & (jax.vmap(lambda one: one.rewards)(games) != 0)
+
     def _seen(self, games: Any, seats: Array) -> Any:
         return jax.vmap(self.observer.see)(games, seats)
 
