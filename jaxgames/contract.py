@@ -7,6 +7,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from jaxgames.contract_play import check_encoder, check_form, check_hidden, check_pictures, check_states, fault, form_of, play
 from jaxgames.encoder import Encoder
@@ -130,6 +131,13 @@ def _check_shapes(game: Any) -> None:
     _check_same("step", jax.eval_shape(game.step, state, actions, key), state, "init")
     chance = jax.eval_shape(game.draw_chance, key, state, actions)
     _check_same("apply", jax.eval_shape(game.apply, state, actions, chance), state, "init")
+    try:
+        passes = np.full(players, game.pass_action)
+        after = jax.eval_shape(lambda state, key: game.step(state, passes, key), state, key)
+    except TypeError as error:
+        should = "no error, as with a JAX array; jaxgames.checks.actions makes one"
+        raise fault("step with actions of numpy", type(error).__name__, should) from None
+    _check_same("step with actions of numpy", after, state, "init")
     for given in (jax.ShapeDtypeStruct((players,), jnp.float32), seat, jax.ShapeDtypeStruct((players + 1,), jnp.int32)):
         _check_refused(f"step with actions {form_of(given)}", jax.eval_shape, game.step, state, given, key)
     if is_hidden(game):

@@ -18,9 +18,9 @@ from jaxgames.lanes import where_lanes
 class MultiEnvironment(Base):
     """All seats at once; what is of a seat has axes [B, P], and a step is one step of the game.
 
-    Who is not asked passes (`game.pass_action`, the only legal action). Who is eliminated is terminated once the game has paid for
-    it, mostly in the same step, and gets no more rewards, unless it has teammates; the episode of a lane is over when all its
-    seats are done.
+    Who is not asked passes (`game.pass_action`, the only legal action). Who is eliminated is terminated once the game has paid
+    for it, mostly in the same step, and gets no more rewards, unless it has teammates; the episode of a lane is over when all
+    its seats are done.
     """
 
     def reset(self, key: Array) -> tuple[EnvState, TimeStep]:

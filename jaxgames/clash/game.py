@@ -63,7 +63,7 @@ class Clash(GameBase):
     def apply(self, state: State, actions: Array, chance: tuple[()] = ()) -> State:
         """Plays half a second; see `rules.step`."""
         del chance
-        checks.actions(actions, 2)
+        actions = checks.actions(actions, 2, self.num_actions)
         return rules.step(self.config, state, actions)
 
     def to_play(self, state: State) -> Array:
@@ -110,6 +110,7 @@ class Clash(GameBase):
 
     def observe(self, state: State, player: Array) -> Observation:
         """Gives what one player sees now; see `observation.observe`."""
+        checks.seat(player, 2)
         return observation.observe(state, player)
 
     @property

@@ -160,9 +160,18 @@ def test_floats_and_scalars_must_be_refused(monkeypatch):
     for given in (jnp.zeros(2), jnp.int32(1), jnp.zeros(3, int), [0.0, 1.0], jnp.zeros(2, bool)):
         with pytest.raises(ValueError, match=r"^actions of shape .* must be integers of shape \(2,\), one per player(\n|$)"):
             jax.eval_shape(lambda given=given: GAME.step(GAME.init(jax.random.key(0)), given))
-    monkeypatch.setattr("jaxgames.checks.actions", lambda given, num_players: None)
+    monkeypatch.setattr("jaxgames.checks.actions", lambda given, num_players: jnp.asarray(given))
     with pytest.raises(ValueError, match=r"step with actions float32 \[2\]: no error, must be refused; jaxgames.checks.actions"):
         jaxgames.check_game(GAME)
+
+
+def test_actions_of_numpy_must_be_played():
+    def apply(self, state, actions, chance=()):
+        cell = actions[state.player.astype(jnp.int32)]
+        return TicTacToe.apply(self, state, jnp.full(2, cell), chance)
+
+    told = told_of(jaxgames.check_game, type("Broken", (TicTacToe,), {"apply": apply})())
+    assert told.startswith("step with actions of numpy: TracerArrayConversionError, must be no error, as with a JAX array")
 
 
 def test_a_key_in_the_state_is_found():

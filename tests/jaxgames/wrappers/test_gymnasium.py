@@ -139,7 +139,9 @@ def test_the_library_s_statistics_are_ours():
         for _ in range(12):
             *_, info = envs.step(info["action_mask"].argmax(1))
             if "episode" in info:
-                assert (info["episode"]["r"] == info["episode_return"]).all() and (info["_episode"] == info["_episode_return"]).all()
+                assert (info["episode"]["r"] == info["episode_return"]).all() and (
+                    info["_episode"] == info["_episode_return"]
+                ).all()
                 assert (info["episode"]["l"] == info["episode_length"]).all()
         assert envs.episode_count >= 4
 
