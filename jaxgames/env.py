@@ -114,7 +114,8 @@ class Environment(Base):
         actions = self._checked(state, actions, (self.batch_size,))
         lanes = self._lanes(key)
         acts = ~state.over
-        illegal = acts & ~(state.legal & (jnp.arange(self.game.num_actions) == actions[:, None])).any(1)
+        offered = self._offered(state.games, state.seats, actions)
+        illegal = acts & ~(state.legal & (jnp.arange(self.game.num_actions) == offered[:, None])).any(1)
         if self.autoreset == NEXT_STEP:
             state = self._renewed(state, state.over, lanes)
         state = dataclasses.replace(state, length=state.length + acts)

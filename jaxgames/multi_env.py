@@ -68,7 +68,9 @@ class MultiEnvironment(Base):
         actions = self._checked(state, actions, (self.batch_size, self.game.num_players))
         lanes = self._lanes(key)
         goes, done = ~state.over.all(1), state.over
-        offered = (state.legal & (jnp.arange(self.game.num_actions) == actions[..., None])).any(-1)
+        seats = jnp.arange(self.game.num_players, dtype=jnp.int32)
+        named = jax.vmap(self._offered, (None, 0, 1), 1)(state.games, jnp.broadcast_to(seats[:, None], actions.T.shape), actions)
+        offered = (state.legal & (jnp.arange(self.game.num_actions) == named[..., None])).any(-1)
         games, _ = self._played(state.games, (), actions, goes, lanes)
         reward = jnp.where(goes[:, None] & ~done, jax.vmap(lambda one: one.rewards)(games), 0.0)
         length = state.length + goes

@@ -75,6 +75,10 @@ class Clash(GameBase):
         """Gives bool [2, A]; see `rules.legal_actions`."""
         return rules.legal_actions(self.config, state)
 
+    def offered_action(self, state: State, player: Array, action: Array) -> Array:
+        """Gives the action in `legal_actions` that does the same; see `rules.offered_action`."""
+        return rules.offered_action(self.config, state, player, action)
+
     def search_arms(self, state: State) -> tuple[Array, Array]:
         """Gives waiting and each card at a sample of tiles: int32 [2, K], bool [2, K]; see `arms.search_arms`."""
         return arms.search_arms(self.config, state)
