@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxgames import checks
 from jaxgames.contract_play import check_encoder, check_form, check_hidden, check_pictures, check_states, fault, form_of, play
 from jaxgames.encoder import Encoder
 from jaxgames.game import Game, can_be_drawn, is_hidden
@@ -36,6 +37,9 @@ def check_game(
     Raises:
       ValueError: the first thing that is not as it must be: one line that names the method, what came, and what should come.
     """
+    for name, value in (("num_games", num_games), ("num_steps", num_steps)):
+        if value is not None and (checks.as_integer(value) is None or value < 1):
+            raise ValueError(f"{name}={value!r}: must be a whole number >= 1")
     _check_members(game)
     _check_numbers(game)
     _check_shapes(game)

@@ -18,7 +18,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from jaxgames import random_bits
+from jaxgames import checks, random_bits
 from jaxgames.agent import Agent
 from jaxgames.env_base import DISABLED, NEXT_STEP, SAME_STEP, Base, EnvState, TimeStep
 from jaxgames.game import is_hidden
@@ -52,8 +52,10 @@ class Environment(Base):
     def __post_init__(self) -> None:
         super().__post_init__()
         players = self.game.num_players
-        if self.seat != ROTATING and self.seat not in range(players):
+        seat = self.seat if isinstance(self.seat, str) else None if isinstance(self.seat, bool) else checks.as_integer(self.seat)
+        if seat != ROTATING and seat not in range(players):
             raise ValueError(f"seat={self.seat!r}: must be in 0..{players - 1}, or {ROTATING}")
+        object.__setattr__(self, "seat", seat)
         object.__setattr__(self, "groups", groups_of(self.game, self.opponents))
 
     @property

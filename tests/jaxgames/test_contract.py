@@ -156,6 +156,16 @@ def test_a_wrong_number_is_named(field, value, told):
     assert told in told_of(jaxgames.check_game, replace(GAME, **{field: value}))
 
 
+@pytest.mark.parametrize("name", ["num_games", "num_steps"])
+@pytest.mark.parametrize("value", [0, -1, 1.5])
+def test_nothing_is_not_played(name, value):
+    assert told_of(jaxgames.check_game, GAME, **{name: value}) == f"{name}={value}: must be a whole number >= 1"
+
+
+def test_one_step_of_one_game_is_enough():
+    jaxgames.check_game(GAME, num_games=1, num_steps=1, encoders=())
+
+
 def test_floats_and_scalars_must_be_refused(monkeypatch):
     for given in (jnp.zeros(2), jnp.int32(1), jnp.zeros(3, int), [0.0, 1.0], jnp.zeros(2, bool)):
         with pytest.raises(ValueError, match=r"^actions of shape .* must be integers of shape \(2,\), one per player(\n|$)"):

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import jaxgames
+import search
 from jaxgames import Environment, MultiEnvironment
 from jaxgames.agent import memoryless
 from jaxgames.observing import ArraySpec
@@ -297,6 +298,9 @@ def test_all_seats_at_once():
         ({"pool_size": -1}, "pool_size=-1"),
         ({"autoreset": "never"}, "autoreset='never': must be one of same_step"),
         ({"seat": 2}, "seat=2: must be in 0..1, or rotating"),
+        ({"seat": True}, "seat=True: must be in 0..1, or rotating"),
+        ({"seat": 1.0}, "seat=1.0: must be in 0..1, or rotating"),
+        ({"seat": "first"}, "seat='first': must be in 0..1, or rotating"),
         ({"opponents": "nobody"}, "opponent='nobody': must be one of random, path"),
         ({"opponents": ["random", "path"]}, "2 given, must be one for all, or 1"),
         ({"observation": "pixels"}, "observation='pixels'"),
@@ -327,8 +331,18 @@ def test_wrong_actions_are_told():
 
 
 def test_numbers_of_numpy_are_numbers():
-    env = Environment("hex-adh-3-v1", batch_size=np.int64(4))
+    env = Environment("hex-adh-3-v1", batch_size=np.int64(4), seat=np.int8(1))
     assert env.batch_size == 4 and type(env.batch_size) is int
+    assert env.seat == 1 and type(env.seat) is int
+
+
+def test_a_planner_is_told_how_it_becomes_an_agent():
+    game = jaxgames.make("hex", "hex-3")
+    planner = search.fdts(game, num_simulations=2, horizon=2, table_rows=2**6)
+    for opponents in (planner, [planner]):
+        with pytest.raises(ValueError, match=r"opponent=.*: is a planner, must be .* search.as_agent\(planner\) makes"):
+            Environment(game, opponents=opponents)
+    Environment(game, opponents=search.as_agent(planner))
 
 
 def test_planes_need_an_encoder():
