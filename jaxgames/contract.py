@@ -30,16 +30,16 @@ def check_game(
     Args:
       game: the game.
       num_games: how many games.
-      num_steps: of each; None: as many as the longest game has and a few more, but not more than 1000.
+      num_steps: of each, 2 or more; None: as many as the longest game has and a few more, but not more than 1000.
       seed: of the games.
       encoders: that belong to it; None: those of its registration, if it has one.
 
     Raises:
       ValueError: the first thing that is not as it must be: one line that names the method, what came, and what should come.
     """
-    for name, value in (("num_games", num_games), ("num_steps", num_steps)):
-        if value is not None and (checks.as_integer(value) is None or value < 1):
-            raise ValueError(f"{name}={value!r}: must be a whole number >= 1")
+    for name, value, least in (("num_games", num_games, 1), ("num_steps", num_steps, 2)):
+        if value is not None and (checks.as_integer(value) is None or value < least):
+            raise ValueError(f"{name}={value!r}: must be a whole number >= {least}")
     _check_members(game)
     _check_numbers(game)
     _check_shapes(game)

@@ -142,7 +142,7 @@ def _check_answers(game: Any, played: Played) -> None:
     _require("outcome", np.isin(outcome, (-1, 0, 1)), "+1 (win), 0 (draw) or -1 (loss)", outcome)
     _require("outcome", ~running[..., None] | (outcome == 0), "0 while the game runs", outcome)
     _require("in_play", ~running | seen["in_play"].any(-1), "at least one player while the game runs")
-    if len(running) > 1 and len(np.unique(seen["state_key"].reshape(-1, 2), axis=0)) == 1:
+    if len(np.unique(seen["state_key"].reshape(-1, 2), axis=0)) == 1:
         raise fault("state_key", f"{seen['state_key'][0, 0].tolist()} for all states", "different for different states")
 
 

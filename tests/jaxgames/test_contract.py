@@ -156,14 +156,15 @@ def test_a_wrong_number_is_named(field, value, told):
     assert told in told_of(jaxgames.check_game, replace(GAME, **{field: value}))
 
 
-@pytest.mark.parametrize("name", ["num_games", "num_steps"])
-@pytest.mark.parametrize("value", [0, -1, 1.5])
-def test_nothing_is_not_played(name, value):
-    assert told_of(jaxgames.check_game, GAME, **{name: value}) == f"{name}={value}: must be a whole number >= 1"
+@pytest.mark.parametrize(
+    ("name", "value", "least"), [("num_games", 0, 1), ("num_games", 1.5, 1), ("num_steps", 0, 2), ("num_steps", 1, 2)]
+)
+def test_nothing_is_not_played(name, value, least):
+    assert told_of(jaxgames.check_game, GAME, **{name: value}) == f"{name}={value}: must be a whole number >= {least}"
 
 
-def test_one_step_of_one_game_is_enough():
-    jaxgames.check_game(GAME, num_games=1, num_steps=1, encoders=())
+def test_two_steps_of_one_game_are_enough():
+    jaxgames.check_game(GAME, num_games=1, num_steps=2, encoders=())
 
 
 def test_floats_and_scalars_must_be_refused(monkeypatch):
