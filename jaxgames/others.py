@@ -124,7 +124,7 @@ def groups_of(game: Game, opponents: Agent | str | Sequence[Agent | str]) -> tup
     return tuple(Group(one, tuple(index + 1 for index, agent in enumerate(agents) if agent is one)) for one in distinct)
 
 
-def bot_of(game: Game, who: Agent | str) -> Agent:
+def bot_of(game: Game, who: Any) -> Agent:
     """Gives an agent, or makes a bot of a game by its name; "random" is known in every game.
 
     Raises:

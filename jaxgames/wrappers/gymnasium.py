@@ -267,7 +267,7 @@ class GymnasiumVectorEnv(VectorEnv):
 def _of_ended(observation: Any, done: np.ndarray) -> np.ndarray:
     """Takes the observations of episodes that have ended apart: an array of objects, None elsewhere."""
     apart = np.full(len(done), None, object)
-    for index in np.flatnonzero(done):
+    for index in np.flatnonzero(done).tolist():
         apart[index] = lane(observation, index)
     return apart
 
