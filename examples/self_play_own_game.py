@@ -60,7 +60,7 @@ class Drop(GameBase):
         return State(jnp.zeros((ROWS, COLUMNS), jnp.int8), jnp.int8(0), jnp.bool_(False), jnp.zeros(2, jnp.float32))
 
     def apply(self, state: State, actions: jax.Array, chance: tuple = ()) -> State:
-        checks.actions(actions, 2)
+        actions = checks.actions(actions, 2, self.num_actions)
         column, sign = actions[state.player.astype(jnp.int32)], 1 - 2 * state.player
         height = (state.board[:, jnp.clip(column, 0, COLUMNS - 1)] != 0).sum()
         here = (jnp.arange(ROWS)[:, None] == height) & (jnp.arange(COLUMNS) == column)

@@ -35,7 +35,12 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     for source, page in _AT_THE_ROOT.items():
         files.append(File.generated(config, page, content=from_root((ROOT / source).read_text(encoding="utf-8"))))
     files.append(File.generated(config, "CITATION.cff", content=(ROOT / "CITATION.cff").read_text(encoding="utf-8")))
-    lines = ["# Notebooks", "", "They run in Jupyter and in Colab as they are; here with what they print and draw.", ""]
+    lines = [
+        "# Notebooks",
+        "",
+        "They run in Jupyter, and in Colab once the first cell says where the package is; here with what they print and draw.",
+        "",
+    ]
     for path in sorted(NOTEBOOKS.glob("*.ipynb")):
         text, pictures = as_page(path)
         files.append(File.generated(config, f"notebooks/{path.stem}.md", content=text))

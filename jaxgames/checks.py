@@ -6,7 +6,9 @@ import math
 import operator
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
+from jax import Array
 
 COUNTS = 2**31  # compiled programs count in 32 bits
 
@@ -68,12 +70,39 @@ def split(devices: int, config: Any, *names: str) -> None:
             raise ValueError(f"{name}={getattr(config, name)}: must be a multiple of the {devices} devices")
 
 
-def actions(given: Any, num_players: int) -> None:
-    """Raises unless these are integers, one per player; what a game's `step` and `apply` ask first.
+def actions(given: Any, num_players: int, num_actions: int | None = None) -> Array:
+    """Checks that these are integers, one per player; what a game's `step` and `apply` ask first.
 
-    It looks at shape and dtype alone: inside jit it costs nothing.
+    Of JAX arrays it looks at shape and dtype alone: inside jit it costs nothing. Other numbers are known, and must be in range.
+
+    Args:
+      given: a JAX array, or numbers of Python or numpy.
+      num_players: how many.
+      num_actions: of the game; None: numbers may be any.
+
+    Returns:
+      The same, int32 [P].
+
+    Raises:
+      ValueError: they are not; names the first number out of range.
     """
-    given = given if hasattr(given, "dtype") else np.asarray(given)
-    shape, kind = given.shape, given.dtype
+    array = given if isinstance(given, Array) else np.asarray(given)
+    shape, kind = array.shape, array.dtype
     if not np.issubdtype(kind, np.integer) or shape != (num_players,):
         raise ValueError(f"actions of shape {shape} and type {kind}: must be integers of shape ({num_players},), one per player")
+    if not isinstance(array, Array) and num_actions is not None:
+        for player in np.flatnonzero((array < 0) | (array >= num_actions))[:1]:
+            raise ValueError(f"action {array[player]} of player {player}: must be in 0..{num_actions - 1}")
+    return jnp.asarray(array).astype(jnp.int32)
+
+
+def seat(given: Any, num_players: int) -> None:
+    """Raises unless this is one integer; what a game's `observe` asks first.
+
+    A number that is known, no JAX array, must be a seat too.
+    """
+    number = given if isinstance(given, Array) else np.asarray(given)
+    if number.shape or not np.issubdtype(number.dtype, np.integer):
+        raise ValueError(f"player of shape {number.shape} and type {number.dtype}: must be one integer")
+    if not isinstance(number, Array) and not 0 <= number < num_players:
+        raise ValueError(f"player={given}: must be in 0..{num_players - 1}")

@@ -7,7 +7,9 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
+from jaxgames import checks
 from jaxgames.contract_play import check_encoder, check_form, check_hidden, check_pictures, check_states, fault, form_of, play
 from jaxgames.encoder import Encoder
 from jaxgames.game import Game, can_be_drawn, is_hidden
@@ -28,13 +30,16 @@ def check_game(
     Args:
       game: the game.
       num_games: how many games.
-      num_steps: of each; None: as many as the longest game has and a few more, but not more than 1000.
+      num_steps: of each, 2 or more; None: as many as the longest game has and a few more, but not more than 1000.
       seed: of the games.
       encoders: that belong to it; None: those of its registration, if it has one.
 
     Raises:
       ValueError: the first thing that is not as it must be: one line that names the method, what came, and what should come.
     """
+    for name, value, least in (("num_games", num_games, 1), ("num_steps", num_steps, 2)):
+        if value is not None and (checks.as_integer(value) is None or value < least):
+            raise ValueError(f"{name}={value!r}: must be a whole number >= {least}")
     _check_members(game)
     _check_numbers(game)
     _check_shapes(game)
@@ -130,6 +135,13 @@ def _check_shapes(game: Any) -> None:
     _check_same("step", jax.eval_shape(game.step, state, actions, key), state, "init")
     chance = jax.eval_shape(game.draw_chance, key, state, actions)
     _check_same("apply", jax.eval_shape(game.apply, state, actions, chance), state, "init")
+    try:
+        passes = np.full(players, game.pass_action)
+        after = jax.eval_shape(lambda state, key: game.step(state, passes, key), state, key)
+    except TypeError as error:
+        should = "no error, as with a JAX array; jaxgames.checks.actions makes one"
+        raise fault("step with actions of numpy", type(error).__name__, should) from None
+    _check_same("step with actions of numpy", after, state, "init")
     for given in (jax.ShapeDtypeStruct((players,), jnp.float32), seat, jax.ShapeDtypeStruct((players + 1,), jnp.int32)):
         _check_refused(f"step with actions {form_of(given)}", jax.eval_shape, game.step, state, given, key)
     if is_hidden(game):

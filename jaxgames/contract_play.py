@@ -150,7 +150,7 @@ def _same_rows(first: Any, second: Any) -> np.ndarray:
     """Says where two trees of leaves [T, N, ...] are equal bit for bit: bool [T, N]."""
     leaves = zip(jax.tree.leaves(first), jax.tree.leaves(second), strict=True)
     rows = [_bits(one) == _bits(other) for one, other in leaves]
-    return np.asarray(np.logical_and.reduce([row.reshape(*row.shape[:2], -1).all(-1) for row in rows]))
+    return np.asarray(np.logical_and.reduce([row.all(tuple(range(2, row.ndim))) for row in rows]))
 
 
 def _bits(leaf: Any) -> np.ndarray:

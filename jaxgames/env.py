@@ -18,7 +18,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from jaxgames import random_bits
+from jaxgames import checks, random_bits
 from jaxgames.agent import Agent
 from jaxgames.env_base import DISABLED, NEXT_STEP, SAME_STEP, Base, EnvState, TimeStep
 from jaxgames.game import is_hidden
@@ -36,8 +36,8 @@ _SEATS, _NEW_GAME, _AGAIN = 1, 2, 3  # children of a lane's key
 class Environment(Base):
     """One learner against agents; arrays have a leading axis B, whatever is said of one lane.
 
-    In games of turns a step goes on until it is the learner's turn again, or the game is over. Who is eliminated is done, unless
-    it has teammates: then it passes until the game is over.
+    In games of turns a step goes on until it is the learner's turn again, or the game is over. Who is eliminated passes until the
+    game has paid for it, mostly in the same step, and is done; with teammates it passes until the game is over.
 
     Attributes:
       opponents: who has the other seats: agents, or names of the game's bots; one for all, or P - 1 in the order of seats after
@@ -52,8 +52,10 @@ class Environment(Base):
     def __post_init__(self) -> None:
         super().__post_init__()
         players = self.game.num_players
-        if self.seat != ROTATING and self.seat not in range(players):
+        seat = self.seat if isinstance(self.seat, str) else None if isinstance(self.seat, bool) else checks.as_integer(self.seat)
+        if seat != ROTATING and seat not in range(players):
             raise ValueError(f"seat={self.seat!r}: must be in 0..{players - 1}, or {ROTATING}")
+        object.__setattr__(self, "seat", seat)
         object.__setattr__(self, "groups", groups_of(self.game, self.opponents))
 
     @property
@@ -114,7 +116,8 @@ class Environment(Base):
         actions = self._checked(state, actions, (self.batch_size,))
         lanes = self._lanes(key)
         acts = ~state.over
-        illegal = acts & ~(state.legal & (jnp.arange(self.game.num_actions) == actions[:, None])).any(1)
+        offered = self._offered(state.games, state.seats, actions)
+        illegal = acts & ~(state.legal & (jnp.arange(self.game.num_actions) == offered[:, None])).any(1)
         if self.autoreset == NEXT_STEP:
             state = self._renewed(state, state.over, lanes)
         state = dataclasses.replace(state, length=state.length + acts)
@@ -165,10 +168,7 @@ class Environment(Base):
 
     def _done(self, state: EnvState) -> Array:
         """bool [B]: the game is over for the learner."""
-        over = state.games.terminated
-        if not self.has_teams:
-            over = over | ~self._of_learner(jax.vmap(self.game.in_play)(state.games), state.seats)
-        return over
+        return state.games.terminated | self._of_learner(self._eliminated(state.games), state.seats)
 
     def _of_learner(self, rows: Array, seats: Array) -> Array:
         """The learner's entry of [B, P]."""
@@ -213,6 +213,7 @@ class Environment(Base):
             state, more = self._once(state, actions, mine, goes, random_bits.fold(keys, count))
             return state, reward + more, jnp.zeros_like(mine), going(state), count + 1
 
+        acts = acts & ~self._done(state)  # who was out before its first turn is only told
         start = (state, jnp.zeros(self.batch_size, jnp.float32), acts, acts | going(state), jnp.int32(0))
         state, reward, *_ = jax.lax.while_loop(lambda carry: carry[3].any(), body, start)
         return state, reward

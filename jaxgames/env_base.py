@@ -15,7 +15,14 @@ from jax import Array
 from jaxgames import random_bits
 from jaxgames.dependence import depends_on_inputs
 from jaxgames.encoder import Encoder
-from jaxgames.game import Game, init_all_information, teams_of, tells_legal_by_view, update_all_information
+from jaxgames.game import (
+    Game,
+    has_synonyms,
+    init_all_information,
+    teams_of,
+    tells_legal_by_view,
+    update_all_information,
+)
 from jaxgames.lanes import where_lanes
 from jaxgames.observing import ArraySpec, Observer, observer_of
 from jaxgames.random_bits import LaneKey
@@ -39,7 +46,7 @@ class TimeStep(NamedTuple):
       truncated: bool [B], it was given up after `max_episode_steps`, so what was to come is worth something.
       final_observation: what the learner saw after its action, before any reset. Where it is not used, jit computes none.
       seat: int32 [B], the learner's in the game that goes on; in `MultiEnvironment` whose turn it is, -1: all choose.
-      illegal: bool [B], the action was not legal.
+      illegal: bool [B], the action was not legal, nor another one for something that is.
       episode_length: int32 [B], steps of this episode so far, with this one.
       episode_return: float32 [B], sum of their rewards.
     """
@@ -194,6 +201,19 @@ class Base:
         if jax.tree.leaves(infos):
             infos = where_lanes(goes, update_all_information(self.game, infos, after, joint), infos)
         return where_lanes(goes, after, games), infos
+
+    def _offered(self, games: Any, seats: Array, actions: Array) -> Array:
+        """int32 [B]: actions as `legal_actions` offers them."""
+        return jax.vmap(self.game.offered_action)(games, seats, actions) if has_synonyms(self.game) else actions
+
+    def _eliminated(self, games: Any) -> Array:
+        """bool [B, P]: who is out for good: eliminated, and paid for it in the last step; nobody in a game of teams.
+
+        Games may pay an elimination later than it happens, such as Pommerman one by a collapse.
+        """
+        if self.has_teams:
+            return jnp.zeros((self.batch_size, self.game.num_players), bool)
+        return ~jax.vmap(self.game.in_play)(games) & (jax.vmap(lambda one: one.rewards)(games) != 0)
 
     def _seen(self, games: Any, seats: Array) -> Any:
         return jax.vmap(self.observer.see)(games, seats)

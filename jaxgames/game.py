@@ -286,6 +286,14 @@ class MaskedGame(Game, Protocol):
         ...
 
 
+class SynonymousGame(Game, Protocol):
+    """A game in which one choice has many actions, of which `legal_actions` offers one."""
+
+    def offered_action(self, state: Any, player: Array, action: Array) -> Array:
+        """int32 []: the action in `legal_actions` for what an action (int32 []) of a player (int32 []) does; mostly itself."""
+        ...
+
+
 class GameBase:
     """What most games have in common, to be taken over by a frozen dataclass with a `config`.
 
@@ -389,6 +397,11 @@ def has_rivals(game: Game) -> TypeGuard[RivalryGame]:
 def tells_legal_by_view(game: Game) -> TypeGuard[MaskedGame]:
     """Says whether a game tells what is legal by what a player sees."""
     return offers(game, MaskedGame)
+
+
+def has_synonyms(game: Game) -> TypeGuard[SynonymousGame]:
+    """Says whether some choices of a game have many actions, of which one is offered."""
+    return offers(game, SynonymousGame)
 
 
 def teams_of(game: Game) -> tuple[int, ...]:

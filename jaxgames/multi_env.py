@@ -18,8 +18,9 @@ from jaxgames.lanes import where_lanes
 class MultiEnvironment(Base):
     """All seats at once; what is of a seat has axes [B, P], and a step is one step of the game.
 
-    Who is not asked passes (`game.pass_action`, the only legal action). Who is eliminated is terminated and gets no more rewards,
-    unless it has teammates; the episode of a lane is over when all its seats are done.
+    Who is not asked passes (`game.pass_action`, the only legal action). Who is eliminated is terminated once the game has paid
+    for it, mostly in the same step, and gets no more rewards, unless it has teammates; the episode of a lane is over when all
+    its seats are done.
     """
 
     def reset(self, key: Array) -> tuple[EnvState, TimeStep]:
@@ -67,14 +68,13 @@ class MultiEnvironment(Base):
         actions = self._checked(state, actions, (self.batch_size, self.game.num_players))
         lanes = self._lanes(key)
         goes, done = ~state.over.all(1), state.over
-        offered = (state.legal & (jnp.arange(self.game.num_actions) == actions[..., None])).any(-1)
+        seats = jnp.arange(self.game.num_players, dtype=jnp.int32)
+        named = jax.vmap(self._offered, (None, 0, 1), 1)(state.games, jnp.broadcast_to(seats[:, None], actions.T.shape), actions)
+        offered = (state.legal & (jnp.arange(self.game.num_actions) == named[..., None])).any(-1)
         games, _ = self._played(state.games, (), actions, goes, lanes)
         reward = jnp.where(goes[:, None] & ~done, jax.vmap(lambda one: one.rewards)(games), 0.0)
         length = state.length + goes
-        out = jnp.broadcast_to(games.terminated[:, None], done.shape)
-        if not self.has_teams:
-            out = out | ~jax.vmap(self.game.in_play)(games)
-        out = out & goes[:, None]
+        out = (games.terminated[:, None] | self._eliminated(games)) & goes[:, None]
         truncated = (goes & (length >= self.limit))[:, None] & ~out & ~done
         played = dataclasses.replace(
             state, games=games, over=done | out | truncated, length=length, returns=state.returns + reward

@@ -111,7 +111,8 @@ def groups_of(game: Game, opponents: Agent | str | Sequence[Agent | str]) -> tup
       ValueError: there is no such bot, or not one agent for each seat.
     """
     count = game.num_players - 1
-    listed: list[Any] = [opponents] * count if isinstance(opponents, Agent | str) else list(opponents)
+    is_one = isinstance(opponents, Agent | str) or _is_planner(opponents)
+    listed: list[Any] = [opponents] * count if is_one else list(opponents)
     if len(listed) != count:
         raise ValueError(f"opponents: {len(listed)} given, must be one for all, or {count} in the order of seats")
     made: list[tuple[Any, Agent]] = []
@@ -123,7 +124,7 @@ def groups_of(game: Game, opponents: Agent | str | Sequence[Agent | str]) -> tup
     return tuple(Group(one, tuple(index + 1 for index, agent in enumerate(agents) if agent is one)) for one in distinct)
 
 
-def bot_of(game: Game, who: Agent | str) -> Agent:
+def bot_of(game: Game, who: Any) -> Agent:
     """Gives an agent, or makes a bot of a game by its name; "random" is known in every game.
 
     Raises:
@@ -131,6 +132,8 @@ def bot_of(game: Game, who: Agent | str) -> Agent:
     """
     if isinstance(who, Agent):
         return who
+    if _is_planner(who):
+        raise ValueError(f"opponent={who.name!r}: is a planner, must be an Agent, which search.as_agent(planner) makes of it")
     entries = {entry.name: entry for entry in registration(game.name).agents} if game.name in game_names() else {}
     if who in entries:
         entry = entries[who]
@@ -139,6 +142,11 @@ def bot_of(game: Game, who: Agent | str) -> Agent:
         return random_legal(game)
     names = ", ".join(dict.fromkeys((*entries, RANDOM)))
     raise ValueError(f"opponent={who!r}: must be one of {names}, or an Agent, such as training.play.agents.make makes by name")
+
+
+def _is_planner(who: Any) -> bool:
+    """Says whether somebody is one of `search`, which this package does not know."""
+    return hasattr(who, "plan") and hasattr(who, "name")
 
 
 def random_legal(game: Game) -> Agent:

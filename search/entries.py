@@ -31,7 +31,7 @@ class WithBandit:
     """Settings of a search by bandits; checked when made.
 
     Attributes:
-      bandit: one of `bandits.BANDITS`.
+      bandit: how actions are chosen: ts (Thompson sampling), ucb (UCB1) or uniform (any, as likely).
       c: of UCB1, its weight of exploration; None: the published one.
       search: sizes.
     """
@@ -53,7 +53,8 @@ class WithGuide(WithBandit):
     """The same of a search that a network may guide.
 
     Attributes:
-      prior_weight, guide_values: see `Guide`, there prior_weight and values.
+      prior_weight: with a network: its policy counts as so many simulations in the present state; 0: it is not asked for.
+      guide_values: with a network: players still undecided at the end of a simulation get its value instead of 0.
     """
 
     prior_weight: float = Guide.prior_weight

@@ -27,7 +27,11 @@ class State:
 
 @dataclasses.dataclass(frozen=True)
 class Fading:
-    """The game. Who is out gets -1 in every step, as the official Pommerman does it."""
+    """The game. Who is out gets -1 in every step, as the official Pommerman does it.
+
+    Attributes:
+      late: the first -1 comes one step after, as Pommerman does it where the board collapses.
+    """
 
     name: str = "fading"
     num_players: int = 3
@@ -36,6 +40,7 @@ class Fading:
     pass_action: int = STAY
     max_steps: int = 6
     opening_steps: int = 0
+    late: bool = False
 
     def init(self, key: Array) -> State:
         del key
@@ -46,7 +51,8 @@ class Fading:
         checks.actions(actions, 3)
         there, count = state.there & (actions != LEAVE), state.step_count + 1
         over = (there.sum() <= 1) | (count >= self.max_steps)
-        rewards = jnp.where(there, jnp.where(over, jnp.where(there.sum() == 1, 1.0, -1.0), 0.0), -1.0).astype(jnp.float32)
+        running = jnp.where(state.there if self.late else there, 0.0, -1.0)
+        rewards = jnp.where(over, jnp.where(there & (there.sum() == 1), 1.0, -1.0), running).astype(jnp.float32)
         rest = dataclasses.replace(state, rewards=jnp.zeros(3, jnp.float32))
         after = State(there, count, over, rewards)
         return jax.tree.map(lambda old, new: jnp.where(state.terminated, old, new), rest, after)
@@ -65,3 +71,20 @@ class Fading:
         """Who is there, beginning with oneself, and the steps so far."""
         order = (jnp.asarray(player) + np.arange(3)) % 3
         return state.there[order], state.step_count
+
+
+class Pushing(Fading):
+    """The same in turns: whoever says LEAVE throws out the next one."""
+
+    def step(self, state: State, actions: Array, key: Array | None = None) -> State:
+        mover = self.to_play(state)
+        thrown = (np.arange(3) == (mover + 1) % 3) & (jnp.asarray(actions)[mover] == LEAVE)
+        return super().step(state, jnp.where(thrown, LEAVE, STAY), key)
+
+    def to_play(self, state: State) -> Array:
+        """The next one who is there."""
+        order = (state.step_count + np.arange(3)) % 3
+        return order[jnp.argmax(state.there[order])].astype(jnp.int32)
+
+    def legal_actions(self, state: State) -> Array:
+        return jnp.stack([jnp.ones(3, bool), np.arange(3) == self.to_play(state)], axis=1)

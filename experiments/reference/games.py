@@ -30,6 +30,11 @@ from search import presets
 from training.storage.provenance import CHECKOUT
 
 _LONGEST = 40  # planes that are listed one by one
+# Names of variants with a number, by game: their form, the one that is shown, and what else is to be said of them.
+_NUMBERED = {
+    "hero_academy": {"ap-N": ("ap-15", "; below 5 points also `turn_limit=500//N`")},
+    "hex": {"adh-N": ("adh-5", "; `hex-N` and `cdh-N` are boards of N x N cells too")},
+}
 _TYPE = re.compile(r"^(u?int\d+|bool|float\d+) \[[^\]]*\]( each| per seat)?[,.]? ?")  # the column before says it
 
 
@@ -45,7 +50,7 @@ def texts(name: str, rows: Sequence[Row] | None = None) -> dict[str, str]:
         "variants": _variants(name),
         "settings": _settings(game.config),  # type: ignore[attr-defined]
         "actions": markdown(("number", "what"), _ACTIONS[name](game)),
-        "observation": _observation(game),
+        "observation": _observation(game, jaxgames.registration(name).defaults.mode),
         "planes": "\n\n".join(_planes(game, encoder) for encoder in jaxgames.registration(name).encoders),
         "players": _players(game),
         "speed": _speed(name, records.read_all(CHECKOUT / "benchmarks") if rows is None else rows),
@@ -53,15 +58,17 @@ def texts(name: str, rows: Sequence[Row] | None = None) -> dict[str, str]:
 
 
 def _variants(name: str) -> str:
-    """What each variant is, by the settings in which it differs."""
+    """What each variant is, by the settings in which it differs; of names with a number one is shown."""
     rows = []
-    for variant, game in variants(name).items():
+    numbered = {form: jaxgames.make(name, one) for form, (one, _) in _NUMBERED.get(name, {}).items()}
+    for variant, game in (variants(name) | numbered).items():
+        one, more = _NUMBERED.get(name, {}).get(variant, ("", ""))
         usual = type(game.config)()
         fields = [field.name for field in dataclasses.fields(usual) if field.name not in ("name", "table")]
         differing = [field for field in fields if getattr(game.config, field) != getattr(usual, field)]
         settings = ", ".join(f"`{field}={written(getattr(game.config, field))}`" for field in differing)
         numbers = (game.num_players, game.num_actions, game.num_arms, game.max_steps)
-        rows.append([f"`{variant}`", *map(str, numbers), settings or "as below"])
+        rows.append([f"`{variant}`{one and f', here `{one}`'}", *map(str, numbers), (settings or "as below") + more])
     return markdown(("variant", "players", "actions", "arms at most", "steps at most", "settings that differ"), rows)
 
 
@@ -151,7 +158,7 @@ _ACTIONS: dict[str, Callable[[Any], Iterable[tuple[str, str]]]] = {
 # --- what is seen --------------------------------------------------------------------------------------------------------
 
 
-def _observation(game: Any) -> str:
+def _observation(game: Any, mode: str) -> str:
     """The fields of what `observe` gives, with what they take."""
     state = jax.eval_shape(game.init, jax.random.key(0))
     seen = jax.eval_shape(game.observe, state, jax.ShapeDtypeStruct((), jnp.int32))
@@ -164,7 +171,10 @@ def _observation(game: Any) -> str:
         shape = count + ", ".join(kinds) if len(kinds) <= 3 else f"{len(leaves)} arrays"
         rows.append([f"`{field.name}`", shape if leaves else "nothing", cell(_TYPE.sub("", told[field.name])) or NONE])
     size = sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(seen))
-    head = f"`game.observe(state, player)` in `{game.name}`, {size} bytes; a set of cells is a few 32-bit words."
+    grid = getattr(game.config, "grid", None)
+    board = f", {grid.rows} x {grid.columns} cells" if grid else ""
+    variant = f"the variant `{mode}`{board}"
+    head = f"`game.observe(state, player)` in {variant}: {size} bytes; a set of cells is a few 32-bit words."
     return f"{head}\n\n{markdown(('field', 'arrays', 'what'), rows)}"
 
 

@@ -63,7 +63,7 @@ class Clash(GameBase):
     def apply(self, state: State, actions: Array, chance: tuple[()] = ()) -> State:
         """Plays half a second; see `rules.step`."""
         del chance
-        checks.actions(actions, 2)
+        actions = checks.actions(actions, 2, self.num_actions)
         return rules.step(self.config, state, actions)
 
     def to_play(self, state: State) -> Array:
@@ -74,6 +74,10 @@ class Clash(GameBase):
     def legal_actions(self, state: State) -> Array:
         """Gives bool [2, A]; see `rules.legal_actions`."""
         return rules.legal_actions(self.config, state)
+
+    def offered_action(self, state: State, player: Array, action: Array) -> Array:
+        """Gives the action in `legal_actions` that does the same; see `rules.offered_action`."""
+        return rules.offered_action(self.config, state, player, action)
 
     def search_arms(self, state: State) -> tuple[Array, Array]:
         """Gives waiting and each card at a sample of tiles: int32 [2, K], bool [2, K]; see `arms.search_arms`."""
@@ -110,6 +114,7 @@ class Clash(GameBase):
 
     def observe(self, state: State, player: Array) -> Observation:
         """Gives what one player sees now; see `observation.observe`."""
+        checks.seat(player, 2)
         return observation.observe(state, player)
 
     @property

@@ -46,7 +46,8 @@ class Observation:
 
     Attributes:
       viewer: int8 [], whose view it is.
-      arena: fields of `SEEN` by name, [2, ...].
+      arena: all that is in play, as in the state and by its names there, [2, ...] each: of units what, where and how they are,
+        and what they shoot at; of spells what, where and when; whether the king's tower is awake.
       elixir: int16 [], own.
       hand: int8 [4], own.
       next_card: int8 [], that comes into the own hand next.

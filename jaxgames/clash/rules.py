@@ -161,6 +161,14 @@ def legal_actions(config: ClashConfig, state: State) -> Array:
     return jnp.concatenate([jnp.ones((2, 1), bool), plays.reshape(2, -1)], axis=1)
 
 
+def offered_action(config: ClashConfig, state: State, player: Array, action: Array) -> Array:
+    """Gives a player's (int32 []) action as `legal_actions` offers it, int32 []: a card is saved for on whatever tile."""
+    place = (action - 1) // NUM_TILES
+    own = (np.arange(2)[:, None] == player) & (np.arange(HAND) == place)
+    saves = (action > WAIT) & (own & ~zones.hands(config, state).affordable).any()
+    return jnp.where(saves, 1 + place * NUM_TILES, action)
+
+
 def _allowed(config: ClashConfig, state: State) -> tuple[Array, Array]:
     """Says where each card of both hands may be played, int32 [2, 4], a case of `zones`, and if it may be saved for, bool."""
     hand = zones.hands(config, state)

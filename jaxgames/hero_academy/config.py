@@ -40,8 +40,10 @@ class HeroAcademyConfig:
     """Settings of one variant; checked when made.
 
     Attributes:
-      board: rows of squares, each one of ".dDcCSAP" (see `BOARDS`).
-      deck: cards of each kind, in the order of `cards.CARD_NAMES`; the same for both players.
+      board: rows of squares: "." plain, d and D deploy squares of the first and the second player, c and C their crystals, S
+        defense, A assault, P power.
+      deck: cards of each kind, in the order knight, archer, cleric, wizard, ninja, inferno, potion, runemetal, scroll,
+        dragonscale, shining helm; the same for both players.
       action_points: actions per turn.
       first_action_points: actions in the first turn of the game.
       turn_limit: turns of both players together, after which the game is drawn.

@@ -72,15 +72,26 @@ class HeroAcademy(ViewIsAll, GameBase):
         return () if self.config.draws == "seeded" else rules.draw_words(key)
 
     def apply(self, state: State, actions: Array, chance: Array | tuple[()] = ()) -> State:
-        """Plays the action of the player to move; actions int32 [2]. See `rules.step`."""
-        checks.actions(actions, 2)
+        """Plays the action of the player to move; actions int32 [2]. See `rules.step`.
+
+        Raises:
+          ValueError: the actions are none, or nothing was drawn for random draws.
+        """
+        actions = checks.actions(actions, 2, self.num_actions)
         words = None if isinstance(chance, tuple) else chance
+        self._check_drawn(words)
         return rules.step(self.config, state, jnp.where(state.player == 1, actions[1], actions[0]), words)
 
     def advance(self, state: State, action: Array, key: Array | None) -> State:
         """`step` without its checks, for planners: an action known to be legal or End Turn (int32 []), a game that goes on."""
         words = None if self.config.draws == "seeded" or key is None else rules.draw_words(key)
+        self._check_drawn(words)
         return rules.advance(self.config, state, action, words)
+
+    def _check_drawn(self, words: Array | None) -> None:
+        """Raises where cards come by chance, and nothing was drawn: they would all come by the seed 0."""
+        if words is None and self.config.draws == "random":
+            raise ValueError("key=None: with draws='random' cards come by chance, so give a key, as in step(state, actions, key)")
 
     def act(self, state: State, action: Array) -> State:
         """`advance` for an action known not to be End Turn (int32 [])."""
@@ -158,6 +169,7 @@ class HeroAcademy(ViewIsAll, GameBase):
 
     def observe(self, state: State, player: Array) -> Observation:
         """Gives what one player sees now; see `observation.observe`."""
+        checks.seat(player, 2)
         return observation.observe(self.config, state, player)
 
     def known_state(self, state: State) -> State:

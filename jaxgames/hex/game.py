@@ -60,7 +60,7 @@ class Hex(GameBase):
     def apply(self, state: State, actions: Array, chance: tuple[()] = ()) -> State:
         """Plays one attempt; see `rules.step`."""
         del chance
-        checks.actions(actions, 2)
+        actions = checks.actions(actions, 2, self.num_actions)
         return rules.step(self.config, state, actions[state.player.astype(jnp.int32)])
 
     def to_play(self, state: State) -> Array:
@@ -98,6 +98,7 @@ class Hex(GameBase):
 
     def observe(self, state: State, player: Array) -> Observation:
         """Gives what one player sees now; see `observation.observe`."""
+        checks.seat(player, 2)
         return observation.observe(self.config, state, player)
 
     @property

@@ -11,11 +11,9 @@ import numpy as np
 from jax import Array
 
 from jaxgames import checks
-from jaxgames.bitboard import Bits, select
-from jaxgames.hex import hidden
+from jaxgames.bitboard import Bits
 from jaxgames.hex.config import HexConfig
 from jaxgames.hex.geometry import BLACK, WHITE
-from jaxgames.hex.hidden import Information
 from jaxgames.hex.rules import legal_cells, step
 from jaxgames.hex.setup import init
 from jaxgames.hex.state import State
@@ -24,7 +22,6 @@ from jaxgames.hex.state import State
 PLAIN, JOINED_FAR, JOINED_NEAR, WINNING = 1, 2, 3, 4
 NUM_CODES = 9
 _SIGNS = {BLACK: 1, WHITE: -1}
-_ATTEMPTS_TO_FIT = 64  # samples, before a view is said to fit no board
 _LETTERS = {1: "x", 0: ".", -1: "o"}
 
 
@@ -126,37 +123,6 @@ def attempt(config: HexConfig, state: State, cell: int | str) -> State:
     if not bool((config.grid.one_hot(jnp.int32(number)) & legal_cells(config, state)).any()):
         raise ValueError(f"cell={cell_name(config, number)}: is taken in the view of the player to move")
     return step(config, state, jnp.int32(number))
-
-
-def check_information(config: HexConfig, info: Information) -> None:
-    """Raises a ValueError if no board fits what a player knows (one player); `hidden.sample` says so by `fits`."""
-    view, player = info.view, int(info.view.player)
-    if player not in (BLACK, WHITE):
-        raise ValueError(f"player={player}: must be 0 or 1")
-    twice = np.flatnonzero(config.grid.to_numpy(view.own & view.known))
-    if twice.size:
-        raise ValueError(f"no board fits: cell {cell_name(config, int(twice[0]))} has an own stone and a known one")
-    won, fits = jax.device_get(_look(config, info))
-    for seat, stones, joined in zip((player, 1 - player), ("own", "known"), won, strict=True):
-        if joined:
-            raise ValueError(f"no board fits: player {seat} has won with the {stones} stones, the game is over")
-    if not fits:
-        known = f"{int(view.own.count())} own stones, {int(view.known.count())} known ones"
-        raise ValueError(f"no board fits: {known}, {int(view.other_turns)} turns of the other on {config.num_cells} cells")
-
-
-@functools.partial(jax.jit, static_argnums=0)
-def _look(config: HexConfig, info: Information) -> tuple[Array, Array]:
-    """Says whether the own stones and the known ones join their edges, bool [2], and whether any sample fits, bool []."""
-    grid, view = config.grid, info.view
-
-    def joined(stones: Bits, seat: Array) -> Array:
-        near, far = select(seat == BLACK, grid.edges(BLACK), grid.edges(WHITE))
-        return grid.flood(stones & near, stones).overlaps(far)
-
-    keys = jax.random.split(jax.random.key(0), _ATTEMPTS_TO_FIT)
-    fits = jax.vmap(lambda key: hidden.sample(config, key, info).fits)(keys)
-    return jnp.stack([joined(view.own, view.player), joined(view.known, 1 - view.player)]), fits.any()
 
 
 def from_board(config: HexConfig, cells: np.ndarray, player: int, found: tuple[np.ndarray, np.ndarray] | None = None) -> State:

@@ -19,7 +19,7 @@ from jaxgames.agent import Agent, memoryless
 from jaxgames.bitboard import select
 from jaxgames.pommerman import rules, simple_unbiased_agent, simple_unbiased_memory
 from jaxgames.pommerman.config import PommermanConfig
-from jaxgames.pommerman.constants import NUM_MESSAGES, NUM_MOVES, Move
+from jaxgames.pommerman.constants import NUM_MESSAGES, NUM_MOVES
 from jaxgames.pommerman.game import Pommerman
 from jaxgames.pommerman.observation import Observation, choose_seat, observe
 from jaxgames.pommerman.simple_agent import SimpleMemory, decide, draw_words, init_memory, move_mask, pick_move, some_simple_moves
@@ -123,16 +123,6 @@ def careful_agent(game: Pommerman) -> Agent:
         return pick_move(choose_seat(masks, seat), random_bits.bits(random_bits.lane_key(key), 0))
 
     return _without_memory("careful", game, choose)
-
-
-def still_agent(game: Pommerman) -> Agent:
-    """Makes an agent that never moves."""
-
-    def choose(key: Array, state: State, seat: Array) -> Array:
-        del key, state, seat
-        return jnp.int32(Move.STOP)
-
-    return _without_memory("still", game, choose)
 
 
 def _without_memory(name: str, game: Pommerman, choose: Callable[[Array, State, Array], Array]) -> Agent:

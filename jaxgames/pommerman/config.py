@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+from jaxgames import checks
 from jaxgames.bitboard import Grid
 from jaxgames.pommerman.constants import MAX_BLAST_STRENGTH, MAX_STEPS, VIEW_RADIUS, GameType
 
@@ -48,10 +49,14 @@ class PommermanConfig:
             value: Any = getattr(self, field.name)
             if field.name in _OPTIONAL and value is None:
                 continue
-            kind: type = str if field.name in ("mode", "name") else int
-            if not isinstance(value, kind) or isinstance(value, bool):
-                form = "a text" if kind is str else "an integer or None" if field.name in _OPTIONAL else "an integer"
-                raise ValueError(f"{field.name}={value!r}: must be {form}")
+            if field.name in ("mode", "name"):
+                if not isinstance(value, str):
+                    raise ValueError(f"{field.name}={value!r}: must be a text")
+                continue
+            number = checks.as_integer(value)
+            if number is None or isinstance(value, bool):
+                raise ValueError(f"{field.name}={value!r}: must be an integer{' or None' if field.name in _OPTIONAL else ''}")
+            object.__setattr__(self, field.name, number)
         if not 8 <= self.board_size <= 11:
             raise ValueError(f"board_size={self.board_size}: must be in 8..11")
         for name in ("num_rigid", "num_wood"):

@@ -5,17 +5,16 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from jaxgames import checks
 from jaxgames.game import GameBase
 from jaxgames.pommerman import belief, modelling, prospects, radio, rules, setup
 from jaxgames.pommerman.config import LONGEST, PommermanConfig, preset
 from jaxgames.pommerman.constants import NUM_MESSAGES, NUM_MOVES, Move
 from jaxgames.pommerman.observation import Observation, observe
-from jaxgames.pommerman.official_actions import check_actions
 from jaxgames.pommerman.state import State, state_key
 from jaxgames.specs import with_settings
 
@@ -66,7 +65,7 @@ class Pommerman(GameBase):
 
         Args:
           state: one game.
-          actions: int32 [P]. A number out of range counts as stop where it is traced.
+          actions: int32 [P]. A number out of range counts as stop in a JAX array.
           chance: not used.
 
         Returns:
@@ -76,9 +75,7 @@ class Pommerman(GameBase):
           ValueError: actions are no integers, not one per seat, or known (no JAX array) and out of range.
         """
         del chance
-        if not isinstance(actions, jax.Array):
-            check_actions(self.config, actions)
-        return rules.step(self.config, state, actions)
+        return rules.step(self.config, state, checks.actions(actions, self.num_players, self.num_actions))
 
     def to_play(self, state: State) -> Array:
         """All move at once: int32 [], -1."""

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from jaxgames import sliced
+from jaxgames import checks, sliced
 from jaxgames.bitboard import Bits
 from jaxgames.pommerman.config import PommermanConfig
 from jaxgames.pommerman.constants import ITEM_DIGITS
@@ -63,10 +63,7 @@ def observe(config: PommermanConfig, state: State, player: Array | int) -> Obser
     Raises:
       ValueError: the seat is no integer [], or known (no JAX array) and out of range.
     """
-    if jnp.shape(player) or not jnp.issubdtype(jnp.result_type(player), jnp.integer):
-        raise ValueError(f"player of shape {jnp.shape(player)} and type {jnp.result_type(player)}: must be one integer")
-    if not isinstance(player, jax.Array) and not 0 <= player < config.num_players:
-        raise ValueError(f"player={player}: must be in 0..{config.num_players - 1}")
+    checks.seat(player, config.num_players)
     player = jnp.asarray(player, jnp.int32)
     player = jnp.where((player >= 0) & (player < config.num_players), player, 0)
     own = choose_seat(state.bombers, player)

@@ -6,7 +6,6 @@ import itertools
 from collections.abc import Sequence
 
 import jax.numpy as jnp
-import numpy as np
 from jax import Array
 
 from jaxgames import random_bits
@@ -98,13 +97,3 @@ def before_others(order: Order, count: int, among: Array) -> Array:
     for index, entry in enumerate(entries):
         taken = taken | (((earlier >> index) & 1) << entry)
     return taken
-
-
-def from_numbers(numbers: Sequence[int]) -> tuple[np.uint32, ...]:
-    """Packs an order on the host."""
-    if sorted(numbers) != list(range(len(numbers))) or len(numbers) > MOST:
-        raise ValueError(f"numbers={list(numbers)}: must be an order of 0, 1, .., at most {MOST} of them")
-    words = [0] * num_words(len(numbers))
-    for index, number in enumerate(numbers):
-        words[index // ENTRIES_PER_WORD] |= int(number) << (ENTRY_BITS * (index % ENTRIES_PER_WORD))
-    return tuple(np.uint32(word) for word in words)

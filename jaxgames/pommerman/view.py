@@ -1,4 +1,4 @@
-"""Pictures of Pommerman as SVG: one position, several side by side, or a whole game that plays in a browser.
+"""Pictures of Pommerman as SVG: one position, or a whole game that plays in a browser.
 
 All of them return a standalone SVG as text. `draw` and `animate` take states; the others take the recorded arrays of
 `jaxgames.pommerman.arrays` (numpy, states in front) and more options.
@@ -19,9 +19,7 @@ from jaxgames.pommerman.rules import winners as winners_of
 from jaxgames.pommerman.state import State
 from jaxgames.pommerman.view_animation import animate_recording
 
-__all__ = ["animate", "animate_recording", "draw", "draw_recording", "draw_strip"]
-
-STRIP_SIDE, STRIP_GAP = 240, 16
+__all__ = ["animate", "animate_recording", "draw", "draw_recording"]
 
 
 def draw(config: PommermanConfig, state: State, *, names: Sequence[str] = (), caption: str = "") -> str:
@@ -96,43 +94,6 @@ def draw_recording(
         + parts.legend()
     )
     return parts.document(parts.WIDTH, parts.BOARD_Y + parts.BOARD_SIDE + parts.BOARD_X, title, body)
-
-
-def draw_strip(
-    arrays: Mapping[str, np.ndarray],
-    indices: Sequence[int],
-    *,
-    labels: Sequence[str] | None = None,
-    title: str = "Pommerman",
-) -> str:
-    """Draws several positions side by side, boards only, for a README or a page of documentation.
-
-    Args:
-      arrays: recorded arrays, see `jaxgames.pommerman.arrays`.
-      indices: which states, from left to right.
-      labels: a line above each board; None: the step.
-      title: the title of the document (a tooltip; not drawn).
-
-    Returns:
-      A standalone SVG, 256 pixels per board plus 16 wide and 288 high.
-
-    Raises:
-      ValueError: an array is missing or has another shape, an index is out of range, or labels do not fit the indices.
-    """
-    if not len(indices):
-        raise ValueError("indices=[]: must be at least one state")
-    if labels is not None and (isinstance(labels, str) or len(labels) != len(indices)):
-        raise ValueError(f"labels={labels!r}: must be {len(indices)} labels, one per index")
-    recording = parts.read(arrays, indices=indices)
-    if labels is None:
-        labels = [f"step {step}" for step in recording.steps]
-    body = []
-    for place, label in enumerate(labels):
-        x = STRIP_GAP + place * (STRIP_SIDE + STRIP_GAP)
-        body.append(parts.text(x, 22, label, 'class="number"'))
-        body.append(parts.board_group(recording.size, x, 32, STRIP_SIDE, position(recording, place)))
-    width = STRIP_GAP + len(labels) * (STRIP_SIDE + STRIP_GAP)
-    return parts.document(width, 32 + STRIP_SIDE + STRIP_GAP, title, "".join(body))
 
 
 def position(recording: parts.Recording, state: int) -> str:

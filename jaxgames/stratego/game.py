@@ -59,7 +59,7 @@ class Stratego(ViewIsAll, GameBase):
     def apply(self, state: State, actions: Array, chance: tuple[()] = ()) -> State:
         """Plays the move of the player to move; actions int32 [2]. See `rules.step`."""
         del chance
-        checks.actions(actions, 2)
+        actions = checks.actions(actions, 2, self.num_actions)
         return rules.step(self.config, state, jnp.where(state.player == 1, actions[1], actions[0]))
 
     def to_play(self, state: State) -> Array:
@@ -99,6 +99,7 @@ class Stratego(ViewIsAll, GameBase):
 
     def observe(self, state: State, player: Array) -> Observation:
         """Gives what one player sees now; see `observation.observe`."""
+        checks.seat(player, 2)
         return observation.observe(self.config, state, player)
 
     @property

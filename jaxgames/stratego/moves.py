@@ -8,6 +8,7 @@ AlphaZe** paper's code. One more number passes, for who is not to move.
 from __future__ import annotations
 
 import functools
+import re
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
@@ -16,6 +17,8 @@ from jax import Array
 
 from jaxgames.stratego.config import StrategoConfig
 from jaxgames.stratego.constants import BLUE, FILES
+
+_CELLS = re.compile(r"(\D(?:10|.))(\D(?:10|.))")
 
 
 class Move(NamedTuple):
@@ -143,14 +146,15 @@ def move_text(config: StrategoConfig, action: int, seat: int) -> str:
 
 
 def parse_move(config: StrategoConfig, text: str, seat: int) -> int:
-    """Gives the action of a move written as a4a5.
+    """Gives the action of a move written as a4a5; rank 10 is a colon or 10.
 
     Raises:
       ValueError: it is none along a row or a column of the board.
     """
-    if len(text) != 4:
+    cells = _CELLS.fullmatch(text)
+    if not cells:
         raise ValueError(f"move={text!r}: must be two cells, such as a4a5")
-    return action_of(config, parse_cell(config, text[:2]), parse_cell(config, text[2:]), seat)
+    return action_of(config, parse_cell(config, cells[1]), parse_cell(config, cells[2]), seat)
 
 
 def action_of(config: StrategoConfig, start: int, end: int, seat: int) -> int:

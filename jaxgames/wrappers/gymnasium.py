@@ -174,15 +174,15 @@ class GymnasiumVectorEnv(VectorEnv):
 
     Observations are given as they lie on the device: as numpy arrays that cannot be written to, on a CPU without a copy. Infos
     have an entry per environment and a mask of those that have it, `_name`, as usual: "action_mask", "illegal", "seat", and where
-    episodes have ended "episode" with their returns `r` and lengths `l`. With "same_step" `final_obs` has what was seen last, for
-    all environments.
+    episodes have ended "episode_return" and "episode_length" ("episode" is left to gymnasium's RecordEpisodeStatistics), and with
+    "same_step" "final_obs": what was seen last, an array of objects with one observation for each episode that has ended.
 
     Args:
       game: as of `GymnasiumEnv`.
       num_envs: how many games.
       autoreset: "next_step" (of gymnasium the usual one: the call after the end begins the next game and ignores the action) or
         "same_step".
-      array: "numpy", or "jax": arrays stay on the device, flags are bool.
+      array: "numpy", or "jax": arrays stay on the device, flags are bool, and "final_obs" is one batch of all environments.
       **settings: as of `GymnasiumEnv`, and pool_size.
     """
 
@@ -201,7 +201,8 @@ class GymnasiumVectorEnv(VectorEnv):
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
         self._everywhere = np.ones(num_envs, bool)
-        self._runner = _Runner(self.environment, on_device=array == "jax")
+        self._on_device = array == "jax"
+        self._runner = _Runner(self.environment, on_device=self._on_device)
 
     def reset(self, *, seed: Any = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Begins all games again.
@@ -251,14 +252,24 @@ class GymnasiumVectorEnv(VectorEnv):
         done = np.asarray(step.done)
         if done.any():
             returns, lengths = np.asarray(step.episode_return), np.asarray(step.episode_length)
-            infos |= {"episode": {"r": np.where(done, returns, 0), "l": np.where(done, lengths, 0)}, "_episode": done}
+            infos |= {"episode_return": np.where(done, returns, 0), "_episode_return": done}
+            infos |= {"episode_length": np.where(done, lengths, 0), "_episode_length": done}
             if self.environment.autoreset == SAME_STEP:
-                infos |= {"final_obs": step.final_observation, "_final_obs": done}
+                last = step.final_observation
+                infos |= {"final_obs": last if self._on_device else _of_ended(last, done), "_final_obs": done}
         return infos
 
     def _check_open(self) -> None:
         if self.closed:
             raise gymnasium.error.ClosedEnvironmentError("the environment is closed: make another")
+
+
+def _of_ended(observation: Any, done: np.ndarray) -> np.ndarray:
+    """Takes the observations of episodes that have ended apart: an array of objects, None elsewhere."""
+    apart = np.full(len(done), None, object)
+    for index in np.flatnonzero(done).tolist():
+        apart[index] = lane(observation, index)
+    return apart
 
 
 def register_all() -> None:

@@ -86,14 +86,23 @@ class OpenSpielBot(pyspiel.Bot):  # type: ignore[name-defined]
         self._history: list[int] = []
         self._games += 1
 
+    def restart_at(self, state: Any) -> None:
+        """Forgets the game, and takes up one in which all this has been played.
+
+        Raises:
+          ValueError: the state is of another game or board.
+        """
+        self._check(state)
+        self.restart()
+        self._follow(state.history())
+
     def step(self, state: Any) -> int:
         """Gives the action for a state of OpenSpiel, in which it is this player's turn.
 
         Raises:
           ValueError: it is not, or it is a state of another game or board.
         """
-        if str(state.get_game()) != self._name:
-            raise ValueError(f"state of {state.get_game()}: must be of {self._name}, for which the bot was made")
+        self._check(state)
         if state.is_terminal() or state.current_player() != self._seat:
             raise ValueError(f"current_player={state.current_player()}: must be {self._seat}, the bot's seat")
         self._follow(state.history())
@@ -104,6 +113,10 @@ class OpenSpielBot(pyspiel.Bot):  # type: ignore[name-defined]
     def inform_action(self, state: Any, player_id: int, action: int) -> None:
         """Nothing: the history of the next state says it."""
         del state, player_id, action
+
+    def _check(self, state: Any) -> None:
+        if str(state.get_game()) != self._name:
+            raise ValueError(f"state of {state.get_game()}: must be of {self._name}, for which the bot was made")
 
     def _follow(self, history: list[int]) -> None:
         """Plays what has been played since the bot was asked last; a history of another game begins again."""

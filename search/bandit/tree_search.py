@@ -62,7 +62,7 @@ class Settings:
       leaf_parallelism: so many simulations of one tree run at once on the same statistics; divides `num_simulations`.
       table_rows: rows of the table per game, a power of two; None: by `table_bytes`.
       table_bytes: as many rows as fit into so many bytes; None: room for all states of 32 plans, at most 2^16 rows.
-      microbatch_size: at most so many of the lanes that need a plan are worked on together, then the next; see `in_microbatches`.
+      microbatch_size: at most so many of the lanes that need a plan are worked on together, then the next.
     """
 
     num_simulations: int = 100

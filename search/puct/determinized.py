@@ -37,7 +37,8 @@ class Worlds:
         published code) or value (PIMC: the sum of the worlds' results of each action).
       num_worlds: worlds per plan.
       tree: open (everything is seen in the worlds) or game (they are played with what is hidden from each side).
-      value_temperature: of the weights with combine="value", a softmax of the mean results; 0: all on the best.
+      value_temperature: where worlds are put together by value (PIMC), the weights of actions are a softmax of their mean results
+        at this temperature; 0: all on the best.
       temperature: of the final choice; 0: the most likely action.
       microbatch_size: so many lanes that need a plan are searched together.
     """

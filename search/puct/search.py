@@ -61,8 +61,8 @@ class Settings:
         was drawn first holds for the whole search.
       random_starts: share of the simulations that begin somewhere down the most visited line, and there with an arm drawn at
         random; what lies above is not credited (CrazyAra: 1/20 and 1/100 together).
-      microbatch_size: at most so many of the lanes that need a plan are worked on together, see `microbatch.in_microbatches`;
-        None: all lanes, also those that need none, as with reuse, where each has a tree of its own.
+      microbatch_size: at most so many of the lanes that need a plan are worked on together, then the next; None: all lanes, also
+        those that need none, as with reuse, where each has a tree of its own.
     """
 
     num_simulations: int = 800

@@ -44,7 +44,7 @@ class Settings:
       population: strings of each player.
       survivors: share of them that is kept from one generation to the next.
       mutation: chance of each gene of a child to be drawn again.
-      microbatch_size: at most so many of the lanes that need a plan are worked on together; see `microbatch.in_microbatches`.
+      microbatch_size: at most so many of the lanes that need a plan are worked on together, then the next.
     """
 
     num_simulations: int = 100

@@ -23,7 +23,7 @@ def test_the_structure_of_a_notebook(name):
     title, setup, *rest = notebook["cells"]
     assert title["cell_type"] == "markdown" and title["source"][0].startswith("# ")
     code = "".join(setup["source"])
-    assert code.startswith('SOURCE = "jaxgames"') and code.index("cuda") < code.index('"pip"') < code.index("runtime.prepare()")
+    assert code.startswith('SOURCE = ""') and code.index("cuda") < code.index('"pip"') < code.index("runtime.prepare()")
     assert code == "".join(notebooks.read(FOLDER / "pommerman.ipynb")["cells"][1]["source"])
     cells = [cell for cell in rest if cell["cell_type"] == "code"]
     for number, cell in enumerate([setup, *cells], start=1):
@@ -47,9 +47,9 @@ def test_there_are_no_others():
 @pytest.mark.parametrize(
     ("source", "driver", "wanted"),
     [
-        ("jaxgames", None, "jaxgames[viz]"),
-        ("jaxgames", "CUDA Version: 12.4", "jaxgames[viz,cuda12]"),
-        ("jaxgames", "CUDA Version: 13.0", "jaxgames[viz,cuda]"),
+        ("/somewhere", None, "/somewhere[viz]"),
+        ("/somewhere", "CUDA Version: 12.4", "/somewhere[viz,cuda12]"),
+        ("/somewhere", "CUDA Version: 13.0", "/somewhere[viz,cuda]"),
         ("git+https://x.org/y.git", None, "jaxgames[viz] @ git+https://x.org/y.git"),
         ("checkout", None, "{folder}[viz]"),
     ],
@@ -68,11 +68,18 @@ def test_the_first_cell_installs_what_is_missing(source, driver, wanted, tmp_pat
     monkeypatch.chdir(tmp_path)
     if source == "checkout":
         (tmp_path / "pyproject.toml").touch()
-        source = "jaxgames"
+        source = ""
     code = "".join(notebooks.read(FOLDER / "pommerman.ipynb")["cells"][1]["source"])
-    exec(code.replace('SOURCE = "jaxgames"', f'SOURCE = "{source}"'), {})
+    exec(code.replace('SOURCE = ""', f'SOURCE = "{source}"', 1), {})
     *_, install, prepared = calls
     assert install[1:] == ["-m", "pip", "install", "--quiet", wanted.format(folder=tmp_path)] and prepared == "prepared"
+
+
+def test_outside_a_checkout_the_first_cell_asks_where_the_package_is(tmp_path, monkeypatch):
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ValueError, match=r'SOURCE="": must be "git\+https://..." or the path of a checkout'):
+        exec("".join(notebooks.read(FOLDER / "pommerman.ipynb")["cells"][1]["source"]), {})
 
 
 def test_outputs_are_tidied():

@@ -1,6 +1,7 @@
 import re
 from types import SimpleNamespace
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -26,3 +27,21 @@ def test_whole_numbers_in_a_range(check, value, message):
 def test_whole_numbers_of_any_type(value):
     checks.at_least(1, SimpleNamespace(lanes=value), "lanes")
     checks.below(201, SimpleNamespace(lanes=value), "lanes")
+
+
+def test_actions_come_back_as_an_array_of_jax():
+    given = checks.actions(jnp.array([7, -1], jnp.int8), 2, 3)
+    assert given.tolist() == [7, -1] and given.dtype == jnp.int32, "what may be traced is not looked at"
+    for known in ([0, 2], np.array([0, 2])):
+        assert checks.actions(known, 2, 3).tolist() == [0, 2]
+    assert checks.actions([0, 9], 2).tolist() == [0, 9], "where the game does not say how many there are"
+    with pytest.raises(ValueError, match=r"action 9 of player 1: must be in 0\.\.2"):
+        checks.actions([0, 9], 2, 3)
+
+
+def test_seats():
+    for seat in (0, np.int64(1), jnp.int32(7)):
+        checks.seat(seat, 2)
+    for seat, told in ((2, r"player=2: must be in 0\.\.1"), (True, "type bool"), (jnp.zeros(2, int), r"shape \(2,\)")):
+        with pytest.raises(ValueError, match=told):
+            checks.seat(seat, 2)

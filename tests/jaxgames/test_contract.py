@@ -156,13 +156,33 @@ def test_a_wrong_number_is_named(field, value, told):
     assert told in told_of(jaxgames.check_game, replace(GAME, **{field: value}))
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "least"), [("num_games", 0, 1), ("num_games", 1.5, 1), ("num_steps", 0, 2), ("num_steps", 1, 2)]
+)
+def test_nothing_is_not_played(name, value, least):
+    assert told_of(jaxgames.check_game, GAME, **{name: value}) == f"{name}={value}: must be a whole number >= {least}"
+
+
+def test_two_steps_of_one_game_are_enough():
+    jaxgames.check_game(GAME, num_games=1, num_steps=2, encoders=())
+
+
 def test_floats_and_scalars_must_be_refused(monkeypatch):
     for given in (jnp.zeros(2), jnp.int32(1), jnp.zeros(3, int), [0.0, 1.0], jnp.zeros(2, bool)):
         with pytest.raises(ValueError, match=r"^actions of shape .* must be integers of shape \(2,\), one per player(\n|$)"):
             jax.eval_shape(lambda given=given: GAME.step(GAME.init(jax.random.key(0)), given))
-    monkeypatch.setattr("jaxgames.checks.actions", lambda given, num_players: None)
+    monkeypatch.setattr("jaxgames.checks.actions", lambda given, num_players: jnp.asarray(given))
     with pytest.raises(ValueError, match=r"step with actions float32 \[2\]: no error, must be refused; jaxgames.checks.actions"):
         jaxgames.check_game(GAME)
+
+
+def test_actions_of_numpy_must_be_played():
+    def apply(self, state, actions, chance=()):
+        cell = actions[state.player.astype(jnp.int32)]
+        return TicTacToe.apply(self, state, jnp.full(2, cell), chance)
+
+    told = told_of(jaxgames.check_game, type("Broken", (TicTacToe,), {"apply": apply})())
+    assert told.startswith("step with actions of numpy: TracerArrayConversionError, must be no error, as with a JAX array")
 
 
 def test_a_key_in_the_state_is_found():

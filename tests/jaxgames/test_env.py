@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 import jaxgames
+import search
 from jaxgames import Environment, MultiEnvironment
 from jaxgames.agent import memoryless
 from jaxgames.observing import ArraySpec
-from tests.fading import LEAVE, STAY, Fading
+from tests.fading import LEAVE, STAY, Fading, Pushing
 from tests.paid import Paid
 from tests.tic_tac_toe import TicTacToe
 from tests.tug import PULL, REST, SHOUT, Tug, steady_player
@@ -244,6 +245,37 @@ def test_who_is_eliminated_is_done_and_rewarded_once():
     assert steps[2].truncated.tolist() == [[True, False, True]], "nothing is given up of who is out"
 
 
+def test_who_is_eliminated_is_done_once_the_game_has_paid_for_it():
+    game, rest = Fading(late=True), [steady_player(STAY)] * 2
+    steps, _ = played(Environment(game, 1, opponents=rest, autoreset="disabled"), [[LEAVE], [LEAVE], [STAY]])
+    assert [step.reward.item() for step in steps[1:]] == [0, -1, 0]
+    assert [step.terminated.item() for step in steps[1:]] == [False, True, False]
+    assert steps[1].legal.tolist() == [[True, False]] and steps[2].illegal.all(), "it can only pass until then"
+    table = MultiEnvironment(game, 1, autoreset="disabled")
+    steps, _ = played(table, [[[LEAVE, STAY, STAY]], [[STAY, STAY, STAY]], [[STAY, LEAVE, STAY]]])
+    assert [step.reward[0].tolist() for step in steps[1:]] == [[0, 0, 0], [-1, 0, 0], [0, -1, 1]]
+    assert [step.terminated[0].tolist() for step in steps[1:]] == [[False] * 3, [True, False, False], [True] * 3]
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_who_is_thrown_out_before_its_first_turn_is_paid_once(late):
+    pushes, stays = steady_player(LEAVE), steady_player(STAY)
+    env = Environment(Pushing(late=late), 1, opponents=[stays, pushes], seat=1, autoreset="disabled")
+    steps, _ = played(env, [[STAY], [STAY]])
+    assert [(step.reward.item(), step.terminated.item()) for step in steps] == [(0, False), (-1, True), (0, False)]
+
+
+def test_a_death_by_collapse_is_paid():
+    game = jaxgames.make("pommerman", "ffa_collapse", max_steps=12, first_collapse=2)  # the corners collapse at step 4
+    _, second, *_ = game.config.collapse_steps
+    waits = np.full((second + 1, 1), game.pass_action)
+    steps, _ = played(Environment(game, 1, opponents=steady_player(game.pass_action), autoreset="disabled"), waits)
+    assert [step.reward.item() for step in steps] == [0] * (second + 1) + [-1]
+    assert [step.terminated.item() for step in steps] == [False] * (second + 1) + [True]
+    steps, _ = played(MultiEnvironment(game, 1, autoreset="disabled"), np.broadcast_to(waits[..., None], (second + 1, 1, 4)))
+    assert (sum(step.reward for step in steps) == -1).all() and steps[-1].terminated.all()
+
+
 def test_all_seats_at_once():
     env = MultiEnvironment(Tug(max_steps=6), 8)
     steps, _ = played(env, [np.tile([PULL, REST], (8, 1))] * 5)
@@ -266,6 +298,9 @@ def test_all_seats_at_once():
         ({"pool_size": -1}, "pool_size=-1"),
         ({"autoreset": "never"}, "autoreset='never': must be one of same_step"),
         ({"seat": 2}, "seat=2: must be in 0..1, or rotating"),
+        ({"seat": True}, "seat=True: must be in 0..1, or rotating"),
+        ({"seat": 1.0}, "seat=1.0: must be in 0..1, or rotating"),
+        ({"seat": "first"}, "seat='first': must be in 0..1, or rotating"),
         ({"opponents": "nobody"}, "opponent='nobody': must be one of random, path"),
         ({"opponents": ["random", "path"]}, "2 given, must be one for all, or 1"),
         ({"observation": "pixels"}, "observation='pixels'"),
@@ -296,8 +331,18 @@ def test_wrong_actions_are_told():
 
 
 def test_numbers_of_numpy_are_numbers():
-    env = Environment("hex-adh-3-v1", batch_size=np.int64(4))
+    env = Environment("hex-adh-3-v1", batch_size=np.int64(4), seat=np.int8(1))
     assert env.batch_size == 4 and type(env.batch_size) is int
+    assert env.seat == 1 and type(env.seat) is int
+
+
+def test_a_planner_is_told_how_it_becomes_an_agent():
+    game = jaxgames.make("hex", "hex-3")
+    planner = search.fdts(game, num_simulations=2, horizon=2, table_rows=2**6)
+    for opponents in (planner, [planner]):
+        with pytest.raises(ValueError, match=r"opponent=.*: is a planner, must be .* search.as_agent\(planner\) makes"):
+            Environment(game, opponents=opponents)
+    Environment(game, opponents=search.as_agent(planner))
 
 
 def test_planes_need_an_encoder():

@@ -1,5 +1,8 @@
 """What every game must keep to, for the games of this package."""
 
+import jax
+import jax.numpy as jnp
+import numpy as np
 import pytest
 
 import jaxgames
@@ -20,3 +23,40 @@ SLOW = (
 @pytest.mark.parametrize(("name", "mode"), [*QUICK, *(pytest.param(*game, marks=pytest.mark.slow) for game in SLOW)])
 def test_a_game_keeps_its_contract(name, mode):
     jaxgames.check_game(jaxgames.make(name, mode))
+
+
+@pytest.mark.parametrize("name", ["pommerman", "hex", "hero_academy", "clash", "stratego"])
+def test_known_actions_and_seats_out_of_range_are_told(name):
+    game = jaxgames.make(name)
+    key = jax.random.key(0)
+    state = jax.eval_shape(game.init, key)
+    passes = [game.pass_action] * game.num_players
+    for wrong in (game.num_actions, -1):
+        told = rf"action {wrong} of player 1: must be in 0\.\.{game.num_actions - 1}"
+        joint = [passes[0], wrong, *passes[2:]]
+        for known in (joint, np.array(joint), np.array(joint, np.int16)):
+            for play in (game.step, lambda state, known, key, apply=game.apply: apply(state, known)):
+                with pytest.raises(ValueError, match=told):
+                    jax.eval_shape(lambda state, key, play=play, known=known: play(state, known, key), state, key)
+    for seat, told in (
+        (game.num_players, f"player={game.num_players}: must be in 0"),
+        (np.int8(-1), "player=-1"),
+        (0.0, "one integer"),
+    ):
+        with pytest.raises(ValueError, match=told):
+            jax.eval_shape(lambda state, seat=seat: game.observe(state, seat), state)
+
+
+@pytest.mark.parametrize("mode", ["hex-3", "adh-3"])
+def test_known_actions_are_played_inside_jit(mode):
+    game = jaxgames.make("hex", mode)
+    should = jax.jit(game.step)(game.init(), jnp.array([4, game.pass_action], jnp.int32))
+    for known in ([4, game.pass_action], np.array([4, game.pass_action]), jnp.array([4, game.pass_action], jnp.uint8)):
+        after = jax.jit(lambda state, known=known: game.step(state, known))(game.init())
+        assert jax.tree.all(jax.tree.map(lambda a, b: (a == b).all() and a.dtype == b.dtype, after, should))
+
+
+def test_out_of_range_in_an_array_of_jax_is_as_the_game_says():
+    game = jaxgames.make("hex", "hex-3")
+    after = game.step(game.init(), jnp.array([99, game.pass_action]))
+    assert after.terminated and game.outcome(after).tolist() == [-1, 1]

@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 
 import jaxgames
+from jaxgames.agent import memoryless
 from jaxgames.game import teams_of
-from jaxgames.pommerman.bots import still_agent
 from search.opponents import single_player
 from tests.jaxgames.pommerman.positions import position
 
 MODES = {mode: jaxgames.make("pommerman", mode) for mode in ("ffa", "team", "radio")}
+STILL = memoryless("still", lambda params, keys, views, seats: jnp.zeros(len(seats), jnp.int32), sees_state=True)
 
 
 def test_teams():
@@ -29,7 +30,7 @@ def test_teams():
 def valued(mode):
     """Jits what nodes are worth to the own seat, and whether they are the end of its game: of states [L] and seats [L]."""
     game = MODES[mode]
-    dynamics = single_player(game, still_agent(game), shared_answers=True)
+    dynamics = single_player(game, STILL, shared_answers=True)
 
     def look(states, seats):
         nodes = dynamics.root(None, jax.random.split(jax.random.key(0), len(seats)), states, seats)

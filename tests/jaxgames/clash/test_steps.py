@@ -70,6 +70,31 @@ def test_a_card_that_cannot_be_paid_is_saved_for():
     assert after(scene, rules.WAIT).saving[0] == -1  # it can be paid now
 
 
+def test_saving_is_offered_once_and_legal_on_every_tile():
+    state, offered = battle(elixir=4).state, jax.jit(GAME.offered_action)
+    legal = legal_actions(state)
+    for action, should in ((play(3, 5, 7), play(3, 0, 0)), (play(0, 5, 7), play(0, 5, 7)), (rules.WAIT, rules.WAIT)):
+        assert int(offered(state, 0, action)) == should and legal[0, should]
+    assert int(offered(battle(elixir=10).state, 0, play(3, 5, 7))) == play(3, 5, 7)
+    mixed = battle()
+    mixed.arrays["elixir"][:] = 28 * np.array([10, 4])
+    assert [int(offered(mixed.state, seat, play(3, 5, 7))) for seat in (0, 1)] == [play(3, 5, 7), play(3, 0, 0)]
+
+
+@pytest.mark.parametrize("kind", [jaxgames.Environment, jaxgames.MultiEnvironment])
+def test_an_environment_does_not_call_it_illegal_to_save(kind):
+    game = jaxgames.make("clash", "toy", regular_ticks=500, spell_slots=3, value="towers", start_elixir=0)
+    env = kind(game, 1, autoreset="disabled")
+    state, _ = jax.jit(env.reset)(KEY)
+    step = jax.jit(env.step)
+    alone = kind is jaxgames.Environment
+    actions = np.array([play(3, 5, 7)] if alone else [[play(3, 5, 7), rules.WAIT]])
+    state, told = step(state, actions, KEY)
+    assert not told.illegal.any() and state.games.saving[0, 0] == 3
+    _, told = step(state, actions, KEY)
+    assert told.illegal.tolist() == ([True] if alone else [[True, False]]), "who saves can only wait"
+
+
 @pytest.mark.parametrize(("column", "row"), [(9, 15), (3, 6), (0, 0), (9, 18), (9, 2)])
 def test_where_troops_may_not_be_played(column, row):
     state = after(battle(), play(0, column, row))

@@ -217,6 +217,21 @@ def test_a_player_sees_nothing_of_the_others_hand():
     assert int(open_game.observe(one, jnp.int32(0)).other_hand) == int(one.hands[1])
 
 
+def test_random_draws_need_a_key():
+    game, ends = make("tiny", draws="random"), np.full(2, make("tiny").end_turn)
+    state = jax.eval_shape(game.init, jax.random.key(0))
+    calls = (
+        lambda state: game.step(state, ends),
+        lambda state: game.apply(state, ends),
+        lambda state: game.advance(state, game.end_turn, None),
+    )
+    for call in calls:
+        with pytest.raises(ValueError, match=r"key=None: with draws='random' cards come by chance, so give a key"):
+            jax.eval_shape(call, state)
+    seeded = make("tiny")
+    jax.eval_shape(lambda state: seeded.step(state, ends), jax.eval_shape(seeded.init, jax.random.key(0)))
+
+
 def test_hidden_hands_are_drawn_evenly():
     game = make("hidden")
     state = position({(2, 3): "K"}, other_hand=["knight", "archer"], deck=("wizard", "potion", "potion"), hand=["scroll"])

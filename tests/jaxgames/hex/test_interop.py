@@ -87,6 +87,7 @@ def test_attempts_are_checked():
 
 
 draw = jax.jit(hidden.sample, static_argnums=0)
+draw_many = jax.jit(lambda config, keys, info: jax.vmap(lambda key: hidden.sample(config, key, info))(keys), static_argnums=0)
 
 
 def known(config, *, own=(), other=(), turns=None, player=0):
@@ -98,38 +99,39 @@ def known(config, *, own=(), other=(), turns=None, player=0):
     return dataclasses.replace(info, view=view)
 
 
+def fits(config, info):
+    """Whether some board that is drawn fits."""
+    return bool(draw_many(config, jax.random.split(jax.random.key(0), 64), info).fits.any())
+
+
 @pytest.mark.parametrize("rules_name", ["hex", "abrupt", "classical"])
 @pytest.mark.parametrize("player", [0, 1])
 def test_views_that_boards_fit_are_accepted(rules_name, player):
     config = HexConfig(3, rules_name)
     for view in ({}, {"own": [4], "other": [5]}, {"own": [0, 8], "other": [2, 6]}):
-        interop.check_information(config, known(config, **view, player=player))
+        assert fits(config, known(config, **view, player=player))
     if config.is_dark:
-        interop.check_information(config, known(config, own=[4, 8], turns=2, player=player))
+        assert fits(config, known(config, own=[4, 8], turns=2, player=player))
 
 
-@pytest.mark.parametrize("settings, view, message", [
+@pytest.mark.parametrize("settings, view", [
     # Nine turns of the other, who has joined its edges then wherever the stones are.
-    (("classical",), {"turns": 9}, "no board fits: 0 own stones, 0 known ones, 9 turns of the other on 9 cells"),
-    (("classical",), {"other": [0, 1, 8], "turns": 1}, "no board fits: 0 own stones, 3 known ones, 1 turns of the other"),
-    (("abrupt",), {"other": [0, 1, 8], "turns": 1}, "no board fits: 0 own stones, 3 known ones, 1 turns of the other"),
-    (("abrupt", "fork"), {"other": [0, 1, 8], "turns": 1}, "no board fits: 0 own stones, 3 known ones, 1 turns of the other"),
-    (("hex",), {"other": [1], "turns": 7}, "no board fits: 0 own stones, 1 known ones, 7 turns of the other"),
-    (("hex",), {"other": [1, 5], "turns": 1}, "no board fits: 0 own stones, 2 known ones, 1 turns of the other"),
-    *[((rules_name,), view, message) for rules_name in ("hex", "abrupt", "classical") for view, message in (
-        ({"own": [1, 4, 7], "other": [0, 2, 8]}, "player 0 has won with the own stones"),
-        ({"own": [3, 4, 5], "other": [0, 2, 8], "player": 1}, "player 1 has won with the own stones"),
-        ({"own": [0, 1], "other": [3, 4, 5]}, "player 1 has won with the known stones"),
-        ({"own": [0, 4], "other": [4]}, "no board fits: cell b2 has an own stone and a known one"),
+    (("classical",), {"turns": 9}),
+    (("classical",), {"other": [0, 1, 8], "turns": 1}),
+    (("abrupt",), {"other": [0, 1, 8], "turns": 1}),
+    (("abrupt", "fork"), {"other": [0, 1, 8], "turns": 1}),
+    (("hex",), {"other": [1], "turns": 7}),
+    (("hex",), {"other": [1, 5], "turns": 1}),
+    *[((rules_name,), view) for rules_name in ("hex", "abrupt", "classical") for view in (
+        {"own": [1, 4, 7], "other": [0, 2, 8]},  # the own stones have won
+        {"own": [3, 4, 5], "other": [0, 2, 8], "player": 1},
+        {"own": [0, 1], "other": [3, 4, 5]},  # those of the other have
+        {"own": [0, 4], "other": [4]},  # two stones on a cell
     )],
 ])  # fmt: skip
-def test_views_that_no_board_fits_are_refused(settings, view, message):
+def test_views_that_no_board_fits_are_told(settings, view):
     config = HexConfig(3, *settings[:1], **({"count_rule": settings[1]} if len(settings) > 1 else {}))
-    info = known(config, **view)
-    with pytest.raises(ValueError, match=re.escape(message)) as error:
-        interop.check_information(config, info)
-    assert "\n" not in str(error.value)
-    assert not bool(draw(config, jax.random.key(0), info).fits)
+    assert not fits(config, known(config, **view))
 
 
 @pytest.mark.parametrize("rules_name, turns, stones", [("classical", [1, 1], {1}), ("abrupt", [1, 2], {1, 2})])
@@ -143,7 +145,7 @@ def test_a_board_with_failed_attempts_is_seen_and_drawn_as_it_was_made(rules_nam
     if rules_name == "abrupt":  # black cannot know which of white's turns has failed
         infos[0] = dataclasses.replace(infos[0], collisions=jnp.zeros(10).at[:2].set(0.5))
     for info in infos:
-        interop.check_information(game.config, info)
+        assert fits(game.config, info)
     keys = jax.random.split(jax.random.key(0), 32)
     black, white = (jax.vmap(functools.partial(draw, game.config), (0, None))(keys, info) for info in infos)
     assert set(np.asarray(black.state.stones[1].count()).tolist()) == stones
@@ -159,4 +161,4 @@ def test_a_board_that_is_opened_is_one_of_hex():
     state = game.open_state(interop.from_board(game.config, np.array([0, 0, 0, 0, 1, 0, 0, 0, -1]), 0, found))
     for seat in (0, 1):
         info = dataclasses.replace(game.open_game.init_information(seat), view=game.open_game.observe(state, seat))
-        interop.check_information(game.open_game.config, info)
+        assert fits(game.open_game.config, info)

@@ -18,7 +18,7 @@ from tests.jaxgames.pommerman.positions import equal
 
 DATA = Path(__file__).parents[2] / "data" / "pommerman"
 BATCH = 64
-MAKERS = (bots.simple_agent, bots.simple_unbiased, bots.random_agent, bots.careful_agent, bots.still_agent)
+MAKERS = (bots.simple_agent, bots.simple_unbiased, bots.random_agent, bots.careful_agent)
 
 
 def table(mode, recording):
@@ -123,9 +123,3 @@ def test_the_careful_agent_plays_every_legal_action_and_no_other(free_for_all):
     assert ((counts > 0) == legal).all()
     share = counts[legal] / 200 * legal.sum(1).repeat(legal.sum(1))
     assert abs(share - 1).max() < 0.6
-
-
-def test_the_still_agent_stops(free_for_all):
-    game, states, keys, seats, active = free_for_all
-    actions, _ = bots.still_agent(game).act(None, keys, (), states, seats, active)
-    assert (actions == Move.STOP).all()

@@ -142,6 +142,11 @@ def test_bad_settings_are_named(setting, value):
     assert "\n" not in str(caught.value)
 
 
+def test_numbers_of_numpy_are_numbers():
+    config = make("ffa", board_size=np.int64(10), view_radius=np.int8(4)).config
+    assert config == make("ffa", board_size=10, view_radius=4).config and type(config.board_size) is int
+
+
 def test_unknown_names():
     with pytest.raises(ValueError, match=r"mode='chess': must be one of ffa"):
         preset("chess")

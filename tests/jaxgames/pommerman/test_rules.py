@@ -336,8 +336,8 @@ def test_a_position_survives_being_looked_at():
         (jnp.int32(1), r"actions of shape \(\)"),
         (jnp.array([0.0, 1.0, 2.0, 3.9]), "type float32"),
         (jnp.zeros(4, bool), "type bool"),
-        (np.array([0, 1, 2, 6]), r"action 6 of agent 3: must be in 0\.\.5"),
-        ([0, 0, -1, 0], r"action -1 of agent 2: must be in 0\.\.5"),
+        (np.array([0, 1, 2, 6]), r"action 6 of player 3: must be in 0\.\.5"),
+        ([0, 0, -1, 0], r"action -1 of player 2: must be in 0\.\.5"),
     ],
 )
 def test_wrong_actions_are_told_while_tracing(actions, told):

@@ -48,8 +48,7 @@ def padded(cell):
 
 def packed(rows):
     """Packs orders, one per case."""
-    words = [orders.from_numbers(row) for row in rows]
-    return tuple(np.array([entry[i] for entry in words], np.uint32) for i in range(len(words[0])))
+    return tuple(np.asarray(word) for word in orders.pack(list(np.array(rows, np.uint32).T)))
 
 
 def run(config, arrays, cases, words):

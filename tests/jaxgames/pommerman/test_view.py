@@ -235,21 +235,12 @@ def test_a_drawing_shows_its_state(name, request):
         assert f"step {state}" in [text.text for text in film.root.findall(f"{SVG}text")]
 
 
-def test_a_strip_has_a_board_and_a_label_per_state(ffa):
-    for labels, wanted in ((None, ["step 0", "step 7", "step 3"]), (["x", "y", "z"], ["x", "y", "z"])):
-        root = ElementTree.fromstring(view.draw_strip(ffa, [0, 7, 3], labels=labels))
-        assert [text.text for text in root.findall(f"{SVG}text")] == wanted
-        assert len(root.findall(f"{SVG}g")) == 3
-        assert float(root.get("width")) > 3 * 240
-
-
 def test_words_of_any_kind_leave_the_document_well_formed():
     arrays = empty(3)
     words = "a<b>&\"\x00\n'é漢\ud800"
     for svg in (
         view.animate_recording(arrays, names=[words] * 4, captions=[words] * 3, title=words, result=words),
         view.draw_recording(arrays, 0, names=[words] * 4, title=words, caption=words),
-        view.draw_strip(arrays, [0], labels=[words], title=words),
     ):
         ElementTree.fromstring(svg.encode())
 
@@ -276,9 +267,6 @@ def crowded():
     [
         (lambda: view.draw_recording(empty(5), 5), r"index=5: must be in 0\.\.4"),
         (lambda: view.draw_recording(empty(5), -1), r"index=-1: must be in 0\.\.4"),
-        (lambda: view.draw_strip(empty(5), [0, 9]), r"index=9: must be in 0\.\.4"),
-        (lambda: view.draw_strip(empty(5), []), "indices"),
-        (lambda: view.draw_strip(empty(5), [0, 1], labels=["one"]), "labels"),
         (lambda: view.draw_recording(spoilt(s_flames=None), 0), "s_flames: missing"),
         (lambda: view.animate_recording(spoilt(s_bombs=None)), "s_bombs: missing"),
         (lambda: view.animate_recording(spoilt(s_items=np.zeros((5, 8, 8), np.uint8))), r"s_items: shape \(5, 8, 8\)"),

@@ -203,6 +203,12 @@ def test_numbers_of_moves_are_those_of_the_published_code():
     full = jaxgames.make("stratego", "stratego").config
     for text, seat, number in (("a4a5", 0, 117), ("k4k5", 0, 3357), ("f5e5", 0, 1970), ("b7b6", 1, 477), ("k8k7", 1, 3321)):
         assert moves.parse_move(full, text, seat) == number and moves.move_text(full, number, seat) == text
+    for text in ("a9a:", "a:a9", "a:b:"):
+        assert moves.parse_move(full, text.replace(":", "10"), 0) == moves.parse_move(full, text, 0)
+        assert moves.move_text(full, moves.parse_move(full, text, 0), 0) == text
+    for text in ("a4", "a4a5a6", "a4a100", "104a5"):
+        with pytest.raises(ValueError, match=rf"move='{text}': must be two cells"):
+            moves.parse_move(full, text, 0)
     table = moves.table(full, 1)
     numbers = np.flatnonzero(table.inside)
     move, inside = moves.to_move(full, jnp.asarray(numbers), jnp.int32(1))

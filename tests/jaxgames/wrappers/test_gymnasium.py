@@ -1,10 +1,13 @@
 """Our environments of gymnasium: its own checker, and what ours add to it."""
 
 import gymnasium
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
-from gymnasium.vector import AutoresetMode
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
+from gymnasium.wrappers.vector import RecordEpisodeStatistics
 
 import jaxgames
 from jaxgames.wrappers.gymnasium import GymnasiumEnv, GymnasiumVectorEnv
@@ -109,14 +112,15 @@ def test_many_games_at_once(autoreset):
         assert info["action_mask"].shape == (4, 3) and info["_action_mask"].all()
         observation, reward, terminated, truncated, info = envs.step(np.full(4, PULL))
         assert not truncated.any() and (reward[terminated] == 1).all()
-        token = info["final_obs"]["numbers"] if autoreset == "same_step" and terminated.any() else observation["numbers"]
-        assert (token[terminated] == 2).all()
+        for env in np.flatnonzero(terminated):
+            last = info["final_obs"][env] if autoreset == "same_step" else {"numbers": observation["numbers"][env]}
+            assert last["numbers"] == 2
         if autoreset == "next_step":
             assert (reward[ended] == 0).all() and (np.abs(observation["numbers"][ended]) <= 1).all()
-        assert ("episode" in info) == terminated.any()
+        assert ("episode_return" in info) == terminated.any() and "episode" not in info
         if terminated.any():
-            assert (info["_episode"] == terminated).all() and (info["episode"]["r"] == terminated).all()
-            assert ((info["episode"]["l"] > 0) == terminated).all()
+            assert (info["_episode_return"] == terminated).all() and (info["episode_return"] == terminated).all()
+            assert (info["_episode_length"] == terminated).all() and ((info["episode_length"] > 0) == terminated).all()
         before, ended = observation, terminated
     for actions in (np.zeros(3, int), np.full(4, 3), np.zeros(4)):
         with pytest.raises(ValueError, match=r"must be i"):
@@ -126,6 +130,36 @@ def test_many_games_at_once(autoreset):
     envs.close()
     with pytest.raises(gymnasium.error.ClosedEnvironmentError):
         envs.step(np.zeros(4, int))
+
+
+def test_the_library_s_statistics_are_ours():
+    for autoreset in ("next_step", "same_step"):
+        envs = RecordEpisodeStatistics(GymnasiumVectorEnv("hex-hex-3-v1", 4, autoreset=autoreset))
+        _, info = envs.reset(seed=0)
+        for _ in range(12):
+            *_, info = envs.step(info["action_mask"].argmax(1))
+            if "episode" in info:
+                assert (info["episode"]["r"] == info["episode_return"]).all() and (
+                    info["_episode"] == info["_episode_return"]
+                ).all()
+                assert (info["episode"]["l"] == info["episode_length"]).all()
+        assert envs.episode_count >= 4
+
+
+def test_what_was_seen_last_has_the_form_of_the_library_s_own():
+    ours = GymnasiumVectorEnv(Tug(max_steps=1), 2, autoreset="same_step")
+    theirs = SyncVectorEnv([lambda: GymnasiumEnv(Tug(max_steps=1))] * 2, autoreset_mode=AutoresetMode.SAME_STEP)
+    finals = []
+    for envs in (ours, theirs):
+        envs.reset(seed=0)
+        *_, info = envs.step(np.zeros(2, int))
+        assert info["_final_obs"].all() and all(envs.single_observation_space.contains(each) for each in info["final_obs"])
+        finals.append(info["final_obs"])
+    assert finals[0].shape == finals[1].shape and finals[0].dtype == finals[1].dtype == object
+    on_device = GymnasiumVectorEnv(Tug(max_steps=1), 2, autoreset="same_step", array="jax")
+    on_device.reset(seed=0)
+    *_, info = on_device.step(jnp.zeros(2, jnp.int32))
+    assert isinstance(info["final_obs"]["numbers"], jax.Array) and info["final_obs"]["numbers"].shape == (2, 1)
 
 
 def test_the_same_seed_gives_the_same_games():

@@ -3,6 +3,7 @@
 import numpy as np
 import pyspiel
 import pytest
+from open_spiel.python.algorithms import evaluate_bots
 from open_spiel.python.bots import uniform_random
 
 import jaxgames
@@ -36,6 +37,19 @@ def test_a_bot_plays_and_wins(name, settings):
     state.apply_action(0)
     with pytest.raises(ValueError, match="current_player=1: must be 0"):
         bot.step(state)
+
+
+def test_bots_begin_in_the_middle_of_a_game():
+    game = pyspiel.load_game("hex", HEX)
+    bots = [OpenSpielBot(game, seat, "path", seed=seat) for seat in range(2)]
+    assert sorted(evaluate_bots.evaluate_bots(game.new_initial_state(), bots, np.random.RandomState(0))) == [-1, 1]
+    state = game.new_initial_state()
+    for cell in (4, 0, 1, 2):
+        state.apply_action(cell)
+    assert evaluate_bots.evaluate_bots(state, bots, np.random.RandomState(0)) == [1, -1], "one cell is left to join"
+    other = pyspiel.load_game("hex", {"num_rows": 5, "num_cols": 5})
+    with pytest.raises(ValueError, match="for which the bot was made"):
+        bots[0].restart_at(other.new_initial_state())
 
 
 def test_a_bot_sees_what_its_seat_may_see():
