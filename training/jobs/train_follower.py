@@ -54,6 +54,9 @@ class OracleConfig:
         own = [field.name for field in dataclasses.fields(self) if getattr(self, field.name) != field.default]
         if self.planner and own != ["planner"]:
             raise ValueError(f"planner={self.planner!r}: its settings stand after its name: leave out {', '.join(own[1:])}")
+        guided = [name for name in own if name in ("prior_weight", "guide_values")]
+        if guided and not self.guide:
+            raise ValueError(f"{guided[0]}={getattr(self, guided[0])}: needs a guide")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -83,11 +86,6 @@ class TrainConfig(JobConfig):
         super().__post_init__()
         checks.at_least(1, self, "evaluate_every", "evaluate_games")
         checks.at_least(0, self, "final_games")
-        needs_chances = self.learn.target == "values" or self.learn.advantage_weight > 0 or self.follower.network != "paper"
-        if self.oracle.bandit == "ucb" and needs_chances:
-            raise ValueError(
-                "bandit='ucb': its values are no chances to win: take ts, or the paper's target, advantage_weight and network"
-            )
 
 
 def run(config: TrainConfig, console: Console | None = None) -> dict | None:

@@ -47,8 +47,6 @@ TINY = TrainConfig(
     checkpoint_every=1000,
 )
 QUIET = Console(quiet=True)
-UCB = OracleConfig(bandit="ucb")
-NO_CHANCES = "bandit='ucb': its values are no chances to win: take ts, or the paper's target, advantage_weight and network"
 
 
 # --- runs --------------------------------------------------------------------------------------------------------------
@@ -172,15 +170,20 @@ def test_a_run_that_is_stopped_goes_on_as_if_nothing_had_happened(straight, make
         ({"evaluate_games": 0}, "evaluate_games=0: must be >= 1"),
         ({"final_games": -1}, "final_games=-1: must be >= 0"),
         ({"keep": 0}, "keep=0: must be >= 1"),
-        ({"oracle": UCB, "learn": DaggerConfig(target="values")}, NO_CHANCES),
-        ({"oracle": UCB, "learn": DaggerConfig(advantage_weight=0.1)}, NO_CHANCES),
-        ({"oracle": UCB, "follower": PolicyValueConfig("pommerman", "ffa", network="residual")}, NO_CHANCES),
     ],
 )
 def test_bad_settings(values, message):
     with pytest.raises(ValueError) as error:  # noqa: PT011
         TrainConfig(**values)
     assert str(error.value) == message
+
+
+@pytest.mark.parametrize("oracle", [OracleConfig(bandit="ucb"), OracleConfig(planner="fdts:bandit=ucb")])
+def test_values_of_ucb_are_learnt_however_it_is_named(oracle, tmp_path):
+    """They count as chances to win, as those of every planner."""
+    learn = dataclasses.replace(TINY.learn, target="values", advantage_weight=0.1)
+    job = FollowerJob(settings(tmp_path, oracle=oracle, learn=learn), QUIET)
+    assert (job.programs.lost, job.programs.width) == (-1, 2)
 
 
 @pytest.mark.parametrize(
@@ -198,6 +201,8 @@ def test_bad_settings(values, message):
             ["--oracle.planner", "mcts", "--oracle.horizon", "9"],
             "planner='mcts': its settings stand after its name: leave out horizon",
         ),
+        (["--oracle.guide-values"], "guide_values=True: needs a guide"),
+        (["--oracle.prior-weight", "2"], "prior_weight=2.0: needs a guide"),
         (["--follower.mode", "duel"], "mode='duel': must be one of"),
         (["--follower.network", "vit"], "network='vit': must be one of"),
         (["--learn.buffer-size", "64"], "buffer_size=64: must hold one step of all lanes"),
