@@ -132,8 +132,8 @@ class FollowerJob(RatedJob):
         return values | {self.SPEED: values["new_steps"]}
 
     def distribution(self, values: Mapping[str, Any]) -> Mapping[str, float] | None:
-        names = self.who.encoder.output_names
-        return dict(zip(names, values["outputs"], strict=True)) if names else None
+        names, shares = self.who.encoder.output_names, values.get("outputs")
+        return dict(zip(names, shares, strict=True)) if names and shares is not None else None
 
     def finish(self, state: State) -> dict[str, Any]:
         return super().finish(state) | {"steps": int(state.learner.progress["steps"])}

@@ -24,7 +24,7 @@ from search.dynamics import Evaluate, moves_at_once
 from search.planner import Planner
 from search.puct import determinized
 from search.puct.rollout import heuristic_values, with_prospects
-from training.learn.learner import Learner, Programs, Updates, check_split, turned
+from training.learn.learner import Learner, Programs, Updates, check_split, mean, turned
 from training.learn.self_play import UNFINISHED, Sample, SelfPlay, play_and_keep
 from training.learn.targets import Targets, policy_value_errors
 from training.models.policy_value import PolicyValue
@@ -267,15 +267,15 @@ class Alphaze:
     ) -> tuple[Learner, dict[str, Array]]:
         """Plays some steps in all lanes and stores the searches."""
         learner, told, seen = play_and_keep(how, self.updates, planner, key, params, learner, self.config.steps)
-        return learner, told | {"first_player_wins": seen["wins"] / jnp.maximum(seen["games"], 1)}
+        return learner, told | {"first_player_wins": mean(seen["wins"], seen["games"])}
 
     def _learn(self, key: Array, learner: Learner) -> tuple[Learner, dict[str, Array]]:
         return self.updates.learn(key, learner, self.config.updates)
 
-    def _loss(self, params: Any, batch: Sample, games: Any, which: Array) -> tuple[Array, dict[str, Array]]:
+    def _loss(self, params: Any, batch: Sample, games: Any, which: Array) -> tuple[Array, dict[str, Any]]:
         return self.judge(params, batch, self.games.outcomes_of(games, batch), which)
 
-    def judge(self, params: Any, batch: Sample, results: Array, which: Array) -> tuple[Array, dict[str, Array]]:
+    def judge(self, params: Any, batch: Sample, results: Array, which: Array) -> tuple[Array, dict[str, Any]]:
         """Eq. 5, for samples [B] whose games ended with `results` int8 [B]; those not over count for the policy alone."""
         config = self.config
         policy = jax.vmap(self.games.targets.unpack)(batch.policy)
@@ -283,4 +283,5 @@ class Alphaze:
         logits, value = self.who.network.apply(params, planes)
         parts = policy_value_errors(logits, value, policy, results, results != UNFINISHED)
         decay = sum(jnp.square(leaf).sum() for leaf in jax.tree.leaves(params))
-        return config.value_weight * parts["value_error"] + parts["cross_entropy"] + config.weight_decay * decay, parts
+        value_error = parts["value_error"].or_zero()
+        return config.value_weight * value_error + parts["cross_entropy"] + config.weight_decay * decay, parts

@@ -20,7 +20,7 @@ from jaxgames.game import is_hidden
 from search.planner import Plan, Planner
 from training.learn.dealing import deal_rows
 from training.learn.episodes import DRAW, STOP_RULES, EpisodeRules, Episodes
-from training.learn.learner import Learner, Programs, Updates, check_split, turned
+from training.learn.learner import Learner, Programs, Updates, check_split, mean, turned
 from training.learn.replay_buffer import Ring
 from training.learn.targets import Targets, is_highest
 from training.models.policy_value import PolicyValue, masked_log_softmax
@@ -286,10 +286,10 @@ class Dagger:
         return entropy + config.value_weight * error, {"cross_entropy": entropy}
 
     def _metrics(self, seen: dict[str, Array], learner: Learner) -> dict[str, Array]:
-        samples = jnp.maximum(seen["samples"], 1)
-        shares = {name: seen[name] / samples for name in ("entropy", "outputs", "oracle_outputs") if name in seen}
+        samples = seen["samples"]
+        shares = {name: mean(seen[name], samples) for name in ("entropy", "outputs", "oracle_outputs") if name in seen}
         return shares | {
-            "agreement": seen["agreed"] / samples,
+            "agreement": mean(seen["agreed"], samples),
             "episodes": learner.progress["episodes"],
             "steps": learner.progress["steps"],
             "new_steps": seen["steps"],

@@ -20,7 +20,7 @@ from jaxgames import checks
 from jaxgames.agent import Agent
 from search.dynamics import moves_at_once
 from training.learn.dealing import deal_rows, first_not_begun
-from training.learn.learner import Learner, Programs, Updates, check_split
+from training.learn.learner import Learner, Mean, Programs, Updates, check_split
 from training.models.guess import Guess
 from training.play.lanes import Lanes, Pool, fold
 
@@ -175,7 +175,7 @@ class Guessing:
         lanes, _ = pool.refill(key, lanes, ended)
         return Games(lanes, self.player.reset(memory, ended)), samples, ended
 
-    def _loss(self, params: Any, batch: Sample, games: Any, which: Array) -> tuple[Array, dict[str, Array]]:
+    def _loss(self, params: Any, batch: Sample, games: Any, which: Array) -> tuple[Array, dict[str, Any]]:
         del games
         encoder, game = self.who.encoder, self.who.game
         planes = jax.vmap(encoder.planes)(batch.view)
@@ -186,6 +186,7 @@ class Guessing:
             secrets = boards.reshape(secrets.shape).astype(secrets.dtype)
         log_chances = self.who.log_chances(params, planes)
         here = secrets[..., None] == jnp.arange(game.num_secrets, dtype=secrets.dtype)
-        count = jnp.maximum(here.sum(), 1)
         right = (log_chances == log_chances.max(-1, keepdims=True)) & here
-        return -jnp.where(here, log_chances, 0.0).sum() / count, {"agreement": right.sum() / count}
+        surprise, count = -jnp.where(here, log_chances, 0.0).sum(), here.sum()
+        found = Mean(surprise, count)
+        return found.or_zero(), {"loss": found, "agreement": Mean(right.sum(), count)}

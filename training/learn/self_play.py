@@ -17,7 +17,7 @@ from search.dynamics import moves_at_once
 from search.planner import Plan, Planner, of_arm, of_seat
 from search.puct.action_selection import draw_arm
 from training.learn.dealing import deal_results, deal_rows
-from training.learn.learner import Learner, Programs, Updates
+from training.learn.learner import Learner, Programs, Updates, mean
 from training.learn.targets import Targets, is_highest
 from training.play.lanes import Lanes, Pool, fold
 from training.play.partners import Partners
@@ -369,12 +369,11 @@ def play_and_keep(
         at_work = dataclasses.replace(at_work, memory=memory)
     seen = jax.lax.psum(jax.tree.map(lambda count: count.sum(0), counts), "data")
     progress = {"samples": learner.progress["samples"] + seen["searches"]}
-    searches = jnp.maximum(seen["searches"], 1)
     told = progress | {
         "games": seen["games"],
-        "policy_entropy": seen["entropy"] / searches,
-        "root_value": seen["root_value"] / searches,
-        "mean_length": seen["length"] / jnp.maximum(seen["games"], 1),
+        "policy_entropy": mean(seen["entropy"], seen["searches"]),
+        "root_value": mean(seen["root_value"], seen["searches"]),
+        "mean_length": mean(seen["length"], seen["games"]),
     }
     return dataclasses.replace(learner, games=at_work, ring=ring, progress=progress), told, seen
 
