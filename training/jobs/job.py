@@ -58,6 +58,7 @@ class JobConfig:
             object.__setattr__(self, name, named(getattr(self, name)))
         checks.at_least(1, self, "checkpoint_every", "keep")
         checks.seed(self)
+        checks.folder(self)
 
 
 class Job(abc.ABC):

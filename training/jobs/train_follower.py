@@ -68,7 +68,7 @@ class TrainConfig(JobConfig):
       learn: how.
       oracle: who labels.
       evaluate_every: episodes between two evaluations, by which the best parameters are chosen.
-      evaluate_games: games per evaluation, against `learn.opponent`, or the game's usual opponent where that is "".
+      evaluate_games: games per evaluation, against the opponent of --learn.opponent, else the game's usual one.
       final_games: games of the reported result, on other boards; 0: none.
     """
 

@@ -39,11 +39,14 @@ class AlphazeConfig:
     """How to play and learn; checked when made. What the paper does on a cluster is in brackets.
 
     Attributes:
-      method: of playing: pc_pimc, medoid, pimc or pimc_value; see `search.puct.determinized`.
-      true_sight_epochs: so many epochs begin with games in which the search sees everything (TSL) [6 of 10 in DarkHex 11 x 11].
-      pretrain_epochs: so many epochs before those play the open game instead (section 9.2).
-      heuristic_epochs: the first so many epochs begin with games in which the search sees everything and values states by the
-        game's heuristic with even priors [0]: a network learns the first steps sooner from that than from itself.
+      method: of playing: worlds that fit what is known are drawn and searched, and put together by the mean of their policies
+        (pc_pimc), the policy nearest to that mean (medoid) or the sum of their values (pimc); or only looked at one action ahead,
+        by the sum of the values after it (pimc_value).
+      true_sight_epochs: in all games of the first so many epochs the search sees everything (TSL) [6 of 10 in DarkHex 11 x 11];
+        heuristic_epochs are among them, and pretrain_epochs come before.
+      pretrain_epochs: in the first so many epochs the open game is played instead (section 9.2).
+      heuristic_epochs: in the first so many epochs the search sees everything and values states by the game's heuristic with even
+        priors [0]: a network learns the first steps sooner from that than from itself.
       num_worlds: worlds per search [12].
       num_simulations: per world [800].
       prospects: so much of a value in the search is what the game says that the state promises [0]; the rest is the network's.
@@ -109,6 +112,9 @@ class AlphazeConfig:
         checks.shares(self, "dirichlet_fraction", "prospects")
         if self.heuristic_epochs and self.pretrain_epochs:
             raise ValueError(f"heuristic_epochs={self.heuristic_epochs}: must be 0 with pretrain_epochs={self.pretrain_epochs}")
+        if 0 < self.true_sight_epochs <= self.heuristic_epochs:
+            least = f"more than heuristic_epochs={self.heuristic_epochs}, which are among them"
+            raise ValueError(f"true_sight_epochs={self.true_sight_epochs}: must be 0 or {least}")
         if self.buffer_size < max(self.batch_size, self.lanes):
             raise ValueError(
                 f"buffer_size={self.buffer_size}: must be at least batch_size={self.batch_size} and lanes={self.lanes}"
@@ -182,7 +188,8 @@ class Alphaze:
           config: how to play and learn.
           who: the network that learns.
           mesh: one axis "data".
-          player: who plays fair games with the network's parameters; None: that of the config's method.
+          player: who plays fair games with the network's parameters; None: that of the config's method. Games in which all move
+            at once need one, such as FDTS that the network guides.
 
         Raises:
           ValueError: numbers that cannot be split over the devices, or games that there are not.

@@ -56,7 +56,8 @@ class DaggerConfig:
         ones, as in the paper.
       value_weight: of the squared error of the value, if the network has one.
       symmetries: turn and mirror the board of each sample of a gradient step at random.
-      stop_rule: unchanged, released or off; see `episodes.EpisodeRules`.
+      stop_rule: end an episode when the oracle's choices stand still: unchanged (none has changed within 10 steps), released
+        (their sum equals that of 10 steps ago, which the released code computes) or off (never).
       stop_when_quiet: end an episode after more steps than this in which nobody has kept it going (in Pommerman: laid a bomb);
         0: never.
     """

@@ -25,6 +25,7 @@ from training.play.partners import Partners
 # Children of the key of a step.
 _PLAN, _DRAW, _CHANCE, _WORLD, _PARTNERS = range(5)
 UNFINISHED = 2  # outcome of a game that is still played
+LONGEST = 2**13 - 1  # steps that a result counts, see `Games`
 
 
 @jax.tree_util.register_dataclass
@@ -118,6 +119,10 @@ class SelfPlay:
     temperature: float = 1.0
     partner: Agent | None = None
     remembers: Planner | None = None
+
+    def __post_init__(self) -> None:
+        if self.pool.game.max_steps > LONGEST:
+            raise ValueError(f"max_steps={self.pool.game.max_steps}: must be <= {LONGEST} in games that are learnt from")
 
     @property
     def seats_at_once(self) -> int:

@@ -265,6 +265,7 @@ def test_a_folder_that_cannot_be_made_or_is_in_use(tmp_path):
         ({"keep": 0}, "keep=0: must be >= 1"),
         ({"seed": -1}, "seed=-1: must be in 0..4294967295"),
         ({"seed": 2**32}, "seed=4294967296: must be in 0..4294967295"),
+        ({"output": ""}, "output='': must be a folder"),
     ],
 )
 def test_bad_settings(values, message):

@@ -318,6 +318,9 @@ def test_values_of_a_search_may_be_what_positions_promise():
         make_player(dataclasses.replace(CONFIG, prospects=0.5), programs().who)
 
 
+TOO_FEW = "true_sight_epochs=2: must be 0 or more than heuristic_epochs=2, which are among them"
+
+
 @pytest.mark.parametrize(
     ("values", "message"),
     [
@@ -327,6 +330,7 @@ def test_values_of_a_search_may_be_what_positions_promise():
         ({"explore_moves": -2}, "explore_moves=-2: must be >= -1"),
         ({"true_sight_epochs": -1}, "true_sight_epochs=-1: must be >= 0"),
         ({"heuristic_epochs": 1, "pretrain_epochs": 2}, "heuristic_epochs=1: must be 0 with pretrain_epochs=2"),
+        ({"heuristic_epochs": 2, "true_sight_epochs": 2}, TOO_FEW),
         ({"learning_rate": 0}, "learning_rate=0: must be > 0"),
         ({"learning_rate": float("nan")}, "learning_rate=nan: must be > 0"),
         ({"weight_decay": float("inf")}, "weight_decay=inf: must be >= 0"),

@@ -15,7 +15,7 @@ from tests.signals import Signals
 from tests.training.learn.test_arms import network, share_of_right_answers
 from training.learn import expert_iteration
 from training.learn.expert_iteration import ExpertConfig, ExpertIteration, Samples, expert_loss, sharpened, value_target
-from training.learn.self_play import UNFINISHED, SelfPlay
+from training.learn.self_play import LONGEST, UNFINISHED, SelfPlay
 from training.learn.targets import Targets
 from training.models import policy_value
 from training.models.policy_value import PolicyValueConfig
@@ -129,6 +129,13 @@ def test_games_that_begin_in_place_of_those_given_up_are_not_over():
     now = jax.jit(games.restart)(KEY, dataclasses.replace(now, results=jnp.full_like(now.results, 7)))
     assert now.lanes.number.tolist() == [3, 4, 5]
     assert (np.asarray(now.results)[:, 0] == [UNFINISHED + 1, UNFINISHED + 1, 7, UNFINISHED + 1]).all()
+
+
+def test_games_longer_than_a_result_counts_are_refused():
+    assert SelfPlay(Pool(Signals(max_steps=LONGEST), 3), Targets(None), remembered=4).rows
+    assert jnp.iinfo(jnp.int16).max == UNFINISHED + 1 + 4 * LONGEST
+    with pytest.raises(ValueError, match=r"^max_steps=8192: must be <= 8191 in games that are learnt from$"):
+        SelfPlay(Pool(Signals(max_steps=LONGEST + 1), 3), Targets(None), remembered=4)
 
 
 class Judged(Fading):
