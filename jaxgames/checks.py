@@ -63,6 +63,12 @@ def seed(config: Any) -> None:
         raise ValueError(f"seed={config.seed}: must be in 0..{2**32 - 1}")
 
 
+def folder(config: Any) -> None:
+    """Raises unless the field `output` names a folder; "" would be the present one."""
+    if not config.output:
+        raise ValueError("output='': must be a folder")
+
+
 def split(devices: int, config: Any, *names: str) -> None:
     """Raises unless all these fields can be split over so many devices."""
     for name in names:

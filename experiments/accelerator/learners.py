@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import io
 import itertools
-import math
 import os
 import signal
 import tempfile
@@ -121,7 +120,7 @@ def train(name: str, seconds: float, folder: Path | None = None) -> list[dict[st
         watch.join()
     lines = read_log(log)
     later = [second["seconds"] - first["seconds"] for first, second in itertools.pairwise(lines)]
-    losses = [line["loss"] for line in lines if math.isfinite(line.get("loss", math.nan))]
+    losses = [line["loss"] for line in lines if line.get("loss") is not None]
     return [
         {
             "iterations": len(lines),

@@ -204,7 +204,8 @@ def logged(folder: Path, who: Watched) -> dict[str, Any]:
         samples = np.array([count for count, _ in records])
         shares = np.average([record["action_shares"] for _, record in records], axis=0, weights=samples)
         games = np.array([record["games"] for _, record in records])
-        wins = float(np.average([record["wins"] for _, record in records], weights=games)) if games.sum() else None
+        won = [record["wins"] or 0 for _, record in records]  # null where no game has ended
+        wins = float(np.average(won, weights=games)) if games.sum() else None
         moves = {move: round(float(share), 4) for move, share in zip(MOVES, shares, strict=True)}
         rounds.append({"round": number, "samples": int(samples.sum()), "games": int(games.sum()), "wins": wins, "moves": moves})
     return {"watched": who._asdict(), "weights": None, "log": rounds}

@@ -69,6 +69,8 @@ _AMONG = replace(
     _OURS.learn,
     opponent="simple",
     target="values",
+    temperature=0.025,
+    advantage_weight=0.005,
     batch_size=128,
     updates_per_step=0.0625,
     final_rate=0.1,
@@ -76,7 +78,7 @@ _AMONG = replace(
     stop_rule="off",
     stop_when_quiet=0,
 )
-_CHOICES = replace(_AMONG, target="first_best", advantage_weight=0.1)
+_CHOICES = replace(_AMONG, target="first_best", advantage_weight=0.05)
 _MODELLED = replace(
     _OURS, follower=_network("extended_centred", "pyramid"), learn=_AMONG, oracle=_MODELS, evaluate_every=100, evaluate_games=200
 )

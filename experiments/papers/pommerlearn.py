@@ -206,13 +206,17 @@ def rounds_of(log: list[dict]) -> list[dict]:
             rounds.append({"games": 0, "wins": 0, "draws": 0})
         one = rounds[number]
         if "games" in record:
-            one["wins"] += round(record["wins"] * record["games"])
-            one["draws"] += round(record["draws"] * record["games"])
+            for name in ("wins", "draws"):  # null where no game has ended
+                one[name] += round((record[name] or 0) * record["games"])
             one["games"] += record["games"]
             shares = np.array(record["action_shares"])
             one["shares"] = (one["shares"] + shares) if "shares" in one else shares
             one["calls"] = one.get("calls", 0) + 1
-        one |= {name: record[name] for name in ("agreement", "value_error", "cross_entropy", "wins_alone") if name in record}
+        one |= {
+            name: record[name]
+            for name in ("agreement", "value_error", "cross_entropy", "wins_alone")
+            if record.get(name) is not None
+        }
     for one in rounds:
         shares, calls = one.pop("shares", np.zeros(0)), one.pop("calls", 1)
         one["action_shares"] = (shares / calls).tolist()

@@ -88,8 +88,7 @@ class ReportConfig:
         for name in ("alpha", "power"):
             if not 0 < getattr(self, name) < 1:
                 raise ValueError(f"{name}={getattr(self, name)}: must be above 0 and below 1")
-        if not self.output:
-            raise ValueError("output='': must be a folder")
+        checks.folder(self)
 
 
 @dataclasses.dataclass(frozen=True)

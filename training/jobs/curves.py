@@ -57,13 +57,13 @@ def q_figure(runs: Runs) -> str:
 
 
 def guess_figure(runs: Runs) -> str:
-    """Draws the surprise per hidden place and the places guessed right over samples.
+    """Draws the surprise per hidden place and the places guessed right in other games over samples.
 
     Args:
       runs: as for `alphaze_figure`.
     """
     noisy = (("loss", 1, "surprise per hidden place, nats"),)
-    return _figure(runs, ("samples", "samples"), noisy, ("agreement", 100, "hidden places guessed right, %"))
+    return _figure(runs, ("samples", "samples"), noisy, ("guessed", 100, "guessed right in other games, %"))
 
 
 def _figure(runs: Runs, over: tuple[str, str], noisy: Sequence[_Curve], rated: _Curve) -> str:

@@ -64,8 +64,7 @@ class HintsConfig:
             raise ValueError(f"player={self.player}: must be 0 or 1")
         if not 0 <= self.time < math.inf:
             raise ValueError(f"time={self.time}: must be >= 0")
-        if not self.output:
-            raise ValueError("output='': must be a folder")
+        checks.folder(self)
 
 
 def run(config: HintsConfig, console: Console | None = None) -> dict:

@@ -50,6 +50,7 @@ class SearchConfig:
     def __post_init__(self) -> None:
         shard_of(self.shard)
         checks.at_least(1, self, "trials", "episodes")
+        checks.folder(self)
         for name in ("horizons", "num_simulations", "batch_sizes", "learning_rates"):
             if not getattr(self, name):
                 raise ValueError(f"{name}: give at least one value")

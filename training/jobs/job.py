@@ -58,6 +58,7 @@ class JobConfig:
             object.__setattr__(self, name, named(getattr(self, name)))
         checks.at_least(1, self, "checkpoint_every", "keep")
         checks.seed(self)
+        checks.folder(self)
 
 
 class Job(abc.ABC):
@@ -105,7 +106,10 @@ class Job(abc.ABC):
         del state
 
     def advance(self, state: Any) -> dict[str, Any]:
-        """Makes one iteration, in place, and returns values for the log; "finite" False ends the run."""
+        """Makes one iteration, in place, and returns values for the log; "finite" False ends the run.
+
+        What was not measured is NaN: null in the log, and not shown.
+        """
         before = samples_of(state)
         state.learner, metrics = self.programs.iterate(self.key, state.learner)
         return plain(metrics) | {self.SPEED: samples_of(state) - before}
@@ -124,7 +128,7 @@ class Job(abc.ABC):
         return self.done(state) >= self.total
 
     def distribution(self, values: Mapping[str, Any]) -> Mapping[str, float] | None:
-        """Returns shares to show as bars, such as those of moves."""
+        """Returns shares to show as bars, such as those of moves, of the values that were measured."""
         del values
         return None
 
@@ -267,10 +271,11 @@ def _iterate(job: Job, progress: _Progress, checkpoints: Checkpoints, stop: Stop
                 progress.iteration, progress.seconds = number, time.monotonic() - begun
                 values |= {**rated, "seconds": progress.seconds}
                 log.write(number, values)
-                latest |= values
+                measured = _measured(values)
+                latest |= measured
                 stops = processes.any_of(stop.requested)
                 shown = {title: latest[name] for name, title in job.SHOWN.items() if name in latest}
-                display.update(job.done(state), shown, job.distribution(values))
+                display.update(job.done(state), shown, job.distribution(measured))
                 if rated or stops or job.is_over(state) or number % job.config.checkpoint_every == 0:
                     checkpoints.save(number, progress.tree())
                     saved = number
@@ -278,6 +283,11 @@ def _iterate(job: Job, progress: _Progress, checkpoints: Checkpoints, stop: Stop
                 display.note(f"stopped after iteration {number}, which is saved; go on with --resume")
                 return False
     return True
+
+
+def _measured(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Leaves out what is NaN, as nothing was counted of it."""
+    return {name: value for name, value in values.items() if not (isinstance(value, float | list) and np.isnan(value).any())}
 
 
 def _finish(job: Job, progress: _Progress) -> dict:

@@ -85,7 +85,7 @@ class ExpertJob(Job):
 
     SHOWN: ClassVar = {
         "round": "rounds done",
-        "wins": "wins of the search",
+        "wins": "games won by who is learnt from",
         "mean_length": "steps per game",
         "policy_entropy": "policy entropy",
         "loss": "loss",

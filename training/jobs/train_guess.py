@@ -6,6 +6,7 @@ import dataclasses
 from typing import Any, ClassVar
 
 import jax
+import numpy as np
 from rich.console import Console
 
 from jaxgames import checks
@@ -19,7 +20,8 @@ from training.models.guess import GuessConfig
 from training.play import agents
 from training.storage.weights import save_weights
 
-_INIT = 1 << 28  # key of parameters
+# Keys of parameters, and of the games in which they are rated.
+_INIT, _RATING = range(1 << 28, (1 << 28) + 2)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -32,6 +34,7 @@ class TrainConfig(JobConfig):
       who: the game and the network.
       learn: how to play and learn.
       samples: positions to learn from.
+      rate_every: samples between two ratings in other games, as many as there are lanes, by which the best parameters are chosen.
     """
 
     FREE = JobConfig.FREE | {"samples"}
@@ -39,32 +42,45 @@ class TrainConfig(JobConfig):
     who: GuessConfig = GuessConfig()
     learn: GuessingConfig = GuessingConfig()
     samples: int = 1_000_000
+    rate_every: int = 100_000
     output: str = "output/guess"
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        checks.at_least(1, self, "samples")
+        checks.at_least(1, self, "samples", "rate_every")
 
 
 def run(config: TrainConfig, console: Console | None = None) -> dict | None:
-    """Runs the job as `job.run` does; it also writes best.npz, the last parameters."""
+    """Runs the job as `job.run` does; it also writes best.npz and final.npz."""
     return job.run(GuessJob(config, console or Console()))
 
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass
 class State:
-    """Everything that changes: what learns."""
+    """Everything that changes.
+
+    Attributes:
+      learner: what learns.
+      best: the parameters that were surprised least in a rating.
+      least_surprise: of that rating; infinite: there was none yet.
+      rated: samples at the last rating.
+    """
 
     learner: Learner
+    best: Any
+    least_surprise: np.float32
+    rated: np.int32
 
 
 class GuessJob(Job):
-    """Learns from games of one player against itself."""
+    """Learns from games of one player against itself, and guesses in others of them now and then."""
 
     SHOWN: ClassVar = {
         "loss": "surprise per hidden place",
         "agreement": "hidden places guessed right",
+        "surprise": "surprise in other games",
+        "guessed": "guessed right there",
         "samples_per_second": "samples per second",
     }
     SPEED = "samples_per_second"
@@ -82,10 +98,26 @@ class GuessJob(Job):
         self.check_memory(("learn.lanes", learn.lanes, [player]))
 
     def start(self) -> State:
-        return State(self.programs.init(self.key, self.who.init(jax.random.fold_in(self.key, _INIT))))
+        learner = self.programs.init(self.key, self.who.init(jax.random.fold_in(self.key, _INIT)))
+        return State(learner, job.copy(learner.params), np.float32(np.inf), np.int32(0))
+
+    def rate(self, state: State) -> dict[str, float]:
+        """Guesses in other games when it is time, and keeps the parameters if they are the best so far."""
+        samples = job.samples_of(state)
+        if samples - state.rated < self.config.rate_every and not self.is_over(state):
+            return {}
+        told = job.plain(self.programs.rate(jax.random.fold_in(self.key, _RATING), state.learner.params))
+        state.rated = np.int32(samples)
+        if told["surprise"] < state.least_surprise:
+            state.best, state.least_surprise = job.copy(state.learner.params), np.float32(told["surprise"])
+            self._save("best.npz", state.best, samples)
+        return told
 
     def finish(self, state: State) -> dict[str, Any]:
-        """Writes the parameters."""
+        """Writes the last parameters."""
         learner, samples = state.learner, job.samples_of(state)
-        save_weights(self.folder / "best.npz", jax.device_get(learner.params), self.meta | {"samples": samples})
-        return {"samples": samples, "updates": int(learner.updates)}
+        self._save("final.npz", learner.params, samples)
+        return {"samples": samples, "updates": int(learner.updates), "surprise": float(state.least_surprise)}
+
+    def _save(self, name: str, params: Any, samples: int) -> None:
+        save_weights(self.folder / name, jax.device_get(params), self.meta | {"samples": samples})

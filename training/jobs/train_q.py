@@ -5,23 +5,17 @@ from __future__ import annotations
 import dataclasses
 from typing import Any, ClassVar
 
-import jax
-import numpy as np
 from rich.console import Console
 
 from jaxgames import checks
 from jaxgames.registration import usual_opponent
 from training.jobs import job
-from training.jobs.job import Job, JobConfig
-from training.learn.learner import Learner
+from training.jobs.job import JobConfig
+from training.jobs.rated import RatedJob
 from training.learn.monte_carlo import MonteCarlo, MonteCarloConfig
 from training.models import policy_value
 from training.models.policy_value import PolicyValue, PolicyValueConfig
 from training.play import agents, counting, evaluate
-from training.storage.weights import save_weights
-
-# Keys of parameters, of games on the way, and of the reported ones.
-_INIT, _CHOOSING, _REPORTING = range(1 << 28, (1 << 28) + 3)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,25 +54,7 @@ def run(config: TrainConfig, console: Console | None = None) -> dict | None:
     return job.run(QJob(config, console or Console()))
 
 
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass
-class State:
-    """Everything that changes.
-
-    Attributes:
-      learner: what learns.
-      best: the parameters that have won most in an evaluation.
-      best_wins: of that evaluation; -1: there was none yet.
-      evaluated: samples at the last evaluation.
-    """
-
-    learner: Learner
-    best: Any
-    best_wins: np.int32
-    evaluated: np.int32
-
-
-class QJob(Job):
+class QJob(RatedJob):
     """Learns from its own games, and plays against a rule-based player now and then."""
 
     SHOWN: ClassVar = {
@@ -92,6 +68,7 @@ class QJob(Job):
     }
     SPEED = "samples_per_second"
     FIGURE = "q_figure"
+    INIT, CHOOSING, REPORTING = range(1 << 28, (1 << 28) + 3)
 
     def __init__(self, config: TrainConfig, console: Console) -> None:
         super().__init__(config, console)
@@ -105,38 +82,5 @@ class QJob(Job):
         self.opponent = agents.make(config.opponent or usual_opponent(self.who.game), self.who.game)
         self.check_memory(("learn.lanes", learn.lanes, [self.player]))
 
-    def start(self) -> State:
-        params = self.who.init(jax.random.fold_in(self.key, _INIT))
-        learner = self.programs.init(self.key, params)
-        return State(learner, job.copy(learner.best_params), np.int32(-1), np.int32(0))
-
-    def rate(self, state: State) -> dict[str, float]:
-        """Plays against the opponent when it is time, and keeps the parameters if they are the best so far."""
-        samples = job.samples_of(state)
-        if samples - state.evaluated < self.config.evaluate_every and not self.is_over(state):
-            return {}
-        score = counting.count(self.games(state.learner.best_params, _CHOOSING, self.config.evaluate_games))
-        state.evaluated = np.int32(samples)
-        if score.wins > state.best_wins:
-            state.best, state.best_wins = job.copy(state.learner.best_params), np.int32(score.wins)
-            save_weights(self.folder / "best.npz", jax.device_get(state.best), self.meta | {"samples": samples})
-        return {"wins": score.wins / score.games, "draws": score.draws / score.games, "losses": score.losses / score.games}
-
-    def games(self, params: Any, which: int, num_games: int) -> evaluate.Games:
-        """Plays games of the network, without exploration, against the opponent."""
-        players = [self.player._replace(params=params), *[self.opponent] * (self.who.game.num_players - 1)]
-        return evaluate.play(self.who.game, players, jax.random.fold_in(self.key, which), num_games, batch_size=128)
-
-    def finish(self, state: State) -> dict[str, Any]:
-        """Evaluates the chosen parameters in games that had no part in the choice."""
-        learner = state.learner
-        save_weights(
-            self.folder / "final.npz", jax.device_get(learner.best_params), self.meta | {"samples": job.samples_of(state)}
-        )
-        result: dict[str, Any] = {"samples": job.samples_of(state), "updates": int(learner.updates)}
-        if self.config.final_games:
-            score = counting.count(self.games(state.best, _REPORTING, self.config.final_games))
-            result["games"] = score.as_dict()
-            rates = " / ".join(f"{100 * n / score.games:.1f}" for n in (score.wins, score.draws, score.losses))
-            self.console.print(f"win / draw / loss {rates} % in {score.games} games", highlight=False)
-        return result
+    def reported(self, games: evaluate.Games) -> dict[str, Any]:
+        return {"games": counting.count(games).as_dict()}

@@ -63,6 +63,7 @@ class WriteConfig:
     def __post_init__(self) -> None:
         checks.at_least(1, self, "samples", "data_sets", "lanes")
         checks.seed(self)
+        checks.folder(self)
 
 
 def run(config: WriteConfig, console: Console | None = None) -> list[Path]:
@@ -77,8 +78,6 @@ def run(config: WriteConfig, console: Console | None = None) -> list[Path]:
     """
     zarr_folders.check_installed()
     console = console or Console()
-    if not config.output:
-        raise ValueError("output='': must name a folder")
     with output_folder(config.output) as folder:
         assert folder is not None
         return _write_all(config, folder, console)

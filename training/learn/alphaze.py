@@ -24,7 +24,7 @@ from search.dynamics import Evaluate, moves_at_once
 from search.planner import Planner
 from search.puct import determinized
 from search.puct.rollout import heuristic_values, with_prospects
-from training.learn.learner import Learner, Programs, Updates, check_split, turned
+from training.learn.learner import Learner, Programs, Updates, check_split, mean, turned
 from training.learn.self_play import UNFINISHED, Sample, SelfPlay, play_and_keep
 from training.learn.targets import Targets, policy_value_errors
 from training.models.policy_value import PolicyValue
@@ -39,11 +39,14 @@ class AlphazeConfig:
     """How to play and learn; checked when made. What the paper does on a cluster is in brackets.
 
     Attributes:
-      method: of playing: pc_pimc, medoid, pimc or pimc_value; see `search.puct.determinized`.
-      true_sight_epochs: so many epochs begin with games in which the search sees everything (TSL) [6 of 10 in DarkHex 11 x 11].
-      pretrain_epochs: so many epochs before those play the open game instead (section 9.2).
-      heuristic_epochs: the first so many epochs begin with games in which the search sees everything and values states by the
-        game's heuristic with even priors [0]: a network learns the first steps sooner from that than from itself.
+      method: of playing: worlds that fit what is known are drawn and searched, and put together by the mean of their policies
+        (pc_pimc), the policy nearest to that mean (medoid) or the sum of their values (pimc); or only looked at one action ahead,
+        by the sum of the values after it (pimc_value).
+      true_sight_epochs: in all games of the first so many epochs the search sees everything (TSL) [6 of 10 in DarkHex 11 x 11];
+        heuristic_epochs are among them, and pretrain_epochs come before.
+      pretrain_epochs: in the first so many epochs the open game is played instead (section 9.2).
+      heuristic_epochs: in the first so many epochs the search sees everything and values states by the game's heuristic with even
+        priors [0]: a network learns the first steps sooner from that than from itself.
       num_worlds: worlds per search [12].
       num_simulations: per world [800].
       prospects: so much of a value in the search is what the game says that the state promises [0]; the rest is the network's.
@@ -109,6 +112,9 @@ class AlphazeConfig:
         checks.shares(self, "dirichlet_fraction", "prospects")
         if self.heuristic_epochs and self.pretrain_epochs:
             raise ValueError(f"heuristic_epochs={self.heuristic_epochs}: must be 0 with pretrain_epochs={self.pretrain_epochs}")
+        if 0 < self.true_sight_epochs <= self.heuristic_epochs:
+            least = f"more than heuristic_epochs={self.heuristic_epochs}, which are among them"
+            raise ValueError(f"true_sight_epochs={self.true_sight_epochs}: must be 0 or {least}")
         if self.buffer_size < max(self.batch_size, self.lanes):
             raise ValueError(
                 f"buffer_size={self.buffer_size}: must be at least batch_size={self.batch_size} and lanes={self.lanes}"
@@ -183,7 +189,8 @@ class Alphaze:
           config: how to play and learn.
           who: the network that learns.
           mesh: one axis "data".
-          player: who plays fair games with the network's parameters; None: that of the config's method.
+          player: who plays fair games with the network's parameters; None: that of the config's method. Games in which all move
+            at once need one, such as FDTS that the network guides.
 
         Raises:
           ValueError: numbers that cannot be split over the devices, or games that there are not.
@@ -268,15 +275,15 @@ class Alphaze:
     ) -> tuple[Learner, dict[str, Array]]:
         """Plays some steps in all lanes and stores the searches."""
         learner, told, seen = play_and_keep(how, self.updates, planner, key, params, learner, self.config.steps)
-        return learner, told | {"first_player_wins": seen["wins"] / jnp.maximum(seen["games"], 1)}
+        return learner, told | {"first_player_wins": mean(seen["wins"], seen["games"])}
 
     def _learn(self, key: Array, learner: Learner) -> tuple[Learner, dict[str, Array]]:
         return self.updates.learn(key, learner, self.config.updates)
 
-    def _loss(self, params: Any, batch: Sample, games: Any, which: Array) -> tuple[Array, dict[str, Array]]:
+    def _loss(self, params: Any, batch: Sample, games: Any, which: Array) -> tuple[Array, dict[str, Any]]:
         return self.judge(params, batch, self.games.outcomes_of(games, batch), which)
 
-    def judge(self, params: Any, batch: Sample, results: Array, which: Array) -> tuple[Array, dict[str, Array]]:
+    def judge(self, params: Any, batch: Sample, results: Array, which: Array) -> tuple[Array, dict[str, Any]]:
         """Eq. 5, for samples [B] whose games ended with `results` int8 [B]; those not over count for the policy alone."""
         config = self.config
         policy = jax.vmap(self.games.targets.unpack)(batch.policy)
@@ -284,4 +291,5 @@ class Alphaze:
         logits, value = self.who.network.apply(params, planes)
         parts = policy_value_errors(logits, value, policy, results, results != UNFINISHED)
         decay = sum(jnp.square(leaf).sum() for leaf in jax.tree.leaves(params))
-        return config.value_weight * parts["value_error"] + parts["cross_entropy"] + config.weight_decay * decay, parts
+        value_error = parts["value_error"].or_zero()
+        return config.value_weight * value_error + parts["cross_entropy"] + config.weight_decay * decay, parts

@@ -20,7 +20,7 @@ from jaxgames.game import is_hidden
 from search.planner import Plan, Planner
 from training.learn.dealing import deal_rows
 from training.learn.episodes import DRAW, STOP_RULES, EpisodeRules, Episodes
-from training.learn.learner import Learner, Programs, Updates, check_split, turned
+from training.learn.learner import Learner, Programs, Updates, check_split, mean, turned
 from training.learn.replay_buffer import Ring
 from training.learn.targets import Targets, is_highest
 from training.models.policy_value import PolicyValue, masked_log_softmax
@@ -49,14 +49,15 @@ class DaggerConfig:
       buffer_size: samples kept, over all devices; the oldest give way.
       target: what is imitated: best (evenly among the oracle's best arms), first_best (the first of them, as the released
         code) or values (a softmax of its posterior means).
-      temperature: of that softmax.
-      advantage_weight: weigh samples by how much the choice matters (the oracle's best value less the mean over legal arms), with
-        this much added to the weight of all; 0: all weigh the same, as in the paper.
+      temperature: of that softmax, of values between 0 (lost) and 1 (won): others are put there first.
+      advantage_weight: weigh samples by how much the choice matters (the oracle's best value less the mean over legal arms, both
+        between 0 and 1), with this much added to the weight of all; 0: all weigh the same, as in the paper.
       averaging: the parameters that are evaluated and kept are a running mean with this decay per gradient step; 0: the last
         ones, as in the paper.
       value_weight: of the squared error of the value, if the network has one.
       symmetries: turn and mirror the board of each sample of a gradient step at random.
-      stop_rule: unchanged, released or off; see `episodes.EpisodeRules`.
+      stop_rule: end an episode when the oracle's choices stand still: unchanged (none has changed within 10 steps), released
+        (their sum equals that of 10 steps ago, which the released code computes) or off (never).
       stop_when_quiet: end an episode after more steps than this in which nobody has kept it going (in Pommerman: laid a bomb);
         0: never.
     """
@@ -103,7 +104,7 @@ class Sample:
       view: what the player was shown.
       target: the distribution over outputs to imitate, as `Targets.pack` keeps it.
       value: float32 [], the oracle's, as a chance to win.
-      weight: float32 [], how much the choice matters: the oracle's best value less the mean over legal arms.
+      weight: float32 [], how much the choice matters: the oracle's best value less the mean over legal arms, as chances to win.
     """
 
     view: Any
@@ -141,7 +142,9 @@ class Dagger:
             raise ValueError(
                 f"buffer_size={config.buffer_size}: must hold one step of all lanes, {config.lanes * players} samples"
             )
-        self.config, self.who, self.values = config, who, oracle.value_range
+        self.config, self.who = config, who
+        self.lost, won = oracle.value_range
+        self.width = won - self.lost
         self.targets = Targets(who.encoder, jnp.float32)
         opponent = agents.make(config.opponent, who.game) if config.opponent else None
         informed = is_hidden(who.game) and not all(one.sees_state for one in (oracle, opponent) if one is not None)
@@ -227,8 +230,8 @@ class Dagger:
 
         weights = self._weights(plan)
         target, best = (self._per_output(plan, each) for each in (weights, plan.action_weights))
-        low, high = self.values
-        labels = (jax.vmap(jax.vmap(self.targets.pack))(target), (plan.root_value - low) / (high - low), _advantage(plan))
+        chances = (plan.root_value - self.lost) / self.width
+        labels = (jax.vmap(jax.vmap(self.targets.pack))(target), chances, self._advantage(plan))
         labels = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), labels)
         ring = self.updates.store(ring, Sample(views, *labels), choosing.reshape(-1))
         favourite, choice = (is_highest(scores) for scores in (log_policy, plan.action_weights))
@@ -255,7 +258,13 @@ class Dagger:
             return plan.action_weights
         if self.config.target == "first_best":
             return jax.nn.one_hot(jnp.argmax(plan.action_weights, -1), plan.action_weights.shape[-1])
-        return jnp.exp(masked_log_softmax(plan.qvalues / self.config.temperature, plan.legal))
+        return jnp.exp(masked_log_softmax(plan.qvalues / (self.width * self.config.temperature), plan.legal))
+
+    def _advantage(self, plan: Plan) -> Array:
+        """Best value less the mean over legal arms, as chances to win: float32 [L, P]."""
+        legal, values = plan.legal, plan.qvalues
+        mean = jnp.where(legal, values, 0.0).sum(-1) / jnp.maximum(legal.sum(-1), 1)
+        return jnp.where(legal.any(-1), jnp.where(legal, values, -jnp.inf).max(-1) - mean, 0.0) / self.width
 
     def _per_output(self, plan: Plan, weights: Array) -> Array:
         """Weights by arm as weights by output: float32 [L, P, A]."""
@@ -278,20 +287,13 @@ class Dagger:
         return entropy + config.value_weight * error, {"cross_entropy": entropy}
 
     def _metrics(self, seen: dict[str, Array], learner: Learner) -> dict[str, Array]:
-        samples = jnp.maximum(seen["samples"], 1)
-        shares = {name: seen[name] / samples for name in ("entropy", "outputs", "oracle_outputs") if name in seen}
+        samples = seen["samples"]
+        shares = {name: mean(seen[name], samples) for name in ("entropy", "outputs", "oracle_outputs") if name in seen}
         return shares | {
-            "agreement": seen["agreed"] / samples,
+            "agreement": mean(seen["agreed"], samples),
             "episodes": learner.progress["episodes"],
             "steps": learner.progress["steps"],
             "new_steps": seen["steps"],
             "new_samples": seen["samples"],
             "buffer": jax.lax.psum(learner.ring.size[0], "data"),
         }
-
-
-def _advantage(plan: Plan) -> Array:
-    """Best value less the mean over legal arms: float32 [..., K] -> [...]."""
-    legal, values = plan.legal, plan.qvalues
-    mean = jnp.where(legal, values, 0.0).sum(-1) / jnp.maximum(legal.sum(-1), 1)
-    return jnp.where(legal.any(-1), jnp.where(legal, values, -jnp.inf).max(-1) - mean, 0.0)

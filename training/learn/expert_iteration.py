@@ -22,7 +22,7 @@ from jaxgames.registration import usual_opponent
 from search.modelled import Models, modelled_puct
 from search.planner import Plan, Planner
 from search.puct.search import Settings
-from training.learn.learner import Learner, Programs, Updates, check_split, turned
+from training.learn.learner import Learner, Programs, Updates, check_split, mean, turned
 from training.learn.self_play import UNFINISHED, Sample, SelfPlay, play_and_keep
 from training.learn.targets import Targets, is_highest, policy_value_errors
 from training.models.policy_value import PolicyValue
@@ -172,20 +172,19 @@ class ExpertIteration:
         learner, told, seen = play_and_keep(
             self.games, self.updates, self.planner, key, learner.params, learner, self.config.steps, watch
         )
-        ended = jnp.maximum(seen["games"], 1)
-        told |= {"wins": seen["wins"] / ended, "draws": seen["draws"] / ended}
+        told |= {name: mean(seen[name], seen["games"]) for name in ("wins", "draws")}
         if named:
-            told["action_shares"] = seen["chosen"] / jnp.maximum(seen["searches"], 1)
+            told["action_shares"] = mean(seen["chosen"], seen["searches"])
         return learner, told
 
     def _learn(self, key: Array, learner: Learner) -> tuple[Learner, dict[str, Array]]:
         return self.updates.learn(key, learner, self.config.updates)
 
-    def _loss(self, params: Any, batch: Sample, games: Any, which: Array) -> tuple[Array, dict[str, Array]]:
+    def _loss(self, params: Any, batch: Sample, games: Any, which: Array) -> tuple[Array, dict[str, Any]]:
         results, left = self.games.outcomes_of(games, batch), self.games.steps_left(games, batch)
         return self.judge(params, batch, results, left, which)
 
-    def judge(self, params: Any, batch: Sample, results: Array, left: Array, which: Array) -> tuple[Array, dict[str, Array]]:
+    def judge(self, params: Any, batch: Sample, results: Array, left: Array, which: Array) -> tuple[Array, dict[str, Any]]:
         """The loss of the paper, for samples [B] whose games ended with `results` int8 [B], `left` steps later.
 
         Samples of games that are not over count for the policy alone.
@@ -215,7 +214,7 @@ class Samples(NamedTuple):
 
 def expert_loss(
     config: ExpertConfig, who: PolicyValue, params: Any, samples: Samples, which: Array
-) -> tuple[Array, dict[str, Array]]:
+) -> tuple[Array, dict[str, Any]]:
     """Gives the loss of the paper, and its parts; samples of games that are not over count for the policy alone.
 
     Args:
@@ -230,7 +229,8 @@ def expert_loss(
     logits, value = who.network.apply(params, planes)
     target = value_target(samples.result, samples.left, samples.value.astype(jnp.float32), config.discount, config.mixing)
     parts = policy_value_errors(logits, value, policy, target, samples.result != UNFINISHED)
-    return config.value_weight * parts["value_error"] + (1 - config.value_weight) * parts["cross_entropy"], parts
+    value_error = parts["value_error"].or_zero()
+    return config.value_weight * value_error + (1 - config.value_weight) * parts["cross_entropy"], parts
 
 
 def sharpened(policy: Array, share: float) -> Array:

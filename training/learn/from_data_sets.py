@@ -17,7 +17,7 @@ from training.learn import data_sets
 from training.learn.data_sets import DataSet
 from training.learn.dealing import deal_rows
 from training.learn.expert_iteration import ExpertConfig, Samples, expert_loss
-from training.learn.learner import Learner, Programs, Updates, check_split
+from training.learn.learner import Learner, Programs, Updates, check_split, mean
 from training.learn.targets import Targets, is_highest
 from training.models.policy_value import PolicyValue
 from training.storage.zarr_folders import CHUNK
@@ -128,19 +128,18 @@ class DataSetLearning:
         seen = jax.lax.psum(counts, "data")
         ring = self.updates.store(learner.ring, jax.vmap(self._kept)(samples), use)
         progress = {"samples": learner.progress["samples"] + seen["samples"]}
-        ended = jnp.maximum(seen["games"], 1)
         told = progress | {
             "games": seen["games"],
-            "wins": seen["wins"] / ended,
-            "draws": seen["draws"] / ended,
-            "action_shares": seen["chosen"] / jnp.maximum(seen["samples"], 1),
+            "wins": mean(seen["wins"], seen["games"]),
+            "draws": mean(seen["draws"], seen["games"]),
+            "action_shares": mean(seen["chosen"], seen["samples"]),
         }
         return dataclasses.replace(learner, ring=ring, progress=progress), told
 
     def _learn(self, key: Array, learner: Learner) -> tuple[Learner, dict[str, Array]]:
         return self.updates.learn(key, learner, self.config.updates)
 
-    def _loss(self, params: Any, batch: Samples, games: Any, which: Array) -> tuple[Array, dict[str, Array]]:
+    def _loss(self, params: Any, batch: Samples, games: Any, which: Array) -> tuple[Array, dict[str, Any]]:
         del games
         policy = jax.vmap(self.targets.unpack)(batch.policy)
         return expert_loss(self.config, self.who, params, batch._replace(policy=policy), which)

@@ -20,7 +20,7 @@ from jaxgames import checks
 from jaxgames.agent import Agent
 from search.dynamics import moves_at_once
 from training.learn.dealing import deal_rows, first_not_begun
-from training.learn.learner import Learner, Programs, Updates, check_split
+from training.learn.learner import Learner, Mean, Programs, Updates, check_split, mean
 from training.models.guess import Guess
 from training.play.lanes import Lanes, Pool, fold
 
@@ -86,6 +86,8 @@ class Guessing:
     Attributes:
       init: `init(key, params) -> Learner`; its progress counts `samples`.
       iterate: `iterate(key, learner) -> (learner, metrics)`; the learner given is used up.
+      rate: `rate(key, params) -> metrics`: `surprise` per hidden place and the share `guessed` right, in as many games as there
+        are lanes, from their starts to their ends.
       deal: `deal(key, learner) -> learner`: of another number of devices, its rings and games of numpy, as saved.
     """
 
@@ -119,6 +121,7 @@ class Guessing:
         same, learner = programs.same, programs.learner
         self.init = programs.compile(self._init, (same, same), learner)
         self.iterate = programs.compile(self._iterate, (same, learner), (learner, same))
+        self.rate = programs.compile(self._rate, (same, same), same)
         begin = programs.compile(self._begin, (same, same, learner), learner)
 
         def deal(key: Array, learner: Learner) -> Learner:
@@ -141,8 +144,11 @@ class Guessing:
 
     def _begin(self, key: Array, first: Array, learner: Learner) -> Learner:
         """Begins games, `first` the lowest number of all devices."""
+        return dataclasses.replace(learner, games=self._start(key, first))
+
+    def _start(self, key: Array, first: Array | int = 0) -> Games:
         lanes = self.pool.start(key, jax.lax.axis_index("data"), first)
-        return dataclasses.replace(learner, games=Games(lanes, self.player.init(self.pool.lanes)))
+        return Games(lanes, self.player.init(self.pool.lanes))
 
     def _iterate(self, key: Array, learner: Learner) -> tuple[Learner, dict[str, Array]]:
         def step(carry: tuple, _: None) -> tuple[tuple, Array]:
@@ -175,17 +181,38 @@ class Guessing:
         lanes, _ = pool.refill(key, lanes, ended)
         return Games(lanes, self.player.reset(memory, ended)), samples, ended
 
-    def _loss(self, params: Any, batch: Sample, games: Any, which: Array) -> tuple[Array, dict[str, Array]]:
+    def _rate(self, key: Array, params: Any) -> dict[str, Array]:
+        """`rate` on one device of the axis "data"."""
+
+        def step(carry: tuple) -> tuple:
+            games, playing, sums = carry
+            games, samples, ended = self._step(key, games)
+            secrets = jnp.where(playing[:, None], samples.secrets, -1)  # nothing is hidden from who has played to the end
+            told = self._told(params, jax.vmap(self.who.encoder.planes)(samples.view), secrets)
+            return games, playing & ~ended, jax.tree.map(jnp.add, sums, told)
+
+        sums = (jnp.float32(0), jnp.int32(0), jnp.int32(0))
+        start = (self._start(key), jnp.ones(self.pool.lanes, bool), sums)
+        _, _, sums = jax.lax.while_loop(lambda carry: carry[1].any(), step, start)
+        surprise, right, count = jax.lax.psum(sums, "data")
+        return {"surprise": mean(surprise, count), "guessed": mean(right, count)}
+
+    def _loss(self, params: Any, batch: Sample, games: Any, which: Array) -> tuple[Array, dict[str, Any]]:
         del games
-        encoder, game = self.who.encoder, self.who.game
+        encoder = self.who.encoder
         planes = jax.vmap(encoder.planes)(batch.view)
         secrets = batch.secrets
         if self.config.symmetries:
             boards = secrets.reshape(-1, *encoder.shape[:2], 1).astype(jnp.float32)
             planes, boards = (jax.vmap(encoder.transform_planes)(each, which) for each in (planes, boards))
             secrets = boards.reshape(secrets.shape).astype(secrets.dtype)
+        surprise, right, count = self._told(params, planes, secrets)
+        found = Mean(surprise, count)
+        return found.or_zero(), {"loss": found, "agreement": Mean(right, count)}
+
+    def _told(self, params: Any, planes: Array, secrets: Array) -> tuple[Array, Array, Array]:
+        """Sums over the hidden places of secrets int8 [B, H * W]: of surprise, of those guessed right, and how many there are."""
         log_chances = self.who.log_chances(params, planes)
-        here = secrets[..., None] == jnp.arange(game.num_secrets, dtype=secrets.dtype)
-        count = jnp.maximum(here.sum(), 1)
+        here = secrets[..., None] == jnp.arange(self.who.game.num_secrets, dtype=secrets.dtype)
         right = (log_chances == log_chances.max(-1, keepdims=True)) & here
-        return -jnp.where(here, log_chances, 0.0).sum() / count, {"agreement": right.sum() / count}
+        return -jnp.where(here, log_chances, 0.0).sum(), right.sum(), here.sum()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -25,6 +25,27 @@ from training.learn import replay_buffer
 from training.learn.replay_buffer import Ring
 
 _LEARNING = 1 << 30  # keys of gradient steps, beside those of games
+
+
+class Mean(NamedTuple):
+    """A mean that is divided last: what steps and devices tell counts by how much they have counted.
+
+    Attributes:
+      total: float32 [], a sum.
+      number: number [], of how many.
+    """
+
+    total: Array
+    number: Array
+
+    def or_zero(self) -> Array:
+        """Gives the mean, 0 where nothing was counted: what a loss takes."""
+        return self.total / jnp.maximum(self.number, 1)
+
+
+def mean(total: Array, count: Array) -> Array:
+    """Divides sums by their count: NaN where nothing was counted, which logs have as null."""
+    return total / count
 
 
 @jax.tree_util.register_dataclass
@@ -60,8 +81,9 @@ class Updates:
     """How samples change parameters; all static.
 
     Attributes:
-      loss: `loss(params, samples [B], games, which) -> (loss, parts by name)`, float32; `games` are the learner's; `which`
-        (int32 [B]) is the symmetry in which to show each sample, see `turned`.
+      loss: `loss(params, samples [B], games, which) -> (loss, parts by name)`; `games` are the learner's; `which` (int32 [B]) is
+        the symmetry in which to show each sample, see `turned`. Parts are told: float32 [], or a `Mean` of those samples that
+        count; one named "loss" in place of the loss.
       optimizer: of optax, its learning rate included.
       example: one sample, or its shapes.
       batch_size, buffer_size: over all devices.
@@ -114,8 +136,8 @@ class Updates:
           scale: of their length.
 
         Returns:
-          The learner, and means over the steps: `loss`, `gradient_norm` and the parts of the loss; `finite`, whether all numbers
-          are, the parameters included.
+          The learner, and means over the steps, NaN without any: `loss`, `gradient_norm` and the parts of the loss; `finite`,
+          whether all numbers are, the parameters included.
         """
         device = jax.lax.axis_index("data")
         share = self.batch_size // self.num_devices
@@ -147,16 +169,23 @@ class Updates:
             learner, params=params, optimizer_state=optimizer_state, averaged=averaged, updates=learner.updates + number
         )
         finite = jnp.isfinite(jnp.stack(jax.tree.leaves(sums))).all() & jnp.isfinite(optax.tree.norm(params))
-        means = {name: total / jnp.maximum(number, 1) for name, total in sums.items()}
+        means = {name: mean(*part) for name, part in sums.items()}
         return learner, means | {"finite": finite, "updates": learner.updates}
 
-    def _gradient(self, params: Any, batch: Any, games: Any, which: Array) -> tuple[dict[str, Array], Any]:
+    def _gradient(self, params: Any, batch: Any, games: Any, which: Array) -> tuple[dict[str, Mean], Any]:
         """What is told of one step, and the gradient: means over all devices."""
         (loss, parts), gradient = jax.value_and_grad(self.loss, has_aux=True)(params, batch, games, which)
+        told = {name: _as_mean(part) for name, part in {"loss": loss, **parts}.items()}
         # In one piece: between processes each array would be a message of its own, and cost as much as the whole.
-        flat, restore = ravel_pytree((loss, parts, gradient))
-        loss, parts, gradient = restore(jax.lax.pmean(flat, "data"))
-        return {"loss": loss, "gradient_norm": optax.tree.norm(gradient), **parts}, gradient
+        flat, restore = ravel_pytree((told, gradient))
+        told, gradient = restore(jax.lax.pmean(flat, "data"))
+        return told | {"gradient_norm": _as_mean(optax.tree.norm(gradient))}, gradient
+
+
+def _as_mean(part: Array | Mean) -> Mean:
+    """Gives what a loss tells as a mean, in float32; a number counts once."""
+    total, number = part if isinstance(part, Mean) else (part, 1)
+    return Mean(jnp.asarray(total, jnp.float32), jnp.asarray(number, jnp.float32))
 
 
 def turned(encoder: Encoder, views: Any, per_output: Array, which: Array | None) -> tuple[Array, Array]:

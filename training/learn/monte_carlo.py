@@ -20,7 +20,7 @@ from jax.sharding import Mesh
 from jaxgames import checks
 from jaxgames.game import is_hidden
 from search.planner import Plan, Planner, memoryless
-from training.learn.learner import Learner, Programs, Updates, check_split, turned
+from training.learn.learner import Learner, Mean, Programs, Updates, check_split, mean, turned
 from training.learn.self_play import UNFINISHED, Sample, SelfPlay, play_and_keep
 from training.learn.targets import Targets
 from training.models.policy_value import PolicyValue, masked_log_softmax
@@ -122,11 +122,10 @@ class MonteCarlo:
         params = learner.params
         learner, told, seen = play_and_keep(self.games, self.updates, self.player, key, params, learner, self.config.steps)
         learner, learnt = self.updates.learn(key, learner, self.config.updates)
-        ended = jnp.maximum(seen["games"], 1)
         played = {name: told[name] for name in ("samples", "games", "mean_length")}
-        return learner, played | learnt | {"value": told["root_value"], "first_player_wins": seen["wins"] / ended}
+        return learner, played | learnt | {"value": told["root_value"], "first_player_wins": mean(seen["wins"], seen["games"])}
 
-    def _loss(self, params: Any, batch: Sample, games: Any, which: Array) -> tuple[Array, dict[str, Array]]:
+    def _loss(self, params: Any, batch: Sample, games: Any, which: Array) -> tuple[Array, dict[str, Any]]:
         results = self.games.outcomes_of(games, batch)
         taken = jax.vmap(self.games.targets.unpack)(batch.policy)
         planes, taken = turned(self.who.encoder, batch.view, taken, which if self.config.symmetries else None)
@@ -135,8 +134,8 @@ class MonteCarlo:
         target = results * self.config.discount ** jnp.maximum(left - 1, 0)
         over = results != UNFINISHED
         error = jnp.square((logits * taken).sum(-1) + value - target)
-        loss = jnp.where(over, error, 0.0).sum() / jnp.maximum(over.sum(), 1)
-        return loss, {"finished": over.mean()}
+        found = Mean(jnp.where(over, error, 0.0).sum(), over.sum())
+        return found.or_zero(), {"loss": found, "finished": over.mean()}
 
 
 def explorer(who: PolicyValue, epsilon: float) -> Planner:

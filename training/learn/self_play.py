@@ -17,7 +17,7 @@ from search.dynamics import moves_at_once
 from search.planner import Plan, Planner, of_arm, of_seat
 from search.puct.action_selection import draw_arm
 from training.learn.dealing import deal_results, deal_rows
-from training.learn.learner import Learner, Programs, Updates
+from training.learn.learner import Learner, Programs, Updates, mean
 from training.learn.targets import Targets, is_highest
 from training.play.lanes import Lanes, Pool, fold
 from training.play.partners import Partners
@@ -25,6 +25,7 @@ from training.play.partners import Partners
 # Children of the key of a step.
 _PLAN, _DRAW, _CHANCE, _WORLD, _PARTNERS = range(5)
 UNFINISHED = 2  # outcome of a game that is still played
+LONGEST = 2**13 - 1  # steps that a result counts, see `Games`
 
 
 @jax.tree_util.register_dataclass
@@ -118,6 +119,10 @@ class SelfPlay:
     temperature: float = 1.0
     partner: Agent | None = None
     remembers: Planner | None = None
+
+    def __post_init__(self) -> None:
+        if self.pool.game.max_steps > LONGEST:
+            raise ValueError(f"max_steps={self.pool.game.max_steps}: must be <= {LONGEST} in games that are learnt from")
 
     @property
     def seats_at_once(self) -> int:
@@ -369,12 +374,11 @@ def play_and_keep(
         at_work = dataclasses.replace(at_work, memory=memory)
     seen = jax.lax.psum(jax.tree.map(lambda count: count.sum(0), counts), "data")
     progress = {"samples": learner.progress["samples"] + seen["searches"]}
-    searches = jnp.maximum(seen["searches"], 1)
     told = progress | {
         "games": seen["games"],
-        "policy_entropy": seen["entropy"] / searches,
-        "root_value": seen["root_value"] / searches,
-        "mean_length": seen["length"] / jnp.maximum(seen["games"], 1),
+        "policy_entropy": mean(seen["entropy"], seen["searches"]),
+        "root_value": mean(seen["root_value"], seen["searches"]),
+        "mean_length": mean(seen["length"], seen["games"]),
     }
     return dataclasses.replace(learner, games=at_work, ring=ring, progress=progress), told, seen
 

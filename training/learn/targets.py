@@ -14,6 +14,7 @@ import optax
 from jax import Array
 
 from jaxgames.encoder import Encoder
+from training.learn.learner import Mean
 
 DENSE_OUTPUTS = 512  # up to so many, a sample keeps a weight for each output
 KEPT = 64  # of more outputs, a sample keeps the best ones
@@ -119,7 +120,7 @@ def is_highest(scores: Array) -> Array:
     return number == first
 
 
-def policy_value_errors(logits: Array, values: Array, policy: Array, wanted: Array, over: Array) -> dict[str, Array]:
+def policy_value_errors(logits: Array, values: Array, policy: Array, wanted: Array, over: Array) -> dict[str, Any]:
     """Compares what a network says with what it is taught.
 
     Args:
@@ -130,11 +131,11 @@ def policy_value_errors(logits: Array, values: Array, policy: Array, wanted: Arr
       over: bool [B], the games that are over; the values of the others do not count.
 
     Returns:
-      float32 [] each: value_error (mean square), cross_entropy (mean, nats) and agreement (the share of samples in which the same
-      output is the best).
+      value_error (`Mean` square), and as float32 [] cross_entropy (mean, nats) and agreement (the share of samples in which the
+      same output is the best).
     """
     return {
-        "value_error": jnp.where(over, jnp.square(wanted - values), 0.0).sum() / jnp.maximum(over.sum(), 1),
+        "value_error": Mean(jnp.where(over, jnp.square(wanted - values), 0.0).sum(), over.sum()),
         "cross_entropy": optax.softmax_cross_entropy(logits, policy).mean(),
         "agreement": (is_highest(logits) & is_highest(policy)).any(-1).mean(),
     }

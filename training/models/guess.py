@@ -29,7 +29,8 @@ class GuessConfig:
       game: name of the game, or an id as `jaxgames games` lists them.
       mode: its variant; "": the game's usual one.
       encoder: what it is shown: one that shows what a player observes.
-      network: as in `PolicyValueConfig`, with an output per cell.
+      network: one with an output per cell: light, light_small (for searches on a CPU); tiny, small, medium, rise, rise_bf16
+        (RISEv2-mobile).
     """
 
     game: str = "stratego"

@@ -18,7 +18,6 @@ from search.planner import Planner, as_agent
 from training.models import guess, policy_value
 
 TRAINED = Path(__file__).parents[1] / "trained"
-BUNDLED = TRAINED / "pommerman_follower.npz"
 NETWORKS = ("follower", "network")  # players without search; a follower chooses a group of actions first
 USUAL = "usual"  # a guess by what the game says, without a network
 _GUESSES = ("none", "bundled", USUAL)  # that read no file which is named

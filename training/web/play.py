@@ -20,6 +20,7 @@ from training.web.saved import read
 from training.web.server import is_loopback, serving, show_in_browser
 
 PORT = 8765
+USUAL = "hex"  # the game where none is named
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,13 +28,13 @@ class PlayConfig:
     """Opens a page in the browser on which you play a game against agents, or watch them. Ctrl-C ends it.
 
     Attributes:
-      game: name of the game, such as hex, or an id as `jaxgames games` lists them.
+      game: name of the game, such as hex, or an id as `jaxgames games` lists them; "": hex, or that of the saved game.
       mode: its variant, such as adh-5; "": the game's usual one.
       agents: who plays beside you: one for each other seat, or one for all of them; with one for every seat, agents alone play,
         or you where "you" stands. None: the game's usual opponents.
       seat: yours, counted from 0.
       planner: who is asked for opinions; "": the game's usual planner.
-      load: a saved game to go on with; "": none.
+      load: a saved game to go on with, in place of a game, mode, agents and seat; "": none.
       seed: of the first game; the next ones count up from it.
       pace: seconds between moves of agents in games of turns, so that each is seen.
       host: address to listen at; 127.0.0.1: only this machine can reach it.
@@ -41,7 +42,7 @@ class PlayConfig:
       open: open the page in the browser.
     """
 
-    game: Positional[str] = "hex"
+    game: Positional[str] = ""
     mode: str = ""
     agents: tuple[str, ...] = ()
     seat: int = 0
@@ -54,9 +55,13 @@ class PlayConfig:
     open: bool = True
 
     def __post_init__(self) -> None:
-        name, mode = with_usual_mode(self.game, self.mode)
-        object.__setattr__(self, "game", name)
-        object.__setattr__(self, "mode", mode)
+        given = [name for name in ("game", "mode", "agents", "seat") if getattr(self, name)]
+        if self.load and given:
+            raise ValueError(f"load={self.load!r}: the saved game says who plays what; leave out {', '.join(given)}")
+        if not self.load:
+            name, mode = with_usual_mode(self.game or USUAL, self.mode)
+            object.__setattr__(self, "game", name)
+            object.__setattr__(self, "mode", mode)
         checks.seed(self)
         if not 0 <= self.port <= 65535:
             raise ValueError(f"port={self.port}: must be in 0..65535")

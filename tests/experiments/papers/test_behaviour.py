@@ -99,7 +99,7 @@ def test_rounds_of_a_run(tmp_path):
 
 def test_samples_are_read_from_the_log(tmp_path):
     with RunLog(tmp_path) as log:
-        log.write(1, {"round": 0, "samples": 100, "action_shares": [1, 0, 0, 0, 0, 0], "games": 0, "wins": 0.0})
+        log.write(1, {"round": 0, "samples": 100, "action_shares": [1, 0, 0, 0, 0, 0], "games": 0, "wins": float("nan")})
         log.write(2, {"round": 0, "samples": 400, "action_shares": [0, 1, 0, 0, 0, 0], "games": 4, "wins": 0.5})
         log.write(3, {"round": 0, "loss": 1.0})
         log.write(4, {"round": 1, "samples": 500, "action_shares": [0, 0, 0, 0, 0, 1], "games": 0, "wins": 0.0})

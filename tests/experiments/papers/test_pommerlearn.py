@@ -74,6 +74,12 @@ def test_rounds_of_a_log():
     assert (second["games"], second["wins"]) == (4, 3)
 
 
+def test_what_was_not_measured_adds_nothing_to_a_round():
+    quiet = [PLAYED | {"games": 0, "wins": None, "draws": None}, LEARNT | {"value_error": None}]
+    first, *_ = pommerlearn.rounds_of([*LOG[:3], *quiet, *LOG[3:]])
+    assert (first["games"], first["wins"], first["draws"], first["value_error"]) == (16, 8, 4, 0.8)
+
+
 def test_the_best_round_is_told_by_its_neighbours_too():
     def rounds(*shares):
         return [{"games": 10, "wins": 10 * share} for share in shares]

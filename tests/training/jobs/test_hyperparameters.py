@@ -57,6 +57,7 @@ def test_ranks_and_goes_on(tmp_path, trained):
 @pytest.mark.parametrize("field, value, message", [
     ("trials", 0, "trials=0: must be >= 1"),
     ("horizons", (), "horizons: give at least one value"),
+    ("output", "", "output='': must be a folder"),
     ("trials", 10_000, "trials=10000: there are 240 different settings"),
 ])  # fmt: skip
 def test_settings_are_checked(field, value, message):

@@ -80,6 +80,26 @@ def test_what_a_run_writes(straight):
     assert printed.endswith(f"results in {folder}\n")
 
 
+class Gap(ToyJob):
+    """Measures in its first iteration alone."""
+
+    def advance(self, state):
+        nothing = {"loss": float("nan"), "cross_entropy": float("nan"), "shares": [float("nan")] * 3}
+        return super().advance(state) | ({} if int(state.count) == 1 else nothing)
+
+    def distribution(self, values):
+        return super().distribution(values) if "shares" in values else None
+
+
+def test_what_was_not_measured_is_null_in_the_log_and_not_shown(straight, tmp_path):
+    _, printed = run(tmp_path, Gap)
+    first, *others = read_log(tmp_path / "log.jsonl")
+    before = read_log(straight[0] / "log.jsonl")[0]
+    assert first["loss"] == before["loss"] and all(line["loss"] is None and line["shares"] == [None] * 3 for line in others)
+    assert "nan" not in printed and printed.count(f"loss {first['loss']:.0f}") == 2, "what was measured last stays"
+    assert "<svg" in (tmp_path / "learning.svg").read_text()
+
+
 def test_checkpoints_are_saved_now_and_then_after_what_was_rated_and_at_the_end(tmp_path):
     run(tmp_path, keep=100, total=22)
     assert steps_of(tmp_path) == [3, 5, 6, 9, 10, 11]
@@ -245,6 +265,7 @@ def test_a_folder_that_cannot_be_made_or_is_in_use(tmp_path):
         ({"keep": 0}, "keep=0: must be >= 1"),
         ({"seed": -1}, "seed=-1: must be in 0..4294967295"),
         ({"seed": 2**32}, "seed=4294967296: must be in 0..4294967295"),
+        ({"output": ""}, "output='': must be a folder"),
     ],
 )
 def test_bad_settings(values, message):

@@ -10,7 +10,10 @@ import signal
 import jax
 import numpy as np
 import pytest
+from rich.console import Console
 
+import jaxgames
+from jaxgames.registration import usual_opponent
 from tests.training.jobs.runs import as_json, log_of, result_of, run_here, send_signal_at, sharing, steps_of
 from training.jobs import train_follower
 from training.jobs.command_line import run_main
@@ -43,8 +46,7 @@ TINY = TrainConfig(
     final_games=2,
     checkpoint_every=1000,
 )
-UCB = OracleConfig(bandit="ucb")
-NO_CHANCES = "bandit='ucb': its values are no chances to win: take ts, or the paper's target, advantage_weight and network"
+QUIET = Console(quiet=True)
 
 
 # --- runs --------------------------------------------------------------------------------------------------------------
@@ -121,13 +123,13 @@ def test_the_reported_games_are_others_than_those_of_choosing(straight):
 
 
 def test_the_weights_of_a_run(straight, make):
-    """They are those of the follower that it was told to train: the last ones, and of the running mean those that won most."""
+    """They are those of the follower that it was told to train: of the running mean the last ones, and those that won most."""
     folder = straight[0]
     job = make(settings(folder), None)
     with Checkpoints(folder / "checkpoints", job.meta) as checkpoints:
         _, saved = checkpoints.restore({"state": job.start(), "seconds": np.float64(0)})
     learner = saved["state"].learner
-    for name, expected in (("final.npz", learner.params), ("best.npz", saved["state"].best)):
+    for name, expected in (("final.npz", learner.averaged), ("best.npz", saved["state"].best)):
         found, meta = load_weights(folder / name, expected, job.meta)
         jax.tree.map(np.testing.assert_array_equal, found, expected)
         assert meta.keys() == job.meta.keys() | {"episodes"}
@@ -139,6 +141,13 @@ def test_the_weights_of_a_run(straight, make):
     np.testing.assert_array_equal(rated[-1][1], mean)
     np.testing.assert_array_equal(reported, saved["state"].best["policy"]["kernel"])
     assert any(np.array_equal(reported, chosen) for _, chosen in rated)
+
+
+def test_who_is_met_in_episodes_is_met_in_evaluations(tmp_path):
+    """Else the game's usual opponent."""
+    learn = dataclasses.replace(TINY.learn, opponent="path")
+    names = [FollowerJob(settings(tmp_path, **changes), QUIET).opponent.name for changes in ({"learn": learn}, {})]
+    assert names == ["path", usual_opponent(jaxgames.make("hex", "hex-3"))] and names[1] != "path"
 
 
 def test_a_run_that_is_stopped_goes_on_as_if_nothing_had_happened(straight, make, monkeypatch, tmp_path):
@@ -161,15 +170,20 @@ def test_a_run_that_is_stopped_goes_on_as_if_nothing_had_happened(straight, make
         ({"evaluate_games": 0}, "evaluate_games=0: must be >= 1"),
         ({"final_games": -1}, "final_games=-1: must be >= 0"),
         ({"keep": 0}, "keep=0: must be >= 1"),
-        ({"oracle": UCB, "learn": DaggerConfig(target="values")}, NO_CHANCES),
-        ({"oracle": UCB, "learn": DaggerConfig(advantage_weight=0.1)}, NO_CHANCES),
-        ({"oracle": UCB, "follower": PolicyValueConfig("pommerman", "ffa", network="residual")}, NO_CHANCES),
     ],
 )
 def test_bad_settings(values, message):
     with pytest.raises(ValueError) as error:  # noqa: PT011
         TrainConfig(**values)
     assert str(error.value) == message
+
+
+@pytest.mark.parametrize("oracle", [OracleConfig(bandit="ucb"), OracleConfig(planner="fdts:bandit=ucb")])
+def test_values_of_ucb_are_learnt_however_it_is_named(oracle, tmp_path):
+    """They count as chances to win, as those of every planner."""
+    learn = dataclasses.replace(TINY.learn, target="values", advantage_weight=0.1)
+    job = FollowerJob(settings(tmp_path, oracle=oracle, learn=learn), QUIET)
+    assert (job.programs.lost, job.programs.width) == (-1, 2)
 
 
 @pytest.mark.parametrize(
@@ -187,6 +201,8 @@ def test_bad_settings(values, message):
             ["--oracle.planner", "mcts", "--oracle.horizon", "9"],
             "planner='mcts': its settings stand after its name: leave out horizon",
         ),
+        (["--oracle.guide-values"], "guide_values=True: needs a guide"),
+        (["--oracle.prior-weight", "2"], "prior_weight=2.0: needs a guide"),
         (["--follower.mode", "duel"], "mode='duel': must be one of"),
         (["--follower.network", "vit"], "network='vit': must be one of"),
         (["--learn.buffer-size", "64"], "buffer_size=64: must hold one step of all lanes"),

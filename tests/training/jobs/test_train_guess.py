@@ -16,11 +16,13 @@ from training.models import guess
 from training.models.guess import GuessConfig
 from training.play import agents
 from training.storage.logs import read_log
+from training.storage.weights import load_weights
 
 TINY = TrainConfig(
     who=GuessConfig("stratego", "mini", network="tiny"),
     learn=GuessingConfig(player="hunt", lanes=32, steps=8, updates=8, batch_size=64, buffer_size=1024, learning_rate=3e-3),
     samples=2048,
+    rate_every=700,
     seed=3,
     checkpoint_every=1000,
 )
@@ -60,6 +62,38 @@ def test_it_learns_and_serves_planners(straight):
     plan, _ = jax.jit(planner.plan)(None, keys, planner.init(2), views, seats, jnp.ones(2, bool))
     legal = np.asarray(jax.jit(jax.vmap(game.legal_actions))(states))
     assert legal[np.arange(2), 0, np.asarray(plan.actions)[:, 0]].all()
+
+
+def test_guesses_are_rated_in_whole_games_that_are_not_learnt_from(straight, make):
+    """Now and then and at the end, in the same games; the best parameters are kept."""
+    log = read_log(straight / "log.jsonl")
+    rated = {line["samples"]: line["surprise"] for line in log if "surprise" in line}
+    assert list(rated) == [768, 1536, 2048] and min(rated.values()) < np.log(12)
+    params, meta = load_weights(straight / "best.npz")
+    assert meta["samples"] == min(rated, key=rated.get)
+    assert result_of(straight)["surprise"] == min(rated.values())
+    assert load_weights(straight / "final.npz")[1]["samples"] == 2048
+    programs = make(settings(straight), None).programs
+    key = jax.random.fold_in(jax.random.key(TINY.seed), (1 << 28) + 1)
+    found = jax.device_get(programs.rate(key, params))
+    assert found["surprise"] == pytest.approx(min(rated.values()), rel=1e-5)
+    np.testing.assert_allclose((found["surprise"], found["guessed"]), by_hand(programs, key, params), rtol=1e-4)
+
+
+def by_hand(programs, key, params):
+    """Surprise and share guessed right, over all positions of the first game of each lane."""
+    who, lanes = programs.who, TINY.learn.lanes
+    step = jax.jit(programs._step)
+    games, surprises, rights = jax.jit(jax.vmap(programs._start, axis_name="data"))(key[None]), [], []
+    games = jax.tree.map(lambda leaf: leaf[0], games)
+    chances = jax.jit(lambda views: who.log_chances(params, jax.vmap(who.encoder.planes)(views)))
+    while (playing := np.asarray(games.lanes.number) < lanes).any():
+        games, samples, _ = step(key, games)
+        logs, secrets = np.asarray(chances(samples.view))[playing], np.asarray(samples.secrets)[playing]
+        hidden = (secrets >= 0) & (secrets < who.game.num_secrets)
+        surprises += (-logs[hidden, secrets[hidden]]).tolist()
+        rights += (logs.argmax(-1) == secrets)[hidden].tolist()
+    return np.mean(surprises), np.mean(rights)
 
 
 def test_settings_of_a_guess_are_told(straight):

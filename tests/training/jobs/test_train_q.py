@@ -14,7 +14,8 @@ from rich.console import Console
 from jaxgames import runtime
 from tests.training.jobs.runs import log_of, result_of, run_here, send_signal_at, sharing
 from training.jobs.job import Job
-from training.jobs.train_q import QJob, State, TrainConfig
+from training.jobs.rated import State
+from training.jobs.train_q import QJob, TrainConfig
 from training.learn.learner import Learner
 from training.learn.monte_carlo import MonteCarloConfig
 from training.models.policy_value import PolicyValueConfig
@@ -70,7 +71,7 @@ def test_the_first_of_the_best_means_is_rated_and_kept(tmp_path):
     """Without games and networks: evaluations that win one game, none, one again, two and two."""
     job, wins, asked = object.__new__(QJob), iter((1, 0, 1, 2, 2, 1)), []
     Job.__init__(job, settings(tmp_path, samples=320), Console(quiet=True))
-    job.meta, job.total = {"game": "hex"}, 320
+    job.meta, job.total, job.unit = {"game": "hex"}, 320, "samples"
 
     def games(params, which, num_games):
         asked.append(float(params["mean"]))

@@ -86,7 +86,9 @@ def test_who_moved_last_has_won_and_games_that_run_on_have_no_result(kind):
     assert [int(one["samples"]) for one in told] == [LANES * CONFIG.steps * (call + 1) for call in range(CALLS)]
     counts = np.array([one["games"] for one in told])
     assert counts.sum() == len(over)
-    lengths, wins = (sum(one[name] * one["games"] for one in told) for name in ("mean_length", "first_player_wins"))
+    ended = [one for one in told if one["games"]]
+    assert all(np.isnan(one["mean_length"]) and np.isnan(one["first_player_wins"]) for one in told if not one["games"])
+    lengths, wins = (sum(one[name] * one["games"] for one in ended) for name in ("mean_length", "first_player_wins"))
     assert lengths == pytest.approx(sum(len(games[number]) for number in over))
     assert wins == pytest.approx(sum(outcome_of(learner.games, number)[0] > 0 for number in over))
 
@@ -222,13 +224,13 @@ def test_the_loss_is_that_of_the_paper():
     tell = jax.jit(programs().judge)
     upright, half = np.zeros(12, np.int32), np.arange(12, dtype=np.int32) % 2
     loss, parts = tell(params, batch, results, upright)
-    np.testing.assert_allclose(parts["value_error"], error, rtol=1e-4)
+    np.testing.assert_allclose(parts["value_error"].or_zero(), error, rtol=1e-4)
     np.testing.assert_allclose(parts["cross_entropy"], entropy, rtol=1e-4)
     np.testing.assert_allclose(loss, 0.5 * error + entropy + 1e-4 * decay, rtol=1e-4)
     swapped, _ = tell(params, batch, np.where(results == UNFINISHED, results, -results), upright)
     assert not np.allclose(swapped, loss, rtol=1e-3)
     _, none = tell(params, batch, np.full_like(results, UNFINISHED), upright)
-    assert none["value_error"] == 0 and none["cross_entropy"] == parts["cross_entropy"]
+    assert none["value_error"] == (0, 0) and none["cross_entropy"] == parts["cross_entropy"]
     # Half a turn of the board with its policy is another sample of the same game.
     turned, _ = tell(params, turn(batch), results, 1 - upright)
     np.testing.assert_allclose(turned, loss, rtol=1e-4)
@@ -316,6 +318,9 @@ def test_values_of_a_search_may_be_what_positions_promise():
         make_player(dataclasses.replace(CONFIG, prospects=0.5), programs().who)
 
 
+TOO_FEW = "true_sight_epochs=2: must be 0 or more than heuristic_epochs=2, which are among them"
+
+
 @pytest.mark.parametrize(
     ("values", "message"),
     [
@@ -325,6 +330,7 @@ def test_values_of_a_search_may_be_what_positions_promise():
         ({"explore_moves": -2}, "explore_moves=-2: must be >= -1"),
         ({"true_sight_epochs": -1}, "true_sight_epochs=-1: must be >= 0"),
         ({"heuristic_epochs": 1, "pretrain_epochs": 2}, "heuristic_epochs=1: must be 0 with pretrain_epochs=2"),
+        ({"heuristic_epochs": 2, "true_sight_epochs": 2}, TOO_FEW),
         ({"learning_rate": 0}, "learning_rate=0: must be > 0"),
         ({"learning_rate": float("nan")}, "learning_rate=nan: must be > 0"),
         ({"weight_decay": float("inf")}, "weight_decay=inf: must be >= 0"),

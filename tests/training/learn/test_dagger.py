@@ -17,6 +17,7 @@ from tests.processes import output_of
 from tests.training import cloning_on_devices, tiny
 from tests.training.tiny import GAME, as_set, rows_of
 from training.learn.dagger import Dagger, DaggerConfig, Sample
+from training.models.policy_value import masked_log_softmax
 
 KEY = jax.random.key(2)
 BATTLES, LANES, STEPS, PLAYERS, RATE = 6, 4, 4, 4, 2.25
@@ -138,11 +139,11 @@ def _parts(dagger):
         plan = jax.tree.map(lambda leaf: leaf[0], plan)
         target = plan.action_weights
         if config.target == "values":
-            weights = jnp.where(GAME.search_arms(state)[1], jnp.exp((plan.qvalues - 1) / config.temperature), 0.0)
+            weights = jnp.where(GAME.search_arms(state)[1], jnp.exp((plan.qvalues - 1) / 2 / config.temperature), 0.0)
             target = weights / weights.sum(-1, keepdims=True)
         legal = GAME.search_arms(state)[1]
-        matters = plan.qvalues.max(-1) - (plan.qvalues * legal).sum(-1) / legal.sum(-1)
-        chance = (plan.root_value + 1) / 2  # values lie in [-1, 1]
+        matters = (plan.qvalues.max(-1) - (plan.qvalues * legal).sum(-1) / legal.sum(-1)) / 2  # values lie in [-1, 1]
+        chance = (plan.root_value + 1) / 2
         samples = Sample(jax.vmap(lambda seat: GAME.observe(state, seat))(seats), target, chance, matters)
         return plan, GAME.in_play(state), jax.vmap(dagger.updates.packing.pack)(samples), memory
 
@@ -412,10 +413,26 @@ def test_targets():
     assert (best.sum(-1) > 1).any()
     np.testing.assert_allclose(target(target="best"), best / best.sum(-1, keepdims=True), rtol=1e-6)
     np.testing.assert_array_equal(target(target="first_best"), np.eye(6)[best.argmax(-1)])
-    weights = np.where(legal, np.exp(values / 0.2), 0)
+    weights = np.where(legal, np.exp(values / 2 / 0.2), 0)  # as chances to win
     np.testing.assert_allclose(
         target(target="values", temperature=0.2), weights / weights.sum(-1, keepdims=True), rtol=1e-5, atol=1e-7
     )
+
+
+def test_values_count_as_chances_to_win_whatever_their_range():
+    """Those between 0 and 1 as they are, bit for bit."""
+    oracle, legal = tiny.drawing_oracle(), np.array([[[True, True, True, False]]])
+    chances = np.array([[[0.5, 0.75, 0.25, 0.9]]], np.float32)
+    found = []
+    for value_range, values in (((0.0, 1.0), chances), ((-1.0, 1.0), 2 * chances - 1)):
+        config = DaggerConfig(lanes=4, buffer_size=64, target="values", temperature=0.3)
+        dagger = Dagger(config, tiny.network(), oracle._replace(value_range=value_range), runtime.data_mesh())
+        plan = types.SimpleNamespace(qvalues=values, legal=legal)
+        found.append(jax.device_get(jax.jit(lambda: (dagger._weights(plan), dagger._advantage(plan)))()))  # noqa: B023
+    (weights, advantage), others = found
+    np.testing.assert_allclose(weights, others[0], rtol=1e-6)
+    assert advantage == others[1] == 0.25
+    np.testing.assert_array_equal(weights, jnp.exp(masked_log_softmax(jnp.asarray(chances) / 0.3, jnp.asarray(legal))))
 
 
 # --- bad input ---------------------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from tests.signals import Signals
 from tests.training.learn.test_arms import network, share_of_right_answers
 from training.learn import expert_iteration
 from training.learn.expert_iteration import ExpertConfig, ExpertIteration, Samples, expert_loss, sharpened, value_target
-from training.learn.self_play import UNFINISHED, SelfPlay
+from training.learn.self_play import LONGEST, UNFINISHED, SelfPlay
 from training.learn.targets import Targets
 from training.models import policy_value
 from training.models.policy_value import PolicyValueConfig
@@ -131,6 +131,13 @@ def test_games_that_begin_in_place_of_those_given_up_are_not_over():
     assert (np.asarray(now.results)[:, 0] == [UNFINISHED + 1, UNFINISHED + 1, 7, UNFINISHED + 1]).all()
 
 
+def test_games_longer_than_a_result_counts_are_refused():
+    assert SelfPlay(Pool(Signals(max_steps=LONGEST), 3), Targets(None), remembered=4).rows
+    assert jnp.iinfo(jnp.int16).max == UNFINISHED + 1 + 4 * LONGEST
+    with pytest.raises(ValueError, match=r"^max_steps=8192: must be <= 8191 in games that are learnt from$"):
+        SelfPlay(Pool(Signals(max_steps=LONGEST + 1), 3), Targets(None), remembered=4)
+
+
 class Judged(Fading):
     """Who is out has lost, but for the last seat: of that nothing is known before the end."""
 
@@ -185,8 +192,8 @@ def test_games_that_are_not_over_teach_no_values():
     samples = Samples(jnp.zeros((2, 1)), jnp.eye(4)[:2], jnp.zeros(2), jnp.array([1, UNFINISHED]), jnp.array([3, 1]))
     config = ExpertConfig(value_weight=0.25, discount=0.5, symmetries=False)
     loss, parts = jax.jit(lambda samples: expert_loss(config, who, None, samples, jnp.zeros(2, jnp.int32)))(samples)
-    assert parts["value_error"] == (0.5**3 - 0.5) ** 2 and parts["cross_entropy"] == pytest.approx(np.log(4))
-    assert loss == pytest.approx(0.25 * parts["value_error"] + 0.75 * parts["cross_entropy"])
+    assert parts["value_error"] == ((0.5**3 - 0.5) ** 2, 1) and parts["cross_entropy"] == pytest.approx(np.log(4))
+    assert loss == pytest.approx(0.25 * parts["value_error"].total + 0.75 * parts["cross_entropy"])
 
 
 def test_gradient_steps_follow_what_is_kept():

@@ -9,7 +9,7 @@ import optax
 import pytest
 
 from jaxgames import runtime
-from training.learn.learner import Programs, Updates
+from training.learn.learner import Mean, Programs, Updates
 
 KEY, SAMPLES, BATCH = jax.random.key(4), 64, 32
 
@@ -48,6 +48,31 @@ def test_without_symmetries_the_same_samples_are_drawn():
     upright, turned = learnt(1), learnt(4)
     assert upright["share 0"] == 1
     np.testing.assert_array_equal(upright["sample"], turned["sample"])
+
+
+def test_a_mean_weighs_by_what_counts_and_not_by_steps_or_devices():
+    """Of two devices one has few samples that count. Without a step, or without such samples, there is none."""
+
+    def loss(params, samples, games, which):
+        del games, which
+        counts = samples > 0
+        some, none = Mean(jnp.where(counts, samples, 0).sum(), counts.sum()), Mean(jnp.float32(0), jnp.int32(0))
+        return (params * samples).mean(), {"some": some, "none": none, "total": some.total, "count": some.number / 1}
+
+    updates = Updates(loss, optax.sgd(0.1), jnp.float32(0), 2 * BATCH, 2 * SAMPLES, num_devices=2)
+
+    def learnt(rows, number):
+        learner = updates.init(jnp.float32(1), ())
+        ring = updates.store(learner.ring, rows, jnp.ones(SAMPLES, bool))
+        return updates.learn(KEY, dataclasses.replace(learner, ring=ring), number)[1]
+
+    rows = jnp.stack([jnp.full(SAMPLES, 1.0), jnp.where(jnp.arange(SAMPLES) % 8 == 0, 5.0, -1.0)])
+    on_both = jax.jit(jax.vmap(learnt, (0, None), axis_name="data"), static_argnums=1)
+    told = {name: value[0] for name, value in jax.device_get(on_both(rows, 10)).items()}
+    assert told["some"] == pytest.approx(told["total"] / told["count"]) and 1 < told["some"] < 2
+    assert np.isnan(told["none"]) and told["finite"]
+    idle = {name: value[0] for name, value in jax.device_get(on_both(rows, 0)).items()}
+    assert all(np.isnan(idle[name]) for name in ("loss", "gradient_norm", "some", "total")) and idle["finite"]
 
 
 def test_devices_exchange_one_message_per_gradient_step():

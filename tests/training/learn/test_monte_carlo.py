@@ -89,6 +89,16 @@ def test_only_what_was_done_in_games_that_are_over_is_taught(who, params, progra
     assert ended.sum() > 0 and parts["finished"] == ended.mean() and left[ended].min() == 1 < left[ended].max()
     error = (values[np.arange(64), policies.argmax(-1)] - over * 0.5 ** (left - 1.0)) ** 2  # in the last step all of it
     np.testing.assert_allclose(loss, error[ended].mean(), rtol=1e-5)
+    np.testing.assert_allclose(parts["loss"], (error[ended].sum(), ended.sum()), rtol=1e-5)
+
+
+def test_what_no_game_has_shown_is_not_told(who, params, program):
+    """In two steps no game ends: nothing is learnt from them, and nothing told of how games went."""
+    short = MonteCarlo(dataclasses.replace(CONFIG, steps=2), who, runtime.data_mesh(1))
+    learner, metrics = short.iterate(KEY, short.init(KEY, params))
+    assert metrics["games"] == metrics["finished"] == 0 and metrics["finite"]
+    assert all(np.isnan(metrics[name]) for name in ("loss", "mean_length", "first_player_wins"))
+    jax.tree.map(np.testing.assert_array_equal, learner.params, params)
 
 
 def test_what_it_refuses():

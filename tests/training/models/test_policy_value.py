@@ -184,7 +184,7 @@ def test_unknown_names(settings, message):
 
 
 def test_the_network_that_comes_with_the_package_plays_in_the_variants_it_fits():
-    path = agents.BUNDLED
+    path = agents.bundled("follower", jaxgames.make("pommerman", "ffa"))
     who, params = policy_value.read(path, jaxgames.make("pommerman", "team"))
     assert (who.encoder.name, who.game.config.is_team, who.meta["mode"]) == ("extended_centred", True, "ffa")
     assert jax.tree.map(jnp.shape, params) == jax.tree.map(jnp.shape, jax.eval_shape(who.init, jax.random.key(0)))

@@ -125,11 +125,12 @@ def test_without_a_network_all_arms_are_looked_at():
 
 
 def test_the_follower_of_the_package_plays_pommerman_alone():
-    assert agents.BUNDLED.stat().st_size < 2e6
     game = GAMES["pommerman/ffa"]
+    path = agents.bundled("follower", game)
+    assert path.stat().st_size < 2e6
     follower = agents.make("follower", game)
     assert follower.name == "follower" and not follower.uses_hidden
-    guided = agents.make(f"fdts:guide={agents.BUNDLED},prior_weight=2,num_simulations=4", game)
+    guided = agents.make(f"fdts:guide={path},prior_weight=2,num_simulations=4", game)
     assert guided.params is not None and guided.name.startswith("fdts:guide=")
     with pytest.raises(ValueError, match="of mode 'ffa' with planes 11 x 11 x 24, and here they are 8 x 8 x 24"):
         agents.make("follower", jaxgames.make("pommerman", "one_vs_one"))

@@ -18,6 +18,7 @@ from training.web import play, server
 from training.web.cast import Cast
 from training.web.desk import Desk
 from training.web.play import PlayConfig
+from training.web.saved import SavedGame
 
 
 @pytest.fixture(scope="module")
@@ -236,3 +237,20 @@ def test_a_port_in_use_and_wrong_addresses_are_told_in_one_line():
 def test_settings_that_are_not_possible(settings, words):
     with pytest.raises(ValueError, match=words):
         play.make_desk(PlayConfig(**({"game": "hex", "mode": "adh-3"} | settings)))
+
+
+@pytest.mark.parametrize(
+    ("settings", "named"),
+    [({"game": "hex"}, "game"), ({"mode": "adh-3", "seat": 1}, "mode, seat"), ({"agents": ("random",)}, "agents")],
+)
+def test_a_saved_game_says_itself_who_plays_what(settings, named):
+    with pytest.raises(ValueError, match=rf"^load='game\.json': the saved game says who plays what; leave out {named}$"):
+        PlayConfig(load="game.json", **settings)
+
+
+def test_a_desk_is_that_of_the_saved_game(tmp_path):
+    path = tmp_path / "game.json"
+    path.write_text(SavedGame("stratego", "mini", 3, 0, 0, ("random", "you")).to_text())
+    desk = play.make_desk(PlayConfig(load=str(path)))
+    desk.prepare()
+    assert desk.title == "stratego mini" and PlayConfig().game == "hex"

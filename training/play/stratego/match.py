@@ -155,6 +155,10 @@ def run(match: Match, settings: Mapping[str, Any], folder: Path | None, console:
 
 
 def _write(match: Match, game: Finished, result: Mapping[str, Any], folder: Path) -> None:
+    """Writes a game and what is known after it; the first game of a match takes the place of those of an earlier one."""
+    for path in (folder / "games").glob("*") if game.number == 0 else ():
+        if path.stem.isdecimal() and path.suffix in (".json", ".log", ".svg"):  # .svg: drawn of a record
+            path.unlink()
     name = f"{game.number + 1:04}"
     found = records.record(game.played, match.game.config, match.mode, game.start)
     texts = {f"{name}.json": json.dumps(found, indent=1) + "\n", f"{name}.log": game.played.log()}

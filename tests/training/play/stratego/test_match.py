@@ -47,10 +47,14 @@ def match_of(*specs, rules=Rules(seconds=5.0, turns=8), start=None, count=2):  #
 
 
 def test_both_play_both_colours_from_the_same_starts(tmp_path):
+    (tmp_path / "games").mkdir()
+    earlier = [tmp_path / "games" / name for name in ("0003.svg", "0007.json", "0007.log", "notes.json")]
+    for path in earlier:
+        path.write_text("of an earlier match")
     begin = starts.dealt(barrage(), 3)
     played = match_of(quoted("play_well", "1"), quoted("play_well", "2"), start=begin, count=4)
     result = match.run(played, {"seed": 3}, tmp_path, Console(quiet=True))
-    assert all_gone()
+    assert all_gone() and [path.exists() for path in earlier] == [False, False, False, True]
     found = [records.read(tmp_path / "games" / f"{number:04}.json") for number in range(1, 5)]
     texts = [notation.write(barrage().config, begin(number)) for number in range(2)]
     assert [one["start"] for one in found] == [texts[0], texts[0], texts[1], texts[1]] and texts[0] != texts[1]
