@@ -74,7 +74,8 @@ class MultiEnvironment(Base):
         games, _ = self._played(state.games, (), actions, goes, lanes)
         reward = jnp.where(goes[:, None] & ~done, jax.vmap(lambda one: one.rewards)(games), 0.0)
         length = state.length + goes
-        out = (games.terminated[:, None] | self._eliminated(games)) & goes[:, None]
+        # Whoever is done stays so: a game may pay for an elimination once.
+        out = (games.terminated[:, None] | self._eliminated(games) | done) & goes[:, None]
         truncated = (goes & (length >= self.limit))[:, None] & ~out & ~done
         played = dataclasses.replace(
             state, games=games, over=done | out | truncated, length=length, returns=state.returns + reward

@@ -32,7 +32,7 @@ def _read_word(text: str) -> str:
 
 def _read_lists(text: str) -> tuple[tuple[str, ...], ...]:
     """Reads lists of words between "/"."""
-    return tuple(_read_list(str, part) for part in _read_word(text).split("/") if part)
+    return () if text == EMPTY else tuple(_read_list(str, part) for part in text.split("/"))
 
 
 def _read_list(inside: Callable[[str], Any], text: str) -> tuple[Any, ...]:

@@ -120,7 +120,7 @@ def modelled_puct(
     game: Game,
     evaluate: Evaluate,
     models: Models = Models(),
-    settings: Settings = POMMERLEARN,
+    settings: Settings | None = None,
     *,
     outputs: Outputs | None = None,
     of_own_seat: bool = False,
@@ -132,13 +132,15 @@ def modelled_puct(
       evaluate: the network, asked for the own seat and the rival's; its parameters are the planner's, and those of a model that
         is the network.
       models: who plays for the others.
-      settings: of the search.
+      settings: of the search; None: `POMMERLEARN`, without noise where `evaluate` has no policy.
       outputs: which logit is that of an action, as `Encoder.outputs`; None: that of its number.
       of_own_seat: `evaluate` has no policy, and values are asked for the own seat alone: the rival's are the opposite.
 
     Raises:
       ValueError: a model, a rival or a belief that the game does not have.
     """
+    if settings is None:
+        settings = dataclasses.replace(POMMERLEARN, dirichlet_fraction=0.0) if of_own_seat else POMMERLEARN
     kind = "SP-MCTS" if models.rival == "none" else "TP-MCTS"
     dynamics = dynamics_for(game, models, evaluate, outputs, shared_answers=True, in_turn=True)
     if of_own_seat:

@@ -162,10 +162,17 @@ def _ends(cell: Cell, played: Played) -> list[str]:
     return [*rates, published(cell), str(played.games), f"{played.steps / played.games:.0f}"]
 
 
+def _place(cell: Cell) -> tuple:
+    """By what rows of tables are sorted."""
+    orders = [list(order) for order in (TITLES, OPPONENTS, PRIORS)]
+    network, opponent, priors = map(list.index, orders, (cell.network, cell.opponent, cell.priors))
+    return network, opponent, cell.simulations, cell.search, priors
+
+
 def table(totals: Mapping[Cell, Played], opponent: str) -> str:
     """Makes the table of the cells against one kind of opponent: with noise where it was played, or else with priors as given."""
     rows = []
-    for cell, played in totals.items():
+    for cell, played in sorted(totals.items(), key=lambda item: _place(item[0])):
         kinds = [kind for kind in (NOISE, AS_GIVEN) if replace(cell, priors=kind) in totals]
         if cell.opponent != opponent or cell.priors not in kinds[:1]:
             continue
@@ -180,14 +187,8 @@ def priors_table(totals: Mapping[Cell, Played]) -> str:
     """Makes the table of what searches make of priors: of all that was played with more than one kind of them."""
     kinds = Counter(replace(cell, priors=AS_GIVEN) for cell in totals)
     shown = [cell for cell in totals if kinds[replace(cell, priors=AS_GIVEN)] > 1]
-    orders = [list(order) for order in (TITLES, OPPONENTS, PRIORS)]
-
-    def place(cell: Cell) -> tuple:
-        network, opponent, priors = map(list.index, orders, (cell.network, cell.opponent, cell.priors))
-        return network, opponent, cell.simulations, cell.search, priors
-
     rows = []
-    for cell in sorted(shown, key=place):
+    for cell in sorted(shown, key=_place):
         who = [TITLES[cell.network], OPPONENTS[cell.opponent], SEARCHES[cell.search], str(cell.simulations)]
         rows.append([*who, PRIORS[cell.priors][0], *_ends(cell, totals[cell])])
     return markdown(["network", "against three", "search", "simulations", "priors", *_HEAD], rows)

@@ -100,9 +100,7 @@ class Settings:
         if self.first_play_urgency is not None and not math.isfinite(self.first_play_urgency):
             raise ValueError(f"first_play_urgency={self.first_play_urgency}: must be a finite number")
         if self.normalize_q and self.first_play_urgency not in (None, Settings.first_play_urgency):
-            raise ValueError(
-                f"first_play_urgency={self.first_play_urgency}: must be None with normalize_q, which takes the least Q"
-            )
+            raise ValueError(f"first_play_urgency={self.first_play_urgency}: leave it out with normalize_q, it takes the least")
         checks.shares(self, "dirichlet_fraction", "random_starts")
         if self.leaf_parallelism > MAX_WAVE:
             raise ValueError(f"leaf_parallelism={self.leaf_parallelism}: must be in 1..{MAX_WAVE}")

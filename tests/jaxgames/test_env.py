@@ -252,9 +252,10 @@ def test_who_is_eliminated_is_done_once_the_game_has_paid_for_it():
     assert [step.terminated.item() for step in steps[1:]] == [False, True, False]
     assert steps[1].legal.tolist() == [[True, False]] and steps[2].illegal.all(), "it can only pass until then"
     table = MultiEnvironment(game, 1, autoreset="disabled")
-    steps, _ = played(table, [[[LEAVE, STAY, STAY]], [[STAY, STAY, STAY]], [[STAY, LEAVE, STAY]]])
-    assert [step.reward[0].tolist() for step in steps[1:]] == [[0, 0, 0], [-1, 0, 0], [0, -1, 1]]
-    assert [step.terminated[0].tolist() for step in steps[1:]] == [[False] * 3, [True, False, False], [True] * 3]
+    steps, _ = played(table, [[[LEAVE, STAY, STAY]], [[STAY] * 3], [[STAY] * 3], [[STAY, LEAVE, STAY]]])
+    assert [step.reward[0].tolist() for step in steps[1:]] == [[0, 0, 0], [-1, 0, 0], [0, 0, 0], [0, -1, 1]]
+    out = [True, False, False]
+    assert [step.terminated[0].tolist() for step in steps[1:]] == [[False] * 3, out, out, [True] * 3], "who is done stays so"
 
 
 @pytest.mark.parametrize("late", [False, True])

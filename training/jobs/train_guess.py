@@ -42,7 +42,7 @@ class TrainConfig(JobConfig):
     who: GuessConfig = GuessConfig()
     learn: GuessingConfig = GuessingConfig()
     samples: int = 1_000_000
-    rate_every: int = 100_000
+    rate_every: int = 200_000
     output: str = "output/guess"
 
     def __post_init__(self) -> None:
@@ -95,7 +95,8 @@ class GuessJob(Job):
         self.title = f"guessing what is hidden, {self.variant}, {config.who.network} network"
         self.total, self.unit, self.learning_rate = config.samples, "samples", learn.learning_rate
         self.programs = Guessing(learn, self.who, player, job.mesh_for(learn.lanes, learn.batch_size, learn.buffer_size))
-        self.check_memory(("learn.lanes", learn.lanes, [player]))
+        playing = ("learn.lanes", learn.lanes, [player])
+        self.check_memory(playing, playing)  # games that are rated are others, beside those that are learnt from
 
     def start(self) -> State:
         learner = self.programs.init(self.key, self.who.init(jax.random.fold_in(self.key, _INIT)))
@@ -108,7 +109,7 @@ class GuessJob(Job):
             return {}
         told = job.plain(self.programs.rate(jax.random.fold_in(self.key, _RATING), state.learner.params))
         state.rated = np.int32(samples)
-        if told["surprise"] < state.least_surprise:
+        if not told["surprise"] >= state.least_surprise:  # where nothing was hidden it is no number
             state.best, state.least_surprise = job.copy(state.learner.params), np.float32(told["surprise"])
             self._save("best.npz", state.best, samples)
         return told

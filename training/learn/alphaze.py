@@ -42,8 +42,8 @@ class AlphazeConfig:
       method: of playing: worlds that fit what is known are drawn and searched, and put together by the mean of their policies
         (pc_pimc), the policy nearest to that mean (medoid) or the sum of their values (pimc); or only looked at one action ahead,
         by the sum of the values after it (pimc_value).
-      true_sight_epochs: in all games of the first so many epochs the search sees everything (TSL) [6 of 10 in DarkHex 11 x 11];
-        heuristic_epochs are among them, and pretrain_epochs come before.
+      true_sight_epochs: in all games of so many epochs, which come after pretrain_epochs, the search sees everything (TSL) [6 of
+        10 in DarkHex 11 x 11]; heuristic_epochs count among them.
       pretrain_epochs: in the first so many epochs the open game is played instead (section 9.2).
       heuristic_epochs: in the first so many epochs the search sees everything and values states by the game's heuristic with even
         priors [0]: a network learns the first steps sooner from that than from itself.

@@ -263,8 +263,8 @@ class Dagger:
     def _advantage(self, plan: Plan) -> Array:
         """Best value less the mean over legal arms, as chances to win: float32 [L, P]."""
         legal, values = plan.legal, plan.qvalues
-        mean = jnp.where(legal, values, 0.0).sum(-1) / jnp.maximum(legal.sum(-1), 1)
-        return jnp.where(legal.any(-1), jnp.where(legal, values, -jnp.inf).max(-1) - mean, 0.0) / self.width
+        average = jnp.where(legal, values, 0.0).sum(-1) / jnp.maximum(legal.sum(-1), 1)
+        return jnp.where(legal.any(-1), jnp.where(legal, values, -jnp.inf).max(-1) - average, 0.0) / self.width
 
     def _per_output(self, plan: Plan, weights: Array) -> Array:
         """Weights by arm as weights by output: float32 [L, P, A]."""

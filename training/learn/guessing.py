@@ -153,8 +153,11 @@ class Guessing:
     def _iterate(self, key: Array, learner: Learner) -> tuple[Learner, dict[str, Array]]:
         def step(carry: tuple, _: None) -> tuple[tuple, Array]:
             games, ring = carry
-            games, sample, ended = self._step(key, games)
-            return (games, self.updates.store(ring, sample, jnp.ones(self.pool.lanes, bool))), ended
+            everywhere = jnp.ones(self.pool.lanes, bool)
+            games, sample, ended = self._step(key, games, everywhere)
+            lanes = self.pool.refill(key, games.lanes, ended)[0]
+            games = Games(lanes, self.player.reset(games.memory, ended))
+            return (games, self.updates.store(ring, sample, everywhere)), ended
 
         (games, ring), ended = jax.lax.scan(step, (learner.games, learner.ring), length=self.config.steps)
         told = {
@@ -165,28 +168,25 @@ class Guessing:
         learner, learnt = self.updates.learn(key, learner, self.config.updates)
         return learner, told | learnt
 
-    def _step(self, key: Array, games: Games) -> tuple[Games, Sample, Array]:
-        """Plays one step in all lanes; gives samples [L] and the games that have ended, bool [L]."""
+    def _step(self, key: Array, games: Games, active: Array) -> tuple[Games, Sample, Array]:
+        """Plays one step in the active lanes, bool [L]; gives samples [L] and the games that are over, bool [L]."""
         pool, game, lanes = self.pool, self.who.game, games.lanes
         keys = pool.step_keys(key, lanes)
         seats = jax.vmap(game.to_play)(lanes.states).astype(jnp.int32)
         samples = jax.vmap(self._sample)(lanes.states, seats)
         views = pool.views(lanes, self.player.sees_state, seats[None])
-        everywhere = jnp.ones(pool.lanes, bool)
-        chosen, memory = self.player.act(self.player.params, fold(keys, _ACT), games.memory, views, seats, everywhere)
+        chosen, memory = self.player.act(self.player.params, fold(keys, _ACT), games.memory, views, seats, active)
         moves = jnp.arange(game.num_players) == seats[:, None]
         actions = jnp.where(moves, chosen[:, None], game.pass_action).astype(jnp.int32)
         lanes = pool.step(lanes, actions, fold(keys, _CHANCE))
-        ended = lanes.states.terminated
-        lanes, _ = pool.refill(key, lanes, ended)
-        return Games(lanes, self.player.reset(memory, ended)), samples, ended
+        return Games(lanes, memory), samples, lanes.states.terminated
 
     def _rate(self, key: Array, params: Any) -> dict[str, Array]:
         """`rate` on one device of the axis "data"."""
 
         def step(carry: tuple) -> tuple:
             games, playing, sums = carry
-            games, samples, ended = self._step(key, games)
+            games, samples, ended = self._step(key, games, playing)
             secrets = jnp.where(playing[:, None], samples.secrets, -1)  # nothing is hidden from who has played to the end
             told = self._told(params, jax.vmap(self.who.encoder.planes)(samples.view), secrets)
             return games, playing & ~ended, jax.tree.map(jnp.add, sums, told)

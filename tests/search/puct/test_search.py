@@ -478,7 +478,7 @@ def test_noise_and_kept_trees_exclude_each_other():
 
 
 def test_the_least_q_of_a_node_takes_the_place_of_a_first_play_urgency():
-    with pytest.raises(ValueError, match=r"^first_play_urgency=0\.5: must be None with normalize_q"):
+    with pytest.raises(ValueError, match=r"^first_play_urgency=0\.5: leave it out with normalize_q"):
         Settings(normalize_q=True, first_play_urgency=0.5)
     given, none = (search(positions(2), normalize_q=True, first_play_urgency=urgency)[0] for urgency in (-1.0, None))
     np.testing.assert_array_equal(given.visit_counts, none.visit_counts)

@@ -82,17 +82,18 @@ def test_guesses_are_rated_in_whole_games_that_are_not_learnt_from(straight, mak
 
 def by_hand(programs, key, params):
     """Surprise and share guessed right, over all positions of the first game of each lane."""
-    who, lanes = programs.who, TINY.learn.lanes
-    step = jax.jit(programs._step)
+    who, step = programs.who, jax.jit(programs._step)
     games, surprises, rights = jax.jit(jax.vmap(programs._start, axis_name="data"))(key[None]), [], []
     games = jax.tree.map(lambda leaf: leaf[0], games)
     chances = jax.jit(lambda views: who.log_chances(params, jax.vmap(who.encoder.planes)(views)))
-    while (playing := np.asarray(games.lanes.number) < lanes).any():
-        games, samples, _ = step(key, games)
+    playing = np.ones(TINY.learn.lanes, bool)
+    while playing.any():
+        games, samples, over = step(key, games, playing)
         logs, secrets = np.asarray(chances(samples.view))[playing], np.asarray(samples.secrets)[playing]
         hidden = (secrets >= 0) & (secrets < who.game.num_secrets)
         surprises += (-logs[hidden, secrets[hidden]]).tolist()
         rights += (logs.argmax(-1) == secrets)[hidden].tolist()
+        playing &= ~np.asarray(over)
     return np.mean(surprises), np.mean(rights)
 
 
