@@ -5,8 +5,10 @@ from __future__ import annotations
 import dataclasses
 import json
 import sys
+import threading
 import time
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +19,12 @@ from experiments.accelerator.page import page
 from experiments.accelerator.pieces import Piece
 from experiments.accelerator.supervise import COMMAND, LATE, Worker, share_out
 from experiments.accelerator.worker import ENDED
-from jaxgames import checks
+from jaxgames import checks, runtime
 from training.storage.files import output_folder, write_atomically
 
 FAILED = 1
-ROWS, ABOUT, PAGE, LOG = "rows.jsonl", "about.json", "page.md", "worker.log"
+ROWS, ABOUT, PAGE, LOG, LOCK = "rows.jsonl", "about.json", "page.md", "worker.log", "measuring.lock"
+CORES_OF_ONE, MOST_WORKERS = 2, 8  # a process that compiles keeps about two cores busy
 _SAME = ("device", "versions", "commit")  # of all rows of a folder
 
 
@@ -35,6 +38,8 @@ class AcceleratorConfig:
       minutes: that all takes at most, the start of JAX included.
       only: a regular expression; only pieces whose part:name contains it, as in checks:states, speeds:hex/puct or learners.
       devices: accelerators that cases are measured on.
+      workers: processes that compile side by side, while one at a time measures; 0: as many as the CPU is good for, and one where
+        there is no accelerator.
       resume: go on with the pieces that the folder has no rows of, with the same device, versions and commit.
       output: folder for rows.jsonl, about.json, page.md and worker.log.
     """
@@ -42,12 +47,14 @@ class AcceleratorConfig:
     minutes: float = 9.0
     only: str = ""
     devices: int = 1
+    workers: int = 0
     resume: bool = False
     output: str = "output/accelerator"
 
     def __post_init__(self) -> None:
         checks.numbers(self, "minutes", positive=True)
         checks.at_least(1, self, "devices")
+        checks.at_least(0, self, "workers")
         pieces.pattern_of(self.only)
 
 
@@ -61,6 +68,7 @@ class Findings:
           OSError: a file cannot be read or written.
         """
         self.folder, self.minutes, self.about = folder, minutes, dict[str, Any]()
+        self._lock = threading.Lock()
         self.rows: list[dict[str, Any]] = []
         if resume and (folder / ROWS).exists():
             self.rows = [json.loads(line) for line in (folder / ROWS).read_text().splitlines()]
@@ -72,12 +80,25 @@ class Findings:
             part: [piece for piece in planned if (part, piece.name, piece.size) not in known] for part, planned in parts.items()
         }
 
-    def meet(self, about: Mapping[str, Any]) -> None:
-        """Takes in what a working process has told of its device.
+    def take(
+        self, piece: Piece, about: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], seconds: float, failed: str
+    ) -> None:
+        """Takes in what a piece has given and what its process has told of its device, and writes all.
 
         Raises:
-          ValueError: the rows that are there are of another one.
+          ValueError: the rows that are there are of another device.
         """
+        with self._lock:
+            if about:
+                self._meet(about)
+            begun: dict[str, Any] = piece.as_dict() | {"seconds": seconds, "failed": ""}
+            self.rows += [{**begun, **row} for row in rows]
+            if failed:
+                self.rows.append(begun | {"failed": failed})
+            self.missing[piece.part] = [other for other in self.missing[piece.part] if other != piece]
+            self.write()
+
+    def _meet(self, about: Mapping[str, Any]) -> None:
         for name in _SAME if self.about else ():
             if self.about.get(name) != about.get(name):
                 there, here = self.about.get(name), about.get(name)
@@ -86,15 +107,6 @@ class Findings:
         if self.about != about:
             self.about = dict(about)
             write_atomically(self.folder / ABOUT, json.dumps(self.about) + "\n")
-
-    def reach(self, piece: Piece, rows: Sequence[Mapping[str, Any]], seconds: float, failed: str) -> None:
-        """Takes in what a piece has given, and writes all."""
-        begun: dict[str, Any] = piece.as_dict() | {"seconds": seconds, "failed": ""}
-        self.rows += [{**begun, **row} for row in rows]
-        if failed:
-            self.rows.append(begun | {"failed": failed})
-        self.missing[piece.part] = [other for other in self.missing[piece.part] if other != piece]
-        self.write()
 
     def write(self) -> None:
         """Writes the rows and the page."""
@@ -118,33 +130,46 @@ def run(config: AcceleratorConfig, command: Sequence[str] = COMMAND, parts: Mapp
       ValueError: it holds rows of another device, of other versions or of another commit.
     """
     end = time.monotonic() + 60 * config.minutes
-    jax.config.update("jax_platforms", "cpu")  # of this process, which leaves accelerators to the one that works
+    jax.config.update("jax_platforms", "cpu")  # of this process, which leaves accelerators to those that work
     with output_folder(config.output) as folder:
         assert folder is not None
         findings = Findings(folder, parts or pieces.plan(config.only), config.minutes, config.resume)
         findings.write()
-        with Worker(config.devices, folder / LOG, command) as worker:
+        workers = _workers(config, folder, command)
+        doers = [partial(_do, worker, findings) for worker in workers]
 
-            def do(piece: Piece, seconds: float) -> None:
-                rows: list[dict[str, Any]] = []
-                for told in worker.do(piece, seconds):
-                    if ENDED in told:
-                        if worker.about:
-                            findings.meet(worker.about)
-                        findings.reach(piece, rows, told[ENDED], told["failed"])
-                        print(f"{piece.part}: {piece.title}: {_told(rows, told)}", flush=True)
-                    else:
-                        rows.append(told["row"])
+        def stop() -> None:
+            for worker in workers:
+                worker.dismiss()
 
-            try:
-                share_out(dict(findings.missing), pieces.SHARES, end - time.monotonic() - 1, do)
-            except KeyboardInterrupt:
-                findings.write()
-                print("interrupted: what was found is kept", file=sys.stderr)
+        try:
+            share_out(dict(findings.missing), pieces.SHARES, end - time.monotonic() - 1, doers, stop)
+        except KeyboardInterrupt:
+            print("interrupted: what was found is kept", file=sys.stderr)
+        finally:
+            stop()
         left = sum(len(planned) for planned in findings.missing.values())
         print(f"{left} pieces were not reached; the page is {folder / PAGE}")
     wrong = any((row["failed"] and not row["failed"].startswith(LATE)) or not row.get("same", True) for row in findings.rows)
     return FAILED if wrong else 0
+
+
+def _workers(config: AcceleratorConfig, folder: Path, command: Sequence[str]) -> list[Worker]:
+    """Makes the processes that work; they start when they are needed."""
+    number = config.workers or (1 if runtime.only_cpus() else min(max(runtime.usable_cores() // CORES_OF_ONE, 1), MOST_WORKERS))
+    arguments = [str(config.devices), str(folder.resolve() / LOCK)]
+    return [Worker(arguments, folder / LOG, command, shares=number > 1) for _ in range(number)]
+
+
+def _do(worker: Worker, findings: Findings, piece: Piece, seconds: float) -> None:
+    """Has a piece done, keeps what it has given, and says so."""
+    rows: list[dict[str, Any]] = []
+    for told in worker.do(piece, seconds):
+        if ENDED in told:
+            findings.take(piece, worker.about, rows, told[ENDED], told["failed"])
+            print(f"{piece.part}: {piece.title}: {_told(rows, told)}", flush=True)
+        else:
+            rows.append(told["row"])
 
 
 def _told(rows: Sequence[Mapping[str, Any]], told: Mapping[str, Any]) -> str:

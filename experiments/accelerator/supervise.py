@@ -1,15 +1,17 @@
-"""Has pieces done by a process of its own, each within its time; a process that is late or dies is replaced."""
+"""Has pieces done by processes of their own, each within its time; a process that is late or dies is replaced."""
 
 from __future__ import annotations
 
 import contextlib
 import json
+import os
 import queue
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import IO, Any
 
@@ -18,38 +20,43 @@ from experiments.accelerator.worker import ENDED, READY
 from training.storage.provenance import CHECKOUT
 
 LATE = "not done after"
+SHARING = {"XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
 COMMAND = (sys.executable, "-m", "experiments.accelerator.worker")
 
 
 class Worker:
-    """The process that works; started when it is needed.
+    """A process that works; started when it is needed.
 
     Attributes:
       about: what it has told of its device; {} before it has begun.
     """
 
-    def __init__(self, devices: int, log: Path, command: Sequence[str] = COMMAND) -> None:
+    def __init__(self, arguments: Sequence[str], log: Path, command: Sequence[str] = COMMAND, shares: bool = False) -> None:
         """Starts nothing yet.
 
         Args:
-          devices: accelerators that a case is measured on.
+          arguments: of the command, see `worker`.
           log: file for what it and its libraries print.
           command: what to start.
+          shares: it is one of several and takes memory of the device when it needs it, not all in advance.
         """
         self.about: dict[str, Any] = {}
-        self._command, self._log = [*command, str(devices)], log
+        self._command, self._log = [*command, *arguments], log
+        self._environment = {**(SHARING if shares else {}), **os.environ}
         self._process: subprocess.Popen[str] | None = None
         self._told: queue.Queue[str | None] = queue.Queue()
+        self._dismissed = threading.Event()
 
-    def __enter__(self) -> Worker:
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def dismiss(self) -> None:
+        """Ends the process for good, also while `do` waits for it in another thread, which then ends without a word."""
+        self._dismissed.set()
         self._end()
 
     def do(self, piece: Piece, seconds: float) -> Iterator[dict[str, Any]]:
         """Has a piece done. Gives what the process tells: {"row": ...} per row, and last {"ended": seconds, "failed": why}."""
         started = time.monotonic()
+        if self._dismissed.is_set():
+            return
         try:
             process = self._running(seconds)
             assert process.stdin is not None
@@ -64,8 +71,10 @@ class Worker:
         except TimeoutError:
             self._end()
             failed = f"{LATE} {seconds:.0f} s"
-        except (EOFError, OSError):
+        except (EOFError, OSError, ValueError):  # ValueError: its pipe was closed by `dismiss`
             code = self._end()
+            if self._dismissed.is_set():
+                return
             failed = f"the process has died ({code}); {self._log.name} has its words"
         yield {ENDED: round(time.monotonic() - started, 2), "failed": failed}
 
@@ -82,6 +91,7 @@ class Worker:
                 stderr=log,
                 text=True,
                 cwd=CHECKOUT,
+                env=self._environment,
                 start_new_session=True,  # an interrupt of the terminal is for this process alone
             )
         self._listener = threading.Thread(target=_listen, args=(self._process.stdout, self._told), daemon=True)
@@ -120,13 +130,14 @@ def _listen(pipe: IO[str] | None, told: queue.Queue[str | None]) -> None:
 
 
 def share_out(
-    parts: dict[str, Sequence[Piece]],
-    shares: dict[str, float],
+    parts: Mapping[str, Sequence[Piece]],
+    shares: Mapping[str, float],
     seconds: float,
-    do: Callable[[Piece, float], None],
+    doers: Sequence[Callable[[Piece, float], None]],
+    stop: Callable[[], None],
     clock: Callable[[], float] = time.monotonic,
 ) -> None:
-    """Does as many pieces as there is time for.
+    """Does as many pieces as there is time for, several at once, one part after the other.
 
     What a part leaves is for the parts after it. Within a part no piece may take more than three quarters of the time that is
     left, or its even share where that is more: one that hangs must leave something, and one with too little time gives nothing.
@@ -135,7 +146,8 @@ def share_out(
       parts: pieces by part, in order.
       shares: of the time, by part.
       seconds: for all.
-      do: does a piece within some seconds.
+      doers: each does a piece within some seconds, in a thread of its own.
+      stop: has those who are at work return at once; called when one of them raises, or at an interrupt.
       clock: gives seconds.
     """
     end = clock() + seconds
@@ -143,8 +155,38 @@ def share_out(
     for place, name in enumerate(names):
         left = end - clock()
         part_end = clock() + left * shares[name] / sum(shares[other] for other in names[place:])
-        for number, piece in enumerate(parts[name]):
-            left = part_end - clock()
-            if left < 1:
-                break
-            do(piece, max(0.75 * left, left / (len(parts[name]) - number)))
+        queue = _Queue(parts[name], part_end, len(doers), clock)
+        with ThreadPoolExecutor(len(doers)) as threads:
+            try:
+                for done in [threads.submit(queue.empty, do) for do in doers]:
+                    done.result()
+            except BaseException:
+                queue.close()
+                stop()
+                raise
+
+
+class _Queue:
+    """The pieces of a part, which threads take one by one, with the seconds for each."""
+
+    def __init__(self, pieces: Sequence[Piece], end: float, threads: int, clock: Callable[[], float]) -> None:
+        self._pieces, self._end, self._threads, self._clock = list(pieces), end, threads, clock
+        self._lock = threading.Lock()
+
+    def empty(self, do: Callable[[Piece, float], None]) -> None:
+        """Does what nobody else has taken, as long as there is time."""
+        while taken := self._take():
+            do(*taken)
+
+    def close(self) -> None:
+        """Leaves nothing to take."""
+        with self._lock:
+            self._pieces.clear()
+
+    def _take(self) -> tuple[Piece, float] | None:
+        with self._lock:
+            left = self._end - self._clock()
+            if not self._pieces or left < 1:
+                return None
+            rounds = max(len(self._pieces) / self._threads, 1)
+            return self._pieces.pop(0), max(0.75 * left, left / rounds)

@@ -1,8 +1,9 @@
-"""The process that works on pieces: `python -m experiments.accelerator.worker DEVICES`.
+"""A process that works on pieces: `python -m experiments.accelerator.worker DEVICES LOCK`.
 
 It takes a piece per line of stdin, as JSON with `seconds` that it may take, and prints its rows, a JSON object each, and then a
 line that tells how it ended. What is too large or fails is told in one line; the process goes on with the next piece. It ends
-with the process that started it.
+with the process that started it. Several of them compile side by side; while one measures a speed it holds the file LOCK, and the
+others wait with theirs.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 
@@ -27,23 +28,37 @@ from training.storage import provenance
 
 READY, ENDED = "ready", "ended"
 LONGEST_REASON = 300  # characters
+LONGEST_MEASUREMENT = 6.0  # seconds, once it is compiled: all others wait for it
 
 
-def work(piece: pieces.Piece, seconds: float, devices: int) -> Iterator[dict[str, Any]]:
+class Place(NamedTuple):
+    """Where a process works.
+
+    Attributes:
+      devices: accelerators that a case is measured on.
+      lock: the file that is held by who measures.
+    """
+
+    devices: int
+    lock: str
+
+
+def work(piece: pieces.Piece, seconds: float, place: Place) -> Iterator[dict[str, Any]]:
     """Does a piece. Gives its rows."""
     if piece.part == pieces.CHECKS:
         yield from checks.check(piece.name, jax.devices()[0])
     elif piece.part == pieces.SPEEDS:
-        yield measure(piece, seconds, devices)
+        yield measure(piece, seconds, place)
     else:
         yield from learners.train(piece.name, 0.2 * seconds)  # the first iteration is waited for
 
 
-def measure(piece: pieces.Piece, seconds: float, devices: int) -> dict[str, Any]:
+def measure(piece: pieces.Piece, seconds: float, place: Place) -> dict[str, Any]:
     """Measures a case. Gives its row of the benchmarks, with what its program needs and launches, and the memory in use."""
-    case, mesh = cases.find(piece.name), runtime.data_mesh(devices)
+    case, mesh = cases.find(piece.name), runtime.data_mesh(place.devices)
     usual = case.batch if mesh.devices.flat[0].platform == "cpu" else case.accelerator_batch
-    request = Request(case.name, batch=max(1, int(usual * piece.size)), repeats=LEAST_REPEATS, seconds=max(seconds / 3, 0.1))
+    hurry = min(max(seconds / 3, 0.1), LONGEST_MEASUREMENT)
+    request = Request(case.name, batch=max(1, int(usual * piece.size)), repeats=LEAST_REPEATS, seconds=hurry, lock=place.lock)
     row = harness.measure(case, request, mesh)
     stats = mesh.devices.flat[0].memory_stats() or {}
     return row | {"peak_bytes": stats.get("peak_bytes_in_use")}
@@ -55,12 +70,12 @@ def reason(error: BaseException) -> str:
     return f"{type(error).__name__}: {text}"[:LONGEST_REASON]
 
 
-def done(piece: pieces.Piece, seconds: float, devices: int) -> Iterator[dict[str, Any]]:
+def done(piece: pieces.Piece, seconds: float, place: Place) -> Iterator[dict[str, Any]]:
     """Does a piece. Gives its rows, and last how it ended: `failed` tells why it has, in one line."""
     started = time.monotonic()
     failed = ""
     try:
-        for row in work(piece, seconds, devices):
+        for row in work(piece, seconds, place):
             yield {"row": row}
     except Exception as error:  # whatever it is: the others are worth knowing
         failed = reason(error)
@@ -69,7 +84,7 @@ def done(piece: pieces.Piece, seconds: float, devices: int) -> Iterator[dict[str
 
 def main() -> None:
     """Prepares JAX, says so, and works until stdin ends."""
-    devices = int(sys.argv[1])
+    place = Place(int(sys.argv[1]), sys.argv[2])
     say = os.fdopen(os.dup(1), "w")  # what jobs print goes elsewhere
     os.dup2(2, 1)
     threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
@@ -79,7 +94,7 @@ def main() -> None:
     for line in sys.stdin:
         order = json.loads(line)
         seconds = order.pop("seconds")
-        for told in done(pieces.Piece(**order), seconds, devices):
+        for told in done(pieces.Piece(**order), seconds, place):
             print(json.dumps(told), file=say, flush=True)
         gc.collect()
         jax.clear_caches()

@@ -82,6 +82,7 @@ class Request:
       seed: of everything that is drawn.
       seconds: of a hurried measurement: warming up and repeats end after so many, peers are left out, and the row tells of the
         compiled program; None: all is done as often as it should be.
+      lock: file that is held while the program is timed, so that processes which share a device measure one after the other.
     """
 
     case: str
@@ -90,6 +91,7 @@ class Request:
     repeats: int = DEFAULT_REPEATS
     seed: int = 0
     seconds: float | None = None
+    lock: str | None = None
 
     def __post_init__(self) -> None:
         checks.at_least(1, self, "cores")

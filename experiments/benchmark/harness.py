@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import datetime
+import fcntl
 import math
 import statistics
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -112,6 +114,33 @@ def time_program(program: Program, request: Request, mesh: Mesh, batch: int) -> 
     carry = starter(program, mesh, batch)(jax.random.key(request.seed))
     timed, compile_seconds = compile_part(program.timed, mesh, carry)
     between = compile_part(program.between, mesh, carry)[0] if program.between else None
+    with _held(request.lock):
+        carry, warm_up, first, laps = _time(program, request, timed, between, carry)
+    last = _read(carry)
+    resets, lengths = _total(last.episodes - first.episodes), _total(last.lengths - first.lengths)
+    figures: dict[str, Any] = (
+        {} if request.seconds is None else {"program": {**programs.facts(timed, loop_length(program)), "warm_up": warm_up}}
+    )
+    return {
+        **figures,
+        **rates(laps),
+        "compile_seconds": rounded(compile_seconds),
+        "mean_episode_length": rounded(lengths / resets) if lengths else None,
+        "resets": resets,
+        "checksum": f"{int(last.checksum.sum(dtype=np.uint32)):08x}",
+        "settings": dict(program.settings),
+        "details": _details(program, carry, mesh),
+    }
+
+
+def _time(
+    program: Program, request: Request, timed: Callable, between: Callable | None, carry: Any
+) -> tuple[Any, int, Tally, list[Lap]]:
+    """Times a compiled program.
+
+    Returns:
+      What it carries at the end, the calls that warmed it up, what was counted up to then, and the repeats.
+    """
     hurry, started = request.seconds, time.perf_counter()
 
     def late(share: float) -> bool:
@@ -139,20 +168,18 @@ def time_program(program: Program, request: Request, mesh: Mesh, batch: int) -> 
         after = _read(carry)
         laps.append(Lap(_total(after.units - before.units), cpu, wall))
         before = after
-    resets, lengths = _total(before.episodes - first.episodes), _total(before.lengths - first.lengths)
-    figures: dict[str, Any] = (
-        {} if hurry is None else {"program": {**programs.facts(timed, loop_length(program)), "warm_up": warm_up}}
-    )
-    return {
-        **figures,
-        **rates(laps),
-        "compile_seconds": rounded(compile_seconds),
-        "mean_episode_length": rounded(lengths / resets) if lengths else None,
-        "resets": resets,
-        "checksum": f"{int(before.checksum.sum(dtype=np.uint32)):08x}",
-        "settings": dict(program.settings),
-        "details": _details(program, carry, mesh),
-    }
+    return carry, warm_up, first, laps
+
+
+@contextlib.contextmanager
+def _held(path: str | None) -> Iterator[None]:
+    """Holds a file as others do that measure on this device; None: there are none."""
+    if path is None:
+        yield
+        return
+    with open(path, "w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 def loop_length(program: Program) -> int | None:

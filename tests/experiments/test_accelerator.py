@@ -21,9 +21,9 @@ from experiments.benchmark import cases
 TOY = (sys.executable, str(Path(__file__).with_name("toy_worker.py")))
 
 
-def ran(folder, parts, **settings):
+def ran(folder, parts, workers=1, **settings):
     """Runs toy pieces; returns the exit code, the rows and the page."""
-    code = command.run(AcceleratorConfig(output=str(folder), **settings), TOY, parts)
+    code = command.run(AcceleratorConfig(output=str(folder), workers=workers, **settings), TOY, parts)
     rows = [json.loads(line) for line in (folder / "rows.jsonl").read_text().splitlines()]
     return code, rows, (folder / "page.md").read_text()
 
@@ -85,7 +85,7 @@ def test_time_that_is_left_goes_to_later_parts():
         now += {"short": 1.0, "endless": seconds}.get(piece.name, 0.5)
 
     parts = {"a": [Piece("a", "short")], "b": [Piece("b", "endless"), Piece("b", "last")], "c": []}
-    share_out(parts, {"a": 0.5, "b": 0.25, "c": 0.25}, 30.0, do, clock=lambda: now)
+    share_out(parts, {"a": 0.5, "b": 0.25, "c": 0.25}, 30.0, [do], lambda: None, clock=lambda: now)
     assert given == {"short": 20.0, "endless": 21.75, "last": 7.25}
 
 

@@ -15,6 +15,8 @@ from typing import Any
 
 import jax
 
+import jaxgames
+
 CHECKOUT = Path(__file__).resolve().parents[2]
 MADE_BY_BENCHMARKS = ("benchmarks", "README.md")
 
@@ -26,7 +28,8 @@ def describe(device: jax.Device) -> dict[str, Any]:
         "platform": device.platform,
         "versions": {
             "python": platform.python_version(),
-            **{package: metadata.version(package) for package in ("jax", "jaxlib", "jaxgames")},
+            **{package: metadata.version(package) for package in ("jax", "jaxlib")},
+            "jaxgames": jaxgames.__version__,  # metadata are there only where it is installed
         },
         "commit": commit(),
     }
