@@ -22,11 +22,15 @@ import numpy as np
 from jax import Array
 
 from jaxgames.fusion import all_lanes, any_lane
+from jaxgames.platforms import by_platform
 
 Tree = TypeVar("Tree")
 
 WORD_BITS = 32
 _STEPS_PER_ROUND = 3  # of a flood between two looks whether it is done
+# On accelerators, which ask the host at each look, and that takes as long as hundreds of steps: before the first look, and from
+# look to look.
+_FIRST_STEPS, _LATER_STEPS = 24, 12
 
 UP, DOWN, LEFT, RIGHT = 0, 1, 2, 3
 DIRECTIONS = (UP, DOWN, LEFT, RIGHT)
@@ -333,17 +337,25 @@ class Grid:
         are, and nothing is chosen in a round.
         """
 
-        def fill(start: Bits, inside: Bits) -> Bits:
-            def grow(carry: tuple[Bits, Array]) -> tuple[Bits, Array]:
-                cells, _ = carry
-                for _ in range(_STEPS_PER_ROUND):
-                    before = cells
-                    cells = before | (self.neighbours(before) & inside)
-                return cells, (cells ^ before).merged()
+        def grow(steps: int, inside: Bits, cells: Bits) -> tuple[Bits, Array]:
+            before = cells
+            for _ in range(steps):
+                before = cells
+                cells = before | (self.neighbours(before) & inside)
+            return cells, (cells ^ before).merged()
 
-            return jax.lax.while_loop(lambda carry: any_lane(carry[1]), grow, (start, start.merged()))[0]
+        def fill(steps: int, inside: Bits, start: tuple[Bits, Array]) -> Bits:
+            return jax.lax.while_loop(lambda carry: any_lane(carry[1]), lambda carry: grow(steps, inside, carry[0]), start)[0]
 
-        return all_lanes(fill)(*jax.tree.map(jnp.asarray, (start, inside)))
+        def by_looks(start: Bits, inside: Bits) -> Bits:
+            return fill(_STEPS_PER_ROUND, inside, (start, start.merged()))
+
+        def at_once(start: Bits, inside: Bits) -> Bits:
+            most = self.num_cells // 2 + 1  # no way through a board is longer, and a step to see that nothing is added
+            return fill(min(_LATER_STEPS, most), inside, grow(min(_FIRST_STEPS, most), inside, start))
+
+        flood = all_lanes(lambda start, inside: by_platform(start, inside, cpu=by_looks, default=at_once))
+        return flood(*jax.tree.map(jnp.asarray, (start, inside)))
 
     def to_numpy(self, cells: Bits) -> np.ndarray:
         """Unpacks a set on the host. Returns int8 [num_cells] (after the batch axes of the words)."""

@@ -132,3 +132,20 @@ def below(word: Array, n: ArrayLike) -> Array:
     n = jnp.asarray(n).astype(jnp.uint32)
     high = (word >> 16) * n + (((word & np.uint32(0xFFFF)) * n) >> 16)
     return (high >> 16).astype(jnp.int32)
+
+
+def below_many(word: Array, n: ArrayLike) -> Array:
+    """Turns a word into an integer in [0, n) as `below` does, also for large n.
+
+    Args:
+      word: uint32, any shape.
+      n: integer in [0, 2^31), [] or a shape which broadcasts. For n = 0, which has no valid answer, the result is 0.
+
+    Returns:
+      int32, the common shape.
+    """
+    half = np.uint32(0xFFFF)
+    n = jnp.asarray(n).astype(jnp.uint32)
+    high, low, many, few = word >> 16, word & half, n >> 16, n & half
+    middle = high * few + ((low * few) >> 16)
+    return (high * many + (middle >> 16) + ((low * many + (middle & half)) >> 16)).astype(jnp.int32)

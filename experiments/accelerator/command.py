@@ -37,6 +37,7 @@ class AcceleratorConfig:
     Attributes:
       minutes: that all takes at most, the start of JAX included.
       only: a regular expression; only pieces whose part:name contains it, as in checks:states, speeds:hex/puct or learners.
+      sizes: speeds are measured with so many times the usual batch, first all cases with the first of these.
       devices: accelerators that cases are measured on.
       workers: processes that compile side by side, while one at a time measures; 0: as many as the CPU is good for, and one where
         there is no accelerator.
@@ -46,6 +47,7 @@ class AcceleratorConfig:
 
     minutes: float = 9.0
     only: str = ""
+    sizes: tuple[float, ...] = pieces.SIZES
     devices: int = 1
     workers: int = 0
     resume: bool = False
@@ -56,6 +58,8 @@ class AcceleratorConfig:
         checks.at_least(1, self, "devices")
         checks.at_least(0, self, "workers")
         pieces.pattern_of(self.only)
+        if not self.sizes or min(self.sizes) <= 0 or len(set(self.sizes)) < len(self.sizes):
+            raise ValueError(f"sizes={self.sizes}: must be different numbers above 0, such as 1 0.0625 4")
 
 
 class Findings:
@@ -133,7 +137,7 @@ def run(config: AcceleratorConfig, command: Sequence[str] = COMMAND, parts: Mapp
     jax.config.update("jax_platforms", "cpu")  # of this process, which leaves accelerators to those that work
     with output_folder(config.output) as folder:
         assert folder is not None
-        findings = Findings(folder, parts or pieces.plan(config.only), config.minutes, config.resume)
+        findings = Findings(folder, parts or pieces.plan(config.only, config.sizes), config.minutes, config.resume)
         findings.write()
         workers = _workers(config, folder, command)
         doers = [partial(_do, worker, findings) for worker in workers]

@@ -55,17 +55,20 @@ class Piece:
         return dataclasses.asdict(self)
 
 
-def plan(only: str = "", benchmark: Iterable[Case] = cases.CASES) -> Mapping[str, Sequence[Piece]]:
+def plan(
+    only: str = "", sizes: Sequence[float] = SIZES, benchmark: Iterable[Case] = cases.CASES
+) -> Mapping[str, Sequence[Piece]]:
     """Gives the pieces of each part, in order.
 
     Args:
       only: a regular expression that names of pieces, written as part:name, must contain.
+      sizes: of speeds, how many times the usual batch, in this order.
       benchmark: the cases to measure.
 
     Raises:
       ValueError: it is none, or nothing is left.
     """
-    parts: dict[str, list[Piece]] = {CHECKS: _checks(), SPEEDS: _speeds(list(benchmark)), LEARNERS: _learners()}
+    parts: dict[str, list[Piece]] = {CHECKS: _checks(), SPEEDS: _speeds(list(benchmark), sizes), LEARNERS: _learners()}
     pattern = pattern_of(only)
     chosen = {part: [piece for piece in pieces if pattern.search(f"{part}:{piece.name}")] for part, pieces in parts.items()}
     if not any(chosen.values()):
@@ -91,12 +94,12 @@ def _checks() -> list[Piece]:
     return [Piece(CHECKS, name) for name in dict.fromkeys(names)]
 
 
-def _speeds(benchmark: Sequence[Case]) -> list[Piece]:
+def _speeds(benchmark: Sequence[Case], sizes: Sequence[float]) -> list[Piece]:
     names = [case.name for case in benchmark]
     telling = [name for name in TELLING if name in names]
     rest = [name for name in names if name not in telling]
-    first = [Piece(SPEEDS, name) for name in (*telling, *rest)]
-    return first + [Piece(SPEEDS, name, size) for names in (telling, rest) for name in names for size in SIZES[1:]]
+    first = [Piece(SPEEDS, name, sizes[0]) for name in (*telling, *rest)]
+    return first + [Piece(SPEEDS, name, size) for names in (telling, rest) for name in names for size in sizes[1:]]
 
 
 def _learners() -> list[Piece]:

@@ -322,7 +322,7 @@ CASES: tuple[Case, ...] = (
         "FDTS + TS, one move of one game from mid-game on, against three SimpleAgents",
         throughput(fdts_match),
         batch=PLAN_BATCH,
-        accelerator_batch=4096,
+        accelerator_batch=2048,
         peers=("released code 535 ms*", "tuned Python 150 ms*"),
         reach="3 ms, aim 1.5 ms",
     ),

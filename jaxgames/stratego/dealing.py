@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from jaxgames import random_bits
 from jaxgames.stratego.config import StrategoConfig
 from jaxgames.stratego.constants import (
     BARRAGE_PIECES,
@@ -38,9 +39,11 @@ from jaxgames.stratego.constants import (
 
 _TABLES = Path(__file__).parent / "data" / "setups.json"
 _ORDER = (FLAG, BOMB, MARSHAL, GENERAL, SPY, COLONEL, MAJOR, MINER, CAPTAIN, LIEUTENANT, SERGEANT, SCOUT)
-_BESIDE_FLAG = {"stratego": 1.5, "barrage": 10.0}  # how much likelier a bomb stands there
+# Whole numbers alone: sums of floats are rounded in another order on another device, and games there would be others.
+_ONE = 2  # of what weights are multiplied by
+_BESIDE_FLAG = {"stratego": 3, "barrage": 20}  # how much likelier a bomb stands there, in halves
+_NEAR_GENERAL = 7  # how much likelier a spy stands within two cells of its general, in halves
 _WALLED = {"stratego": 0.40, "barrage": 0.0}  # how often bombs first fill all cells beside the flag
-_NEAR_GENERAL = 3.5  # how much likelier a spy stands within two cells of its general
 _FREE_FRONT = 2  # of the full game: at least so many mobile pieces face no lake
 _MOST_DEALS = 64
 
@@ -114,11 +117,11 @@ def _draw_all(config: StrategoConfig, table: str, key: Array, lakes: np.ndarray)
     shape = counts.shape[:2]
     home = np.arange(shape[0] * shape[1])
     open_cells = ~np.isin(home, lakes)
-    by_kind = np.moveaxis(counts, -1, 0).reshape(NUM_KINDS + 1, -1).astype(np.float32) + 1
+    by_kind = np.moveaxis(counts, -1, 0).reshape(NUM_KINDS + 1, -1).astype(np.int32) + 1
     row, column = (part.astype(np.int32) for part in np.divmod(home, shape[1]))
     pieces = _kinds(config, _ORDER)
-    noise = jax.random.uniform(key, (len(pieces) + 1,))
-    walled = noise[-1] < _WALLED[table]
+    noise = jax.random.bits(key, (len(pieces) + 1,), jnp.uint32)
+    walled = noise[-1] < np.uint32(_WALLED[table] * 2**32)
     has_general = config.pieces[GENERAL - 1] > 0
 
     def place(carry: tuple[Array, Array, Array], piece: tuple[Array, Array]) -> tuple[tuple[Array, Array, Array], None]:
@@ -129,12 +132,11 @@ def _draw_all(config: StrategoConfig, table: str, key: Array, lakes: np.ndarray)
         distance = [jnp.abs(own - own[spot]) for spot in (flag, general) for own in (jnp.asarray(row), jnp.asarray(column))]
         beside = distance[0] + distance[1] == 1
         near = jnp.maximum(distance[2], distance[3]) <= 2
-        weights = jnp.where((kind == BOMB) & beside, weights * _BESIDE_FLAG[table], weights)
-        weights = jnp.where((kind == SPY) & near & has_general, weights * _NEAR_GENERAL, weights)
+        factor = jnp.where((kind == BOMB) & beside, _BESIDE_FLAG[table], _ONE)
+        factor = jnp.where((kind == SPY) & near & has_general, _NEAR_GENERAL, factor)
         only_beside = (kind == BOMB) & walled & (free & beside).any()
-        weights = jnp.where(free & (beside | ~only_beside), weights, 0.0)
-        total = jnp.cumsum(weights)
-        spot = jnp.argmax(total > chance * total[-1]).astype(jnp.int32)
+        total = jnp.cumsum(jnp.where(free & (beside | ~only_beside), weights * factor, 0), dtype=jnp.int32)
+        spot = jnp.argmax(total > random_bits.below_many(chance, total[-1])).astype(jnp.int32)
         kinds = jnp.where(home == spot, kind, kinds)
         return (kinds, jnp.where(kind == FLAG, spot, flag), jnp.where(kind == GENERAL, spot, general)), None
 

@@ -8,6 +8,7 @@ waiting for its value is lost. (Source: the engine of PommerLearn, CrazyAra.)
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ import numpy as np
 from jax import Array
 
 from jaxgames import random_bits
+from jaxgames.platforms import by_platform
 from jaxgames.random_bits import LaneKey
 from search.puct import tree as puct_tree
 from search.puct.tree import (
@@ -132,13 +134,19 @@ def walk_down(settings: Settings, tree: Tree, active: Array, chance: LaneKey | N
 
 def choose(settings: Settings, tree: Tree, node: Array) -> Array:
     """Chooses among the children of a node and its next arm: the place of a child, their number for the next arm."""
+    few = functools.partial(_choose, settings, min(BLOCK, tree.num_children))
+    # Accelerators look at all places, also those that no lane has opened: they would ask the host how far to go.
+    return by_platform(tree, node, cpu=few, default=functools.partial(_choose, settings, tree.num_children))
+
+
+def _choose(settings: Settings, block: int, tree: Tree, node: Array) -> Array:
+    """Does so, looking at `block` places at a time."""
     row = tree.row(node)
     opened, next_prior = tree.whole(row, OPENED), tree.real(row, NEXT_PRIOR)
     visits, real_visits = _counts(settings, tree.whole(row, VISITS))
     own = tree.real(row, TOTAL) / jnp.maximum(real_visits, 1)
     count = visits if settings.count_self else visits - 1
     rate = (jnp.log((count + settings.c_base + 1) / settings.c_base) + settings.c_init) * jnp.sqrt(count)
-    block = min(BLOCK, tree.num_children)
 
     def read(index: Array) -> tuple[Array, Array, Array, Array, Array]:
         place = index * block + jnp.arange(block)

@@ -152,6 +152,17 @@ def test_flooding(size):
 
 
 @pytest.mark.parametrize("size", SIZES)
+def test_accelerators_flood_the_same(size, monkeypatch):
+    grid, (a, b), _, _ = everything(size)
+    monkeypatch.setattr(bitboard, "by_platform", lambda *arguments, cpu, default: default(*arguments))
+    inside = a | (np.random.default_rng(5).random(a.shape) < 0.5)
+    sets = (grid.from_numpy(inside & b), grid.from_numpy(inside))
+    elsewhere = jax.vmap(grid.flood)(*sets)
+    monkeypatch.undo()
+    np.testing.assert_array_equal(grid.to_bool(elsewhere), grid.to_bool(jax.vmap(grid.flood)(*sets)))
+
+
+@pytest.mark.parametrize("size", SIZES)
 def test_cells_and_constants(size):
     grid = Grid(*size)
     cells, numbers = np.arange(grid.num_cells), np.arange(-3, 32 * grid.num_words + 3)

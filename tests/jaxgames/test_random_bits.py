@@ -167,6 +167,17 @@ def test_below_is_the_high_half_of_the_product(n, words):
     assert expected.max() == n - 1
 
 
+@pytest.mark.parametrize("n", [1, 3, 0xFFFF, 0x10000, 6_190_800, 2**31 - 1])
+def test_below_many_is_the_high_half_of_the_product(n, words):
+    edge = np.array([0, 1, 0xFFFF, 0x10000, MASK - 1, MASK], np.uint32)
+    tried = np.concatenate([edge, words.ravel()[:4096]])
+    expected = (tried.astype(np.uint64) * np.uint64(n)) >> np.uint64(32)
+    result = jax.jit(random_bits.below_many)(tried, n)
+    assert result.dtype == jnp.int32
+    np.testing.assert_array_equal(np.asarray(result), expected.astype(np.int32))
+    np.testing.assert_array_equal(random_bits.below_many(tried, 0), 0)
+
+
 def test_below_covers_uniformly(words):
     for n in (6, 121):
         assert_plausible(chi_square(np.asarray(random_bits.below(words, n)), n), n - 1)

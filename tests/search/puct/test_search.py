@@ -15,6 +15,7 @@ from jaxgames.hex import interop, rules
 from jaxgames.hex.encoder import CHANNELS, planes_of
 from search import puct
 from search.puct import tree as puct_tree
+from search.puct import walk
 from search.puct.action_selection import corrected_visits
 from search.puct.search import Settings
 from tests.emitters import NEWER_EMITTERS
@@ -470,6 +471,19 @@ def test_lanes_that_think_in_parts_think_the_same():
     for one, other in zip(jax.tree.leaves(whole), jax.tree.leaves(parts), strict=True):
         np.testing.assert_array_equal(one[active], other[active])
         assert not other[~active].any()  # in the last part there is room for one more
+
+
+def test_accelerators_which_look_at_all_children_at_once_think_the_same(monkeypatch):
+    states, plans = positions(2), []
+    for way in ("cpu", "default"):
+        monkeypatch.setattr(walk, "BLOCK", 2)
+        monkeypatch.setattr(walk, "by_platform", lambda *arguments, way=way, **ways: ways[way](*arguments))
+        PLANNERS.clear()
+        plans.append(search(states, normalize_q=True)[0])
+    PLANNERS.clear()
+    assert (plans[0].visit_counts > 0).sum(-1).max() > 4, "children of more than two blocks"
+    for one, other in zip(*map(jax.tree.leaves, plans), strict=True):
+        np.testing.assert_array_equal(one, other)
 
 
 def test_noise_and_kept_trees_exclude_each_other():
