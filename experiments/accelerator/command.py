@@ -14,7 +14,7 @@ from typing import Any
 
 import jax
 
-from experiments.accelerator import pieces
+from experiments.accelerator import pieces, record
 from experiments.accelerator.page import page
 from experiments.accelerator.pieces import Piece
 from experiments.accelerator.supervise import COMMAND, LATE, Worker, share_out
@@ -41,6 +41,7 @@ class AcceleratorConfig:
       devices: accelerators that cases are measured on.
       workers: processes that compile side by side, while one at a time measures; 0: as many as the CPU is good for, and one where
         there is no accelerator.
+      record: keep the rows in docs/results/data, and make the tables of docs/accelerators.md anew.
       resume: go on with the pieces that the folder has no rows of, with the same device, versions and commit.
       output: folder for rows.jsonl, about.json, page.md and worker.log.
     """
@@ -50,6 +51,7 @@ class AcceleratorConfig:
     sizes: tuple[float, ...] = pieces.SIZES
     devices: int = 1
     workers: int = 0
+    record: bool = False
     resume: bool = False
     output: str = "output/accelerator"
 
@@ -152,6 +154,8 @@ def run(config: AcceleratorConfig, command: Sequence[str] = COMMAND, parts: Mapp
             print("interrupted: what was found is kept", file=sys.stderr)
         finally:
             stop()
+        if config.record and findings.about:
+            record.record(findings.about, findings.rows)
         left = sum(len(planned) for planned in findings.missing.values())
         print(f"{left} pieces were not reached; the page is {folder / PAGE}")
     wrong = any((row["failed"] and not row["failed"].startswith(LATE)) or not row.get("same", True) for row in findings.rows)
@@ -162,7 +166,7 @@ def _workers(config: AcceleratorConfig, folder: Path, command: Sequence[str]) ->
     """Makes the processes that work; they start when they are needed."""
     number = config.workers or (1 if runtime.only_cpus() else min(max(runtime.usable_cores() // CORES_OF_ONE, 1), MOST_WORKERS))
     arguments = [str(config.devices), str(folder.resolve() / LOCK)]
-    return [Worker(arguments, folder / LOG, command, shares=number > 1) for _ in range(number)]
+    return [Worker([*arguments, str(place)], folder / LOG, command, shares=number > 1) for place in range(number)]
 
 
 def _do(worker: Worker, findings: Findings, piece: Piece, seconds: float) -> None:
@@ -185,7 +189,7 @@ def _told(rows: Sequence[Mapping[str, Any]], told: Mapping[str, Any]) -> str:
         if "same" in row:
             words.append("the same" if row["same"] else f"differs: {row['differs']}")
         elif row.get("per_wall_second"):
-            words.append(f"{row['per_wall_second']:.4g} {row['unit']} per second")
+            words.append(f"{row['per_wall_second']:.4g} {row['unit']} per second{' of one core' * (row['platform'] == 'cpu')}")
         elif "iterations" in row:
             words.append(f"{row['iterations']} iterations")
     return f"{'; '.join(words) or 'done'} ({told[ENDED]:.1f} s)"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from experiments.accelerator.pieces import CHECKS, LEARNERS, SPEEDS, Piece
+from experiments.accelerator.pieces import CHECKS, CORE, LEARNERS, SPEEDS, Piece
 from experiments.accelerator.supervise import LATE
 from experiments.benchmark.table import short
 from experiments.pages import NONE, markdown
@@ -22,7 +22,8 @@ def page(about: Mapping[str, Any], rows: Sequence[Row], missing: Mapping[str, Se
       missing: pieces that were not reached (yet), by part.
       minutes: that were given.
     """
-    found = {part: [row for row in rows if row["part"] == part] for part in (CHECKS, SPEEDS, LEARNERS)}
+    found = {part: [row for row in rows if row["part"] == part] for part in (CHECKS, SPEEDS, CORE, LEARNERS)}
+    cores = {row["name"]: row["per_cpu_second"] for row in found[CORE] if not row["failed"]}
     same = sum(row.get("same", False) for row in found[CHECKS])
     late = sum(row["failed"].startswith(LATE) for row in rows)
     failed = sum(bool(row["failed"]) for row in rows) - late
@@ -41,9 +42,10 @@ def page(about: Mapping[str, Any], rows: Sequence[Row], missing: Mapping[str, Se
         "## How fast is it?",
         "Medians of few repeats. `needs` are the bytes of the program, arguments and work space; kernels, gathers and scatters "
         "are those of one round of its main loop (a step of all games, a simulation of all searches), as compiled for this "
-        "device; `+` marks loops whose length only the device knows, counted once.",
+        "device; `+` marks loops whose length only the device knows, counted once; `cores` of the same machine's CPU do as much.",
         markdown(
-            ("case", "batch", "per second", "compiled in", "needs", "kernels", "gathers, scatters"), map(_speed, found[SPEEDS])
+            ("case", "batch", "per second", "cores", "compiled in", "needs", "kernels", "gathers, scatters"),
+            [_speed(row, cores.get(row["name"])) for row in found[SPEEDS]],
         )
         or NONE,
         "## Does everything learn on it?",
@@ -62,9 +64,9 @@ def _check(row: Row) -> list[str]:
     return [row["name"], row["compared"], "yes" if row["same"] else "**no**", row["differs"] or NONE, f"{row['seconds']:.1f}"]
 
 
-def _speed(row: Row) -> list[str]:
+def _speed(row: Row, core: float | None) -> list[str]:
     if row["failed"]:
-        return [f"`{row['name']}`", f"{row['size']:g} x usual", f"**{row['failed']}**", NONE, NONE, NONE, NONE]
+        return [f"`{row['name']}`", f"{row['size']:g} x usual", f"**{row['failed']}**", NONE, NONE, NONE, NONE, NONE]
     program = row.get("program") or {}
     rate = row["per_wall_second"]
     needs = program.get("argument_bytes", 0) + program.get("extra_bytes", 0)
@@ -72,6 +74,7 @@ def _speed(row: Row) -> list[str]:
         f"`{row['name']}`",
         str(row["batch"]),
         f"{short(rate)} {row['unit']}" if rate else NONE,
+        f"{rate / core:.0f}" if rate and core else NONE,
         f"{row['compile_seconds']:.1f} s",
         f"{needs / 2**20:.0f} MiB" if needs else NONE,
         f"{program['kernels']}{'+' * bool(program['open_loops'])}" if program else NONE,

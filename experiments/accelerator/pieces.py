@@ -13,8 +13,8 @@ from experiments.benchmark import cases
 from experiments.benchmark.case import Case
 from search import presets
 
-CHECKS, SPEEDS, LEARNERS = "checks", "speeds", "learners"
-SHARES = {CHECKS: 0.3, SPEEDS: 0.45, LEARNERS: 0.25}  # of the time
+CHECKS, SPEEDS, CORE, LEARNERS = "checks", "speeds", "core", "learners"
+SHARES = {CHECKS: 0.25, SPEEDS: 0.4, CORE: 0.15, LEARNERS: 0.2}  # of the time
 SIZES = (1.0, 1 / 16, 4.0)  # of the usual batch: what is measured first, and then a small and a large one
 
 # What one wants to know first, of speeds and of planners.
@@ -68,7 +68,13 @@ def plan(
     Raises:
       ValueError: it is none, or nothing is left.
     """
-    parts: dict[str, list[Piece]] = {CHECKS: _checks(), SPEEDS: _speeds(list(benchmark), sizes), LEARNERS: _learners()}
+    benchmark = list(benchmark)
+    parts: dict[str, list[Piece]] = {
+        CHECKS: _checks(),
+        SPEEDS: _speeds(benchmark, sizes),
+        CORE: [Piece(CORE, name) for name in _telling(benchmark)],
+        LEARNERS: _learners(),
+    }
     pattern = pattern_of(only)
     chosen = {part: [piece for piece in pieces if pattern.search(f"{part}:{piece.name}")] for part, pieces in parts.items()}
     if not any(chosen.values()):
@@ -95,11 +101,15 @@ def _checks() -> list[Piece]:
 
 
 def _speeds(benchmark: Sequence[Case], sizes: Sequence[float]) -> list[Piece]:
-    names = [case.name for case in benchmark]
-    telling = [name for name in TELLING if name in names]
-    rest = [name for name in names if name not in telling]
+    telling = _telling(benchmark)
+    rest = [case.name for case in benchmark if case.name not in telling]
     first = [Piece(SPEEDS, name, sizes[0]) for name in (*telling, *rest)]
     return first + [Piece(SPEEDS, name, size) for names in (telling, rest) for name in names for size in sizes[1:]]
+
+
+def _telling(benchmark: Sequence[Case]) -> list[str]:
+    names = {case.name for case in benchmark}
+    return [name for name in TELLING if name in names]
 
 
 def _learners() -> list[Piece]:

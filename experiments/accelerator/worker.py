@@ -1,4 +1,4 @@
-"""A process that works on pieces: `python -m experiments.accelerator.worker DEVICES LOCK`.
+"""A process that works on pieces: `python -m experiments.accelerator.worker DEVICES LOCK NUMBER`.
 
 It takes a piece per line of stdin, as JSON with `seconds` that it may take, and prints its rows, a JSON object each, and then a
 line that tells how it ended. What is too large or fails is told in one line; the process goes on with the next piece. It ends
@@ -21,6 +21,7 @@ import jax
 
 from experiments.accelerator import checks, learners, pieces
 from experiments.benchmark import cases, harness
+from experiments.benchmark import worker as benchmark
 from experiments.benchmark.case import LEAST_REPEATS, Request
 from jaxgames import runtime
 from training.jobs.command_line import one_line
@@ -37,10 +38,12 @@ class Place(NamedTuple):
     Attributes:
       devices: accelerators that a case is measured on.
       lock: the file that is held by who measures.
+      number: of the process, among those that work side by side.
     """
 
     devices: int
     lock: str
+    number: int
 
 
 def work(piece: pieces.Piece, seconds: float, place: Place) -> Iterator[dict[str, Any]]:
@@ -49,6 +52,8 @@ def work(piece: pieces.Piece, seconds: float, place: Place) -> Iterator[dict[str
         yield from checks.check(piece.name, jax.devices()[0])
     elif piece.part == pieces.SPEEDS:
         yield measure(piece, seconds, place)
+    elif piece.part == pieces.CORE:
+        yield measure_core(piece, seconds, place)
     else:
         yield from learners.train(piece.name, 0.2 * seconds)  # the first iteration is waited for
 
@@ -62,6 +67,13 @@ def measure(piece: pieces.Piece, seconds: float, place: Place) -> dict[str, Any]
     row = harness.measure(case, request, mesh)
     stats = mesh.devices.flat[0].memory_stats() or {}
     return row | {"peak_bytes": stats.get("peak_bytes_in_use")}
+
+
+def measure_core(piece: pieces.Piece, seconds: float, place: Place) -> dict[str, Any]:
+    """Measures a case on one core of the CPU, in a process that knows no accelerator. Gives its row of the benchmarks."""
+    request = Request(piece.name, repeats=LEAST_REPEATS, seconds=max(seconds / 3, 0.1))
+    core = runtime.usable_cores() - 1 - place.number % runtime.usable_cores()
+    return benchmark.measure_apart(request, core, {"JAX_PLATFORMS": "cpu"})
 
 
 def reason(error: BaseException) -> str:
@@ -84,7 +96,7 @@ def done(piece: pieces.Piece, seconds: float, place: Place) -> Iterator[dict[str
 
 def main() -> None:
     """Prepares JAX, says so, and works until stdin ends."""
-    place = Place(int(sys.argv[1]), sys.argv[2])
+    place = Place(int(sys.argv[1]), sys.argv[2], int(sys.argv[3]))
     say = os.fdopen(os.dup(1), "w")  # what jobs print goes elsewhere
     os.dup2(2, 1)
     threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()

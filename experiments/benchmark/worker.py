@@ -10,6 +10,8 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 import jax
@@ -27,12 +29,15 @@ class MeasurementError(RuntimeError):
     """The process that measured has died."""
 
 
-def measure_apart(request: Request, core: int | None = None) -> dict[str, Any]:
+def measure_apart(
+    request: Request, core: int | None = None, environment: Mapping[str, str] = MappingProxyType({})
+) -> dict[str, Any]:
     """Measures in a process of its own.
 
     Args:
       request: what to measure.
       core: place of the one to use among those that this process may use; None: the last ones.
+      environment: variables that are others in that process.
 
     Returns:
       The row.
@@ -46,7 +51,7 @@ def measure_apart(request: Request, core: int | None = None) -> dict[str, Any]:
         stdout=subprocess.PIPE,
         text=True,
         cwd=CHECKOUT,
-        env=os.environ if core is None else {**os.environ, CORE: str(core)},
+        env={**os.environ, **environment, **({} if core is None else {CORE: str(core)})},
         check=False,
     )
     lines, what = done.stdout.splitlines(), f"{request.case} on {request.cores} core{'s' * (request.cores > 1)}"

@@ -118,7 +118,9 @@ def _draw_all(config: StrategoConfig, table: str, key: Array, lakes: np.ndarray)
     home = np.arange(shape[0] * shape[1])
     open_cells = ~np.isin(home, lakes)
     by_kind = np.moveaxis(counts, -1, 0).reshape(NUM_KINDS + 1, -1).astype(np.int32) + 1
-    row, column = (part.astype(np.int32) for part in np.divmod(home, shape[1]))
+    # Tables, not distances worked out here: compiled for a GPU (JAX 0.11, H100), the absolute value of one of them was left out.
+    rows, columns = (np.abs(part[:, None] - part) for part in np.divmod(home, shape[1]))
+    is_beside, is_near = rows + columns == 1, np.maximum(rows, columns) <= 2
     pieces = _kinds(config, _ORDER)
     noise = jax.random.bits(key, (len(pieces) + 1,), jnp.uint32)
     walled = noise[-1] < np.uint32(_WALLED[table] * 2**32)
@@ -129,9 +131,7 @@ def _draw_all(config: StrategoConfig, table: str, key: Array, lakes: np.ndarray)
         kind, chance = piece
         free = (kinds == 0) & open_cells
         weights = jnp.asarray(by_kind)[kind.astype(jnp.int32)]
-        distance = [jnp.abs(own - own[spot]) for spot in (flag, general) for own in (jnp.asarray(row), jnp.asarray(column))]
-        beside = distance[0] + distance[1] == 1
-        near = jnp.maximum(distance[2], distance[3]) <= 2
+        beside, near = jnp.asarray(is_beside)[flag], jnp.asarray(is_near)[general]
         factor = jnp.where((kind == BOMB) & beside, _BESIDE_FLAG[table], _ONE)
         factor = jnp.where((kind == SPY) & near & has_general, _NEAR_GENERAL, factor)
         only_beside = (kind == BOMB) & walled & (free & beside).any()

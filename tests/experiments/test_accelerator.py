@@ -12,9 +12,9 @@ import jax
 import numpy as np
 import pytest
 
-from experiments.accelerator import checks, command, learners, pieces, worker
+from experiments.accelerator import checks, command, learners, pieces, record, worker
 from experiments.accelerator.command import AcceleratorConfig
-from experiments.accelerator.pieces import CHECKS, LEARNERS, SPEEDS, Piece
+from experiments.accelerator.pieces import CHECKS, CORE, LEARNERS, SPEEDS, Piece
 from experiments.accelerator.supervise import share_out
 from experiments.benchmark import cases
 
@@ -29,7 +29,7 @@ def ran(folder, parts, workers=1, **settings):
 
 
 def toys(**names):
-    return {part: [Piece(part, name) for name in names.get(part, "").split()] for part in (CHECKS, SPEEDS, LEARNERS)}
+    return {part: [Piece(part, name) for name in names.get(part, "").split()] for part in (CHECKS, SPEEDS, CORE, LEARNERS)}
 
 
 def test_what_fails_and_dies_is_a_row_and_the_rest_goes_on(tmp_path):
@@ -60,7 +60,16 @@ def test_time_is_kept_and_what_was_not_reached_is_listed_and_done_later(tmp_path
         ran(tmp_path, toys(checks="one new"), minutes=0.1, resume=True)
 
 
-def test_an_interrupt_loses_nothing(tmp_path, capsys):
+def test_several_processes_share_the_pieces(tmp_path):
+    names = " ".join(f"number{number}" for number in range(12))
+    code, rows, page = ran(tmp_path, toys(checks=names, speeds="dies last", core="last", learners="one"), workers=3, minutes=0.5)
+    assert code == 1 and sorted(row["name"] for row in rows) == sorted([*names.split(), "dies", "last", "last", "one"])
+    assert len({row["process"] for row in rows if row["part"] == CHECKS}) == 3
+    assert "12 of 12 checks agree" in page and "| `last` | 8 | 1.23 k steps | 2 | 0.1 s |" in page
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_an_interrupt_loses_nothing(workers, tmp_path, capsys):
     def interrupt():
         path = tmp_path / "rows.jsonl"
         while not (path.exists() and path.read_text()):
@@ -69,11 +78,14 @@ def test_an_interrupt_loses_nothing(tmp_path, capsys):
 
     thread = threading.Thread(target=interrupt)
     thread.start()
-    code, rows, page = ran(tmp_path, toys(checks="one late two"))
+    started = time.monotonic()
+    code, rows, page = ran(tmp_path, toys(checks="one late late later late"), workers)
     thread.join()
-    assert code == 0 and [row["name"] for row in rows] == ["one"] and "* checks: late, two" in page
+    assert time.monotonic() - started < 20
+    assert code == 0 and rows[0]["name"] == "one" and {row["name"] for row in rows} <= {"one", "later"}
+    assert "* checks: late, late" in page
     told = capsys.readouterr()
-    assert "2 pieces were not reached" in told.out and "interrupted" in told.err
+    assert f"{5 - len(rows)} pieces were not reached" in told.out and "interrupted" in told.err
 
 
 def test_time_that_is_left_goes_to_later_parts():
@@ -105,12 +117,19 @@ def test_all_cases_games_and_learners_are_planned_the_telling_ones_first():
     assert {piece.name for piece in plan[SPEEDS]} == set(cases.names()) >= set(pieces.TELLING)
     assert [piece.name for piece in plan[SPEEDS][: len(pieces.TELLING)]] == list(pieces.TELLING)
     assert len(plan[SPEEDS]) == 3 * len(cases.CASES) == len(set(plan[SPEEDS]))
+    assert [piece.name for piece in plan[CORE]] == list(pieces.TELLING)
+    assert [piece.size for piece in pieces.plan("speeds:hex/puct_800", (2, 1))[SPEEDS]] == [2, 1]
     assert [piece.name for piece in plan[LEARNERS]] == list(learners.LEARNERS)
     assert pieces.plan("speeds:hex/puct_800")[CHECKS] == [] and len(pieces.plan("hex/puct_800")[SPEEDS]) == 3
     with pytest.raises(ValueError, match="only='nothing': names nothing"):
         pieces.plan("nothing")
     with pytest.raises(ValueError, match=r"only='[(]': no regular expression"):
         AcceleratorConfig(only="(")
+    for sizes in ((), (1, 0), (1, 1)):
+        with pytest.raises(ValueError, match=r"sizes=.*: must be different numbers above 0"):
+            AcceleratorConfig(sizes=sizes)
+    with pytest.raises(ValueError, match="workers=-1"):
+        AcceleratorConfig(workers=-1)
 
 
 def test_what_differs_is_told():
@@ -134,6 +153,34 @@ def test_random_play_is_compared(monkeypatch):
     monkeypatch.setattr(checks, "on", lambda *_: (states, digests))
     (row,) = checks.check(f"states {name}", device)
     assert not row["same"] and row["differs"] == "first after step 5 of game 3"
+
+
+def test_what_is_kept_becomes_tables(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("".join(f"<!-- table accelerator_{name} -->\n<!-- /table -->\n" for name in ("speeds", "checks")))
+    program = {"kernels": 7, "open_loops": 1, "argument_bytes": 2**20, "extra_bytes": 2**20}
+    speed = {"per_wall_second": 300.0, "unit": "steps", "batch": 8, "compile_seconds": 2.0, "commit": "abc", "program": program}
+    first = [
+        {**Piece(SPEEDS, "hex/dark_random").as_dict(), "failed": "", **speed},
+        {**Piece(CHECKS, "states hex").as_dict(), "failed": "", "compared": "all", "same": False, "differs": "legs"},
+        {**Piece(SPEEDS, "clash/random").as_dict(), "failed": "TooLarge"},
+    ]
+    record.record({"device": "Toy 3000"}, first, tmp_path, page)
+    assert "| Toy 3000 | `hex/dark_random` | 8 | 300 steps/s | – | 7+ | 2 s | 2 MiB | abc |" in page.read_text()
+    assert "| Toy 3000 | states hex | all | **no** | legs |" in page.read_text() and "clash" not in page.read_text()
+    later = [
+        {**Piece(CORE, "hex/dark_random").as_dict(), "failed": "", "per_cpu_second": 3.0},
+        {**Piece(CHECKS, "states hex").as_dict(), "failed": "", "compared": "all", "same": True, "differs": ""},
+    ]
+    record.record({"device": "Toy 3000"}, later, tmp_path, page)
+    assert "300 steps/s | 100x |" in page.read_text() and "| all | yes | – |" in page.read_text()
+
+
+def test_the_tables_of_the_page_are_those_of_what_is_kept(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text(record.PAGE.read_text())
+    record.make_tables(page=page)
+    assert page.read_text() == record.PAGE.read_text()
 
 
 @pytest.mark.slow

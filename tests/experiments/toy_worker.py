@@ -1,4 +1,4 @@
-"""Works on pieces as the process of accelerators does, by the names of the pieces: `python toy_worker.py DEVICES`, no JAX."""
+"""Works on pieces as a process of accelerators does, by their names, without JAX: `python toy_worker.py DEVICES LOCK NUMBER`."""
 
 import json
 import os
@@ -24,9 +24,20 @@ if __name__ == "__main__":
             continue
         time.sleep(0.02)
         if piece["part"] == "checks":
-            say({"row": {"compared": "legs", "same": piece["name"] != "other", "differs": "", "left": piece["seconds"]}})
+            say(
+                {
+                    "row": {
+                        "compared": "legs",
+                        "same": piece["name"] != "other",
+                        "differs": "",
+                        "left": piece["seconds"],
+                        "process": os.getpid(),
+                    }
+                }
+            )
         elif piece["part"] == "learners":
             say({"row": {"iterations": 3, "first_seconds": 1.0, "later_seconds": 0.5, "losses": [2.0, 1.0]}})
         else:
-            say({"row": {"unit": "steps", "batch": 8, "per_wall_second": 1234.0, "compile_seconds": 0.1}})
+            row = {"unit": "steps", "batch": 8, "per_wall_second": 1234.0, "compile_seconds": 0.1, "platform": "toy"}
+            say({"row": row | ({"per_cpu_second": 617.0, "platform": "cpu"} if piece["part"] == "core" else {})})
         say({"ended": 0.02, "failed": ""})

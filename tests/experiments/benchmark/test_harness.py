@@ -1,7 +1,9 @@
 """What is timed and counted, and what a row holds."""
 
 import dataclasses
+import fcntl
 import json
+from concurrent.futures import ThreadPoolExecutor
 
 import jax
 import jax.numpy as jnp
@@ -43,6 +45,18 @@ def test_a_hurried_measurement_ends_early_and_tells_of_the_program():
     assert row["program"]["kernels"] >= 1 and row["program"]["argument_bytes"] > 0
     with pytest.raises(ValueError, match="seconds=0"):
         Request(COUNTING.name, seconds=0)
+
+
+def test_who_shares_a_device_waits_until_nobody_measures(tmp_path):
+    lock = tmp_path / "measuring.lock"
+    request = Request(COUNTING.name, batch=LANES, repeats=REPEATS, lock=str(lock))
+    with lock.open("w") as file, ThreadPoolExecutor(1) as threads:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        row = threads.submit(measure, COUNTING, request)
+        with pytest.raises(TimeoutError):
+            row.result(timeout=3)
+        fcntl.flock(file, fcntl.LOCK_UN)
+        assert row.result()["checksum"] == counted()["checksum"]
 
 
 def test_many_lanes_make_fewer_steps_per_call():

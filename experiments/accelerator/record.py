@@ -1,0 +1,86 @@
+"""Rows of accelerators that are kept, one file per device, and the tables made of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from experiments.accelerator.pieces import CHECKS, CORE, SPEEDS, TELLING
+from experiments.benchmark.table import short
+from experiments.pages import NONE, fill, markdown
+from training.storage import provenance
+from training.storage.files import write_atomically
+from training.storage.provenance import CHECKOUT
+
+DATA = CHECKOUT / "docs" / "results" / "data"
+PAGE = CHECKOUT / "docs" / "accelerators.md"
+
+Row = Mapping[str, Any]
+
+
+def record(about: Row, rows: Iterable[Row], folder: Path = DATA, page: Path = PAGE) -> None:
+    """Keeps what was found (not what failed) in place of what was kept of the same pieces, and makes the tables anew.
+
+    Args:
+      about: the device.
+      rows: as in rows.jsonl.
+      folder: where the files of the devices are.
+      page: with the marks `accelerator_speeds` and `accelerator_checks`.
+
+    Raises:
+      OSError: a file cannot be read or written.
+    """
+    path = folder / f"accelerator-{provenance.slug(about['device'])}.json"
+    kept = {_key(row): row for row in json.loads(path.read_text())} if path.exists() else {}
+    kept |= {_key(row): {"on": about["device"], **row} for row in rows if not row["failed"]}
+    write_atomically(path, "[\n" + ",\n".join(map(json.dumps, kept.values())) + "\n]\n")
+    make_tables(folder, page)
+
+
+def make_tables(folder: Path = DATA, page: Path = PAGE) -> None:
+    """Makes the tables of a page from all that is kept."""
+    rows = [row for path in sorted(folder.glob("accelerator-*.json")) for row in json.loads(path.read_text())]
+    parts = {"accelerator_speeds": speeds_table(rows), "accelerator_checks": checks_table(rows)}
+    fill(page, parts, others_stay=True)
+
+
+def _key(row: Row) -> tuple[str, str, float]:
+    return row["part"], row["name"], row["size"]
+
+
+def speeds_table(rows: Sequence[Row]) -> str:
+    """Makes the table of speeds, and how many cores of the CPU beside it each is worth."""
+    cores = {(row["on"], row["name"]): row["per_cpu_second"] for row in rows if row["part"] == CORE}
+    order = {name: place for place, name in enumerate(TELLING)}
+    shown = [row for row in rows if row["part"] == SPEEDS and row["per_wall_second"]]
+    shown.sort(key=lambda row: (row["on"], order.get(row["name"], len(order)), row["name"], row["batch"]))
+    body = []
+    for row in shown:
+        core, program = cores.get((row["on"], row["name"])), row["program"]
+        body.append(
+            [
+                row["on"],
+                f"`{row['name']}`",
+                str(row["batch"]),
+                f"{short(row['per_wall_second'])} {row['unit']}/s",
+                f"{row['per_wall_second'] / core:.0f}x" if core else NONE,
+                f"{program['kernels']}{'+' * bool(program['open_loops'])}",
+                f"{row['compile_seconds']:.0f} s",
+                f"{(program['argument_bytes'] + program['extra_bytes']) / 2**20:.0f} MiB",
+                row["commit"] or NONE,
+            ]
+        )
+    head = ("device", "case", "batch", "measured", "cores", "kernels", "compiled in", "needs", "commit")
+    return markdown(head, body)
+
+
+def checks_table(rows: Sequence[Row]) -> str:
+    """Makes the table of checks."""
+    body = [
+        [row["on"], row["name"], row["compared"], "yes" if row["same"] else "**no**", row["differs"] or NONE]
+        for row in rows
+        if row["part"] == CHECKS
+    ]
+    return markdown(("device", "check", "compared", "same", "what differs"), body)
