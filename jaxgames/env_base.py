@@ -13,10 +13,8 @@ import numpy as np
 from jax import Array
 
 from jaxgames import random_bits
-from jaxgames.dependence import depends_on_inputs
 from jaxgames.encoder import Encoder
 from jaxgames.game import (
-    Game,
     has_synonyms,
     init_all_information,
     teams_of,
@@ -28,6 +26,7 @@ from jaxgames.observing import ArraySpec, Observer, observer_of
 from jaxgames.random_bits import LaneKey
 from jaxgames.registration import encoder_of, game_names, make, registration
 from jaxgames.starts import Starts, typed_keys
+from jaxgames.turns import moves_at_once
 
 SAME_STEP, NEXT_STEP, DISABLED = AUTORESETS = ("same_step", "next_step", "disabled")
 POOL_SIZE = 4096
@@ -147,7 +146,7 @@ class Base:
         encoder: Encoder | None = encoder_of(self.game, self.encoder) if known or self.encoder else None
         object.__setattr__(self, "observer", observer_of(self.game, self.observation, encoder))
         object.__setattr__(self, "starts", Starts(self.game, size))
-        object.__setattr__(self, "takes_turns", takes_turns_of(self.game))
+        object.__setattr__(self, "takes_turns", not moves_at_once(self.game))
         object.__setattr__(self, "has_teams", len(set(teams_of(self.game))) < self.game.num_players)
 
     @property
@@ -231,9 +230,3 @@ class Base:
 def _check_key(key: Any) -> None:
     if not (isinstance(key, jax.Array) and key.ndim == (not jnp.issubdtype(key.dtype, jax.dtypes.prng_key))):
         raise ValueError(f"key={key!r}: must be one key, as jax.random.key(0)")
-
-
-def takes_turns_of(game: Game) -> bool:
-    """Says whether there are states in which not all move at once, which a simultaneous game says by a constant."""
-    state = jax.eval_shape(game.init, jax.eval_shape(lambda: jax.random.key(0)))
-    return any(depends_on_inputs(game.to_play, state))

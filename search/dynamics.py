@@ -6,16 +6,15 @@ all lanes, and new weights compile nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax import Array
-from jax.extend.core import ClosedJaxpr, Literal, primitives
 
 from jaxgames.game import Game, has_groups
+from jaxgames.turns import moves_at_once
 
 Evaluate = Callable[[Any, Any, Array], tuple[Array, Array]]  # (params, states, seats) -> (logits [L, A], value [L])
 Outputs = Callable[[Array, Array], Array]  # (actions [...], seat []) -> the number of each action's logit
@@ -120,14 +119,6 @@ def dynamics_of(game: Game | Dynamics, *, key: Callable | None = None, arms: Cal
     )
 
 
-def moves_at_once(game: Game) -> bool:
-    """Says whether all players of a game choose at once in every state: whether `to_play` is below 0 whatever the state."""
-    traced = jax.make_jaxpr(game.to_play)(jax.eval_shape(game.init, jax.random.key(0)))
-    with jax.ensure_compile_time_eval():
-        (player,) = _certain_results(traced, [None] * len(traced.in_avals))
-    return player is not None and int(player) < 0
-
-
 def check_turns(game: Game | Dynamics, use: str) -> None:
     """Refuses games for a search in which what is good for one player is as bad for the other.
 
@@ -142,41 +133,6 @@ def check_turns(game: Game | Dynamics, use: str) -> None:
         raise ValueError(f"game={game.name!r}: all its players move at once; {use} needs one who is to move")
     if game.num_players > 2:
         raise ValueError(f"game={game.name!r}: {game.num_players} players move in turn; {use} is for two against each other")
-
-
-def _certain_results(traced: ClosedJaxpr, inputs: list[Any]) -> list[Any]:
-    """Works out the results that do not depend on inputs which are None; None for those that may.
-
-    Where the choice is between equal values, what it goes by does not matter.
-    """
-    found = dict(zip(traced.jaxpr.constvars, traced.consts, strict=True)) | dict(zip(traced.jaxpr.invars, inputs, strict=True))
-
-    def read(atoms: Sequence[Any]) -> list[Any]:
-        return [atom.val if isinstance(atom, Literal) else found[atom] for atom in atoms]
-
-    for line in traced.jaxpr.eqns:
-        values = read(line.invars)
-        if line.primitive is primitives.jit_p:
-            results = _certain_results(line.params["jaxpr"], values)
-        elif all(value is not None for value in values):
-            result = line.primitive.bind(*values, **line.params)
-            results = result if line.primitive.multiple_results else [result]
-        elif line.primitive is primitives.select_n_p:
-            results = [_common(values[1:])]
-        elif line.primitive is primitives.cond_p:
-            branches = [_certain_results(branch, values[1:]) for branch in line.params["branches"]]
-            results = [_common(each) for each in zip(*branches, strict=True)]
-        else:
-            results = [None] * len(line.outvars)
-        found |= dict(zip(line.outvars, results, strict=True))
-    return read(traced.jaxpr.outvars)
-
-
-def _common(values: Sequence[Any]) -> Any:
-    """Gives the value that all of these are; None where they differ, or one of them is not known."""
-    first = values[0]
-    same = first is not None and all(value is not None and np.array_equal(first, value) for value in values)
-    return first if same else None
 
 
 def arm_logits(logits: Array, actions: Array, seats: Array, outputs: Outputs | None) -> Array:

@@ -11,12 +11,13 @@ from jax import Array
 
 from jaxgames.game import Game, has_prospects, hides_something, is_hidden
 from jaxgames.registration import NoSettings
+from jaxgames.turns import moves_at_once
 from search.bandit import bandits
 from search.bandit.bandits import Bandit
 from search.bandit.flat import flat_search
 from search.bandit.guide import Guide
 from search.bandit.tree_search import Settings, decoupled_search
-from search.dynamics import Dynamics, Evaluate, Outputs, dynamics_of, moves_at_once
+from search.dynamics import Dynamics, Evaluate, Outputs, dynamics_of
 from search.entries import InWorlds, PlannerEntry, WithBandit, WithGuide, WithValues
 from search.information_sets import among_information_sets
 from search.modelled import AUTO, NETWORK, Models, WithModels, WithRival, modelled, modelled_puct, valued_by_own_seat

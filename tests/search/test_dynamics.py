@@ -7,8 +7,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from jaxgames.turns import moves_at_once
 from search import puct
-from search.dynamics import dynamics_of, moves_at_once
+from search.dynamics import dynamics_of
 from search.puct import determinized
 from search.turns import mcts as turn_mcts
 from tests.hoard import Hoard

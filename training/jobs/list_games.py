@@ -10,8 +10,8 @@ from rich.console import Console
 from rich.table import Table
 
 import jaxgames
-from jaxgames.env_base import takes_turns_of
 from jaxgames.game import hides_something
+from jaxgames.turns import moves_at_once
 
 _WIDE = 200  # however narrow the terminal is: ids are there to be copied
 
@@ -47,7 +47,7 @@ def rows(name: str = "") -> list[dict[str, object]]:
                     "players": game.num_players,
                     "actions": game.num_actions,
                     "longest": game.max_steps,
-                    "moves": "in turn" if takes_turns_of(game) else "at once",
+                    "moves": "at once" if moves_at_once(game) else "in turn",
                     "hidden": bool(hides_something(game))
                     or getattr(getattr(game, "config", None), "view_radius", None) is not None,
                 }

@@ -19,8 +19,9 @@ from jax.sharding import Mesh
 
 from jaxgames import checks
 from jaxgames.game import Game, is_hidden
+from jaxgames.turns import moves_at_once
 from search import puct
-from search.dynamics import Evaluate, moves_at_once
+from search.dynamics import Evaluate
 from search.planner import Planner
 from search.puct import determinized
 from search.puct.rollout import heuristic_values, with_prospects

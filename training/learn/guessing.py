@@ -18,7 +18,7 @@ from jax.sharding import Mesh
 
 from jaxgames import checks
 from jaxgames.agent import Agent
-from search.dynamics import moves_at_once
+from jaxgames.turns import moves_at_once
 from training.learn.dealing import deal_rows, first_not_begun
 from training.learn.learner import Learner, Mean, Programs, Updates, check_split, mean
 from training.models.guess import Guess

@@ -13,7 +13,7 @@ from jax import Array
 
 from jaxgames.agent import Agent
 from jaxgames.game import is_hidden
-from search.dynamics import moves_at_once
+from jaxgames.turns import moves_at_once
 from search.planner import Plan, Planner, of_arm, of_seat
 from search.puct.action_selection import draw_arm
 from training.learn.dealing import deal_results, deal_rows
