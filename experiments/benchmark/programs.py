@@ -162,7 +162,8 @@ class Text:
     def main_loop(self, length: int | None = None) -> tuple[Work, int]:
         """Gives one round of the loop that matters, and how often it goes round in all: that with most work of those of `length`.
 
-        Without such a loop it is the one with most work of all; without loops the whole program, once.
+        Without such a loop it is the one with most work of all, which goes round `length` times where XLA does not know how often
+        (CPUs leave out a pass that would help it); without loops the whole program, once.
         """
         loops = self.loops(self.entry)
         wanted = [found for found in loops if length is not None and found[0].trips == length] or loops
@@ -173,7 +174,7 @@ class Text:
             return found[1] * (found[0].trips or 1) * self.work(found[0].called["body"][0]).kernels
 
         loop, times = max(wanted, key=weight)  # of equals the outermost
-        return self.work(loop.called["body"][0]), times * (loop.trips or 1)
+        return self.work(loop.called["body"][0]), times * (loop.trips or length or 1)
 
 
 def _read(name: str, text: str) -> Instruction | None:

@@ -62,6 +62,8 @@ def prepare(target: str, packages: Path | None) -> None:
     """Tells JAX and XLA, before they start, where the packages are; arguments as for `mesh_of`."""
     if target == HERE:
         return
+    # The command line has prepared JAX for the CPUs of this machine, for which a pass is left out that accelerators keep.
+    os.environ["XLA_FLAGS"] = os.environ.get("XLA_FLAGS", "").replace(f",{runtime.SHARING}", "")
     if packages:
         sys.path.insert(0, str(packages))
     for folder in (packages, *(Path(path) for path in sys.path)):

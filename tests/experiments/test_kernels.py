@@ -34,6 +34,13 @@ def test_estimates_add_up():
     assert command.table([memory]).splitlines()[-1] == "| `a` | 1000 | 7 | 10 | 1, 0 | 1 | 184 | memory | 10.0 M steps/s |"
 
 
+def test_accelerators_keep_the_pass_that_cpus_leave_out(tmp_path, monkeypatch):
+    monkeypatch.setattr(targets.jax.config, "update", lambda *_: None)
+    monkeypatch.setenv("XLA_FLAGS", f"--a {runtime.DISABLED_PASSES_FLAG}={runtime.KERNEL_SPLITTING},{runtime.SHARING} --b")
+    targets.prepare(targets.H100, None)
+    assert f"--a {runtime.DISABLED_PASSES_FLAG}={runtime.KERNEL_SPLITTING} --b" in targets.os.environ["XLA_FLAGS"]
+
+
 def test_without_the_packages_it_is_one_line(tmp_path, monkeypatch):
     monkeypatch.setenv("JAX_SKIP_CUDA_CONSTRAINTS_CHECK", "1")
     with pytest.raises(ValueError, match="target='h100': needs the packages jax-cuda12-plugin and nvidia-cuda-nvcc-cu12"):

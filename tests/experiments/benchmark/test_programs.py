@@ -85,3 +85,9 @@ def test_a_compiled_loop_is_found():
     found = programs.facts(compiled, 7)
     assert found["rounds"] == 7 and found["kernels"] >= 2 and found["open_loops"] == 0
     assert found["argument_bytes"] == 256 and found["bytes"] >= 512
+
+
+def test_a_loop_of_which_nobody_knows_the_rounds_goes_round_as_often_as_is_told():
+    unknown = Text(MADE_UP.replace('"known_trip_count":{"n":"5"}', ""))
+    assert [unknown.main_loop(length)[1] for length in (None, 7)] == [1, 7]
+    assert unknown.main_loop(7)[0] == Text(MADE_UP).main_loop()[0]
