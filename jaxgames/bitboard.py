@@ -351,7 +351,7 @@ class Grid:
             return fill(_STEPS_PER_ROUND, inside, (start, start.merged()))
 
         def at_once(start: Bits, inside: Bits) -> Bits:
-            most = self.num_cells // 2 + 1  # no way through a board is longer, and a step to see that nothing is added
+            most = self.num_cells // 2 + 1  # ways through a board are seldom longer; one step sees that nothing is added
             return fill(min(_LATER_STEPS, most), inside, grow(min(_FIRST_STEPS, most), inside, start))
 
         flood = all_lanes(lambda start, inside: by_platform(start, inside, cpu=by_looks, default=at_once))

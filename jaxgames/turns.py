@@ -1,4 +1,4 @@
-"""Who may move: whether all players of a game choose at once, found by tracing and running nothing."""
+"""Who may move: whether all players of a game choose at once, found by tracing the game; no state of it is made."""
 
 from __future__ import annotations
 

@@ -150,13 +150,13 @@ def check_planner(game_name: str, name: str, *, device: jax.Device, lanes: int =
         views, seats, numbers = split
         count = numbers.shape[0]
         keys = jax.vmap(jax.random.fold_in, (None, 0))(key, numbers)
-        found, _ = planner.plan(params, keys, planner.init(count), views, seats, jnp.ones(count, bool))
+        with jax.default_matmul_precision("highest"):  # here: each thread has its own
+            found, _ = planner.plan(params, keys, planner.init(count), views, seats, jnp.ones(count, bool))
         return {field: getattr(found, field) for field in ("actions", "visit_counts", "qvalues", "root_value")}
 
     views, seats = on(cpu(), begin, key, numbers)
     shared, split = (params, key), (views, seats, numbers)
-    with jax.default_matmul_precision("highest"):
-        here, there = at_once(lambda: on(device, plan, shared, split), lambda: in_halves(plan, shared, split))
+    here, there = at_once(lambda: on(device, plan, shared, split), lambda: in_halves(plan, shared, split))
     tolerance = ROUNDED if params is None else FULL
     words = differences(here, there, tolerance)
     return [_row(f"{lanes} plans ({spec or 'as they are'}): actions and visits, values within {tolerance:g}", words)]

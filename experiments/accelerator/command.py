@@ -136,12 +136,14 @@ def run(config: AcceleratorConfig, command: Sequence[str] = COMMAND, parts: Mapp
       ValueError: it holds rows of another device, of other versions or of another commit.
     """
     end = time.monotonic() + 60 * config.minutes
+    number = config.workers or default_workers()
     jax.config.update("jax_platforms", "cpu")  # of this process, which leaves accelerators to those that work
     with output_folder(config.output) as folder:
         assert folder is not None
         findings = Findings(folder, parts or pieces.plan(config.only, config.sizes), config.minutes, config.resume)
         findings.write()
-        workers = _workers(config, folder, command)
+        arguments = [str(config.devices), str(folder.resolve() / LOCK)]
+        workers = [Worker([*arguments, str(place)], folder / LOG, command, shares=number > 1) for place in range(number)]
         doers = [partial(_do, worker, findings) for worker in workers]
 
         def stop() -> None:
@@ -162,11 +164,9 @@ def run(config: AcceleratorConfig, command: Sequence[str] = COMMAND, parts: Mapp
     return FAILED if wrong else 0
 
 
-def _workers(config: AcceleratorConfig, folder: Path, command: Sequence[str]) -> list[Worker]:
-    """Makes the processes that work; they start when they are needed."""
-    number = config.workers or (1 if runtime.only_cpus() else min(max(runtime.usable_cores() // CORES_OF_ONE, 1), MOST_WORKERS))
-    arguments = [str(config.devices), str(folder.resolve() / LOCK)]
-    return [Worker([*arguments, str(place)], folder / LOG, command, shares=number > 1) for place in range(number)]
+def default_workers() -> int:
+    """Gives how many processes compile side by side where nothing is said; on CPUs alone they would measure each other."""
+    return 1 if runtime.only_cpus() else min(max(runtime.usable_cores() // CORES_OF_ONE, 1), MOST_WORKERS)
 
 
 def _do(worker: Worker, findings: Findings, piece: Piece, seconds: float) -> None:
@@ -175,12 +175,12 @@ def _do(worker: Worker, findings: Findings, piece: Piece, seconds: float) -> Non
     for told in worker.do(piece, seconds):
         if ENDED in told:
             findings.take(piece, worker.about, rows, told[ENDED], told["failed"])
-            print(f"{piece.part}: {piece.title}: {_told(rows, told)}", flush=True)
+            print(f"{piece.part}: {piece.title}: {_told(piece, rows, told)}", flush=True)
         else:
             rows.append(told["row"])
 
 
-def _told(rows: Sequence[Mapping[str, Any]], told: Mapping[str, Any]) -> str:
+def _told(piece: Piece, rows: Sequence[Mapping[str, Any]], told: Mapping[str, Any]) -> str:
     """What a piece has given, in a few words."""
     if told["failed"]:
         return told["failed"]
@@ -189,7 +189,7 @@ def _told(rows: Sequence[Mapping[str, Any]], told: Mapping[str, Any]) -> str:
         if "same" in row:
             words.append("the same" if row["same"] else f"differs: {row['differs']}")
         elif row.get("per_wall_second"):
-            words.append(f"{row['per_wall_second']:.4g} {row['unit']} per second{' of one core' * (row['platform'] == 'cpu')}")
+            words.append(f"{row['per_wall_second']:.4g} {row['unit']} per second{' of one core' * (piece.part == pieces.CORE)}")
         elif "iterations" in row:
             words.append(f"{row['iterations']} iterations")
     return f"{'; '.join(words) or 'done'} ({told[ENDED]:.1f} s)"

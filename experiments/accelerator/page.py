@@ -37,7 +37,7 @@ def page(about: Mapping[str, Any], rows: Sequence[Row], missing: Mapping[str, Se
         f"{failed} failed, {late} took too long, {sum(map(len, missing.values()))} were not reached.**",
         "## Is it what a CPU gives?",
         f"The device against the CPU of the same machine ({about.get('against', NONE)}), which does its part in two halves of "
-        "the batch. Without networks every bit must be the same.",
+        "the batch. Of states every bit must be the same.",
         markdown(("check", "compared", "same", "what differs", "s"), [_check(row) for row in found[CHECKS]]) or NONE,
         "## How fast is it?",
         "Medians of few repeats. `needs` are the bytes of the program, arguments and work space; kernels, gathers and scatters "
@@ -48,6 +48,7 @@ def page(about: Mapping[str, Any], rows: Sequence[Row], missing: Mapping[str, Se
             [_speed(row, cores.get(row["name"])) for row in found[SPEEDS]],
         )
         or NONE,
+        "\n".join(f"One core of the CPU, `{row['name']}`: {row['failed']}." for row in found[CORE] if row["failed"]),
         "## Does everything learn on it?",
         markdown(("training", "iterations", "first after", "later ones", "first and last loss"), map(_learner, found[LEARNERS]))
         or NONE,
@@ -55,7 +56,7 @@ def page(about: Mapping[str, Any], rows: Sequence[Row], missing: Mapping[str, Se
         "\n".join(f"* {part}: {', '.join(piece.title for piece in pieces)}" for part, pieces in missing.items() if pieces)
         or NONE,
     ]
-    return "\n\n".join(parts) + "\n"
+    return "\n\n".join(part for part in parts if part) + "\n"
 
 
 def _check(row: Row) -> list[str]:

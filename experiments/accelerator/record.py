@@ -34,7 +34,8 @@ def record(about: Row, rows: Iterable[Row], folder: Path = DATA, page: Path = PA
     """
     path = folder / f"accelerator-{provenance.slug(about['device'])}.json"
     kept = {_key(row): row for row in json.loads(path.read_text())} if path.exists() else {}
-    kept |= {_key(row): {"on": about["device"], **row} for row in rows if not row["failed"]}
+    own = {"on": about["device"], "commit": about.get("commit")}
+    kept |= {_key(row): {**own, **row} for row in rows if not row["failed"]}
     write_atomically(path, "[\n" + ",\n".join(map(json.dumps, kept.values())) + "\n]\n")
     make_tables(folder, page)
 
@@ -46,8 +47,8 @@ def make_tables(folder: Path = DATA, page: Path = PAGE) -> None:
     fill(page, parts, others_stay=True)
 
 
-def _key(row: Row) -> tuple[str, str, float]:
-    return row["part"], row["name"], row["size"]
+def _key(row: Row) -> tuple[str, str, float, str]:
+    return row["part"], row["name"], row["size"], row.get("compared", "")  # a check of a network makes several rows
 
 
 def speeds_table(rows: Sequence[Row]) -> str:
@@ -58,7 +59,8 @@ def speeds_table(rows: Sequence[Row]) -> str:
     shown.sort(key=lambda row: (row["on"], order.get(row["name"], len(order)), row["name"], row["batch"]))
     body = []
     for row in shown:
-        core, program = cores.get((row["on"], row["name"])), row["program"]
+        core, program = cores.get((row["on"], row["name"])), row.get("program") or {}  # not all cases are one program
+        needs = program.get("argument_bytes", 0) + program.get("extra_bytes", 0)
         body.append(
             [
                 row["on"],
@@ -66,9 +68,9 @@ def speeds_table(rows: Sequence[Row]) -> str:
                 str(row["batch"]),
                 f"{short(row['per_wall_second'])} {row['unit']}/s",
                 f"{row['per_wall_second'] / core:.0f}x" if core else NONE,
-                f"{program['kernels']}{'+' * bool(program['open_loops'])}",
+                f"{program['kernels']}{'+' * bool(program['open_loops'])}" if program else NONE,
                 f"{row['compile_seconds']:.0f} s",
-                f"{(program['argument_bytes'] + program['extra_bytes']) / 2**20:.0f} MiB",
+                f"{needs / 2**20:.0f} MiB" if needs else NONE,
                 row["commit"] or NONE,
             ]
         )
@@ -79,8 +81,11 @@ def speeds_table(rows: Sequence[Row]) -> str:
 def checks_table(rows: Sequence[Row]) -> str:
     """Makes the table of checks."""
     body = [
-        [row["on"], row["name"], row["compared"], "yes" if row["same"] else "**no**", row["differs"] or NONE]
+        [
+            *(row["on"], row["name"], row["compared"]),
+            *("yes" if row["same"] else "**no**", row["differs"] or NONE, row["commit"] or NONE),
+        ]
         for row in rows
         if row["part"] == CHECKS
     ]
-    return markdown(("device", "check", "compared", "same", "what differs"), body)
+    return markdown(("device", "check", "compared", "same", "what differs", "commit"), body)

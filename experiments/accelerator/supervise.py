@@ -6,17 +6,18 @@ import contextlib
 import json
 import os
 import queue
+import signal
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import IO, Any
 
 from experiments.accelerator.pieces import Piece
-from experiments.accelerator.worker import ENDED, READY
+from experiments.accelerator.worker import ENDED, FULL, READY
 from training.storage.provenance import CHECKOUT
 
 LATE = "not done after"
@@ -45,18 +46,18 @@ class Worker:
         self._environment = {**(SHARING if shares else {}), **os.environ}
         self._process: subprocess.Popen[str] | None = None
         self._told: queue.Queue[str | None] = queue.Queue()
-        self._dismissed = threading.Event()
+        self._lock = threading.Lock()  # of starting and ending it
+        self._dismissed = False
 
     def dismiss(self) -> None:
         """Ends the process for good, also while `do` waits for it in another thread, which then ends without a word."""
-        self._dismissed.set()
+        with self._lock:
+            self._dismissed = True
         self._end()
 
     def do(self, piece: Piece, seconds: float) -> Iterator[dict[str, Any]]:
         """Has a piece done. Gives what the process tells: {"row": ...} per row, and last {"ended": seconds, "failed": why}."""
         started = time.monotonic()
-        if self._dismissed.is_set():
-            return
         try:
             process = self._running(seconds)
             assert process.stdin is not None
@@ -65,6 +66,8 @@ class Worker:
             process.stdin.flush()
             while True:
                 told = self._next(started + seconds)
+                if told.pop(FULL, False):
+                    self._end()
                 yield told
                 if ENDED in told:
                     return
@@ -73,18 +76,20 @@ class Worker:
             failed = f"{LATE} {seconds:.0f} s"
         except (EOFError, OSError, ValueError):  # ValueError: its pipe was closed by `dismiss`
             code = self._end()
-            if self._dismissed.is_set():
+            if self._dismissed:
                 return
             failed = f"the process has died ({code}); {self._log.name} has its words"
         yield {ENDED: round(time.monotonic() - started, 2), "failed": failed}
 
     def _running(self, seconds: float) -> subprocess.Popen[str]:
         """Gives the process, started where there is none; waits until it is ready."""
-        if self._process is not None:
-            return self._process
-        self._told = queue.Queue()
-        with self._log.open("a") as log:
-            self._process = subprocess.Popen(
+        with self._lock, self._log.open("a") as log:
+            if self._dismissed:
+                raise EOFError
+            if self._process is not None:
+                return self._process
+            self._told = queue.Queue()
+            process = subprocess.Popen(
                 self._command,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
@@ -92,12 +97,13 @@ class Worker:
                 text=True,
                 cwd=CHECKOUT,
                 env=self._environment,
-                start_new_session=True,  # an interrupt of the terminal is for this process alone
+                start_new_session=True,  # an interrupt of the terminal is for this process alone, and it ends with its own
             )
-        self._listener = threading.Thread(target=_listen, args=(self._process.stdout, self._told), daemon=True)
-        self._listener.start()
+            self._listener = threading.Thread(target=_listen, args=(process.stdout, self._told), daemon=True)
+            self._listener.start()
+            self._process = process
         self.about = self._next(time.monotonic() + seconds)[READY]
-        return self._process
+        return process
 
     def _next(self, limit: float) -> dict[str, Any]:
         try:
@@ -109,16 +115,20 @@ class Worker:
         return json.loads(line)
 
     def _end(self) -> int | None:
-        """Ends the process at once. Gives its exit code."""
-        process, self._process = self._process, None
-        if process is None:
-            return None
-        with contextlib.suppress(OSError):
-            assert process.stdin is not None
-            process.stdin.close()
-        process.kill()
-        self._listener.join()
-        return process.wait()
+        """Ends the process at once, with all that it has started. Gives its exit code."""
+        with self._lock:
+            process, self._process = self._process, None
+            if process is None:
+                return None
+            code = process.poll()
+            with contextlib.suppress(OSError):
+                os.killpg(process.pid, signal.SIGKILL)
+            with contextlib.suppress(OSError):
+                assert process.stdin is not None
+                process.stdin.close()
+            self._listener.join()
+            last = process.wait()
+        return last if code is None else code
 
 
 def _listen(pipe: IO[str] | None, told: queue.Queue[str | None]) -> None:
@@ -158,7 +168,8 @@ def share_out(
         queue = _Queue(parts[name], part_end, len(doers), clock)
         with ThreadPoolExecutor(len(doers)) as threads:
             try:
-                for done in [threads.submit(queue.empty, do) for do in doers]:
+                at_work = [threads.submit(queue.empty, do) for do in doers]
+                for done in wait(at_work, return_when=FIRST_EXCEPTION).done:
                     done.result()
             except BaseException:
                 queue.close()

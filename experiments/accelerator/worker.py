@@ -1,9 +1,9 @@
 """A process that works on pieces: `python -m experiments.accelerator.worker DEVICES LOCK NUMBER`.
 
 It takes a piece per line of stdin, as JSON with `seconds` that it may take, and prints its rows, a JSON object each, and then a
-line that tells how it ended. What is too large or fails is told in one line; the process goes on with the next piece. It ends
-with the process that started it. Several of them compile side by side; while one measures a speed it holds the file LOCK, and the
-others wait with theirs.
+line that tells how it ended; with "full", the process should be replaced. What is too large or fails is told in one line; the
+process goes on with the next piece. It ends with the process that started it. Several of them compile side by side; while one
+measures a speed it holds the file LOCK, and the others wait with theirs.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import gc
 import json
 import os
+import signal
 import sys
 import threading
 import time
@@ -27,9 +28,10 @@ from jaxgames import runtime
 from training.jobs.command_line import one_line
 from training.storage import provenance
 
-READY, ENDED = "ready", "ended"
+READY, ENDED, FULL = "ready", "ended", "full"
 LONGEST_REASON = 300  # characters
 LONGEST_MEASUREMENT = 4.0  # seconds, once it is compiled: all others wait for it
+MOST_KEPT = 2 * 2**30  # bytes of the device: what a process has once taken it keeps, and others want some too
 
 
 class Place(NamedTuple):
@@ -64,14 +66,21 @@ def measure(piece: pieces.Piece, seconds: float, place: Place) -> dict[str, Any]
     usual = case.batch if mesh.devices.flat[0].platform == "cpu" else case.accelerator_batch
     hurry = min(max(seconds / 3, 0.1), LONGEST_MEASUREMENT)
     request = Request(case.name, batch=max(1, int(usual * piece.size)), repeats=LEAST_REPEATS, seconds=hurry, lock=place.lock)
+    before = most_taken(mesh.devices.flat[0])
     row = harness.measure(case, request, mesh)
-    stats = mesh.devices.flat[0].memory_stats() or {}
-    return row | {"peak_bytes": stats.get("peak_bytes_in_use")}
+    after = most_taken(mesh.devices.flat[0])
+    return row | {"peak_bytes": after if after > before else None}  # an earlier piece has taken more
+
+
+def most_taken(device: jax.Device) -> int:
+    """Gives the most bytes of a device that this process has had; 0 where that is not known."""
+    return (device.memory_stats() or {}).get("peak_bytes_in_use", 0)
 
 
 def measure_core(piece: pieces.Piece, seconds: float, place: Place) -> dict[str, Any]:
     """Measures a case on one core of the CPU, in a process that knows no accelerator. Gives its row of the benchmarks."""
-    request = Request(piece.name, repeats=LEAST_REPEATS, seconds=max(seconds / 3, 0.1))
+    hurry = min(max(seconds / 3, 0.1), LONGEST_MEASUREMENT)
+    request = Request(piece.name, repeats=LEAST_REPEATS, seconds=hurry, lock=place.lock)
     core = runtime.usable_cores() - 1 - place.number % runtime.usable_cores()
     return benchmark.measure_apart(request, core, {"JAX_PLATFORMS": "cpu"})
 
@@ -91,7 +100,8 @@ def done(piece: pieces.Piece, seconds: float, place: Place) -> Iterator[dict[str
             yield {"row": row}
     except Exception as error:  # whatever it is: the others are worth knowing
         failed = reason(error)
-    yield {ENDED: round(time.monotonic() - started, 2), "failed": failed}
+    full = most_taken(jax.local_devices()[0]) > MOST_KEPT
+    yield {ENDED: round(time.monotonic() - started, 2), "failed": failed} | ({FULL: True} if full else {})
 
 
 def main() -> None:
@@ -128,6 +138,8 @@ def prepare() -> None:
 def _end_with(parent: int) -> None:
     while os.getppid() == parent:
         time.sleep(0.5)
+    if os.getpgrp() == os.getpid():
+        os.killpg(0, signal.SIGKILL)  # with what it has started
     os._exit(1)
 
 

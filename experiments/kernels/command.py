@@ -71,8 +71,8 @@ def run(config: KernelsConfig) -> int:
     Raises:
       ValueError: there is nothing to compile for the target with.
     """
-    targets.prepare(config.target, config.packages)
     runtime.prepare()
+    targets.prepare(config.target, config.packages)
     mesh = targets.mesh_of(config.target, config.packages)
     path = DATA / f"kernels-{config.target}.json"
     known = {row["case"]: row for row in json.loads(path.read_text())} if config.write and path.exists() else {}

@@ -60,21 +60,22 @@ BEST = (  # what the official agent plays, against each opponent with its own mo
     (FAIR_UNBIASED.format(256) + ",replies=4", "simple_unbiased"),
     ("sp_mcts:weights=none,num_simulations=256,values=prospects,replies=4", "simple"),
 )
-AS_GIVEN = "dirichlet_fraction=0"  # the network's priors; else there is noise
 REPLIES = (
     *BEST,
     *((FAIR_UNBIASED.format(256) + f",replies={replies}", "simple_unbiased") for replies in (2, 8)),
     *((FAIR_UNBIASED.format(simulations) + ",replies=4", "simple_unbiased") for simulations in (64, 1024)),
     (FAIR_UNBIASED.format(256).replace("sp_", "tp_") + ",replies=4", "simple_unbiased"),
     ("sp_mcts:num_simulations=256,model=simple_unbiased,replies=4", "simple_unbiased"),
-    (f"tp_mcts:num_simulations=256,model=simple_unbiased,replies=4,{AS_GIVEN}", "simple_unbiased"),
+    ("tp_mcts:num_simulations=256,model=simple_unbiased,replies=4", "simple_unbiased"),
 )
 HAND_VALUED = "sp_mcts:weights=none,num_simulations=256,values=prospects{}"
 WITH_MODEL = "sp_mcts:num_simulations=50,model={}"  # guided by the network that comes with the package
 MODELS = (
     *((HAND_VALUED.format(model), "simple") for model in (",model=still", "", ",model=simple_unbiased")),
-    *((WITH_MODEL.format(model), "simple") for model in ("still", "simple", "simple_unbiased")),
-    *((f"{WITH_MODEL.format(model)},{AS_GIVEN}", "simple") for model in ("network,switch_after=3,then=simple", "network")),
+    *(
+        (WITH_MODEL.format(model), "simple")
+        for model in ("still", "simple", "simple_unbiased", "network,switch_after=3,then=simple", "network")
+    ),
 )
 
 

@@ -21,6 +21,7 @@ from experiments.papers.pommerlearn_cells import (
     SEARCHES,
     SIMPLE,
     SIMULATIONS,
+    STARTS,
     TITLES,
     UNBIASED,
     WITHOUT,
@@ -56,7 +57,8 @@ _SEARCHED = ExpertConfig(
     updates=20,
 )
 SL = Runs("pommerlearn-sl", TITLES["sl"], TrainConfig(who=WHO, learn=_SHOWN, rounds=1, rate_games=400))
-SRL = Runs("pommerlearn-srl", TITLES["srl"], TrainConfig(who=WHO, learn=_SEARCHED, rounds=15, rate_games=64))
+_SEARCHED_LONGER = replace(_SEARCHED, search=replace(_SEARCHED.search, num_simulations=100), samples=40_000, steps=8, updates=100)
+SRL = Runs("pommerlearn-srl", TITLES["srl"], TrainConfig(who=WHO, learn=_SEARCHED_LONGER, rounds=24, rate_games=128))
 RL = Runs("pommerlearn-rl", TITLES["rl"], TrainConfig(who=WHO, learn=_SEARCHED, rounds=15, rate_games=64))
 RUNS = {"sl": SL, "srl": SRL, "rl": RL}
 
@@ -127,7 +129,8 @@ def priors(plan: PommerlearnPlan) -> list[Measurement]:
     """Some of all these with priors as the network gives them, or flattened."""
     given = [*_searched("sl", AS_GIVEN), *_searched(DRAWN, AS_GIVEN, _SOME), *_searched("rl", AS_GIVEN, searches=("sp_mcts",))]
     simple = [Cell(search, "sl", simulations, SIMPLE) for simulations in _SOME for search in SEARCHES]
-    return _cells(replace(plan, games=plan.compared), [*given, *simple, *_searched("sl", FLATTENED, _SOME)])
+    others = [cell for way in (FLATTENED, STARTS) for cell in _searched("sl", way, _SOME)]
+    return _cells(replace(plan, games=plan.compared), [*given, *simple, *others])
 
 
 PARTS = {

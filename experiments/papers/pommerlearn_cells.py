@@ -31,13 +31,14 @@ TITLES = {
 }
 """Networks, by their names in files."""
 
-AS_GIVEN, FLATTENED, NOISE = "", "flattened", "noise"
+AS_GIVEN, FLATTENED, NOISE, STARTS = "", "flattened", "noise", "starts"
 PRIORS = {
     AS_GIVEN: ("as the network gives them", ",dirichlet_fraction=0.0"),
     FLATTENED: ("flattened", ",dirichlet_fraction=0.0,prior_temperature=1.7"),
     NOISE: ("noise at the root", ",dirichlet_fraction=0.25,dirichlet_alpha=0.2"),
+    STARTS: ("noise, and random starts", ",dirichlet_fraction=0.25,dirichlet_alpha=0.2,random_starts=0.06"),
 }
-"""What a search makes of a network's priors: its title, and the settings. The paper's program has one of the last two."""
+"""What a search makes of a network's priors: its title, and the settings. The paper's programs have one of the last three."""
 
 # Wins and ties of the paper, in per cent, against three SimpleUnbiasedAgents: search, network, simulations.
 TABLE2: Mapping[tuple[str, str, int], tuple[float, float]] = {

@@ -7,12 +7,13 @@ import sys
 import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import jax
 import numpy as np
 import pytest
 
-from experiments.accelerator import checks, command, learners, pieces, record, worker
+from experiments.accelerator import checks, command, learners, pieces, record, supervise, worker
 from experiments.accelerator.command import AcceleratorConfig
 from experiments.accelerator.pieces import CHECKS, CORE, LEARNERS, SPEEDS, Piece
 from experiments.accelerator.supervise import share_out
@@ -66,6 +67,61 @@ def test_several_processes_share_the_pieces(tmp_path):
     assert code == 1 and sorted(row["name"] for row in rows) == sorted([*names.split(), "dies", "last", "last", "one"])
     assert len({row["process"] for row in rows if row["part"] == CHECKS}) == 3
     assert "12 of 12 checks agree" in page and "| `last` | 8 | 1.23 k steps | 2 | 0.1 s |" in page
+
+
+def test_where_nothing_is_said_an_accelerator_has_a_process_per_two_cores(tmp_path, monkeypatch):
+    assert command.default_workers() == 1
+    alone = iter([False, True])  # as it is when this process has said that it leaves accelerators alone
+    monkeypatch.setattr(command.runtime, "only_cpus", lambda: next(alone))
+    monkeypatch.setattr(command.runtime, "usable_cores", lambda: 6)
+    _, rows, _ = ran(tmp_path, toys(checks=" ".join(f"number{number}" for number in range(12))), workers=0, minutes=0.5)
+    assert len({row["process"] for row in rows}) == 3
+
+
+def test_who_has_taken_much_memory_is_replaced(tmp_path):
+    code, rows, _ = ran(tmp_path, toys(checks="one large two three"), minutes=0.5)
+    first, large, two, three = (row["process"] for row in rows)
+    assert code == 0 and first == large and two == three and large != two
+
+
+def test_what_a_late_process_has_started_ends_with_it(tmp_path):
+    _, rows, _ = ran(tmp_path, toys(checks="parent"), minutes=0.06)
+    assert rows[0]["failed"].startswith("not done after")
+    commands = [path.read_bytes() for path in Path("/proc").glob("[0-9]*/cmdline") if path.exists()]
+    assert not any(b"61.25" in line for line in commands)
+
+
+def test_who_is_dismissed_while_it_starts_ends_without_a_word(tmp_path, monkeypatch):
+    started, popen = threading.Event(), supervise.subprocess.Popen
+
+    def slow(*arguments, **settings):
+        started.set()
+        time.sleep(0.3)
+        return popen(*arguments, **settings)
+
+    monkeypatch.setattr(supervise.subprocess, "Popen", slow)
+    one, told = supervise.Worker(["1", "lock", "0"], tmp_path / "log", TOY), []
+    thread = threading.Thread(target=lambda: told.extend(one.do(Piece(CHECKS, "late"), 30.0)))
+    thread.start()
+    assert started.wait(10)
+    one.dismiss()
+    thread.join(10)
+    assert not thread.is_alive() and told == [] and list(one.do(Piece(CHECKS, "one"), 1.0)) == []
+
+
+def test_when_one_raises_the_others_are_stopped_at_once():
+    stopped = threading.Event()
+
+    def works(piece, seconds):
+        assert stopped.wait(20)
+
+    def raises(piece, seconds):
+        raise OSError("no space")
+
+    started = time.monotonic()
+    with pytest.raises(OSError, match="no space"):
+        share_out({"a": [Piece("a", name) for name in "bcd"]}, {"a": 1.0}, 30.0, [works, raises], stopped.set)
+    assert stopped.is_set() and time.monotonic() - started < 10
 
 
 @pytest.mark.parametrize("workers", [1, 3])
@@ -163,17 +219,20 @@ def test_what_is_kept_becomes_tables(tmp_path):
     first = [
         {**Piece(SPEEDS, "hex/dark_random").as_dict(), "failed": "", **speed},
         {**Piece(CHECKS, "states hex").as_dict(), "failed": "", "compared": "all", "same": False, "differs": "legs"},
+        {**Piece(CHECKS, "states hex").as_dict(), "failed": "", "compared": "some", "same": True, "differs": ""},
+        {**Piece(SPEEDS, "pommerman/ppo").as_dict(), "failed": "", **speed, "program": None},
         {**Piece(SPEEDS, "clash/random").as_dict(), "failed": "TooLarge"},
     ]
-    record.record({"device": "Toy 3000"}, first, tmp_path, page)
+    record.record({"device": "Toy 3000", "commit": "abc"}, first, tmp_path, page)
+    assert "| states hex | some | yes |" in page.read_text() and "`pommerman/ppo` | 8 | 300 steps/s | – | – |" in page.read_text()
     assert "| Toy 3000 | `hex/dark_random` | 8 | 300 steps/s | – | 7+ | 2 s | 2 MiB | abc |" in page.read_text()
-    assert "| Toy 3000 | states hex | all | **no** | legs |" in page.read_text() and "clash" not in page.read_text()
+    assert "| Toy 3000 | states hex | all | **no** | legs | abc |" in page.read_text() and "clash" not in page.read_text()
     later = [
         {**Piece(CORE, "hex/dark_random").as_dict(), "failed": "", "per_cpu_second": 3.0},
         {**Piece(CHECKS, "states hex").as_dict(), "failed": "", "compared": "all", "same": True, "differs": ""},
     ]
     record.record({"device": "Toy 3000"}, later, tmp_path, page)
-    assert "300 steps/s | 100x |" in page.read_text() and "| all | yes | – |" in page.read_text()
+    assert "300 steps/s | 100x |" in page.read_text() and "| all | yes | – | – |" in page.read_text()
 
 
 def test_the_tables_of_the_page_are_those_of_what_is_kept(tmp_path):
@@ -181,6 +240,20 @@ def test_the_tables_of_the_page_are_those_of_what_is_kept(tmp_path):
     page.write_text(record.PAGE.read_text())
     record.make_tables(page=page)
     assert page.read_text() == record.PAGE.read_text()
+
+
+def test_networks_of_planners_are_compared_in_full_precision(monkeypatch):
+    seen = []
+
+    def plan(params, keys, memory, views, seats, active):
+        seen.append(jax.config.jax_default_matmul_precision)
+        zeros = jax.numpy.zeros((seats.shape[0], 1))
+        return SimpleNamespace(actions=zeros, visit_counts=zeros, qvalues=zeros, root_value=zeros), memory
+
+    planner = SimpleNamespace(sees_state=True, init=lambda batch: (), plan=plan)
+    monkeypatch.setattr(checks.agents, "make_planner", lambda spec, game: (planner, {"weights": 1.0}))
+    (row,) = checks.check("planner hex puct", jax.devices()[0])
+    assert row["same"] and "values within 0.0001" in row["compared"] and set(seen) == {"highest"}
 
 
 @pytest.mark.slow

@@ -2,6 +2,7 @@
 
 import json
 import os
+import subprocess
 import sys
 import time
 
@@ -16,6 +17,8 @@ if __name__ == "__main__":
         piece = json.loads(line)
         if piece["name"] == "late":
             time.sleep(60)
+        if piece["name"] == "parent":
+            subprocess.run(["sleep", "61.25"])
         if piece["name"] == "dies":
             print("a last word", file=sys.stderr, flush=True)
             os._exit(7)
@@ -40,4 +43,4 @@ if __name__ == "__main__":
         else:
             row = {"unit": "steps", "batch": 8, "per_wall_second": 1234.0, "compile_seconds": 0.1, "platform": "toy"}
             say({"row": row | ({"per_cpu_second": 617.0, "platform": "cpu"} if piece["part"] == "core" else {})})
-        say({"ended": 0.02, "failed": ""})
+        say({"ended": 0.02, "failed": "", "full": piece["name"] == "large"})

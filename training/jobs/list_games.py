@@ -5,11 +5,13 @@ from __future__ import annotations
 import dataclasses
 import json
 
+import jax
 import tyro
 from rich.console import Console
 from rich.table import Table
 
 import jaxgames
+from jaxgames import runtime
 from jaxgames.game import hides_something
 from jaxgames.turns import moves_at_once
 
@@ -57,6 +59,8 @@ def rows(name: str = "") -> list[dict[str, object]]:
 
 def run(config: GamesConfig) -> None:
     """Prints the list."""
+    if not runtime.backend_is_running():
+        jax.config.update("jax_platforms", "cpu")  # no accelerator need be started for it
     found = rows(config.game)
     if config.json:
         for row in found:
