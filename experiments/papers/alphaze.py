@@ -30,7 +30,7 @@ from training.play import agents, exploitability
 from training.play.exploitability import ResponseConfig
 from training.play.random_bound import best_against_random
 from training.play.tournament import play_pair, round_robin
-from training.storage.logs import read_log
+from training.storage.logs import measured, read_log
 from training.storage.weights import load_weights
 
 SEED = 2023  # of all measurements
@@ -177,7 +177,7 @@ def train(plan: AlphazePlan, run: Runs, seed: int) -> dict | None:
     log = read_log(folder / "log.jsonl")
     fields = ("samples", "epoch", "cross_entropy", "value_error", "agreement", "score_against_random", "gate_score", "rating")
     curve = [{name: record[name] for name in fields if name in record} for record in log]
-    speed = [record["searches_per_second"] for record in log if "searches_per_second" in record]
+    speed = measured(log, "searches_per_second")
     return result | {"curve": curve, "searches_per_second": float(np.median(speed))}
 
 

@@ -196,7 +196,7 @@ def logged(folder: Path, who: Watched) -> dict[str, Any]:
     rows: dict[int, list[tuple[int, dict]]] = {}
     before = 0
     for record in read_log(folder / LOG_FILE):
-        if "action_shares" in record:
+        if record.get("action_shares") is not None:
             rows.setdefault(record["round"] + 1, []).append((record["samples"] - before, record))
             before = record["samples"]
     rounds = []

@@ -29,7 +29,7 @@ from training.learn.dagger import DaggerConfig
 from training.models import policy_value
 from training.models.policy_value import PolicyValue, PolicyValueConfig
 from training.play import agents, counting, evaluate
-from training.storage.logs import read_log
+from training.storage.logs import measured, read_log
 from training.storage.weights import load_weights
 
 PAPER = {"DAgger": "23.3 / 22.5 / 54.2", "cloning": "17.4 / 19.2 / 63.4"}
@@ -147,12 +147,12 @@ def collect(config: TrainConfig) -> dict[str, Any]:
     who = policy_value.make(config.follower)
     params, _ = load_weights(folder / "best.npz", jax.eval_shape(who.init, jax.random.key(0)), who.meta)
     fields = ("episodes", "steps", "cross_entropy", "agreement", "entropy")
-    rated = [record for record in log if "wins" in record]
+    rated = [record for record in log if record.get("wins") is not None]
     last = log[-_LAST:]
     return {
         "behaviour": watch(who, who.agent(params)),
-        "agreement": float(np.mean([record["agreement"] for record in last])),
-        "entropy": float(np.mean([record["entropy"] for record in last])),
+        "agreement": float(np.mean(measured(last, "agreement"))),
+        "entropy": float(np.mean(measured(last, "entropy"))),
         "curve": [{name: record[name] for name in fields} for record in log[:: max(len(log) // 150, 1)]],
         "rated": [{name: record[name] for name in ("episodes", "wins", "draws", "losses")} for record in rated],
     }

@@ -212,6 +212,7 @@ def rounds_of(log: list[dict]) -> list[dict]:
             for name in ("wins", "draws"):  # null where no game has ended
                 one[name] += round((record[name] or 0) * record["games"])
             one["games"] += record["games"]
+        if record.get("action_shares") is not None:
             shares = np.array(record["action_shares"])
             one["shares"] = (one["shares"] + shares) if "shares" in one else shares
             one["calls"] = one.get("calls", 0) + 1

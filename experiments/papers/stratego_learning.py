@@ -20,7 +20,7 @@ from training.jobs.train_alphaze import TrainConfig
 from training.learn.alphaze import AlphazeConfig
 from training.models.policy_value import PolicyValueConfig
 from training.play import agents, counting, evaluate
-from training.storage.logs import read_log
+from training.storage.logs import measured, read_log
 
 if TYPE_CHECKING:
     from experiments.papers.stratego import StrategoPlan
@@ -69,7 +69,7 @@ def learn(plan: StrategoPlan, run: Runs) -> dict | None:
     if result is None:
         return None
     log = read_log(folder / "log.jsonl")
-    speed = [record["searches_per_second"] for record in log if "searches_per_second" in record]
+    speed = measured(log, "searches_per_second")
     return {
         "settings": result["settings"],
         "searches_per_second": float(np.median(speed)),

@@ -18,7 +18,7 @@ from training.jobs.train_expert import TrainConfig
 from training.learn.expert_iteration import ExpertConfig
 from training.models.policy_value import PolicyValueConfig
 from training.play import agents, counting
-from training.storage.logs import read_log
+from training.storage.logs import measured, read_log
 
 if TYPE_CHECKING:
     from experiments.papers.stratego import StrategoPlan
@@ -155,7 +155,7 @@ def teach(plan: StrategoPlan, pupil: Pupil) -> dict | None:
     result = trained(train_expert.run, config)
     if result is None:
         return None
-    agreement = [record["agreement"] for record in read_log(Path(config.output) / "log.jsonl") if "agreement" in record]
+    agreement = measured(read_log(Path(config.output) / "log.jsonl"), "agreement")
     return {
         "result": {name: value for name, value in result.items() if name != "settings"},
         "settings": result["settings"],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -94,6 +94,11 @@ def read_log(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
       OSError: it cannot be read.
     """
     return [record for record, _ in _lines(Path(path))]
+
+
+def measured(log: Iterable[Mapping[str, Any]], name: str) -> list[Any]:
+    """Gives the values of a metric, in order; records without it are passed over, and those where it was not measured (null)."""
+    return [record[name] for record in log if record.get(name) is not None]
 
 
 def _lines(path: Path) -> list[tuple[dict[str, Any], bytes]]:

@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from training.storage.logs import RunLog, read_log
+from training.storage.logs import RunLog, measured, read_log
 
 
 class Writer:
@@ -89,6 +89,11 @@ def test_a_torn_last_line_is_dropped_wherever_it_ends(tmp_path):
         assert [record["iteration"] for record in read_log(path)] == [0, 1, 2][: 2 + is_complete]
         write(tmp_path, range(2 + is_complete, 4), 2 + is_complete, name="größer")
         assert path.read_bytes() == whole
+
+
+def test_what_was_not_measured_is_passed_over():
+    log = [{"loss": 2.0}, {"loss": None, "wins": 0.0}, {"loss": 1.0}]
+    assert measured(log, "loss") == [2.0, 1.0] and measured(log, "wins") == [0.0] and measured(log, "draws") == []
 
 
 def test_a_new_run_begins_a_new_log(tmp_path):
