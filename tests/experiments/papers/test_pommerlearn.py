@@ -46,9 +46,10 @@ def test_the_page(tmp_path):
     assert f"| drawn parameters | network alone | 0 | – {ours} 10.0 / 5.9 |" in page
     assert f"| no network | TP | 50 | – {ours} – |" in page
     unbiased, simple = "| SL | SimpleUnbiasedAgents | TP | 250 |", "| SL | SimpleAgents | TP | 250 |"
-    for priors, games in (("as the network gives them", 100), ("flattened", 100), ("noise at the root", 200)):
+    others = ("as the network gives them", "flattened", "noise, and random starts")
+    for priors, games in (*((priors, 100) for priors in others), ("noise at the root", 200)):
         assert f"{unbiased} {priors} {ours if games == 200 else FEWER} 79.6 / 11.8 | {games} | 250 |" in page
-    assert page.count(unbiased) == 3 and page.count(simple) == 2
+    assert page.count(unbiased) == 4 and page.count(simple) == 2
     assert page.count("| SL | TP | 250 |") == 2, "one row in Table 2 and one in Table 3, whatever was tried with priors"
     assert f"| SL | network alone | 0 | – {ours} 38.6 / 10.5 |" in page
     assert f"| SL, then RL | SP | 250 | {noise} – |" in page.split("## Against three SimpleAgents")[0]
