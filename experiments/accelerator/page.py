@@ -59,6 +59,12 @@ def page(about: Mapping[str, Any], rows: Sequence[Row], missing: Mapping[str, Se
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
+def cores_worth(rate: float | None, core: float | None) -> str:
+    """Says how many cores of the CPU do as much."""
+    worth = rate / core if rate and core else None
+    return NONE if worth is None else f"{worth:.1f}" if worth < 10 else f"{worth:.0f}"
+
+
 def _check(row: Row) -> list[str]:
     if row["failed"]:
         return [row["name"], NONE, "**failed**", row["failed"], f"{row['seconds']:.1f}"]
@@ -75,7 +81,7 @@ def _speed(row: Row, core: float | None) -> list[str]:
         f"`{row['name']}`",
         str(row["batch"]),
         f"{short(rate)} {row['unit']}" if rate else NONE,
-        f"{rate / core:.0f}" if rate and core else NONE,
+        cores_worth(rate, core),
         f"{row['compile_seconds']:.1f} s",
         f"{needs / 2**20:.0f} MiB" if needs else NONE,
         f"{program['kernels']}{'+' * bool(program['open_loops'])}" if program else NONE,

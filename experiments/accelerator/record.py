@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from experiments.accelerator.page import cores_worth
 from experiments.accelerator.pieces import CHECKS, CORE, SPEEDS, TELLING
 from experiments.benchmark.table import short
 from experiments.pages import NONE, fill, markdown
@@ -67,7 +68,7 @@ def speeds_table(rows: Sequence[Row]) -> str:
                 f"`{row['name']}`",
                 str(row["batch"]),
                 f"{short(row['per_wall_second'])} {row['unit']}/s",
-                f"{row['per_wall_second'] / core:.0f}x" if core else NONE,
+                cores_worth(row["per_wall_second"], core),
                 f"{program['kernels']}{'+' * bool(program['open_loops'])}" if program else NONE,
                 f"{row['compile_seconds']:.0f} s",
                 f"{needs / 2**20:.0f} MiB" if needs else NONE,
