@@ -29,7 +29,8 @@ def unrolled(function: Callable[..., Any]) -> Callable[..., Any]:
     Args:
       function: of one lane, of pytrees of arrays [] to such a pytree. In between it may use arrays of any shape, elementwise
         operations, operations that move numbers to places known in advance, reductions, `jax.jit` and `while_loop`. A loop
-        goes on until all lanes are done, and one that is done must stay as it is, as in `fusion.all_lanes`.
+        goes on until all lanes are done, and has a first round whether they are or not; one that is done must stay as it is, as
+        in `fusion.all_lanes`.
 
     Returns:
       The function, of arrays that all have the shape of the lanes.

@@ -38,7 +38,8 @@ PRIORS = {
     NOISE: ("noise at the root", ",dirichlet_fraction=0.25,dirichlet_alpha=0.2"),
     STARTS: ("noise, and random starts", ",dirichlet_fraction=0.25,dirichlet_alpha=0.2,random_starts=0.06"),
 }
-"""What a search makes of a network's priors: its title, and the settings. The paper's programs have one of the last three."""
+"""What a search makes of a network's priors: its title, and the settings. The paper's program has the last,
+and the second where it is called from Python."""
 
 # Wins and ties of the paper, in per cent, against three SimpleUnbiasedAgents: search, network, simulations.
 TABLE2: Mapping[tuple[str, str, int], tuple[float, float]] = {
