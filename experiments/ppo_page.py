@@ -6,13 +6,15 @@ python -m experiments.ppo_page                 # fills the page alone
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 
 import numpy as np
-import tyro
 
-from experiments.pages import fill, markdown
+from experiments.pages import NONE, fill, markdown
+from jaxgames import checks
+from training.jobs.command_line import run_main
 from training.storage import provenance
 from training.storage.files import write_atomically
 from training.storage.provenance import CHECKOUT
@@ -25,7 +27,7 @@ GAMES = 1000  # of each match
 
 def rows() -> np.ndarray:
     """Reads the curve: a structured array with the columns that the example names."""
-    return np.genfromtxt(CURVE, delimiter=",", names=True)
+    return np.atleast_1d(np.genfromtxt(CURVE, delimiter=",", names=True))
 
 
 def texts() -> dict[str, str]:
@@ -48,14 +50,15 @@ def texts() -> dict[str, str]:
         for name, one in matches.items()
     ]
     last = curve[-1]
-    above = next(row for row in curve if row["won"] > matches["SimpleAgent"]["wins"] / matches["SimpleAgent"]["games"])
+    level = matches["SimpleAgent"]["wins"] / matches["SimpleAgent"]["games"]
+    above = next((row for row in curve if row["won"] > level), None)
     return {
         "curve": markdown(head, table),
         "matches": markdown(("player", "wins, %", "draws, %", "losses, %", "games"), played),
         "speed": f"{last['steps'] / last['CPU_seconds'] / 1000:.0f} k",
         "minutes": f"{last['seconds'] / 60:.0f}",
         "cpu": f"{last['CPU_seconds'] / 60:.1f}",
-        "above": f"{above['steps'] / 1e6:.1f} M steps ({above['CPU_seconds']:.0f} CPU seconds)",
+        "above": f"{above['steps'] / 1e6:.1f} M steps ({above['CPU_seconds']:.0f} CPU seconds)" if above is not None else NONE,
     }
 
 
@@ -93,18 +96,29 @@ def measure(minutes: float) -> None:
     write_atomically(MATCHES, json.dumps(measured, indent=1) + "\n")
 
 
-def main(minutes: float = 0, page: Path = RESULTS / "ppo.md") -> None:
-    """Draws the curve and fills the page.
+@dataclasses.dataclass(frozen=True)
+class PpoPageConfig:
+    """Draws the curve of the PPO example and fills its page.
 
-    Args:
+    Attributes:
       minutes: to train first; 0: take the files that there are.
       page: to fill; its picture goes beside it.
     """
-    if minutes:
-        measure(minutes)
-    write_atomically(page.parent / "ppo.svg", draw())
-    fill(page, texts())
+
+    minutes: float = 0.0
+    page: Path = RESULTS / "ppo.md"
+
+    def __post_init__(self) -> None:
+        checks.numbers(self, "minutes")
+
+
+def run(config: PpoPageConfig) -> None:
+    """Trains if asked to, draws the curve and fills the page."""
+    if config.minutes:
+        measure(config.minutes)
+    write_atomically(config.page.parent / "ppo.svg", draw())
+    fill(config.page, texts())
 
 
 if __name__ == "__main__":
-    tyro.cli(main)
+    run_main(run, PpoPageConfig)

@@ -50,6 +50,12 @@ def numbers(config: Any, *names: str, positive: bool = False) -> None:
             raise ValueError(f"{name}={value}: must be {'>' if positive else '>='} 0")
 
 
+def port(config: Any) -> None:
+    """Raises unless the field `port` is a number of a port; 0: any that is free."""
+    if not 0 <= config.port <= 65535:
+        raise ValueError(f"port={config.port}: must be in 0..65535")
+
+
 def shares(config: Any, *names: str) -> None:
     """Raises unless all these fields are in 0..1."""
     for name in names:

@@ -62,7 +62,7 @@ class Starts:
             return same
         if not self.size:
             return jax.lax.cond(wanted.any(), lambda keys: jax.vmap(self.game.init)(keys), lambda keys: same, typed_keys(lanes))
-        index = random_bits.below(random_bits.bits(lanes, 0), self.size)
+        index = random_bits.below_many(random_bits.bits(lanes, 0), self.size)
         drawn = iter(jax.vmap(packing.unpack)(rows[index]))
         leaves = [next(drawn) if varies else leaf for leaf, varies in zip(jax.tree.leaves(same), which, strict=True)]
         return jax.tree.unflatten(jax.tree.structure(same), leaves)

@@ -103,11 +103,14 @@ def _speaking(game: TalkingGame, views: Any, plan: Plan, seats: Array | None) ->
     return dataclasses.replace(plan, actions=jnp.where(own, jax.vmap(game.tell)(views, plan.actions), plan.actions))
 
 
-def acted(memory: Any, actions: Array) -> Any:
+def acted(memory: Any, actions: Array, active: Array | None = None) -> Any:
     """Puts right what a memory holds to have been done last, where that was not what had been planned.
 
     Args:
       memory: of such a planner, or of any agent; one that keeps no actions stays as it is.
       actions: int32 [B], what was done.
+      active: bool [B], lanes that were asked; None: all.
     """
-    return memory._replace(actions=actions) if isinstance(memory, Memory) else memory
+    if not isinstance(memory, Memory):
+        return memory
+    return memory._replace(actions=actions if active is None else jnp.where(active, actions, memory.actions))

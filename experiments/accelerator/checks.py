@@ -209,13 +209,14 @@ def differences(here: Any, there: Any, tolerance: float = 0.0) -> list[str]:
         if not np.issubdtype(one.dtype, np.floating):
             words.append(f"{name}: {int((one != other).sum())} of {one.size}")
             continue
-        same_kind = (np.isfinite(one) == np.isfinite(other)).all()
         both = np.isfinite(one) & np.isfinite(other)
+        same_kind = np.array_equal(np.where(both, 0, one), np.where(both, 0, other), equal_nan=True)
         far = np.abs(np.where(both, one, 0) - np.where(both, other, 0))
         scale = max(float(np.abs(np.where(both, other, 0)).max()), 1e-30)
         if not same_kind or tolerance == 0 or far.max() > tolerance * scale:
-            unlike = int((one != other).sum())
-            words.append(f"{name}: {unlike} of {one.size}, at most by {float(far.max()) / scale:.1g} of the largest")
+            unlike = int((~((one == other) | (np.isnan(one) & np.isnan(other)))).sum())
+            most = f"at most by {float(far.max()) / scale:.1g} of the largest" if same_kind else "not all of them numbers in both"
+            words.append(f"{name}: {unlike} of {one.size}, {most}")
     return words
 
 

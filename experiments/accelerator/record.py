@@ -12,7 +12,7 @@ from experiments.accelerator.pieces import CHECKS, CORE, SPEEDS, TELLING
 from experiments.benchmark.table import short
 from experiments.pages import NONE, fill, markdown
 from training.storage import provenance
-from training.storage.files import write_atomically
+from training.storage.files import alone_in, write_atomically
 from training.storage.provenance import CHECKOUT
 
 DATA = CHECKOUT / "docs" / "results" / "data"
@@ -34,11 +34,13 @@ def record(about: Row, rows: Iterable[Row], folder: Path = DATA, page: Path = PA
       OSError: a file cannot be read or written.
     """
     path = folder / f"accelerator-{provenance.slug(about['device'])}.json"
-    kept = {_key(row): row for row in json.loads(path.read_text())} if path.exists() else {}
     own = {"on": about["device"], "commit": about.get("commit")}
-    kept |= {_key(row): {**own, **row} for row in rows if not row["failed"]}
-    write_atomically(path, "[\n" + ",\n".join(map(json.dumps, kept.values())) + "\n]\n")
-    make_tables(folder, page)
+    found = {_key(row): {**own, **row} for row in rows if not row["failed"]}
+    folder.mkdir(parents=True, exist_ok=True)
+    with alone_in(folder):
+        kept = {_key(row): row for row in json.loads(path.read_text())} if path.exists() else {}
+        write_atomically(path, "[\n" + ",\n".join(map(json.dumps, (kept | found).values())) + "\n]\n")
+        make_tables(folder, page)
 
 
 def make_tables(folder: Path = DATA, page: Path = PAGE) -> None:

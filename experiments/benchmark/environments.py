@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import sys
 import time
@@ -16,7 +17,7 @@ import numpy as np
 from jax.sharding import Mesh
 
 from experiments.benchmark.case import Case, Request
-from experiments.benchmark.harness import Lap, rates, rounded
+from experiments.benchmark.harness import Lap, rates, repeated, rounded
 from training.storage.provenance import CHECKOUT
 
 GAME = "pommerman-ffa-v1"
@@ -52,15 +53,17 @@ def gymnasium_steps(
             observation = observation["numbers"]
         checksum = zlib.crc32(np.ascontiguousarray(observation[:1]).tobytes(), checksum)
 
-    for row in actions[:WARM_UP]:
-        call(row)
-    checksum = resets = 0
-
     def call_all() -> None:
         for row in actions:
             call(row)
 
-    laps = _timed(request, calls * batch, call_all)
+    def warm_up() -> None:
+        nonlocal checksum, resets
+        for row in actions[:WARM_UP]:
+            call(row)
+        checksum = resets = 0
+
+    laps = repeated(request, warm_up, functools.partial(_timed, calls * batch, call_all))
     named = {"game": game, "opponents": "random", "calls_per_repeat": calls, **settings}
     return {
         **rates(laps),
@@ -91,8 +94,7 @@ def ppo_steps(request: Request, mesh: Mesh, batch: int, *, updates: int = UPDATE
             total = total + counts
         jax.block_until_ready((carry, total))
 
-    go_on()
-    laps = _timed(request, updates * options.steps * batch, go_on)
+    laps = repeated(request, go_on, functools.partial(_timed, updates * options.steps * batch, go_on))
     return {
         **rates(laps),
         "batch": batch,
@@ -113,14 +115,11 @@ def load_example(name: str) -> ModuleType:
     return module
 
 
-def _timed(request: Request, units: int, work: Callable[[], Any]) -> list[Lap]:
-    """Does some work as often as asked for, and times it."""
-    laps = []
-    for _ in range(request.repeats):
-        cpu, wall = time.process_time(), time.perf_counter()
-        work()
-        laps.append(Lap(units, time.process_time() - cpu, time.perf_counter() - wall))
-    return laps
+def _timed(units: int, work: Callable[[], Any]) -> Lap:
+    """Does some work, and times it."""
+    cpu, wall = time.process_time(), time.perf_counter()
+    work()
+    return Lap(units, time.process_time() - cpu, time.perf_counter() - wall)
 
 
 CASES: tuple[Case, ...] = (

@@ -10,9 +10,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+from jax.sharding import Mesh
 
-from experiments.benchmark.case import Case, Program, Tally
-from experiments.benchmark.harness import throughput
+from experiments.benchmark.case import Case, Program, Request, Tally
+from experiments.benchmark.harness import throughput, time_program
 from experiments.benchmark.lanes import mixed
 from jaxgames import runtime
 from search.presets import fdts
@@ -58,13 +59,18 @@ def decisions(batch: int, *, planes: str = "paper", calls: int = CALLS) -> Progr
     return Program(start, timed, warm_up=2, calls=calls, settings={"planes": planes, "network": "paper"})
 
 
-def iterations(batch: int, *, num_simulations: int = 100, horizon: int = 20, steps: int = STEPS, warm_up: int = 4) -> Program:
-    """Makes a program of DAgger with the paper's settings: one step of one lane, labelled and learnt from, is one unit."""
-    devices = runtime.data_mesh().devices.size
+def iterations(
+    batch: int, mesh: Mesh | None = None, *, num_simulations: int = 100, horizon: int = 20, steps: int = STEPS, warm_up: int = 4
+) -> Program:
+    """Makes a program of DAgger with the paper's settings: one step of one lane, labelled and learnt from, is one unit.
+
+    Gradients are of batches that all devices of the mesh share (None: one device).
+    """
+    mesh = mesh or runtime.data_mesh(1)
     who = paper()
     oracle = fdts(who.game, num_simulations=num_simulations, horizon=horizon, table_rows=TABLE_ROWS)
-    config = DaggerConfig(episodes=2**20, lanes=batch * devices, steps=steps)
-    dagger = Dagger(config, who, oracle, runtime.data_mesh())
+    config = DaggerConfig(episodes=2**20, lanes=batch * mesh.devices.size, steps=steps)
+    dagger = Dagger(config, who, oracle, mesh)
 
     def start(key: Array, numbers: Array) -> Any:
         del numbers
@@ -77,15 +83,20 @@ def iterations(batch: int, *, num_simulations: int = 100, horizon: int = 20, ste
         tally = tally._replace(units=tally.units + np.uint32(steps), checksum=mixed(tally.checksum, digest))
         return (key, learner), tally
 
-    settings = {"network": "paper", "planes": "paper", "num_simulations": num_simulations, "horizon": horizon}
+    settings: dict[str, Any] = {"network": "paper", "planes": "paper", "steps_per_repeat": steps}
+    settings |= {"num_simulations": num_simulations, "horizon": horizon}
     settings |= {"table_rows": TABLE_ROWS, "batch_size": config.batch_size, "updates_per_step": config.updates_per_step}
     return Program(start, timed, warm_up=warm_up, calls=1, settings=settings)
+
+
+def _learn(request: Request, mesh: Mesh, batch: int) -> dict[str, Any]:
+    return time_program(iterations(batch, mesh), request, mesh, batch)
 
 
 CASES: tuple[Case, ...] = (
     Case(
         "follower/act",
-        "batches",
+        "observations",
         "decisions of the follower, one batch of 1024 observations",
         throughput(decisions),
         batch=BATCH,
@@ -105,9 +116,10 @@ CASES: tuple[Case, ...] = (
         "follower/iteration",
         "steps",
         "DAgger: play, plan, store, learn (batch 32, a gradient step per step)",
-        throughput(iterations),
+        _learn,
         batch=LANES,
         accelerator_batch=1024,
         reach="500 episodes in 25 min, aim 12 min",
+        program=iterations,
     ),
 )

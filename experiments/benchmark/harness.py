@@ -136,6 +136,25 @@ def time_program(program: Program, request: Request, mesh: Mesh, batch: int) -> 
     }
 
 
+def repeated(request: Request, warm_up: Callable[[], Any], lap: Callable[[], Lap]) -> list[Lap]:
+    """Measures what is no one program, once it is compiled, as a request wants it.
+
+    Args:
+      request: how often at most, how long, and the file that is held meanwhile.
+      warm_up: what is done first.
+      lap: one repeat, which is made at least once.
+    """
+    with _held(request.lock):
+        started = time.perf_counter()
+        warm_up()
+        laps = [lap()]
+        while len(laps) < request.repeats and not (
+            request.seconds is not None and time.perf_counter() - started > request.seconds
+        ):
+            laps.append(lap())
+    return laps
+
+
 def _time(
     program: Program, request: Request, timed: Callable, between: Callable | None, carry: Any
 ) -> tuple[Any, int, Tally, list[Lap]]:

@@ -259,7 +259,7 @@ def _beside_mctx(name: str, summary: str, num_simulations: int, accelerator_batc
     measure, text = beside_mctx(num_simulations, **options), "mctx {mctx_cpu_seconds_per_batch:.3g} s, {times_mctx:.1f}x ours"
     program = functools.partial(searches, num_simulations=num_simulations, **options)
     lanes = PUCT_SIZES[num_simulations]
-    return Case(f"hex/{name}", "batches", summary, measure, lanes, accelerator_batch, (text,), reach, program)
+    return Case(f"hex/{name}", "searches", summary, measure, lanes, accelerator_batch, (text,), reach, program)
 
 
 _SEARCH = "PUCT, Hex 11 x 11, 100 simulations by the rules of mctx"

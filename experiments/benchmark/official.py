@@ -12,7 +12,7 @@ from jax import Array
 from jax.sharding import Mesh
 
 from experiments.benchmark.case import Case, Request
-from experiments.benchmark.harness import Lap, rates, rounded
+from experiments.benchmark.harness import Lap, rates, repeated, rounded
 from experiments.benchmark.lanes import lane_keys
 from experiments.benchmark.pommerman import MODE, SIMPLE, join_moves
 from jaxgames import random_bits
@@ -65,22 +65,32 @@ def decisions(request: Request, mesh: Mesh, batch: int, *, spec: str = DEFAULT_A
     """Times moves of the official agent: dictionary in, move out, one after another on one device, whatever the batch."""
     del mesh, batch
     match = Match(spec, request.seed)
-    for _ in range(WARM_UP):
-        match.move()
-    laps, played, slowest = [], bytearray(), 0.0
-    for _ in range(request.repeats):
+    played, slowest = bytearray(), 0.0
+
+    def lap() -> Lap:
+        nonlocal slowest
         cpu = wall = 0.0
         for _ in range(moves):
             move, move_cpu, move_wall = match.move()
             cpu, wall, slowest = cpu + move_cpu, wall + move_wall, max(slowest, move_wall)
             played.append(move)
-        laps.append(Lap(moves, cpu, wall))
+        return Lap(moves, cpu, wall)
+
+    before = 0
+
+    def warm_up() -> None:
+        nonlocal before
+        for _ in range(WARM_UP):
+            match.move()
+        before = match.games
+
+    laps = repeated(request, warm_up, lap)
     return {
         **rates(laps),
         "batch": 1,
         "devices": 1,
         "compile_seconds": rounded(match.compile_seconds),
-        "resets": match.games - 1,
+        "resets": match.games - before,
         "checksum": f"{zlib.crc32(played):08x}",
         "settings": {"mode": MODE, "agent": spec, "moves_per_repeat": moves, "steps_before": WARM_UP},
         "details": {"slowest_ms": rounded(1000 * slowest)},

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from training.storage import provenance
-from training.storage.files import write_atomically
+from training.storage.files import alone_in, write_atomically
 
 Row = Mapping[str, Any]
 
@@ -85,8 +85,10 @@ def append(folder: Path, row: Row) -> Path:
     """
     check(row)
     path = path_of(folder, row["device"])
-    lines = ",\n".join(json.dumps(each) for each in [*read(path), row])
-    write_atomically(path, f"[\n{lines}\n]\n")
+    folder.mkdir(parents=True, exist_ok=True)
+    with alone_in(folder):
+        lines = ",\n".join(json.dumps(each) for each in [*read(path), row])
+        write_atomically(path, f"[\n{lines}\n]\n")
     return path
 
 

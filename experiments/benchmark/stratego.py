@@ -88,10 +88,11 @@ def play(batch: int, *, mode: str, steps: int = STEPS) -> Program:
     game = make(mode)
     seen_by = functools.partial(_digest_of_view, game)
     steps, warm_up = steps_per_call(steps, batch, 2048)
+    pool_size = max(POOL_SIZE, 2 * batch)
 
     def start(key: Array, numbers: Array) -> Lanes:
         lane_key, pool_key = jax.random.split(key)
-        pool = draw_pool(game, pool_key, max(POOL_SIZE, 2 * batch))
+        pool = draw_pool(game, pool_key, pool_size)
         return Lanes((take(game, pool, jnp.int32(0), batch), pool, jnp.int32(0)), lane_keys(lane_key, numbers), jnp.int32(0))
 
     def step(games: Any, keys: LaneKey) -> Step:
@@ -102,7 +103,7 @@ def play(batch: int, *, mode: str, steps: int = STEPS) -> Program:
         states = jax.vmap(select)(over, take(game, pool, clock + 1, batch), states)
         return Step((states, pool, clock + 1), over, lengths, jax.vmap(seen_by)(states))
 
-    settings = {"mode": mode, "steps_per_repeat": steps, "start_states": "pool", "pool_size": POOL_SIZE}
+    settings = {"mode": mode, "steps_per_repeat": steps, "start_states": "pool", "pool_size": pool_size}
     return Program(start, functools.partial(play_on, step, steps), warm_up=warm_up, settings=settings)
 
 

@@ -16,6 +16,7 @@ from experiments.pages import NONE, markdown
 
 COLUMNS = ("work", "peer", "reach", "ours, one core", "all cores, wall", "speed-up", "batch", "compile", "commit")
 
+OF_BATCHES = ("searches", "observations", "batches")  # units of which a row shows the time of a whole batch; older rows say so
 BRIEF = ("work", "ours, one core", "others")
 README = ("pommerman/random", "pommerman/simple_agents", "pommerman/fdts", "hex/dark_random", "hex/puct_100", "hero_academy/oep")
 
@@ -103,7 +104,7 @@ def _result(row: Row, clock: str) -> str:
     rate = row[clock]
     if not rate:
         return NONE
-    if row["unit"] == "batches":  # counted in observations
+    if row["unit"] in OF_BATCHES:
         return f"{1000 * row['batch'] / row['devices'] / rate:.3g} ms"
     if row["unit"] == "worlds":
         return f"{1e6 / rate:.3g} us"

@@ -85,13 +85,13 @@ def run(config: DrillsConfig, console: Console | None = None) -> dict[str, Any]:
             if time.monotonic() > end:
                 break
             name, place = names[number % len(names)], folder / f"drill-{number:04d}"
+            _clear(place)  # what a drill of this number that failed or was stopped has left
             wrong = _drilled(known[name], place, straight, random.Random(f"{config.seed} {number}"))
             done[name] += 1
             if wrong:
                 failed.append({"number": number, "fault": name, "wrong": wrong})
             else:
-                for path in folder.glob(f"{place.name}*"):
-                    shutil.rmtree(path) if path.is_dir() else path.unlink()
+                _clear(place)
             told = "; ".join(wrong) or "nothing is lost"
             console.print(f"{number + 1}/{config.drills} {name}: {told}", markup=False, highlight=False)
             result = {"drills": dict(done), "failed": failed}
@@ -99,6 +99,12 @@ def run(config: DrillsConfig, console: Console | None = None) -> dict[str, Any]:
     if failed:
         raise ValueError(f"{len(failed)} of {sum(done.values())} drills failed; their runs are in {folder}")
     return result
+
+
+def _clear(place: Path) -> None:
+    """Removes what a drill has made."""
+    for path in place.parent.glob(f"{place.name}*"):
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
 def _drilled(fault: Fault, place: Path, straight: Path, draw: random.Random) -> list[str]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import json
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from experiments.pages import NONE, fill
 from jaxgames import checks, runtime
 from training.jobs.command_line import one_line
 from training.storage import provenance
-from training.storage.files import write_atomically, write_together
+from training.storage.files import alone_in, write_atomically, write_together
 from training.storage.provenance import CHECKOUT
 
 FAILED = 1
@@ -58,32 +59,55 @@ def run(config: GrowthConfig) -> int:
       The exit code: 1 if a point has failed.
 
     Raises:
-      ValueError: the page is not what it must be.
+      ValueError: the page is not what it must be, or the file has curves of another device.
       OSError: a file cannot be read or written.
     """
     data = config.data or CHECKOUT / "docs" / "results" / "data" / "growth.json"
     page = config.page or CHECKOUT / "docs" / "results" / "growth.md"
-    kept = json.loads(data.read_text()) if data.exists() else {"about": {}, "rows": []}
     order = [point for part in PARTS for point in curves.points(part)]
-    rows = {Point(row["part"], row["name"], row["number"]): row for row in kept["rows"]}
-    failed = False
+    kept, failed, about = _read(data), False, _about()
+    if kept["rows"] and config.parts and kept["about"].get("device") != about["device"]:
+        there, here = kept["about"].get("device"), about["device"]
+        raise ValueError(f"data={str(data)!r}: has curves of {there}, and this is {here}: give another file, and another page")
+    rows = _by_point(kept)
     done = set() if config.again else {point for point, row in rows.items() if "failed" not in row}
     os.environ["JAX_PLATFORMS"] = "cpu"  # of the processes that measure
     for row in _measured([point for point in order if point.part in config.parts and point not in done], config):
         failed |= "failed" in row
         print(json.dumps(row), flush=True)
-        about = _about()
-        rows[Point(row["part"], row["name"], row["number"])] = row | {"commit": about["commit"]}
-        kept = {"about": about, "rows": [rows[point] for point in order if point in rows]}
-        lines = ",\n".join(json.dumps(each) for each in kept["rows"])
-        write_atomically(data, f'{{"about": {json.dumps(kept["about"])}, "rows": [\n{lines}\n]}}\n')
+        data.parent.mkdir(parents=True, exist_ok=True)
+        with alone_in(data.parent):
+            rows = _by_point(_read(data)) | {_point(row): row | {"commit": about["commit"]}}
+            kept = {"about": about, "rows": [rows[point] for point in order if point in rows]}
+            lines = ",\n".join(json.dumps(each) for each in kept["rows"])
+            write_atomically(data, f'{{"about": {json.dumps(kept["about"])}, "rows": [\n{lines}\n]}}\n')
+    with alone_in(data.parent) if data.exists() else contextlib.nullcontext():  # others may have added to it
+        _fill(_read(data), page)
+    return FAILED if failed else 0
+
+
+def _fill(kept: Mapping[str, Any], page: Path) -> None:
+    """Makes the tables and figures of the page."""
     about = kept["about"]
     words = ", ".join(f"{name} {version}" for name, version in about.get("versions", {}).items() if name in ("jax", "jaxlib"))
-    commits = ", ".join(dict.fromkeys(row["commit"] for row in kept["rows"]))
+    commits = ", ".join(dict.fromkeys(row["commit"] or NONE for row in kept["rows"]))
     where = f"{about.get('device', 'no device yet')}, {words}, commits {commits or NONE}"
     fill(page, tables(kept["rows"], about.get("caches", {})) | {"where": where})
     write_together({page.parent / name: drawn for name, drawn in figures(kept["rows"]).items()})
-    return FAILED if failed else 0
+
+
+def _read(data: Path) -> dict[str, Any]:
+    """Reads what has been measured."""
+    kept: dict[str, Any] = json.loads(data.read_text()) if data.exists() else {"about": {}, "rows": []}
+    return kept
+
+
+def _by_point(kept: dict[str, Any]) -> dict[Point, dict[str, Any]]:
+    return {_point(row): row for row in kept["rows"]}
+
+
+def _point(row: dict[str, Any]) -> Point:
+    return Point(row["part"], row["name"], row["number"])
 
 
 def _measured(points: list[Point], config: GrowthConfig) -> Iterable[dict[str, Any]]:

@@ -23,7 +23,7 @@ from experiments.instructions.pieces import Piece
 from experiments.pages import fill, markdown
 from jaxgames import runtime
 from training.storage import provenance
-from training.storage.files import write_atomically
+from training.storage.files import alone_in, write_atomically
 from training.storage.provenance import CHECKOUT
 
 DATA = CHECKOUT / "docs" / "results" / "data" / "instructions.json"
@@ -63,7 +63,7 @@ def run(config: InstructionsConfig) -> int:
       The exit code, 0.
 
     Raises:
-      ValueError: there is no disassembler, or JAX does not run on a CPU.
+      ValueError: there is no disassembler, JAX does not run on a CPU, or the rows that are kept are of another.
     """
     with tempfile.TemporaryDirectory() as folder:
         flags = f"--xla_dump_to={folder} --xla_dump_hlo_as_text --xla_dump_hlo_module_re=jit_piece_.*"
@@ -72,18 +72,37 @@ def run(config: InstructionsConfig) -> int:
         jax.config.update("jax_enable_compilation_cache", False)  # what is read from there leaves no machine code
         if jax.default_backend() != "cpu":
             raise ValueError(f"device={jax.default_backend()}: instructions are counted on a CPU; set JAX_PLATFORMS=cpu")
-        known = {row["piece"]: row for row in json.loads(DATA.read_text())} if config.write and DATA.exists() else {}
+        if config.write:
+            _check_device()
         order = [piece.name for piece in pieces.PIECES]
         for name in config.pieces or order:
             row = measure(pieces.find(name), config.batches, Path(folder))
             print(json.dumps(row), flush=True)
             if config.write:
-                known[name] = row
-                rows = [known[each] for each in order if each in known]
-                write_atomically(DATA, "[\n" + ",\n".join(map(json.dumps, rows)) + "\n]\n")
-                fill(PAGE, {"instructions": table(rows)}, others_stay=True)
+                with alone_in(DATA.parent):
+                    _keep(row, order)
             jax.clear_caches()
     return 0
+
+
+def _kept() -> dict[str, dict[str, Any]]:
+    """The rows of the page, by piece."""
+    return {row["piece"]: row for row in json.loads(DATA.read_text())} if DATA.exists() else {}
+
+
+def _check_device() -> None:
+    """Raises ValueError where the rows that are kept are of another processor: counts and times depend on it."""
+    here = provenance.cpu_name()
+    if others := {row["device"] for row in _kept().values()} - {here}:
+        raise ValueError(f"write=True: the table is of {', '.join(others)}, and this is {here}; leave out --write")
+
+
+def _keep(row: Mapping[str, Any], order: Sequence[str]) -> None:
+    """Puts a row in place of that of the same piece, and makes the table of the page anew."""
+    known = _kept() | {row["piece"]: row}
+    rows = [known[name] for name in order if name in known]
+    write_atomically(DATA, "[\n" + ",\n".join(map(json.dumps, rows)) + "\n]\n")
+    fill(PAGE, {"instructions": table(rows)}, others_stay=True)
 
 
 def measure(piece: Piece, batches: Sequence[int], folder: Path) -> dict[str, Any]:

@@ -16,14 +16,14 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from experiments.accelerator.pieces import TELLING
 from experiments.benchmark import cases, harness, programs
 from experiments.benchmark.case import Case
-from experiments.benchmark.table import short
+from experiments.benchmark.table import OF_BATCHES, short
 from experiments.kernels import targets
 from experiments.pages import NONE, fill, markdown
 from jaxgames import runtime
 from jaxgames.platforms import for_all_platforms
 from training.jobs.command_line import one_line
 from training.storage import provenance
-from training.storage.files import write_atomically
+from training.storage.files import alone_in, write_atomically
 from training.storage.provenance import CHECKOUT
 
 DATA = CHECKOUT / "docs" / "results" / "data"
@@ -31,7 +31,7 @@ PAGE = CHECKOUT / "docs" / "accelerators.md"
 # What an H100 is taken for where nothing was measured: bytes per second of its memory, seconds until a kernel has been started
 # and has ended with little to do, seconds for the host to learn whether a loop goes on.
 BANDWIDTH, LAUNCH, QUESTION = 3.35e12, 3e-6, 15e-6
-_PER_PROGRAM = {"plans", "batches", "decisions"}  # units of which the whole program does one per lane
+_PER_PROGRAM = {"plans", "decisions", *OF_BATCHES}  # units of which the whole program does one per lane
 _PER_ROUND = {"steps": 1.0, "seconds of battle": 0.5, "simulations": 1.0}  # others, per lane and round
 
 
@@ -75,7 +75,6 @@ def run(config: KernelsConfig) -> int:
     targets.prepare(config.target, config.packages)
     mesh = targets.mesh_of(config.target, config.packages)
     path = DATA / f"kernels-{config.target}.json"
-    known = {row["case"]: row for row in json.loads(path.read_text())} if config.write and path.exists() else {}
     order = [*TELLING, *(name for name in cases.names() if name not in TELLING)]
     failed = False
     for name in config.cases or order:
@@ -85,13 +84,19 @@ def run(config: KernelsConfig) -> int:
         print(json.dumps(row), flush=True)
         failed |= bool(row["failed"])
         if config.write and not row["failed"]:
-            known[name] = row
-            write_atomically(
-                path, "[\n" + ",\n".join(map(json.dumps, (known[each] for each in order if each in known))) + "\n]\n"
-            )
-            fill(PAGE, {f"kernels_{config.target}": table([known[each] for each in order if each in known])}, others_stay=True)
+            with alone_in(DATA):
+                _keep(row, path, order, f"kernels_{config.target}")
         jax.clear_caches()
     return int(failed)
+
+
+def _keep(row: Mapping[str, Any], path: Path, order: Sequence[str], mark: str) -> None:
+    """Puts a row in place of that of the same case, and makes the table of the page anew."""
+    known = {each["case"]: each for each in json.loads(path.read_text())} if path.exists() else {}
+    known[row["case"]] = row
+    rows = [known[name] for name in order if name in known]
+    write_atomically(path, "[\n" + ",\n".join(map(json.dumps, rows)) + "\n]\n")
+    fill(PAGE, {mark: table(rows)}, others_stay=True)
 
 
 def count(case: Case, mesh: Mesh, batch: int | None = None) -> dict[str, Any] | None:
@@ -129,7 +134,7 @@ def count(case: Case, mesh: Mesh, batch: int | None = None) -> dict[str, Any] | 
 
 
 def _units_per_round(case: Case, lanes: int, rounds: int, told: bool) -> float | None:
-    """How much of what a case counts is done in one round; None where its program has not told its rounds."""
+    """How much of what a case counts is done in one round; None where neither its unit nor its program tells."""
     if case.unit in _PER_PROGRAM:
         return lanes / rounds if told else None
     return lanes * _PER_ROUND[case.unit] if case.unit in _PER_ROUND else None

@@ -21,7 +21,7 @@ from experiments.papers.alphaze import (
 )
 from experiments.papers.alphaze_duel import LONG, MATCHES, duel, duels, long_runs
 from experiments.papers.measured import Page, Runs, of_groups
-from experiments.papers.tables import interval
+from experiments.papers.tables import interval, rate_of_seeds
 from training.jobs.curves import alphaze_figure
 from training.play.exploitability import ResponseConfig
 
@@ -158,7 +158,6 @@ def _duels_table(plan: AlphazePlan) -> str:
         matches.setdefault((title, epoch), []).append(one)
     rows = []
     for (title, epoch), seeds in sorted(matches.items(), key=lambda match: list(MATCHES).index(match[0][0])):
-        wins, games = (sum(one[name] for one in seeds) for name in ("wins", "games"))
         each = ", ".join(f"{100 * one['wins'] / one['games']:.1f}" for one in seeds)
-        rows.append([title, str(epoch), interval(wins, games), each, str(games)])
-    return markdown(["what differs", "epoch", "points of PC-PIMC, %", "by seed", "games"], rows)
+        rows.append([title, str(epoch), rate_of_seeds(seeds, "wins"), each, str(sum(one["games"] for one in seeds))])
+    return markdown(["what differs", "epoch", "points of PC-PIMC, % (lowest–highest)", "by seed", "games"], rows)

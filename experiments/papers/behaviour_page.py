@@ -10,7 +10,7 @@ import dataclasses
 import json
 import re
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -215,20 +215,22 @@ def texts(plan: BehaviourPlan) -> dict[str, str]:
     """Makes the tables of the page."""
     results = plan.results()
     tables = {"players": _players_table(results), "logs": _logs_table(results), "change": _change_table(results)}
-    drawn = figures(plan)
-    return tables | {f"{name}-figure": f"![{name}]({file}.svg)" if file in drawn else "" for name, file in _FIGURES.items()}
+    watched, logs_found = _kinds(results)
+    there = {"visits": watched, "moves": watched, "rounds": _by_run(watched), "samples": logs_found}  # what each is drawn of
+    return tables | {f"{name}-figure": f"![{name}]({file}.svg)" if there[name] else "" for name, file in _FIGURES.items()}
 
 
 def figures(plan: BehaviourPlan) -> dict[str, str]:
     """Draws the figures of the page, if there is anything to draw."""
     results = plan.results()
-    watched = [one for one in results if "log" not in one]
+    watched, logs_found = _kinds(results)
     runs = _by_run(watched)
     drawn = {}
     if watched:
         ends = [one for found in runs.values() for one in (found[0], found[-1])]
         others = [one for one in watched if not one["watched"]["run"]]
-        boards = {Watched(**one["watched"]).title: one for one in (*ends, *others)}
+        shown = [*ends, *others]
+        boards = dict(zip(_titles(shown, lambda who: who.title), shown, strict=True))
         drawn[_FIGURES["visits"]] = visits_figure(boards)
         drawn[_FIGURES["moves"]] = bars_figure(MOVES, {title: list(one["moves"].values()) for title, one in boards.items()})
     if runs:
@@ -238,7 +240,7 @@ def figures(plan: BehaviourPlan) -> dict[str, str]:
         }
         stops = {run: [(one["watched"]["round"], 100 * one["moves"]["stop"]) for one in found] for run, found in runs.items()}
         drawn[_FIGURES["rounds"]] = over_rounds_figure({"stop, % of moves": stops, **lines})
-    if logs_found := [one for one in results if "log" in one]:
+    if logs_found:
         panels = {
             f"{one['watched']['run']}: samples, %": {
                 move: [(row["round"], 100 * row["moves"][move]) for row in one["log"]] for move in MOVES
@@ -252,12 +254,29 @@ def figures(plan: BehaviourPlan) -> dict[str, str]:
 PAGE = Page(NAME, BehaviourPlan, PARTS, ("jaxgames/pommerman", "search", "training"), texts, figures)
 
 
+def _kinds(results: list[dict]) -> tuple[list[dict], list[dict]]:
+    """Tells what was watched from logs."""
+    return [one for one in results if "log" not in one], [one for one in results if "log" in one]
+
+
 def _by_run(watched: list[dict]) -> dict[str, list[dict]]:
+    """Results of each run, and of each way in which its networks were watched."""
+    of_runs = [one for one in watched if one["watched"]["run"]]
     runs: dict[str, list[dict]] = {}
-    for one in watched:
-        if one["watched"]["run"]:
-            runs.setdefault(one["watched"]["run"], []).append(one)
+    for title, one in zip(_titles(of_runs, lambda who: who.run), of_runs, strict=True):
+        runs.setdefault(title, []).append(one)
     return runs
+
+
+def _titles(results: list[dict], of: Callable[[Watched], str]) -> list[str]:
+    """Gives results their titles, with player, variant and opponent where the same title was watched in several ways."""
+    everybody = [Watched(**one["watched"]) for one in results]
+    ways: dict[str, set[tuple[str, ...]]] = {}
+    for who in everybody:
+        ways.setdefault(of(who), set()).add((who.player, who.mode, who.opponent))
+    return [
+        of(who) + (f" ({who.player}, {who.mode}, against {who.opponent})" if len(ways[of(who)]) > 1 else "") for who in everybody
+    ]
 
 
 def _newest(logs_found: list[dict]) -> list[dict]:
@@ -283,7 +302,7 @@ def _players_table(results: list[dict]) -> str:
 def _change_table(results: list[dict]) -> str:
     """From the first round that was watched to the last: does a player become passive?"""
     rows = []
-    for run, found in _by_run([one for one in results if "log" not in one]).items():
+    for run, found in _by_run(_kinds(results)[0]).items():
         first, last = found[0], found[-1]
         if first is last:
             continue
@@ -296,7 +315,7 @@ def _change_table(results: list[dict]) -> str:
 
 def _logs_table(results: list[dict]) -> str:
     rows = []
-    for one in _newest([one for one in results if "log" in one]):
+    for one in _newest(_kinds(results)[1]):
         found = one["log"]
         for row in found[:: max(len(found) // 10, 1)] if found else []:
             shares = [f"{100 * row['moves'][move]:.1f}" for move in MOVES]

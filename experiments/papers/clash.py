@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Iterable
 
 from experiments.pages import NONE, markdown
 from experiments.papers import clash_players, clash_strategies
-from experiments.papers.clash_matches import ClashPlan, Player
+from experiments.papers.clash_matches import ClashPlan, Player, ends_table
 from experiments.papers.measured import Measurement, Page
 from experiments.papers.tables import ends, points, with_interval
 
@@ -74,12 +73,12 @@ PARTS = {
 def texts(plan: ClashPlan) -> dict[str, str]:
     """Makes the tables of the page."""
     return {
-        "bots": _rows(["FDTS + TS against"], ((name, one) for name, one in plan.found(bots(plan)).items())),
-        "table4": _rows(
+        "bots": ends_table(["FDTS + TS against"], ((name, one) for name, one in plan.found(bots(plan)).items())),
+        "table4": ends_table(
             ["FDTS with", "against"],
             ((BANDITS[a], BANDITS[b], one) for (a, b), one in plan.found(table4(plan)).items()),
         ),
-        "table5": _rows(
+        "table5": ends_table(
             ["FDTS with", "steps"],
             ((_bandit(player), str(player.horizon), one) for player, one in plan.found(table5(plan)).items()),
         ),
@@ -94,15 +93,6 @@ PAGE = Page("clash", ClashPlan, PARTS, ("jaxgames/clash", "search", "training"),
 
 def _bandit(player: Player) -> str:
     return BANDITS[player.bandit] + (f", c = {player.c}" if player.c is not None else "")
-
-
-def _rows(head: list[str], lines: Iterable[tuple]) -> str:
-    """Names, and how the battles of the first ended."""
-    rows = [
-        [*names, with_interval(*points(one)), ends(one), f"{one['mean_length'] / 2:.0f}", f"{one['cpu_seconds']:.0f}"]
-        for *names, one in lines
-    ]
-    return markdown([*head, "points, %", "won – drawn – lost", "mean length, s", "CPU s"], rows)
 
 
 def _planner_table(plan: ClashPlan) -> str:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import time
+from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
 
 import jax
 
 import jaxgames
+from experiments.pages import markdown
 from experiments.papers.measured import Measurement, Plan
+from experiments.papers.tables import ends, points, with_interval
 from jaxgames.clash.config import BEGINNER_DECK
 from training.play import agents, counting, evaluate
 
@@ -179,3 +182,18 @@ def match(first: str, second: str, mode: str, games: int, batch: int) -> dict:
         "seconds": round(time.perf_counter() - started, 1),
         "cpu_seconds": round(time.process_time() - cpu, 1),
     }
+
+
+def ends_table(names: Sequence[str], lines: Iterable[tuple], points_title: str = "points, %") -> str:
+    """Makes a table of matches: their names, and how the battles of the first player ended.
+
+    Args:
+      names: titles of the columns that name a match.
+      lines: of each match its names, and at last what `match` has returned.
+      points_title: of the column with the points.
+    """
+    rows = [
+        [*named, with_interval(*points(one)), ends(one), f"{one['mean_length'] / 2:.0f}", f"{one['cpu_seconds']:.0f}"]
+        for *named, one in lines
+    ]
+    return markdown([*names, points_title, "won – drawn – lost", "mean length, s", "CPU s"], rows)

@@ -10,9 +10,9 @@ from functools import partial
 from typing import Any
 
 from experiments.pages import NONE, markdown
-from experiments.papers.clash_matches import MIXED, TRAINED, ClashPlan, match, oracle
+from experiments.papers.clash_matches import MIXED, TRAINED, ClashPlan, ends_table, match, oracle
 from experiments.papers.measured import Measurement, trained
-from experiments.papers.tables import OUTCOMES, interval, points, with_interval
+from experiments.papers.tables import interval
 from training.jobs import train_follower, train_q
 from training.jobs.train_follower import OracleConfig
 from training.learn.dagger import DaggerConfig
@@ -118,17 +118,8 @@ def _cross_table(found: dict[tuple[str, str, str], dict]) -> str:
 
 
 def _pairs(found: list[tuple[tuple[str, str, str], dict]]) -> str:
-    rows = [
-        [
-            f"{TITLES[first]} – {TITLES[second]}",
-            with_interval(*points(one)),
-            " – ".join(str(one[what]) for what in OUTCOMES),
-            f"{one['mean_length'] / 2:.0f}",
-            f"{one['cpu_seconds']:.0f}",
-        ]
-        for (_, first, second), one in found
-    ]
-    return markdown(["pair", "points of the first, %", "won – drawn – lost", "mean length, s", "CPU s"], rows)
+    lines = ((f"{TITLES[first]} – {TITLES[second]}", one) for (_, first, second), one in found)
+    return ends_table(["pair"], lines, "points of the first, %")
 
 
 def _learning(found: dict[str, dict]) -> str:

@@ -18,6 +18,7 @@ from experiments.papers import (
     stratego,
     teams,
 )
+from jaxgames import checks
 from training.storage.provenance import CHECKOUT
 from training.storage.shards import shard_of
 
@@ -54,8 +55,7 @@ class ResultsConfig:
         shard_of(self.shard)
         if self.page not in PAGES:
             raise ValueError(f"page={self.page!r}: must be one of {', '.join(PAGES)}")
-        if self.scale <= 0:
-            raise ValueError(f"scale={self.scale}: must be > 0")
+        checks.numbers(self, "scale", positive=True)
         if self.batch < 0:
             raise ValueError(f"batch={self.batch}: must be >= 0")
         published = self.folder.resolve() in {FOLDER.resolve(), CHECKOUT / FOLDER}
@@ -77,7 +77,7 @@ def run(config: ResultsConfig) -> None:
     page = PAGES[config.page]
     usual = {field.name: field.default for field in dataclasses.fields(page.plan)}
     sizes: dict[str, int] = {
-        name: max(1, round(size * config.scale))
+        name: max(2, 2 * round(size * config.scale / 2)) if config.scale != 1 else size  # even: matches change sides
         for name, size in usual.items()
         if name.endswith("games") and isinstance(size, int)
     }

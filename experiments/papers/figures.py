@@ -62,7 +62,9 @@ def _draw_lines(axes, lines: Sequence[Line]) -> None:
     for index, (name, line) in enumerate(lines):
         middle, low, high = np.array([shares for _, shares in line]).T
         errors = [middle - low, high - middle]
-        axes.errorbar([x for x, _ in line], middle, errors, color=COLOURS[index], marker="o", capsize=3, label=name)
+        axes.errorbar(
+            [x for x, _ in line], middle, errors, color=COLOURS[index % len(COLOURS)], marker="o", capsize=3, label=name
+        )
     if lines:
         axes.legend(frameon=False)
 
@@ -72,8 +74,9 @@ def over_rounds_figure(panels: Mapping[str, Mapping[str, Sequence[tuple[int, flo
     figure, parts = axes_in_a_row(len(panels), "round", list(panels))
     for axes, lines in zip(parts, panels.values(), strict=True):
         for index, (name, line) in enumerate(lines.items()):
+            colour = COLOURS[index % len(COLOURS)]
             there = [(number, value) for number, value in line if value is not None]
-            axes.plot([x for x, _ in there], [y for _, y in there], marker="o", markersize=3, color=COLOURS[index], label=name)
+            axes.plot([x for x, _ in there], [y for _, y in there], marker="o", markersize=3, color=colour, label=name)
         axes.set_ylim(bottom=0)
         axes.legend(frameon=False, fontsize=8)
     return as_svg(figure)

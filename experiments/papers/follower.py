@@ -18,8 +18,8 @@ import numpy as np
 from experiments.pages import NONE, markdown
 from experiments.papers.behaviour import behaviour
 from experiments.papers.figures import visits_figure
-from experiments.papers.measured import Measurement, Page, Plan, Runs, by_seed, of_groups, trained
-from experiments.papers.tables import OUTCOMES, intervals, rates
+from experiments.papers.measured import Measurement, Page, Plan, Runs, by_seed, of_groups, trained, weights_of_finished
+from experiments.papers.tables import OUTCOMES, intervals, rate_of_seeds, rates
 from jaxgames.agent import Agent
 from jaxgames.pommerman import bots
 from training.jobs import train_follower
@@ -37,7 +37,7 @@ WATCHED = 100  # games in which moves and cells are counted
 REFERENCE_GAMES = 200
 ORACLE = "fdts:table_rows=16384"
 WORK = Path("output/results/follower")
-_FIRST_OURS = str(WORK / "ours0" / "best.npz")  # which the page trains first
+_FIRST_OURS = str(WORK / "ours0" / "best.npz")  # which the page trains first; see `_check_guide`
 GUIDED = f"{ORACLE},guide={_FIRST_OURS}"
 MODELLING = "sp_mcts:root=true,weights=none,values=prospects,num_simulations=64,replies=4"
 REFERENCES = (  # name of the file, title, agent
@@ -120,8 +120,17 @@ class FollowerPlan(Plan):
 
 
 def runs(plan: FollowerPlan) -> list[Measurement]:
-    """All runs by group and seed, the first seed of every group before the second of any."""
-    return by_seed(plan.groups, "follower-{name}-seed{seed}", partial(_train, plan))
+    """Runs by group and seed, the first seed of every group before the second of any; but for those of `guided`."""
+    return _runs(plan, [group for group in plan.groups if not group.config.oracle.guide])
+
+
+def guided(plan: FollowerPlan) -> list[Measurement]:
+    """Runs whose oracle is guided by what the first run of "ours" has learnt, which must be over."""
+    return _runs(plan, [group for group in plan.groups if group.config.oracle.guide])
+
+
+def _runs(plan: FollowerPlan, groups: Sequence[Runs]) -> list[Measurement]:
+    return by_seed(groups, "follower-{name}-seed{seed}", partial(_train, plan))
 
 
 def references(plan: FollowerPlan) -> list[Measurement]:
@@ -130,12 +139,14 @@ def references(plan: FollowerPlan) -> list[Measurement]:
     return [Measurement(f"follower-reference-{name}", partial(_reference, spec), title) for name, title, spec in REFERENCES]
 
 
-PARTS = {"runs": runs, "references": references}
+PARTS = {"runs": runs, "guided": guided, "references": references}
 
 
 def _train(plan: FollowerPlan, group: Runs, seed: int) -> dict | None:
     """Trains, or goes on with, a run. Returns what the page needs of it; None if asked to stop."""
     config = replace(group.config, seed=seed, output=str(plan.work / f"{group.name}{seed}"), resume=True)
+    if not (Path(config.output) / "result.json").exists():
+        _check_guide(config.oracle.guide)
     result = trained(train_follower.run, config)
     return None if result is None else result | collect(config)
 
@@ -166,7 +177,14 @@ def watch(who: PolicyValue, agent: Agent, num_games: int = WATCHED) -> dict[str,
     return behaviour(who.game, key, games) | {"released": counting.count(games).as_dict()}
 
 
+def _check_guide(spec: str) -> None:
+    """Raises ValueError where the first run of "ours" guides and is not over."""
+    if _FIRST_OURS in spec:
+        weights_of_finished(Path(_FIRST_OURS).parent)
+
+
 def _reference(spec: str) -> dict[str, Any]:
+    _check_guide(spec)
     who = policy_value.make(_network())
     return watch(who, agents.make(spec, who.game), REFERENCE_GAMES)
 
@@ -196,7 +214,7 @@ PAGE = Page("follower", FollowerPlan, PARTS, ("jaxgames/pommerman", "search", "t
 
 def _by_group(plan: FollowerPlan) -> dict[Runs, list[dict]]:
     """Finished runs by group, in order of their seeds."""
-    return of_groups(plan.found(runs(plan)), plan.groups)
+    return of_groups(plan.found([*runs(plan), *guided(plan)]), plan.groups)
 
 
 def _behaviours(results: dict[Runs, list[dict]]) -> dict[str, dict]:
@@ -207,9 +225,10 @@ def _behaviours(results: dict[Runs, list[dict]]) -> dict[str, dict]:
 def _table(results: dict[Runs, list[dict]]) -> str:
     rows = []
     for group, found in results.items():
-        pooled = {rule: {name: sum(one[rule][name] for one in found) for name in _COUNTS} for rule in ("released", "strict")}
-        paper, games = PAPER.get(group.title, NONE), str(pooled["released"]["games"])
-        rows.append([group.title, *intervals(pooled["released"]), rates(pooled["strict"]), paper, str(len(found)), games])
+        strict = {name: sum(one["strict"][name] for one in found) for name in _COUNTS}
+        paper, games = PAPER.get(group.title, NONE), str(sum(one["released"]["games"] for one in found))
+        shares = (rate_of_seeds([one["released"] for one in found], what) for what in OUTCOMES)
+        rows.append([group.title, *shares, rates(strict), paper, str(len(found)), games])
     return markdown(["follower", "win", "draw", "loss", "strict counting", "paper", "seeds", "games"], rows)
 
 

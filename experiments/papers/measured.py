@@ -104,6 +104,20 @@ def trained(train: Callable[[Any], Any], config: Any) -> dict | None:
     return result | {"settings": {name: value for name, value in result["settings"].items() if name not in _FILES}}
 
 
+def weights_of_finished(folder: Path, file: str = "best.npz") -> Path:
+    """Gives a file of weights of a run that is over; until then what lies there is what it began with, or has come to so far.
+
+    Raises:
+      ValueError: the run is not over.
+    """
+    if not (folder / "result.json").exists():
+        raise ValueError(
+            f"run {folder}: is not over, so nobody can play with what it learns; "
+            "the page trains it where the file of its result is not in data/ (a run that was made elsewhere: remove that file)"
+        )
+    return folder / file
+
+
 def by_seed(groups: Iterable[Runs], name: str, train: Callable[[Runs, int], dict | None]) -> list[Measurement]:
     """Gives the runs of all groups, the first seed of each before the second of any; labels are (group, seed).
 
@@ -125,6 +139,9 @@ def of_groups(found: Mapping[Any, dict], groups: Iterable[Runs]) -> dict[Runs, l
     return {group: seeds for group, seeds in results.items() if seeds}
 
 
+SHARED = ("jaxgames/*.py", "training/play", "training/models", "training/trained")  # what results depend on everywhere
+
+
 @dataclasses.dataclass(frozen=True)
 class Page:
     """A page of results; its prose is in docs/results/NAME.md.
@@ -133,7 +150,7 @@ class Page:
       name: of the page.
       plan: a `Plan`.
       parts: `part(plan) -> measurements`, by name.
-      sources: folders of the code on which results depend.
+      sources: folders of the code on which results depend, beside what all of them depend on.
       texts: `texts(plan) -> {mark: Markdown}`, but for the mark "origins".
       figures: `figures(plan) -> {name: SVG}`.
     """
@@ -179,7 +196,7 @@ class Page:
             result = measure()
             if result is None:
                 return
-            result |= {**provenance.describe(jax.devices()[0]), "sources": provenance.source_hash(self.sources)}
+            result |= {**provenance.describe(jax.devices()[0]), "sources": provenance.source_hash((*SHARED, *self.sources))}
             write_atomically(plan.path(name), json.dumps(result, indent=1) + "\n")
             report(f"{name}: {time.perf_counter() - started:.0f} s")
             self._write(plan)
@@ -200,12 +217,13 @@ class Page:
 
     def _from_other_code(self, plan: Plan) -> str:
         """Says in one line which results were not made by the present code; "" if all were."""
-        present = provenance.source_hash(self.sources)
+        present = provenance.source_hash((*SHARED, *self.sources))
         older = [name for name in self._names(plan) if (found := plan.read(name)) and found.get("sources") != present]
         if not older:
             return ""
         listed = ", ".join(older[:3]) + (f" and {len(older) - 3} more" if len(older) > 3 else "")
-        return f"warning: made by other versions of {', '.join(self.sources)}: {listed} (what is deleted is made again)"
+        code = ", ".join((*SHARED, *self.sources))
+        return f"warning: made by other versions of {code}: {listed} (what is deleted is made again)"
 
 
 def play_timed(game: Game, players: Sequence[Agent], seed: int, num_games: int, **how: Any) -> tuple[Games, dict[str, float]]:

@@ -11,8 +11,8 @@ from pathlib import Path
 import jax
 import numpy as np
 
-from experiments.pages import markdown
-from experiments.papers.measured import Measurement, Page, Plan, Runs, trained
+from experiments.pages import NONE, markdown
+from experiments.papers.measured import Measurement, Page, Plan, Runs, trained, weights_of_finished
 from experiments.papers.pommerlearn_cells import (
     AS_GIVEN,
     DRAWN,
@@ -37,6 +37,7 @@ from training.jobs.train_expert import TrainConfig
 from training.learn.expert_iteration import ExpertConfig
 from training.models import policy_value
 from training.models.policy_value import PolicyValueConfig
+from training.storage.files import write_atomically
 from training.storage.logs import read_log
 from training.storage.weights import save_weights
 
@@ -70,13 +71,13 @@ class PommerlearnPlan(Plan):
     Attributes:
       work: where runs are kept while they train.
       games: of each cell.
-      compared: of each cell that is there to be compared with one of these.
+      compared_games: of each cell that is there to be compared with one of these.
       batch: games at a time.
     """
 
     work: Path = Path("output/results/pommerlearn")
     games: int = 400
-    compared: int = 100
+    compared_games: int = 100
     batch: int = 64
 
     def output(self, run: Runs) -> Path:
@@ -130,7 +131,7 @@ def priors(plan: PommerlearnPlan) -> list[Measurement]:
     given = [*_searched("sl", AS_GIVEN), *_searched(DRAWN, AS_GIVEN, _SOME), *_searched("rl", AS_GIVEN, searches=("sp_mcts",))]
     simple = [Cell(search, "sl", simulations, SIMPLE) for simulations in _SOME for search in SEARCHES]
     others = [cell for way in (FLATTENED, STARTS) for cell in _searched("sl", way, _SOME)]
-    return _cells(replace(plan, games=plan.compared), [*given, *simple, *others])
+    return _cells(replace(plan, games=plan.compared_games), [*given, *simple, *others])
 
 
 PARTS = {
@@ -188,10 +189,30 @@ def config_of(plan: PommerlearnPlan, run: Runs) -> TrainConfig:
 
 
 def weights_of(plan: PommerlearnPlan, run: Runs) -> Path:
-    """The network of a run by which it is judged: that of the last round, or of reinforcement, the one chosen."""
+    """The network of a run by which it is judged: the one kept beside the results, or else that of the run on this machine.
+
+    Raises:
+      ValueError: none is kept, and the run is not over.
+    """
+    kept = _kept(plan, run)
+    return kept if kept.exists() else _judged(plan, run)
+
+
+def _kept(plan: PommerlearnPlan, run: Runs) -> Path:
+    """Where a run's network is kept, so that who has a checkout can play with it, and need not train for it."""
+    return plan.folder / "weights" / f"{run.name}.npz"
+
+
+def _judged(plan: PommerlearnPlan, run: Runs) -> Path:
+    """The network of the last round, or of reinforcement, the one chosen.
+
+    Raises:
+      ValueError: the run is not over.
+    """
     folder = plan.output(run)
+    best = weights_of_finished(folder)
     if run == SL:
-        return folder / "best.npz"
+        return best
     return folder / f"round-{chosen_round(rounds_of(read_log(folder / 'log.jsonl'))):03d}.npz"
 
 
@@ -237,11 +258,12 @@ def chosen_round(rounds: list[dict]) -> int:
 
 
 def _train(plan: PommerlearnPlan, run: Runs) -> dict | None:
-    """Trains, or goes on with, a run. Returns its rounds; None if asked to stop."""
+    """Trains, or goes on with, a run, and keeps its network. Returns its rounds; None if asked to stop."""
     result = trained(train_expert.run, config_of(plan, run))
     if result is None:
         return None
     rounds = rounds_of(read_log(plan.output(run) / "log.jsonl"))
+    write_atomically(_kept(plan, run), _judged(plan, run).read_bytes())
     return result | {"rounds": rounds, "chosen": 1 if run == SL else chosen_round(rounds)}
 
 
@@ -262,8 +284,10 @@ def texts(plan: PommerlearnPlan) -> dict[str, str]:
 def _learning_table(runs: Mapping[Runs, dict]) -> str:
     rows = []
     for run, result in runs.items():
-        last = result["rounds"][-1]
-        found = (f"{100 * last['agreement']:.1f}", f"{last['value_error']:.3f}", f"{100 * last['wins_alone']:.1f}")
+        found = [NONE] * 3
+        if result["chosen"]:  # what the round found that made the network; that of the start was made by none
+            taken = result["rounds"][result["chosen"] - 1]
+            found = [f"{100 * taken['agreement']:.1f}", f"{taken['value_error']:.3f}", f"{100 * taken['wins_alone']:.1f}"]
         samples, minutes = f"{result['samples']:,}".replace(",", " "), f"{result['seconds'] / 60:.0f}"
         rows.append([run.title, str(len(result["rounds"])), samples, *found, str(result["chosen"]), minutes])
     head = [

@@ -21,6 +21,7 @@ WITHOUT, DRAWN = "none", "drawn"
 UNBIASED, SIMPLE = "simple_unbiased", "simple"
 OPPONENTS = {UNBIASED: "SimpleUnbiasedAgents", SIMPLE: "SimpleAgents"}
 SIMULATIONS = (0, 50, 100, 250, 500, 1000)
+PUBLISHED = 1000  # simulations of the paper's games against SimpleAgents, and after reinforcement
 SEARCHES = {"sp_mcts": "SP", "tp_mcts": "TP"}
 TITLES = {
     "sl": "SL",
@@ -147,21 +148,22 @@ def whole(found: Mapping[Cell, dict]) -> dict[Cell, Played]:
 
 
 def published(cell: Cell) -> str:
-    """What the paper prints for a cell: wins and ties in per cent."""
-    if cell.opponent == UNBIASED and cell.network in REINFORCED and (cell.search, cell.simulations) == ("sp_mcts", 1000):
+    """What the paper prints for a cell with as many simulations: wins and ties in per cent."""
+    if cell.opponent == UNBIASED and cell.network in REINFORCED and (cell.search, cell.simulations) == ("sp_mcts", PUBLISHED):
         return f"{REINFORCED[cell.network]:.1f} / {NONE}"
-    of_simple = TABLE3.get((cell.search, cell.network))
+    of_simple = TABLE3.get((cell.search, cell.network)) if cell.simulations == PUBLISHED else None
     row = of_simple if cell.opponent == SIMPLE else TABLE2.get((cell.search, cell.network, cell.simulations))
     return f"{row[0]:.1f} / {row[1]:.1f}" if row else NONE
 
 
-_HEAD = ("wins, %", "draws alive, %", "paper: wins / ties", "games", "steps")
+_PAPER = "paper: wins / ties"
+_HEAD = ("wins, %", "draws alive, %", _PAPER, "games", "steps")
 
 
 def _ends(cell: Cell, played: Played) -> list[str]:
-    """How the games of a cell ended, in the columns of `_HEAD`."""
+    """How the games of a cell ended, in the columns of `_HEAD` but for the paper's."""
     rates = (interval(played.wins, played.games), interval(played.draws, played.games))
-    return [*rates, published(cell), str(played.games), f"{played.steps / played.games:.0f}"]
+    return [*rates, str(played.games), f"{played.steps / played.games:.0f}"]
 
 
 def _place(cell: Cell) -> tuple:
@@ -172,8 +174,11 @@ def _place(cell: Cell) -> tuple:
 
 
 def table(totals: Mapping[Cell, Played], opponent: str) -> str:
-    """Makes the table of the cells against one kind of opponent: with noise where it was played, or else with priors as given."""
-    rows = []
+    """Makes the table of the cells against one kind of opponent: with noise where it was played, or else with priors as given.
+
+    The paper played SimpleAgents with one number of simulations, which stands beside all of ours.
+    """
+    rows, simple = [], opponent == SIMPLE
     for cell, played in sorted(totals.items(), key=lambda item: _place(item[0])):
         kinds = [kind for kind in (NOISE, AS_GIVEN) if replace(cell, priors=kind) in totals]
         if cell.opponent != opponent or cell.priors not in kinds[:1]:
@@ -181,8 +186,11 @@ def table(totals: Mapping[Cell, Played], opponent: str) -> str:
         search = SEARCHES[cell.search] if cell.simulations else "network alone"
         priors = PRIORS[cell.priors][0] if cell.simulations and cell.network != WITHOUT else NONE
         cost = f"{1e3 * played.cpu_seconds / max(played.moves, 1):.1f}"
-        rows.append([TITLES[cell.network], search, str(cell.simulations), priors, *_ends(cell, played), cost])
-    return markdown(["network", "search", "simulations", "priors", *_HEAD, "CPU ms per move, everything included"], rows)
+        wins, draws, *others = _ends(cell, played)
+        paper = published(replace(cell, simulations=PUBLISHED) if simple else cell)
+        rows.append([TITLES[cell.network], search, str(cell.simulations), priors, wins, draws, paper, *others, cost])
+    head = [f"paper, {PUBLISHED} simulations: wins / ties" if simple and title == _PAPER else title for title in _HEAD]
+    return markdown(["network", "search", "simulations", "priors", *head, "CPU ms per move, everything included"], rows)
 
 
 def priors_table(totals: Mapping[Cell, Played]) -> str:
@@ -192,5 +200,6 @@ def priors_table(totals: Mapping[Cell, Played]) -> str:
     rows = []
     for cell in sorted(shown, key=_place):
         who = [TITLES[cell.network], OPPONENTS[cell.opponent], SEARCHES[cell.search], str(cell.simulations)]
-        rows.append([*who, PRIORS[cell.priors][0], *_ends(cell, totals[cell])])
+        wins, draws, *others = _ends(cell, totals[cell])
+        rows.append([*who, PRIORS[cell.priors][0], wins, draws, published(cell), *others])
     return markdown(["network", "against three", "search", "simulations", "priors", *_HEAD], rows)

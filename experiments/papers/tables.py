@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from training.play.counting import points_interval, wilson
 
@@ -35,6 +36,21 @@ def interval(successes: int, trials: int) -> str:
 def intervals(count: dict) -> list[str]:
     """Gives the rates of `OUTCOMES`, each with its interval, of counts by these names and `games`."""
     return [interval(count[what], count["games"]) for what in OUTCOMES]
+
+
+def rate_of_seeds(counts: Sequence[dict], what: str) -> str:
+    """Gives the mean rate of what was trained several times, from the lowest to the highest; of one seed, with its interval.
+
+    Games of several seeds are no sample of one player: seeds differ by more than games tell.
+
+    Args:
+      counts: of each seed, with as many games.
+      what: the name of what is counted.
+    """
+    if len(counts) == 1:
+        return interval(counts[0][what], counts[0]["games"])
+    shares = [100 * count[what] / count["games"] for count in counts]
+    return with_interval(sum(shares) / len(shares), min(shares), max(shares))
 
 
 def ends(count: dict) -> str:

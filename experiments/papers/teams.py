@@ -16,7 +16,7 @@ import jaxgames
 from experiments.pages import NONE, markdown
 from experiments.papers.behaviour import behaviour
 from experiments.papers.hearsay import cells_off
-from experiments.papers.measured import Measurement, Page, Plan, Runs
+from experiments.papers.measured import Measurement, Page, Plan, Runs, weights_of_finished
 from experiments.papers.tables import intervals
 from jaxgames.game import teams_of
 from training.jobs import train_expert
@@ -137,9 +137,7 @@ def play(plan: TeamsPlan, pairing: Pairing) -> dict[str, Any]:
     """
     spec = pairing.player.replace(MODEL, pairing.opponent)
     if WEIGHTS in spec:
-        if not (_folder(plan) / "best.npz").exists():
-            raise ValueError(f"{_folder(plan)}: has no best.npz; the part network trains it")
-        spec = spec.replace(WEIGHTS, str(_folder(plan)))
+        spec = spec.replace(WEIGHTS, str(weights_of_finished(_folder(plan))))
     game: Any = jaxgames.make("pommerman", pairing.mode)
     ours, theirs = agents.make(spec, game), agents.make(pairing.opponent, game)
     teams = teams_of(game)

@@ -72,6 +72,9 @@ class SoakConfig:
         checks.at_least(-1, self, "replay")
         if self.replay >= 0 and not self.game:
             raise ValueError(f"replay={self.replay}: say which game")
+        for name, given in (("mode", self.mode), ("agent", self.agent)):
+            if given and not self.game:
+                raise ValueError(f"{name}={given!r}: say of which game")
 
 
 def run(config: SoakConfig, console: Console | None = None) -> dict[str, Any]:
@@ -124,7 +127,7 @@ def _which(row: dict[str, Any]) -> tuple[Any, ...]:
 def _plans(config: SoakConfig) -> list[tuple[str, str, str, float, int]]:
     """What is to be played."""
     if not config.game:
-        return list(PLANS)
+        return [(*plan[:4], config.lanes or plan[4]) for plan in PLANS]
     registration = jaxgames.registration(config.game)
     asked = (config.game, config.mode, config.agent)
     found = [plan for plan in PLANS if all(name in ("", planned) for name, planned in zip(asked, plan[:3], strict=True))]

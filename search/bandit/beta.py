@@ -28,7 +28,7 @@ from jax import Array
 from jaxgames import random_bits
 
 # Row k has the coefficients of v^k, from the power 0 of u up; see `gamma_from_normal`. Fitted by `fit_gamma_polynomial` in
-# tests/search/test_beta.py, which is how to get other degrees; the first two coefficients are the exact limit of large shapes.
+# tests/search/bandit/test_beta.py, which is how to get other degrees; the first two coefficients are exact for large shapes.
 GAMMA_POLYNOMIAL = (
     np.array(
         [

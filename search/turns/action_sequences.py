@@ -249,7 +249,7 @@ def _met(game: Game, lanes: LaneKey, roots: Any, genomes: Array) -> Array:
     batch, players, size, length = genomes.shape
     number = jnp.arange(size)
     words = random_bits.bits(LaneKey(*(half[:, None] for half in random_bits.fold(lanes, _PARTNERS))), jnp.arange(players))
-    turn = random_bits.below(words, size).astype(jnp.int32)[..., None]
+    turn = random_bits.below_many(words, size)[..., None]
     chosen = jnp.take_along_axis(genomes, ((number + turn) % size)[..., None], axis=2)
     strings = jnp.transpose(chosen, (3, 0, 2, 1)).reshape(length, batch * size, players)
     keys = population.genome_keys(random_bits.fold(lanes, _PLAY), size)

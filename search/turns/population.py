@@ -131,8 +131,8 @@ def rows(tree: Any, index: Array) -> Any:
 
 def parents(keys: LaneKey, survivors: int) -> tuple[Array, Array]:
     """Draws two different survivors for each child, int32 [G] each."""
-    first = random_bits.below(random_bits.bits(keys, _FIRST_PARENT), survivors)
-    other = random_bits.below(random_bits.bits(keys, _SECOND_PARENT), survivors - 1)
+    first = random_bits.below_many(random_bits.bits(keys, _FIRST_PARENT), survivors)
+    other = random_bits.below_many(random_bits.bits(keys, _SECOND_PARENT), survivors - 1)
     return first, jnp.where(other >= first, other + 1, other)
 
 

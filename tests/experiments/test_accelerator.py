@@ -195,6 +195,10 @@ def test_what_differs_is_told():
     assert checks.differences(one, other) == ["a: 1 of 4", "b: 2 of 4, at most by 0.001 of the largest"]
     assert checks.differences(one, other | {"a": one["a"]}, 2e-3) == []
     assert checks.differences(one, one | {"b": np.float32([1, 2, 3, np.inf])}, 0.5) != []
+    strange, numbers = {"b": np.float32([1, np.nan, np.inf])}, np.float32([1.0001, np.nan, np.inf])
+    assert checks.differences(strange, {"b": numbers}, 1e-3) == []
+    for other in ([1, np.inf, np.inf], [1, np.nan, -np.inf], [1, np.nan, np.nan]):
+        assert checks.differences(strange, {"b": np.float32(other)}, 1e-3) != [], other
 
 
 def test_random_play_is_compared(monkeypatch):

@@ -33,6 +33,15 @@ def test_a_drill_that_cannot_be_made_has_failed(tmp_path):
     assert command._drilled(broken, tmp_path, tmp_path, random.Random(0)) == ["could not be made: OSError: no room at all"]
 
 
+def test_a_drill_begins_in_an_empty_place(tmp_path):
+    """Whatever one of its number has left, and nothing of others."""
+    for name in ("drill-0007", "drill-0007-fewer", "drill-0008"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "drill-0007.log").touch()
+    command._clear(tmp_path / "drill-0007")
+    assert [path.name for path in tmp_path.iterdir()] == ["drill-0008"]
+
+
 def test_damage_is_done(tmp_path):
     content, ways, draw = bytes(range(256)), set(), random.Random(0)
     for _ in range(60):

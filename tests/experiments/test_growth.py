@@ -1,5 +1,6 @@
 """How cost grows: points, tables and figures, of rows that nobody has measured."""
 
+import dataclasses
 import json
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from experiments.growth import command, curves, learners, page, worker
 from experiments.growth.command import GrowthConfig
 from experiments.growth.curves import BATCH, CORES, DAGGER, LEARNERS, MEMORY, SELF_PLAY, SIMULATIONS, Point
+from experiments.pages import NONE
 
 LEVELS = {"L1": 32 * 1024, "L2": 2**20}
 MARKS = ("where", "caches")
@@ -78,6 +80,11 @@ def test_rows_are_kept_and_only_what_is_missing_is_measured(tmp_path, monkeypatc
     first, asked[:] = len(asked), []
     assert command.run(config) == 0 and asked == [] and first > 6
     assert "Toy" in text.read_text() and (tmp_path / "growth_batch.svg").exists()
+    monkeypatch.setattr(command, "_about", lambda: {"device": "Other", "commit": None, "caches": LEVELS})
+    with pytest.raises(ValueError, match=r"has curves of Toy, and this is Other: give another file"):
+        command.run(dataclasses.replace(config, again=True))
+    assert command.run(dataclasses.replace(config, again=True, data=tmp_path / "other.json")) == 0
+    assert f"commits {NONE}" in text.read_text(), "where no code is named"
     with pytest.raises(ValueError, match="parts='depth': must be some of memory, batch, simulations, cores, learners"):
         GrowthConfig(parts=("depth",))
 

@@ -89,6 +89,7 @@ def test_what_takes_long_is_checked_in_some_steps_of_all_games(monkeypatch):
         ({"game": "hex", "agent": "path"}, [("hex", "adh", "path", 1e7, 480)]),
         ({"game": "hex", "mode": "hex-5", "agent": "path"}, [("hex", "hex-5", "path", 1e8, 128)]),
         ({}, list(command.PLANS)),
+        ({"lanes": 7}, [(*plan[:4], 7) for plan in command.PLANS]),
     ],
 )
 def test_what_is_asked_for_is_played(asked, planned):
@@ -110,6 +111,8 @@ def test_all_planned_games_keep_their_rules(game, mode, agent, steps, tmp_path):
         ({"share": 0}, "share=0: must be"),
         ({"lanes": -1}, "lanes=-1: must be"),
         ({"replay": 3}, "replay=3: say which game"),
+        ({"mode": "toy"}, "mode='toy': say of which game"),
+        ({"agent": "path"}, "agent='path': say of which game"),
     ],
 )
 def test_bad_settings(settings, message):

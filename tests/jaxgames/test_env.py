@@ -7,12 +7,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from scipy import stats
 
 import jaxgames
 import search
-from jaxgames import Environment, MultiEnvironment
+from jaxgames import Environment, MultiEnvironment, random_bits
 from jaxgames.agent import memoryless
 from jaxgames.observing import ArraySpec
+from jaxgames.starts import Starts
 from tests.fading import LEAVE, STAY, Fading, Pushing
 from tests.paid import Paid
 from tests.tic_tac_toe import TicTacToe
@@ -133,6 +135,15 @@ def test_lanes_do_not_depend_on_how_many_there_are():
         steps, state = played(env, actions[:, :batch])
         rows[batch] = jax.tree.map(lambda leaf: np.asarray(leaf)[:3], (steps, state.games))
     assert all((a == b).all() for a, b in zip(*map(jax.tree.leaves, rows.values()), strict=True))
+
+
+def test_rows_of_a_large_pool_are_all_drawn():
+    """More than 2^16 of them; a lane whose state tells its row has drawn from every eighth of the pool as often."""
+    starts, lanes = Starts(Tug(max_steps=1), 100_000), jax.vmap(random_bits.lane_key)(jax.random.split(KEY, 40_000))
+    rows = jnp.arange(starts.size, dtype=jnp.uint32)[:, None]
+    tokens = np.asarray(jax.jit(starts.take)(rows, lanes, jnp.ones(40_000, bool)).token)
+    counts = np.histogram(tokens, 8, (0, starts.size))[0]
+    assert stats.chisquare(counts).pvalue > 1e-3
 
 
 def test_start_states_of_a_pool_are_drawn_fairly():

@@ -11,7 +11,7 @@ import pytest
 import jaxgames
 from search import presets
 from search.believed import believed
-from search.modelled import ROOTS, Models, dynamics_for, model_of, modelled, modelled_puct, valued_by_own_seat
+from search.modelled import ROOTS, Models, _rival, dynamics_for, model_of, modelled, modelled_puct, valued_by_own_seat
 from search.opponents import most_dangerous, two_player
 from search.planner import Plan, memoryless
 from search.puct import Settings
@@ -20,6 +20,7 @@ from tests.emitters import NEWER_EMITTERS
 from tests.rivalry import Rivalry
 from tests.signals import Signals
 from tests.tug import Tug, states_of, steady_player
+from tests.waiting import Waiting
 
 FFA = jaxgames.make("pommerman", "ffa")
 
@@ -396,3 +397,8 @@ def test_a_still_model_passes():
     still = model_of(FFA, "still")
     actions, _ = still.act(None, None, (), None, jnp.arange(3), jnp.ones(3, bool))
     assert actions.tolist() == [0, 0, 0]
+
+
+def test_who_is_close_must_be_told_by_the_game():
+    with pytest.raises(ValueError, match=r"^rival='closest': game='waiting' does not say who is close; take none$"):
+        _rival(Waiting(), "closest")

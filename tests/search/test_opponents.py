@@ -440,3 +440,9 @@ def test_bad_input():
         puct.puct(GAME, opinion)
     with pytest.raises(ValueError, match=r"^opponent='always 0': plays by what its seat has seen so far"):
         single_player(jaxgames.make("hex", "adh-5"), steady_player(0))
+
+
+def test_a_model_that_switches_sees_one_kind_of_view():
+    states, views = (memoryless(name, lambda *_: None, sees_state=name == "states") for name in ("states", "views"))
+    with pytest.raises(ValueError, match=r"^first='states', second='views': must both see the state, or both not$"):
+        switching(states, views, 2)

@@ -50,6 +50,7 @@ class SearchConfig:
     def __post_init__(self) -> None:
         shard_of(self.shard)
         checks.at_least(1, self, "trials", "episodes")
+        checks.seed(self)
         checks.folder(self)
         for name in ("horizons", "num_simulations", "batch_sizes", "learning_rates"):
             if not getattr(self, name):
@@ -60,8 +61,9 @@ class SearchConfig:
             raise ValueError(f"trials={self.trials}: there are {len(self.grid())} different settings")
 
     def grid(self) -> list[tuple[int, int, int, float]]:
-        """All settings: (horizon, num_simulations, batch_size, learning_rate)."""
-        return list(itertools.product(self.horizons, self.num_simulations, self.batch_sizes, self.learning_rates))
+        """All settings, no two the same: (horizon, num_simulations, batch_size, learning_rate)."""
+        every = itertools.product(self.horizons, self.num_simulations, self.batch_sizes, self.learning_rates)
+        return list(dict.fromkeys(every))
 
     def draws(self) -> list[TrainConfig]:
         """The settings to try, in order."""

@@ -201,6 +201,11 @@ class Alphaze:
         hidden, at_once = is_hidden(who.game), moves_at_once(who.game)
         if not hidden and config.pretrain_epochs + config.true_sight_epochs:
             raise ValueError(f"game={who.game.name!r}: hides nothing: leave out pretrain_epochs and true_sight_epochs")
+        if at_once and config.pretrain_epochs + config.true_sight_epochs + config.heuristic_epochs:
+            raise ValueError(
+                f"game={who.game.name!r}: all move at once, which searches of the full state cannot: "
+                "leave out pretrain_epochs, true_sight_epochs and heuristic_epochs"
+            )
         movers = 1 if at_once else who.game.num_players
         capacity, lanes = config.buffer_size // devices, config.lanes // devices
         self.games = SelfPlay(
@@ -243,7 +248,7 @@ class Alphaze:
             by_hand = dataclasses.replace(search, first_play_urgency=None, normalize_q=True)
             make = determinized.true_sight if hidden else puct.puct
             ways["heuristic"] = self.games, make(game, heuristic_values(game.open_game if hidden else game), by_hand)
-        if hidden:
+        if hidden and not moves_at_once(game):
             evaluate = _values(self.config, self.who, game.open_game)
             open_games = dataclasses.replace(self.games, pool=dataclasses.replace(self.games.pool, game=game.open_game))
             for kind, games in (("true_sight", self.games), ("open", open_games)):

@@ -12,13 +12,14 @@ import numpy as np
 from jax import Array
 
 from jaxgames.agent import Agent
-from jaxgames.game import is_hidden
+from jaxgames.game import can_talk, is_hidden
 from jaxgames.turns import moves_at_once
+from search.believed import acted
 from search.planner import Plan, Planner, of_arm, of_seat
 from search.puct.action_selection import draw_arm
 from training.learn.dealing import deal_results, deal_rows
 from training.learn.learner import Learner, Programs, Updates, mean
-from training.learn.targets import Targets, is_highest
+from training.learn.targets import Targets
 from training.play.lanes import Lanes, Pool, fold
 from training.play.partners import Partners
 
@@ -105,7 +106,7 @@ class SelfPlay:
       pool: where games come from.
       targets: how policies are kept.
       remembered: games of this device whose outcome is remembered, G.
-      explore_steps: in so many first steps of a game the action is drawn by the search's policy; then the best is taken.
+      explore_steps: in so many first steps of a game the action is drawn by the search's policy; then it is the planner's choice.
       temperature: of that draw.
       partner: who plays the other seats; None: all seats learn.
       remembers: the searcher, if what it remembers of a game decides what it does: its memory goes on from call to call, and is
@@ -246,7 +247,9 @@ class SelfPlay:
             number=jnp.tile(lanes.number, self.seats_at_once),
         )
         clock = jnp.tile(lanes.clock, self.seats_at_once)
-        chosen = self._choose(draw_keys, own.arms, own.action_weights, clock).reshape(seats.shape)
+        chosen = self._choose(draw_keys, own, clock)
+        memory = acted(memory, chosen, active.reshape(-1))
+        chosen = chosen.reshape(seats.shape)
         actions, partners = self._partners_move(keys, games)
         for seat, acts, action in zip(seats, active, chosen, strict=True):
             here = (jnp.arange(pool.game.num_players) == seat[:, None]) & acts[:, None]
@@ -276,12 +279,17 @@ class SelfPlay:
         seats = jnp.repeat(jnp.arange(self.seats_at_once), len(keys))
         return jax.vmap(jax.random.fold_in)(jnp.tile(keys, self.seats_at_once), seats)
 
-    def _choose(self, keys: Array, arms: Array, policy: Array, clock: Array) -> Array:
-        """Chooses among arms int32 [B, K] by a policy float32 [B, K] at steps int32 [B]: actions int32 [B]."""
-        best = jnp.where(is_highest(policy), arms, 0).sum(-1)
+    def _choose(self, keys: Array, plan: Plan, clock: Array) -> Array:
+        """Gives actions int32 [B] by plans of one seat each at steps int32 [B]: in the first ones drawn, then the planner's.
+
+        Games that are learnt from are silent: words, as those who believe each other add them, are taken away.
+        """
+        game = self.pool.game
+        planned = game.silent(plan.actions) if can_talk(game) else plan.actions
         if not self.explore_steps:
-            return best
-        return jnp.where(clock < self.explore_steps, of_arm(arms, draw_arm(keys, policy, max(self.temperature, 1e-6))), best)
+            return planned
+        drawn = of_arm(plan.arms, draw_arm(keys, plan.action_weights, max(self.temperature, 1e-6)))
+        return jnp.where(clock < self.explore_steps, drawn, planned)
 
     @property
     def _partners(self) -> Partners | None:

@@ -26,6 +26,7 @@ from search.planner import Planner, as_agent
 from training.play.game_loop import Loop, Match
 
 STEPS_PER_CALL = 16
+MOST = 2**15 - 1  # steps and actions, which are kept as int16
 SEATINGS = ("drawn", "fixed", "rotated")
 
 
@@ -41,7 +42,7 @@ class Games:
       moves: int [P], how often each agent was asked.
       actions: int16 [R, T, P] by seat, of the first R games, as far as recorded; -1 after the end.
       memories: the agents' memories at the end, by group of equal agents, leading axis devices x lanes.
-      seating: as given to `play`.
+      seating, start_of, common: as given to `play`.
       first: the number of the game in the first row, as given to `play`.
     """
 
@@ -54,6 +55,8 @@ class Games:
     memories: Any = None
     seating: str = "drawn"
     first: int = 0
+    start_of: Callable[[Array, Array], Any] | None = None
+    common: int = 1
 
 
 @dataclasses.dataclass(frozen=True)
@@ -125,14 +128,18 @@ def play(
       first: the number of the first game. Games 0 to 99 and then 100 to 399 are the same as 0 to 399.
 
     Raises:
-      ValueError: for a wrong number of agents, games or lanes.
+      ValueError: for a wrong number of agents, games or lanes, or a game with more steps or actions than can be kept.
     """
     if len(agents) != game.num_players:
         raise ValueError(f"{len(agents)} agents: {game.name} has {game.num_players} players")
     numbers = {"num_games": (num_games, 1), "batch_size": (batch_size, 1), "record": (record, 0), "first": (first, 0)}
+    numbers["common"] = (common, 1)
     for name, (value, low) in numbers.items():
         if value < low:
             raise ValueError(f"{name}={value}: must be >= {low}")
+    if game.max_steps > MOST or (record and game.num_actions > MOST + 1):
+        has = f"max_steps={game.max_steps}" if game.max_steps > MOST else f"num_actions={game.num_actions}"
+        raise ValueError(f"game={game.name!r}: has {has}, and games are kept with numbers up to {MOST}")
     if seating not in SEATINGS:
         raise ValueError(f"seating={seating!r}: must be one of {', '.join(SEATINGS)}")
     mesh = mesh or runtime.data_mesh()
@@ -220,6 +227,8 @@ def _gather(carry: Match, loop: Loop, record: int) -> Games:
         memories=carry.memories,
         seating=loop.seating,
         first=loop.first,
+        start_of=loop.start_of,
+        common=loop.common,
     )
 
 
@@ -242,26 +251,27 @@ def replay(game: Game, key: Array, index: int, games: Games):
         raise ValueError(f"index={index}: must be below the {len(games.actions)} recorded games")
     number = games.first + index
     start = number // game.num_players * game.num_players if games.seating == "rotated" else number
-    start_key, game_key = jax.random.fold_in(key, start), jax.random.fold_in(key, number)
+    first = (jax.random.fold_in(jax.random.fold_in(key, start), 0),) if games.start_of is None else (key, jnp.int32(number))
+    play_key = jax.random.fold_in(jax.random.fold_in(key, number // games.common), 2)
     xs = (jnp.arange(game.max_steps), jnp.asarray(games.actions[index]))
     hashable: Any = game  # a frozen config decides what is compiled
-    state, after = _replayer(hashable)(jax.random.fold_in(start_key, 0), jax.random.fold_in(game_key, 2), xs)
+    state, after = _replayer(hashable, games.start_of)(first, play_key, xs)
     length = int(games.lengths[index])
     return jax.tree.map(lambda first, rest: np.concatenate([np.asarray(first)[None], np.asarray(rest[:length])]), state, after)
 
 
 @functools.lru_cache(maxsize=8)
-def _replayer(game: Any) -> Callable:
+def _replayer(game: Any, start_of: Callable | None) -> Callable:
     """Jits the replay of a game once for all games."""
 
-    def run(init_key: Array, play_key: Array, xs: tuple[Array, Array]) -> tuple[Any, Any]:
+    def run(first: tuple[Any, ...], play_key: Array, xs: tuple[Array, Array]) -> tuple[Any, Any]:
         def step(state, number_and_actions):
             number, actions = number_and_actions
             step_key = jax.random.fold_in(jax.random.fold_in(play_key, number), game.num_players)
             after = game.step(state, actions.astype(jnp.int32), step_key)
             return after, after
 
-        start = game.init(init_key)
+        start = (start_of or game.init)(*first)
         return start, jax.lax.scan(step, start, xs)[1]
 
     return jax.jit(run)

@@ -75,6 +75,7 @@ class MatchConfig:
         if self.agents and (self.planner or self.opponent):
             raise ValueError(f"agents={' '.join(self.agents)}: takes the place of planner and opponent; leave these out")
         checks.at_least(1, self, "games", "batch")
+        checks.port(self)
         checks.seed(self)
 
     def players(self, game: Game) -> tuple[str, ...]:

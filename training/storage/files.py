@@ -117,6 +117,25 @@ def sync(path: str | os.PathLike[str]) -> None:
         os.close(descriptor)
 
 
+@contextlib.contextmanager
+def alone_in(folder: str | os.PathLike[str]) -> Iterator[None]:
+    """Waits until no other process is in a folder that came in this way, and keeps others out while the context lasts.
+
+    It is for files which are read, changed and written whole by whoever adds to them. Nothing is left behind. Disks that cannot
+    lock a folder, as those of a network, keep nobody out.
+
+    Raises:
+      OSError: there is no such folder.
+    """
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        with contextlib.suppress(OSError):
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
 def write_atomically(path: str | os.PathLike[str], content: str | bytes) -> None:
     """Writes a file at once: whoever opens it, also after a crash, sees all of the old content or all of the new.
 

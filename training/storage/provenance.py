@@ -36,13 +36,19 @@ def describe(device: jax.Device) -> dict[str, Any]:
 
 
 def cpu_name() -> str:
-    """Gives the name of the processor's model; its kind where that is not known."""
+    """Gives the name of the processor's model; its kind where that is not known.
+
+    A name such as "AMD EPYC" is that of several generations, and games run at half the speed where registers are half as wide:
+    an x86 without AVX-512 is told apart.
+    """
     try:
         text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
     except OSError:
         text = ""
     found = re.search(r"^model name\s*:\s*(.+)$", text, flags=re.MULTILINE)
-    return " ".join(found[1].split()) if found else platform.processor() or platform.machine()
+    name = " ".join(found[1].split()) if found else platform.processor() or platform.machine()
+    flags = re.search(r"^flags\s*:(.+)$", text, flags=re.MULTILINE)
+    return f"{name}, no AVX-512" if flags and "avx512f" not in flags[1].split() else name
 
 
 def slug(device: str) -> str:
@@ -79,11 +85,21 @@ def _git(folder: Path, *arguments: str) -> str | None:
     return done.stdout.strip() if done.returncode == 0 else None
 
 
+_HASHED = ("*.py", "*.npz")
+
+
 @functools.cache
 def source_hash(sources: tuple[str, ...], root: Path = CHECKOUT) -> str:
-    """Gives 16 hexadecimal digits that change with any file of the game and the planners in a checkout."""
+    """Gives 16 hexadecimal digits that change with any code in some folders of a checkout, and any weights that lie there.
+
+    Args:
+      sources: folders with all that is in them, or patterns such as "jaxgames/*.py".
+      root: the checkout.
+    """
+    found = {path for source in sources if "*" in source for path in root.glob(source)}
+    found |= {path for source in sources if "*" not in source for kind in _HASHED for path in (root / source).rglob(kind)}
     digest = hashlib.sha256()
-    for path in sorted(path for folder in sources for path in (root / folder).rglob("*.py")):
+    for path in sorted(found):
         digest.update(f"{path.relative_to(root)}\n".encode() + path.read_bytes())
     return digest.hexdigest()[:16]
 

@@ -63,8 +63,7 @@ class PlayConfig:
             object.__setattr__(self, "game", name)
             object.__setattr__(self, "mode", mode)
         checks.seed(self)
-        if not 0 <= self.port <= 65535:
-            raise ValueError(f"port={self.port}: must be in 0..65535")
+        checks.port(self)
         if not 0 <= self.pace <= 60:
             raise ValueError(f"pace={self.pace}: must be in 0..60")
 

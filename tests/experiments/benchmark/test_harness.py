@@ -47,6 +47,23 @@ def test_a_hurried_measurement_ends_early_and_tells_of_the_program():
         Request(COUNTING.name, seconds=0)
 
 
+def test_work_that_is_no_one_program_is_repeated_as_it_is_asked_for(tmp_path):
+    lap, done = harness.Lap(3, 0.1, 0.1), []
+    assert harness.repeated(Request(COUNTING.name, repeats=REPEATS), lambda: done.append("warm"), lambda: lap) == [lap] * REPEATS
+    assert harness.repeated(Request(COUNTING.name, repeats=REPEATS, seconds=1e-9), lambda: None, lambda: lap) == [lap]
+    lock = tmp_path / "measuring.lock"
+    with lock.open("w") as file, ThreadPoolExecutor(1) as threads:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        late = threads.submit(
+            harness.repeated, Request(COUNTING.name, repeats=REPEATS, lock=str(lock)), lambda: done.append("late"), lambda: lap
+        )
+        with pytest.raises(TimeoutError):
+            late.result(timeout=0.5)
+        assert done == ["warm"], "somebody else is measuring"
+        fcntl.flock(file, fcntl.LOCK_UN)
+        assert late.result() == [lap] * REPEATS and done == ["warm", "late"]
+
+
 def test_who_shares_a_device_waits_until_nobody_measures(tmp_path):
     lock = tmp_path / "measuring.lock"
     request = Request(COUNTING.name, batch=LANES, repeats=REPEATS, lock=str(lock))

@@ -129,3 +129,16 @@ def test_other_weights_than_before_are_told(tmp_path):
 def test_settings_are_checked(settings, message):
     with pytest.raises(ValueError, match=message):
         BehaviourConfig(**settings)
+
+
+def test_what_was_watched_in_several_ways_is_told_apart(tmp_path):
+    ways = (("network", "simple", 0.9), ("sp_mcts", "simple", 0.1), ("network", "simple_unbiased", 0.5))
+    found = [result(Watched("ours", number, player, other, "ffa"), stop) for player, other, stop in ways for number in (0, 4)]
+    (tmp_path / "data").mkdir()
+    for number, one in enumerate(found):
+        (tmp_path / "data" / f"behaviour-{number}.json").write_text(json.dumps(one))
+    behaviour_page.PAGE.write(BehaviourPlan(tmp_path))
+    page = (tmp_path / "behaviour.md").read_text()
+    for player, other, stop in ways:
+        share = f"{100 * stop:.1f}"
+        assert f"| ours ({player}, ffa, against {other}) | 0 → 4 | {share} → {share} |" in page

@@ -9,7 +9,7 @@ import pytest
 
 from experiments.pages import markdown
 from experiments.papers.command import PAGES
-from experiments.papers.measured import Measurement, Page, Plan, origins, trained
+from experiments.papers.measured import SHARED, Measurement, Page, Plan, origins, trained
 from training.jobs.train_expert import TrainConfig
 from training.storage import provenance
 
@@ -31,7 +31,8 @@ def page(tmp_path, monkeypatch):
         return {"numbers": markdown(["number"], [[str(one["number"])] for one in numbers.values()])}
 
     monkeypatch.setattr(provenance, "CHECKOUT", tmp_path)
-    monkeypatch.setattr(provenance, "source_hash", lambda sources: "now")
+    whole = (*SHARED, "jaxgames")
+    monkeypatch.setattr(provenance, "source_hash", lambda sources: "now" if sources == whole else "other")
     template = tmp_path / "docs" / "results" / "toy.md"
     template.parent.mkdir(parents=True)
     template.write_text("# Toy\n\n<!-- table numbers -->\n<!-- /table -->\n\n<!-- table origins -->\n<!-- /table -->\n")
@@ -85,7 +86,7 @@ def test_results_of_other_code_are_told(page, monkeypatch):
     old = {"number": 7, "device": "old", "jax": "0.1", "commit": "abc", "commit_note": "from history"}
     plan.path("toy-2").write_text(json.dumps(old))
     toy.make(plan, report=said.append)
-    assert said == ["warning: made by other versions of jaxgames: toy-2 (what is deleted is made again)"]
+    assert said == [f"warning: made by other versions of {', '.join(SHARED)}, jaxgames: toy-2 (what is deleted is made again)"]
     assert "| abc* | old | 0.1 | 1 |" in (plan.folder / "toy.md").read_text()
     monkeypatch.setattr(provenance, "source_hash", lambda sources: "other")
     toy.make(plan, report=said.append)

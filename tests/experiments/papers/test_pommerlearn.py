@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -36,7 +37,9 @@ def result(one):
 
 def test_the_page(tmp_path):
     page = page_of(PAGE, tmp_path, result)
-    assert "| SL | 2 | 40 000 | 50.0 | 0.800 | 50.0 | 1 | 10 |" in page
+    assert "| SL | 2 | 40 000 | 50.0 | 0.800 | 25.0 | 1 | 10 |" in page, (
+        "of the round that made the network, which is not the last"
+    )
     assert "| SL, then RL | 0 | 16 | 50.0 | 25.0 | 30 | 15 | 25 |" in page and "| SL | 0 | 16 |" not in page
     ours = "| 61.0 (54–67) | 10.0 (7–15) |"
     noise = f"noise at the root {ours}"
@@ -91,15 +94,43 @@ def test_the_best_round_is_told_by_its_neighbours_too():
 
 def test_weights_are_those_of_the_round_that_is_taken(tmp_path):
     plan = PommerlearnPlan(tmp_path, work=tmp_path / "work")
-    assert pommerlearn.weights_of(plan, SL) == Path(plan.work, SL.name, "best.npz")
     folder = plan.output(SRL)
-    folder.mkdir(parents=True)
+    for run in (SL, SRL):
+        with pytest.raises(ValueError, match="is not over, so nobody can play with what it learns"):
+            pommerlearn.weights_of(plan, run)
+        plan.output(run).mkdir(parents=True)
+        (plan.output(run) / "result.json").write_text("{}")
+    assert pommerlearn.weights_of(plan, SL) == Path(plan.work, SL.name, "best.npz")
     log = [*LOG, PLAYED | {"round": 2, "wins": 1.0}, LEARNT | {"round": 3, "wins_alone": 0.5}]
     (folder / "log.jsonl").write_text("".join(json.dumps({"iteration": 1} | record) + "\n" for record in log))
     assert pommerlearn.weights_of(plan, SRL) == folder / "round-002.npz"
     config = pommerlearn.config_of(plan, SRL)
     assert config.start == str(plan.output(SL) / "best.npz") and config.resume and config.output == str(folder)
     assert pommerlearn.config_of(plan, RL).start == ""
+
+
+def test_the_network_of_a_run_is_kept_beside_the_results(tmp_path, monkeypatch):
+    plan = PommerlearnPlan(tmp_path / "results", work=tmp_path / "work")
+    kept = plan.folder / "weights" / f"{SRL.name}.npz"
+
+    def train(job, config):
+        folder = Path(config.output)
+        folder.mkdir(parents=True)
+        (folder / "result.json").write_text("{}")
+        (folder / "log.jsonl").write_text("".join(json.dumps({"iteration": 1} | record) + "\n" for record in LOG))
+        for number in range(2):
+            (folder / f"round-{number:03d}.npz").write_text(f"network {number}")
+        return {"samples": 1}
+
+    shown = plan.folder / "weights" / f"{SL.name}.npz"
+    shown.parent.mkdir(parents=True)
+    shown.write_text("where it begins")
+    monkeypatch.setattr(pommerlearn, "trained", train)
+    ((_, measure, _),) = pommerlearn.train_searched(plan)
+    chosen = measure()["chosen"]
+    assert kept.read_text() == f"network {chosen}" and pommerlearn.weights_of(plan, SRL) == kept
+    shutil.rmtree(plan.work)
+    assert pommerlearn.weights_of(plan, SRL) == kept, "no run is needed"
 
 
 def test_cells_have_files_of_their_own(tmp_path):
@@ -133,3 +164,12 @@ def test_a_cell_is_played(network, tmp_path):
     cell = Cell("sp_mcts", network, 2, games=2)
     played = pommerlearn.play_cell(PommerlearnPlan(tmp_path, work=tmp_path / "work", batch=2), cell)
     assert played["released"]["games"] == 2 == len(played["lengths"]) and played["moves"][0] > 0
+
+
+def test_published_results_stand_beside_as_many_simulations():
+    for simulations, told in ((50, "–"), (1000, "78.2 / 12.2")):
+        assert pommerlearn_cells.published(Cell("sp_mcts", "sl", simulations, pommerlearn_cells.SIMPLE)) == told
+    cell = Cell("sp_mcts", "sl", 50, pommerlearn_cells.SIMPLE, games=0)
+    played = {cell: pommerlearn_cells.Played(100, 61, 10, 25_000, 400, 2.0)}
+    table = pommerlearn_cells.table(played, pommerlearn_cells.SIMPLE)
+    assert "| paper, 1000 simulations: wins / ties |" in table and "| 78.2 / 12.2 |" in table

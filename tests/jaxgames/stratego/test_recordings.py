@@ -35,9 +35,10 @@ def test_replays_without_a_difference(stem):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("path", sorted(WHOLE.glob("*[!s].npz")), ids=lambda path: path.stem)
-def test_replays_whole_files(path):
-    count, findings = check(load(path))
+@pytest.mark.skipif(not WHOLE.is_dir(), reason="the whole recordings do not lie beside the checkout")
+@pytest.mark.parametrize("stem", GAMES)
+def test_replays_whole_files(stem):
+    count, findings = check(load(WHOLE / f"{stem}.npz"))
     assert count > 2000
     assert findings.count == 0, findings.lines
 
@@ -49,7 +50,7 @@ def test_notices_damage_to_every_field(stem, game):
     for field, array in whole.items():
         damaged = array.copy()
         if field in ("offsets", "legal_offsets", "setup_kind", "max_turns"):
-            continue
+            continue  # places of games, of which less may be whole too; where nothing follows of the field in these games
         index = (len(damaged) // 2,) + (0,) * (damaged.ndim - 1)
         if array.dtype.kind == "U":
             damaged[index] = ("x" if damaged[index][:1] != "x" else "y") + damaged[index][1:]

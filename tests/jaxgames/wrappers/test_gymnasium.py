@@ -95,6 +95,8 @@ def test_unknown_names_are_told():
         GymnasiumEnv(Tug(), render_mode="human")
     with pytest.raises(ValueError, match="autoreset='disabled'"):
         GymnasiumVectorEnv(Tug(), 2, autoreset="disabled")
+    with pytest.raises(ValueError, match="array='torch': must be numpy or jax"):
+        GymnasiumVectorEnv(Tug(), 2, array="torch")
 
 
 @pytest.mark.parametrize("autoreset", ["next_step", "same_step"])
@@ -127,6 +129,8 @@ def test_many_games_at_once(autoreset):
             envs.step(actions)
     with pytest.raises(ValueError, match="seed is a list"):
         envs.reset(seed=[1, 2, 3, 4])
+    with pytest.raises(ValueError, match="options have a reset_mask"):
+        envs.reset(options={"reset_mask": np.ones(4, bool)})
     envs.close()
     with pytest.raises(gymnasium.error.ClosedEnvironmentError):
         envs.step(np.zeros(4, int))

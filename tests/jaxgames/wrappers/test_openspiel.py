@@ -83,6 +83,7 @@ def test_a_bot_sees_what_its_seat_may_see():
     [
         ("tic_tac_toe", {}, "game='tic_tac_toe': must be one of hex, dark_hex"),
         ("hex", {"num_rows": 3, "num_cols": 4}, "must be square"),
+        ("hex", {"swap": True}, "swap=True: must be False"),
         ("dark_hex", DARK | {"obstype": "reveal-numturns"}, "obstype='reveal-numturns'"),
     ],
 )

@@ -460,9 +460,9 @@ def test_nothing_is_proven_of_arms_that_may_not_be_opened():
     assert np.isfinite(np.asarray(capped.action_weights)).all()
     # With two of seven children a node is never lost for certain; a proof of a win stays one.
     won = own(certain.action_weights, states).max(-1) == 1
-    assert won.any()
-    for lane in np.flatnonzero(own(capped.visit_counts, states).sum(-1) < 300):
-        assert won[lane] or float(capped.root_value[lane].max()) < 1
+    sure = own(capped.action_weights, states).max(-1) == 1  # all weight is on an arm that is proven
+    assert won.any() and not (sure & ~won).any(), (won, sure)
+    assert (own(capped.visit_counts, states).sum(-1)[~won] == 300).all(), "a search goes on where nothing is proven"
 
 
 def test_lanes_that_think_in_parts_think_the_same():

@@ -16,6 +16,8 @@ from search.planner import as_agent
 from search.turns import action_sequences, coevolution, evolution, greedy, population
 from search.turns import mcts as turn_mcts
 from search.turns.game import moves_of, value_for
+from tests.hoard import Hoard
+from tests.tug import Tug
 
 GAME = make("tiny", action_points=3, first_action_points=3)
 MOVES = moves_of(GAME)
@@ -223,3 +225,10 @@ def test_budgets():
     settings = population.generations_for(20_000, evolution.Settings())
     assert settings.num_evaluations == 20_000
     assert as_agent(evolution.rolling_horizon(GAME)).name == "Rolling Horizon Evolution"
+
+
+def test_games_without_turns_of_several_actions_are_refused():
+    with pytest.raises(ValueError, match=r"^game='tug': has no turns of several actions$"):
+        moves_of(Tug())
+    with pytest.raises(ValueError, match=r"has 3 players, and replies are those of one opponent$"):
+        coevolution.coevolution(dataclasses.replace(Hoard(), num_players=3))

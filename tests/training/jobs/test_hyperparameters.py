@@ -42,6 +42,16 @@ def test_no_two_trials_are_the_same_and_seeds_differ():
     assert drawn == [hyperparameters._varied(trial) for trial in config.draws()]
     assert drawn != [hyperparameters._varied(trial) for trial in dataclasses.replace(config, seed=1).draws()]
     assert {trial.learn.episodes for trial in config.draws()} == {50}
+    assert len(SearchConfig(horizons=(5, 5, 10), trials=2).grid()) == 2 * len(SearchConfig(horizons=(5,), trials=2).grid())
+
+
+def test_shares_of_the_trials_are_ranked_together(tmp_path, trained):
+    one, two = (SearchConfig(trials=4, output=str(tmp_path), shard=f"{number}/2") for number in (1, 2))
+    trained += [""] * 3  # nobody is asked to stop
+    assert [each["trial"] for each in sorted(hyperparameters.run(two, QUIET), key=lambda each: each["trial"])] == [1, 3]
+    ranked = hyperparameters.run(one, QUIET)
+    assert sorted(each["trial"] for each in ranked) == [0, 1, 2, 3]
+    assert [Path(folder).name for folder in trained[3:]] == ["trial1", "trial3", "trial0", "trial2"]
 
 
 def test_ranks_and_goes_on(tmp_path, trained):
@@ -58,6 +68,8 @@ def test_ranks_and_goes_on(tmp_path, trained):
     ("trials", 0, "trials=0: must be >= 1"),
     ("horizons", (), "horizons: give at least one value"),
     ("output", "", "output='': must be a folder"),
+    ("seed", -1, "seed=-1: must be in 0..4294967295"),
+    ("shard", "3/2", "shard='3/2': must be I/N"),
     ("trials", 10_000, "trials=10000: there are 240 different settings"),
 ])  # fmt: skip
 def test_settings_are_checked(field, value, message):

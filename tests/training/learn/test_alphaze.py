@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 
 import jaxgames
+from jaxgames import runtime
 from jaxgames.game import init_all_information
 from jaxgames.hex import interop
+from search import fdts
 from search.planner import Plan, Planner
 from tests.jaxgames.hex.playing import at, joined
 from tests.processes import output_of
@@ -157,10 +159,12 @@ def test_actions_are_drawn_in_so_many_first_steps_and_no_more():
     clock = np.arange(5).repeat(400)
     policy = np.tile(np.array([0.1, 0.5, 0.4, 0.0], np.float32), (len(clock), 1))
     arms = np.tile(np.array([7, 3, 5, 1], np.int32), (len(clock), 1))
-    chosen = np.asarray(jax.jit(games._choose)(jax.random.split(KEY, len(clock)), arms, policy, clock)).reshape(5, 400)
+    planned = np.full(len(clock), 5, np.int32)  # a planner may choose what it does not weigh the most
+    plan = Plan(planned, arms, policy > 0, policy, arms, policy, planned, {})
+    chosen = np.asarray(jax.jit(games._choose)(jax.random.split(KEY, len(clock)), plan, clock)).reshape(5, 400)
     shares = np.stack([(chosen == arm).mean(1) for arm in arms[0]], axis=1)
     np.testing.assert_allclose(shares[:3], np.tile(np.array([1, 25, 16, 0]) / 42, (3, 1)), atol=0.08)
-    assert (chosen[3:] == 3).all()
+    assert (chosen[3:] == 5).all()
 
 
 @pytest.mark.slow
@@ -316,6 +320,17 @@ def test_values_of_a_search_may_be_what_positions_promise():
     np.testing.assert_allclose(half, (promised - 0.5) / 2, atol=1e-6)  # the other player moves next, and is told 0.5
     with pytest.raises(ValueError, match="game='hex': does not say what its positions promise"):
         make_player(dataclasses.replace(CONFIG, prospects=0.5), programs().who)
+
+
+def test_hidden_games_in_which_all_move_at_once_are_played_fairly_alone():
+    """Clash: a search that the network guides plays; searches of the full state need one who is to move."""
+    game = jaxgames.make("clash", "toy")
+    who = policy_value.make(PolicyValueConfig("clash", "toy", network="compact"))
+    config, player = dataclasses.replace(CONFIG, true_sight_epochs=0), fdts(game, num_simulations=4, horizon=2)
+    assert list(Alphaze(config, who, runtime.data_mesh(1), player).play) == ["fair"]
+    message = "game='clash': all move at once, which searches of the full state cannot: leave out pretrain_epochs, "
+    with pytest.raises(ValueError, match=message):
+        Alphaze(dataclasses.replace(config, true_sight_epochs=1), who, runtime.data_mesh(1), player)
 
 
 TOO_FEW = "true_sight_epochs=2: must be 0 or more than heuristic_epochs=2, which are among them"

@@ -10,9 +10,14 @@ import pytest
 
 from jaxgames import runtime
 from jaxgames.agent import Agent, memoryless
+from search import planner
+from search.believed import believed
+from search.planner import Plan
 from tests.fading import LEAVE, STAY, Fading
-from tests.signals import Signals
+from tests.rivalry import Rivalry
+from tests.signals import Signals, encoder
 from tests.training.learn.test_arms import network, share_of_right_answers
+from tests.tug import PULL, SHOUT
 from training.learn import expert_iteration
 from training.learn.expert_iteration import ExpertConfig, ExpertIteration, Samples, expert_loss, sharpened, value_target
 from training.learn.self_play import LONGEST, UNFINISHED, SelfPlay
@@ -120,6 +125,44 @@ def test_seats_that_search_at_once_draw_numbers_of_their_own():
     keys = jax.random.split(KEY, 3)
     found = jax.random.key_data(jax.jit(games._per_seat)(keys))
     assert games.rows == 6 and len({tuple(key) for key in found.tolist()}) == 6
+
+
+@dataclasses.dataclass(frozen=True)
+class Talking(Rivalry):
+    """A word is a hundred, added to an action."""
+
+    has_words = True
+
+    def tell(self, observation, action):
+        return action + 100
+
+    def silent(self, actions):
+        return actions % 100
+
+    def heed(self, before, belief, observation):
+        return belief
+
+
+@pytest.mark.parametrize(("explore_steps", "done"), [(0, PULL), (5, SHOUT)])
+def test_what_is_played_is_what_the_planner_chose_or_drew_and_is_what_it_remembers(explore_steps, done):
+    """A planner that rates one action highest and chooses another, as one with a temperature may."""
+
+    def plan(params, keys, memory, views, seats, active):
+        del params, keys, views, active
+        many, shape = len(seats), (len(seats), 1, 3)
+        arms = jnp.broadcast_to(jnp.arange(3), shape)
+        weights = jnp.broadcast_to(jnp.eye(3)[SHOUT], shape)
+        actions, nothing = jnp.full((many, 1), PULL), jnp.zeros(shape)
+        return Plan(actions, arms, nothing == 0, nothing, nothing.astype(int), weights, nothing[:, :, 0], {}), memory
+
+    game = Talking(marks=5)
+    fickle = believed(game, planner.memoryless("fickle", plan)._replace(own_first=True), talks=True)
+    shown = encoder(Signals())._replace(
+        num_outputs=3, view=lambda state, seat: state.token, outputs=lambda actions, seat: actions.astype(jnp.int32)
+    )
+    games = SelfPlay(Pool(game, 4), Targets(shown), remembered=8, explore_steps=explore_steps)
+    found = games.decide(KEY, fickle, None, fickle.init(games.rows), games.start(KEY, jnp.int32(0)))
+    assert (np.asarray(found.actions) == done).all() and (np.asarray(found.memory.actions) == done).all(), "without words"
 
 
 def test_games_that_begin_in_place_of_those_given_up_are_not_over():

@@ -2,6 +2,7 @@
 
 import functools
 import json
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -177,6 +178,7 @@ def test_equal_agents_are_asked_together():
         (2, 5, {"batch_size": 0}, "batch_size=0: must be >= 1"),
         (2, 5, {"record": -1}, "record=-1: must be >= 0"),
         (2, 5, {"first": -1}, "first=-1: must be >= 0"),
+        (2, 5, {"common": 0}, "common=0: must be >= 1"),
     ],
 )
 def test_wrong_arguments(agents, num_games, settings, message):
@@ -333,3 +335,36 @@ def test_a_match_goes_on_in_the_middle_of_a_start():
 def test_a_seating_that_does_not_exist():
     with pytest.raises(ValueError, match=r"^seating='round': must be one of drawn, fixed, rotated$"):
         evaluate.play(Tug(), [steady_player(REST)] * 2, KEY, 2, seating="round")
+
+
+class FromTheWall(NamedTuple):
+    """Starts one cell from an end: games with odd numbers near the first player's, others near the second's."""
+
+    game: Tug
+
+    def __call__(self, key, number):
+        del key
+        return self.game.state(jnp.where(number % 2 == 1, 2, -2))
+
+
+def test_games_with_starts_and_numbers_in_common_replay_to_their_outcome():
+    game = Tug(length=3, slips=True)
+    agents, how = [steady_player(PULL), random_player()], {"start_of": FromTheWall(game), "common": 4, "first": 5}
+    games = evaluate.play(game, agents, KEY, 12, batch_size=4, seating="fixed", record=12, **how)
+    for index in range(12):
+        states = evaluate.replay(game, KEY, index, games)
+        assert states.token[0] == (2 if index % 2 == 0 else -2) and len(states.token) == games.lengths[index] + 1
+        last = jax.tree.map(lambda leaf: np.asarray(leaf)[-1], states)
+        assert last.terminated and np.array_equal(game.outcome(last), games.outcomes[index])
+
+
+@pytest.mark.parametrize(
+    ("game", "record", "message"),
+    [
+        (Tug(max_steps=33_000), 0, "game='tug': has max_steps=33000, and games are kept with numbers up to 32767"),
+        (Tug(num_actions=40_000), 1, "game='tug': has num_actions=40000, and games are kept with numbers up to 32767"),
+    ],
+)
+def test_games_that_cannot_be_kept_are_refused(game, record, message):
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        evaluate.play(game, [steady_player(REST)] * 2, KEY, 2, record=record)

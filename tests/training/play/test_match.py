@@ -163,6 +163,7 @@ def test_usual_agents_play_where_there_are_as_many_players(monkeypatch):
         (["--games", "0"], ["games=0: must be >= 1"]),
         (["--batch", "-3"], ["batch=-3: must be >= 1"]),
         (["--seed", "-1"], ["seed=-1: must be in 0.."]),
+        (["--watch", "--port", "99999999"], ["port=99999999: must be in 0..65535"]),
         (["--batch", "1000000", "--games", "1000000"], ["batch=1000000: the match needs", "take at most batch="]),
         (["--planner", "fdts:table_rows=1099511627776", "--batch", "1"], ["table_rows=1099511627776: must be below 2**31"]),
         (["--planner", "simple", "--games", "1000000000000"], ["batch=128: ", "take fewer games than 1000000000000"]),
@@ -173,7 +174,9 @@ def test_usual_agents_play_where_there_are_as_many_players(monkeypatch):
     ],
     ids=lambda value: " ".join(value) if value[0].startswith("--") else "",
 )
-def test_bad_input_is_one_line_and_leaves_nothing(arguments, named, tmp_path, capsys):
+def test_bad_input_is_one_line_and_leaves_nothing(arguments, named, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(runtime, "free_memory", lambda: 2**33)
+    monkeypatch.setattr(evaluate, "play", lambda *_, **__: pytest.fail("played"))
     output = tmp_path / "output"
     assert leave("--output", str(output), *arguments) == 2
     printed = capsys.readouterr()

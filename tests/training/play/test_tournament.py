@@ -12,6 +12,7 @@ import pytest
 from rich.console import Console
 
 import jaxgames
+from jaxgames import runtime
 from jaxgames.agent import Agent, memoryless
 from tests.tug import PULL, REST, Tug, random_player, steady_player
 from training.jobs.command_line import run_main
@@ -322,6 +323,7 @@ def weights(tmp_path_factory):
     ],
 )
 def test_bad_input_is_one_line(arguments, told, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(runtime, "free_memory", lambda: 2**33)
     monkeypatch.setattr(tournament.evaluate, "play", lambda *_, **__: pytest.fail("played"))
     assert leave(*arguments, "--output", str(tmp_path / "run")) == 2
     error = capsys.readouterr().err

@@ -146,3 +146,24 @@ def test_what_is_made_of_files_is_made_again_when_others_have_come_meanwhile(tmp
     (tmp_path / "0.json").write_text("")
     made_from(tmp_path, "*.json", make)
     assert seen == [{"0.json": ""}, {"0.json": "", "1.json": "a"}, {"0.json": "", "1.json": "b"}]
+
+
+ADDING = """
+import sys, time
+from pathlib import Path
+from training.storage.files import alone_in, write_atomically
+path = Path(sys.argv[1])
+for _ in range(20):
+    with alone_in(path.parent):
+        number = int(path.read_text())
+        time.sleep(0.001)
+        write_atomically(path, str(number + 1))
+"""
+
+
+def test_processes_that_change_one_file_wait_for_each_other(tmp_path):
+    path = tmp_path / "number"
+    path.write_text("0")
+    running = [subprocess.Popen([sys.executable, "-c", ADDING, str(path)]) for _ in range(3)]
+    assert [process.wait(timeout=120) for process in running] == [0, 0, 0]
+    assert path.read_text() == "60" and [each.name for each in tmp_path.iterdir()] == ["number"]

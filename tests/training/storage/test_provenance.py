@@ -1,6 +1,9 @@
 """On what, and with which code, something was measured."""
 
 import subprocess
+from pathlib import Path
+
+import pytest
 
 from training.storage import provenance
 
@@ -9,6 +12,19 @@ def test_slugs():
     assert provenance.slug("Intel(R) Xeon(R) CPU @ 2.20GHz") == "intel-xeon-cpu-2-20ghz"
     assert provenance.slug("NVIDIA H200") == "nvidia-h200"
     assert provenance.slug("?") == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("told", "name"),
+    [
+        ("model name\t: AMD EPYC\nflags\t\t: fpu avx2 avx512f\n", "AMD EPYC"),
+        ("model name\t: AMD EPYC\nflags\t\t: fpu avx2\n", "AMD EPYC, no AVX-512"),
+        ("model name\t: Neoverse  N1\nFeatures\t: asimd\n", "Neoverse N1"),
+    ],
+)
+def test_processors_of_one_name_and_two_speeds_are_told_apart(told, name, monkeypatch):
+    monkeypatch.setattr(Path, "read_text", lambda *_, **__: told)
+    assert provenance.cpu_name() == name
 
 
 def test_the_commit_tells_of_changes(tmp_path):
@@ -33,4 +49,10 @@ def test_the_hash_of_the_sources_changes_with_them(tmp_path):
     first = provenance.source_hash(("search",), tmp_path)
     (tmp_path / "search" / "one.py").write_text("x = 2")
     provenance.source_hash.cache_clear()
-    assert len(first) == 16 and provenance.source_hash(("search",), tmp_path) != first
+    second = provenance.source_hash(("search",), tmp_path)
+    assert len(first) == 16 and second != first
+    (tmp_path / "search" / "known.npz").write_bytes(b"weights")
+    (tmp_path / "search" / "notes.md").write_text("no code")
+    provenance.source_hash.cache_clear()
+    third = provenance.source_hash(("search",), tmp_path)
+    assert third != second and provenance.source_hash(("search/*.py",), tmp_path) == second

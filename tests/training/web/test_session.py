@@ -22,15 +22,15 @@ from training.web.saved import SavedGame, read
 from training.web.session import Refused, Session
 from training.web.watching import Watching, saved_game
 
-SLOW = 0.3  # seconds of a slow agent's move
+MAY_MOVE = threading.Event()  # what a slow agent waits for
 
 
 def slow_agent(game):
-    """The careful player, who takes his time."""
+    """The careful player, who takes all the time that he is given."""
     careful = careful_agent(game, REGISTRATION.agents[1].settings())
 
     def late(actions):
-        time.sleep(SLOW)
+        assert MAY_MOVE.wait(timeout=120)
         return actions
 
     def act(params, keys, memory, views, seats, active):
@@ -65,7 +65,7 @@ def cast(game):
     return Cast(game, "standard", ("you", "careful"))
 
 
-def until(condition, seconds=20.0):
+def until(condition, seconds=120.0):
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, "it never came about"
@@ -123,15 +123,18 @@ def test_steps_are_taken_back_and_played_again(cast):
 
 
 def test_an_agent_that_thinks_keeps_nobody_waiting(game):
+    MAY_MOVE.set()
     session = Session(Cast(game, "standard", ("you", "slow")), 0)
-    session.act(0, 0)
-    started = time.perf_counter()
+    play(session, 0)  # and it has been compiled
+    MAY_MOVE.clear()
+    session.act(1, 2)
     until(lambda: session.thinking == {1})
     with pytest.raises(Refused, match="it is not your turn"):
-        session.act(1, 1)
-    session.take_back()  # while it thinks: its answer is about a game that is no more
+        session.act(3, 3)
+    session.take_back(0)  # while it thinks: its answer is about a game that is no more
     session.new_game(5)
-    assert time.perf_counter() - started < SLOW + 5.0 and session.actions == []
+    assert session.actions == [], "none of this has waited for it"
+    MAY_MOVE.set()
     session.act(2, 0)
     until(lambda: len(session.actions) == 2)
     assert session.actions[0] == (2, 9)
