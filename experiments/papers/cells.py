@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import time
 from collections.abc import Sequence
 from typing import Any
 
 import jax
 
 import jaxgames
+from experiments.papers.measured import play_timed
 from jaxgames import processes
 from jaxgames.agent import Agent
 from jaxgames.game import Game
@@ -76,18 +76,15 @@ def play_counted(
       first: the number of the first one.
 
     Returns:
-      The games, and for a file: counts by both rules, lengths, moves, and the time of everything, compiling included.
+      The games, and for a file: counts by both rules, lengths, moves, and the time of the whole match once all is compiled.
     """
-    started, cpu = time.perf_counter(), time.process_time()
-    played = evaluate.play(game, players, jax.random.key(seed), games, batch_size=batch, first=first)
-    seconds, cpu_seconds = time.perf_counter() - started, time.process_time() - cpu
+    played, times = play_timed(game, players, seed, games, batch_size=batch, first=first)
     return played, {
         "released": counting.count(played).as_dict(),
         "strict": counting.count(played, strict=True).as_dict(),
         "lengths": played.lengths.tolist(),
         "moves": played.moves.tolist(),
-        "seconds": round(seconds, 1),
-        "cpu_seconds": round(cpu_seconds, 1),
+        **times,
         "devices": jax.device_count(),
     }
 

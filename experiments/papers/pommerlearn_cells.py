@@ -124,7 +124,7 @@ class Played(Amounts):
       draws: that the player lived to see.
       steps: of all games.
       moves: of the player.
-      cpu_seconds: of everything.
+      cpu_seconds: of the whole match.
     """
 
     games: int
@@ -190,7 +190,7 @@ def table(totals: Mapping[Cell, Played], opponent: str) -> str:
         paper = published(replace(cell, simulations=PUBLISHED) if simple else cell)
         rows.append([TITLES[cell.network], search, str(cell.simulations), priors, wins, draws, paper, *others, cost])
     head = [f"paper, {PUBLISHED} simulations: wins / ties" if simple and title == _PAPER else title for title in _HEAD]
-    return markdown(["network", "search", "simulations", "priors", *head, "CPU ms per move, everything included"], rows)
+    return markdown(["network", "search", "simulations", "priors", *head, "CPU ms per move, opponents included"], rows)
 
 
 def priors_table(totals: Mapping[Cell, Played]) -> str:

@@ -186,7 +186,7 @@ def _known_table(results: dict[Cell, dict]) -> str:
 
 
 def _cpu_per_move(result: dict) -> str:
-    """CPU milliseconds per move of the whole match, everything included."""
+    """CPU milliseconds per move of the whole match."""
     return f"{1e3 * result['cpu_seconds'] / max(result['moves'][0], 1):.2f}"
 
 
@@ -196,7 +196,7 @@ def _evolution_table(results: dict[Cell, dict]) -> str:
         count = result["released"]
         sizes = (str(cell.num_simulations), str(cell.horizon))
         rows.append([PLANNER_NAMES[cell.planner], *sizes, *intervals(count), str(count["games"]), _cpu_per_move(result)])
-    head = ["planner", "simulations", "steps", "win", "draw", "loss", "games", "CPU ms per move, everything included"]
+    head = ["planner", "simulations", "steps", "win", "draw", "loss", "games", "CPU ms per move, opponents included"]
     return markdown(head, rows)
 
 
@@ -213,7 +213,7 @@ def _cost_table(results: dict[Cell, dict], found: dict[Cell, dict]) -> str:
         alone, used = ("–", "–") if one is None else (f"{one['cpu_ms_per_plan']:.2f}", _rows_in_use(one))
         size, length = f"{result['memory_bytes_per_game'] / 1e6:.2f}", f"{np.mean(result['lengths']):.0f}"
         rows.append([_name(cell), alone, _cpu_per_move(result), size, used, length])
-    head = ["planner", "CPU ms per move", "with opponents and compilation", "table, MB", "in use at the end", "mean length"]
+    head = ["planner", "CPU ms per move", "with opponents", "table, MB", "in use at the end", "mean length"]
     return markdown(head, rows)
 
 
