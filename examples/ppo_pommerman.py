@@ -13,6 +13,7 @@ import dataclasses
 import functools
 import time
 from collections import namedtuple
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -176,6 +177,8 @@ def player(graph: Any, params: Any) -> Agent:
 def main(options: Options) -> tuple[dict[str, float], Agent]:
     """Trains, prints and writes a curve; gives its last line, and the player."""
     runtime.prepare()
+    if options.out:
+        Path(options.out).touch()  # what cannot be written is better known before the training
     run, carry, graph = begin(options)
     carry, total = run(carry)  # compiles
     began, cpu, rows, names = time.perf_counter(), time.process_time(), [], ("steps", "seconds", "CPU seconds", "won", "lost")

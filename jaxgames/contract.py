@@ -60,15 +60,13 @@ def check_game(
 def _check_members(game: Any) -> None:
     if isinstance(game, type):
         raise fault("game", f"the class {game.__name__}", f"a game, such as {game.__name__}()")
-    for name, member in vars(Game).items():
-        if name.startswith("_"):
-            continue
-        is_method = not isinstance(member, property)
-        if not hasattr(game, name):
-            raise fault(
-                name, f"missing in {type(game).__name__}", f"a {'method' if is_method else 'number or word'} of every game"
-            )
-        if is_method and not callable(getattr(game, name)):
+    members = {name: isinstance(member, property) for name, member in vars(Game).items() if not name.startswith("_")}
+    missing = [name for name in members if not hasattr(game, name)]
+    if missing:
+        told = ", ".join(f"{name} (a {'number or word' if members[name] else 'method'})" for name in missing)
+        raise fault("game", f"{type(game).__name__} without {told}", "one with all that every game has")
+    for name, is_value in members.items():
+        if not is_value and not callable(getattr(game, name)):
             raise fault(name, repr(getattr(game, name)), "a method")
 
 

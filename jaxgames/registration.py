@@ -246,6 +246,9 @@ def register(entry: Registration) -> None:
     _ADDED[entry.name] = entry
 
 
+VARIANT = ("mode",)  # fields of configs that the variant says, and nobody sets beside it
+
+
 def make(name: str, mode: str | None = None, **settings: Any) -> Game:
     """Makes a game by name.
 
@@ -265,7 +268,7 @@ def make(name: str, mode: str | None = None, **settings: Any) -> Game:
     game: Game = make_game(variant, **settings)
     if not text:
         return game
-    kinds = kinds_of(game.config)  # type: ignore[attr-defined]
+    kinds = kinds_of(game.config, VARIANT)  # type: ignore[attr-defined]
     given: Game = make_game(variant, **read_options(f"mode={mode!r}", text, kinds, f"{next(iter(kinds))}=3") | settings)
     return given
 

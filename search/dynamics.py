@@ -79,7 +79,12 @@ class Dynamics(NamedTuple):
 
     def evaluate(self, evaluate: Evaluate, params: Any, nodes: Any, players: Array) -> tuple[Array, Array]:
         """Asks a network about nodes [L] for players int32 [L]: logits float32 [L, A] and values float32 [L]."""
-        return evaluate(self.own_params(params), *self.asked(nodes, players))
+        answer, lanes = evaluate(self.own_params(params), *self.asked(nodes, players)), players.shape[0]
+        shapes = [jnp.shape(leaf) for leaf in jax.tree.leaves(answer)]
+        if not (len(shapes) == 2 and len(shapes[0]) == 2 and shapes[0][0] == lanes and shapes[1] == (lanes,)):
+            given = ", ".join(str(list(shape)) for shape in shapes)
+            raise ValueError(f"evaluate gave arrays of shape {given}: must be logits [{lanes}, A] and values [{lanes}]")
+        return answer
 
 
 def dynamics_of(game: Game | Dynamics, *, key: Callable | None = None, arms: Callable | None = None) -> Dynamics:

@@ -23,7 +23,7 @@ from jaxgames.hero_academy import actions as hero_actions
 from jaxgames.hero_academy.cards import CARD_NAMES
 from jaxgames.hero_academy.config import MOST_DEPLOY_SQUARES
 from jaxgames.pommerman.constants import Move
-from jaxgames.registration import encoder_of
+from jaxgames.registration import VARIANT, encoder_of
 from jaxgames.specs import kinds_of
 from jaxgames.stratego import moves
 from search import presets
@@ -74,7 +74,7 @@ def _variants(name: str) -> str:
 
 def _settings(config: Any) -> str:
     """Tells of each field of a config that can be set: its name, its default, what it does."""
-    told, kinds, usual = told_of(type(config)), kinds_of(config), type(config)()
+    told, kinds, usual = told_of(type(config)), kinds_of(config, VARIANT), type(config)()
     fields = {field.name: getattr(usual, field.name) for field in dataclasses.fields(config) if field.name in told}
     rows = [
         [f"`{name}`", f"`{written(value)}`", cell(told[name])]

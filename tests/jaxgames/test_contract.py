@@ -53,9 +53,9 @@ FORMS = {
 @pytest.mark.parametrize(
     ("game", "told"),
     [
-        (3, "name: missing in int, must be a number or word of every game"),
+        (3, "game: int without name (a number or word), num_players (a number or word), "),
         (TicTacToe, "game: the class TicTacToe, must be a game, such as TicTacToe()"),
-        (Tug(), "opening_steps: missing in Tug, must be a number or word of every game"),
+        (Tug(), "game: Tug without opening_steps (a number or word), must be one with all that every game has"),
         (type("Broken", (TicTacToe,), {"in_play": True})(), "in_play: True, must be a method"),
         (type("Broken", (TicTacToe,), {"observe": lambda *_: "a board"})(), ", must be a tree of arrays"),
     ],

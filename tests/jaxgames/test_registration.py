@@ -121,3 +121,8 @@ def test_an_id_beside_a_variant_is_told_from_an_unknown_game():
         jaxgames.make("hero-academy", "tiny")
     with pytest.raises(ValueError, match=r"^id='pommerman-ffa-v9': pommerman is at version 1"):
         jaxgames.make("pommerman-ffa-v9", "team")
+
+
+def test_the_variant_is_no_setting_beside_itself():
+    with pytest.raises(ValueError, match=r"'mode=team' is none of board_size, .*, such as board_size=3$"):
+        jaxgames.make("pommerman", "ffa:mode=team")

@@ -281,9 +281,9 @@ def _told(error: ValueError | OSError) -> str:
 
 
 def _leave(code: int) -> None:
-    """Prepares the end of the process; an interrupted one ends here."""
+    """Prepares the end of the process; one that was interrupted, or refused its input, ends here."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # all is done: no traceback for an interrupt that comes too late
-    if code == INTERRUPTED:  # what XLA still computes would outlive the interpreter, and crash
+    if code in (INTERRUPTED, BAD_INPUT):  # what XLA still computes or compiles would outlive the interpreter, and crash
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(code)

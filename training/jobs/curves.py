@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -66,20 +67,26 @@ def guess_figure(runs: Runs) -> str:
     return _figure(runs, ("samples", "samples"), noisy, ("guessed", 100, "guessed right in other games, %"))
 
 
+_STYLES = ("-", "--", ":")  # of lines, where there are more of them than colours
+
+
 def _figure(runs: Runs, over: tuple[str, str], noisy: Sequence[_Curve], rated: _Curve) -> str:
     field_over, label_over = over
     figure, parts = axes_in_a_row(1 + len(noisy), label_over, [label for _, _, label in (*noisy, rated)])
     for index, (name, logs) in enumerate(runs):
-        colour = COLOURS[index % len(COLOURS)]
+        look: dict[str, Any] = {
+            "color": COLOURS[index % len(COLOURS)],
+            "linestyle": _STYLES[index // len(COLOURS) % len(_STYLES)],
+        }
         for axes, (field, scale, _) in zip(parts, noisy, strict=False):
             x, values = _along(logs[:1], field_over, field)
-            axes.plot(x, scale * _smooth(values[0]), color=colour, label=name)
+            axes.plot(x, scale * _smooth(values[0]), label=name, **look)
         field, scale, _ = rated
         x, values = _along(logs, field_over, field)
-        parts[-1].plot(x, scale * values.mean(0), marker="o", color=colour, label=name)
-        parts[-1].fill_between(x, scale * values.min(0), scale * values.max(0), color=colour, alpha=0.15, linewidth=0)
+        parts[-1].plot(x, scale * values.mean(0), marker="o", label=name, **look)
+        parts[-1].fill_between(x, scale * values.min(0), scale * values.max(0), color=look["color"], alpha=0.15, linewidth=0)
     if runs:
-        figure.legend(*parts[-1].get_legend_handles_labels(), loc="outside lower center", ncol=5, frameon=False)
+        figure.legend(*parts[-1].get_legend_handles_labels(), loc="outside lower center", ncol=3, frameon=False)
     return as_svg(figure)
 
 

@@ -31,7 +31,7 @@ class PlayConfig:
       game: name of the game, such as hex, or an id as `jaxgames games` lists them; "": hex, or that of the saved game.
       mode: its variant, such as adh-5; "": the game's usual one.
       agents: who plays beside you: one for each other seat, or one for all of them; with one for every seat, agents alone play,
-        or you where "you" stands. None: the game's usual opponents.
+        or you where "you" stands. Left out: the game's usual opponents.
       seat: yours, counted from 0.
       planner: who is asked for opinions; "": the game's usual planner.
       load: a saved game to go on with, in place of a game, mode, agents and seat; "": none.
@@ -90,7 +90,11 @@ def make_desk(config: PlayConfig) -> Desk:
     """Makes what is served, with a first session for whoever comes first; see `run`."""
     saved = None
     if config.load:
-        saved, game = read(Path(config.load).read_text(encoding="utf-8", errors="replace"))
+        text = Path(config.load).read_text(encoding="utf-8", errors="replace")
+        try:
+            saved, game = read(text)
+        except ValueError as error:
+            raise ValueError(f"load={config.load!r}: {error}") from error
         cast = Cast(game, saved.mode, saved.agents)
     else:
         game = jaxgames.make(config.game, config.mode)

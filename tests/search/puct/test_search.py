@@ -187,7 +187,7 @@ def test_walks_at_once_equal_those_of_a_slow_search(first_play_urgency):
 def test_of_equal_priors_the_arms_of_lower_numbers_come_first():
     states, keys = positions(0), jax.random.split(jax.random.key(0), BATCH)
     seats, ones = np.zeros(BATCH, np.int32), np.ones(BATCH, bool)
-    planner = puct.puct(GAME, lambda params, states, seats: (jnp.zeros((BATCH, 10)), jnp.zeros(BATCH)), FIRST_ONCE)
+    planner = puct.puct.puct(GAME, lambda params, states, seats: (jnp.zeros((BATCH, 10)), jnp.zeros(BATCH)), FIRST_ONCE)
     plan = jax.jit(lambda keys, states: planner.plan(None, keys, planner.init(BATCH), states, seats, ones)[0])(keys, states)
     visits = own(plan.visit_counts, states)
     assert visits.tolist() == [[1] * 7 + [0] * 2] * BATCH
@@ -438,6 +438,20 @@ def test_corrections_by_q():
 def test_settings_are_checked(field, value):
     with pytest.raises(ValueError, match=f"{field}={value}: must be"):
         dataclasses.replace(puct.ALPHAZE, **{field: value})
+
+
+LANES = (BATCH,)
+
+
+@pytest.mark.parametrize(
+    ("logits", "value"), [((BATCH, CELLS), (BATCH, 1)), ((CELLS,), LANES), ((BATCH - 1, CELLS), LANES), ((BATCH, CELLS), None)]
+)
+def test_answers_of_another_shape_are_told(logits, value):
+    answer = tuple(jnp.zeros(shape) for shape in (logits, value) if shape is not None)
+    planner = puct.puct(GAME, lambda params, states, seats: answer, Settings(num_simulations=2))
+    lanes = jnp.zeros(BATCH, jnp.int32), jnp.ones(BATCH, bool)
+    with pytest.raises(ValueError, match=r"^evaluate gave arrays of shape .*: must be logits \[6, A\] and values \[6\]"):
+        jax.eval_shape(planner.plan, None, jax.random.split(jax.random.key(0), BATCH), planner.init(BATCH), positions(0), *lanes)
 
 
 def test_lanes_that_rest_keep_their_trees():

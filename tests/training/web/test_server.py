@@ -248,6 +248,13 @@ def test_a_saved_game_says_itself_who_plays_what(settings, named):
         PlayConfig(load="game.json", **settings)
 
 
+def test_a_file_that_is_no_saved_game_is_named(tmp_path):
+    path = tmp_path / "notes.toml"
+    path.write_text("[project]")
+    with pytest.raises(ValueError, match=rf"^load='{path}': saved game: is no JSON"):
+        play.make_desk(PlayConfig(load=str(path)))
+
+
 def test_a_desk_is_that_of_the_saved_game(tmp_path):
     path = tmp_path / "game.json"
     path.write_text(SavedGame("stratego", "mini", 3, 0, 0, ("random", "you")).to_text())
