@@ -13,7 +13,6 @@ import dataclasses
 import functools
 import time
 from collections import namedtuple
-from pathlib import Path
 from typing import Any
 
 import jax
@@ -177,8 +176,6 @@ def player(graph: Any, params: Any) -> Agent:
 def main(options: Options) -> tuple[dict[str, float], Agent]:
     """Trains, prints and writes a curve; gives its last line, and the player."""
     runtime.prepare()
-    if options.out:
-        Path(options.out).touch()  # what cannot be written is better known before the training
     run, carry, graph = begin(options)
     carry, total = run(carry)  # compiles
     began, cpu, rows, names = time.perf_counter(), time.process_time(), [], ("steps", "seconds", "CPU seconds", "won", "lost")
@@ -191,10 +188,10 @@ def main(options: Options) -> tuple[dict[str, float], Agent]:
             rows.append((number * options.lanes * options.steps, seconds, time.process_time() - cpu, *shares.tolist()))
             print("  ".join(f"{name} {value:.4g}" for name, value in zip(names, rows[-1], strict=True)), flush=True)
             total = jnp.zeros_like(total)
+            if options.out:  # whole each time: a run that ends early leaves its curve, too
+                np.savetxt(options.out, rows, fmt="%.6g", delimiter=",", header=",".join(names), comments="")
         if done:
             break
-    if options.out:
-        np.savetxt(options.out, rows, fmt="%.6g", delimiter=",", header=",".join(names), comments="")
     return dict(zip(names, rows[-1], strict=True)), player(graph, carry[0])
 
 

@@ -187,7 +187,7 @@ def test_walks_at_once_equal_those_of_a_slow_search(first_play_urgency):
 def test_of_equal_priors_the_arms_of_lower_numbers_come_first():
     states, keys = positions(0), jax.random.split(jax.random.key(0), BATCH)
     seats, ones = np.zeros(BATCH, np.int32), np.ones(BATCH, bool)
-    planner = puct.puct.puct(GAME, lambda params, states, seats: (jnp.zeros((BATCH, 10)), jnp.zeros(BATCH)), FIRST_ONCE)
+    planner = puct.puct(GAME, lambda params, states, seats: (jnp.zeros((BATCH, 10)), jnp.zeros(BATCH)), FIRST_ONCE)
     plan = jax.jit(lambda keys, states: planner.plan(None, keys, planner.init(BATCH), states, seats, ones)[0])(keys, states)
     visits = own(plan.visit_counts, states)
     assert visits.tolist() == [[1] * 7 + [0] * 2] * BATCH
