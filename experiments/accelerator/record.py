@@ -7,12 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from experiments import kept
 from experiments.accelerator.page import cores_worth
 from experiments.accelerator.pieces import CHECKS, CORE, SPEEDS, TELLING
 from experiments.benchmark.table import short
 from experiments.pages import NONE, fill, markdown
 from training.storage import provenance
-from training.storage.files import alone_in, write_atomically
 from training.storage.provenance import CHECKOUT
 
 DATA = CHECKOUT / "docs" / "results" / "data"
@@ -35,12 +35,8 @@ def record(about: Row, rows: Iterable[Row], folder: Path = DATA, page: Path = PA
     """
     path = folder / f"accelerator-{provenance.slug(about['device'])}.json"
     own = {"on": about["device"], "commit": about.get("commit")}
-    found = {_key(row): {**own, **row} for row in rows if not row["failed"]}
-    folder.mkdir(parents=True, exist_ok=True)
-    with alone_in(folder):
-        kept = {_key(row): row for row in json.loads(path.read_text())} if path.exists() else {}
-        write_atomically(path, "[\n" + ",\n".join(map(json.dumps, (kept | found).values())) + "\n]\n")
-        make_tables(folder, page)
+    found = ({**own, **row} for row in rows if not row["failed"])
+    kept.put(path, found, _key, lambda _: make_tables(folder, page))
 
 
 def make_tables(folder: Path = DATA, page: Path = PAGE) -> None:

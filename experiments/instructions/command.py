@@ -16,6 +16,7 @@ import jax
 import jax.numpy as jnp
 import tyro
 
+from experiments import kept
 from experiments.benchmark.programs import Text, Work
 from experiments.instructions import machine_code, pieces
 from experiments.instructions.machine_code import Counts
@@ -23,7 +24,6 @@ from experiments.instructions.pieces import Piece
 from experiments.pages import fill, markdown
 from jaxgames import runtime
 from training.storage import provenance
-from training.storage.files import alone_in, write_atomically
 from training.storage.provenance import CHECKOUT
 
 DATA = CHECKOUT / "docs" / "results" / "data" / "instructions.json"
@@ -79,29 +79,24 @@ def run(config: InstructionsConfig) -> int:
             row = measure(pieces.find(name), config.batches, Path(folder))
             print(json.dumps(row), flush=True)
             if config.write:
-                with alone_in(DATA.parent):
-                    _keep(row, order)
+                kept.put(DATA, [row], _piece, _fill, order)
             jax.clear_caches()
     return 0
 
 
-def _kept() -> dict[str, dict[str, Any]]:
-    """The rows of the page, by piece."""
-    return {row["piece"]: row for row in json.loads(DATA.read_text())} if DATA.exists() else {}
+def _piece(row: Mapping[str, Any]) -> str:
+    name: str = row["piece"]
+    return name
 
 
 def _check_device() -> None:
     """Raises ValueError where the rows that are kept are of another processor: counts and times depend on it."""
     here = provenance.cpu_name()
-    if others := {row["device"] for row in _kept().values()} - {here}:
+    if others := {row["device"] for row in kept.read(DATA, _piece).values()} - {here}:
         raise ValueError(f"write=True: the table is of {', '.join(others)}, and this is {here}; leave out --write")
 
 
-def _keep(row: Mapping[str, Any], order: Sequence[str]) -> None:
-    """Puts a row in place of that of the same piece, and makes the table of the page anew."""
-    known = _kept() | {row["piece"]: row}
-    rows = [known[name] for name in order if name in known]
-    write_atomically(DATA, "[\n" + ",\n".join(map(json.dumps, rows)) + "\n]\n")
+def _fill(rows: Sequence[Mapping[str, Any]]) -> None:
     fill(PAGE, {"instructions": table(rows)}, others_stay=True)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
 import time
 from collections.abc import Mapping, Sequence
@@ -13,6 +14,7 @@ import jax
 import tyro
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
+from experiments import kept
 from experiments.accelerator.pieces import TELLING
 from experiments.benchmark import cases, harness, programs
 from experiments.benchmark.case import Case
@@ -23,7 +25,6 @@ from jaxgames import runtime
 from jaxgames.platforms import for_all_platforms
 from training.jobs.command_line import one_line
 from training.storage import provenance
-from training.storage.files import alone_in, write_atomically
 from training.storage.provenance import CHECKOUT
 
 DATA = CHECKOUT / "docs" / "results" / "data"
@@ -84,18 +85,12 @@ def run(config: KernelsConfig) -> int:
         print(json.dumps(row), flush=True)
         failed |= bool(row["failed"])
         if config.write and not row["failed"]:
-            with alone_in(DATA):
-                _keep(row, path, order, f"kernels_{config.target}")
+            kept.put(path, [row], lambda row: row["case"], functools.partial(_fill, f"kernels_{config.target}"), order)
         jax.clear_caches()
     return int(failed)
 
 
-def _keep(row: Mapping[str, Any], path: Path, order: Sequence[str], mark: str) -> None:
-    """Puts a row in place of that of the same case, and makes the table of the page anew."""
-    known = {each["case"]: each for each in json.loads(path.read_text())} if path.exists() else {}
-    known[row["case"]] = row
-    rows = [known[name] for name in order if name in known]
-    write_atomically(path, "[\n" + ",\n".join(map(json.dumps, rows)) + "\n]\n")
+def _fill(mark: str, rows: Sequence[Mapping[str, Any]]) -> None:
     fill(PAGE, {mark: table(rows)}, others_stay=True)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from experiments.papers.tables import points, rate
-from training.jobs.figures import COLOURS, as_svg, axes_in_a_row
+from training.jobs.figures import COLOURS, as_svg, axes_in_a_row, colour
 
 if TYPE_CHECKING:
     from experiments.papers.cells import Cell
@@ -62,9 +62,7 @@ def _draw_lines(axes, lines: Sequence[Line]) -> None:
     for index, (name, line) in enumerate(lines):
         middle, low, high = np.array([shares for _, shares in line]).T
         errors = [middle - low, high - middle]
-        axes.errorbar(
-            [x for x, _ in line], middle, errors, color=COLOURS[index % len(COLOURS)], marker="o", capsize=3, label=name
-        )
+        axes.errorbar([x for x, _ in line], middle, errors, color=colour(index), marker="o", capsize=3, label=name)
     if lines:
         axes.legend(frameon=False)
 
@@ -74,9 +72,8 @@ def over_rounds_figure(panels: Mapping[str, Mapping[str, Sequence[tuple[int, flo
     figure, parts = axes_in_a_row(len(panels), "round", list(panels))
     for axes, lines in zip(parts, panels.values(), strict=True):
         for index, (name, line) in enumerate(lines.items()):
-            colour = COLOURS[index % len(COLOURS)]
             there = [(number, value) for number, value in line if value is not None]
-            axes.plot([x for x, _ in there], [y for _, y in there], marker="o", markersize=3, color=colour, label=name)
+            axes.plot([x for x, _ in there], [y for _, y in there], marker="o", markersize=3, color=colour(index), label=name)
         axes.set_ylim(bottom=0)
         axes.legend(frameon=False, fontsize=8)
     return as_svg(figure)
@@ -88,7 +85,7 @@ def bars_figure(labels: Sequence[str], groups: Mapping[str, Sequence[float]]) ->
     width = 0.8 / max(len(groups), 1)
     for index, (name, shares) in enumerate(groups.items()):
         places = np.arange(len(labels)) + width * (index + 0.5) - 0.4
-        axes.bar(places, 100 * np.array(shares), width, color=COLOURS[index % len(COLOURS)], label=name)
+        axes.bar(places, 100 * np.array(shares), width, color=colour(index), label=name)
     axes.set_xticks(range(len(labels)), labels)
     figure.legend(loc="outside lower center", frameon=False, fontsize=8)  # below the bars: names are long
     return as_svg(figure)

@@ -162,6 +162,11 @@ class Page:
     texts: Callable[[Any], dict[str, str]]
     figures: Callable[[Any], dict[str, str]]
 
+    @property
+    def code(self) -> tuple[str, ...]:
+        """All that results depend on."""
+        return (*SHARED, *self.sources)
+
     def measurements(self, plan: Plan, chosen: Sequence[str] = ()) -> list[Measurement]:
         """Gives what there is to measure, in the order of `chosen` parts; (): all.
 
@@ -196,7 +201,7 @@ class Page:
             result = measure()
             if result is None:
                 return
-            result |= {**provenance.describe(jax.devices()[0]), "sources": provenance.source_hash((*SHARED, *self.sources))}
+            result |= {**provenance.describe(jax.devices()[0]), "sources": provenance.source_hash(self.code)}
             write_atomically(plan.path(name), json.dumps(result, indent=1) + "\n")
             report(f"{name}: {time.perf_counter() - started:.0f} s")
             self._write(plan)
@@ -217,13 +222,12 @@ class Page:
 
     def _from_other_code(self, plan: Plan) -> str:
         """Says in one line which results were not made by the present code; "" if all were."""
-        present = provenance.source_hash((*SHARED, *self.sources))
+        present = provenance.source_hash(self.code)
         older = [name for name in self._names(plan) if (found := plan.read(name)) and found.get("sources") != present]
         if not older:
             return ""
         listed = ", ".join(older[:3]) + (f" and {len(older) - 3} more" if len(older) > 3 else "")
-        code = ", ".join((*SHARED, *self.sources))
-        return f"warning: made by other versions of {code}: {listed} (what is deleted is made again)"
+        return f"warning: made by other versions of {', '.join(self.code)}: {listed} (what is deleted is made again)"
 
 
 def play_timed(game: Game, players: Sequence[Agent], seed: int, num_games: int, **how: Any) -> tuple[Games, dict[str, float]]:

@@ -156,14 +156,15 @@ def published(cell: Cell) -> str:
     return f"{row[0]:.1f} / {row[1]:.1f}" if row else NONE
 
 
-_PAPER = "paper: wins / ties"
-_HEAD = ("wins, %", "draws alive, %", _PAPER, "games", "steps")
+def _head(paper: str = "paper") -> list[str]:
+    """The columns of `_ends`, that of the paper with its title."""
+    return ["wins, %", "draws alive, %", f"{paper}: wins / ties", "games", "steps"]
 
 
-def _ends(cell: Cell, played: Played) -> list[str]:
-    """How the games of a cell ended, in the columns of `_HEAD` but for the paper's."""
+def _ends(played: Played, paper: str) -> list[str]:
+    """How the games of a cell ended, beside what the paper prints."""
     rates = (interval(played.wins, played.games), interval(played.draws, played.games))
-    return [*rates, str(played.games), f"{played.steps / played.games:.0f}"]
+    return [*rates, paper, str(played.games), f"{played.steps / played.games:.0f}"]
 
 
 def _place(cell: Cell) -> tuple:
@@ -186,10 +187,9 @@ def table(totals: Mapping[Cell, Played], opponent: str) -> str:
         search = SEARCHES[cell.search] if cell.simulations else "network alone"
         priors = PRIORS[cell.priors][0] if cell.simulations and cell.network != WITHOUT else NONE
         cost = f"{1e3 * played.cpu_seconds / max(played.moves, 1):.1f}"
-        wins, draws, *others = _ends(cell, played)
-        paper = published(replace(cell, simulations=PUBLISHED) if simple else cell)
-        rows.append([TITLES[cell.network], search, str(cell.simulations), priors, wins, draws, paper, *others, cost])
-    head = [f"paper, {PUBLISHED} simulations: wins / ties" if simple and title == _PAPER else title for title in _HEAD]
+        ends = _ends(played, published(replace(cell, simulations=PUBLISHED) if simple else cell))
+        rows.append([TITLES[cell.network], search, str(cell.simulations), priors, *ends, cost])
+    head = _head(f"paper, {PUBLISHED} simulations") if simple else _head()
     return markdown(["network", "search", "simulations", "priors", *head, "CPU ms per move, opponents included"], rows)
 
 
@@ -200,6 +200,5 @@ def priors_table(totals: Mapping[Cell, Played]) -> str:
     rows = []
     for cell in sorted(shown, key=_place):
         who = [TITLES[cell.network], OPPONENTS[cell.opponent], SEARCHES[cell.search], str(cell.simulations)]
-        wins, draws, *others = _ends(cell, totals[cell])
-        rows.append([*who, PRIORS[cell.priors][0], wins, draws, published(cell), *others])
-    return markdown(["network", "against three", "search", "simulations", "priors", *_HEAD], rows)
+        rows.append([*who, PRIORS[cell.priors][0], *_ends(totals[cell], published(cell))])
+    return markdown(["network", "against three", "search", "simulations", "priors", *_head()], rows)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from training.jobs.figures import COLOURS, as_svg, axes_in_a_row
+from training.jobs.figures import COLOURS, as_svg, axes_in_a_row, colour
 
 _WINDOW = 20  # iterations over which noisy values are averaged
 
@@ -75,7 +75,7 @@ def _figure(runs: Runs, over: tuple[str, str], noisy: Sequence[_Curve], rated: _
     figure, parts = axes_in_a_row(1 + len(noisy), label_over, [label for _, _, label in (*noisy, rated)])
     for index, (name, logs) in enumerate(runs):
         look: dict[str, Any] = {
-            "color": COLOURS[index % len(COLOURS)],
+            "color": colour(index),
             "linestyle": _STYLES[index // len(COLOURS) % len(_STYLES)],
         }
         for axes, (field, scale, _) in zip(parts, noisy, strict=False):

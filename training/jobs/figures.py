@@ -15,6 +15,11 @@ if TYPE_CHECKING:
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#999999", "#8c564b")
 
 
+def colour(index: int) -> str:
+    """Gives the colour of a line by its number; where there are more lines than colours they begin again."""
+    return COLOURS[index % len(COLOURS)]
+
+
 def cross_table_figure(table: CrossTable) -> str:
     """Draws the share of points of each player (row) against each other (column), the best first, with Elo."""
     from matplotlib.figure import Figure

@@ -132,9 +132,8 @@ def play(
     """
     if len(agents) != game.num_players:
         raise ValueError(f"{len(agents)} agents: {game.name} has {game.num_players} players")
-    numbers = {"num_games": (num_games, 1), "batch_size": (batch_size, 1), "record": (record, 0), "first": (first, 0)}
-    numbers["common"] = (common, 1)
-    for name, (value, low) in numbers.items():
+    counts = {"num_games": (num_games, 1), "batch_size": (batch_size, 1), "common": (common, 1)}
+    for name, (value, low) in (counts | {"record": (record, 0), "first": (first, 0)}).items():
         if value < low:
             raise ValueError(f"{name}={value}: must be >= {low}")
     if game.max_steps > MOST or (record and game.num_actions > MOST + 1):

@@ -1,40 +1,32 @@
 """Recorded games of the released program replay without a difference, and damage is noticed."""
 
-from pathlib import Path
+import functools
 
 import numpy as np
 import pytest
 
 from jaxgames.hero_academy.replay import replay
-from jaxgames.replay import BadRecording, Findings
+from jaxgames.replay import BadRecording, read_npz
+from tests import recordings
 
-SAMPLES = Path(__file__).resolve().parents[2] / "data" / "hero_academy"
-WHOLE = Path(__file__).resolve().parents[4] / "shared" / "data" / "hero_academy"
+SAMPLES = recordings.SAMPLES / "hero_academy"
+WHOLE, beside = recordings.whole("hero_academy")
+check = functools.partial(recordings.replayed, replay)
 NAMES = ("games_deterministic", "games_stochastic", "synthetic_steps")
-
-
-def load(path):
-    with np.load(path) as file:
-        return dict(file)
-
-
-def check(arrays):
-    findings = Findings()
-    return replay(arrays, findings), findings
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_replays_without_a_difference(name):
-    count, findings = check(load(SAMPLES / f"{name}.npz"))
+    count, findings = check(read_npz(SAMPLES / f"{name}.npz"))
     assert count > 500
     assert findings.count == 0, findings.lines
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not WHOLE.is_dir(), reason="the whole recordings do not lie beside the checkout")
+@beside
 @pytest.mark.parametrize("name", NAMES)
 def test_replays_whole_files(name):
-    count, findings = check(load(WHOLE / f"{name}.npz"))
+    count, findings = check(read_npz(WHOLE / f"{name}.npz"))
     assert count > 500
     assert findings.count == 0, findings.lines
 
@@ -52,7 +44,7 @@ LOOKED_AT = ("heur", "n_pruned", "legal_index", "legal_rating")
     ],
 )
 def test_notices_damage(name, fields):
-    whole = load(SAMPLES / f"{name}.npz")
+    whole = read_npz(SAMPLES / f"{name}.npz")
     for field in fields:
         damaged = whole[field].copy()
         flat = damaged.reshape(-1)
@@ -66,7 +58,7 @@ def test_notices_damage(name, fields):
 
 
 def test_refuses_what_is_no_recording():
-    whole = load(SAMPLES / "games_deterministic.npz")
+    whole = read_npz(SAMPLES / "games_deterministic.npz")
     with pytest.raises(BadRecording, match="lacks heur"):
         check({name: array for name, array in whole.items() if name != "heur"})
     with pytest.raises(BadRecording, match="unit_hp: shape"):
@@ -89,7 +81,7 @@ ILLEGAL = (
 
 
 def test_illegal_actions_of_games_are_named():
-    whole = load(SAMPLES / "games_stochastic.npz")
+    whole = read_npz(SAMPLES / "games_stochastic.npz")
     action, offsets, expected = whole["action"].copy(), whole["game_offset"], []
     for game, state, value, told in ILLEGAL:
         row = offsets[game] + state if state >= 0 else offsets[game + 1] - 1
@@ -101,14 +93,14 @@ def test_illegal_actions_of_games_are_named():
 
 
 def test_illegal_actions_from_positions_are_named_and_none_follows_the_end():
-    whole = load(SAMPLES / "synthetic_steps.npz")
+    whole = read_npz(SAMPLES / "synthetic_steps.npz")
     action, values = whole["t_action"].copy(), (-1, 0, END + 1)
     action[7:10] = values
     told = [
         f"position {source}: action {value} is not legal" for source, value in zip(whole["t_source"][7:10], values, strict=True)
     ]
     assert check({**whole, "t_action": action})[1].lines == told
-    games = load(SAMPLES / "games_stochastic.npz")
+    games = read_npz(SAMPLES / "games_stochastic.npz")
     row = games["game_offset"][1] - 2
     over = {name: games[name].copy() for name in ("terminal", "winner")}
     over["terminal"][row], over["winner"][row] = 1, 0
@@ -159,7 +151,7 @@ def falling(array):
     ],
 )
 def test_forms_and_ranges_are_checked_before_anything_is_played(name, field, change, told):
-    whole = load(SAMPLES / f"{name}.npz")
+    whole = read_npz(SAMPLES / f"{name}.npz")
     with pytest.raises(BadRecording, match=told) as error:
         check({**whole, field: change(whole[field])})
     assert "\n" not in str(error.value)
@@ -175,13 +167,13 @@ def test_forms_and_ranges_are_checked_before_anything_is_played(name, field, cha
     ],
 )
 def test_deals_are_checked(field, change, told):
-    whole = load(SAMPLES / "games_stochastic.npz")
+    whole = read_npz(SAMPLES / "games_stochastic.npz")
     with pytest.raises(BadRecording, match=told):
         check({**whole, field: change(whole[field])})
 
 
 def test_a_card_that_is_not_in_the_deck_is_told_with_its_place():
-    whole = load(SAMPLES / "games_stochastic.npz")
+    whole = read_npz(SAMPLES / "games_stochastic.npz")
     deck = whole["deck"].copy()
     row = int(np.flatnonzero(np.diff(whole["draw_offset"]))[0])
     drawn = whole["draw_offset"][row]

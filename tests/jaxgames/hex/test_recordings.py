@@ -1,47 +1,38 @@
 """Recorded games of OpenSpiel replay without a difference, and damage is noticed."""
 
-from pathlib import Path
+import functools
 
-import numpy as np
 import pytest
 
 from jaxgames.hex.replay import replay
-from jaxgames.replay import BadRecording, Findings
+from jaxgames.replay import BadRecording, read_npz
+from tests import recordings
 
-SAMPLES = Path(__file__).resolve().parents[2] / "data" / "hex"
-WHOLE = Path(__file__).resolve().parents[4] / "shared" / "data" / "dark_hex"
+SAMPLES = recordings.SAMPLES / "hex"
+WHOLE, beside = recordings.whole("dark_hex")
+check = functools.partial(recordings.replayed, replay)
 NAMES = [f"{rules}_{size}x{size}" for rules in ("hex", "adh", "cdh") for size in (3, 5, 8, 11)]
-
-
-def load(path):
-    with np.load(path) as file:
-        return dict(file)
-
-
-def check(arrays):
-    findings = Findings()
-    return replay(arrays, findings), findings
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name.endswith(("3x3", "5x5"))])
 def test_replays_without_a_difference(name):
-    count, findings = check(load(SAMPLES / f"{name}.npz"))
+    count, findings = check(read_npz(SAMPLES / f"{name}.npz"))
     assert count > 100
     assert findings.count == 0, findings.lines
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not WHOLE.is_dir(), reason="the whole recordings do not lie beside the checkout")
+@beside
 @pytest.mark.parametrize("name", NAMES)
 def test_replays_whole_files(name):
-    count, findings = check(load(WHOLE / f"{name}.npz"))
+    count, findings = check(read_npz(WHOLE / f"{name}.npz"))
     assert count > 100
     assert findings.count == 0, findings.lines
 
 
 @pytest.mark.parametrize("name", ["hex_3x3", "adh_3x3", "cdh_3x3"])
 def test_notices_damage_to_every_field(name):
-    whole = load(SAMPLES / f"{name}.npz")
+    whole = read_npz(SAMPLES / f"{name}.npz")
     for field, array in whole.items():
         damaged = array.copy()
         index = (len(damaged) // 2,) + (0,) * (damaged.ndim - 1)
@@ -58,7 +49,7 @@ def test_notices_damage_to_every_field(name):
 
 
 def test_refuses_what_is_no_recording():
-    whole = load(SAMPLES / "adh_3x3.npz")
+    whole = read_npz(SAMPLES / "adh_3x3.npz")
     with pytest.raises(BadRecording, match="lacks view1"):
         check({name: array for name, array in whole.items() if name != "view1"})
     with pytest.raises(BadRecording, match="board: shape"):

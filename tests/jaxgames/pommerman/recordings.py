@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from pathlib import Path
 
 import numpy as np
 
@@ -11,9 +10,10 @@ from jaxgames.pommerman import interop
 from jaxgames.pommerman.config import PommermanConfig, preset
 from jaxgames.pommerman.state import State
 from jaxgames.replay import read_npz
+from tests import recordings
 
-SAMPLES = Path(__file__).resolve().parents[2] / "data" / "pommerman"
-WHOLE = Path(__file__).resolve().parents[4] / "shared" / "data" / "pommerman"
+SAMPLES = recordings.SAMPLES / "pommerman"
+WHOLE, beside = recordings.whole("pommerman")
 GAMES = ("ffa_random", "ffa_simple", "ffa_kick", "ffa_conflict", "ffa_collapse", "team", "radio")
 CASES = "simple_cases"
 

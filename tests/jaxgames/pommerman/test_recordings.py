@@ -30,7 +30,7 @@ def test_samples(name):
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not recordings.WHOLE.is_dir(), reason="the whole recordings do not lie beside the checkout")
+@recordings.beside
 @pytest.mark.parametrize("name", ALL)
 def test_whole_recordings(name):
     code, lines, _ = run([recordings.WHOLE / f"{name}.npz"])

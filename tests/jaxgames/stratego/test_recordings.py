@@ -1,44 +1,36 @@
 """Recorded games of both reference implementations replay without a difference, and damage is noticed."""
 
-from pathlib import Path
+import functools
 
 import numpy as np
 import pytest
 
-from jaxgames.replay import BadRecording, Findings, read_npz
+from jaxgames.replay import BadRecording, read_npz
 from jaxgames.stratego import interop, notation
 from jaxgames.stratego.config import StrategoConfig, preset
 from jaxgames.stratego.replay import replay
+from tests import recordings
 from tests.jaxgames.stratego.samples import GAMES, SAMPLES, cut
 
 QUICK = ("yorktown_barrage", "stratego_env_barrage_osc")
-WHOLE = Path(__file__).resolve().parents[4] / "shared" / "data" / "stratego"
+WHOLE, beside = recordings.whole("stratego")
+check = functools.partial(recordings.replayed, replay)
 BARRAGE = "MBCAAAAAAAKAAAAAAAAAAAAAADAAAAAAEADAAALAAA__AA__AAAA__AA__AAPAAAWNAOXAQPAAAYAAAAAAAAAAAAAAAAAAAAAAAA r 0"
 FULL = "FEBMBEFEEFBGIBHIBEDBGJDDDHCGJGDHDLIFKDDHAA__AA__AAAA__AA__AASTQQNSQPTSUPWPVRPXPURNQONNQSNVPTNQRRTYUP r 0"
 
 
-def load(path):
-    with np.load(path) as file:
-        return dict(file)
-
-
-def check(arrays):
-    findings = Findings()
-    return replay(arrays, findings), findings
-
-
 @pytest.mark.parametrize("stem", [*QUICK, *(pytest.param(stem, marks=pytest.mark.slow) for stem in GAMES if stem not in QUICK)])
 def test_replays_without_a_difference(stem):
-    count, findings = check(load(SAMPLES / f"{stem}.npz"))
+    count, findings = check(read_npz(SAMPLES / f"{stem}.npz"))
     assert count > 90
     assert findings.count == 0, findings.lines
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not WHOLE.is_dir(), reason="the whole recordings do not lie beside the checkout")
+@beside
 @pytest.mark.parametrize("stem", GAMES)
 def test_replays_whole_files(stem):
-    count, findings = check(load(WHOLE / f"{stem}.npz"))
+    count, findings = check(read_npz(WHOLE / f"{stem}.npz"))
     assert count > 2000
     assert findings.count == 0, findings.lines
 
@@ -46,7 +38,7 @@ def test_replays_whole_files(stem):
 @pytest.mark.slow
 @pytest.mark.parametrize(("stem", "game"), [("yorktown_barrage", 0), ("stratego_env_barrage_osc", 2)])
 def test_notices_damage_to_every_field(stem, game):
-    whole = cut(load(SAMPLES / f"{stem}.npz"), (game,))
+    whole = cut(read_npz(SAMPLES / f"{stem}.npz"), (game,))
     for field, array in whole.items():
         damaged = array.copy()
         if field in ("offsets", "legal_offsets", "setup_kind", "max_turns"):
@@ -70,7 +62,7 @@ def test_notices_damage_to_every_field(stem, game):
 
 
 def test_refuses_what_is_no_recording(tmp_path):
-    whole = load(SAMPLES / "yorktown_barrage.npz")
+    whole = read_npz(SAMPLES / "yorktown_barrage.npz")
     with pytest.raises(BadRecording, match="lacks piece"):
         check({"board": whole["piece"]})
     with pytest.raises(BadRecording, match="lacks uci"):
