@@ -1,12 +1,15 @@
 """What the rest of the program must know of a game, said in one object, and the register of these objects.
 
-A game that comes with this package has a line in `_GAMES`; a game of your own is added by `register`.
+A game that comes with this package has a line in `_GAMES`; a game of your own is added by `register`, or is found where it is
+installed: by an entry point of its package in the group `jaxgames.games`, the game's name for its `Registration`.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import functools
 import importlib
+import importlib.metadata
 import re
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, TypeVar
@@ -26,6 +29,8 @@ _GAMES = {
     "stratego": "jaxgames.stratego.registration",
 }
 _ADDED: dict[str, Registration] = {}
+ENTRY_POINTS = "jaxgames.games"
+"""The group of entry points by which installed packages add games."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -146,8 +151,13 @@ def bot(name: str, build: Callable[[Any], Agent]) -> AgentEntry:
 
 
 def game_names() -> tuple[str, ...]:
-    """Gives the names that `make` knows."""
-    return (*_GAMES, *_ADDED)
+    """Gives the names that `make` knows: of games that come with this package, then of added and of installed ones."""
+    return tuple(dict.fromkeys((*_GAMES, *_ADDED, *_installed())))
+
+
+@functools.cache
+def _installed() -> Mapping[str, importlib.metadata.EntryPoint]:
+    return {entry.name: entry for entry in importlib.metadata.entry_points(group=ENTRY_POINTS)}
 
 
 def games() -> tuple[Listed, ...]:
@@ -223,26 +233,47 @@ def registration(name: str) -> Registration:
     """Looks up a game.
 
     Raises:
-      ValueError: there is none of this name.
+      ValueError: there is none of this name, or the package that brings it does not load.
     """
-    if name not in game_names():
-        raise ValueError(f"game={name!r}: must be one of {', '.join(game_names())}")
     if name in _ADDED:
         return _ADDED[name]
-    found: Registration = importlib.import_module(_GAMES[name]).REGISTRATION
-    return found
+    if name in _GAMES:
+        found: Registration = importlib.import_module(_GAMES[name]).REGISTRATION
+        return found
+    if name not in _installed():
+        raise ValueError(f"game={name!r}: must be one of {', '.join(game_names())}")
+    register(_loaded(name, _installed()[name]))
+    return _ADDED[name]
+
+
+def _loaded(name: str, entry_point: importlib.metadata.EntryPoint) -> Registration:
+    where = f"game={name!r}: entry point {entry_point.value!r}"
+    try:
+        entry = entry_point.load()
+    except Exception as error:  # a package of others may fail in any way
+        raise ValueError(f"{where} does not load: {type(error).__name__}: {error}") from error
+    if not isinstance(entry, Registration) or entry.name != name:
+        raise ValueError(f"{where} is {entry!r:.80}: must be a Registration of this name")
+    return entry
 
 
 def register(entry: Registration) -> None:
     """Adds a game of your own; `make` and everything that takes the name of a game knows it from then on, in this process.
 
     Raises:
-      ValueError: there is another game of this name, or a name that nothing could be called by.
+      ValueError: there is another game of this name, or a name that nothing could be called by; there are no variants, or one
+        that is to be played where nothing else is said is none of them.
     """
     if not entry.name.isidentifier():
         raise ValueError(f"name={entry.name!r}: must be letters, digits and underscores")
     if entry.name in _GAMES or _ADDED.get(entry.name, entry) != entry:
         raise ValueError(f"name={entry.name!r}: there is a game of this name")
+    if not entry.variants:
+        raise ValueError(f"name={entry.name!r}: has no variants; must have at least one")
+    usual = [("mode", entry.defaults.mode), ("pairs_mode", entry.defaults.pairs_mode)]
+    for field, mode in (*usual, *(("listed", mode) for mode in entry.listed)):
+        if mode.partition(":")[0] not in entry.variants:
+            raise ValueError(f"name={entry.name!r}: {field}={mode!r} must be one of {', '.join(entry.variants)}")
     _ADDED[entry.name] = entry
 
 

@@ -12,6 +12,7 @@ from jax import Array
 
 from jaxgames.game import BelievedGame, TalkingGame, can_talk
 from jaxgames.lanes import where_lanes
+from search import arguments
 from search.planner import Plan, Planner, of_seat, size_in_bytes
 
 
@@ -82,7 +83,7 @@ def believed(game: BelievedGame, planner: Planner, *, worst_case: bool = False, 
         actions = jnp.where(active, own, memory.actions)
         return found, Memory(inner, belief, memory.begins & ~active, actions)
 
-    return planner._replace(
+    fair = planner._replace(
         name=f"{planner.name}, fair",
         init=init,
         reset=reset,
@@ -92,6 +93,7 @@ def believed(game: BelievedGame, planner: Planner, *, worst_case: bool = False, 
         uses_hidden=False,
         ready=None,
     )
+    return arguments.checked(fair, arguments.observation_of(game))
 
 
 def _speaking(game: TalkingGame, views: Any, plan: Plan, seats: Array | None) -> Plan:

@@ -15,6 +15,7 @@ from jax import Array
 
 from jaxgames.game import Game, has_groups
 from jaxgames.turns import moves_at_once
+from search import arguments
 
 Evaluate = Callable[[Any, Any, Array], tuple[Array, Array]]  # (params, states, seats) -> (logits [L, A], value [L])
 Outputs = Callable[[Array, Array], Array]  # (actions [...], seat []) -> the number of each action's logit
@@ -47,6 +48,8 @@ class Dynamics(NamedTuple):
       follows_chance: `follows_chance(nodes) -> bool [L]`, whether a step depends on chance; None: it may in all of them.
       redrawn: `redrawn(keys, roots) -> nodes`, with which simulations by bandits begin instead of their roots; None: with these.
       arms_listed: there are more actions than arms, and listing those of a state is work that is better done once per node.
+      view: the shapes of what `root` is given for one lane; None: anything.
+      last_action: the largest number of an action that is more than a pass; -1: not told.
     """
 
     name: str
@@ -72,18 +75,39 @@ class Dynamics(NamedTuple):
     follows_chance: Callable[[Any], Array] | None = None
     redrawn: Callable[[Array, Any], Any] | None = None
     arms_listed: bool = False
+    view: Any = None
+    last_action: int = -1
 
     def is_random(self, nodes: Any) -> Array:
         """Says in which nodes [L] a step may depend on chance, bool [L]."""
         return self.follows_chance(nodes) if self.follows_chance else jnp.ones_like(self.terminated(nodes))
 
-    def evaluate(self, evaluate: Evaluate, params: Any, nodes: Any, players: Array) -> tuple[Array, Array]:
-        """Asks a network about nodes [L] for players int32 [L]: logits float32 [L, A] and values float32 [L]."""
+    def evaluate(
+        self, evaluate: Evaluate, params: Any, nodes: Any, players: Array, outputs: Outputs | None
+    ) -> tuple[Array, Array]:
+        """Asks a network about nodes [L] for players int32 [L].
+
+        Args:
+          evaluate: the network.
+          params: of the search.
+          nodes: any.
+          players: int32 [L].
+          outputs: the logit of each action; None: that of its number.
+
+        Returns:
+          Logits float32 [L, A] and values float32 [L].
+
+        Raises:
+          ValueError: the network gives other shapes, or too few logits for the numbers of actions.
+        """
         answer, lanes = evaluate(self.own_params(params), *self.asked(nodes, players)), players.shape[0]
         shapes = [jnp.shape(leaf) for leaf in jax.tree.leaves(answer)]
         if not (len(shapes) == 2 and len(shapes[0]) == 2 and shapes[0][0] == lanes and shapes[1] == (lanes,)):
             given = ", ".join(str(list(shape)) for shape in shapes)
             raise ValueError(f"evaluate gave arrays of shape {given}: must be logits [{lanes}, A] and values [{lanes}]")
+        if outputs is None and shapes[0][1] <= self.last_action:
+            least = self.last_action + 1
+            raise ValueError(f"evaluate gave {shapes[0][1]} logits: must be {least}, one per action, or outputs= must be given")
         return answer
 
 
@@ -96,19 +120,21 @@ def dynamics_of(game: Game | Dynamics, *, key: Callable | None = None, arms: Cal
       arms: `arms(state) -> (int32 [P, K], bool [P, K])` in place of the game's `search_arms`.
 
     Raises:
-      ValueError: a key or arms for dynamics, which have their own.
+      ValueError: this is no game; or a key or arms are given for dynamics, which have their own.
     """
     if isinstance(game, Dynamics):
         for name, given in (("key", key), ("arms", arms)):
             if given is not None:
                 raise ValueError(f"{name}: stands in for a game's own; of the dynamics of {game.name!r} replace a field")
         return game
+    arguments.a_game(game)
+    state = arguments.state_of(game)
     return Dynamics(
         name=game.name,
         num_players=game.num_players,
         num_arms=game.num_arms,
         pass_action=game.pass_action,
-        example=jax.eval_shape(game.init, jax.random.key(0)),
+        example=state,
         root=lambda params, keys, views, seats: views,
         step=lambda params, keys, states, actions: jax.vmap(game.step)(states, actions, keys),
         arms=jax.vmap(arms or game.search_arms),
@@ -121,6 +147,8 @@ def dynamics_of(game: Game | Dynamics, *, key: Callable | None = None, arms: Cal
         at_once=moves_at_once(game),
         arm_groups=game.arm_groups if arms is None and has_groups(game) else (),
         arms_listed=game.num_arms + 1 < game.num_actions,  # where all but the pass are arms, there is nothing to list
+        view=state,
+        last_action=game.num_actions - (2 if game.pass_action == game.num_actions - 1 else 1),
     )
 
 

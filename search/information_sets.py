@@ -19,6 +19,7 @@ from jax import Array
 from jaxgames.game import HiddenGame
 from jaxgames.hashing import hash_words
 from jaxgames.packing import packing_of
+from search import arguments
 from search.dynamics import Dynamics, dynamics_of
 from search.planner import Planner
 
@@ -52,8 +53,7 @@ def among_information_sets(game: HiddenGame, make: Callable[[Dynamics], Planner]
 def information_sets(game: HiddenGame) -> Dynamics:
     """Gives dynamics whose roots are drawn again for every simulation, and whose nodes are known by what their movers see."""
     plain = dynamics_of(game)
-    state = jax.eval_shape(game.init, jax.random.key(0))
-    packing = packing_of(jax.eval_shape(game.observe, state, jax.ShapeDtypeStruct((), jnp.int32)))
+    packing = packing_of(arguments.observation_of(game))
 
     def root(params: Any, keys: Array, views: Any, seats: Array) -> Node:
         del params, seats
@@ -82,4 +82,5 @@ def information_sets(game: HiddenGame) -> Dynamics:
         state_key=of_state(jax.vmap(key_of)),
         asked=lambda nodes, players: (nodes.state, players),
         redrawn=redrawn,
+        view=arguments.information_of(game),
     )

@@ -17,6 +17,7 @@ from jaxgames import checks
 from jaxgames.agent import Agent, memoryless
 from jaxgames.game import Game, has_rivals, keeps_beliefs
 from jaxgames.registration import registration, usual_opponent
+from search import arguments
 from search.believed import believed
 from search.dynamics import Dynamics, Evaluate, Outputs, arm_logits
 from search.opponents import Rival, most_dangerous, single_player, switching, two_player
@@ -264,7 +265,7 @@ def _finished(game: Game, planner: Planner, models: Models) -> Planner:
     def plan_visible(params: Any, keys: Array, memory: Any, views: Any, seats: Array, active: Array) -> tuple[Any, Any]:
         return plan(params, keys, memory, visible(views), seats, active)
 
-    return found._replace(plan=plan_visible, uses_hidden=False)
+    return arguments.checked(found._replace(plan=plan_visible, uses_hidden=False), arguments.state_of(game))
 
 
 def _by_network(game: Game, evaluate: Evaluate, outputs: Outputs | None) -> Agent:

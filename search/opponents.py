@@ -254,6 +254,8 @@ class _Modelled:
             at_once=not alone and not self.in_turn,
             replied=self.replied,
             follows_chance=self._steps if self.has_plies else None,
+            view=self.plain.view,
+            last_action=self.plain.last_action,
         )
 
     def root(self, params: Any, keys: Array, states: Any, seats: Array) -> ModelledNode:

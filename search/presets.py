@@ -12,6 +12,7 @@ from jax import Array
 from jaxgames.game import Game, has_prospects, hides_something, is_hidden
 from jaxgames.registration import NoSettings
 from jaxgames.turns import moves_at_once
+from search import arguments
 from search.bandit import bandits
 from search.bandit.bandits import Bandit
 from search.bandit.flat import flat_search
@@ -56,7 +57,7 @@ def fdts(
       ValueError: a setting that is not possible.
       TypeError: one that does not exist.
     """
-    return _tree_search(game, bandit, Settings(keep_all=True, **settings), key, arms, guide)
+    return _tree_search(game, bandit, _sizes(settings, keep_all=True), key, arms, guide)
 
 
 def mcts(
@@ -81,12 +82,12 @@ def mcts(
       arms: in place of the game's `search_arms`.
       **settings: as for `fdts`.
     """
-    return _tree_search(game, bandit, Settings(keep_all=False, rollout=rollout, **settings), key, arms)
+    return _tree_search(game, bandit, _sizes(settings, keep_all=False, rollout=rollout), key, arms)
 
 
 def mcs(game: Game | Dynamics, bandit: Bandit | None = None, *, arms: Callable | None = None, **settings: Any) -> Planner:
     """Flat Monte Carlo search: bandits in the present state only, random play after it. Arguments as for `fdts`."""
-    return _flat_search(game, bandit, Settings(**settings), arms)
+    return _flat_search(game, bandit, _sizes(settings), arms)
 
 
 def _tree_search(
@@ -97,15 +98,31 @@ def _tree_search(
     arms: Callable | None = None,
     guide: Guide | None = None,
 ) -> Planner:
-    bandit = bandit or bandits.thompson()
+    bandit = _rule(bandit)
     kind = "FDTS" if settings.keep_all else "MCTS" if settings.rollout else "MCTS (no rollouts)"
     name = f"{'guided ' if guide else ''}{kind} + {bandit.name}"
     return decoupled_search(dynamics_of(game, key=key, arms=arms), bandit, settings, name, guide)
 
 
 def _flat_search(game: Game | Dynamics, bandit: Bandit | None, settings: Settings, arms: Callable | None = None) -> Planner:
-    bandit = bandit or bandits.thompson()
+    bandit = _rule(bandit)
     return flat_search(dynamics_of(game, arms=arms), bandit, settings, f"MCS + {bandit.name}")
+
+
+def _sizes(settings: Mapping[str, Any], **variant: bool) -> Settings:
+    """Settings of a search by bandits: sizes by name, and its variant."""
+    names = [field.name for field in dataclasses.fields(Settings) if field.name not in ("keep_all", "rollout")]
+    for name in settings:
+        if name not in names:
+            raise TypeError(f"{name}={settings[name]!r}: no such setting; must be one of {', '.join(names)}")
+    return Settings(**variant, **settings)
+
+
+def _rule(bandit: Bandit | None) -> Bandit:
+    """The bandit that is given, or else Thompson sampling."""
+    if bandit is not None:
+        arguments.of_kind("bandit", bandit, Bandit)
+    return bandit or bandits.thompson()
 
 
 # --- by name -----------------------------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from jax import Array
 from jaxgames import random_bits
 from jaxgames.game import Game
 from jaxgames.random_bits import LaneKey
+from search import arguments
 from search.bandit.bandits import Bandit
 from search.bandit.tree_search import Settings, add_credit, chance_keys, choose_actions, conclude, count_by_tree
 from search.dynamics import Dynamics, dynamics_of
@@ -83,4 +84,5 @@ def flat_search(game: Game | Dynamics, bandit: Bandit, settings: Settings, name:
         words, met = jax.lax.fori_loop(0, settings.longest(waves), one_wave, (words, met))
         return conclude(game, bandit, lanes, views, words, {"met": met}), memory
 
-    return memoryless(name, plan, metrics={"met": (settings.horizon,)}, own_first=game.own_first, value_range=bandit.value_range)
+    about = {"metrics": {"met": (settings.horizon,)}, "own_first": game.own_first, "value_range": bandit.value_range}
+    return arguments.checked(memoryless(name, plan, **about), game.view)

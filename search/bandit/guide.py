@@ -65,7 +65,7 @@ class Guide:
         """Evaluates nodes [B] for all players, in the order lane, player."""
         repeated = jax.tree.map(lambda leaf: jnp.repeat(leaf, game.num_players, axis=0), nodes)
         batch = len(game.terminated(nodes))
-        return game.evaluate(self.evaluate, params, repeated, self._seats(game, batch))
+        return game.evaluate(self.evaluate, params, repeated, self._seats(game, batch), self.outputs)
 
     def _seats(self, game: Dynamics, batch: int) -> Array:
         return jnp.tile(jnp.arange(game.num_players, dtype=jnp.int32), batch)

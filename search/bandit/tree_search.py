@@ -27,6 +27,7 @@ from jaxgames import checks, random_bits
 from jaxgames.game import Game
 from jaxgames.lanes import where_lanes
 from jaxgames.random_bits import LaneKey
+from search import arguments
 from search.bandit import bandits, table
 from search.bandit.bandits import Bandit
 from search.bandit.guide import Guide, rounding_noise
@@ -244,7 +245,7 @@ def decoupled_search(game: Game | Dynamics, bandit: Bandit, settings: Settings, 
         metrics = {"met": met, "known": known, "evicted": memory.evicted, "stored": memory.stored}
         return conclude(game, bandit, lanes, views, table.read(memory, slot), metrics, prior), memory
 
-    return Planner(
+    planner = Planner(
         name,
         init,
         table.reset,
@@ -254,6 +255,7 @@ def decoupled_search(game: Game | Dynamics, bandit: Bandit, settings: Settings, 
         own_first=game.own_first,
         value_range=bandit.value_range,
     )
+    return arguments.checked(planner, game.view)
 
 
 def _simulate(

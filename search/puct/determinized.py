@@ -15,7 +15,7 @@ from jax import Array
 
 from jaxgames import checks
 from jaxgames.game import Game, HiddenGame
-from search import puct
+from search import arguments, puct
 from search.dynamics import Evaluate, Outputs, check_turns
 from search.microbatch import equal_size, in_microbatches
 from search.planner import Plan, Planner, memoryless, of_seat, size_in_bytes
@@ -98,8 +98,11 @@ def determinized(game: HiddenGame, planner: Planner, worlds: Worlds = Worlds(), 
       values are those of all worlds together.
 
     Raises:
-      ValueError: the planner is not shown states.
+      ValueError: the planner is not shown states; the game hides nothing; or an argument is of another kind.
     """
+    arguments.a_hidden_game(game)
+    arguments.of_kind("planner", planner, Planner)
+    arguments.of_kind("worlds", worlds, Worlds)
     if not planner.sees_state:
         raise ValueError(f"planner={planner.name!r}: plays by what its seat knows; drawn worlds need one that is shown states")
 
@@ -131,6 +134,7 @@ def pimc_tree(
       outputs: as for `puct.puct`.
       name: for tables; "": PC-PIMC or PIMC.
     """
+    arguments.of_kind("settings", settings, Settings)
     simulations = settings.search.num_simulations // (settings.num_worlds if settings.split else 1)
     search = dataclasses.replace(settings.search, num_simulations=simulations, temperature=0.0, reuse=False)
     planner = puct.puct(_played(game, settings), evaluate, search, outputs=outputs)
@@ -202,7 +206,8 @@ def look_ahead(game: Game, evaluate: Evaluate) -> Planner:
         return found, memory
 
     per_lane = 3 * size_in_bytes(jax.eval_shape(game.init, jax.random.key(0))) + 8 * game.num_arms
-    return memoryless("look-ahead", plan, search_bytes=lambda batch_size: batch_size * per_lane)
+    planner = memoryless("look-ahead", plan, search_bytes=lambda batch_size: batch_size * per_lane)
+    return arguments.checked(planner, arguments.state_of(game))
 
 
 def true_sight(
@@ -227,7 +232,7 @@ def true_sight(
     def plan(params: Any, keys: Array, memory: Any, views: Any, seats: Array, active: Array) -> tuple[Plan, Any]:
         return planner.plan(params, keys, memory, jax.vmap(game.open_state)(views), seats, active)
 
-    return planner._replace(plan=plan)
+    return arguments.checked(planner._replace(plan=plan), arguments.state_of(game))
 
 
 def _played(game: HiddenGame, worlds: Worlds) -> Game:
@@ -256,7 +261,7 @@ def _over_worlds(game: HiddenGame, worlds: Worlds, planner: Planner) -> Planner:
         return count * equal_size(batch_size, size)
 
     inner_bytes = planner.search_bytes
-    return planner._replace(
+    in_worlds = planner._replace(
         init=lambda batch_size: planner.init(lanes_of(batch_size)),
         reset=lambda memory, lanes: memory,  # every plan begins again
         plan=plan,
@@ -267,6 +272,7 @@ def _over_worlds(game: HiddenGame, worlds: Worlds, planner: Planner) -> Planner:
         ready=None,
         search_bytes=None if inner_bytes is None else lambda batch_size: inner_bytes(lanes_of(batch_size)),
     )
+    return arguments.checked(in_worlds, arguments.information_of(game))
 
 
 def _together(game: HiddenGame, worlds: Worlds, planner: Planner, keys: Array, seats: Array, first: Any, plans: Plan) -> Plan:

@@ -17,6 +17,7 @@ from jax import Array
 from jaxgames import checks, random_bits
 from jaxgames.bitboard import select
 from jaxgames.game import Game
+from search import arguments
 from search.dynamics import Dynamics, Evaluate, Outputs, arm_logits, check_turns, dynamics_of
 from search.microbatch import thinking_in_parts
 from search.planner import Plan, Planner, of_arm, of_seat, size_in_bytes
@@ -151,10 +152,12 @@ def puct(
       its walks), nodes (visits of the root, with reuse those of earlier plans too) and lost (walks that counted for nothing).
 
     Raises:
-      ValueError: all players of the game move at once, or more than two move in turn.
+      ValueError: all players of the game move at once, or more than two move in turn; or an argument is of another kind.
     """
     game = dynamics_of(game)
     check_turns(game, "PUCT")
+    arguments.a_function("evaluate", evaluate, "from (params, states, seats) to logits and values")
+    arguments.of_kind("settings", settings, Settings)
     num_nodes = (2 if settings.reuse else 1) * settings.num_rows
     wanted = settings.max_candidates or (game.num_arms if game.num_arms <= _MANY_ARMS else _CANDIDATES)
     candidates = min(game.num_arms, wanted)
@@ -174,7 +177,9 @@ def puct(
     size = size_in_bytes(jax.eval_shape(lambda: init(1)))
     metrics: dict[str, tuple[int, ...]] = {"depth": (), "nodes": (), "lost": ()}
     planner = Planner(name, init, puct_tree.reset, plan, memory_bytes=size, metrics=metrics, own_first=game.own_first)
-    return planner if settings.reuse or settings.microbatch_size is None else thinking_in_parts(planner, settings.microbatch_size)
+    if settings.microbatch_size is not None and not settings.reuse:
+        planner = thinking_in_parts(planner, settings.microbatch_size)
+    return arguments.checked(planner, game.view)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -210,7 +215,7 @@ class _Search:
         """Looks at states [B]; with keys [B], adds noise to the priors where they are `noisy` (bool [], of all lanes)."""
         game = self.game
         player = jnp.maximum(game.to_play(states), 0).astype(jnp.int32)
-        logits, value = game.evaluate(self.evaluate, params, states, player)
+        logits, value = game.evaluate(self.evaluate, params, states, player, self.outputs)
         arms, legal = (of_seat(rows, player) for rows in game.arms(states))
         outcome, over = of_seat(game.outcome(states), player), game.terminated(states)
         share = arm_logits(logits, arms, player, self.outputs)

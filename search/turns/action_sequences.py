@@ -22,6 +22,7 @@ from jaxgames import checks, random_bits
 from jaxgames.game import Game
 from jaxgames.lanes import where_lanes
 from jaxgames.random_bits import LaneKey
+from search.arguments import checked, settings_of, state_of
 from search.bandit.tree_search import MICROBATCH_SIZE, chance_keys
 from search.microbatch import PER_LANE, in_microbatches
 from search.planner import Plan, Planner
@@ -117,7 +118,7 @@ def rolling_horizon_strings(game: Game, settings: Settings | None = None) -> Pla
       game: any game; all its players plan for themselves, with the full state.
       settings: None: 100 simulations of 20 steps.
     """
-    settings = settings or Settings()
+    settings = settings_of(Settings, settings)
     shape = (game.num_players, settings.population, settings.horizon)
 
     def init(batch_size: int) -> Array:
@@ -147,7 +148,8 @@ def rolling_horizon_strings(game: Game, settings: Settings | None = None) -> Pla
         return jnp.where(lanes[:, None, None, None], jnp.int16(-1), memory)
 
     size = game.num_players * settings.population * settings.horizon
-    return Planner("Rolling Horizon Evolution", init, reset, plan, memory_bytes=2 * size, metrics={})
+    planner = Planner("Rolling Horizon Evolution", init, reset, plan, memory_bytes=2 * size, metrics={})
+    return checked(planner, state_of(game))
 
 
 def oep_strings(game: Game, settings: Settings | None = None) -> Planner:
@@ -157,7 +159,7 @@ def oep_strings(game: Game, settings: Settings | None = None) -> Planner:
       game: any game; all its players plan for themselves, with the full state.
       settings: None: 100 simulations of 20 steps.
     """
-    settings = settings or Settings()
+    settings = settings_of(Settings, settings)
     players, length = game.num_players, settings.horizon
 
     def init(batch_size: int) -> Kept:
@@ -190,7 +192,8 @@ def oep_strings(game: Game, settings: Settings | None = None) -> Planner:
         planned = where_lanes(needed, fresh, _played(game, views, memory, place))
         return planned, dataclasses.replace(memory, next=jnp.where(active, place + 1, memory.next))
 
-    return Planner("OEP", init, reset, plan, memory_bytes=4 * (length * (players + 2) + players + 1), metrics={})
+    planner = Planner("OEP", init, reset, plan, memory_bytes=4 * (length * (players + 2) + players + 1), metrics={})
+    return checked(planner, state_of(game))
 
 
 def _shape(game: Game, settings: Settings) -> tuple[int, int, int]:

@@ -20,6 +20,7 @@ from jaxgames import checks, random_bits
 from jaxgames.game import Game
 from jaxgames.packing import Packing, packing_of
 from jaxgames.random_bits import LaneKey
+from search.arguments import settings_of
 from search.planner import Planner
 from search.turns import population
 from search.turns.game import Moves, moves_of, value_for
@@ -105,7 +106,7 @@ def coevolution(game: Game, settings: Settings | None = None) -> Planner:
     Raises:
       ValueError: the game is not for two.
     """
-    settings = settings or Settings()
+    settings = settings_of(Settings, settings)
     moves = moves_of(game)
     return turn_planner(game, moves, "OEP + replies", coevolve(game, moves, settings), microbatch_size=settings.microbatch_size)
 

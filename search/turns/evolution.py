@@ -20,6 +20,7 @@ from jaxgames import checks, random_bits
 from jaxgames.game import Game
 from jaxgames.packing import packing_of
 from jaxgames.random_bits import LaneKey
+from search.arguments import settings_of
 from search.planner import Planner
 from search.turns import population
 from search.turns.game import Moves, finish_turn, moves_of, value_for
@@ -114,7 +115,7 @@ def oep(game: Game, settings: Settings | None = None) -> Planner:
       game: a game of turns (see `search.turns.game.moves_of`), of which the planner sees what the player to move knows.
       settings: None: those of the paper, with 200 generations.
     """
-    return _planner(game, settings or Settings(), "OEP", keeps_plan=True)
+    return _planner(game, settings, "OEP", keeps_plan=True)
 
 
 def rolling_horizon(game: Game, settings: Settings | None = None) -> Planner:
@@ -124,11 +125,11 @@ def rolling_horizon(game: Game, settings: Settings | None = None) -> Planner:
       game: as for `oep`.
       settings: as for `oep`; they hold for each action, so that a turn costs several times as much.
     """
-    return _planner(game, settings or Settings(), "Rolling Horizon Evolution", keeps_plan=False)
+    return _planner(game, settings, "Rolling Horizon Evolution", keeps_plan=False)
 
 
-def _planner(game: Game, settings: Settings, name: str, keeps_plan: bool) -> Planner:
-    moves = moves_of(game)
+def _planner(game: Game, given: Settings | None, name: str, keeps_plan: bool) -> Planner:
+    settings, moves = settings_of(Settings, given), moves_of(game)
     search = evolution(game, moves, settings)
     return turn_planner(game, moves, name, search, microbatch_size=settings.microbatch_size, keeps_plan=keeps_plan)
 

@@ -14,6 +14,7 @@ from jaxgames.bitboard import WORD_BITS, Bits
 from jaxgames.game import Game, offers
 from jaxgames.lanes import where_lanes
 from jaxgames.random_bits import LaneKey
+from search.arguments import a_game
 
 
 class SetGame(Game, Protocol):
@@ -110,8 +111,9 @@ def moves_of(game: Game) -> Moves:
     """Gives the moves of a game of turns.
 
     Raises:
-      ValueError: the game does not have turns of several actions.
+      ValueError: this is no game, or one without turns of several actions.
     """
+    a_game(game)
     if not has_turns(game):
         raise ValueError(f"game={game.name!r}: has no turns of several actions")
 

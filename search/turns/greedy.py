@@ -17,6 +17,7 @@ from jaxgames.bitboard import Bits
 from jaxgames.game import Game
 from jaxgames.packing import Packing, packing_of
 from jaxgames.random_bits import LaneKey
+from search.arguments import checked, settings_of, state_of
 from search.planner import Plan, Planner, memoryless, of_arm
 from search.turns.game import Moves, moves_of, value_for, without
 from search.turns.planner import MICROBATCH_SIZE, TurnPlan, TurnSearch, plan_of_action, turn_planner
@@ -41,7 +42,7 @@ def greedy_action(game: Game) -> Planner:
         action, value = best_action(game, moves, jax.vmap(random_bits.lane_key)(keys), views, to_play, active)
         return plan_of_action(game, to_play, action, value, {}), memory
 
-    return memoryless("Greedy Action", plan, uses_hidden=False)
+    return checked(memoryless("Greedy Action", plan, uses_hidden=False), state_of(game))
 
 
 def best_action(game: Game, moves: Moves, lanes: LaneKey, states: Any, seats: Array, active: Array) -> tuple[Array, Array]:
@@ -125,7 +126,7 @@ def greedy_turn(game: Game, settings: Settings | None = None) -> Planner:
       game: a game of turns (see `search.turns.game.moves_of`), of which the planner sees what the player to move knows.
       settings: None: 5000 evaluations.
     """
-    settings = settings or Settings()
+    settings = settings_of(Settings, settings)
     moves = moves_of(game)
     return turn_planner(game, moves, "Greedy Turn", best_turn(game, moves, settings), microbatch_size=settings.microbatch_size)
 

@@ -24,6 +24,7 @@ from jaxgames.game import Game
 from jaxgames.lanes import where_lanes
 from jaxgames.packing import packing_of
 from jaxgames.random_bits import LaneKey
+from search.arguments import settings_of
 from search.dynamics import check_turns
 from search.planner import Planner
 from search.reductions import first_highest
@@ -101,7 +102,7 @@ def turn_mcts(game: Game, settings: Settings | None = None) -> Planner:
       game: a game of turns (see `search.turns.game.moves_of`), of which the planner sees what the player to move knows.
       settings: None: the vanilla one.
     """
-    settings = settings or Settings()
+    settings = settings_of(Settings, settings)
     moves = moves_of(game)
     name = "MCTS"
     if settings.exploration == 0:

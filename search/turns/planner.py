@@ -14,6 +14,7 @@ from jaxgames import random_bits
 from jaxgames.game import Game
 from jaxgames.lanes import where_lanes
 from jaxgames.random_bits import LaneKey
+from search.arguments import checked, state_of
 from search.microbatch import in_microbatches
 from search.planner import Plan, Planner, size_in_bytes
 from search.turns.game import Moves
@@ -167,9 +168,10 @@ def turn_planner(
 
     kept = 4 * (3 * moves.turn_length + 2)  # without a search's own metrics, which are a few numbers more
     planner = Planner(name, init, reset, plan, memory_bytes=kept, metrics={}, ready=ready)
-    return planner._replace(
+    planner = planner._replace(
         uses_hidden=False, search_bytes=lambda batch_size: search.num_bytes(game, min(batch_size, microbatch_size))
     )
+    return checked(planner, state_of(game))
 
 
 def _ends_only(moves: Moves, state: Any) -> Array:

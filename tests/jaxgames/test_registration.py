@@ -66,11 +66,63 @@ def test_a_game_of_ones_own(own):
     assert jaxgames.game_names() == (*GAMES, "small_hex")
     assert jaxgames.make("small_hex") == jaxgames.make("hex", "hex-3") and jaxgames.registration("small_hex") is own
     with pytest.raises(ValueError, match="name='small_hex': there is a game of this name"):
-        jaxgames.register(dataclasses.replace(own, variants=()))
+        jaxgames.register(dataclasses.replace(own, version=2))
     with pytest.raises(ValueError, match="name='hex': there is a game of this name"):
         jaxgames.register(dataclasses.replace(own, name="hex"))
     with pytest.raises(ValueError, match="name='my game': must be letters, digits and underscores"):
         jaxgames.register(dataclasses.replace(own, name="my game"))
+
+
+def test_variants_of_a_game_of_ones_own_are_checked(own):
+    for wrong, message in (
+        ({"variants": ()}, "name='small_hex': has no variants; must have at least one"),
+        ({"defaults": dataclasses.replace(own.defaults, mode="hex-4")}, "name='small_hex': mode='hex-4' must be one of hex-3"),
+        ({"defaults": dataclasses.replace(own.defaults, pairs_mode="")}, "name='small_hex': pairs_mode='' must be one of hex-3"),
+        ({"listed": ("hex-5",)}, "name='small_hex': listed='hex-5' must be one of hex-3"),
+    ):
+        with pytest.raises(ValueError, match=f"^{message}$"):
+            jaxgames.register(dataclasses.replace(own, **wrong))
+    assert jaxgames.game_names() == GAMES
+    with_settings = dataclasses.replace(own.defaults, mode="hex-3:board_size=4")
+    jaxgames.register(dataclasses.replace(own, defaults=with_settings))
+
+
+@pytest.fixture
+def installed(own, tmp_path, monkeypatch):
+    """Installs a package whose entry points are given."""
+    module = importlib.import_module("jaxgames.registration")
+
+    def install(**entry_points):
+        about = tmp_path / "games_of_others-1.0.dist-info"
+        about.mkdir()
+        (about / "METADATA").write_text("Metadata-Version: 2.1\nName: games-of-others\nVersion: 1.0\n")
+        lines = [f"{name} = {value}" for name, value in entry_points.items()]
+        (about / "entry_points.txt").write_text("\n".join(["[jaxgames.games]", *lines]))
+        monkeypatch.syspath_prepend(str(tmp_path))
+        module._installed.cache_clear()
+
+    yield install
+    monkeypatch.undo()
+    module._installed.cache_clear()
+
+
+def test_a_game_of_an_installed_package_is_found(installed):
+    installed(tic_tac_toe="tests.tic_tac_toe:REGISTRATION")
+    assert jaxgames.game_names() == (*GAMES, "tic_tac_toe")
+    assert jaxgames.make("tic_tac_toe").num_actions == 10
+    assert jaxgames.game_names() == (*GAMES, "tic_tac_toe"), "named once, also after it is loaded"
+    assert "tic_tac_toe-standard-v1" in [entry.id for entry in jaxgames.games()]
+
+
+def test_an_installed_package_that_does_not_load_is_named(installed):
+    installed(lost="no_such_module:REGISTRATION", other="tests.tic_tac_toe:REGISTRATION", hex="tests.tic_tac_toe:REGISTRATION")
+    for name, message in (
+        ("lost", "game='lost': entry point 'no_such_module:REGISTRATION' does not load: ModuleNotFoundError: No module named"),
+        ("other", "game='other': entry point 'tests.tic_tac_toe:REGISTRATION' is .*: must be a Registration of this name"),
+    ):
+        with pytest.raises(ValueError, match=f"^{message}"):
+            jaxgames.make(name)
+    assert jaxgames.make("hex").name == "hex", "names of this package stay its own"
 
 
 def test_importing_starts_no_backend_and_loads_no_game():

@@ -1,0 +1,139 @@
+"""Checks of what a planner is asked: each mistake is one line that names the argument, what came and what must come.
+
+They look at shapes and types alone, while a plan is traced: a compiled plan has none of them.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any, TypeVar
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from jaxgames.checks import as_integer
+from jaxgames.game import Game, HiddenGame, is_hidden
+from search.planner import Plan, Planner
+
+S = TypeVar("S")
+
+
+def checked(planner: Planner, view: Any) -> Planner:
+    """The same planner, which refuses arguments that do not fit.
+
+    Args:
+      planner: any.
+      view: the shapes of what it is shown in one lane, as `jax.eval_shape` gives them; None: anything.
+
+    Returns:
+      A planner with the same plans. Its `init` and `plan` raise a ValueError for: a batch that is no whole number, keys, seats or
+      flags that are not one per lane, views that are not a batch of what it is shown, and a memory of another planner or batch.
+    """
+
+    @functools.lru_cache(maxsize=8)
+    def memory_of(batch_size: int) -> Any:
+        return jax.eval_shape(lambda: planner.init(batch_size))
+
+    def init(batch_size: int) -> Any:
+        count = as_integer(batch_size)
+        if count is None or count < 1:
+            raise ValueError(f"batch_size={batch_size!r}: must be a whole number, 1 or more")
+        return planner.init(count)
+
+    def plan(params: Any, keys: Array, memory: Any, views: Any, seats: Array, active: Array) -> tuple[Plan, Any]:
+        batch = _count_of(keys)
+        _per_lane("seats", seats, jnp.integer, "whole numbers", batch)
+        _per_lane("active", active, jnp.bool_, "flags", batch)
+        if view is not None:
+            _same_shapes("views", views, _batched(view, batch), f"{batch} of what {planner.name!r} is shown")
+        _same_shapes("memory", memory, memory_of(batch), f"that of init({batch}) of {planner.name!r}")
+        return planner.plan(params, keys, memory, views, seats, active)
+
+    return planner._replace(init=init, plan=plan)
+
+
+def state_of(game: Game) -> Any:
+    """The shapes of a state."""
+    return jax.eval_shape(game.init, jax.random.key(0))
+
+
+def observation_of(game: Game) -> Any:
+    """The shapes of what a player observes."""
+    return jax.eval_shape(game.observe, state_of(game), jax.ShapeDtypeStruct((), jnp.int32))
+
+
+def information_of(game: HiddenGame) -> Any:
+    """The shapes of what a player knows."""
+    return jax.eval_shape(game.init_information, jax.ShapeDtypeStruct((), jnp.int32), observation_of(game))
+
+
+def _count_of(keys: Any) -> int:
+    """The number of lanes: of keys, or of their numbers [B, 2]."""
+    shape, kind = jnp.shape(keys), jnp.result_type(keys)
+    lanes = shape if jnp.issubdtype(kind, jax.dtypes.prng_key) else shape[:-1] if kind == jnp.uint32 else ()
+    if len(lanes) != 1:
+        raise ValueError(f"keys of shape {list(shape)} and type {kind}: must be random keys [B], one per lane")
+    return lanes[0]
+
+
+def _per_lane(name: str, given: Any, kind: Any, words: str, batch: int) -> None:
+    found = jnp.result_type(given)
+    if jnp.shape(given) != (batch,) or not jnp.issubdtype(found, kind):
+        raise ValueError(f"{name} of shape {list(jnp.shape(given))} and type {found}: must be {words} [{batch}], one per lane")
+
+
+def _batched(example: Any, batch: int) -> Any:
+    return jax.tree.map(lambda leaf: jax.ShapeDtypeStruct((batch, *leaf.shape), leaf.dtype), example)
+
+
+def _same_shapes(name: str, given: Any, expected: Any, words: str) -> None:
+    """Raises at the first array that is missing, is not expected, or has another shape."""
+    found, wanted = _shapes(given), _shapes(expected)
+    for place in (*wanted, *found):
+        came, due = found.get(place), wanted.get(place)
+        if came != due:
+            what = f"of shape {list(came)}" if came is not None else "missing"
+            must = f"must be {list(due)}" if due is not None else "must not be there"
+            raise ValueError(f"{name}{place} {what}: {must}; {name} must be {words}")
+
+
+def _shapes(tree: Any) -> dict[str, tuple[int, ...]]:
+    return {jax.tree_util.keystr(path): jnp.shape(leaf) for path, leaf in jax.tree_util.tree_leaves_with_path(tree)}
+
+
+def of_kind(name: str, given: Any, kind: type) -> None:
+    """Raises unless an argument is of a class, such as the settings of a search."""
+    if not isinstance(given, kind):
+        raise ValueError(f"{name}={given!r}: must be a {kind.__module__}.{kind.__qualname__}")
+
+
+def settings_of(kind: type[S], given: S | None) -> S:
+    """The settings of a search; None: those that it has where none are given.
+
+    Raises:
+      ValueError: they are those of something else.
+    """
+    if given is None:
+        return kind()
+    of_kind("settings", given, kind)
+    return given
+
+
+def a_game(game: Any) -> None:
+    """Raises unless this is a game."""
+    if not callable(getattr(game, "search_arms", None)):
+        raise ValueError(f"game={game!r}: must be a game, as jaxgames.make gives it")
+
+
+def a_hidden_game(game: Any) -> None:
+    """Raises unless this is a game in which something is hidden."""
+    a_game(game)
+    if not is_hidden(game):
+        raise ValueError(f"game={game.name!r}: does not say what its players know, so no worlds can be drawn")
+
+
+def a_function(name: str, given: Any, what: str) -> None:
+    """Raises unless an argument can be called."""
+    if not callable(given):
+        raise ValueError(f"{name}={given!r}: must be a function, {what}")
