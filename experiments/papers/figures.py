@@ -14,6 +14,8 @@ from training.jobs.figures import COLOURS, as_svg, axes_in_a_row, colour
 if TYPE_CHECKING:
     from experiments.papers.cells import Cell
 
+BOARDS_IN_A_ROW = 6
+
 # A line of a figure: its name, and at each place a share in per cent with the bounds of its interval.
 Line = tuple[str, Sequence[tuple[float, tuple[float, float, float]]]]
 
@@ -93,9 +95,15 @@ def bars_figure(labels: Sequence[str], groups: Mapping[str, Sequence[float]]) ->
 
 def visits_figure(behaviours: Mapping[str, dict]) -> str:
     """Draws where agents spend their time, one board each; all begin at the top left."""
-    figure, parts = axes_in_a_row(len(behaviours), "", [""] * len(behaviours))
-    figure.set_size_inches(2.3 * len(behaviours), 2.7)
-    for axes, (name, found) in zip(parts, behaviours.items(), strict=True):
+    from matplotlib.figure import Figure
+
+    columns = min(len(behaviours), BOARDS_IN_A_ROW)
+    rows = -(-len(behaviours) // columns)
+    figure = Figure(figsize=(2.3 * columns, 2.7 * rows), layout="constrained")
+    parts = figure.subplots(rows, columns, squeeze=False).ravel()
+    for axes in parts[len(behaviours) :]:
+        axes.remove()
+    for axes, (name, found) in zip(parts, behaviours.items(), strict=False):
         axes.imshow(np.sqrt(found["visits"]), cmap="viridis")
         axes.set_title("\n".join(textwrap.wrap(name.replace(":", ": ").replace(",", ", "), 26)), fontsize=8)
         axes.grid(visible=False)

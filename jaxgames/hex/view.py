@@ -29,7 +29,7 @@ _COLOURS = ("#20242c", "#fbfbfb")  # stones
 _EDGES = ("#20242c", "#d0a94f")  # of the sides that each player joins
 _RIMS = ("#000000", "#8a8578")
 _HIT, _WON, _NEW = "#c8372d", "#2f9e57", "#e58a1f"
-_LEAST_WIDTH = 460  # of a picture, for the words
+_LETTER = 8.2  # width of a letter of size 14, in fonts as wide as DejaVu Sans
 _HIDDEN = " opacity='0'"
 _FONT = "font-family='Helvetica,Arial,sans-serif'"
 
@@ -255,7 +255,7 @@ def _picture(
         label = f"{_FONT} font-size='13' font-weight='bold' fill='#3a3833'"
         body.append(f"<text x='{MARGIN - 10:.0f}' y='8' {label}>{svg.plain(title)}</text>")
         parts.append(f"<g transform='translate({place * wide:.1f} {_HEAD})'>{''.join(body)}</g>")
-    total, height = max(wide * len(boards), _LEAST_WIDTH), high + _HEAD + _FOOT
+    height = high + _HEAD + _FOOT
     head = f"{_FONT} font-size='14' fill='#3a3833'"
     x = MARGIN
     for player, sides in ((BLACK, "top and bottom"), (WHITE, "left and right")):
@@ -263,7 +263,9 @@ def _picture(
         parts.append(f"<path d='M{x:.0f},26h20' stroke='{_EDGES[player]}' stroke-width='4'/>")
         stone = f"r='7' fill='{_COLOURS[player]}' stroke='{_RIMS[player]}' stroke-width='1.2'"
         parts.append(f"<circle cx='{x + 10:.0f}' cy='19' {stone}/><text x='{x + 27:.0f}' y='24' {head}>{svg.plain(words)}</text>")
-        x += 55 + 7.4 * len(words)
+        x += 55 + _LETTER * len(words)
+    below = MARGIN + _LETTER * max(map(len, told)) + MARGIN
+    total = max(wide * len(boards), x, below)
     foot = f"x='{MARGIN:.0f}' y='{height - 14:.1f}' {head}"
     for moment, words in enumerate(told):
         is_last = moment == len(told) - 1

@@ -371,6 +371,8 @@ def message_of(box: str) -> str:
     parts = re.split(rule, plain, flags=re.MULTILINE)
     message, advice = (parts[1], parts[2:]) if len(parts) > 1 else (plain, [])
     message = re.sub(r"^Error parsing (\w+: )?", "", one_line(message)).rstrip(" .")
+    message = re.sub(r"invalid literal for int\(\) with base 10: (.*)", r"\1 is no whole number", message)
+    message = re.sub(r"could not convert string to float: (.*)", r"\1 is no number", message)
     message = re.sub(r"^\d+(\.|: )", "", message)  # the place of the config among all that is parsed
     meant = [flag for part in advice if "you meant" in part for flag in re.findall(r"^\s*(--[\w.-]+)", part, flags=re.MULTILINE)]
     return f"{message} (perhaps {' or '.join(meant)}? see --help)" if meant else f"{message} (see --help)"

@@ -58,7 +58,7 @@ def test_flags_fill_the_config():
     [
         (["--gamee", "hex"], ["--gamee", "perhaps --game?"]),
         (["hex"], ["hex"]),
-        (["--num-simulations", "many"], ["--num-simulations", "'many'"]),
+        (["--num-simulations", "many"], ["--num-simulations", "'many' is no whole number"]),
         (["--num-simulations"], ["--num-simulations"]),
         (["--num-simulations", "0"], ["num_simulations=0: must be >= 1"]),
         (["--mode", "duel"], ["'duel'", "--mode", "'ffa', 'team'"]),
