@@ -14,8 +14,8 @@ from search.bandit.guide import Guide
 from search.bandit.tree_search import Settings
 from search.modelled import AUTO
 from search.planner import Planner
-from search.puct import determinized
 from search.puct.search import ALPHAZE
+from search.puct.worlds import Worlds
 from search.turns.population import generations_for
 
 NUM_EVALUATIONS = 5000  # per turn, of every planner of turns whose budget is not given
@@ -92,7 +92,7 @@ class InWorlds:
       planner: its own.
     """
 
-    worlds: determinized.Worlds
+    worlds: Worlds
     planner: Any
 
 

@@ -26,6 +26,7 @@ from search.planner import Planner
 from search.puct import determinized
 from search.puct.rollout import heuristic_values, promised_values, random_rollouts, with_prospects
 from search.puct.search import puct
+from search.puct.worlds import Worlds
 from search.turns import action_sequences, coevolution, evolution, greedy
 from search.turns import mcts as turn_mcts
 from search.turns.game import has_turns
@@ -215,12 +216,12 @@ def _valued(make: Callable[..., Planner]) -> Callable[..., Planner]:
     return build
 
 
-def _look_ahead(game: Any, evaluate: Evaluate, settings: determinized.Worlds, *, outputs: Outputs | None) -> Planner:
+def _look_ahead(game: Any, evaluate: Evaluate, settings: Worlds, *, outputs: Outputs | None) -> Planner:
     del outputs  # what comes after each action is valued; its logit does not matter
     return determinized.pimc_value(game, evaluate, settings)
 
 
-def _pimc(name: str, make: Callable[..., Planner], settings: determinized.Worlds, *fixed: str) -> PlannerEntry:
+def _pimc(name: str, make: Callable[..., Planner], settings: Worlds, *fixed: str) -> PlannerEntry:
     return PlannerEntry(name, WithValues(settings=settings), _valued(make), _hidden, "weights", ("combine", *fixed), _ROLLOUTS)
 
 
@@ -246,7 +247,7 @@ def _in_worlds(entry: PlannerEntry) -> PlannerEntry:
     def suits(game: Game) -> bool:
         return is_hidden(game) and game.open_game != game and entry.suits(game.open_game)
 
-    settings = InWorlds(determinized.Worlds(), entry.settings)
+    settings = InWorlds(Worlds(), entry.settings)
     return dataclasses.replace(entry, name=f"determinized_{entry.name}", settings=settings, build=build, suits=suits)
 
 
@@ -314,7 +315,7 @@ PLANNERS = (
     _pimc("pc_pimc", determinized.pimc_tree, determinized.Settings(), *_WORLDS),
     _pimc("medoid", determinized.pimc_tree, determinized.Settings(combine="medoid"), *_WORLDS),
     _pimc("pimc", determinized.pimc_tree, determinized.Settings(combine="value"), "reuse"),
-    _pimc("pimc_value", _look_ahead, determinized.Worlds(combine="value")),
+    _pimc("pimc_value", _look_ahead, Worlds(combine="value")),
     PlannerEntry("ismcts", WithBandit(search=Settings(keep_all=False)), _information_sets, _hidden, fixed=_TREE),
     PlannerEntry("true_sight", WithValues(), _valued(determinized.true_sight), _hidden, "weights", by_hand=_ROLLOUTS),
     *(_in_worlds(entry) for entry in _FOR_ALL),

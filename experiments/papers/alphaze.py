@@ -181,16 +181,25 @@ def train(plan: AlphazePlan, run: Runs, seed: int) -> dict | None:
     return result | {"curve": curve, "searches_per_second": float(np.median(speed))}
 
 
-def _network(plan: AlphazePlan, run: Runs, seed: int, epoch: int) -> tuple[policy_value.PolicyValue, Any]:
+def epoch_file(plan: AlphazePlan, run: Runs, seed: int, epoch: int) -> Path:
+    """The network of an epoch of a run on this machine."""
+    return Path(_config(plan, run, seed).output) / f"epoch-{epoch:03d}.npz"
+
+
+def _network(run: Runs, file: Path) -> tuple[policy_value.PolicyValue, Any]:
     who = policy_value.make(run.config.who)
-    folder = Path(_config(plan, run, seed).output)
-    params, _ = load_weights(folder / f"epoch-{epoch:03d}.npz", jax.eval_shape(who.init, jax.random.key(0)), who.meta)
+    params, _ = load_weights(file, jax.eval_shape(who.init, jax.random.key(0)), who.meta)
     return who, params
 
 
 def player(plan: AlphazePlan, run: Runs, seed: int, epoch: int, *, temperature: float = 0.0, **learn: Any) -> Agent:
     """A player with the network of an epoch, and other settings of its search."""
-    who, params = _network(plan, run, seed, epoch)
+    return player_with(run, epoch_file(plan, run, seed, epoch), temperature=temperature, **learn)
+
+
+def player_with(run: Runs, file: Path, *, temperature: float = 0.0, **learn: Any) -> Agent:
+    """A player with the network in a file, and other settings of the search than those of a run."""
+    who, params = _network(run, file)
     return as_agent(make_player(replace(run.config.learn, **learn), who, temperature=temperature))._replace(params=params)
 
 
@@ -209,7 +218,7 @@ def _exact(plan: AlphazePlan) -> dict:
     game: Any = jaxgames.make("hex", "adh-2")
     rows = []
     for epoch in _chosen_epochs(plan, TINY):
-        who, params = _network(plan, TINY, 0, epoch)
+        who, params = _network(TINY, epoch_file(plan, TINY, 0, epoch))
         planner = make_player(TINY.config.learn, who)
         key = jax.random.key(SEED)
         drawn, greedy = (exploitability.exact(game, planner, params, key, greedy=greedy) for greedy in (False, True))

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from functools import partial
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax
 
 import jaxgames
-from experiments.papers.alphaze import SEED, AlphazePlan, medium, player, train
+from experiments.papers.alphaze import SEED, AlphazePlan, epoch_file, medium, player, player_with, train
 from experiments.papers.measured import Measurement, Runs, by_seed
 from training.play.tournament import play_pair
+from training.storage.files import write_atomically
 
 SEEDS = 3
 EPOCHS = 32
@@ -41,6 +43,7 @@ MATCHES = {
 }
 """What is compared: the first of two is what PC-PIMC stands for."""
 _CHECKED = (8, 16, EPOCHS)  # epochs after which they meet
+NODES = (32, 100, 200, 400, 800)  # per world, of both searches
 
 
 def long_runs(plan: AlphazePlan) -> list[Measurement]:
@@ -63,6 +66,37 @@ def duels(plan: AlphazePlan) -> list[Measurement]:
 def duel(plan: AlphazePlan) -> list[Measurement]:
     """5 x 5 cells: long runs, and their matches."""
     return [*long_runs(plan), *duels(plan)]
+
+
+def nodes(plan: AlphazePlan) -> list[Measurement]:
+    """The searches against each other with one network, by its method of training and the nodes of both."""
+
+    def one(network: str, count: int) -> Measurement:
+        return Measurement(f"hex-5x5-nodes-{network}-{count}", partial(_with_nodes, plan, network, count), (network, count))
+
+    return [one(network, count) for count in NODES for network in LONG]
+
+
+def kept_network(plan: AlphazePlan, network: str) -> Path:
+    """The last network of the first seed of a long run: the one that is kept, or else that of the run on this machine.
+
+    Raises:
+      OSError: there is neither.
+    """
+    run = LONG[network]
+    kept = plan.kept(f"{run.name}-seed0")
+    if not kept.exists():
+        write_atomically(kept, epoch_file(plan, run, 0, plan.epochs or EPOCHS).read_bytes())
+    return kept
+
+
+def _with_nodes(plan: AlphazePlan, network: str, count: int) -> dict[str, Any]:
+    run = LONG[network]
+    game: Any = jaxgames.make("hex", run.config.who.mode)
+    file = kept_network(plan, network)
+    sides = [player_with(run, file, method=method, num_simulations=count) for method in LONG]
+    points = play_pair(game, sides, jax.random.key(SEED), 2 * plan.games)
+    return {"network": network, "nodes": count, "wins": int(points.sum()), "games": len(points)}
 
 
 def _duel(plan: AlphazePlan, title: str, epoch: int, seed: int) -> dict[str, Any]:

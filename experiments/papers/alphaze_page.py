@@ -19,7 +19,7 @@ from experiments.papers.alphaze import (
     two,
     variants,
 )
-from experiments.papers.alphaze_duel import LONG, MATCHES, duel, duels, long_runs
+from experiments.papers.alphaze_duel import LONG, MATCHES, duel, duels, long_runs, nodes
 from experiments.papers.measured import Page, Runs, of_groups
 from experiments.papers.tables import interval, rate_of_seeds
 from training.jobs.curves import alphaze_figure
@@ -41,6 +41,7 @@ def texts(plan: AlphazePlan) -> dict[str, str]:
         "samples": _samples_table(plan),
         "long": _variants_table(of_groups(plan.found(long_runs(plan)), tuple(LONG.values()))),
         "duels": _duels_table(plan),
+        "nodes": _nodes_table(plan),
         "drawn": _drawn_table(plan),
         "time": _time_table(plan),
         "elo": _elo_table(plan),
@@ -54,7 +55,8 @@ def figures(plan: AlphazePlan) -> dict[str, str]:
     return {"alphaze_learning": alphaze_figure(curves)} if curves else {}
 
 
-PAGE = Page("alphaze", AlphazePlan, PARTS | {"duel": duel}, ("jaxgames/hex", "search", "training"), texts, figures)
+_PARTS = PARTS | {"duel": duel, "nodes": nodes}
+PAGE = Page("alphaze", AlphazePlan, _PARTS, ("jaxgames/hex", "search", "training"), texts, figures)
 
 
 def _seeds(plan: AlphazePlan) -> dict[Runs, list[dict]]:
@@ -149,6 +151,15 @@ def _drawn_table(plan: AlphazePlan) -> str:
         for (first, second), one in found.items()
     ]
     return markdown(["player", "against", "points, %", "games"], rows)
+
+
+def _nodes_table(plan: AlphazePlan) -> str:
+    """Points of PC-PIMC against PIMC with the same network, by the nodes of both."""
+    rows = [
+        [str(count), LONG[network].title, interval(one["wins"], one["games"]), str(one["games"])]
+        for (network, count), one in plan.found(nodes(plan)).items()
+    ]
+    return markdown(["nodes per world", "network of", "points of PC-PIMC, %", "games"], rows)
 
 
 def _duels_table(plan: AlphazePlan) -> str:

@@ -194,13 +194,8 @@ def weights_of(plan: PommerlearnPlan, run: Runs) -> Path:
     Raises:
       ValueError: none is kept, and the run is not over.
     """
-    kept = _kept(plan, run)
+    kept = plan.kept(run.name)
     return kept if kept.exists() else _judged(plan, run)
-
-
-def _kept(plan: PommerlearnPlan, run: Runs) -> Path:
-    """Where a run's network is kept, so that who has a checkout can play with it, and need not train for it."""
-    return plan.folder / "weights" / f"{run.name}.npz"
 
 
 def _judged(plan: PommerlearnPlan, run: Runs) -> Path:
@@ -263,7 +258,7 @@ def _train(plan: PommerlearnPlan, run: Runs) -> dict | None:
     if result is None:
         return None
     rounds = rounds_of(read_log(plan.output(run) / "log.jsonl"))
-    write_atomically(_kept(plan, run), _judged(plan, run).read_bytes())
+    write_atomically(plan.kept(run.name), _judged(plan, run).read_bytes())
     return result | {"rounds": rounds, "chosen": 1 if run == SL else chosen_round(rounds)}
 
 

@@ -115,7 +115,7 @@ def test_arguments_of_another_kind_are_named():
         (lambda: puct.puct(HEX, even, 32), "settings=32: must be a search.puct.search.Settings"),
         (lambda: puct.puct(HEX, None), r"evaluate=None: must be a function, from \(params, states, seats\) to logits and values"),
         (lambda: determinized.pimc_tree(DARK, even, 3), "settings=3: must be a search.puct.determinized.Settings"),
-        (lambda: determinized.determinized(DARK, whole, 3), "worlds=3: must be a search.puct.determinized.Worlds"),
+        (lambda: determinized.determinized(DARK, whole, 3), "worlds=3: must be a search.puct.worlds.Worlds"),
         (lambda: determinized.determinized(DARK, even), "planner=<function .*: must be a search.planner.Planner"),
         (
             lambda: determinized.determinized(jaxgames.make("pommerman"), whole),

@@ -14,7 +14,7 @@ from jaxgames.hex import interop
 from jaxgames.hex.encoder import CHANNELS, planes_of
 from search import fdts, puct
 from search.planner import Plan, memoryless
-from search.puct import determinized
+from search.puct import determinized, worlds
 from search.puct.determinized import Settings
 from search.turns import evolution
 from tests.hoard import Hoard
@@ -93,7 +93,7 @@ def own(per_player, seats):
 
 @functools.partial(jax.jit, static_argnums=0)
 def _drawn_worlds(game, keys, infos):
-    return determinized.draw_worlds(game, keys, infos, WORLDS)
+    return worlds.draw_worlds(game, keys, infos, WORLDS)
 
 
 def worlds_of(game, infos, keys):
@@ -253,7 +253,7 @@ PLANNERS_OF_WORLDS = {
 @functools.cache
 def over_worlds(what):
     game, planner = PLANNERS_OF_WORLDS[what]
-    return determinized.determinized(game, planner, determinized.Worlds(num_worlds=WORLDS, microbatch_size=3))
+    return determinized.determinized(game, planner, worlds.Worlds(num_worlds=WORLDS, microbatch_size=3))
 
 
 @functools.cache
@@ -311,8 +311,8 @@ def test_of_many_actions_a_plan_has_those_of_the_highest_weights(monkeypatch):
     game, planner = PLANNERS_OF_WORLDS[what]
     (infos, seats), ones, keys = hoards(), np.ones(LANES, bool), jax.random.split(jax.random.key(0), LANES)
     whole, _ = planned_over(what)(None, keys, over_worlds(what).init(LANES), infos, seats, ones)
-    monkeypatch.setattr(determinized, "MOST_COLUMNS", 3)
-    over = determinized.determinized(game, planner, determinized.Worlds(num_worlds=WORLDS, microbatch_size=3))
+    monkeypatch.setattr(worlds, "MOST_COLUMNS", 3)
+    over = determinized.determinized(game, planner, worlds.Worlds(num_worlds=WORLDS, microbatch_size=3))
     few, _ = jax.jit(over.plan)(None, keys, over.init(LANES), infos, seats, ones)
     assert few.arms.shape[2] == 3 < whole.arms.shape[2]
     np.testing.assert_array_equal(few.actions, whole.actions)
@@ -324,7 +324,7 @@ def test_of_many_actions_a_plan_has_those_of_the_highest_weights(monkeypatch):
 def test_a_plan_of_worlds_is_of_the_games_seats():
     """Also that of a planner whose own plans have one row, for whoever plans."""
     planner = memoryless("first", lambda *_: None)._replace(own_first=True)
-    assert not determinized.determinized(ABRUPT, planner, determinized.Worlds(num_worlds=WORLDS)).own_first
+    assert not determinized.determinized(ABRUPT, planner, worlds.Worlds(num_worlds=WORLDS)).own_first
 
 
 def test_planners_that_play_fair_take_no_drawn_worlds():
@@ -338,7 +338,7 @@ def test_looking_one_action_ahead_is_for_games_of_turns():
         determinized.look_ahead(Tug(), worth)
 
 
-combine = jax.jit(determinized.combine, static_argnums=0)
+combine = jax.jit(worlds.combine, static_argnums=0)
 
 
 def test_the_mean_the_medoid_and_the_sum_of_results():
