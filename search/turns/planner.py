@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -124,13 +125,16 @@ def turn_planner(
         lanes = jax.vmap(random_bits.lane_key)(keys)
         return search.run(lanes, views, jax.vmap(game.to_play)(views), active)
 
-    def init(batch_size: int) -> Kept:
-        state = jax.eval_shape(game.init, jax.random.key(0))
-        views = jax.tree.map(lambda leaf: jax.ShapeDtypeStruct((batch_size, *leaf.shape), leaf.dtype), state)
+    @functools.lru_cache(maxsize=8)  # a search takes a second to trace
+    def shapes_of(batch_size: int) -> TurnPlan:
+        views = jax.tree.map(lambda leaf: jax.ShapeDtypeStruct((batch_size, *leaf.shape), leaf.dtype), state_of(game))
         keys = jax.eval_shape(lambda: jax.random.split(jax.random.key(0), batch_size))
         active = jax.ShapeDtypeStruct((batch_size,), bool)
-        shapes = jax.eval_shape(search_states, keys, views, active)
-        blank = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes)
+        shapes: TurnPlan = jax.eval_shape(search_states, keys, views, active)
+        return shapes
+
+    def init(batch_size: int) -> Kept:
+        blank = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes_of(batch_size))
         length = blank.actions.shape[1]
         return Kept(blank, jnp.zeros((batch_size, length, 2), jnp.uint32), jnp.full(batch_size, length, jnp.int32))
 
