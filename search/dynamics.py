@@ -95,7 +95,7 @@ class Dynamics(NamedTuple):
           outputs: the logit of each action; None: that of its number.
 
         Returns:
-          Logits float32 [L, A] and values float32 [L].
+          Logits float32 [L, A], or [L, 1] where all arms are alike, and values float32 [L].
 
         Raises:
           ValueError: the network gives other shapes, or too few logits for the numbers of actions.
@@ -105,7 +105,7 @@ class Dynamics(NamedTuple):
         if not (len(shapes) == 2 and len(shapes[0]) == 2 and shapes[0][0] == lanes and shapes[1] == (lanes,)):
             given = ", ".join(str(list(shape)) for shape in shapes)
             raise ValueError(f"evaluate gave arrays of shape {given}: must be logits [{lanes}, A] and values [{lanes}]")
-        if outputs is None and shapes[0][1] <= self.last_action:
+        if outputs is None and 1 < shapes[0][1] <= self.last_action:
             least = self.last_action + 1
             raise ValueError(f"evaluate gave {shapes[0][1]} logits: must be {least}, one per action, or outputs= must be given")
         return answer

@@ -64,7 +64,7 @@ def random_rollouts(game: Game, num_rollouts: int = 1, rollout_steps: int | None
         seed = jnp.uint32(0) if params is None else jnp.asarray(params).astype(jnp.uint32)
         seeds = seed * jnp.uint32(num_rollouts) + jnp.arange(num_rollouts, dtype=jnp.uint32)
         values = jax.vmap(lambda s: jax.vmap(lambda state, seat: play_on(state, seat, s))(states, seats))(seeds)
-        return jnp.zeros((seats.shape[0], game.num_arms)), values.mean(0)
+        return jnp.zeros((seats.shape[0], 1)), values.mean(0)
 
     return evaluate
 
@@ -109,6 +109,6 @@ def with_prospects(game: Game, evaluate: Evaluate, share: float) -> Evaluate:
 def _without_policy(game: Game, value: Callable[[Any], Array]) -> Evaluate:
     def evaluate(params: Any, states: Any, seats: Array) -> tuple[Array, Array]:
         del params
-        return jnp.zeros((seats.shape[0], game.num_actions)), of_arm(jax.vmap(value)(states), seats)
+        return jnp.zeros((seats.shape[0], 1)), of_arm(jax.vmap(value)(states), seats)
 
     return evaluate

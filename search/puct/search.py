@@ -142,7 +142,7 @@ def puct(
     Args:
       game: the game, or dynamics made of one.
       evaluate: `evaluate(params, states [B], seats int32 [B]) -> (logits float32 [B, A], value float32 [B])`, for the player who
-        moves; logits of what is illegal are ignored.
+        moves; logits of what is illegal are ignored. Logits [B, 1] stand for even priors.
       settings: of the search.
       outputs: which logit is that of an action, as `Encoder.outputs`; None: that of its number.
       name: for tables.

@@ -8,6 +8,7 @@ import jaxgames
 import search
 from search import puct
 from search.puct import determinized
+from search.puct.rollout import heuristic_values
 from search.turns import action_sequences, coevolution, evolution, greedy, mcts
 
 LANES = 2
@@ -139,4 +140,5 @@ def test_too_few_logits_are_told():
 
     planner = puct.puct(HEX, narrow, puct.Settings(num_simulations=2))
     refuses("evaluate gave 8 logits: must be 9, one per action, or outputs= must be given", lambda: ask(planner))
+    ask(puct.puct(HEX, heuristic_values(HEX), puct.Settings(num_simulations=2)))  # one logit: all arms are alike
     ask(puct.puct(HEX, narrow, puct.Settings(num_simulations=2), outputs=lambda actions, seat: actions % 8))

@@ -238,7 +238,7 @@ def test_values_by_hand():
     states, seats = states_of(Tug(length=4), [1, 1, -1]), np.array([0, 1, 0], np.int32)
     for values, expected in ((heuristic_values, 0.25), (promised_values, 0.5)):
         logits, found = jax.jit(values(Rivalry(length=4)))(None, states, seats)
-        assert logits.shape == (3, 3) and not logits.any()
+        assert logits.shape == (3, 1) and not logits.any()
         assert found.tolist() == [expected, -expected, -expected]
 
 
@@ -387,7 +387,7 @@ def test_values_of_the_rival_are_the_opposite_of_the_own_seats():
     @jax.jit
     def values(keys, player):
         nodes = turned.root(None, keys, states, seats)
-        return turned.evaluate(evaluate, {"own": None}, nodes, jnp.full(3, player))[1]
+        return turned.evaluate(evaluate, {"own": None}, nodes, jnp.full(3, player), None)[1]
 
     own, rival = (values(jax.random.split(jax.random.key(0), 3), np.int32(player)) for player in (0, 1))
     assert own.tolist() == [0.25, -0.25, -0.25] and rival.tolist() == [-0.25, 0.25, 0.25]

@@ -341,7 +341,7 @@ def test_what_would_have_no_effect_is_refused(preset):
         with pytest.raises(ValueError, match=r"^key: stands in for a game's own; of the dynamics of 'tug' replace a field$"):
             preset(dynamics, key=Tug().state_key)
     if preset is not presets.mcts:
-        with pytest.raises(ValueError, match=r"^rollout=False: needs keep_all=False \(mcts\)"):
+        with pytest.raises(TypeError, match=r"^rollout=False: no such setting; must be one of num_simulations, "):
             preset(Tug(), rollout=False)
 
 

@@ -27,7 +27,7 @@ def keys_of(seed):
 @functools.cache
 def made(name, game=GAME, **settings):
     planner = presets.by_name(game, name, **{**SIZE, **settings})
-    run = jax.jit(lambda keys, memory, views, active: planner.plan(None, keys, memory, views, None, active))
+    run = jax.jit(lambda keys, memory, views, active: planner.plan(None, keys, memory, views, SEATS, active))
 
     def plan(*arguments):
         found, memory = run(*arguments)
@@ -38,6 +38,7 @@ def made(name, game=GAME, **settings):
 
 legal_of = jax.jit(jax.vmap(SLIPPERY.legal_actions))
 ONES = np.ones(LANES, bool)
+SEATS = np.zeros(LANES, np.int32)  # all seats are planned for
 BOTH = pytest.mark.parametrize("name", ["oep", pytest.param("rolling_horizon", marks=pytest.mark.slow)])
 
 
