@@ -11,7 +11,8 @@ import functools
 import importlib
 import importlib.metadata
 import re
-from collections.abc import Callable, Mapping
+import warnings
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from jaxgames.agent import Agent
@@ -156,18 +157,34 @@ def game_names() -> tuple[str, ...]:
 
 
 @functools.cache
-def _installed() -> Mapping[str, importlib.metadata.EntryPoint]:
-    return {entry.name: entry for entry in importlib.metadata.entry_points(group=ENTRY_POINTS)}
+def _installed() -> Mapping[str, tuple[importlib.metadata.EntryPoint, ...]]:
+    """The entry points by name; a name that two packages give has two."""
+    found: dict[str, tuple[importlib.metadata.EntryPoint, ...]] = {}
+    for entry in importlib.metadata.entry_points(group=ENTRY_POINTS):
+        if entry.name.isidentifier() and entry not in found.get(entry.name, ()):
+            found[entry.name] = (*found.get(entry.name, ()), entry)
+    return found
 
 
 def games() -> tuple[Listed, ...]:
-    """Lists all games and their variants, with versioned ids."""
-    entries = [registration(name) for name in game_names()]
-    return tuple(
-        Listed(id_of(entry.name, mode), entry.name, mode, entry.version)
-        for entry in entries
-        for mode in entry.listed or entry.variants
-    )
+    """Lists all games and their variants, with versioned ids; of an installed game that does not load it only warns."""
+    found: list[Listed] = []
+    for name in game_names():
+        try:
+            found += variants_of(name)
+        except ValueError as error:
+            warnings.warn(str(error), stacklevel=2)
+    return tuple(found)
+
+
+def variants_of(name: str) -> tuple[Listed, ...]:
+    """Lists the variants of one game.
+
+    Raises:
+      ValueError: as for `registration`.
+    """
+    entry = registration(name)
+    return tuple(Listed(id_of(name, mode), name, mode, entry.version) for mode in entry.listed or entry.variants)
 
 
 def id_of(name: str, mode: str) -> str:
@@ -242,18 +259,22 @@ def registration(name: str) -> Registration:
         return found
     if name not in _installed():
         raise ValueError(f"game={name!r}: must be one of {', '.join(game_names())}")
-    register(_loaded(name, _installed()[name]))
+    _add(_loaded(name, _installed()[name]))
     return _ADDED[name]
 
 
-def _loaded(name: str, entry_point: importlib.metadata.EntryPoint) -> Registration:
-    where = f"game={name!r}: entry point {entry_point.value!r}"
+def _loaded(name: str, entry_points: Sequence[importlib.metadata.EntryPoint]) -> Registration:
+    if len(entry_points) > 1:
+        raise ValueError(f"game={name!r}: several packages bring it, by {' and '.join(one.value for one in entry_points)}")
+    where = f"game={name!r}: entry point {entry_points[0].value!r}"
     try:
-        entry = entry_point.load()
+        entry = entry_points[0].load()
     except Exception as error:  # a package of others may fail in any way
         raise ValueError(f"{where} does not load: {type(error).__name__}: {error}") from error
-    if not isinstance(entry, Registration) or entry.name != name:
-        raise ValueError(f"{where} is {entry!r:.80}: must be a Registration of this name")
+    if not isinstance(entry, Registration):
+        raise ValueError(f"{where} is {entry!r:.80}: must be a Registration")
+    if entry.name != name:
+        raise ValueError(f"{where} is the Registration of {entry.name!r}: the names must be the same")
     return entry
 
 
@@ -261,19 +282,26 @@ def register(entry: Registration) -> None:
     """Adds a game of your own; `make` and everything that takes the name of a game knows it from then on, in this process.
 
     Raises:
-      ValueError: there is another game of this name, or a name that nothing could be called by; there are no variants, or one
-        that is to be played where nothing else is said is none of them.
+      ValueError: there is another game of this name, or a name that nothing could be called by; there are no variants, or the
+        usual one, that of pairs or one of those that are listed cannot be made.
     """
+    taken = entry.name in _GAMES or _ADDED.get(entry.name, entry) != entry
+    if taken or (entry.name in _installed() and registration(entry.name) != entry):
+        raise ValueError(f"name={entry.name!r}: there is a game of this name")
+    _add(entry)
+
+
+def _add(entry: Registration) -> None:
     if not entry.name.isidentifier():
         raise ValueError(f"name={entry.name!r}: must be letters, digits and underscores")
-    if entry.name in _GAMES or _ADDED.get(entry.name, entry) != entry:
-        raise ValueError(f"name={entry.name!r}: there is a game of this name")
     if not entry.variants:
         raise ValueError(f"name={entry.name!r}: has no variants; must have at least one")
     usual = [("mode", entry.defaults.mode), ("pairs_mode", entry.defaults.pairs_mode)]
     for field, mode in (*usual, *(("listed", mode) for mode in entry.listed)):
-        if mode.partition(":")[0] not in entry.variants:
-            raise ValueError(f"name={entry.name!r}: {field}={mode!r} must be one of {', '.join(entry.variants)}")
+        try:
+            entry.make(mode.partition(":")[0])
+        except ValueError as error:
+            raise ValueError(f"name={entry.name!r}: {field}={mode!r} cannot be made: {error}") from error
     _ADDED[entry.name] = entry
 
 

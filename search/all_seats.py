@@ -9,6 +9,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from jaxgames.game import Game
+from search.arguments import checked, state_of
 from search.planner import Plan, Planner
 
 
@@ -53,7 +54,7 @@ def for_all_seats(game: Game, planner: Planner) -> Planner:
         return Plan(**{name: first(getattr(found, name)) for name in names}, metrics=metrics), memory
 
     size = planner.search_bytes
-    return planner._replace(
+    asking = planner._replace(
         init=lambda batch_size: planner.init(batch_size * players),
         reset=lambda memory, lanes: planner.reset(memory, by_seat(lanes)),
         plan=plan,
@@ -63,3 +64,4 @@ def for_all_seats(game: Game, planner: Planner) -> Planner:
         search_bytes=None if size is None else lambda batch_size: size(batch_size * players),
         own_first=False,
     )
+    return checked(asking, state_of(game))

@@ -1,6 +1,6 @@
 """Checks of what a planner is asked: each mistake is one line that names the argument, what came and what must come.
 
-They look at shapes and types alone, while a plan is traced: a compiled plan has none of them.
+They look at shapes, and at the types of keys, seats and flags, while a plan is traced: a compiled plan has none of them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from jaxgames.checks import as_integer
-from jaxgames.game import Game, HiddenGame, is_hidden
+from jaxgames.game import Game, HiddenGame, is_hidden, keeps_beliefs
 from search.planner import Plan, Planner
 
 S = TypeVar("S")
@@ -28,7 +28,8 @@ def checked(planner: Planner, view: Any) -> Planner:
 
     Returns:
       A planner with the same plans. Its `init` and `plan` raise a ValueError for: a batch that is no whole number, keys, seats or
-      flags that are not one per lane, views that are not a batch of what it is shown, and a memory of another planner or batch.
+      flags that are not one per lane, views that are not a batch of what it is shown, and a memory of other shapes than `init`
+      gives for as many lanes. So `init` must be one that can be traced, and no plan changes the shapes of a memory.
     """
 
     @functools.lru_cache(maxsize=8)
@@ -42,11 +43,12 @@ def checked(planner: Planner, view: Any) -> Planner:
         return planner.init(count)
 
     def plan(params: Any, keys: Array, memory: Any, views: Any, seats: Array, active: Array) -> tuple[Plan, Any]:
-        batch = _count_of(keys)
+        keys = _typed(keys)
+        batch = len(keys)
         _per_lane("seats", seats, jnp.integer, "whole numbers", batch)
         _per_lane("active", active, jnp.bool_, "flags", batch)
         if view is not None:
-            _same_shapes("views", views, _batched(view, batch), f"{batch} of what {planner.name!r} is shown")
+            _same_shapes("views", views, batched(view, batch), f"{batch} of what {planner.name!r} is shown")
         _same_shapes("memory", memory, memory_of(batch), f"that of init({batch}) of {planner.name!r}")
         return planner.plan(params, keys, memory, views, seats, active)
 
@@ -54,7 +56,12 @@ def checked(planner: Planner, view: Any) -> Planner:
 
 
 def state_of(game: Game) -> Any:
-    """The shapes of a state."""
+    """The shapes of a state.
+
+    Raises:
+      ValueError: this is no game.
+    """
+    a_game(game)
     return jax.eval_shape(game.init, jax.random.key(0))
 
 
@@ -68,22 +75,27 @@ def information_of(game: HiddenGame) -> Any:
     return jax.eval_shape(game.init_information, jax.ShapeDtypeStruct((), jnp.int32), observation_of(game))
 
 
-def _count_of(keys: Any) -> int:
-    """The number of lanes: of keys, or of their numbers [B, 2]."""
-    shape, kind = jnp.shape(keys), jnp.result_type(keys)
-    lanes = shape if jnp.issubdtype(kind, jax.dtypes.prng_key) else shape[:-1] if kind == jnp.uint32 else ()
+def _typed(keys: Any) -> Array:
+    """Keys [B]; also of their numbers, uint32 [B, 2]."""
+    if not hasattr(keys, "dtype"):
+        raise ValueError(f"keys={keys!r}: must be random keys [B], one per lane")
+    is_typed = jnp.issubdtype(keys.dtype, jax.dtypes.prng_key)
+    lanes = keys.shape if is_typed else keys.shape[:-1] if keys.dtype == jnp.uint32 else ()
     if len(lanes) != 1:
-        raise ValueError(f"keys of shape {list(shape)} and type {kind}: must be random keys [B], one per lane")
-    return lanes[0]
+        raise ValueError(f"keys of shape {list(keys.shape)} and type {keys.dtype}: must be random keys [B], one per lane")
+    return keys if is_typed else jax.random.wrap_key_data(keys)
 
 
 def _per_lane(name: str, given: Any, kind: Any, words: str, batch: int) -> None:
-    found = jnp.result_type(given)
+    if not hasattr(given, "dtype"):
+        raise ValueError(f"{name}={given!r}: must be {words} [{batch}], one per lane")
+    found = given.dtype
     if jnp.shape(given) != (batch,) or not jnp.issubdtype(found, kind):
         raise ValueError(f"{name} of shape {list(jnp.shape(given))} and type {found}: must be {words} [{batch}], one per lane")
 
 
-def _batched(example: Any, batch: int) -> Any:
+def batched(example: Any, batch: int) -> Any:
+    """The shapes of a batch of what has those of an example."""
     return jax.tree.map(lambda leaf: jax.ShapeDtypeStruct((batch, *leaf.shape), leaf.dtype), example)
 
 
@@ -131,6 +143,13 @@ def a_hidden_game(game: Any) -> None:
     a_game(game)
     if not is_hidden(game):
         raise ValueError(f"game={game.name!r}: does not say what its players know, so no worlds can be drawn")
+
+
+def a_believed_game(game: Any) -> None:
+    """Raises unless this is a game that says what its players believe."""
+    a_game(game)
+    if not keeps_beliefs(game):
+        raise ValueError(f"game={game.name!r}: does not say what its players believe")
 
 
 def a_function(name: str, given: Any, what: str) -> None:

@@ -47,8 +47,11 @@ def believed(game: BelievedGame, planner: Planner, *, worst_case: bool = False, 
       A planner with the same plans, of views `game.observe(state, seat)`.
 
     Raises:
-      ValueError: it is to talk, and actions of the game carry no words.
+      ValueError: it is to talk, and actions of the game carry no words; the game does not tell beliefs; or an argument is of
+        another kind.
     """
+    arguments.a_believed_game(game)
+    arguments.of_kind("planner", planner, Planner)
     talker = game if can_talk(game) and talks else None
     if talks and talker is None:
         raise ValueError(f"talks=True: actions of game={game.name!r} carry no words in this variant")

@@ -17,7 +17,7 @@ from jaxgames.game import Game, has_groups
 from jaxgames.turns import moves_at_once
 from search import arguments
 
-Evaluate = Callable[[Any, Any, Array], tuple[Array, Array]]  # (params, states, seats) -> (logits [L, A], value [L])
+Evaluate = Callable[[Any, Any, Array], tuple[Array, Array]]  # (params, states, seats) -> (logits [L, A] or [L, 1], value [L])
 Outputs = Callable[[Array, Array], Array]  # (actions [...], seat []) -> the number of each action's logit
 
 
@@ -31,6 +31,7 @@ class Dynamics(NamedTuple):
       pass_action: of players who do not choose.
       example: the shapes of one node, without leading axis.
       root: `root(params, keys, views, seats) -> nodes`, of what a planner is shown, for the seats int32 [L] that plan; keys [L].
+        Who replaces it says in `view` what it is given.
       step: `step(params, keys, nodes, actions) -> nodes`; keys [L], actions int32 [L, P].
       arms: `arms(nodes) -> (int32 [L, P, K], bool [L, P, K])`: actions and which of them are legal.
       to_play: `to_play(nodes) -> int32 [L]`, who chooses; -1: all at once.
@@ -83,7 +84,7 @@ class Dynamics(NamedTuple):
         return self.follows_chance(nodes) if self.follows_chance else jnp.ones_like(self.terminated(nodes))
 
     def evaluate(
-        self, evaluate: Evaluate, params: Any, nodes: Any, players: Array, outputs: Outputs | None
+        self, evaluate: Evaluate, params: Any, nodes: Any, players: Array, *, outputs: Outputs | None
     ) -> tuple[Array, Array]:
         """Asks a network about nodes [L] for players int32 [L].
 
@@ -100,15 +101,37 @@ class Dynamics(NamedTuple):
         Raises:
           ValueError: the network gives other shapes, or too few logits for the numbers of actions.
         """
-        answer, lanes = evaluate(self.own_params(params), *self.asked(nodes, players)), players.shape[0]
-        shapes = [jnp.shape(leaf) for leaf in jax.tree.leaves(answer)]
-        if not (len(shapes) == 2 and len(shapes[0]) == 2 and shapes[0][0] == lanes and shapes[1] == (lanes,)):
-            given = ", ".join(str(list(shape)) for shape in shapes)
-            raise ValueError(f"evaluate gave arrays of shape {given}: must be logits [{lanes}, A] and values [{lanes}]")
-        if outputs is None and 1 < shapes[0][1] <= self.last_action:
+        logits, values = answer(evaluate, self.own_params(params), *self.asked(nodes, players))
+        count = logits.shape[1]
+        if outputs is None and 1 < count <= self.last_action:
             least = self.last_action + 1
-            raise ValueError(f"evaluate gave {shapes[0][1]} logits: must be {least}, one per action, or outputs= must be given")
-        return answer
+            raise ValueError(
+                f"evaluate gave {count} logits: must be at least {least}, of actions by number, or outputs= be given"
+            )
+        return logits, values
+
+
+def answer(evaluate: Evaluate, params: Any, states: Any, seats: Array) -> tuple[Array, Array]:
+    """Asks a network, and checks the shapes of what it says.
+
+    Args:
+      evaluate: the network.
+      params: its parameters.
+      states: what it is shown, leaves [L, ...].
+      seats: int32 [L], for whom.
+
+    Returns:
+      Logits float32 [L, A], or [L, 1] where all arms are alike, and values float32 [L].
+
+    Raises:
+      ValueError: these have other shapes.
+    """
+    found, lanes = evaluate(params, states, seats), seats.shape[0]
+    shapes = [jnp.shape(leaf) for leaf in jax.tree.leaves(found)]
+    if not (len(shapes) == 2 and len(shapes[0]) == 2 and shapes[0][0] == lanes and shapes[0][1] and shapes[1] == (lanes,)):
+        given = ", ".join(str(list(shape)) for shape in shapes)
+        raise ValueError(f"evaluate gave arrays of shape {given}: must be logits [{lanes}, A] and values [{lanes}]")
+    return found
 
 
 def dynamics_of(game: Game | Dynamics, *, key: Callable | None = None, arms: Callable | None = None) -> Dynamics:
@@ -178,7 +201,7 @@ def arm_logits(logits: Array, actions: Array, seats: Array, outputs: Outputs | N
       outputs: the output of each action, as `Encoder.outputs`; None: its own number.
 
     Returns:
-      float32 [L, K]; of an arm that has no output, any.
+      float32 [L, K]; of an arm that has no output, any. One logit [L, 1] is that of all arms.
     """
     number = actions if outputs is None else jax.vmap(outputs)(actions, seats)
     return jnp.take_along_axis(logits, jnp.clip(number, 0, logits.shape[1] - 1), axis=1)

@@ -46,8 +46,10 @@ def among_information_sets(game: HiddenGame, make: Callable[[Dynamics], Planner]
     Returns:
       The planner; its table lives through the episode, for what was learnt of an information set stays true.
     """
+    arguments.a_hidden_game(game)
     planner = make(information_sets(game))
-    return planner._replace(name=f"{planner.name}, information sets", sees_state=False, uses_hidden=False)
+    named = planner._replace(name=f"{planner.name}, information sets", sees_state=False, uses_hidden=False)
+    return arguments.checked(named, arguments.information_of(game))
 
 
 def information_sets(game: HiddenGame) -> Dynamics:

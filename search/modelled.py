@@ -19,7 +19,7 @@ from jaxgames.game import Game, has_rivals, keeps_beliefs
 from jaxgames.registration import registration, usual_opponent
 from search import arguments
 from search.believed import believed
-from search.dynamics import Dynamics, Evaluate, Outputs, arm_logits
+from search.dynamics import Dynamics, Evaluate, Outputs, answer, arm_logits
 from search.opponents import Rival, most_dangerous, single_player, switching, two_player
 from search.planner import Planner, of_seat
 from search.puct.search import Settings, puct
@@ -140,6 +140,8 @@ def modelled_puct(
     Raises:
       ValueError: a model, a rival or a belief that the game does not have.
     """
+    arguments.a_game(game)
+    arguments.of_kind("models", models, Models)
     if settings is None:
         settings = dataclasses.replace(POMMERLEARN, dirichlet_fraction=0.0) if of_own_seat else POMMERLEARN
     kind = "SP-MCTS" if models.rival == "none" else "TP-MCTS"
@@ -169,6 +171,8 @@ def modelled(
     Raises:
       ValueError: as for `modelled_puct`; or a network is given, and no model is one.
     """
+    arguments.a_game(game)
+    arguments.of_kind("models", models, Models)
     if evaluate is not None and NETWORK not in (models.model, models.partner):
         raise ValueError(f"weights: need model={NETWORK} or partner={NETWORK}; searches by bandits ask networks as models alone")
     planner = make(dynamics_for(game, models, evaluate, outputs, shared_answers=False, in_turn=False))
@@ -274,7 +278,9 @@ def _by_network(game: Game, evaluate: Evaluate, outputs: Outputs | None) -> Agen
 
     def choose(params: Any, keys: Array, views: Any, seats: Array) -> Array:
         del keys
-        logits, _ = evaluate(params, views, seats)
+        logits, _ = answer(evaluate, params, views, seats)
+        if logits.shape[1] == 1:
+            raise ValueError(f"model={NETWORK!r}: evaluate gave one logit for all actions, so it prefers none")
         arms, legal = (of_seat(rows, seats) for rows in jax.vmap(offers)(views))
         scores = jnp.where(legal, arm_logits(logits, arms, seats, outputs), -jnp.inf)
         best = jnp.argmax(scores, -1, keepdims=True)

@@ -20,6 +20,7 @@ from jaxgames.agent import Agent
 from jaxgames.game import Game, RivalryGame, has_prospects, has_rivals, is_hidden, teams_of
 from jaxgames.lanes import where_lanes
 from jaxgames.random_bits import LaneKey
+from search import arguments
 from search.dynamics import Dynamics, dynamics_of
 from search.planner import of_seat
 
@@ -199,6 +200,8 @@ class _Modelled:
     partner: Agent | None = None
 
     def __post_init__(self) -> None:
+        arguments.a_game(self.game)
+        arguments.of_kind("opponent", self.opponent, Agent)
         for agent, _ in self.models:
             if is_hidden(self.game) and not agent.sees_state:
                 raise ValueError(f"opponent={agent.name!r}: plays by what its seat has seen so far; take one that sees the state")

@@ -45,7 +45,7 @@ class Planner(NamedTuple):
 
     Attributes:
       name: for tables, such as "FDTS + TS".
-      init: `init(batch_size) -> memory`.
+      init: `init(batch_size) -> memory`; its shapes follow from the batch alone, and it can be traced.
       reset: `reset(memory, lanes) -> memory`; lanes bool [B], those in which a new episode begins.
       plan: `plan(params, keys, memory, views, seats, active) -> (Plan, memory)`; keys [B], views [B], seats int32 [B] (for
         whom; planners by self-play plan for all), active bool [B] (elsewhere the plan is any and the memory stays). The memory of

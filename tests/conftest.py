@@ -6,6 +6,7 @@ import gc
 import os
 import resource
 import signal
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import hypothesis
 import jax
 import pytest
 
+import jaxgames.registration  # noqa: F401  # the module: in the package its name is that of a function
 from jaxgames import runtime
 from tests.emitters import OLDER_EMITTERS
 
@@ -46,6 +48,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    sys.modules["jaxgames.registration"].ENTRY_POINTS = "none"  # games that are installed here have no part in tests
     # One core and one device for each process of tests: parallel runs do not fight, and what is tested is the same on every
     # machine. Tests of several devices start processes of their own. The compilation cache is the one of the checkout.
     os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # the processes share an accelerator where there is one

@@ -10,7 +10,7 @@ import jax
 
 import jaxgames
 from experiments.papers.alphaze import SEED, AlphazePlan, epoch_file, medium, player, player_with, train
-from experiments.papers.measured import Measurement, Runs, by_seed
+from experiments.papers.measured import Measurement, Runs, by_seed, weights_of_finished
 from training.play.tournament import play_pair
 from training.storage.files import write_atomically
 
@@ -43,12 +43,26 @@ MATCHES = {
 }
 """What is compared: the first of two is what PC-PIMC stands for."""
 _CHECKED = (8, 16, EPOCHS)  # epochs after which they meet
-NODES = (32, 100, 200, 400, 800)  # per world, of both searches
+NUMBERS_OF_NODES = (32, 100, 200, 400)  # per world, of PC-PIMC and of the rival that searches trees
+RIVALS = {"pimc": "PIMC, trees of as many nodes", "pimc_value": "PIMC, the value after each action"}
+"""Whom PC-PIMC meets: by methods of `AlphazeConfig`. The second is Eq. 3 of the paper to the letter."""
 
 
 def long_runs(plan: AlphazePlan) -> list[Measurement]:
     """Runs by method and seed."""
-    return by_seed(tuple(LONG.values()), "{name}-seed{seed}", partial(train, plan))
+    return by_seed(tuple(LONG.values()), "{name}-seed{seed}", partial(_train, plan))
+
+
+def _train(plan: AlphazePlan, run: Runs, seed: int) -> dict | None:
+    """Trains, or goes on with, a run, and keeps the last network of a whole one of the first seed."""
+    result = train(plan, run, seed)
+    if result is not None and seed == 0 and not plan.epochs:
+        write_atomically(_kept(plan, run), epoch_file(plan, run, seed, EPOCHS).read_bytes())
+    return result
+
+
+def _kept(plan: AlphazePlan, run: Runs) -> Path:
+    return plan.kept_network(f"{run.name}-seed0")
 
 
 def duels(plan: AlphazePlan) -> list[Measurement]:
@@ -68,35 +82,34 @@ def duel(plan: AlphazePlan) -> list[Measurement]:
     return [*long_runs(plan), *duels(plan)]
 
 
-def nodes(plan: AlphazePlan) -> list[Measurement]:
-    """The searches against each other with one network, by its method of training and the nodes of both."""
+def by_nodes(plan: AlphazePlan) -> list[Measurement]:
+    """PC-PIMC against its rivals with one network for both, by the rival, the nodes, and whose network it is."""
 
-    def one(network: str, count: int) -> Measurement:
-        return Measurement(f"hex-5x5-nodes-{network}-{count}", partial(_with_nodes, plan, network, count), (network, count))
+    def one(rival: str, count: int, network: str) -> Measurement:
+        name = f"hex-5x5-nodes-{rival}-{count}-{network}"
+        return Measurement(name, partial(_with_nodes, plan, rival, count, network), (rival, count, network))
 
-    return [one(network, count) for count in NODES for network in LONG]
+    return [one(rival, count, network) for rival in RIVALS for count in NUMBERS_OF_NODES for network in LONG]
 
 
-def kept_network(plan: AlphazePlan, network: str) -> Path:
-    """The last network of the first seed of a long run: the one that is kept, or else that of the run on this machine.
+def _network(plan: AlphazePlan, run: Runs) -> Path:
+    """The last network of the first seed: the one that is kept, or else that of the run on this machine.
 
     Raises:
-      OSError: there is neither.
+      ValueError: none is kept, and the run is not over.
     """
-    run = LONG[network]
-    kept = plan.kept(f"{run.name}-seed0")
-    if not kept.exists():
-        write_atomically(kept, epoch_file(plan, run, 0, plan.epochs or EPOCHS).read_bytes())
-    return kept
+    if (kept := _kept(plan, run)).exists():
+        return kept
+    last = epoch_file(plan, run, 0, plan.epochs or EPOCHS)
+    return weights_of_finished(last.parent, last.name)
 
 
-def _with_nodes(plan: AlphazePlan, network: str, count: int) -> dict[str, Any]:
+def _with_nodes(plan: AlphazePlan, rival: str, count: int, network: str) -> dict[str, Any]:
     run = LONG[network]
     game: Any = jaxgames.make("hex", run.config.who.mode)
-    file = kept_network(plan, network)
-    sides = [player_with(run, file, method=method, num_simulations=count) for method in LONG]
+    sides = [player_with(run, _network(plan, run), method=method, num_simulations=count) for method in ("pc_pimc", rival)]
     points = play_pair(game, sides, jax.random.key(SEED), 2 * plan.games)
-    return {"network": network, "nodes": count, "wins": int(points.sum()), "games": len(points)}
+    return {"rival": rival, "network": network, "nodes": count, "wins": int(points.sum()), "games": len(points)}
 
 
 def _duel(plan: AlphazePlan, title: str, epoch: int, seed: int) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from experiments.papers.alphaze import (
     two,
     variants,
 )
-from experiments.papers.alphaze_duel import LONG, MATCHES, duel, duels, long_runs, nodes
+from experiments.papers.alphaze_duel import LONG, MATCHES, RIVALS, by_nodes, duel, duels, long_runs
 from experiments.papers.measured import Page, Runs, of_groups
 from experiments.papers.tables import interval, rate_of_seeds
 from training.jobs.curves import alphaze_figure
@@ -55,8 +55,8 @@ def figures(plan: AlphazePlan) -> dict[str, str]:
     return {"alphaze_learning": alphaze_figure(curves)} if curves else {}
 
 
-_PARTS = PARTS | {"duel": duel, "nodes": nodes}
-PAGE = Page("alphaze", AlphazePlan, _PARTS, ("jaxgames/hex", "search", "training"), texts, figures)
+_ALL = PARTS | {"duel": duel, "nodes": by_nodes}
+PAGE = Page("alphaze", AlphazePlan, _ALL, ("jaxgames/hex", "search", "training"), texts, figures)
 
 
 def _seeds(plan: AlphazePlan) -> dict[Runs, list[dict]]:
@@ -154,12 +154,12 @@ def _drawn_table(plan: AlphazePlan) -> str:
 
 
 def _nodes_table(plan: AlphazePlan) -> str:
-    """Points of PC-PIMC against PIMC with the same network, by the nodes of both."""
+    """Points of PC-PIMC with the same network as its rival, by the nodes."""
     rows = [
-        [str(count), LONG[network].title, interval(one["wins"], one["games"]), str(one["games"])]
-        for (network, count), one in plan.found(nodes(plan)).items()
+        [RIVALS[rival], str(count), LONG[network].title, interval(one["wins"], one["games"]), str(one["games"])]
+        for (rival, count, network), one in plan.found(by_nodes(plan)).items()
     ]
-    return markdown(["nodes per world", "network of", "points of PC-PIMC, %", "games"], rows)
+    return markdown(["against", "nodes per world", "network of", "points of PC-PIMC, %", "games"], rows)
 
 
 def _duels_table(plan: AlphazePlan) -> str:

@@ -103,7 +103,7 @@ def visits_figure(behaviours: Mapping[str, dict]) -> str:
     parts = figure.subplots(rows, columns, squeeze=False).ravel()
     for axes in parts[len(behaviours) :]:
         axes.remove()
-    for axes, (name, found) in zip(parts, behaviours.items(), strict=False):
+    for axes, (name, found) in zip(parts[: len(behaviours)], behaviours.items(), strict=True):
         axes.imshow(np.sqrt(found["visits"]), cmap="viridis")
         axes.set_title("\n".join(textwrap.wrap(name.replace(":", ": ").replace(",", ", "), 26)), fontsize=8)
         axes.grid(visible=False)

@@ -55,7 +55,7 @@ class Plan:
         """The file of a measurement."""
         return self.folder / "data" / f"{name}.json"
 
-    def kept(self, name: str) -> Path:
+    def kept_network(self, name: str) -> Path:
         """Where a run's network is kept, so that who has a checkout can play with it, and need not train for it."""
         return self.folder / "weights" / f"{name}.npz"
 

@@ -194,7 +194,7 @@ def weights_of(plan: PommerlearnPlan, run: Runs) -> Path:
     Raises:
       ValueError: none is kept, and the run is not over.
     """
-    kept = plan.kept(run.name)
+    kept = plan.kept_network(run.name)
     return kept if kept.exists() else _judged(plan, run)
 
 
@@ -258,7 +258,7 @@ def _train(plan: PommerlearnPlan, run: Runs) -> dict | None:
     if result is None:
         return None
     rounds = rounds_of(read_log(plan.output(run) / "log.jsonl"))
-    write_atomically(plan.kept(run.name), _judged(plan, run).read_bytes())
+    write_atomically(plan.kept_network(run.name), _judged(plan, run).read_bytes())
     return result | {"rounds": rounds, "chosen": 1 if run == SL else chosen_round(rounds)}
 
 

@@ -84,5 +84,7 @@ def flat_search(game: Game | Dynamics, bandit: Bandit, settings: Settings, name:
         words, met = jax.lax.fori_loop(0, settings.longest(waves), one_wave, (words, met))
         return conclude(game, bandit, lanes, views, words, {"met": met}), memory
 
-    about = {"metrics": {"met": (settings.horizon,)}, "own_first": game.own_first, "value_range": bandit.value_range}
-    return arguments.checked(memoryless(name, plan, **about), game.view)
+    planner = memoryless(
+        name, plan, metrics={"met": (settings.horizon,)}, own_first=game.own_first, value_range=bandit.value_range
+    )
+    return arguments.checked(planner, game.view)

@@ -22,7 +22,8 @@ class Guide:
     """How a network guides; checked when made.
 
     Attributes:
-      evaluate: `evaluate(params, states [N], seats int32 [N]) -> (logits float32 [N, A], value float32 [N] in [-1, 1])`.
+      evaluate: `evaluate(params, states [N], seats int32 [N]) -> (logits float32 [N, A], value float32 [N] in [-1, 1])`; logits
+        [N, 1] stand for an even policy.
       prior_weight: the policy counts as so many simulations in the present state, with results of 0; where wins are counted, as
         so many won by it and as many lost by what it leaves to the others. 0: it is not asked for.
       values: players still undecided at the end of a simulation get the network's value instead of 0.
@@ -65,7 +66,7 @@ class Guide:
         """Evaluates nodes [B] for all players, in the order lane, player."""
         repeated = jax.tree.map(lambda leaf: jnp.repeat(leaf, game.num_players, axis=0), nodes)
         batch = len(game.terminated(nodes))
-        return game.evaluate(self.evaluate, params, repeated, self._seats(game, batch), self.outputs)
+        return game.evaluate(self.evaluate, params, repeated, self._seats(game, batch), outputs=self.outputs)
 
     def _seats(self, game: Dynamics, batch: int) -> Array:
         return jnp.tile(jnp.arange(game.num_players, dtype=jnp.int32), batch)

@@ -199,6 +199,8 @@ def decoupled_search(game: Game | Dynamics, bandit: Bandit, settings: Settings, 
     """
     if settings.horizon > bandits.MAX_CREDITS:
         raise ValueError(f"horizon={settings.horizon}: must be in 1..{bandits.MAX_CREDITS}")
+    if guide is not None:
+        arguments.of_kind("guide", guide, Guide)
     game = dynamics_of(game)
     num_words = game.num_players * game.num_arms
     rows = settings.rows(num_words)

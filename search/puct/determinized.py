@@ -15,13 +15,13 @@ from jax import Array
 
 from jaxgames.game import Game, HiddenGame
 from search import arguments, puct
-from search.dynamics import Evaluate, Outputs, check_turns
+from search.dynamics import Evaluate, Outputs, answer, check_turns
 from search.microbatch import equal_size, in_microbatches
 from search.planner import Plan, Planner, memoryless, of_seat, size_in_bytes
 from search.puct.action_selection import plan_of_mover
 from search.puct.worlds import LOWEST, Worlds, draw_worlds, together
 
-_WORLDS = Worlds()
+_USUAL = Worlds()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Settings(Worlds):
             )
 
 
-def determinized(game: HiddenGame, planner: Planner, worlds: Worlds = _WORLDS, *, name: str = "") -> Planner:
+def determinized(game: HiddenGame, planner: Planner, worlds: Worlds = _USUAL, *, name: str = "") -> Planner:
     """Makes a planner that lets another plan in every drawn world, and puts together what it finds.
 
     Args:
@@ -95,6 +95,7 @@ def pimc_tree(
       outputs: as for `puct.puct`.
       name: for tables; "": PC-PIMC or PIMC.
     """
+    arguments.a_hidden_game(game)
     arguments.of_kind("settings", settings, Settings)
     simulations = settings.search.num_simulations // (settings.num_worlds if settings.split else 1)
     search = dataclasses.replace(settings.search, num_simulations=simulations, temperature=0.0, reuse=False)
@@ -112,6 +113,8 @@ def pimc_value(game: HiddenGame, evaluate: Evaluate, settings: Worlds = Settings
       settings: of the worlds; combine is "value".
       name: for tables.
     """
+    arguments.a_hidden_game(game)
+    arguments.of_kind("settings", settings, Worlds)
     planner = look_ahead(_played(game, settings), evaluate)
     return determinized(game, planner, dataclasses.replace(settings, combine="value"), name=name)
 
@@ -124,9 +127,11 @@ def look_ahead(game: Game, evaluate: Evaluate) -> Planner:
       evaluate: as for `puct.puct`; its logits do not matter.
 
     Raises:
-      ValueError: all players of the game move at once, or more than two move in turn.
+      ValueError: all players of the game move at once, or more than two move in turn; or an argument is of another kind.
     """
+    state = arguments.state_of(game)
     check_turns(game, "looking ahead")
+    arguments.a_function("evaluate", evaluate, "from (params, states, seats) to logits and values")
 
     def plan(params: Any, keys: Array, memory: tuple, roots: Any, seats: Array, active: Array) -> tuple[Plan, tuple]:
         offered, legal = jax.vmap(game.search_arms)(roots)
@@ -138,7 +143,7 @@ def look_ahead(game: Game, evaluate: Evaluate) -> Planner:
             actions = jnp.where(everyone, arms[:, arm, None], game.pass_action)
             states = jax.vmap(game.step)(roots, actions, keys)
             movers = jnp.maximum(jax.vmap(game.to_play)(states), 0)
-            _, value = evaluate(params, states, movers)
+            _, value = answer(evaluate, params, states, movers)
             value = jnp.where(movers == seats, value, -value)
             outcome = of_seat(jax.vmap(game.outcome)(states), seats)
             return jnp.where(states.terminated, outcome, value)
@@ -166,9 +171,9 @@ def look_ahead(game: Game, evaluate: Evaluate) -> Planner:
         )
         return found, memory
 
-    per_lane = 3 * size_in_bytes(jax.eval_shape(game.init, jax.random.key(0))) + 8 * game.num_arms
+    per_lane = 3 * size_in_bytes(state) + 8 * game.num_arms
     planner = memoryless("look-ahead", plan, search_bytes=lambda batch_size: batch_size * per_lane)
-    return arguments.checked(planner, arguments.state_of(game))
+    return arguments.checked(planner, state)
 
 
 def true_sight(
@@ -188,6 +193,7 @@ def true_sight(
       outputs: as for `puct.puct`.
       name: for tables.
     """
+    arguments.a_hidden_game(game)
     planner = puct.puct(game.open_game, evaluate, settings, outputs=outputs, name=name)
 
     def plan(params: Any, keys: Array, memory: Any, views: Any, seats: Array, active: Array) -> tuple[Plan, Any]:

@@ -16,7 +16,7 @@ from search.planner import of_arm
 
 
 def random_rollouts(game: Game, num_rollouts: int = 1, rollout_steps: int | None = None) -> Evaluate:
-    """Makes an `evaluate` function: uniform priors, and the mean result of games finished with random legal moves.
+    """Makes an `evaluate` function: even priors, and the mean result of games finished with random legal moves.
 
     Args:
       game: one in which players take turns.
@@ -70,12 +70,12 @@ def random_rollouts(game: Game, num_rollouts: int = 1, rollout_steps: int | None
 
 
 def heuristic_values(game: Game) -> Evaluate:
-    """Makes an `evaluate` function with uniform priors and the game's heuristic."""
+    """Makes an `evaluate` function with even priors and the game's heuristic."""
     return _without_policy(game, game.heuristic)
 
 
 def promised_values(game: Game) -> Evaluate:
-    """Makes an `evaluate` function with uniform priors, and what the game says that positions promise.
+    """Makes an `evaluate` function with even priors, and what the game says that positions promise.
 
     Raises:
       ValueError: the game says nothing of that.

@@ -118,7 +118,7 @@ def rolling_horizon_strings(game: Game, settings: Settings | None = None) -> Pla
       game: any game; all its players plan for themselves, with the full state.
       settings: None: 100 simulations of 20 steps.
     """
-    settings = settings_of(Settings, settings)
+    view, settings = state_of(game), settings_of(Settings, settings)
     shape = (game.num_players, settings.population, settings.horizon)
 
     def init(batch_size: int) -> Array:
@@ -149,7 +149,7 @@ def rolling_horizon_strings(game: Game, settings: Settings | None = None) -> Pla
 
     size = game.num_players * settings.population * settings.horizon
     planner = Planner("Rolling Horizon Evolution", init, reset, plan, memory_bytes=2 * size, metrics={})
-    return checked(planner, state_of(game))
+    return checked(planner, view)
 
 
 def oep_strings(game: Game, settings: Settings | None = None) -> Planner:
@@ -159,7 +159,7 @@ def oep_strings(game: Game, settings: Settings | None = None) -> Planner:
       game: any game; all its players plan for themselves, with the full state.
       settings: None: 100 simulations of 20 steps.
     """
-    settings = settings_of(Settings, settings)
+    view, settings = state_of(game), settings_of(Settings, settings)
     players, length = game.num_players, settings.horizon
 
     def init(batch_size: int) -> Kept:
@@ -193,7 +193,7 @@ def oep_strings(game: Game, settings: Settings | None = None) -> Planner:
         return planned, dataclasses.replace(memory, next=jnp.where(active, place + 1, memory.next))
 
     planner = Planner("OEP", init, reset, plan, memory_bytes=4 * (length * (players + 2) + players + 1), metrics={})
-    return checked(planner, state_of(game))
+    return checked(planner, view)
 
 
 def _shape(game: Game, settings: Settings) -> tuple[int, int, int]:

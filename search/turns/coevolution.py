@@ -20,7 +20,7 @@ from jaxgames import checks, random_bits
 from jaxgames.game import Game
 from jaxgames.packing import Packing, packing_of
 from jaxgames.random_bits import LaneKey
-from search.arguments import settings_of
+from search.arguments import settings_of, state_of
 from search.planner import Planner
 from search.turns import population
 from search.turns.game import Moves, moves_of, value_for
@@ -150,7 +150,7 @@ def coevolve(game: Game, moves: Moves, settings: Settings) -> TurnSearch:
     """
     if game.num_players != 2:
         raise ValueError(f"game={game.name!r}: has {game.num_players} players, and replies are those of one opponent")
-    search = _Coevolution(game, moves, settings, packing_of(jax.eval_shape(game.init, jax.random.key(0))))
+    search = _Coevolution(game, moves, settings, packing_of(state_of(game)))
     return TurnSearch(search.start, search.generation, search.finish, never, settings.rounds)
 
 

@@ -20,7 +20,7 @@ from jaxgames import checks, random_bits
 from jaxgames.game import Game
 from jaxgames.packing import packing_of
 from jaxgames.random_bits import LaneKey
-from search.arguments import settings_of
+from search.arguments import settings_of, state_of
 from search.planner import Planner
 from search.turns import population
 from search.turns.game import Moves, finish_turn, moves_of, value_for
@@ -247,7 +247,7 @@ def _fitness(
     """Notes the value of the states after turns, and what else is needed of them."""
     notes = {}
     if settings.rollouts:
-        notes["end"] = jax.vmap(packing_of(jax.eval_shape(game.init, jax.random.key(0))).pack)(states)
+        notes["end"] = jax.vmap(packing_of(state_of(game)).pack)(states)
         notes["value"] = _rollout_value(game, moves, settings, lanes, states, seats)
     else:
         notes["value"] = jax.vmap(functools.partial(value_for, game))(states, seats)
@@ -317,7 +317,7 @@ def _from_before(rows: Array, islands: int) -> Array:
 def _evaluated_again(game: Game, moves: Moves, settings: Settings, lanes: LaneKey, now: Evolving) -> Evolving:
     """Plays the rollouts of survivors again; the lowest value counts, so that luck does not last."""
     kept = settings.num_survivors
-    unpack = packing_of(jax.eval_shape(game.init, jax.random.key(0))).unpack
+    unpack = packing_of(state_of(game)).unpack
     ends = now.notes["end"][:, :kept]
     states = jax.vmap(unpack)(ends.reshape(-1, ends.shape[-1]))
     keys, seats = population.genome_keys(lanes, kept), jnp.repeat(now.seats, kept)

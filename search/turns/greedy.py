@@ -166,7 +166,7 @@ def best_turn(game: Game, moves: Moves, settings: Settings) -> TurnSearch:
       moves: how it is played.
       settings: see `Settings`.
     """
-    search = _Walker(game, moves, settings, packing_of(jax.eval_shape(game.init, jax.random.key(0))))
+    search = _Walker(game, moves, settings, packing_of(state_of(game)))
     # Every evaluation takes a few rounds, so it is `done` that ends the search.
     return TurnSearch(search.start, search.step, search.finish, lambda walk: ~search.going(walk).any(), 2**30)
 

@@ -24,7 +24,7 @@ from jaxgames.game import Game
 from jaxgames.lanes import where_lanes
 from jaxgames.packing import packing_of
 from jaxgames.random_bits import LaneKey
-from search.arguments import settings_of
+from search.arguments import settings_of, state_of
 from search.dynamics import check_turns
 from search.planner import Planner
 from search.reductions import first_highest
@@ -153,7 +153,7 @@ def tree_search(game: Game, moves: Moves, settings: Settings) -> TurnSearch:
     check_turns(game, "a tree over turns")
     if game.num_actions > MOST_ACTIONS:
         raise ValueError(f"game={game.name!r}: has {game.num_actions} actions, a tree over turns holds {MOST_ACTIONS} at most")
-    state = jax.eval_shape(game.init, jax.random.key(0))
+    state = state_of(game)
     rows = Rows(packing_of(state), len(jax.eval_shape(moves.offered, state).words))
 
     def start(lanes: LaneKey, states: Any, seats: Array, active: Array) -> Searching:

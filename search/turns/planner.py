@@ -15,7 +15,7 @@ from jaxgames import random_bits
 from jaxgames.game import Game
 from jaxgames.lanes import where_lanes
 from jaxgames.random_bits import LaneKey
-from search.arguments import checked, state_of
+from search.arguments import batched, checked, state_of
 from search.microbatch import in_microbatches
 from search.planner import Plan, Planner, size_in_bytes
 from search.turns.game import Moves
@@ -127,7 +127,7 @@ def turn_planner(
 
     @functools.lru_cache(maxsize=8)  # a search takes a second to trace
     def shapes_of(batch_size: int) -> TurnPlan:
-        views = jax.tree.map(lambda leaf: jax.ShapeDtypeStruct((batch_size, *leaf.shape), leaf.dtype), state_of(game))
+        views = batched(state_of(game), batch_size)
         keys = jax.eval_shape(lambda: jax.random.split(jax.random.key(0), batch_size))
         active = jax.ShapeDtypeStruct((batch_size,), bool)
         shapes: TurnPlan = jax.eval_shape(search_states, keys, views, active)

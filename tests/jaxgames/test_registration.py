@@ -74,17 +74,22 @@ def test_a_game_of_ones_own(own):
 
 
 def test_variants_of_a_game_of_ones_own_are_checked(own):
+    cannot = r"cannot be made: .*must be one of"
     for wrong, message in (
-        ({"variants": ()}, "name='small_hex': has no variants; must have at least one"),
-        ({"defaults": dataclasses.replace(own.defaults, mode="hex-4")}, "name='small_hex': mode='hex-4' must be one of hex-3"),
-        ({"defaults": dataclasses.replace(own.defaults, pairs_mode="")}, "name='small_hex': pairs_mode='' must be one of hex-3"),
-        ({"listed": ("hex-5",)}, "name='small_hex': listed='hex-5' must be one of hex-3"),
+        ({"variants": ()}, "name='small_hex': has no variants; must have at least one$"),
+        ({"defaults": dataclasses.replace(own.defaults, mode="duel")}, rf"name='small_hex': mode='duel' {cannot}"),
+        ({"defaults": dataclasses.replace(own.defaults, pairs_mode="duel")}, rf"name='small_hex': pairs_mode='duel' {cannot}"),
+        ({"listed": ("hex-5", "duel")}, rf"name='small_hex': listed='duel' {cannot}"),
     ):
-        with pytest.raises(ValueError, match=f"^{message}$"):
+        with pytest.raises(ValueError, match=f"^{message}"):
             jaxgames.register(dataclasses.replace(own, **wrong))
     assert jaxgames.game_names() == GAMES
-    with_settings = dataclasses.replace(own.defaults, mode="hex-3:board_size=4")
-    jaxgames.register(dataclasses.replace(own, defaults=with_settings))
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_games_with_variants_like_these_can_be_registered(name, own):
+    jaxgames.register(dataclasses.replace(jaxgames.registration(name), name=f"my_{name}"))
+    assert f"my_{name}" in jaxgames.game_names()
 
 
 @pytest.fixture
@@ -92,12 +97,13 @@ def installed(own, tmp_path, monkeypatch):
     """Installs a package whose entry points are given."""
     module = importlib.import_module("jaxgames.registration")
 
-    def install(**entry_points):
-        about = tmp_path / "games_of_others-1.0.dist-info"
+    def install(package="others", **entry_points):
+        about = tmp_path / f"games_of_{package}-1.0.dist-info"
         about.mkdir()
-        (about / "METADATA").write_text("Metadata-Version: 2.1\nName: games-of-others\nVersion: 1.0\n")
+        (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: games-of-{package}\nVersion: 1.0\n")
         lines = [f"{name} = {value}" for name, value in entry_points.items()]
         (about / "entry_points.txt").write_text("\n".join(["[jaxgames.games]", *lines]))
+        monkeypatch.setattr(module, "ENTRY_POINTS", "jaxgames.games")
         monkeypatch.syspath_prepend(str(tmp_path))
         module._installed.cache_clear()
 
@@ -115,14 +121,43 @@ def test_a_game_of_an_installed_package_is_found(installed):
 
 
 def test_an_installed_package_that_does_not_load_is_named(installed):
-    installed(lost="no_such_module:REGISTRATION", other="tests.tic_tac_toe:REGISTRATION", hex="tests.tic_tac_toe:REGISTRATION")
+    wrong = "tests.tic_tac_toe:REGISTRATION"
+    installed(lost="no_such_module:REGISTRATION", other=wrong, hex=wrong, **{"no-word": wrong})
+    assert jaxgames.game_names() == (*GAMES, "lost", "other")
+    lost = "game='lost': entry point 'no_such_module:REGISTRATION' does not load: ModuleNotFoundError: No module named"
     for name, message in (
-        ("lost", "game='lost': entry point 'no_such_module:REGISTRATION' does not load: ModuleNotFoundError: No module named"),
-        ("other", "game='other': entry point 'tests.tic_tac_toe:REGISTRATION' is .*: must be a Registration of this name"),
+        ("lost", lost),
+        (
+            "other",
+            f"game='other': entry point '{wrong}' is the Registration of 'tic_tac_toe': the names must be the same",
+        ),
     ):
         with pytest.raises(ValueError, match=f"^{message}"):
             jaxgames.make(name)
     assert jaxgames.make("hex").name == "hex", "names of this package stay its own"
+    other = "the names must be the same$"
+    with pytest.warns(UserWarning, match=f"^{lost}"), pytest.warns(UserWarning, match=other):
+        assert {entry.name for entry in jaxgames.games()} == set(GAMES)
+    with (
+        pytest.warns(UserWarning, match=lost),
+        pytest.warns(UserWarning, match=other),
+        pytest.raises(ValueError, match=r"^id='hex-5': must be a name, a variant"),
+    ):
+        jaxgames.make("hex-5")
+
+
+def test_a_name_that_an_installed_package_has_is_taken(installed, own):
+    installed(tic_tac_toe="tests.tic_tac_toe:REGISTRATION")
+    with pytest.raises(ValueError, match=r"^name='tic_tac_toe': there is a game of this name$"):
+        jaxgames.register(dataclasses.replace(own, name="tic_tac_toe"))
+    jaxgames.register(jaxgames.registration("tic_tac_toe"))  # itself
+
+
+def test_two_packages_with_one_name_are_told(installed):
+    installed("first", mine="one_module:REGISTRATION")
+    installed("second", mine="other_module:REGISTRATION")
+    with pytest.raises(ValueError, match=r"^game='mine': several packages bring it, by (one|other)_module:REGISTRATION and "):
+        jaxgames.make("mine")
 
 
 def test_importing_starts_no_backend_and_loads_no_game():

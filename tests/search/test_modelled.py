@@ -387,7 +387,7 @@ def test_values_of_the_rival_are_the_opposite_of_the_own_seats():
     @jax.jit
     def values(keys, player):
         nodes = turned.root(None, keys, states, seats)
-        return turned.evaluate(evaluate, {"own": None}, nodes, jnp.full(3, player), None)[1]
+        return turned.evaluate(evaluate, {"own": None}, nodes, jnp.full(3, player), outputs=None)[1]
 
     own, rival = (values(jax.random.split(jax.random.key(0), 3), np.int32(player)) for player in (0, 1))
     assert own.tolist() == [0.25, -0.25, -0.25] and rival.tolist() == [-0.25, 0.25, 0.25]

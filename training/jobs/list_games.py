@@ -13,6 +13,7 @@ from rich.table import Table
 import jaxgames
 from jaxgames import runtime
 from jaxgames.game import hides_something
+from jaxgames.registration import variants_of
 from jaxgames.turns import moves_at_once
 
 _WIDE = 200  # however narrow the terminal is: ids are there to be copied
@@ -37,23 +38,19 @@ def rows(name: str = "") -> list[dict[str, object]]:
     Raises:
       ValueError: there is no such game.
     """
-    if name:
-        jaxgames.registration(name)
     found = []
-    for entry in jaxgames.games():
-        if name in ("", entry.name):
-            game = jaxgames.make(entry.name, entry.mode)
-            found.append(
-                {
-                    "id": entry.id,
-                    "players": game.num_players,
-                    "actions": game.num_actions,
-                    "longest": game.max_steps,
-                    "moves": "at once" if moves_at_once(game) else "in turn",
-                    "hidden": bool(hides_something(game))
-                    or getattr(getattr(game, "config", None), "view_radius", None) is not None,
-                }
-            )
+    for entry in variants_of(name) if name else jaxgames.games():
+        game = jaxgames.make(entry.name, entry.mode)
+        found.append(
+            {
+                "id": entry.id,
+                "players": game.num_players,
+                "actions": game.num_actions,
+                "longest": game.max_steps,
+                "moves": "at once" if moves_at_once(game) else "in turn",
+                "hidden": bool(hides_something(game)) or getattr(getattr(game, "config", None), "view_radius", None) is not None,
+            }
+        )
     return found
 
 
