@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import jax
 
 import jaxgames
-from experiments.papers.alphaze import SEED, AlphazePlan, epoch_file, medium, player, player_with, train
+from experiments.papers.alphaze import NUMBERS_OF_SAMPLES, SEED, AlphazePlan, epoch_file, medium, player, player_with, train
 from experiments.papers.measured import Measurement, Runs, by_seed, weights_of_finished
 from training.play.tournament import play_pair
 from training.storage.files import write_atomically
@@ -87,9 +87,24 @@ def by_nodes(plan: AlphazePlan) -> list[Measurement]:
 
     def one(rival: str, count: int, network: str) -> Measurement:
         name = f"hex-5x5-nodes-{rival}-{count}-{network}"
-        return Measurement(name, partial(_with_nodes, plan, rival, count, network), (rival, count, network))
+        return Measurement(name, partial(_meeting, plan, rival, network, num_simulations=count), (rival, count, network))
 
     return [one(rival, count, network) for rival in RIVALS for count in NUMBERS_OF_NODES for network in LONG]
+
+
+def by_worlds(plan: AlphazePlan) -> list[Measurement]:
+    """The same with the network of PC-PIMC, by the rival and the worlds of both."""
+
+    def one(rival: str, count: int) -> Measurement:
+        how = {"num_worlds": count, "num_simulations": plan.nodes}
+        return Measurement(f"hex-5x5-worlds-{rival}-{count}", partial(_meeting, plan, rival, "pc_pimc", **how), (rival, count))
+
+    return [one(rival, count) for rival in RIVALS for count in NUMBERS_OF_SAMPLES]
+
+
+def meetings(plan: AlphazePlan) -> list[Measurement]:
+    """5 x 5 cells: PC-PIMC against PIMC of both kinds."""
+    return [*by_nodes(plan), *by_worlds(plan)]
 
 
 def _network(plan: AlphazePlan, run: Runs) -> Path:
@@ -104,12 +119,13 @@ def _network(plan: AlphazePlan, run: Runs) -> Path:
     return weights_of_finished(last.parent, last.name)
 
 
-def _with_nodes(plan: AlphazePlan, rival: str, count: int, network: str) -> dict[str, Any]:
+def _meeting(plan: AlphazePlan, rival: str, network: str, **sizes: int) -> dict[str, Any]:
+    """PC-PIMC against a rival, both with one network and the same sizes."""
     run = LONG[network]
     game: Any = jaxgames.make("hex", run.config.who.mode)
-    sides = [player_with(run, _network(plan, run), method=method, num_simulations=count) for method in ("pc_pimc", rival)]
+    sides = [player_with(run, _network(plan, run), method=method, **sizes) for method in ("pc_pimc", rival)]
     points = play_pair(game, sides, jax.random.key(SEED), 2 * plan.games)
-    return {"rival": rival, "network": network, "nodes": count, "wins": int(points.sum()), "games": len(points)}
+    return {"rival": rival, "network": network, **sizes, "wins": int(points.sum()), "games": len(points)}
 
 
 def _duel(plan: AlphazePlan, title: str, epoch: int, seed: int) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import numpy as np
 
 from experiments.pages import NONE, markdown
 from experiments.papers.alphaze import (
+    NUMBERS_OF_SAMPLES,
     PARTS,
     VARIANTS,
     AlphazePlan,
@@ -19,7 +20,7 @@ from experiments.papers.alphaze import (
     two,
     variants,
 )
-from experiments.papers.alphaze_duel import LONG, MATCHES, RIVALS, by_nodes, duel, duels, long_runs
+from experiments.papers.alphaze_duel import LONG, MATCHES, RIVALS, by_nodes, by_worlds, duel, duels, long_runs, meetings
 from experiments.papers.measured import Page, Runs, of_groups
 from experiments.papers.tables import interval, rate_of_seeds
 from training.jobs.curves import alphaze_figure
@@ -42,6 +43,7 @@ def texts(plan: AlphazePlan) -> dict[str, str]:
         "long": _variants_table(of_groups(plan.found(long_runs(plan)), tuple(LONG.values()))),
         "duels": _duels_table(plan),
         "nodes": _nodes_table(plan),
+        "worlds": _worlds_table(plan),
         "drawn": _drawn_table(plan),
         "time": _time_table(plan),
         "elo": _elo_table(plan),
@@ -55,7 +57,7 @@ def figures(plan: AlphazePlan) -> dict[str, str]:
     return {"alphaze_learning": alphaze_figure(curves)} if curves else {}
 
 
-_ALL = PARTS | {"duel": duel, "nodes": by_nodes}
+_ALL = PARTS | {"duel": duel, "meetings": meetings}
 PAGE = Page("alphaze", AlphazePlan, _ALL, ("jaxgames/hex", "search", "training"), texts, figures)
 
 
@@ -160,6 +162,17 @@ def _nodes_table(plan: AlphazePlan) -> str:
         for (rival, count, network), one in plan.found(by_nodes(plan)).items()
     ]
     return markdown(["against", "nodes per world", "network of", "points of PC-PIMC, %", "games"], rows)
+
+
+def _worlds_table(plan: AlphazePlan) -> str:
+    """The same by the worlds: a row for each number of them, a column for each rival."""
+    found = plan.found(by_worlds(plan))
+    rows = []
+    for count in NUMBERS_OF_SAMPLES:
+        cells = [found.get((rival, count)) for rival in RIVALS]
+        if any(cells):
+            rows.append([str(count), *(interval(one["wins"], one["games"]) if one else NONE for one in cells)])
+    return markdown(["worlds", *(f"against {title}, %" for title in RIVALS.values())], rows)
 
 
 def _duels_table(plan: AlphazePlan) -> str:

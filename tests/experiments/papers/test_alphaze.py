@@ -47,6 +47,7 @@ def test_the_page(tmp_path):
         "| the networks, search PIMC | 32 | 75.0 (75–75) | 75.0, 75.0, 75.0 | 600 |",
         "| each with its own network | 8 | 75.0 (75–75) | 75.0, 75.0, 75.0 | 600 |",
         "| PIMC, the value after each action | 400 | PIMC | 75.0 (69–80) | 200 |",
+        "| 20 | 75.0 (69–80) | 75.0 (69–80) |",
         "| TSL + PC-PIMC | 60.0 | 90.0 | 90–90 | 3 | 2.0 | 1234 |",
         "more than <!-- text most -->88.0<!-- /text --> %",
         "Network `tiny`, 4 worlds x 24 simulations, 2048 searches in 200 games, 2.0 minutes.",

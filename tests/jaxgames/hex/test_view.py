@@ -168,6 +168,18 @@ def test_there_are_two_names(names):
             draw()
 
 
+@pytest.mark.parametrize("names", [("black", "white"), ("sp_mcts:values=prospects,replies=4", "a name as long as that one is")])
+def test_words_have_room(names):
+    caption = "a line below that is much longer than the board above it is wide, and goes on for a while"
+    game = Hex(HexConfig(board_size=3))
+    root = ElementTree.fromstring(game.draw(game.init(jax.random.key(0)), names=names, caption=caption))
+    texts = root.findall(f"{SVG}text")
+    assert [text.text for text in texts] == [f"{names[0]} joins top and bottom", f"{names[1]} joins left and right", caption]
+    for text in texts:  # in fonts as wide as DejaVu Sans a letter of size 14 takes 8 on average
+        assert float(text.get("x")) + 8 * len(text.text) <= float(root.get("width"))
+    assert float(texts[0].get("x")) + 8 * len(texts[0].text) < float(texts[1].get("x"))
+
+
 def test_the_game_draws_itself():
     config, states, _cells = recorded("abrupt", 3)
     game = Hex(config)
