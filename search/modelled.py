@@ -253,7 +253,7 @@ def _finished(game: Game, planner: Planner, models: Models) -> Planner:
 
     found = planner._replace(plan=plan)
     if models.root == "true":
-        return found
+        return arguments.checked(found, arguments.state_of(game))  # under its new name
     if not keeps_beliefs(game):
         raise ValueError(
             f"root={models.root!r}: game={game.name!r} does not say what its players believe; take root=true, an oracle"

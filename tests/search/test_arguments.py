@@ -123,6 +123,7 @@ def test_views_of_something_else(planner):
         (greedy.greedy_turn(TINY, greedy.Settings(num_evaluations=2)), TINY),
         (search.presets.by_name(POMMERMAN, "modelled_fdts"), POMMERMAN),
         (search.presets.by_name(POMMERMAN, "modelled_fdts", root="visible"), POMMERMAN),
+        (search.presets.by_name(POMMERMAN, "modelled_mcts", root="true"), POMMERMAN),
         (search.presets.by_name(POMMERMAN, "sp_mcts", root="true", num_simulations=8), POMMERMAN),
         (every_seat(), HEX),
     ],
