@@ -43,7 +43,8 @@ MATCHES = {
 }
 """What is compared: the first of two is what PC-PIMC stands for."""
 _CHECKED = (8, 16, EPOCHS)  # epochs after which they meet
-NUMBERS_OF_NODES = (32, 100, 200, 400)  # per world, of PC-PIMC and of the rival that searches trees
+NUMBERS_OF_NODES = {"pimc": (32, 100, 200, 400, 800), "pimc_value": (32, 100, 200, 400)}
+"""Per world, of PC-PIMC and of a rival that searches trees, too."""
 RIVALS = {"pimc": "PIMC, trees of as many nodes", "pimc_value": "PIMC, the value after each action"}
 """Whom PC-PIMC meets: by methods of `AlphazeConfig`. The second is Eq. 3 of the paper to the letter."""
 
@@ -89,7 +90,7 @@ def by_nodes(plan: AlphazePlan) -> list[Measurement]:
         name = f"hex-5x5-nodes-{rival}-{count}-{network}"
         return Measurement(name, partial(_meeting, plan, rival, network, num_simulations=count), (rival, count, network))
 
-    return [one(rival, count, network) for rival in RIVALS for count in NUMBERS_OF_NODES for network in LONG]
+    return [one(rival, count, network) for rival, counts in NUMBERS_OF_NODES.items() for count in counts for network in LONG]
 
 
 def by_worlds(plan: AlphazePlan) -> list[Measurement]:
