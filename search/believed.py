@@ -61,11 +61,8 @@ def believed(game: BelievedGame, planner: Planner, *, worst_case: bool = False, 
         belief = game.update_belief(before, view, own_action, worst_case=worst_case)
         return talker.heed(before, belief, view) if talker else belief
 
-    def first_look() -> Any:
-        state = game.init(jax.random.key(0))
-        return init_belief(game.observe(state, jnp.int32(0)))
-
-    example = jax.eval_shape(first_look)
+    view = arguments.observation_of(game)
+    example = jax.eval_shape(init_belief, view)
 
     def init(batch_size: int) -> Memory:
         belief = jax.tree.map(lambda leaf: jnp.zeros((batch_size, *leaf.shape), leaf.dtype), example)
@@ -96,7 +93,7 @@ def believed(game: BelievedGame, planner: Planner, *, worst_case: bool = False, 
         uses_hidden=False,
         ready=None,
     )
-    return arguments.checked(fair, arguments.observation_of(game))
+    return arguments.checked(fair, view)
 
 
 def _speaking(game: TalkingGame, views: Any, plan: Plan, seats: Array | None) -> Plan:

@@ -150,7 +150,6 @@ def dynamics_of(game: Game | Dynamics, *, key: Callable | None = None, arms: Cal
             if given is not None:
                 raise ValueError(f"{name}: stands in for a game's own; of the dynamics of {game.name!r} replace a field")
         return game
-    arguments.a_game(game)
     state = arguments.state_of(game)
     return Dynamics(
         name=game.name,

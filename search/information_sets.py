@@ -47,9 +47,10 @@ def among_information_sets(game: HiddenGame, make: Callable[[Dynamics], Planner]
       The planner; its table lives through the episode, for what was learnt of an information set stays true.
     """
     arguments.a_hidden_game(game)
-    planner = make(information_sets(game))
+    dynamics = information_sets(game)
+    planner = make(dynamics)
     named = planner._replace(name=f"{planner.name}, information sets", sees_state=False, uses_hidden=False)
-    return arguments.checked(named, arguments.information_of(game))
+    return arguments.checked(named, dynamics.view)
 
 
 def information_sets(game: HiddenGame) -> Dynamics:

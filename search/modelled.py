@@ -251,9 +251,9 @@ def _finished(game: Game, planner: Planner, models: Models) -> Planner:
     def plan(params: Any, keys: Array, memory: Any, views: Any, seats: Array, active: Array) -> tuple[Any, Any]:
         return planner.plan({"own": params, "opponents": params}, keys, memory, views, seats, active)
 
-    found = planner._replace(plan=plan)
+    found, view = planner._replace(plan=plan), arguments.state_of(game)
     if models.root == "true":
-        return arguments.checked(found, arguments.state_of(game))  # under its new name
+        return arguments.checked(found, view)  # under its new name
     if not keeps_beliefs(game):
         raise ValueError(
             f"root={models.root!r}: game={game.name!r} does not say what its players believe; take root=true, an oracle"
@@ -262,14 +262,14 @@ def _finished(game: Game, planner: Planner, models: Models) -> Planner:
         return believed(game, found, worst_case=models.root == "worst", talks=models.talks)
     visible = jax.vmap(game.visible_state)
     try:
-        jax.eval_shape(visible, jax.eval_shape(lambda: jax.vmap(game.init)(jax.random.split(jax.random.key(0), 1))))
+        jax.eval_shape(visible, arguments.batched(view, 1))
     except ValueError as error:  # fog is told now, not when it is compiled
         raise ValueError(f"root={models.root!r}: {str(error).splitlines()[0]}; take believed or true") from None
 
     def plan_visible(params: Any, keys: Array, memory: Any, views: Any, seats: Array, active: Array) -> tuple[Any, Any]:
         return plan(params, keys, memory, visible(views), seats, active)
 
-    return arguments.checked(found._replace(plan=plan_visible, uses_hidden=False), arguments.state_of(game))
+    return arguments.checked(found._replace(plan=plan_visible, uses_hidden=False), view)
 
 
 def _by_network(game: Game, evaluate: Evaluate, outputs: Outputs | None) -> Agent:
