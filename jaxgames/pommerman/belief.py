@@ -34,7 +34,7 @@ def init_belief(config: PommermanConfig, observation: Observation, *, worst_case
     """
     nothing = jax.tree.map(jnp.asarray, config.grid.empty)
     start = setup.start_state(config, nothing, nothing, (nothing,) * ITEM_DIGITS)  # who is in fog is believed to be in its corner
-    return _seen(config, start, observation, worst_case)
+    return _seen(config, start, start, observation, worst_case)
 
 
 def update_belief(
@@ -49,14 +49,12 @@ def update_belief(
       own_action: int32 [], what the player did.
       worst_case: as in `init_belief`.
     """
+    ahead = before
     if config.view_radius is not None:
         still = jnp.int32(Move.STOP) * (NUM_MESSAGES if config.has_messages else 1)
         actions = jnp.where(jnp.arange(config.num_players) == observation.seat, own_action, still)
         ahead = rules.transition(config, before, actions)
-        hidden = config.grid.full - observation.view
-        # Out of sight things went on; in sight the step before is needed to see what has moved.
-        before = _blend(before, ahead, hidden)
-    return _seen(config, before, observation, worst_case)
+    return _seen(config, before, ahead, observation, worst_case)
 
 
 def without_hidden(state: State) -> State:
@@ -66,55 +64,33 @@ def without_hidden(state: State) -> State:
     return dataclasses.replace(state, items=sliced.keep(state.items, state.visible_items), flames=flames)
 
 
-def _blend(seen: State, hidden: State, where: Bits) -> State:
-    """Takes planes from one state, and in some cells from another."""
-
-    def each(one: Bits, other: Bits) -> Bits:
-        return (one - where) | (other & where)
-
-    def all_of(one: tuple[Bits, ...], other: tuple[Bits, ...]) -> tuple[Bits, ...]:
-        return tuple(map(each, one, other))
-
-    return dataclasses.replace(
-        seen,
-        rigid=each(seen.rigid, hidden.rigid),
-        wood=each(seen.wood, hidden.wood),
-        items=all_of(seen.items, hidden.items),
-        flames=all_of(seen.flames, hidden.flames),
-        bombs=Bombs(
-            life=all_of(seen.bombs.life, hidden.bombs.life),
-            strength=all_of(seen.bombs.strength, hidden.bombs.strength),
-            owner=all_of(seen.bombs.owner, hidden.bombs.owner),
-            moving=all_of(seen.bombs.moving, hidden.bombs.moving),
-        ),
-    )
-
-
-def _seen(config: PommermanConfig, before: State, observation: Observation, worst_case: bool) -> State:
-    """Puts what is seen in the place of what was believed."""
+def _seen(config: PommermanConfig, before: State, ahead: State, observation: Observation, worst_case: bool) -> State:
+    """Puts what is seen in the place of what was believed before the step; out of sight lies what the rules said was `ahead`."""
     view = observation.view
 
     def with_hidden(seen: tuple[Bits, ...], believed: tuple[Bits, ...]) -> tuple[Bits, ...]:
         return tuple(one | (other - view) for one, other in zip(seen, believed, strict=True))
 
     low, high = observation.flame_life  # life + 1 of the youngest flame
-    flames = with_hidden((low - high, high - low, low & high), before.flames)
-    rigid, wood = with_hidden((observation.rigid, observation.wood), (before.rigid, before.wood))
-    visible = before.visible_items
-    items = with_hidden(observation.items, sliced.keep(before.items, visible))
+    flames = with_hidden((low - high, high - low, low & high), ahead.flames)
+    rigid, wood = with_hidden((observation.rigid, observation.wood), (ahead.rigid, ahead.wood))
+    visible = ahead.visible_items
+    items = with_hidden(observation.items, sliced.keep(ahead.items, visible))
+    # What there was to collect in the step: out of sight whoever stands still has it by now, and does not collect it again.
+    lay = with_hidden(sliced.keep(before.items, before.visible_items & view), sliced.keep(ahead.items, visible))
     cells = _cells(config, before, observation, rigid | wood | union(flames))
     places = [config.grid.one_hot(cell).when(alive) for cell, alive in zip(cells, observation.alive, strict=True)]
-    life = with_hidden(observation.bomb_life, before.bombs.life)
-    strength = with_hidden(observation.bomb_strength, before.bombs.strength)
-    moving = with_hidden(observation.bomb_moving, before.bombs.moving)
-    owner = _owners(config, before, places, life, moving, observation.seat)
+    life = with_hidden(observation.bomb_life, ahead.bombs.life)
+    strength = with_hidden(observation.bomb_strength, ahead.bombs.strength)
+    moving = with_hidden(observation.bomb_moving, ahead.bombs.moving)
+    owner = with_hidden(_owners(config, before, places, observation), ahead.bombs.owner)
     bombs = Bombs(life, strength, owner, moving)
     bombers = tuple(
         select(
             observation.seat == seat,
             observation.own,
             dataclasses.replace(
-                _worst(config, known) if worst_case else _followed(config, before, bombs, seat, place),
+                _worst(config, known) if worst_case else _followed(config, before, bombs, seat, place, lay),
                 cell=cell,
                 alive=alive,
             ),
@@ -159,11 +135,10 @@ def nearest(grid: Grid, cell: Array, refuge: Bits) -> Array:
     return jnp.where(some, (reached & refuge).first(), cell).astype(jnp.int8)
 
 
-def _owners(
-    config: PommermanConfig, before: State, places: list[Bits], life: tuple[Bits, ...], moving: tuple[Bits, ...], seat: Array
-) -> tuple[Bits, ...]:
-    """Whose the bombs are: of those that were there, as before; of new ones, who stands on them; of others, an enemy's."""
+def _owners(config: PommermanConfig, before: State, places: list[Bits], observation: Observation) -> tuple[Bits, ...]:
+    """Whose the bombs in sight are: of old ones, as before; of new ones, who stands on them; of all others, an enemy's."""
     grid, known = config.grid, before.bombs
+    life, moving = observation.bomb_life, observation.bomb_moving
     bombs = union(life)
     fresh = sliced.equal(life, BOMB_LIFE - 1, bombs)  # laid in this step
     stayed = (bombs - fresh - union(moving)) & known.cells
@@ -176,7 +151,7 @@ def _owners(
     for each, place in enumerate(places):
         laid = (bombs - told) & place
         owner, told = sliced.fill(owner, laid, each), told | laid
-    enemy = (seat + 1) % config.num_players
+    enemy = (observation.seat + 1) % config.num_players
     return sliced.write(owner, bombs - told, enemy)
 
 
@@ -190,15 +165,14 @@ def _worst(config: PommermanConfig, known: Bomber) -> Bomber:
     )
 
 
-def _followed(config: PommermanConfig, before: State, bombs: Bombs, seat: int, place: Bits) -> Bomber:
+def _followed(config: PommermanConfig, before: State, bombs: Bombs, seat: int, place: Bits, lay: tuple[Bits, ...]) -> Bomber:
     """What a bomber has after a step, by what it was seen to do.
 
     It gets a power-up that lay where it stands; a bomb of its own tells its reach; a bomb that rolls out of the cell into which
     it has stepped was kicked; and what it may lay is what it could lay before, but for its bombs that lie about.
     """
     grid, known = config.grid, before.bombers[seat]
-    found = place & before.visible_items
-    low, high = (plane.overlaps(found) for plane in before.items)
+    low, high = (plane.overlaps(place) for plane in lay)
     mine = sliced.equal(bombs.owner, seat, bombs.cells)
     longest, _ = sliced.highest(bombs.strength, mine)
     strength = jnp.maximum(known.blast_strength + (high & ~low), longest)

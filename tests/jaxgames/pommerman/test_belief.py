@@ -15,7 +15,7 @@ import jaxgames
 from jaxgames.pommerman import belief, interop
 from jaxgames.pommerman.replay import observe_batch
 from tests.jaxgames.pommerman import recordings
-from tests.jaxgames.pommerman.positions import DOWN, RANGE, STOP, TEAM, Bomb, look, position
+from tests.jaxgames.pommerman.positions import DOWN, RANGE, RIGHT, STOP, TEAM, Bomb, Man, look, play, position
 
 SEATS = jnp.arange(4)
 
@@ -159,6 +159,22 @@ def test_a_bomb_that_nobody_was_seen_to_lay_is_an_enemys():
     for seat in range(4):
         believed = begin(observe_batch(TEAM, state, seat))
         assert look(jax.device_get(believed), TEAM).bombs[2, 1] == Bomb(owner=(seat + 1) % 4, life=5)
+
+
+def test_what_goes_on_in_fog_is_followed_as_it_happens():
+    """A bomb that explodes there is one that its owner may lay again, and one that rolls there stays its owner's."""
+    rows = ["..........."] * 11
+    for seat, (row, column) in enumerate(((1, 1), (9, 9), (6, 8), (10, 5))):
+        rows[row] = rows[row][:column] + str(seat) + rows[row][column + 1 :]
+    bombs = {(9, 1): Bomb(owner=1, life=2), (8, 3): Bomb(owner=2, direction=RIGHT)}
+    state = believed = position(" ".join(rows), bombs=bombs, config=TEAM, m1=Man(ammo=0), m2=Man(ammo=0))
+    for step in range(3):
+        truth = play(state, config=TEAM)
+        state = truth.state
+        believed = programs("team")[1](believed, observe_batch(TEAM, state, 0), np.zeros(1, np.int32))
+        found = look(jax.device_get(believed), TEAM)
+        assert found.bombs == truth.bombs and found.men == truth.men, step
+    assert truth.men[1].ammo == 1 and truth.bombs == {(8, 6): Bomb(owner=2, life=6, direction=RIGHT)}
 
 
 def believed_by_first(*drawings, action=STOP):
