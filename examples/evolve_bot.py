@@ -76,9 +76,10 @@ def main(
         def step(carry: Any, key: jax.Array) -> tuple[Any, Any]:
             state, now = carry
             scores = (features(now.observation) * of_lane[:, None]).sum(-1)
-            noise = 1e-3 * jax.random.uniform(key, scores.shape)  # among equals any
+            among_equals, chance = jax.random.split(key)
+            noise = 1e-3 * jax.random.uniform(among_equals, scores.shape)
             actions = jnp.where(now.legal[:, :-1], scores + noise, -jnp.inf).argmax(1)
-            state, after = env.step(state, actions, jax.random.fold_in(key, 1))
+            state, after = env.step(state, actions, chance)
             return (state, after), (after.done, after.reward > 0)
 
         begin, play_on = jax.random.split(key)

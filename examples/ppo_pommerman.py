@@ -113,8 +113,7 @@ def advantages(samples: Sample, last: jax.Array) -> jax.Array:
 
     def back(carry: Any, sample: Sample) -> tuple[Any, jax.Array]:
         following, value = carry
-        goes_on = 1.0 - sample.done
-        advantage = sample.reward - sample.value + GAMMA * goes_on * (value + LAMBDA * following)
+        advantage = sample.reward - sample.value + GAMMA * (1.0 - sample.done) * (value + LAMBDA * following)
         return (advantage, sample.value), advantage
 
     return jax.lax.scan(back, (jnp.zeros_like(last), last), samples, reverse=True)[1]
@@ -146,7 +145,8 @@ def update(env: jaxgames.Environment, graph: Any, optimizer: Any, options: Optio
         changes, moments = optimizer.update(jax.grad(loss)(params, graph, batch), moments, params)
         return (optax.apply_updates(params, changes), moments), None
 
-    minibatches = jax.random.permutation(key, options.lanes).reshape(MINIBATCHES, -1)
+    key, order = jax.random.split(key)
+    minibatches = jax.random.permutation(order, options.lanes).reshape(MINIBATCHES, -1)
     (params, moments), _ = jax.lax.scan(learn, (params, moments), minibatches)
     return (params, moments, (state, now, key)), counts
 

@@ -108,9 +108,8 @@ def has_line(stones: jax.Array) -> jax.Array:
     for down, right in ((0, 1), (1, 0), (1, 1), (1, -1)):
         line = stones
         for step in range(1, LINE):
-            shifted = jnp.roll(stones, (-down * step, -right * step), (0, 1))
             rows, columns = np.arange(ROWS)[:, None] + down * step, np.arange(COLUMNS) + right * step
-            line = line & shifted & (rows < ROWS) & (columns >= 0) & (columns < COLUMNS)
+            line &= jnp.roll(stones, (-down * step, -right * step), (0, 1)) & (rows < ROWS) & (columns >= 0) & (columns < COLUMNS)
         found = found | line.any()
     return found
 
@@ -137,7 +136,7 @@ def main(lanes: int = 256, rounds: int = 300, seed: int = 0) -> dict[str, float]
       seed: of everything that is drawn.
     """
     runtime.prepare()
-    game, everywhere = Drop(), jnp.arange(lanes)
+    game, everywhere, (begin, play_on, test) = Drop(), jnp.arange(lanes), jax.random.split(jax.random.key(seed), 3)
     table = jaxgames.MultiEnvironment(game, lanes)
     graph, params = nnx.split(Network(nnx.Rngs(seed)), nnx.Param)
 
@@ -181,16 +180,17 @@ def main(lanes: int = 256, rounds: int = 300, seed: int = 0) -> dict[str, float]
             state, after = rival.step(carry[0], logits.argmax(1), key)
             return (state, after), (after.done.sum(), (after.reward > 0).sum())
 
-        _, (games, won) = jax.lax.scan(step, rival.reset(key), jax.random.split(key, 4 * ROWS * COLUMNS))
+        keys = jax.random.split(key, 1 + 4 * ROWS * COLUMNS)
+        _, (games, won) = jax.lax.scan(step, rival.reset(keys[0]), keys[1:])
         return won.sum() / games.sum()
 
-    moments, games = OPTIMIZER.init(params), (*jax.jit(table.reset)(jax.random.key(seed)), jax.random.key(1))
-    told = {"before": float(measure(params, jax.random.key(2)))}
+    moments, games = OPTIMIZER.init(params), (*jax.jit(table.reset)(begin), play_on)
+    told = {"before": float(measure(params, test))}
     print(f"before: {told['before']:.3f} of games won against random play")
     for number in range(1, rounds + 1):
         params, moments, games = learn(params, moments, games)
         if number % max(rounds // 10, 1) == 0:
-            told["after"] = float(measure(params, jax.random.key(2)))
+            told["after"] = float(measure(params, test))
             print(f"round {number:4}: {told['after']:.3f}")
     return told
 
