@@ -29,10 +29,10 @@ def for_all_seats(game: Game, planner: Planner) -> Planner:
     Raises:
       ValueError: the planner sees only what a seat knows.
     """
-    if not planner.own_first:
-        return planner
     if not planner.sees_state:
         raise ValueError(f"planner={planner.name!r}: must see the state, as with root=true; it plans from what one seat knows")
+    if not planner.own_first:
+        return planner
     players = game.num_players
 
     def by_seat(tree: Any) -> Any:

@@ -110,7 +110,7 @@ def talk() -> list[Any]:
         except (OSError, ValueError) as error:
             found.append(f"{type(error).__name__}: {error}")
     try:
-        check_split(job.mesh_for(3), MonteCarloConfig(lanes=3))
+        check_split(job.mesh_for(Console(), lanes=3), MonteCarloConfig(lanes=3))
     except ValueError as error:
         found.append(str(error))
     return found

@@ -70,3 +70,5 @@ def test_what_plans_for_all_stays_as_it_is_and_what_sees_one_seat_alone_is_refus
     assert for_all_seats(GAME, plain) is plain
     with pytest.raises(ValueError, match=r"^planner='by hand': must see the state, as with root=true; it plans from what one"):
         for_all_seats(GAME, by_hand()._replace(sees_state=False))
+    with pytest.raises(ValueError, match="must see the state"):
+        for_all_seats(GAME, plain._replace(sees_state=False))

@@ -65,3 +65,13 @@ def rows_of(buffer) -> np.ndarray:
 def as_set(rows: np.ndarray) -> list[bytes]:
     """Rows without their order."""
     return sorted(row.tobytes() for row in rows)
+
+
+def on_one_device(function):
+    """Runs what programs run on each device of the axis "data", on one alone."""
+    mapped = jax.jit(jax.vmap(function, axis_name="data"))
+
+    def run(*args):
+        return jax.tree.map(lambda leaf: leaf[0], mapped(*jax.tree.map(lambda leaf: jnp.asarray(leaf)[None], args)))
+
+    return run

@@ -26,7 +26,7 @@ from jaxgames.clash.game import Clash
 from jaxgames.specs import with_settings
 from training.jobs import card_page
 from training.jobs.card_statistics import Level, summarize
-from training.play import agents, card_battles, evaluate, memory, tournament
+from training.play import agents, card_battles, evaluate, memory
 from training.play.card_battles import BLOCK, SIDES, Decks, Part
 from training.storage import provenance
 from training.storage.files import output_folder, write_atomically, write_together
@@ -178,7 +178,7 @@ def run(config: ReportConfig, console: Console | None = None) -> dict:
     head = {
         "settings": json.loads(json.dumps(dataclasses.asdict(config))),
         "rows": _digest(asked),
-        "networks": {spec: tournament.digest(one.params) for spec, one in made.items()},
+        "networks": {spec: agents.digest(spec, asked.game) for spec in made},
         "code": provenance.source_hash(("jaxgames", "search", "training")),
     }
     with output_folder(config.output) as folder:

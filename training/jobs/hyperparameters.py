@@ -116,7 +116,7 @@ def _ranked(config: SearchConfig) -> list[dict[str, Any]]:
             job.check_settings(trial, path.parent / "settings.json")
             result = json.loads(path.read_text())
             results.append({"trial": number, **_varied(trial), **{k: result[k] for k in ("released", "strict", "seconds")}})
-    results.sort(key=lambda one: (-one["released"]["wins"], one["trial"]))
+    results.sort(key=lambda one: (-one["released"]["wins"] / one["released"]["games"], one["trial"]))
     write_atomically(Path(config.output) / "results.json", json.dumps(results, indent=2) + "\n")
     return results
 

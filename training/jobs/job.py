@@ -28,9 +28,11 @@ from training.jobs.stopping import StopRequest
 from training.learn.dealing import is_dealt, must_deal
 from training.play import memory
 from training.storage.checkpoints import Checkpoints
-from training.storage.files import LOCK, output_folder, write_atomically
+from training.storage.files import LOCK, output_folder, write_alone, write_atomically
 from training.storage.logs import LOG_FILE, RunLog, read_log
 from training.storage.provenance import flat
+
+MOST = 2_000_000_000  # units of a run: below 2^31, so that the last iteration may count on
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,7 +44,7 @@ class JobConfig:
       checkpoint_every: iterations between two checkpoints; there is one after each evaluation anyhow.
       keep: checkpoints kept.
       output: folder of the run.
-      resume: go on with the run in that folder; without one there, begin.
+      resume: go on with the run in that folder, which may also be made longer; without one there, begin.
     """
 
     FREE: ClassVar[frozenset[str]] = frozenset({"output", "resume", "keep", "checkpoint_every"})  # may change when a run goes on
@@ -73,6 +75,7 @@ class Job(abc.ABC):
       meta: what its checkpoints are of, such as the game and the network.
       title, total, unit: of what is shown: what goes on, how many units there are to do, and of what.
       learning_rate: what to make smaller where learning fails.
+      num_devices: that work on it.
     """
 
     SHOWN: ClassVar[Mapping[str, str]]  # values that are displayed, and what they are called there
@@ -91,6 +94,13 @@ class Job(abc.ABC):
         self.config, self.console = config, console
         self.folder = Path(config.output)
         self.key = jax.random.key(config.seed)
+        self.num_devices = jax.device_count()
+
+    def make_mesh(self, learn: Any) -> Mesh:
+        """Makes the mesh for settings of learning, as `mesh_for` does, and notes its size."""
+        mesh = mesh_for(self.console, lanes=learn.lanes, batch_size=learn.batch_size, buffer_size=learn.buffer_size)
+        self.num_devices = mesh.size
+        return mesh
 
     @property
     def variant(self) -> str:
@@ -171,10 +181,12 @@ def run(job: Job) -> dict | None:
       What result.json holds; None if it was stopped before the end.
 
     Raises:
-      ValueError: the folder holds a run and the config does not resume, or one with other settings; a loss that is no number; a
-        device that fails.
+      ValueError: there is more to do than programs can count; the folder holds a run and the config does not resume, or one with
+        other settings; a loss that is no number; a device that fails.
       OSError: the output folder cannot be written or is in use, or the disk is full.
     """
+    if job.total > MOST:
+        raise ValueError(f"{job.total} {job.unit} to do: must be <= {MOST}, as programs count in 32 bits")
     with output_folder(job.folder), _nothing_left(job.folder):
         with StopRequest() as stop, Checkpoints(job.folder / "checkpoints", job.meta, keep=job.config.keep) as checkpoints:
             _check_folder(job.config, job.folder, checkpoints)
@@ -279,7 +291,7 @@ def _iterate(job: Job, progress: _Progress, checkpoints: Checkpoints, stop: Stop
                 if rated or stops or job.is_over(state) or number % job.config.checkpoint_every == 0:
                     checkpoints.save(number, progress.tree())
                     saved = number
-            if stops and not job.is_over(state):
+            if stops:
                 display.note(f"stopped after iteration {number}, which is saved; go on with --resume")
                 return False
     return True
@@ -295,18 +307,26 @@ def _finish(job: Job, progress: _Progress) -> dict:
     result = {
         "settings": dataclasses.asdict(job.config),
         "seconds": progress.seconds,
-        "device": f"{jax.device_count()} x {jax.devices()[0].device_kind}",
+        "device": f"{job.num_devices} x {jax.devices()[0].device_kind}",
         **job.finish(progress.state),
     }
     write_atomically(job.folder / "result.json", json.dumps(result, indent=2) + "\n")
+    if processes.on_first(lambda: _draw(job)):
+        job.console.print(f"results in {job.folder}", markup=False, highlight=False)
+    else:
+        job.console.print(f"results in {job.folder}; no plots: pip install jaxgames[viz]", markup=False, highlight=False)
+    return result
+
+
+def _draw(job: Job) -> bool:
+    """Draws the log, in the first process alone; False where matplotlib is not installed."""
     try:
         figure = getattr(importlib.import_module("training.jobs.curves"), job.FIGURE)
-        drawn = figure([(job.folder.name, [read_log(job.folder / "log.jsonl")])]) if processes.leads() else ""
-        write_atomically(job.folder / "learning.svg", drawn)
+        drawn = figure([(job.folder.name, [read_log(job.folder / LOG_FILE)])])
     except ImportError:
-        job.console.print("no plots: pip install jaxgames[viz]", markup=False, highlight=False)
-    job.console.print(f"results in {job.folder}", markup=False, highlight=False)
-    return result
+        return False
+    write_alone({job.folder / "learning.svg": drawn})
+    return True
 
 
 @contextlib.contextmanager
@@ -357,11 +377,20 @@ def plain(metrics: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value.tolist() for name, value in jax.device_get(dict(metrics)).items()}
 
 
-def mesh_for(*numbers: int) -> Mesh:
-    """Makes a mesh of as many devices as there are and as divide all the numbers; with several processes of all devices."""
+def mesh_for(console: Console, **numbers: int) -> Mesh:
+    """Makes a mesh of as many devices as there are and as divide all the numbers; with several processes of all devices.
+
+    Args:
+      console: told where that leaves devices idle.
+      numbers: of what is split over the devices, by the names of their settings.
+    """
     if processes.count() > 1:  # each has a share of everything
         return runtime.data_mesh()
-    count = next(n for n in range(jax.device_count(), 0, -1) if all(number % n == 0 for number in numbers))
+    there = jax.device_count()
+    count = next(n for n in range(there, 0, -1) if all(number % n == 0 for number in numbers.values()))
+    if count < there:
+        given = ", ".join(f"{name}={number}" for name, number in numbers.items() if number % there)
+        console.print(f"works on {count} of {there} devices: {given} cannot be split over all", markup=False, highlight=False)
     return runtime.data_mesh(count)
 
 

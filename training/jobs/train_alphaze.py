@@ -10,7 +10,7 @@ import jax
 import numpy as np
 from rich.console import Console
 
-from jaxgames import checks, processes
+from jaxgames import checks
 from jaxgames.agent import Agent
 from search.planner import as_agent
 from training.jobs import job
@@ -21,7 +21,6 @@ from training.models import policy_value
 from training.models.policy_value import PolicyValue, PolicyValueConfig
 from training.play import agents, elo
 from training.play.tournament import BATCH, play_pair, round_robin
-from training.storage.files import write_atomically
 from training.storage.weights import load_weights, save_weights
 
 # Keys of matches, beside those of self-play.
@@ -47,7 +46,7 @@ class TrainConfig(JobConfig):
       final_entries: epochs in that tournament, evenly chosen, the last one included.
     """
 
-    FREE = JobConfig.FREE | {"final_games", "epochs"}
+    FREE = JobConfig.FREE | {"final_games", "final_entries", "epochs"}
 
     who: PolicyValueConfig = PolicyValueConfig()
     learn: AlphazeConfig = AlphazeConfig()
@@ -116,11 +115,12 @@ class AlphazeJob(Job):
         super().__init__(config, console)
         learn = config.learn
         self.who: PolicyValue = policy_value.make(config.who)
+        self.who.check_values("who", "self-play")
         self.meta = self.who.meta
         self._first_params()  # before anything is compiled
         self.title = f"AlphaZe**, {self.variant}, {learn.method}, {config.who.network} network"
         self.total, self.unit, self.learning_rate = config.epochs * learn.epoch_samples, "searches", learn.learning_rate
-        self.programs = Alphaze(learn, self.who, job.mesh_for(learn.lanes, learn.batch_size, learn.buffer_size))
+        self.programs = Alphaze(learn, self.who, self.make_mesh(learn))
         gate = make_player(learn, self.who, temperature=config.gate_temperature)
         # Two agents of one planner: they are asked apart, because they differ in parameters.
         self.contender, self.champion = as_agent(gate), as_agent(gate)
@@ -186,7 +186,6 @@ class AlphazeJob(Job):
             state.best_params = job.copy(learner.params)
         state.epoch = np.int32(epochs)
         self._save(state.best_params, epochs)
-        write_atomically(self.folder / "best.npz", self._weights(epochs).read_bytes())
         if epochs == learn.pretrain_epochs:
             state.learner = self.programs.restart(self.key, learner)
         if config.rate_games:
@@ -200,20 +199,13 @@ class AlphazeJob(Job):
         learner = state.learner
         result: dict[str, Any] = {
             "searches": job.samples_of(state),
-            "games": self._games(state),
+            "games": int(learner.progress["games"]),
             "updates": int(learner.updates),
             "rating": float(state.rating),
         }
         if self.config.final_games:
             result["tournament"] = self._tournament()
         return result
-
-    def _games(self, state: State) -> int:
-        """Games that were played to their end: those begun, but for what is at work and what a restart gave up."""
-        restarts = int(0 < self.config.learn.pretrain_epochs <= int(state.epoch))
-        next_numbers = processes.fetch(state.learner.games.lanes.next_number)
-        begun = int((next_numbers // len(next_numbers)).sum())
-        return begun - (1 + restarts) * self.config.learn.lanes
 
     def _tournament(self) -> dict[str, Any]:
         config = self.config
@@ -235,4 +227,6 @@ class AlphazeJob(Job):
         return self.folder / f"epoch-{epoch:03d}.npz"
 
     def _save(self, params: Any, epoch: int) -> None:
-        save_weights(self._weights(epoch), jax.device_get(params), self.who.meta | {"epoch": epoch})
+        found = jax.device_get(params)
+        for path in (self._weights(epoch), *([self.folder / "best.npz"] if epoch else [])):
+            save_weights(path, found, self.who.meta | {"epoch": epoch})

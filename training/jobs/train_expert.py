@@ -16,7 +16,7 @@ from jaxgames.registration import usual_opponent
 from search.planner import as_agent
 from training.jobs import job
 from training.jobs.job import Job, JobConfig
-from training.learn.expert_iteration import DATA_SETS, ExpertConfig, ExpertIteration, make_search
+from training.learn.expert_iteration import DATA_SETS, SEARCH, ExpertConfig, ExpertIteration, make_search
 from training.learn.from_data_sets import DataSetLearning
 from training.learn.learner import Learner
 from training.models import policy_value
@@ -26,6 +26,7 @@ from training.storage.weights import save_weights
 
 # Keys of matches, beside those of games to learn from.
 _RATE, _REPORT, _INIT = range(1 << 28, (1 << 28) + 3)
+_BATCH = 64  # games of a match at a time
 
 
 @dataclasses.dataclass(frozen=True)
@@ -101,11 +102,13 @@ class ExpertJob(Job):
         super().__init__(config, console)
         learn = config.learn
         self.who: PolicyValue = policy_value.make(config.who)
+        if learn.source == SEARCH or config.final_games:
+            self.who.check_values("who", "its search")
         self.meta = self.who.meta
         self._first_params()  # before anything is compiled
         self.title = f"learning from {learn.source}, {self.variant}, {config.who.network} network"
         self.total, self.unit, self.learning_rate = config.rounds * learn.samples, "samples", learn.learning_rate
-        mesh = job.mesh_for(learn.lanes, learn.batch_size, learn.buffer_size)
+        mesh = self.make_mesh(learn)
         self.programs: ExpertIteration | DataSetLearning
         if learn.source == DATA_SETS:
             self.programs = DataSetLearning(learn, self.who, mesh, config.rounds)
@@ -121,7 +124,12 @@ class ExpertJob(Job):
         if isinstance(self.programs, ExpertIteration):
             search = f"learn.search.num_simulations={learn.search.num_simulations}"
             players = [as_agent(self.programs.planner)._replace(name=search)]
-        self.check_memory(("learn.lanes", learn.lanes, players), buffer="learn.samples")
+        matches = [("rate_games", config.rate_games, self.alone)]
+        if self.searching is not None:
+            matches.append(("final_games", config.final_games, self.searching))
+        others = [self.opponent] * (self.who.game.num_players - 1)
+        playing = [(name, min(_BATCH, games), [player, *others]) for name, games, player in matches]
+        self.check_memory(("learn.lanes", learn.lanes, players), *playing, buffer="learn.samples")
 
     def start(self) -> State:
         return State(self.programs.init(self.key, self._first_params()), np.int32(0))
@@ -178,7 +186,8 @@ class ExpertJob(Job):
         """Outcomes of games against copies of the rule-based player: int8 [count]."""
         key = jax.random.fold_in(jax.random.fold_in(self.key, which), number)
         others = [self.opponent] * (self.who.game.num_players - 1)
-        games = evaluate.play(self.who.game, [agent._replace(params=state.learner.params), *others], key, count)
+        players = [agent._replace(params=state.learner.params), *others]
+        games = evaluate.play(self.who.game, players, key, count, batch_size=_BATCH)
         return np.asarray(games.outcomes)[:, 0]
 
     def _save(self, state: State) -> None:

@@ -109,7 +109,7 @@ class FollowerJob(RatedJob):
     }
     SPEED = "steps_per_second"
     FIGURE = "learning_figure"
-    INIT, CHOOSING, REPORTING = 1 << 28, 1 << 28, (1 << 28) + 1
+    INIT, REPORTING, CHOOSING = range(1 << 28, (1 << 28) + 3)
 
     def __init__(self, config: TrainConfig, console: Console) -> None:
         super().__init__(config, console)
@@ -119,7 +119,7 @@ class FollowerJob(RatedJob):
         self.title = f"{learn.method}, {self.variant}, {config.follower.network} network, {self.who.encoder.name} planes"
         self.total, self.unit, self.learning_rate = learn.episodes, "episodes", learn.learning_rate
         oracle, self.oracle_params = make_oracle(config, self.who)
-        self.programs = Dagger(learn, self.who, oracle, job.mesh_for(learn.lanes, learn.batch_size, learn.buffer_size))
+        self.programs = Dagger(learn, self.who, oracle, self.make_mesh(learn))
         self.player = self.who.agent(grouped=True)
         self.opponent = agents.make(learn.opponent or usual_opponent(self.who.game), self.who.game)
         shown = f"oracle.num_simulations={config.oracle.num_simulations}"

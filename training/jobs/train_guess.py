@@ -94,7 +94,7 @@ class GuessJob(Job):
         player = agents.make(learn.player or usual_opponent(self.who.game), self.who.game)
         self.title = f"guessing what is hidden, {self.variant}, {config.who.network} network"
         self.total, self.unit, self.learning_rate = config.samples, "samples", learn.learning_rate
-        self.programs = Guessing(learn, self.who, player, job.mesh_for(learn.lanes, learn.batch_size, learn.buffer_size))
+        self.programs = Guessing(learn, self.who, player, self.make_mesh(learn))
         playing = ("learn.lanes", learn.lanes, [player])
         self.check_memory(playing, playing)  # games that are rated are others, beside those that are learnt from
 

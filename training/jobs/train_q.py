@@ -77,7 +77,7 @@ class QJob(RatedJob):
         self.meta = self.who.meta
         self.title = f"Q-MC, {self.variant}, {config.who.network} network"
         self.total, self.unit, self.learning_rate = config.samples, "samples", learn.learning_rate
-        self.programs = MonteCarlo(learn, self.who, job.mesh_for(learn.lanes, learn.batch_size, learn.buffer_size))
+        self.programs = MonteCarlo(learn, self.who, self.make_mesh(learn))
         self.player = self.who.agent()
         self.opponent = agents.make(config.opponent or usual_opponent(self.who.game), self.who.game)
         self.check_memory(("learn.lanes", learn.lanes, [self.player]))

@@ -86,10 +86,12 @@ def run(config: WriteConfig, console: Console | None = None) -> list[Path]:
 def _write_all(config: WriteConfig, folder: Path, console: Console) -> list[Path]:
     paths = [folder / f"data_{number}{data_sets.SUFFIX}" for number in range(config.data_sets)]
     settings = folder / "settings.json"
+    who = policy_value.make(PolicyValueConfig("pommerman", "ffa", ENCODER, "compact"))
+    network = agents.digest(config.planner, who.game) if config.planner else ""
     if any(folder.glob(f"*{data_sets.SUFFIX}")):  # else there is nothing to which other settings would not belong
         job.check_settings(config, settings)
-    who = policy_value.make(PolicyValueConfig("pommerman", "ffa", ENCODER, "compact"))
-    mesh = job.mesh_for(config.lanes)
+        _check_network(config, network, settings)
+    mesh = job.mesh_for(console, lanes=config.lanes)
     checks.split(mesh.devices.size, config, "lanes")
     recorder, params = make_recorder(config, who, mesh)
     memory.check(who.game, [as_agent(recorder.planner)], config.lanes, setting="lanes", what="the games")
@@ -103,11 +105,18 @@ def _write_all(config: WriteConfig, folder: Path, console: Console) -> list[Path
             task = bar.add_task(path.name, total=config.samples)
             key = jax.random.fold_in(jax.random.key(config.seed), number)
             found = recorder.record(key, params, config.samples, functools.partial(_show, bar, task))
-        write_atomically(settings, json.dumps(dataclasses.asdict(config), indent=2) + "\n")
+        write_atomically(settings, json.dumps({**dataclasses.asdict(config), "network_digest": network}, indent=2) + "\n")
         processes.agree(functools.partial(write_recording, path, found, who) if processes.leads() else lambda: None)
         told = f"{path}: {len(found.actions)} samples of {len(found.attributes['EpisodeSteps'])} games"
         console.print(f"{told}, {time.perf_counter() - started:.0f} s", markup=False, highlight=False)
     return paths
+
+
+def _check_network(config: WriteConfig, network: str, settings: Path) -> None:
+    """Raises a ValueError where another network has played what is there, such as an earlier one of a run that goes on."""
+    if settings.exists() and json.loads(settings.read_text()).get("network_digest", network) != network:
+        told = f"its network has changed since it wrote into {settings.parent}; choose another output"
+        raise ValueError(f"planner={config.planner!r}: {told}")
 
 
 def _show(bar: Progress, task: TaskID, count: int) -> None:

@@ -26,7 +26,7 @@ from search.planner import Planner
 from search.puct import determinized
 from search.puct.rollout import heuristic_values, with_prospects
 from training.learn.learner import Learner, Programs, Updates, check_split, mean, turned
-from training.learn.self_play import UNFINISHED, Sample, SelfPlay, play_and_keep
+from training.learn.self_play import UNFINISHED, Sample, SelfPlay, no_progress, play_and_keep
 from training.learn.targets import Targets, policy_value_errors
 from training.models.policy_value import PolicyValue
 from training.play.lanes import Pool
@@ -173,7 +173,7 @@ class Alphaze:
     """The compiled programs; holds nothing that changes.
 
     Attributes:
-      init: `init(key, params) -> Learner`; its progress counts `samples`: searches so far.
+      init: `init(key, params) -> Learner`; its progress counts `samples`, searches so far, and `games` that are over.
       players: the planner by kind of games.
       play: by kind (fair, true_sight, heuristic, or open: the game with nothing hidden):
         `play(key, params, learner) -> (learner, metrics)`: games with the search of these parameters. The learner given is used
@@ -271,7 +271,7 @@ class Alphaze:
         return self.config.learning_rate * jnp.where(part < 0.25, part / 0.25, 0.01 + 0.99 * fall)
 
     def _init(self, key: Array, params: Any) -> Learner:
-        return self.updates.init(params, self.games.start(key, jax.lax.axis_index("data")), samples=jnp.int32(0))
+        return self.updates.init(params, self.games.start(key, jax.lax.axis_index("data")), **no_progress())
 
     def _restart(self, key: Array, learner: Learner) -> Learner:
         return dataclasses.replace(learner, games=self.games.restart(key, learner.games))
@@ -297,5 +297,5 @@ class Alphaze:
         logits, value = self.who.network.apply(params, planes)
         parts = policy_value_errors(logits, value, policy, results, results != UNFINISHED)
         decay = sum(jnp.square(leaf).sum() for leaf in jax.tree.leaves(params))
-        value_error = parts["value_error"].or_zero()
+        value_error = parts["value_error"].over_devices()
         return config.value_weight * value_error + parts["cross_entropy"] + config.weight_decay * decay, parts

@@ -38,7 +38,7 @@ class DaggerConfig:
     Attributes:
       method: who plays the episodes: dagger (the network itself) or cloning (the oracle).
       opponent: a rule-based player of all seats but one, those whom the network will meet; the oracle labels their views too.
-        "": the same as of that one seat.
+        "": who plays the learner's seat (the network, or with cloning the oracle) plays all.
       episodes: how many.
       lanes: episodes at once, over all devices.
       steps: steps in all lanes per iteration.
@@ -281,7 +281,7 @@ class Dagger:
         entropies = optax.softmax_cross_entropy(logits, target)
         if config.advantage_weight:
             weight = batch.weight + config.advantage_weight
-            entropies = entropies * weight / weight.mean()
+            entropies = entropies * weight / jax.lax.pmean(weight.mean(), "data")
         entropy = entropies.mean()
         error = jnp.square(value - (2 * batch.value - 1)).mean()  # the network's value lies in [-1, 1]
         return entropy + config.value_weight * error, {"cross_entropy": entropy}

@@ -23,14 +23,14 @@ from search.modelled import Models, modelled_puct
 from search.planner import Plan, Planner
 from search.puct.search import Settings
 from training.learn.learner import Learner, Programs, Updates, check_split, mean, turned
-from training.learn.self_play import UNFINISHED, Sample, SelfPlay, play_and_keep
+from training.learn.self_play import UNFINISHED, Sample, SelfPlay, no_progress, play_and_keep
 from training.learn.targets import Targets, is_highest, policy_value_errors
 from training.models.policy_value import PolicyValue
 from training.play import agents
 from training.play.lanes import Pool
 
-DATA_SETS = "data_sets"
-SOURCES = ("demonstrations", "search", DATA_SETS)
+SEARCH, DATA_SETS = "search", "data_sets"
+SOURCES = ("demonstrations", SEARCH, DATA_SETS)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,7 +60,7 @@ class ExpertConfig:
       symmetries: turn the board of each sample of a gradient step at random.
     """
 
-    source: str = "search"
+    source: str = SEARCH
     data_sets: tuple[str, ...] = ()
     player: str = ""
     search: Settings = Settings(num_simulations=100, q_veto=0.4, q_weight=1.0, dirichlet_fraction=0.25, dirichlet_alpha=0.2)
@@ -109,7 +109,7 @@ class ExpertIteration:
     """The compiled programs; holds nothing that changes.
 
     Attributes:
-      init: `init(key, params) -> Learner`; its progress counts `samples`.
+      init: `init(key, params) -> Learner`; its progress counts `samples` and `games` that are over.
       play: `play(key, learner) -> (learner, metrics)`: games, of which samples are kept. The learner given is used up.
       learn: `learn(key, learner) -> (learner, metrics)`: gradient steps; the learner given is used up.
       deal: `deal(key, learner) -> learner`: of another number of devices, as it was saved; see `SelfPlay.dealt`.
@@ -157,7 +157,7 @@ class ExpertIteration:
         self.learn = programs.compile(self._learn, (same, learner), (learner, same))
 
     def _init(self, key: Array, params: Any) -> Learner:
-        return self.updates.init(params, self.games.start(key, jax.lax.axis_index("data")), samples=jnp.int32(0))
+        return self.updates.init(params, self.games.start(key, jax.lax.axis_index("data")), **no_progress())
 
     def _play(self, key: Array, learner: Learner) -> tuple[Learner, dict[str, Array]]:
         """Plays some steps in all lanes and keeps the samples."""
@@ -229,7 +229,7 @@ def expert_loss(
     logits, value = who.network.apply(params, planes)
     target = value_target(samples.result, samples.left, samples.value.astype(jnp.float32), config.discount, config.mixing)
     parts = policy_value_errors(logits, value, policy, target, samples.result != UNFINISHED)
-    value_error = parts["value_error"].or_zero()
+    value_error = parts["value_error"].over_devices()
     return config.value_weight * value_error + (1 - config.value_weight) * parts["cross_entropy"], parts
 
 
@@ -243,12 +243,12 @@ def value_target(results: Array, left: Array, searched: Array, discount: float, 
 
     Args:
       results: z, int8 [B].
-      left: t, int16 [B], steps to the end.
+      left: t, int16 [B], steps to the end; below 0 where the game is not over, which counts as 0 to keep the gradient finite.
       searched: q, float32 [B], the search's value.
       discount: g.
       mixing: w.
     """
-    weight = discount ** left.astype(jnp.float32)
+    weight = discount ** jnp.maximum(left, 0).astype(jnp.float32)
     if not mixing:
         return weight * results
     return mixing * searched + (1 - mixing) * (weight * results + (1 - weight) * searched)

@@ -74,7 +74,7 @@ class Sample(NamedTuple):
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class Games:
-    """Games at work on one device, and what their player remembers."""
+    """Games at work on one device, and what their player remembers: of all lanes of each seat in turn, [P * L]."""
 
     lanes: Lanes
     memory: Any
@@ -148,7 +148,7 @@ class Guessing:
 
     def _start(self, key: Array, first: Array | int = 0) -> Games:
         lanes = self.pool.start(key, jax.lax.axis_index("data"), first)
-        return Games(lanes, self.player.init(self.pool.lanes))
+        return Games(lanes, self.player.init(self.pool.lanes * self.who.game.num_players))
 
     def _iterate(self, key: Array, learner: Learner) -> tuple[Learner, dict[str, Array]]:
         def step(carry: tuple, _: None) -> tuple[tuple, Array]:
@@ -156,7 +156,8 @@ class Guessing:
             everywhere = jnp.ones(self.pool.lanes, bool)
             games, sample, ended = self._step(key, games, everywhere)
             lanes = self.pool.refill(key, games.lanes, ended)[0]
-            games = Games(lanes, self.player.reset(games.memory, ended))
+            memory = self.player.reset(games.memory, jnp.tile(ended, self.who.game.num_players))
+            games = Games(lanes, memory)
             return (games, self.updates.store(ring, sample, everywhere)), ended
 
         (games, ring), ended = jax.lax.scan(step, (learner.games, learner.ring), length=self.config.steps)
@@ -175,7 +176,10 @@ class Guessing:
         seats = jax.vmap(game.to_play)(lanes.states).astype(jnp.int32)
         samples = jax.vmap(self._sample)(lanes.states, seats)
         views = pool.views(lanes, self.player.sees_state, seats[None])
-        chosen, memory = self.player.act(self.player.params, fold(keys, _ACT), games.memory, views, seats, active)
+        rows = seats * pool.lanes + jnp.arange(pool.lanes)  # a side does not read what the other has believed
+        own = jax.tree.map(lambda leaf: leaf[rows], games.memory)
+        chosen, own = self.player.act(self.player.params, fold(keys, _ACT), own, views, seats, active)
+        memory = jax.tree.map(lambda leaf, new: leaf.at[rows].set(new), games.memory, own)
         moves = jnp.arange(game.num_players) == seats[:, None]
         actions = jnp.where(moves, chosen[:, None], game.pass_action).astype(jnp.int32)
         lanes = pool.step(lanes, actions, fold(keys, _CHANCE))
@@ -208,7 +212,7 @@ class Guessing:
             secrets = boards.reshape(secrets.shape).astype(secrets.dtype)
         surprise, right, count = self._told(params, planes, secrets)
         found = Mean(surprise, count)
-        return found.or_zero(), {"loss": found, "agreement": Mean(right, count)}
+        return found.over_devices(), {"loss": found, "agreement": Mean(right, count)}
 
     def _told(self, params: Any, planes: Array, secrets: Array) -> tuple[Array, Array, Array]:
         """Sums over the hidden places of secrets int8 [B, H * W]: of surprise, of those guessed right, and how many there are."""

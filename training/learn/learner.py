@@ -38,9 +38,14 @@ class Mean(NamedTuple):
     total: Array
     number: Array
 
-    def or_zero(self) -> Array:
-        """Gives the mean, 0 where nothing was counted: what a loss takes."""
-        return self.total / jnp.maximum(self.number, 1)
+    def over_devices(self) -> Array:
+        """Gives what a loss takes, on each device of the axis "data", 0 where nothing was counted.
+
+        The mean of it over the devices is that of all samples, however many of them count on each.
+        """
+        devices = jax.lax.axis_size("data")
+        number = jax.lax.pmean(jnp.asarray(self.number, jnp.float32), "data")
+        return self.total / jnp.maximum(number, 1 / devices)
 
 
 def mean(total: Array, count: Array) -> Array:
@@ -106,7 +111,7 @@ class Updates:
         """Of one sample."""
         return packing_of(self.example)
 
-    def init(self, params: Any, games: Any, **progress: Array) -> Learner:
+    def init(self, params: Any, games: Any, /, **progress: Array) -> Learner:
         """Begins with an empty buffer, on one device."""
         return Learner(
             params=params,

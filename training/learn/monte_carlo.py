@@ -21,7 +21,7 @@ from jaxgames import checks
 from jaxgames.game import is_hidden
 from search.planner import Plan, Planner, memoryless
 from training.learn.learner import Learner, Mean, Programs, Updates, check_split, mean, turned
-from training.learn.self_play import UNFINISHED, Sample, SelfPlay, play_and_keep
+from training.learn.self_play import UNFINISHED, Sample, SelfPlay, no_progress, play_and_keep
 from training.learn.targets import Targets
 from training.models.policy_value import PolicyValue, masked_log_softmax
 from training.play.lanes import Pool
@@ -69,7 +69,7 @@ class MonteCarlo:
     """The compiled program; holds nothing that changes.
 
     Attributes:
-      init: `init(key, params) -> Learner`; its progress counts `samples`, actions so far.
+      init: `init(key, params) -> Learner`; its progress counts `samples`, actions so far, and `games` that are over.
       iterate: `iterate(key, learner) -> (learner, metrics)`; the learner given is used up.
       deal: `deal(key, learner) -> learner`: of another number of devices, as it was saved; see `SelfPlay.dealt`.
     """
@@ -116,7 +116,7 @@ class MonteCarlo:
         self.iterate = programs.compile(self._iterate, (same, learner), (learner, same))
 
     def _init(self, key: Array, params: Any) -> Learner:
-        return self.updates.init(params, self.games.start(key, jax.lax.axis_index("data")), samples=jnp.int32(0))
+        return self.updates.init(params, self.games.start(key, jax.lax.axis_index("data")), **no_progress())
 
     def _iterate(self, key: Array, learner: Learner) -> tuple[Learner, dict[str, Array]]:
         params = learner.params
@@ -135,7 +135,7 @@ class MonteCarlo:
         over = results != UNFINISHED
         error = jnp.square((logits * taken).sum(-1) + value - target)
         found = Mean(jnp.where(over, error, 0.0).sum(), over.sum())
-        return found.or_zero(), {"loss": found, "finished": over.mean()}
+        return found.over_devices(), {"loss": found, "finished": over.mean()}
 
 
 def explorer(who: PolicyValue, epsilon: float) -> Planner:

@@ -8,6 +8,8 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+MOST_DRAWN = 2**16  # rows at a time: their places are worked out in 32 bits
+
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
@@ -65,14 +67,20 @@ def sample(ring: Ring, key: Array, count: int) -> Array:
     Args:
       ring: not empty (of an empty one, the first row is given).
       key: a random key.
-      count: how many.
+      count: how many, at most 65 536.
 
     Returns:
       uint32 [count, W].
+
+    Raises:
+      ValueError: there are to be more.
     """
+    if count > MOST_DRAWN:
+        raise ValueError(f"count={count}: must be <= {MOST_DRAWN}, of a batch_size on each device")
     held = jnp.maximum(ring.size[0], 1)
-    number = jnp.arange(count + 1)
-    edges = number * (held // count) + number * (held % count) // count  # number * held // count, which may not fit
+    number, rest = jnp.arange(count + 1), (held % count).astype(jnp.uint32)
+    # number * held // count, which may not fit into 32 bits; number * rest does.
+    edges = number * (held // count) + (number.astype(jnp.uint32) * rest // count).astype(jnp.int32)
     first, width = edges[:-1], edges[1:] - edges[:-1]
     spot_key, turn_key = jax.random.split(key)
     spot = first + (jax.random.uniform(spot_key, (count,)) * width).astype(jnp.int32)

@@ -162,8 +162,10 @@ class SelfPlay:
         """
         devices = self.pool.num_devices
 
+        numbers = jax.jit(jax.vmap(lambda row: updates.packing.unpack(row).number))
+
         def owners(rows: np.ndarray) -> np.ndarray:
-            return np.asarray(jax.vmap(lambda row: updates.packing.unpack(row).number)(rows)) % devices
+            return np.asarray(numbers(rows)) % devices
 
         def begin(key: Array, first: Array, learner: Learner) -> Learner:
             games = self.start(key, jax.lax.axis_index("data"), first)
@@ -344,6 +346,11 @@ class SelfPlay:
         return number // self.pool.num_devices % self.remembered
 
 
+def no_progress() -> dict[str, Array]:
+    """The progress that `play_and_keep` counts, before the first step."""
+    return {"samples": jnp.int32(0), "games": jnp.int32(0)}
+
+
 def play_and_keep(
     games: SelfPlay,
     updates: Updates,
@@ -362,7 +369,7 @@ def play_and_keep(
       planner: who searches.
       key: root of all randomness.
       params: of the planner.
-      learner: whose games go on, and whose progress counts `samples`.
+      learner: whose games go on, and whose progress counts `samples`, and `games` that are over.
       steps: how many.
       watch: `watch(sample, use) -> counts` to add up, beside those of the games.
 
@@ -381,8 +388,10 @@ def play_and_keep(
     if games.remembers is not None:
         at_work = dataclasses.replace(at_work, memory=memory)
     seen = jax.lax.psum(jax.tree.map(lambda count: count.sum(0), counts), "data")
-    progress = {"samples": learner.progress["samples"] + seen["searches"]}
-    told = progress | {
+    before = learner.progress
+    progress = {"samples": before["samples"] + seen["searches"], "games": before["games"] + seen["games"]}
+    told = {
+        "samples": progress["samples"],
         "games": seen["games"],
         "policy_entropy": mean(seen["entropy"], seen["searches"]),
         "root_value": mean(seen["root_value"], seen["searches"]),

@@ -132,7 +132,8 @@ class PolicyValue(NamedTuple):
             if grouped and encoder.output_groups:
                 scores = of_likeliest_group(scores, encoder.output_groups)
             if not greedy:
-                scores = scores + jax.vmap(lambda key: jax.random.gumbel(key, scores.shape[1:]))(keys)
+                noise = jax.vmap(lambda key: jax.random.gumbel(jax.random.fold_in(key, 1), scores.shape[1:]))
+                scores = scores + noise(keys)  # the world was drawn with the keys themselves
             return jax.vmap(encoder.actions)(jnp.argmax(scores, -1), seats)
 
         return memoryless(name, choose, sees_state=not (hidden or observes), params=params, uses_hidden=False)

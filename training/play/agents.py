@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from search.guessed import CANDIDATES, GuessedWorlds
 from search.modelled import AUTO
 from search.planner import Planner, as_agent
 from training.models import guess, policy_value
+from training.storage.weights import weights_file
 
 TRAINED = Path(__file__).parents[1] / "trained"
 NETWORKS = ("follower", "network")  # players without search; a follower chooses a group of actions first
@@ -111,6 +113,19 @@ def reads_a_file(spec: str, game: Game) -> bool:
     files = {entry.network: ("none",), "guess": _GUESSES} if isinstance(entry, PlannerEntry) else {}
     settings = (part.partition("=") for part in text.split(","))
     return any(name in files and value not in files[name] for name, _, value in settings)
+
+
+def digest(spec: str, game: Game) -> str:
+    """A short name for what is in the files that an agent reads, also those that come with this package; "" without any.
+
+    Raises:
+      ValueError, OSError: as `make`.
+    """
+    name = spec.partition(":")[0]
+    settings: dict[str, Any] = {"weights": _weights_of(spec, game)} if name in _networks(game) else settings_of(spec, game)
+    files = [settings[kind] for kind in ("weights", "guess") if settings.get(kind, "") not in ("", *_GUESSES)]
+    found = hashlib.sha256(b"".join(hashlib.sha256(weights_file(path).read_bytes()).digest() for path in files))
+    return found.hexdigest()[:16] if files else ""
 
 
 def bundled(name: str, game: Game) -> Path | None:

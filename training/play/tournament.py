@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import itertools
 import json
 import os
@@ -20,14 +19,14 @@ from rich.markup import escape
 from rich.table import Table
 
 import jaxgames
-from jaxgames import checks
+from jaxgames import checks, processes
 from jaxgames.agent import Agent
 from jaxgames.game import Game
 from jaxgames.registration import name_and_mode
 from training.play import agents, elo, evaluate, memory
 from training.play.counting import points_interval
 from training.storage import provenance
-from training.storage.files import output_folder, write_atomically, write_together
+from training.storage.files import check_shared, output_folder, write_atomically, write_together
 from training.storage.shards import made_from, shard_of
 
 BATCH = 128
@@ -167,7 +166,7 @@ def _prepared(config: TournamentConfig) -> tuple[Game, dict[str, Agent], dict[st
     players = {spec: agents.make(spec, game) for spec in config.agents}
     head = {
         "settings": dataclasses.asdict(config),
-        "networks": {name: digest(one.params) for name, one in players.items()},
+        "networks": {spec: agents.digest(spec, game) for spec in config.agents},
         "code": provenance.source_hash(("jaxgames", "search", "training")),
     }
     for pair in itertools.combinations(players.values(), 2):
@@ -209,7 +208,7 @@ def _play_shard(config: TournamentConfig, folder: Path, console: Console) -> dic
 
 def _play(config: TournamentConfig, folder: Path | None, console: Console) -> dict:
     game, players, head = _prepared(config)
-    earlier, before = _read_earlier(folder / "result.json", head) if folder else (None, 0.0)
+    earlier, before = _earlier(folder, head) if folder else (None, 0.0)
     if earlier:
         taken = f"{int((earlier.games > 0).sum()) // 2} pairs are taken from {folder}/result.json"
         console.print(taken, markup=False, highlight=False)
@@ -253,11 +252,16 @@ def _write_all(folder: Path, result: Mapping[str, Any], table: CrossTable, conso
     write_together(written)
 
 
-def digest(params: Any) -> str:
-    """A short name for an agent's parameters, which change with their file; "" without any."""
-    leaves = jax.tree.leaves(params)
-    digest = hashlib.sha256(b"".join(np.asarray(leaf).tobytes() for leaf in leaves)).hexdigest()
-    return digest[:16] if leaves else ""
+def _earlier(folder: Path, head: Mapping[str, Any]) -> tuple[CrossTable | None, float]:
+    """What `_read_earlier` finds in a folder that all processes share, as the first one reads it."""
+    check_shared(folder)
+
+    def read() -> tuple[list[Any], float]:
+        table, seconds = _read_earlier(folder / "result.json", head)
+        return [getattr(table, name).tolist() for name in _NUMBERS] if table else [], seconds
+
+    numbers, seconds = processes.on_first(read)
+    return (CrossTable(tuple(head["networks"]), *map(np.array, numbers)) if numbers else None), seconds
 
 
 def _read_earlier(path: Path, head: Mapping[str, Any]) -> tuple[CrossTable | None, float]:

@@ -62,6 +62,12 @@ def test_ranks_and_goes_on(tmp_path, trained):
     assert len(second) == 4 and len(trained) == 5  # the two finished ones were not trained again
     assert [one["released"]["wins"] for one in second] == sorted((one["horizon"] for one in second), reverse=True)
     assert json.loads((tmp_path / "results.json").read_text()) == second
+    path = tmp_path / f"trial{second[0]['trial']}" / "result.json"
+    longer = json.loads(path.read_text())
+    longer["released"]["games"] *= 100  # fewer of them are won than of the others
+    path.write_text(json.dumps(longer))
+    third = hyperparameters.run(config, QUIET)
+    assert [one["trial"] for one in third] == [one["trial"] for one in (*second[1:], second[0])]
 
 
 @pytest.mark.parametrize("field, value, message", [

@@ -5,6 +5,7 @@ import importlib.util
 import itertools
 import json
 import signal
+import sys
 
 import jax
 import jax.numpy as jnp
@@ -152,10 +153,24 @@ def test_a_run_that_is_asked_to_stop_goes_on_as_if_nothing_had_happened(number, 
     assert_same(tmp_path, straight[0])
 
 
-def test_a_wish_to_stop_in_the_last_iteration_comes_too_late(straight, monkeypatch, tmp_path):
+def test_a_wish_to_stop_in_the_last_iteration_leaves_the_last_games_to_the_next_call(straight, monkeypatch, tmp_path):
     send_signal_at(monkeypatch, signal.SIGTERM, ITERATIONS)
-    assert run(tmp_path)[0]["games"] == 0
+    assert run(tmp_path)[0] is None and not (tmp_path / "result.json").exists()
+    assert run(tmp_path, resume=True)[0]["games"] == 0
     assert_same(tmp_path, straight[0])
+
+
+def test_without_matplotlib_there_is_no_picture(straight, monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "training.jobs.curves", None)
+    _, printed = run(tmp_path)
+    assert printed.endswith("; no plots: pip install jaxgames[viz]\n") and not (tmp_path / "learning.svg").exists()
+    assert (tmp_path / "result.json").exists()
+
+
+def test_more_than_programs_can_count(tmp_path):
+    with pytest.raises(ValueError, match=r"^3000000000 rows to do: must be <= 2000000000, as programs count in 32 bits$"):
+        run(tmp_path, total=3_000_000_000)
+    assert not any(tmp_path.iterdir())
 
 
 def test_a_finished_run_may_be_finished_again(straight, tmp_path):

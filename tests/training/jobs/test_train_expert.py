@@ -154,3 +154,15 @@ def test_its_own_search_is_learnt_from(tmp_path):
 def test_bad_settings(values, message):
     with pytest.raises(ValueError, match=f"^{message}$"):
         TrainConfig(**values)
+
+
+def test_a_search_needs_values(monkeypatch, tmp_path):
+    """Demonstrations alone can be learnt by a network without."""
+    plain = train_expert.policy_value.make(None)
+    without = plain._replace(network=plain.network._replace(has_value=False))
+    monkeypatch.setattr(train_expert.policy_value, "make", lambda config: without)
+    searched = dataclasses.replace(TINY.learn, source="search")
+    for learn, games in ((searched, 0), (TINY.learn, 4)):
+        with pytest.raises(ValueError, match=r"^who: its network 'tiny' gives no values of states, which its search needs$"):
+            ExpertJob(settings(tmp_path, learn=learn, final_games=games), Console(quiet=True))
+    ExpertJob(settings(tmp_path, final_games=0), Console(quiet=True))

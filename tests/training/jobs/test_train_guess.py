@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 import jaxgames
+from jaxgames import runtime
 from tests.training.jobs.runs import log_of, result_of, run_here, send_signal_at, sharing
 from training.jobs.train_guess import GuessJob, TrainConfig
-from training.learn.guessing import GuessingConfig
+from training.learn.guessing import Guessing, GuessingConfig
 from training.models import guess
 from training.models.guess import GuessConfig
 from training.play import agents
@@ -95,6 +96,27 @@ def by_hand(programs, key, params):
         rights += (logs.argmax(-1) == secrets)[hidden].tolist()
         playing &= ~np.asarray(over)
     return np.mean(surprises), np.mean(rights)
+
+
+def test_each_side_has_a_memory_of_its_own():
+    """One that counts its moves, and what it remembers is doubled for the second side."""
+    who, random = guess.make(TINY.who), agents.make("random", jaxgames.make("stratego", "mini"))
+
+    def act(params, keys, memory, views, seats, active):
+        chosen, _ = random.act(params, keys, (), views, seats, active)
+        return chosen, memory + active * (1 + seats)
+
+    counting = random._replace(init=lambda batch: jnp.zeros(batch, jnp.int32), reset=lambda memory, lanes: memory, act=act)
+    programs = Guessing(TINY.learn, who, counting, runtime.data_mesh(1))
+    games = jax.vmap(programs._start, axis_name="data")(jax.random.key(0)[None])
+    games, step = jax.tree.map(lambda leaf: leaf[0], games), jax.jit(programs._step)
+    lanes = TINY.learn.lanes
+    at_work = np.ones(lanes, bool)
+    for _ in range(3):
+        games, _, over = step(jax.random.key(0), games, jnp.ones(lanes, bool))
+        at_work &= ~np.asarray(over)
+    remembered = games.memory.reshape(2, lanes)[:, at_work]
+    assert at_work.sum() > lanes // 2 and (remembered == 2).all(), "two moves of the first side, one of the second"
 
 
 def test_settings_of_a_guess_are_told(straight):

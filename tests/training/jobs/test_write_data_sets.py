@@ -71,6 +71,16 @@ def test_called_again_it_writes_what_is_missing(played, tmp_path):
         write(tmp_path, samples=50)
 
 
+def test_a_network_that_has_learnt_on_is_another_one(played, monkeypatch, tmp_path):
+    """Such as the best so far of a run that goes on."""
+    write(tmp_path, data_sets=1, planner="sp_mcts")
+    write(tmp_path, data_sets=1, planner="sp_mcts")
+    monkeypatch.setattr(write_data_sets.agents, "digest", lambda spec, game: "later")
+    with pytest.raises(ValueError, match=r"^planner='sp_mcts': its network has changed since it wrote into .*; choose another"):
+        write(tmp_path, planner="sp_mcts")
+    assert len(played) == 1
+
+
 @pytest.mark.parametrize("when", ["record", "write"])
 def test_a_run_that_is_stopped_before_its_first_data_set_binds_nobody(played, monkeypatch, tmp_path, when):
     """While games are played nothing is there; while samples are written, settings are, and other ones may follow."""

@@ -17,6 +17,7 @@ from tests.fading import LEAVE, STAY, Fading
 from tests.rivalry import Rivalry
 from tests.signals import Signals, encoder
 from tests.training.learn.test_arms import network, share_of_right_answers
+from tests.training.tiny import on_one_device
 from tests.tug import PULL, SHOUT
 from training.learn import expert_iteration
 from training.learn.expert_iteration import ExpertConfig, ExpertIteration, Samples, expert_loss, sharpened, value_target
@@ -226,6 +227,18 @@ def test_value_targets():
     np.testing.assert_allclose(value_target(results, left, searched, 0.5, 0.25), mixed, rtol=1e-6)
 
 
+def test_games_that_are_not_over_leave_the_gradient_finite():
+    """Their steps to the end are below 0: a discount to that power would be infinite, and no mask would help the gradient."""
+    left = jnp.array([-800, 3], jnp.int16)
+
+    def error(value, discount):
+        target = value_target(jnp.array([UNFINISHED, 1], jnp.int8), left, jnp.zeros(2), discount, 0.0)
+        return jnp.where(jnp.array([False, True]), jnp.square(value - target), 0.0).sum()
+
+    for discount in (0.0, 0.5, 0.9):
+        assert jax.grad(error)(0.25, discount) == pytest.approx(2 * (0.25 - discount**3))
+
+
 def test_games_that_are_not_over_teach_no_values():
     values = jnp.array([0.5, -1.0])
     who = types.SimpleNamespace(
@@ -234,7 +247,7 @@ def test_games_that_are_not_over_teach_no_values():
     )
     samples = Samples(jnp.zeros((2, 1)), jnp.eye(4)[:2], jnp.zeros(2), jnp.array([1, UNFINISHED]), jnp.array([3, 1]))
     config = ExpertConfig(value_weight=0.25, discount=0.5, symmetries=False)
-    loss, parts = jax.jit(lambda samples: expert_loss(config, who, None, samples, jnp.zeros(2, jnp.int32)))(samples)
+    loss, parts = on_one_device(lambda samples: expert_loss(config, who, None, samples, jnp.zeros(2, jnp.int32)))(samples)
     assert parts["value_error"] == ((0.5**3 - 0.5) ** 2, 1) and parts["cross_entropy"] == pytest.approx(np.log(4))
     assert loss == pytest.approx(0.25 * parts["value_error"].total + 0.75 * parts["cross_entropy"])
 

@@ -75,6 +75,29 @@ def test_a_mean_weighs_by_what_counts_and_not_by_steps_or_devices():
     assert all(np.isnan(idle[name]) for name in ("loss", "gradient_norm", "some", "total")) and idle["finite"]
 
 
+def test_devices_learn_what_all_their_samples_say():
+    """However many count on each: the gradient is that of the mean which is told."""
+
+    def loss(params, samples, games, which):
+        del games, which
+        found = Mean(jnp.where(samples > 0, params * samples, 0).sum(), (samples > 0).sum())
+        return found.over_devices(), {"loss": found}
+
+    updates = Updates(loss, optax.sgd(1.0), jnp.float32(0), 2 * BATCH, 2 * SAMPLES, num_devices=2)
+
+    def learnt(rows):
+        learner = updates.init(jnp.float32(1), ())
+        ring = updates.store(learner.ring, rows, jnp.ones(SAMPLES, bool))
+        learner, told = updates.learn(KEY, dataclasses.replace(learner, ring=ring), 1)
+        return learner.params, told["loss"]
+
+    rows = jnp.stack([jnp.full(SAMPLES, 1.0), jnp.where(jnp.arange(SAMPLES) % 8 == 0, 5.0, -1.0)])
+    params, told = jax.device_get(jax.jit(jax.vmap(learnt, axis_name="data"))(rows))
+    assert params[0] == params[1] == pytest.approx(1 - told[0]) and 1 < told[0] < 2
+    nobody = jax.device_get(jax.jit(jax.vmap(learnt, axis_name="data"))(-jnp.abs(rows)))
+    assert nobody[0].tolist() == [1, 1] and np.isnan(nobody[1]).all()
+
+
 def test_devices_exchange_one_message_per_gradient_step():
     def loss(params, samples, games, which):
         del games, which

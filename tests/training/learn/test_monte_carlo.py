@@ -12,6 +12,7 @@ from jaxgames import runtime
 from tests.tic_tac_toe.bots import random_agent
 from tests.tic_tac_toe.encoder import encoder as cells
 from tests.tic_tac_toe.game import TicTacToe
+from tests.training.tiny import on_one_device
 from training.learn.monte_carlo import MonteCarlo, MonteCarloConfig, explorer
 from training.models.networks import follower
 from training.models.networks.follower import NetworkConfig
@@ -75,7 +76,7 @@ def test_only_what_was_done_in_games_that_are_over_is_taught(who, params, progra
     discounting = copy.copy(program)
     discounting.config = dataclasses.replace(CONFIG, discount=0.5)
 
-    @jax.jit
+    @on_one_device
     def told(params, ring, games):
         batch = program.updates.draw(ring, KEY, 64)
         logits, value = who.apply(params, batch.view)

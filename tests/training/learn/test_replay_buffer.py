@@ -106,6 +106,17 @@ def test_large_rings():
     assert np.diff(drawn).max() <= 2 * (size // count + 1) and drawn[0] < 800 and drawn[-1] > size - 800
 
 
+@pytest.mark.parametrize(("size", "count"), [(100_000, 65_536), (131_071, 65_535), (65_537, 65_536)])
+def test_large_batches(size, count):
+    """The number of a part times the rest of the division does not fit into 31 bits."""
+    rows = jnp.arange(size, dtype=jnp.uint32)[:, None]
+    buffer = replay_buffer.Ring(rows, jnp.zeros(1, jnp.int32), jnp.full(1, size, jnp.int32))
+    drawn = np.sort(np.asarray(sample(buffer, jax.random.key(0), count)[:, 0]))
+    assert len(set(drawn.tolist())) == count and drawn[-1] < size
+    thirds = np.bincount(drawn * 3 // size, minlength=3)
+    assert np.abs(thirds - count / 3).max() < 3 * np.sqrt(count)
+
+
 def test_an_empty_ring_gives_its_first_row():
     assert sample(replay_buffer.init(5, 2), jax.random.key(0), 3).tolist() == [[0, 0]] * 3
 
@@ -119,5 +130,7 @@ def test_same_key_same_rows():
 def test_impossible_sizes():
     with pytest.raises(ValueError, match=r"^capacity=0: must be >= 1$"):
         replay_buffer.init(0, 3)
+    with pytest.raises(ValueError, match=r"^count=65537: must be <= 65536, of a batch_size on each device$"):
+        replay_buffer.sample(replay_buffer.init(4, 1), jax.random.key(0), 65_537)
     with pytest.raises(ValueError, match=r"^5 rows at once: the buffer holds 4; take a larger one or fewer lanes$"):
         replay_buffer.add(replay_buffer.init(4, 1), jnp.zeros((5, 1), jnp.uint32), jnp.ones(5, bool))

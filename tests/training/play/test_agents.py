@@ -190,6 +190,20 @@ def test_searches_against_models_take_the_networks_of_the_package_where_these_fi
         agents.make(f"pc_pimc:weights={path}", GAMES["hex/adh-3"])
 
 
+def test_what_an_agent_reads_has_a_name(tmp_path):
+    """A guess too; it is another one when the file changes."""
+    game, package = jaxgames.make("stratego", "barrage"), {}
+    for spec in ("random", "pc_pimc", "pc_pimc:guess=bundled", "network", "pc_pimc:guess=usual", "pc_pimc:weights=none"):
+        package[spec] = agents.digest(spec, game)
+    assert package["random"] == package["pc_pimc:weights=none"] == ""
+    assert package["pc_pimc"] == package["network"] == package["pc_pimc:guess=usual"] != package["pc_pimc:guess=bundled"]
+    best = tmp_path / "best.npz"
+    best.write_bytes((agents.TRAINED / "stratego_guess.npz").read_bytes())
+    assert agents.digest(f"pc_pimc:guess={tmp_path}", game) == package["pc_pimc:guess=bundled"]
+    best.write_bytes(b"another")
+    assert agents.digest(f"pc_pimc:guess={best}", game) not in package.values()
+
+
 def test_weights_that_are_none(tmp_path):
     (tmp_path / "torn.npz").write_bytes(b"PK")
     for spec in ("follower:FILE", "follower:weights=FILE", "network:weights=FILE", "fdts:guide=FILE"):
