@@ -102,6 +102,13 @@ def test_blocked_fields_leave_everybody_reachable():
     assert not states.terminated.any()
 
 
+def test_as_many_fields_are_blocked_where_two_cells_drew_the_same():
+    game = jaxgames.make("stratego", "barrage-blocked")
+    seeds = np.array([0, 319520, 558362, 641533, 701824, 779141])
+    states = jax.device_get(jax.jit(jax.vmap(lambda seed: game.init(jax.random.key(seed))))(seeds))
+    assert (game.config.grid.to_numpy(states.lakes).sum(-1) == 18).all()
+
+
 def reached(land):
     """Cells that can be reached from the first piece's cell, by brute force."""
     todo = [int(np.flatnonzero(land)[0])]
