@@ -21,7 +21,7 @@ class HexConfig:
       rules: "hex" (both see everything), "abrupt" (DarkHex; who tries a cell with a hidden stone loses the turn) or "classical"
         (DarkHex; who does so tries again).
       count_rule: how `sample_hidden` draws the number of hidden stones in abrupt DarkHex: "dp" by how likely each is, or "fork":
-        as many stones of the other as the player has, like the published code.
+        as many stones of the other as the player has, like the published code, or as there are cells and turns for.
     """
 
     board_size: int = 11

@@ -201,8 +201,8 @@ def count_distribution(config: HexConfig, info: Information) -> Array:
     elif config.count_rule == "dp":
         lost = unknown - numbers  # turns lost, if so many stones are hidden
         chance = jnp.where(lost >= 0, info.collisions[jnp.clip(lost, 0, config.num_cells)], 0.0)
-    else:  # the published code's number may be less than is known
-        chance = ((numbers == jnp.maximum(mine - known, 0)) & (unknown >= 0)).astype(jnp.float32)
+    else:  # the published code's number may be less than is known, or more than there are cells or turns for
+        chance = (numbers == jnp.clip(mine - known, 0, jnp.minimum(room, unknown))).astype(jnp.float32)
     chance = jnp.where(numbers <= room, chance, 0.0)
     return chance / jnp.maximum(chance.sum(), 1e-30)
 

@@ -1,5 +1,6 @@
 """What a player knows holds nothing hidden, and worlds are drawn as they are said to be."""
 
+import dataclasses
 import functools
 import itertools
 
@@ -163,13 +164,33 @@ def test_the_number_of_hidden_stones_follows_the_recursion():
 
 def test_the_rule_of_the_published_code_takes_as_many_as_the_player_has():
     game = Hex(HexConfig(5, "abrupt", count_rule="fork"))
-    _states, infos = ongoing(game, 9, 8)
+    _states, infos = ongoing(game, 10, 8)
     info = at(infos, 0, 0)
     drawn = jax.jit(game.sample_hidden)(jax.random.key(0), info)
     stones = [game.config.grid.to_numpy(cells).sum() for cells in (drawn.stones[1], info.view.own, info.view.known)]
     assert stones[0] == max(stones[1:])
     with pytest.raises(ValueError, match="count_rule='x': must be one of dp, fork"):
         HexConfig(5, "abrupt", count_rule="x")
+
+
+@pytest.mark.parametrize("own, turns, hidden_stones", [
+    (15, 14, 10),  # all cells that are left
+    (5, 4, 4),  # a stone for each turn
+    (4, 14, 4),
+])  # fmt: skip
+def test_the_rule_of_the_published_code_leaves_cells_and_turns_for_all_stones(own, turns, hidden_stones):
+    game = Hex(HexConfig(5, "abrupt", count_rule="fork"))
+    info = jax.device_get(jax.jit(game.init_information, static_argnums=0)(0))
+    # Two rows, a row that is left free, and another one: nothing joins black's edges.
+    cells = [cell for cell in range(25) if cell // 5 not in (2, 4)][:own]
+    stones = jax.tree.map(np.asarray, game.config.grid.constant(cells))
+    view = dataclasses.replace(info.view, own=stones, own_turns=np.int16(own), other_turns=np.int16(turns))
+    info = dataclasses.replace(info, view=view)
+    chance = np.asarray(_counts(game, jax.tree.map(lambda leaf: leaf[None], info)))[0]
+    assert np.flatnonzero(chance).tolist() == [hidden_stones] and chance.sum() == 1
+    drawn = jax.device_get(_drawn(game, jax.random.split(jax.random.key(0), 8), info))
+    there = game.config.grid.to_numpy(drawn.state.stones[1]).sum(-1)
+    assert (there + drawn.removed == hidden_stones).all() and (there > 0).all()
 
 
 def test_a_view_that_no_board_fits_is_told():
