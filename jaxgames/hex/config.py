@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 
 from jaxgames import checks
 from jaxgames.hex.geometry import HexGrid
@@ -40,7 +41,7 @@ class HexConfig:
         if self.count_rule not in COUNT_RULES:
             raise ValueError(f"count_rule={self.count_rule!r}: must be one of {', '.join(COUNT_RULES)}")
 
-    @property
+    @functools.cached_property
     def grid(self) -> HexGrid:
         return HexGrid(self.board_size, self.board_size)
 

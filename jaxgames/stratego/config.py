@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -123,7 +124,7 @@ class StrategoConfig:
             raise ValueError(f"open_pieces={self.open_pieces}: must be () with a start, in which they have lower-case letters")
         notation.check(dataclasses.replace(self, start=""), self.start)
 
-    @property
+    @functools.cached_property
     def grid(self) -> Grid:
         return Grid(self.rows, self.columns)
 

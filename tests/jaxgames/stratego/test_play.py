@@ -82,7 +82,7 @@ def test_people_s_set_ups_leave_lakes_in_home_rows_free(mode):
 
 
 def test_evenly_drawn_set_ups_and_open_pieces():
-    game = Stratego(StrategoConfig(**vars(CONFIG) | {"open_pieces": ("flag", "marshal")}))
+    game = Stratego(dataclasses.replace(CONFIG, open_pieces=("flag", "marshal")))
     arrays = interop.to_arrays(
         game.config, jax.device_get(jax.jit(jax.vmap(game.init))(jax.random.split(jax.random.key(0), 900)))
     )
@@ -92,7 +92,7 @@ def test_evenly_drawn_set_ups_and_open_pieces():
 
 
 def test_blocked_fields_leave_everybody_reachable():
-    game = Stratego(StrategoConfig(**vars(CONFIG) | {"blocked_fields": 3}))
+    game = Stratego(dataclasses.replace(CONFIG, blocked_fields=3))
     states = jax.device_get(jax.jit(jax.vmap(game.init))(jax.random.split(jax.random.key(0), 64)))
     arrays = interop.to_arrays(game.config, states)
     lakes = arrays["piece"] < 0
