@@ -63,7 +63,7 @@ def start_state(config: StrategoConfig, kinds: ArrayLike, owners: ArrayLike) -> 
     digits = tuple(as_bits(config, (kinds >> number) & 1 != 0) for number in range(KIND_BITS))
     of_kind = hidden[:, None] & (kinds[:, None] == np.arange(1, NUM_KINDS + 1))
     red, blue = (packed_counts((of_kind & (owners == seat)[:, None]).sum(0)) for seat in (RED, BLUE))
-    nothing = jax.tree.map(jnp.asarray, config.grid.empty)
+    nothing = config.grid.empty_words()
     return State(
         pieces=(as_bits(config, owners == RED), as_bits(config, owners == BLUE)),
         kinds=digits,
