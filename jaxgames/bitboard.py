@@ -211,6 +211,10 @@ class Grid:
     def empty(self) -> Bits:
         return self.constant(())
 
+    def empty_words(self) -> Bits:
+        """Gives the empty set as arrays, for the carry of a loop."""
+        return jax.tree.map(jnp.asarray, self.empty)
+
     @functools.cached_property
     def full(self) -> Bits:
         return self.constant(range(self.num_cells))

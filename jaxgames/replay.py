@@ -22,6 +22,7 @@ from jaxgames.registration import registration
 Arrays = dict[str, np.ndarray]
 
 SHOWN_DIFFERENCES = 10
+_KINDS = {"i": "an integer type", "f": "a type of floats", "U": "text"}  # of arrays, by numpy's letters
 NO_DIFFERENCE, SOME_DIFFERENCE, BAD_FILE = 0, 1, 2
 
 
@@ -29,13 +30,19 @@ class BadRecording(ValueError):
     """A file holds no recording of this game, or not all of one. The message does not repeat the file's name."""
 
 
-def check_form(arrays: Mapping[str, np.ndarray], shapes: Mapping[str, tuple[str | int, ...]], first: Mapping[str, str]) -> None:
-    """Checks names, shapes and types of arrays of whole numbers.
+def check_form(
+    arrays: Mapping[str, np.ndarray],
+    shapes: Mapping[str, tuple[str | int, ...]],
+    first: Mapping[str, str],
+    kinds: Mapping[str, str] | None = None,
+) -> None:
+    """Checks names, shapes and types of arrays.
 
     Args:
       arrays: those of a file; others than named are ignored.
       shapes: by name; a letter stands for the rows of the array that `first` names.
       first: array by letter.
+      kinds: of arrays that do not hold whole numbers, f (floats) or U (text).
 
     Raises:
       BadRecording: names the first wrong field.
@@ -48,8 +55,33 @@ def check_form(arrays: Mapping[str, np.ndarray], shapes: Mapping[str, tuple[str 
         if arrays[name].shape != tuple(lengths[part] if isinstance(part, str) else part for part in form):
             known = ", ".join(f"{letter}={length}" for letter, length in lengths.items())
             raise BadRecording(f"{name}: shape {arrays[name].shape}, must be ({', '.join(map(str, form))}) with {known}")
-        if not np.issubdtype(arrays[name].dtype, np.integer):
-            raise BadRecording(f"{name}: dtype {arrays[name].dtype}, must be an integer type")
+        kind = (kinds or {}).get(name, "i")
+        if arrays[name].dtype.kind.replace("u", "i") != kind:
+            raise BadRecording(f"{name}: dtype {arrays[name].dtype}, must be {_KINDS[kind]}")
+
+
+def check_offsets(arrays: Arrays, name: str, count: int, least: int = 0) -> np.ndarray:
+    """Checks that offsets rise from 0 to `count`, by `least` rows at each step.
+
+    Returns:
+      The same, int64.
+
+    Raises:
+      BadRecording: they do not, or are no whole numbers.
+    """
+    offsets = arrays[name]
+    if offsets.ndim != 1 or offsets.dtype.kind not in "iu" or len(offsets) < 2:
+        raise BadRecording(f"{name}: must be whole numbers, more than one")
+    offsets = offsets.astype(np.int64)  # unsigned differences would wrap
+    if offsets[0] != 0 or offsets[-1] != count or (np.diff(offsets) < least).any():
+        raise BadRecording(f"{name}: must rise from 0 to the {count} rows")
+    return offsets
+
+
+def row_name(offsets: np.ndarray, what: str, row: int) -> str:
+    """Says which game a row belongs to, and which attempt, ply, ... of it, by the first rows of games."""
+    game = int(np.searchsorted(offsets, row, side="right")) - 1
+    return f"game {game}, {what} {row - offsets[game]}"
 
 
 class Findings:

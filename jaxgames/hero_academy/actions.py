@@ -33,7 +33,7 @@ OFFSETS = tuple(
 DISTANCES = tuple(abs(right) + abs(down) for right, down in OFFSETS)
 
 # Bits of the word of cards without a cell.
-DEPLOY = 0  # + 3 * card + number of the own deploy square
+DEPLOY = 0  # + MOST_DEPLOY_SQUARES * card + number of the own deploy square
 SWAP_CARD = DEPLOY + MOST_DEPLOY_SQUARES * cards.NUM_UNIT_CARDS  # + card
 END_TURN = SWAP_CARD + cards.NUM_CARDS
 PASS = END_TURN + 1  # all that the player who is not to move can do
@@ -120,7 +120,7 @@ class Layout:
         return WORD_BITS * (self.plain + 1 + (card - cards.NUM_UNIT_CARDS) * self.words) + cell
 
     def parse(self, action: Array) -> Action:
-        """Takes a number (int32 []) apart; one out of range is nothing of all."""
+        """Takes a number (int32 []) apart; for a number out of range all flags are False."""
         word, bit = action >> 5, action & (WORD_BITS - 1)
         inside = (action >= 0) & (word < self.num_words)
         is_unit = inside & (word < self.trade)
@@ -134,7 +134,7 @@ class Layout:
         number, half = (word_of_set >> 1, word_of_set & 1) if self.words == 2 else (word_of_set, jnp.zeros_like(word_of_set))
         offset = jnp.clip(number, 0, len(OFFSETS) - 1)
         coded = jnp.asarray(_coded_offsets())[offset]
-        deployed = (bit * 11) >> 5  # bit // 3, for bit < 15
+        deployed = (bit * -(-32 // MOST_DEPLOY_SQUARES)) >> 5  # bit // MOST_DEPLOY_SQUARES, for these few bits
         card = jnp.where(is_card, number - (len(OFFSETS) + 1) + cards.NUM_UNIT_CARDS, -1)
         card = jnp.where(is_deploy, deployed, jnp.where(is_swap_card, bit - SWAP_CARD, card))
         return Action(
@@ -148,7 +148,7 @@ class Layout:
             down=(coded >> 4) - REACH,
             cell=WORD_BITS * half + bit,
             card=card,
-            place=bit - 3 * deployed,
+            place=bit - MOST_DEPLOY_SQUARES * deployed,
         )
 
 

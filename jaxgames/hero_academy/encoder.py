@@ -15,8 +15,9 @@ import numpy as np
 from jax import Array
 
 from jaxgames import sliced
-from jaxgames.bitboard import select
-from jaxgames.encoder import Encoder, stack_planes
+from jaxgames.bitboard import WORD_BITS, select
+from jaxgames.encoder import Encoder
+from jaxgames.fusion import worked_out
 from jaxgames.hero_academy import actions, cards, hidden, units
 from jaxgames.hero_academy.actions import OFFSETS
 from jaxgames.hero_academy.config import HeroAcademyConfig
@@ -49,9 +50,11 @@ def encoder(game: HeroAcademy) -> Encoder:
         return jnp.where(inside, found, outside).astype(jnp.int32)
 
     def legal(seen: Observation) -> Array:
-        of_viewer = game.legal_actions(hidden.state_of(seen, seen.other_hand, seen.seeds))
-        second = seen.viewer == 1
-        return jnp.where(second, of_viewer[1][action_of[1]], of_viewer[0][action_of[0]])
+        of_mover = game.legal_set(hidden.state_of(seen, seen.other_hand, seen.seeds))
+        words = worked_out(jnp.stack(of_mover.words))
+        actions = jnp.where(seen.viewer == 1, action_of[1], action_of[0])
+        found = (words[actions >> 5] >> (actions & (WORD_BITS - 1)).astype(jnp.uint32)) & 1
+        return (found != 0) & (seen.player == seen.viewer)
 
     return Encoder(
         name="observation",
@@ -112,8 +115,10 @@ def planes_of(config: HeroAcademyConfig, seen: Observation) -> Array:
     kinds = [board.of_kind(kind) for kind in (*units.UNITS, units.CRYSTAL)]
     sets += [*(cells & own for cells in kinds), *(cells - own for cells in kinds)]
     sets += [board.occupied - board.alive, board.hurt, *board.items]
-    hit_points = sliced.to_array(grid, board.hit_points, jnp.int32) / HIT_POINTS_UNIT
-    shown = stack_planes([*(grid.to_bool(cells) for cells in sets), hit_points])
+    shown = sliced.weighted_sums(grid, [[(cells, 1)] for cells in sets])
+    # By themselves, as they have many digits; worked out, or each of all planes' elements would add them up.
+    hit_points = worked_out(sliced.weighted_sums(grid, [sliced.terms(board.hit_points)]) / HIT_POINTS_UNIT)
+    shown = jnp.concatenate([shown, hit_points], axis=-1)
     shown = jnp.where(second, shown[:, ::-1], shown)
     shifts = cards.FIELD_BITS * np.arange(cards.NUM_CARDS, dtype=np.uint32)
     piles = [(pile >> shifts) & cards.MOST_OF_A_KIND for pile in (seen.hand, seen.deck, seen.other_hand, seen.other_cards)]

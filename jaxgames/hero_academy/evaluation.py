@@ -1,4 +1,4 @@
-"""What a position is worth, and how promising an action looks before it is tried.
+"""What a position is worth.
 
 (Source: Justesen et al., Playing Multi-Action Adversarial Games: Online Evolutionary Planning versus Tree Search, section IV,
 equation of the heuristic.)

@@ -27,7 +27,7 @@ NUM_ARMS = 64
 
 @dataclasses.dataclass(frozen=True)
 class HeroAcademy(ViewIsAll, GameBase):
-    """Hero Academy. Actions are numbered as `actions` says; who is not to move passes.
+    """Hero Academy. Actions are numbered as `actions` says; that of the player who is not to move is ignored.
 
     An action that is neither legal nor End Turn, a pass by the player to move too, loses the game.
 

@@ -44,7 +44,17 @@ _RANGES = {
 
 
 def to_arrays(config: HeroAcademyConfig, states: State) -> dict[str, np.ndarray]:
-    """Gives many states ([N]) as the arrays of `FIELDS`; see the README of the recordings for shapes."""
+    """Gives many states ([N]) as the arrays of `FIELDS`.
+
+    Returns:
+      player: uint8 [N], 1 or 2, who is to move; turn: int16 [N], from 1 on; ap: uint8 [N], action points that are left.
+      terminal: uint8 [N], 1 where the game is over; winner: int8 [N], 1 or 2, 0 for a draw, -1 while the game runs.
+      unit_class: uint8 [N, rows, columns], by `units.UNIT_NAMES`; unit_owner: uint8 likewise, 1 or 2, 0 where nothing stands.
+      unit_hp: int16 [N, rows, columns], hit points, 0 of a unit that is knocked down; unit_equip: uint8 likewise, 1 << number of
+        each piece of equipment, by `units.ITEM_NAMES`.
+      hand, deck: uint8 [N, 2, cards], how many of each card both players have, by `cards.CARD_NAMES`.
+      deck_seed: int32 [N, 2], what seeded draws go by.
+    """
     board = states.board
     shape = (-1, config.grid.rows, config.grid.columns)
 
@@ -72,7 +82,7 @@ def to_arrays(config: HeroAcademyConfig, states: State) -> dict[str, np.ndarray]
 
 
 def from_arrays(config: HeroAcademyConfig, arrays: Mapping[str, np.ndarray]) -> State:
-    """Makes states [N] from the arrays of `FIELDS`.
+    """Makes states [N] from arrays as `to_arrays` gives them, of any integer types.
 
     Raises:
       ValueError: an array is missing, has another shape or type, or holds what cannot be.

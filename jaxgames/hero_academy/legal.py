@@ -10,6 +10,7 @@ import functools
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 from jaxgames.bitboard import Bits, select, union
@@ -89,13 +90,10 @@ def _unit_words(config: HeroAcademyConfig, state: State, sides: Sides, at_work: 
     """What units on the board may do: the sets of cells from which they act, by offset; then the ninja's exchanges."""
     grid, board = config.grid, state.board
     acting = sides.own_units.when(at_work)
-    knights, archers, clerics, ninjas = (
-        acting & board.of_kind(kind) for kind in (units.KNIGHT, units.ARCHER, units.CLERIC, units.NINJA)
-    )
+    by_kind = {kind: acting & board.of_kind(kind) for kind in units.UNITS}
+    clerics, ninjas = by_kind[units.CLERIC], by_kind[units.NINJA]
     enterable = (sides.free | sides.fallen) - sides.other_deploy
     healable = sides.own_units & board.hurt
-    by_speed = {1: acting, 2: acting, 3: ninjas}
-    by_range = {1: acting, 2: acting - knights, 3: archers}
     seen: dict[tuple[int, int], Bits] = {}
 
     def target_at(right: int, down: int) -> Bits:
@@ -103,6 +101,12 @@ def _unit_words(config: HeroAcademyConfig, state: State, sides: Sides, at_work: 
             seen[right, down] = grid.translate(sides.targets, -down, -right)
         return seen[right, down]
 
+    def reaching(reach: np.ndarray, distance: int) -> Bits:
+        able = [by_kind[kind] for kind in units.UNITS if reach[kind] >= distance]
+        return union(able) if len(able) < len(units.UNITS) else acting
+
+    distances = range(1, actions.REACH + 1)
+    by_speed, by_range = ({each: reaching(reach, each) for each in distances} for reach in (units.SPEED, units.RANGE))
     words: list[Array] = []
     for (right, down), distance in zip(OFFSETS, DISTANCES, strict=True):
         attacked = target_at(right, down)

@@ -22,7 +22,8 @@ def first_listed(config: HeroAcademyConfig, state: State, among: Bits) -> Array:
     """Gives the first of a set of legal actions in the released program's order.
 
     Units come before cards. Units, and what each acts on, go column by column from the left, each from the top; cards go by their
-    number, each with its cells in the same order and its exchange for another one last; End Turn is the last of all.
+    number, each with its cells in the same order and its exchange for another one last; End Turn is the last of all. Deploy
+    squares go by their number, row by row: on the board of the released program that is the same.
 
     Args:
       config: the variant.

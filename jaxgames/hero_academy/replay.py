@@ -15,7 +15,7 @@ from jaxgames.hero_academy import actions, cards, draws, evaluation, interop, ra
 from jaxgames.hero_academy.config import HeroAcademyConfig
 from jaxgames.hero_academy.game import HeroAcademy
 from jaxgames.hero_academy.state import State
-from jaxgames.replay import Arrays, BadRecording, Findings
+from jaxgames.replay import Arrays, BadRecording, Findings, row_name
 
 _LOOKED_AT = ("heur", "legal_offset", "legal_index", "legal_rating", "n_pruned")
 _GAMES = ("action", "draw_offset", "draw_player", "draw_card", "game_offset", "game_result")
@@ -218,13 +218,7 @@ def _compare_states(arrays: Arrays, states: State, findings: Findings) -> np.nda
 def _row_name(arrays: Arrays) -> Callable[[int], str]:
     if "game_offset" not in arrays:
         return lambda row: f"position {row}"
-    offsets = arrays["game_offset"]
-
-    def name(row: int) -> str:
-        game = int(np.searchsorted(offsets, row, side="right")) - 1
-        return f"game {game}, state {row - offsets[game]}"
-
-    return name
+    return functools.partial(row_name, arrays["game_offset"], "state")
 
 
 def _compare_transitions(arrays: Arrays, states: State, steps: _Transitions, findings: Findings, seeded: bool) -> None:

@@ -17,6 +17,7 @@ ITEM_NAMES = ("dragonscale", "runemetal", "shining helm", "scroll")
 BASE_HIT_POINTS = np.array([0, 1000, 800, 800, 800, 800, 4500], np.int32)
 ARMOUR_HIT_POINTS = np.array([0, 100, 80, 80, 80, 80, 0], np.int32)  # more for dragonscale, and as much for a helm
 SPEED = np.array([0, 2, 2, 2, 2, 3, 0], np.int32)
+RANGE = np.array([0, 1, 3, 2, 2, 2, 0], np.int32)  # of attacks
 POWER = np.array([0, 200, 300, 200, 200, 200, 0], np.int32)
 PHYSICAL_RESISTANCE = np.array([0, 20, 0, 0, 0, 0, 0], np.int32)  # per cent
 MAGICAL_RESISTANCE = np.array([0, 0, 0, 0, 10, 0, 0], np.int32)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 
 from jaxgames import checks
 from jaxgames.hex.geometry import HexGrid
@@ -21,7 +22,7 @@ class HexConfig:
       rules: "hex" (both see everything), "abrupt" (DarkHex; who tries a cell with a hidden stone loses the turn) or "classical"
         (DarkHex; who does so tries again).
       count_rule: how `sample_hidden` draws the number of hidden stones in abrupt DarkHex: "dp" by how likely each is, or "fork":
-        as many stones of the other as the player has, like the published code.
+        as many stones of the other as the player has, like the published code, or as there are cells and turns for.
     """
 
     board_size: int = 11
@@ -40,7 +41,7 @@ class HexConfig:
         if self.count_rule not in COUNT_RULES:
             raise ValueError(f"count_rule={self.count_rule!r}: must be one of {', '.join(COUNT_RULES)}")
 
-    @property
+    @functools.cached_property
     def grid(self) -> HexGrid:
         return HexGrid(self.board_size, self.board_size)
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 import jax.numpy as jnp
 from jax import Array
 
+from jaxgames import sliced
 from jaxgames.bitboard import Bits, select
 from jaxgames.encoder import Encoder
 from jaxgames.hex.config import HexConfig
@@ -74,11 +75,9 @@ def planes_of(config: HexConfig, state: State, player: Array) -> Array:
         stones, near, far = (select(first, pair[seat], pair[other]) for pair in (state.stones, state.near, state.far))
         sets += [near, far, stones - near - far]
     empty = config.grid.full - state.stones[BLACK] - state.stones[WHITE]
-    boards = [config.grid.to_bool(cells) for cells in (*sets[:3], empty, *sets[3:])]
-    shown = jnp.stack(boards, axis=-1).astype(jnp.float32)
-    shown = jnp.where(first, shown, jnp.swapaxes(shown, 0, 1))
-    side = jnp.broadcast_to(jnp.where(first, 0.0, 1.0), shown.shape[:2])
-    return jnp.concatenate([shown, side[..., None]], axis=-1)
+    side = config.grid.full.when(~first)
+    shown = sliced.weighted_sums(config.grid, [[(cells, 1)] for cells in (*sets[:3], empty, *sets[3:], side)])
+    return jnp.where(first, shown, jnp.swapaxes(shown, 0, 1))
 
 
 ENCODERS: dict[str, Callable[[Hex], Encoder]] = {"alphaze": encoder}

@@ -24,7 +24,7 @@ from jaxgames.specs import with_settings
 class Hex(GameBase):
     """Hex and DarkHex. Action `row * n + column` is a cell, action `n * n` passes, which is all that the other player can do.
 
-    A cell that is not empty in the mover's view, or a pass by the mover, loses the game.
+    A cell that is not empty in the mover's view, or a pass by the mover, loses the game. What the other player gives is ignored.
 
     Attributes:
       config: the variant.

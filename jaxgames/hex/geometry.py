@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
 from jaxgames.bitboard import Bits, Grid
@@ -42,7 +40,3 @@ class HexGrid(Grid):
             inside = (r >= 0) & (r < self.rows) & (c >= 0) & (c < self.columns)
             table.append(np.where(inside, r * self.columns + c, self.rows * self.columns))
         return np.stack(table, axis=-1)
-
-    def empty_words(self) -> Bits:
-        """Gives the empty set as arrays, for the carry of a loop."""
-        return jax.tree.map(jnp.asarray, self.empty)

@@ -27,20 +27,16 @@ _COUNT, _OTHER_VIEW, _REMOVAL, _PLACES = range(4)
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class Information:
-    """What a player knows: the latest view and its own history.
+    """What a player knows: the latest view, and in abrupt DarkHex how the other's turns may have ended.
 
     Attributes:
       view: the latest `Observation`.
       collisions: float32 [n * n + 1], abrupt DarkHex: the probability of each number of turns that the other has lost on this
-        player's hidden stones, if it tries the cells that are empty in its view at random. Otherwise all on 0.
-      attempts: int16 [n * n], cells tried by this player, in order; -1 after the last.
-      num_attempts: int16 [].
+        player's hidden stones, if it tries the cells that are empty in its view at random. Otherwise [1]: none is lost.
     """
 
     view: Observation
     collisions: Array
-    attempts: Array
-    num_attempts: Array
 
 
 @jax.tree_util.register_dataclass
@@ -62,13 +58,8 @@ class Sample:
 
 def init_information(config: HexConfig, player: Array) -> Information:
     """Gives what a player (int []) knows before the first move."""
-    numbers = jnp.arange(config.num_cells + 1)
-    return Information(
-        view=observe(config, setup.init(config), player),
-        collisions=(numbers == 0).astype(jnp.float32),
-        attempts=jnp.full(config.num_cells, -1, jnp.int16),
-        num_attempts=jnp.int16(0),
-    )
+    numbers = jnp.arange(config.num_cells + 1 if config.rules == "abrupt" else 1)
+    return Information(view=observe(config, setup.init(config), player), collisions=(numbers == 0).astype(jnp.float32))
 
 
 def update_information(config: HexConfig, info: Information, observation: Observation, own_action: Array) -> Information:
@@ -78,25 +69,18 @@ def update_information(config: HexConfig, info: Information, observation: Observ
       config: the variant.
       info: what the player knew.
       observation: its view after the step.
-      own_action: int [], its own action in that step; any number when the other moved.
+      own_action: int [], its own action in that step; not needed, as the view tells where it led.
 
     Returns:
       What it knows now. In abrupt DarkHex, a turn of the other was lost with a probability of (my stones it has not met) / (cells
       empty in its view), which advances `collisions` by one step of a recursion.
     """
-    before = info.view
-    moved = before.to_move & (jnp.asarray(own_action) < config.num_cells)
-    index = jnp.where(moved, info.num_attempts, config.num_cells)
-    collisions = info.collisions
+    del own_action
+    before, collisions = info.view, info.collisions
     if config.rules == "abrupt":
         other_moved = observation.other_turns > before.other_turns
         collisions = jnp.where(other_moved, _one_turn(config, collisions, before), collisions)
-    return Information(
-        view=observation,
-        collisions=collisions,
-        attempts=info.attempts.at[index].set(jnp.asarray(own_action).astype(jnp.int16), mode="drop"),
-        num_attempts=info.num_attempts + moved.astype(jnp.int16),
-    )
+    return Information(view=observation, collisions=collisions)
 
 
 def _one_turn(config: HexConfig, collisions: Array, view: Observation) -> Array:
@@ -201,8 +185,8 @@ def count_distribution(config: HexConfig, info: Information) -> Array:
     elif config.count_rule == "dp":
         lost = unknown - numbers  # turns lost, if so many stones are hidden
         chance = jnp.where(lost >= 0, info.collisions[jnp.clip(lost, 0, config.num_cells)], 0.0)
-    else:  # the published code's number may be less than is known
-        chance = ((numbers == jnp.maximum(mine - known, 0)) & (unknown >= 0)).astype(jnp.float32)
+    else:  # the published code's number may be less than is known, or more than there are cells or turns for
+        chance = (numbers == jnp.clip(mine - known, 0, jnp.minimum(room, unknown))).astype(jnp.float32)
     chance = jnp.where(numbers <= room, chance, 0.0)
     return chance / jnp.maximum(chance.sum(), 1e-30)
 
@@ -236,6 +220,7 @@ def _state(config: HexConfig, lane: LaneKey, info: Information, others: Bits) ->
     ]
     mover = jnp.where(view.to_move, view.player, 1 - view.player).astype(jnp.int8)
     turns = (view.own_turns, view.other_turns)
+    tried = view.own.count() + known.count()  # each of the own attempts has placed a stone or run into one
     return State(
         stones=stones,
         found=(select(first, known, met), select(first, met, known)),
@@ -243,7 +228,7 @@ def _state(config: HexConfig, lane: LaneKey, info: Information, others: Bits) ->
         far=(joined[1][0], joined[1][1]),
         player=mover,
         turns=(jnp.where(first, *turns), jnp.where(first, turns[1], turns[0])),
-        attempts=(info.num_attempts + view.other_turns).astype(jnp.int16),
+        attempts=(tried + view.other_turns).astype(jnp.int16),
         last=jnp.int16(-1),
         terminated=view.terminated,
         seat_rewards=(jnp.int8(0), jnp.int8(0)),

@@ -49,7 +49,8 @@ def joined_codes(config: HexConfig, state: State) -> np.ndarray:
 
 def view_codes(config: HexConfig, state: State, player: int) -> np.ndarray:
     """Gives a player's view in DarkHex, int8 [..., n * n]: 1, -1, 0 and +-4 for its own winning stone."""
-    sign = _SIGNS[player]
+    checks.seat(np.asarray(player), 2)
+    sign = _SIGNS[int(player)]
     codes = sign * (config.grid.to_numpy(state.stones[player]) - config.grid.to_numpy(state.found[player]))
     won = _with_winning_stone(config, state, codes)
     mine = np.asarray(state.player)[..., None] == player
@@ -135,7 +136,7 @@ def from_board(config: HexConfig, cells: np.ndarray, player: int, found: tuple[n
       found: DarkHex: bool [n * n] each, the other's stones that each player has run into; None: nothing.
 
     Raises:
-      ValueError: another shape, another code, somebody has won, or something was found where no stone is.
+      ValueError: another shape, another code, somebody has won, or something was found where no stone is, or in Hex.
     """
     cells = np.asarray(cells).reshape(-1)
     if cells.size != config.num_cells:
@@ -146,7 +147,7 @@ def from_board(config: HexConfig, cells: np.ndarray, player: int, found: tuple[n
     if player not in (BLACK, WHITE):
         raise ValueError(f"player={player}: must be 0 or 1")
     stones = np.stack([cells == sign for sign in _SIGNS.values()])
-    met = np.zeros_like(stones) if found is None else np.stack([np.asarray(part, bool).reshape(-1) for part in found])
+    met = np.zeros_like(stones) if found is None else _found(config, found)
     for seat in (BLACK, WHITE):
         if (met[seat] & ~stones[1 - seat]).any():
             raise ValueError(f"found[{seat}]: has a cell without a stone of the other player")
@@ -154,6 +155,17 @@ def from_board(config: HexConfig, cells: np.ndarray, player: int, found: tuple[n
     for seat in (seat for seat in (BLACK, WHITE) if has_won[seat]):
         raise ValueError(f"player {seat} has won on this board: the game is over")
     return state
+
+
+def _found(config: HexConfig, found: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
+    """Checks what both players have run into: bool [2, n * n]."""
+    if not config.is_dark:
+        raise ValueError("found: must be None in Hex, where all stones are seen")
+    masks = [np.asarray(part, bool).reshape(-1) for part in found]
+    sizes = [mask.size for mask in masks]
+    if sizes != [config.num_cells] * 2:
+        raise ValueError(f"found: arrays of {sizes} cells: must be two, of {config.num_cells} each")
+    return np.stack(masks)
 
 
 def _sets(config: HexConfig, masks: np.ndarray) -> Any:

@@ -12,7 +12,7 @@ import numpy as np
 from jaxgames.hex import interop, rules, setup
 from jaxgames.hex.config import HexConfig
 from jaxgames.hex.state import State
-from jaxgames.replay import Arrays, BadRecording, Findings
+from jaxgames.replay import Arrays, BadRecording, Findings, check_offsets, row_name
 
 _COMMON = ("offsets", "player", "action", "legal", "board", "placed", "returns", "final_board")
 _HEX = ("cells", "final_cells")
@@ -80,16 +80,12 @@ def _check(arrays: Arrays) -> tuple[HexConfig, np.ndarray]:
     lacking = [name for name in (_DARK + _TEXTS if dark else _HEX) if name not in arrays]
     if lacking:
         raise BadRecording(f"lacks {', '.join(lacking)}")
-    board, offsets = arrays["board"], arrays["offsets"]
+    board = arrays["board"]
     size = math.isqrt(board.shape[1]) if board.ndim == 2 else 0
     if size * size != (board.shape[1] if board.ndim == 2 else -1) or not 2 <= size <= 19:
         raise BadRecording(f"board: shape {board.shape} is none of rows x cells of a square board")
     count, cells = len(board), size * size
-    if offsets.ndim != 1 or offsets.dtype.kind not in "iu" or len(offsets) < 2:
-        raise BadRecording("offsets: must be whole numbers, one more than there are games")
-    offsets = offsets.astype(np.int64)  # unsigned differences would wrap
-    if offsets[0] != 0 or offsets[-1] != count or (np.diff(offsets) < 1).any():
-        raise BadRecording(f"offsets: must rise from 0 to the {count} rows")
+    offsets = check_offsets(arrays, "offsets", count, least=1)
     games = len(offsets) - 1
     shapes: dict[str, tuple[int, ...]] = {"player": (count,), "action": (count,), "placed": (count,)}
     shapes |= {"legal": (count, -(-cells // 8)), "board": (count, cells), "returns": (games, 2), "final_board": (games, cells)}
@@ -116,12 +112,7 @@ def _rules_of(arrays: Arrays) -> str:
 
 
 def _compare_rows(config: HexConfig, arrays: Arrays, before: State, findings: Findings) -> None:
-    starts = arrays["offsets"]
-
-    def row_name(row: int) -> str:
-        game = int(np.searchsorted(starts, row, side="right")) - 1
-        return f"game {game}, attempt {row - starts[game]}"
-
+    name_row = functools.partial(row_name, arrays["offsets"], "attempt")
     legal = np.asarray(_legal(config, before))
     board = interop.board(config, before)
     cells = np.clip(arrays["action"], 0, config.num_cells - 1)
@@ -136,9 +127,9 @@ def _compare_rows(config: HexConfig, arrays: Arrays, before: State, findings: Fi
     else:
         expected["cells"] = interop.joined_codes(config, before)
     for name, values in expected.items():
-        findings.compare(name, arrays[name], values, row_name)
+        findings.compare(name, arrays[name], values, name_row)
     tried = legal[np.arange(len(board)), cells] & (arrays["action"] == cells)
-    findings.compare("action (legal)", np.ones_like(tried), tried, row_name)
+    findings.compare("action (legal)", np.ones_like(tried), tried, name_row)
 
 
 def _compare_ends(config: HexConfig, arrays: Arrays, last: State, findings: Findings) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from typing import Any
 
 from jaxgames import checks
@@ -79,7 +80,7 @@ class PommermanConfig:
         if self.first_collapse is not None and not 0 < self.first_collapse < self.max_steps:
             raise ValueError(f"first_collapse={self.first_collapse}: must be in 1..max_steps - 1")
 
-    @property
+    @functools.cached_property
     def grid(self) -> Grid:
         return Grid(self.board_size, self.board_size)
 

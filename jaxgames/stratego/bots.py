@@ -22,7 +22,7 @@ _NEWS = 2.5  # what it is worth to learn which piece a hidden one is; without it
 _NOISE = 0.3
 _DECAY = 0.75  # of what a target promises, for each cell of the way
 _PULL = 0.5  # of a promise that counts for going one cell nearer
-_FEAR = 0.8  # of what a stronger neighbour may take
+_FEAR = 0.8  # of what would be lost by attacking the neighbours
 
 
 def random_agent(game: Stratego) -> Agent:
@@ -41,8 +41,11 @@ def hunt_agent(game: Stratego) -> Agent:
     """Makes an agent that hunts what its pieces can be expected to beat, and keeps them from what may beat them.
 
     It knows how likely each kind is in each hidden cell. A battle is worth what is won less what is lost, on average, and what is
-    given away of the own piece, and to learn a hidden piece has a worth. Any other move is worth what it brings nearer, less
-    what stronger neighbours may take. It never looks further, and decides between moves of nearly the same worth at random.
+    given away of the own piece, and to learn a hidden piece has a worth. Any other move is worth what it brings nearer. Each move
+    is worth less by what a piece has to fear where it comes to stand, and more by what it had to fear where it stood: what it
+    would lose, on average, if it attacked the neighbours that may move, at most its own worth. That is what they would take by
+    attacking it, but for a marshal and a spy, neither of which fears the other. It never looks further, and decides between
+    moves of nearly the same worth at random.
     """
     config = game.config
     gains = battle_gains()
@@ -60,7 +63,7 @@ def hunt_agent(game: Stratego) -> Agent:
         # What every cell promises to each kind, by the best target from there.
         promise = (jnp.maximum(expected, 0)[:, None, :] * decays).max(-1)
         mobile = jnp.where(np.isin(np.arange(1, NUM_KINDS + 1), IMMOBILE), 0.0, chances)
-        losses = jnp.maximum(-gains, 0)[:, 1:] @ mobile[:, 1:].T  # [kind, cell]: what an attack from there takes
+        losses = jnp.maximum(-gains, 0)[:, 1:] @ mobile[:, 1:].T  # [kind, cell]: what it loses by attacking there
         fear = _FEAR * jnp.minimum(losses @ beside, jnp.asarray(worth)[:, None])
         actions, fine = legal.listed(config, seen.side, seen.viewer)
         move, _ = moves.to_move(config, actions, seen.viewer)

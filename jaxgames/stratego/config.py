@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Sequence
 from typing import Any
 
 from jaxgames import checks
 from jaxgames.bitboard import Grid
 from jaxgames.stratego import constants
-from jaxgames.stratego.constants import IMMOBILE, KIND_NAMES, MOST_OF_A_KIND, MOST_SIDE, NUM_KINDS, SCOUT
+from jaxgames.stratego.constants import IMMOBILE, KIND_NAMES, MOST_OF_A_KIND, MOST_SIDE, NUM_KINDS, PLAYERS, SCOUT
 
 SETUPS = ("human", "uniform")
 
@@ -81,7 +82,7 @@ class StrategoConfig:
 
     def _check_number(self, name: str, low: int, high: int) -> None:
         value = checks.as_integer(getattr(self, name))
-        if value is None or not low <= value <= high:
+        if value is None or isinstance(getattr(self, name), bool) or not low <= value <= high:
             raise ValueError(f"{name}={getattr(self, name)!r}: must be an integer in {low}..{high}")
         object.__setattr__(self, name, value)
 
@@ -106,7 +107,8 @@ class StrategoConfig:
             raise ValueError(f"pieces={self.pieces}: must have one flag")
         for seat, home in enumerate(self.home_cells):
             if sum(self.pieces) > len(home):
-                raise ValueError(f"pieces={self.pieces}: {sum(self.pieces)} must fit into the {len(home)} home cells of {seat}")
+                room = f"{PLAYERS[seat]}'s {len(home)} home cells"
+                raise ValueError(f"pieces={self.pieces}: {sum(self.pieces)} must fit into {room}")
         if not any(count for kind, count in enumerate(self.pieces, 1) if kind not in IMMOBILE):
             raise ValueError(f"pieces={self.pieces}: must have one that moves")
         for piece in self.open_pieces:
@@ -122,7 +124,7 @@ class StrategoConfig:
             raise ValueError(f"open_pieces={self.open_pieces}: must be () with a start, in which they have lower-case letters")
         notation.check(dataclasses.replace(self, start=""), self.start)
 
-    @property
+    @functools.cached_property
     def grid(self) -> Grid:
         return Grid(self.rows, self.columns)
 

@@ -32,7 +32,7 @@ IMMOBILE = (FLAG, BOMB)
 LETTERS = ("MCDEFGHIJKLB", "YOPQRSTUVWXN")
 EMPTY_LETTER, LAKE_LETTER, UNMOVED_LETTER, MOVED_LETTER = "a", "_", "?", "!"
 FILES = "abcdefghik"  # there is no j
-SYMBOLS = "FS23456789XB"  # of pictures, by kind; X is the marshal, who has rank 10
+SYMBOLS = (*"FS23456789", "10", "B")  # of pictures, by kind
 
 MOST_SIDE = 10
 MOST_OF_A_KIND = 35  # which one digit to the base of 36 can tell

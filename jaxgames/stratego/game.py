@@ -21,7 +21,7 @@ from jaxgames.stratego.state import State, state_key
 
 @dataclasses.dataclass(frozen=True)
 class Stratego(ViewIsAll, GameBase):
-    """Stratego and Barrage. Actions are numbered as `moves` says; who is not to move passes.
+    """Stratego and Barrage. Actions are numbered as `moves` says; that of the player who is not to move is ignored.
 
     A move that is not legal, a pass by the player to move too, loses the game.
 

@@ -152,7 +152,7 @@ def _place(config: StrategoConfig, lane: random_bits.LaneKey, hidden: Hidden) ->
         digits = tuple(digit | spot.when((kind >> place) & 1 != 0) for place, digit in enumerate(kinds))
         return number + 1, cells - spot, still - spot, digits
 
-    nothing = jax.tree.map(jnp.asarray, grid.empty)
+    nothing = grid.empty_words()
     carry: tuple[Array, Bits, Bits, Sets] = (jnp.int32(0), hidden.cells, hidden.still, (nothing,) * KIND_BITS)
     _, rest, _, kinds = jax.lax.while_loop(lambda carry: carry[0] < total, one_more, carry)
     return tuple(digit | rest.when(jnp.bool_(SCOUT >> place & 1)) for place, digit in enumerate(kinds))

@@ -56,7 +56,7 @@ def from_arrays(config: StrategoConfig, arrays: dict[str, np.ndarray]) -> State:
     Whether a game is over is told by its board: a flag is gone, the player to move has no move, or there are too many plies.
 
     Raises:
-      ValueError: a board is none of this variant.
+      ValueError: an array is missing or has another shape, or a board is none of this variant.
     """
     boards = {name: np.asarray(array) for name, array in arrays.items()}
     check_boards(config, boards)
@@ -107,9 +107,15 @@ def _settled(config: StrategoConfig, states: State) -> State:
 
 def check_boards(config: StrategoConfig, boards: dict[str, np.ndarray]) -> None:
     """Raises a ValueError unless these are boards of this variant."""
+    for name in ("piece", "owner", "visible", "moved", "player", "ply"):
+        if name not in boards:
+            raise ValueError(f"{name}: is missing")
     piece, owner = boards["piece"], boards["owner"]
     if piece.shape[-1:] != (config.num_cells,) or owner.shape != piece.shape:
         raise ValueError(f"piece and owner of shapes {piece.shape} and {owner.shape}: must end in {config.num_cells} cells")
+    for name in ("visible", "moved", "far"):
+        if name in boards and boards[name].shape != piece.shape:
+            raise ValueError(f"{name} of shape {boards[name].shape}: must be of {piece.shape}, as piece is")
     wrong = np.flatnonzero((piece < LAKE) | (piece > NUM_KINDS))
     if wrong.size:
         raise ValueError(f"piece={piece.flat[wrong[0]]}: must be in {LAKE}..{NUM_KINDS}")

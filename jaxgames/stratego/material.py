@@ -14,7 +14,7 @@ MOST = 0.9  # of an undecided game
 
 
 def balance(config: StrategoConfig, state: State) -> Array:
-    """Gives how much more Red's pieces are worth than Blue's, in -0.9..0.9 of what a side has at the start: float32 []."""
+    """Gives Red's points less Blue's as a share of a side's points at the start, cut to ±1 and times 0.9: float32 []."""
     points = [jnp.int32(0), jnp.int32(0)]
     for kind in range(1, NUM_KINDS + 1):
         worth = int(WORTH[kind])

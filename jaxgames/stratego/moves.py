@@ -87,7 +87,7 @@ def to_action(config: StrategoConfig, move: Move, seat: Array) -> Array:
 
 
 class Table(NamedTuple):
-    """All actions of Red, int32 [num_moves] each; start and end are 0 where a way leads off the board.
+    """All actions of a seat, int32 [num_moves] each; start and end are 0 where a way leads off the board.
 
     Attributes:
       start, end: cells.

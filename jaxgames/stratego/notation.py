@@ -20,6 +20,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxgames import checks
 from jaxgames.stratego import interop, moves
 from jaxgames.stratego.config import StrategoConfig
 from jaxgames.stratego.constants import (
@@ -63,7 +64,11 @@ def write_view(config: StrategoConfig, state: State, player: int, *, exact: bool
       player: whose view.
       exact: with all fields that `read_view` needs to give back what the player knows.
       yorktown: hidden pieces are `?` whether they have moved or not, as the published code writes them.
+
+    Raises:
+      ValueError: there is no such player.
     """
+    checks.seat(np.asarray(player), len(PLAYERS))
     arrays = interop.to_arrays(config, state)
     others = (arrays["owner"] == 1 - player) & ~arrays["visible"]
     letters = list(_letters(arrays["piece"], arrays["owner"], arrays["visible"]))
@@ -113,29 +118,34 @@ def _from_hex(config: StrategoConfig, text: str, given: str) -> np.ndarray:
 
 
 def read(config: StrategoConfig, text: str) -> State:
-    """Reads a position; leaves are numpy. A side may have other pieces than those of the variant, if they have not more moves.
+    """Reads a position; leaves are numpy.
+
+    A side may have other pieces than those of the variant, as long as they cannot have more moves than `config.most_moves`; what
+    values positions by hand counts other kinds only in a game that starts with them (`config.start`).
 
     Raises:
       ValueError: says what is wrong: another number of letters, an unknown one, two flags, a flag that has moved.
     """
+    return interop.from_arrays(config, _parse_position(config, text))
+
+
+def _parse_position(config: StrategoConfig, text: str) -> dict[str, Any]:
     arrays = _parse(config, text)
     if "unknown" in arrays:
         raise ValueError("fen: field u is of views: a position tells what stands where")
     hidden = np.flatnonzero(arrays["piece"] == _UNKNOWN)
     if hidden.size:
         raise ValueError(f"fen: {moves.cell_name(config, int(hidden[0]))} is unknown: a view is no position")
-    return interop.from_arrays(config, arrays)
+    return arrays
 
 
 def check(config: StrategoConfig, text: str) -> None:
-    """Raises a ValueError unless this is a position of a variant in which both flags are and moves are left."""
-    arrays = _parse(config, text)
+    """Raises a ValueError unless this is a position with one flag per side and plies left."""
+    arrays = _parse_position(config, text)
     for seat in (RED, BLUE):
-        flags = int(((arrays["piece"] == 1) & (arrays["owner"] == seat)).sum())
+        flags = int(((arrays["piece"] == FLAG) & (arrays["owner"] == seat)).sum())
         if flags != 1:
             raise ValueError(f"fen: {flags} flags of {PLAYERS[seat]}: must be one")
-    if (arrays["piece"] == _UNKNOWN).any():
-        raise ValueError("fen: a view is no position")
     if int(arrays["ply"]) >= config.max_plies:
         raise ValueError(f"fen: {int(arrays['ply'])} moves: must be fewer than max_plies={config.max_plies}")
     interop.check_boards(config, arrays)
@@ -149,6 +159,7 @@ def read_view(config: StrategoConfig, text: str, player: int) -> Observation:
     Raises:
       ValueError: it is no view of this player, or no board fits it.
     """
+    checks.seat(np.asarray(player), len(PLAYERS))
     arrays = _parse(config, text)
     unknown, piece, owner = arrays["piece"] == _UNKNOWN, arrays["piece"], arrays["owner"]
     wrong = np.flatnonzero((owner == 1 - player) & (piece > 0) & ~arrays["visible"] & ~unknown)

@@ -92,8 +92,8 @@ class Page(page.Board):
             f"stroke='{_RIMS[owner]}' stroke-width='1.5'/>"
         )
         if kind:
-            symbol = "10" if SYMBOLS[kind - 1] == "X" else SYMBOLS[kind - 1]
-            body += words(middle, y + 36, symbol, 22, "#fff", bold=True) + words(middle, y + 48, KIND_NAMES[kind - 1], 9, "#fff")
+            body += words(middle, y + 36, SYMBOLS[kind - 1], 22, "#fff", bold=True)
+            body += words(middle, y + 48, KIND_NAMES[kind - 1], 9, "#fff")
         else:
             body += words(middle, y + 38, "?", 24, "#ffffff90")
         if moved:

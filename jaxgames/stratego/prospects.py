@@ -22,7 +22,7 @@ from jax import Array
 from jaxgames.bitboard import DIRECTIONS, Bits, union
 from jaxgames.stratego import legal
 from jaxgames.stratego.config import StrategoConfig
-from jaxgames.stratego.constants import BLUE, BOMB, FLAG, IMMOBILE, MARSHAL, MINER, RED, SCOUT, SPY, WORTH
+from jaxgames.stratego.constants import BLUE, BOMB, FLAG, IMMOBILE, LETTERS, MARSHAL, MINER, RED, SCOUT, SPY, WORTH
 from jaxgames.stratego.state import State
 
 _UNDECIDED = 0.98  # less than what is won
@@ -103,7 +103,10 @@ class _Ways(NamedTuple):
 
 
 def prospects(config: StrategoConfig, state: State, weights: Weights = Weights()) -> Array:
-    """Values an undecided position for Red and for Blue, float32 [2] in -1..1; one is less the other."""
+    """Values an undecided position for Red and for Blue, float32 [2] in -1..1; one is less the other.
+
+    Pieces count of the kinds that the variant or its `start` has.
+    """
     pieces = _pieces(config, state)
     worth = _worth(weights, pieces)
     seen = pieces.number - (pieces.cells & state.hidden).count()
@@ -129,12 +132,19 @@ def prospects(config: StrategoConfig, state: State, weights: Weights = Weights()
 
 
 def _pieces(config: StrategoConfig, state: State) -> _Pieces:
-    kinds = [kind for kind, count in enumerate(config.pieces, 1) if count]
+    kinds = _kinds(config)
     sides = Bits(tuple(jnp.stack(words)[:, None] for words in zip(*(each.words for each in state.pieces), strict=True)))
     by_kind = [legal.of_kind(state.kinds, kind).words for kind in kinds]
     cells = Bits(tuple(jnp.stack(words) for words in zip(*by_kind, strict=True))) & sides
     movers = np.array([place for place, kind in enumerate(kinds) if kind not in IMMOBILE])
     return _Pieces(kinds, movers, sides, cells, cells.count())
+
+
+def _kinds(config: StrategoConfig) -> list[int]:
+    """Kinds that can stand on the board: those of the variant, and what a given start has besides."""
+    letters = "".join(config.start.upper().split()[:1])
+    given = [any(of_side[kind - 1] in letters for of_side in LETTERS) for kind in range(1, len(config.pieces) + 1)]
+    return [kind for kind, count in enumerate(config.pieces, 1) if count or given[kind - 1]]
 
 
 def _ways(config: StrategoConfig, state: State, weights: Weights, pieces: _Pieces) -> _Ways:

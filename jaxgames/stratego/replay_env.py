@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from jaxgames.replay import Arrays, BadRecording, Findings
+from jaxgames.replay import Arrays, BadRecording, Findings, check_form, check_offsets
 from jaxgames.stratego import interop, moves, replaying
 from jaxgames.stratego.config import StrategoConfig
 from jaxgames.stratego.constants import BLUE, BOARD_SIDE, LAKES, NUM_KINDS, RED
@@ -32,9 +32,9 @@ _SEAT_SIGNS = (1, -1)
 
 def replay(arrays: Arrays, findings: Findings) -> int:
     """Replays a file; see `jaxgames.stratego.replay.replay`."""
-    replaying.check_form(arrays, _SHAPES, {}, _FIRST)
+    check_form(arrays, _SHAPES, _FIRST)
     count = len(arrays["p1"])
-    offsets = replaying.check_offsets(arrays, "offsets", count, games=True)
+    offsets = check_offsets(arrays, "offsets", count, least=1)
     for name in ("p1", "p2", "po1", "po2"):
         if ((arrays[name] < 0) | (arrays[name] > (_UNKNOWN if name.startswith("po") else NUM_KINDS))).any():
             raise BadRecording(f"{name}: must be codes of pieces")
@@ -147,7 +147,7 @@ def _compare_ends(played: Played, arrays: Arrays, findings: Findings) -> None:
 
 
 def _compare_legal(played: Played, arrays: Arrays, seats: np.ndarray, findings: Findings) -> None:
-    offsets = replaying.check_offsets(arrays, "legal_offsets", len(arrays["legal"]), games=False)
+    offsets = check_offsets(arrays, "legal_offsets", len(arrays["legal"]))
     count = len(arrays["p1"])
     if len(offsets) != count + 1:
         raise BadRecording(f"legal_offsets: {len(offsets)}, must be one more than the {count} rows")

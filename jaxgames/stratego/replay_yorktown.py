@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxgames.replay import Arrays, BadRecording, Findings
+from jaxgames.replay import Arrays, BadRecording, Findings, check_form, check_offsets
 from jaxgames.stratego import interop, notation, replaying
 from jaxgames.stratego.config import StrategoConfig
 from jaxgames.stratego.constants import BLUE, RED
@@ -46,8 +46,8 @@ _KINDS = {"uci": "U", "returns": "f", "tensor": "f"} | {name: "U" for name in _S
 
 def replay(arrays: Arrays, findings: Findings) -> int:
     """Replays a file; see `jaxgames.stratego.replay.replay`."""
-    replaying.check_form(arrays, _SHAPES, _KINDS, _FIRST)
-    offsets = replaying.check_offsets(arrays, "offsets", len(arrays["piece"]), games=True)
+    check_form(arrays, _SHAPES, _FIRST, _KINDS)
+    offsets = check_offsets(arrays, "offsets", len(arrays["piece"]), least=1)
     if len(arrays["start_fen"]) != len(offsets) - 1:
         raise BadRecording(f"start_fen: {len(arrays['start_fen'])}, must be {len(offsets) - 1}, one per game")
     begin = offsets[:-1]
@@ -59,7 +59,7 @@ def replay(arrays: Arrays, findings: Findings) -> int:
     played = replaying.play(config, starts, arrays["action"], offsets)
     _compare_rows(played, arrays, boards, findings)
     _compare_texts(played, arrays, findings)
-    legal_offsets = replaying.check_offsets(arrays, "legal_offsets", len(arrays["legal"]), games=False)
+    legal_offsets = check_offsets(arrays, "legal_offsets", len(arrays["legal"]))
     if len(legal_offsets) != len(arrays["piece"]) + 1:
         raise BadRecording(f"legal_offsets: {len(legal_offsets)}, must be one more than the {len(arrays['piece'])} rows")
     replaying.compare_legal(played, arrays["legal"].astype(np.int64), legal_offsets, findings)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Mapping
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxgames.replay import Arrays, BadRecording, Findings
+from jaxgames.replay import BadRecording, Findings, row_name
 from jaxgames.stratego import interop, moves, rules
 from jaxgames.stratego.config import StrategoConfig
 from jaxgames.stratego.constants import BLUE, NUM_KINDS, RED
@@ -41,32 +40,7 @@ class Played:
 
     def name(self, row: int) -> str:
         """A row in words."""
-        game = int(np.searchsorted(self.starts, row, side="right")) - 1
-        return f"game {game}, ply {row - self.starts[game]}"
-
-
-def check_form(
-    arrays: Arrays, shapes: Mapping[str, tuple[str | int, ...]], kinds: Mapping[str, str], first: Mapping[str, str]
-) -> None:
-    """Checks names, shapes and types: as `jaxgames.replay.check_form`, for kinds of numpy types other than integers too."""
-    for name, form in shapes.items():
-        if name not in arrays:
-            raise BadRecording(f"lacks {name}")
-        lengths = {letter: arrays[by].shape[0] if arrays[by].ndim else 0 for letter, by in first.items() if by in arrays}
-        wanted = tuple(lengths.get(part, -1) if isinstance(part, str) else part for part in form)
-        if arrays[name].shape != wanted or arrays[name].dtype.kind not in kinds.get(name, "iu"):
-            raise BadRecording(f"{name}: {arrays[name].dtype} of shape {arrays[name].shape}, must be of shape {wanted}")
-
-
-def check_offsets(arrays: Arrays, name: str, count: int, games: bool) -> np.ndarray:
-    """Checks that offsets rise from 0 to `count`, by one row at least for each game."""
-    offsets = arrays[name]
-    if offsets.ndim != 1 or offsets.dtype.kind not in "iu" or len(offsets) < 2:
-        raise BadRecording(f"{name}: must be whole numbers, more than one")
-    offsets = offsets.astype(np.int64)
-    if offsets[0] != 0 or offsets[-1] != count or (np.diff(offsets) < (1 if games else 0)).any():
-        raise BadRecording(f"{name}: must rise from 0 to the {count} rows")
-    return offsets
+        return row_name(self.starts, "ply", row)
 
 
 def pieces_of(piece: np.ndarray, owner: np.ndarray) -> tuple[int, ...]:

@@ -63,7 +63,7 @@ def start_state(config: StrategoConfig, kinds: ArrayLike, owners: ArrayLike) -> 
     digits = tuple(as_bits(config, (kinds >> number) & 1 != 0) for number in range(KIND_BITS))
     of_kind = hidden[:, None] & (kinds[:, None] == np.arange(1, NUM_KINDS + 1))
     red, blue = (packed_counts((of_kind & (owners == seat)[:, None]).sum(0)) for seat in (RED, BLUE))
-    nothing = jax.tree.map(jnp.asarray, config.grid.empty)
+    nothing = config.grid.empty_words()
     return State(
         pieces=(as_bits(config, owners == RED), as_bits(config, owners == BLUE)),
         kinds=digits,
@@ -94,17 +94,19 @@ def _with_lakes(config: StrategoConfig, key: Array, state: State) -> State:
     taken = state.pieces[RED] | state.pieces[BLUE]
     empty = grid.to_bool(grid.full - taken - state.lakes).reshape(-1)
 
-    def draw(carry: tuple[State, Array, Array]) -> tuple[State, Array, Array]:
+    def draw(carry: tuple[Bits, Array, Array]) -> tuple[Bits, Array, Array]:
         _, _, tries = carry
         rank = jnp.where(empty, jax.random.uniform(jax.random.fold_in(key, tries), empty.shape), 2.0)
-        blocked = as_bits(config, rank <= jnp.sort(rank)[config.blocked_fields - 1])
-        drawn = dataclasses.replace(state, lakes=state.lakes | blocked)
-        return drawn, _is_fair(config, drawn), tries + 1
+        places = jnp.argsort(rank)[: config.blocked_fields]  # so many, though two cells may have drawn the same
+        blocked = as_bits(config, (np.arange(config.num_cells) == places[:, None]).any(0))
+        lakes = state.lakes | blocked
+        return lakes, _is_fair(config, dataclasses.replace(state, lakes=lakes)), tries + 1
 
-    def again(carry: tuple[State, Array, Array]) -> Array:
+    def again(carry: tuple[Bits, Array, Array]) -> Array:
         return ~carry[1] & (carry[2] < _MOST_DRAWS)
 
-    return jax.lax.while_loop(again, draw, (state, jnp.bool_(False), jnp.int32(0)))[0]
+    lakes, _, _ = jax.lax.while_loop(again, draw, (state.lakes, jnp.bool_(False), jnp.int32(0)))
+    return dataclasses.replace(state, lakes=lakes)
 
 
 def _is_fair(config: StrategoConfig, state: State) -> Array:

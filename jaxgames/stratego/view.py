@@ -195,9 +195,8 @@ def _piece(config: StrategoConfig, piece: Piece, viewer: int, seconds: float) ->
     side, middle = CELL - 6, CELL / 2
     colour, rim = _COLOURS[piece.owner], _RIMS[piece.owner]
     body = f"<rect x='3' y='3' width='{side}' height='{side}' rx='5' fill='{colour}' stroke='{rim}' stroke-width='1.5'/>"
-    symbol = "10" if SYMBOLS[piece.kind - 1] == "X" else SYMBOLS[piece.kind - 1]
     text = f"<text x='{middle}' y='{middle + 6}' {_FONT} font-size='17' text-anchor='middle' fill='#ffffff'"
-    face, back = f"{text} font-weight='bold'>{symbol}</text>", f"{text} fill-opacity='0.6'>?</text>"
+    face, back = f"{text} font-weight='bold'>{SYMBOLS[piece.kind - 1]}</text>", f"{text} fill-opacity='0.6'>?</text>"
     secret = f"<path d='M8,{CELL - 6.5}h{CELL - 16}' stroke='#ffffff' stroke-opacity='0.7' stroke-width='2'/>"
     knows = viewer in (_EVERYTHING, piece.owner)
     inside = [body]

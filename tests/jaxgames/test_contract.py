@@ -229,13 +229,13 @@ class Growing(Hex):
     """Adds to the information in a way that changes its form."""
 
     def update_information(self, info, observation, own_action):
-        return replace(super().update_information(info, observation, own_action), num_attempts=jnp.int32(0))
+        return replace(super().update_information(info, observation, own_action), collisions=jnp.zeros(3))
 
 
 @pytest.mark.parametrize(("game", "told"), [
     (Peeking, "must be a state in which the player observes what it has observed"),
     (Forgetful, "must be a state in which the player has the same legal actions"),
-    (Growing, "update_information: leaf .num_attempts is int32 [], must be int16 [] as in init_information"),
+    (Growing, "update_information: leaf .collisions is float32 [3], must be float32 [10] as in init_information"),
 ])  # fmt: skip
 def test_a_fault_of_a_hidden_game_is_named(game, told):
     assert told in told_of(jaxgames.check_game, game(HexConfig(3, "abrupt")), encoders=())

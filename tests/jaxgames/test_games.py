@@ -25,6 +25,13 @@ def test_a_game_keeps_its_contract(name, mode):
     jaxgames.check_game(jaxgames.make(name, mode))
 
 
+@pytest.mark.parametrize("name", ["pommerman", "hex", "hero_academy", "stratego"])
+def test_the_grid_of_a_board_is_made_once_and_is_no_setting(name):
+    config = jaxgames.make(name).config
+    before = hash(config)
+    assert config.grid is config.grid and hash(config) == before and config == jaxgames.make(name).config
+
+
 @pytest.mark.parametrize("name", ["pommerman", "hex", "hero_academy", "clash", "stratego"])
 def test_known_actions_and_seats_out_of_range_are_told(name):
     game = jaxgames.make(name)

@@ -22,6 +22,7 @@ from training.storage.files import output_folder, write_atomically
 
 STRONGEST = "strongest"
 MOST_TURNS = 15_000  # a game counts its plies to 30 000
+_READ = {"player": ("mode", "seconds", "seed"), "draw": ()}  # what else is looked at where these are given
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,6 +67,11 @@ class StrategoBotConfig:
         if len(given) != 1:
             found = " and ".join(given) or "none"
             raise ValueError(f"{found} given: must be one of --player AGENT, --players FIRST SECOND, --draw FILE")
+        for name in (name for name in _READ if getattr(self, name)):
+            others = (field for field in dataclasses.fields(self) if field.name not in (name, *_READ[name]))
+            unused = [field.name for field in others if getattr(self, field.name) != field.default]
+            if unused:
+                raise ValueError(f"{', '.join(unused)}: of no use with --{name}; leave out")
         if self.players and len(self.players) != 2:
             raise ValueError(f"players={' '.join(self.players)}: must be two")
         checks.at_least(1, self, "games", "turns")

@@ -91,6 +91,7 @@ def test_legal_outputs_are_the_legal_actions(seat):
         outputs = np.flatnonzero(look(state, seat)[1])
         assert set(np.asarray(actions_of(outputs, seat)).tolist()) == legal(state)
         assert (len(outputs) == 1) == (points == 0), "then the turn can only be ended"
+        assert not look(dataclasses.replace(state, terminated=np.bool_(True)), seat)[1].any()
 
 
 def test_planes_by_name():

@@ -1,5 +1,6 @@
 """What a player knows holds nothing hidden, and worlds are drawn as they are said to be."""
 
+import dataclasses
 import functools
 import itertools
 
@@ -48,17 +49,17 @@ def test_hidden_stones_change_nothing_that_a_player_knows(rules_name):
     assert all(jax.tree.leaves(jax.tree.map(lambda a, b: bool((a == b).all()), *views)))
 
 
-def test_own_attempts_are_kept_in_order():
-    game = Hex(HexConfig(4, "abrupt"))
-    states, infos, cells = random_games(game, jax.random.split(jax.random.key(1), 4), 12)
-    for lane in range(4):
-        movers = np.asarray(states.player)[lane, :-1]
-        running = ~np.asarray(states.terminated)[lane, :-1]
-        for player in (0, 1):
-            own = np.asarray(cells)[lane][(movers == player) & running]
-            info = at(infos, lane, -1, player)
-            assert info.attempts[: info.num_attempts].tolist() == own.tolist()
-            assert (info.attempts[info.num_attempts :] == -1).all()
+@pytest.mark.parametrize("rules_name", ["hex", "abrupt", "classical"])
+def test_worlds_have_as_many_attempts_as_a_player_has_made_and_the_other_has_had_turns(rules_name):
+    game = Hex(HexConfig(4, rules_name))
+    states, infos, _ = random_games(game, jax.random.split(jax.random.key(1), 16), 7)
+    movers, running = np.asarray(states.player)[:, :-1], ~np.asarray(states.terminated)[:, :-1]
+    for player in (0, 1):
+        mine = jax.tree.map(lambda leaf, p=player: leaf[:, -1, p], infos)
+        drawn = drawn_worlds(game, jax.random.split(jax.random.key(0), 16), mine).state
+        tried = ((movers == player) & running).sum(1)
+        assert np.array_equal(drawn.attempts, tried + np.asarray(mine.view.other_turns))
+        assert mine.collisions.shape == (16, 17 if rules_name == "abrupt" else 1)
 
 
 def own_stones(game, views):
@@ -82,7 +83,6 @@ def test_samples_fit_what_is_known(rules_name, steps):
         met, stones = (game.config.grid.to_numpy(tree[1 - player]) != 0 for tree in (drawn.state.found, drawn.state.stones))
         lost = np.asarray(drawn.state.turns[1 - player]) - stones.reshape(64, -1).sum(-1)
         assert (met.reshape(64, -1).sum(-1) == lost).all() and not (met & ~own_stones(game, again)).any()
-        assert (np.asarray(drawn.state.attempts) == mine.num_attempts + np.asarray(again.other_turns)).all()
         if rules_name == "classical":
             counts = [game.config.grid.to_numpy(tree.stones[1 - player]).sum(-1) for tree in (drawn.state, states)]
             assert (counts[0] == counts[1]).all()
@@ -163,13 +163,33 @@ def test_the_number_of_hidden_stones_follows_the_recursion():
 
 def test_the_rule_of_the_published_code_takes_as_many_as_the_player_has():
     game = Hex(HexConfig(5, "abrupt", count_rule="fork"))
-    _states, infos = ongoing(game, 9, 8)
+    _states, infos = ongoing(game, 10, 8)
     info = at(infos, 0, 0)
     drawn = jax.jit(game.sample_hidden)(jax.random.key(0), info)
     stones = [game.config.grid.to_numpy(cells).sum() for cells in (drawn.stones[1], info.view.own, info.view.known)]
     assert stones[0] == max(stones[1:])
     with pytest.raises(ValueError, match="count_rule='x': must be one of dp, fork"):
         HexConfig(5, "abrupt", count_rule="x")
+
+
+@pytest.mark.parametrize("own, turns, hidden_stones", [
+    (15, 14, 10),  # all cells that are left
+    (5, 4, 4),  # a stone for each turn
+    (4, 14, 4),
+])  # fmt: skip
+def test_the_rule_of_the_published_code_leaves_cells_and_turns_for_all_stones(own, turns, hidden_stones):
+    game = Hex(HexConfig(5, "abrupt", count_rule="fork"))
+    info = jax.device_get(jax.jit(game.init_information, static_argnums=0)(0))
+    # Two rows, a row that is left free, and another one: nothing joins black's edges.
+    cells = [cell for cell in range(25) if cell // 5 not in (2, 4)][:own]
+    stones = jax.tree.map(np.asarray, game.config.grid.constant(cells))
+    view = dataclasses.replace(info.view, own=stones, own_turns=np.int16(own), other_turns=np.int16(turns))
+    info = dataclasses.replace(info, view=view)
+    chance = np.asarray(_counts(game, jax.tree.map(lambda leaf: leaf[None], info)))[0]
+    assert np.flatnonzero(chance).tolist() == [hidden_stones] and chance.sum() == 1
+    drawn = jax.device_get(_drawn(game, jax.random.split(jax.random.key(0), 8), info))
+    there = game.config.grid.to_numpy(drawn.state.stones[1]).sum(-1)
+    assert (there + drawn.removed == hidden_stones).all() and (there > 0).all()
 
 
 def test_a_view_that_no_board_fits_is_told():

@@ -37,7 +37,15 @@ def test_boards_from_outside_are_checked():
         interop.from_board(config, np.array([1, 0, 0, 1, 0, 0, 1, 0, 0]), 0)
     found = (np.eye(1, 9, 4, dtype=bool)[0], np.zeros(9, bool))
     with pytest.raises(ValueError, match="found\\[0\\]: has a cell without a stone"):
+        interop.from_board(HexConfig(3, "abrupt"), np.zeros(9, int), 0, found)
+    with pytest.raises(ValueError, match="found: must be None in Hex"):
         interop.from_board(config, np.zeros(9, int), 0, found)
+    for wrong, sizes in (((*found, found[0]), r"\[9, 9, 9\]"), ((found[0], found[1][:8]), r"\[9, 8\]"), (found[:1], r"\[9\]")):
+        with pytest.raises(ValueError, match=f"found: arrays of {sizes} cells: must be two, of 9 each"):
+            interop.from_board(HexConfig(3, "abrupt"), np.zeros(9, int), 0, wrong)
+    for player in (2, -1):
+        with pytest.raises(ValueError, match=f"player={player}: must be in 0..1"):
+            interop.view_codes(config, setup.init(config), player)
 
 
 def test_a_board_goes_out_and_comes_back():

@@ -41,6 +41,23 @@ def test_views_tell_what_has_moved():
     assert notation.write_view(CONFIG, state, 0) == "MaaaaaaaaCaa_aaaaaaa?aaa? b 1"
 
 
+@pytest.mark.parametrize("player", [2, -1, 0.5])
+def test_views_are_of_the_two_players(player):
+    state = position("YaaaO aaaaa aa_aa aaaaa MaaaC")
+    for ask in (lambda: notation.write_view(CONFIG, state, player), lambda: notation.read_view(CONFIG, "M" + "a" * 24, player)):
+        with pytest.raises(ValueError, match=r"player=|player of shape"):
+            ask()
+
+
+def test_boards_need_all_arrays():
+    arrays = interop.to_arrays(CONFIG, position("YaaaO aaaaa aa_aa aaaaa MaaaC"))
+    for name in ("piece", "owner", "visible", "moved", "player", "ply"):
+        with pytest.raises(ValueError, match=f"^{name}: is missing"):
+            interop.from_arrays(CONFIG, {key: array for key, array in arrays.items() if key != name})
+    with pytest.raises(ValueError, match=r"visible of shape \(24,\): must be of \(25,\), as piece is"):
+        interop.from_arrays(CONFIG, arrays | {"visible": arrays["visible"][1:]})
+
+
 def test_a_view_that_no_board_fits():
     """Red knows nothing of eight pieces, of which two are scouts."""
     view = "MBCDDEKL" + "a" * 84 + "!!!!????"
@@ -89,7 +106,12 @@ def test_says_what_is_wrong_with_a_text(text, message):
 def test_a_game_starts_where_it_is_told():
     config = StrategoConfig(pieces=BARRAGE.pieces, start=FEN)
     assert notation.write(config, at(Stratego(config).init(jax.random.key(0)))) == FEN
-    for text, message in ((FEN.replace("M", "a"), "0 flags of red"), (FEN.replace("41", "3001"), "fewer than max_plies")):
+    for text, message in (
+        (FEN.replace("M", "a"), "0 flags of red"),
+        (FEN.replace("41", "3001"), "fewer than max_plies"),
+        (FEN + " u000000000000", "field u is of views"),
+        ("?" + FEN[1:], "a1 is unknown: a view is no position"),
+    ):
         with pytest.raises(ValueError, match=message):
             StrategoConfig(pieces=BARRAGE.pieces, start=text)
 

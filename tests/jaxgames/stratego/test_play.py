@@ -82,7 +82,7 @@ def test_people_s_set_ups_leave_lakes_in_home_rows_free(mode):
 
 
 def test_evenly_drawn_set_ups_and_open_pieces():
-    game = Stratego(StrategoConfig(**vars(CONFIG) | {"open_pieces": ("flag", "marshal")}))
+    game = Stratego(dataclasses.replace(CONFIG, open_pieces=("flag", "marshal")))
     arrays = interop.to_arrays(
         game.config, jax.device_get(jax.jit(jax.vmap(game.init))(jax.random.split(jax.random.key(0), 900)))
     )
@@ -92,7 +92,7 @@ def test_evenly_drawn_set_ups_and_open_pieces():
 
 
 def test_blocked_fields_leave_everybody_reachable():
-    game = Stratego(StrategoConfig(**vars(CONFIG) | {"blocked_fields": 3}))
+    game = Stratego(dataclasses.replace(CONFIG, blocked_fields=3))
     states = jax.device_get(jax.jit(jax.vmap(game.init))(jax.random.split(jax.random.key(0), 64)))
     arrays = interop.to_arrays(game.config, states)
     lakes = arrays["piece"] < 0
@@ -100,6 +100,13 @@ def test_blocked_fields_leave_everybody_reachable():
     for land in ~lakes:
         assert np.isin(np.flatnonzero(land & (arrays["owner"][0] < 2)), reached(land.reshape(5, 5))).all()
     assert not states.terminated.any()
+
+
+def test_as_many_fields_are_blocked_where_two_cells_drew_the_same():
+    game = jaxgames.make("stratego", "barrage-blocked")
+    seeds = np.array([0, 319520, 558362, 641533, 701824, 779141])
+    states = jax.device_get(jax.jit(jax.vmap(lambda seed: game.init(jax.random.key(seed))))(seeds))
+    assert (game.config.grid.to_numpy(states.lakes).sum(-1) == 18).all()
 
 
 def reached(land):

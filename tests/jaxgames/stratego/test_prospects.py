@@ -1,5 +1,6 @@
 """What undecided positions promise, in hand-made ones; both sides are valued alike, and each game by itself."""
 
+import dataclasses
 import functools
 
 import jax
@@ -36,6 +37,16 @@ def value(rows, turn="r 0"):
 ])  # fmt: skip
 def test_what_is_better(better, worse):
     assert value(better) > value(worse) + 1e-3
+
+
+def test_pieces_count_that_only_the_start_has():
+    # A captain, a major and a colonel are none of the variant's.
+    fewer = "YaaaX aaaaa aa_aa aaaaa MaaaL"
+    for letter in "GHI":
+        start = fewer.replace("aaaaa MaaaL", f"aa{letter}aa MaaaL")
+        config = dataclasses.replace(CONFIG, start="".join(reversed(start.split())) + " r 0")
+        found = float(compiled(config)(jax.device_get(Stratego(config).init(jax.random.key(0))))[0])
+        assert found > value(fewer) + 0.1
 
 
 def test_equal_sides_differ_by_the_move_alone():

@@ -65,17 +65,21 @@ def test_refuses_what_is_no_recording(tmp_path):
     whole = read_npz(SAMPLES / "yorktown_barrage.npz")
     with pytest.raises(BadRecording, match="lacks piece"):
         check({"board": whole["piece"]})
-    with pytest.raises(BadRecording, match="lacks uci"):
+    with pytest.raises(BadRecording, match="uci: missing"):
         check({name: array for name, array in whole.items() if name != "uci"})
-    with pytest.raises(BadRecording, match="owner: int8 of shape"):
+    with pytest.raises(BadRecording, match="owner: shape"):
         check({**whole, "owner": whole["owner"][:, :8]})
     np.savez(tmp_path / "less.npz", **{name: array for name, array in whole.items() if name != "offsets"})
     with pytest.raises(BadRecording, match="lacks offsets"):
         check(read_npz(tmp_path / "less.npz"))
     with pytest.raises(BadRecording, match="offsets"):
         check({**whole, "offsets": whole["offsets"][::-1]})
-    with pytest.raises(BadRecording, match="action: float"):
+    with pytest.raises(BadRecording, match="action: dtype float64, must be an integer type"):
         check({**whole, "action": whole["action"].astype(float)})
+    with pytest.raises(BadRecording, match="returns: dtype int64, must be a type of floats"):
+        check({**whole, "returns": whole["returns"].astype(int)})
+    with pytest.raises(BadRecording, match="uci: dtype int64, must be text"):
+        check({**whole, "uci": np.zeros(len(whole["uci"]), int)})
 
 
 def perft(config: StrategoConfig, state, depth: int) -> int:

@@ -19,8 +19,6 @@ from training.play.stratego.protocol import Move, Outcome
 LOG = logging.getLogger(__name__)
 
 Told = tuple[Move, Outcome]
-FULL_COUNTS = {"F": 1, "B": 6, "s": 1, "1": 1, "2": 1, "3": 2, "4": 3, "5": 4, "6": 4, "7": 4, "8": 5, "9": 8}
-"""How many pieces of each rank a side has in the full game."""
 
 
 class Mind(Protocol):
@@ -59,17 +57,15 @@ class TextPlayer:
       moves, replaced: how many moves it made, and how many of them the mind did not choose.
     """
 
-    def __init__(
-        self, mind: Mind, *, seconds: float, seed: int = 0, spent: float = 0.0, counts: Mapping[str, int] = FULL_COUNTS
-    ) -> None:
+    def __init__(self, mind: Mind, *, seconds: float, counts: Mapping[str, int], seed: int = 0, spent: float = 0.0) -> None:
         """Makes the player.
 
         Args:
           mind: who decides.
           seconds: what the manager allows per line.
+          counts: how many pieces of each rank it sets up if the mind has no set-up in time.
           seed: of moves in place of the mind's.
           spent: seconds that the manager has been waiting for the first line already.
-          counts: how many pieces of each rank it sets up if the mind has no set-up in time.
         """
         self._mind, self._random, self._counts = mind, random.Random(seed), counts
         self._seconds = seconds - min(0.5, seconds / 4)  # the rest is for the way there

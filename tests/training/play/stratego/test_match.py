@@ -226,6 +226,8 @@ def leave(*arguments):
         ([], "none given: must be one of --player AGENT, --players FIRST SECOND, --draw FILE"),
         (["--player", "random", "--draw", "x"], "--player and --draw given: must be one of"),
         (["--players", "random"], "players=random: must be two"),
+        (["--player", "hunt", "--starts", "x", "--games", "7"], "games, starts: of no use with --player; leave out"),
+        (["--draw", "x", "--seed", "1", "--mode", "stratego"], "mode, seed: of no use with --draw; leave out"),
         (["--players", "random", "nobody"], "agent='nobody': must be one of random"),
         (["--players", "random", "program:./nothing"], "program='./nothing': there is no such program"),
         (["--players", "random", "random", "--games", "0"], "games=0: must be >= 1"),
@@ -242,7 +244,7 @@ def leave(*arguments):
     ],
 )
 def test_bad_input_is_one_line(arguments, told, capfd):
-    assert leave(*arguments, *([] if "--player" in arguments or not arguments else ["--output", ""])) == 2
+    assert leave(*arguments, *(["--output", ""] if "--players" in arguments else [])) == 2
     printed = capfd.readouterr()
     assert printed.err.startswith("error: ") and told in printed.err and printed.err.count("\n") == 1
 

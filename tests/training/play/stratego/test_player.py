@@ -16,6 +16,7 @@ from training.play.stratego.protocol import Move, Outcome
 
 SETUP = ["F.........", "..........", "..........", "9........."]
 ROWS = [*SETUP, "..++..++..", "..++..++..", "#.........", "..........", "..........", ".........#"]
+FULL = dict(zip("Fs987654321B", (1, 1, 8, 5, 4, 4, 4, 3, 2, 1, 1, 6), strict=True))
 
 
 class Mind:
@@ -51,7 +52,7 @@ def hear(subject, lines):
 
 def test_it_answers_a_set_up_and_boards_and_hands_on_what_was_told():
     mind = Mind(Move(0, 3, "DOWN", 2), Move(0, 5, "RIGHT"))
-    subject = TextPlayer(mind, seconds=10)
+    subject = TextPlayer(mind, counts=FULL, seconds=10)
     assert hear(subject, ["RED somebody 10 10"]) == SETUP and mind.begun == [0]
     assert hear(subject, ["START", *ROWS]) == ["0 3 DOWN 2"]
     after = [*ROWS[:3], "..........", ROWS[4], "9.++..++..", *ROWS[6:]]
@@ -65,7 +66,7 @@ def test_it_answers_a_set_up_and_boards_and_hands_on_what_was_told():
 
 def test_a_late_mind_is_not_waited_for_and_goes_on_with_what_was_played(caplog):
     mind = Mind(None, Move(0, 3, "RIGHT"))
-    subject = TextPlayer(mind, seconds=0.1)
+    subject = TextPlayer(mind, counts=FULL, seconds=0.1)
     mind.let.clear()
     begun = time.monotonic()
     (answer,) = hear(subject, ROWS)
@@ -87,7 +88,7 @@ def test_a_late_mind_is_not_waited_for_and_goes_on_with_what_was_played(caplog):
     ],
 )
 def test_whatever_the_mind_does_the_move_is_legal(wrong, logged, caplog):
-    subject = TextPlayer(Mind(wrong), seconds=10)
+    subject = TextPlayer(Mind(wrong), counts=FULL, seconds=10)
     (answer,) = hear(subject, ROWS)
     assert protocol.why_illegal(ROWS, protocol.read_move(answer)) == "" and logged in caplog.text
     assert (subject.moves, subject.replaced) == (1, 1)
@@ -95,11 +96,11 @@ def test_whatever_the_mind_does_the_move_is_legal(wrong, logged, caplog):
 
 def test_without_a_move_it_surrenders(caplog):
     rows = ["F.........", *[".........."] * 8, "#........."]
-    assert hear(TextPlayer(Mind(None), seconds=10), rows) == ["SURRENDER"]
+    assert hear(TextPlayer(Mind(None), counts=FULL, seconds=10), rows) == ["SURRENDER"]
 
 
 def test_lines_that_are_none_are_left_out(caplog):
-    subject = TextPlayer(Mind(Move(0, 3, "DOWN")), seconds=10)
+    subject = TextPlayer(Mind(Move(0, 3, "DOWN")), counts=FULL, seconds=10)
     with caplog.at_level(logging.WARNING):
         assert hear(subject, [*ROWS[:4], "\x00\x01", "x" * 3000, "0 3 DOWN SIDEWAYS", *ROWS]) == ["0 3 DOWN"]
     assert "a board of 4 rows" in caplog.text and caplog.text.count("is no line of the protocol") == 3
@@ -110,7 +111,7 @@ def test_lines_that_are_none_are_left_out(caplog):
 
 def test_a_manager_that_has_waited_gets_a_plain_set_up(caplog):
     mind = Mind()
-    subject = TextPlayer(mind, seconds=10, spent=60)
+    subject = TextPlayer(mind, counts=FULL, seconds=10, spent=60)
     rows = hear(subject, ["BLUE x 10 10"])
     protocol.check_setup(rows, Counter("".join(rows)))
     assert "a plain one is sent" in caplog.text and "F" in rows[3] and "B" not in rows[0]
@@ -118,13 +119,11 @@ def test_a_manager_that_has_waited_gets_a_plain_set_up(caplog):
 
 
 def test_plain_set_ups_hold_all_pieces():
-    full = dict(zip("Fs987654321B", (1, 1, 8, 5, 4, 4, 4, 3, 2, 1, 1, 6), strict=True))
     barrage = {"F": 1, "B": 1, "s": 1, "9": 2, "8": 1, "1": 1, "2": 1}
-    for colour, counts in itertools.product((0, 1), (full, barrage)):
+    for colour, counts in itertools.product((0, 1), (FULL, barrage)):
         rows = player.plain_setup(random.Random(1), colour, counts)
         protocol.check_setup(rows, counts)
         assert "F" in rows[0 if colour == 0 else 3] and "B" not in rows[3 if colour == 0 else 0]
-    assert full == player.FULL_COUNTS
 
 
 def served(subject, sent):
@@ -149,12 +148,12 @@ def served(subject, sent):
 def test_it_is_served_by_pipes_until_it_is_told_to_leave_or_nobody_is_there():
     lines = "\n".join(["RED x 10 10", "START", *ROWS, "0 3 DOWN OK", ""]).encode()
     for end in (b"", b"QUIT\n", b"QUIT x RED DRAW 1 1 1\nRED x 10 10\n", b"F..."):
-        assert served(TextPlayer(Mind(Move(0, 3, "DOWN")), seconds=10), lines + end) == [*SETUP, "0 3 DOWN"]
+        assert served(TextPlayer(Mind(Move(0, 3, "DOWN")), counts=FULL, seconds=10), lines + end) == [*SETUP, "0 3 DOWN"]
 
 
 def test_a_line_of_a_megabyte_is_told_at_once():
     with pytest.raises(ValueError, match=r"^a line of more than 4096 bytes: is none of the protocol$"):
-        served(TextPlayer(Mind(), seconds=10), b"RED x 10 10\n" + b"9" * 2**20)
+        served(TextPlayer(Mind(), counts=FULL, seconds=10), b"RED x 10 10\n" + b"9" * 2**20)
 
 
 def test_the_age_of_this_process():
