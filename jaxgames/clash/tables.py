@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jaxgames.clash.cards import Card, Table, Unit, at_level
+from jaxgames.clash.cards import FIRST_LEVELS, Card, Table, Unit, at_level
 from jaxgames.clash.config import ClashConfig
 from jaxgames.clash.constants import AIR, AIR_BUILDING, BARREL_RADIUS, ELIXIR, GROUND, GROUND_BUILDING
 
@@ -148,8 +148,8 @@ def _unit_row(table: Table, unit: Unit, level: int) -> dict[str, int]:
 
 
 def value_at(value: int, row: Unit | Card, level: int) -> int:
-    """Gives hit points or damage of a row at a level."""
-    return at_level(value, row.rarity, level)
+    """Gives hit points or damage of a row at a level, or at its first one, where that is higher: such rows are not in play."""
+    return at_level(value, row.rarity, max(level, FIRST_LEVELS[row.rarity]))
 
 
 class SpellColumns(NamedTuple):
