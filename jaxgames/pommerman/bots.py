@@ -2,7 +2,7 @@
 
 They are given the State and look at what they need themselves. The SimpleAgents compute the observation of their seat and
 decide by that alone, so they do not cheat; they can also be given anything that holds their observation. The careful agent
-uses the mask of legal actions, which knows bombs in the fog.
+uses the mask of legal actions, which knows bombs in the fog: where there is fog it makes use of what is hidden.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def random_agent(game: Pommerman) -> Agent:
         del state, seat
         return random_bits.below(random_bits.bits(random_bits.lane_key(key), 0), NUM_MOVES)
 
-    return _without_memory("random", game, choose)
+    return _without_memory("random", game, choose, uses_hidden=False)
 
 
 def careful_agent(game: Pommerman) -> Agent:
@@ -122,17 +122,17 @@ def careful_agent(game: Pommerman) -> Agent:
         masks = tuple(move_mask(flags) for flags in rules.legal_moves(game.config, state))
         return pick_move(choose_seat(masks, seat), random_bits.bits(random_bits.lane_key(key), 0))
 
-    return _without_memory("careful", game, choose)
+    return _without_memory("careful", game, choose, uses_hidden=game.config.view_radius is not None)
 
 
-def _without_memory(name: str, game: Pommerman, choose: Callable[[Array, State, Array], Array]) -> Agent:
-    """Makes an agent from a function (key, state, seat) -> move of one lane."""
+def _without_memory(name: str, game: Pommerman, choose: Callable[[Array, State, Array], Array], *, uses_hidden: bool) -> Agent:
+    """Makes an agent from a function (key, state, seat) -> move of one lane; `uses_hidden`: see `Agent`."""
 
     def choose_all(params: None, keys: Array, views: State, seats: Array) -> Array:
         del params
         return _silent(game.config, jax.vmap(choose)(keys, views, seats))
 
-    return memoryless(name, choose_all, sees_state=True, uses_hidden=False)
+    return memoryless(name, choose_all, sees_state=True, uses_hidden=uses_hidden)
 
 
 def _silent(config: PommermanConfig, move: Array) -> Array:

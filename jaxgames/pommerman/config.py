@@ -12,6 +12,8 @@ from jaxgames.pommerman.constants import MAX_BLAST_STRENGTH, MAX_STEPS, VIEW_RAD
 LONGEST = 32000  # steps that a State counts
 MODES = ("ffa", "team", "radio", "one_vs_one")
 _OPTIONAL = ("view_radius", "first_collapse")
+# By players and board size: of boards with so many rigid walls, and no wood but what joins corners, at least 1 % are connected.
+_MOST_RIGID = {4: {8: 38, 9: 48, 10: 60, 11: 70}, 2: {8: 34, 9: 36, 10: 42, 11: 48}}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -21,7 +23,8 @@ class PommermanConfig:
     Attributes:
       mode: "ffa", "team" (seats 0 and 2 against 1 and 3), "radio" (team with two words per step) or "one_vs_one".
       board_size: side of the square board, in cells.
-      num_rigid: rigid cells at the start; even, as walls come in mirrored pairs.
+      num_rigid: rigid cells at the start; even, as walls come in mirrored pairs. There must be room for nearly every passage to
+        be reached: boards are drawn until it is.
       num_wood: wooden cells at the start; even too.
       num_items: power-ups hidden under wood at the start.
       max_steps: the game is over after so many steps.
@@ -68,6 +71,9 @@ class PommermanConfig:
         room = self.num_wall_candidates
         if self.num_rigid + self.num_wood - self.num_fixed_wood > room:
             raise ValueError(f"num_rigid={self.num_rigid}, num_wood={self.num_wood}: the board has room for {room} free walls")
+        most = _MOST_RIGID[self.num_players][self.board_size]
+        if self.num_rigid > most:
+            raise ValueError(f"num_rigid={self.num_rigid}: must be <= {most}, or hardly a board drawn has its passages connected")
         if not 0 <= self.num_items <= self.num_wood:
             raise ValueError(f"num_items={self.num_items}: must be in 0..num_wood={self.num_wood}")
         if not 1 <= self.max_steps <= LONGEST:
