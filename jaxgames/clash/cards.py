@@ -278,7 +278,7 @@ def _check_row(row: Any, where: str, limits: Mapping[str, tuple[int, int]]) -> N
             raise ValueError(f"{where}: {field.name}={value!r}: must be text")
         if field.name in limits:
             low, high = limits[field.name]
-            number = None if isinstance(value, bool) else checks.as_integer(value)
+            number = checks.as_integer(value)
             if number is None or not low <= number <= high:
                 raise ValueError(f"{where}: {field.name}={value!r}: must be an integer in {low}..{high}")
             object.__setattr__(row, field.name, number)

@@ -78,7 +78,7 @@ class ClashConfig:
             if name in _OPTIONAL and getattr(self, name) is None:
                 continue
             number = checks.as_integer(getattr(self, name))
-            if number is None or isinstance(getattr(self, name), bool) or not low <= number <= high:
+            if number is None or not low <= number <= high:
                 other = " or None" if name in _OPTIONAL else ""
                 raise ValueError(f"{name}={getattr(self, name)!r}: must be an integer in {low}..{high}{other}")
             object.__setattr__(self, name, number)

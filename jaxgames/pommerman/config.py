@@ -57,7 +57,7 @@ class PommermanConfig:
                     raise ValueError(f"{field.name}={value!r}: must be a text")
                 continue
             number = checks.as_integer(value)
-            if number is None or isinstance(value, bool):
+            if number is None:
                 raise ValueError(f"{field.name}={value!r}: must be an integer{' or None' if field.name in _OPTIONAL else ''}")
             object.__setattr__(self, field.name, number)
         if not 8 <= self.board_size <= 11:
