@@ -2,6 +2,7 @@
 
 import functools
 import itertools
+import re
 
 import jax
 import jax.numpy as jnp
@@ -313,6 +314,10 @@ def test_all_seats_at_once():
         ({"seat": True}, "seat=True: must be in 0..1, or rotating"),
         ({"seat": 1.0}, "seat=1.0: must be in 0..1, or rotating"),
         ({"seat": "first"}, "seat='first': must be in 0..1, or rotating"),
+        ({"opponents": None}, "opponents=None: must be an Agent or the name of a bot, or 1 of them"),
+        ({"opponents": 3}, "opponents=3: must be an Agent"),
+        ({"opponents": [["random"]]}, "opponent=['random']: must be one of random, path, or an Agent"),
+        ({"opponents": [None]}, "opponent=None: must be one of random, path, or an Agent"),
         ({"opponents": "nobody"}, "opponent='nobody': must be one of random, path"),
         ({"opponents": ["random", "path"]}, "2 given, must be one for all, or 1"),
         ({"observation": "pixels"}, "observation='pixels'"),
@@ -324,7 +329,7 @@ def test_all_seats_at_once():
     ],
 )
 def test_wrong_settings_are_told(settings, told):
-    with pytest.raises(ValueError, match=told.replace("(", r"\(")):
+    with pytest.raises(ValueError, match=re.escape(told)):
         Environment(**({"game": "hex-adh-5-v1"} | settings))
 
 
