@@ -147,6 +147,26 @@ def test_rows_of_a_large_pool_are_all_drawn():
     assert stats.chisquare(counts).pvalue > 1e-3
 
 
+def test_without_a_pool_nothing_is_drawn_where_no_game_begins():
+    lanes, draws = jax.vmap(random_bits.lane_key)(jax.random.split(KEY, 4)), []
+
+    class Counted(Tug):
+        def init(self, key):
+            state = super().init(key)
+            jax.debug.callback(lambda token: draws.append(int(token)), state.token)
+            return state
+
+    starts = Starts(Counted(), 0)
+    rows = starts.draw(KEY)
+    take = jax.jit(starts.take)
+    jax.block_until_ready(take(rows, lanes, jnp.zeros(4, bool)))
+    jax.effects_barrier()
+    assert draws == []
+    states = take(rows, lanes, jnp.arange(4) == 2)
+    jax.effects_barrier()
+    assert sorted(draws) == sorted(states.token.tolist()) and len(draws) == 4
+
+
 def test_start_states_of_a_pool_are_drawn_fairly():
     env = Environment(Tug(max_steps=1), 64, opponents=steady_player(REST), pool_size=256)
     reset, step = compiled(env)
