@@ -191,10 +191,12 @@ class Grid:
 
     @property
     def num_cells(self) -> int:
+        """Cells of the board."""
         return self.rows * self.columns
 
     @property
     def num_words(self) -> int:
+        """Words of a set."""
         return -(-self.num_cells // WORD_BITS)
 
     def constant(self, cells: Iterable[int] | np.ndarray) -> Bits:
@@ -209,10 +211,12 @@ class Grid:
 
     @functools.cached_property
     def empty(self) -> Bits:
+        """The set without cells; leaves are numpy scalars, as of `constant`."""
         return self.constant(())
 
     @functools.cached_property
     def full(self) -> Bits:
+        """The set of all cells, likewise."""
         return self.constant(range(self.num_cells))
 
     @functools.cached_property
@@ -249,9 +253,11 @@ class Grid:
         return tuple(self._may_go[OPPOSITE[direction]] for direction in DIRECTIONS)
 
     def row(self, index: int) -> Bits:
+        """The cells of a row, 0..rows - 1, likewise."""
         return self.constant(range(index * self.columns, (index + 1) * self.columns))
 
     def column(self, index: int) -> Bits:
+        """The cells of a column, 0..columns - 1, likewise."""
         return self.constant(range(index, self.num_cells, self.columns))
 
     def shift(self, cells: Bits, direction: int) -> Bits:

@@ -32,6 +32,7 @@ class Packing:
 
     @property
     def num_words(self) -> int:
+        """Words of a row."""
         return sum(-(-self._count(width) // (WORD_BITS // width)) for width in _WIDTHS)
 
     def pack(self, tree: Any) -> Array:

@@ -226,7 +226,6 @@ class CardColumns(NamedTuple):
     count: Any
     is_spell: Any
     is_building: Any
-    anywhere: Any  # spells may be cast on every tile
     radius: Any  # of the unit
     speed: Any
     first_wave: Any
@@ -254,7 +253,6 @@ def card_columns(config: ClashConfig) -> CardColumns:
         count=column(card.count for card in cards),
         is_spell=column(card.type == "spell" for card in cards),
         is_building=column(card.type == "building" for card in cards),
-        anywhere=column(card.type == "spell" for card in cards),
         radius=column(table.units[unit].radius for unit in units),
         speed=column(card.projectile_speed for card in cards),
         first_wave=column(card.first_wave_ticks for card in cards),

@@ -87,14 +87,17 @@ class PommermanConfig:
 
     @property
     def grid(self) -> Grid:
+        """The board, for sets of its cells."""
         return Grid(self.board_size, self.board_size)
 
     @property
     def num_players(self) -> int:
+        """Seats: two or four."""
         return 2 if self.mode == "one_vs_one" else 4
 
     @property
     def is_team(self) -> bool:
+        """Whether seats 0 and 2 play against 1 and 3."""
         return self.mode in ("team", "radio")
 
     def enemies_of(self, seat: int) -> tuple[int, ...]:
@@ -104,10 +107,12 @@ class PommermanConfig:
 
     @property
     def has_messages(self) -> bool:
+        """Whether every action says two words."""
         return self.mode == "radio"
 
     @property
     def game_type(self) -> GameType:
+        """What the official environment calls the mode."""
         return GameType(MODES.index(self.mode) + 1)
 
     @property
@@ -118,6 +123,7 @@ class PommermanConfig:
 
     @property
     def num_fixed_wood(self) -> int:
+        """Cells of wood that join the corners on every board."""
         return 4 * max(self.board_size - 8, 0) if self.num_players == 4 else 0
 
     @property

@@ -51,6 +51,7 @@ class Walker:
 
     @property
     def moving(self) -> Array:
+        """bool [], whether it steps at all."""
         return self.steps[0] | self.steps[1] | self.steps[2] | self.steps[3]
 
 

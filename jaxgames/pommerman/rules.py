@@ -41,8 +41,7 @@ def split_actions(config: PommermanConfig, actions: Array) -> tuple[tuple[Array,
     Raises:
       ValueError: the actions are no integers, or not one per seat.
     """
-    checks.actions(actions, config.num_players)
-    actions = jnp.asarray(actions, jnp.int32)
+    actions = checks.actions(actions, config.num_players)
     moves, messages = [], []
     for seat in range(config.num_players):
         action = actions[seat]
