@@ -162,6 +162,16 @@ def union(sets: Iterable[Bits]) -> Bits:
     return functools.reduce(lambda a, b: a | b, sets)
 
 
+def stacked(sets: Sequence[Bits]) -> Bits:
+    """Puts N sets into one with words [N], to be worked on side by side."""
+    return Bits(tuple(jnp.stack(words) for words in zip(*(cells.words for cells in sets), strict=True)))
+
+
+def nth(sets: Bits, index: int) -> Bits:
+    """Takes one of the sets that `stacked` put together (a Python int)."""
+    return Bits(tuple(word[index] for word in sets.words))
+
+
 def _pick_in_word(word: Array, rank: Array) -> Array:
     """Binary search for the bit of `word` with `rank` set bits below it."""
     position, rest = jnp.zeros_like(rank), rank

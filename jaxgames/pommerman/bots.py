@@ -17,12 +17,13 @@ from jax import Array
 from jaxgames import random_bits
 from jaxgames.agent import Agent, memoryless
 from jaxgames.bitboard import select
+from jaxgames.packing import packed_flags
 from jaxgames.pommerman import rules, simple_unbiased_agent, simple_unbiased_memory
 from jaxgames.pommerman.config import PommermanConfig
 from jaxgames.pommerman.constants import NUM_MESSAGES, NUM_MOVES
 from jaxgames.pommerman.game import Pommerman
 from jaxgames.pommerman.observation import Observation, choose_seat, observe
-from jaxgames.pommerman.simple_agent import SimpleMemory, decide, draw_words, init_memory, move_mask, pick_move, some_simple_moves
+from jaxgames.pommerman.simple_agent import SimpleMemory, decide, draw_words, init_memory, pick_move, some_simple_moves
 from jaxgames.pommerman.simple_unbiased_memory import UnbiasedMemory
 from jaxgames.pommerman.state import State
 
@@ -119,7 +120,7 @@ def careful_agent(game: Pommerman) -> Agent:
     """Makes an agent that plays each move of the published planner's mask (`rules.legal_moves`) with the same probability."""
 
     def choose(key: Array, state: State, seat: Array) -> Array:
-        masks = tuple(move_mask(flags) for flags in rules.legal_moves(game.config, state))
+        masks = tuple(packed_flags(flags) for flags in rules.legal_moves(game.config, state))
         return pick_move(choose_seat(masks, seat), random_bits.bits(random_bits.lane_key(key), 0))
 
     return _without_memory("careful", game, choose, uses_hidden=game.config.view_radius is not None)
