@@ -14,8 +14,9 @@ class Agent(NamedTuple):
       init: `init(batch_size) -> memory`, a pytree with leading axis B.
       reset: `reset(memory, lanes) -> memory`; lanes bool [B], those in which a new episode begins.
       act: `act(params, keys, memory, views, seats, active) -> (actions, memory)`. params: what the agent learnt, or None;
-        keys [B]; views: State [B] if `sees_state`, else Information [B]; seats int32 [B]; active bool [B], lanes that need
-        an action now (elsewhere the action is any, and the memory stays). actions int32 [B].
+        keys [B]; views: State [B] if `sees_state`, else Information [B], or, in a game without such, what the seat observes;
+        seats int32 [B]; active bool [B], lanes that need an action now (elsewhere the action is any, and the memory stays).
+        actions int32 [B].
       sees_state: whether it is shown the full state or only what its seat knows.
       params: what `act` is given as params.
       ready: `ready(memory, views) -> bool [B]`, lanes in which the agent has thought before and `act` costs little; any value

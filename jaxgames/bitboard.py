@@ -162,6 +162,16 @@ def union(sets: Iterable[Bits]) -> Bits:
     return functools.reduce(lambda a, b: a | b, sets)
 
 
+def stacked(sets: Sequence[Bits]) -> Bits:
+    """Puts N sets into one with words [N], to be worked on side by side."""
+    return Bits(tuple(jnp.stack(words) for words in zip(*(cells.words for cells in sets), strict=True)))
+
+
+def nth(sets: Bits, index: int) -> Bits:
+    """Takes one of the sets that `stacked` put together (a Python int)."""
+    return Bits(tuple(word[index] for word in sets.words))
+
+
 def _pick_in_word(word: Array, rank: Array) -> Array:
     """Binary search for the bit of `word` with `rank` set bits below it."""
     position, rest = jnp.zeros_like(rank), rank
@@ -191,10 +201,12 @@ class Grid:
 
     @property
     def num_cells(self) -> int:
+        """Cells of the board."""
         return self.rows * self.columns
 
     @property
     def num_words(self) -> int:
+        """Words of a set."""
         return -(-self.num_cells // WORD_BITS)
 
     def constant(self, cells: Iterable[int] | np.ndarray) -> Bits:
@@ -209,6 +221,7 @@ class Grid:
 
     @functools.cached_property
     def empty(self) -> Bits:
+        """The set without cells; leaves are numpy scalars, as of `constant`."""
         return self.constant(())
 
     def empty_words(self) -> Bits:
@@ -217,6 +230,7 @@ class Grid:
 
     @functools.cached_property
     def full(self) -> Bits:
+        """The set of all cells, likewise."""
         return self.constant(range(self.num_cells))
 
     @functools.cached_property
@@ -253,9 +267,11 @@ class Grid:
         return tuple(self._may_go[OPPOSITE[direction]] for direction in DIRECTIONS)
 
     def row(self, index: int) -> Bits:
+        """The cells of a row, 0..rows - 1, likewise."""
         return self.constant(range(index * self.columns, (index + 1) * self.columns))
 
     def column(self, index: int) -> Bits:
+        """The cells of a column, 0..columns - 1, likewise."""
         return self.constant(range(index, self.num_cells, self.columns))
 
     def shift(self, cells: Bits, direction: int) -> Bits:

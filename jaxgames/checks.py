@@ -14,7 +14,9 @@ COUNTS = 2**31  # compiled programs count in 32 bits
 
 
 def as_integer(value: Any) -> int | None:
-    """Gives a whole number of any integer type as an int; None for everything else, 3.0 too."""
+    """Gives a whole number of any integer type as an int; None for everything else, 3.0 and True too."""
+    if isinstance(value, (bool, np.bool_)):
+        return None
     try:
         return operator.index(value)
     except TypeError:

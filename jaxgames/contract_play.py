@@ -58,6 +58,7 @@ class Played:
 
     @property
     def running(self) -> np.ndarray:
+        """bool [T, N], games that are not over before each step."""
         return np.asarray(~self.seen["terminated"])
 
 

@@ -52,7 +52,7 @@ class Environment(Base):
     def __post_init__(self) -> None:
         super().__post_init__()
         players = self.game.num_players
-        seat = self.seat if isinstance(self.seat, str) else None if isinstance(self.seat, bool) else checks.as_integer(self.seat)
+        seat = self.seat if isinstance(self.seat, str) else checks.as_integer(self.seat)
         if seat != ROTATING and seat not in range(players):
             raise ValueError(f"seat={self.seat!r}: must be in 0..{players - 1}, or {ROTATING}")
         object.__setattr__(self, "seat", seat)

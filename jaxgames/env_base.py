@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import numbers
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -12,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from jaxgames import random_bits
+from jaxgames import checks, random_bits
 from jaxgames.encoder import Encoder
 from jaxgames.game import (
     has_synonyms,
@@ -136,9 +135,10 @@ class Base:
             value = getattr(self, name)
             if value is None and name != "batch_size":
                 continue
-            if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
+            number = checks.as_integer(value)
+            if number is None or number < least:
                 raise ValueError(f"{name}={value!r}: must be an integer >= {least}")
-            object.__setattr__(self, name, int(value))
+            object.__setattr__(self, name, number)
         if self.autoreset not in AUTORESETS:
             raise ValueError(f"autoreset={self.autoreset!r}: must be one of {', '.join(AUTORESETS)}")
         size = self.pool_size if self.pool_size is not None else 0 if self.batch_size < _FEW_LANES else POOL_SIZE

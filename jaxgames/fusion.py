@@ -21,7 +21,7 @@ def worked_out(values: Array) -> Array:
     many times; it drops a plain `optimization_barrier` before that. It does not fuse over a reduction, so here is one of nothing.
 
     Args:
-      values: integers or floats of any shape; -0.0 may become 0.0.
+      values: integers, floats or flags of any shape; -0.0 may become 0.0.
     """
     add = jax.lax.add if jnp.issubdtype(values.dtype, jnp.floating) else jax.lax.bitwise_or
     values = jax.lax.reduce(jnp.stack([values, jnp.zeros_like(values)]), values.dtype.type(0), add, (0,))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -112,6 +112,8 @@ def groups_of(game: Game, opponents: Agent | str | Sequence[Agent | str]) -> tup
     """
     count = game.num_players - 1
     is_one = isinstance(opponents, Agent | str) or _is_planner(opponents)
+    if not is_one and not isinstance(opponents, Iterable):
+        raise ValueError(f"opponents={opponents!r}: must be an Agent or the name of a bot, or {count} of them")
     listed: list[Any] = [opponents] * count if is_one else list(opponents)
     if len(listed) != count:
         raise ValueError(f"opponents: {len(listed)} given, must be one for all, or {count} in the order of seats")
@@ -135,10 +137,10 @@ def bot_of(game: Game, who: Any) -> Agent:
     if _is_planner(who):
         raise ValueError(f"opponent={who.name!r}: is a planner, must be an Agent, which search.as_agent(planner) makes of it")
     entries = {entry.name: entry for entry in registration(game.name).agents} if game.name in game_names() else {}
-    if who in entries:
+    if isinstance(who, str) and who in entries:
         entry = entries[who]
         return entry.build(game, entry.settings())
-    if who == RANDOM:
+    if isinstance(who, str) and who == RANDOM:
         return random_legal(game)
     names = ", ".join(dict.fromkeys((*entries, RANDOM)))
     raise ValueError(f"opponent={who!r}: must be one of {names}, or an Agent, such as training.play.agents.make makes by name")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import jax
@@ -32,6 +33,7 @@ class Packing:
 
     @property
     def num_words(self) -> int:
+        """Words of a row."""
         return sum(-(-self._count(width) // (WORD_BITS // width)) for width in _WIDTHS)
 
     def pack(self, tree: Any) -> Array:
@@ -79,6 +81,14 @@ def packing_of(tree: Any) -> Packing:
 
 def _width(dtype: Any) -> int:
     return 1 if dtype == jnp.bool_ else 8 * dtype.itemsize
+
+
+def packed_flags(flags: Sequence[Array]) -> Array:
+    """Packs at most 32 flags (bool []) into one word, uint32 []: bit i for flag i."""
+    word = jnp.uint32(0)
+    for index, flag in enumerate(flags):
+        word = word | (flag.astype(jnp.uint32) << index)
+    return word
 
 
 def _as_unsigned(leaf: Array) -> Array:

@@ -21,10 +21,18 @@ def by_platform(*arguments: object, cpu: Callable[..., Result], default: Callabl
     CPUs, the other way is left out; a program that is traced there to be compiled for an accelerator would get the way of a CPU,
     which does the same and is slower. `for_all_platforms` says that both are wanted.
     """
-    if jax.default_backend() == "cpu" and not _FOR_ALL.get():
+    if only_cpus():
         return cpu(*arguments)
     found: Result = jax.lax.platform_dependent(*arguments, cpu=cpu, default=default)
     return found
+
+
+def only_cpus() -> bool:
+    """Says whether what is traced now runs on CPUs alone: for ways that differ in shapes, which one program cannot both have.
+
+    Where it does not, or `for_all_platforms` says so, programs have the shapes that accelerators want, on a CPU too.
+    """
+    return jax.default_backend() == "cpu" and not _FOR_ALL.get()
 
 
 @contextlib.contextmanager

@@ -327,7 +327,10 @@ def make(name: str, mode: str | None = None, **settings: Any) -> Game:
     game: Game = make_game(variant, **settings)
     if not text:
         return game
-    kinds = kinds_of(game.config, VARIANT)  # type: ignore[attr-defined]
+    config = getattr(game, "config", None)
+    kinds = kinds_of(config, VARIANT) if dataclasses.is_dataclass(config) else {}
+    if not kinds:
+        raise ValueError(f"mode={mode!r}: game {name!r} has no settings, so nothing can stand after the colon")
     given: Game = make_game(variant, **read_options(f"mode={mode!r}", text, kinds, f"{next(iter(kinds))}=3") | settings)
     return given
 

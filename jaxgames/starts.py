@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from typing import Any
 
 import jax
@@ -35,7 +36,7 @@ class Starts:
 
     def draw(self, key: Array) -> Array:
         """Draws the pool: uint32 [N, W]; W is 0 where all start states are the same."""
-        packing, which = self._drawn_leaves()
+        packing, which = self._drawn_leaves
         if not self.size or not any(which):
             return jnp.zeros((self.size, 0), jnp.uint32)
 
@@ -54,19 +55,23 @@ class Starts:
           wanted: bool [B].
 
         Returns:
-          State [B]; where none is wanted, any.
+          State [B]; where none is wanted, any, also one that no game has.
         """
-        packing, which = self._drawn_leaves()
-        same = jax.vmap(self.game.init)(typed_keys(jax.tree.map(jnp.zeros_like, lanes)))
+        packing, which = self._drawn_leaves
+        init = jax.vmap(self.game.init)
+        if any(which) and not self.size:
+            shapes = jax.eval_shape(init, typed_keys(lanes))
+            nothing = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes)
+            return jax.lax.cond(wanted.any(), init, lambda keys: nothing, typed_keys(lanes))
+        same = init(typed_keys(jax.tree.map(jnp.zeros_like, lanes)))
         if not any(which):
             return same
-        if not self.size:
-            return jax.lax.cond(wanted.any(), lambda keys: jax.vmap(self.game.init)(keys), lambda keys: same, typed_keys(lanes))
         index = random_bits.below_many(random_bits.bits(lanes, 0), self.size)
         drawn = iter(jax.vmap(packing.unpack)(rows[index]))
         leaves = [next(drawn) if varies else leaf for leaf, varies in zip(jax.tree.leaves(same), which, strict=True)]
         return jax.tree.unflatten(jax.tree.structure(same), leaves)
 
+    @functools.cached_property
     def _drawn_leaves(self) -> tuple[Packing, list[bool]]:
         """Says which leaves of a start state are drawn, and how a list of these is packed."""
         key = jax.eval_shape(lambda: jax.random.key(0))

@@ -31,11 +31,12 @@ from experiments.benchmark.lanes import (
 from experiments.benchmark.pommerman_starts import POOL_SIZE, Fresh, Pool, Source
 from jaxgames import random_bits
 from jaxgames.bitboard import select
+from jaxgames.packing import packed_flags
 from jaxgames.pommerman import rules, simple_unbiased_agent, simple_unbiased_memory
 from jaxgames.pommerman.config import PommermanConfig, preset
 from jaxgames.pommerman.constants import NUM_MOVES
 from jaxgames.pommerman.game import Pommerman
-from jaxgames.pommerman.simple_agent import all_simple_moves, init_memory, move_mask, pick_move
+from jaxgames.pommerman.simple_agent import all_simple_moves, init_memory, pick_move
 from jaxgames.pommerman.state import State
 from jaxgames.random_bits import LaneKey
 from search.planner import Planner
@@ -83,7 +84,7 @@ def _random_moves(config: PommermanConfig, state: State, memory: tuple[()], lane
 
 def _careful_moves(config: PommermanConfig, state: State, memory: tuple[()], lane: LaneKey) -> tuple[Moves, tuple[()]]:
     """Draws from the published planner's mask."""
-    masks = [move_mask(legal) for legal in rules.legal_moves(config, state)]
+    masks = [packed_flags(legal) for legal in rules.legal_moves(config, state)]
     return tuple(pick_move(mask, random_bits.bits(lane, seat)) for seat, mask in enumerate(masks)), memory
 
 

@@ -18,6 +18,7 @@ from jaxgames.clash.config import ClashConfig
 from jaxgames.clash.constants import COLUMNS, ELIXIR, HAND, HEIGHT, NUM_TILES, TILE, TOWERS, WIDTH
 from jaxgames.clash.game import Clash
 from jaxgames.clash.integers import square
+from jaxgames.clash.kinds import own_of
 from jaxgames.clash.state import State
 from jaxgames.clash.tables import card_columns, spell_columns, unit_columns
 from jaxgames.random_bits import LaneKey
@@ -104,13 +105,13 @@ def guard_actions(config: ClashConfig, state: State) -> Array:
     unit = jnp.asarray(cards.unit)[row]
     can_hit = (jnp.asarray(units.accepts[0])[unit] & layer[:, None]) != 0
     is_spell = jnp.asarray(cards.is_spell)[row] > 0
-    blow = jnp.asarray(units.damage[0])[unit] * jnp.asarray(cards.count)[row] * 10 // jnp.asarray(units.hit_ticks[0])[unit]
+    blow = own_of(units.damage, unit) * jnp.asarray(cards.count)[row] * 10 // jnp.asarray(units.hit_ticks[0])[unit]
     defends = jnp.where(can_hit & ~is_spell & hand.affordable & hand.has_room, blow, -1)
     best_defence = jnp.argmax(defends, axis=1)
     defended = is_near & (defends.max(1) > 0)
 
     # Attack: the hardiest troop first, behind the king; then whatever is there, behind the foremost own unit.
-    hp = jnp.asarray(units.hp[0])[unit] * ~is_spell
+    hp = own_of(units.hp, unit) * ~is_spell
     attack = jnp.argmax(jnp.where(hand.affordable & hand.has_room, hp, -1), axis=1)
     full = state.elixir >= _ATTACK_FROM * ELIXIR
     # The enemy's tower 0 is on my right.
@@ -133,15 +134,11 @@ def _best_spell(config: ClashConfig, state: State, x: Array, y: Array, hp: Array
     """Looks for the enemy around which a spell of the hand does the most; it pays if that is worth its elixir."""
     cards, spells = card_columns(config), spell_columns(config)
     row = hand.row
-
-    def of_spell(column: np.ndarray) -> Array:
-        return jnp.asarray(column[0])[row]
-
-    damage = of_spell(spells.damage) * jnp.asarray(cards.waves)[row]
+    damage = own_of(spells.damage, row) * jnp.asarray(cards.waves)[row]
     layer = jnp.asarray(unit_columns(config).layer[0])[state.unit[::-1]]
     squared = square(x[:, :, None] - x[:, None, :]) + square(y[:, :, None] - y[:, None, :])
-    radius = of_spell(spells.radius)[:, :, None, None]
-    reached = (squared[:, None] <= square(radius)) & ((of_spell(spells.layers)[:, :, None] & layer[:, None, :]) != 0)[
+    radius = own_of(spells.radius, row)[:, :, None, None]
+    reached = (squared[:, None] <= square(radius)) & ((own_of(spells.layers, row)[:, :, None] & layer[:, None, :]) != 0)[
         :, :, None, :
     ]
     done = jnp.where(reached, jnp.minimum(hp[:, None, None, :], damage[:, :, None, None]), 0).sum(-1)  # [2, 4, H]

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from jaxgames import checks
-from jaxgames.clash.constants import LEVEL, MOST_LEVEL
+from jaxgames.clash.constants import LEVEL, MOST_LEVEL, WINDUP_SLACK
 from jaxgames.clash.json_file import read_json
 
 KINDS = ("crown_tower", "troop", "building")
@@ -24,6 +24,7 @@ POWER = (100, 110, 121, 133, 146, 160, 176, 193, 212, 233, 256, 281, 309, 339)
 MOST_ROWS = 127  # units and cards are counted in 8 bits
 STANDARD_FILE = Path(__file__).with_name("data") / "cards.json"
 MOST_CHILDREN = 6
+_MOST_FLIGHT = 127  # ticks of shots and spells are counted in 8 bits
 # What the public data tell beside; not slips of the pen.
 _UNREAD = {"load_ticks", "pushback", "count", "summon_radius", "id", "unit_id", "spawn_id", "death_spawn_id", "tier", "note"}
 
@@ -116,15 +117,19 @@ class Unit:
         self._check_flight()
 
     def _check_flight(self) -> None:
-        """A unit has two shots in the air at most, so a shot must land before the second one after it."""
+        """A unit has two shots in the air at most, so a shot at what is in reach must land before the second one after it.
+
+        A target that has left the reach during the wind-up may be further away: then the third shot takes the place of the first.
+        """
         if not self.projectile_speed:
             return
-        flight = -(-(self.range + self.radius + 1_400) // self.projectile_speed)
-        if flight > 127 or (not self.kamikaze and flight > 2 * self.hit_ticks):
-            raise ValueError(
-                f"unit {self.name!r}: projectile_speed={self.projectile_speed}: a shot flies {flight} ticks, "
-                f"must be at most two hit_ticks, {2 * self.hit_ticks}"
-            )
+        edge = self.range + self.radius + _UNIT_LIMITS["radius"][1]
+        flight, longest = (-(-way // self.projectile_speed) for way in (edge, edge + WINDUP_SLACK))
+        where = f"unit {self.name!r}: projectile_speed={self.projectile_speed}: a shot flies"
+        if not self.kamikaze and flight > 2 * self.hit_ticks:
+            raise ValueError(f"{where} {flight} ticks, must be at most two hit_ticks, {2 * self.hit_ticks}")
+        if longest > _MOST_FLIGHT:
+            raise ValueError(f"{where} up to {longest} ticks, must be at most {_MOST_FLIGHT}")
 
 
 _UNIT_LIMITS = {
@@ -216,7 +221,7 @@ class Card:
                 raise ValueError(f"{where}: a spell must have neither unit nor offsets")
             if not self.waves or (self.waves > 1 and not self.wave_interval_ticks):
                 raise ValueError(f"{where}: a spell must have waves >= 1, and wave_interval_ticks >= 1 between several")
-            if self.projectile_speed and -(-31_000 // self.projectile_speed) > 127:
+            if self.projectile_speed and -(-31_000 // self.projectile_speed) > _MOST_FLIGHT:
                 raise ValueError(f"{where}: projectile_speed={self.projectile_speed}: must be 0 or at least 245")
             if self.spawn and not self.spawn_count:
                 raise ValueError(f"{where}: brings {self.spawn!r}, so spawn_count must be >= 1")
@@ -273,7 +278,7 @@ def _check_row(row: Any, where: str, limits: Mapping[str, tuple[int, int]]) -> N
             raise ValueError(f"{where}: {field.name}={value!r}: must be text")
         if field.name in limits:
             low, high = limits[field.name]
-            number = None if isinstance(value, bool) else checks.as_integer(value)
+            number = checks.as_integer(value)
             if number is None or not low <= number <= high:
                 raise ValueError(f"{where}: {field.name}={value!r}: must be an integer in {low}..{high}")
             object.__setattr__(row, field.name, number)
@@ -394,20 +399,27 @@ def _put(rows: list[Any], row: Any, places: list[int]) -> list[Any]:
 
 
 def at_level(value: int, rarity: str, level: int) -> int:
-    """Gives a value of level 11 at another level: by the percentages of the levels, from the value of the first one."""
+    """Gives a value of level 11 at another level: by the percentages of the levels, from the value of the first one.
+
+    Raises:
+      ValueError: that level is below the first one.
+    """
     first = FIRST_LEVELS[rarity]
+    if level < first:
+        raise ValueError(f"level={level}: must be >= {first} for rarity {rarity}")
     base = -(-value * 100 // POWER[LEVEL - first])
     return base * POWER[level - first] // 100 if level != LEVEL else value
 
 
-def check_level(level: Any, cards: Iterable[Card]) -> None:
-    """Raises unless there are all these cards at a level."""
+def check_level(level: Any, rows: Iterable[Card | Unit]) -> None:
+    """Raises unless there are all these cards and units at a level."""
     number = checks.as_integer(level)
     if number is None or not 1 <= number <= MOST_LEVEL:
         raise ValueError(f"level={level!r}: must be an integer in 1..{MOST_LEVEL}")
-    for card in cards:
-        if number < FIRST_LEVELS[card.rarity]:
-            raise ValueError(f"level={number}: must be {FIRST_LEVELS[card.rarity]}..{MOST_LEVEL}, as {card.key} is {card.rarity}")
+    for row in rows:
+        if number < FIRST_LEVELS[row.rarity]:
+            name = row.key if isinstance(row, Card) else f"unit {row.name!r}"
+            raise ValueError(f"level={number}: must be {FIRST_LEVELS[row.rarity]}..{MOST_LEVEL}, as {name} is {row.rarity}")
 
 
 @functools.cache

@@ -21,11 +21,13 @@ _RANGES = {
     "regular_ticks": (TICKS_PER_STEP, 12_000),
     "overtime_ticks": (0, 12_000),
     "double_from_tick": (0, 30_000),
+    "triple_from_tick": (0, 30_000),
     "slots": (TOWERS + 1, MOST_SLOTS),
     "spell_slots": (1, MOST_SPELLS),
     "positions": (1, 576),
     "value_ticks": (1, 12_000),
 }
+_OPTIONAL = ("triple_from_tick",)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -73,14 +75,15 @@ class ClashConfig:
 
     def __post_init__(self) -> None:
         for name, (low, high) in _RANGES.items():
+            if name in _OPTIONAL and getattr(self, name) is None:
+                continue
             number = checks.as_integer(getattr(self, name))
-            if number is None or isinstance(getattr(self, name), bool) or not low <= number <= high:
-                raise ValueError(f"{name}={getattr(self, name)!r}: must be an integer in {low}..{high}")
+            if number is None or not low <= number <= high:
+                other = " or None" if name in _OPTIONAL else ""
+                raise ValueError(f"{name}={getattr(self, name)!r}: must be an integer in {low}..{high}{other}")
             object.__setattr__(self, name, number)
         if self.regular_ticks % TICKS_PER_STEP or self.overtime_ticks % TICKS_PER_STEP:
             raise ValueError(f"regular_ticks={self.regular_ticks}, overtime_ticks={self.overtime_ticks}: must be multiples of 5")
-        if self.triple_from_tick is not None and (checks.as_integer(self.triple_from_tick) is None or self.triple_from_tick < 0):
-            raise ValueError(f"triple_from_tick={self.triple_from_tick!r}: must be a number of ticks or None")
         if self.tiebreak not in TIEBREAKS:
             raise ValueError(f"tiebreak={self.tiebreak!r}: must be one of {', '.join(TIEBREAKS)}")
         if self.value not in VALUES:
@@ -92,7 +95,7 @@ class ClashConfig:
             raise ValueError(f"table={self.table!r}: must be a Table, such as standard_table()")
         self._check_cards()
         for level, cards in zip(self._levels(), self.cards_of, strict=True):
-            check_level(level, cards)
+            check_level(level, (*cards, *self._units_with(cards)))
         self._check_slots()
 
     def _levels(self) -> tuple[int, ...]:
@@ -141,8 +144,11 @@ class ClashConfig:
     @functools.cached_property
     def units(self) -> tuple[Unit, ...]:
         """All units that may come, towers and what others leave or make too."""
+        return self._units_with([card for cards in self.cards_of for card in cards])
+
+    def _units_with(self, cards: Iterable[Card]) -> tuple[Unit, ...]:
+        """The towers, what these cards bring, and what that leaves or makes."""
         table = self.table
-        cards = [card for cards in self.cards_of for card in cards]
         names = [unit.name for unit in table.units[:2]] + [name for card in cards for name in (card.unit, card.spawn) if name]
         for name in names:  # grows meanwhile
             unit = table.unit(name)

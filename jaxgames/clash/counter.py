@@ -27,6 +27,7 @@ from jaxgames.clash.counter_push import best_push
 from jaxgames.clash.counter_sides import (
     CENT,
     NOTHING,
+    PRINCESSES,
     RANGED,
     SIEGE,
     TOWER_WORTH,
@@ -41,6 +42,7 @@ from jaxgames.clash.counter_sides import (
 from jaxgames.clash.counter_spell import best_spell
 from jaxgames.clash.game import Clash
 from jaxgames.clash.integers import square
+from jaxgames.clash.kinds import others_of, own_of
 from jaxgames.clash.state import State
 from jaxgames.clash.tables import card_columns, unit_columns
 
@@ -136,7 +138,7 @@ def _defenders(config: ClashConfig, own: Side, threat: _Threat) -> _Fight:
     layer, accepts = jnp.asarray(columns.layer[0]), jnp.asarray(columns.accepts[0])
     near = square(own.x - threat.x[:, None]) + square(own.y - threat.y[:, None]) < _HELP**2
     helps = own.there & near & ((accepts[own.unit] & layer[threat.unit][:, None]) != 0)
-    each_of = own.hp, jnp.asarray(worth(config).damage)[own.unit], own.worth
+    each_of = own.hp, own_of(worth(config).damage, own.unit), own.worth
     return _Fight(*(jnp.where(helps, each, 0).sum(1)[:, None] for each in each_of))
 
 
@@ -154,7 +156,7 @@ def _gains(config: ClashConfig, enemy: Side, threat: _Threat, defenders: _Fight,
 
     can_hit = (accepts[unit][..., None] & layer[enemy.unit][:, None]) != 0  # [2, 4, H]
     is_hit = (accepts[enemy.unit][:, None] & layer[unit][..., None]) != 0
-    harm = jnp.asarray(values.damage)[enemy.unit]
+    harm = others_of(values.damage, enemy.unit)
     harms = sum_of(is_hit, harm)
     # Those who splash hurt several units of a card at once.
     extra = jnp.clip(jnp.asarray(cards.count)[hand.row] - 1, 0, _SPLASHED)
@@ -170,9 +172,9 @@ def _gains(config: ClashConfig, enemy: Side, threat: _Threat, defenders: _Fight,
         die = 1 + jnp.minimum(side.hp * 10 // jnp.maximum(harms, 1), 10 * _LONG)
         return enemy_worth * jnp.minimum(kill, die) // kill + side.worth * jnp.maximum(die - kill, 0) // die * 2 // 3
 
-    damage = jnp.asarray(values.card_damage)[hand.row] * (1 + more)
+    damage = own_of(values.card_damage, hand.row) * (1 + more)
     with_card = _Fight(
-        hp=defenders.hp + jnp.asarray(values.card_hp)[hand.row], damage=defenders.damage + damage, worth=defenders.worth + cost
+        hp=defenders.hp + own_of(values.card_hp, hand.row), damage=defenders.damage + damage, worth=defenders.worth + cost
     )
     return jnp.where(enemy_hp > 0, result(with_card) - result(defenders) - cost, NOTHING)
 
@@ -201,6 +203,6 @@ def _attacks(config: ClashConfig) -> np.ndarray:
 
 def _harm(config: ClashConfig, enemy: Side) -> Array:
     """What each enemy would do to a tower until that has killed it, in hundredths of elixir: int32 [2, H]."""
-    damage = jnp.asarray(worth(config).damage)[enemy.unit]
-    full = int(unit_columns(config).hp[0, 0])
+    damage = others_of(worth(config).damage, enemy.unit)
+    full = own_of(unit_columns(config).hp, PRINCESSES)
     return jnp.minimum(damage * jnp.minimum(enemy.hp, 6_000) // _TOWER_DAMAGE * 8 // full * (TOWER_WORTH // 8), _MOST_HARM)

@@ -22,7 +22,20 @@ from jaxgames.clash.constants import (
     TOWERS,
     WIDTH,
 )
-from jaxgames.clash.counter_sides import CENT, RANGED, SIEGE, TOWER_WORTH, Idea, Side, is_full, of_place, of_slot, worth
+from jaxgames.clash.counter_sides import (
+    CENT,
+    PRINCESSES,
+    RANGED,
+    SIEGE,
+    TOWER_WORTH,
+    Idea,
+    Side,
+    is_full,
+    of_place,
+    of_slot,
+    worth,
+)
+from jaxgames.clash.kinds import others_of, own_of
 from jaxgames.clash.state import State
 from jaxgames.clash.tables import card_columns, spell_columns, unit_columns
 
@@ -70,7 +83,7 @@ def _lane_of(config: ClashConfig, state: State, own: Side, enemy: Side) -> _Lane
     walks = jnp.asarray(columns.speed[0])[own.unit] > 0
     with_us = jnp.where(in_lane & walks[:, None], own.worth[:, None], 0).sum(-1)
     tower = jnp.where(state.alive[::-1, : TOWERS - 1], state.hp[::-1, : TOWERS - 1].astype(jnp.int32), 0)[:, ::-1]
-    full = int(columns.hp[0, 0])
+    full = others_of(columns.hp, PRINCESSES)
     weak = jnp.where(tower > 0, (full - tower) * TOWER_WORTH // full, -CENT)
     choice = jnp.argmax(2 * with_us + weak - against // 2, axis=1)
     leads = own.there & walks & (own.right == choice[:, None]) & (own.hp >= _LEADER_HP) & (own.y > 2 * TILE)
@@ -132,9 +145,9 @@ def _push_scores(config: ClashConfig, state: State, lane: _Lane, kinds: _Kinds, 
     cards, values = card_columns(config), worth(config)
     cost = jnp.asarray(cards.cost)[hand.row] * CENT // ELIXIR
     # To follow: damage per elixir. To begin: hit points, runners, and barrels.
-    follows = jnp.asarray(values.card_damage)[hand.row] * CENT // cost
+    follows = own_of(values.card_damage, hand.row) * CENT // cost
     follows += jnp.where(kinds.only_buildings, 0, 40) + jnp.where(kinds.shoots, 40, 0)
-    begins = jnp.asarray(values.card_hp)[hand.row] // 20 + jnp.where(kinds.runs | kinds.brings | kinds.siege, 150, 0)
+    begins = own_of(values.card_hp, hand.row) // 20 + jnp.where(kinds.runs | kinds.brings | kinds.siege, 150, 0)
     score = jnp.where(kinds.stays, 1, jnp.where(lane.led[:, None], follows, begins) + 1)
     useful = (~kinds.spell | kinds.brings) & (~kinds.stays | kinds.makes | is_full(state)[:, None])
     begin = jnp.where(state.tick >= config.double_from_tick, _BEGIN_FAST, _BEGIN)

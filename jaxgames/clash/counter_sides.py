@@ -17,11 +17,12 @@ from jaxgames.clash.constants import (
     ELIXIR,
     HAND,
     MOST_ELIXIR,
+    PRINCESS_UNIT,
     TICKS_PER_STEP,
     TOWERS,
     WIDTH,
 )
-from jaxgames.clash.kinds import places_of
+from jaxgames.clash.kinds import own_of, places_of
 from jaxgames.clash.state import State
 from jaxgames.clash.tables import unit_columns
 
@@ -30,15 +31,16 @@ NOTHING = np.int32(-(1 << 20))  # the gain of what is not to be played
 TOWER_WORTH = 800  # of a full tower of a princess
 SIEGE = 10_000  # reach of buildings that shoot at towers
 RANGED = 2_500  # reach of troops that stay back
+PRINCESSES = np.full((2, 1), PRINCESS_UNIT, np.int32)  # their rows, for look-ups
 
 
 class Worth(NamedTuple):
-    """What units and cards are worth and can do.
+    """What units and cards are worth and can do; first axis the player, whose level counts.
 
     Attributes:
-      unit: int32 [U], hundredths of elixir of a healthy one.
-      damage: int32 [U], per second.
-      card_hp, card_damage: int32 [C], of all units of a card; damage per second.
+      unit: int32 [2, U], hundredths of elixir of a healthy one.
+      damage: int32 [2, U], per second.
+      card_hp, card_damage: int32 [2, C], of all units of a card; damage per second.
     """
 
     unit: np.ndarray
@@ -51,15 +53,15 @@ class Worth(NamedTuple):
 def worth(config: ClashConfig) -> Worth:
     """Gives what a game's units and cards are worth: their share of the cost; of units that no card deploys, by their numbers."""
     table, columns = config.table, unit_columns(config)
-    damage = columns.damage[0] * 10 // np.maximum(columns.hit_ticks[0], 1)
-    unit = (columns.hp[0] + 5 * damage) // 9
+    damage = columns.damage * 10 // np.maximum(columns.hit_ticks, 1)
+    unit = (columns.hp + 5 * damage) // 9
     for card in table.cards:
         if card.unit:
-            unit[table.unit_ids[card.unit]] = card.cost * CENT // card.count
-    unit[:2] = 0
+            unit[:, table.unit_ids[card.unit]] = card.cost * CENT // card.count
+    unit[:, :2] = 0
     of_card = np.array([table.unit_ids.get(card.unit, 0) for card in table.cards])
     count = np.array([card.count for card in table.cards])
-    return Worth(unit, damage, (columns.hp[0] + columns.shield[0])[of_card] * count, damage[of_card] * count)
+    return Worth(unit, damage, (columns.hp + columns.shield)[:, of_card] * count, damage[:, of_card] * count)
 
 
 class Side(NamedTuple):
@@ -98,8 +100,8 @@ def sides(config: ClashConfig, state: State) -> tuple[Side, Side]:
     there = state.alive & (np.arange(config.slots) >= TOWERS)
     unit = state.unit.astype(jnp.int32)
     hp = jnp.where(there, state.hp.astype(jnp.int32) + state.shield, 0)
-    full = jnp.asarray(columns.hp + columns.shield)[np.arange(2)[:, None], unit]
-    left = jnp.asarray(values.unit)[unit] * hp // jnp.maximum(full, 1)
+    full = own_of(columns.hp + columns.shield, unit)
+    left = own_of(values.unit, unit) * hp // jnp.maximum(full, 1)
 
     def side(x: Array, y: Array, turn: slice) -> Side:
         return Side(there[turn], x, y, hp[turn], left[turn], unit[turn], (x > WIDTH // 2).astype(jnp.int32))

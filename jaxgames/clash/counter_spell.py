@@ -22,9 +22,9 @@ from jaxgames.clash.constants import (
     TOWERS,
     WIDTH,
 )
-from jaxgames.clash.counter_sides import CENT, NOTHING, TOWER_WORTH, Idea, Side
+from jaxgames.clash.counter_sides import CENT, NOTHING, PRINCESSES, TOWER_WORTH, Idea, Side
 from jaxgames.clash.integers import root, square
-from jaxgames.clash.kinds import places_of
+from jaxgames.clash.kinds import others_of, own_of, places_of
 from jaxgames.clash.state import State
 from jaxgames.clash.tables import card_columns, spell_columns, unit_columns
 
@@ -85,7 +85,7 @@ def _destroyed(config: ClashConfig, state: State, enemy: Side, hand: zones.Hand)
     spells, columns, row = spell_columns(config), unit_columns(config), hand.row
 
     def of_spell(column: np.ndarray) -> Array:
-        return jnp.asarray(column[0])[row][..., None]
+        return own_of(column, row)[..., None]
 
     waves = jnp.asarray(card_columns(config).waves)[row][..., None]
     damage, crown = of_spell(spells.damage) * waves, of_spell(spells.crown_damage) * waves
@@ -98,7 +98,7 @@ def _destroyed(config: ClashConfig, state: State, enemy: Side, hand: zones.Hand)
     done = jnp.where(hits & enemy.there[:, None], jnp.where(killed, done, done // 2 + held), 0)
     late = (state.tick + _LATE_TICKS > config.last_tick) | (state.tick >= config.regular_ticks)
     towers = _towers(state)[:, None]
-    on_tower = TOWER_WORTH * jnp.minimum(crown, towers) // jnp.asarray(columns.hp[0, 0])  # [2, 4, 3]
+    on_tower = TOWER_WORTH * jnp.minimum(crown, towers) // others_of(columns.hp, PRINCESSES)[..., None]  # [2, 4, 3]
     on_tower = jnp.where(late, 2 * on_tower, on_tower)
     on_tower = jnp.where((towers > 0) & (towers <= crown), 10 * CENT, on_tower)
     return jnp.concatenate([on_tower, done[..., TOWERS:]], axis=-1)

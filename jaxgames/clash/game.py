@@ -44,6 +44,7 @@ class Clash(GameBase):
 
     @property
     def num_arms(self) -> int:
+        """K of `search_arms`: waiting, and so many positions for each card of the hand."""
         return arms.num_arms(self.config)
 
     @property

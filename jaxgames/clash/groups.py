@@ -12,23 +12,25 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxgames.clash.state import State
+from jaxgames.platforms import only_cpus
 
 # So many together are still worth the start of a kernel, and with so many slots the gain is worth two seconds of compiling;
 # measured on one core.
 _TOGETHER, _MANY_SLOTS = 64, 24
+_FEWEST = 24  # in a group, where so many battles cannot be split into groups of `_TOGETHER`
 
 
 def by_size(function: Callable[[State], State]) -> Callable[[State], State]:
     """Makes of a function of battles that do not touch each other, leaves [..., B], one that takes those of like size together.
 
-    Results are the same, in the same order. Accelerators take all battles at once, and so do CPUs where there are few slots.
+    Results are the same, in the same order. Accelerators take all battles at once, and so do CPUs where there are few slots, or
+    battles so many that they cannot be split into equal groups that are worth it.
     """
 
     def in_groups(states: State) -> State:
         size = states.tick.shape[-1]
-        number = -(-size // _TOGETHER)
-        few = states.alive.shape[1] < _MANY_SLOTS
-        if few or number == 1 or size % number or jax.default_backend() != "cpu":
+        number = _groups(size)
+        if states.alive.shape[1] < _MANY_SLOTS or number == 1 or not only_cpus():
             return function(states)
         order = jnp.argsort(_last_slots(states))
 
@@ -41,6 +43,12 @@ def by_size(function: Callable[[State], State]) -> Callable[[State], State]:
         return jax.tree.map(together, jax.lax.map(function, jax.tree.map(apart, states)))
 
     return in_groups
+
+
+def _groups(size: int) -> int:
+    """Gives how many equal groups so many battles make: as few as have at most `_TOGETHER` each; 1 where those would be small."""
+    number = next(count for count in range(max(-(-size // _TOGETHER), 1), size + 1) if size % count == 0)
+    return number if size // number >= _FEWEST else 1
 
 
 def _last_slots(states: State) -> jax.Array:

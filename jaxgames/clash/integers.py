@@ -5,19 +5,20 @@ They go through float32, whose last bit may differ between devices, and put the 
 
 from __future__ import annotations
 
-import jax
 import jax.numpy as jnp
 from jax import Array
+
+from jaxgames.platforms import by_platform
 
 
 def divide(number: Array, divisor: Array) -> Array:
     """Divides and cuts toward zero.
 
     Args:
-      number: int32, of less than 2**24 in size.
-      divisor: int32, above 0.
+      number: int32; its size and the divisor together less than 2**31.
+      divisor: int32, above 0; the quotient less than 2**22 in size, as the guess may else be wrong by more than one.
     """
-    guess = (number.astype(jnp.float32) / divisor.astype(jnp.float32)).astype(jnp.int32)
+    guess = _rounded_quotient(number, divisor)
     size, rest = jnp.abs(guess), jnp.abs(number) - jnp.abs(guess) * divisor
     size = size + (rest >= divisor) - (rest < 0)
     return jnp.where(number < 0, -size, size)
@@ -35,14 +36,16 @@ def short_divide(number: Array, divisor: Array) -> Array:
 
     A quotient of such numbers that is rounded as IEEE 754 asks does not reach the next whole number. CPUs round so.
     """
-    if jax.default_backend() != "cpu":
-        return divide(number, divisor)
+    return by_platform(number, divisor, cpu=_rounded_quotient, default=divide)
+
+
+def _rounded_quotient(number: Array, divisor: Array) -> Array:
     return (number.astype(jnp.float32) / divisor.astype(jnp.float32)).astype(jnp.int32)
 
 
 def short_root(number: Array) -> Array:
     """Gives the same as `root` of numbers below 2**24, likewise."""
-    return root(number) if jax.default_backend() != "cpu" else jnp.sqrt(number.astype(jnp.float32)).astype(jnp.int32)
+    return by_platform(number, cpu=lambda number: jnp.sqrt(number.astype(jnp.float32)).astype(jnp.int32), default=root)
 
 
 def square(number: Array) -> Array:

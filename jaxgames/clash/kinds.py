@@ -52,6 +52,21 @@ def _columns(columns: tuple[np.ndarray, ...], rows: np.ndarray, index: Array) ->
     return result
 
 
+def own_of(column: np.ndarray, rows: Array | np.ndarray) -> Array:
+    """Takes from a column, [2, U] by the player, the rows (int [2, ...]) of what each player has itself.
+
+    Where levels are equal, as mostly, one row of the table serves both.
+    """
+    if (column[0] == column[1]).all():
+        return jnp.asarray(column[0])[rows]
+    return jnp.asarray(column)[np.arange(2).reshape(2, *[1] * (rows.ndim - 1)), rows]
+
+
+def others_of(column: np.ndarray, rows: Array | np.ndarray) -> Array:
+    """Takes the same of what the other player has, rows int [2, ...] as each player sees them."""
+    return own_of(column[::-1], rows)
+
+
 class Places(NamedTuple):
     """Positions as a player sees them: int32 [2, H, ...] each.
 

@@ -15,6 +15,7 @@ from jaxgames.clash.constants import TOWERS
 from jaxgames.clash.kinds import Kinds, look_up
 from jaxgames.clash.state import State
 from jaxgames.clash.tick import along_battles, go_on
+from jaxgames.platforms import only_cpus
 
 # Some battles take three times as long as most. On a CPU so many are played at a time, and the next ones take the places of
 # those that are quiet as soon as these are more than one in `_REFILL`.
@@ -68,7 +69,7 @@ def _player(config: ClashConfig) -> Callable[[State], Array]:
 def _play_out(config: ClashConfig, battles: State) -> Array:
     """Plays battles, leaves [..., B], to their quiet ends: int16 [2, 3, B]."""
     count = battles.tick.shape[-1]
-    size = min(count, _AT_ONCE) if jax.default_backend() == "cpu" else count
+    size = min(count, _AT_ONCE) if only_cpus() else count
     first = jax.tree.map(lambda leaf: leaf[..., :size], battles)
     nothing = jnp.zeros((2, TOWERS, count), jnp.int16)
     none = jnp.zeros(size, jnp.int32)

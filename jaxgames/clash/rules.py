@@ -16,11 +16,11 @@ from jax import Array
 
 from jaxgames.clash import zones
 from jaxgames.clash.config import ClashConfig
-from jaxgames.clash.constants import COLUMNS, HAND, KING, NUM_TILES, TICKS_PER_STEP, TILE, TOWER_X, TOWER_Y
+from jaxgames.clash.constants import COLUMNS, HAND, KING, NUM_TILES, TICKS_PER_STEP, TOWER_X, TOWER_Y
 from jaxgames.clash.integers import divide, root, square
 from jaxgames.clash.spawning import Births, born, ranks
 from jaxgames.clash.state import State, free_slots
-from jaxgames.clash.tables import card_columns
+from jaxgames.clash.tables import CardColumns, card_columns
 from jaxgames.clash.tick import run
 from jaxgames.fusion import worked_out
 
@@ -56,7 +56,7 @@ def step(config: ClashConfig, state: State, actions: Array) -> State:
     """
     before = dataclasses.replace(state, seat_rewards=jnp.zeros_like(state.seat_rewards))
     play = read(config, state, actions)
-    # On a battle that was over nothing is played, so only rewards differ; saving was set back when it ended.
+    # On a battle that was over nothing is played, so only rewards differ; saving stays as it is.
     return save_on(config, run(config, deploy(config, before, play), TICKS_PER_STEP))
 
 
@@ -92,7 +92,7 @@ def deploy(config: ClashConfig, state: State, play: Play) -> State:
     """Pays for cards and puts them onto the arena; the next cards come into the hands."""
     cards = card_columns(config)
     row = play.row
-    centre_x, centre_y = play.tile % COLUMNS * TILE + TILE // 2, play.tile // COLUMNS * TILE + TILE // 2
+    centre_x, centre_y = zones.centre_of(play.tile)
 
     def column(values: np.ndarray) -> Array:
         return jnp.asarray(values)[row]
@@ -126,11 +126,11 @@ def deploy(config: ClashConfig, state: State, play: Play) -> State:
     )
 
 
-def _cast(state: State, casts: Array, row: Array, x: Array, y: Array, cards: object) -> State:
+def _cast(state: State, casts: Array, row: Array, x: Array, y: Array, cards: CardColumns) -> State:
     """Lets spells fly from the king's tower, or begin, in the lowest idle slots."""
     idle = state.spell_ticks == 0
     new = casts[:, None] & idle & (ranks(idle) == 0)
-    speed, first_wave, waves = (jnp.asarray(getattr(cards, name))[row] for name in ("speed", "first_wave", "waves"))
+    speed, first_wave, waves = (jnp.asarray(column)[row] for column in (cards.speed, cards.first_wave, cards.waves))
     distance = root(square(x - TOWER_X[KING]) + square(y - TOWER_Y[KING]))
     flight = jnp.maximum(1, divide(distance + speed - 1, jnp.maximum(speed, 1)))
     ticks = jnp.where(speed == 0, first_wave, flight)

@@ -25,8 +25,9 @@ import numpy as np
 
 from jaxgames.clash.cards import Card
 from jaxgames.clash.config import ClashConfig
-from jaxgames.clash.constants import HEIGHT, RIVER, TILE, TOWERS, WIDTH
+from jaxgames.clash.constants import COLUMNS, HEIGHT, RIVER, TILE, TOWERS, WIDTH
 from jaxgames.clash.tables import unit_columns
+from jaxgames.clash.zones import centre_of
 
 TANK_HP, TANK_REACH, TANK_NEAR, TANK_FAR = 1_500, 3_000, 1_000, 7_000
 COUNTER_AWAY, COUNTER_STEPS = 6_000, 20
@@ -266,7 +267,7 @@ def _plays(config: ClashConfig, battle: _Battle) -> Iterator[tuple[int, Card, in
     """Gives steps in which a card was played, with the card and the centre of its tile."""
     for step in np.flatnonzero(battle.plays[:, 0] >= 0).tolist():
         card, column, row = battle.plays[step].tolist()
-        yield step, config.table.cards[card], column * TILE + TILE // 2, row * TILE + TILE // 2
+        yield step, config.table.cards[card], *centre_of(row * COLUMNS + column)
 
 
 _OF_PLAYERS = {"tank": _tanks, "counter": _counters, "hedge": _hedges, "kite": _kites}

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jaxgames.clash.cards import Card, Table, Unit, at_level
+from jaxgames.clash.cards import FIRST_LEVELS, Card, Table, Unit, at_level
 from jaxgames.clash.config import ClashConfig
 from jaxgames.clash.constants import AIR, AIR_BUILDING, BARREL_RADIUS, ELIXIR, GROUND, GROUND_BUILDING
 
@@ -148,8 +148,8 @@ def _unit_row(table: Table, unit: Unit, level: int) -> dict[str, int]:
 
 
 def value_at(value: int, row: Unit | Card, level: int) -> int:
-    """Gives hit points or damage of a row at a level."""
-    return at_level(value, row.rarity, level)
+    """Gives hit points or damage of a row at a level, or at its first one, where that is higher: such rows are not in play."""
+    return at_level(value, row.rarity, max(level, FIRST_LEVELS[row.rarity]))
 
 
 class SpellColumns(NamedTuple):
@@ -226,7 +226,6 @@ class CardColumns(NamedTuple):
     count: Any
     is_spell: Any
     is_building: Any
-    anywhere: Any  # spells may be cast on every tile
     radius: Any  # of the unit
     speed: Any
     first_wave: Any
@@ -254,7 +253,6 @@ def card_columns(config: ClashConfig) -> CardColumns:
         count=column(card.count for card in cards),
         is_spell=column(card.type == "spell" for card in cards),
         is_building=column(card.type == "building" for card in cards),
-        anywhere=column(card.type == "spell" for card in cards),
         radius=column(table.units[unit].radius for unit in units),
         speed=column(card.projectile_speed for card in cards),
         first_wave=column(card.first_wave_ticks for card in cards),

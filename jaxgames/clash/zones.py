@@ -6,7 +6,7 @@ Which tiles are open to troops depends on five towers alone, so all 32 cases are
 from __future__ import annotations
 
 import functools
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
@@ -74,7 +74,12 @@ def _open_tiles(case: int) -> np.ndarray:
 
 def centres() -> tuple[np.ndarray, np.ndarray]:
     """Gives the centre of each tile, int32 [576] each: x and y."""
-    tile = np.arange(NUM_TILES, dtype=np.int32)
+    x, y = centre_of(np.arange(NUM_TILES, dtype=np.int32))
+    return x, y
+
+
+def centre_of(tile: Any) -> tuple[Any, Any]:
+    """Gives x and y of the centre of tiles, integers of any shape."""
     return tile % COLUMNS * TILE + TILE // 2, tile // COLUMNS * TILE + TILE // 2
 
 
@@ -83,8 +88,8 @@ def cases(config: ClashConfig, state: State) -> Array:
     weights = np.array([1, 2, 4], np.int32)
     own = (state.alive[:, :TOWERS] * weights).sum(1)
     enemy = (state.alive[::-1, : TOWERS - 1] * weights[: TOWERS - 1]).sum(1) << TOWERS
-    anywhere = jnp.asarray(card_columns(config).anywhere)[state.hand]
-    return jnp.where(anywhere > 0, EVERYWHERE, (own + enemy)[:, None]).astype(jnp.int32)
+    spell = jnp.asarray(card_columns(config).is_spell)[state.hand]
+    return jnp.where(spell > 0, EVERYWHERE, (own + enemy)[:, None]).astype(jnp.int32)
 
 
 def beside_buildings(config: ClashConfig, state: State, tiles: Array) -> Array:
@@ -108,8 +113,8 @@ def beside_buildings(config: ClashConfig, state: State, tiles: Array) -> Array:
     def both(own: Array, other: Array) -> Array:
         return jnp.concatenate([own, other], axis=1)[:, None, None, :]
 
-    away_x = (tiles % COLUMNS * TILE + TILE // 2)[..., None] - both(places.x, places.other_x)
-    away_y = (tiles // COLUMNS * TILE + TILE // 2)[..., None] - both(places.y, places.other_y)
+    x, y = centre_of(tiles)
+    away_x, away_y = x[..., None] - both(places.x, places.other_x), y[..., None] - both(places.y, places.other_y)
     least = jnp.asarray(cards.radius)[state.hand][:, :, None, None] + both(radius, radius[::-1])
     touches = both(stands, stands[::-1]) & (square(away_x) + square(away_y) < square(least))
     return building[..., None] & touches.any(-1)

@@ -174,7 +174,7 @@ class HeroAcademyConfig:
 def _as(kind: type, value: Any) -> Any:
     """Gives a value as one of this kind, a whole number of any integer type as an int; None for everything else."""
     if kind is int:
-        return None if isinstance(value, bool) else checks.as_integer(value)
+        return checks.as_integer(value)
     return value if isinstance(value, kind) else None
 
 

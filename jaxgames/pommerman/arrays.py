@@ -6,11 +6,12 @@ The arrays, with S states in front (all of them numpy):
     s_items  uint8 [S, N, N]      item code under wood or flames, 0 none
     s_flames uint8 [S, N, N]      bit k: a flame of life k
     s_nbombs uint8 [S]            number of bombs
-    s_bombs  int8  [S, 32, 6]     row, column, owner, life, blast strength, direction (0 none, 1..4); -1 after the last
+    s_bombs  int8  [S, K, 6]      row, column, owner, life, blast strength, direction (0 none, 1..4); -1 after the last
     s_agents int8  [S, P, 6]      row, column, alive, ammo, blast strength, can_kick
     s_step   int16 [S]            step count
 
-Bombs have no order in a `State`; they come back sorted by row and column.
+K is 32, or more where there are so many power-ups that more bombs may lie (see `listed_bombs`). Bombs have no order in a `State`;
+they come back sorted by row and column.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from jaxgames.pommerman.constants import (
     MAX_AMMO,
     NUM_ITEM_KINDS,
     OWNER_DIGITS,
+    START_AMMO,
     START_BLAST_STRENGTH,
     STRENGTH_DIGITS,
     Cell,
@@ -41,7 +43,12 @@ from jaxgames.pommerman.state import Bomber, Bombs, State
 from jaxgames.replay import Arrays, any_in_row
 
 STATE_FIELDS = ("s_board", "s_items", "s_flames", "s_nbombs", "s_bombs", "s_agents", "s_step")
-MAX_LISTED_BOMBS = 32
+MAX_LISTED_BOMBS = 32  # of the official variants
+
+
+def listed_bombs(config: PommermanConfig) -> int:
+    """Gives the rows of `s_bombs`, K: as many as there may be bombs, and at least those of the official variants."""
+    return max(MAX_LISTED_BOMBS, min(config.num_players * START_AMMO + config.num_items, config.num_players * MAX_AMMO))
 
 
 def unpack(grid: Grid, cells: Bits) -> np.ndarray:
@@ -81,7 +88,7 @@ def from_arrays(config: PommermanConfig, arrays: Mapping[str, np.ndarray]) -> St
     states = len(board)
 
     planes = np.zeros((4, states, size, size), np.uint8)  # life, strength, owner, direction
-    at, slot = np.nonzero(np.arange(MAX_LISTED_BOMBS) < count[:, None])
+    at, slot = np.nonzero(np.arange(listed_bombs(config)) < count[:, None])
     row, column, owner, life, strength, direction = arrays["s_bombs"][at, slot].T
     for plane, value in zip(planes, (life, strength, owner, direction), strict=True):
         plane[at, row, column] = value
@@ -150,7 +157,7 @@ def to_arrays(config: PommermanConfig, state: State) -> Arrays:
         board[at, agents[at, seat, 0], agents[at, seat, 1]] = Cell.AGENT_0 + seat
     board = np.where(flames > 0, Cell.FLAMES, board)
 
-    bombs = np.full((len(board), MAX_LISTED_BOMBS, 6), -1, np.int8)
+    bombs = np.full((len(board), listed_bombs(config), 6), -1, np.int8)
     at, row, column = np.nonzero(life)
     count = np.bincount(at, minlength=len(board))
     slot = np.arange(len(at)) - np.repeat(np.cumsum(count) - count, count)
@@ -202,7 +209,7 @@ def check_form(config: PommermanConfig, arrays: Mapping[str, np.ndarray]) -> Non
 def state_shapes(config: PommermanConfig) -> dict[str, tuple[int, ...]]:
     """Gives the shapes of the arrays of one state."""
     board, seats = (config.board_size, config.board_size), config.num_players
-    return dict(zip(STATE_FIELDS, (board, board, board, (), (MAX_LISTED_BOMBS, 6), (seats, 6), ()), strict=True))
+    return dict(zip(STATE_FIELDS, (board, board, board, (), (listed_bombs(config), 6), (seats, 6), ()), strict=True))
 
 
 def impossible_facts(config: PommermanConfig, arrays: Mapping[str, np.ndarray]) -> Iterator[tuple[str, np.ndarray]]:
@@ -220,14 +227,15 @@ def impossible_facts(config: PommermanConfig, arrays: Mapping[str, np.ndarray]) 
     yield "flames and board code 4 do not agree", (flames > 0) != (board == Cell.FLAMES)
 
     bombs = arrays["s_bombs"].astype(np.int32)
-    yield f"s_nbombs is above {MAX_LISTED_BOMBS}", count > MAX_LISTED_BOMBS
-    listed = np.arange(MAX_LISTED_BOMBS) < count[:, None]
+    most = listed_bombs(config)
+    yield f"s_nbombs is above {most}", count > most
+    listed = np.arange(most) < count[:, None]
     yield "a row after the last bomb is not -1", ~listed[..., None] & (bombs != -1)
     low = np.array([0, 0, 0, 1, START_BLAST_STRENGTH, 0])
     high = np.array([size - 1, size - 1, agents.shape[1] - 1, BOMB_LIFE - 1, config.max_blast_strength, 4])
     yield "a bomb has a number out of range", listed[..., None] & ((bombs < low) | (bombs > high))
     row, column = (np.clip(bombs[..., axis], 0, size - 1) for axis in (0, 1))
-    place = np.where(listed, row * size + column, -1 - np.arange(MAX_LISTED_BOMBS))
+    place = np.where(listed, row * size + column, -1 - np.arange(most))
     place = np.sort(place, axis=1)
     yield "two bombs share a cell", place[:, 1:] == place[:, :-1]
     has_bomb = np.zeros((len(board), size, size), bool)

@@ -2,7 +2,7 @@
 
 They are given the State and look at what they need themselves. The SimpleAgents compute the observation of their seat and
 decide by that alone, so they do not cheat; they can also be given anything that holds their observation. The careful agent
-uses the mask of legal actions, which knows bombs in the fog.
+uses the mask of legal actions, which knows bombs in the fog: where there is fog it makes use of what is hidden.
 """
 
 from __future__ import annotations
@@ -17,12 +17,13 @@ from jax import Array
 from jaxgames import random_bits
 from jaxgames.agent import Agent, memoryless
 from jaxgames.bitboard import select
+from jaxgames.packing import packed_flags
 from jaxgames.pommerman import rules, simple_unbiased_agent, simple_unbiased_memory
 from jaxgames.pommerman.config import PommermanConfig
 from jaxgames.pommerman.constants import NUM_MESSAGES, NUM_MOVES
 from jaxgames.pommerman.game import Pommerman
 from jaxgames.pommerman.observation import Observation, choose_seat, observe
-from jaxgames.pommerman.simple_agent import SimpleMemory, decide, draw_words, init_memory, move_mask, pick_move, some_simple_moves
+from jaxgames.pommerman.simple_agent import SimpleMemory, decide, draw_words, init_memory, pick_move, some_simple_moves
 from jaxgames.pommerman.simple_unbiased_memory import UnbiasedMemory
 from jaxgames.pommerman.state import State
 
@@ -112,27 +113,27 @@ def random_agent(game: Pommerman) -> Agent:
         del state, seat
         return random_bits.below(random_bits.bits(random_bits.lane_key(key), 0), NUM_MOVES)
 
-    return _without_memory("random", game, choose)
+    return _without_memory("random", game, choose, uses_hidden=False)
 
 
 def careful_agent(game: Pommerman) -> Agent:
     """Makes an agent that plays each move of the published planner's mask (`rules.legal_moves`) with the same probability."""
 
     def choose(key: Array, state: State, seat: Array) -> Array:
-        masks = tuple(move_mask(flags) for flags in rules.legal_moves(game.config, state))
+        masks = tuple(packed_flags(flags) for flags in rules.legal_moves(game.config, state))
         return pick_move(choose_seat(masks, seat), random_bits.bits(random_bits.lane_key(key), 0))
 
-    return _without_memory("careful", game, choose)
+    return _without_memory("careful", game, choose, uses_hidden=game.config.view_radius is not None)
 
 
-def _without_memory(name: str, game: Pommerman, choose: Callable[[Array, State, Array], Array]) -> Agent:
-    """Makes an agent from a function (key, state, seat) -> move of one lane."""
+def _without_memory(name: str, game: Pommerman, choose: Callable[[Array, State, Array], Array], *, uses_hidden: bool) -> Agent:
+    """Makes an agent from a function (key, state, seat) -> move of one lane; `uses_hidden`: see `Agent`."""
 
     def choose_all(params: None, keys: Array, views: State, seats: Array) -> Array:
         del params
         return _silent(game.config, jax.vmap(choose)(keys, views, seats))
 
-    return memoryless(name, choose_all, sees_state=True, uses_hidden=False)
+    return memoryless(name, choose_all, sees_state=True, uses_hidden=uses_hidden)
 
 
 def _silent(config: PommermanConfig, move: Array) -> Array:

@@ -13,6 +13,8 @@ from jaxgames.pommerman.constants import MAX_BLAST_STRENGTH, MAX_STEPS, VIEW_RAD
 LONGEST = 32000  # steps that a State counts
 MODES = ("ffa", "team", "radio", "one_vs_one")
 _OPTIONAL = ("view_radius", "first_collapse")
+# By players and board size: of boards with so many rigid walls, and no wood but what joins corners, at least 1 % are connected.
+_MOST_RIGID = {4: {8: 38, 9: 48, 10: 60, 11: 70}, 2: {8: 34, 9: 36, 10: 42, 11: 48}}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -22,7 +24,8 @@ class PommermanConfig:
     Attributes:
       mode: "ffa", "team" (seats 0 and 2 against 1 and 3), "radio" (team with two words per step) or "one_vs_one".
       board_size: side of the square board, in cells.
-      num_rigid: rigid cells at the start; even, as walls come in mirrored pairs.
+      num_rigid: rigid cells at the start; even, as walls come in mirrored pairs. There must be room for nearly every passage to
+        be reached: boards are drawn until it is.
       num_wood: wooden cells at the start; even too.
       num_items: power-ups hidden under wood at the start.
       max_steps: the game is over after so many steps.
@@ -55,7 +58,7 @@ class PommermanConfig:
                     raise ValueError(f"{field.name}={value!r}: must be a text")
                 continue
             number = checks.as_integer(value)
-            if number is None or isinstance(value, bool):
+            if number is None:
                 raise ValueError(f"{field.name}={value!r}: must be an integer{' or None' if field.name in _OPTIONAL else ''}")
             object.__setattr__(self, field.name, number)
         if not 8 <= self.board_size <= 11:
@@ -69,6 +72,9 @@ class PommermanConfig:
         room = self.num_wall_candidates
         if self.num_rigid + self.num_wood - self.num_fixed_wood > room:
             raise ValueError(f"num_rigid={self.num_rigid}, num_wood={self.num_wood}: the board has room for {room} free walls")
+        most = _MOST_RIGID[self.num_players][self.board_size]
+        if self.num_rigid > most:
+            raise ValueError(f"num_rigid={self.num_rigid}: must be <= {most}, or hardly a board drawn has its passages connected")
         if not 0 <= self.num_items <= self.num_wood:
             raise ValueError(f"num_items={self.num_items}: must be in 0..num_wood={self.num_wood}")
         if not 1 <= self.max_steps <= LONGEST:
@@ -82,14 +88,17 @@ class PommermanConfig:
 
     @functools.cached_property
     def grid(self) -> Grid:
+        """The board, for sets of its cells."""
         return Grid(self.board_size, self.board_size)
 
     @property
     def num_players(self) -> int:
+        """Seats: two or four."""
         return 2 if self.mode == "one_vs_one" else 4
 
     @property
     def is_team(self) -> bool:
+        """Whether seats 0 and 2 play against 1 and 3."""
         return self.mode in ("team", "radio")
 
     def enemies_of(self, seat: int) -> tuple[int, ...]:
@@ -99,10 +108,12 @@ class PommermanConfig:
 
     @property
     def has_messages(self) -> bool:
+        """Whether every action says two words."""
         return self.mode == "radio"
 
     @property
     def game_type(self) -> GameType:
+        """What the official environment calls the mode."""
         return GameType(MODES.index(self.mode) + 1)
 
     @property
@@ -113,6 +124,7 @@ class PommermanConfig:
 
     @property
     def num_fixed_wood(self) -> int:
+        """Cells of wood that join the corners on every board."""
         return 4 * max(self.board_size - 8, 0) if self.num_players == 4 else 0
 
     @property

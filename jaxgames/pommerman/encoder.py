@@ -19,14 +19,13 @@ from jaxgames.bitboard import Bits, Grid, union
 from jaxgames.encoder import Encoder, stack_planes
 from jaxgames.pommerman import rules
 from jaxgames.pommerman.config import PommermanConfig
-from jaxgames.pommerman.constants import MAX_BLAST_STRENGTH, NUM_MESSAGES, NUM_MOVES, Move
+from jaxgames.pommerman.constants import BOMB_LIFE, MAX_AMMO, MAX_BLAST_STRENGTH, NUM_MESSAGES, NUM_MOVES, Move
 from jaxgames.pommerman.game import Pommerman
 from jaxgames.pommerman.modelling import possible_moves
 from jaxgames.pommerman.observation import Observation, item_cells, observe
 from jaxgames.pommerman.state import State
 from jaxgames.symmetries import NUM_SYMMETRIES, cell_order, direction_order
 
-BOMB_LIFE = 10  # of a bomb in the step in which it is laid
 MAX_REACH, MANY_BOMBS = 11, 5  # by which PommerLearn divides
 
 _BOARD = ("passage", "rigid", "wood", "bomb", "flames", "fog", "extra bomb", "range", "kick")
@@ -147,7 +146,7 @@ def extended_planes(config: PommermanConfig, observation: Observation, *, centre
     grid, own = config.grid, observation.own
     shape = (config.board_size, config.board_size)
     planes = [grid.to_bool(cells) for cells in _board_sets(config, observation, hide_bombs_under_agents=False)]
-    numbers = (own.ammo / MAX_BLAST_STRENGTH, own.blast_strength / MAX_BLAST_STRENGTH, own.can_kick)
+    numbers = (own.ammo / MAX_AMMO, own.blast_strength / MAX_BLAST_STRENGTH, own.can_kick)
     planes += [jnp.full(shape, jnp.asarray(x, jnp.float32)) for x in numbers]
     planes.append(jnp.ones(shape, bool) if centred else grid.to_bool(grid.one_hot(own.cell).when(own.alive)))
     strength = sliced.to_array(grid, observation.bomb_strength)

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import jax
-import jax.numpy as jnp
 from jax import Array
 
 from jaxgames import sliced
-from jaxgames.bitboard import DIRECTIONS, Bits, union
+from jaxgames.bitboard import DIRECTIONS, Bits, nth, stacked, union
 from jaxgames.fusion import settled
 from jaxgames.pommerman import explosions
 from jaxgames.pommerman.config import PommermanConfig
@@ -46,24 +43,16 @@ def cornered(config: PommermanConfig, state: State) -> tuple[Array, Array]:
             place.when((bomber.ammo > 0) & (bomber.blast_strength == value))
             for place, bomber in zip(places, bombers, strict=True)
         ]
-        sources.append(_calm(_stacked([lying, *own])))
+        sources.append(_calm(stacked([lying, *own])))
     blasts = _calm(explosions.all_rays(grid, union(sources), sources, leave))
-    now, laid = _row(blasts, 0), [_row(blasts, 1 + seat) for seat in range(config.num_players)]
-    ways = _calm(_stacked([open_cells - bombs.cells - union(places[enemy] for enemy in of_seat) for of_seat in enemies]))
-    here = _calm(_stacked(places))
+    now, laid = nth(blasts, 0), [nth(blasts, 1 + seat) for seat in range(config.num_players)]
+    ways = _calm(stacked([open_cells - bombs.cells - union(places[enemy] for enemy in of_seat) for of_seat in enemies]))
+    here = _calm(stacked(places))
     reached = jax.lax.fori_loop(0, STEPS, lambda _, cells: cells | (grid.neighbours(cells) & ways), here)
-    left = reached - _stacked([now] * config.num_players)
-    left_then = left - _stacked([union(laid[enemy] for enemy in of_seat) for of_seat in enemies])
+    left = reached - stacked([now] * config.num_players)
+    left_then = left - stacked([union(laid[enemy] for enemy in of_seat) for of_seat in enemies])
     doomed, threatened = settled([here.any() & ~left.any(), left.any() & ~left_then.any()])
     return doomed, threatened
-
-
-def _stacked(sets: Sequence[Bits]) -> Bits:
-    return Bits(tuple(jnp.stack(words) for words in zip(*(cells.words for cells in sets), strict=True)))
-
-
-def _row(sets: Bits, index: int) -> Bits:
-    return Bits(tuple(word[index] for word in sets.words))
 
 
 def _calm(cells: Bits) -> Bits:

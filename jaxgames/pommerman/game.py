@@ -36,10 +36,12 @@ class Pommerman(GameBase):
 
     @property
     def num_players(self) -> int:
+        """Seats: two or four."""
         return self.config.num_players
 
     @property
     def num_actions(self) -> int:
+        """Six moves; in radio mode times 81 messages."""
         return rules.num_actions(self.config)
 
     @property
@@ -49,6 +51,7 @@ class Pommerman(GameBase):
 
     @property
     def pass_action(self) -> int:
+        """The silent stop."""
         return 0
 
     @property

@@ -24,7 +24,9 @@ from jaxgames.bitboard import (
     RIGHT,
     Bits,
     Grid,
+    nth,
     select,
+    stacked,
     union,
 )
 from jaxgames.few_lanes import change_few
@@ -51,6 +53,7 @@ class Walker:
 
     @property
     def moving(self) -> Array:
+        """bool [], whether it steps at all."""
         return self.steps[0] | self.steps[1] | self.steps[2] | self.steps[3]
 
 
@@ -218,7 +221,7 @@ def _merge(sets: Bits) -> Bits:
 def _add_each(tally: Tally, sets: Bits) -> Tally:
     """Counts one more in each of the sets with words [P], which may overlap."""
     for index in range(sets.words[0].shape[0]):
-        tally = tally.add(Bits(tuple(word[index] for word in sets.words)))
+        tally = tally.add(nth(sets, index))
     return tally
 
 
@@ -322,12 +325,12 @@ def _carry_bombs(grid: Grid, walkers: Walker, bombs: Bombs, contest: _Contest, s
     # All digits of all numbers travel together, as words [digits]: the same code for one digit after another would be most
     # of what a step takes to compile.
     planes = (*bombs.life, *bombs.strength, *bombs.owner)
-    digits = Bits(tuple(jnp.stack(words) for words in zip(*(plane.words for plane in planes), strict=True)))
+    digits = stacked(planes)
     moved = (digits & resting) | union(grid.slide(digits & contest.rolling[d], d) for d in DIRECTIONS)
     for seat in range(walkers.can_kick.shape[0]):
-        source, target = (Bits(tuple(word[seat] for word in sets.words)) for sets in (sources, targets))
+        source, target = (nth(sets, seat) for sets in (sources, targets))
         moved = moved | target.when(digits.overlaps(source))
-    split = tuple(Bits(tuple(word[i] for word in moved.words)) for i in range(len(planes)))
+    split = tuple(nth(moved, index) for index in range(len(planes)))
 
     moving = (grid.slide(contest.rolling[d], d) | _merge(targets.when(walkers.steps[d])) for d in DIRECTIONS)
     first, second = len(bombs.life), len(bombs.life) + len(bombs.strength)

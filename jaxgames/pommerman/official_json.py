@@ -22,7 +22,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxgames.pommerman import rules
-from jaxgames.pommerman.arrays import MAX_LISTED_BOMBS, from_arrays, impossible_facts, to_arrays
+from jaxgames.pommerman.arrays import from_arrays, impossible_facts, listed_bombs, to_arrays
 from jaxgames.pommerman.config import PommermanConfig
 from jaxgames.pommerman.constants import (
     BOMB_LIFE,
@@ -128,9 +128,10 @@ def from_json(config: PommermanConfig, text: str | bytes) -> State:
     if sorted(agent[0] for agent in agents) != list(range(config.num_players)):
         raise ValueError(f"agents: ids {[agent[0] for agent in agents]}, must be 0..{config.num_players - 1}, each once")
     bombs = [_read_bomb(config, piece, f"bombs[{i}]") for i, piece in enumerate(_list(pieces["bombs"], "bombs"))]
-    if len(bombs) > MAX_LISTED_BOMBS:
-        raise ValueError(f"bombs: {len(bombs)}, must be at most {MAX_LISTED_BOMBS}")
-    bomb_rows = np.full((MAX_LISTED_BOMBS, 6), -1, np.int8)
+    most = listed_bombs(config)
+    if len(bombs) > most:
+        raise ValueError(f"bombs: {len(bombs)}, must be at most {most}")
+    bomb_rows = np.full((most, 6), -1, np.int8)
     bomb_rows[: len(bombs)] = np.array(bombs, np.int8).reshape(-1, 6)
     arrays = {
         "s_board": board,

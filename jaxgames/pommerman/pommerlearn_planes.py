@@ -14,8 +14,8 @@ from jax import Array
 from jaxgames.pommerman import belief
 from jaxgames.pommerman.arrays import pack_number
 from jaxgames.pommerman.config import PommermanConfig
-from jaxgames.pommerman.constants import ITEM_DIGITS, LIFE_DIGITS, STRENGTH_DIGITS
-from jaxgames.pommerman.encoder import BOMB_LIFE, MANY_BOMBS, MAX_REACH, POMMERLEARN, SearchView, pommerlearn_planes
+from jaxgames.pommerman.constants import BOMB_LIFE, ITEM_DIGITS, LIFE_DIGITS, STRENGTH_DIGITS
+from jaxgames.pommerman.encoder import MANY_BOMBS, MAX_REACH, POMMERLEARN, SearchView, pommerlearn_planes
 from jaxgames.pommerman.modelling import possible_moves
 from jaxgames.pommerman.observation import Observation
 from jaxgames.pommerman.state import Bomber

@@ -14,6 +14,7 @@ from jax import Array
 from jaxgames import checks, sliced
 from jaxgames.bitboard import DIRECTIONS, OPPOSITE, Bits, Grid, select, union
 from jaxgames.fusion import settled
+from jaxgames.packing import packed_flags
 from jaxgames.platforms import by_platform
 from jaxgames.pommerman import explosions, movement
 from jaxgames.pommerman.config import PommermanConfig
@@ -41,8 +42,7 @@ def split_actions(config: PommermanConfig, actions: Array) -> tuple[tuple[Array,
     Raises:
       ValueError: the actions are no integers, or not one per seat.
     """
-    checks.actions(actions, config.num_players)
-    actions = jnp.asarray(actions, jnp.int32)
+    actions = checks.actions(actions, config.num_players)
     moves, messages = [], []
     for seat in range(config.num_players):
         action = actions[seat]
@@ -60,10 +60,7 @@ def as_array(flags: Sequence[Array]) -> Array:
 
     On a CPU the word is settled before anybody reads it: within a reduction over flags it would be worked out game by game.
     """
-    word = jnp.uint32(0)
-    for position, flag in enumerate(flags):
-        word = word | (flag.astype(jnp.uint32) << position)
-    word = by_platform(word, cpu=lambda word: settled([word])[0], default=lambda word: word)
+    word = by_platform(packed_flags(flags), cpu=lambda word: settled([word])[0], default=lambda word: word)
     return ((word >> np.arange(len(flags), dtype=np.uint32)) & 1) != 0
 
 

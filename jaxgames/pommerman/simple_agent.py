@@ -29,6 +29,7 @@ from jax.typing import ArrayLike
 
 from jaxgames import random_bits
 from jaxgames.bitboard import DIRECTIONS, DOWN, LEFT, RIGHT, UP, Bits, select, union
+from jaxgames.packing import packed_flags
 from jaxgames.pommerman import simple_search
 from jaxgames.pommerman.config import PommermanConfig
 from jaxgames.pommerman.constants import Move
@@ -249,8 +250,8 @@ def _flee(config: PommermanConfig, scene: Scene, place: _Place) -> tuple[Array, 
     cornered = unsafe[UP] & unsafe[DOWN] & unsafe[LEFT] & unsafe[RIGHT]
 
     # (The official agent would also step into fog; but the next cells are always in view.)
-    safe = move_mask([place.beside[d].overlaps(place.open) & ~unsafe[d] for d in DIRECTIONS])
-    on_board = move_mask([place.beside[d].any() & unsafe[d] for d in DIRECTIONS])
+    safe = packed_flags([place.beside[d].overlaps(place.open) & ~unsafe[d] for d in DIRECTIONS])
+    on_board = packed_flags([place.beside[d].any() & unsafe[d] for d in DIRECTIONS])
     flights = jnp.where(safe != 0, safe, on_board) << Move.UP
 
     own_bomb = place.own & scene.bombs
@@ -319,18 +320,10 @@ def _wander(scene: Scene, place: _Place, recent: Sequence[Bits]) -> Array:
     places = (place.own, *place.beside)
     inviting = place.open - scene.unsafe
     new = inviting - union(recent)
-    fresh = move_mask([cell.overlaps(new) for cell in places])
-    moves = jnp.where(fresh != 0, fresh, move_mask([cell.overlaps(inviting) for cell in places]))
+    fresh = packed_flags([cell.overlaps(new) for cell in places])
+    moves = jnp.where(fresh != 0, fresh, packed_flags([cell.overlaps(inviting) for cell in places]))
     stop = jnp.uint32(1 << Move.STOP)
     return jnp.where(moves > stop, moves & ~stop, moves)
-
-
-def move_mask(flags: Sequence[Array]) -> Array:
-    """Packs flags (bool []) into one word, uint32 []: bit i for flag i."""
-    word = jnp.uint32(0)
-    for index, flag in enumerate(flags):
-        word = word | (flag.astype(jnp.uint32) << index)
-    return word
 
 
 def pick_move(moves: Array, word: Array, most: int = len(Move)) -> Array:

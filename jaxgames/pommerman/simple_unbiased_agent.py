@@ -29,11 +29,11 @@ from jax import Array
 
 from jaxgames import random_bits, sliced
 from jaxgames.bitboard import DIRECTIONS, Bits, select, union
+from jaxgames.packing import packed_flags
 from jaxgames.pommerman import explosions, orders
 from jaxgames.pommerman.config import PommermanConfig
 from jaxgames.pommerman.constants import Move
 from jaxgames.pommerman.observation import Observation
-from jaxgames.pommerman.simple_agent import move_mask
 from jaxgames.pommerman.simple_scene import Scene, enemies_of, look
 from jaxgames.pommerman.simple_seats import decide_all, decide_seats
 from jaxgames.pommerman.simple_unbiased_memory import (
@@ -171,7 +171,7 @@ def _survey(config: PommermanConfig, view: _View, seat: Array, agent: Bomber, me
     own = grid.one_hot(cell)
     beside = tuple(grid.shift(own, direction) for direction in DIRECTIONS)
     next_to = union(beside)
-    safe, safer = (move_mask([step.overlaps(scene.walkable - view.hot[n]) for step in beside]) for n in (1, 2))
+    safe, safer = (packed_flags([step.overlaps(scene.walkable - view.hot[n]) for step in beside]) for n in (1, 2))
     others = union(scene.agents) - own
 
     danger = least(view.life, threats_to(grid, own, scene.at_least))
@@ -180,7 +180,7 @@ def _survey(config: PommermanConfig, view: _View, seat: Array, agent: Bomber, me
     enemies = enemies_of(config, scene, seat)
     meets = armed & union(enemies).overlaps(next_to)
     near = [enemy.any() & _is_near(config, cell, other) for enemy, other in zip(enemies, view.cells, strict=True)]
-    hunted = jnp.where(armed & ~meets, move_mask(near), 0)
+    hunted = jnp.where(armed & ~meets, packed_flags(near), 0)
     strays = (hunted != 0) & to_and_fro(memory)
     at_wood = armed & next_to.overlaps(scene.wood)
     nothing_else = ~(meets | strays | at_wood) & (safe != 0)
@@ -292,7 +292,7 @@ def _refuges(config: PommermanConfig, memory: UnbiasedMemory, cell: Array, dange
 def _first_cell(config: PommermanConfig, memory: UnbiasedMemory, cells: Bits) -> Bits:
     """Gives the first of some cells in the orders of rows and columns; a set of one, or none."""
     size, rows = config.board_size, config.grid.rows_of(cells)
-    row = orders.first(memory.rows, size, move_mask([here != 0 for here in rows]))
+    row = orders.first(memory.rows, size, packed_flags([here != 0 for here in rows]))
     chosen = jnp.uint32(0)
     for index, here in enumerate(rows):
         chosen = jnp.where(row == index, here, chosen)
@@ -302,7 +302,7 @@ def _first_cell(config: PommermanConfig, memory: UnbiasedMemory, cells: Bits) ->
 
 def _first_quarry(config: PommermanConfig, outlook: _Outlook, memory: UnbiasedMemory, reached: Bits) -> Bits:
     """C: gives the cell of the first enemy hunted that can be reached, in the order of the seats; a set of one, or none."""
-    there = outlook.quarries & move_mask([config.grid.one_hot(cell).overlaps(reached) for cell in outlook.cells])
+    there = outlook.quarries & packed_flags([config.grid.one_hot(cell).overlaps(reached) for cell in outlook.cells])
     chosen = orders.first((memory.seats,), config.num_players, there)
     cell = jnp.int32(-1)
     for seat, other in enumerate(outlook.cells):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import jax.numpy as jnp
@@ -10,10 +9,10 @@ from jax import Array
 
 from jaxgames import random_bits
 from jaxgames.bitboard import DIRECTIONS, select
+from jaxgames.packing import packed_flags
 from jaxgames.pommerman import orders
 from jaxgames.pommerman.config import PommermanConfig
 from jaxgames.pommerman.constants import Move
-from jaxgames.pommerman.simple_agent import move_mask
 
 MEMORY_LENGTH = 4
 NOWHERE = 0
@@ -122,8 +121,11 @@ def safe_step(config: PommermanConfig, memory: UnbiasedMemory, cell: Array, safe
       direction: int32 [].
     """
     targets = [target_of(config, cell, jnp.int32(direction + int(Move.UP))) for direction in DIRECTIONS]
-    visited = move_mask(
-        [any_of([(memory.num_intended > i) & (past == target) for i, past in enumerate(memory.intended)]) for target in targets]
+    visited = packed_flags(
+        [
+            packed_flags([(memory.num_intended > i) & (past == target) for i, past in enumerate(memory.intended)]) != 0
+            for target in targets
+        ]
     )
     length, entries = jnp.uint32(0), jnp.uint32(0)  # of the list; 4 bits each
     for direction in orders.entries_of(chance.directions, NUM_DIRECTIONS):
@@ -143,8 +145,3 @@ def safe_step(config: PommermanConfig, memory: UnbiasedMemory, cell: Array, safe
     chosen = random_bits.below(chance.choice, jnp.minimum(length, 2)).astype(jnp.uint32)
     direction = (entries >> (orders.ENTRY_BITS * chosen)) & (orders.MOST - 1)
     return length > 0, direction.astype(jnp.int32)
-
-
-def any_of(flags: Sequence[Array]) -> Array:
-    """Says whether one of some flags (bool []) is set."""
-    return move_mask(flags) != 0

@@ -55,6 +55,7 @@ class Bombs:
 
     @property
     def cells(self) -> Bits:
+        """Cells with a bomb."""
         return union(self.life)
 
 
@@ -101,6 +102,7 @@ class State:
 
     @property
     def burning(self) -> Bits:
+        """Cells with flames."""
         return union(self.flames)
 
     @property

@@ -111,14 +111,17 @@ class Recording:
 
     @property
     def num_states(self) -> int:
+        """S."""
         return len(self.board)
 
     @property
     def size(self) -> int:
+        """Side of the board in cells, N."""
         return int(self.board.shape[1])
 
     @property
     def num_agents(self) -> int:
+        """P."""
         return int(self.agents.shape[1])
 
     @property

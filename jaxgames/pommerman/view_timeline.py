@@ -35,6 +35,7 @@ class Timeline:
         return self.seconds if state >= self.num_states else state * self.seconds_per_step
 
     def percent(self, seconds: float) -> str:
+        """Writes a time, in seconds from the start, as a share of the whole film: "12.5%"."""
         return f"{max(0.0, min(100.0, 100 * seconds / self.seconds)):.4f}".rstrip("0").rstrip(".") + "%"
 
     def rule(self, frames: str, timing: str) -> str:

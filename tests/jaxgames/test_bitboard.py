@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from jaxgames import bitboard
-from jaxgames.bitboard import DIRECTIONS, DOWN, LEFT, OPPOSITE, RIGHT, UP, Bits, Grid
+from jaxgames.bitboard import DIRECTIONS, DOWN, LEFT, OPPOSITE, RIGHT, UP, Bits, Grid, nth, stacked
 
 SIZES = [(11, 11), (8, 8), (19, 19), (9, 5), (2, 3), (31, 2)]
 BATCH = 32
@@ -235,3 +235,12 @@ def test_the_lowest_bit_of_words_in_any_order():
     assert int(bitboard.lowest_bit(numbered, 1000)) == 3 * 32 + 3
     assert int(bitboard.lowest_bit(numbered[:1], 1000)) == 1000
     assert int(bitboard.lowest_bit([], 1000)) == 1000
+
+
+def test_sets_side_by_side():
+    grid = Grid(6, 7)
+    sets = [grid.constant(range(count)) for count in (0, 5, 42)]
+    side_by_side = stacked(sets)
+    assert side_by_side.count().tolist() == [0, 5, 42]
+    for index, cells in enumerate(sets):
+        assert [int(word) for word in nth(side_by_side, index).words] == [int(word) for word in cells.words]

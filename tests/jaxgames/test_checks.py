@@ -13,6 +13,8 @@ from jaxgames import checks
     [
         (checks.at_least, 0, "lanes=0: must be >= 1"),
         (checks.at_least, 2.0, "lanes=2.0: must be a whole number"),
+        (checks.at_least, True, "lanes=True: must be a whole number"),
+        (checks.at_least, np.True_, f"lanes={np.True_!r}: must be a whole number"),
         (checks.at_least, "2", "lanes='2': must be a whole number"),
         (checks.below, 1, "lanes=1: must be < 1"),
         (checks.below, 0.5, "lanes=0.5: must be a whole number"),
@@ -27,6 +29,13 @@ def test_whole_numbers_in_a_range(check, value, message):
 def test_whole_numbers_of_any_type(value):
     checks.at_least(1, SimpleNamespace(lanes=value), "lanes")
     checks.below(201, SimpleNamespace(lanes=value), "lanes")
+
+
+def test_whole_numbers_and_what_is_none():
+    numbers = [7, np.int8(7), np.uint64(7), np.array(7), jnp.int32(7)]
+    assert [(checks.as_integer(value), type(checks.as_integer(value))) for value in numbers] == [(7, int)] * 5
+    for other in (True, False, np.True_, np.array(True), jnp.bool_(True), 7.0, "7", None, [7], np.array([7, 7])):
+        assert checks.as_integer(other) is None
 
 
 def test_actions_come_back_as_an_array_of_jax():

@@ -2,6 +2,7 @@
 
 import functools
 import itertools
+import re
 
 import jax
 import jax.numpy as jnp
@@ -144,6 +145,26 @@ def test_rows_of_a_large_pool_are_all_drawn():
     tokens = np.asarray(jax.jit(starts.take)(rows, lanes, jnp.ones(40_000, bool)).token)
     counts = np.histogram(tokens, 8, (0, starts.size))[0]
     assert stats.chisquare(counts).pvalue > 1e-3
+
+
+def test_without_a_pool_nothing_is_drawn_where_no_game_begins():
+    lanes, draws = jax.vmap(random_bits.lane_key)(jax.random.split(KEY, 4)), []
+
+    class Counted(Tug):
+        def init(self, key):
+            state = super().init(key)
+            jax.debug.callback(lambda token: draws.append(int(token)), state.token)
+            return state
+
+    starts = Starts(Counted(), 0)
+    rows = starts.draw(KEY)
+    take = jax.jit(starts.take)
+    jax.block_until_ready(take(rows, lanes, jnp.zeros(4, bool)))
+    jax.effects_barrier()
+    assert draws == []
+    states = take(rows, lanes, jnp.arange(4) == 2)
+    jax.effects_barrier()
+    assert sorted(draws) == sorted(states.token.tolist()) and len(draws) == 4
 
 
 def test_start_states_of_a_pool_are_drawn_fairly():
@@ -313,6 +334,10 @@ def test_all_seats_at_once():
         ({"seat": True}, "seat=True: must be in 0..1, or rotating"),
         ({"seat": 1.0}, "seat=1.0: must be in 0..1, or rotating"),
         ({"seat": "first"}, "seat='first': must be in 0..1, or rotating"),
+        ({"opponents": None}, "opponents=None: must be an Agent or the name of a bot, or 1 of them"),
+        ({"opponents": 3}, "opponents=3: must be an Agent"),
+        ({"opponents": [["random"]]}, "opponent=['random']: must be one of random, path, or an Agent"),
+        ({"opponents": [None]}, "opponent=None: must be one of random, path, or an Agent"),
         ({"opponents": "nobody"}, "opponent='nobody': must be one of random, path"),
         ({"opponents": ["random", "path"]}, "2 given, must be one for all, or 1"),
         ({"observation": "pixels"}, "observation='pixels'"),
@@ -324,7 +349,7 @@ def test_all_seats_at_once():
     ],
 )
 def test_wrong_settings_are_told(settings, told):
-    with pytest.raises(ValueError, match=told.replace("(", r"\(")):
+    with pytest.raises(ValueError, match=re.escape(told)):
         Environment(**({"game": "hex-adh-5-v1"} | settings))
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import jaxgames
-from jaxgames.packing import packing_of
+from jaxgames.packing import packed_flags, packing_of
 from tests.jaxgames.pommerman.positions import equal
 
 WIDTHS = {"bool": 1, "int8": 8, "uint8": 8, "float16": 16, "int16": 16, "uint16": 16, "int32": 32, "uint32": 32, "float32": 32}
@@ -75,3 +75,8 @@ def test_a_packing_may_be_a_static_argument():
     assert packing_of(tree) == packing_of(jax.eval_shape(lambda: tree))
     assert hash(packing_of(tree)) == hash(packing_of(jax.tree.map(jnp.copy, tree)))
     assert packing_of(tree) != packing_of({"a": jnp.zeros(3), "b": jnp.int32(1)})
+
+
+def test_flags_in_a_word():
+    flags = np.random.default_rng(0).random(32) < 0.5
+    assert int(packed_flags([jnp.bool_(flag) for flag in flags])) == sum(int(flag) << index for index, flag in enumerate(flags))

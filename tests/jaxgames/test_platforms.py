@@ -3,7 +3,13 @@
 import jax
 import jax.numpy as jnp
 
-from jaxgames.platforms import by_platform, for_all_platforms
+from jaxgames.platforms import by_platform, for_all_platforms, only_cpus
+
+
+def test_ways_of_unlike_shapes_are_those_of_accelerators_in_programs_for_all_platforms():
+    assert only_cpus() == (jax.default_backend() == "cpu")
+    with for_all_platforms():
+        assert not only_cpus()
 
 
 def _double(x):

@@ -4,11 +4,12 @@ import dataclasses
 import importlib
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 
 import jaxgames
-from jaxgames.registration import Defaults, Registration, name_and_mode
+from jaxgames.registration import Defaults, NoSettings, Registration, name_and_mode
 
 GAMES = ("pommerman", "hex", "hero_academy", "clash", "stratego")
 
@@ -71,6 +72,17 @@ def test_a_game_of_ones_own(own):
         jaxgames.register(dataclasses.replace(own, name="hex"))
     with pytest.raises(ValueError, match="name='my game': must be letters, digits and underscores"):
         jaxgames.register(dataclasses.replace(own, name="my game"))
+
+
+def test_a_game_without_settings_is_given_none(own):
+    message = "^mode='hex-3:a=1': game 'bare' has no settings, so nothing can stand after the colon$"
+    for about in ({}, {"config": None}, {"config": NoSettings()}):
+        game = SimpleNamespace(**about)
+        entry = dataclasses.replace(own, name="bare", make=lambda mode=None, game=game: game)
+        importlib.import_module("jaxgames.registration")._ADDED["bare"] = entry
+        assert jaxgames.make("bare", "hex-3") is game
+        with pytest.raises(ValueError, match=message):
+            jaxgames.make("bare", "hex-3:a=1")
 
 
 def test_variants_of_a_game_of_ones_own_are_checked(own):

@@ -30,6 +30,29 @@ def test_values_at_other_levels():
     assert cards.at_level(1766, "Common", 11) == 1766
     assert cards.at_level(1766, "Common", 10) == 690 * 233 // 100  # 690 at the first level
     assert cards.at_level(4091, "Rare", 14) == 1930 * 281 // 100
+    with pytest.raises(ValueError, match="level=8: must be >= 9 for rarity Legendary"):
+        cards.at_level(1766, "Legendary", 8)
+
+
+def test_levels_hold_for_the_units_of_cards_too():
+    knight = TABLE.unit("Knight")
+    table = TABLE.with_rows(dataclasses.replace(knight, rarity="Legendary"))
+    with pytest.raises(ValueError, match=r"level=6: must be 9\.\.14, as unit 'Knight' is Legendary"):
+        ClashConfig(levels=(11, 6), table=table)
+    brings = TABLE.with_rows(dataclasses.replace(TABLE.unit("Minion"), rarity="Legendary", name="Imp"), _leaving(knight, "Imp"))
+    with pytest.raises(ValueError, match=r"level=8: must be 9\.\.14, as unit 'Imp' is Legendary"):
+        ClashConfig(levels=(8, 11), table=brings)
+
+
+def _leaving(unit, other):
+    return dataclasses.replace(unit, death_spawn=other, death_spawn_count=1)
+
+
+def test_units_that_are_not_in_play_have_the_numbers_of_their_first_level():
+    row = TABLE.unit_ids["LavaHound"]
+    assert TABLE.unit("LavaHound").rarity == "Legendary"
+    low, first = (tables.unit_columns(ClashConfig(levels=(level, level))) for level in (6, 9))
+    assert low.hp[0, row] == first.hp[0, row] < tables.unit_columns(ClashConfig()).hp[0, row]
 
 
 def test_a_new_card_is_a_row():
@@ -58,6 +81,10 @@ def test_a_changed_row_takes_the_place_of_the_old_one():
         ({"rarity": "Odd"}, "rarity='Odd': must be one of Common"),
         ({"mass": 0}, "mass=0: must be in 1"),
         ({"projectile_speed": 100}, "projectile_speed=100: a shot flies 31 ticks, must be at most two hit_ticks, 24"),
+        (
+            {"range": 12_000, "sight": 12_000, "projectile_speed": 110, "hit_ticks": 64},
+            "projectile_speed=110: a shot flies up to 140 ticks, must be at most 127",  # at what leaves its reach meanwhile
+        ),
         ({"spawn": "Bat"}, "spawn_count and spawn_period_ticks must be >= 1"),
     ],
 )

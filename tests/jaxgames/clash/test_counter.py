@@ -1,14 +1,18 @@
 """The strong rule-based player: what it does in hand-made positions, and that it beats the others."""
 
+import dataclasses
+import functools
+
 import jax
 import numpy as np
 import pytest
 
 import jaxgames
-from jaxgames.clash import counter
+from jaxgames.clash import bots, counter
 from jaxgames.clash.config import BEGINNER_DECK
 from jaxgames.clash.constants import NUM_TILES
 from jaxgames.clash.scene import Scene
+from jaxgames.clash.tables import spell_columns
 from training.play import agents, counting, evaluate
 
 GAME = jaxgames.make("clash", "toy", slots=13)
@@ -17,9 +21,9 @@ ROWS = {key: CONFIG.table.card_ids[key] for key in BEGINNER_DECK}
 choose = jax.jit(lambda state: counter.counter_actions(CONFIG, state))
 
 
-def battle(hand, elixir=10):
+def battle(hand, elixir=10, config=CONFIG):
     """A battle in which both have these cards in their hands."""
-    scene = Scene(CONFIG)
+    scene = Scene(config)
     queue = [key for key in BEGINNER_DECK if key not in hand]
     scene.arrays["hand"][:] = [ROWS[key] for key in hand]
     scene.arrays["queue"][:] = [ROWS[key] for key in queue]
@@ -100,6 +104,35 @@ def test_it_does_the_same_on_both_sides():
             scene.put_unit(player, name, x, y)
             turned.put_unit(1 - player, name, 18_000 - x, 32_000 - y)
         assert choose(scene.state).tolist() == choose(turned.state)[::-1].tolist()
+
+
+@pytest.fixture(scope="module", params=[counter.counter_actions, bots.guard_actions], ids=["counter", "guard"])
+def unequal(request):
+    """A bot's choices by levels: the stronger player first, and last."""
+    configs = [dataclasses.replace(CONFIG, levels=levels) for levels in ((14, 6), (6, 14))]
+    return [(config, jax.jit(functools.partial(request.param, config))) for config in configs]
+
+
+def test_each_player_counts_with_its_own_level(unequal):
+    random = np.random.default_rng(1)
+    for _ in range(30):
+        hand, elixir = random.permutation(BEGINNER_DECK)[:4].tolist(), int(random.integers(4, 11))
+        (scene, act), (turned, act_turned) = ((battle(hand, elixir, config), chosen) for config, chosen in unequal)
+        for _ in range(6):
+            x, y, player = int(random.integers(1_000, 17_000)), int(random.integers(9_000, 23_000)), int(random.integers(2))
+            name = str(random.choice(["Knight", "Minion", "Giant", "Musketeer"]))
+            scene.put_unit(player, name, x, y)
+            turned.put_unit(1 - player, name, 18_000 - x, 32_000 - y)
+        assert act(scene.state).tolist() == act_turned(turned.state)[::-1].tolist()
+
+
+def test_a_spell_of_a_low_level_does_not_fell_what_one_of_a_high_level_does():
+    config = dataclasses.replace(CONFIG, levels=(14, 6))
+    damage = spell_columns(config).crown_damage[:, ROWS["fireball"]]
+    scene = battle(("knight", "fireball", "giant", "minions"), 4, config)
+    scene.arrays["hp"][:, 1] = damage.mean()
+    actions = jax.jit(functools.partial(counter.counter_actions, config))(scene.state)
+    assert damage[0] > damage[1] and int(actions[0]) // NUM_TILES == 1 and int(actions[1]) == 0
 
 
 @pytest.mark.slow

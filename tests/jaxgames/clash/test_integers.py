@@ -5,6 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxgames.clash import integers
+from jaxgames.platforms import for_all_platforms
 
 LIMIT = 2**24
 
@@ -28,6 +29,23 @@ def test_roots_at_and_just_below_squares():
     assert (jax.jit(integers.root)(numbers) == expected).all()
     small = numbers < LIMIT
     assert (jax.jit(integers.short_root)(numbers[small]) == expected[small]).all()
+
+
+def test_quotients_below_the_limit_of_numbers_of_any_size():
+    numbers = np.random.default_rng(1)
+    quotient = (2 ** numbers.uniform(0, 22, 20_000)).astype(np.int64)
+    divisor = numbers.integers(1, np.maximum((2**31 - 1) // (quotient + 1), 1) + 1)
+    number = quotient * divisor - numbers.integers(0, 2, 20_000)
+    assert (jax.jit(integers.divide)(number.astype(np.int32), divisor.astype(np.int32)) == number // divisor).all()
+
+
+def test_a_program_for_a_gpu_corrects_what_a_cpu_need_not():
+    number = jax.ShapeDtypeStruct((3,), jnp.int32)
+    for function, arguments in ((integers.short_divide, (number, number)), (integers.short_root, (number,))):
+        with for_all_platforms():
+            traced = jax.jit(lambda *given, function=function: function(*given)).trace(*arguments)
+        texts = {name: traced.lower(lowering_platforms=(name,)).as_text() for name in ("cpu", "cuda")}
+        assert "stablehlo.compare" in texts["cuda"] and "stablehlo.compare" not in texts["cpu"]
 
 
 def test_two_numbers_in_one():

@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import re
 
 import jax
 import numpy as np
@@ -13,6 +14,7 @@ from jaxgames.clash.config import BEGINNER_DECK
 from jaxgames.clash.constants import NUM_TILES
 from jaxgames.clash.scene import Scene
 from jaxgames.clash.state import State
+from jaxgames.platforms import for_all_platforms
 from jaxgames.random_bits import lane_key
 
 GAME = jaxgames.make("clash", "toy", regular_ticks=500, spell_slots=3, value="towers")
@@ -238,6 +240,19 @@ def test_battles_that_are_played_on_in_the_places_of_others_take_as_long(monkeyp
     play_out = jax.jit(functools.partial(playing_on._play_out, dataclasses.replace(CONFIG, value_ticks=40)))
     left = np.asarray(play_out(states))
     assert (left == left[..., :1]).all() and (left[1, :2, 0] < scene.arrays["hp"][1, :2]).sum() == 1
+
+
+def test_accelerators_play_all_battles_on_at_once():
+    states = jax.tree.map(lambda leaf: np.stack([leaf] * 50, -1), battle().state)
+
+    def batches():
+        """Of all arrays of slots."""
+        traced = jax.jit(lambda states: playing_on._play_out(CONFIG, states)).trace(states)
+        return set(re.findall(rf"i8\[2,{CONFIG.slots},(\d+)\]", str(traced.jaxpr)))
+
+    assert batches() == {"50", str(playing_on._AT_ONCE)}
+    with for_all_platforms():
+        assert batches() == {"50"}
 
 
 def test_the_key_tells_states_apart_and_forgets_the_dead():

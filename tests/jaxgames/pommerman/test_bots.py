@@ -113,6 +113,12 @@ def test_the_random_agent_is_uniform(free_for_all):
     assert stats.chisquare(np.bincount(np.ravel(actions), minlength=len(Move))).pvalue > 1e-4
 
 
+@pytest.mark.parametrize(("mode", "fog"), [("ffa", False), ("team_open", False), ("team", True), ("radio", True)])
+def test_the_careful_agent_alone_uses_what_is_hidden_and_only_in_fog(mode, fog):
+    game = make(mode)
+    assert [maker(game).uses_hidden for maker in MAKERS] == [False, False, False, fog]
+
+
 def test_the_careful_agent_plays_every_legal_action_and_no_other(free_for_all):
     game, states, _, seats, _ = free_for_all
     act = bots.careful_agent(game).act

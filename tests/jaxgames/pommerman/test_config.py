@@ -142,6 +142,18 @@ def test_bad_settings_are_named(setting, value):
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("mode", "size", "most", "wood"),
+    [("ffa", 11, 70, 12), ("ffa", 9, 48, 4), ("one_vs_one", 11, 48, 0), ("one_vs_one", 8, 34, 0)],
+)
+def test_boards_that_hardly_any_draw_connects_are_refused(mode, size, most, wood):
+    settings = {"mode": mode, "board_size": size, "num_wood": wood, "num_items": 0}
+    PommermanConfig(num_rigid=most, **settings)
+    message = rf"^num_rigid={most + 2}: must be <= {most}, or hardly a board drawn has its passages connected$"
+    with pytest.raises(ValueError, match=message):
+        PommermanConfig(num_rigid=most + 2, **settings)
+
+
 def test_numbers_of_numpy_are_numbers():
     config = make("ffa", board_size=np.int64(10), view_radius=np.int8(4)).config
     assert config == make("ffa", board_size=10, view_radius=4).config and type(config.board_size) is int

@@ -235,6 +235,22 @@ def test_a_drawing_shows_its_state(name, request):
         assert f"step {state}" in [text.text for text in film.root.findall(f"{SVG}text")]
 
 
+def test_more_bombs_than_the_official_variants_have_are_recorded_and_drawn():
+    game = Pommerman(dataclasses.replace(preset("ffa"), num_items=36))
+    arrays = empty(1)
+    cells = [(row, column) for row in (3, 4, 5, 6) for column in range(10)]
+    bombs = [(*cell, number // 10, BOMB_LIFE - 1, 2, 0) for number, cell in enumerate(cells)]
+    arrays |= {"s_bombs": np.array([bombs], np.int8), "s_nbombs": np.array([len(bombs)], np.uint8)}
+    arrays["s_board"][0, 3:7, :10] = Cell.BOMB
+    states = interop.from_arrays(game.config, arrays)
+    again = interop.to_arrays(game.config, states)
+    assert all((again[name] == values).all() for name, values in arrays.items())
+    state = jax.tree.map(lambda leaf: leaf[0], states)
+    text = interop.to_json(game.config, state)
+    assert interop.to_json(game.config, interop.from_json(game.config, text)) == text
+    assert game.draw(state).count("</svg>") == 1
+
+
 def test_words_of_any_kind_leave_the_document_well_formed():
     arrays = empty(3)
     words = "a<b>&\"\x00\n'é漢\ud800"
