@@ -15,7 +15,7 @@ from jaxgames import random_bits
 from jaxgames.game import Game
 from jaxgames.random_bits import LaneKey
 from search import arguments
-from search.bandit.bandits import Bandit
+from search.bandit.bandits import Bandit, rounding_noise
 from search.bandit.tree_search import Settings, add_credit, chance_keys, choose_actions, conclude, count_by_tree
 from search.dynamics import Dynamics, dynamics_of
 from search.microbatch import SCRATCH
@@ -72,7 +72,8 @@ def flat_search(game: Game | Dynamics, bandit: Bandit, settings: Settings, name:
                 return (depth < settings.horizon) & (running & ~game.terminated(states)).any()
 
             _, states, first, now = jax.lax.while_loop(unfinished, step, (jnp.int32(0), begin, first, flags))
-            credit = jnp.where(running[:, None], bandit.credit(game.heuristic(states)), 0)
+            credit = bandit.credit(game.heuristic(states), rounding_noise(lane, game.num_players))
+            credit = jnp.where(running[:, None], credit, 0)
             for index in range(settings.leaf_parallelism):
                 words = add_credit(
                     bandit, words, first[index :: settings.leaf_parallelism], credit[index :: settings.leaf_parallelism]

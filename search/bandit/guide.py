@@ -9,12 +9,8 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from jaxgames import random_bits
-from jaxgames.random_bits import LaneKey
 from search.bandit.bandits import MAX_CREDITS, Bandit
 from search.dynamics import Dynamics, Evaluate, Outputs, arm_logits
-
-_ROUNDING = 1 << 22  # child of a lane key
 
 
 @dataclasses.dataclass(frozen=True)
@@ -70,10 +66,3 @@ class Guide:
 
     def _seats(self, game: Dynamics, batch: int) -> Array:
         return jnp.tile(jnp.arange(game.num_players, dtype=jnp.int32), batch)
-
-
-def rounding_noise(lanes: LaneKey, num_players: int) -> Array:
-    """Draws float32 [L, P] in [0, 1): by it, values between the units of a credit are rounded up or down."""
-    lanes = random_bits.fold(lanes, _ROUNDING)
-    spread = LaneKey(lanes.first[:, None], lanes.second[:, None])
-    return random_bits.uniform(random_bits.bits(spread, jnp.arange(num_players, dtype=jnp.int32)))

@@ -29,8 +29,8 @@ from jaxgames.lanes import where_lanes
 from jaxgames.random_bits import LaneKey
 from search import arguments
 from search.bandit import bandits, table
-from search.bandit.bandits import Bandit
-from search.bandit.guide import Guide, rounding_noise
+from search.bandit.bandits import Bandit, rounding_noise
+from search.bandit.guide import Guide
 from search.bandit.table import Table
 from search.dynamics import Dynamics, dynamics_of
 from search.microbatch import Access, in_microbatches
@@ -232,12 +232,11 @@ def decoupled_search(game: Game | Dynamics, bandit: Bandit, settings: Settings, 
             # Its own key: depths of steps are smaller.
             begin = game.redrawn(chance_keys(lanes, jnp.int32(settings.horizon)), roots) if game.redrawn else roots
             walk = _simulate(params, game, bandit, settings, lanes, memory, trees, begin, goes_on[trees], root_prior)
-            value = game.heuristic(walk.states)
+            value, noise = game.heuristic(walk.states), rounding_noise(lanes, game.num_players)
             if guide and guide.values:
-                value = guide.final_values(game, params, walk.states, value)
-                credit = bandit.soft_credit(value, rounding_noise(lanes, game.num_players))
+                credit = bandit.soft_credit(guide.final_values(game, params, walk.states, value), noise)
             else:
-                credit = bandit.credit(value)
+                credit = bandit.credit(value, noise)
             memory = _keep(settings, bandit, memory, walk, credit, goes_on)
             return memory, met + count_by_tree(walk.met, batch), known + count_by_tree(walk.known, batch)
 
@@ -412,11 +411,11 @@ def with_prior(bandit: Bandit, words: Array, prior: Array) -> Array:
 
 
 def add_credit(bandit: Bandit, words: Array, choice: Array, credit: Array) -> Array:
-    """Adds each player's credit (uint32 [B, P]) to the word of its chosen arm, unless that is full."""
+    """Adds each player's credit (uint32 [B, P]) to the word of its chosen arm; if that is full then, halves all of the player."""
     per_arm = words.reshape(words.shape[0], choice.shape[1], -1)
     chosen = choice[:, :, None] == jnp.arange(per_arm.shape[2])
-    added = jnp.where(chosen & ~bandit.is_full(per_arm), credit[:, :, None], 0)
-    return (per_arm + added).reshape(words.shape)
+    per_arm = per_arm + jnp.where(chosen, credit[:, :, None], 0)
+    return jnp.where(bandit.is_full(per_arm).any(-1, keepdims=True), bandit.halved(per_arm), per_arm).reshape(words.shape)
 
 
 def conclude(
