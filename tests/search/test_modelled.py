@@ -11,6 +11,7 @@ import pytest
 import jaxgames
 from search import presets
 from search.believed import believed
+from search.dynamics import dynamics_of
 from search.modelled import ROOTS, Models, _rival, dynamics_for, model_of, modelled, modelled_puct, valued_by_own_seat
 from search.opponents import most_dangerous, two_player
 from search.planner import Plan, memoryless
@@ -118,6 +119,17 @@ def test_bad_input_beside_a_network(name, options, message):
 def test_a_network_beside_values_may_model_the_others():
     """There it values nothing."""
     presets.by_name(FFA, "modelled_fdts", evaluate=unasked, values="prospects", model="network")
+
+
+def test_groups_of_arms_are_chosen_first_against_models_too():
+    """In Clash a card, then a position."""
+    clash = jaxgames.make("clash")
+    plain, models = dynamics_of(clash), Models(model="still")
+    against = dynamics_for(clash, models, None, None, shared_answers=False, in_turn=True)
+    assert (against.arm_groups, against.arms_listed) == (plain.arm_groups, plain.arms_listed) and max(plain.arm_groups) > 0
+    presets.by_name(clash, "modelled_fdts", root="true", grouped=True)
+    with pytest.raises(ValueError, match="grouped=True: pommerman against simple has no groups of arms"):
+        presets.by_name(FFA, "modelled_fdts", root="true", grouped=True)
 
 
 def test_who_cannot_believe_says_so():
