@@ -152,10 +152,13 @@ def puct(
       its walks), nodes (visits of the root, with reuse those of earlier plans too) and lost (walks that counted for nothing).
 
     Raises:
-      ValueError: all players of the game move at once, or more than two move in turn; or an argument is of another kind.
+      ValueError: all players of the game move at once, or more than two move in turn; roots of the dynamics are drawn again for
+        every simulation; or an argument is of another kind.
     """
     game = dynamics_of(game)
     check_turns(game, "PUCT")
+    if game.redrawn is not None:
+        raise ValueError(f"game={game.name!r}: its roots are drawn again for every simulation; take a search by bandits")
     arguments.a_function("evaluate", evaluate, "from (params, states, seats) to logits and values")
     arguments.of_kind("settings", settings, Settings)
     num_nodes = (2 if settings.reuse else 1) * settings.num_rows
