@@ -18,6 +18,7 @@ from search.puct.tree import as_real, as_words
 COMBINATIONS = ("policy", "medoid", "value")
 TREES = ("open", "game")
 MOST_COLUMNS = 512  # games with more actions have plans about those of the highest weights, as many as they have arms
+_COLDEST = 1e-30  # temperatures below are as this one
 LOWEST = -1.0  # result of what was not tried or cannot be done
 
 
@@ -49,9 +50,7 @@ class Worlds:
                 raise ValueError(f"{name}={getattr(self, name)!r}: must be one of {', '.join(choices)}")
         checks.at_least(1, self, "num_worlds", "microbatch_size")
         checks.below(checks.COUNTS, self, "num_worlds")
-        for name in ("value_temperature", "temperature"):
-            if not getattr(self, name) >= 0:
-                raise ValueError(f"{name}={getattr(self, name)}: must be >= 0")
+        checks.numbers(self, "value_temperature", "temperature")
         if self.value_temperature and self.combine != "value":
             raise ValueError(f"value_temperature={self.value_temperature}: needs combine=value, not {self.combine!r}")
 
@@ -190,7 +189,8 @@ def combine(worlds: Worlds, policies: Array, results: Array, legal: Array) -> Ar
     if worlds.combine == "value":
         scores = jnp.where(legal, results.mean(1), -jnp.inf)
         if worlds.value_temperature:
-            weights = jax.nn.softmax(scores / worlds.value_temperature, -1)
+            # What float32 takes for 0 would make 0 / 0 of the best.
+            weights = jax.nn.softmax((scores - scores.max(-1, keepdims=True)) / max(worlds.value_temperature, _COLDEST), -1)
         else:
             weights = jax.nn.one_hot(scores.argmax(-1), scores.shape[-1])
     else:
