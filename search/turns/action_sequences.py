@@ -295,14 +295,18 @@ def _best(found: Strings) -> tuple[Array, Array]:
 
 
 def _plan(game: Game, views: Any, found: Strings) -> Plan:
-    """The first arm of the best strings; arms are worth what the best string is that begins with them."""
+    """The first arm of the best strings; arms are worth what the best string is that begins with them.
+
+    They are visited as often as all the strings of the last generation that begin with them.
+    """
     offered, legal = jax.vmap(game.search_arms)(views)
     begins = _legal_arm(legal[:, :, None], found.genomes[..., 0])[..., None] == jnp.arange(legal.shape[-1])
     values = jnp.where(begins, found.means()[..., None], -1.0).max(2)
-    visits = begins.sum(2, dtype=jnp.int32)
+    visits = jnp.where(begins, found.visits[..., None], 0).sum(2, dtype=jnp.int32)
     strings, value = _best(found)
-    _, actions = _chosen(game, views, strings[:, :, 0])
-    return Plan(actions, offered, legal, values, visits, visits / begins.shape[2], value, {})
+    arm, actions = _chosen(game, views, strings[:, :, 0])
+    taken = jnp.arange(legal.shape[-1]) == arm[..., None]
+    return Plan(actions, offered, legal, values, visits, taken.astype(jnp.float32), value, {})
 
 
 def _kept(game: Game, lanes: LaneKey, views: Any, found: Strings) -> Kept:
