@@ -50,7 +50,8 @@ class Planner(NamedTuple):
       plan: `plan(params, keys, memory, views, seats, active) -> (Plan, memory)`; keys [B], views [B], seats int32 [B] (for
         whom; planners by self-play plan for all), active bool [B] (elsewhere the plan is any and the memory stays). The memory of
         a lane is that of one seat until it is reset: a seat that changes reads what another has believed and found.
-      memory_bytes: bytes of memory per lane.
+      memory_bytes: bytes of memory of a lane that thinks. Where lanes think in parts and nothing is kept, `init` makes room for
+        those of one part alone.
       metrics: shape per lane of each metric that may be added up over plans.
       sees_state: whether views are full states or what the seat knows.
       ready: see `Agent.ready`; by the planner's memory.
