@@ -87,7 +87,7 @@ def mcts(
 
 
 def mcs(game: Game | Dynamics, bandit: Bandit | None = None, *, arms: Callable | None = None, **settings: Any) -> Planner:
-    """Flat Monte Carlo search: bandits in the present state only, random play after it. Arguments as for `fdts`."""
+    """Flat Monte Carlo search: bandits in the present state only, random play after it. Arguments as for `fdts`, but no table."""
     return _flat_search(game, bandit, _sizes(settings), arms)
 
 

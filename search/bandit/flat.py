@@ -30,7 +30,13 @@ def flat_search(game: Game | Dynamics, bandit: Bandit, settings: Settings, name:
       bandit: the rule of choice in the present state.
       settings: all count but those of the table and the tree.
       name: for tables.
+
+    Raises:
+      ValueError: a size of a table is given.
     """
+    for size in ("table_rows", "table_bytes"):
+        if getattr(settings, size) is not None:
+            raise ValueError(f"{size}={getattr(settings, size)}: must be left out, a flat search has no table")
     game = dynamics_of(game)
     groups = settings.groups(game)
 

@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from search import arguments
 from search.bandit.bandits import MAX_CREDITS, Bandit
 from search.dynamics import Dynamics, Evaluate, Outputs, arm_logits
 
@@ -32,6 +33,7 @@ class Guide:
     outputs: Outputs | None = None
 
     def __post_init__(self) -> None:
+        arguments.a_function("evaluate", self.evaluate, "from (params, states, seats) to logits and values")
         if not 0 <= self.prior_weight <= MAX_CREDITS:
             raise ValueError(f"prior_weight={self.prior_weight}: must be in 0..{MAX_CREDITS}")
 

@@ -113,6 +113,8 @@ class Settings:
             )
         if self.reuse and self.dirichlet_fraction:
             raise ValueError(f"dirichlet_fraction={self.dirichlet_fraction}: must be 0 with reuse: a kept root has its priors")
+        if self.reuse and self.microbatch_size is not None:
+            raise ValueError(f"microbatch_size={self.microbatch_size}: must be None with reuse: each lane has a tree of its own")
 
     @property
     def num_waves(self) -> int:
@@ -180,7 +182,7 @@ def puct(
     size = size_in_bytes(jax.eval_shape(lambda: init(1)))
     metrics: dict[str, tuple[int, ...]] = {"depth": (), "nodes": (), "lost": ()}
     planner = Planner(name, init, puct_tree.reset, plan, memory_bytes=size, metrics=metrics, own_first=game.own_first)
-    if settings.microbatch_size is not None and not settings.reuse:
+    if settings.microbatch_size is not None:
         planner = thinking_in_parts(planner, settings.microbatch_size)
     return arguments.checked(planner, game.view)
 

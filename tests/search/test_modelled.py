@@ -62,16 +62,25 @@ def test_names_and_settings():
     assert "sp_mcts" not in presets.planners_of(jaxgames.make("hero_academy"))
 
 
+def settings_of(name="sp_mcts", with_network=True, **options):
+    return presets.planners_of(FFA)[name].configure(options, with_network=with_network).search
+
+
 def test_there_is_noise_at_roots_whose_priors_a_network_gives_anew():
-    def noise(name="sp_mcts", with_network=True, **options):
-        entry = presets.planners_of(FFA)[name]
-        return entry.configure(options, with_network=with_network).search.dirichlet_fraction
+    def noise(*name, **options):
+        return settings_of(*name, **options).dirichlet_fraction
 
     assert noise() == noise("tp_mcts") == 0.25
     assert noise(with_network=False) == noise(reuse=True) == 0
     assert noise(with_network=False, dirichlet_fraction=0.5) == 0.5
     with pytest.raises(ValueError, match=r"^dirichlet_fraction=0\.5: must be 0 with reuse"):
         noise(reuse=True, dirichlet_fraction=0.5)
+
+
+def test_lanes_think_in_parts_unless_each_has_a_tree_of_its_own():
+    assert settings_of().microbatch_size == 32 and settings_of(reuse=True).microbatch_size is None
+    with pytest.raises(ValueError, match=r"^microbatch_size=4: must be None with reuse: each lane has a tree of its own$"):
+        settings_of(reuse=True, microbatch_size=4)
 
 
 @pytest.mark.parametrize(("options", "message"), [

@@ -85,5 +85,11 @@ def test_bad_settings(settings, message):
         presets.by_name(GAME, "mcs", **settings)
 
 
+@pytest.mark.parametrize("size", ["table_rows", "table_bytes"])
+def test_it_takes_no_size_of_a_table(size):
+    with pytest.raises(ValueError, match=f"^{size}=4096: must be left out, a flat search has no table$"):
+        mcs(GAME, **{size: 4096})
+
+
 def test_name():
     assert mcs(GAME).name == "MCS + TS"

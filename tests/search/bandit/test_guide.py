@@ -321,6 +321,11 @@ def test_impossible_weights(weight):
         Guide(network, weight)
 
 
+def test_a_guide_has_a_network():
+    with pytest.raises(ValueError, match=r"^evaluate=None: must be a function, from \(params, states, seats\) to"):
+        Guide(None, values=True)
+
+
 def test_names():
     assert presets.fdts(GAME, guide=Guide(network)).name == "guided FDTS + TS"
     assert presets.fdts(GAME, bandits.ucb1()).name == "FDTS + UCB"

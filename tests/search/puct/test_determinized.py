@@ -333,6 +333,18 @@ def test_planners_that_play_fair_take_no_drawn_worlds():
         determinized.determinized(ABRUPT, fair)
 
 
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (Settings(combine="medoid"), "combine='medoid': must be value, there are no policies without a tree"),
+        (Settings(split=True), "split=True: must be False, there are no simulations without a tree"),
+    ],
+)
+def test_what_belongs_to_trees_is_refused_without_one(settings, message):
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        determinized.pimc_value(ABRUPT, worth, settings)
+
+
 def test_looking_one_action_ahead_is_for_games_of_turns():
     with pytest.raises(ValueError, match=r"^game='tug': all its players move at once; looking ahead needs one who is to move$"):
         determinized.look_ahead(Tug(), worth)
