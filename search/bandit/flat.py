@@ -63,9 +63,8 @@ def flat_search(game: Game | Dynamics, bandit: Bandit, settings: Settings, name:
 
             def step(carry):
                 depth, states, first, met = carry
-                known = jnp.where((depth == 0) & running[:, None], words[trees], 0)
                 step_lane = random_bits.fold(lane, depth)
-                choice, actions = choose_actions(game, bandit, step_lane, states, known, groups)
+                choice, actions = choose_actions(game, bandit, step_lane, states, words[trees], groups, known=depth == 0)
                 met = met.at[depth].set(running & ~game.terminated(states))
                 states = game.step(params, chance_keys(lane, depth), states, actions)
                 return depth + 1, states, jnp.where(depth == 0, choice, first), met

@@ -42,6 +42,7 @@ _CONCLUSION = 1 << 21
 _GROUPS = 1 << 23
 
 _PLANS, _MOST_ROWS = 32, 2**16  # a table has room for the states of so many plans, but no more rows
+_EVEN = bandits.uniform()
 MICROBATCH_SIZE = 128  # on a CPU: half of it costs a full batch of Pommerman a tenth more, a quarter of it four tenths
 
 
@@ -314,7 +315,13 @@ def _simulate(
 
 
 def choose_actions(
-    game: Dynamics, bandit: Bandit, lanes: LaneKey, states, words: Array, groups: tuple[int, ...] = ()
+    game: Dynamics,
+    bandit: Bandit,
+    lanes: LaneKey,
+    states,
+    words: Array,
+    groups: tuple[int, ...] = (),
+    known: Array | bool = True,
 ) -> tuple[Array, Array]:
     """Lets every player's bandit choose in every lane.
 
@@ -325,6 +332,7 @@ def choose_actions(
       states: nodes [L].
       words: uint32 [L, P * K], zeros for a state that is not known: then the choice is uniform.
       groups: of each arm: a group is chosen first, then an arm of it; (): arms are chosen by themselves.
+      known: bool [], of all lanes: else words do not matter, and any arm is as likely. That is cheaper to draw.
 
     Returns:
       choice: int32 [L, P], index of the arm.
@@ -336,25 +344,26 @@ def choose_actions(
         among = np.arange(max(groups) + 1)[:, None] == np.array(groups)  # [G, K]
         summed = bandit.summed(words.reshape(legal.shape)[:, :, None], among)
         usable = (legal[:, :, None] & among).any(-1)
-        scores = _scores(game, bandit, random_bits.fold(lanes, _GROUPS), states, summed.reshape(len(summed), -1), len(among))
+        of_groups, summed = random_bits.fold(lanes, _GROUPS), summed.reshape(len(summed), -1)
+        scores = _scores(game, bandit, of_groups, states, summed, len(among), known)
         group = bandits.choose(scores.reshape(usable.shape), usable)
         open_arms = legal & (group[:, :, None] == np.array(groups))
-    scores = _scores(game, bandit, lanes, states, words, game.num_arms)
+    scores = _scores(game, bandit, lanes, states, words, game.num_arms, known)
     choice = bandits.choose(scores.reshape(legal.shape), open_arms)
     chosen = choice[:, :, None] == jnp.arange(game.num_arms)
     return choice, jnp.where(chosen, offered, 0).sum(-1, dtype=jnp.int32)
 
 
-def _scores(game: Dynamics, bandit: Bandit, lanes: LaneKey, states, words: Array, num_arms: int) -> Array:
-    """Scores of arms float32 [L, P * K] by their words.
+def _scores(game: Dynamics, bandit: Bandit, lanes: LaneKey, states, words: Array, num_arms: int, known: Array | bool) -> Array:
+    """Scores of arms float32 [L, P * K] by their words, or where these do not matter by chance alone.
 
     As a branch of its own, the drawing is compiled by itself; fused with what is around it, it is not vectorized on a CPU and
-    costs six times as much. The branch is always taken, but for batches in which nobody is at play any more.
+    costs six times as much. Where words are known it is always taken, but for batches in which nobody is at play any more.
     """
     return jax.lax.cond(
-        (~game.terminated(states)).any(),
+        known & (~game.terminated(states)).any(),
         lambda lanes, words: bandit.scores(lanes, words, num_arms),
-        lambda lanes, words: jnp.zeros(words.shape, jnp.float32),
+        lambda lanes, words: _EVEN.scores(lanes, words, num_arms),
         LaneKey(lanes.first[:, None], lanes.second[:, None]),
         words,
     )

@@ -38,6 +38,19 @@ def test_nothing_is_remembered():
     jax.tree.map(np.testing.assert_array_equal, plan, again)
 
 
+def test_a_lane_does_not_depend_on_the_others():
+    """Nor does it where a neighbour's game is over, or nobody asks for its plan."""
+    planner, states, keys = make(GAME, "mcs", **SIZE), states_of(GAME, [0, 1, 0, -1]), keys_of(0)
+    plan, _ = compiled(planner)(keys, planner.init(4), states, np.ones(4, bool))
+    order = np.array([2, 0, 3, 1])
+    ended = dataclasses.replace(states, terminated=np.arange(4) == 1)
+    turned, active = jax.tree.map(lambda leaf: np.asarray(leaf)[order], ended), np.array([True, True, False, True])
+    again, _ = compiled(planner)(keys[order], planner.init(4), turned, active)
+    for place in (0, 1):  # the other two are over, or do not ask
+        one, other = (jax.tree.map(lambda leaf, lane=lane: leaf[lane], p) for p, lane in ((plan, order[place]), (again, place)))
+        jax.tree.map(np.testing.assert_array_equal, one, other)
+
+
 class InGroups(Tug):
     """The first two arms of a player are one group, the third is one of its own."""
 
