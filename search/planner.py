@@ -108,9 +108,9 @@ def of_seat(rows: Array, seats: Array) -> Array:
 
 
 def of_arm(rows: Array, arms: Array) -> Array:
-    """Picks one number per lane: [B, K], int32 [B] -> [B]; by comparing, for the same reason."""
+    """Picks one entry per lane: [B, K, ...], int32 [B] -> [B, ...], zeros out of range; by comparing, for the same reason."""
     here = jnp.arange(rows.shape[1]) == arms[:, None]
-    return jnp.where(here, rows, 0).sum(1, dtype=rows.dtype)
+    return jnp.where(here.reshape(*here.shape, *[1] * (rows.ndim - 2)), rows, 0).sum(1, dtype=rows.dtype)
 
 
 def as_agent(planner: Planner, *, keep_metrics: bool = False) -> Agent:
