@@ -241,7 +241,7 @@ def _over_worlds(game: HiddenGame, worlds: Worlds, planner: Planner) -> Planner:
         plan=plan,
         memory_bytes=count * planner.memory_bytes,
         sees_state=False,
-        uses_hidden=True,
+        uses_hidden=False,
         own_first=False,  # its plan is of the game's seats
         ready=None,
         search_bytes=None if inner_bytes is None else lambda batch_size: inner_bytes(lanes_of(batch_size)),

@@ -303,7 +303,7 @@ def test_any_planner_of_the_open_game_plans_in_drawn_worlds(what):
     best = np.asarray(plan.actions)[np.arange(LANES), seats]
     assert (expected[np.arange(LANES), best] >= expected.max(-1) - 1e-6)[active].all()
     assert len({tuple(row) for row in expected[active].tolist()}) > 1
-    assert not over.sees_state and over.memory_bytes == WORLDS * planner.memory_bytes
+    assert not over.sees_state and not over.uses_hidden and over.memory_bytes == WORLDS * planner.memory_bytes
 
 
 def test_of_many_actions_a_plan_has_those_of_the_highest_weights(monkeypatch):
