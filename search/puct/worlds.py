@@ -12,13 +12,12 @@ from jax import Array
 from jaxgames import checks
 from jaxgames.game import HiddenGame
 from search.planner import Plan, Planner, of_seat
-from search.puct.action_selection import draw_arm, plan_of_mover
+from search.puct.action_selection import COLDEST, draw_arm, plan_of_mover
 from search.puct.tree import as_real, as_words
 
 COMBINATIONS = ("policy", "medoid", "value")
 TREES = ("open", "game")
 MOST_COLUMNS = 512  # games with more actions have plans about those of the highest weights, as many as they have arms
-_COLDEST = 1e-30  # temperatures below are as this one
 LOWEST = -1.0  # result of what was not tried or cannot be done
 
 
@@ -189,8 +188,7 @@ def combine(worlds: Worlds, policies: Array, results: Array, legal: Array) -> Ar
     if worlds.combine == "value":
         scores = jnp.where(legal, results.mean(1), -jnp.inf)
         if worlds.value_temperature:
-            # What float32 takes for 0 would make 0 / 0 of the best.
-            weights = jax.nn.softmax((scores - scores.max(-1, keepdims=True)) / max(worlds.value_temperature, _COLDEST), -1)
+            weights = jax.nn.softmax((scores - scores.max(-1, keepdims=True)) / max(worlds.value_temperature, COLDEST), -1)
         else:
             weights = jax.nn.one_hot(scores.argmax(-1), scores.shape[-1])
     else:

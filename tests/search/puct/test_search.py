@@ -17,7 +17,7 @@ from search import puct
 from search.planner import size_in_bytes
 from search.puct import tree as puct_tree
 from search.puct import walk
-from search.puct.action_selection import corrected_visits
+from search.puct.action_selection import corrected_visits, draw_arm
 from search.puct.search import Settings
 from tests.emitters import NEWER_EMITTERS
 from tests.jaxgames.hex.playing import at, joined
@@ -478,6 +478,12 @@ def test_nothing_is_proven_of_arms_that_may_not_be_opened():
     sure = own(capped.action_weights, states).max(-1) == 1  # all weight is on an arm that is proven
     assert won.any() and not (sure & ~won).any(), (won, sure)
     assert (own(capped.visit_counts, states).sum(-1)[~won] == 300).all(), "a search goes on where nothing is proven"
+
+
+@pytest.mark.parametrize("temperature", [1e-6, 1e-39, 1e-60])
+def test_low_temperatures_draw_the_most_likely_arm(temperature):
+    policy = jnp.tile(jnp.array([0.0, 0.2, 0.5, 0.3]), (BATCH, 1))
+    assert (draw_arm(jax.random.split(jax.random.key(0), BATCH), policy, temperature) == 2).all()
 
 
 def test_lanes_that_think_in_parts_think_the_same():
