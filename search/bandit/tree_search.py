@@ -1,12 +1,12 @@
 """Tree search for simultaneous moves: in every state each player has a bandit of its own ("decoupled").
 
 One simulation starts at the present state, lets the bandits choose for all players at once, and ends at a fixed depth or at
-the end of the game. The value of its last state is credited to every visited state that is kept. The planners differ in
-which states are kept:
+the end of the game. The value of its last state is credited to the visited states that are kept. The planners differ in
+which these are:
 
 * FDTS (fixed-depth tree search): all of them;
-* MCTS: up to the first one that was not known, which is opened. From there uniformly random play to the fixed depth,
-  or no further play at all.
+* MCTS: up to the first one that was not known, which is opened and gets nothing yet. From there uniformly random play to the
+  fixed depth, or no further play at all.
 
 (Source: Boney et al., Learning to Play Imperfect-Information Games by Imitating an Oracle Planner, Listing 1.)
 """

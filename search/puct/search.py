@@ -41,7 +41,7 @@ class Settings:
       num_simulations: walks per plan: nodes opened, final states met again, and with leaf parallelism walks that are lost.
       c_init: of the exploration constant c(N) = ln((N + c_base + 1) / c_base) + c_init.
       c_base: of the same: the more visits of the node beside it, the more is explored.
-      first_play_urgency: Q of an arm never tried, for the mover; None: the value of its node. Without effect with normalize_q.
+      first_play_urgency: Q of an arm never tried, for the mover; None: the value of its node. To be left out with normalize_q.
       normalize_q: Q is scaled to [0, 1] between the least and the greatest of the node, its own value among them, and that of an
         arm never tried is the least, as in mctx.
       count_self: N counts the opening of the node itself, as in mctx.

@@ -164,6 +164,7 @@ def test_a_population_moves_on_with_the_game():
         (lambda: Settings(num_simulations=9), "num_simulations=9: must be at least population=10"),
         (lambda: Settings(population=1), "population=1: must be >= 4"),
         (lambda: Settings(horizon=0), "horizon=0"),
+        (lambda: Settings(horizon=1024), "horizon=1024: must be < 1024"),
         (lambda: Settings(survivors=0.01), r"survivors=0\.01"),
         (lambda: Settings(mutation=1.1), r"mutation=1\.1"),
         (lambda: presets.by_name(GAME, "oep", leaf_parallelism=4), "leaf_parallelism=4: oep takes num_simulations"),
