@@ -41,7 +41,7 @@ def appraise(planner: Planner, params: Any, key: Array, state: Any, seat: int, *
       All actions that have been tried; their values are the searches' own, so those of few visits are drawn to the middle.
 
     Raises:
-      ValueError: the planner does not see the state.
+      ValueError: the planner does not see the state, or there is no such seat.
     """
     if not planner.sees_state:
         raise ValueError(f"planner={planner.name!r}: sees only what a seat knows; values of a state need one that sees it")
@@ -51,6 +51,9 @@ def appraise(planner: Planner, params: Any, key: Array, state: Any, seat: int, *
         states = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (searches, *jnp.shape(leaf))), state)
         seats, active = jnp.full(searches, seat, jnp.int32), jnp.ones(searches, bool)
         found, _ = planner.plan(params, jax.random.split(key, searches), planner.init(searches), states, seats, active)
+        players = found.arms.shape[1]
+        if not planner.own_first and not 0 <= seat < players:  # else it would be clamped
+            raise ValueError(f"seat={seat}: must be in 0..{players - 1}")
         row = 0 if planner.own_first else seat
         return found.arms[:, row], found.legal[:, row], found.qvalues[:, row], found.visit_counts[:, row]
 

@@ -22,8 +22,8 @@ NUM_EVALUATIONS = 5000  # per turn, of every planner of turns whose budget is no
 _WITH_NETWORK = ("prior_weight", "guide_values")  # settings without effect unless there is a network
 WITHOUT_NETWORK: Mapping[str, Any] = {"first_play_urgency": None, "dirichlet_fraction": 0.0}
 """What holds without a network, unless told otherwise: no prior tells arms apart, so all are tried, and noise would mislead."""
-_KEPT_ROOTS: Mapping[str, Any] = {"dirichlet_fraction": 0.0}
-"""What holds with `reuse`, unless told otherwise: a root that is kept has its priors already."""
+_KEPT_ROOTS: Mapping[str, Any] = {"dirichlet_fraction": 0.0, "microbatch_size": None}
+"""What holds with `reuse`, unless told otherwise: a root that is kept has its priors already, and each lane has its own tree."""
 
 
 @dataclasses.dataclass(frozen=True)

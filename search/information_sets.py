@@ -73,7 +73,9 @@ def information_sets(game: HiddenGame) -> Dynamics:
     def of_state(function: Callable) -> Callable:
         return lambda nodes: function(nodes.state)
 
+    known = arguments.information_of(game)
     return plain._replace(
+        example=Node(plain.example, known),
         root=root,
         step=lambda params, keys, nodes, actions: nodes._replace(state=plain.step(params, keys, nodes.state, actions)),
         arms=of_state(plain.arms),
@@ -85,5 +87,5 @@ def information_sets(game: HiddenGame) -> Dynamics:
         state_key=of_state(jax.vmap(key_of)),
         asked=lambda nodes, players: (nodes.state, players),
         redrawn=redrawn,
-        view=arguments.information_of(game),
+        view=known,
     )

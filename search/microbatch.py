@@ -46,12 +46,12 @@ def thinking_in_parts(planner: Planner, size: int) -> Planner:
 
         return in_microbatches(search, size, keys, memory, (views, seats), active)
 
+    inner_bytes = planner.search_bytes
     return planner._replace(
         init=lambda batch_size: planner.init(equal_size(batch_size, size)),
         reset=lambda memory, lanes: memory,
         plan=plan,
-        memory_bytes=0,
-        search_bytes=lambda batch_size: planner.memory_bytes * equal_size(batch_size, size),
+        search_bytes=None if inner_bytes is None else lambda batch_size: inner_bytes(equal_size(batch_size, size)),
     )
 
 

@@ -256,7 +256,9 @@ class _Modelled:
             own_first=True,
             at_once=not alone and not self.in_turn,
             replied=self.replied,
+            arm_groups=self.plain.arm_groups,
             follows_chance=self._steps if self.has_plies else None,
+            arms_listed=self.plain.arms_listed,
             view=self.plain.view,
             last_action=self.plain.last_action,
         )

@@ -50,7 +50,8 @@ class Planner(NamedTuple):
       plan: `plan(params, keys, memory, views, seats, active) -> (Plan, memory)`; keys [B], views [B], seats int32 [B] (for
         whom; planners by self-play plan for all), active bool [B] (elsewhere the plan is any and the memory stays). The memory of
         a lane is that of one seat until it is reset: a seat that changes reads what another has believed and found.
-      memory_bytes: bytes of memory per lane.
+      memory_bytes: bytes of memory of a lane that thinks. Where lanes think in parts and nothing is kept, `init` makes room for
+        those of one part alone.
       metrics: shape per lane of each metric that may be added up over plans.
       sees_state: whether views are full states or what the seat knows.
       ready: see `Agent.ready`; by the planner's memory.
@@ -107,9 +108,9 @@ def of_seat(rows: Array, seats: Array) -> Array:
 
 
 def of_arm(rows: Array, arms: Array) -> Array:
-    """Picks one number per lane: [B, K], int32 [B] -> [B]; by comparing, for the same reason."""
+    """Picks one entry per lane: [B, K, ...], int32 [B] -> [B, ...], zeros out of range; by comparing, for the same reason."""
     here = jnp.arange(rows.shape[1]) == arms[:, None]
-    return jnp.where(here, rows, 0).sum(1, dtype=rows.dtype)
+    return jnp.where(here.reshape(*here.shape, *[1] * (rows.ndim - 2)), rows, 0).sum(1, dtype=rows.dtype)
 
 
 def as_agent(planner: Planner, *, keep_metrics: bool = False) -> Agent:

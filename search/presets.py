@@ -51,8 +51,7 @@ def fdts(
       key: `key(state) -> uint32 [2]` in place of the game's `state_key`.
       arms: `arms(state) -> (int32 [P, K], bool [P, K])` in place of the game's `search_arms`.
       guide: a network whose policy and values bias the search.
-      **settings: fields of `tree_search.Settings`: num_simulations, horizon, leaf_parallelism, table_rows or table_bytes, and
-        microbatch_size.
+      **settings: fields of `tree_search.Settings`, but for keep_all and rollout.
 
     Raises:
       ValueError: a setting that is not possible.
@@ -76,18 +75,18 @@ def mcts(
     in Pommerman few come that far.
 
     Args:
-      game: as for `fdts`; bandit, key, arms and settings too.
-      bandit: rule of choice.
+      game: as for `fdts`.
+      bandit: as for `fdts`.
       rollout: play uniformly at random from the new state to the horizon; else the new state itself is valued.
-      key: in place of the game's `state_key`.
-      arms: in place of the game's `search_arms`.
+      key: as for `fdts`.
+      arms: as for `fdts`.
       **settings: as for `fdts`.
     """
     return _tree_search(game, bandit, _sizes(settings, keep_all=False, rollout=rollout), key, arms)
 
 
 def mcs(game: Game | Dynamics, bandit: Bandit | None = None, *, arms: Callable | None = None, **settings: Any) -> Planner:
-    """Flat Monte Carlo search: bandits in the present state only, random play after it. Arguments as for `fdts`."""
+    """Flat Monte Carlo search: bandits in the present state only, random play after it. Arguments as for `fdts`, but no table."""
     return _flat_search(game, bandit, _sizes(settings), arms)
 
 

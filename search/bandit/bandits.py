@@ -28,6 +28,7 @@ _VALUE_STEPS = 8  # UCB1 keeps values in steps of 1/8
 # An arm gets at most so many credits at once: a state may be met in every step of a simulation.
 MAX_CREDITS = 512
 _TIE = 1e-5  # UCB1 scores no further apart are equal: float32 knows no better
+_ROUNDING = 1 << 22  # child of a lane key
 
 
 class Bandit(NamedTuple):
@@ -37,15 +38,19 @@ class Bandit(NamedTuple):
       name: for tables.
       scores: `scores(lane, words, num_arms) -> float32 [..., P * K]`, drawn with the lane key, of words uint32 [..., P * K]; the
         legal arm with the highest is tried. An illegal arm has been tried never.
-      credit: `credit(value) -> uint32`, what a simulation with this value (float32 in [-1, 1]) adds to the word of its arm.
-      soft_credit: `soft_credit(value, noise) -> uint32`, the same for values between -1, 0 and 1, rounded by noise in [0, 1).
+      credit: `credit(value, noise) -> uint32`, what a simulation with this value (float32 in [-1, 1]) adds to the word of its
+        arm; what lies between the units of a word is rounded by noise in [0, 1), see `rounding_noise`.
+      soft_credit: `soft_credit(value, noise) -> uint32`, the same of a value that is an estimate: its mean is kept also where
+        `credit` counts only signs.
       prior: `prior(policy, legal, weight) -> uint32 [..., K]`, words as if `weight` simulations, at most MAX_CREDITS, had been
         played by `policy` (float32 [..., K]), with results of 0; where wins are counted, as if so many had been won by it, and as
         many lost by what it leaves to the other arms. By a uniform policy all arms have the mean of an arm never tried. A single
         legal arm gets nothing.
       summed: `summed(words, among) -> uint32 [..., P, G]`, words of groups of arms, of words uint32 [..., P, 1, K] and those who
         belong to each, bool [G, K]. Where a sum does not fit, all groups of that player are scaled down alike.
-      is_full: `is_full(word) -> bool`, the counts are near their limit and stay as they are from here on.
+      is_full: `is_full(words) -> bool`, MAX_CREDITS more might not fit.
+      halved: `halved(words) -> uint32`, half as many visits of about the same mean; what all arms of a player in a state become
+        when one of them is full, so that what comes later still counts.
       values: `values(words) -> float32`, mean result.
       visits: `visits(words) -> int32`.
       merit: `merit(words) -> float32`, what the final choice is highest in.
@@ -54,11 +59,12 @@ class Bandit(NamedTuple):
 
     name: str
     scores: Callable[[LaneKey, Array, int], Array]
-    credit: Callable[[Array], Array]
+    credit: Callable[[Array, Array], Array]
     soft_credit: Callable[[Array, Array], Array]
     prior: Callable[[Array, Array, float], Array]
     summed: Callable[[Array, Array], Array]
     is_full: Callable[[Array], Array]
+    halved: Callable[[Array], Array]
     values: Callable[[Array], Array]
     visits: Callable[[Array], Array]
     merit: Callable[[Array], Array]
@@ -94,6 +100,8 @@ def uniform() -> Bandit:
 def ucb1(c: float = 2.0) -> Bandit:
     """UCB1: mean + c * sqrt(ln(total visits) / visits), arms never tried first, ties at random; most visits in the end.
 
+    Values are kept in steps of 1/8. What lies between two of them is rounded up or down by chance, so that means come out right.
+
     Args:
       c: weight of exploration, >= 0; the published planner's is 2.
 
@@ -104,7 +112,7 @@ def ucb1(c: float = 2.0) -> Bandit:
         raise ValueError(f"c={c}: must be >= 0")
 
     def scores(lane: LaneKey, words: Array, num_arms: int) -> Array:
-        count = (words & np.uint32((1 << _VISIT_BITS) - 1)).astype(jnp.float32)
+        count = _parts(_VISIT_BITS, words)[1].astype(jnp.float32)
 
         def by_player(per_arm: Array) -> Array:
             return per_arm.reshape(*words.shape[:-1], -1, num_arms)
@@ -117,35 +125,40 @@ def ucb1(c: float = 2.0) -> Bandit:
         noise = _noise(lane, words)
         return jnp.where(count > 0, jnp.where(score >= best - _TIE, noise, -1.0), 1.0 + noise)
 
-    def credit(value: Array) -> Array:
-        summed = jnp.round((value + 1) * _VALUE_STEPS).astype(jnp.uint32)
-        return (summed << _VISIT_BITS) | 1
+    def credit(value: Array, noise: Array) -> Array:
+        steps = jnp.clip(_rounded((value + 1) * _VALUE_STEPS, noise), 0, 2 * _VALUE_STEPS).astype(jnp.uint32)
+        return (steps << _VISIT_BITS) | 1
 
     def visits(words: Array) -> Array:
-        return (words & np.uint32((1 << _VISIT_BITS) - 1)).astype(jnp.int32)
+        return _parts(_VISIT_BITS, words)[1].astype(jnp.int32)
 
     def is_full(words: Array) -> Array:
         return visits(words) >= (1 << _VISIT_BITS) - MAX_CREDITS
+
+    def halved(words: Array) -> Array:
+        # Of an odd number a visit with the mean result is added first: no mean leaves its range, and a single visit remains one.
+        summed, count = _parts(_VISIT_BITS, words)
+        odd = count & 1
+        mean = jnp.floor(summed.astype(jnp.float32) / jnp.maximum(count, 1).astype(jnp.float32)).astype(jnp.uint32)
+        return (((summed + odd * mean) >> 1) << _VISIT_BITS) | ((count + odd) >> 1)
 
     def merit(words: Array) -> Array:
         return visits(words).astype(jnp.float32)
 
     def prior(policy: Array, legal: Array, weight: float) -> Array:
-        words = jnp.round(weight * policy).astype(jnp.uint32) * credit(jnp.zeros_like(policy))
+        nothing = jnp.zeros_like(policy)
+        words = jnp.round(weight * policy).astype(jnp.uint32) * credit(nothing, nothing)
         return jnp.where(legal & (legal.sum(-1, keepdims=True) > 1), words, 0)
-
-    def soft_credit(value: Array, noise: Array) -> Array:
-        summed = jnp.clip(jnp.floor((value + 1) * _VALUE_STEPS + noise), 0, 2 * _VALUE_STEPS).astype(jnp.uint32)
-        return (summed << _VISIT_BITS) | 1
 
     return Bandit(
         "UCB",
         scores,
         credit,
-        soft_credit,
+        credit,
         prior,
         functools.partial(_summed, _VISIT_BITS),
         is_full,
+        halved,
         values=_mean,
         visits=visits,
         merit=merit,
@@ -219,6 +232,13 @@ def final_choice(lane: LaneKey, policy: Array) -> Array:
     return choose(noise, policy > 0)
 
 
+def rounding_noise(lanes: LaneKey, num_players: int) -> Array:
+    """Draws float32 [L, P] in [0, 1): by it, values between the units of a credit are rounded up or down."""
+    lanes = random_bits.fold(lanes, _ROUNDING)
+    spread = LaneKey(lanes.first[:, None], lanes.second[:, None])
+    return random_bits.uniform(random_bits.bits(spread, jnp.arange(num_players, dtype=jnp.int32)))
+
+
 def _half_count_bandit(name: str, scores: Callable[[LaneKey, Array, int], Array]) -> Bandit:
     """A bandit that counts wins and losses in halves and chooses the highest posterior mean in the end."""
     return Bandit(
@@ -229,6 +249,7 @@ def _half_count_bandit(name: str, scores: Callable[[LaneKey, Array, int], Array]
         _prior_halves,
         functools.partial(_summed, _HALF_BITS),
         _halves_full,
+        _halves_halved,
         values=_posterior_mean,
         visits=_half_visits,
         merit=_posterior_mean,
@@ -238,11 +259,15 @@ def _half_count_bandit(name: str, scores: Callable[[LaneKey, Array, int], Array]
 
 def _summed(bits: int, words: Array, among: Array) -> Array:
     """Adds up the upper and the lower counts of words, these of so many bits, by groups; as `Bandit.summed`."""
-    counts = (words >> bits, words & np.uint32((1 << bits) - 1))
-    upper, lower = (jnp.where(among, count, 0).sum(-1, dtype=jnp.uint32) for count in counts)
+    upper, lower = (jnp.where(among, count, 0).sum(-1, dtype=jnp.uint32) for count in _parts(bits, words))
     too_much = jnp.maximum(upper >> (32 - bits), lower >> bits).max(-1, keepdims=True)
     shift = 32 - jax.lax.clz(too_much)
     return ((upper >> shift) << bits) | (lower >> shift)
+
+
+def _parts(bits: int, words: Array) -> tuple[Array, Array]:
+    """The upper and the lower counts of words, these of so many bits; uint32."""
+    return words >> bits, words & np.uint32((1 << bits) - 1)
 
 
 def _noise(lane: LaneKey, words: Array) -> Array:
@@ -250,9 +275,19 @@ def _noise(lane: LaneKey, words: Array) -> Array:
     return random_bits.uniform(random_bits.bits(lane, jnp.arange(words.shape[-1], dtype=jnp.int32)))
 
 
+def _rounded(number: Array, noise: Array) -> Array:
+    """Rounds a number of 0 or more up or down, by noise in [0, 1): on average it stays what it is, and whole ones stay always.
+
+    Noise is added to the fraction alone: the highest of it, added to a whole number, is rounded to the next.
+    """
+    low = jnp.floor(number)
+    return low + (number - low + noise >= 1)
+
+
 def _halves(words: Array) -> tuple[Array, Array]:
     """Wins and losses in halves, int32."""
-    return (words >> _HALF_BITS).astype(jnp.int32), (words & np.uint32((1 << _HALF_BITS) - 1)).astype(jnp.int32)
+    wins, losses = _parts(_HALF_BITS, words)
+    return wins.astype(jnp.int32), losses.astype(jnp.int32)
 
 
 def _posterior_mean(words: Array) -> Array:
@@ -264,13 +299,14 @@ def _half_visits(words: Array) -> Array:
     return (wins + losses) // 2
 
 
-def _credit_sign(value: Array) -> Array:
+def _credit_sign(value: Array, noise: Array) -> Array:
+    del noise  # nothing is between the signs
     sign = jnp.sign(value).astype(jnp.int32)
     return ((1 + sign).astype(jnp.uint32) << _HALF_BITS) | (1 - sign).astype(jnp.uint32)
 
 
 def _soft_halves(value: Array, noise: Array) -> Array:
-    wins = jnp.clip(jnp.floor(1 + value + noise), 0, 2).astype(jnp.uint32)
+    wins = jnp.clip(_rounded(1 + value, noise), 0, 2).astype(jnp.uint32)
     return (wins << _HALF_BITS) | (2 - wins)
 
 
@@ -287,7 +323,11 @@ def _halves_full(words: Array) -> Array:
     return jnp.maximum(wins, losses) >= (1 << _HALF_BITS) - 2 * MAX_CREDITS
 
 
+def _halves_halved(words: Array) -> Array:
+    wins, losses = _parts(_HALF_BITS, words)
+    return ((wins >> 1) << _HALF_BITS) | (losses >> 1)
+
+
 def _mean(words: Array) -> Array:
-    count = (words & np.uint32((1 << _VISIT_BITS) - 1)).astype(jnp.float32)
-    summed = (words >> _VISIT_BITS).astype(jnp.float32)
+    summed, count = (part.astype(jnp.float32) for part in _parts(_VISIT_BITS, words))
     return summed / (_VALUE_STEPS * jnp.maximum(count, 1.0)) - jnp.where(count > 0, 1.0, 0.0)

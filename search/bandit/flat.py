@@ -15,7 +15,7 @@ from jaxgames import random_bits
 from jaxgames.game import Game
 from jaxgames.random_bits import LaneKey
 from search import arguments
-from search.bandit.bandits import Bandit
+from search.bandit.bandits import Bandit, rounding_noise
 from search.bandit.tree_search import Settings, add_credit, chance_keys, choose_actions, conclude, count_by_tree
 from search.dynamics import Dynamics, dynamics_of
 from search.microbatch import SCRATCH
@@ -30,7 +30,13 @@ def flat_search(game: Game | Dynamics, bandit: Bandit, settings: Settings, name:
       bandit: the rule of choice in the present state.
       settings: all count but those of the table and the tree.
       name: for tables.
+
+    Raises:
+      ValueError: a size of a table is given.
     """
+    for size in ("table_rows", "table_bytes"):
+        if getattr(settings, size) is not None:
+            raise ValueError(f"{size}={getattr(settings, size)}: must be left out, a flat search has no table")
     game = dynamics_of(game)
     groups = settings.groups(game)
 
@@ -57,9 +63,8 @@ def flat_search(game: Game | Dynamics, bandit: Bandit, settings: Settings, name:
 
             def step(carry):
                 depth, states, first, met = carry
-                known = jnp.where((depth == 0) & running[:, None], words[trees], 0)
                 step_lane = random_bits.fold(lane, depth)
-                choice, actions = choose_actions(game, bandit, step_lane, states, known, groups)
+                choice, actions = choose_actions(game, bandit, step_lane, states, words[trees], groups, known=depth == 0)
                 met = met.at[depth].set(running & ~game.terminated(states))
                 states = game.step(params, chance_keys(lane, depth), states, actions)
                 return depth + 1, states, jnp.where(depth == 0, choice, first), met
@@ -72,7 +77,8 @@ def flat_search(game: Game | Dynamics, bandit: Bandit, settings: Settings, name:
                 return (depth < settings.horizon) & (running & ~game.terminated(states)).any()
 
             _, states, first, now = jax.lax.while_loop(unfinished, step, (jnp.int32(0), begin, first, flags))
-            credit = jnp.where(running[:, None], bandit.credit(game.heuristic(states)), 0)
+            credit = bandit.credit(game.heuristic(states), rounding_noise(lane, game.num_players))
+            credit = jnp.where(running[:, None], credit, 0)
             for index in range(settings.leaf_parallelism):
                 words = add_credit(
                     bandit, words, first[index :: settings.leaf_parallelism], credit[index :: settings.leaf_parallelism]

@@ -9,12 +9,9 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from jaxgames import random_bits
-from jaxgames.random_bits import LaneKey
+from search import arguments
 from search.bandit.bandits import MAX_CREDITS, Bandit
 from search.dynamics import Dynamics, Evaluate, Outputs, arm_logits
-
-_ROUNDING = 1 << 22  # child of a lane key
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,6 +33,7 @@ class Guide:
     outputs: Outputs | None = None
 
     def __post_init__(self) -> None:
+        arguments.a_function("evaluate", self.evaluate, "from (params, states, seats) to logits and values")
         if not 0 <= self.prior_weight <= MAX_CREDITS:
             raise ValueError(f"prior_weight={self.prior_weight}: must be in 0..{MAX_CREDITS}")
 
@@ -70,10 +68,3 @@ class Guide:
 
     def _seats(self, game: Dynamics, batch: int) -> Array:
         return jnp.tile(jnp.arange(game.num_players, dtype=jnp.int32), batch)
-
-
-def rounding_noise(lanes: LaneKey, num_players: int) -> Array:
-    """Draws float32 [L, P] in [0, 1): by it, values between the units of a credit are rounded up or down."""
-    lanes = random_bits.fold(lanes, _ROUNDING)
-    spread = LaneKey(lanes.first[:, None], lanes.second[:, None])
-    return random_bits.uniform(random_bits.bits(spread, jnp.arange(num_players, dtype=jnp.int32)))

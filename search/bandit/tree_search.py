@@ -1,12 +1,12 @@
 """Tree search for simultaneous moves: in every state each player has a bandit of its own ("decoupled").
 
 One simulation starts at the present state, lets the bandits choose for all players at once, and ends at a fixed depth or at
-the end of the game. The value of its last state is credited to every visited state that is kept. The planners differ in
-which states are kept:
+the end of the game. The value of its last state is credited to the visited states that are kept. The planners differ in
+which these are:
 
 * FDTS (fixed-depth tree search): all of them;
-* MCTS: up to the first one that was not known, which is opened. From there uniformly random play to the fixed depth,
-  or no further play at all.
+* MCTS: up to the first one that was not known, which is opened and gets nothing yet. From there uniformly random play to the
+  fixed depth, or no further play at all.
 
 (Source: Boney et al., Learning to Play Imperfect-Information Games by Imitating an Oracle Planner, Listing 1.)
 """
@@ -29,8 +29,8 @@ from jaxgames.lanes import where_lanes
 from jaxgames.random_bits import LaneKey
 from search import arguments
 from search.bandit import bandits, table
-from search.bandit.bandits import Bandit
-from search.bandit.guide import Guide, rounding_noise
+from search.bandit.bandits import Bandit, rounding_noise
+from search.bandit.guide import Guide
 from search.bandit.table import Table
 from search.dynamics import Dynamics, dynamics_of
 from search.microbatch import Access, in_microbatches
@@ -42,6 +42,7 @@ _CONCLUSION = 1 << 21
 _GROUPS = 1 << 23
 
 _PLANS, _MOST_ROWS = 32, 2**16  # a table has room for the states of so many plans, but no more rows
+_EVEN = bandits.uniform()
 MICROBATCH_SIZE = 128  # on a CPU: half of it costs a full batch of Pommerman a tenth more, a quarter of it four tenths
 
 
@@ -232,12 +233,11 @@ def decoupled_search(game: Game | Dynamics, bandit: Bandit, settings: Settings, 
             # Its own key: depths of steps are smaller.
             begin = game.redrawn(chance_keys(lanes, jnp.int32(settings.horizon)), roots) if game.redrawn else roots
             walk = _simulate(params, game, bandit, settings, lanes, memory, trees, begin, goes_on[trees], root_prior)
-            value = game.heuristic(walk.states)
+            value, noise = game.heuristic(walk.states), rounding_noise(lanes, game.num_players)
             if guide and guide.values:
-                value = guide.final_values(game, params, walk.states, value)
-                credit = bandit.soft_credit(value, rounding_noise(lanes, game.num_players))
+                credit = bandit.soft_credit(guide.final_values(game, params, walk.states, value), noise)
             else:
-                credit = bandit.credit(value)
+                credit = bandit.credit(value, noise)
             memory = _keep(settings, bandit, memory, walk, credit, goes_on)
             return memory, met + count_by_tree(walk.met, batch), known + count_by_tree(walk.known, batch)
 
@@ -315,7 +315,13 @@ def _simulate(
 
 
 def choose_actions(
-    game: Dynamics, bandit: Bandit, lanes: LaneKey, states, words: Array, groups: tuple[int, ...] = ()
+    game: Dynamics,
+    bandit: Bandit,
+    lanes: LaneKey,
+    states,
+    words: Array,
+    groups: tuple[int, ...] = (),
+    known: Array | bool = True,
 ) -> tuple[Array, Array]:
     """Lets every player's bandit choose in every lane.
 
@@ -326,6 +332,7 @@ def choose_actions(
       states: nodes [L].
       words: uint32 [L, P * K], zeros for a state that is not known: then the choice is uniform.
       groups: of each arm: a group is chosen first, then an arm of it; (): arms are chosen by themselves.
+      known: bool [], of all lanes: else words do not matter, and any arm is as likely. That is cheaper to draw.
 
     Returns:
       choice: int32 [L, P], index of the arm.
@@ -337,25 +344,26 @@ def choose_actions(
         among = np.arange(max(groups) + 1)[:, None] == np.array(groups)  # [G, K]
         summed = bandit.summed(words.reshape(legal.shape)[:, :, None], among)
         usable = (legal[:, :, None] & among).any(-1)
-        scores = _scores(game, bandit, random_bits.fold(lanes, _GROUPS), states, summed.reshape(len(summed), -1), len(among))
+        of_groups, summed = random_bits.fold(lanes, _GROUPS), summed.reshape(len(summed), -1)
+        scores = _scores(game, bandit, of_groups, states, summed, len(among), known)
         group = bandits.choose(scores.reshape(usable.shape), usable)
         open_arms = legal & (group[:, :, None] == np.array(groups))
-    scores = _scores(game, bandit, lanes, states, words, game.num_arms)
+    scores = _scores(game, bandit, lanes, states, words, game.num_arms, known)
     choice = bandits.choose(scores.reshape(legal.shape), open_arms)
     chosen = choice[:, :, None] == jnp.arange(game.num_arms)
     return choice, jnp.where(chosen, offered, 0).sum(-1, dtype=jnp.int32)
 
 
-def _scores(game: Dynamics, bandit: Bandit, lanes: LaneKey, states, words: Array, num_arms: int) -> Array:
-    """Scores of arms float32 [L, P * K] by their words.
+def _scores(game: Dynamics, bandit: Bandit, lanes: LaneKey, states, words: Array, num_arms: int, known: Array | bool) -> Array:
+    """Scores of arms float32 [L, P * K] by their words, or where these do not matter by chance alone.
 
     As a branch of its own, the drawing is compiled by itself; fused with what is around it, it is not vectorized on a CPU and
-    costs six times as much. The branch is always taken, but for batches in which nobody is at play any more.
+    costs six times as much. Where words are known it is always taken, but for batches in which nobody is at play any more.
     """
     return jax.lax.cond(
-        (~game.terminated(states)).any(),
+        known & (~game.terminated(states)).any(),
         lambda lanes, words: bandit.scores(lanes, words, num_arms),
-        lambda lanes, words: jnp.zeros(words.shape, jnp.float32),
+        lambda lanes, words: _EVEN.scores(lanes, words, num_arms),
         LaneKey(lanes.first[:, None], lanes.second[:, None]),
         words,
     )
@@ -412,11 +420,11 @@ def with_prior(bandit: Bandit, words: Array, prior: Array) -> Array:
 
 
 def add_credit(bandit: Bandit, words: Array, choice: Array, credit: Array) -> Array:
-    """Adds each player's credit (uint32 [B, P]) to the word of its chosen arm, unless that is full."""
+    """Adds each player's credit (uint32 [B, P]) to the word of its chosen arm; if that is full then, halves all of the player."""
     per_arm = words.reshape(words.shape[0], choice.shape[1], -1)
     chosen = choice[:, :, None] == jnp.arange(per_arm.shape[2])
-    added = jnp.where(chosen & ~bandit.is_full(per_arm), credit[:, :, None], 0)
-    return (per_arm + added).reshape(words.shape)
+    per_arm = per_arm + jnp.where(chosen, credit[:, :, None], 0)
+    return jnp.where(bandit.is_full(per_arm).any(-1, keepdims=True), bandit.halved(per_arm), per_arm).reshape(words.shape)
 
 
 def conclude(

@@ -12,6 +12,8 @@ from jaxgames.game import Game
 from search.dynamics import Dynamics
 from search.planner import Plan, of_arm, of_seat
 
+COLDEST = 1e-30  # temperatures below are as this one: what float32 takes for 0 would leave no numbers
+
 
 def draw_arm(keys: Array, policy: Array, temperature: float) -> Array:
     """Draws an arm per lane by policy ** (1 / temperature); the first of the most likely at temperature 0.
@@ -27,7 +29,7 @@ def draw_arm(keys: Array, policy: Array, temperature: float) -> Array:
     if not temperature:
         return policy.argmax(-1).astype(jnp.int32)
     noise = jax.vmap(lambda key: jax.random.gumbel(key, policy.shape[1:]))(keys)
-    score = jnp.log(jnp.maximum(policy, 1e-30)) / temperature + noise
+    score = jnp.log(jnp.maximum(policy, 1e-30)) / max(temperature, COLDEST) + noise
     return jnp.where(policy > 0, score, -jnp.inf).argmax(-1).astype(jnp.int32)
 
 

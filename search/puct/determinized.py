@@ -104,17 +104,24 @@ def pimc_tree(
     return determinized(game, planner, settings, name=name or label)
 
 
-def pimc_value(game: HiddenGame, evaluate: Evaluate, settings: Worlds = Settings(), *, name: str = "PIMC, no tree") -> Planner:
+def pimc_value(game: HiddenGame, evaluate: Evaluate, settings: Worlds = _USUAL, *, name: str = "PIMC, no tree") -> Planner:
     """Makes a planner that looks one action ahead in every drawn world: the sum of the value after each action (Eq. 3).
 
     Args:
       game: a game in which something is hidden; views are its Information.
       evaluate: as for `puct.puct`; its logits do not matter.
-      settings: of the worlds; combine is "value".
+      settings: of the worlds; combine is "value" where it is left as it was. Of `Settings`, the search does not matter.
       name: for tables.
+
+    Raises:
+      ValueError: worlds are to be put together in another way, or simulations to be split among them.
     """
     arguments.a_hidden_game(game)
     arguments.of_kind("settings", settings, Worlds)
+    if settings.combine not in (_USUAL.combine, "value"):
+        raise ValueError(f"combine={settings.combine!r}: must be value, there are no policies without a tree")
+    if isinstance(settings, Settings) and settings.split:
+        raise ValueError("split=True: must be False, there are no simulations without a tree")
     planner = look_ahead(_played(game, settings), evaluate)
     return determinized(game, planner, dataclasses.replace(settings, combine="value"), name=name)
 
@@ -234,7 +241,7 @@ def _over_worlds(game: HiddenGame, worlds: Worlds, planner: Planner) -> Planner:
         plan=plan,
         memory_bytes=count * planner.memory_bytes,
         sees_state=False,
-        uses_hidden=True,
+        uses_hidden=False,
         own_first=False,  # its plan is of the game's seats
         ready=None,
         search_bytes=None if inner_bytes is None else lambda batch_size: inner_bytes(lanes_of(batch_size)),

@@ -41,7 +41,7 @@ class Settings:
       num_simulations: walks per plan: nodes opened, final states met again, and with leaf parallelism walks that are lost.
       c_init: of the exploration constant c(N) = ln((N + c_base + 1) / c_base) + c_init.
       c_base: of the same: the more visits of the node beside it, the more is explored.
-      first_play_urgency: Q of an arm never tried, for the mover; None: the value of its node. Without effect with normalize_q.
+      first_play_urgency: Q of an arm never tried, for the mover; None: the value of its node. To be left out with normalize_q.
       normalize_q: Q is scaled to [0, 1] between the least and the greatest of the node, its own value among them, and that of an
         arm never tried is the least, as in mctx.
       count_self: N counts the opening of the node itself, as in mctx.
@@ -113,6 +113,8 @@ class Settings:
             )
         if self.reuse and self.dirichlet_fraction:
             raise ValueError(f"dirichlet_fraction={self.dirichlet_fraction}: must be 0 with reuse: a kept root has its priors")
+        if self.reuse and self.microbatch_size is not None:
+            raise ValueError(f"microbatch_size={self.microbatch_size}: must be None with reuse: each lane has a tree of its own")
 
     @property
     def num_waves(self) -> int:
@@ -152,10 +154,13 @@ def puct(
       its walks), nodes (visits of the root, with reuse those of earlier plans too) and lost (walks that counted for nothing).
 
     Raises:
-      ValueError: all players of the game move at once, or more than two move in turn; or an argument is of another kind.
+      ValueError: all players of the game move at once, or more than two move in turn; roots of the dynamics are drawn again for
+        every simulation; or an argument is of another kind.
     """
     game = dynamics_of(game)
     check_turns(game, "PUCT")
+    if game.redrawn is not None:
+        raise ValueError(f"game={game.name!r}: its roots are drawn again for every simulation; take a search by bandits")
     arguments.a_function("evaluate", evaluate, "from (params, states, seats) to logits and values")
     arguments.of_kind("settings", settings, Settings)
     num_nodes = (2 if settings.reuse else 1) * settings.num_rows
@@ -177,7 +182,7 @@ def puct(
     size = size_in_bytes(jax.eval_shape(lambda: init(1)))
     metrics: dict[str, tuple[int, ...]] = {"depth": (), "nodes": (), "lost": ()}
     planner = Planner(name, init, puct_tree.reset, plan, memory_bytes=size, metrics=metrics, own_first=game.own_first)
-    if settings.microbatch_size is not None and not settings.reuse:
+    if settings.microbatch_size is not None:
         planner = thinking_in_parts(planner, settings.microbatch_size)
     return arguments.checked(planner, game.view)
 

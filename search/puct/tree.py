@@ -292,7 +292,7 @@ def _word_of(reply: Array) -> Array:
 
 
 def write(tree: Tree, rows: Array, columns: Array, words: Array) -> Tree:
-    """Writes columns uint32 [M, NUM_WORDS] at (rows, columns) int32 [M]; rows out of range are left out."""
+    """Writes columns uint32 [M, NUM_WORDS + replies - 1] at (rows, columns) int32 [M]; rows out of range are left out."""
     return dataclasses.replace(tree, numbers=tree.numbers.at[rows, :, columns].set(words, mode="drop"))
 
 

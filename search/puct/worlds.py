@@ -12,7 +12,7 @@ from jax import Array
 from jaxgames import checks
 from jaxgames.game import HiddenGame
 from search.planner import Plan, Planner, of_seat
-from search.puct.action_selection import draw_arm, plan_of_mover
+from search.puct.action_selection import COLDEST, draw_arm, plan_of_mover
 from search.puct.tree import as_real, as_words
 
 COMBINATIONS = ("policy", "medoid", "value")
@@ -49,9 +49,7 @@ class Worlds:
                 raise ValueError(f"{name}={getattr(self, name)!r}: must be one of {', '.join(choices)}")
         checks.at_least(1, self, "num_worlds", "microbatch_size")
         checks.below(checks.COUNTS, self, "num_worlds")
-        for name in ("value_temperature", "temperature"):
-            if not getattr(self, name) >= 0:
-                raise ValueError(f"{name}={getattr(self, name)}: must be >= 0")
+        checks.numbers(self, "value_temperature", "temperature")
         if self.value_temperature and self.combine != "value":
             raise ValueError(f"value_temperature={self.value_temperature}: needs combine=value, not {self.combine!r}")
 
@@ -190,7 +188,7 @@ def combine(worlds: Worlds, policies: Array, results: Array, legal: Array) -> Ar
     if worlds.combine == "value":
         scores = jnp.where(legal, results.mean(1), -jnp.inf)
         if worlds.value_temperature:
-            weights = jax.nn.softmax(scores / worlds.value_temperature, -1)
+            weights = jax.nn.softmax((scores - scores.max(-1, keepdims=True)) / max(worlds.value_temperature, COLDEST), -1)
         else:
             weights = jax.nn.one_hot(scores.argmax(-1), scores.shape[-1])
     else:

@@ -1,7 +1,8 @@
-"""Evolving strings of actions in games of simultaneous moves: each player's against those of all the others.
+"""Evolving strings of actions: each player's against those of all the others.
 
-Every player has a population of strings of arms. In a simulation all play one string each, drawn against each other again in
-every generation, and each is credited with its player's value of the last state; the mean counts. The better half survives and
+That suits games of simultaneous moves; where one moves at a time, strings also have a gene for each step in which their player
+waits. Every player has a population of strings of arms. In a simulation all play one string each, drawn against each other again
+in every generation, and each is credited with its player's value of the last state; the mean counts. The better half survives and
 breeds. An arm that is not legal where it comes gives way to the next one that is.
 
 (Source: the planners of Justesen et al., for games in which nobody waits for a turn; strings evolve as in Rolling Horizon
@@ -41,7 +42,7 @@ class Settings:
 
     Attributes:
       num_simulations: simulations per plan; as many generations as they are enough for, at least one.
-      horizon: actions in a string.
+      horizon: actions in a string, fewer than 1024.
       population: strings of each player.
       survivors: share of them that is kept from one generation to the next.
       mutation: chance of each gene of a child to be drawn again.
@@ -57,7 +58,8 @@ class Settings:
 
     def __post_init__(self) -> None:
         checks.at_least(1, self, "num_simulations", "horizon")
-        checks.below(checks.COUNTS, self, "num_simulations", "horizon")
+        checks.below(checks.COUNTS, self, "num_simulations")
+        checks.below(_COIN, self, "horizon")  # each gene has its counters
         population.check_sizes(self, "population")
         population.check_lanes(self, self.population * self.horizon)
         if self.num_simulations < self.population:
@@ -295,14 +297,18 @@ def _best(found: Strings) -> tuple[Array, Array]:
 
 
 def _plan(game: Game, views: Any, found: Strings) -> Plan:
-    """The first arm of the best strings; arms are worth what the best string is that begins with them."""
+    """The first arm of the best strings; arms are worth what the best string is that begins with them.
+
+    They are visited as often as all the strings of the last generation that begin with them.
+    """
     offered, legal = jax.vmap(game.search_arms)(views)
     begins = _legal_arm(legal[:, :, None], found.genomes[..., 0])[..., None] == jnp.arange(legal.shape[-1])
     values = jnp.where(begins, found.means()[..., None], -1.0).max(2)
-    visits = begins.sum(2, dtype=jnp.int32)
+    visits = jnp.where(begins, found.visits[..., None], 0).sum(2, dtype=jnp.int32)
     strings, value = _best(found)
-    _, actions = _chosen(game, views, strings[:, :, 0])
-    return Plan(actions, offered, legal, values, visits, visits / begins.shape[2], value, {})
+    arm, actions = _chosen(game, views, strings[:, :, 0])
+    taken = jnp.arange(legal.shape[-1]) == arm[..., None]
+    return Plan(actions, offered, legal, values, visits, taken.astype(jnp.float32), value, {})
 
 
 def _kept(game: Game, lanes: LaneKey, views: Any, found: Strings) -> Kept:

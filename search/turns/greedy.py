@@ -37,6 +37,7 @@ def greedy_action(game: Game) -> Planner:
 
     def plan(params: Any, keys: Array, memory: tuple, views: Any, seats: Array, active: Array) -> tuple[Plan, tuple]:
         del params, seats
+        active = active & ~views.terminated
         views = jax.vmap(moves.known)(views)
         to_play = jax.vmap(game.to_play)(views)
         action, value = best_action(game, moves, jax.vmap(random_bits.lane_key)(keys), views, to_play, active)
@@ -57,7 +58,7 @@ def best_action(game: Game, moves: Moves, lanes: LaneKey, states: Any, seats: Ar
       active: bool [B], lanes to look at.
 
     Returns:
-      The best action, int32 [B], and the heuristic after it, float32 [B].
+      The best action, int32 [B], and the heuristic after it, float32 [B]; End Turn and 0 where none was tried.
     """
     batch = len(seats)
     offered = jax.vmap(moves.offered)(states)
@@ -88,7 +89,7 @@ def best_action(game: Game, moves: Moves, lanes: LaneKey, states: Any, seats: Ar
     nothing = jnp.full(batch, -jnp.inf), jnp.full(batch, -1, jnp.int32), jnp.full(batch, moves.end_turn, jnp.int32)
     start = (jnp.int32(0), *nothing)
     _, best, _, action = jax.lax.while_loop(lambda carry: (carry[0] < counts).any(), try_some, start)
-    return action, best
+    return action, jnp.where(best > -jnp.inf, best, 0.0)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -104,12 +104,8 @@ def turn_mcts(game: Game, settings: Settings | None = None) -> Planner:
     """
     settings = settings_of(Settings, settings)
     moves = moves_of(game)
-    name = "MCTS"
-    if settings.exploration == 0:
-        name = "non-exploring MCTS"
-    elif settings.burn_bridges:
-        name = "bridge-burning MCTS"
-
+    variants = {"non-exploring": settings.exploration == 0, "bridge-burning": settings.burn_bridges}
+    name = " ".join([*(variant for variant, holds in variants.items() if holds), "MCTS"])
     return turn_planner(game, moves, name, tree_search(game, moves, settings), microbatch_size=settings.microbatch_size)
 
 

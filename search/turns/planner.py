@@ -17,7 +17,7 @@ from jaxgames.lanes import where_lanes
 from jaxgames.random_bits import LaneKey
 from search.arguments import batched, checked, state_of
 from search.microbatch import in_microbatches
-from search.planner import Plan, Planner, size_in_bytes
+from search.planner import Plan, Planner, of_arm, size_in_bytes
 from search.turns.game import Moves
 
 MICROBATCH_SIZE = 64  # on a CPU: half of it costs a tenth more, in trees a third
@@ -143,7 +143,7 @@ def turn_planner(
 
     def ready(memory: Kept, views: Any) -> Array:
         now = jax.vmap(lambda view: game.state_key(moves.known(view)))(views)
-        awaited, planned = _at(memory.keys, memory.next), _at(memory.turn.actions, memory.next)
+        awaited, planned = of_arm(memory.keys, memory.next), of_arm(memory.turn.actions, memory.next)
         fits = (awaited == now).all(-1) & (planned >= 0) & (memory.next < memory.turn.actions.shape[1])
         if keeps_plan:
             return fits
@@ -165,7 +165,7 @@ def turn_planner(
 
         turn, expected = where_lanes(needed, fresh, (memory.turn, memory.keys))
         position = jnp.where(needed, 0, memory.next)
-        chosen = _at(turn.actions, position)
+        chosen = of_arm(turn.actions, position)
         memory = Kept(turn, expected, position + active)
         metrics = {"turn": turn.actions, "position": position, **turn.metrics}
         return plan_of_action(game, jax.vmap(game.to_play)(views), chosen, turn.value, metrics), memory
@@ -182,13 +182,6 @@ def _ends_only(moves: Moves, state: Any) -> Array:
     """Says whether ending the turn is all that the player to move can do, bool []."""
     offered = moves.offered(state)
     return offered.has(jnp.int32(moves.end_turn)) & (offered.count() == 1)
-
-
-def _at(rows: Array, index: Array) -> Array:
-    """Picks one entry per lane by comparing: [B, L, ...], int32 [B] -> [B, ...]; zeros out of range."""
-    here = jnp.arange(rows.shape[1]) == index[:, None]
-    here = here.reshape(*here.shape, *[1] * (rows.ndim - 2))
-    return jnp.where(here, rows, 0).sum(1, dtype=rows.dtype)
 
 
 def _expected_keys(game: Game, moves: Moves, states: Any, actions: Array) -> Array:

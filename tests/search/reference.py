@@ -127,7 +127,9 @@ class Reference:
                 guided = guided and (here.key in self.tree or here.key == root.key)
                 if not guided and self.kind == "mcts_no_rollout":
                     return walk._replace(value=here.value)
-            scores, chance = self.draw(key, leaf_parallelism, number, depth, self.tree.get(here.key) if guided else None)
+            bandit = rule_of("uniform") if self.kind == "mcs" and not guided else self.bandit  # both choose any, as likely
+            node = self.tree.get(here.key) if guided else None
+            scores, chance = self.draw(bandit, key, leaf_parallelism, number, depth, node)
             choice = [int(np.argmax(np.where(legal, score, -np.inf))) for score, legal in zip(scores, here.legal, strict=True)]
             if guided:
                 walk.path.append((here.key, choice))
@@ -149,12 +151,12 @@ class Reference:
         key, arms, legal, value, terminated = jax.device_get(_look(self.game, state))
         return Look(state, tuple(key.tolist()), arms, legal, value, bool(terminated))
 
-    def draw(self, key, leaf_parallelism: int, number: int, depth: int, node: list[Arms] | None):
+    def draw(self, bandit, key, leaf_parallelism: int, number: int, depth: int, node: list[Arms] | None):
         """The scores of all arms [P, K], and the key for the game's own chance, as `search.decoupled` draws them."""
         words = np.zeros((self.players, self.game.num_arms), np.uint32)
         if node is not None:
             words[:] = [arms.words(self.bandit.name) for arms in node]
-        scores, chance = _draw(self.bandit, self.game.num_arms, key, leaf_parallelism, number, depth, words.reshape(-1))
+        scores, chance = _draw(bandit, self.game.num_arms, key, leaf_parallelism, number, depth, words.reshape(-1))
         return np.asarray(scores).reshape(words.shape), chance
 
 

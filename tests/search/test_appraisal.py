@@ -29,3 +29,9 @@ def test_values_are_weighed_by_visits():
     assert found.values.tolist() == [0.75, 0.75]  # 0.5 of -1..1; a quarter of the visits of 7 found -1, the others 1
     with pytest.raises(ValueError, match="planner='made up': sees only what a seat knows"):
         appraise(planner(sees_state=False), None, jax.random.key(0), (), 0)
+
+
+@pytest.mark.parametrize("seat", [9, 2, -1])
+def test_no_such_seat(seat):
+    with pytest.raises(ValueError, match=rf"^seat={seat}: must be in 0\.\.1"):
+        appraise(planner(), None, jax.random.key(0), {"state": np.zeros(3)}, seat)

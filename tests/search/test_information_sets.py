@@ -7,6 +7,7 @@ wins, a wrong one loses.
 import dataclasses
 import functools
 
+import chex
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -16,7 +17,7 @@ from jax import Array
 import jaxgames
 from jaxgames.game import GameBase
 from jaxgames.hashing import hash_words
-from search import presets
+from search import arguments, presets, puct
 from search.information_sets import Node, among_information_sets, information_sets
 
 TAKE, BET, WAIT = range(3)  # and after the bet: heads, tails
@@ -163,6 +164,18 @@ def test_nodes_are_known_by_what_their_movers_see():
     assert (theirs[0] == theirs[1]).all() and (own[0] != own[1]).any()
     _, other = jax.device_get(keys(np.array([0, 4], np.int32), np.int32(7)))
     np.testing.assert_array_equal(own, other)  # where the second stone lies is hidden from who moves
+
+
+def test_the_example_of_a_node_has_the_shapes_of_a_node():
+    dynamics = information_sets(Coin())
+    views = jax.vmap(Coin().observe, (0, None))(jax.vmap(Coin().init)(jax.random.split(jax.random.key(0), 2)), 0)
+    roots = jax.eval_shape(dynamics.root, None, jax.random.split(jax.random.key(0), 2), views, jnp.zeros(2, jnp.int32))
+    chex.assert_trees_all_equal_shapes_and_dtypes(roots, arguments.batched(dynamics.example, 2))
+
+
+def test_a_search_that_keeps_states_is_refused():
+    with pytest.raises(ValueError, match=r"^game='coin': its roots are drawn again for every simulation; take a"):
+        puct.puct(information_sets(Coin()), lambda params, states, seats: (jnp.zeros((len(seats), 3)), jnp.zeros(len(seats))))
 
 
 class Turns(Coin):

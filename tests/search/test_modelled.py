@@ -11,6 +11,7 @@ import pytest
 import jaxgames
 from search import presets
 from search.believed import believed
+from search.dynamics import dynamics_of
 from search.modelled import ROOTS, Models, _rival, dynamics_for, model_of, modelled, modelled_puct, valued_by_own_seat
 from search.opponents import most_dangerous, two_player
 from search.planner import Plan, memoryless
@@ -61,16 +62,25 @@ def test_names_and_settings():
     assert "sp_mcts" not in presets.planners_of(jaxgames.make("hero_academy"))
 
 
+def settings_of(name="sp_mcts", with_network=True, **options):
+    return presets.planners_of(FFA)[name].configure(options, with_network=with_network).search
+
+
 def test_there_is_noise_at_roots_whose_priors_a_network_gives_anew():
-    def noise(name="sp_mcts", with_network=True, **options):
-        entry = presets.planners_of(FFA)[name]
-        return entry.configure(options, with_network=with_network).search.dirichlet_fraction
+    def noise(*name, **options):
+        return settings_of(*name, **options).dirichlet_fraction
 
     assert noise() == noise("tp_mcts") == 0.25
     assert noise(with_network=False) == noise(reuse=True) == 0
     assert noise(with_network=False, dirichlet_fraction=0.5) == 0.5
     with pytest.raises(ValueError, match=r"^dirichlet_fraction=0\.5: must be 0 with reuse"):
         noise(reuse=True, dirichlet_fraction=0.5)
+
+
+def test_lanes_think_in_parts_unless_each_has_a_tree_of_its_own():
+    assert settings_of().microbatch_size == 32 and settings_of(reuse=True).microbatch_size is None
+    with pytest.raises(ValueError, match=r"^microbatch_size=4: must be None with reuse: each lane has a tree of its own$"):
+        settings_of(reuse=True, microbatch_size=4)
 
 
 @pytest.mark.parametrize(("options", "message"), [
@@ -118,6 +128,17 @@ def test_bad_input_beside_a_network(name, options, message):
 def test_a_network_beside_values_may_model_the_others():
     """There it values nothing."""
     presets.by_name(FFA, "modelled_fdts", evaluate=unasked, values="prospects", model="network")
+
+
+def test_groups_of_arms_are_chosen_first_against_models_too():
+    """In Clash a card, then a position."""
+    clash = jaxgames.make("clash")
+    plain, models = dynamics_of(clash), Models(model="still")
+    against = dynamics_for(clash, models, None, None, shared_answers=False, in_turn=True)
+    assert (against.arm_groups, against.arms_listed) == (plain.arm_groups, plain.arms_listed) and max(plain.arm_groups) > 0
+    presets.by_name(clash, "modelled_fdts", root="true", grouped=True)
+    with pytest.raises(ValueError, match="grouped=True: pommerman against simple has no groups of arms"):
+        presets.by_name(FFA, "modelled_fdts", root="true", grouped=True)
 
 
 def test_who_cannot_believe_says_so():

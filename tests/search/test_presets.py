@@ -116,6 +116,8 @@ def test_games_of_turns_have_planners_of_their_own_under_the_same_names():
     assert presets.by_name(turns, "mcts").name == "MCTS" and presets.by_name(POMMERMAN, "mcts").name == "MCTS + TS"
     assert presets.by_name(turns, "mcts_bridge_burning").name == "bridge-burning MCTS"
     assert presets.by_name(turns, "mcts_non_exploring").name == "non-exploring MCTS"
+    assert presets.by_name(turns, "mcts_bridge_burning", exploration=0.0).name == "non-exploring bridge-burning MCTS"
+    assert presets.by_name(turns, "mcts").name == "MCTS"
 
 
 def test_no_name_stands_for_two_planners_of_a_game():

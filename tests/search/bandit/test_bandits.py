@@ -11,6 +11,7 @@ from scipy import stats
 from jaxgames import random_bits
 from jaxgames.random_bits import LaneKey
 from search.bandit import bandits
+from search.bandit.tree_search import add_credit
 
 TS, UCB, UNIFORM = bandits.thompson(), bandits.ucb1(), bandits.uniform()
 ALL = pytest.mark.parametrize("bandit", [TS, UCB, UNIFORM], ids=lambda bandit: bandit.name)
@@ -19,7 +20,7 @@ DRAWS = 6000
 
 @functools.cache
 def credit_of(bandit, value):
-    return int(jax.jit(bandit.credit)(jnp.float32(value)))
+    return int(jax.jit(bandit.credit)(jnp.float32(value), jnp.float32(0.5)))
 
 
 def words_of(bandit, *results_of_arms):
@@ -222,21 +223,66 @@ def test_final_choice_of_ucb_is_most_visits():
 
 @ALL
 @pytest.mark.parametrize("value", [1.0, 0.0, -1.0])
-def test_counts_stop_before_they_overflow(bandit, value):
-    """Even if the largest credit comes at once: all steps of a long simulation in one state."""
-    times = 512
-    credit = np.uint32(times * credit_of(bandit, value))
+def test_counts_never_overflow(bandit, value):
+    """Even if the largest credit comes at once: all steps of a long simulation in one state. The other arm keeps its mean."""
+    credit = np.uint32(bandits.MAX_CREDITS * credit_of(bandit, value))
 
     @jax.jit
-    def add_many(word):
-        return jax.lax.fori_loop(0, 400, lambda _, w: w + jnp.where(bandit.is_full(w), np.uint32(0), credit), word)
+    def add_many(words):
+        first = jnp.zeros((1, 1), jnp.int32)
+        return jax.lax.fori_loop(0, 400, lambda _, w: add_credit(bandit, w, first, jnp.full((1, 1), credit)), words)
 
-    word = add_many(np.uint32(0))
-    visits, mean, _, full = told(bandit, word)
-    assert full and visits % times == 0 and visits > 10_000
-    expected = value if bandit is UCB else (1 + visits * (1 + value) / 2) / (2 + visits)
-    assert mean == pytest.approx(expected, abs=1e-6)
-    assert int(add_many(word)) == int(word)
+    words = np.asarray(add_many(np.array([[0, 5000 * credit_of(bandit, value)]], np.uint32)))[0]
+    (many, _, _, full), (few, *_) = (told(bandit, word) for word in words)
+    assert not full and many > 7_000 and 1 <= few < 200
+    for word, visits in zip(words, (many, few), strict=True):
+        expected = value if bandit is UCB else (1 + visits * (1 + value) / 2) / (2 + visits)
+        assert told(bandit, word)[1] == pytest.approx(expected, abs=1e-2 if visits == few else 1e-4)
+
+
+def test_halves_of_ucb_have_the_same_mean():
+    """Half as many visits, one at least where there were any, and no mean that cannot be."""
+    visits = np.arange(1, 600, dtype=np.uint32)
+    for summed in (0 * visits, visits, 8 * visits, 9 * visits + visits // 3, 16 * visits - 1, 16 * visits):
+        count, mean, *_ = _told(UCB, UCB.halved((summed << 14) | visits))
+        np.testing.assert_array_equal(count, (visits + 1) // 2)
+        assert (np.abs(mean) <= 1).all()
+        np.testing.assert_array_less(np.abs(mean - (summed / (8 * visits) - 1)), 0.25 / visits + 1e-6)
+    assert int(UCB.halved(np.uint32(0))) == 0
+
+
+def test_what_ucb_meets_counts_also_when_a_word_was_full():
+    """Two arms have been tried as often as is counted; only from then on one is better."""
+    full = [np.uint32((1 << 14) - 513) * credit_of(UCB, 0.0)] * 2
+
+    def play(number, words):
+        lane = random_bits.fold(random_bits.lane_key(jax.random.key(0)), number)
+        choice = bandits.choose(UCB.scores(lane, words[0], 2), np.ones(2, bool))
+        better = jnp.where(choice == 1, np.uint32(credit_of(UCB, 1.0)), np.uint32(credit_of(UCB, 0.0)))
+        return add_credit(UCB, words, choice[None, None], better[None, None])
+
+    words = np.asarray(jax.jit(lambda words: jax.lax.fori_loop(0, 20_000, play, words))(np.array([full])))[0]
+    assert told(UCB, words[1])[0] > 2 * told(UCB, words[0])[0]
+    assert told(UCB, words[1])[1] > 0.5 and told(UCB, words[0])[1] == 0
+
+
+@pytest.mark.parametrize("value", [0.06, -0.06, 0.03, 1 / 3, -0.99])
+def test_ucb_sees_small_values(value):
+    """No single word holds them, the mean of many does."""
+    noise = np.asarray(jax.jit(lambda lanes: bandits.rounding_noise(lanes, 2))(lanes_of(40_000, 5)))
+    words = jax.jit(UCB.credit)(np.full_like(noise, value), noise)
+    mean = np.asarray(_told(UCB, words)[1]).mean()
+    assert mean == pytest.approx(value, abs=4 * 0.0625 / np.sqrt(noise.size))
+
+
+@ALL
+def test_what_needs_no_rounding_is_never_rounded(bandit):
+    """Also with the highest noises, which added to a number are 1."""
+    highest = np.float32(1 - 2**-24)
+    for noise in (np.float32(0), np.float32(2**-24), np.float32(0.5), highest):
+        for value in np.arange(-8, 9) / 8 if bandit is UCB else (-1, 0, 1):
+            for credit in (bandit.credit, bandit.soft_credit):
+                assert int(credit(jnp.float32(value), noise)) == credit_of(bandit, value)
 
 
 def test_names():
@@ -250,7 +296,7 @@ def test_names():
 
 
 def test_the_weight_of_exploration_may_be_chosen():
-    words = jnp.array([bandits.ucb1().credit(jnp.float32(1)) * 9, bandits.ucb1().credit(jnp.float32(-1))])
+    words = jnp.asarray(words_of(UCB, [1.0] * 9, [-1.0]))
     lane = random_bits.lane_key(jax.random.key(0))
     chosen = [int(jnp.argmax(bandits.by_name("ucb", c).scores(lane, words, 2))) for c in (0.0, 1.0, 4.0)]
     # Mean 1 of nine tries against mean -1 of one: sqrt(ln 10) (1 - 1/3) c = 1.01 c makes up for the 2 from c = 2 on.

@@ -38,6 +38,19 @@ def test_nothing_is_remembered():
     jax.tree.map(np.testing.assert_array_equal, plan, again)
 
 
+def test_a_lane_does_not_depend_on_the_others():
+    """Nor does it where a neighbour's game is over, or nobody asks for its plan."""
+    planner, states, keys = make(GAME, "mcs", **SIZE), states_of(GAME, [0, 1, 0, -1]), keys_of(0)
+    plan, _ = compiled(planner)(keys, planner.init(4), states, np.ones(4, bool))
+    order = np.array([2, 0, 3, 1])
+    ended = dataclasses.replace(states, terminated=np.arange(4) == 1)
+    turned, active = jax.tree.map(lambda leaf: np.asarray(leaf)[order], ended), np.array([True, True, False, True])
+    again, _ = compiled(planner)(keys[order], planner.init(4), turned, active)
+    for place in (0, 1):  # the other two are over, or do not ask
+        one, other = (jax.tree.map(lambda leaf, lane=lane: leaf[lane], p) for p, lane in ((plan, order[place]), (again, place)))
+        jax.tree.map(np.testing.assert_array_equal, one, other)
+
+
 class InGroups(Tug):
     """The first two arms of a player are one group, the third is one of its own."""
 
@@ -83,6 +96,12 @@ def test_finds_the_dominant_action(bandit):
 def test_bad_settings(settings, message):
     with pytest.raises(ValueError, match=message):
         presets.by_name(GAME, "mcs", **settings)
+
+
+@pytest.mark.parametrize("size", ["table_rows", "table_bytes"])
+def test_it_takes_no_size_of_a_table(size):
+    with pytest.raises(ValueError, match=f"^{size}=4096: must be left out, a flat search has no table$"):
+        mcs(GAME, **{size: 4096})
 
 
 def test_name():

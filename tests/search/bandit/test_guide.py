@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from jaxgames import random_bits
 from search import fdts, presets
 from search.bandit import bandits, table
-from search.bandit.bandits import MAX_CREDITS
-from search.bandit.guide import Guide, rounding_noise
+from search.bandit.bandits import MAX_CREDITS, rounding_noise
+from search.bandit.guide import Guide
 from search.bandit.tree_search import with_prior
 from search.dynamics import dynamics_of
 from tests.search.reference import compiled_rule, rule_of
@@ -220,7 +220,7 @@ def test_a_policy_never_flows_over(bandit):
         return np.asarray(rule.visits(words))
 
     for value in (1.0, -1.0, 0.0):
-        word, credit = np.zeros(2, np.uint32), np.asarray(rule.credit(np.float32(value)))
+        word, credit = np.zeros(2, np.uint32), np.asarray(rule.credit(np.float32(value), np.float32(0)))
         for credits in (MAX_CREDITS, 100, 10, 1):  # up to the last count at which it is not full
             more = word + np.uint32(credits) * credit
             while not np.asarray(rule.is_full(more)).any():
@@ -291,7 +291,7 @@ def test_soft_credit_has_the_right_mean_and_the_weight_of_one_simulation(bandit)
         np.testing.assert_allclose(mean, value, atol=1e-3)
     for value in (-1.0, 0.0, 1.0):  # what is certain is not rounded
         words = rule.soft_credit(np.full_like(noise, value), noise)
-        np.testing.assert_array_equal(words, rule.credit(np.float32(value)))
+        np.testing.assert_array_equal(words, rule.credit(np.float32(value), np.float32(0)))
     for beyond in (0.0, 1 - 2**-24):
         np.testing.assert_array_equal(rule.visits(rule.soft_credit(np.array([-1, 1], np.float32), np.float32(beyond))), 1)
 
@@ -319,6 +319,11 @@ def test_waves_are_guided_too():
 def test_impossible_weights(weight):
     with pytest.raises(ValueError, match=rf"^prior_weight={weight}: must be in 0\.\.512$"):
         Guide(network, weight)
+
+
+def test_a_guide_has_a_network():
+    with pytest.raises(ValueError, match=r"^evaluate=None: must be a function, from \(params, states, seats\) to"):
+        Guide(None, values=True)
 
 
 def test_names():

@@ -303,7 +303,7 @@ def test_any_planner_of_the_open_game_plans_in_drawn_worlds(what):
     best = np.asarray(plan.actions)[np.arange(LANES), seats]
     assert (expected[np.arange(LANES), best] >= expected.max(-1) - 1e-6)[active].all()
     assert len({tuple(row) for row in expected[active].tolist()}) > 1
-    assert not over.sees_state and over.memory_bytes == WORLDS * planner.memory_bytes
+    assert not over.sees_state and not over.uses_hidden and over.memory_bytes == WORLDS * planner.memory_bytes
 
 
 def test_of_many_actions_a_plan_has_those_of_the_highest_weights(monkeypatch):
@@ -331,6 +331,18 @@ def test_planners_that_play_fair_take_no_drawn_worlds():
     fair = determinized.pimc_value(ABRUPT, worth, Settings(num_worlds=WORLDS))
     with pytest.raises(ValueError, match=r"^planner='PIMC, no tree': plays by what its seat knows; drawn worlds need"):
         determinized.determinized(ABRUPT, fair)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (Settings(combine="medoid"), "combine='medoid': must be value, there are no policies without a tree"),
+        (Settings(split=True), "split=True: must be False, there are no simulations without a tree"),
+    ],
+)
+def test_what_belongs_to_trees_is_refused_without_one(settings, message):
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        determinized.pimc_value(ABRUPT, worth, settings)
 
 
 def test_looking_one_action_ahead_is_for_games_of_turns():

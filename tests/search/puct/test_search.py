@@ -14,9 +14,10 @@ import jaxgames
 from jaxgames.hex import interop, rules
 from jaxgames.hex.encoder import CHANNELS, planes_of
 from search import puct
+from search.planner import size_in_bytes
 from search.puct import tree as puct_tree
 from search.puct import walk
-from search.puct.action_selection import corrected_visits
+from search.puct.action_selection import corrected_visits, draw_arm
 from search.puct.search import Settings
 from tests.emitters import NEWER_EMITTERS
 from tests.jaxgames.hex.playing import at, joined
@@ -479,12 +480,26 @@ def test_nothing_is_proven_of_arms_that_may_not_be_opened():
     assert (own(capped.visit_counts, states).sum(-1)[~won] == 300).all(), "a search goes on where nothing is proven"
 
 
+@pytest.mark.parametrize("temperature", [1e-6, 1e-39, 1e-60])
+def test_low_temperatures_draw_the_most_likely_arm(temperature):
+    policy = jnp.tile(jnp.array([0.0, 0.2, 0.5, 0.3]), (BATCH, 1))
+    assert (draw_arm(jax.random.split(jax.random.key(0), BATCH), policy, temperature) == 2).all()
+
+
 def test_lanes_that_think_in_parts_think_the_same():
     states, active = positions(5), np.array([True, False, True, True, False, False])
     whole, parts = (search(states, active=active, microbatch_size=size)[0] for size in (None, 2))
     for one, other in zip(jax.tree.leaves(whole), jax.tree.leaves(parts), strict=True):
         np.testing.assert_array_equal(one[active], other[active])
         assert not other[~active].any()  # in the last part there is room for one more
+
+
+def test_trees_of_lanes_that_think_in_parts_are_memory_and_nothing_else():
+    """Of one part; what else a search takes up would be counted beside them."""
+    planner = puct.puct(GAME, evaluate, Settings(num_simulations=10, microbatch_size=4))
+    sizes = {count: size_in_bytes(jax.eval_shape(lambda count=count: planner.init(count))) for count in (1, 3, 4, 400)}
+    assert planner.search_bytes is None and planner.memory_bytes == sizes[1]
+    assert 2.9 * sizes[1] < sizes[3] < sizes[4] == sizes[400]
 
 
 def test_accelerators_which_look_at_all_children_at_once_think_the_same(monkeypatch):

@@ -33,6 +33,21 @@ def test_the_mean_the_medoid_and_the_sum_of_results():
     np.testing.assert_allclose(combined(combine="value", value_temperature=0.2), soft / soft.sum(-1, keepdims=True), rtol=1e-4)
 
 
+@pytest.mark.parametrize("temperature", [1e-6, 1e-39, 1e-60])
+def test_low_temperatures_choose_the_best(temperature):
+    results = np.zeros((1, WORLDS, 4), np.float32) + np.array([0.5, -0.25, 0.75, 1.0], np.float32)
+    worlds = Worlds(combine="value", num_worlds=WORLDS, value_temperature=temperature)
+    found = combine(worlds, np.zeros_like(results), results, np.array([[True, True, True, False]]))
+    np.testing.assert_array_equal(found, [[0, 0, 1, 0]])
+
+
+@pytest.mark.parametrize("name", ["value_temperature", "temperature"])
+@pytest.mark.parametrize("given", [np.inf, np.nan, -1.0])
+def test_temperatures_that_are_no_numbers(name, given):
+    with pytest.raises(ValueError, match=f"^{name}={given}: must be >= 0$"):
+        Worlds(combine="value", **{name: given})
+
+
 @pytest.mark.parametrize(
     "way", [{"combine": "policy"}, {"combine": "medoid"}, {"combine": "value"}, {"combine": "value", "value_temperature": 0.1}]
 )

@@ -65,8 +65,14 @@ def test_what_a_plan_tells(name):
     planner, plan = made(name)
     found, _ = plan(keys_of(0), planner.init(LANES), states_of(GAME, TOKENS), ONES)
     assert (np.asarray(found.actions) == PULL).mean() > 0.6
-    np.testing.assert_allclose(found.action_weights.sum(-1), 1, rtol=1e-6)
-    np.testing.assert_array_equal(found.visit_counts.sum(-1), SIZE["population"])
+    # The choice is that of the best string, whatever the others begin with.
+    taken = np.asarray(found.arms == found.actions[..., None])
+    assert (taken.sum(-1) == 1).all()
+    np.testing.assert_array_equal(found.action_weights, taken)
+    # Those who have survived have met others again and again.
+    visits = found.visit_counts.sum(-1)
+    assert (visits > 2 * SIZE["population"]).all() and (visits <= SIZE["num_simulations"]).all()
+    np.testing.assert_array_equal(found.visit_counts > 0, found.qvalues > -1)
     np.testing.assert_allclose(found.root_value, found.qvalues.max(-1))
     # The action is that of an arm of the highest value.
     best = (found.arms == found.actions[..., None]) & (found.qvalues == found.qvalues.max(-1, keepdims=True))
@@ -132,7 +138,7 @@ def test_a_string_is_played_on_until_the_game_takes_another_way():
     second, memory = plan(keys_of(2), memory, moved, np.array([True] * 5 + [False]))
     np.testing.assert_array_equal(memory.next, [1, 2, 2, 2, 2, 1])
     np.testing.assert_array_equal(second.visit_counts[1:5].sum(-1), 1)
-    np.testing.assert_array_equal(second.visit_counts[0].sum(-1), SIZE["population"])
+    assert (second.visit_counts[0].sum(-1) > SIZE["population"]).all()
     np.testing.assert_array_equal(planner.reset(memory, np.arange(LANES) == 2).next, [1, 2, SIZE["horizon"], 2, 2, 1])
 
 
@@ -158,6 +164,7 @@ def test_a_population_moves_on_with_the_game():
         (lambda: Settings(num_simulations=9), "num_simulations=9: must be at least population=10"),
         (lambda: Settings(population=1), "population=1: must be >= 4"),
         (lambda: Settings(horizon=0), "horizon=0"),
+        (lambda: Settings(horizon=1024), "horizon=1024: must be < 1024"),
         (lambda: Settings(survivors=0.01), r"survivors=0\.01"),
         (lambda: Settings(mutation=1.1), r"mutation=1\.1"),
         (lambda: presets.by_name(GAME, "oep", leaf_parallelism=4), "leaf_parallelism=4: oep takes num_simulations"),

@@ -275,6 +275,17 @@ def test_greedy_action_goes_by_what_is_known():
     assert [worths[action] for worths, action in zip(all_worths(), plan.actions[:, 0].tolist(), strict=True)] == expected
 
 
+def test_greedy_action_has_nothing_to_plan_at_an_end():
+    """Nor where nobody asks: its values are numbers all the same."""
+    planner, states = greedy.greedy_action(GAME), roots()
+    ended = dataclasses.replace(states, terminated=np.arange(LANES) % 2 == 0)
+    active = np.arange(LANES) < LANES // 2
+    plan, _ = jax.jit(planner.plan)(None, jax.random.split(jax.random.key(0), LANES), (), ended, SEATS, active)
+    assert np.isfinite(plan.root_value).all() and np.isfinite(plan.qvalues).all()
+    asked = np.asarray(active & ~ended.terminated)
+    assert (plan.root_value[~asked] == 0).all() and (plan.root_value[asked, 0] != 0).all()
+
+
 def test_greedy_turn_looks_at_every_outcome_once():
     turn = jax.jit(greedy.best_turn(GAME, MOVES, greedy.Settings(num_evaluations=1000)).run)(lanes(), roots(), SEATS)
     np.testing.assert_array_equal(turn.metrics["evaluations"], len(turns_of(range(8))))

@@ -109,6 +109,16 @@ def test_trees_over_turns_take_memory_as_far_as_they_are_searched_together():
     assert few(3) == 3 * few(1) and few(64) == few(1000) == 64 * few(1)
 
 
+def test_trees_that_lanes_use_in_turn_count_once(machine):
+    """A match that fits with them fits, and no larger one is refused for the trees of lanes that wait."""
+    game = jaxgames.make("pommerman")
+    agent = agents.make("sp_mcts:num_simulations=2000,root=true", game)
+    trees = size_in_bytes(jax.eval_shape(lambda: agent.init(32)))
+    machine(int(1.5 * trees))
+    memory.check(game, [agent], 32)
+    memory.check(game, [agent], 64)
+
+
 def test_a_limit_to_the_address_space_counts():
     resource = pytest.importorskip("resource")
     free, (soft, hard) = runtime.free_memory(), resource.getrlimit(resource.RLIMIT_AS)
