@@ -424,7 +424,15 @@ def add_credit(bandit: Bandit, words: Array, choice: Array, credit: Array) -> Ar
     per_arm = words.reshape(words.shape[0], choice.shape[1], -1)
     chosen = choice[:, :, None] == jnp.arange(per_arm.shape[2])
     per_arm = per_arm + jnp.where(chosen, credit[:, :, None], 0)
-    return jnp.where(bandit.is_full(per_arm).any(-1, keepdims=True), bandit.halved(per_arm), per_arm).reshape(words.shape)
+    full = bandit.is_full(per_arm)
+    # A branch, as hardly ever a word is full.
+    per_arm = jax.lax.cond(
+        full.any(),
+        lambda words: jnp.where(full.any(-1, keepdims=True), bandit.halved(words), words),
+        lambda words: words,
+        per_arm,
+    )
+    return per_arm.reshape(words.shape)
 
 
 def conclude(
