@@ -11,7 +11,7 @@ class Agent(NamedTuple):
 
     Attributes:
       name: for tables.
-      init: `init(batch_size) -> memory`, a pytree with leading axis B.
+      init: `init(batch_size) -> memory`, a pytree whose shapes follow from the batch alone; only `act` and `reset` look into it.
       reset: `reset(memory, lanes) -> memory`; lanes bool [B], those in which a new episode begins.
       act: `act(params, keys, memory, views, seats, active) -> (actions, memory)`. params: what the agent learnt, or None;
         keys [B]; views: State [B] if `sees_state`, else Information [B], or, in a game without such, what the seat observes;

@@ -41,7 +41,7 @@ def appraise(planner: Planner, params: Any, key: Array, state: Any, seat: int, *
       All actions that have been tried; their values are the searches' own, so those of few visits are drawn to the middle.
 
     Raises:
-      ValueError: the planner does not see the state, or there is no such seat.
+      ValueError: the planner does not see the state, or plans for all seats and there is none of this number.
     """
     if not planner.sees_state:
         raise ValueError(f"planner={planner.name!r}: sees only what a seat knows; values of a state need one that sees it")

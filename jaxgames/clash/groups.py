@@ -24,7 +24,7 @@ def by_size(function: Callable[[State], State]) -> Callable[[State], State]:
     """Makes of a function of battles that do not touch each other, leaves [..., B], one that takes those of like size together.
 
     Results are the same, in the same order. Accelerators take all battles at once, and so do CPUs where there are few slots, or
-    battles so many that they cannot be split into equal groups that are worth it.
+    a number of battles without equal parts of a good size.
     """
 
     def in_groups(states: State) -> State:

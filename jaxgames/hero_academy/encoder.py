@@ -52,8 +52,8 @@ def encoder(game: HeroAcademy) -> Encoder:
     def legal(seen: Observation) -> Array:
         of_mover = game.legal_set(hidden.state_of(seen, seen.other_hand, seen.seeds))
         words = worked_out(jnp.stack(of_mover.words))
-        actions = jnp.where(seen.viewer == 1, action_of[1], action_of[0])
-        found = (words[actions >> 5] >> (actions & (WORD_BITS - 1)).astype(jnp.uint32)) & 1
+        asked = jnp.where(seen.viewer == 1, action_of[1], action_of[0])
+        found = (words[asked // WORD_BITS] >> (asked % WORD_BITS).astype(jnp.uint32)) & 1
         return (found != 0) & (seen.player == seen.viewer)
 
     return Encoder(

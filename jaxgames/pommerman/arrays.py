@@ -43,12 +43,12 @@ from jaxgames.pommerman.state import Bomber, Bombs, State
 from jaxgames.replay import Arrays, any_in_row
 
 STATE_FIELDS = ("s_board", "s_items", "s_flames", "s_nbombs", "s_bombs", "s_agents", "s_step")
-MAX_LISTED_BOMBS = 32  # of the official variants
+LEAST_LISTED_BOMBS = 32  # of the official variants
 
 
 def listed_bombs(config: PommermanConfig) -> int:
     """Gives the rows of `s_bombs`, K: as many as there may be bombs, and at least those of the official variants."""
-    return max(MAX_LISTED_BOMBS, min(config.num_players * START_AMMO + config.num_items, config.num_players * MAX_AMMO))
+    return max(LEAST_LISTED_BOMBS, min(config.num_players * START_AMMO + config.num_items, config.num_players * MAX_AMMO))
 
 
 def unpack(grid: Grid, cells: Bits) -> np.ndarray:

@@ -7,7 +7,7 @@ jit; bad input raises ValueError.
 """
 
 from jaxgames.pommerman.arrays import (
-    MAX_LISTED_BOMBS,
+    LEAST_LISTED_BOMBS,
     STATE_FIELDS,
     check_arrays,
     from_arrays,
@@ -24,7 +24,7 @@ from jaxgames.pommerman.official_observation import observation_dict, observatio
 from jaxgames.replay import Arrays
 
 __all__ = [
-    "MAX_LISTED_BOMBS",
+    "LEAST_LISTED_BOMBS",
     "STATE_FIELDS",
     "Arrays",
     "check_actions",

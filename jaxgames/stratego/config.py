@@ -82,7 +82,7 @@ class StrategoConfig:
 
     def _check_number(self, name: str, low: int, high: int) -> None:
         value = checks.as_integer(getattr(self, name))
-        if value is None or isinstance(getattr(self, name), bool) or not low <= value <= high:
+        if value is None or not low <= value <= high:
             raise ValueError(f"{name}={getattr(self, name)!r}: must be an integer in {low}..{high}")
         object.__setattr__(self, name, value)
 

@@ -110,7 +110,7 @@ def pimc_value(game: HiddenGame, evaluate: Evaluate, settings: Worlds = _USUAL, 
     Args:
       game: a game in which something is hidden; views are its Information.
       evaluate: as for `puct.puct`; its logits do not matter.
-      settings: of the worlds; combine is "value" where it is left as it was. Of `Settings`, the search does not matter.
+      settings: of the worlds; `combine` may be left out, or be "value"; a `search` in them is ignored.
       name: for tables.
 
     Raises:

@@ -95,7 +95,7 @@ class GuessJob(Job):
         self.title = f"guessing what is hidden, {self.variant}, {config.who.network} network"
         self.total, self.unit, self.learning_rate = config.samples, "samples", learn.learning_rate
         self.programs = Guessing(learn, self.who, player, self.make_mesh(learn))
-        playing = ("learn.lanes", learn.lanes, [player])
+        playing = ("learn.lanes", learn.lanes, [player] * self.programs.seats_asked)
         self.check_memory(playing, playing)  # games that are rated are others, beside those that are learnt from
 
     def start(self) -> State:

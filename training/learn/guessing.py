@@ -74,7 +74,7 @@ class Sample(NamedTuple):
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class Games:
-    """Games at work on one device, and what their player remembers: of all lanes of each seat in turn, [P * L]."""
+    """Games at work on one device, and what their player remembers, see `Guessing.seats_asked`."""
 
     lanes: Lanes
     memory: Any
@@ -89,6 +89,8 @@ class Guessing:
       rate: `rate(key, params) -> metrics`: `surprise` per hidden place and the share `guessed` right, in as many games as there
         are lanes, from their starts to their ends.
       deal: `deal(key, learner) -> learner`: of another number of devices, its rings and games of numpy, as saved.
+      seats_asked: how many seats of a game the player is asked for at once: all if it remembers something, as a side must not
+        read what the other has believed and found; else the one to move.
     """
 
     def __init__(self, config: GuessingConfig, who: Guess, player: Agent, mesh: Mesh) -> None:
@@ -107,6 +109,8 @@ class Guessing:
         if moves_at_once(who.game):
             raise ValueError(f"game={who.game.name!r}: all move at once; what is guessed belongs to who is to move")
         self.config, self.who, self.player = config, who, player
+        remembers = jax.tree.leaves(jax.eval_shape(lambda: player.init(1)))
+        self.seats_asked = who.game.num_players if remembers else 1
         self.pool = Pool(who.game, config.lanes // devices, devices, informed=not player.sees_state)
         self.updates = Updates(
             self._loss,
@@ -148,7 +152,7 @@ class Guessing:
 
     def _start(self, key: Array, first: Array | int = 0) -> Games:
         lanes = self.pool.start(key, jax.lax.axis_index("data"), first)
-        return Games(lanes, self.player.init(self.pool.lanes * self.who.game.num_players))
+        return Games(lanes, self.player.init(self.seats_asked * self.pool.lanes))
 
     def _iterate(self, key: Array, learner: Learner) -> tuple[Learner, dict[str, Array]]:
         def step(carry: tuple, _: None) -> tuple[tuple, Array]:
@@ -156,7 +160,7 @@ class Guessing:
             everywhere = jnp.ones(self.pool.lanes, bool)
             games, sample, ended = self._step(key, games, everywhere)
             lanes = self.pool.refill(key, games.lanes, ended)[0]
-            memory = self.player.reset(games.memory, jnp.tile(ended, self.who.game.num_players))
+            memory = self.player.reset(games.memory, jnp.tile(ended, self.seats_asked))
             games = Games(lanes, memory)
             return (games, self.updates.store(ring, sample, everywhere)), ended
 
@@ -175,15 +179,21 @@ class Guessing:
         keys = pool.step_keys(key, lanes)
         seats = jax.vmap(game.to_play)(lanes.states).astype(jnp.int32)
         samples = jax.vmap(self._sample)(lanes.states, seats)
-        views = pool.views(lanes, self.player.sees_state, seats[None])
-        rows = seats * pool.lanes + jnp.arange(pool.lanes)  # a side does not read what the other has believed
-        own = jax.tree.map(lambda leaf: leaf[rows], games.memory)
-        chosen, own = self.player.act(self.player.params, fold(keys, _ACT), own, views, seats, active)
-        memory = jax.tree.map(lambda leaf, new: leaf.at[rows].set(new), games.memory, own)
-        moves = jnp.arange(game.num_players) == seats[:, None]
-        actions = jnp.where(moves, chosen[:, None], game.pass_action).astype(jnp.int32)
+        actions, memory = self._act(fold(keys, _ACT), games, seats, active)
         lanes = pool.step(lanes, actions, fold(keys, _CHANCE))
         return Games(lanes, memory), samples, lanes.states.terminated
+
+    def _act(self, keys: Array, games: Games, movers: Array, active: Array) -> tuple[Array, Any]:
+        """Asks the player for who is to move: actions int32 [L, P], and its memory."""
+        pool, game, player = self.pool, self.who.game, self.player
+        every = jnp.arange(game.num_players)
+        seats = jnp.tile(every[:, None], (1, pool.lanes)).astype(jnp.int32) if self.seats_asked > 1 else movers[None]
+        asked = active & (seats == movers)
+        views = pool.views(games.lanes, player.sees_state, seats)
+        each = jnp.concatenate([keys, *(fold(keys, number) for number in range(1, len(seats)))])
+        chosen, memory = player.act(player.params, each, games.memory, views, seats.reshape(-1), asked.reshape(-1))
+        own = jnp.where(asked, chosen.reshape(seats.shape), 0).sum(0)
+        return jnp.where(every == movers[:, None], own[:, None], game.pass_action).astype(jnp.int32), memory
 
     def _rate(self, key: Array, params: Any) -> dict[str, Array]:
         """`rate` on one device of the axis "data"."""

@@ -22,7 +22,7 @@ from jaxgames import checks, processes
 from jaxgames.encoder import Encoder
 from jaxgames.packing import Packing, packing_of
 from training.learn import replay_buffer
-from training.learn.replay_buffer import Ring
+from training.learn.replay_buffer import MOST_DRAWN, Ring
 
 _LEARNING = 1 << 30  # keys of gradient steps, beside those of games
 
@@ -240,8 +240,10 @@ def check_split(mesh: Mesh, config: Any) -> int:
     """Gives the number of devices of a mesh.
 
     Raises:
-      ValueError: a config's lanes, batch_size or buffer_size cannot be split over them.
+      ValueError: a config's lanes, batch_size or buffer_size cannot be split over them, or too much is to be drawn at once.
     """
     devices: int = mesh.devices.size
     checks.split(devices, config, "lanes", "batch_size", "buffer_size")
+    if config.batch_size > devices * MOST_DRAWN:
+        raise ValueError(f"batch_size={config.batch_size}: must be <= {devices * MOST_DRAWN}, {MOST_DRAWN} per device")
     return devices

@@ -76,7 +76,7 @@ def sample(ring: Ring, key: Array, count: int) -> Array:
       ValueError: there are to be more.
     """
     if count > MOST_DRAWN:
-        raise ValueError(f"count={count}: must be <= {MOST_DRAWN}, of a batch_size on each device")
+        raise ValueError(f"count={count}: must be <= {MOST_DRAWN}")
     held = jnp.maximum(ring.size[0], 1)
     number, rest = jnp.arange(count + 1), (held % count).astype(jnp.uint32)
     # number * held // count, which may not fit into 32 bits; number * rest does.

@@ -247,7 +247,7 @@ def test_danger_is_what_really_burns(mode, strongest):
 
 def _with_stronger_bombs(config, states, strongest):
     arrays = interop.to_arrays(config, states)
-    listed = np.arange(interop.MAX_LISTED_BOMBS) < arrays["s_nbombs"][:, None]
+    listed = np.arange(interop.LEAST_LISTED_BOMBS) < arrays["s_nbombs"][:, None]
     drawn = np.random.default_rng(1).integers(2, strongest + 1, listed.shape)
     arrays["s_bombs"][..., 4] = np.where(listed, drawn, -1)
     return interop.from_arrays(config, arrays)

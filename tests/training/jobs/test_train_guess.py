@@ -119,6 +119,17 @@ def test_each_side_has_a_memory_of_its_own():
     assert at_work.sum() > lanes // 2 and (remembered == 2).all(), "two moves of the first side, one of the second"
 
 
+def test_a_search_may_play():
+    """Its trees are those of all seats: nothing is known of their form."""
+    who = guess.make(TINY.who)
+    player = agents.make("ismcts:num_simulations=4", who.game)
+    config = dataclasses.replace(TINY.learn, lanes=4, steps=2, updates=1, batch_size=4)
+    programs = Guessing(config, who, player, runtime.data_mesh(1))
+    learner = programs.init(jax.random.key(0), who.init(jax.random.key(1)))
+    learner, told = programs.iterate(jax.random.key(0), learner)
+    assert programs.seats_asked == 2 and told["samples"] == 8 and told["finite"]
+
+
 def test_settings_of_a_guess_are_told(straight):
     game = jaxgames.make("stratego", "mini")
     told = agents.settings_of(f"pc_pimc:weights=none,guess={straight}", game)

@@ -98,10 +98,15 @@ def test_devices_learn_what_all_their_samples_say():
     assert nobody[0].tolist() == [1, 1] and np.isnan(nobody[1]).all()
 
 
-def test_devices_exchange_one_message_per_gradient_step():
+@pytest.mark.parametrize("counts", [False, True])
+def test_devices_exchange_one_message_per_gradient_step(counts):
+    """Of all parameters; and one before it where a loss asks how many samples count."""
+
     def loss(params, samples, games, which):
         del games, which
-        return (params["slope"] * samples).mean() + params["height"].sum(), {"one": samples.mean(), "two": samples.sum()}
+        total = (params["slope"] * samples).sum() + params["height"].sum()
+        found = Mean(total, jnp.int32(len(samples)))
+        return found.over_devices() if counts else total, {"one": samples.mean(), "two": samples.sum()}
 
     updates = Updates(loss, optax.sgd(0.1), jnp.float32(0), BATCH, SAMPLES)
     programs = Programs(runtime.data_mesh(1))
@@ -109,4 +114,4 @@ def test_devices_exchange_one_message_per_gradient_step():
     learn = programs.compile(
         lambda key, learner: updates.learn(key, learner, 5), (programs.same, programs.learner), programs.same
     )
-    assert learn.lower(KEY, learner).as_text().count("stablehlo.all_reduce") == 1
+    assert learn.lower(KEY, learner).as_text().count("stablehlo.all_reduce") == 1 + counts

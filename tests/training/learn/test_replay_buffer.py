@@ -130,7 +130,7 @@ def test_same_key_same_rows():
 def test_impossible_sizes():
     with pytest.raises(ValueError, match=r"^capacity=0: must be >= 1$"):
         replay_buffer.init(0, 3)
-    with pytest.raises(ValueError, match=r"^count=65537: must be <= 65536, of a batch_size on each device$"):
+    with pytest.raises(ValueError, match=r"^count=65537: must be <= 65536$"):
         replay_buffer.sample(replay_buffer.init(4, 1), jax.random.key(0), 65_537)
     with pytest.raises(ValueError, match=r"^5 rows at once: the buffer holds 4; take a larger one or fewer lanes$"):
         replay_buffer.add(replay_buffer.init(4, 1), jnp.zeros((5, 1), jnp.uint32), jnp.ones(5, bool))
