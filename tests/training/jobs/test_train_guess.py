@@ -100,13 +100,13 @@ def by_hand(programs, key, params):
 
 def test_each_side_has_a_memory_of_its_own():
     """One that counts its moves, and what it remembers is doubled for the second side."""
-    who, random = guess.make(TINY.who), agents.make("random", jaxgames.make("stratego", "mini"))
+    who, hunt = guess.make(TINY.who), agents.make("hunt", jaxgames.make("stratego", "mini"))
 
     def act(params, keys, memory, views, seats, active):
-        chosen, _ = random.act(params, keys, (), views, seats, active)
+        chosen, _ = hunt.act(params, keys, (), views, seats, active)
         return chosen, memory + active * (1 + seats)
 
-    counting = random._replace(init=lambda batch: jnp.zeros(batch, jnp.int32), reset=lambda memory, lanes: memory, act=act)
+    counting = hunt._replace(init=lambda batch: jnp.zeros(batch, jnp.int32), reset=lambda memory, lanes: memory, act=act)
     programs = Guessing(TINY.learn, who, counting, runtime.data_mesh(1))
     games = jax.vmap(programs._start, axis_name="data")(jax.random.key(0)[None])
     games, step = jax.tree.map(lambda leaf: leaf[0], games), jax.jit(programs._step)
@@ -119,6 +119,7 @@ def test_each_side_has_a_memory_of_its_own():
     assert at_work.sum() > lanes // 2 and (remembered == 2).all(), "two moves of the first side, one of the second"
 
 
+@pytest.mark.slow  # to compile
 def test_a_search_may_play():
     """Its trees are those of all seats: nothing is known of their form."""
     who = guess.make(TINY.who)

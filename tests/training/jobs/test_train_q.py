@@ -57,11 +57,11 @@ def straight(make, tmp_path_factory):
     [
         ({"lanes": 10**8}, r"^learn\.lanes=100000000: the states of the run need .* take at most learn\.lanes="),
         ({"buffer_size": 10**8}, r"^learn\.lanes=4: the run needs .* take a smaller learn\.buffer_size than \d+$"),
-        ({"buffer_size": 10**6, "batch_size": 10**6}, r"the run needs .* take a smaller learn\.batch_size than \d+$"),
+        ({"buffer_size": 2**16, "batch_size": 2**16}, r"the run needs .* take a smaller learn\.batch_size than \d+$"),
     ],
 )
 def test_what_does_not_fit_into_memory_is_refused(changes, message, monkeypatch):
-    monkeypatch.setattr(runtime, "free_memory", lambda: 10**8)
+    monkeypatch.setattr(runtime, "free_memory", lambda: 10**7)
     learn = dataclasses.replace(TINY.learn, **{"buffer_size": 10**9} | changes)
     with pytest.raises(ValueError, match=message):
         QJob(dataclasses.replace(TINY, learn=learn), Console(quiet=True))
