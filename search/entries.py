@@ -11,7 +11,7 @@ from jaxgames.specs import KINDS, Kind, kinds_of, with_settings
 from search.bandit import bandits
 from search.bandit.bandits import Bandit
 from search.bandit.guide import Guide
-from search.bandit.tree_search import Settings
+from search.bandit.settings import Settings
 from search.modelled import AUTO
 from search.planner import Planner
 from search.puct.search import ALPHAZE

@@ -17,7 +17,8 @@ from search.bandit import bandits
 from search.bandit.bandits import Bandit
 from search.bandit.flat import flat_search
 from search.bandit.guide import Guide
-from search.bandit.tree_search import Settings, decoupled_search
+from search.bandit.settings import Settings
+from search.bandit.tree_search import decoupled_search
 from search.dynamics import Dynamics, Evaluate, Outputs, dynamics_of
 from search.entries import InWorlds, PlannerEntry, WithBandit, WithGuide, WithValues
 from search.information_sets import among_information_sets
@@ -51,7 +52,7 @@ def fdts(
       key: `key(state) -> uint32 [2]` in place of the game's `state_key`.
       arms: `arms(state) -> (int32 [P, K], bool [P, K])` in place of the game's `search_arms`.
       guide: a network whose policy and values bias the search.
-      **settings: fields of `tree_search.Settings`, but for keep_all and rollout.
+      **settings: fields of `settings.Settings`, but for keep_all and rollout.
 
     Raises:
       ValueError: a setting that is not possible.

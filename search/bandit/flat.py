@@ -13,10 +13,11 @@ from jax import Array
 
 from jaxgames import random_bits
 from jaxgames.game import Game
-from jaxgames.random_bits import LaneKey
 from search import arguments
 from search.bandit.bandits import Bandit, rounding_noise
-from search.bandit.tree_search import Settings, add_credit, chance_keys, choose_actions, conclude, count_by_tree
+from search.bandit.choices import add_credit, chance_keys, choose_actions, conclude
+from search.bandit.settings import Settings
+from search.bandit.waves import Waves, think
 from search.dynamics import Dynamics, dynamics_of
 from search.microbatch import SCRATCH
 from search.planner import Plan, Planner, memoryless
@@ -43,30 +44,22 @@ def flat_search(game: Game | Dynamics, bandit: Bandit, settings: Settings, name:
     def plan(params, keys: Array, memory: tuple, views, seats: Array, active: Array) -> tuple[Plan, tuple]:
         roots = game.root(params, keys, views, seats)
         search = functools.partial(search_with, params)
-        return settings.search(search, game, bandit, keys, memory, roots, seats, active, SCRATCH)
+        return think(search, settings, game, bandit, keys, memory, roots, seats, active, SCRATCH)
 
     def search_with(params, keys: Array, memory: tuple, views, active: Array) -> tuple[Plan, tuple]:
-        batch = keys.shape[0]
-        lanes = jax.vmap(random_bits.lane_key)(keys)
-        trees = jnp.repeat(jnp.arange(batch, dtype=jnp.int32), settings.leaf_parallelism)
-        roots = jax.tree.map(lambda x: x[trees], views)
-        waves = jnp.where(active, settings.waves(game, views), 0)
-        wave_number = jnp.tile(jnp.arange(settings.leaf_parallelism, dtype=jnp.int32), batch)
-        walkers = random_bits.fold(LaneKey(lanes.first[trees], lanes.second[trees]), wave_number)
+        waves = Waves.of(game, settings, keys, views, active)
+        trees = waves.trees
 
         def one_wave(number, carry):
             words, met = carry
-            lane = random_bits.fold(walkers, number)
-            running = (number < waves)[trees]
-            # Its own key: depths of steps are smaller.
-            begin = game.redrawn(chance_keys(lane, jnp.int32(settings.horizon)), roots) if game.redrawn else roots
+            lanes, starts, running = waves.wave(number)
 
             def step(carry):
                 depth, states, first, met = carry
-                step_lane = random_bits.fold(lane, depth)
+                step_lane = random_bits.fold(lanes, depth)
                 choice, actions = choose_actions(game, bandit, step_lane, states, words[trees], groups, known=depth == 0)
                 met = met.at[depth].set(running & ~game.terminated(states))
-                states = game.step(params, chance_keys(lane, depth), states, actions)
+                states = game.step(params, chance_keys(lanes, depth), states, actions)
                 return depth + 1, states, jnp.where(depth == 0, choice, first), met
 
             first = jnp.zeros((trees.shape[0], game.num_players), jnp.int32)
@@ -76,19 +69,19 @@ def flat_search(game: Game | Dynamics, bandit: Bandit, settings: Settings, name:
                 depth, states, *_ = carry
                 return (depth < settings.horizon) & (running & ~game.terminated(states)).any()
 
-            _, states, first, now = jax.lax.while_loop(unfinished, step, (jnp.int32(0), begin, first, flags))
-            credit = bandit.credit(game.heuristic(states), rounding_noise(lane, game.num_players))
+            _, states, first, now = jax.lax.while_loop(unfinished, step, (jnp.int32(0), starts, first, flags))
+            credit = bandit.credit(game.heuristic(states), rounding_noise(lanes, game.num_players))
             credit = jnp.where(running[:, None], credit, 0)
             for index in range(settings.leaf_parallelism):
                 words = add_credit(
                     bandit, words, first[index :: settings.leaf_parallelism], credit[index :: settings.leaf_parallelism]
                 )
-            return words, met + count_by_tree(now, batch)
+            return words, met + waves.count_by_tree(now)
 
-        words = jnp.zeros((batch, game.num_players * game.num_arms), jnp.uint32)
-        met = jnp.zeros((batch, settings.horizon), jnp.int32)
-        words, met = jax.lax.fori_loop(0, settings.longest(waves), one_wave, (words, met))
-        return conclude(game, bandit, lanes, views, words, {"met": met}), memory
+        words = jnp.zeros((len(keys), game.num_players * game.num_arms), jnp.uint32)
+        met = jnp.zeros((len(keys), settings.horizon), jnp.int32)
+        words, met = jax.lax.fori_loop(0, waves.most, one_wave, (words, met))
+        return conclude(game, bandit, waves.lanes, views, words, {"met": met}), memory
 
     planner = memoryless(
         name, plan, metrics={"met": (settings.horizon,)}, own_first=game.own_first, value_range=bandit.value_range

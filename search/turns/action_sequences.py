@@ -24,7 +24,8 @@ from jaxgames.game import Game
 from jaxgames.lanes import where_lanes
 from jaxgames.random_bits import LaneKey
 from search.arguments import checked, settings_of, state_of
-from search.bandit.tree_search import MICROBATCH_SIZE, chance_keys
+from search.bandit.choices import chance_keys
+from search.bandit.settings import MICROBATCH_SIZE
 from search.microbatch import PER_LANE, in_microbatches
 from search.planner import Plan, Planner
 from search.turns import population

@@ -20,7 +20,7 @@ import numpy as np
 from jaxgames import random_bits
 from jaxgames.random_bits import LaneKey
 from search import presets
-from search.bandit import bandits, tree_search
+from search.bandit import bandits, choices
 
 
 class Look(NamedTuple):
@@ -174,7 +174,7 @@ def _step(game, state, actions, key):
 def _draw(bandit, num_arms, key, leaf_parallelism, number, depth, words):
     lane = random_bits.fold(random_bits.fold(random_bits.lane_key(key), leaf_parallelism), number)
     scores = bandit.scores(random_bits.fold(lane, depth), words, num_arms)
-    chance = tree_search.chance_keys(LaneKey(lane.first[None], lane.second[None]), depth)[0]
+    chance = choices.chance_keys(LaneKey(lane.first[None], lane.second[None]), depth)[0]
     return scores, chance
 
 

@@ -11,7 +11,7 @@ from scipy import stats
 from jaxgames import random_bits
 from jaxgames.random_bits import LaneKey
 from search.bandit import bandits
-from search.bandit.tree_search import add_credit
+from search.bandit.choices import add_credit
 
 TS, UCB, UNIFORM = bandits.thompson(), bandits.ucb1(), bandits.uniform()
 ALL = pytest.mark.parametrize("bandit", [TS, UCB, UNIFORM], ids=lambda bandit: bandit.name)

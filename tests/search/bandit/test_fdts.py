@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from search import fdts, presets
-from search.bandit.tree_search import Settings
+from search.bandit.settings import Settings
 from search.dynamics import dynamics_of
 from tests.search.reference import assert_like_reference, compiled, make
 from tests.tug import ARMS, PULL, REST, SHOUT, Tug, states_of, step_all

@@ -14,8 +14,8 @@ from jaxgames import random_bits
 from search import fdts, presets
 from search.bandit import bandits, table
 from search.bandit.bandits import MAX_CREDITS, rounding_noise
+from search.bandit.choices import with_prior
 from search.bandit.guide import Guide
-from search.bandit.tree_search import with_prior
 from search.dynamics import dynamics_of
 from tests.search.reference import compiled_rule, rule_of
 from tests.tug import ARMS, PULL, REST, Tug, states_of

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from search.bandit import table
-from search.bandit.tree_search import Settings
+from search.bandit.settings import Settings
 
 WORDS = 4
 ROWS = 16  # four buckets
