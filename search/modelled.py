@@ -20,9 +20,10 @@ from jaxgames.registration import registration, usual_opponent
 from search import arguments
 from search.believed import believed
 from search.dynamics import Dynamics, Evaluate, Outputs, answer, arm_logits
-from search.opponents import Rival, most_dangerous, single_player, switching, two_player
+from search.opponents import single_player, switching, two_player
 from search.planner import Planner, of_seat
 from search.puct.search import Settings, puct
+from search.rivals import Rival, most_dangerous
 
 RIVALS = ("none", "closest", "dangerous")
 ROOTS = ("believed", "worst", "visible", "true")

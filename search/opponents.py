@@ -17,14 +17,15 @@ from jax import Array
 
 from jaxgames import random_bits
 from jaxgames.agent import Agent
-from jaxgames.game import Game, RivalryGame, has_prospects, has_rivals, is_hidden, teams_of
+from jaxgames.game import Game, has_rivals, is_hidden, teams_of
 from jaxgames.lanes import where_lanes
 from jaxgames.random_bits import LaneKey
 from search import arguments
 from search.dynamics import Dynamics, dynamics_of
 from search.planner import of_seat
+from search.reductions import picked
+from search.rivals import Rival
 
-Rival = Callable[[Any, Array], Array]  # (state, seat) -> the seat of its rival, -1 for none
 Arms = Callable[[Any], tuple[Array, Array]]  # as `Game.search_arms`
 
 _CHANCE, _MODELS, _SEED, _REPLY = (1 << 20) + np.arange(4, dtype=np.uint32)  # children of a step's key, and what seeds are for
@@ -142,51 +143,6 @@ def switching(first: Agent, second: Agent, after: int) -> Agent:
     return Agent(name, init, reset, act, first.sees_state, first.params, uses_hidden=first.uses_hidden or second.uses_hidden)
 
 
-def most_dangerous(game: RivalryGame) -> Rival:
-    """Names the enemy whose next action can cost a seat most.
-
-    For each action that is possible for an enemy, a step of the game is played in which all others pass, and the state after it
-    is valued for the own seat, by the game's prospects if it has any, else by its heuristic. An enemy's danger is the value after
-    its pass less the lowest value. The greatest danger counts, and between equal ones the closest enemy if it is among them, else
-    the lowest seat. Chance is drawn the same way each time.
-
-    That is E * K + 1 steps of the game in each new node of a search, for E enemies of a seat, out of the game or not, and K arms
-    (19 in Pommerman's free-for-all, 13 in its team game); to name the closest enemy takes none.
-    """
-    value = game.prospects if has_prospects(game) else game.heuristic
-    closest = game.closest_enemy
-    everybody = np.arange(game.num_players, dtype=np.int32)
-    with jax.ensure_compile_time_eval():
-        against = np.asarray(game.are_enemies(jnp.asarray(everybody[:, None]), jnp.asarray(everybody)))
-    # Of each seat, its enemies by their seats; where another has more of them, then some who are none.
-    enemies = np.argsort(~against, axis=1, kind="stable")[:, : max(1, against.sum(1).max())].astype(np.int32)
-
-    def rival(state: Any, seat: Array) -> Array:
-        seats, others = jnp.arange(game.num_players), jnp.asarray(enemies)[seat]
-        arms, possible = (_picked(rows[None], others[None])[0] for rows in game.possible_arms(state))
-
-        def value_after(other: Array, action: Array) -> Array:
-            joint = jnp.where(seats == other, action, game.pass_action).astype(jnp.int32)
-            after = value(game.step(state, joint, jax.random.key(0)))
-            return jnp.where(seats == seat, after, 0.0).sum()
-
-        def lowest(_: None, entry: tuple[Array, Array, Array]) -> tuple[None, Array]:
-            other, actions, possible = entry
-            values = jax.lax.map(lambda action: value_after(other, action), actions)
-            return None, jnp.where(possible, values, jnp.inf).min()
-
-        _, least = jax.lax.scan(lowest, None, (others, arms, possible))
-        near, all_pass = closest(state, seat), value_after(seat, jnp.int32(game.pass_action))
-        minded = _picked(game.in_play(state)[None], others[None])[0] & game.are_enemies(seat, others)
-        score = jnp.where(minded, all_pass - least, -jnp.inf)
-        most = score.max()
-        is_close = (score == most) & (others == near)
-        found = jnp.where(is_close.any(), near, others[jnp.argmax(score)])
-        return jnp.where(minded.any() & ~state.terminated, found, -1).astype(jnp.int32)
-
-    return rival
-
-
 @dataclasses.dataclass(frozen=True)
 class _Modelled:
     """A game whose other seats are played by a model."""
@@ -295,7 +251,7 @@ class _Modelled:
         """Actions of all seats, int32 [L, P], and the memories after them: all other seats of all lanes are one batch."""
         players = self.game.num_players
         seats = (nodes.seat[:, None] + 1 + jnp.arange(self.others)) % players
-        active = _picked(self._asked_seats(nodes), seats)
+        active = picked(self._asked_seats(nodes), seats)
         if self.shared_answers:
             keys = _keys(LaneKey(nodes.seed, jnp.full_like(nodes.seed, _MODELS)))
         found, memories = [], []
@@ -311,7 +267,7 @@ class _Modelled:
             answers = jnp.where(active & (seats == nodes.rival[:, None]), of_rival[:, None], answers)
         # To the order of the seats: the own action first, then those of the seats after it.
         place = (jnp.arange(players) - nodes.seat[:, None]) % players
-        return _picked(jnp.concatenate([own[:, None], answers], axis=1), place).astype(jnp.int32), tuple(memories)
+        return picked(jnp.concatenate([own[:, None], answers], axis=1), place).astype(jnp.int32), tuple(memories)
 
     def _answers(
         self, agent: Agent, params: Any, keys: Array, memory: Any, states: Any, seats: Array, active: Array
@@ -367,8 +323,8 @@ class _Modelled:
     def _chosen_rows(self, rows: Array, nodes: ModelledNode) -> Array:
         """Rows of those who choose in the search: [L, P, ...] to [L, 1 or 2, ...]."""
         if self.rival is None:
-            return _picked(rows, nodes.seat[:, None])
-        return _picked(rows, jnp.stack([nodes.seat, jnp.maximum(nodes.rival, 0)], axis=1))
+            return picked(rows, nodes.seat[:, None])
+        return picked(rows, jnp.stack([nodes.seat, jnp.maximum(nodes.rival, 0)], axis=1))
 
     def _own_undecided(self, nodes: ModelledNode) -> Array:
         return of_seat(self.plain.undecided(nodes.state)[..., None], nodes.seat)[:, 0]
@@ -410,13 +366,3 @@ def _by_lane(tree: Any, seats: int) -> Any:
 
 def _flat(tree: Any) -> Any:
     return jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), tree)
-
-
-def _picked(rows: Array, places: Array) -> Array:
-    """Picks entries per lane: [L, P, ...] and int32 [L, M] to [L, M, ...].
-
-    By a sum: by selecting or a gather, XLA works out all that `rows` depend on again for each of their numbers.
-    """
-    here = places[:, :, None] == jnp.arange(rows.shape[1])
-    here = here.reshape(*here.shape, *[1] * (rows.ndim - 2))
-    return jnp.where(here, rows[:, None], 0).sum(2, dtype=jnp.int32).astype(rows.dtype)

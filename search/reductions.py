@@ -23,6 +23,16 @@ def first_highest(scores: Array) -> tuple[Array, Array]:
     return _by_halves(among, jnp.minimum).min(-1), highest
 
 
+def picked(rows: Array, places: Array) -> Array:
+    """Picks entries per lane: [L, P, ...] and int32 [L, M] to [L, M, ...].
+
+    By a sum: by selecting or a gather, XLA works out all that `rows` depend on again for each of their numbers.
+    """
+    here = places[:, :, None] == jnp.arange(rows.shape[1])
+    here = here.reshape(*here.shape, *[1] * (rows.ndim - 2))
+    return jnp.where(here, rows[:, None], 0).sum(2, dtype=jnp.int32).astype(rows.dtype)
+
+
 def _by_halves(values: Array, choose: Callable[[Array, Array], Array]) -> Array:
     """Makes half as many of some values again and again, while their number is even.
 

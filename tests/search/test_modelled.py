@@ -13,10 +13,11 @@ from search import presets
 from search.believed import believed
 from search.dynamics import dynamics_of
 from search.modelled import ROOTS, Models, _rival, dynamics_for, model_of, modelled, modelled_puct, valued_by_own_seat
-from search.opponents import most_dangerous, two_player
+from search.opponents import two_player
 from search.planner import Plan, memoryless
 from search.puct import Settings
 from search.puct.rollout import heuristic_values, promised_values
+from search.rivals import most_dangerous
 from tests.emitters import NEWER_EMITTERS
 from tests.rivalry import Rivalry
 from tests.signals import Signals

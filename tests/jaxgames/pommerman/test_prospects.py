@@ -9,7 +9,7 @@ import pytest
 
 from jaxgames.pommerman.game import Pommerman
 from jaxgames.pommerman.prospects import Weights, prospects
-from search.opponents import most_dangerous
+from search.rivals import most_dangerous
 from tests.jaxgames.pommerman.positions import FFA, TEAM, Bomb, Man, position
 
 WEIGHTS = Weights()
