@@ -298,6 +298,7 @@ def test_who_is_thrown_out_before_its_first_turn_is_paid_once(late):
     assert [(step.reward.item(), step.terminated.item()) for step in steps] == [(0, False), (-1, True), (0, False)]
 
 
+@pytest.mark.slow  # to compile
 def test_a_death_by_collapse_is_paid():
     game = jaxgames.make("pommerman", "ffa_collapse", max_steps=12, first_collapse=2)  # the corners collapse at step 4
     _, second, *_ = game.config.collapse_steps

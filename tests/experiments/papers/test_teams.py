@@ -31,6 +31,7 @@ def test_the_page(tmp_path):
     assert page.count(row) == met and page.count("that talks") == 4
 
 
+@pytest.mark.slow  # to compile
 def test_how_far_off_an_enemy_in_fog_is_believed():
     """All begin in their corners, out of view; an enemy goes a step away, which the teammate, so it says, has seen."""
     game, steps, key = jaxgames.make("pommerman", "radio"), 6, jax.random.key(0)

@@ -50,6 +50,7 @@ def test_legal_moves_are_the_same(monkeypatch):
     np.testing.assert_array_equal(on_a_cpu, jax.vmap(game.legal_actions)(states))
 
 
+@pytest.mark.slow  # to compile
 @pytest.mark.parametrize("player", PLAYERS)
 def test_games_are_the_same(player, monkeypatch):
     states = start_states("ffa", GAMES, seed=11)

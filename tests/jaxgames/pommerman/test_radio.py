@@ -193,7 +193,7 @@ def stander(own_first):
     return memoryless("stander", plan, own_first=own_first)
 
 
-@pytest.mark.parametrize("own_first", [True, False])
+@pytest.mark.parametrize("own_first", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_a_planner_talks_and_heeds_where_it_is_told_to(own_first):
     """In three lanes: seat 0, which is told of seat 1 and tells of seat 3; seat 2; and seat 0, not asked again."""
     drawing = board(s0=(0, 0), s1=(7, 7), s2=(9, 9), s3=(2, 2))

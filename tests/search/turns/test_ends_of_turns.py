@@ -57,6 +57,7 @@ def stepped():
     return step
 
 
+@pytest.mark.slow  # to compile
 def test_rollouts_to_the_end_of_a_turn():
     lanes, states = roots()
     movers = jax.vmap(GAME.to_play)(states)

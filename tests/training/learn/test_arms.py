@@ -71,6 +71,7 @@ PLAY = AlphazeConfig(
 )
 
 
+@pytest.mark.slow  # to compile
 def test_self_play_learns_actions_in_turns():
     """By PUCT."""
     who = network(Signals(in_turns=True))
@@ -83,6 +84,7 @@ def test_self_play_learns_actions_in_turns():
     assert share_of_right_answers(who, learner.params) > 0.95
 
 
+@pytest.mark.slow  # to compile
 def test_self_play_learns_actions_where_all_act_at_once():
     """By a search that the network guides: every acting seat makes samples of its own, with the outcome of that seat."""
     who = network(Signals())
