@@ -1,4 +1,8 @@
-"""Batched, jitted simulation of multiplayer games. Importing this starts no JAX backend."""
+"""Batched, jitted simulation of multiplayer games.
+
+Importing this starts no JAX backend: call `jaxgames.runtime.prepare()` before the first array. `make` gives a game and `games`
+lists all; `Environment` and `MultiEnvironment` are for training; `check_game` tests a game of your own and `register` adds it.
+"""
 
 from jaxgames.agent import Agent
 from jaxgames.contract import check_game

@@ -1,8 +1,8 @@
 """An environment to train in, made of any game: pure functions of arrays, batch-first, with automatic reset.
 
     env = Environment("pommerman", batch_size=1024, opponents="simple")
-    state, step = env.reset(key)
-    state, step = env.step(state, actions, key)         # actions int32 [B]; jit it, or call it in a scan
+    state, step = env.reset(first_key)
+    state, step = env.step(state, actions, next_key)    # actions int32 [B]; jit it, or call it in a scan
 
 A lane plays one game after another. The learner has one seat and agents have the others; `MultiEnvironment` leaves all seats to
 the caller. Every lane draws by a key of its own, so that what happens in it does not depend on its neighbours.
@@ -40,9 +40,21 @@ class Environment(Base):
     game has paid for it, mostly in the same step, and is done; with teammates it passes until the game is over.
 
     Attributes:
+      game: what is played: a game, or an id or name as `jaxgames.make` takes it.
+      batch_size: lanes, B.
       opponents: who has the other seats: agents, or names of the game's bots; one for all, or P - 1 in the order of seats after
         the learner's.
       seat: of the learner; or "rotating": the next one with each game of a lane, beginning with lane % P.
+      observation: "arrays" (all that a seat observes, as few plain arrays), "planes" (of the encoder), or a function
+        `see(state, seat) -> pytree` of one game.
+      encoder: its name; None: the game's first.
+      autoreset: "same_step", "next_step" or "disabled".
+      max_episode_steps: an episode is truncated after so many steps; None: only the game's rules end it.
+      pool_size: start states that are drawn once, for all games to come; 0: every game draws its own. None: 4096, and 0 where
+        there are fewer than 64 lanes.
+
+    Raises:
+      ValueError: a setting out of range, or a game, variant, bot or encoder that does not exist.
     """
 
     opponents: Agent | str | Sequence[Agent | str] = "random"
@@ -67,7 +79,7 @@ class Environment(Base):
         """Begins games in all lanes.
 
         Args:
-          key: one.
+          key: a typed key, a new one for every call.
 
         Returns:
           The state, and a time step without reward.
@@ -103,7 +115,7 @@ class Environment(Base):
           state: of `reset` or the last `step`.
           actions: int [B], numbered as the game does. What an illegal one does is told by the game, and that it was one by
             `TimeStep.illegal`; a number out of range counts as the pass.
-          key: one.
+          key: a typed key, a new one for every call.
 
         Returns:
           The state and what happened. With `autoreset="same_step"` games that are over have been followed by the next ones, which

@@ -44,7 +44,7 @@ class TimeStep(NamedTuple):
       truncated: bool [B], it was given up after `max_episode_steps`, so what was to come is worth something.
       final_observation: what the learner saw after its action, before any reset. Where it is not used, jit computes none.
       seat: int32 [B], the learner's in the game that goes on; in `MultiEnvironment` whose turn it is, -1: all choose.
-      illegal: bool [B], the action was not legal, nor another one for something that is.
+      illegal: bool [B], the action was illegal; one that stands for the same as a legal one is not.
       episode_length: int32 [B], steps of this episode so far, with this one.
       episode_return: float32 [B], sum of their rewards.
     """

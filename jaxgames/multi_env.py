@@ -21,13 +21,27 @@ class MultiEnvironment(Base):
     Who is not asked passes (`game.pass_action`, the only legal action). Who is eliminated is terminated once the game has paid
     for it, mostly in the same step, and gets no more rewards, unless it has teammates; the episode of a lane is over when all
     its seats are done.
+
+    Attributes:
+      game: what is played: a game, or an id or name as `jaxgames.make` takes it.
+      batch_size: lanes, B.
+      observation: "arrays" (all that a seat observes, as few plain arrays), "planes" (of the encoder), or a function
+        `see(state, seat) -> pytree` of one game.
+      encoder: its name; None: the game's first.
+      autoreset: "same_step", "next_step" or "disabled".
+      max_episode_steps: an episode is truncated after so many steps; None: only the game's rules end it.
+      pool_size: start states that are drawn once, for all games to come; 0: every game draws its own. None: 4096, and 0 where
+        there are fewer than 64 lanes.
+
+    Raises:
+      ValueError: a setting out of range, or a game, variant, bot or encoder that does not exist.
     """
 
     def reset(self, key: Array) -> tuple[EnvState, TimeStep]:
         """Begins games in all lanes.
 
         Args:
-          key: one.
+          key: a typed key, a new one for every call.
 
         Returns:
           The state, and a time step without rewards.
@@ -57,7 +71,7 @@ class MultiEnvironment(Base):
         Args:
           state: of `reset` or the last `step`.
           actions: int [B, P]; as of `Environment.step`.
-          key: one.
+          key: a typed key, a new one for every call.
 
         Returns:
           The state and what happened, by seat; resets as of `Environment.step`.

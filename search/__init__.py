@@ -1,4 +1,9 @@
-"""Planners: which action to take, given a game. Importing this starts no JAX backend."""
+"""Planners: which action to take, given a game.
+
+`fdts`, `mcts` and `mcs` make planners for games of simultaneous moves; `search.presets.by_name` makes all planners by name. Trees
+that a network guides and determinizations are in `search.puct`, whole turns in `search.turns`. Importing this starts no JAX
+backend.
+"""
 
 from search.bandit.bandits import thompson, ucb1, uniform
 from search.check import check_planner

@@ -22,11 +22,12 @@ class Plan:
       actions: int32 [B, P], the final choice for every player.
       arms: int32 [B, P, K], the actions that the columns below stand for.
       legal: bool [B, P, K], which columns count: arms that the player may choose.
-      qvalues: float32 [B, P, K], mean result of each arm (posterior mean, or Q); any number where an arm is not legal.
+      qvalues: float32 [B, P, K], mean result of each arm for its player (posterior mean, or Q), within `Planner.value_range`;
+        of an arm never tried what the planner takes for it beforehand; any number where an arm is not legal.
       visit_counts: int32 [B, P, K], how often each arm was tried, earlier plans of this state included.
       action_weights: float32 [B, P, K], what the final choice goes by (of a search by visits: their shares), before a temperature
         that sharpens it; the first of equals is chosen where nothing is drawn. This is what a learner imitates.
-      root_value: float32 [B, P], value of the final choice.
+      root_value: float32 [B, P], value of the final choice; on the scale of `qvalues`.
       metrics: arrays with leading axis B, by name.
     """
 
@@ -47,9 +48,11 @@ class Planner(NamedTuple):
       name: for tables, such as "FDTS + TS".
       init: `init(batch_size) -> memory`; its shapes follow from the batch alone, and it can be traced.
       reset: `reset(memory, lanes) -> memory`; lanes bool [B], those in which a new episode begins.
-      plan: `plan(params, keys, memory, views, seats, active) -> (Plan, memory)`; keys [B], views [B], seats int32 [B] (for
-        whom; planners by self-play plan for all), active bool [B] (elsewhere the plan is any and the memory stays). The memory of
-        a lane is that of one seat until it is reset: a seat that changes reads what another has believed and found.
+      plan: `plan(params, keys, memory, views, seats, active) -> (Plan, memory)`. params: of the network, None without one,
+        `{"own": ..., "opponents": ...}` where models play for others. keys: typed keys [B], new ones for every call. views [B].
+        seats int32 [B]: for whom; planners by self-play plan for all. active bool [B]: elsewhere the plan is any and the memory
+        stays. The memory of a lane is that of one seat until it is reset: a seat that changes reads what another has believed
+        and found.
       memory_bytes: bytes of memory of a lane that thinks. Where lanes think in parts and nothing is kept, `init` makes room for
         those of one part alone.
       metrics: shape per lane of each metric that may be added up over plans.
@@ -57,7 +60,8 @@ class Planner(NamedTuple):
       ready: see `Agent.ready`; by the planner's memory.
       search_bytes, uses_hidden: see `Agent`.
       own_first: the first player of a plan is the seat that was asked for; else players are the seats of the game.
-      value_range: what is lost and what is won in its values.
+      value_range: the values of a loss and of a win: (0, 1) with Thompson sampling and uniform choice, where a draw is 0.5;
+        (-1, 1) with UCB1 and PUCT.
     """
 
     name: str
@@ -119,6 +123,9 @@ def as_agent(planner: Planner, *, keep_metrics: bool = False) -> Agent:
     Args:
       planner: any.
       keep_metrics: the agent's memory becomes (the planner's memory, the metrics added up over all moves, by lane).
+
+    Returns:
+      An agent without parameters; give it those of a network by `._replace(params=params)`.
     """
 
     def own(actions: Array, seats: Array) -> Array:

@@ -52,7 +52,7 @@ def fdts(
       key: `key(state) -> uint32 [2]` in place of the game's `state_key`.
       arms: `arms(state) -> (int32 [P, K], bool [P, K])` in place of the game's `search_arms`.
       guide: a network whose policy and values bias the search.
-      **settings: fields of `settings.Settings`, but for keep_all and rollout.
+      **settings: fields of `search.bandit.settings.Settings`, but for keep_all and rollout.
 
     Raises:
       ValueError: a setting that is not possible.
@@ -82,12 +82,18 @@ def mcts(
       key: as for `fdts`.
       arms: as for `fdts`.
       **settings: as for `fdts`.
+
+    Raises:
+      ValueError, TypeError: as `fdts`.
     """
     return _tree_search(game, bandit, _sizes(settings, keep_all=False, rollout=rollout), key, arms)
 
 
 def mcs(game: Game | Dynamics, bandit: Bandit | None = None, *, arms: Callable | None = None, **settings: Any) -> Planner:
-    """Flat Monte Carlo search: bandits in the present state only, random play after it. Arguments as for `fdts`, but no table."""
+    """Flat Monte Carlo search: bandits in the present state only, random play after it.
+
+    Arguments and errors are those of `fdts`, but there is no table.
+    """
     return _flat_search(game, bandit, _sizes(settings), arms)
 
 

@@ -104,7 +104,7 @@ def run(config: BenchmarkConfig) -> int:
         text = table.figures(rows)
         if not config.json:
             print(text)
-        fill(config.page or CHECKOUT / "docs" / "benchmarks.md", {"figures": text})
+        fill(config.page or CHECKOUT / "docs" / "benchmarks.md", {"figures": text}, others_stay=True)
         fill(config.readme or CHECKOUT / "README.md", {"speeds": table.brief(rows, table.README)}, others_stay=True)
     return FAILED if failures else 0
 

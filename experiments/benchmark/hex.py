@@ -259,7 +259,9 @@ def _beside_mctx(name: str, summary: str, num_simulations: int, accelerator_batc
     measure, text = beside_mctx(num_simulations, **options), "mctx {mctx_cpu_seconds_per_batch:.3g} s, {times_mctx:.1f}x ours"
     program = functools.partial(searches, num_simulations=num_simulations, **options)
     lanes = PUCT_SIZES[num_simulations]
-    return Case(f"hex/{name}", "searches", summary, measure, lanes, accelerator_batch, (text,), reach, program)
+    return Case(
+        f"hex/{name}", "searches", f"{summary}; per batch of {lanes}", measure, lanes, accelerator_batch, (text,), reach, program
+    )
 
 
 _SEARCH = "PUCT, Hex 11 x 11, 100 simulations by the rules of mctx"
@@ -277,9 +279,9 @@ CASES: tuple[Case, ...] = (
         reach="6 M/s, aim 15 M/s",
         program=play,
     ),
-    _beside_mctx("puct_100", f"{_SEARCH}, priors and values by a hash; per batch", 100, 4096, "0.42 s and 7x, aim 0.2 s"),
-    _beside_mctx("puct_800", "the same with 800 simulations; per batch", 800, 1024, "15x, aim 30x"),
-    _beside_mctx("puct_100_constant", f"{_SEARCH}, uniform priors, value 0; per batch", 100, 4096, values="constant"),
+    _beside_mctx("puct_100", f"{_SEARCH}, priors and values by a hash", 100, 4096, "0.42 s and 7x, aim 0.2 s"),
+    _beside_mctx("puct_800", "the same with 800 simulations", 800, 1024, "15x, aim 30x"),
+    _beside_mctx("puct_100_constant", f"{_SEARCH}, uniform priors, value 0", 100, 4096, values="constant"),
     Case(
         "hex/sample_hidden",
         "worlds",

@@ -57,13 +57,14 @@ def test_json_lines_are_alone_on_stdout_and_recorded(tmp_path, capsys, monkeypat
 def test_table_alone_measures_nothing(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(worker, "measure_apart", lambda request: pytest.fail(f"measured {request}"))
     page, readme = tmp_path / "page.md", tmp_path / "README.md"
-    page.write_text("before\n<!-- table figures -->\n<!-- /table -->\nafter\n")
+    after = "<!-- table instructions -->\nof another command\n<!-- /table -->\n"
+    page.write_text(f"before\n<!-- table figures -->\n<!-- /table -->\n{after}")
     readme.write_text("<!-- table speeds -->\n<!-- /table -->\n")
     row = made_up_row("pommerman/random")
     records.append(tmp_path / "rows", row)
     assert leave("--table", "--folder", str(tmp_path / "rows"), "--page", str(page), "--readme", str(readme)) == 0
     assert capsys.readouterr().out == f"{table.figures([row])}\n"
-    assert page.read_text() == f"before\n<!-- table figures -->\n{table.figures([row])}\n<!-- /table -->\nafter\n"
+    assert page.read_text() == f"before\n<!-- table figures -->\n{table.figures([row])}\n<!-- /table -->\n{after}"
     assert readme.read_text() == f"<!-- table speeds -->\n{table.brief([row], table.README)}\n<!-- /table -->\n"
 
 
