@@ -23,6 +23,7 @@ def put(
     key: Callable[[Row], Hashable],
     make: Callable[[list[Row]], None],
     order: Sequence[Hashable] | None = None,
+    piece: Callable[[Row], Hashable] | None = None,
 ) -> None:
     """Puts rows in place of those with the same keys, and makes something of all, while no other process adds to the file.
 
@@ -32,13 +33,18 @@ def put(
       key: of a row.
       make: `make(rows)`, of all that are kept now.
       order: keys in their order, of all rows that stay; None: all stay, new ones at the end.
+      piece: what a row is of, if several rows are of one thing: all that was kept of a thing gives way to new rows of it.
 
     Raises:
       OSError: a file cannot be read or written.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     with alone_in(path.parent):
-        known = read(path, key) | {key(row): row for row in rows}
+        rows, known = list(rows), read(path, key)
+        if piece is not None:
+            measured = {piece(row) for row in rows}
+            known = {each: row for each, row in known.items() if piece(row) not in measured}
+        known |= {key(row): row for row in rows}
         kept = [known[each] for each in (known if order is None else order) if each in known]
         write_atomically(path, "[\n" + ",\n".join(map(json.dumps, kept)) + "\n]\n")
         make(kept)

@@ -48,7 +48,6 @@ KINDS = {
 }
 _LISTS: dict[Any, Kind] = {
     tuple[int, ...]: Kind(functools.partial(_read_list, int), "whole numbers with + between"),
-    tuple[int, int]: Kind(functools.partial(_read_list, int), "two whole numbers with + between"),
     tuple[str, ...]: Kind(functools.partial(_read_list, str), "words with + between"),
     tuple[tuple[str, ...], ...]: Kind(_read_lists, "lists with / between, of words with + between"),
 }

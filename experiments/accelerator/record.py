@@ -36,7 +36,7 @@ def record(about: Row, rows: Iterable[Row], folder: Path = DATA, page: Path = PA
     path = folder / f"accelerator-{provenance.slug(about['device'])}.json"
     own = {"on": about["device"], "commit": about.get("commit")}
     found = ({**own, **row} for row in rows if not row["failed"])
-    kept.put(path, found, _key, lambda _: make_tables(folder, page))
+    kept.put(path, found, _key, lambda _: make_tables(folder, page), piece=lambda row: _key(row)[:3])
 
 
 def make_tables(folder: Path = DATA, page: Path = PAGE) -> None:

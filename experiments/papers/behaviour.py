@@ -25,9 +25,10 @@ def behaviour(game: Pommerman, key: Array, games: Games, agent: int = 0) -> dict
 
     Returns:
       `moves`: share of each move; `cells`: mean number of different cells visited per game; `cells_in_20`: in 20 steps in a row;
-      `bombs`: mean number of bombs laid per game; `kills`: enemies killed per game; `suicides`: share of games in which its own
-      bomb killed it; `mates`: in games of teams, share in which it killed a teammate; `visits`: float [H][W], share of all steps
-      spent in each cell, turned so that the agent begins at the top left; `games`: how many were looked at.
+      `bombs`: mean number of bomb moves per game, some of them on a cell with a bomb, where none is laid; `kills`: enemies
+      killed per game; `suicides`: share of games in which its own bomb killed it; `mates`: in games of teams, share in which it
+      killed a teammate; `visits`: float [H][W], share of all steps spent in each cell, turned so that the agent begins at the
+      top left; `games`: how many were looked at.
     """
     config, teams = game.config, teams_of(game)
     size = config.board_size

@@ -33,7 +33,7 @@ from training.storage.logs import LOG_FILE, read_log
 NAME = "behaviour"
 MOVES = tuple(move.name.lower() for move in Move)
 _FIGURES = {name: f"{NAME}_{name}" for name in ("visits", "moves", "rounds", "samples")}
-_SHOWN = (("cells_in_20", "different cells in 20 steps"), ("bombs", "bombs per game"), ("kills", "kills per game"))
+_SHOWN = (("cells_in_20", "different cells in 20 steps"), ("bombs", "bomb moves per game"), ("kills", "kills per game"))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -295,7 +295,7 @@ def _players_table(results: list[dict]) -> str:
         ends = [interval(count[what], count["games"]) for what in OUTCOMES[:2]]
         player = f"{who.player}, {who.mode}, against {who.opponent}"
         rows.append([who.title if who.run else who.player, player, *shares, *numbers, *ends, str(count["games"])])
-    numbers = ["cells in 20 steps", "cells per game", "bombs per game", "kills per game", "killed by itself"]
+    numbers = ["cells in 20 steps", "cells per game", "bomb moves per game", "kills per game", "killed by itself"]
     return markdown(["who", "plays", *(f"{move}, %" for move in MOVES), *numbers, "win", "draw", "games"], rows)
 
 

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-import time
 from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
 
-import jax
-
 import jaxgames
 from experiments.pages import markdown
-from experiments.papers.measured import Measurement, Plan
+from experiments.papers.measured import Measurement, Plan, play_timed
 from experiments.papers.tables import ends, points, with_interval
 from jaxgames.clash.config import BEGINNER_DECK
-from training.play import agents, counting, evaluate
+from training.play import agents, counting
 
 SEED = 2020
 SIMULATIONS_PER_ARM = 4
@@ -172,15 +169,13 @@ def match(first: str, second: str, mode: str, games: int, batch: int) -> dict:
     """Plays a pair; gives how battles ended for the first."""
     game = jaxgames.make("clash", mode)
     pair = [agents.make(spec, game) for spec in (first, second)]
-    started, cpu = time.perf_counter(), time.process_time()
-    played = evaluate.play(game, pair, jax.random.key(SEED), games, batch_size=batch, seating="rotated")
+    played, times = play_timed(game, pair, SEED, games, batch_size=batch, seating="rotated")
     return {
         "players": [first, second],
         "mode": mode,
         **dataclasses.asdict(counting.count(played)),
         "mean_length": round(float(played.lengths.mean()), 1),
-        "seconds": round(time.perf_counter() - started, 1),
-        "cpu_seconds": round(time.process_time() - cpu, 1),
+        **times,
     }
 
 

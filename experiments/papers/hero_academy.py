@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-import time
 from functools import partial
-
-import jax
 
 import jaxgames
 from experiments.pages import NONE, markdown
 from experiments.papers import hero_outcomes
 from experiments.papers.figures import points_figure
 from experiments.papers.hero_outcomes import TREES
-from experiments.papers.measured import Measurement, Page, Plan
+from experiments.papers.measured import Measurement, Page, Plan, play_timed
 from experiments.papers.tables import points, with_interval
 from training.play import agents
-from training.play.tournament import play_pair
 
 SEED = 2016  # of everything
 PLAYERS = {
@@ -180,16 +176,15 @@ PARTS = {
 def _match(first: str, second: str, games: int, batch: int, mode: str) -> dict:
     game = jaxgames.make("hero_academy", mode)
     pair = [agents.make(spec, game) for spec in (first, second)]
-    started, cpu = time.perf_counter(), time.process_time()
-    points = play_pair(game, pair, jax.random.key(SEED), games, batch_size=batch)
+    played, times = play_timed(game, pair, SEED, games, batch_size=batch, seating="rotated")
+    outcomes = played.outcomes[:, 0]
     return {
         "players": [first, second],
         "mode": mode,
         "games": games,
-        "wins": int((points == 1).sum()),
-        "draws": int((points == 0.5).sum()),
-        "seconds": round(time.perf_counter() - started, 1),
-        "cpu_seconds": round(time.process_time() - cpu, 1),
+        "wins": int((outcomes > 0).sum()),
+        "draws": int((outcomes == 0).sum()),
+        **times,
     }
 
 

@@ -234,6 +234,11 @@ class Page:
         return f"warning: made by other versions of {', '.join(self.code)}: {listed} (what is deleted is made again)"
 
 
+def few_of(games: int) -> int:
+    """Gives a quarter of a number of games, but an even number of them, as sides are changed from game to game."""
+    return max(2 * (games // 8), 2)
+
+
 def play_timed(game: Game, players: Sequence[Agent], seed: int, num_games: int, **how: Any) -> tuple[Games, dict[str, float]]:
     """Plays games, and times them after everything was compiled.
 

@@ -11,7 +11,7 @@ import jax
 
 import jaxgames
 from experiments.pages import markdown
-from experiments.papers.measured import Measurement, Page, Plan, play_timed
+from experiments.papers.measured import Measurement, Page, Plan, few_of, play_timed
 from experiments.papers.stratego_learning import BARRAGE, GAMES, learning, learning_figure, learning_table
 from experiments.papers.stratego_taught import full, full_table, planes, planes_table
 from experiments.papers.tables import ends, for_file, points, with_interval
@@ -71,7 +71,7 @@ class StrategoPlan(Plan):
 
     def matches(self, pairs: Iterable[Match], *, few: bool = False) -> list[Measurement]:
         """What is to be played; matches are the labels."""
-        games = max(self.games // 4, 2) if few else self.games
+        games = few_of(self.games) if few else self.games
         return [Measurement(pair.name(games), partial(play, pair, games, self.batch), pair) for pair in pairs]
 
 

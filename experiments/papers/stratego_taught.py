@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import jaxgames
 from experiments.pages import markdown
-from experiments.papers.measured import Measurement, play_timed, trained
+from experiments.papers.measured import Measurement, few_of, play_timed, trained
 from experiments.papers.stratego_learning import BARRAGE
 from experiments.papers.tables import ends, for_file, points, with_interval
 from training.jobs import train_expert
@@ -122,7 +122,7 @@ def full(plan: StrategoPlan) -> list[Measurement]:
 def _measurements(plan: StrategoPlan, contests: Iterable[Contest]) -> list[Measurement]:
     found = []
     for contest in contests:
-        games = max(plan.games // 4, 2) if contest.few else plan.games
+        games = few_of(plan.games) if contest.few else plan.games
         found.append(Measurement(contest.name(games), partial(play, plan, contest, games), contest))
     return found
 

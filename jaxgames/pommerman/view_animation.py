@@ -68,7 +68,7 @@ def animate_recording(
         shown = winning_seats(recording, teams=teams) if winners is None else winners
         result = game_result(recording, names, teams=teams, winners=shown, max_steps=max_steps)
 
-    timeline = Timeline(recording, seconds_per_step, end_pause)
+    timeline = Timeline(recording, seconds_per_step, end_pause, repr((title, lines, names, result)))
     body = (
         parts.heading(title)
         + _captions(timeline, lines)

@@ -20,14 +20,15 @@ class Timeline:
     State i is shown from second `i * seconds_per_step` on, the last one until `seconds`, where the loop starts again.
     """
 
-    def __init__(self, recording: parts.Recording, seconds_per_step: float, end_pause: float) -> None:
+    def __init__(self, recording: parts.Recording, seconds_per_step: float, end_pause: float, shown: str) -> None:
+        """Begins a film of a recording; `shown` is what else makes this film another than others of the same game."""
         self.num_states = recording.num_states
         self.seconds_per_step = seconds_per_step
         self.end_pause = end_pause
         self.seconds = (recording.num_states - 1) * seconds_per_step + end_pause
         # Keyframes are global in a web page: two games in one page must not share names.
         content = b"".join(np.ascontiguousarray(a).tobytes() for a in (recording.board, recording.agents, recording.steps))
-        self._prefix = f"p{zlib.crc32(content + repr((seconds_per_step, end_pause)).encode()) & 0xFFFFF:05x}-"
+        self._prefix = f"p{zlib.crc32(content + repr((seconds_per_step, end_pause, shown)).encode()) & 0xFFFFF:05x}-"
         self._rules: dict[tuple[str, str], str] = {}
 
     def seconds_at(self, state: int) -> float:

@@ -26,6 +26,6 @@ def replay(arrays: Arrays, findings: Findings) -> int:
             return kind.replay(arrays, findings)
         except BadRecording:
             raise
-        except (ValueError, IndexError) as error:
+        except (TypeError, ValueError, IndexError) as error:
             raise BadRecording(f"no sound recording: {error}") from None
     raise BadRecording("no recording of Stratego: lacks piece (yorktown) and p1 (stratego_env)")

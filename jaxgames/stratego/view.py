@@ -98,7 +98,7 @@ def _picture(config: StrategoConfig, state: State, film: Film, names: Sequence[s
     text = f"{_FONT} font-size='14' fill='{_INK}'"
     head = " against ".join(name if name == colour else f"{name} ({colour})" for name, colour in zip(names, PLAYERS, strict=True))
     parts.append(f"<text x='{MARGIN:.0f}' y='22' {text}>{svg.plain(head)}</text>")
-    last = film.moves[-1][0] if film.seconds else None  # a film does not tell its end before
+    last = film.moves[-1][0] if film.moves and film.seconds else None  # a film does not tell its end before
     hidden, shown = ("", "") if last is None else (" opacity='0'", svg.shown_between(last, film.seconds, film.seconds))
     parts.append(f"<text x='{MARGIN:.0f}' y='{high - 10:.0f}'{hidden} {text}>{shown}{svg.plain(caption)}</text>")
     for fight in film.fights:

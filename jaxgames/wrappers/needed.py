@@ -10,9 +10,11 @@ def needed(library: str, extra: str = "wrappers") -> Any:
     """Imports a library of an extra.
 
     Raises:
-      ImportError: it is not installed; the message says how to install it.
+      ImportError: it is not installed, and the message says how to install it; or it fails by itself.
     """
     try:
         return importlib.import_module(library)
-    except ImportError as error:
+    except ModuleNotFoundError as error:
+        if error.name != library.partition(".")[0]:
+            raise
         raise ImportError(f"{library} is not installed: pip install 'jaxgames[{extra}]'") from error

@@ -237,6 +237,7 @@ def test_what_is_kept_becomes_tables(tmp_path):
     ]
     record.record({"device": "Toy 3000"}, later, tmp_path, page)
     assert "300 steps/s | 100 |" in page.read_text() and "| all | yes | – | – |" in page.read_text()
+    assert "| states hex | some |" not in page.read_text(), "all that was known of a check gives way to what is new"
 
 
 def test_the_tables_of_the_page_are_those_of_what_is_kept(tmp_path):

@@ -128,7 +128,8 @@ def test_bad_input_beside_a_network(name, options, message):
 
 def test_a_network_beside_values_may_model_the_others():
     """There it values nothing."""
-    presets.by_name(FFA, "modelled_fdts", evaluate=unasked, values="prospects", model="network")
+    planner = presets.by_name(FFA, "modelled_fdts", evaluate=unasked, values="prospects", model="network")
+    assert planner.name != presets.by_name(FFA, "modelled_fdts", values="prospects").name and "network" in planner.name
 
 
 def test_groups_of_arms_are_chosen_first_against_models_too():

@@ -113,7 +113,7 @@ def _ranked(config: SearchConfig) -> list[dict[str, Any]]:
     for number, trial in enumerate(config.draws()):
         path = Path(trial.output) / "result.json"
         if path.exists():
-            job.check_settings(trial, path.parent / "settings.json")
+            job.check_settings(trial, path.parent / "settings.json", free=job.JobConfig.FREE)  # as many games for each
             result = json.loads(path.read_text())
             results.append({"trial": number, **_varied(trial), **{k: result[k] for k in ("released", "strict", "seconds")}})
     results.sort(key=lambda one: (-one["released"]["wins"] / one["released"]["games"], one["trial"]))

@@ -171,3 +171,5 @@ def test_a_film_shows_battles():
     assert film.count(" attacks ") == (np.diff(fewer) < 0).sum() > 0
     with pytest.raises(ValueError, match="0 moves"):
         game.animate(jax.tree.map(lambda leaf: leaf[0, :1], states))
+    nothing_moves = jax.tree.map(lambda leaf: leaf[0, [0, 0]], states)
+    ElementTree.fromstring(game.animate(nothing_moves))

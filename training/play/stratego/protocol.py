@@ -23,9 +23,9 @@ START, QUIT, SURRENDER = "START", "QUIT", "SURRENDER"
 LONGEST_LINE = 4096  # bytes; the longest one of the protocol tells a name and a result
 BATTLES = ("KILLS", "DIES", "BOTHDIE")
 
-_HEADER = re.compile(r"(RED|BLUE)(?: (\S+))? (\d+) (\d+)")
-_MOVE = re.compile(r"([+-]?\d{1,9})\s+([+-]?\d{1,9})\s+(UP|DOWN|LEFT|RIGHT)(?:\s+([+-]?\d{1,9}))?")
-_TOLD = re.compile(_MOVE.pattern + r"\s+(OK|ILLEGAL|VICTORY_FLAG|(?:KILLS|DIES|BOTHDIE)\s+([Fs1-9B])\s+([Fs1-9B]))")
+_HEADER = re.compile(r"(RED|BLUE)(?: (\S+))? (\d+) (\d+)", re.ASCII)
+_MOVE = re.compile(r"([+-]?\d{1,9})\s+([+-]?\d{1,9})\s+(UP|DOWN|LEFT|RIGHT)(?:\s+([+-]?\d{1,9}))?", re.ASCII)
+_TOLD = re.compile(_MOVE.pattern + r"\s+(OK|ILLEGAL|VICTORY_FLAG|(?:KILLS|DIES|BOTHDIE)\s+([Fs1-9B])\s+([Fs1-9B]))", re.ASCII)
 
 
 class Move(NamedTuple):

@@ -35,7 +35,7 @@ def from_file(game: Stratego, path: str) -> Callable[[int], State]:
     config = dataclasses.replace(game.config, blocked_fields=0, start="")
     states = []
     try:
-        lines = Path(path).read_text(encoding="ascii").splitlines()
+        lines = Path(path).read_text(encoding="utf-8-sig").splitlines()
     except UnicodeDecodeError:
         raise ValueError(f"starts={path!r}: must be text, a position per line") from None
     for number, line in enumerate(lines, 1):
