@@ -32,6 +32,7 @@ from training.storage.files import LOCK, output_folder, write_alone, write_atomi
 from training.storage.logs import LOG_FILE, RunLog, read_log
 from training.storage.provenance import flat
 
+RESULT = "result.json"
 MOST = 2_000_000_000  # units of a run: below 2^31, so that the last iteration may count on
 
 
@@ -191,6 +192,8 @@ def run(job: Job) -> dict | None:
         with StopRequest() as stop, Checkpoints(job.folder / "checkpoints", job.meta, keep=job.config.keep) as checkpoints:
             _check_folder(job.config, job.folder, checkpoints)
             progress = _start_or_resume(job, checkpoints)
+            if not job.is_over(progress.state):  # of a shorter run: while there is a result, others take the run for finished
+                processes.agree(lambda: (job.folder / RESULT).unlink(missing_ok=True) if processes.leads() else None)
             if not _iterate(job, progress, checkpoints, stop):
                 return None
         return _finish(job, progress)
@@ -310,7 +313,7 @@ def _finish(job: Job, progress: _Progress) -> dict:
         "device": f"{job.num_devices} x {jax.devices()[0].device_kind}",
         **job.finish(progress.state),
     }
-    write_atomically(job.folder / "result.json", json.dumps(result, indent=2) + "\n")
+    write_atomically(job.folder / RESULT, json.dumps(result, indent=2) + "\n")
     if processes.on_first(lambda: _draw(job)):
         job.console.print(f"results in {job.folder}", markup=False, highlight=False)
     else:

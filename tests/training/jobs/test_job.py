@@ -183,6 +183,16 @@ def test_a_finished_run_may_be_finished_again(straight, tmp_path):
     assert_same(tmp_path, straight[0])
 
 
+def test_a_finished_run_that_is_made_longer_has_no_result_until_it_is_finished_again(monkeypatch, tmp_path):
+    run(tmp_path, total=6)
+    assert (tmp_path / "result.json").exists()
+    send_signal_at(monkeypatch, signal.SIGTERM, 5)
+    assert run(tmp_path, total=18, resume=True)[0] is None and steps_of(tmp_path)[-1] == 5
+    assert not (tmp_path / "result.json").exists()
+    assert run(tmp_path, total=18, resume=True)[0] is not None
+    assert json.loads((tmp_path / "result.json").read_text())["settings"]["total"] == 18
+
+
 @pytest.mark.parametrize("resume", [True, False])
 def test_a_run_without_a_checkpoint_begins_again(resume, straight, tmp_path):
     """As when it was killed early: without --resume too."""
