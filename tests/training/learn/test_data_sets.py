@@ -215,6 +215,8 @@ def of_form(shape, dtype="f4"):
     (attribute("AgentSteps", lambda value: value[:-1]), r"attributes of different lengths: AgentIds \d+, AgentSteps \d+, "),
     (attribute("AgentSteps", lambda value: [1] * len(value)), r"has \d+ samples by its attribute Steps, and its AgentSteps"),
     (attribute("AgentSteps", lambda value: [0, *value[1:]]), "AgentSteps: must be >= 1, and one is 0$"),
+    (attribute("AgentSteps", lambda value: [*value[:-1], 10**13]), "AgentSteps: must be <= 800, .* and one is 10000000000000$"),
+    (attribute("AgentSteps", lambda value: [*value[:-1], 801]), "AgentSteps: must be <= 800, as the game's max_steps, and one"),
     (attribute("AgentIds", lambda value: [4, *value[1:]]), r"AgentIds: must be in 0\.\.3, and one is 4$"),
     (attribute("AgentEpisode", lambda value: ["first", *value[1:]]), "AgentEpisode: must be a list with a whole number per"),
     (attribute("AgentSteps", lambda value: [1.5, *value[1:]]), "AgentSteps: must be a list with a whole number per"),
