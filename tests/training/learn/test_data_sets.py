@@ -260,6 +260,23 @@ def test_a_data_set_that_cannot_be_finished_leaves_nothing(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_data_set_is_on_the_disk_before_it_appears_and_its_folder_after(tmp_path, monkeypatch):
+    synced, path = [], tmp_path / "data_0.zr"
+
+    def sync(each):
+        synced.append((each.name, path.exists()))
+
+    def read(start, stop):
+        return {name: np.zeros((stop - start, *form.shape), form.dtype) for name, form in data_sets.FORMS.items()}
+
+    monkeypatch.setattr(zarr_folders, "sync", sync)
+    zarr_folders.write(path, data_sets.FORMS, 5, read, {"Steps": 5})
+    *inside, outside = synced
+    assert sorted(name for name, _ in inside[:-1]) == sorted(each.name for each in path.rglob("*"))
+    assert inside[-1][0].startswith(".data_0.zr.") and not any(there for _, there in inside)
+    assert outside == (tmp_path.name, True)
+
+
 def test_without_zarr_it_says_what_to_install(monkeypatch, folder):
     found = builtins.__import__
 
