@@ -101,6 +101,20 @@ def test_what_was_not_measured_is_null_in_the_log_and_not_shown(straight, tmp_pa
     assert "<svg" in (tmp_path / "learning.svg").read_text()
 
 
+class Unmeasured(ToyJob):
+    """Has nothing to tell at the end."""
+
+    def finish(self, state):
+        return {"best": float("inf"), "shares": [0.5, float("nan")], "ends": {"won": (float("-inf"), 1)}, "name": "inf"}
+
+
+def test_a_result_has_null_for_numbers_that_are_not_finite(tmp_path):
+    result, _ = run(tmp_path, Unmeasured, total=2)
+    found = json.loads((tmp_path / "result.json").read_text(), parse_constant=pytest.fail)
+    assert (found["best"], found["shares"], found["ends"], found["name"]) == (None, [0.5, None], {"won": [None, 1]}, "inf")
+    assert json.loads(json.dumps(result)) == found
+
+
 def test_checkpoints_are_saved_now_and_then_after_what_was_rated_and_at_the_end(tmp_path):
     run(tmp_path, keep=100, total=22)
     assert steps_of(tmp_path) == [3, 5, 6, 9, 10, 11]
