@@ -91,7 +91,7 @@ def backend_is_running() -> bool:
     return False
 
 
-def only_cpus() -> bool:
+def will_run_on_cpus() -> bool:
     """Says whether JAX will run on CPUs alone, and starts nothing: it is told to, or no package for anything else is there."""
     if platforms := _platforms():
         return set(platforms.split(",")) == {"cpu"}
@@ -162,7 +162,7 @@ def _environment(cores: int | None, multi_output_fusion: bool) -> dict[str, str]
     if multi_output_fusion:
         flags = with_listed(flags, BACKEND_OPTIONS_FLAG, MULTI_OUTPUT_FUSION)
     flags = with_listed(flags, DISABLED_PASSES_FLAG, KERNEL_SPLITTING)
-    if multi_output_fusion and OLDER_EMITTERS not in flags and not backend_is_running() and only_cpus():
+    if multi_output_fusion and OLDER_EMITTERS not in flags and not backend_is_running() and will_run_on_cpus():
         flags = with_listed(flags, DISABLED_PASSES_FLAG, SHARING)
     if cores is not None or jax.config.values["jax_num_cpu_devices"] < 0:
         flags = _with_device_count(flags, cores)

@@ -166,7 +166,7 @@ def run(config: AcceleratorConfig, command: Sequence[str] = COMMAND, parts: Mapp
 
 def default_workers() -> int:
     """Gives how many processes compile side by side where nothing is said; on CPUs alone they would measure each other."""
-    return 1 if runtime.only_cpus() else min(max(runtime.usable_cores() // CORES_OF_ONE, 1), MOST_WORKERS)
+    return 1 if runtime.will_run_on_cpus() else min(max(runtime.usable_cores() // CORES_OF_ONE, 1), MOST_WORKERS)
 
 
 def _do(worker: Worker, findings: Findings, piece: Piece, seconds: float) -> None:

@@ -82,6 +82,8 @@ class Request:
       seed: of everything that is drawn.
       seconds: of a hurried measurement: warming up and repeats end after so many, peers are left out, and the row tells of the
         compiled program; None: all is done as often as it should be.
+      meeting: folder in which `processes` wait for each other, once each has compiled; None: nobody waits.
+      processes: that measure at the same time.
       lock: file that is held while the program is timed, so that processes which share a device measure one after the other.
     """
 
@@ -92,6 +94,8 @@ class Request:
     seed: int = 0
     seconds: float | None = None
     lock: str | None = None
+    meeting: str | None = None
+    processes: int = 1
 
     def __post_init__(self) -> None:
         checks.at_least(1, self, "cores")

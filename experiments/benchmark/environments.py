@@ -85,7 +85,6 @@ def ppo_steps(request: Request, mesh: Mesh, batch: int, *, updates: int = UPDATE
     run, carry, _ = example.begin(options)
     carry, total = jax.block_until_ready(run(carry))
     compile_seconds = time.perf_counter() - started
-    total = jnp.zeros_like(total)
 
     def go_on() -> None:
         nonlocal carry, total
@@ -94,7 +93,12 @@ def ppo_steps(request: Request, mesh: Mesh, batch: int, *, updates: int = UPDATE
             total = total + counts
         jax.block_until_ready((carry, total))
 
-    laps = repeated(request, go_on, functools.partial(_timed, updates * options.steps * batch, go_on))
+    def warm_up() -> None:
+        nonlocal total
+        go_on()
+        total = jnp.zeros_like(total)
+
+    laps = repeated(request, warm_up, functools.partial(_timed, updates * options.steps * batch, go_on))
     return {
         **rates(laps),
         "batch": batch,

@@ -7,9 +7,11 @@ import dataclasses
 import datetime
 import fcntl
 import math
+import os
 import statistics
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax
@@ -25,6 +27,7 @@ from jaxgames import runtime
 from training.storage import provenance
 
 SIGNIFICANT_DIGITS = 5
+MOST_WAITING = 600  # seconds for other processes to compile what they measure
 
 
 class Lap(NamedTuple):
@@ -117,6 +120,7 @@ def time_program(program: Program, request: Request, mesh: Mesh, batch: int) -> 
         carry = jax.block_until_ready(start(key))
     timed, compile_seconds = compile_part(program.timed, mesh, carry)
     between = compile_part(program.between, mesh, carry)[0] if program.between else None
+    meet(request)
     with _held(request.lock):
         carry, warm_up, first, laps = _time(program, request, timed, between, carry)
     last = _read(carry)
@@ -144,6 +148,7 @@ def repeated(request: Request, warm_up: Callable[[], Any], lap: Callable[[], Lap
       warm_up: what is done first.
       lap: one repeat, which is made at least once.
     """
+    meet(request)
     with _held(request.lock):
         started = time.perf_counter()
         warm_up()
@@ -191,6 +196,22 @@ def _time(
         laps.append(Lap(_total(after.units - before.units), cpu, wall))
         before = after
     return carry, warm_up, first, laps
+
+
+def meet(request: Request) -> None:
+    """Waits until all processes that measure at the same time have come this far.
+
+    Raises:
+      TimeoutError: one of them has not come.
+    """
+    if request.meeting is None:
+        return
+    folder, deadline = Path(request.meeting), time.monotonic() + MOST_WAITING
+    (folder / str(os.getpid())).touch()
+    while (there := len(list(folder.iterdir()))) < request.processes:
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"{there} of {request.processes} processes are ready after {MOST_WAITING} seconds")
+        time.sleep(0.01)
 
 
 @contextlib.contextmanager

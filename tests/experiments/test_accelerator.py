@@ -72,7 +72,7 @@ def test_several_processes_share_the_pieces(tmp_path):
 def test_where_nothing_is_said_an_accelerator_has_a_process_per_two_cores(tmp_path, monkeypatch):
     assert command.default_workers() == 1
     alone = iter([False, True])  # as it is when this process has said that it leaves accelerators alone
-    monkeypatch.setattr(command.runtime, "only_cpus", lambda: next(alone))
+    monkeypatch.setattr(command.runtime, "will_run_on_cpus", lambda: next(alone))
     monkeypatch.setattr(command.runtime, "usable_cores", lambda: 6)
     _, rows, _ = ran(tmp_path, toys(checks=" ".join(f"number{number}" for number in range(12))), workers=0, minutes=0.5)
     assert len({row["process"] for row in rows}) == 3

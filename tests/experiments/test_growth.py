@@ -2,9 +2,12 @@
 
 import dataclasses
 import json
+import time
 
 import pytest
 
+from experiments.benchmark import harness
+from experiments.benchmark.case import Request
 from experiments.growth import command, curves, learners, page, worker
 from experiments.growth.command import GrowthConfig
 from experiments.growth.curves import BATCH, CORES, DAGGER, LEARNERS, MEMORY, SELF_PLAY, SIMULATIONS, Point
@@ -101,6 +104,30 @@ def test_learners_count_their_own_devices():
     """The process that measures has a device per core, and its flags are not those of processes with one core each."""
     environment = {"XLA_FLAGS": "--xla_a=1 --xla_force_host_platform_device_count=2 --xla_b=2", "PJRT_NPROC": "2", "HOME": "/"}
     assert learners._as_a_user(environment) == {"XLA_FLAGS": "--xla_a=1 --xla_b=2", "HOME": "/"}
+
+
+def test_processes_measure_at_the_same_time(monkeypatch):
+    """None begins before all are there."""
+    arrived, begun = [], []
+
+    def measure_apart(request, core):
+        time.sleep(0.2 * core)
+        arrived.append(core)
+        monkeypatch.setattr(harness.os, "getpid", lambda: f"process {core}")
+        harness.meet(request)
+        begun.append(len(arrived))
+        return {"per_cpu_second": 1.0, "per_wall_second": 2.0}
+
+    monkeypatch.setattr(worker.benchmark_worker, "measure_apart", measure_apart)
+    row = worker.on_cores(Point(CORES, "hex/dark_random, processes", 2), 1.0)
+    assert begun == [2, 2] and (row["per_cpu_second"], row["per_wall_second"]) == (2.0, 4.0)
+
+
+def test_a_process_that_waits_in_vain_says_so(monkeypatch, tmp_path):
+    monkeypatch.setattr(harness, "MOST_WAITING", 0.05)
+    harness.meet(Request("hex/dark_random", meeting=str(tmp_path)))
+    with pytest.raises(TimeoutError, match=r"^1 of 2 processes are ready after 0\.05 seconds$"):
+        harness.meet(Request("hex/dark_random", meeting=str(tmp_path), processes=2))
 
 
 def test_caches_are_read(tmp_path):

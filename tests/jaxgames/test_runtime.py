@@ -98,7 +98,7 @@ def test_equal_values_are_shared_between_kernels_on_accelerators_alone(monkeypat
     shared, split = "--xla_disable_hlo_passes=cpu-parallel-task-assigner ", f"{SPLITTING} "
     assert split in environment()["XLA_FLAGS"]
     assert shared in runtime._environment(cores=None, multi_output_fusion=False)["XLA_FLAGS"]
-    monkeypatch.setattr(runtime, "only_cpus", lambda: False)
+    monkeypatch.setattr(runtime, "will_run_on_cpus", lambda: False)
     assert shared in environment()["XLA_FLAGS"]
 
 
@@ -118,11 +118,11 @@ def test_what_counts_as_cpus_alone(platforms, plugins, package, expected, monkey
     monkeypatch.setattr(runtime, "_platforms", lambda: platforms)
     monkeypatch.setattr(importlib.metadata, "entry_points", lambda group: plugins)
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: name if name == package else None)
-    assert runtime.only_cpus() is expected
+    assert runtime.will_run_on_cpus() is expected
 
 
 def test_tells_before_it_starts_whether_there_are_cpus_alone(tmp_path):
-    ask = "from jaxgames import runtime; print(runtime.only_cpus(), runtime.backend_is_running())"
+    ask = "from jaxgames import runtime; print(runtime.will_run_on_cpus(), runtime.backend_is_running())"
     assert output_of(ask, {"JAX_PLATFORMS": "cpu"}).split() == ["True", "False"]
     assert output_of(ask, {"JAX_PLATFORMS": "cuda,cpu"}).split() == ["False", "False"]
     (tmp_path / "jax_plugins").mkdir()
@@ -132,7 +132,7 @@ def test_tells_before_it_starts_whether_there_are_cpus_alone(tmp_path):
 
 def before_it_starts(monkeypatch: pytest.MonkeyPatch) -> None:
     """As on a machine without accelerators, before JAX has started."""
-    monkeypatch.setattr(runtime, "only_cpus", lambda: True)
+    monkeypatch.setattr(runtime, "will_run_on_cpus", lambda: True)
     monkeypatch.setattr(runtime, "backend_is_running", lambda: False)
 
 

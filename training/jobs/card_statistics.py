@@ -68,8 +68,7 @@ def ratio(above: np.ndarray, below: np.ndarray, level: Level) -> dict | None:
     if not below.sum():
         return None
     middle = float(above.sum() / below.sum())
-    error = level.z * math.sqrt(float((_linear(above, below) ** 2).sum())) if len(above) > 1 else math.inf
-    return _rounded(middle, error)
+    return _rounded(middle, level.z * _standard_error(_linear(above, below)))
 
 
 def ratio_difference(first: tuple[np.ndarray, np.ndarray], second: tuple[np.ndarray, np.ndarray], level: Level) -> dict | None:
@@ -77,13 +76,18 @@ def ratio_difference(first: tuple[np.ndarray, np.ndarray], second: tuple[np.ndar
     if not first[1].sum() or not second[1].sum():
         return None
     middle = float(second[0].sum() / second[1].sum() - first[0].sum() / first[1].sum())
-    parts = _linear(*second) - _linear(*first)
-    return _rounded(middle, level.z * math.sqrt(float((parts**2).sum())) if len(parts) > 1 else math.inf)
+    return _rounded(middle, level.z * _standard_error(_linear(*second) - _linear(*first)))
 
 
 def _linear(above: np.ndarray, below: np.ndarray) -> np.ndarray:
     """By how much each block moves a ratio of sums."""
     return (above - above.sum() / below.sum() * below) / below.sum()
+
+
+def _standard_error(parts: np.ndarray) -> float:
+    """Gives the standard error of a ratio from what each block moves it by; infinite where there is one block."""
+    blocks = len(parts)
+    return math.sqrt(float((parts**2).sum()) * blocks / (blocks - 1)) if blocks > 1 else math.inf
 
 
 def _rounded(middle: float, error: float) -> dict:

@@ -8,6 +8,7 @@ import dataclasses
 import functools
 import importlib
 import json
+import math
 import shutil
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -32,6 +33,7 @@ from training.storage.files import LOCK, output_folder, write_alone, write_atomi
 from training.storage.logs import LOG_FILE, RunLog, read_log
 from training.storage.provenance import flat
 
+RESULT = "result.json"
 MOST = 2_000_000_000  # units of a run: below 2^31, so that the last iteration may count on
 
 
@@ -191,6 +193,8 @@ def run(job: Job) -> dict | None:
         with StopRequest() as stop, Checkpoints(job.folder / "checkpoints", job.meta, keep=job.config.keep) as checkpoints:
             _check_folder(job.config, job.folder, checkpoints)
             progress = _start_or_resume(job, checkpoints)
+            if not job.is_over(progress.state):  # of a shorter run: while there is a result, others take the run for finished
+                processes.agree(lambda: (job.folder / RESULT).unlink(missing_ok=True) if processes.leads() else None)
             if not _iterate(job, progress, checkpoints, stop):
                 return None
         return _finish(job, progress)
@@ -304,18 +308,29 @@ def _measured(values: Mapping[str, Any]) -> dict[str, Any]:
 
 def _finish(job: Job, progress: _Progress) -> dict:
     """Lets the job write what remains, and then its result and a picture of its log."""
-    result = {
-        "settings": dataclasses.asdict(job.config),
-        "seconds": progress.seconds,
-        "device": f"{job.num_devices} x {jax.devices()[0].device_kind}",
-        **job.finish(progress.state),
-    }
-    write_atomically(job.folder / "result.json", json.dumps(result, indent=2) + "\n")
+    result: dict = _as_json_has(
+        {
+            "settings": dataclasses.asdict(job.config),
+            "seconds": progress.seconds,
+            "device": f"{job.num_devices} x {jax.devices()[0].device_kind}",
+            **job.finish(progress.state),
+        }
+    )
+    write_atomically(job.folder / RESULT, json.dumps(result, indent=2, allow_nan=False) + "\n")
     if processes.on_first(lambda: _draw(job)):
         job.console.print(f"results in {job.folder}", markup=False, highlight=False)
     else:
         job.console.print(f"results in {job.folder}; no plots: pip install jaxgames[viz]", markup=False, highlight=False)
     return result
+
+
+def _as_json_has(value: Any) -> Any:
+    """Gives a value with None in place of every number that is not finite, which JSON has not."""
+    if isinstance(value, Mapping):
+        return {name: _as_json_has(part) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(map(_as_json_has, value)) if type(value) in (list, tuple) else [*map(_as_json_has, value)]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _draw(job: Job) -> bool:

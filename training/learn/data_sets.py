@@ -183,6 +183,9 @@ class DataSet:
                 raise error(f"{name}: must be in 0..{high - 1}, and one is {values[(values < 0) | (values >= high)][0]}")
         if len(lengths) and lengths.min() < 1:
             raise error(f"AgentSteps: must be >= 1, and one is {lengths.min()}")
+        longest = self._game.config.max_steps
+        if len(lengths) and lengths.max() > longest:
+            raise error(f"AgentSteps: must be <= {longest}, as the game's max_steps, and one is {lengths.max()}")
         # Where a data set is full, the last episode goes on beyond it.
         if not lengths[:-1].sum() < self.steps <= lengths.sum():
             raise error(f"has {self.steps} samples by its attribute Steps, and its AgentSteps add up to {lengths.sum()}")

@@ -117,10 +117,18 @@ def same_distribution(first: np.ndarray, second: np.ndarray) -> tuple[float, flo
       second: the same of the other sample.
 
     Returns:
-      The chi-square statistic with C - 1 degrees of freedom, and the chance of one at least as large.
+      The chi-square statistic with a degree of freedom less than outcomes that came up, and the chance of one at least as large.
+
+    Raises:
+      ValueError: a sample is empty.
     """
+    for name, sample in (("first", first), ("second", second)):
+        if not sample.sum() > 0:
+            raise ValueError(f"{name}: is empty, so there is nothing to compare")
     total = first + second
     kept = total > 0
+    if kept.sum() == 1:  # no degree of freedom
+        return 0.0, 1.0
     expected = np.stack([total * (sample.sum() / total.sum()) for sample in (first, second)])
     statistic = float((((np.stack([first, second]) - expected) ** 2)[:, kept] / expected[:, kept]).sum())
     # The regularized upper incomplete gamma function, which JAX has and numpy lacks.

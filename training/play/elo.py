@@ -52,7 +52,10 @@ def fit(scores: np.ndarray, games: np.ndarray, *, anchor: int = 0, prior: float 
     if not 0 <= anchor < number:
         raise ValueError(f"anchor={anchor}: must be in 0..{number - 1}")
     met = (games > 0) & off
-    reached = np.linalg.matrix_power(met + np.eye(number), max(number - 1, 1))[anchor] > 0
+    reached = latest = np.arange(number) == anchor
+    while latest.any():
+        latest = met[latest].any(0) & ~reached
+        reached = reached | latest
     if not reached.all():
         raise ValueError(f"player {int(np.flatnonzero(~reached)[0])} has no link to player {anchor} by games played")
     weight = np.where(met, games + prior, 0.0)

@@ -15,6 +15,7 @@ from typing import TextIO
 from jaxgames import processes
 
 LOCK = ".lock"
+_TRIES = 100  # to make and lock a folder, which others may remove between the two
 SECONDS_TO_SEE = 30  # within which a network disk must show what another process has written
 
 
@@ -57,6 +58,10 @@ def output_folder(folder: str | os.PathLike[str]) -> Iterator[Path | None]:
 
 
 def _made_and_locked(path: Path) -> TextIO:
+    for _ in range(_TRIES - 1):
+        path.mkdir(parents=True, exist_ok=True)
+        with contextlib.suppress(FileNotFoundError):  # the process that had the folder has removed it meanwhile
+            return _locked(path / LOCK)
     path.mkdir(parents=True, exist_ok=True)
     return _locked(path / LOCK)
 
@@ -68,21 +73,27 @@ def _locked(path: Path) -> TextIO:
       OSError: the file cannot be written, or another process holds the lock.
     """
     while True:
-        file = path.open("a+")
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            file.seek(0)
-            with file:
+        with contextlib.ExitStack() as opened:
+            file = opened.enter_context(path.open("a+"))
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                file.seek(0)
                 raise OSError(f"in use by {file.read() or 'another process'}") from None
-        except OSError:  # a network disk without locks
-            return file
-        if path.exists() and path.stat().st_ino == os.fstat(file.fileno()).st_ino:
-            file.truncate(0)
-            file.write(f"process {os.getpid()} on {socket.gethostname()}")
-            file.flush()
-            return file
-        file.close()  # the process that had it has removed it meanwhile
+            except OSError:  # a network disk without locks
+                opened.pop_all()
+                return file
+            try:
+                same = os.stat(path).st_ino == os.fstat(file.fileno()).st_ino
+            except FileNotFoundError:
+                same = False
+            if same:
+                file.truncate(0)
+                file.write(f"process {os.getpid()} on {socket.gethostname()}")
+                file.flush()
+                opened.pop_all()
+                return file
+        # the process that had it has removed it meanwhile
 
 
 def check_shared(folder: Path) -> None:

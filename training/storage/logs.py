@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from io import FileIO
 from pathlib import Path
 from typing import Any
 
@@ -76,7 +78,7 @@ class RunLog:
         record = {"iteration": int(iteration), **{name: _plain(value) for name, value in values.items()}}
         line = json.dumps(record, allow_nan=False).encode() + b"\n"
         try:
-            self._file.write(line)
+            _append(self._file, line)
         except OSError as error:
             raise OSError(
                 f"{self._path}: cannot be written ({error.strerror}): free some space, then go on with --resume"
@@ -84,6 +86,14 @@ class RunLog:
         if self._events is not None:
             for name, number in _curves(record):
                 self._events.add_scalar(name, number, int(iteration))
+
+
+def _append(file: FileIO, line: bytes) -> None:
+    """Writes a line at once; where the disk has room for a part of it alone, nothing stays and it is an OSError."""
+    length = file.seek(0, os.SEEK_END)
+    if file.write(line) != len(line):
+        file.truncate(length)
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 def read_log(path: str | os.PathLike[str]) -> list[dict[str, Any]]:

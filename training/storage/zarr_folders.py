@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from training.storage.files import sync
+
 CHUNK = 1000  # rows of each file
 
 
@@ -42,7 +44,7 @@ def write(
     read: Callable[[int, int], Mapping[str, np.ndarray]],
     attributes: Mapping[str, Any],
 ) -> None:
-    """Writes arrays into a folder, which appears when all of it is there.
+    """Writes arrays into a folder, which appears when all of it is there and on the disk.
 
     Args:
       folder: is not there yet.
@@ -80,7 +82,10 @@ def write(
             for name, values in read(start, stop).items():
                 arrays[name][start:stop] = values
         group.attrs.update(dict(attributes))
+        for path in (*temporary.rglob("*"), temporary):
+            sync(path)
         temporary.rename(folder)
+        sync(folder.parent)
     except BaseException:
         shutil.rmtree(temporary, ignore_errors=True)
         raise

@@ -2,10 +2,14 @@
 
 import dataclasses
 import functools
+import types
+import zlib
 
+import jax.numpy as jnp
+import numpy as np
 import pytest
 
-from experiments.benchmark import harness, records
+from experiments.benchmark import environments, harness, records
 from experiments.benchmark.case import Request
 from experiments.benchmark.cases import find
 from experiments.benchmark.environments import gymnasium_steps, load_example
@@ -29,6 +33,20 @@ def test_a_row_of_the_vector_environment():
 def test_the_measured_game_is_the_one_that_is_named():
     row = measured("pommerman/gymnasium", functools.partial(gymnasium_steps, calls=60))
     assert row["settings"]["game"] == "pommerman-ffa-v1"
+
+
+def test_what_warms_up_is_not_counted(monkeypatch):
+    """Of updates that tell their numbers: one compiles, three warm up, and five repeats of three are counted."""
+
+    def run(number):
+        return number + 1, jnp.array([number, 1, 0])
+
+    options = types.SimpleNamespace(steps=2)
+    example = types.SimpleNamespace(Options=lambda **given: options, begin=lambda options: (run, 1, None))
+    monkeypatch.setattr(environments, "load_example", lambda name: example)
+    row = environments.ppo_steps(Request("pommerman/ppo", repeats=5), None, 4, updates=3)
+    assert row["resets"] == sum(range(5, 5 + 5 * 3))
+    assert row["checksum"] == f"{zlib.crc32(np.asarray(jnp.array([row['resets'], 5 * 3, 0])).tobytes()):08x}"
 
 
 def test_examples_can_be_loaded():

@@ -59,6 +59,13 @@ def test_intervals_of_ratios_hold_what_they_promise():
     assert card_statistics.ratio(np.zeros(3), np.zeros(3), Level()) is None
 
 
+def test_a_ratio_to_ones_is_a_mean():
+    values = np.array([1.0, 4.0, 2.0])
+    assert card_statistics.ratio(values, np.ones(3), Level()) == card_statistics.mean(values, Level())
+    both = (np.zeros(3), np.ones(3)), (values, np.ones(3))
+    assert card_statistics.ratio_difference(*both, Level()) == card_statistics.mean(values, Level())
+
+
 def test_a_report_of_made_up_battles(tmp_path):
     compared = asked(against=(DECK, "+".join(OTHER)))
     table = compared.game.config.table

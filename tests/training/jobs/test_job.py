@@ -101,6 +101,20 @@ def test_what_was_not_measured_is_null_in_the_log_and_not_shown(straight, tmp_pa
     assert "<svg" in (tmp_path / "learning.svg").read_text()
 
 
+class Unmeasured(ToyJob):
+    """Has nothing to tell at the end."""
+
+    def finish(self, state):
+        return {"best": float("inf"), "shares": [0.5, float("nan")], "ends": {"won": (float("-inf"), 1)}, "name": "inf"}
+
+
+def test_a_result_has_null_for_numbers_that_are_not_finite(tmp_path):
+    result, _ = run(tmp_path, Unmeasured, total=2)
+    found = json.loads((tmp_path / "result.json").read_text(), parse_constant=pytest.fail)
+    assert (found["best"], found["shares"], found["ends"], found["name"]) == (None, [0.5, None], {"won": [None, 1]}, "inf")
+    assert json.loads(json.dumps(result)) == found
+
+
 def test_checkpoints_are_saved_now_and_then_after_what_was_rated_and_at_the_end(tmp_path):
     run(tmp_path, keep=100, total=22)
     assert steps_of(tmp_path) == [3, 5, 6, 9, 10, 11]
@@ -181,6 +195,16 @@ def test_a_finished_run_may_be_finished_again(straight, tmp_path):
         (tmp_path / name).unlink()
     run(tmp_path, resume=True)
     assert_same(tmp_path, straight[0])
+
+
+def test_a_finished_run_that_is_made_longer_has_no_result_until_it_is_finished_again(monkeypatch, tmp_path):
+    run(tmp_path, total=6)
+    assert (tmp_path / "result.json").exists()
+    send_signal_at(monkeypatch, signal.SIGTERM, 5)
+    assert run(tmp_path, total=18, resume=True)[0] is None and steps_of(tmp_path)[-1] == 5
+    assert not (tmp_path / "result.json").exists()
+    assert run(tmp_path, total=18, resume=True)[0] is not None
+    assert json.loads((tmp_path / "result.json").read_text())["settings"]["total"] == 18
 
 
 @pytest.mark.parametrize("resume", [True, False])

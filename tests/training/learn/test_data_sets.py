@@ -215,6 +215,8 @@ def of_form(shape, dtype="f4"):
     (attribute("AgentSteps", lambda value: value[:-1]), r"attributes of different lengths: AgentIds \d+, AgentSteps \d+, "),
     (attribute("AgentSteps", lambda value: [1] * len(value)), r"has \d+ samples by its attribute Steps, and its AgentSteps"),
     (attribute("AgentSteps", lambda value: [0, *value[1:]]), "AgentSteps: must be >= 1, and one is 0$"),
+    (attribute("AgentSteps", lambda value: [*value[:-1], 10**13]), "AgentSteps: must be <= 800, .* and one is 10000000000000$"),
+    (attribute("AgentSteps", lambda value: [*value[:-1], 801]), "AgentSteps: must be <= 800, as the game's max_steps, and one"),
     (attribute("AgentIds", lambda value: [4, *value[1:]]), r"AgentIds: must be in 0\.\.3, and one is 4$"),
     (attribute("AgentEpisode", lambda value: ["first", *value[1:]]), "AgentEpisode: must be a list with a whole number per"),
     (attribute("AgentSteps", lambda value: [1.5, *value[1:]]), "AgentSteps: must be a list with a whole number per"),
@@ -256,6 +258,23 @@ def test_a_data_set_that_cannot_be_finished_leaves_nothing(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         zarr_folders.write(tmp_path / "half.zr", data_sets.FORMS, 5, fails, {})
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_data_set_is_on_the_disk_before_it_appears_and_its_folder_after(tmp_path, monkeypatch):
+    synced, path = [], tmp_path / "data_0.zr"
+
+    def sync(each):
+        synced.append((each.name, path.exists()))
+
+    def read(start, stop):
+        return {name: np.zeros((stop - start, *form.shape), form.dtype) for name, form in data_sets.FORMS.items()}
+
+    monkeypatch.setattr(zarr_folders, "sync", sync)
+    zarr_folders.write(path, data_sets.FORMS, 5, read, {"Steps": 5})
+    *inside, outside = synced
+    assert sorted(name for name, _ in inside[:-1]) == sorted(each.name for each in path.rglob("*"))
+    assert inside[-1][0].startswith(".data_0.zr.") and not any(there for _, there in inside)
+    assert outside == (tmp_path.name, True)
 
 
 def test_without_zarr_it_says_what_to_install(monkeypatch, folder):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from training.play.counting import count, count_by_seat, points_interval, wilson
+from training.play.counting import count, count_by_seat, points_interval, same_distribution, wilson
 from training.play.evaluate import Games
 
 
@@ -98,3 +98,13 @@ def test_the_interval_of_points_covers_the_true_mean_about_as_often_as_it_says()
 def test_without_games_everything_is_possible():
     assert wilson(0, 0) == (0.0, 1.0)
     assert points_interval(0, 0, 0) == (0.0, 1.0)
+
+
+def test_whether_samples_come_from_one_distribution():
+    first, second = np.array([12, 30, 0, 8]), np.array([20, 25, 0, 15])
+    expected = stats.chi2_contingency(np.stack([first, second])[:, [0, 1, 3]], correction=False)
+    assert same_distribution(first, second) == pytest.approx((expected.statistic, expected.pvalue), rel=1e-5)
+    assert same_distribution(np.array([0, 7]), np.array([0, 3])) == (0.0, 1.0), "one outcome came up"
+    for pair, name in (((np.zeros(2, int), first[:2]), "first"), ((first[:2], np.zeros(2, int)), "second")):
+        with pytest.raises(ValueError, match=f"^{name}: is empty"):
+            same_distribution(*pair)

@@ -102,6 +102,14 @@ def test_tables_that_are_none(scores, games, settings, message):
         elo.fit(scores, games, **settings)
 
 
+@pytest.mark.filterwarnings("error")
+def test_many_players_are_linked():
+    games = everybody(400, 2)
+    np.testing.assert_allclose(elo.fit(games / 2, games), 0, atol=1e-6)
+    chain = np.eye(300, k=1) + np.eye(300, k=-1)
+    np.testing.assert_allclose(elo.fit(chain / 2, chain, anchor=150), 0, atol=1e-6)
+
+
 def test_ratings_of_players_without_a_link_are_refused():
     games = np.zeros((4, 4))
     games[0, 1] = games[1, 0] = games[2, 3] = games[3, 2] = 2

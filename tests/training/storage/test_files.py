@@ -120,6 +120,31 @@ with output_folder({str(tmp_path / "run")!r}):
     assert [*(tmp_path / "run").iterdir()] == []
 
 
+@pytest.mark.parametrize(("where", "name"), [(os, "stat"), (files.Path, "open")])
+def test_a_lock_or_folder_that_its_last_holder_removes_meanwhile_is_made_again(tmp_path, monkeypatch, where, name):
+    """The lock goes between its opening and the look at it; the folder goes before the lock is opened."""
+    lock, before, opened, calls = tmp_path / "run" / files.LOCK, getattr(where, name), [], []
+
+    def removed_at_first(path, *arguments, **named):
+        if os.fspath(path) == str(lock) and not calls:
+            calls.append(path)
+            lock.unlink(missing_ok=True)
+            if name == "open":
+                lock.parent.rmdir()
+        found = before(path, *arguments, **named)
+        if isinstance(path, files.Path) and name == "open":
+            opened.append(found)
+        return found
+
+    monkeypatch.setattr(where, name, removed_at_first)
+    with output_folder(tmp_path / "run"):
+        assert lock.read_text().startswith(f"process {os.getpid()} on ") and len(calls) == 1
+        monkeypatch.undo()
+        with pytest.raises(OSError, match="in use by process"), output_folder(tmp_path / "run"):
+            pass
+    assert [*tmp_path.iterdir()] == [] and all(file.closed for file in opened)
+
+
 def test_a_disk_without_locks_is_no_hindrance(tmp_path, monkeypatch):
     def refuse(*_):
         raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))

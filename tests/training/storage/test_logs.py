@@ -1,4 +1,7 @@
+import errno
+import io
 import json
+import os
 import sys
 import types
 
@@ -131,21 +134,34 @@ def test_a_folder_that_is_a_file_is_an_error(tmp_path):
         RunLog(tmp_path / "file")
 
 
-def test_a_full_disk_is_an_error(tmp_path, monkeypatch):
-    class Full:
-        def write(self, _):
-            raise OSError(28, "No space left on device")
+class Full(io.FileIO):
+    """A file on a disk that has no more room than for `room` bytes."""
 
-        def close(self):
-            pass
+    room = 0
 
-    with RunLog(tmp_path) as log:
+    def write(self, line):
+        if not self.room:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return super().write(line[: self.room])
+
+
+@pytest.mark.parametrize("room", [0, 10])
+def test_a_full_disk_is_an_error(tmp_path, monkeypatch, room):
+    """What was written of a line is taken back."""
+    write(tmp_path, range(2))
+    before = (tmp_path / "log.jsonl").read_bytes()
+    monkeypatch.setattr(Full, "room", room)
+    with RunLog(tmp_path, 2) as log:
         log._file.close()
-        monkeypatch.setattr(log, "_file", Full())
+        monkeypatch.setattr(log, "_file", Full(tmp_path / "log.jsonl", "ab"))
         with pytest.raises(
             OSError, match=r"log\.jsonl: cannot be written \(No space left on device\): free some space, then go on"
         ):
-            log.write(0, {})
+            log.write(2, {"loss": 0.5})
+        assert (tmp_path / "log.jsonl").read_bytes() == before
+        monkeypatch.setattr(Full, "room", 1000)
+        log.write(2, {"loss": 0.5})
+    assert [record["iteration"] for record in read_log(tmp_path / "log.jsonl")] == [0, 1, 2]
 
 
 def test_numbers_become_curves(tmp_path):
