@@ -124,6 +124,11 @@ class Page(page.Board):
             return "swap a card"
         return self.moves(state, seat, [action])[0].name
 
+    def marks(self, state: Any, seat: int, action: int, viewer: int | None) -> tuple[str, ...]:
+        """One hand is shown; the cards and the deck of the other have no place on the board."""
+        spots = super().marks(state, seat, action, viewer)
+        return spots if seat == self._hand_of(viewer) else tuple(spot for spot in spots if spot.startswith("c"))
+
     # --- where things are ----------------------------------------------------------------------------------------------
 
     def _size(self) -> tuple[int, int]:

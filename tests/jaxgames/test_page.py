@@ -139,6 +139,15 @@ def test_hero_academy():
     assert next(iter(ninja.values())).spots == (f"c{cell(4, 2)}", f"c{cell(8, 2)}")
     assert board.told(one, 1, layout.swap_card(scroll), 0) == "swap a card"
     assert board.told(one, 1, layout.swap_card(scroll), None) == "swap scroll"
+    deploy = layout.deploy(archer, 1)
+    for seat, action, viewer, spots in (
+        (0, layout.swap_card(scroll), 0, (f"h{scroll}", "deck")),
+        (1, layout.swap_card(scroll), 0, ()),
+        (1, layout.swap_card(scroll), None, ()),
+        (0, deploy, 0, (f"h{archer}", f"c{cell(0, 4)}")),
+        (1, deploy, 0, (f"c{cell(8, 4)}",)),
+    ):
+        assert board.marks(numbers_of(one), seat, action, viewer) == spots, "no marks in the hand of another"
 
 
 def test_clash():

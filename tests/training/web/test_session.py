@@ -5,6 +5,7 @@ import json
 import sys
 import threading
 import time
+from types import SimpleNamespace
 
 import jax
 import numpy as np
@@ -12,7 +13,10 @@ import pytest
 
 import jaxgames
 from jaxgames.agent import memoryless
+from jaxgames.hero_academy import cards
+from jaxgames.page import board_of
 from jaxgames.registration import bot
+from tests.jaxgames.hero_academy import positions as hero
 from tests.tic_tac_toe import REGISTRATION
 from tests.tic_tac_toe.bots import careful_agent
 from training.play import evaluate
@@ -20,6 +24,7 @@ from training.web import cast as casts
 from training.web.cast import Cast, Casts, seated
 from training.web.saved import SavedGame, read
 from training.web.session import Refused, Session
+from training.web.shown import Shower
 from training.web.watching import Watching, saved_game
 
 MAY_MOVE = threading.Event()  # what a slow agent waits for
@@ -283,6 +288,20 @@ def test_games_of_a_match_are_shown_as_they_are_played(game):
         session.take_back()
     for each in shelf.live.values():
         each.close()
+
+
+def test_a_message_does_not_tell_what_is_hidden():
+    board = board_of(jaxgames.make("hero_academy", "hidden"))
+    state = hero.position({(1, 1): "K"}, hand=("scroll",), other_hand=("scroll",), deck=("knight", "wizard"))
+    action = hero.LAYOUT.swap_card(cards.CARD_NAMES.index("scroll"))
+    for seat, person, line in (
+        (1, 0, {"moves": [[1, "swap a card"]], "spots": []}),
+        (0, 0, {"moves": [[0, "swap scroll"]], "spots": [f"h{action - hero.LAYOUT.swap_card(0)}", "deck"]}),
+    ):
+        moment = SimpleNamespace(asked=np.arange(2) == seat, over=False, state=state)
+        cast = SimpleNamespace(board=board, person=person)
+        session = SimpleNamespace(moments=[moment, moment], actions=[(action, action)], cast=cast)
+        assert Shower(session).line(0) == line
 
 
 def test_sessions_end_with_their_threads(cast):
