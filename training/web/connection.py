@@ -8,8 +8,10 @@ line).
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import threading
+from collections.abc import Callable
 from typing import Any, Protocol
 
 from search.appraisal import Appraisal
@@ -127,7 +129,7 @@ class _Window:
         at, last = _given(told, "at"), len(shower.session.actions)
         if not 0 <= at <= last:
             raise Refused(f"at={at}: must be in 0..{last}")
-        self._say({"type": "view", **shower.view(at)})
+        self._say(_of_board(lambda: {"type": "view", **shower.view(at)}))
 
     def _save(self, shower: Shower, told: dict[str, Any]) -> None:
         del told
@@ -194,8 +196,9 @@ class _Window:
                 if now == moment:
                     message = self._pulse(session, shower)
                 else:
-                    message = shower.state(told, game)
-                    moment, (game, told) = now, now
+                    message = _of_board(functools.partial(shower.state, told, game))
+                    if message["type"] == "state":
+                        moment, (game, told) = now, now
             self._say(message)
 
     def _pulse(self, session: Session, shower: Shower) -> dict[str, Any]:
@@ -204,6 +207,14 @@ class _Window:
     def _say(self, message: dict[str, Any]) -> None:
         with contextlib.suppress(self._ended):
             self._wire.send(json.dumps(message, separators=(",", ":")))
+
+
+def _of_board(tell: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """Gives a message, or says that the board, which may be anybody's, has failed."""
+    try:
+        return tell()
+    except Exception as error:
+        return {"type": "error", "text": one_line(f"the board failed: {type(error).__name__}: {error}")[:400]}
 
 
 def _read(message: str | bytes) -> dict[str, Any]:

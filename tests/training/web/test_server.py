@@ -13,6 +13,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
 import jaxgames
+from jaxgames.page import Board
 from tests.tic_tac_toe import REGISTRATION
 from training.web import play, server
 from training.web.cast import Cast
@@ -198,6 +199,18 @@ def test_a_planner_is_asked_for_its_opinion(address):
         assert all(0 <= value <= 1 for _, value, _ in told["moves"])
         visits = [visits for _, _, visits in told["moves"]]
         assert visits == sorted(visits, reverse=True) and sum(visits) == 64
+
+
+def test_a_board_that_fails_is_told_and_the_window_goes_on(address):
+    with window(address) as page:
+        patch = pytest.MonkeyPatch()
+        patch.setattr(Board, "status", lambda *_: 1 // 0)
+        page.say(do="act", action=4, at=0)
+        assert page.hear("error")["text"] == "the board failed: ZeroDivisionError: integer division or modulo by zero"
+        assert "the board failed" in page.refused(do="look", at=0)
+        patch.undo()
+        page.say(do="back")
+        assert page.hear("state", at=0)["moves"]
 
 
 def test_earlier_moments_are_looked_at(address):
