@@ -25,6 +25,7 @@ _ASK_AGAIN = 5.0  # seconds
 _KINDS: dict[str, Any] = {
     "action": int,
     "at": int,
+    "game": int,
     "to": int,
     "text": str,
     "planner": str,
@@ -113,7 +114,7 @@ class _Window:
         self._watch(shower)
 
     def _act(self, shower: Shower, told: dict[str, Any]) -> None:
-        shower.session.act(_given(told, "action"), _given(told, "at"))
+        shower.session.act(_given(told, "action"), _given(told, "at"), told.get("game"))
 
     def _back(self, shower: Shower, told: dict[str, Any]) -> None:
         shower.session.take_back(told.get("to"))
@@ -151,7 +152,7 @@ class _Window:
         session = shower.session
         seat = session.cast.person
         with session.still():
-            at, moment = len(session.actions), session.moments[-1]
+            game, at, moment = session.game_number, len(session.actions), session.moments[-1]
         if seat is None or not session.awaits_person:
             raise Refused("opinions are about your own choice: it is not your turn")
         adviser = self._desk.adviser(session, told.get("planner", ""))
@@ -161,7 +162,9 @@ class _Window:
         def ask() -> None:
             try:
                 found = adviser.ask(moment, seat, self._desk.new_seed())
-                self._say({"type": "opinion", "at": at, "planner": adviser.name, "moves": _in_rows(found)})
+                message = {"type": "opinion", "game": game, "at": at, "planner": adviser.name, "moves": _in_rows(found)}
+                if shower is self._shower:
+                    self._say(message)
             except Exception as error:  # of a planner that may be anybody's
                 self._say({"type": "error", "text": one_line(f"{adviser.name} failed: {type(error).__name__}: {error}")[:400]})
             finally:

@@ -138,16 +138,23 @@ class Session:
 
     # --- what is done --------------------------------------------------------------------------------------------------
 
-    def act(self, action: int, at: int) -> None:
+    def act(self, action: int, at: int, game: int | None = None) -> None:
         """Takes the person's action in a step, or while the clock runs in the one that has come meanwhile.
 
+        Args:
+          action: its number.
+          at: the step.
+          game: the `game_number` for which it was chosen; None: the present one.
+
         Raises:
-          Refused: it is not the person's turn, another step has come, or the action is not legal.
+          Refused: it is not the person's turn, another step or game has come, or the action is not legal.
         """
         with self._changed:
             seat, moment = self.cast.person, self._moments[-1]
             if seat is None or self._live:
                 raise Refused("agents play this game: there is nothing to choose")
+            if game not in (None, self._game):
+                raise Refused("another game has begun, or steps were taken back: choose again")
             if at != len(self._actions) and not (
                 self._running and 0 <= at < len(self._actions)
             ):  # the clock was faster: the next one

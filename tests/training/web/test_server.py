@@ -195,7 +195,7 @@ def test_a_planner_is_asked_for_its_opinion(address):
     with window(address) as page:
         page.say(do="opinion")
         told = page.hear("opinion")
-        assert told["at"] == 0 and len(told["moves"]) == 9
+        assert told["at"] == 0 and told["game"] == page.state["game"] and len(told["moves"]) == 9
         assert all(0 <= value <= 1 for _, value, _ in told["moves"])
         visits = [visits for _, _, visits in told["moves"]]
         assert visits == sorted(visits, reverse=True) and sum(visits) == 64
@@ -211,6 +211,16 @@ def test_a_board_that_fails_is_told_and_the_window_goes_on(address):
         patch.undo()
         page.say(do="back")
         assert page.hear("state", at=0)["moves"]
+
+
+def test_a_click_for_another_game_is_refused(address):
+    with window(address) as page:
+        page.say(do="new")
+        now = page.hear("state", at=0, game=page.state["game"] + 1)["game"]
+        assert "another game has begun" in page.refused(do="act", action=4, at=0, game=page.state["game"])
+        assert "game='1': is of the wrong kind" in page.refused(do="act", action=4, at=0, game="1")
+        page.say(do="act", action=4, at=0, game=now)
+        assert page.hear("state", at=2)["game"] == now
 
 
 def test_earlier_moments_are_looked_at(address):
