@@ -153,6 +153,8 @@ class _Window:
         seat = session.cast.person
         with session.still():
             game, at, moment = session.game_number, len(session.actions), session.moments[-1]
+        if session.ended:
+            raise Refused(session.ended)
         if seat is None or not session.awaits_person:
             raise Refused("opinions are about your own choice: it is not your turn")
         adviser = self._desk.adviser(session, told.get("planner", ""))
@@ -193,7 +195,7 @@ class _Window:
                 continue
             with session.still():
                 if session.changes == seen:  # closed
-                    return
+                    break
                 seen = session.changes
                 now = (session.game_number, len(session.actions))
                 if now == moment:
@@ -203,6 +205,8 @@ class _Window:
                     if message["type"] == "state":
                         moment, (game, told) = now, now
             self._say(message)
+        if session.ended and shower is self._shower:
+            self._say({"type": "error", "text": session.ended})
 
     def _pulse(self, session: Session, shower: Shower) -> dict[str, Any]:
         return {"type": "clock", "game": session.game_number, "at": len(session.actions), **shower.clock()}

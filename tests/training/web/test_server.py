@@ -223,6 +223,19 @@ def test_a_click_for_another_game_is_refused(address):
         assert page.hear("state", at=2)["game"] == now
 
 
+def test_a_window_is_told_that_its_game_was_ended(address, monkeypatch):
+    monkeypatch.setattr("training.web.desk.MOST_SESSIONS", 1)
+    told = "this game was ended, as too many others have begun"
+    with window(address) as first, window(address) as second:
+        assert first.hear("error")["text"] == told
+        for asked in ({"do": "act", "action": 4, "at": 0}, {"do": "new"}, {"do": "back"}, {"do": "opinion"}):
+            assert first.refused(**asked) == told
+        first.say(do="save")
+        assert first.hear("saved"), "it can be gone on with"
+        second.say(do="act", action=4, at=0)
+        assert second.hear("state", at=2)
+
+
 def test_earlier_moments_are_looked_at(address):
     with window(address) as page:
         page.say(do="act", action=4, at=0)

@@ -22,6 +22,7 @@ from tests.tic_tac_toe.bots import careful_agent
 from training.play import evaluate
 from training.web import cast as casts
 from training.web.cast import Cast, Casts, seated
+from training.web.desk import Desk
 from training.web.saved import SavedGame, read
 from training.web.session import Refused, Session
 from training.web.shown import Shower
@@ -302,6 +303,21 @@ def test_a_message_does_not_tell_what_is_hidden():
         cast = SimpleNamespace(board=board, person=person)
         session = SimpleNamespace(moments=[moment, moment], actions=[(action, action)], cast=cast)
         assert Shower(session).line(0) == line
+
+
+def test_where_too_many_games_begin_those_that_are_watched_end_last(cast, monkeypatch):
+    monkeypatch.setattr("training.web.desk.MOST_SESSIONS", 2)
+    desk = Desk(cast, 0)
+    first, second = desk.open("").session, desk.open("").session
+    first.watched(1)
+    third = desk.open("").session
+    assert second.ended and not first.ended
+    with pytest.raises(Refused, match="this game was ended, as too many others have begun"):
+        second.new_game(1)
+    third.watched(1)
+    desk.open("")
+    assert first.ended and not third.ended, "all are watched: the oldest"
+    desk.close()
 
 
 def test_sessions_end_with_their_threads(cast):
