@@ -84,7 +84,7 @@ class _Window:
             told = _read(message)
             self._do(told)
         except Refused as error:
-            self._say({"type": "error", "text": one_line(str(error))})
+            self._say({"type": "error", "text": one_line(str(error))[:400]})
         except (ValueError, OSError) as error:
             if not is_bad_input(error):
                 raise
@@ -124,7 +124,7 @@ class _Window:
         shower.session.new_game(self._desk.new_seed())
 
     def _clock(self, shower: Shower, told: dict[str, Any]) -> None:
-        shower.session.set_clock(_given(told, "running"), float(_given(told, "seconds")))
+        shower.session.set_clock(_given(told, "running"), _given(told, "seconds"))
 
     def _look(self, shower: Shower, told: dict[str, Any]) -> None:
         at, last = _given(told, "at"), len(shower.session.actions)

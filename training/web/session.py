@@ -219,11 +219,11 @@ class Session:
         Raises:
           Refused: that is no time for a step, or the session is closed.
         """
-        if not FASTEST <= seconds <= SLOWEST:
-            raise Refused(f"seconds={seconds}: must be in {FASTEST}..{SLOWEST}")
+        if not FASTEST <= seconds <= SLOWEST:  # before it is made a float: a whole number may be too large for that
+            raise Refused(f"seconds={str(seconds)[:20]}: must be in {FASTEST}..{SLOWEST}")
         with self._changed:
             self._check_open()
-            self._running, self._seconds, self._stepped = running, seconds, time.monotonic()
+            self._running, self._seconds, self._stepped = running, float(seconds), time.monotonic()
             self._tell()
 
     def feed(self, actions: Sequence[Sequence[int]]) -> None:

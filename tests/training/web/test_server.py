@@ -156,6 +156,8 @@ def test_garbage_is_answered_in_one_line_and_the_game_goes_on(address):
             ('{"do": "act", "action": 99999999999999999999, "at": 0}', "is not legal here"),
             ('{"do": "look", "at": 17}', r"at=17: must be in 0..0"),
             ('{"do": "clock", "running": true, "seconds": NaN}', "seconds=nan: must be in"),
+            (f'{{"do": "clock", "running": true, "seconds": {"1" * 400}}}', "1111: must be in"),
+            (f'{{"do": "act", "action": {"1" * 400}, "at": 0}}', "action 1111"),
             ('{"do": "load", "text": "x"}', "is no JSON"),
             ('{"do": "opinion", "planner": "oracle"}', "planner='oracle': must be one of"),
             ('{"do": "opinion", "planner": "fdts:guide=/etc/passwd"}', "reads a file; start the server with it to ask it"),
