@@ -261,12 +261,23 @@ def test_a_port_in_use_and_wrong_addresses_are_told_in_one_line():
     assert not server.is_loopback("localhost.evil.example")
 
 
+def test_addresses_of_either_kind():
+    try:
+        socket.create_server(("::1", 0), family=socket.AF_INET6).close()
+    except OSError:
+        pytest.skip("this machine has no IPv6")
+    for host in ("::1", "127.0.0.1", "localhost"):
+        with server.serving(Desk(None, 0), host, 0) as address:
+            assert get(address)[0] == 200, host
+
+
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
         ({"port": 70_000}, r"port=70000: must be in 0\.\.65535"),
         ({"game": "chess"}, "game='chess': must be one of"),
         ({"pace": -1.0}, "pace=-1.0: must be in"),
+        ({"host": ""}, "host='': must be an address"),
         ({"seat": 2}, r"seat=2: must be in 0\.\.1"),
         ({"planner": "oracle"}, "planner='oracle': must be one of"),
         ({"agents": ("nobody",)}, "agent='nobody': must be one of"),
