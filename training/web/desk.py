@@ -14,6 +14,7 @@ from training.web.session import Refused, Session
 from training.web.shown import Shower
 
 MOST_SESSIONS = 32
+MOST_ADVISERS = 5  # each keeps what it has compiled
 _TOO_MANY = "this game was ended, as too many others have begun"
 
 
@@ -119,7 +120,10 @@ class Desk:
             raise ValueError(f"planner={spec!r}: must be one of {', '.join(presets.planners_of(game))}")
         with self._making:
             if (game, spec) not in self._advisers:
-                self._advisers[game, spec] = Adviser(game, spec)
+                adviser = Adviser(game, spec)
+                while len(self._advisers) >= MOST_ADVISERS:
+                    del self._advisers[next(iter(self._advisers))]
+                self._advisers[game, spec] = adviser
             return self._advisers[game, spec]
 
     def close(self) -> None:

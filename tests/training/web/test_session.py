@@ -22,7 +22,7 @@ from tests.tic_tac_toe.bots import careful_agent
 from training.play import evaluate
 from training.web import cast as casts
 from training.web.cast import Cast, Casts, seated
-from training.web.desk import Desk
+from training.web.desk import MOST_ADVISERS, Desk
 from training.web.saved import SavedGame, read
 from training.web.session import Refused, Session
 from training.web.shown import Shower
@@ -317,6 +317,16 @@ def test_where_too_many_games_begin_those_that_are_watched_end_last(cast, monkey
     third.watched(1)
     desk.open("")
     assert first.ended and not third.ended, "all are watched: the oldest"
+    desk.close()
+
+
+def test_advisers_that_were_made_first_give_way(cast):
+    desk = Desk(cast, 0)
+    session = desk.open("").session
+    specs = [f"mcs:num_simulations={number}" for number in range(2, 9)]
+    made = [desk.adviser(session, spec) for spec in specs]
+    assert len(desk._advisers) == MOST_ADVISERS
+    assert desk.adviser(session, specs[-1]) is made[-1] and desk.adviser(session, specs[0]) is not made[0]
     desk.close()
 
 
