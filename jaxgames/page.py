@@ -86,6 +86,11 @@ class Board:
             return ""
         return self.moves(state, seat, [action])[0].name
 
+    def marks(self, state: Any, seat: int, action: int, viewer: int | None) -> tuple[str, ...]:
+        """Gives the spots of a seat's action in this state that are marked for a viewer: none, unless all of it is told."""
+        move = self.moves(state, seat, [action])[0]
+        return move.spots if self.told(state, seat, action, viewer) == move.name else ()
+
 
 def board_of(game: Game, names: Sequence[str] = ()) -> Board:
     """Makes the board of a game: its own where its registration names one."""

@@ -84,6 +84,9 @@ class Page(page.Board):
         kinds, ninja = self._kinds(state, seat)
         for action in actions:
             word, bit = divmod(action, WORD_BITS)
+            if not self._on_board(seat, action, ninja):  # of a saved game, or of an agent that may do what it wants
+                found.append(Move(action, f"action {action}, which is not legal"))
+                continue
             if word == layout.plain and bit < numbering.SWAP_CARD:
                 card, place = divmod(bit, MOST_DEPLOY_SQUARES)
                 cell = int(config.deploy_cells[seat, place])
@@ -124,6 +127,11 @@ class Page(page.Board):
             return "swap a card"
         return self.moves(state, seat, [action])[0].name
 
+    def marks(self, state: Any, seat: int, action: int, viewer: int | None) -> tuple[str, ...]:
+        """One hand is shown; the cards and the deck of the other have no place on the board."""
+        spots = super().marks(state, seat, action, viewer)
+        return spots if seat == self._hand_of(viewer) else tuple(spot for spot in spots if spot.startswith("c"))
+
     # --- where things are ----------------------------------------------------------------------------------------------
 
     def _size(self) -> tuple[int, int]:
@@ -150,6 +158,22 @@ class Page(page.Board):
     def _name(self, cell: int) -> str:
         row, column = divmod(cell, self.game.config.grid.columns)
         return f"{chr(ord('a') + column)}{row + 1}"
+
+    def _on_board(self, seat: int, action: int, ninja: int) -> bool:
+        """Says whether all cells of an action are there, also that of the ninja where it changes places."""
+        config, layout = self.game.config, numbering.layout(self.game.config)
+        word, bit = divmod(action, WORD_BITS)
+        if word == layout.plain:
+            return bit <= numbering.PASS and (
+                bit >= numbering.SWAP_CARD or bit % MOST_DEPLOY_SQUARES < config.deploy_cells.shape[1]
+            )
+        number, half = divmod(word - (word > layout.plain), layout.words)
+        cell = WORD_BITS * half + bit
+        if cell >= config.num_cells or layout.trade <= word < layout.plain:
+            return cell < config.num_cells and ninja >= 0
+        row, column = divmod(cell, config.grid.columns)
+        right, down = OFFSETS[number] if word < layout.trade else (0, 0)
+        return 0 <= row + down < config.grid.rows and 0 <= column + right < config.grid.columns
 
     def _kinds(self, state: Any, seat: int) -> tuple[np.ndarray, int]:
         """What stands on each cell, int [cells], and the cell of a seat's ninja (-1: it has none)."""

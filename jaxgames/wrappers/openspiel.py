@@ -16,7 +16,7 @@ import numpy as np
 
 import jaxgames
 from jaxgames.agent import Agent
-from jaxgames.game import update_all_information
+from jaxgames.game import hides_something, update_all_information
 from jaxgames.hex.game import Hex
 from jaxgames.others import bot_of
 from jaxgames.wrappers.needed import needed
@@ -59,7 +59,7 @@ class OpenSpielBot(pyspiel.Bot):  # type: ignore[name-defined]
       seed: of what it draws.
 
     Raises:
-      ValueError: there is no such seat or bot, or the game is none that both have.
+      ValueError: there is no such seat or bot, the game is none that both have, or the agent would see what is hidden.
     """
 
     def __init__(self, game: Any, player_id: int, agent: Agent | str = "random", seed: int = 0) -> None:
@@ -68,6 +68,8 @@ class OpenSpielBot(pyspiel.Bot):  # type: ignore[name-defined]
             raise ValueError(f"player_id={player_id!r}: must be 0 or 1")
         self._game, self._seat, self._name = game_of(game), player_id, str(game)
         self._agent, self._root = bot_of(self._game, agent), jax.random.key(seed)
+        if self._agent.sees_state and self._agent.uses_hidden and hides_something(self._game):
+            raise ValueError(f"agent={self._agent.name!r}: sees what is hidden; take one that plays by what it knows")
         self._tell, self._choose = jax.jit(self._told), jax.jit(self._chosen)
         self._games = 0
         self.restart()

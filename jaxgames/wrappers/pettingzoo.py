@@ -191,7 +191,7 @@ class AECGame(_AtTable, AECEnv):
       **settings: as of `ParallelGame`.
 
     Raises:
-      ValueError: in this game players move at once.
+      ValueError: in this game players move at once; `reset` and `step` raise it where that is so in some states alone.
     """
 
     def __init__(self, game: Any = "hex", *, render_mode: str | None = None, **settings: Any) -> None:
@@ -219,6 +219,7 @@ class AECGame(_AtTable, AECEnv):
         """Begins a game; there are no options."""
         del options
         self._table.reset(seed)
+        self._check_turns()
         self.agents = list(self.possible_agents)
         self.rewards = dict.fromkeys(self.agents, 0.0)
         self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
@@ -244,12 +245,21 @@ class AECGame(_AtTable, AECEnv):
         if action is None:
             raise ValueError(f"action=None: {mover} is in the game, and must choose one of 0..{table.game.num_actions - 1}")
         table.step({mover: action})
+        self._check_turns()
         self._cumulative_rewards[mover] = 0.0
         for name in self.agents:
             self.rewards[name] = table.rewards[name]
             self.terminations[name], self.truncations[name] = table.terminated[name], table.truncated[name]
             self.infos[name] = dict(table.infos[name])
-        if table.mover >= 0 and not (self.terminations[mover] or self.truncations[mover]):
-            self.agent_selection = table.names[table.mover]
+        after = table.names[table.mover] if table.mover >= 0 else mover
+        if not (table.terminated[after] or table.truncated[after]):
+            self.agent_selection = after  # also where the old mover is out, as it leaves first and this one comes next
         self._accumulate_rewards()
         self._deads_step_first()
+
+    def _check_turns(self) -> None:
+        """Raises a ValueError where nobody alone is to move in a game that goes on."""
+        table = self._table
+        if table.mover < 0 and not all(table.terminated[name] or table.truncated[name] for name in table.names):
+            self.agents = []
+            raise ValueError("players move at once in this state; take ParallelGame")

@@ -139,6 +139,21 @@ def test_hero_academy():
     assert next(iter(ninja.values())).spots == (f"c{cell(4, 2)}", f"c{cell(8, 2)}")
     assert board.told(one, 1, layout.swap_card(scroll), 0) == "swap a card"
     assert board.told(one, 1, layout.swap_card(scroll), None) == "swap scroll"
+    every = board.moves(numbers_of(one), 1, range(game.num_actions))
+    assert all(spot in board.spots() for move in every for spot in move.spots)
+    off = [move for move in every if move.name == f"action {move.action}, which is not legal"]
+    assert len(off) > 100 and 1189 in [move.action for move in off] and not any(move.spots for move in off)
+    legal = np.flatnonzero(np.asarray(game.legal_actions(one))[0]).tolist()
+    assert not any("not legal" in move.name for move in board.moves(numbers_of(one), 0, legal))
+    deploy = layout.deploy(archer, 1)
+    for seat, action, viewer, spots in (
+        (0, layout.swap_card(scroll), 0, (f"h{scroll}", "deck")),
+        (1, layout.swap_card(scroll), 0, ()),
+        (1, layout.swap_card(scroll), None, ()),
+        (0, deploy, 0, (f"h{archer}", f"c{cell(0, 4)}")),
+        (1, deploy, 0, (f"c{cell(8, 4)}",)),
+    ):
+        assert board.marks(numbers_of(one), seat, action, viewer) == spots, "no marks in the hand of another"
 
 
 def test_clash():

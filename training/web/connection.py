@@ -8,8 +8,10 @@ line).
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import threading
+from collections.abc import Callable
 from typing import Any, Protocol
 
 from search.appraisal import Appraisal
@@ -23,6 +25,7 @@ _ASK_AGAIN = 5.0  # seconds
 _KINDS: dict[str, Any] = {
     "action": int,
     "at": int,
+    "game": int,
     "to": int,
     "text": str,
     "planner": str,
@@ -81,7 +84,7 @@ class _Window:
             told = _read(message)
             self._do(told)
         except Refused as error:
-            self._say({"type": "error", "text": one_line(str(error))})
+            self._say({"type": "error", "text": one_line(str(error))[:400]})
         except (ValueError, OSError) as error:
             if not is_bad_input(error):
                 raise
@@ -111,7 +114,7 @@ class _Window:
         self._watch(shower)
 
     def _act(self, shower: Shower, told: dict[str, Any]) -> None:
-        shower.session.act(_given(told, "action"), _given(told, "at"))
+        shower.session.act(_given(told, "action"), _given(told, "at"), told.get("game"))
 
     def _back(self, shower: Shower, told: dict[str, Any]) -> None:
         shower.session.take_back(told.get("to"))
@@ -121,13 +124,13 @@ class _Window:
         shower.session.new_game(self._desk.new_seed())
 
     def _clock(self, shower: Shower, told: dict[str, Any]) -> None:
-        shower.session.set_clock(_given(told, "running"), float(_given(told, "seconds")))
+        shower.session.set_clock(_given(told, "running"), _given(told, "seconds"))
 
     def _look(self, shower: Shower, told: dict[str, Any]) -> None:
         at, last = _given(told, "at"), len(shower.session.actions)
         if not 0 <= at <= last:
             raise Refused(f"at={at}: must be in 0..{last}")
-        self._say({"type": "view", **shower.view(at)})
+        self._say(_of_board(lambda: {"type": "view", **shower.view(at)}))
 
     def _save(self, shower: Shower, told: dict[str, Any]) -> None:
         del told
@@ -149,7 +152,9 @@ class _Window:
         session = shower.session
         seat = session.cast.person
         with session.still():
-            at, moment = len(session.actions), session.moments[-1]
+            game, at, moment = session.game_number, len(session.actions), session.moments[-1]
+        if session.ended:
+            raise Refused(session.ended)
         if seat is None or not session.awaits_person:
             raise Refused("opinions are about your own choice: it is not your turn")
         adviser = self._desk.adviser(session, told.get("planner", ""))
@@ -159,7 +164,9 @@ class _Window:
         def ask() -> None:
             try:
                 found = adviser.ask(moment, seat, self._desk.new_seed())
-                self._say({"type": "opinion", "at": at, "planner": adviser.name, "moves": _in_rows(found)})
+                message = {"type": "opinion", "game": game, "at": at, "planner": adviser.name, "moves": _in_rows(found)}
+                if shower is self._shower:
+                    self._say(message)
             except Exception as error:  # of a planner that may be anybody's
                 self._say({"type": "error", "text": one_line(f"{adviser.name} failed: {type(error).__name__}: {error}")[:400]})
             finally:
@@ -188,15 +195,18 @@ class _Window:
                 continue
             with session.still():
                 if session.changes == seen:  # closed
-                    return
+                    break
                 seen = session.changes
                 now = (session.game_number, len(session.actions))
                 if now == moment:
                     message = self._pulse(session, shower)
                 else:
-                    message = shower.state(told, game)
-                    moment, (game, told) = now, now
+                    message = _of_board(functools.partial(shower.state, told, game))
+                    if message["type"] == "state":
+                        moment, (game, told) = now, now
             self._say(message)
+        if session.ended and shower is self._shower:
+            self._say({"type": "error", "text": session.ended})
 
     def _pulse(self, session: Session, shower: Shower) -> dict[str, Any]:
         return {"type": "clock", "game": session.game_number, "at": len(session.actions), **shower.clock()}
@@ -204,6 +214,14 @@ class _Window:
     def _say(self, message: dict[str, Any]) -> None:
         with contextlib.suppress(self._ended):
             self._wire.send(json.dumps(message, separators=(",", ":")))
+
+
+def _of_board(tell: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """Gives a message, or says that the board, which may be anybody's, has failed."""
+    try:
+        return tell()
+    except Exception as error:
+        return {"type": "error", "text": one_line(f"the board failed: {type(error).__name__}: {error}")[:400]}
 
 
 def _read(message: str | bytes) -> dict[str, Any]:

@@ -14,6 +14,8 @@ from training.web.session import Refused, Session
 from training.web.shown import Shower
 
 MOST_SESSIONS = 32
+MOST_ADVISERS = 5  # each keeps what it has compiled
+_TOO_MANY = "this game was ended, as too many others have begun"
 
 
 class Desk:
@@ -118,7 +120,10 @@ class Desk:
             raise ValueError(f"planner={spec!r}: must be one of {', '.join(presets.planners_of(game))}")
         with self._making:
             if (game, spec) not in self._advisers:
-                self._advisers[game, spec] = Adviser(game, spec)
+                adviser = Adviser(game, spec)
+                while len(self._advisers) >= MOST_ADVISERS:
+                    del self._advisers[next(iter(self._advisers))]
+                self._advisers[game, spec] = adviser
             return self._advisers[game, spec]
 
     def close(self) -> None:
@@ -128,9 +133,10 @@ class Desk:
                 shower.session.close()
 
     def _seat(self, session: Session) -> Shower:
-        """Keeps a new session; the oldest one gives way where there are too many."""
+        """Keeps a new session; where there are too many the oldest one that nobody watches gives way, else the oldest."""
         with self._lock:
             while len(self._sessions) >= MOST_SESSIONS:
-                self._sessions.pop(next(iter(self._sessions))).session.close()
+                names = [name for name, shower in self._sessions.items() if not shower.session.is_watched]
+                self._sessions.pop(names[0] if names else next(iter(self._sessions))).session.close(_TOO_MANY)
             self._sessions[session.name] = Shower(session)
             return self._sessions[session.name]

@@ -77,7 +77,8 @@ const told = {
     show();
   },
   opinion(message) {
-    if (message.at === state.at) opinion = message;
+    if (!state) return;
+    if (message.game === state.game && message.at === state.at) opinion = message;
     showClock();
     showOpinion();
   },
@@ -296,7 +297,7 @@ function act(action) {
   picked = [];
   state.awaits = false; // one action a step, however often it is clicked
   for (const button of document.querySelectorAll("#buttons button, #actions button")) button.disabled = true;
-  say({ do: "act", action, at: state.at });
+  say({ do: "act", action, at: state.at, game: state.game });
   complain("");
 }
 

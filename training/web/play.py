@@ -64,6 +64,8 @@ class PlayConfig:
             object.__setattr__(self, "mode", mode)
         checks.seed(self)
         checks.port(self)
+        if not self.host.strip():
+            raise ValueError(f"host={self.host!r}: must be an address, as 127.0.0.1, or 0.0.0.0 for all of this machine's")
         if not 0 <= self.pace <= 60:
             raise ValueError(f"pace={self.pace}: must be in 0..60")
 

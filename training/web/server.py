@@ -8,6 +8,7 @@ import functools
 import ipaddress
 import logging
 import os
+import socket
 import sys
 import threading
 import webbrowser
@@ -102,6 +103,7 @@ def _listen(desk: Desk, host: str, port: int) -> Server:
             handle,
             host,
             port,
+            family=socket.AF_INET6 if ":" in host else socket.AF_INET,
             process_request=functools.partial(_answer, local=is_loopback(host), windows=windows),
             max_size=_LARGEST_FRAME,
             compression=None,

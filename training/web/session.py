@@ -61,7 +61,7 @@ class Session:
         self._changed = threading.Condition(threading.RLock())
         self._game, self._closed, self._running, self._thinking = 0, False, False, frozenset[int]()
         self._seconds = cast.board.seconds
-        self._failure, self._fed, self._watchers = "", saved.actions if live and saved else (), 0
+        self._ended, self._failure, self._fed, self._watchers = "", "", saved.actions if live and saved else (), 0
         with self._changed:
             self._begin(saved or SavedGame(cast.game.name, cast.mode, seed, 0, 0, cast.specs))
         threading.Thread(target=self._follow if live else self._think, name=f"game {self.name}", daemon=True).start()
@@ -120,6 +120,16 @@ class Session:
         return self._live
 
     @property
+    def is_watched(self) -> bool:
+        """Some window shows it."""
+        return self._watchers > 0
+
+    @property
+    def ended(self) -> str:
+        """Why the session was closed; "": it is open, or nobody has to know."""
+        return self._ended
+
+    @property
     def awaits_person(self) -> bool:
         """The person has to choose."""
         seat = self.cast.person
@@ -138,16 +148,24 @@ class Session:
 
     # --- what is done --------------------------------------------------------------------------------------------------
 
-    def act(self, action: int, at: int) -> None:
+    def act(self, action: int, at: int, game: int | None = None) -> None:
         """Takes the person's action in a step, or while the clock runs in the one that has come meanwhile.
 
+        Args:
+          action: its number.
+          at: the step.
+          game: the `game_number` for which it was chosen; None: the present one.
+
         Raises:
-          Refused: it is not the person's turn, another step has come, or the action is not legal.
+          Refused: it is not the person's turn, another step or game has come, the action is not legal, or the session is closed.
         """
         with self._changed:
+            self._check_open()
             seat, moment = self.cast.person, self._moments[-1]
             if seat is None or self._live:
                 raise Refused("agents play this game: there is nothing to choose")
+            if game not in (None, self._game):
+                raise Refused("another game has begun, or steps were taken back: choose again")
             if at != len(self._actions) and not (
                 self._running and 0 <= at < len(self._actions)
             ):  # the clock was faster: the next one
@@ -164,9 +182,10 @@ class Session:
         """Goes back to a step, or (None) to the person's choice before; what planners had in mind is forgotten.
 
         Raises:
-          Refused: there is no such step, or nothing to take back.
+          Refused: there is no such step, nothing to take back, or the session is closed.
         """
         with self._changed:
+            self._check_open()
             if self._live:
                 raise Refused("this game is played elsewhere")
             seat, last = self.cast.person, len(self._actions)
@@ -182,8 +201,13 @@ class Session:
             self._fresh()
 
     def new_game(self, seed: int) -> None:
-        """Begins another game with the same players."""
+        """Begins another game with the same players.
+
+        Raises:
+          Refused: the game is played elsewhere, or the session is closed.
+        """
         with self._changed:
+            self._check_open()
             if self._live:
                 raise Refused("this game is played elsewhere")
             self._running = False
@@ -193,12 +217,13 @@ class Session:
         """Lets the clock run or stop.
 
         Raises:
-          Refused: that is no time for a step.
+          Refused: that is no time for a step, or the session is closed.
         """
-        if not FASTEST <= seconds <= SLOWEST:
-            raise Refused(f"seconds={seconds}: must be in {FASTEST}..{SLOWEST}")
+        if not FASTEST <= seconds <= SLOWEST:  # before it is made a float: a whole number may be too large for that
+            raise Refused(f"seconds={str(seconds)[:20]}: must be in {FASTEST}..{SLOWEST}")
         with self._changed:
-            self._running, self._seconds, self._stepped = running, seconds, time.monotonic()
+            self._check_open()
+            self._running, self._seconds, self._stepped = running, float(seconds), time.monotonic()
             self._tell()
 
     def feed(self, actions: Sequence[Sequence[int]]) -> None:
@@ -214,11 +239,20 @@ class Session:
             self._watchers += by
             self._changed.notify_all()
 
-    def close(self) -> None:
-        """Ends the session; an agent that is thinking does so to the end of its move."""
+    def close(self, why: str = "") -> None:
+        """Ends the session; an agent that is thinking does so to the end of its move.
+
+        Args:
+          why: told to whoever watches it, or asks for something.
+        """
         with self._changed:
-            self._closed = True
+            self._closed, self._ended = True, why
             self._changed.notify_all()
+
+    def _check_open(self) -> None:
+        """Raises `Refused` once the session has been closed."""
+        if self._closed:
+            raise Refused(self._ended or "this game was ended")
 
     # --- how it goes on ------------------------------------------------------------------------------------------------
 

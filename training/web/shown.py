@@ -98,9 +98,7 @@ class Shower:
         seats = np.flatnonzero(moment.asked).tolist()
         viewer = None if session.moments[-1].over else cast.person
         told = {seat: cast.board.told(moment.state, seat, actions[seat], viewer) for seat in seats}
-        spots = []
-        if len(seats) == 1 and told[seats[0]]:
-            spots = list(cast.board.moves(moment.state, seats[0], [actions[seats[0]]])[0].spots)
+        spots = list(cast.board.marks(moment.state, seats[0], actions[seats[0]], viewer)) if len(seats) == 1 else []
         return {"moves": [[seat, text] for seat, text in told.items()], "spots": spots}
 
     def _picture(self, at: int, viewer: int | None) -> str:

@@ -92,6 +92,15 @@ def test_other_games_are_refused(name, settings, told):
         game_of(pyspiel.load_game(name, settings))
 
 
+def test_who_sees_what_is_hidden_may_not_play():
+    agent = memoryless("oracle", lambda params, keys, states, seats: seats, sees_state=True)
+    assert agent.uses_hidden
+    with pytest.raises(ValueError, match="agent='oracle': sees what is hidden; take one that plays by what it knows"):
+        OpenSpielBot(pyspiel.load_game("dark_hex", DARK), 0, agent)
+    OpenSpielBot(pyspiel.load_game("dark_hex", DARK), 0, agent._replace(uses_hidden=False))
+    OpenSpielBot(pyspiel.load_game("hex", HEX), 0, agent)
+
+
 def test_wrong_seats_and_names_are_told():
     game = pyspiel.load_game("hex", HEX)
     with pytest.raises(ValueError, match="player_id=2"):

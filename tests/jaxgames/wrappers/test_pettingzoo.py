@@ -1,12 +1,13 @@
 """Our environments of PettingZoo: its own tests, and what ours add to it."""
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from pettingzoo.test import api_test, parallel_api_test, parallel_seed_test, seed_test
 
 import jaxgames
 from jaxgames.wrappers.pettingzoo import AECGame, ParallelGame
-from tests.fading import LEAVE, STAY, Fading
+from tests.fading import LEAVE, STAY, Fading, Pushing
 from tests.paid import Paid
 from tests.tic_tac_toe import TicTacToe
 from tests.tug import Tug
@@ -83,6 +84,52 @@ def test_who_is_left_in_a_game_that_is_given_up_leaves_it_too():
     _, _, terminated, truncated, _ = env.step({"player_0": STAY, "player_1": LEAVE, "player_2": STAY})
     assert terminated == {"player_0": False, "player_1": True, "player_2": False}
     assert truncated == {"player_0": True, "player_1": False, "player_2": True} and env.agents == []
+
+
+class Quitting(Pushing):
+    """Whoever says LEAVE is out, and the next one is to move."""
+
+    def step(self, state, actions, key=None):
+        mover = self.to_play(state)
+        leaves = (np.arange(3) == mover) & (jnp.asarray(actions)[mover] == LEAVE)
+        return Fading.step(self, state, jnp.where(leaves, LEAVE, STAY), key)
+
+
+@pytest.mark.parametrize(("game", "out", "left"), [(Quitting(), "player_0", "player_1"), (Pushing(), "player_1", "player_2")])
+def test_who_is_eliminated_leaves_a_game_of_turns(game, out, left):
+    env = AECGame(game)
+    env.reset(seed=0)
+    env.step(LEAVE)
+    assert env.agent_selection == out and env.terminations[out] and env.rewards[out] == -1
+    env.step(None)
+    assert env.agents == [name for name in env.possible_agents if name != out] and env.agent_selection == left
+    env.step(STAY)
+    assert env.agent_selection == "player_2"
+    for _ in env.agent_iter(20):
+        env.step(None if env.last()[2] else LEAVE)
+    assert env.agents == []
+
+
+class Partly(Pushing):
+    """A game of turns in its first steps; then all move at once."""
+
+    in_turn = 1
+
+    def to_play(self, state):
+        return jnp.where(state.step_count < self.in_turn, super().to_play(state), -1)
+
+
+class Later(Partly):
+    in_turn = 0
+
+
+def test_states_in_which_players_move_at_once_are_refused():
+    env = AECGame(Partly())
+    env.reset(seed=0)
+    with pytest.raises(ValueError, match="players move at once in this state; take ParallelGame"):
+        env.step(STAY)
+    with pytest.raises(ValueError, match="players move at once in this state; take ParallelGame"):
+        AECGame(Later()).reset(seed=0)
 
 
 def test_bad_input_is_told():

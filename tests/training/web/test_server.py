@@ -13,6 +13,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
 import jaxgames
+from jaxgames.page import Board
 from tests.tic_tac_toe import REGISTRATION
 from training.web import play, server
 from training.web.cast import Cast
@@ -155,6 +156,8 @@ def test_garbage_is_answered_in_one_line_and_the_game_goes_on(address):
             ('{"do": "act", "action": 99999999999999999999, "at": 0}', "is not legal here"),
             ('{"do": "look", "at": 17}', r"at=17: must be in 0..0"),
             ('{"do": "clock", "running": true, "seconds": NaN}', "seconds=nan: must be in"),
+            (f'{{"do": "clock", "running": true, "seconds": {"1" * 400}}}', "1111: must be in"),
+            (f'{{"do": "act", "action": {"1" * 400}, "at": 0}}', "action 1111"),
             ('{"do": "load", "text": "x"}', "is no JSON"),
             ('{"do": "opinion", "planner": "oracle"}', "planner='oracle': must be one of"),
             ('{"do": "opinion", "planner": "fdts:guide=/etc/passwd"}', "reads a file; start the server with it to ask it"),
@@ -194,10 +197,45 @@ def test_a_planner_is_asked_for_its_opinion(address):
     with window(address) as page:
         page.say(do="opinion")
         told = page.hear("opinion")
-        assert told["at"] == 0 and len(told["moves"]) == 9
+        assert told["at"] == 0 and told["game"] == page.state["game"] and len(told["moves"]) == 9
         assert all(0 <= value <= 1 for _, value, _ in told["moves"])
         visits = [visits for _, _, visits in told["moves"]]
         assert visits == sorted(visits, reverse=True) and sum(visits) == 64
+
+
+def test_a_board_that_fails_is_told_and_the_window_goes_on(address):
+    with window(address) as page:
+        patch = pytest.MonkeyPatch()
+        patch.setattr(Board, "status", lambda *_: 1 // 0)
+        page.say(do="act", action=4, at=0)
+        assert page.hear("error")["text"] == "the board failed: ZeroDivisionError: integer division or modulo by zero"
+        assert "the board failed" in page.refused(do="look", at=0)
+        patch.undo()
+        page.say(do="back")
+        assert page.hear("state", at=0)["moves"]
+
+
+def test_a_click_for_another_game_is_refused(address):
+    with window(address) as page:
+        page.say(do="new")
+        now = page.hear("state", at=0, game=page.state["game"] + 1)["game"]
+        assert "another game has begun" in page.refused(do="act", action=4, at=0, game=page.state["game"])
+        assert "game='1': is of the wrong kind" in page.refused(do="act", action=4, at=0, game="1")
+        page.say(do="act", action=4, at=0, game=now)
+        assert page.hear("state", at=2)["game"] == now
+
+
+def test_a_window_is_told_that_its_game_was_ended(address, monkeypatch):
+    monkeypatch.setattr("training.web.desk.MOST_SESSIONS", 1)
+    told = "this game was ended, as too many others have begun"
+    with window(address) as first, window(address) as second:
+        assert first.hear("error")["text"] == told
+        for asked in ({"do": "act", "action": 4, "at": 0}, {"do": "new"}, {"do": "back"}, {"do": "opinion"}):
+            assert first.refused(**asked) == told
+        first.say(do="save")
+        assert first.hear("saved"), "it can be gone on with"
+        second.say(do="act", action=4, at=0)
+        assert second.hear("state", at=2)
 
 
 def test_earlier_moments_are_looked_at(address):
@@ -223,12 +261,23 @@ def test_a_port_in_use_and_wrong_addresses_are_told_in_one_line():
     assert not server.is_loopback("localhost.evil.example")
 
 
+def test_addresses_of_either_kind():
+    try:
+        socket.create_server(("::1", 0), family=socket.AF_INET6).close()
+    except OSError:
+        pytest.skip("this machine has no IPv6")
+    for host in ("::1", "127.0.0.1", "localhost"):
+        with server.serving(Desk(None, 0), host, 0) as address:
+            assert get(address)[0] == 200, host
+
+
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
         ({"port": 70_000}, r"port=70000: must be in 0\.\.65535"),
         ({"game": "chess"}, "game='chess': must be one of"),
         ({"pace": -1.0}, "pace=-1.0: must be in"),
+        ({"host": ""}, "host='': must be an address"),
         ({"seat": 2}, r"seat=2: must be in 0\.\.1"),
         ({"planner": "oracle"}, "planner='oracle': must be one of"),
         ({"agents": ("nobody",)}, "agent='nobody': must be one of"),

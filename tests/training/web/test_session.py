@@ -5,6 +5,7 @@ import json
 import sys
 import threading
 import time
+from types import SimpleNamespace
 
 import jax
 import numpy as np
@@ -12,14 +13,19 @@ import pytest
 
 import jaxgames
 from jaxgames.agent import memoryless
+from jaxgames.hero_academy import cards
+from jaxgames.page import board_of
 from jaxgames.registration import bot
+from tests.jaxgames.hero_academy import positions as hero
 from tests.tic_tac_toe import REGISTRATION
 from tests.tic_tac_toe.bots import careful_agent
 from training.play import evaluate
 from training.web import cast as casts
 from training.web.cast import Cast, Casts, seated
+from training.web.desk import MOST_ADVISERS, Desk
 from training.web.saved import SavedGame, read
 from training.web.session import Refused, Session
+from training.web.shown import Shower
 from training.web.watching import Watching, saved_game
 
 MAY_MOVE = threading.Event()  # what a slow agent waits for
@@ -283,6 +289,45 @@ def test_games_of_a_match_are_shown_as_they_are_played(game):
         session.take_back()
     for each in shelf.live.values():
         each.close()
+
+
+def test_a_message_does_not_tell_what_is_hidden():
+    board = board_of(jaxgames.make("hero_academy", "hidden"))
+    state = hero.position({(1, 1): "K"}, hand=("scroll",), other_hand=("scroll",), deck=("knight", "wizard"))
+    action = hero.LAYOUT.swap_card(cards.CARD_NAMES.index("scroll"))
+    for seat, person, line in (
+        (1, 0, {"moves": [[1, "swap a card"]], "spots": []}),
+        (0, 0, {"moves": [[0, "swap scroll"]], "spots": [f"h{action - hero.LAYOUT.swap_card(0)}", "deck"]}),
+    ):
+        moment = SimpleNamespace(asked=np.arange(2) == seat, over=False, state=state)
+        cast = SimpleNamespace(board=board, person=person)
+        session = SimpleNamespace(moments=[moment, moment], actions=[(action, action)], cast=cast)
+        assert Shower(session).line(0) == line
+
+
+def test_where_too_many_games_begin_those_that_are_watched_end_last(cast, monkeypatch):
+    monkeypatch.setattr("training.web.desk.MOST_SESSIONS", 2)
+    desk = Desk(cast, 0)
+    first, second = desk.open("").session, desk.open("").session
+    first.watched(1)
+    third = desk.open("").session
+    assert second.ended and not first.ended
+    with pytest.raises(Refused, match="this game was ended, as too many others have begun"):
+        second.new_game(1)
+    third.watched(1)
+    desk.open("")
+    assert first.ended and not third.ended, "all are watched: the oldest"
+    desk.close()
+
+
+def test_advisers_that_were_made_first_give_way(cast):
+    desk = Desk(cast, 0)
+    session = desk.open("").session
+    specs = [f"mcs:num_simulations={number}" for number in range(2, 9)]
+    made = [desk.adviser(session, spec) for spec in specs]
+    assert len(desk._advisers) == MOST_ADVISERS
+    assert desk.adviser(session, specs[-1]) is made[-1] and desk.adviser(session, specs[0]) is not made[0]
+    desk.close()
 
 
 def test_sessions_end_with_their_threads(cast):
