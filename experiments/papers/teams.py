@@ -1,10 +1,13 @@
-"""Searches against models in teams with fogged views, with and without radio: two of ours against two rule-based agents."""
+"""Searches against models in teams with fogged views: two of ours against two rule-based agents.
+
+With radio only those that talk are measured: all others play the same games, move by move, as without.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -26,7 +29,6 @@ from training.models.policy_value import PolicyValueConfig
 from training.play import agents, counting, evaluate
 
 SEED = 2023  # of all games that are counted
-MODES = ("team", "radio")
 OPPONENTS = ("simple", "simple_unbiased")
 WEIGHTS = "WEIGHTS"  # in the name of a player: of the network taught by demonstrations
 MODEL = "MODEL"  # of the opponents, as which they are modelled
@@ -96,24 +98,24 @@ def network(plan: TeamsPlan) -> list[Measurement]:
 
 def alone(plan: TeamsPlan) -> list[Measurement]:
     """Players without a network."""
-    return _pairings(plan, [player for player in PLAYERS if WEIGHTS not in player and _TALKS not in player])
+    return _pairings(plan, "team", [player for player in PLAYERS if WEIGHTS not in player and _TALKS not in player])
 
 
 def talking(plan: TeamsPlan) -> list[Measurement]:
     """Players with radio that tell each other where enemies are."""
-    return _pairings(plan, [player for player in PLAYERS if _TALKS in player], ("radio",))
+    return _pairings(plan, "radio", [player for player in PLAYERS if _TALKS in player])
 
 
 def taught(plan: TeamsPlan) -> list[Measurement]:
     """Players with the network."""
-    return _pairings(plan, [player for player in PLAYERS if WEIGHTS in player])
+    return _pairings(plan, "team", [player for player in PLAYERS if WEIGHTS in player])
 
 
 PARTS = {"alone": alone, "talking": talking, "network": network, "taught": taught}
 
 
-def _pairings(plan: TeamsPlan, players: list[str], modes: Sequence[str] = MODES) -> list[Measurement]:
-    met = [Pairing(mode, player, other) for mode in modes for player in players for other in OPPONENTS if player != other]
+def _pairings(plan: TeamsPlan, mode: str, players: list[str]) -> list[Measurement]:
+    met = [Pairing(mode, player, other) for player in players for other in OPPONENTS if player != other]
     return [Measurement(one.name(plan.games), partial(play, plan, one), one) for one in met]
 
 
@@ -157,7 +159,7 @@ def play(plan: TeamsPlan, pairing: Pairing) -> dict[str, Any]:
 def texts(plan: TeamsPlan) -> dict[str, str]:
     """Makes the tables of the page."""
     found = plan.found([*alone(plan), *talking(plan), *taught(plan)])
-    return {mode: _table({one: result for one, result in found.items() if one.mode == mode}) for mode in MODES}
+    return {mode: _table({one: result for one, result in found.items() if one.mode == mode}) for mode in ("team", "radio")}
 
 
 def _table(found: Mapping[Pairing, dict]) -> str:

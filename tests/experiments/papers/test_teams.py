@@ -1,5 +1,8 @@
 """The page of matches between teams: what it shows, and what it needs."""
 
+import dataclasses
+
+import chex
 import jax
 import numpy as np
 import pytest
@@ -7,7 +10,7 @@ import pytest
 import jaxgames
 from experiments.papers import teams
 from experiments.papers.hearsay import cells_off
-from experiments.papers.teams import MODES, OPPONENTS, PLAYERS, WEIGHTS, Pairing, TeamsPlan
+from experiments.papers.teams import OPPONENTS, PLAYERS, WEIGHTS, Pairing, TeamsPlan
 from jaxgames.pommerman.constants import NUM_MESSAGES, NUM_WORDS, Move
 from tests.experiments.papers.made_up import page_of
 from training.play.evaluate import Games
@@ -25,10 +28,24 @@ def result(one):
 def test_the_page(tmp_path):
     page = page_of(teams.PAGE, tmp_path, result)
     row = "| 60.0 (50–69) | 10.0 (6–17) | 30.0 (22–40) | 25.0 | 5.0 | 7.50 | 0.80 | 0.02 | 0.10 | 2.5 | 250 | 100 |"
-    assert page.count(f"| TP-MCTS, no network, four replies | SimpleUnbiasedAgent {row}") == len(MODES)
-    silent = [player for player in PLAYERS if "talks" not in player]
-    met = len(MODES) * (len(silent) * len(OPPONENTS) - len(OPPONENTS)) + (len(PLAYERS) - len(silent)) * len(OPPONENTS)
-    assert page.count(row) == met and page.count("that talks") == 4
+    assert page.count(f"| TP-MCTS, no network, four replies | SimpleUnbiasedAgent {row}") == 1
+    assert page.count(row) == len(PLAYERS) * len(OPPONENTS) - len(OPPONENTS), "nobody meets themselves"
+    assert page.count("that talks") == 4
+
+
+def test_without_a_word_radio_changes_nothing():
+    """So games of those that are silent are played once."""
+    games = [jaxgames.make("pommerman", mode) for mode in ("team", "radio")]
+    keys = jax.random.split(jax.random.key(0), 8)
+    states = [jax.vmap(game.init)(keys) for game in games]
+    views = [jax.jit(jax.vmap(game.observe, (0, None))) for game in games]
+    steps = [jax.jit(jax.vmap(game.step)) for game in games]
+    for number in range(30):
+        moves = jax.random.randint(jax.random.key(number), (8, 4), 0, len(Move))
+        states = [step(state, moves * words, keys) for step, state, words in zip(steps, states, (1, NUM_MESSAGES), strict=True)]
+        seen = [view(state, 1) for view, state in zip(views, states, strict=True)]
+        chex.assert_trees_all_equal(dataclasses.replace(states[1], messages=()), states[0])
+        chex.assert_trees_all_equal(dataclasses.replace(seen[1], message=()), seen[0])
 
 
 @pytest.mark.slow  # to compile
