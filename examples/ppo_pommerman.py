@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import os
 import time
 from collections import namedtuple
 from typing import Any
@@ -31,8 +30,6 @@ from jaxgames.observing import unpacked
 from jaxgames.pommerman import explosions
 from jaxgames.pommerman.observation import item_cells
 
-GAMMA, LAMBDA, CLIP, ENTROPY, VALUE, MINIBATCHES, WIDTH = 0.995, 0.95, 0.2, 0.01, 0.5, 4, 128
-
 
 @dataclasses.dataclass(frozen=True)
 class Options:
@@ -47,13 +44,8 @@ class Options:
     seed: int = 0
     out: str = ""  # file of the curve (CSV)
 
-    def __post_init__(self) -> None:
-        if self.updates < 1:
-            raise ValueError(f"updates={self.updates}: must be >= 1")
-        if self.lanes < MINIBATCHES or self.lanes % MINIBATCHES:
-            raise ValueError(f"lanes={self.lanes}: must be a multiple of {MINIBATCHES}, the minibatches of an update")
 
-
+GAMMA, LAMBDA, CLIP, ENTROPY, VALUE, MINIBATCHES, WIDTH = 0.995, 0.95, 0.2, 0.01, 0.5, 4, 128
 RADIUS = 4  # the network sees a square of 9 x 9 cells around its agent
 GAME = jaxgames.make("pommerman", "ffa")
 
@@ -197,9 +189,7 @@ def main(options: Options) -> tuple[dict[str, float], Agent]:
             print("  ".join(f"{name} {value:.4g}" for name, value in zip(names, rows[-1], strict=True)), flush=True)
             total = jnp.zeros_like(total)
             if options.out:  # whole each time: a run that ends early leaves its curve, too
-                part = f"{options.out}.part"
-                np.savetxt(part, rows, fmt="%.6g", delimiter=",", header=",".join(names), comments="")
-                os.replace(part, options.out)
+                np.savetxt(options.out, rows, fmt="%.6g", delimiter=",", header=",".join(names), comments="")
         if done:
             break
     return dict(zip(names, rows[-1], strict=True)), player(graph, carry[0])

@@ -40,6 +40,14 @@ def _read_list(inside: Callable[[str], Any], text: str) -> tuple[Any, ...]:
     return tuple(inside(part) for part in _read_word(text).split("+") if part)
 
 
+def _read_pair(text: str) -> tuple[int, ...]:
+    """Reads two whole numbers with "+" between."""
+    numbers = _read_list(int, text)
+    if len(numbers) != 2:
+        raise ValueError(f"{text!r}: must be two whole numbers")
+    return numbers
+
+
 KINDS = {
     bool: Kind(_read_flag, "0 or 1, or false or true"),
     int: Kind(int, "a whole number"),
@@ -48,6 +56,7 @@ KINDS = {
 }
 _LISTS: dict[Any, Kind] = {
     tuple[int, ...]: Kind(functools.partial(_read_list, int), "whole numbers with + between"),
+    tuple[int, int]: Kind(_read_pair, "two whole numbers with + between"),
     tuple[str, ...]: Kind(functools.partial(_read_list, str), "words with + between"),
     tuple[tuple[str, ...], ...]: Kind(_read_lists, "lists with / between, of words with + between"),
 }
