@@ -1,5 +1,6 @@
 """The server through its own protocol: files, who may connect, windows, garbage, loading, opinions, and its end."""
 
+import contextlib
 import http.client
 import json
 import socket
@@ -262,11 +263,11 @@ def test_a_port_in_use_and_wrong_addresses_are_told_in_one_line():
 
 
 def test_addresses_of_either_kind():
-    try:
+    hosts = ["127.0.0.1", "localhost"]
+    with contextlib.suppress(OSError):  # where the machine has IPv6
         socket.create_server(("::1", 0), family=socket.AF_INET6).close()
-    except OSError:
-        pytest.skip("this machine has no IPv6")
-    for host in ("::1", "127.0.0.1", "localhost"):
+        hosts.append("::1")
+    for host in hosts:
         with server.serving(Desk(None, 0), host, 0) as address:
             assert get(address)[0] == 200, host
 
