@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from jaxgames import shapes
 from jaxgames.bitboard import WORD_BITS, Bits, Grid
 from jaxgames.encoder import Encoder
 from jaxgames.fusion import settled
@@ -107,8 +108,8 @@ def _arrays(game: Game) -> Observer:
     def see(state: Any, seat: Array) -> dict[str, Array]:
         return _gathered(_taken_apart(game.observe(state, seat), grid), grid)
 
-    shapes = jax.eval_shape(see, *_state_and_seat(game))
-    specs = {name: spec_of(leaf) for name, leaf in shapes.items()}
+    found = jax.eval_shape(see, *_state_and_seat(game))
+    specs = {name: spec_of(leaf) for name, leaf in found.items()}
     parts: list[_Parts] = []
     jax.eval_shape(lambda state, seat: parts.append(_taken_apart(game.observe(state, seat), grid)), *_state_and_seat(game))
     for key, listed in ((CELLS, parts[0].sets), (NUMBERS, parts[0].numbers), (WORDS, parts[0].words), (REALS, parts[0].reals)):
@@ -185,5 +186,4 @@ def _named(tree: Any, prefix: str) -> Iterator[tuple[str, Any]]:
 
 
 def _state_and_seat(game: Game) -> tuple[Any, Any]:
-    state = jax.eval_shape(game.init, jax.eval_shape(lambda: jax.random.key(0)))
-    return state, jax.ShapeDtypeStruct((), jnp.int32)
+    return shapes.state_of(game), shapes.SEAT

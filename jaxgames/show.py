@@ -8,6 +8,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from jaxgames import shapes
 from jaxgames.game import Game, can_be_drawn
 
 
@@ -52,7 +53,7 @@ def show(
     """
     if not can_be_drawn(game):
         raise ValueError(f"game={game.name!r}: has no pictures")
-    form = jax.eval_shape(game.init, jax.eval_shape(lambda: jax.random.key(0)))
+    form = shapes.state_of(game)
     if str(jax.tree.structure(state)) != str(jax.tree.structure(form)):
         raise ValueError(f"state is a {type(state).__name__}: must be a state of {game.name}")
     extra = np.ndim(jax.tree.leaves(state)[0]) - len(jax.tree.leaves(form)[0].shape)

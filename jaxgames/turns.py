@@ -9,12 +9,13 @@ import jax
 import numpy as np
 from jax.extend.core import ClosedJaxpr, Literal, primitives
 
+from jaxgames import shapes
 from jaxgames.game import Game
 
 
 def moves_at_once(game: Game) -> bool:
     """Says whether all players of a game choose at once in every state: whether `to_play` is below 0 whatever the state."""
-    traced = jax.make_jaxpr(game.to_play)(jax.eval_shape(game.init, jax.random.key(0)))
+    traced = jax.make_jaxpr(game.to_play)(shapes.state_of(game))
     with jax.ensure_compile_time_eval():
         (player,) = _certain_results(traced, [None] * len(traced.in_avals))
     return player is not None and int(player) < 0

@@ -12,8 +12,9 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from jaxgames import shapes
 from jaxgames.checks import as_integer
-from jaxgames.game import Game, HiddenGame, is_hidden, keeps_beliefs
+from jaxgames.game import Game, is_hidden, keeps_beliefs
 from search.planner import Plan, Planner
 
 S = TypeVar("S")
@@ -48,7 +49,7 @@ def checked(planner: Planner, view: Any) -> Planner:
         _per_lane("seats", seats, jnp.integer, "whole numbers", batch)
         _per_lane("active", active, jnp.bool_, "flags", batch)
         if view is not None:
-            _same_shapes("views", views, batched(view, batch), f"{batch} of what {planner.name!r} is shown")
+            _same_shapes("views", views, shapes.batched(view, batch), f"{batch} of what {planner.name!r} is shown")
         _same_shapes("memory", memory, memory_of(batch), f"that of init({batch}) of {planner.name!r}")
         return planner.plan(params, keys, memory, views, seats, active)
 
@@ -62,17 +63,7 @@ def state_of(game: Game) -> Any:
       ValueError: this is no game.
     """
     a_game(game)
-    return jax.eval_shape(game.init, jax.random.key(0))
-
-
-def observation_of(game: Game) -> Any:
-    """The shapes of what a player observes."""
-    return jax.eval_shape(game.observe, state_of(game), jax.ShapeDtypeStruct((), jnp.int32))
-
-
-def information_of(game: HiddenGame) -> Any:
-    """The shapes of what a player knows."""
-    return jax.eval_shape(game.init_information, jax.ShapeDtypeStruct((), jnp.int32), observation_of(game))
+    return shapes.state_of(game)
 
 
 def _typed(keys: Any) -> Array:
@@ -92,11 +83,6 @@ def _per_lane(name: str, given: Any, kind: Any, words: str, batch: int) -> None:
     found = given.dtype
     if jnp.shape(given) != (batch,) or not jnp.issubdtype(found, kind):
         raise ValueError(f"{name} of shape {list(jnp.shape(given))} and type {found}: must be {words} [{batch}], one per lane")
-
-
-def batched(example: Any, batch: int) -> Any:
-    """The shapes of a batch of what has those of an example."""
-    return jax.tree.map(lambda leaf: jax.ShapeDtypeStruct((batch, *leaf.shape), leaf.dtype), example)
 
 
 def _same_shapes(name: str, given: Any, expected: Any, words: str) -> None:

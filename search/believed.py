@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from jaxgames import shapes
 from jaxgames.game import BelievedGame, TalkingGame, can_talk
 from jaxgames.lanes import where_lanes
 from search import arguments
@@ -61,8 +62,8 @@ def believed(game: BelievedGame, planner: Planner, *, worst_case: bool = False, 
         belief = game.update_belief(before, view, own_action, worst_case=worst_case)
         return talker.heed(before, belief, view) if talker else belief
 
-    view = arguments.observation_of(game)
-    example = jax.eval_shape(init_belief, view)
+    view = shapes.observation_of(game)
+    example = shapes.shapes_of(game, "init_belief", view, worst_case=worst_case)
 
     def init(batch_size: int) -> Memory:
         belief = jax.tree.map(lambda leaf: jnp.zeros((batch_size, *leaf.shape), leaf.dtype), example)

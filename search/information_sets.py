@@ -16,6 +16,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from jaxgames import shapes
 from jaxgames.game import HiddenGame
 from jaxgames.hashing import hash_words
 from jaxgames.packing import packing_of
@@ -56,7 +57,7 @@ def among_information_sets(game: HiddenGame, make: Callable[[Dynamics], Planner]
 def information_sets(game: HiddenGame) -> Dynamics:
     """Gives dynamics whose roots are drawn again for every simulation, and whose nodes are known by what their movers see."""
     plain = dynamics_of(game)
-    packing = packing_of(arguments.observation_of(game))
+    packing = packing_of(shapes.observation_of(game))
 
     def root(params: Any, keys: Array, views: Any, seats: Array) -> Node:
         del params, seats
@@ -73,7 +74,7 @@ def information_sets(game: HiddenGame) -> Dynamics:
     def of_state(function: Callable) -> Callable:
         return lambda nodes: function(nodes.state)
 
-    known = arguments.information_of(game)
+    known = shapes.information_of(game)
     return plain._replace(
         example=Node(plain.example, known),
         root=root,

@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from jaxgames import checks
+from jaxgames import checks, shapes
 from jaxgames.agent import Agent, memoryless
 from jaxgames.game import Game, has_rivals, keeps_beliefs
 from jaxgames.registration import registration, usual_opponent
@@ -263,7 +263,7 @@ def _finished(game: Game, planner: Planner, models: Models) -> Planner:
         return believed(game, found, worst_case=models.root == "worst", talks=models.talks)
     visible = jax.vmap(game.visible_state)
     try:
-        jax.eval_shape(visible, arguments.batched(view, 1))
+        shapes.shapes_of(game, "visible_state", view)
     except ValueError as error:  # fog is told now, not when it is compiled
         raise ValueError(f"root={models.root!r}: {str(error).splitlines()[0]}; take believed or true") from None
 

@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from jaxgames import random_bits
+from jaxgames import random_bits, shapes
 from jaxgames.agent import Agent
 from jaxgames.game import Game, has_rivals, is_hidden, teams_of
 from jaxgames.lanes import where_lanes
@@ -197,7 +197,7 @@ class _Modelled:
             num_players=1 if alone else 2,
             num_arms=self.plain.num_arms,
             pass_action=self.plain.pass_action,
-            example=jax.eval_shape(self._example),
+            example=jax.eval_shape(self._example, shapes.batched(shapes.state_of(self.game), 1)),
             root=self.root,
             step=self.step,
             arms=self.arms,
@@ -343,9 +343,8 @@ class _Modelled:
     def _both_signs(self, own: Array) -> Array:
         return own[:, None] if self.rival is None else jnp.stack([own, -own], axis=1)
 
-    def _example(self) -> Any:
-        keys = jax.random.split(jax.random.key(0), 1)
-        node = self.root(None, keys, jax.vmap(self.game.init)(keys), jnp.zeros(1, jnp.int32))
+    def _example(self, states: Any) -> Any:
+        node = self.root(None, jax.random.split(jax.random.key(0), 1), states, jnp.zeros(1, jnp.int32))
         return jax.tree.map(lambda leaf: leaf[0], node)
 
 

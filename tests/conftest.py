@@ -10,6 +10,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before NumPy starts; its threads wait for each other on busy cores
+
 import hypothesis
 import jax
 import pytest

@@ -13,6 +13,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from jaxgames import shapes
 from jaxgames.game import Game, HiddenGame
 from search import arguments, puct
 from search.dynamics import Evaluate, Outputs, answer, check_turns
@@ -246,4 +247,4 @@ def _over_worlds(game: HiddenGame, worlds: Worlds, planner: Planner) -> Planner:
         ready=None,
         search_bytes=None if inner_bytes is None else lambda batch_size: inner_bytes(lanes_of(batch_size)),
     )
-    return arguments.checked(in_worlds, arguments.information_of(game))
+    return arguments.checked(in_worlds, shapes.information_of(game))

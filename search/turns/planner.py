@@ -11,11 +11,11 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from jaxgames import random_bits
+from jaxgames import random_bits, shapes
 from jaxgames.game import Game
 from jaxgames.lanes import where_lanes
 from jaxgames.random_bits import LaneKey
-from search.arguments import batched, checked, state_of
+from search.arguments import checked, state_of
 from search.microbatch import in_microbatches
 from search.planner import Plan, Planner, of_arm, size_in_bytes
 from search.turns.game import Moves
@@ -127,11 +127,11 @@ def turn_planner(
 
     @functools.lru_cache(maxsize=8)  # a search takes a second to trace
     def shapes_of(batch_size: int) -> TurnPlan:
-        views = batched(state_of(game), batch_size)
+        views = shapes.batched(state_of(game), batch_size)
         keys = jax.eval_shape(lambda: jax.random.split(jax.random.key(0), batch_size))
         active = jax.ShapeDtypeStruct((batch_size,), bool)
-        shapes: TurnPlan = jax.eval_shape(search_states, keys, views, active)
-        return shapes
+        blank: TurnPlan = jax.eval_shape(search_states, keys, views, active)
+        return blank
 
     def init(batch_size: int) -> Kept:
         blank = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes_of(batch_size))

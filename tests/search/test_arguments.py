@@ -9,6 +9,7 @@ import pytest
 
 import jaxgames
 import search
+from jaxgames import shapes
 from search import arguments, puct
 from search.all_seats import for_all_seats
 from search.believed import believed
@@ -66,8 +67,8 @@ def test_what_fits_is_planned_for(planner):
     assert plan.actions.shape == (LANES, 2)
     ask(planner, seats=np.zeros(LANES, np.int32), active=np.ones(LANES, bool))
     for other, game in ((planner, HEX), (drawn_worlds(), DARK), (every_seat(), HEX)):
-        view = arguments.state_of(game) if other.sees_state else arguments.information_of(game)
-        ask(other, keys=jax.random.key_data(KEYS), views=arguments.batched(view, LANES))  # keys as numbers are keys
+        view = arguments.state_of(game) if other.sees_state else shapes.information_of(game)
+        ask(other, keys=jax.random.key_data(KEYS), views=shapes.batched(view, LANES))  # keys as numbers are keys
 
 
 @pytest.mark.parametrize(

@@ -15,9 +15,10 @@ import pytest
 from jax import Array
 
 import jaxgames
+from jaxgames import shapes
 from jaxgames.game import GameBase
 from jaxgames.hashing import hash_words
-from search import arguments, presets, puct
+from search import presets, puct
 from search.information_sets import Node, among_information_sets, information_sets
 
 TAKE, BET, WAIT = range(3)  # and after the bet: heads, tails
@@ -170,7 +171,7 @@ def test_the_example_of_a_node_has_the_shapes_of_a_node():
     dynamics = information_sets(Coin())
     views = jax.vmap(Coin().observe, (0, None))(jax.vmap(Coin().init)(jax.random.split(jax.random.key(0), 2)), 0)
     roots = jax.eval_shape(dynamics.root, None, jax.random.split(jax.random.key(0), 2), views, jnp.zeros(2, jnp.int32))
-    chex.assert_trees_all_equal_shapes_and_dtypes(roots, arguments.batched(dynamics.example, 2))
+    chex.assert_trees_all_equal_shapes_and_dtypes(roots, shapes.batched(dynamics.example, 2))
 
 
 def test_a_search_that_keeps_states_is_refused():

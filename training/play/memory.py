@@ -8,7 +8,7 @@ from typing import Any
 
 import jax
 
-from jaxgames import processes, runtime
+from jaxgames import processes, runtime, shapes
 from jaxgames.agent import Agent
 from jaxgames.game import Game, init_all_information, is_hidden
 from search.planner import size_in_bytes
@@ -71,7 +71,7 @@ def check(
 
 def _bytes_of_game(game: Game, *, informed: bool) -> int:
     """Gives the bytes of one game: its state, once for each player, and what players know where one plays by that."""
-    states = jax.eval_shape(jax.vmap(game.init), jax.random.split(jax.random.key(0), 1))
+    states = shapes.batched(shapes.state_of(game), 1)
     size = game.num_players * size_in_bytes(states)
     if informed and is_hidden(game):
         size += size_in_bytes(jax.eval_shape(functools.partial(init_all_information, game), states))
