@@ -190,7 +190,7 @@ class PromisingGame(Game, Protocol):
     """A game that values undecided positions by hand, for searches without a network."""
 
     def prospects(self, state: Any) -> Array:
-        """float32 [P]: the `heuristic`, and where that leaves a player undecided, what the position promises, in -1..1."""
+        """float32 [P]: the `heuristic`, and where that leaves a player undecided, a hand-crafted evaluation, in -1..1."""
         ...
 
 

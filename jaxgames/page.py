@@ -1,7 +1,8 @@
 """What a person sees of a game on a page, and what can be clicked there.
 
 Every game has such a board. A game without one of its own is drawn by its `draw`, and its actions are a list of buttons; one that
-hides something shows what the seat observes, as text. A better board is a class of the game's folder, named by its registration.
+tells what its players know and hides something (`hides_something`) shows what the seat observes, as text. A game with a partial
+`observe` alone is shown whole. A better board is a class of the game's folder, named by its registration.
 All of it is worked out on the host, from states with numpy leaves.
 """
 

@@ -66,11 +66,11 @@ class WithValues:
     """Settings of a search that asks for priors and values.
 
     Attributes:
-      num_rollouts: without a network, games that are played on at random for the value of a state.
+      num_rollouts: without a network, random rollouts (games that are played on at random) for the value of a state.
       rollout_steps: these games end after so many moves, if not before, and are worth the game's heuristic; None: they are played
         to their end, which takes long where random games do.
-      prospects: so much of a value is what the game says that the state promises, 0 to 1; the rest is the network's, or what
-        these games tell.
+      prospects: weight, 0 to 1, of the game's own heuristic value of undecided states (hand-crafted, `Game.prospects`); the rest
+        of a value is the network's, or that of the rollouts.
       settings: `puct.Settings` or `determinized.Settings`.
     """
 
@@ -85,7 +85,7 @@ class WithValues:
 
 @dataclasses.dataclass(frozen=True)
 class InWorlds:
-    """Settings of a planner that plans in drawn worlds.
+    """Settings of a planner that plans in determinizations (drawn worlds).
 
     Attributes:
       worlds: how they are drawn and put together.

@@ -95,8 +95,9 @@ class WithModels:
     Attributes:
       models: who plays for the others.
       search: of the search itself.
-      values: without a network, what undecided positions are worth. heuristic: what the game's heuristic says. prospects: what
-        the game says that they promise. auto: prospects if the game tells any, else the heuristic.
+      values: without a network, what undecided positions are worth. heuristic: what `Game.heuristic` says.
+        prospects: the game's hand-crafted evaluation of them (`Game.prospects`). auto: prospects if the game has any, else the
+        heuristic.
     """
 
     models: Models = Models()

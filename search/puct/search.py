@@ -38,7 +38,8 @@ class Settings:
     """How a PUCT search runs; checked when made.
 
     Attributes:
-      num_simulations: walks per plan: nodes opened, final states met again, and with leaf parallelism walks that are lost.
+      num_simulations: simulations per plan, each a descent through the tree: nodes opened, final states met again, and with leaf
+        parallelism simulations that are lost.
       c_init: of the exploration constant c(N) = ln((N + c_base + 1) / c_base) + c_init.
       c_base: of the same: the more visits of the node beside it, the more is explored.
       first_play_urgency: Q of an arm never tried, for the mover; None: the value of its node. To be left out with normalize_q.
@@ -54,9 +55,10 @@ class Settings:
       mcts_solver: prove wins and losses; take what is won, do not choose what is lost, and search nothing that is proven.
       reuse: keep the tree from move to move.
       max_candidates: arms kept per node, those of the highest priors; None: all, or 128 where there are more than 512.
-      leaf_parallelism: so many walks go down one tree before their leaves are valued, all of them at once. What is on its way
-        counts as visited, at an unchanged Q; a walk that meets a node still waiting for its value is lost, and not made up for:
-        a plan has num_simulations less its metric "lost" (CrazyAra goes on until the root has its visits).
+      leaf_parallelism: so many simulations go down one tree before their leaves are valued, all of them at once. What is on its
+        way counts as visited, at an unchanged Q (virtual visits); a simulation that meets a node still waiting for its value is
+        lost, and not made up for: a plan has num_simulations less its metric "lost" (CrazyAra goes on until the root has its
+        visits).
       replies: where chance plays a part (dice, or models that draw), a node holds so many samples of what comes after each arm,
         and each visit goes on with one of them, drawn again; an arm's visits and value are of all its samples together. 1: what
         was drawn first holds for the whole search.
@@ -151,7 +153,8 @@ def puct(
 
     Returns:
       A planner; plan columns of players who do not move show their pass. Metrics of a plan, int32 [B]: depth (the lengths of all
-      its walks), nodes (visits of the root, with reuse those of earlier plans too) and lost (walks that counted for nothing).
+      its simulations), nodes (visits of the root, with reuse those of earlier plans too) and lost (simulations that counted for
+      nothing).
 
     Raises:
       ValueError: all players of the game move at once, or more than two move in turn; roots of the dynamics are drawn again for

@@ -28,7 +28,7 @@ class Worlds:
     Attributes:
       combine: policy (PC-PIMC: the mean of the worlds' action weights), medoid (the weights nearest to that mean in L1, as the
         published code) or value (PIMC: the sum of the worlds' results of each action).
-      num_worlds: worlds per plan.
+      num_worlds: determinizations per plan: full states ("worlds"), drawn so that they fit what the player knows.
       tree: open (everything is seen in the worlds) or game (they are played with what is hidden from each side).
       value_temperature: where worlds are put together by value (PIMC), the weights of actions are a softmax of their mean results
         at this temperature; 0: all on the best.

@@ -29,7 +29,7 @@ _GATE, _RATE, _REPORT, _INIT = range(1 << 28, (1 << 28) + 4)
 
 @dataclasses.dataclass(frozen=True)
 class TrainConfig(JobConfig):
-    """Trains a network by AlphaZe**: search in drawn worlds, self-play, and matches that decide which network plays.
+    """Trains a network by AlphaZe**: search in determinizations, self-play, and matches that decide which network plays.
 
     An iteration is one call of a compiled program, of games or of gradient steps; there is a checkpoint after each epoch.
 

@@ -40,17 +40,18 @@ class AlphazeConfig:
     """How to play and learn; checked when made. What the paper does on a cluster is in brackets.
 
     Attributes:
-      method: of playing: worlds that fit what is known are drawn and searched, and put together by the mean of their policies
-        (pc_pimc), the policy nearest to that mean (medoid) or the sum of their values (pimc); or only looked at one action ahead,
-        by the sum of the values after it (pimc_value).
+      method: of playing: determinizations (worlds that fit what is known) are drawn and searched, and put together by the mean
+        of their policies (pc_pimc), the policy nearest to that mean (medoid) or the sum of their values (pimc); or only looked at
+        one action ahead, by the sum of the values after it (pimc_value).
       true_sight_epochs: in all games of so many epochs, which come after pretrain_epochs, the search sees everything (TSL) [6 of
         10 in DarkHex 11 x 11]; heuristic_epochs count among them.
       pretrain_epochs: in the first so many epochs the open game is played instead (section 9.2).
       heuristic_epochs: in the first so many epochs the search sees everything and values states by the game's heuristic with even
         priors [0]: a network learns the first steps sooner from that than from itself.
-      num_worlds: worlds per search [12].
+      num_worlds: determinizations per search [12].
       num_simulations: per world [800].
-      prospects: so much of a value in the search is what the game says that the state promises [0]; the rest is the network's.
+      prospects: weight, 0 to 1, of the game's own heuristic value of undecided states (hand-crafted) in the search's values [0];
+        the rest is the network's.
       first_play_urgency: Q of an action never tried, for the mover [-1]; None: the value of its node, so that few simulations too
         look beyond the actions that they try first.
       microbatch_size: games whose worlds are searched together; an accelerator wants all lanes at once.

@@ -44,8 +44,8 @@ def make(spec: str, game: Game) -> Agent:
       spec: one of `names_of(game)`; after a colon, its settings, and the file with the weights of a network or the folder of a
         training run: follower:FILE, network:weights=FILE, pc_pimc:weights=FILE, fdts:guide=FILE. Without a file, a follower and
         those planners for which networks come with this package take these (`bundled`); weights=none: no network. Planners in
-        drawn worlds draw them by what a network guesses, with guess=FILE, out of candidates=32; guess=bundled is the one that
-        comes with this package, where there is one, and guess=usual what the game says to be usual.
+        determinizations (drawn worlds) take likelier ones, with guess=FILE by a network's guess out of candidates=32;
+        guess=bundled is the one that comes with this package, where there is one, and guess=usual what the game says to be usual.
       game: what it will play.
 
     Returns:
