@@ -13,6 +13,7 @@ import search
 from search import arguments, puct
 from search.all_seats import for_all_seats
 from search.believed import believed
+from search.dynamics import arm_logits
 from search.information_sets import among_information_sets
 from search.modelled import Models, modelled, modelled_puct
 from search.opponents import single_player
@@ -207,8 +208,16 @@ def test_too_few_logits_are_told():
     ask(puct.puct(game, narrow, few, outputs=lambda actions, seat: actions % 5), game=game)
 
 
-@pytest.mark.parametrize("outputs", [None, pytest.param(lambda actions, seat: actions, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("outputs", [None, lambda actions, seat: actions])
 def test_one_logit_is_that_of_all_arms(outputs):
+    logits, arms = np.array([[2.0], [-1.0]], np.float32), np.array([[0, 4, 2], [1, 3, 0]])
+    found = jax.jit(lambda logits, arms: arm_logits(logits, arms, jnp.asarray(SEATS), outputs))(logits, arms)
+    np.testing.assert_array_equal(found, logits.repeat(3, 1))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("outputs", [None, lambda actions, seat: actions])
+def test_one_logit_is_an_even_prior(outputs):
     game = RandomTree()
 
     def judge(count, params, states, seats):

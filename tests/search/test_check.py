@@ -35,6 +35,7 @@ def test_all_planners_on_four_devices():
     on_devices(lanes=[1, 7, 64], devices=[1, 2, 4])
 
 
+@pytest.mark.slow
 def test_a_planner_alone_and_among_neighbours():
     """Also where rows of its table give way."""
     check_planner(PLANNER, GAME, lanes=(1, 7), devices=(1,), moves=3)

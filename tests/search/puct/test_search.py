@@ -493,6 +493,7 @@ def test_low_temperatures_draw_the_most_likely_arm(temperature):
     assert (np.asarray(drawn) == 2).all()
 
 
+@pytest.mark.slow
 def test_lanes_that_think_in_parts_think_the_same():
     states, active = positions(5), np.array([True, False, True, True, False, False])
     whole, parts = (search(states, active=active, microbatch_size=size)[0] for size in (None, 2))
@@ -509,15 +510,15 @@ def test_trees_of_lanes_that_think_in_parts_are_memory_and_nothing_else():
     assert 2.9 * sizes[1] < sizes[3] < sizes[4] == sizes[400]
 
 
-def test_accelerators_which_look_at_all_children_at_once_think_the_same(monkeypatch):
-    """One of them is told what becomes of arms never tried, which makes no difference: the least Q of the node takes its place."""
-    states, plans = positions(2), []
-    for way, urgency in (("cpu", -1.0), ("default", None)):
-        monkeypatch.setattr(walk, "BLOCK", 2)
-        monkeypatch.setattr(walk, "by_platform", lambda *arguments, way=way, **ways: ways[way](*arguments))
-        PLANNERS.clear()
-        plans.append(search(states, normalize_q=True, first_play_urgency=urgency)[0])
-    PLANNERS.clear()
+@pytest.mark.parametrize(
+    "settings", [{}, pytest.param({"normalize_q": True}, marks=pytest.mark.slow)], ids=["plain", "normalized"]
+)
+def test_accelerators_which_look_at_all_children_at_once_think_the_same(monkeypatch, settings):
+    """With as few children as there are here a CPU looks at all of them at once, too, unless it is told to look at two."""
+    plans = [search(positions(2), **settings)[0]]
+    monkeypatch.setattr(walk, "BLOCK", 2)
+    monkeypatch.delitem(PLANNERS, Settings(**{"num_simulations": 40, **settings}))
+    plans.append(search(positions(2), **settings)[0])
     assert (plans[0].visit_counts > 0).sum(-1).max() > 4, "children of more than two blocks"
     for one, other in zip(*map(jax.tree.leaves, plans), strict=True):
         np.testing.assert_array_equal(one, other)
@@ -528,6 +529,12 @@ def test_noise_and_kept_trees_exclude_each_other():
         Settings(reuse=True, dirichlet_fraction=0.25)
 
 
-def test_a_first_play_urgency_is_left_out_where_the_least_q_takes_its_place():
+def test_the_least_q_of_a_node_takes_the_place_of_a_first_play_urgency():
     with pytest.raises(ValueError, match=r"^first_play_urgency=0\.5: leave it out with normalize_q"):
         Settings(normalize_q=True, first_play_urgency=0.5)
+
+
+@pytest.mark.slow
+def test_with_it_a_first_play_urgency_makes_no_difference():
+    given, none = (search(positions(2), normalize_q=True, first_play_urgency=urgency)[0] for urgency in (-1.0, None))
+    np.testing.assert_array_equal(given.visit_counts, none.visit_counts)
