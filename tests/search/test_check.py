@@ -57,6 +57,7 @@ def test_a_planner_of_beliefs_alone_and_among_neighbours():
         check_planner(forgetful, game, lanes=(1, 7), devices=(1,))
 
 
+@pytest.mark.slow  # that what differs is told is also shown above
 def test_lanes_that_look_at_each_other_are_found():
     drawing = drawing_oracle(GAME)
 
