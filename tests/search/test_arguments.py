@@ -1,5 +1,6 @@
 """What a planner says of arguments that do not fit: one line, while it is traced."""
 
+import functools
 import re
 
 import jax
@@ -13,18 +14,21 @@ from jaxgames import shapes
 from search import arguments, puct
 from search.all_seats import for_all_seats
 from search.believed import believed
+from search.dynamics import arm_logits
 from search.information_sets import among_information_sets
 from search.modelled import Models, modelled, modelled_puct
 from search.opponents import single_player
 from search.puct import determinized
 from search.turns import action_sequences, coevolution, evolution, greedy, mcts
 from search.turns.planner import TurnSearch
+from tests.hoard import Hoard
+from tests.random_tree import RandomTree
+from tests.rivalry import Rivalry
 
 LANES = 2
-KEYS = jax.random.split(jax.random.key(0), LANES)
-SEATS, ACTIVE = jnp.zeros(LANES, jnp.int32), jnp.ones(LANES, bool)
+SEATS, ACTIVE = np.zeros(LANES, np.int32), np.ones(LANES, bool)
 HEX, DARK = jaxgames.make("hex", "hex-3"), jaxgames.make("hex", "adh-3")
-TINY, CLASH, POMMERMAN = jaxgames.make("hero_academy", "tiny"), jaxgames.make("clash"), jaxgames.make("pommerman")
+TINY, POMMERMAN, RIVALRY = jaxgames.make("hero_academy", "tiny"), jaxgames.make("pommerman"), Rivalry(marks=64)
 NAME = r"FDTS \+ TS"
 
 
@@ -32,13 +36,25 @@ def even(params, states, seats):
     return jnp.zeros((len(seats), HEX.num_actions)), jnp.zeros(len(seats))
 
 
+@functools.cache
+def two_keys():
+    return jax.random.split(jax.random.key(0), LANES)
+
+
+@functools.cache
 def states_of(game):
-    return jax.vmap(game.init)(KEYS)
+    """The shapes of states [2]."""
+    return shapes.batched(arguments.state_of(game), LANES)
 
 
-def ask(planner, keys=KEYS, memory=None, views=None, seats=SEATS, active=ACTIVE, *, game=HEX, run=jax.eval_shape):
-    memory = planner.init(LANES) if memory is None else memory
-    return run(planner.plan, None, keys, memory, states_of(game) if views is None else views, seats, active)
+def memory_of(planner, count=LANES):
+    return jax.eval_shape(lambda: planner.init(count))
+
+
+def ask(planner, *, game=HEX, run=jax.eval_shape, **given):
+    usual = {"keys": two_keys, "memory": lambda: memory_of(planner), "views": lambda: states_of(game)}
+    whole = {name: given[name] if name in given else make() for name, make in usual.items()}
+    return run(planner.plan, None, *whole.values(), given.get("seats", SEATS), given.get("active", ACTIVE))
 
 
 def drawn_worlds():
@@ -63,37 +79,41 @@ def planner():
 
 
 def test_what_fits_is_planned_for(planner):
-    plan, _ = ask(planner)
-    assert plan.actions.shape == (LANES, 2)
-    ask(planner, seats=np.zeros(LANES, np.int32), active=np.ones(LANES, bool))
-    for other, game in ((planner, HEX), (drawn_worlds(), DARK), (every_seat(), HEX)):
+    numbers = jax.random.key_data(two_keys())
+    for other, game, keys in ((planner, HEX, two_keys()), (drawn_worlds(), DARK, numbers), (every_seat(), HEX, numbers)):
         view = arguments.state_of(game) if other.sees_state else shapes.information_of(game)
-        ask(other, keys=jax.random.key_data(KEYS), views=shapes.batched(view, LANES))  # keys as numbers are keys
+        plan, _ = ask(other, keys=keys, views=shapes.batched(view, LANES))  # keys as numbers are keys
+        assert plan.actions.shape == (LANES, 2)
 
 
 @pytest.mark.parametrize(
     ("argument", "wrong", "message"),
     [
-        ("keys", KEYS[0], r"keys of shape \[\] and type key<fry>: must be random keys \[B\], one per lane"),
-        ("keys", jax.random.PRNGKey(0), r"keys of shape \[2\] and type uint32: must be random keys \[B\], one per lane"),
-        ("seats", jnp.zeros(LANES), r"seats of shape \[2\] and type float32: must be whole numbers \[2\], one per lane"),
+        ("keys", lambda: two_keys()[0], r"keys of shape \[\] and type key<fry>: must be random keys \[B\], one per lane"),
+        ("keys", np.zeros(2, np.uint32), r"keys of shape \[2\] and type uint32: must be random keys \[B\], one per lane"),
+        (
+            "seats",
+            np.zeros(LANES, np.float32),
+            r"seats of shape \[2\] and type float32: must be whole numbers \[2\], one per lane",
+        ),
         ("seats", np.int32(0), r"seats of shape \[\] and type int32: must be whole numbers \[2\], one per lane"),
         ("keys", None, r"keys=None: must be random keys \[B\], one per lane"),
         ("seats", None, r"seats=None: must be whole numbers \[2\], one per lane"),
         ("seats", [0, 1], r"seats=\[0, 1\]: must be whole numbers \[2\], one per lane"),
         ("active", True, r"active=True: must be flags \[2\], one per lane"),
         ("active", SEATS, r"active of shape \[2\] and type int32: must be flags \[2\], one per lane"),
-        ("active", jnp.ones(3, bool), r"active of shape \[3\] and type bool: must be flags \[2\], one per lane"),
+        ("active", np.ones(3, bool), r"active of shape \[3\] and type bool: must be flags \[2\], one per lane"),
         ("memory", (), rf"memory\.keys missing: must be \[\d+, \d+\]; memory must be that of init\(2\) of '{NAME}'"),
     ],
 )
 def test_what_does_not_fit_is_named(planner, argument, wrong, message):
+    wrong = wrong() if callable(wrong) else wrong
     refuses(message, lambda: ask(planner, **{argument: wrong}, run=lambda plan, *given: plan(*given)))
 
 
 def test_memory_of_another_batch(planner):
     message = r"memory\.keys of shape \[\d+, \d+\]: must be \[\d+, \d+\]; memory must be that of init\(2\) of .*"
-    refuses(message, lambda: ask(planner, memory=planner.init(3)))
+    refuses(message, lambda: ask(planner, memory=memory_of(planner, 3)))
     for wrong in (0, -1, 1.5, "2"):
         with pytest.raises(ValueError, match=rf"^batch_size={wrong!r}: must be a whole number, 1 or more$"):
             planner.init(wrong)
@@ -102,39 +122,39 @@ def test_memory_of_another_batch(planner):
 def test_views_of_something_else(planner):
     shown = rf"views must be 2 of what '{NAME}' is shown"
     for views, message in (
-        (HEX.init(KEYS[0]), rf"of shape \[\]: must be \[2\]; {shown}"),
+        (arguments.state_of(HEX), rf"of shape \[\]: must be \[2\]; {shown}"),
         (states_of(jaxgames.make("hex", "hex-7")), rf"of shape \[2\]: must not be there; {shown}"),
-        (jax.vmap(HEX.observe)(states_of(HEX), SEATS), rf"(missing: must be \[2\]|of shape \[2, 3, 3\]: .*); {shown}"),
+        (shapes.batched(arguments.observation_of(HEX), LANES), rf"(missing: must be \[2\]|of shape \[2, 3, 3\]: .*); {shown}"),
     ):
         refuses(rf"views[.\w\[\]]+ {message}", lambda views=views: ask(planner, views=views))
 
 
 @pytest.mark.parametrize(
-    ("planner", "game"),
+    ("make", "game"),
     [
-        (search.mcs(HEX, num_simulations=2), HEX),
-        (puct.puct(HEX, even, puct.Settings(num_simulations=2)), HEX),
-        (action_sequences.rolling_horizon_strings(HEX), HEX),
-        (action_sequences.oep_strings(HEX), HEX),
-        (determinized.look_ahead(HEX, even), HEX),
-        (determinized.true_sight(DARK, even, puct.Settings(num_simulations=2)), DARK),
-        (determinized.determinized(DARK, search.mcs(HEX)), DARK),
-        (search.presets.by_name(DARK, "ismcts"), DARK),
-        (greedy.greedy_action(TINY), TINY),
-        (greedy.greedy_turn(TINY, greedy.Settings(num_evaluations=2)), TINY),
-        (search.presets.by_name(POMMERMAN, "modelled_fdts"), POMMERMAN),
-        (search.presets.by_name(POMMERMAN, "modelled_fdts", root="visible"), POMMERMAN),
-        (search.presets.by_name(POMMERMAN, "modelled_mcts", root="true"), POMMERMAN),
-        (search.presets.by_name(POMMERMAN, "sp_mcts", root="true", num_simulations=8), POMMERMAN),
-        (every_seat(), HEX),
+        (lambda: search.mcs(HEX, num_simulations=2), HEX),
+        (lambda: puct.puct(HEX, even, puct.Settings(num_simulations=2)), HEX),
+        (lambda: action_sequences.rolling_horizon_strings(HEX), HEX),
+        (lambda: action_sequences.oep_strings(HEX), HEX),
+        (lambda: determinized.look_ahead(HEX, even), HEX),
+        (lambda: determinized.true_sight(DARK, even, puct.Settings(num_simulations=2)), DARK),
+        (lambda: determinized.determinized(DARK, search.mcs(HEX)), DARK),
+        (lambda: search.presets.by_name(DARK, "ismcts"), DARK),
+        (lambda: greedy.greedy_action(Hoard()), Hoard()),
+        (lambda: greedy.greedy_turn(Hoard(), greedy.Settings(num_evaluations=2)), Hoard()),
+        (lambda: search.presets.by_name(RIVALRY, "modelled_fdts", model="still"), RIVALRY),
+        (lambda: search.presets.by_name(RIVALRY, "modelled_fdts", model="still", root="visible"), RIVALRY),
+        (lambda: search.presets.by_name(RIVALRY, "modelled_mcts", model="still", root="true"), RIVALRY),
+        (lambda: search.presets.by_name(RIVALRY, "sp_mcts", model="still", root="true", num_simulations=8), RIVALRY),
+        (every_seat, HEX),
     ],
-    ids=lambda value: getattr(value, "name", ""),
 )
-def test_every_planner_checks(planner, game):
+def test_every_planner_checks(make, game):
+    planner = make()
     with pytest.raises(ValueError, match=r"^keys of shape \[\] and type key<fry>: must be random keys"):
-        ask(planner, keys=KEYS[0], game=game)
+        ask(planner, keys=two_keys()[0], game=game)
     with pytest.raises(ValueError, match=rf"^views.* must be 2 of what '{re.escape(planner.name)}' is shown"):
-        ask(planner, views=states_of(CLASH), game=game)
+        ask(planner, views=states_of(RandomTree()), game=game)
 
 
 def test_arguments_of_another_kind_are_named():
@@ -181,23 +201,35 @@ def test_arguments_of_another_kind_are_named():
 
 def test_too_few_logits_are_told():
     def narrow(params, states, seats):
-        return jnp.zeros((len(seats), 8)), jnp.zeros(len(seats))
+        return jnp.zeros((len(seats), 5)), jnp.zeros(len(seats))
 
-    planner = puct.puct(HEX, narrow, puct.Settings(num_simulations=2))
-    refuses("evaluate gave 8 logits: must be at least 9, of actions by number, or outputs= be given", lambda: ask(planner))
-    ask(puct.puct(HEX, narrow, puct.Settings(num_simulations=2), outputs=lambda actions, seat: actions % 8))
+    game, few = RandomTree(), puct.Settings(num_simulations=2)
+    message = "evaluate gave 5 logits: must be at least 6, of actions by number, or outputs= be given"
+    refuses(message, lambda: ask(puct.puct(game, narrow, few), game=game))
+    ask(puct.puct(game, narrow, few, outputs=lambda actions, seat: actions % 5), game=game)
 
 
 @pytest.mark.parametrize("outputs", [None, lambda actions, seat: actions])
 def test_one_logit_is_that_of_all_arms(outputs):
-    def one(params, states, seats):
-        return jnp.zeros((len(seats), 1)), jnp.zeros(len(seats))
+    logits, arms = np.array([[2.0], [-1.0]], np.float32), np.array([[0, 4, 2], [1, 3, 0]])
+    found = jax.jit(lambda logits, arms: arm_logits(logits, arms, jnp.asarray(SEATS), outputs))(logits, arms)
+    np.testing.assert_array_equal(found, logits.repeat(3, 1))
 
-    searches = [
-        jax.jit(puct.puct(HEX, evaluate, puct.Settings(num_simulations=12), outputs=outputs).plan) for evaluate in (one, even)
-    ]
-    memory = puct.puct(HEX, even, puct.Settings(num_simulations=12)).init(LANES)
-    plans = [jax.device_get(plan(None, KEYS, memory, states_of(HEX), SEATS, ACTIVE)[0]) for plan in searches]
+
+@pytest.mark.slow
+@pytest.mark.parametrize("outputs", [None, lambda actions, seat: actions])
+def test_one_logit_is_an_even_prior(outputs):
+    game = RandomTree()
+
+    def judge(count, params, states, seats):
+        return jnp.zeros((len(seats), count)), jnp.zeros(len(seats))
+
+    @functools.partial(jax.jit, static_argnums=0)
+    def plan(count, keys):
+        planner = puct.puct(game, functools.partial(judge, count), puct.Settings(num_simulations=12), outputs=outputs)
+        return planner.plan(None, keys, planner.init(LANES), jax.vmap(game.init)(keys), SEATS, ACTIVE)[0]
+
+    plans = [jax.device_get(plan(count, two_keys())) for count in (1, game.num_arms)]
     assert plans[0].visit_counts.sum() == LANES * 12
     jax.tree.map(np.testing.assert_array_equal, *plans)
 
@@ -223,6 +255,6 @@ def test_answers_of_other_shapes_are_told_wherever_they_are_asked_for():
 def test_a_search_of_turns_is_traced_once_for_its_memory(monkeypatch):
     traced = []
     monkeypatch.setattr(TurnSearch, "run", lambda self, *given, run=TurnSearch.run: traced.append(1) or run(self, *given))
-    planner = greedy.greedy_turn(TINY, greedy.Settings(num_evaluations=2))
+    planner = greedy.greedy_turn(Hoard(), greedy.Settings(num_evaluations=2))
     planner.init(LANES), planner.init(LANES)
     assert len(traced) == 1

@@ -35,6 +35,7 @@ def test_all_planners_on_four_devices():
     on_devices(lanes=[1, 7, 64], devices=[1, 2, 4])
 
 
+@pytest.mark.slow
 def test_a_planner_alone_and_among_neighbours():
     """Also where rows of its table give way."""
     check_planner(PLANNER, GAME, lanes=(1, 7), devices=(1,), moves=3)
@@ -56,6 +57,7 @@ def test_a_planner_of_beliefs_alone_and_among_neighbours():
         check_planner(forgetful, game, lanes=(1, 7), devices=(1,))
 
 
+@pytest.mark.slow  # that what differs is told is also shown above
 def test_lanes_that_look_at_each_other_are_found():
     drawing = drawing_oracle(GAME)
 

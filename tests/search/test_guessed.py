@@ -14,7 +14,7 @@ from jaxgames.stratego.game import Stratego
 from search.guessed import GuessedWorlds
 from tests.jaxgames.stratego.test_hidden import boards_that_fit, known
 
-DRAWS = 2048
+DRAWS = 1024
 
 
 @functools.cache

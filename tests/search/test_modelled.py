@@ -56,10 +56,11 @@ def test_a_planner_is_given_what_its_player_believes():
 
 def test_names_and_settings():
     assert {"sp_mcts", "tp_mcts", "modelled_fdts", "modelled_mcts"} <= set(presets.planners_of(FFA))
-    assert presets.by_name(FFA, "tp_mcts", num_simulations=5).name == "TP-MCTS against simple, fair"
-    oracle = presets.by_name(FFA, "modelled_fdts", root="true", model="still", num_simulations=5)
+    game, few = Rivalry(marks=64), {"model": "still", "num_simulations": 5}
+    assert presets.by_name(game, "tp_mcts", **few).name == "TP-MCTS against still, fair"
+    oracle = presets.by_name(game, "modelled_fdts", root="true", **few)
     assert oracle.sees_state and oracle.uses_hidden
-    assert not presets.by_name(FFA, "sp_mcts", root="visible", num_simulations=5).uses_hidden
+    assert not presets.by_name(game, "sp_mcts", root="visible", **few).uses_hidden
     assert "sp_mcts" not in presets.planners_of(jaxgames.make("hero_academy"))
 
 
@@ -128,8 +129,10 @@ def test_bad_input_beside_a_network(name, options, message):
 
 def test_a_network_beside_values_may_model_the_others():
     """There it values nothing."""
-    planner = presets.by_name(FFA, "modelled_fdts", evaluate=unasked, values="prospects", model="network")
-    assert planner.name != presets.by_name(FFA, "modelled_fdts", values="prospects").name and "network" in planner.name
+    game = Rivalry(marks=64)
+    planner = presets.by_name(game, "modelled_fdts", evaluate=unasked, values="prospects", model="network")
+    plain = presets.by_name(game, "modelled_fdts", values="prospects", model="still")
+    assert planner.name != plain.name and "network" in planner.name
 
 
 def test_groups_of_arms_are_chosen_first_against_models_too():
@@ -317,7 +320,8 @@ class Threats:
         return self
 
 
-@pytest.mark.parametrize(("rival", "best"), [pytest.param("closest", STRIKE, marks=pytest.mark.slow), ("dangerous", GUARD)])
+@pytest.mark.slow
+@pytest.mark.parametrize(("rival", "best"), [("closest", STRIKE), ("dangerous", GUARD)])
 def test_the_rival_of_tp_mcts_may_be_the_most_dangerous(rival, best):
     """Only who sees the one across as its rival guards itself."""
     options = {"model": "still", "root": "true", "num_simulations": 40}
@@ -343,7 +347,7 @@ def test_a_teammate_is_never_dangerous_and_of_equals_the_closest_is_named():
     seats = np.arange(4, dtype=np.int32)
     states = Round(np.full((4, 4), -1, np.int32), np.zeros(4, bool))
     for game, ahead in ((Threats(), 2), (Pairs(), 1)):
-        found = jax.jit(jax.vmap(most_dangerous(game)))(states, seats)
+        found = jax.jit(jax.vmap(_rival(game, "dangerous")))(states, seats)
         assert found.tolist() == ((seats + ahead) % 4).tolist()
 
 

@@ -87,7 +87,10 @@ class SlowRules:
         return puct_reference.Node(known, chances / max(chances.sum(), 1e-30), result, over, player)
 
 
-ANSWERS = [(steady_player(REST), lambda moves: REST), (echo(), lambda moves: REST if moves % 2 else PULL)]
+ANSWERS = [
+    pytest.param(steady_player(REST), lambda moves: REST, marks=pytest.mark.slow),
+    (echo(), lambda moves: REST if moves % 2 else PULL),
+]
 
 
 @pytest.mark.parametrize("opponent, answers", ANSWERS, ids=["steady", "with a memory"])
@@ -216,6 +219,7 @@ def searched_against_a_coin(settings):
     return planned(planner, params, jax.random.split(jax.random.key(2), LANES), states, seats)[1]
 
 
+@pytest.mark.slow
 def test_a_walk_that_explores_is_credited_with_several_replies_too():
     """Where the reply that it meets was not known, its line ends there, and an arm is drawn."""
     tree = searched_against_a_coin(Settings(120, replies=3, random_starts=1.0))
@@ -425,6 +429,7 @@ def test_teammates_have_a_model_of_their_own():
         single_player(Table(), others, partner=partner)
 
 
+@pytest.mark.slow
 def test_an_agent_made_of_such_a_search_acts_for_any_seat():
     planner = fdts(single_player(GAME, steady_player(SHOUT)), num_simulations=300, horizon=9, table_rows=1024)
     agent = as_agent(planner)

@@ -9,8 +9,9 @@ from jaxgames.specs import values_of, with_settings
 from search import presets
 from search.bandit.guide import Guide
 from search.modelled import Models, WithModels
+from tests.tug import Tug
 
-OPEN, POMMERMAN = jaxgames.make("hex", "hex-3"), jaxgames.make("pommerman", "ffa")
+OPEN, POMMERMAN, TUG = jaxgames.make("hex", "hex-3"), jaxgames.make("pommerman", "ffa"), Tug()
 SIZES = {"num_simulations": 8, "horizon": 5, "leaf_parallelism": 2, "microbatch_size": 3}
 
 
@@ -34,13 +35,13 @@ def made(monkeypatch):
 )
 def test_searches_by_bandits(name, label, keep_all, rollout, made):
     sizes = SIZES | ({} if name == "mcs" else {"table_rows": 64})
-    presets.by_name(POMMERMAN, name, bandit="ucb", **sizes)
+    presets.by_name(TUG, name, bandit="ucb", **sizes)
     kind, _, bandit, settings, title, *_ = made.pop()
     assert kind == ("flat_search" if name == "mcs" else "decoupled_search")
     assert bandit.name == "UCB" and title == f"{label} + UCB"
     assert {field: getattr(settings, field) for field in sizes} == sizes
     assert (settings.keep_all, settings.rollout) == (keep_all, rollout)
-    presets.by_name(POMMERMAN, name)
+    presets.by_name(TUG, name)
     assert made.pop()[2].name == "TS"
 
 
@@ -48,14 +49,14 @@ def test_a_network_guides_fdts(made):
     def evaluate(params, states, seats):
         raise AssertionError
 
-    presets.by_name(POMMERMAN, "fdts", evaluate=evaluate, prior_weight=2.0, guide_values=True)
+    presets.by_name(TUG, "fdts", evaluate=evaluate, prior_weight=2.0, guide_values=True)
     guide = made[0][-1]
     assert isinstance(guide, Guide) and (guide.evaluate, guide.prior_weight, guide.values) == (evaluate, 2.0, True)
     assert made.pop()[4] == "guided FDTS + TS"
-    presets.by_name(POMMERMAN, "fdts")
+    presets.by_name(TUG, "fdts")
     assert made.pop()[-1] is None
     with pytest.raises(ValueError, match="planner='mcts': takes no network"):
-        presets.by_name(POMMERMAN, "mcts", evaluate=evaluate)
+        presets.by_name(TUG, "mcts", evaluate=evaluate)
 
 
 def test_searches_that_ask_for_values():

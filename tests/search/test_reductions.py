@@ -13,7 +13,7 @@ def test_the_first_of_equals(count):
     scores = np.random.default_rng(count).integers(0, 4, (64, 3, count)).astype(np.float32)  # many are equal
     scores[0] = -np.inf
     scores[1, :, count // 2 :] = -np.inf
-    number, highest = first_highest(jnp.asarray(scores))
+    number, highest = jax.jit(first_highest)(scores)
     assert number.dtype == jnp.int32
     np.testing.assert_array_equal(number, scores.argmax(-1))
     np.testing.assert_array_equal(highest, scores.max(-1))

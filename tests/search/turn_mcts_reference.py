@@ -5,13 +5,15 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
+from collections.abc import Callable
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from jaxgames import random_bits
-from search.turns.game import finish_turn, value_for
+from search.turns.game import finish_turn, moves_of, value_for
 from search.turns.mcts import _END, _EXPAND, _ROLLOUT
 
 
@@ -27,7 +29,7 @@ class Node:
     edges: list = dataclasses.field(default_factory=list)
 
     def has_untried(self) -> bool:
-        return bool(self.untried.any())
+        return any(self.untried.words)
 
 
 @dataclasses.dataclass(eq=False)
@@ -43,18 +45,50 @@ class Edge:
         return self.value / max(self.visits, 1)
 
 
+class Rules(NamedTuple):
+    """What the search asks the game, compiled once for all lanes; states come as numpy arrays."""
+
+    look: Callable
+    best_rated: Callable
+    grow: Callable
+    value: Callable
+
+
+@functools.cache
+def rules_of(game, greediness: float) -> Rules:
+    moves = moves_of(game)
+
+    def look(state):
+        return (game.state_key(state), moves.position_key(state)), moves.offered(state), game.to_play(state)
+
+    def grow(lane, number, state, action):
+        """The state after an action, and after the end of the turn where no points are left."""
+        lane = random_bits.fold(lane, number)
+        after = moves.advance(state, action, random_bits.fold(lane, _EXPAND))
+        ended = moves.advance(after, jnp.int32(moves.end_turn), random_bits.fold(lane, _END))
+        ends = (after.action_points == 0) & ~after.terminated
+        return jax.tree.map(lambda one, other: jnp.where(ends, one, other), ended, after)
+
+    def value(lane, number, state, seat):
+        one = functools.partial(jax.tree.map, lambda leaf: leaf[None])
+        lane = random_bits.fold(random_bits.fold(lane, number), _ROLLOUT)
+        end = finish_turn(game, moves, greediness, one(lane), one(state))
+        return 0.5 + 0.5 * value_for(game, jax.tree.map(lambda leaf: leaf[0], end), seat)
+
+    def compiled(function):
+        run = jax.jit(function)
+        return lambda *given: jax.device_get(run(*given))
+
+    return Rules(*map(compiled, (look, moves.best_rated, grow, value)))
+
+
 class Reference:
     """The search of one lane."""
 
-    def __init__(self, game, moves, settings, lane, root, seat):
-        self.game, self.moves, self.settings, self.lane, self.seat = game, moves, settings, lane, seat
-        self.advance = jax.jit(moves.advance)
-        self.offered = jax.jit(moves.offered)
-        self.best_rated = jax.jit(moves.best_rated)
-        self.keys = jax.jit(lambda state: (game.state_key(state), moves.position_key(state)))
-        self.value = jax.jit(functools.partial(self._value, settings.greediness))
+    def __init__(self, game, settings, lane, root, seat):
+        self.rules, self.settings, self.lane, self.seat = rules_of(game, settings.greediness), settings, lane, seat
         self.nodes = []
-        self.root = self._node(root)
+        self.root = self._node(root, *self.rules.look(root))
 
     def run(self):
         points, phase = max(int(self.root.state.action_points), 1), 0
@@ -63,21 +97,14 @@ class Reference:
             if self.settings.burn_bridges and now > phase:
                 self._burn(now)
             phase = now
-            self._simulate(random_bits.fold(self.lane, number))
+            self._simulate(np.int32(number))
         return self
 
-    def _value(self, greediness, lane, state, seat):
-        one = functools.partial(jax.tree.map, lambda leaf: leaf[None])
-        end = finish_turn(self.game, self.moves, greediness, one(lane), one(state))
-        return 0.5 + 0.5 * value_for(self.game, jax.tree.map(lambda leaf: leaf[0], end), seat)
+    def _node(self, state, keys, offered, mover):
+        self.nodes.append(Node(state, offered, int(mover), _numbers(keys)))
+        return self.nodes[-1]
 
-    def _node(self, state):
-        keys = tuple(tuple(np.asarray(key).tolist()) for key in self.keys(state))
-        node = Node(state, self.offered(state), int(self.game.to_play(state)), keys)
-        self.nodes.append(node)
-        return node
-
-    def _simulate(self, lane):
+    def _simulate(self, number):
         node, before, path = self.root, self.root, []
         while not node.has_untried() and any(edge.child for edge in node.edges):
             edge = max((edge for edge in node.edges if edge.child), key=lambda edge, node=node: self._score(node, edge))
@@ -85,11 +112,11 @@ class Reference:
             before, node = node, edge.child
         leaf = node.state
         if node.has_untried() and not bool(leaf.terminated):
-            grown = self._expand(lane, node, before, bool(path))
+            grown = self._expand(number, node, before, bool(path))
             if grown:
                 path.append((node, grown))
                 leaf = grown.child.state
-        value = np.float32(self.value(random_bits.fold(lane, _ROLLOUT), leaf, self.seat))
+        value = np.float32(self.rules.value(self.lane, number, leaf, self.seat))
         if path:
             self.root.visits += 1
         for place, edge in path:
@@ -101,19 +128,18 @@ class Reference:
         bonus = 2 * self.settings.exploration * math.sqrt(2 * math.log(max(node.visits, 1)) / max(edge.visits, 1))
         return edge.mean() + bonus
 
-    def _expand(self, lane, node, before, is_deep):
-        action = int(self.best_rated(node.state, node.untried))
+    def _expand(self, number, node, before, is_deep):
+        action = int(self.rules.best_rated(node.state, node.untried))
         words = np.array([int(word) for word in node.untried.words], np.uint32)
         words[action // 32] &= ~np.uint32(1 << (action % 32))
-        node.untried = type(node.untried)(tuple(jnp.uint32(word) for word in words))
-        state = self.advance(node.state, jnp.int32(action), random_bits.fold(lane, _EXPAND))
-        if int(state.action_points) == 0 and not bool(state.terminated):
-            state = self.advance(state, jnp.int32(self.moves.end_turn), random_bits.fold(lane, _END))
-        keys = tuple(tuple(np.asarray(key).tolist()) for key in self.keys(state))
+        node.untried = type(node.untried)(tuple(words))
+        state = self.rules.grow(self.lane, number, node.state, np.int32(action))
+        found = self.rules.look(state)
+        keys = _numbers(found[0])
         if keys == node.keys or (is_deep and keys[1] == before.keys[1]):
             return None
         known = [other for other in self.nodes if other.keys[0] == keys[0]]
-        edge = Edge(action, known[0] if known else self._node(state))
+        edge = Edge(action, known[0] if known else self._node(state, *found))
         node.edges.append(edge)
         return edge
 
@@ -126,7 +152,11 @@ class Reference:
             node = max((edge for edge in node.edges if edge.child), key=Edge.mean).child
         if node.mover == self.seat and any(edge.child for edge in node.edges):
             best = max((edge for edge in node.edges if edge.child), key=Edge.mean)
-            node.untried = type(node.untried)(tuple(jnp.uint32(0) for _ in node.untried.words))
+            node.untried = type(node.untried)(tuple(np.uint32(0) for _ in node.untried.words))
             for edge in node.edges:
                 if edge is not best:
                     edge.child, edge.visits, edge.value = None, 0, 0.0
+
+
+def _numbers(keys):
+    return tuple(tuple(key.tolist()) for key in keys)

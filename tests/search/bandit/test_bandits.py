@@ -15,7 +15,7 @@ from search.bandit.choices import add_credit
 
 TS, UCB, UNIFORM = bandits.thompson(), bandits.ucb1(), bandits.uniform()
 ALL = pytest.mark.parametrize("bandit", [TS, UCB, UNIFORM], ids=lambda bandit: bandit.name)
-DRAWS = 6000
+DRAWS, ARMS = 6000, 6
 
 
 @functools.cache
@@ -60,13 +60,25 @@ def choose(scores, legal):
 
 def choices(bandit, words, legal=None):
     """The arm that each of many lanes chooses, int [DRAWS]; one player."""
-    legal = np.ones(len(words), bool) if legal is None else np.asarray(legal)
-    return np.asarray(choose(scores_of(bandit, np.tile(words, (DRAWS, 1)), len(words)), legal))
+    words, legal = padded(words, np.ones(len(words), bool) if legal is None else legal)
+    return np.asarray(choose(scores_of(bandit, np.tile(words, (DRAWS, 1)), ARMS), legal))
+
+
+def padded(words, legal):
+    """The same and illegal arms that were never tried: as many arms in most tests, so that little is compiled."""
+    more = ARMS - len(words)
+    return np.pad(words, (0, more)), np.pad(legal, (0, more))
+
+
+def finals(bandit, words, legal):
+    """The arm that the final choice takes in each of many lanes, int [DRAWS], and the policy [K]; one player."""
+    chosen, policy = jax.device_get(_finals(bandit, *padded(words, legal)))
+    assert not policy[len(words) :].any()
+    return chosen, policy[: len(words)]
 
 
 @functools.partial(jax.jit, static_argnums=0)
-def finals(bandit, words, legal):
-    """The arm that the final choice takes in each of many lanes, int [DRAWS], and the policy [K]; one player."""
+def _finals(bandit, words, legal):
     policy = bandits.final_policy(bandit, words, legal)
     return bandits.final_choice(lanes_of(DRAWS, 1), jnp.tile(policy, (DRAWS, 1, 1)))[:, 0], policy
 
@@ -242,13 +254,13 @@ def test_counts_never_overflow(bandit, value):
 
 def test_halves_of_ucb_have_the_same_mean():
     """Half as many visits, one at least where there were any, and no mean that cannot be."""
-    visits = np.arange(1, 600, dtype=np.uint32)
+    visits, halved = np.arange(1, 600, dtype=np.uint32), jax.jit(UCB.halved)
     for summed in (0 * visits, visits, 8 * visits, 9 * visits + visits // 3, 16 * visits - 1, 16 * visits):
-        count, mean, *_ = _told(UCB, UCB.halved((summed << 14) | visits))
+        count, mean, *_ = _told(UCB, halved((summed << 14) | visits))
         np.testing.assert_array_equal(count, (visits + 1) // 2)
         assert (np.abs(mean) <= 1).all()
         np.testing.assert_array_less(np.abs(mean - (summed / (8 * visits) - 1)), 0.25 / visits + 1e-6)
-    assert int(UCB.halved(np.uint32(0))) == 0
+    assert int(halved(np.uint32(0))) == 0
 
 
 def test_what_ucb_meets_counts_also_when_a_word_was_full():
@@ -269,7 +281,7 @@ def test_what_ucb_meets_counts_also_when_a_word_was_full():
 @pytest.mark.parametrize("value", [0.06, -0.06, 0.03, 1 / 3, -0.99])
 def test_ucb_sees_small_values(value):
     """No single word holds them, the mean of many does."""
-    noise = np.asarray(jax.jit(lambda lanes: bandits.rounding_noise(lanes, 2))(lanes_of(40_000, 5)))
+    noise = np.asarray(jax.jit(lambda: bandits.rounding_noise(lanes_of(40_000, 5), 2))())
     words = jax.jit(UCB.credit)(np.full_like(noise, value), noise)
     mean = np.asarray(_told(UCB, words)[1]).mean()
     assert mean == pytest.approx(value, abs=4 * 0.0625 / np.sqrt(noise.size))
@@ -296,9 +308,9 @@ def test_names():
 
 
 def test_the_weight_of_exploration_may_be_chosen():
-    words = jnp.asarray(words_of(UCB, [1.0] * 9, [-1.0]))
-    lane = random_bits.lane_key(jax.random.key(0))
-    chosen = [int(jnp.argmax(bandits.by_name("ucb", c).scores(lane, words, 2))) for c in (0.0, 1.0, 4.0)]
+    words, lane = words_of(UCB, [1.0] * 9, [-1.0]), jax.jit(random_bits.lane_key)(jax.random.key(0))
+    told = [jax.jit(bandits.by_name("ucb", c).scores, static_argnums=2)(lane, words, 2) for c in (0.0, 1.0, 4.0)]
+    chosen = [int(np.argmax(scores)) for scores in told]
     # Mean 1 of nine tries against mean -1 of one: sqrt(ln 10) (1 - 1/3) c = 1.01 c makes up for the 2 from c = 2 on.
     assert chosen == [0, 0, 1]
 

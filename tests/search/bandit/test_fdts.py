@@ -20,6 +20,7 @@ BATCH = 4
 TOKENS = (0, 1, 0, -1)
 SIMULATIONS, HORIZON = 16, 6
 SIZE = {"num_simulations": SIMULATIONS, "horizon": HORIZON}
+TINY = {"table_rows": 4, "leaf_parallelism": 4}  # of a table, and waves that fill it
 
 
 def keys_of(seed, count=BATCH):
@@ -125,7 +126,8 @@ class Solo:
         return jax.tree.map(lambda leaf: leaf[:1], self.tug.search_arms(state))
 
 
-@pytest.mark.parametrize("kind", ["fdts", *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("mcts", "mcts_no_rollout"))])
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["fdts", "mcts", "mcts_no_rollout"])
 def test_one_player_with_three_arms(kind):
     planner, states = make(Solo(), kind, num_simulations=200, horizon=8), states_of(Solo().tug, [0, 1, 0, -1])
     assert planner.memory_bytes == 2**12 * 4 * (3 + 4)
@@ -177,6 +179,7 @@ def crowded():
     return make(MANY, "fdts", num_simulations=32, horizon=HORIZON, table_rows=16)
 
 
+@pytest.mark.slow
 def test_after_a_reset_a_full_table_plays_as_a_new_one(crowded):
     states = states_of(MANY, [0, 1])
     fresh, used = crowded.init(2), crowded.init(2)
@@ -191,23 +194,24 @@ def test_after_a_reset_a_full_table_plays_as_a_new_one(crowded):
     assert np.asarray(used.evicted > 0).all()
 
 
-def test_a_full_table_still_works(crowded):
+@pytest.mark.slow
+@pytest.mark.parametrize("sizes", [{"table_rows": 16}, TINY], ids=["crowded", "tiny"])
+def test_a_full_table_still_works(sizes):
     """Also one so small that a wave pushes out what it has just opened."""
-    tiny = make(MANY, "fdts", num_simulations=32, horizon=HORIZON, table_rows=4, leaf_parallelism=4)
-    for planner, table_rows in ((crowded, 16), (tiny, 4)):
-        memory, states = planner.init(2), states_of(MANY, [0, 1])
-        for move in range(3):
-            plan, memory = compiled(planner)(keys_of(move, 2), memory, states, yes(2))
-            assert_finite(plan)
-            assert (plan.visit_counts >= 0).all() and (plan.visit_counts.sum(-1) <= 32 * (move + 1)).all()
-            assert (np.asarray(plan.qvalues)[plan.action_weights > 0] > 0).all() and (plan.qvalues <= 1).all()
-            assert (plan.metrics["evicted"] > 0).all()
-            assert (plan.metrics["stored"] - plan.metrics["evicted"] <= table_rows).all()
-            np.testing.assert_array_equal(plan.metrics["met"][:, 0], 32)
-            states = advance(MANY, states, plan, move)
+    planner = make(MANY, "fdts", num_simulations=32, horizon=HORIZON, **sizes)
+    memory, states = planner.init(2), states_of(MANY, [0, 1])
+    for move in range(3):
+        plan, memory = compiled(planner)(keys_of(move, 2), memory, states, yes(2))
+        assert_finite(plan)
+        assert (plan.visit_counts >= 0).all() and (plan.visit_counts.sum(-1) <= 32 * (move + 1)).all()
+        assert (np.asarray(plan.qvalues)[plan.action_weights > 0] > 0).all() and (plan.qvalues <= 1).all()
+        assert (plan.metrics["evicted"] > 0).all()
+        assert (plan.metrics["stored"] - plan.metrics["evicted"] <= sizes["table_rows"]).all()
+        np.testing.assert_array_equal(plan.metrics["met"][:, 0], 32)
+        states = advance(MANY, states, plan, move)
 
 
-@pytest.mark.parametrize("leaf_parallelism", [1, 4])
+@pytest.mark.parametrize("leaf_parallelism", [pytest.param(1, marks=pytest.mark.slow), 4])
 def test_statistics_add_up(leaf_parallelism):
     """In a game where no state comes back within a simulation, and with room for all of them."""
     planner = make(MANY, "fdts", leaf_parallelism=leaf_parallelism, **SIZE)
@@ -234,16 +238,16 @@ FDTS_AND_SLOW = pytest.mark.parametrize("kind", ["fdts", pytest.param("mcs", mar
 
 
 @FDTS_AND_SLOW
-def test_simulations_by_the_number_of_arms(kind, states):
+@pytest.mark.parametrize(("number", "lanes"), [(SIMULATIONS, [0, 2]), pytest.param(12, [1], marks=pytest.mark.slow)])
+def test_simulations_by_the_number_of_arms(kind, number, lanes, states):
     """As many as the player with more arms can choose among say, in every lane as if it were alone; at most as many as ever."""
     plan = thrifty(kind)
     np.testing.assert_array_equal(plan.legal.sum(-1).max(-1), [3, 2, 3, 2])
     np.testing.assert_array_equal(plan.metrics["met"][:3, 0], [SIMULATIONS, 12, SIMULATIONS])
-    for number, lanes in ((SIMULATIONS, [0, 2]), (12, [1])):
-        other = make(CYCLES, kind, **SIZE | {"num_simulations": number})
-        alone, _ = compiled(other)(keys_of(0), other.init(BATCH), states, yes())
-        for name in ("actions", "visit_counts", "qvalues"):
-            np.testing.assert_array_equal(getattr(plan, name)[lanes], getattr(alone, name)[lanes])
+    other = make(CYCLES, kind, **SIZE | {"num_simulations": number})
+    alone, _ = compiled(other)(keys_of(0), other.init(BATCH), states, yes())
+    for name in ("actions", "visit_counts", "qvalues"):
+        np.testing.assert_array_equal(getattr(plan, name)[lanes], getattr(alone, name)[lanes])
 
 
 def test_no_arm_lacks_a_simulation_where_they_do_not_fill_whole_waves(states):
@@ -262,6 +266,7 @@ def test_a_seat_with_one_action_may_rest(kind):
     np.testing.assert_array_equal(plan.arms[3], ARMS)
 
 
+@pytest.mark.slow
 def test_what_was_learnt_is_used_again():
     planner = make(MANY, "fdts", **SIZE)
     memory, states = planner.init(BATCH), states_of(MANY, [0, 0, 1, -1])

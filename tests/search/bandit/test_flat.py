@@ -19,11 +19,12 @@ def keys_of(seed, count=4):
     return jax.random.split(jax.random.key(seed), count)
 
 
-@pytest.mark.parametrize("bandit", ["ts", "ucb", pytest.param("uniform", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("bandit", ["ts", *(pytest.param(bandit, marks=pytest.mark.slow) for bandit in ("ucb", "uniform"))])
 def test_like_reference(bandit):
     assert_like_reference(GAME, "mcs", bandit, states_of(GAME, [0, 1, 0, -1]), moves=4, **SIZE)
 
 
+@pytest.mark.slow
 def test_waves_like_reference():
     assert_like_reference(GAME, "mcs", "ts", states_of(GAME, [0, 1, 0, -1]), moves=3, leaf_parallelism=4, **SIZE)
 
@@ -78,7 +79,8 @@ def test_nothing_to_plan():
         assert plan.visit_counts.sum() == 0
 
 
-@pytest.mark.parametrize("bandit", ["ts", pytest.param("ucb", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("bandit", ["ts", "ucb"])
 def test_finds_the_dominant_action(bandit):
     planner = make(GAME, "mcs", bandit, num_simulations=1600, horizon=8)
     plan, _ = compiled(planner)(keys_of(0, 16), planner.init(16), states_of(GAME, [0, 1] * 8), np.ones(16, bool))

@@ -306,6 +306,7 @@ def test_noise_is_drawn_for_each_simulation_and_player():
 # --- batches -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_waves_are_guided_too():
     plan, _ = plan_of(make("guided", "ts", leaf_parallelism=4), params_of(second=(0.0, 0.0, 9.0), value=0.5))
     np.testing.assert_array_equal(plan.actions[:, 1], PULL)

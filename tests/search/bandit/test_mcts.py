@@ -12,15 +12,15 @@ CYCLES = Tug(slips=True)  # three states that come back all the time, and chance
 MANY = Tug(marks=10**6, slips=True, max_steps=40, length=3)  # hardly a state comes back
 SIZE = {"num_simulations": 16, "horizon": 6}
 KINDS = ("mcts", "mcts_no_rollout")
-ONE = pytest.mark.parametrize("kind", ["mcts", pytest.param("mcts_no_rollout", marks=pytest.mark.slow)])
 
 
 def keys_of(seed, count=4):
     return jax.random.split(jax.random.key(seed), count)
 
 
-@ONE
-@pytest.mark.parametrize("bandit", ["ts", pytest.param("ucb", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("bandit", ["ts", "ucb"])
 def test_like_reference(kind, bandit):
     assert_like_reference(CYCLES, kind, bandit, states_of(CYCLES, [0, 1, 0, -1]), moves=4, **SIZE)
 
@@ -30,7 +30,8 @@ def test_like_reference_where_no_state_comes_back(kind):
     assert_like_reference(MANY, kind, "ts", states_of(MANY, [0, 2, -1, 0]), moves=3, **SIZE)
 
 
-@ONE
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
 def test_waves_like_reference(kind):
     assert_like_reference(CYCLES, kind, "ts", states_of(CYCLES, [0, 1, 0, -1]), moves=3, leaf_parallelism=4, **SIZE)
 

@@ -51,7 +51,7 @@ def test_an_empty_table_knows_nothing():
     slot, words = look(init(2, ROWS, WORDS), keys_of(5, 6))
     assert not slot.found.any() and not slot.evicts.any() and not words.any()
     # The key of zeros is a key like any other, and not what an empty row holds.
-    slot, _ = look(init(1, ROWS, WORDS), jnp.zeros((1, 2), jnp.uint32))
+    slot, _ = look(init(1, ROWS, WORDS), np.zeros((1, 2), np.uint32))
     assert not slot.found.any()
 
 
@@ -61,7 +61,7 @@ def test_what_is_written_is_read_in_its_own_lane_only():
     np.testing.assert_array_equal(slot.found, [True, False, False])
     np.testing.assert_array_equal(words, [[10, 11, 12, 13], [0] * 4, [0] * 4])
     np.testing.assert_array_equal(tables.stored, [1, 0, 1])
-    again = put(tables, keys_of(7, 7, 8), words_of(40, 50, 60), jnp.array([True, True, False]))
+    again = put(tables, keys_of(7, 7, 8), words_of(40, 50, 60), np.array([True, True, False]))
     _, words = look(again, keys_of(7, 7, 8))
     np.testing.assert_array_equal(words[:, 0], [40, 50, 30])
     np.testing.assert_array_equal(again.stored, [1, 1, 1])
@@ -69,17 +69,17 @@ def test_what_is_written_is_read_in_its_own_lane_only():
 
 
 def test_keys_that_share_a_half_are_different():
-    one = jnp.array([[1, 2]], jnp.uint32)
-    tables = put(init(1, ROWS, WORDS), one, words_of(10), jnp.array([True]))
+    one = np.array([[1, 2]], np.uint32)
+    tables = put(init(1, ROWS, WORDS), one, words_of(10), np.array([True]))
     for other in ([1, 3], [3, 2], [2, 1]):
-        slot, _ = look(tables, jnp.array([other], jnp.uint32))
+        slot, _ = look(tables, np.array([other], np.uint32))
         assert not slot.found.any()
 
 
 def test_the_row_visited_longest_ago_gives_way():
     first, second, third, fourth, fifth, sixth = in_one_bucket(6)
     tables = init(1, ROWS, WORDS)
-    use = jnp.array([True])
+    use = np.array([True])
     for number in (first, second, third, fourth):
         slot, _ = look(tables, keys_of(number))
         assert not slot.evicts.any()
@@ -124,7 +124,7 @@ def test_long_random_use_equals_a_model():
         numbers, use = source.integers(0, 30, lanes), source.random(lanes) < 0.7
         if step % 60 == 59:
             over = source.random(lanes) < 0.5
-            tables = reset(tables, jnp.asarray(over))
+            tables = reset(tables, np.asarray(over))
             models = [Model() if gone else model for gone, model in zip(over, models, strict=True)]
         slot, words = jax.device_get(look(tables, keys_of(*numbers)))
         assert ((slot.row >= np.arange(lanes) * ROWS) & (slot.row < np.arange(1, lanes + 1) * ROWS)).all()
@@ -134,7 +134,7 @@ def test_long_random_use_equals_a_model():
             assert words[lane, 0] == (expected or 0)
             if use[lane]:
                 model.put(slot.row[lane] // table.WAYS, numbers[lane], step + 1)
-        tables = put(tables, keys_of(*numbers), words_of(*[step + 1] * lanes), jnp.asarray(use))
+        tables = put(tables, keys_of(*numbers), words_of(*[step + 1] * lanes), np.asarray(use))
         assert tables.stored.tolist() == [model.stored for model in models]
         assert tables.evicted.tolist() == [model.evicted for model in models]
 
@@ -142,9 +142,9 @@ def test_long_random_use_equals_a_model():
 def test_nothing_survives_a_reset_of_the_lane():
     tables = init(2, ROWS, WORDS)
     for number in range(30):
-        tables = put(tables, keys_of(number, number), words_of(number, number), jnp.array([True, True]))
+        tables = put(tables, keys_of(number, number), words_of(number, number), np.array([True, True]))
     known = [look(tables, keys_of(number, number))[0].found.tolist() for number in range(30)]
-    tables = reset(tables, jnp.array([True, False]))
+    tables = reset(tables, np.array([True, False]))
     assert (int(tables.stored[0]), int(tables.evicted[0])) == (0, 0) and int(tables.stored[1]) == 30
     for number in range(30):
         slot, words = look(tables, keys_of(number, number))
@@ -158,14 +158,14 @@ def test_after_a_reset_everything_is_as_in_a_new_table(resets):
     used = init(1, ROWS, WORDS)
     for _ in range(resets):
         for number in range(100, 130):
-            used = put(used, keys_of(number), words_of(number), jnp.array([True]))
-        used = reset(used, jnp.array([True]))
+            used = put(used, keys_of(number), words_of(number), np.array([True]))
+        used = reset(used, np.array([True]))
     new = init(1, ROWS, WORDS)
     for number in np.random.default_rng(1).integers(0, 40, 120):
         (slot, words), (slot_new, words_new) = look(used, keys_of(number)), look(new, keys_of(number))
         assert slot.found == slot_new.found and slot.evicts == slot_new.evicts
         np.testing.assert_array_equal(words, words_new)
-        used, new = (put(t, keys_of(number), words_of(number), jnp.array([True])) for t in (used, new))
+        used, new = (put(t, keys_of(number), words_of(number), np.array([True])) for t in (used, new))
     assert (int(used.stored[0]), int(used.evicted[0])) == (int(new.stored[0]), int(new.evicted[0])) and int(new.evicted[0]) > 10
 
 
@@ -179,7 +179,7 @@ def test_tables_of_some_lanes():
     slot, words = look(part, keys_of(3, 1))
     assert slot.found.all()
     np.testing.assert_array_equal(words, words_of(3, 1))
-    part = put(part, keys_of(77, 88), words_of(77, 88), jnp.array([True, False]))
+    part = put(part, keys_of(77, 88), words_of(77, 88), np.array([True, False]))
     back = jax.jit(lambda tables, part: table.put_back(tables, part, lambda whole, piece: whole.at[some].set(piece)))(
         tables, part
     )

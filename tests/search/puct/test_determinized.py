@@ -37,7 +37,7 @@ PLANNERS = {}
 def network(params, states, seats):
     shown = jax.vmap(lambda state, seat: planes_of(OPEN.config, state, seat))(states, seats)
     out = jax.lax.dot(shown.reshape(seats.shape[0], -1), WEIGHTS, precision="highest")
-    return out[:, :-1], out[:, -1] / 16
+    return out[:, :-1], out[:, -1] / 16 + met(states) / 4
 
 
 def worth(params, states, seats):
@@ -52,10 +52,9 @@ def hopeless(params, states, seats):
     return jnp.zeros((seats.shape[0], CELLS)), jnp.ones(seats.shape[0])
 
 
-def met(params, states, seats):
-    """Who is to move has won where somebody has run into a hidden stone."""
-    found = jax.vmap(lambda state: state.found[0].any() | state.found[1].any())(states)
-    return jnp.zeros((seats.shape[0], CELLS)), found.astype(jnp.float32)
+def met(states):
+    """Whether somebody has run into a hidden stone."""
+    return jax.vmap(lambda state: state.found[0].any() | state.found[1].any())(states)
 
 
 def known(game, steps, count=LANES):
@@ -137,10 +136,10 @@ def test_where_everything_is_seen_all_searches_are_puct():
 
 
 def test_who_sees_all_is_not_shown_what_others_have_run_into():
-    states, _, seats = known(ABRUPT, 5)
+    states, _, seats = known(ABRUPT, 5, ROOTS)
     assert any(word.any() for found in states.found for word in found.words)
-    seeing, _ = search(determinized.true_sight, ABRUPT, SEARCH, states, seats, evaluate=met)
-    plain, _ = search(puct.puct, OPEN, SEARCH, opened(ABRUPT, states), seats, evaluate=met)
+    seeing, _ = search(determinized.true_sight, ABRUPT, SEARCH, states, seats)
+    plain, _ = search(puct.puct, OPEN, SEARCH, opened(ABRUPT, states), seats)
     same_plans(seeing, plain)
 
 
@@ -350,7 +349,8 @@ def test_looking_one_action_ahead_is_for_games_of_turns():
         determinized.look_ahead(Tug(), worth)
 
 
-@pytest.mark.parametrize("make", [pytest.param(determinized.pimc_tree, marks=pytest.mark.slow), determinized.pimc_value])
+@pytest.mark.slow
+@pytest.mark.parametrize("make", [determinized.pimc_tree, determinized.pimc_value])
 def test_no_planner_gives_up_a_lost_game_by_an_illegal_attempt(make):
     """Every result can be the worst one: here whoever has moved has lost, but for who has won."""
     _, infos, seats = known(ABRUPT, 8, 24)
@@ -410,18 +410,20 @@ def test_looking_one_move_ahead_equals_brute_force_and_actions_are_drawn_by_the_
 # --- lanes -------------------------------------------------------------------------------------------------------------
 
 
-def test_portions_and_lanes_that_need_no_plan_change_nothing():
+FEW = dataclasses.replace(SPLIT, microbatch_size=2)
+
+
+@pytest.mark.parametrize("settings", [SPLIT, pytest.param(FEW, marks=pytest.mark.slow)], ids=["whole", "portions"])
+def test_portions_and_lanes_that_need_no_plan_change_nothing(settings):
     _, infos, seats = known(ABRUPT, 5)
     whole, _ = search(determinized.pimc_tree, ABRUPT, SPLIT, infos, seats)
-    few = dataclasses.replace(SPLIT, microbatch_size=2)
-    parts, _ = search(determinized.pimc_tree, ABRUPT, few, infos, seats)
+    parts, _ = search(determinized.pimc_tree, ABRUPT, settings, infos, seats)
     same_plans(parts, whole)
     active = np.array([False, True, True, False, True])
-    for settings in (SPLIT, few):
-        some, _ = search(determinized.pimc_tree, ABRUPT, settings, infos, seats, active)
-        same_plans(*(jax.tree.map(lambda leaf: leaf[active], plan) for plan in (some, whole)))
-        assert np.isfinite(some.action_weights).all() and not some.visit_counts[~active].any()
-    none, _ = search(determinized.pimc_tree, ABRUPT, few, infos, seats, np.zeros(LANES, bool))
+    some, _ = search(determinized.pimc_tree, ABRUPT, settings, infos, seats, active)
+    same_plans(*(jax.tree.map(lambda leaf: leaf[active], plan) for plan in (some, whole)))
+    assert np.isfinite(some.action_weights).all() and not some.visit_counts[~active].any()
+    none, _ = search(determinized.pimc_tree, ABRUPT, settings, infos, seats, np.zeros(LANES, bool))
     assert not none.visit_counts.any() and np.isfinite(none.action_weights).all()
 
 

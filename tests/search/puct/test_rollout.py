@@ -14,6 +14,8 @@ from jaxgames.hex import Hex, interop
 from search.puct.rollout import random_rollouts, with_prospects
 from tests.jaxgames.hex.playing import at, joined, random_games
 from tests.random_tree import RandomTree
+from tests.rivalry import Rivalry
+from tests.tug import states_of
 
 OPEN, ABRUPT = (jaxgames.make("hex", mode) for mode in ("hex-3", "adh-3"))
 GAMES = 2000
@@ -26,8 +28,8 @@ def rollouts(game, number):
 
 def positions(game, steps, count):
     """States after so many random attempts, finished ones too."""
-    states, _, _ = random_games(game, jax.random.split(jax.random.key(1), count), steps)
-    return at(states, slice(None), -1)
+    states, _, _ = random_games(game, jax.random.split(jax.random.key(1), count), 8)
+    return at(states, slice(None), steps)
 
 
 @functools.cache
@@ -85,14 +87,19 @@ class Chancy(RandomTree):
 
 def test_chance_has_keys_that_are_no_words_of_a_games_key():
     game, seats = Chancy(), np.arange(2, dtype=np.int32)
-    states = jax.tree.map(lambda leaf: np.stack([leaf, leaf]), jax.device_get(game.init(jax.random.key(0))))
-    _, values = jax.jit(random_rollouts(game, 1, rollout_steps=1))(None, states, seats)
-    lane = random_bits.fold(random_bits.lane_key(jax.random.wrap_key_data(states.place[0])), 0)
-    words = np.asarray(random_bits.bits(lane, np.arange(2)) >> 8).astype(np.float32)
+    judge = random_rollouts(game, 1, rollout_steps=1)
+
+    @jax.jit
+    def both(key):
+        states = jax.tree.map(lambda leaf: jnp.stack([leaf, leaf]), game.init(key))
+        lane = random_bits.fold(random_bits.lane_key(jax.random.wrap_key_data(states.place[0])), 0)
+        return judge(None, states, seats)[1], (random_bits.bits(lane, jnp.arange(2)) >> 8).astype(jnp.float32)
+
+    values, words = both(jax.random.key(0))
     assert (np.asarray(values) != words).all() and (np.asarray(values) > 0).all()
 
 
-@pytest.mark.parametrize("game, steps", [(OPEN, 6), (ABRUPT, 8)], ids=["hex", "abrupt"])
+@pytest.mark.parametrize("game, steps", [pytest.param(OPEN, 6, marks=pytest.mark.slow), (ABRUPT, 8)], ids=["hex", "abrupt"])
 def test_values_are_the_chances_of_random_play(game, steps):
     states = positions(game, steps, 12)
     seats = np.arange(12, dtype=np.int32) % 2
@@ -130,6 +137,7 @@ def test_values_depend_on_the_seed_and_the_state_alone():
     assert set(thirds.tolist()) <= {-3, -1, 1, 3} and len(set(thirds.tolist())) > 2
 
 
+@pytest.mark.slow
 def test_games_of_different_seeds_are_different_ones():
     """Three games of seed 1 are none of the three of seed 0: together they are the six of one seed."""
     states = positions(OPEN, 2, 12)
@@ -147,14 +155,13 @@ def test_the_number_of_games_is_checked():
 
 
 def test_values_are_in_part_what_the_game_says_to_be_promised():
-    game = jaxgames.make("stratego", "mini")
-    states = jax.jit(jax.vmap(game.init))(jax.random.split(jax.random.key(0), 4))
-    seats = np.array([0, 1, 0, 1], np.int32)
+    game, seats = Rivalry(length=4), np.array([0, 1, 0, 1], np.int32)
+    states = states_of(game, [1, 2, -1, 0])
 
     def evaluate(params, states, seats):
         return jnp.full((4, game.num_actions), 2.0), jnp.full(4, 0.5)
 
-    promised = np.asarray(jax.jit(jax.vmap(game.prospects))(states))[np.arange(4), seats]
+    promised = np.array([0.5, -0.5, -0.5, 0])
     for share in (0.25, 1):
         logits, values = jax.jit(with_prospects(game, evaluate, share))(None, states, seats)
         assert (logits == 2).all()

@@ -27,12 +27,13 @@ from tests.search import puct_reference
 
 GAME = jaxgames.make("hex", "hex", board_size=3)
 CELLS, BATCH = 9, 6
+ONE, ZERO = np.float32(1), np.float32(0)  # what the network gives is multiplied by its parameter
 WEIGHTS = np.random.default_rng(1).normal(size=(CELLS * len(CHANNELS), CELLS + 1)).astype(np.float32) * 0.3
 
 
 def evaluate(params, states, seats):
     shown = jax.vmap(lambda state, seat: planes_of(GAME.config, state, seat))(states, seats)
-    out = jax.lax.dot(shown.reshape(seats.shape[0], -1), WEIGHTS, precision="highest")
+    out = params * jax.lax.dot(shown.reshape(seats.shape[0], -1), WEIGHTS, precision="highest")
     return out[:, :-1], jnp.tanh(out[:, -1])
 
 
@@ -56,14 +57,13 @@ STEPS = jax.jit(jax.vmap(lambda state, cell: rules.step(GAME.config, state, cell
 NETWORK, OUTCOME = jax.jit(evaluate), jax.jit(GAME.outcome)
 NOISY = {"dirichlet_fraction": 0.25, "temperature": 1.0}
 WAVES = {"num_simulations": 43, "leaf_parallelism": 8, "prior_temperature": 5.0}
-FIRST_ONCE = Settings(num_simulations=7, first_play_urgency=1.0)  # nothing seems better than what was never tried
 KEPT = {"reuse": True, "num_simulations": 20}
 SOLVING = {"mcts_solver": True, "reuse": True, "num_simulations": 400}
 NO_MULTI_OUTPUT_FUSION = {"xla_backend_extra_options": ""}  # with it XLA cannot compile mctx
 PLANNERS = {}
 
 
-def search(states, memory=None, active=None, seed=0, **settings):
+def search(states, memory=None, active=None, seed=0, params=ONE, **settings):
     config = Settings(**{"num_simulations": 40, **settings})
     planner, run = PLANNERS.setdefault(config, (None, None))
     if planner is None:
@@ -74,12 +74,17 @@ def search(states, memory=None, active=None, seed=0, **settings):
     memory = planner.init(batch) if memory is None else memory
     active = np.ones(batch, bool) if active is None else active
     keys = jax.random.split(jax.random.key(seed), batch)
-    return jax.device_get(run(None, keys, memory, states, np.zeros(batch, np.int32), active))
+    return jax.device_get(run(params, keys, memory, states, np.zeros(batch, np.int32), active))
 
 
 def own(per_player, states):
     """The row of the player to move."""
     return np.take_along_axis(np.asarray(per_player), np.asarray(states.player).astype(int)[:, None, None], 1)[:, 0]
+
+
+def words_of(memory):
+    """The numbers of all nodes by lane, int32 [B, N, word, 1 + children]."""
+    return memory.numbers.reshape(-1, memory.num_nodes, *memory.numbers.shape[1:]).astype(np.int32)
 
 
 def test_root_visits_in_a_random_tree_equal_those_of_mctx():
@@ -131,7 +136,7 @@ def open_node(state, prior_temperature=1.0):
     """A node of the slow search."""
     batch = jax.tree.map(lambda leaf: np.asarray(leaf)[None], state)
     player, over = int(state.player), bool(state.terminated)
-    logits, value = (np.asarray(part)[0] for part in NETWORK(None, batch, np.array([player])))
+    logits, value = (np.asarray(part)[0] for part in NETWORK(ONE, batch, np.array([player])))
     legal = (interop.board(GAME.config, state).reshape(-1) == 0) & (not over)
     prior = np.where(legal, np.exp((logits - logits.max()) / prior_temperature), 0).astype(np.float64)
     prior = prior / max(prior.sum(), 1e-30)
@@ -161,7 +166,7 @@ def test_arms_opened_one_by_one_are_those_of_a_node_that_is_open_fully():
     assert one.tolist() == all_of_them.tolist() and (one > 0).sum() > 2
 
 
-@pytest.mark.parametrize("first_play_urgency", [-1.0, None])
+@pytest.mark.parametrize("first_play_urgency", [pytest.param(-1.0, marks=pytest.mark.slow), None])
 def test_walks_at_once_equal_those_of_a_slow_search(first_play_urgency):
     """43 simulations are five waves of eight, and one of three. Priors are flattened."""
     states = positions(4)
@@ -186,12 +191,10 @@ def test_walks_at_once_equal_those_of_a_slow_search(first_play_urgency):
 
 
 def test_of_equal_priors_the_arms_of_lower_numbers_come_first():
-    states, keys = positions(0), jax.random.split(jax.random.key(0), BATCH)
-    seats, ones = np.zeros(BATCH, np.int32), np.ones(BATCH, bool)
-    planner = puct.puct(GAME, lambda params, states, seats: (jnp.zeros((BATCH, 10)), jnp.zeros(BATCH)), FIRST_ONCE)
-    plan = jax.jit(lambda keys, states: planner.plan(None, keys, planner.init(BATCH), states, seats, ones)[0])(keys, states)
-    visits = own(plan.visit_counts, states)
-    assert visits.tolist() == [[1] * 7 + [0] * 2] * BATCH
+    """Nobody wins so early, so all arms are visited in turn."""
+    states = positions(0)
+    plan, _ = search(states, params=ZERO, first_play_urgency=None, **WAVES)
+    assert own(plan.visit_counts, states).tolist() == [[5] * 7 + [4] * 2] * BATCH
 
 
 @pytest.mark.slow
@@ -200,7 +203,7 @@ def test_walks_at_once_prove_wins_too():
     certain = []
     for count in (1, 4):
         _, memory = search(states, mcts_solver=True, num_simulations=400, leaf_parallelism=count)
-        certain.append(np.asarray(memory.whole(memory.row(np.zeros(BATCH, int)), puct_tree.PROVEN)))
+        certain.append(words_of(memory)[:, puct_tree.ROOT, puct_tree.PROVEN, 0])
     assert (certain[0] == 1).any() and np.array_equal(*certain)
 
 
@@ -211,11 +214,10 @@ def test_starts_down_the_most_visited_line():
     visits = own(plan.visit_counts, states)
     assert (visits.sum(-1) > 90).all() and (visits.sum(-1) < 180).all()
     assert (visits > 0).all() and (visits < 40).all(), "nine arms, each drawn as often"
-    root = memory.row(np.zeros(BATCH, int))
-    for column in range(1, 10):
-        child = memory.whole(root, puct_tree.CHILD, column)
-        below = np.asarray(memory.whole(memory.row(child), puct_tree.VISITS))
-        assert (below >= np.asarray(memory.whole(root, puct_tree.VISITS, column))).all()
+    words = words_of(memory)
+    children, visited = (words[:, puct_tree.ROOT, word, 1:10] for word in (puct_tree.CHILD, puct_tree.VISITS))
+    below = np.take_along_axis(words[:, :, puct_tree.VISITS, 0], children, 1)
+    assert (children > 0).all() and (below >= visited).all()
     assert (memory.used.sum(-1) > 160).all(), "nearly every simulation opens a node; a few met the end of the game again"
     with pytest.raises(ValueError, match=r"^random_starts=2: must be in 0\.\.1$"):
         Settings(random_starts=2)
@@ -223,7 +225,10 @@ def test_starts_down_the_most_visited_line():
 
 @pytest.mark.parametrize("players, arms, candidates", [pytest.param(1, 900, 900, marks=pytest.mark.slow), (2, 3600, None)])
 def test_a_random_tree_for_one_or_two_equals_a_slow_search(players, arms, candidates):
-    """Of 3600 arms 1800 are legal and 128 kept; no more than 60 can be opened, and they are opened in the order of priors."""
+    """Of 3600 arms 1800 are legal and 128 kept; no more than 60 can be opened, and they are opened in the order of priors.
+
+    All that are legal are counted: else a node could be lost for certain before all of them have been looked at.
+    """
     game = RandomTree(num_players=players, num_arms=arms)
     planner = puct.puct(game, lambda params, states, seats: game.opinion(states), Settings(60, max_candidates=candidates))
     kept = arms if candidates or arms < 512 else 256  # their priors, and the actions where these are not all
@@ -231,8 +236,8 @@ def test_a_random_tree_for_one_or_two_equals_a_slow_search(players, arms, candid
     keys = jax.random.split(jax.random.key(4), BATCH)
     states = jax.device_get(jax.jit(jax.vmap(game.init))(keys))
     seats, ones = np.zeros(BATCH, np.int32), np.ones(BATCH, bool)
-    run = jax.jit(lambda keys, states: planner.plan(None, keys, planner.init(BATCH), states, seats, ones)[0])
-    plan = jax.device_get(run(keys, states))
+    run = jax.jit(lambda keys, states: planner.plan(None, keys, planner.init(BATCH), states, seats, ones))
+    plan, memory = jax.device_get(run(keys, states))
 
     @jax.jit
     def look(state):
@@ -255,7 +260,9 @@ def test_a_random_tree_for_one_or_two_equals_a_slow_search(players, arms, candid
         assert found.tolist() == visits.tolist()
         tried = plan.visit_counts[lane, 0] > 0
         assert np.allclose(plan.qvalues[lane, 0][tried], values[plan.arms[lane, 0][tried]], atol=1e-4)
-        assert np.asarray(look(root)[1])[plan.arms[lane, 0][plan.legal[lane, 0]]].all()
+        legal = np.asarray(look(root)[1])
+        assert legal[plan.arms[lane, 0][plan.legal[lane, 0]]].all()
+        assert memory.fixed[lane, puct_tree.ROOT, puct_tree.LEGAL] == legal.sum()
 
 
 def test_trees_of_large_action_sets_are_small():
@@ -273,18 +280,12 @@ def test_lanes_do_not_know_each_other():
     assert not np.array_equal(here.visit_counts, search(states)[0].visit_counts)  # the noise is there
 
 
-def test_legal_arms_that_are_no_candidates_are_counted_too():
-    """Else a node could be lost for certain before all of them have been looked at."""
-    _, memory = search(positions(2), num_simulations=2, max_candidates=2)
-    assert (memory.fixed[:, puct_tree.ROOT, puct_tree.LEGAL] == 7).all()
-
-
 def test_noise_is_at_the_root_alone():
     _, memory = search(positions(2), **NOISY)
     look = jax.jit(lambda memory, node: (memory.states(node), memory.prior(node)[:, :CELLS]))
     for node, noisy in ((0, True), (1, False), (2, False)):
         states, prior = jax.device_get(look(memory, np.full(BATCH, node)))
-        logits = np.asarray(NETWORK(None, states, states.player.astype(np.int32))[0])[:, :CELLS]
+        logits = np.asarray(NETWORK(ONE, states, states.player.astype(np.int32))[0])[:, :CELLS]
         expected = np.exp(logits) * (interop.board(GAME.config, states).reshape(BATCH, -1) == 0)
         assert np.allclose(prior, expected / expected.sum(-1, keepdims=True), atol=1e-5) != noisy
 
@@ -325,7 +326,7 @@ def test_nodes_of_a_kept_tree_are_children_of_their_parents():
         states = STEPS(states, own(plan.visit_counts, states).argmax(-1).astype(np.int32))
     used, parents = memory.used, memory.fixed[:, :, puct_tree.PARENT].astype(np.int32)
     assert (parents[:, puct_tree.ROOT] == -1).all() and (used.sum(-1) > 21).all()
-    children = memory.numbers.reshape(BATCH, memory.num_nodes, *memory.numbers.shape[1:])[:, :, puct_tree.CHILD, 1:]
+    children = words_of(memory)[:, :, puct_tree.CHILD, 1:]
     for lane, node in np.argwhere(used):
         assert node == puct_tree.ROOT or (used[lane, parents[lane, node]] and node in children[lane, parents[lane, node]])
 
@@ -375,10 +376,10 @@ def test_what_is_proven_lost_is_not_played():
 def test_what_is_proven_lost_is_not_learnt_while_something_else_is_open():
     states = positions(2, count=24)
     plan, memory = search(states, **SOLVING)
-    root, column = memory.row(np.zeros(24, int)), np.arange(1, 1 + memory.num_children)
-    proven, arms = (np.asarray(memory.whole(root[:, None], word, column)) for word in (puct_tree.PROVEN, puct_tree.ARM))
-    lost = (proven == -1) & (column <= np.asarray(memory.whole(root, puct_tree.OPENED))[:, None])
-    open_lanes = np.asarray(memory.whole(root, puct_tree.PROVEN)) == puct_tree.UNPROVEN
+    roots = words_of(memory)[:, puct_tree.ROOT]
+    proven, arms = roots[:, puct_tree.PROVEN, 1:], roots[:, puct_tree.ARM, 1:]
+    lost = (proven == -1) & (np.arange(memory.num_children) < roots[:, puct_tree.OPENED, :1])
+    open_lanes = roots[:, puct_tree.PROVEN, 0] == puct_tree.UNPROVEN
     weights = np.take_along_axis(own(plan.action_weights, states), arms, 1)
     assert (lost.any(-1) & open_lanes).any() and not weights[open_lanes][lost[open_lanes]].any()
 
@@ -396,8 +397,7 @@ def test_small_boards_are_solved_and_then_left_alone():
     players = np.where(states.player == 0, 1, -1)
     boards = [tuple(board.tolist()) for board in interop.board(GAME.config, states)]
     right = np.array([best(board, sign) for board, sign in zip(boards, players.tolist(), strict=True)])
-    root = memory.row(jnp.zeros(len(boards), jnp.int32))
-    assert memory.whole(root, puct_tree.PROVEN).tolist() == right.tolist()
+    assert words_of(memory)[:, puct_tree.ROOT, puct_tree.PROVEN, 0].tolist() == right.tolist()
     assert {1, -1} == set(right[2:].tolist())
     # What is certain is counted on, and nothing is opened any more.
     assert np.array_equal(memory.used.sum(-1), later.used.sum(-1))
@@ -424,12 +424,13 @@ def test_temperature_draws_by_visits():
 
 
 def test_corrections_by_q():
-    visits, values = jnp.array([[10.0, 3.0, 5.0]]), jnp.array([[0.0, 0.5, 0.1]])
-    assert corrected_visits(visits, values, q_veto=0.4, q_weight=0.0).tolist() == [[3, 10, 5]]
-    assert np.allclose(corrected_visits(visits, values, q_veto=0.6, q_weight=1.0), [[10, 3, 5 + 0.1 * 10]])
-    assert corrected_visits(visits, values, q_veto=0.4, q_weight=1.0).tolist() == [[3, 10, 5]]  # one or the other
-    once = jnp.array([[10.0, 1.0, 5.0]])  # a single visit says too little
-    assert corrected_visits(once, values, q_veto=0.4, q_weight=0.0).tolist() == once.tolist()
+    visits, values = np.array([[10.0, 3.0, 5.0]], np.float32), np.array([[0.0, 0.5, 0.1]], np.float32)
+    corrected = jax.jit(corrected_visits, static_argnames=("q_veto", "q_weight"), compiler_options=NEWER_EMITTERS)
+    assert corrected(visits, values, q_veto=0.4, q_weight=0.0).tolist() == [[3, 10, 5]]
+    assert np.allclose(corrected(visits, values, q_veto=0.6, q_weight=1.0), [[10, 3, 5 + 0.1 * 10]])
+    assert corrected(visits, values, q_veto=0.4, q_weight=1.0).tolist() == [[3, 10, 5]]  # one or the other
+    once = np.array([[10.0, 1.0, 5.0]], np.float32)  # a single visit says too little
+    assert corrected(once, values, q_veto=0.4, q_weight=0.0).tolist() == once.tolist()
 
 
 @pytest.mark.parametrize("field, value", [
@@ -448,11 +449,16 @@ LANES = (BATCH,)
     ("logits", "value"), [((BATCH, CELLS), (BATCH, 1)), ((CELLS,), LANES), ((BATCH - 1, CELLS), LANES), ((BATCH, CELLS), None)]
 )
 def test_answers_of_another_shape_are_told(logits, value):
-    answer = tuple(jnp.zeros(shape) for shape in (logits, value) if shape is not None)
-    planner = puct.puct(GAME, lambda params, states, seats: answer, Settings(num_simulations=2))
-    lanes = jnp.zeros(BATCH, jnp.int32), jnp.ones(BATCH, bool)
+    answer = tuple(np.zeros(shape, np.float32) for shape in (logits, value) if shape is not None)
+    game = RandomTree()
+    planner = puct.puct(game, lambda params, states, seats: answer, Settings(num_simulations=2))
+
+    def plan(keys):
+        states, seats, ones = jax.vmap(game.init)(keys), np.zeros(BATCH, np.int32), np.ones(BATCH, bool)
+        return planner.plan(None, keys, planner.init(BATCH), states, seats, ones)
+
     with pytest.raises(ValueError, match=r"^evaluate gave arrays of shape .*: must be logits \[6, A\] and values \[6\]"):
-        jax.eval_shape(planner.plan, None, jax.random.split(jax.random.key(0), BATCH), planner.init(BATCH), positions(0), *lanes)
+        jax.eval_shape(plan, jax.random.split(jax.random.key(0), BATCH))
 
 
 def test_lanes_that_rest_keep_their_trees():
@@ -482,10 +488,12 @@ def test_nothing_is_proven_of_arms_that_may_not_be_opened():
 
 @pytest.mark.parametrize("temperature", [1e-6, 1e-39, 1e-60])
 def test_low_temperatures_draw_the_most_likely_arm(temperature):
-    policy = jnp.tile(jnp.array([0.0, 0.2, 0.5, 0.3]), (BATCH, 1))
-    assert (draw_arm(jax.random.split(jax.random.key(0), BATCH), policy, temperature) == 2).all()
+    policy = np.tile(np.array([0.0, 0.2, 0.5, 0.3], np.float32), (BATCH, 1))
+    drawn = jax.jit(draw_arm, static_argnums=2)(jax.random.split(jax.random.key(0), BATCH), policy, temperature)
+    assert (np.asarray(drawn) == 2).all()
 
 
+@pytest.mark.slow
 def test_lanes_that_think_in_parts_think_the_same():
     states, active = positions(5), np.array([True, False, True, True, False, False])
     whole, parts = (search(states, active=active, microbatch_size=size)[0] for size in (None, 2))
@@ -502,14 +510,15 @@ def test_trees_of_lanes_that_think_in_parts_are_memory_and_nothing_else():
     assert 2.9 * sizes[1] < sizes[3] < sizes[4] == sizes[400]
 
 
-def test_accelerators_which_look_at_all_children_at_once_think_the_same(monkeypatch):
-    states, plans = positions(2), []
-    for way in ("cpu", "default"):
-        monkeypatch.setattr(walk, "BLOCK", 2)
-        monkeypatch.setattr(walk, "by_platform", lambda *arguments, way=way, **ways: ways[way](*arguments))
-        PLANNERS.clear()
-        plans.append(search(states, normalize_q=True)[0])
-    PLANNERS.clear()
+@pytest.mark.parametrize(
+    "settings", [{}, pytest.param({"normalize_q": True}, marks=pytest.mark.slow)], ids=["plain", "normalized"]
+)
+def test_accelerators_which_look_at_all_children_at_once_think_the_same(monkeypatch, settings):
+    """With as few children as there are here a CPU looks at all of them at once, too, unless it is told to look at two."""
+    plans = [search(positions(2), **settings)[0]]
+    monkeypatch.setattr(walk, "BLOCK", 2)
+    monkeypatch.delitem(PLANNERS, Settings(**{"num_simulations": 40, **settings}))
+    plans.append(search(positions(2), **settings)[0])
     assert (plans[0].visit_counts > 0).sum(-1).max() > 4, "children of more than two blocks"
     for one, other in zip(*map(jax.tree.leaves, plans), strict=True):
         np.testing.assert_array_equal(one, other)
@@ -523,5 +532,9 @@ def test_noise_and_kept_trees_exclude_each_other():
 def test_the_least_q_of_a_node_takes_the_place_of_a_first_play_urgency():
     with pytest.raises(ValueError, match=r"^first_play_urgency=0\.5: leave it out with normalize_q"):
         Settings(normalize_q=True, first_play_urgency=0.5)
+
+
+@pytest.mark.slow
+def test_with_it_a_first_play_urgency_makes_no_difference():
     given, none = (search(positions(2), normalize_q=True, first_play_urgency=urgency)[0] for urgency in (-1.0, None))
     np.testing.assert_array_equal(given.visit_counts, none.visit_counts)

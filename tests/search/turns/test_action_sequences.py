@@ -14,7 +14,6 @@ from search.turns.action_sequences import Settings
 from tests.tug import PULL, REST, Tug, states_of, step_all
 
 GAME = Tug(max_steps=6)
-SLIPPERY = Tug(max_steps=6, slips=True)
 LANES = 6
 SIZE = {"num_simulations": 120, "horizon": 4, "population": 8}
 TOKENS = [0, 1, 0, -1, 1, 0]
@@ -36,7 +35,6 @@ def made(name, game=GAME, **settings):
     return planner, plan
 
 
-legal_of = jax.jit(jax.vmap(SLIPPERY.legal_actions))
 ONES = np.ones(LANES, bool)
 SEATS = np.zeros(LANES, np.int32)  # all seats are planned for
 BOTH = pytest.mark.parametrize("name", ["oep", pytest.param("rolling_horizon", marks=pytest.mark.slow)])
@@ -79,20 +77,6 @@ def test_what_a_plan_tells(name):
     assert np.asarray(best).any(-1).all()
 
 
-@BOTH
-def test_actions_are_legal(name):
-    planner, plan = made(name, SLIPPERY, num_simulations=8)  # hardly evolved
-    states, memory, seen = states_of(SLIPPERY, TOKENS), planner.init(LANES), 0
-    for move in range(5):
-        legal = np.asarray(legal_of(states))
-        found, memory = plan(keys_of(move), memory, states, ONES)
-        for lane in np.flatnonzero(~np.asarray(states.terminated)):
-            seen += 1
-            assert legal[lane, [0, 1], np.asarray(found.actions)[lane]].all()
-        states = step_all(SLIPPERY, states, found.actions, keys_of(100 + move))
-    assert seen > 10
-
-
 @dataclasses.dataclass(frozen=True)
 class Deserted(Tug):
     """The second player is out where the token is not in the middle, and may only rest."""
@@ -104,27 +88,46 @@ class Deserted(Tug):
         return jnp.where(self.in_play(state)[:, None], super().legal_actions(state), jnp.arange(3) == REST)
 
 
+DESERTED = Deserted(max_steps=6, slips=True)
+legal_of = jax.jit(jax.vmap(DESERTED.legal_actions))
+
+
 @BOTH
-def test_nothing_for_who_is_out(name):
-    planner, plan = made(name, Deserted(max_steps=6), num_simulations=8)
-    found, _ = plan(keys_of(0), planner.init(LANES), states_of(GAME, TOKENS), ONES)
-    assert (found.actions[np.array(TOKENS) != 0, 1] == REST).all()
-    assert np.isfinite(found.root_value).all() and np.ptp(found.root_value[:, 0]) > 0
+def test_actions_are_legal_and_nothing_for_who_is_out(name):
+    planner, plan = made(name, DESERTED, num_simulations=8)  # hardly evolved
+    states, memory, seen = states_of(GAME, TOKENS), planner.init(LANES), 0
+    for move in range(5):
+        legal = np.asarray(legal_of(states))
+        found, memory = plan(keys_of(move), memory, states, ONES)
+        for lane in np.flatnonzero(~np.asarray(states.terminated)):
+            seen += 1
+            assert legal[lane, [0, 1], np.asarray(found.actions)[lane]].all()
+        going = ~np.asarray(states.terminated)
+        assert (found.actions[going & (states.token != 0), 1] == REST).all() and np.isfinite(found.root_value).all()
+        assert move or np.ptp(found.root_value[:, 0]) > 0
+        states = step_all(DESERTED, states, found.actions, keys_of(100 + move))
+    assert seen > 10
+
+
+ALL_BUT_ONE = np.array([True, True, False, True, True, True])
+pick = functools.partial(jax.tree.map, lambda leaf: np.asarray(leaf)[ALL_BUT_ONE])
 
 
 @BOTH
 def test_a_lane_does_not_depend_on_the_others(name):
-    active = np.array([True, True, False, True, True, True])
-    whole, memory = (x(name) for x in (lambda n: made(n)[1], lambda n: made(n)[0].init(LANES)))
-    found, after = whole(keys_of(1), memory, states_of(GAME, TOKENS), active)
-    planner, parts = made(name, microbatch_size=2)
-    again, after_parts = parts(keys_of(1), planner.init(LANES), states_of(GAME, TOKENS), active)
-    pick = functools.partial(jax.tree.map, lambda leaf: np.asarray(leaf)[active])
-    chex.assert_trees_all_equal(pick(found), pick(again))
-    chex.assert_trees_all_equal(pick(after), pick(after_parts))
-    order = np.array([4, 2, 0, 5, 3, 1])
-    turned, _ = whole(keys_of(1)[order], memory, states_of(GAME, np.array(TOKENS)[order]), active[order])
+    planner, plan = made(name)
+    memory, order = planner.init(LANES), np.array([4, 2, 0, 5, 3, 1])
+    found, _ = plan(keys_of(1), memory, states_of(GAME, TOKENS), ALL_BUT_ONE)
+    turned, _ = plan(keys_of(1)[order], memory, states_of(GAME, np.array(TOKENS)[order]), ALL_BUT_ONE[order])
     chex.assert_trees_all_equal(pick(jax.tree.map(lambda leaf: leaf[np.argsort(order)], turned)), pick(found))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["oep", "rolling_horizon"])
+def test_lanes_that_think_in_parts_think_the_same(name):
+    (planner, whole), (_, parts) = made(name), made(name, microbatch_size=2)
+    given = keys_of(1), planner.init(LANES), states_of(GAME, TOKENS), ALL_BUT_ONE
+    chex.assert_trees_all_equal(*(pick(plan(*given)) for plan in (whole, parts)))
 
 
 def test_a_string_is_played_on_until_the_game_takes_another_way():
@@ -143,7 +146,7 @@ def test_a_string_is_played_on_until_the_game_takes_another_way():
 
 
 def test_a_population_moves_on_with_the_game():
-    planner, plan = made("rolling_horizon")
+    planner, plan = made("rolling_horizon", num_simulations=8)
     memory = planner.init(LANES)
     assert (np.asarray(memory) == -1).all()
     _, memory = plan(keys_of(0), memory, states_of(GAME, TOKENS), np.array([True] * 5 + [False]))
@@ -151,10 +154,9 @@ def test_a_population_moves_on_with_the_game():
     assert (strings[:5, ..., -1] == -1).all() and (strings[:5, ..., :-1] >= 0).all()
     assert (strings[5] == -1).all()
     # The strings of the last move are those of the next: nothing of them is drawn again but what was missing.
-    few, plan_few = made("rolling_horizon", num_simulations=8)
-    _, later = plan_few(keys_of(1), memory, states_of(GAME, TOKENS), ONES)
+    _, later = plan(keys_of(1), memory, states_of(GAME, TOKENS), ONES)
     np.testing.assert_array_equal(np.asarray(later)[:5, ..., :-2], strings[:5, ..., 1:-1])
-    cleared = np.asarray(few.reset(memory, np.arange(LANES) == 1))
+    cleared = np.asarray(planner.reset(memory, np.arange(LANES) == 1))
     assert (cleared[1] == -1).all() and (cleared[0] == strings[0]).all()
 
 

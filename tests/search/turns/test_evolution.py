@@ -101,9 +101,12 @@ KINDS = {
     "restarts": dataclasses.replace(BASE, restart_after=5),
     "islands": dataclasses.replace(BASE, islands=3, population=8, migrate_every=4),
 }
+IN_NICHES = dataclasses.replace(BASE, niches=True, rollouts=2, greediness=1.0)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "kind", [pytest.param(kind, marks=pytest.mark.slow) if kind in ("niches", "islands") else kind for kind in KINDS]
+)
 def test_the_best_turn_is_found(kind):
     turn = run(KINDS[kind])
     np.testing.assert_allclose(turn.value, best_values(), rtol=1e-5)
@@ -151,13 +154,13 @@ def test_parents_are_two_survivors_and_every_pair_comes_as_often():
 
 
 def test_of_equals_the_first_is_ahead():
-    values, outcomes = jnp.array([[3.0, 5.0, 5.0, 1.0]]), jnp.zeros((1, 4, 2), jnp.uint32)
-    assert population.order_of(values).tolist() == [[1, 2, 0, 3]]
-    assert population.deduplicate(values, outcomes).tolist() == [[-np.inf, 5, -np.inf, -np.inf]]
+    values, outcomes = np.array([[3.0, 5.0, 5.0, 1.0]], np.float32), np.zeros((1, 4, 2), np.uint32)
+    assert jax.jit(population.order_of)(values).tolist() == [[1, 2, 0, 3]]
+    assert jax.jit(population.deduplicate)(values, outcomes).tolist() == [[-np.inf, 5, -np.inf, -np.inf]]
 
 
 def test_niches_keep_one_turn_of_each_outcome():
-    plain, niches = (sorted_population(KINDS[kind]).genomes for kind in ("plain", "niches"))
+    plain, niches = (sorted_population(settings).genomes for settings in (BASE, IN_NICHES))
     assert (outcomes(niches) == BASE.num_survivors).all()
     assert outcomes(plain).mean() < BASE.num_survivors - 2
 
@@ -196,8 +199,7 @@ def test_islands_are_apart_but_for_voyages():
 
 def test_rollouts_look_at_what_the_other_can_do():
     """A greedy opponent takes the rest of what is worth most, so the value is that of this very reply."""
-    settings = dataclasses.replace(BASE, rollouts=2, greediness=1.0)
-    turn = run(settings)
+    turn = run(IN_NICHES)
     for lane, worths in enumerate(all_worths()):
 
         def greedy_reply(turn, worths=worths):
@@ -238,7 +240,9 @@ def test_no_turn_is_on_trial_before_there_is_a_whole_generation():
     assert dataclasses.replace(REPLIES, trial=0.5).growing_rounds == REPLIES.rounds - REPLIES.rounds // 2
 
 
-@pytest.mark.parametrize("settings", [KINDS["islands"], REPLIES], ids=["oep", "replies"])
+@pytest.mark.parametrize(
+    "settings", [BASE, pytest.param(KINDS["islands"], marks=pytest.mark.slow), REPLIES], ids=["oep", "islands", "replies"]
+)
 def test_a_lane_does_not_depend_on_the_others(settings):
     order = np.array([3, 0, 5, 1, 4, 2, 7, 6])
     keys, states = jax.tree.map(lambda leaf: leaf[order], (lanes(), roots()))
@@ -293,8 +297,7 @@ def test_greedy_turn_looks_at_every_outcome_once():
 
 
 def test_a_plan_is_kept_and_made_anew_where_the_game_took_another_way():
-    settings = evolution.Settings(num_generations=3, population=8)
-    planner = evolution.oep(GAME, settings)
+    planner = greedy.greedy_turn(GAME, greedy.Settings(num_evaluations=20))
     run_plan = jax.jit(planner.plan)
 
     def plan(*arguments):
@@ -322,7 +325,9 @@ def test_a_plan_is_kept_and_made_anew_where_the_game_took_another_way():
     assert (np.asarray(cleared.next) == np.where(np.arange(LANES) == 2, MOVES.turn_length, np.asarray(memory.next))).all()
 
 
-@pytest.mark.parametrize("points, keeps_plan, ready", [(3, True, True), (3, False, False), (1, False, True)])
+@pytest.mark.parametrize("points, keeps_plan, ready", [
+    pytest.param(3, True, True, marks=pytest.mark.slow), (3, False, False), pytest.param(1, False, True, marks=pytest.mark.slow),
+])  # fmt: skip
 def test_who_thinks_before_every_action_does_so_unless_only_the_end_is_left(points, keeps_plan, ready):
     """Where a turn may always be ended, ending it early is a choice; the search here takes a thing and ends the turn."""
     game = Hoard(points=points)
