@@ -12,23 +12,35 @@ from experiments.papers.behaviour import behaviour
 from experiments.papers.behaviour_page import MOVES, BehaviourConfig, BehaviourPlan, Watched, logged, rounds_of
 from experiments.papers.kills import killers
 from jaxgames.pommerman.replay import step_batch
-from tests.jaxgames.pommerman.positions import FFA, STOP, UP, Bomb, position
+from tests.jaxgames.pommerman.positions import FFA, STOP, UP, Bomb, Man, look, position
 from training.play import evaluate
 from training.storage.logs import RunLog
 
 GAME = jaxgames.make("pommerman", "ffa")
 # The bomb at (2, 2) sets off the one at (2, 4), which alone reaches agent 1; a step later agent 2 walks into flames of both.
 BOMBS = {(2, 2): Bomb(owner=0, life=1, strength=3), (2, 4): Bomb(owner=2, life=6, strength=2)}
-START = position("........... ........... .....1..... ...2....... ..3........ ........... ..........0", bombs=BOMBS)
+BLASTS = [(0, 2), (1, 2), (1, 4), *((2, column) for column in range(6)), (3, 2), (3, 4), (4, 2)]
+OTHERS = {"m0": Man(ammo=2), "m1": Man(alive=False, cell=(2, 5)), "m3": Man(alive=False, cell=(4, 2))}
+AT_HOME = "........... ........... ........... ...{}....... ........... ........... ..........0"
+FILM = [
+    position("........... ........... .....1..... ...2....... ..3........ ........... ..........0", bombs=BOMBS),
+    position(AT_HOME.format(2), flames=dict.fromkeys(BLASTS, {2}), step=1, m2=Man(ammo=2), **OTHERS),
+    position(AT_HOME.format("."), flames=dict.fromkeys(BLASTS, {1}), step=2, m2=Man(ammo=2, cell=(2, 3)), **OTHERS),
+]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def film():
     """States [3] and actions [2, 4] of a short game."""
-    actions, states = np.array([[STOP] * 4, [STOP, STOP, UP, STOP]], np.int32), [START]
-    for chosen in actions:
-        states.append(jax.device_get(step_batch(FFA, states[-1], chosen[None])))
-    return jax.tree.map(lambda *leaves: np.concatenate(leaves), *map(jax.device_get, states)), actions
+    return jax.tree.map(lambda *leaves: np.concatenate(leaves), *FILM), np.array([[STOP] * 4, [STOP, STOP, UP, STOP]], np.int32)
+
+
+@pytest.mark.slow  # to compile
+def test_the_film_is_as_the_rules_say(film):
+    for before, actions, after in zip(FILM[:-1], film[1], FILM[1:], strict=True):
+        made, drawn = look(step_batch(FFA, before, actions[None])), look(after)
+        assert (made.flames, made.bombs) == (drawn.flames, drawn.bombs)
+        assert [man[-2:] for man in made.men] == [man[-2:] for man in drawn.men]
 
 
 def test_kills_count_for_who_laid_the_bomb(film):

@@ -15,7 +15,7 @@ import jax
 import numpy as np
 import pytest
 
-from jaxgames.hero_academy import interop, make, view
+from jaxgames.hero_academy import interop, view
 from jaxgames.hero_academy.cards import CARD_NAMES
 from tests.jaxgames.hero_academy.positions import GAME, LAYOUT, act, cell, play, position
 
@@ -174,7 +174,6 @@ def test_a_game_is_drawn_turn_by_turn_with_all_its_numbers_apart(name):
 
 
 def test_numbers_are_apart_in_a_turn_of_many_actions():
-    game = make("ap-25")
     spots = [(4, 2), (3, 2), (5, 2), (4, 3)]
     state = position({(4, 2): "K", (3, 2): "A", (5, 2): "C"}, points=25, hand=("scroll", "scroll", "runemetal"))
     turn, free, draws = [], spots[3], random.Random(0)
@@ -183,7 +182,7 @@ def test_numbers_are_apart_in_a_turn_of_many_actions():
         turn, free = [*turn, act(start, free)], start
     turn += [play("scroll" if spot != spots[0] else "runemetal", spot) for spot in spots if spot != free]
     assert len(set(turn)) > 12
-    assert_apart(ElementTree.fromstring(view.draw(game.config, state, turn=turn)))
+    assert_apart(ElementTree.fromstring(view.draw(GAME.config, state, turn=turn)))
 
 
 def test_words_of_any_kind_leave_the_document_well_formed():
