@@ -109,6 +109,7 @@ def test_a_table_is_of_one_processor(monkeypatch):
         command._check_device()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(platform.machine() != "x86_64" or not shutil.which("objdump"), reason="reads the code of this kind of core")
 def test_the_code_of_xla_is_read():
     """In a process of its own, as XLA is told when it starts to leave its object files."""

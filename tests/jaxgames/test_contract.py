@@ -163,6 +163,7 @@ def test_nothing_is_not_played(name, value, least):
     assert told_of(jaxgames.check_game, GAME, **{name: value}) == f"{name}={value}: must be a whole number >= {least}"
 
 
+@pytest.mark.slow
 def test_two_steps_of_one_game_are_enough():
     jaxgames.check_game(GAME, num_games=1, num_steps=2, encoders=())
 
@@ -234,7 +235,7 @@ class Growing(Hex):
 
 @pytest.mark.parametrize(("game", "told"), [
     (Peeking, "must be a state in which the player observes what it has observed"),
-    (Forgetful, "must be a state in which the player has the same legal actions"),
+    pytest.param(Forgetful, "must be a state in which the player has the same legal actions", marks=pytest.mark.slow),
     (Growing, "update_information: leaf .collisions is float32 [3], must be float32 [10] as in init_information"),
 ])  # fmt: skip
 def test_a_fault_of_a_hidden_game_is_named(game, told):
