@@ -34,19 +34,14 @@ def ran(**settings):
         return str(error), console.file.getvalue()
 
 
-def test_nothing_is_broken_and_what_was_played_is_told(tmp_path):
-    result, shown = ran(**SMALL, output=str(tmp_path))
-    (row,) = json.loads((tmp_path / "soak.json").read_text())
-    assert result == {"rows": [row]} and row["faults"] == []
-    assert row["steps"] >= 360 and row["games"] > 20 and row["rules"] > 14
-    assert "hex adh-3, random: " in shown and " 0 faults" in shown
-
-
-def test_a_soak_goes_on_with_new_games_and_keeps_other_rows(tmp_path):
+def test_nothing_is_broken_and_a_soak_goes_on_with_new_games_and_keeps_other_rows(tmp_path):
     kept = {"game": "hex", "mode": "adh-3", "agent": "random", "lanes": 8, "seed": 7}
     (tmp_path / "soak.json").write_text(json.dumps([kept]))
-    ran(**SMALL, output=str(tmp_path))
+    result, shown = ran(**SMALL, output=str(tmp_path))
     other, before = json.loads((tmp_path / "soak.json").read_text())
+    assert result == {"rows": [before]} and before["faults"] == []
+    assert before["steps"] >= 360 and before["games"] > 20 and before["rules"] > 14
+    assert "hex adh-3, random: " in shown and " 0 faults" in shown
     ran(**SMALL | {"share": 8e-6}, output=str(tmp_path), resume=True)
     again, after = json.loads((tmp_path / "soak.json").read_text())
     assert again == other == kept

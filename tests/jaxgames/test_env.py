@@ -167,6 +167,7 @@ def test_without_a_pool_nothing_is_drawn_where_no_game_begins():
     assert sorted(draws) == sorted(states.token.tolist()) and len(draws) == 4
 
 
+@pytest.mark.slow
 def test_start_states_of_a_pool_are_drawn_fairly():
     env = Environment(Tug(max_steps=1), 64, opponents=steady_player(REST), pool_size=256)
     reset, step = compiled(env)

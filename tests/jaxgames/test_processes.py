@@ -244,6 +244,7 @@ def test_a_coordinator_that_does_not_answer():
     assert "has not answered within 1 s" in told
 
 
+@pytest.mark.slow
 def test_processes_that_do_not_belong_together():
     both = refusals("1 --num-processes 2 --process-id 0", "1 --num-processes 3 --process-id 1")
     assert all("num_processes=2" in told and "num_processes=3" in told for told in both)

@@ -99,7 +99,7 @@ def test_bytes_and_high_bits_are_uniform(words):
 
 
 @pytest.mark.parametrize("axis", ["counter", "lane"])
-@pytest.mark.parametrize("distance", [1, 16])
+@pytest.mark.parametrize("distance", [1, pytest.param(16, marks=pytest.mark.slow)])
 def test_neighbours_are_independent(words, axis, distance):
     rows = words if axis == "counter" else words.T
     here, there = rows[:, :-distance], rows[:, distance:]

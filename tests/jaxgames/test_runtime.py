@@ -230,6 +230,7 @@ def test_cache_outside_a_checkout_is_the_users(tmp_path, monkeypatch: pytest.Mon
     assert runtime._default_cache() == tmp_path / "caches" / "jaxgames" / "jax"
 
 
+@pytest.mark.slow
 def test_an_unwritable_cache_is_a_warning(tmp_path):
     file = tmp_path / "file"
     file.write_text("")  # no folder can be made below a file, not even by root
@@ -246,6 +247,7 @@ def test_quota_of_a_container(monkeypatch: pytest.MonkeyPatch):
         assert runtime._quota_cores() == cores
 
 
+@pytest.mark.slow
 def test_data_mesh_splits_over_all_devices():
     code = """
 from jaxgames import runtime

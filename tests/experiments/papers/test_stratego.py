@@ -47,11 +47,10 @@ def test_a_match_is_told_from_the_first_player_s_side(strong, monkeypatch):
         jaxgames.register(tic_tac_toe.REGISTRATION)
         game, mode = jaxgames.make("tic_tac_toe"), "standard"
         monkeypatch.setattr(jaxgames, "make", lambda name, mode: game)
-    one = play(Match(strong, "random", mode), games=32, batch=32)
-    other = play(Match("random", strong, mode), games=32, batch=32)
-    assert one["wins"] + one["draws"] + one["losses"] == 32
-    assert one["wins"] > one["losses"] and other["wins"] < other["losses"]
-    assert one["moves"][0] > 0 and one["cpu_seconds"] >= 0
+    found = play(Match("random", strong, mode), games=32, batch=32)
+    assert found["wins"] + found["draws"] + found["losses"] == 32
+    assert found["wins"] < found["losses"]
+    assert found["moves"][0] > 0 and found["cpu_seconds"] >= 0
 
 
 @pytest.mark.parametrize(("last", "epochs"), [(10, [0, 2, 4, 6, 8, 10]), (2, [0, 1, 2]), (1, [0, 1])])

@@ -244,7 +244,10 @@ def test_lists_arrays_and_their_numbers_are_as_good_as_tuples_of_ints():
 
 
 # With the fewest and the most units and other cards; which kinds they are makes no difference to when units are dealt.
-@pytest.mark.parametrize("units_and_others", [(3, 3), pytest.param((3, 18), marks=pytest.mark.slow), (13, 3), (13, 18)])
+@pytest.mark.parametrize(
+    "units_and_others",
+    [(3, 3), pytest.param((3, 18), marks=pytest.mark.slow), pytest.param((13, 3), marks=pytest.mark.slow), (13, 18)],
+)
 def test_every_seed_deals_a_first_hand_of_any_deck(units_and_others):
     deck = [0] * 11
     for kinds, count in zip((range(5), range(5, 11)), units_and_others, strict=True):

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import functools
-
 import jax
-import jax.numpy as jnp
 import numpy as np
 
-from jaxgames.stratego import Stratego, StrategoConfig, interop, notation, rules
+from jaxgames.stratego import StrategoConfig, interop, notation
 from jaxgames.stratego.constants import LETTERS
 
 # 5 x 5 cells with a lake in the middle, and every mobile piece that a clause of the rules names.
@@ -36,22 +33,6 @@ def board(state, config: StrategoConfig = CONFIG) -> str:
     letters = notation.write(config, state).split()[0]
     rows = [letters[begin : begin + config.columns] for begin in range(0, config.num_cells, config.columns)]
     return " ".join(reversed(rows))
-
-
-@functools.partial(jax.jit, static_argnums=(0, 2))
-def random_games(game: Stratego, keys, steps: int):
-    """Plays uniformly at random by the dense list of legal moves: states [G, steps], before each step, and legal moves."""
-
-    def move(state, key):
-        legal = interop.mask(game.config, state) & ~state.terminated
-        action = jnp.argmax(jnp.where(legal, jax.random.uniform(key, legal.shape), -1.0))
-        return rules.step(game.config, state, action), (state, legal)
-
-    def one(key):
-        start, *moves = jax.random.split(key, 2)
-        return jax.lax.scan(move, game.init(start), jax.random.split(moves[0], steps))[1]
-
-    return jax.vmap(one)(keys)
 
 
 def random_game(config: StrategoConfig, steps: int, seed: int = 0) -> list:

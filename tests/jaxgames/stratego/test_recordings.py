@@ -89,10 +89,8 @@ def perft(config: StrategoConfig, state, depth: int) -> int:
     return sum(perft(config, interop.play(config, state, move), depth - 1) for move in moves)
 
 
-@pytest.mark.parametrize("mode, fen, counts", [
-    pytest.param("barrage", BARRAGE, (36, 1037), marks=pytest.mark.slow),
-    ("stratego", FULL, (10, 50, 636)),
-])  # fmt: skip
+@pytest.mark.slow
+@pytest.mark.parametrize("mode, fen, counts", [("barrage", BARRAGE, (36, 1037)), ("stratego", FULL, (10, 50, 636))])
 def test_counts_the_games_of_a_few_moves(mode, fen, counts):
     config = preset(mode)
     assert [perft(config, notation.read(config, fen), depth) for depth in range(1, len(counts) + 1)] == list(counts)
