@@ -153,7 +153,7 @@ def test_flooding(size):
     np.testing.assert_array_equal(got["flood"], [flooded(cells, inside) for cells, inside in zip(a & b, a, strict=True)])
 
 
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("size", [pytest.param(SIZES[0], marks=pytest.mark.slow), *SIZES[1:]])
 def test_accelerators_flood_the_same(size, monkeypatch):
     grid, (a, b), _, _ = everything(size)
     floods = jax.jit(jax.vmap(lambda cells, inside: grid.to_bool(grid.flood(cells, inside))))

@@ -31,6 +31,7 @@ def agent(game, name, **settings):
     return entry.build(game, entry.settings(**settings))
 
 
+@pytest.mark.slow
 def test_it_keeps_the_contract(game):
     jaxgames.check_game(game)
     assert jaxgames.encoder_of(game) == jaxgames.encoder_of(game, "cells")

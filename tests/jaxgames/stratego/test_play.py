@@ -71,7 +71,8 @@ def test_people_s_set_ups_of_barrage():
     assert np.abs(np.bincount(row) / 4000 - [0.633, 0.177, 0.090, 0.101]).max() < 0.03
 
 
-@pytest.mark.parametrize("mode", ["barrage", pytest.param("stratego", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", ["barrage", "stratego"])
 def test_people_s_set_ups_leave_lakes_in_home_rows_free(mode):
     config = jaxgames.make("stratego", mode).config
     fewer = [min(count, 3) for count in config.pieces]
