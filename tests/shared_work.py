@@ -39,7 +39,16 @@ def main(together: processes.Processes, devices: int, folder: str) -> None:
     processes.start(together)
     found = {"devices": jax.device_count(), "games": games(), "learner": learnt(Path(folder))}
     if processes.count() > 1:
-        found |= {"talk": talk(), "stopped": stopped(Path(folder)), "disks": disks(Path(folder)), "yields": yields()}
+        found |= {"stopped": stopped(Path(folder))}
+    print(json.dumps(found))
+    processes.end()
+
+
+def meet(together: processes.Processes, folder: str) -> None:
+    """Does what needs no compiling, in one of several processes; prints what it found as JSON."""
+    runtime.prepare(cores=1)
+    processes.start(together)
+    found = {"devices": jax.device_count(), "talk": talk(), "disks": disks(Path(folder)), "yields": yields()}
     print(json.dumps(found))
     processes.end()
 

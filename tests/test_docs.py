@@ -17,7 +17,6 @@ from training.jobs.command_line import JOBS
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 SNIPPET = re.compile(r"<!-- before\n(.*?)-->|```python\n(.*?)```", flags=re.DOTALL)  # what is run first is not shown
-QUICK = ("games/hex.md",)  # pages whose code needs little compiling
 NAME = re.compile(r"\b(?:jaxgames|search|training|experiments)(?:\.[A-Za-z_]\w*)+")
 FILE = re.compile(r"`((?:jaxgames|search|training|experiments|scripts|tests|docs|notebooks|benchmarks)/[\w/.-]*)`")
 LINK = re.compile(r"\]\(([^)#]+)\)")
@@ -44,13 +43,6 @@ def code_of(page: Path) -> str:
 
 def name_of(page: Path) -> str:
     return page.relative_to(ROOT).as_posix().removeprefix("docs/")
-
-
-def is_slow(page: Path) -> bool:
-    return name_of(page) not in QUICK
-
-
-WITH_CODE = [pytest.param(page, marks=pytest.mark.slow if is_slow(page) else ()) for page in PAGES if code_of(page)]
 
 
 def unfenced(text: str) -> str:
@@ -83,7 +75,8 @@ def test_what_code_imports_is_there(page):
                     find(f"{node.module}.{alias.name}")
 
 
-@pytest.mark.parametrize("page", WITH_CODE, ids=name_of)
+@pytest.mark.slow
+@pytest.mark.parametrize("page", [page for page in PAGES if code_of(page)], ids=name_of)
 def test_code_runs(page, tmp_path):
     """In a process of its own, as a reader would run it, and with the kernels that a reader gets."""
     here = f'"localhost:{free_port()}", num_processes=1'  # of several machines, as the pages have them, there is one

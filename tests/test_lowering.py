@@ -63,10 +63,11 @@ def lower_plan(game, spec):
     lowered(planner.plan, params, keys(), memory, views, SEATS, ACTIVE)
 
 
-def test_a_step_and_a_search_on_small_boards():
-    game = jaxgames.make("hex", "adh-3")
+@pytest.mark.parametrize("spec", ["mcs:num_simulations=4", pytest.param("pc_pimc:num_simulations=4", marks=pytest.mark.slow)])
+def test_a_step_and_a_search_on_small_boards(spec):
+    game = jaxgames.make("hex", "adh-3" if "pimc" in spec else "hex-3")
     lower_step(game)
-    lower_plan(game, "pc_pimc:num_simulations=4,num_worlds=2")
+    lower_plan(game, spec)
 
 
 @pytest.mark.slow

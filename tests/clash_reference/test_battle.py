@@ -187,6 +187,7 @@ def test_playing_on_ends_at_the_cap() -> None:
     assert battle.tick == 20
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [1])
 def test_exchanging_the_players_turns_the_arena(seed: int) -> None:
     draws = random.Random(seed)

@@ -28,6 +28,7 @@ def test_an_example_is_one_short_file_that_tells_how_it_is_run(name):
     assert f"python examples/{name}.py" in text.split('"""')[1] and 'if __name__ == "__main__":' in text
 
 
+@pytest.mark.slow
 def test_a_bot_evolves():
     told = load("evolve_bot").main(game="hex-hex-3-v1", population=8, games=8, generations=2)
     assert 0.2 < told["won"] <= 1 and np.isfinite(told["weights"]).all() and told["weights"].shape == (6,)

@@ -256,6 +256,7 @@ def test_networks_of_planners_are_compared_in_full_precision(monkeypatch):
         return SimpleNamespace(actions=zeros, visit_counts=zeros, qvalues=zeros, root_value=zeros), memory
 
     planner = SimpleNamespace(sees_state=True, init=lambda batch: (), plan=plan)
+    monkeypatch.setattr(checks.jaxgames, "make", lambda given, make=checks.jaxgames.make: make("hex", "hex-3"))
     monkeypatch.setattr(checks.agents, "make_planner", lambda spec, game: (planner, {"weights": 1.0}))
     (row,) = checks.check("planner hex puct", jax.devices()[0])
     assert row["same"] and "values within 0.0001" in row["compared"] and set(seen) == {"highest"}

@@ -73,6 +73,7 @@ def test_rows_are_kept_and_only_what_is_missing_is_measured(tmp_path, monkeypatc
             yield {"part": point.part, "name": point.name, "number": point.number, "bytes": 7}
 
     monkeypatch.setattr(worker, "apart", apart)
+    monkeypatch.setattr(command, "figures", lambda rows: {"growth_batch.svg": "<svg/>"})
     monkeypatch.setattr(command, "_about", lambda: {"device": "Toy", "commit": "abc", "caches": LEVELS})
     data, text = tmp_path / "growth.json", tmp_path / "growth.md"
     marks = [f"<!-- table {name} -->\n<!-- /table -->" for name in page.tables([], {}) if name not in MARKS]

@@ -85,7 +85,10 @@ def test_without_a_disassembler_it_is_one_line(tmp_path, monkeypatch):
         machine_code.disassemble(tmp_path / "kernel.o")
 
 
-@pytest.mark.parametrize("piece", pieces.PIECES[:1], ids=lambda piece: piece.name)
+DOUBLE = Piece("a/double", "", lambda keys: Work(keys.first), lambda work: work.moving * 2)
+
+
+@pytest.mark.parametrize("piece", [DOUBLE, pytest.param(pieces.PIECES[0], marks=pytest.mark.slow)], ids=lambda piece: piece.name)
 def test_rounds_work_on_what_the_round_before_has_left(piece):
     work = pieces.start(piece, 8)
     assert (pieces.rounds(piece, 3)(work, jnp.uint32(0)) == pieces.rounds(piece, 1)(work, jnp.uint32(0))).all()
@@ -109,6 +112,7 @@ def test_a_table_is_of_one_processor(monkeypatch):
         command._check_device()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(platform.machine() != "x86_64" or not shutil.which("objdump"), reason="reads the code of this kind of core")
 def test_the_code_of_xla_is_read():
     """In a process of its own, as XLA is told when it starts to leave its object files."""
@@ -125,6 +129,5 @@ command.run(command.InstructionsConfig(pieces=("hex/flood_pass",), batches=(64,)
 
 
 def test_a_piece_is_run_on_every_lane():
-    double = Piece("a/double", "", lambda keys: Work(keys.first), lambda work: work.moving * 2)
-    work = pieces.start(double, 4)
-    assert (pieces.rounds(double, 1)(work, jnp.uint32(0)) == work.moving * 2).all()
+    work = pieces.start(DOUBLE, 8)
+    assert (pieces.rounds(DOUBLE, 1)(work, jnp.uint32(0)) == work.moving * 2).all()

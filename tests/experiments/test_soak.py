@@ -34,21 +34,17 @@ def ran(**settings):
         return str(error), console.file.getvalue()
 
 
-def test_nothing_is_broken_and_what_was_played_is_told(tmp_path):
+def test_nothing_is_broken_and_a_soak_goes_on_with_new_games_and_keeps_other_rows(tmp_path):
+    kept = {"game": "hex", "mode": "adh-3", "agent": "random", "lanes": 8, "seed": 7}
+    (tmp_path / "soak.json").write_text(json.dumps([kept]))
     result, shown = ran(**SMALL, output=str(tmp_path))
-    (row,) = json.loads((tmp_path / "soak.json").read_text())
-    assert result == {"rows": [row]} and row["faults"] == []
-    assert row["steps"] >= 360 and row["games"] > 20 and row["rules"] > 14
-    assert "hex adh-3, random: " in shown and " 0 faults" in shown
-
-
-def test_a_soak_goes_on_with_new_games_and_keeps_other_rows(tmp_path):
-    ran(**SMALL, output=str(tmp_path), seed=7)
-    ran(**SMALL, output=str(tmp_path))
     other, before = json.loads((tmp_path / "soak.json").read_text())
+    assert result == {"rows": [before]} and before["faults"] == []
+    assert before["steps"] >= 360 and before["games"] > 20 and before["rules"] > 14
+    assert "hex adh-3, random: " in shown and " 0 faults" in shown
     ran(**SMALL | {"share": 8e-6}, output=str(tmp_path), resume=True)
-    kept, after = json.loads((tmp_path / "soak.json").read_text())
-    assert kept == other and other["seed"] == 7
+    again, after = json.loads((tmp_path / "soak.json").read_text())
+    assert again == other == kept
     assert after["steps"] >= 720 > before["steps"] and after["games"] > before["games"]
     assert after["next_game"] > before["next_game"] >= before["games"]
 
@@ -70,6 +66,7 @@ def test_a_broken_rule_is_found_again_in_the_game_that_is_told(tmp_path, monkeyp
     assert (tmp_path / "soak.svg").read_text().startswith("<svg")
 
 
+@pytest.mark.slow
 def test_what_takes_long_is_checked_in_some_steps_of_all_games(monkeypatch):
     monkeypatch.setattr(play, "slow_rules_of", lambda game: lambda after: {LONG: after.attempts < 0})
     soak = Soak(GAME, agents.make("random", GAME), 8)

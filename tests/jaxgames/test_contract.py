@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import jaxgames
-from jaxgames.contract_play import check_encoder, check_pictures, check_states, play
+from jaxgames.contract_play import check_encoder, check_hidden, check_pictures, check_states, play
 from jaxgames.hex import Hex, HexConfig
 from tests.tic_tac_toe import TicTacToe
 from tests.tic_tac_toe.encoder import encoder
@@ -163,6 +163,7 @@ def test_nothing_is_not_played(name, value, least):
     assert told_of(jaxgames.check_game, GAME, **{name: value}) == f"{name}={value}: must be a whole number >= {least}"
 
 
+@pytest.mark.slow
 def test_two_steps_of_one_game_are_enough():
     jaxgames.check_game(GAME, num_games=1, num_steps=2, encoders=())
 
@@ -232,9 +233,14 @@ class Growing(Hex):
         return replace(super().update_information(info, observation, own_action), collisions=jnp.zeros(3))
 
 
+def test_a_world_that_does_not_fit_is_found():
+    game = Peeking(HexConfig(3, "abrupt"))
+    told = told_of(check_hidden, game, play(game, num_games=2, num_steps=4, seed=0))
+    assert "must be a state in which the player observes what it has observed" in told
+
+
 @pytest.mark.parametrize(("game", "told"), [
-    (Peeking, "must be a state in which the player observes what it has observed"),
-    (Forgetful, "must be a state in which the player has the same legal actions"),
+    pytest.param(Forgetful, "must be a state in which the player has the same legal actions", marks=pytest.mark.slow),
     (Growing, "update_information: leaf .collisions is float32 [3], must be float32 [10] as in init_information"),
 ])  # fmt: skip
 def test_a_fault_of_a_hidden_game_is_named(game, told):

@@ -167,6 +167,7 @@ def test_without_a_pool_nothing_is_drawn_where_no_game_begins():
     assert sorted(draws) == sorted(states.token.tolist()) and len(draws) == 4
 
 
+@pytest.mark.slow
 def test_start_states_of_a_pool_are_drawn_fairly():
     env = Environment(Tug(max_steps=1), 64, opponents=steady_player(REST), pool_size=256)
     reset, step = compiled(env)
@@ -232,6 +233,7 @@ def test_what_is_paid_before_the_first_turn_is_told_with_the_first_reward():
     assert [step.episode_return.item() for step in steps[1:]] == [0.75, 0.25, 0.75, 0.25]
 
 
+@pytest.mark.slow  # to compile
 def test_who_plays_by_information_is_told_what_its_seat_saw():
     env = Environment("hex-adh-3-v1", 16, opponents="random")
     assert env.informed
@@ -290,7 +292,7 @@ def test_who_is_eliminated_is_done_once_the_game_has_paid_for_it():
     assert [step.terminated[0].tolist() for step in steps[1:]] == [[False] * 3, out, out, [True] * 3], "who is done stays so"
 
 
-@pytest.mark.parametrize("late", [False, True])
+@pytest.mark.parametrize("late", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_who_is_thrown_out_before_its_first_turn_is_paid_once(late):
     pushes, stays = steady_player(LEAVE), steady_player(STAY)
     env = Environment(Pushing(late=late), 1, opponents=[stays, pushes], seat=1, autoreset="disabled")

@@ -7,10 +7,9 @@ import pytest
 
 import jaxgames
 
-QUICK = (("hex", "adh-4"),)
-SLOW = (
+GAMES = (
     *(("pommerman", mode) for mode in ("ffa", "ffa_collapse", "team", "radio", "one_vs_one")),
-    *(("hex", mode) for mode in ("hex-5", "cdh-3", "adh")),
+    *(("hex", mode) for mode in ("hex-5", "cdh-3", "adh-4", "adh")),
     *(("stratego", mode) for mode in ("mini", "mini:true_sight=1,blocked_fields=3", "barrage-p2sro")),
     *(("clash", mode) for mode in ("toy", "beginner:positions=8")),
     *(
@@ -20,7 +19,8 @@ SLOW = (
 )
 
 
-@pytest.mark.parametrize(("name", "mode"), [*QUICK, *(pytest.param(*game, marks=pytest.mark.slow) for game in SLOW)])
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "mode"), GAMES)
 def test_a_game_keeps_its_contract(name, mode):
     jaxgames.check_game(jaxgames.make(name, mode))
 

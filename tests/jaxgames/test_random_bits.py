@@ -1,5 +1,7 @@
 """The hash against its definition, then statistics over the patterns in which games use it; all inputs are fixed."""
 
+import functools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -11,6 +13,7 @@ from jaxgames.random_bits import LaneKey
 
 LANES, COUNTERS = 1 << 14, 1 << 6
 MASK = (1 << 32) - 1
+SEQUENCE = np.arange(LANES, dtype=np.uint32)
 
 
 def word_by_definition(first, second, counter):
@@ -24,30 +27,32 @@ def word_by_definition(first, second, counter):
 
 def table(lane):
     """Words [LANES, COUNTERS] of lane keys with uint32 [LANES] halves."""
-    column = LaneKey(*(jnp.asarray(half, jnp.uint32)[:, None] for half in lane))
-    return np.asarray(jax.jit(random_bits.bits)(column, jnp.arange(COUNTERS)[None]))
+    column = LaneKey(*(np.asarray(half)[:, None] for half in lane))
+    return np.asarray(jax.jit(random_bits.bits)(column, np.arange(COUNTERS)[None]))
 
 
-def folded(numbers):
-    return jax.jit(random_bits.fold)(LaneKey(jnp.uint32(0), jnp.uint32(0)), jnp.asarray(numbers))
+def folded(numbers, lane=(0 * SEQUENCE, 0 * SEQUENCE)):
+    return jax.jit(random_bits.fold)(LaneKey(*lane), numbers)
 
 
-SEQUENCE = np.arange(LANES, dtype=np.uint32)
 TABLES = {
     "first half counts": lambda: table((SEQUENCE, 0 * SEQUENCE)),
     "second half counts": lambda: table((0 * SEQUENCE, SEQUENCE)),
     "children 0, 1, 2": lambda: table(folded(SEQUENCE)),
     "children of high bits": lambda: table(folded(SEQUENCE << 16)),
-    "children of neighbours": lambda: table(
-        jax.jit(random_bits.fold)(LaneKey(jnp.uint32(3), jnp.asarray(SEQUENCE >> 4)), jnp.asarray(SEQUENCE & 15))
-    ),
+    "children of neighbours": lambda: table(folded(SEQUENCE & 15, (0 * SEQUENCE + 3, SEQUENCE >> 4))),
     "lane keys of split keys": lambda: table(jax.jit(jax.vmap(random_bits.lane_key))(jax.random.split(jax.random.key(0), LANES))),
 }
 
 
+@functools.cache
+def table_of(name):
+    return TABLES[name]()
+
+
 @pytest.fixture(scope="module", params=TABLES)
 def words(request):
-    return TABLES[request.param]()
+    return table_of(request.param)
 
 
 def assert_plausible(statistic, degrees):
@@ -64,21 +69,20 @@ def chi_square(values, cells):
 
 def test_word_is_the_documented_hash():
     for first, second, counter in [(0, 0, 0), (1, 2, 3), (0xDEADBEEF, 0xFFFFFFFF, 77), (MASK, MASK, (1 << 31) - 1)]:
-        lane = LaneKey(jnp.uint32(first), jnp.uint32(second))
-        assert int(random_bits.bits(lane, counter)) == word_by_definition(first, second, counter)
-        assert int(random_bits.bits(lane, jnp.int32(counter))) == word_by_definition(first, second, counter)
+        lane = LaneKey(np.uint32(first), np.uint32(second))
+        assert int(jax.jit(random_bits.bits, static_argnums=1)(lane, counter)) == word_by_definition(first, second, counter)
+        assert int(jax.jit(random_bits.bits)(lane, np.int32(counter))) == word_by_definition(first, second, counter)
 
 
 def test_children_are_words_above_the_draws():
-    child = random_bits.fold(LaneKey(jnp.uint32(5), jnp.uint32(6)), 9)
-    assert [int(half) for half in child] == [word_by_definition(5, 6, (1 << 31) + 18 + i) for i in range(2)]
-    children = np.stack(folded(np.arange(1 << 16)), 1)
-    assert len(np.unique(children[:, 0])) == len(np.unique(children[:, 1])) == 1 << 16
+    children = np.stack(folded(SEQUENCE, (0 * SEQUENCE + 5, 0 * SEQUENCE + 6)), 1)
+    assert children[9].tolist() == [word_by_definition(5, 6, (1 << 31) + 18 + i) for i in range(2)]
+    assert len(np.unique(children[:, 0])) == len(np.unique(children[:, 1])) == LANES
 
 
 def test_lane_key_takes_any_key():
-    typed, old = random_bits.lane_key(jax.random.key(3)), random_bits.lane_key(jax.random.PRNGKey(3))
-    other, rbg = random_bits.lane_key(jax.random.key(4)), random_bits.lane_key(jax.random.key(3, impl="rbg"))
+    keys = jax.random.key(3), jax.random.PRNGKey(3), jax.random.key(4), jax.random.key(3, impl="rbg")
+    typed, old, other, rbg = map(jax.jit(random_bits.lane_key), keys)
     assert [int(a) for a in typed] == [int(a) for a in old] != [int(a) for a in other]
     assert all(half.shape == () and half.dtype == jnp.uint32 for half in (*typed, *rbg))
 
@@ -95,18 +99,19 @@ def test_bytes_and_high_bits_are_uniform(words):
 
 
 @pytest.mark.parametrize("axis", ["counter", "lane"])
-@pytest.mark.parametrize("distance", [1, 16])
+@pytest.mark.parametrize("distance", [1, pytest.param(16, marks=pytest.mark.slow)])
 def test_neighbours_are_independent(words, axis, distance):
     rows = words if axis == "counter" else words.T
     here, there = rows[:, :-distance], rows[:, distance:]
     for shift in (0, 13, 24):
         pairs = ((here >> shift) & 255) << 8 | ((there >> shift) & 255)
-        assert_plausible(chi_square(pairs.astype(np.int64), 1 << 16), (1 << 16) - 1)
+        assert_plausible(chi_square(pairs, 1 << 16), (1 << 16) - 1)
     # All 32 x 32 correlations of a bit here with a bit there.
-    bits_here = (here.ravel()[: 1 << 17, None] >> np.arange(32)) & 1
-    bits_there = (there.ravel()[: 1 << 17, None] >> np.arange(32)) & 1
-    sign = lambda bit: 1 - 2 * bit.astype(np.float32)  # noqa: E731
-    correlation = sign(bits_here).T @ sign(bits_there) / np.sqrt(len(bits_here))
+    signs_here, signs_there = (
+        (1 - 2 * np.unpackbits(some.ravel()[: 1 << 17].view(np.uint8)).view(np.int8)).reshape(-1, 32).astype(np.float32)
+        for some in (here, there)
+    )
+    correlation = signs_here.T @ signs_there / np.sqrt(len(signs_here))
     assert np.max(np.abs(correlation)) < 5.5
     assert_plausible(np.sum(correlation**2), 1024)
 
@@ -117,7 +122,7 @@ def test_a_lane_has_no_repeats(words):
 
 @pytest.mark.parametrize("name", [name for name in TABLES if "count" not in name])
 def test_lanes_repeat_as_often_as_random_words(name):
-    words = np.sort(TABLES[name](), axis=None)  # much faster than `np.unique`
+    words = np.sort(table_of(name), axis=None)  # much faster than `np.unique`
     repeats = np.count_nonzero(words[1:] == words[:-1])
     expected = words.size**2 / 2**33  # a birthday figure, 128
     assert abs(repeats - expected) < 5 * np.sqrt(expected)
@@ -144,7 +149,7 @@ def test_each_input_bit_flips_each_output_bit_half_the_time(where):
 
 
 def test_uniform_is_open_centred_and_even(words):
-    extremes = np.asarray(random_bits.uniform(jnp.array([0, MASK, 1 << 31, (1 << 31) - 1], jnp.uint32)))
+    extremes = jax.jit(random_bits.uniform)(np.array([0, MASK, 1 << 31, (1 << 31) - 1], np.uint32))
     np.testing.assert_array_equal(extremes, np.float32([2**-24, 1 - 2**-24, 0.5 + 2**-24, 0.5 - 2**-24]))
     values = np.asarray(jax.jit(random_bits.uniform)(words), np.float64).ravel()
     assert values.min() > 0 and values.max() < 1
@@ -154,34 +159,37 @@ def test_uniform_is_open_centred_and_even(words):
         assert abs(tail.sum() - 1e-4 * values.size) < 5 * np.sqrt(1e-4 * values.size)
 
 
-@pytest.mark.parametrize("n", [1, 2, 3, 6, 121, 255, 256, 1000, 65535, 65536])
-def test_below_is_the_high_half_of_the_product(n, words):
+def tried_and_expected(n, words):
+    """Words, some of them on either side of a border between two results, where a rounded product would go wrong."""
     edge = np.array([0, 1, 0xFFFF, 0x10000, MASK - 1, MASK], np.uint32)
-    # The words around each border between two results, where a rounded product would go wrong.
-    border = -(-(np.arange(1, n, dtype=np.uint64) << np.uint64(32)) // np.uint64(n))
-    tried = np.concatenate([edge, border.astype(np.uint32), (border - 1).astype(np.uint32), words.ravel()[:4096]])
-    expected = (tried.astype(np.uint64) * np.uint64(n)) >> np.uint64(32)
+    border = -(-(np.arange(1, min(n, 1 << 16), dtype=np.uint64) << np.uint64(32)) // np.uint64(n))
+    tried = np.concatenate([edge, words.ravel()[:4096], border.astype(np.uint32), (border - 1).astype(np.uint32)])
+    tried = np.resize(tried, 6 + 4096 + (1 << 17))  # of one shape for all n
+    return tried, ((tried.astype(np.uint64) * np.uint64(n)) >> np.uint64(32)).astype(np.int32)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 6, 121, 255, 256, 1000, 65535, 65536])
+def test_below_is_the_high_half_of_the_product(n):
+    tried, expected = tried_and_expected(n, table_of("children 0, 1, 2"))
     result = jax.jit(random_bits.below)(tried, n)
     assert result.dtype == jnp.int32
-    np.testing.assert_array_equal(np.asarray(result), expected.astype(np.int32))
+    np.testing.assert_array_equal(result, expected)
     assert expected.max() == n - 1
 
 
 @pytest.mark.parametrize("n", [1, 3, 0xFFFF, 0x10000, 6_190_800, 2**31 - 1])
-def test_below_many_is_the_high_half_of_the_product(n, words):
-    edge = np.array([0, 1, 0xFFFF, 0x10000, MASK - 1, MASK], np.uint32)
-    tried = np.concatenate([edge, words.ravel()[:4096]])
-    expected = (tried.astype(np.uint64) * np.uint64(n)) >> np.uint64(32)
-    result = jax.jit(random_bits.below_many)(tried, n)
-    assert result.dtype == jnp.int32
-    np.testing.assert_array_equal(np.asarray(result), expected.astype(np.int32))
-    np.testing.assert_array_equal(random_bits.below_many(tried, 0), 0)
+def test_below_many_is_the_high_half_of_the_product(n):
+    tried, expected = tried_and_expected(n, table_of("children 0, 1, 2"))
+    below_many = jax.jit(random_bits.below_many)
+    assert below_many(tried, n).dtype == jnp.int32
+    np.testing.assert_array_equal(below_many(tried, n), expected)
+    np.testing.assert_array_equal(below_many(tried, 0), 0)
 
 
 def test_below_covers_uniformly(words):
     for n in (6, 121):
-        assert_plausible(chi_square(np.asarray(random_bits.below(words, n)), n), n - 1)
-    np.testing.assert_array_equal(random_bits.below(words[:2], 0), 0)
+        assert_plausible(chi_square(np.asarray(jax.jit(random_bits.below)(words, n)), n), n - 1)
+    np.testing.assert_array_equal(jax.jit(random_bits.below)(words, 0), 0)
 
 
 def test_batch_and_scalar_agree():
@@ -194,7 +202,6 @@ def test_batch_and_scalar_agree():
         )
 
     keys = jax.random.split(jax.random.key(1), 33)
-    batch = jax.jit(jax.vmap(draw, (0, None)))(keys, 5)
+    batch, single = jax.device_get(jax.jit(jax.vmap(draw, (0, None)))(keys, 5)), jax.jit(draw)
     for i in (0, 32):
-        for one, many in zip(jax.jit(draw)(keys[i], 5), batch, strict=True):
-            assert one == many[i]
+        assert single(keys[i], 5) == tuple(many[i] for many in batch)

@@ -172,13 +172,14 @@ def test_two_packages_with_one_name_are_told(installed):
         jaxgames.make("mine")
 
 
-def test_importing_starts_no_backend_and_loads_no_game():
+def test_importing_starts_no_backend_and_loads_no_game_and_games_load_no_pictures():
     code = (
         "import sys, jaxgames; from jax._src import xla_bridge; print(jaxgames.__version__, xla_bridge._backends, "
-        "[name for name in sys.modules if name.startswith('jaxgames.hex')])"
+        "[name for name in sys.modules if name.startswith('jaxgames.hex')]); "
+        "import jaxgames.hero_academy; print([name for name in sys.modules if '.view' in name])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == [jaxgames.__version__, "{}", "[]"]
+    assert done.stdout.split() == [jaxgames.__version__, "{}", "[]", "[]"]
 
 
 def test_settings_behind_a_mode_are_those_by_keyword():

@@ -52,6 +52,7 @@ except RuntimeError as error:
     assert told.startswith("JAX has already started, without ") and device_count_flag(7) in told
 
 
+@pytest.mark.slow
 def test_flags_reach_xla_and_what_is_compiled_the_cache(tmp_path):
     count = f"import jax; print(jax.local_device_count()){COUNT_FUSIONS}"
     prepare = f"from jaxgames import runtime; runtime.prepare(cores=3, multi_output_fusion={{}}, cache={str(tmp_path)!r}); "
@@ -121,6 +122,7 @@ def test_what_counts_as_cpus_alone(platforms, plugins, package, expected, monkey
     assert runtime.will_run_on_cpus() is expected
 
 
+@pytest.mark.slow
 def test_tells_before_it_starts_whether_there_are_cpus_alone(tmp_path):
     ask = "from jaxgames import runtime; print(runtime.will_run_on_cpus(), runtime.backend_is_running())"
     assert output_of(ask, {"JAX_PLATFORMS": "cpu"}).split() == ["True", "False"]
@@ -208,12 +210,16 @@ print("none")
     assert done.stdout.strip() == "none", done.stderr
 
 
+@pytest.mark.slow
 def test_a_cache_that_the_user_sets_late_is_kept(tmp_path):
     code = SHOW_CACHE.replace("import jax;", f"import jax, os; os.environ['JAX_COMPILATION_CACHE_DIR'] = {str(tmp_path)!r};")
     assert output_of(code) == str(tmp_path)
 
 
-@pytest.mark.parametrize("off", [{"JAX_COMPILATION_CACHE_DIR": ""}, {"JAX_ENABLE_COMPILATION_CACHE": "false"}])
+@pytest.mark.parametrize("off", [
+    {"JAX_COMPILATION_CACHE_DIR": ""},
+    pytest.param({"JAX_ENABLE_COMPILATION_CACHE": "false"}, marks=pytest.mark.slow),
+])  # fmt: skip
 def test_cache_can_be_switched_off(off: dict[str, str]):
     assert output_of(SHOW_CACHE, off) in ("", "None")
 
@@ -224,6 +230,7 @@ def test_cache_outside_a_checkout_is_the_users(tmp_path, monkeypatch: pytest.Mon
     assert runtime._default_cache() == tmp_path / "caches" / "jaxgames" / "jax"
 
 
+@pytest.mark.slow
 def test_an_unwritable_cache_is_a_warning(tmp_path):
     file = tmp_path / "file"
     file.write_text("")  # no folder can be made below a file, not even by root
@@ -240,6 +247,7 @@ def test_quota_of_a_container(monkeypatch: pytest.MonkeyPatch):
         assert runtime._quota_cores() == cores
 
 
+@pytest.mark.slow
 def test_data_mesh_splits_over_all_devices():
     code = """
 from jaxgames import runtime

@@ -10,6 +10,7 @@ from jaxgames.bitboard import Grid
 
 BATCH = 32
 DIGITS = 4
+SIZES = [pytest.param((11, 11), marks=pytest.mark.slow), (9, 5)]
 
 
 def planes_of(grid, numbers, digits=DIGITS):
@@ -21,7 +22,7 @@ def value_of(grid, planes):
     return sum(np.asarray(grid.to_bool(plane)).astype(int) << digit for digit, plane in enumerate(planes))
 
 
-@pytest.mark.parametrize("size", [(11, 11), (9, 5)])
+@pytest.mark.parametrize("size", SIZES)
 def test_numbers_per_cell(size):
     grid, rng = Grid(*size), np.random.default_rng(5)
     numbers = rng.integers(0, 16, (BATCH, *size))
@@ -81,7 +82,7 @@ def test_constants_on_sets_that_do_not_overlap():
     assert sliced.constants([(few, 0)]) == ()
 
 
-@pytest.mark.parametrize("size", [(11, 11), (9, 5)])
+@pytest.mark.parametrize("size", SIZES)
 def test_weighted_sums_of_sets(size):
     grid, rng = Grid(*size), np.random.default_rng(6)
     masks = rng.random((4, BATCH, *size)) < 0.5
@@ -97,7 +98,7 @@ def test_weighted_sums_of_sets(size):
         assert (got[..., index] == expected).all()
 
 
-@pytest.mark.parametrize("size", [(11, 11), (9, 5)])
+@pytest.mark.parametrize("size", SIZES)
 def test_small_numbers(size):
     grid, rng = Grid(*size), np.random.default_rng(7)
     digits = [4, 1, 0, 2]

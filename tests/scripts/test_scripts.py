@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 import jaxgames
-from training.jobs.command_line import JOBS
+from training.jobs.command_line import JOBS, main
 
 SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
 
@@ -32,11 +32,6 @@ def test_every_job_is_there():
         assert callable(getattr(module, job.run)) and isinstance(getattr(module, job.config), type)
 
 
-def command(folder, *arguments):
-    code = "import sys; from training.jobs.command_line import main; main()"
-    return start(folder, "-c", code, *arguments)
-
-
 def test_the_command_lists_its_jobs_without_loading_jax(tmp_path):
     code = """import sys
 from training.jobs.command_line import main
@@ -50,8 +45,16 @@ finally:
     assert [line.split()[0] for line in out.splitlines() if line.startswith("  ")] == list(JOBS)
 
 
-def test_the_command_runs_a_job(tmp_path):
-    assert command(tmp_path, "--version") == (0, f"{jaxgames.__version__}\n", "")
-    assert command(tmp_path, "win") == (2, "", f"error: job='win': must be one of {', '.join(JOBS)}\n")
-    returned, out, err = command(tmp_path, "replay", "--help")
+def test_the_command_runs_a_job(monkeypatch, capsys):
+    def command(*arguments):
+        monkeypatch.setattr(sys, "argv", ["jaxgames", *arguments])
+        try:
+            main()
+        except SystemExit as end:
+            return end.code or 0, *capsys.readouterr()
+        return 0, *capsys.readouterr()
+
+    assert command("--version") == (0, f"{jaxgames.__version__}\n", "")
+    assert command("win") == (2, "", f"error: job='win': must be one of {', '.join(JOBS)}\n")
+    returned, out, err = command("replay", "--help")
     assert (returned, err) == (0, "") and out.startswith("usage: jaxgames replay ")

@@ -31,6 +31,7 @@ def agent(game, name, **settings):
     return entry.build(game, entry.settings(**settings))
 
 
+@pytest.mark.slow
 def test_it_keeps_the_contract(game):
     jaxgames.check_game(game)
     assert jaxgames.encoder_of(game) == jaxgames.encoder_of(game, "cells")
@@ -40,10 +41,14 @@ def test_its_agents_play(game):
     players = [agent(game, "careful"), agent(game, "random")]
     games = evaluate.play(game, players, jax.random.key(0), 64, record=1)
     assert games.outcomes[:, 0].mean() > 0.5
-    hasty = evaluate.play(game, [agent(game, "careful", blocks=False), players[0]], jax.random.key(0), 4)
-    assert (hasty.outcomes[:, 0] <= 0).all(), "who never looks at the other's lines does not win"
     states = evaluate.replay(game, jax.random.key(0), 0, games)
     assert "careful" in game.animate(states, games.actions[0], names=["careful", "random"])
+
+
+@pytest.mark.slow
+def test_its_agents_have_settings(game):
+    hasty = evaluate.play(game, [agent(game, "careful", blocks=False), agent(game, "careful")], jax.random.key(0), 4)
+    assert (hasty.outcomes[:, 0] <= 0).all(), "who never looks at the other's lines does not win"
 
 
 def test_its_recordings_are_replayed(game, tmp_path, capsys):

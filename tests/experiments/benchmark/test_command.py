@@ -87,6 +87,7 @@ def test_a_case_is_measured_in_a_process_of_its_own():
     assert (row["case"], row["cores"], row["devices"], row["batch"]) == ("pommerman/random", 1, 1, 1)
 
 
+@pytest.mark.slow
 def test_a_batch_that_does_not_fit_is_one_line(capfd):
     assert leave("pommerman/random", "--batch", "1000000000", "--cores", "1", "--no-record", "--json") == 1
     printed = capfd.readouterr()

@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import sys
 import types
 import zlib
 
@@ -9,10 +10,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+import jaxgames
 from experiments.benchmark import environments, harness, records
 from experiments.benchmark.case import Request
 from experiments.benchmark.cases import find
 from experiments.benchmark.environments import gymnasium_steps, load_example
+from tests.tic_tac_toe import REGISTRATION
 
 
 def measured(name, quick):
@@ -24,9 +27,12 @@ def measured(name, quick):
     return rows[0]
 
 
-def test_a_row_of_the_vector_environment():
-    row = measured("pommerman/gymnasium", functools.partial(gymnasium_steps, game="hex-hex-3-v1", calls=20))
-    assert row["settings"] == {"game": "hex-hex-3-v1", "opponents": "random", "calls_per_repeat": 20, "seed": 0}
+def test_a_row_of_the_vector_environment(monkeypatch):
+    monkeypatch.setattr(sys.modules["jaxgames.registration"], "_ADDED", {})
+    jaxgames.register(REGISTRATION)
+    name = "tic_tac_toe-standard-v1"
+    row = measured("pommerman/gymnasium", functools.partial(gymnasium_steps, game=name, calls=20))
+    assert row["settings"] == {"game": name, "opponents": "random", "calls_per_repeat": 20, "seed": 0}
 
 
 @pytest.mark.slow

@@ -128,7 +128,7 @@ def test_a_compilation_counts_seconds():
     assert row["repeats"]["step_cpu"]["median"] > 0
 
 
-@pytest.mark.parametrize("case", ["random", "fdts"])
+@pytest.mark.parametrize("case", ["random", pytest.param("fdts", marks=pytest.mark.slow)])
 def test_a_batch_that_does_not_fit_is_told_before_anything_is_compiled(case):
     batch = 10**9
     program = fdts_match(batch) if case == "fdts" else play(RANDOM, Pool(ffa().config), 1, ffa(), batch)

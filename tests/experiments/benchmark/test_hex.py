@@ -68,6 +68,7 @@ def test_a_peer_that_cannot_be_run_has_no_number(capfd):
     assert "no such peer" in capfd.readouterr().err
 
 
+@pytest.mark.slow
 def test_step_and_search_fit_their_shapes():
     functions = hex.step_and_search(3)
     states = jax.eval_shape(functions["step"][0], *functions["step"][1])

@@ -1,5 +1,6 @@
 """What players do: who killed whom, what is counted in games, and the report of a training run."""
 
+import dataclasses
 import json
 
 import jax
@@ -12,23 +13,41 @@ from experiments.papers.behaviour import behaviour
 from experiments.papers.behaviour_page import MOVES, BehaviourConfig, BehaviourPlan, Watched, logged, rounds_of
 from experiments.papers.kills import killers
 from jaxgames.pommerman.replay import step_batch
-from tests.jaxgames.pommerman.positions import FFA, STOP, UP, Bomb, position
+from tests.jaxgames.pommerman.positions import FFA, STOP, UP, Bomb, Man, look, position
 from training.play import evaluate
 from training.storage.logs import RunLog
 
 GAME = jaxgames.make("pommerman", "ffa")
 # The bomb at (2, 2) sets off the one at (2, 4), which alone reaches agent 1; a step later agent 2 walks into flames of both.
 BOMBS = {(2, 2): Bomb(owner=0, life=1, strength=3), (2, 4): Bomb(owner=2, life=6, strength=2)}
-START = position("........... ........... .....1..... ...2....... ..3........ ........... ..........0", bombs=BOMBS)
 
 
-@pytest.fixture(scope="module")
+def blasts(life):
+    """The flames of both bombs."""
+    return {cell: {life} for cell in [(0, 2), (1, 2), (1, 4), *((2, x) for x in range(6)), (3, 2), (3, 4), (4, 2)]}
+
+
+OTHERS = {"m0": Man(ammo=2), "m1": Man(alive=False, cell=(2, 5)), "m3": Man(alive=False, cell=(4, 2))}
+AT_HOME = "........... ........... ........... ...{}....... ........... ........... ..........0"
+FILM = [
+    position("........... ........... .....1..... ...2....... ..3........ ........... ..........0", bombs=BOMBS),
+    position(AT_HOME.format(2), flames=blasts(2), step=1, m2=Man(ammo=2), **OTHERS),
+    position(AT_HOME.format("."), flames=blasts(1), step=2, m2=Man(ammo=2, cell=(2, 3)), **OTHERS),
+]
+
+
+@pytest.fixture
 def film():
     """States [3] and actions [2, 4] of a short game."""
-    actions, states = np.array([[STOP] * 4, [STOP, STOP, UP, STOP]], np.int32), [START]
-    for chosen in actions:
-        states.append(jax.device_get(step_batch(FFA, states[-1], chosen[None])))
-    return jax.tree.map(lambda *leaves: np.concatenate(leaves), *map(jax.device_get, states)), actions
+    return jax.tree.map(lambda *leaves: np.concatenate(leaves), *FILM), np.array([[STOP] * 4, [STOP, STOP, UP, STOP]], np.int32)
+
+
+@pytest.mark.slow  # to compile
+def test_the_film_is_as_the_rules_say(film):
+    for before, actions, after in zip(FILM[:-1], film[1], FILM[1:], strict=True):
+        made, drawn = look(step_batch(FFA, before, actions[None])), look(after)
+        assert (made.flames, made.bombs) == (drawn.flames, drawn.bombs)
+        assert [man[-2:] for man in made.men] == [man[-2:] for man in drawn.men]
 
 
 def test_kills_count_for_who_laid_the_bomb(film):
@@ -137,7 +156,7 @@ def test_what_was_watched_in_several_ways_is_told_apart(tmp_path):
     (tmp_path / "data").mkdir()
     for number, one in enumerate(found):
         (tmp_path / "data" / f"behaviour-{number}.json").write_text(json.dumps(one))
-    behaviour_page.PAGE.write(BehaviourPlan(tmp_path))
+    dataclasses.replace(behaviour_page.PAGE, figures=lambda plan: {}).write(BehaviourPlan(tmp_path))
     page = (tmp_path / "behaviour.md").read_text()
     for player, other, stop in ways:
         share = f"{100 * stop:.1f}"

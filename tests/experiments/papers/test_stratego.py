@@ -1,12 +1,15 @@
 """The page of Barrage: its rows, that no two of them share a file, and a match that is really played."""
 
+import sys
 from dataclasses import replace
 
 import pytest
 
+import jaxgames
 from experiments.papers import stratego_learning, stratego_taught
 from experiments.papers.measured import Runs
 from experiments.papers.stratego import PAGE, Match, StrategoPlan, play
+from tests import tic_tac_toe
 from tests.experiments.papers.made_up import page_of
 
 
@@ -35,12 +38,19 @@ def test_every_match_has_a_file_of_its_own(tmp_path):
     assert games == {"256", "64"}, "less depends on some pairs"
 
 
-def test_a_match_is_told_from_the_first_player_s_side():
-    one = play(Match("hunt", "random", "mini:max_plies=60"), games=32, batch=32)
-    other = play(Match("random", "hunt", "mini:max_plies=60"), games=32, batch=32)
-    assert one["wins"] + one["draws"] + one["losses"] == 32
-    assert one["wins"] > one["losses"] and other["wins"] < other["losses"]
-    assert one["moves"][0] > 0 and one["cpu_seconds"] >= 0
+@pytest.mark.parametrize("strong", ["careful", pytest.param("hunt", marks=pytest.mark.slow)])
+def test_a_match_is_told_from_the_first_player_s_side(strong, monkeypatch):
+    """With the quick rules of another game, too."""
+    mode = "mini:max_plies=60"
+    if strong == "careful":
+        monkeypatch.setattr(sys.modules["jaxgames.registration"], "_ADDED", {})
+        jaxgames.register(tic_tac_toe.REGISTRATION)
+        game, mode = jaxgames.make("tic_tac_toe"), "standard"
+        monkeypatch.setattr(jaxgames, "make", lambda name, mode: game)
+    found = play(Match("random", strong, mode), games=32, batch=32)
+    assert found["wins"] + found["draws"] + found["losses"] == 32
+    assert found["wins"] < found["losses"]
+    assert found["moves"][0] > 0 and found["cpu_seconds"] >= 0
 
 
 @pytest.mark.parametrize(("last", "epochs"), [(10, [0, 2, 4, 6, 8, 10]), (2, [0, 1, 2]), (1, [0, 1])])

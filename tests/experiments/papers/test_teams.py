@@ -33,6 +33,7 @@ def test_the_page(tmp_path):
     assert page.count("that talks") == 4
 
 
+@pytest.mark.slow  # to compile
 def test_without_a_word_radio_changes_nothing():
     """So games of those that are silent are played once."""
     games = [jaxgames.make("pommerman", mode) for mode in ("team", "radio")]

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import functools
-
 import jax
-import jax.numpy as jnp
 import numpy as np
 
-from jaxgames.stratego import Stratego, StrategoConfig, interop, notation, rules
+from jaxgames.stratego import StrategoConfig, interop, notation
+from jaxgames.stratego.constants import LETTERS
 
 # 5 x 5 cells with a lake in the middle, and every mobile piece that a clause of the rules names.
 SMALL = {"rows": 5, "columns": 5, "home_rows": 2, "lakes": (12,), "setups": "uniform"}
@@ -37,20 +35,15 @@ def board(state, config: StrategoConfig = CONFIG) -> str:
     return " ".join(reversed(rows))
 
 
-@functools.partial(jax.jit, static_argnums=(0, 2))
-def random_games(game: Stratego, keys, steps: int):
-    """Plays uniformly at random by the dense list of legal moves: states [G, steps], before each step, and legal moves."""
-
-    def move(state, key):
-        legal = interop.mask(game.config, state) & ~state.terminated
-        action = jnp.argmax(jnp.where(legal, jax.random.uniform(key, legal.shape), -1.0))
-        return rules.step(game.config, state, action), (state, legal)
-
-    def one(key):
-        start, *moves = jax.random.split(key, 2)
-        return jax.lax.scan(move, game.init(start), jax.random.split(moves[0], steps))[1]
-
-    return jax.vmap(one)(keys)
+def random_game(config: StrategoConfig, steps: int, seed: int = 0) -> list:
+    """States of a game by random moves, from its beginning to its end or for so many steps; nothing but steps is compiled."""
+    draw = np.random.default_rng(seed)
+    letters = [letter for letter, count in zip(LETTERS[0], config.pieces, strict=True) for _ in range(count)]
+    letters += ["a"] * (config.home_rows * config.columns - len(letters))
+    states = [interop.from_setups(config, *("".join(draw.permutation(letters)) for _ in range(2)))]
+    while len(states) <= steps and not states[-1].terminated:
+        states.append(interop.play(config, states[-1], int(draw.choice(interop.legal_list(config, states[-1])))))
+    return states
 
 
 def at(tree, *index):

@@ -1,5 +1,7 @@
 """What networks are shown: numbers of planes by hand, both sides alike, and left for right."""
 
+import functools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -8,7 +10,7 @@ import pytest
 import jaxgames
 from jaxgames.stratego import Stratego, encoder, hidden, interop, legal, moves, rules
 from jaxgames.stratego.constants import KIND_NAMES
-from tests.jaxgames.stratego.playing import CONFIG, at, play, position, random_games
+from tests.jaxgames.stratego.playing import CONFIG, play, position, random_game
 
 GAME = Stratego(CONFIG)
 
@@ -30,16 +32,14 @@ def mirrored(state):
 
 @pytest.fixture(scope="module")
 def states():
-    played, _ = random_games(GAME, jax.random.split(jax.random.key(4), 16), 120)
-    played = jax.device_get(played)
-    running = np.argwhere(~played.terminated)
-    return [at(played, *place) for place in running[:: len(running) // 8]]
+    played = [*random_game(CONFIG, 60)[:-1], *random_game(CONFIG, 60, seed=1)[:-1]]
+    return played[:: len(played) // 8]
 
 
-@pytest.mark.parametrize("name", ["alphaze", pytest.param("belief", marks=pytest.mark.slow)])
-def test_both_sides_and_both_hands_see_alike(name, states):
+@functools.cache
+def looking(name):
+    """Planes and legal outputs of a state for a seat, and both with left and right exchanged."""
     made = jaxgames.encoder_of(GAME, name)
-    second = made.channels.index("second player")
 
     @jax.jit
     def look(state, seat):
@@ -47,6 +47,12 @@ def test_both_sides_and_both_hands_see_alike(name, states):
         planes, legal_outputs = made.planes(view), made.legal(view)
         return planes, legal_outputs, made.transform_planes(planes, 1), made.transform_outputs(legal_outputs, 1)
 
+    return look
+
+
+@pytest.mark.parametrize("name", ["alphaze", pytest.param("belief", marks=pytest.mark.slow)])
+def test_both_sides_and_both_hands_see_alike(name, states):
+    second, look = jaxgames.encoder_of(GAME, name).channels.index("second player"), looking(name)
     for state in states:
         planes, outputs, turned, turned_outputs = look(state, jnp.int32(state.player))
         other, other_outputs, *_ = look(swapped(state), 1 - jnp.int32(state.player))
@@ -72,8 +78,7 @@ def test_planes_of_a_position():
 
 
 def _planes(name, state, seat):
-    made = jaxgames.encoder_of(GAME, name)
-    return np.asarray(made.planes(made.view(jax.tree.map(jnp.asarray, state), jnp.int32(seat))))
+    return np.asarray(looking(name)(state, jnp.int32(seat))[0])
 
 
 def test_positions_that_come_back_are_counted():
@@ -90,9 +95,6 @@ def test_positions_that_come_back_are_counted():
 
 
 def test_a_network_of_what_is_known_sees_no_hidden_piece(states):
-    made = jaxgames.encoder_of(GAME, "belief")
-    look = jax.jit(lambda state, seat: made.planes(made.view(state, seat)))
-
     @jax.jit
     def other_world(key, state):
         return hidden.sample(CONFIG, key, GAME.observe(state, state.player))
@@ -101,7 +103,7 @@ def test_a_network_of_what_is_known_sees_no_hidden_piece(states):
     for number, state in enumerate(states):
         world = other_world(jax.random.key(number), state)
         changed += notation_of(world) != notation_of(state)
-        assert np.array_equal(look(world, jnp.int32(state.player)), look(state, jnp.int32(state.player)))
+        assert np.array_equal(*(_planes("belief", each, state.player) for each in (world, state)))
     assert changed
 
 

@@ -1,6 +1,7 @@
 """Set-ups, variants, rule-based players and pictures."""
 
 import dataclasses
+import functools
 from xml.etree import ElementTree
 
 import jax
@@ -12,7 +13,7 @@ import jaxgames
 from jaxgames.stratego import Stratego, StrategoConfig, bots, dealing, interop, moves
 from jaxgames.stratego.constants import BOMB, FLAG, GENERAL, MARSHAL, SPY
 from tests.emitters import NEWER_EMITTERS
-from tests.jaxgames.stratego.playing import CONFIG, at, position, random_games
+from tests.jaxgames.stratego.playing import CONFIG, position, random_game
 
 STRATEGO = jaxgames.make("stratego", "stratego").config
 
@@ -70,6 +71,7 @@ def test_people_s_set_ups_of_barrage():
     assert np.abs(np.bincount(row) / 4000 - [0.633, 0.177, 0.090, 0.101]).max() < 0.03
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["barrage", "stratego"])
 def test_people_s_set_ups_leave_lakes_in_home_rows_free(mode):
     config = jaxgames.make("stratego", mode).config
@@ -102,6 +104,7 @@ def test_blocked_fields_leave_everybody_reachable():
     assert not states.terminated.any()
 
 
+@pytest.mark.slow  # to compile
 def test_as_many_fields_are_blocked_where_two_cells_drew_the_same():
     game = jaxgames.make("stratego", "barrage-blocked")
     seeds = np.array([0, 319520, 558362, 641533, 701824, 779141])
@@ -120,21 +123,24 @@ def reached(land):
     return todo
 
 
-def chosen(agent, game, state, number=1):
+@functools.cache
+def choosing(make, number):
     """What an agent plays, number times with different keys."""
-    infos = jax.tree.map(lambda leaf: jnp.stack([leaf] * number), game.observe(jax.tree.map(jnp.asarray, state), state.player))
-    seats = jnp.full(number, int(state.player), jnp.int32)
+    game = Stratego(CONFIG)
+    agent = make(game)
 
-    def act(keys):
+    def act(state, keys):
+        seen = game.observe(state, state.player), state.player.astype(jnp.int32)
+        infos, seats = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (number, *leaf.shape)), seen)
         return agent.act(None, keys, agent.init(number), infos, seats, jnp.ones(number, bool))[0]
 
-    return np.asarray(jax.jit(act, compiler_options=NEWER_EMITTERS)(jax.random.split(jax.random.key(0), number)))
+    compiled = jax.jit(act, compiler_options=NEWER_EMITTERS)
+    return lambda state: np.asarray(compiled(state, jax.random.split(jax.random.key(0), number)))
 
 
 def test_the_random_player_plays_every_move_as_often():
-    game = Stratego(CONFIG)
     state = position("YaaaO aaaaa Da_aa aaEaa MBaaC")
-    actions = chosen(bots.random_agent(game), game, state, 2000)
+    actions = choosing(bots.random_agent, 2000)(state)
     legal = interop.legal_list(CONFIG, state)
     counts = np.array([(actions == action).sum() for action in legal])
     assert counts.sum() == 2000
@@ -143,11 +149,10 @@ def test_the_random_player_plays_every_move_as_often():
 
 
 def test_the_hunter_takes_what_it_can_and_does_not_hit_what_it_cannot():
-    game = Stratego(CONFIG)
     attack = moves.parse_move(CONFIG, "a2a3", 0)
     for enemy, share in (("q", 1), ("n", 0), ("t", 0)):
         state = position(f"YaaaO aaaaa {enemy}a_aa Faaaa MaaaC")
-        assert (chosen(bots.hunt_agent(game), game, state, 16) == attack).mean() == share
+        assert (choosing(bots.hunt_agent, 16)(state) == attack).mean() == share
 
 
 def test_pictures_show_each_player_what_it_sees():
@@ -161,15 +166,12 @@ def test_pictures_show_each_player_what_it_sees():
 
 def test_a_film_shows_battles():
     game = Stratego(CONFIG)
-    states, _ = random_games(game, jax.random.split(jax.random.key(0), 16), 120)
-    states = jax.device_get(states)
-    length = int(np.argmax(states.terminated[0])) or 119
-    film = game.animate(jax.tree.map(lambda leaf: leaf[0, : length + 1], states), names=("one", "two"))
+    states = jax.tree.map(lambda *leaves: np.stack(leaves), *random_game(CONFIG, 120))
+    film = game.animate(states, names=("one", "two"))
     ElementTree.fromstring(film)
-    arrays = interop.to_arrays(CONFIG, at(states, 0))
-    fewer = (arrays["owner"] < 2).sum(-1)[: length + 1]
+    fewer = (interop.to_arrays(CONFIG, states)["owner"] < 2).sum(-1)
     assert film.count(" attacks ") == (np.diff(fewer) < 0).sum() > 0
     with pytest.raises(ValueError, match="0 moves"):
-        game.animate(jax.tree.map(lambda leaf: leaf[0, :1], states))
-    nothing_moves = jax.tree.map(lambda leaf: leaf[0, [0, 0]], states)
+        game.animate(jax.tree.map(lambda leaf: leaf[:1], states))
+    nothing_moves = jax.tree.map(lambda leaf: leaf[[0, 0]], states)
     ElementTree.fromstring(game.animate(nothing_moves))

@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import itertools
 
 import jax
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 import jaxgames
 from jaxgames.stratego import Stratego, interop
 from jaxgames.stratego.prospects import prospects
-from tests.jaxgames.stratego.playing import CONFIG, at, play, position, random_games
+from tests.jaxgames.stratego.playing import CONFIG, at, play, position, random_game
 
 BARRAGE = jaxgames.make("stratego", "barrage")
 EVEN = "YaaaX aaaaa aa_aa aaaaa MaaaL"
@@ -67,9 +68,9 @@ def test_of_two_who_are_as_near_to_the_flag_the_one_to_move_is_first():
 
 
 def test_both_sides_are_valued_alike_and_each_game_by_itself():
-    game = Stratego(CONFIG)
-    states, _ = random_games(game, jax.random.split(jax.random.key(0), 6), 30)
-    found = np.asarray(jax.jit(jax.vmap(jax.vmap(functools.partial(prospects, CONFIG))))(states))
+    games = [random_game(CONFIG, 30, seed)[:-1] for seed in range(4)]
+    states = jax.tree.map(lambda *leaves: np.stack(leaves), *itertools.chain(*games))
+    found = np.asarray(jax.jit(jax.vmap(functools.partial(prospects, CONFIG)))(states))
     assert (np.abs(found) < 1).all() and np.ptp(found[..., 0]) > 0.5
     np.testing.assert_array_equal(found[..., 0], -found[..., 1])
     arrays = interop.to_arrays(CONFIG, states)
@@ -79,10 +80,9 @@ def test_both_sides_are_valued_alike_and_each_game_by_itself():
     arrays["owner"] = np.where(arrays["owner"] < 2, 1 - arrays["owner"], 2)
     turned = interop.from_arrays(CONFIG, {name: arrays[name] for name in ("piece", "owner", "visible", "moved", "ply")}
                                  | {"player": 1 - arrays["player"]})  # fmt: skip
-    for game_number, step in ((0, 3), (2, 17), (5, 29)):
-        one = found[game_number, step]
-        np.testing.assert_allclose(compiled(CONFIG)(at(states, game_number, step)), one, atol=1e-6)
-        np.testing.assert_allclose(compiled(CONFIG)(at(turned, game_number, step))[::-1], one, atol=1e-6)
+    for number in (3, 17, len(found) - 1):
+        np.testing.assert_allclose(compiled(CONFIG)(at(states, number)), found[number], atol=1e-6)
+        np.testing.assert_allclose(compiled(CONFIG)(at(turned, number))[::-1], found[number], atol=1e-6)
 
 
 def test_the_game_gives_the_outcome_at_the_end():

@@ -12,7 +12,7 @@ from jaxgames.stratego.replay import replay
 from tests import recordings
 from tests.jaxgames.stratego.samples import GAMES, SAMPLES, cut
 
-QUICK = ("yorktown_barrage", "stratego_env_barrage_osc")
+QUICK = ("yorktown_barrage",)
 WHOLE, beside = recordings.whole("stratego")
 check = functools.partial(recordings.replayed, replay)
 BARRAGE = "MBCAAAAAAAKAAAAAAAAAAAAAADAAAAAAEADAAALAAA__AA__AAAA__AA__AAPAAAWNAOXAQPAAAYAAAAAAAAAAAAAAAAAAAAAAAA r 0"
@@ -89,6 +89,7 @@ def perft(config: StrategoConfig, state, depth: int) -> int:
     return sum(perft(config, interop.play(config, state, move), depth - 1) for move in moves)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode, fen, counts", [("barrage", BARRAGE, (36, 1037)), ("stratego", FULL, (10, 50, 636))])
 def test_counts_the_games_of_a_few_moves(mode, fen, counts):
     config = preset(mode)

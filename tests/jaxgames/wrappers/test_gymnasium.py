@@ -23,7 +23,7 @@ def test_every_variant_has_an_id():
     assert len(set(ALL)) == len(ALL) == len(jaxgames.games())
 
 
-@pytest.mark.parametrize("game", [TicTacToe(), Tug()], ids=["turns", "at once"])
+@pytest.mark.parametrize("game", [TicTacToe(), pytest.param(Tug(), marks=pytest.mark.slow)], ids=["turns", "at once"])
 def test_the_library_s_checker_finds_nothing(game):
     check_env(GymnasiumEnv(game), skip_render_check=True)
 
@@ -136,30 +136,33 @@ def test_many_games_at_once(autoreset):
         envs.step(np.zeros(4, int))
 
 
-def test_the_library_s_statistics_are_ours():
-    for autoreset in ("next_step", "same_step"):
-        envs = RecordEpisodeStatistics(GymnasiumVectorEnv("hex-hex-3-v1", 4, autoreset=autoreset))
-        _, info = envs.reset(seed=0)
-        for _ in range(12):
-            *_, info = envs.step(info["action_mask"].argmax(1))
-            if "episode" in info:
-                assert (info["episode"]["r"] == info["episode_return"]).all() and (
-                    info["_episode"] == info["_episode_return"]
-                ).all()
-                assert (info["episode"]["l"] == info["episode_length"]).all()
-        assert envs.episode_count >= 4
+@pytest.mark.parametrize("autoreset", ["next_step", pytest.param("same_step", marks=pytest.mark.slow)])
+def test_the_library_s_statistics_are_ours(autoreset):
+    envs = RecordEpisodeStatistics(GymnasiumVectorEnv(TicTacToe(), 4, autoreset=autoreset))
+    _, info = envs.reset(seed=0)
+    for _ in range(12):
+        *_, info = envs.step(info["action_mask"].argmax(1))
+        if "episode" in info:
+            assert (info["episode"]["r"] == info["episode_return"]).all() and (info["_episode"] == info["_episode_return"]).all()
+            assert (info["episode"]["l"] == info["episode_length"]).all()
+    assert envs.episode_count >= 4
 
 
 def test_what_was_seen_last_has_the_form_of_the_library_s_own():
-    ours = GymnasiumVectorEnv(Tug(max_steps=1), 2, autoreset="same_step")
-    theirs = SyncVectorEnv([lambda: GymnasiumEnv(Tug(max_steps=1))] * 2, autoreset_mode=AutoresetMode.SAME_STEP)
+    env = GymnasiumEnv(Tug(max_steps=1))
+    ours = GymnasiumVectorEnv(Tug(max_steps=1), 1, autoreset="same_step")
+    theirs = SyncVectorEnv([lambda: env], autoreset_mode=AutoresetMode.SAME_STEP)
     finals = []
     for envs in (ours, theirs):
         envs.reset(seed=0)
-        *_, info = envs.step(np.zeros(2, int))
+        *_, info = envs.step(np.zeros(1, int))
         assert info["_final_obs"].all() and all(envs.single_observation_space.contains(each) for each in info["final_obs"])
         finals.append(info["final_obs"])
     assert finals[0].shape == finals[1].shape and finals[0].dtype == finals[1].dtype == object
+
+
+@pytest.mark.slow
+def test_what_was_seen_last_stays_on_the_device():
     on_device = GymnasiumVectorEnv(Tug(max_steps=1), 2, autoreset="same_step", array="jax")
     on_device.reset(seed=0)
     *_, info = on_device.step(jnp.zeros(2, jnp.int32))

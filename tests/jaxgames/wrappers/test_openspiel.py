@@ -27,7 +27,7 @@ def won(game, bots, games):
     return wins
 
 
-@pytest.mark.parametrize(("name", "settings"), [("hex", HEX), ("dark_hex", DARK)])
+@pytest.mark.parametrize(("name", "settings"), [pytest.param("hex", HEX, marks=pytest.mark.slow), ("dark_hex", DARK)])
 def test_a_bot_plays_and_wins(name, settings):
     game = pyspiel.load_game(name, settings)
     bot = OpenSpielBot(game, 0, "path")

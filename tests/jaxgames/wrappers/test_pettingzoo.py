@@ -16,7 +16,7 @@ ALL = [entry.id for entry in jaxgames.games()]
 IN_TURN = [name for name in ALL if name.partition("-")[0] in ("hex", "hero_academy", "stratego")]
 
 
-@pytest.mark.parametrize("game", [TicTacToe(), Fading()], ids=["turns", "at once"])
+@pytest.mark.parametrize("game", [pytest.param(TicTacToe(), marks=pytest.mark.slow), Fading()], ids=["turns", "at once"])
 def test_the_library_s_tests_of_parallel_environments(game):
     parallel_api_test(ParallelGame(game), num_cycles=20)
     parallel_seed_test(lambda: ParallelGame(game), num_cycles=8)
