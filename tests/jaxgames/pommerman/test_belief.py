@@ -7,24 +7,38 @@ import dataclasses
 import functools
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import jaxgames
 from jaxgames.pommerman import belief, interop
+from jaxgames.pommerman.config import preset
 from jaxgames.pommerman.replay import observe_batch
 from tests.jaxgames.pommerman import recordings
-from tests.jaxgames.pommerman.positions import DOWN, RANGE, RIGHT, STOP, TEAM, Bomb, Man, look, play, position
-
-SEATS = jnp.arange(4)
+from tests.jaxgames.pommerman.positions import DOWN, FFA, RANGE, RIGHT, STOP, TEAM, Bomb, Man, look, play, position
 
 
 @functools.cache
 def programs(mode):
+    """For the beliefs of four players at once."""
     game = jaxgames.make("pommerman", mode)
-    shown = jax.vmap(game.observe)
-    return jax.jit(jax.vmap(game.init_belief)), jax.jit(jax.vmap(game.update_belief)), jax.jit(shown)
+    return jax.jit(jax.vmap(game.init_belief)), jax.jit(jax.vmap(game.update_belief))
+
+
+def views_of(config, states):
+    """What all players see, leaves [T, P]."""
+    by_seat = [observe_batch(config, states, seat) for seat in range(4)]
+    return jax.tree.map(lambda *leaves: np.stack(leaves, 1), *by_seat)
+
+
+def taken(tree, row):
+    """A row of leaves [T, P]."""
+    return jax.tree.map(lambda leaf: leaf[row], tree)
+
+
+def of_player(beliefs, seat):
+    """What one of four players believes, taken apart."""
+    return look(jax.tree.map(lambda leaf: leaf[seat : seat + 1], jax.device_get(beliefs)), TEAM)
 
 
 @functools.cache
@@ -42,19 +56,17 @@ def followed(name, equipped=True):
     done, rewards = np.zeros(len(arrays["s_board"]), bool), np.zeros((len(arrays["s_board"]), 4), np.int8)
     done[after], rewards[after] = arrays["a_done"], arrays["a_reward"]
     states = dataclasses.replace(states, terminated=done, seat_rewards=tuple(rewards.T))
-    by_seat = [observe_batch(config, states, seat) for seat in range(4)]
-    views = jax.tree.map(lambda *leaves: np.stack(leaves, 1), *by_seat)
-    begin, update, _ = programs(config.mode)
+    views = views_of(config, states)
+    begin, update = programs(config.mode)
     beliefs = []
     for first, action, length in zip(arrays["ep_state0"], arrays["ep_trans0"], arrays["ep_len"], strict=True):
-        now = begin(jax.tree.map(lambda leaf, row=first: leaf[row], views))
+        now = begin(taken(views, first))
         if equipped and config.view_radius is None:
             started = jax.tree.map(lambda leaf, row=first: np.repeat(leaf[None, row], 4, 0), states)
             now = dataclasses.replace(now, bombers=started.bombers)
         beliefs.append(now)
         for step in range(length):
-            seen = jax.tree.map(lambda leaf, row=first + step + 1: leaf[row], views)
-            now = update(now, seen, np.maximum(arrays["a_action"][action + step], 0).astype(np.int32))
+            now = update(now, taken(views, first + step + 1), np.maximum(arrays["a_action"][action + step], 0).astype(np.int32))
             beliefs.append(now)
     return states, jax.tree.map(lambda *leaves: np.stack(leaves), *jax.device_get(beliefs)), views
 
@@ -70,7 +82,7 @@ def assert_same(found, expected, relevant):
 @pytest.mark.parametrize("name", ["ffa_simple", "ffa_kick"])
 def test_in_full_view_only_what_is_hidden_is_not_known(name):
     states, believed, _ = followed(name)
-    truth = jax.tree.map(lambda leaf: np.repeat(leaf[:, None], 4, 1), jax.vmap(belief.without_hidden)(states))
+    truth = jax.tree.map(lambda leaf: np.repeat(leaf[:, None], 4, 1), jax.jit(jax.vmap(belief.without_hidden))(states))
 
     def relevant(leaf):
         rows = np.ones_like(truth.terminated) if "terminated" in leaf else ~truth.terminated
@@ -97,28 +109,16 @@ def test_what_others_can_do_is_found_out_by_what_they_do():
 
 
 def test_in_the_worst_case_all_others_are_fully_equipped():
-    game = jaxgames.make("pommerman", "ffa")
-
-    @jax.jit
-    def begun(key):
-        return belief.init_belief(game.config, game.observe(game.init(key), jnp.int32(1)), worst_case=True)
-
-    believed = begun(jax.random.key(0))
+    view = taken(views_of(FFA, position("0.1.2.3")), (0, 1))
+    believed = jax.jit(functools.partial(belief.init_belief, FFA, worst_case=True))(view)
     found = [(int(one.ammo), int(one.blast_strength), bool(one.can_kick)) for one in believed.bombers]
     assert found == [(1, 2, False) if seat == 1 else (5, 10, True) for seat in range(4)]
 
 
 def test_in_fog_the_believed_state_looks_like_what_is_seen():
     states, believed, seen = followed("team")
-    shown = jax.tree.map(
-        lambda *leaves: np.stack(leaves, 1),
-        *(
-            programs("team")[2](
-                jax.tree.map(lambda leaf, seat=seat: leaf[:, seat], believed), jnp.full(len(states.terminated), seat)
-            )
-            for seat in range(4)
-        ),
-    )
+    by_seat = [observe_batch(TEAM, taken(believed, (slice(None), seat)), seat) for seat in range(4)]
+    shown = jax.tree.map(lambda *leaves: np.stack(leaves, 1), *by_seat)
     alive = ~states.terminated[:, None] & np.stack([bomber.alive for bomber in states.bombers], 1)
     assert_same(shown, seen, lambda leaf: alive)
 
@@ -139,26 +139,25 @@ def test_bombs_go_on_in_fog():
     assert np.count_nonzero(seconds) > 50
 
 
-@pytest.mark.parametrize("seat", range(4))
-def test_only_the_teammate_is_believed_to_have_said_something(seat):
-    game = jaxgames.make("pommerman", "radio")
+def test_only_the_teammate_is_believed_to_have_said_something():
+    config, said = preset("radio"), np.arange(1, 9, dtype=np.int8).reshape(4, 2)
+    state = position("0.1.2.3", config=config, messages=said)
 
     @jax.jit
-    def begun(key, words):
-        state = dataclasses.replace(game.init(key), messages=tuple(zip(words[:, 0], words[:, 1], strict=True)))
-        return belief.init_belief(game.config, game.observe(state, jnp.int32(seat))).messages
+    @jax.vmap
+    def messages(view):
+        return belief.init_belief(config, view).messages
 
-    said = np.arange(1, 9, dtype=np.int8).reshape(4, 2)
-    heard = np.array(begun(jax.random.key(0), said))
-    np.testing.assert_array_equal(heard, np.where(np.arange(4)[:, None] == (seat + 2) % 4, said, 0))
+    heard = np.moveaxis(np.array(messages(taken(views_of(config, state), 0))), -1, 0)
+    for seat, words in enumerate(heard):
+        np.testing.assert_array_equal(words, np.where(np.arange(4)[:, None] == (seat + 2) % 4, said, 0))
 
 
 def test_a_bomb_that_nobody_was_seen_to_lay_is_an_enemys():
     state = position("0.1 2.3 ...", bombs={(2, 1): Bomb(owner=2, life=5)}, config=TEAM)
-    begin, _, _ = programs("team")
+    believed = programs("team")[0](taken(views_of(TEAM, state), 0))
     for seat in range(4):
-        believed = begin(observe_batch(TEAM, state, seat))
-        assert look(jax.device_get(believed), TEAM).bombs[2, 1] == Bomb(owner=(seat + 1) % 4, life=5)
+        assert of_player(believed, seat).bombs[2, 1] == Bomb(owner=(seat + 1) % 4, life=5)
 
 
 def test_what_goes_on_in_fog_is_followed_as_it_happens():
@@ -167,21 +166,22 @@ def test_what_goes_on_in_fog_is_followed_as_it_happens():
     for seat, (row, column) in enumerate(((1, 1), (9, 9), (6, 8), (10, 5))):
         rows[row] = rows[row][:column] + str(seat) + rows[row][column + 1 :]
     bombs = {(9, 1): Bomb(owner=1, life=2), (8, 3): Bomb(owner=2, direction=RIGHT)}
-    state = believed = position(" ".join(rows), bombs=bombs, config=TEAM, m1=Man(ammo=0), m2=Man(ammo=0))
+    state = position(" ".join(rows), bombs=bombs, config=TEAM, m1=Man(ammo=0), m2=Man(ammo=0))
+    believed = jax.tree.map(lambda leaf: leaf.repeat(4, 0), state)
     for step in range(3):
         truth = play(state, config=TEAM)
         state = truth.state
-        believed = programs("team")[1](believed, observe_batch(TEAM, state, 0), np.zeros(1, np.int32))
-        found = look(jax.device_get(believed), TEAM)
+        believed = programs("team")[1](believed, taken(views_of(TEAM, state), 0), np.zeros(4, np.int32))
+        found = of_player(believed, 0)
         assert found.bombs == truth.bombs and found.men == truth.men, step
     assert truth.men[1].ammo == 1 and truth.bombs == {(8, 6): Bomb(owner=2, life=6, direction=RIGHT)}
 
 
 def believed_by_first(*drawings, action=STOP):
     """What the first player believes after it has been shown two positions of the team game."""
-    begin, update, _ = programs("team")
-    views = [observe_batch(TEAM, position(drawing, config=TEAM), 0) for drawing in drawings]
-    return look(jax.device_get(update(begin(views[0]), views[1], np.full(1, action, np.int32))), TEAM)
+    begin, update = programs("team")
+    views = [taken(views_of(TEAM, position(drawing, config=TEAM)), 0) for drawing in drawings]
+    return of_player(update(begin(views[0]), views[1], np.full(4, action, np.int32)), 0)
 
 
 def test_a_power_up_that_is_out_of_sight_is_not_forgotten():
