@@ -16,7 +16,7 @@ BATTLES = 128
 
 def battles(game, last_slots):
     """Battles of which each uses slots up to its own last one, told apart by their elixir; the battles are the last axis."""
-    state, count = game.init(jax.random.key(0)), len(last_slots)
+    state, count = jax.device_get(jax.jit(game.init)(jax.random.key(0))), len(last_slots)
     states = jax.tree.map(lambda leaf: np.repeat(np.asarray(leaf)[..., None], count, axis=-1), state)
     alive = np.arange(state.alive.shape[1])[:, None] < last_slots
     return dataclasses.replace(states, alive=np.stack([alive, alive]), elixir=np.stack([np.arange(count, dtype=np.int16)] * 2))

@@ -13,9 +13,12 @@ import pytest
 import jaxgames
 from jaxgames.pommerman import belief, interop
 from jaxgames.pommerman.config import preset
+from jaxgames.pommerman.constants import NUM_MESSAGES
 from jaxgames.pommerman.replay import observe_batch
 from tests.jaxgames.pommerman import recordings
-from tests.jaxgames.pommerman.positions import DOWN, FFA, RANGE, RIGHT, STOP, TEAM, Bomb, Man, look, play, position
+from tests.jaxgames.pommerman.positions import DOWN, FFA, RANGE, RIGHT, STOP, Bomb, Man, look, play, position
+
+RADIO = preset("radio")
 
 
 @functools.cache
@@ -38,7 +41,7 @@ def taken(tree, row):
 
 def of_player(beliefs, seat):
     """What one of four players believes, taken apart."""
-    return look(jax.tree.map(lambda leaf: leaf[seat : seat + 1], jax.device_get(beliefs)), TEAM)
+    return look(jax.tree.map(lambda leaf: leaf[seat : seat + 1], jax.device_get(beliefs)), RADIO)
 
 
 @functools.cache
@@ -66,7 +69,8 @@ def followed(name, equipped=True):
             now = dataclasses.replace(now, bombers=started.bombers)
         beliefs.append(now)
         for step in range(length):
-            now = update(now, taken(views, first + step + 1), np.maximum(arrays["a_action"][action + step], 0).astype(np.int32))
+            moves = np.maximum(arrays["a_action"][action + step], 0).astype(np.int32)
+            now = update(now, taken(views, first + step + 1), moves * (NUM_MESSAGES if config.has_messages else 1))
             beliefs.append(now)
     return states, jax.tree.map(lambda *leaves: np.stack(leaves), *jax.device_get(beliefs)), views
 
@@ -116,16 +120,16 @@ def test_in_the_worst_case_all_others_are_fully_equipped():
 
 
 def test_in_fog_the_believed_state_looks_like_what_is_seen():
-    states, believed, seen = followed("team")
-    by_seat = [observe_batch(TEAM, taken(believed, (slice(None), seat)), seat) for seat in range(4)]
+    states, believed, seen = followed("radio")
+    by_seat = [observe_batch(RADIO, taken(believed, (slice(None), seat)), seat) for seat in range(4)]
     shown = jax.tree.map(lambda *leaves: np.stack(leaves, 1), *by_seat)
     alive = ~states.terminated[:, None] & np.stack([bomber.alive for bomber in states.bombers], 1)
     assert_same(shown, seen, lambda leaf: alive)
 
 
 def test_bombs_go_on_in_fog():
-    states, believed, seen = followed("team")
-    grid = recordings.config_of("team").grid
+    states, believed, seen = followed("radio")
+    grid = recordings.config_of("radio").grid
     first = np.diff(states.step_count, prepend=1000) < 0
     seconds = []
     for seat in range(4):
@@ -140,22 +144,16 @@ def test_bombs_go_on_in_fog():
 
 
 def test_only_the_teammate_is_believed_to_have_said_something():
-    config, said = preset("radio"), np.arange(1, 9, dtype=np.int8).reshape(4, 2)
-    state = position("0.1.2.3", config=config, messages=said)
-
-    @jax.jit
-    @jax.vmap
-    def messages(view):
-        return belief.init_belief(config, view).messages
-
-    heard = np.moveaxis(np.array(messages(taken(views_of(config, state), 0))), -1, 0)
-    for seat, words in enumerate(heard):
+    said = np.arange(1, 9, dtype=np.int8).reshape(4, 2)
+    state = position("0.1.2.3", config=RADIO, messages=said)
+    heard = programs("radio")[0](taken(views_of(RADIO, state), 0)).messages
+    for seat, words in enumerate(np.moveaxis(np.array(heard), -1, 0)):
         np.testing.assert_array_equal(words, np.where(np.arange(4)[:, None] == (seat + 2) % 4, said, 0))
 
 
 def test_a_bomb_that_nobody_was_seen_to_lay_is_an_enemys():
-    state = position("0.1 2.3 ...", bombs={(2, 1): Bomb(owner=2, life=5)}, config=TEAM)
-    believed = programs("team")[0](taken(views_of(TEAM, state), 0))
+    state = position("0.1 2.3 ...", bombs={(2, 1): Bomb(owner=2, life=5)}, config=RADIO)
+    believed = programs("radio")[0](taken(views_of(RADIO, state), 0))
     for seat in range(4):
         assert of_player(believed, seat).bombs[2, 1] == Bomb(owner=(seat + 1) % 4, life=5)
 
@@ -166,22 +164,22 @@ def test_what_goes_on_in_fog_is_followed_as_it_happens():
     for seat, (row, column) in enumerate(((1, 1), (9, 9), (6, 8), (10, 5))):
         rows[row] = rows[row][:column] + str(seat) + rows[row][column + 1 :]
     bombs = {(9, 1): Bomb(owner=1, life=2), (8, 3): Bomb(owner=2, direction=RIGHT)}
-    state = position(" ".join(rows), bombs=bombs, config=TEAM, m1=Man(ammo=0), m2=Man(ammo=0))
+    state = position(" ".join(rows), bombs=bombs, config=RADIO, m1=Man(ammo=0), m2=Man(ammo=0))
     believed = jax.tree.map(lambda leaf: leaf.repeat(4, 0), state)
     for step in range(3):
-        truth = play(state, config=TEAM)
+        truth = play(state, config=RADIO)
         state = truth.state
-        believed = programs("team")[1](believed, taken(views_of(TEAM, state), 0), np.zeros(4, np.int32))
+        believed = programs("radio")[1](believed, taken(views_of(RADIO, state), 0), np.zeros(4, np.int32))
         found = of_player(believed, 0)
         assert found.bombs == truth.bombs and found.men == truth.men, step
     assert truth.men[1].ammo == 1 and truth.bombs == {(8, 6): Bomb(owner=2, life=6, direction=RIGHT)}
 
 
 def believed_by_first(*drawings, action=STOP):
-    """What the first player believes after it has been shown two positions of the team game."""
-    begin, update = programs("team")
-    views = [taken(views_of(TEAM, position(drawing, config=TEAM)), 0) for drawing in drawings]
-    return of_player(update(begin(views[0]), views[1], np.full(4, action, np.int32)), 0)
+    """What the first player believes after it has been shown two positions of a radio game."""
+    begin, update = programs("radio")
+    views = [taken(views_of(RADIO, position(drawing, config=RADIO)), 0) for drawing in drawings]
+    return of_player(update(begin(views[0]), views[1], np.full(4, action * NUM_MESSAGES, np.int32)), 0)
 
 
 def test_a_power_up_that_is_out_of_sight_is_not_forgotten():
