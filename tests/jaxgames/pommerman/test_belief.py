@@ -16,15 +16,16 @@ from jaxgames.pommerman.config import preset
 from jaxgames.pommerman.constants import NUM_MESSAGES
 from jaxgames.pommerman.replay import observe_batch
 from tests.jaxgames.pommerman import recordings
-from tests.jaxgames.pommerman.positions import DOWN, FFA, RANGE, RIGHT, STOP, Bomb, Man, look, play, position
+from tests.jaxgames.pommerman.positions import DOWN, FFA, RANGE, RIGHT, STOP, Bomb, Man, look, position
 
 RADIO = preset("radio")
+SMALL_GAME = jaxgames.make("pommerman", "radio", board_size=8, view_radius=2, num_rigid=16, num_wood=16, num_items=10)
+SMALL = SMALL_GAME.config
 
 
 @functools.cache
-def programs(mode):
+def programs(game):
     """For the beliefs of four players at once."""
-    game = jaxgames.make("pommerman", mode)
     return jax.jit(jax.vmap(game.init_belief)), jax.jit(jax.vmap(game.update_belief))
 
 
@@ -40,8 +41,8 @@ def taken(tree, row):
 
 
 def of_player(beliefs, seat):
-    """What one of four players believes, taken apart."""
-    return look(jax.tree.map(lambda leaf: leaf[seat : seat + 1], jax.device_get(beliefs)), RADIO)
+    """What one of four players of the small game believes, taken apart."""
+    return look(jax.tree.map(lambda leaf: leaf[seat : seat + 1], jax.device_get(beliefs)), SMALL)
 
 
 @functools.cache
@@ -60,7 +61,7 @@ def followed(name, equipped=True):
     done[after], rewards[after] = arrays["a_done"], arrays["a_reward"]
     states = dataclasses.replace(states, terminated=done, seat_rewards=tuple(rewards.T))
     views = views_of(config, states)
-    begin, update = programs(config.mode)
+    begin, update = programs(jaxgames.make("pommerman", config.mode))
     beliefs = []
     for first, action, length in zip(arrays["ep_state0"], arrays["ep_trans0"], arrays["ep_len"], strict=True):
         now = begin(taken(views, first))
@@ -119,6 +120,7 @@ def test_in_the_worst_case_all_others_are_fully_equipped():
     assert found == [(1, 2, False) if seat == 1 else (5, 10, True) for seat in range(4)]
 
 
+@pytest.mark.slow
 def test_in_fog_the_believed_state_looks_like_what_is_seen():
     states, believed, seen = followed("radio")
     by_seat = [observe_batch(RADIO, taken(believed, (slice(None), seat)), seat) for seat in range(4)]
@@ -127,6 +129,7 @@ def test_in_fog_the_believed_state_looks_like_what_is_seen():
     assert_same(shown, seen, lambda leaf: alive)
 
 
+@pytest.mark.slow
 def test_bombs_go_on_in_fog():
     states, believed, seen = followed("radio")
     grid = recordings.config_of("radio").grid
@@ -145,55 +148,59 @@ def test_bombs_go_on_in_fog():
 
 def test_only_the_teammate_is_believed_to_have_said_something():
     said = np.arange(1, 9, dtype=np.int8).reshape(4, 2)
-    state = position("0.1.2.3", config=RADIO, messages=said)
-    heard = programs("radio")[0](taken(views_of(RADIO, state), 0)).messages
+    state = position("0.1.2.3", config=SMALL, messages=said)
+    heard = programs(SMALL_GAME)[0](taken(views_of(SMALL, state), 0)).messages
     for seat, words in enumerate(np.moveaxis(np.array(heard), -1, 0)):
         np.testing.assert_array_equal(words, np.where(np.arange(4)[:, None] == (seat + 2) % 4, said, 0))
 
 
 def test_a_bomb_that_nobody_was_seen_to_lay_is_an_enemys():
-    state = position("0.1 2.3 ...", bombs={(2, 1): Bomb(owner=2, life=5)}, config=RADIO)
-    believed = programs("radio")[0](taken(views_of(RADIO, state), 0))
+    state = position("0.1 2.3 ...", bombs={(2, 1): Bomb(owner=2, life=5)}, config=SMALL)
+    believed = programs(SMALL_GAME)[0](taken(views_of(SMALL, state), 0))
     for seat in range(4):
         assert of_player(believed, seat).bombs[2, 1] == Bomb(owner=(seat + 1) % 4, life=5)
 
 
 def test_what_goes_on_in_fog_is_followed_as_it_happens():
     """A bomb that explodes there is one that its owner may lay again, and one that rolls there stays its owner's."""
-    rows = ["..........."] * 11
-    for seat, (row, column) in enumerate(((1, 1), (9, 9), (6, 8), (10, 5))):
+    rows = ["........"] * 8
+    for seat, (row, column) in enumerate(((0, 0), (7, 7), (4, 7), (7, 4))):
         rows[row] = rows[row][:column] + str(seat) + rows[row][column + 1 :]
-    bombs = {(9, 1): Bomb(owner=1, life=2), (8, 3): Bomb(owner=2, direction=RIGHT)}
-    state = position(" ".join(rows), bombs=bombs, config=RADIO, m1=Man(ammo=0), m2=Man(ammo=0))
+    bombs = {(6, 1): Bomb(owner=1, life=2), (5, 3): Bomb(owner=2, direction=RIGHT)}
+    state = position(" ".join(rows), bombs=bombs, config=SMALL, m1=Man(ammo=0), m2=Man(ammo=0))
     believed = jax.tree.map(lambda leaf: leaf.repeat(4, 0), state)
-    for step in range(3):
-        truth = play(state, config=RADIO)
-        state = truth.state
-        believed = programs("radio")[1](believed, taken(views_of(RADIO, state), 0), np.zeros(4, np.int32))
+    for step, rests in enumerate(({(6, 1): Bomb(owner=1, life=1)}, {}, {}), start=1):
+        views = views_of(SMALL, position(" ".join(rows), step=step, config=SMALL))  # as the first player sees it
+        believed = programs(SMALL_GAME)[1](believed, taken(views, 0), np.zeros(4, np.int32))
         found = of_player(believed, 0)
-        assert found.bombs == truth.bombs and found.men == truth.men, step
-    assert truth.men[1].ammo == 1 and truth.bombs == {(8, 6): Bomb(owner=2, life=6, direction=RIGHT)}
+        assert found.bombs == {(5, 3 + step): Bomb(owner=2, life=9 - step, direction=RIGHT), **rests}
+        assert found.men == [
+            Man(cell=(0, 0)),
+            Man(ammo=0 if rests else 1, cell=(7, 7)),
+            Man(ammo=0, cell=(4, 7)),
+            Man(cell=(7, 4)),
+        ]
 
 
 def believed_by_first(*drawings, action=STOP):
     """What the first player believes after it has been shown two positions of a radio game."""
-    begin, update = programs("radio")
-    views = [taken(views_of(RADIO, position(drawing, config=RADIO)), 0) for drawing in drawings]
+    begin, update = programs(SMALL_GAME)
+    views = [taken(views_of(SMALL, position(drawing, config=SMALL)), 0) for drawing in drawings]
     return of_player(update(begin(views[0]), views[1], np.full(4, action * NUM_MESSAGES, np.int32)), 0)
 
 
 def test_a_power_up_that_is_out_of_sight_is_not_forgotten():
-    shown = [". .r " + ". " * (rows - 2) + ".0" for rows in (5, 6)]
+    shown = [". .r " + ". " * (rows - 2) + ".0" for rows in (3, 4)]
     assert believed_by_first(*shown, action=DOWN).board[1, 1] == RANGE
 
 
 def test_who_is_out_of_sight_is_believed_in_the_nearest_free_cell():
     """The edge of the board is out of sight, and a wall along it."""
-    wall = [[*"..........#"]] * 9 + [[*"..........."]] * 2
+    wall = [[*".......#"]] * 6 + [[*"........"]] * 2
     drawings = []
-    for column, seen in ((6, True), (5, False)):
+    for column, seen in ((5, True), (4, False)):
         rows = [row.copy() for row in wall]
-        rows[5][column] = "0"
-        rows[5 if seen else 10][9 if seen else 2] = "1"
+        rows[3][column] = "0"
+        rows[3 if seen else 7][6 if seen else 0] = "1"
         drawings.append(" ".join("".join(row) for row in rows))
-    assert believed_by_first(*drawings).men[1].cell == (0, 9)
+    assert believed_by_first(*drawings).men[1].cell == (0, 6)
