@@ -233,6 +233,7 @@ def test_stones_are_taken_away_until_nobody_has_won():
     assert (game.config.grid.to_numpy(drawn.state.stones[1]).reshape(DRAWS, 9) != 0).sum(-1).tolist() == [2] * DRAWS
 
 
+@pytest.mark.slow
 def test_without_hidden_stones_the_state_itself_comes_back():
     game = Hex(HexConfig(4))
     states, infos = ongoing(game, 5, 8)

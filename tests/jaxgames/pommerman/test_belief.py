@@ -12,13 +12,11 @@ import pytest
 
 import jaxgames
 from jaxgames.pommerman import belief, interop
-from jaxgames.pommerman.config import preset
 from jaxgames.pommerman.constants import NUM_MESSAGES
 from jaxgames.pommerman.replay import observe_batch
 from tests.jaxgames.pommerman import recordings
-from tests.jaxgames.pommerman.positions import DOWN, FFA, RANGE, RIGHT, STOP, Bomb, Man, look, position
+from tests.jaxgames.pommerman.positions import DOWN, FFA, RANGE, RIGHT, STOP, TEAM, Bomb, Man, look, position
 
-RADIO = preset("radio")
 SMALL_GAME = jaxgames.make("pommerman", "radio", board_size=8, view_radius=2, num_rigid=16, num_wood=16, num_items=10)
 SMALL = SMALL_GAME.config
 
@@ -70,8 +68,7 @@ def followed(name, equipped=True):
             now = dataclasses.replace(now, bombers=started.bombers)
         beliefs.append(now)
         for step in range(length):
-            moves = np.maximum(arrays["a_action"][action + step], 0).astype(np.int32)
-            now = update(now, taken(views, first + step + 1), moves * (NUM_MESSAGES if config.has_messages else 1))
+            now = update(now, taken(views, first + step + 1), np.maximum(arrays["a_action"][action + step], 0).astype(np.int32))
             beliefs.append(now)
     return states, jax.tree.map(lambda *leaves: np.stack(leaves), *jax.device_get(beliefs)), views
 
@@ -122,8 +119,8 @@ def test_in_the_worst_case_all_others_are_fully_equipped():
 
 @pytest.mark.slow
 def test_in_fog_the_believed_state_looks_like_what_is_seen():
-    states, believed, seen = followed("radio")
-    by_seat = [observe_batch(RADIO, taken(believed, (slice(None), seat)), seat) for seat in range(4)]
+    states, believed, seen = followed("team")
+    by_seat = [observe_batch(TEAM, taken(believed, (slice(None), seat)), seat) for seat in range(4)]
     shown = jax.tree.map(lambda *leaves: np.stack(leaves, 1), *by_seat)
     alive = ~states.terminated[:, None] & np.stack([bomber.alive for bomber in states.bombers], 1)
     assert_same(shown, seen, lambda leaf: alive)
@@ -131,8 +128,8 @@ def test_in_fog_the_believed_state_looks_like_what_is_seen():
 
 @pytest.mark.slow
 def test_bombs_go_on_in_fog():
-    states, believed, seen = followed("radio")
-    grid = recordings.config_of("radio").grid
+    states, believed, seen = followed("team")
+    grid = recordings.config_of("team").grid
     first = np.diff(states.step_count, prepend=1000) < 0
     seconds = []
     for seat in range(4):
