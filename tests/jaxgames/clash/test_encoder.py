@@ -30,8 +30,8 @@ def views():
         states = jax.vmap(GAME.step)(states, actions(states, keys), step_keys)
         return states, jax.vmap(lambda state: jax.vmap(functools.partial(GAME.observe, state))(seats))(states)
 
-    seen = jax.jit(lambda states: jax.lax.scan(step, states, jnp.arange(STEPS)))(jax.vmap(GAME.init)(keys))[1]
-    return jax.tree.map(lambda leaf: leaf[::8].reshape(-1, *leaf.shape[3:]), seen)
+    seen = jax.jit(lambda keys: jax.lax.scan(step, jax.vmap(GAME.init)(keys), jnp.arange(STEPS)))(keys)[1]
+    return jax.tree.map(lambda leaf: np.asarray(leaf)[::8].reshape(-1, *leaf.shape[3:]), seen)
 
 
 def told(view):

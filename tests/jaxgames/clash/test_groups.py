@@ -16,7 +16,7 @@ BATTLES = 128
 
 def battles(game, last_slots):
     """Battles of which each uses slots up to its own last one, told apart by their elixir; the battles are the last axis."""
-    state, count = game.init(jax.random.key(0)), len(last_slots)
+    state, count = jax.device_get(jax.jit(game.init)(jax.random.key(0))), len(last_slots)
     states = jax.tree.map(lambda leaf: np.repeat(np.asarray(leaf)[..., None], count, axis=-1), state)
     alive = np.arange(state.alive.shape[1])[:, None] < last_slots
     return dataclasses.replace(states, alive=np.stack([alive, alive]), elixir=np.stack([np.arange(count, dtype=np.int16)] * 2))
@@ -48,7 +48,8 @@ def test_batches_that_make_no_groups_worth_it_and_those_of_few_slots_are_taken_w
 
     cases = [("all", 64, 64), ("all", 65, 65), ("all", 127, 127), ("all", 128, 64), ("beginner", 128, 128)]
     for mode, number, seen in [*cases, ("all", 110, 55), ("all", 130, 26), ("all", 192, 64)]:
-        states = battles(jaxgames.make("clash", mode), np.full(number, 3))
+        one = jax.eval_shape(jaxgames.make("clash", mode).init, jax.random.key(0))
+        states = jax.tree.map(lambda leaf, n=number: jax.ShapeDtypeStruct((*leaf.shape, n), leaf.dtype), one)
         jax.eval_shape(groups.by_size(look), states)
         assert sizes.pop() == seen
         with for_all_platforms():

@@ -6,6 +6,7 @@ import itertools
 
 import jax
 import numpy as np
+import pytest
 from scipy import stats
 
 import jaxgames
@@ -75,6 +76,7 @@ def test_elixir_is_known_exactly():
     assert int(jax.jit(functools.partial(hidden.update_information, triple))(known, late).other_elixir) == 100 + 2 * 1 + 2 * 2 + 3
 
 
+@pytest.mark.slow
 def test_knowledge_of_played_battles_fits_the_truth():
     game = jaxgames.make("clash", "toy")
     step, update, look = jax.jit(game.step), jax.jit(game.update_information), jax.jit(game.observe)

@@ -69,7 +69,7 @@ def test_who_takes_what(battles):
     scene.cast(0, "fireball", 9000, 16_000, ticks=3)
     scene.put_unit(0, "Knight", 9000, 31_000)
     scene.cast(1, "arrows", 9000, 31_000, ticks=3)
-    states = jax.tree.map(lambda leaf: jnp.stack([leaf] * BATTLES), scene.state)
+    states = jax.tree.map(lambda leaf: np.stack([leaf] * BATTLES), scene.state)
     found, _ = jax.device_get(count(states, np.zeros((BATTLES, STEPS, 2), int)))
     fireball, arrows = (TABLE.card_ids[key] for key in ("fireball", "arrows"))
     mine = found.to_units[0, 0, fireball], found.kills[0, 0, fireball], found.worth[0, 0, fireball]

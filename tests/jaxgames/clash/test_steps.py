@@ -83,7 +83,7 @@ def test_saving_is_offered_once_and_legal_on_every_tile():
     assert [int(offered(mixed.state, seat, play(3, 5, 7))) for seat in (0, 1)] == [play(3, 5, 7), play(3, 0, 0)]
 
 
-@pytest.mark.parametrize("kind", [jaxgames.Environment, jaxgames.MultiEnvironment])
+@pytest.mark.parametrize("kind", [pytest.param(jaxgames.Environment, marks=pytest.mark.slow), jaxgames.MultiEnvironment])
 def test_an_environment_does_not_call_it_illegal_to_save(kind):
     game = jaxgames.make("clash", "toy", regular_ticks=500, spell_slots=3, value="towers", start_elixir=0)
     env = kind(game, 1, autoreset="disabled")
@@ -231,6 +231,7 @@ def test_hit_points_count_where_towers_are_equally_many():
     assert by_hp(state).tolist() == [1, -1]
 
 
+@pytest.mark.slow
 def test_battles_that_are_played_on_in_the_places_of_others_take_as_long(monkeypatch):
     """Eight at a time, of ten alike: a knight hits a tower until the time is over."""
     monkeypatch.setattr(playing_on, "_AT_ONCE", 8)
@@ -242,6 +243,7 @@ def test_battles_that_are_played_on_in_the_places_of_others_take_as_long(monkeyp
     assert (left == left[..., :1]).all() and (left[1, :2, 0] < scene.arrays["hp"][1, :2]).sum() == 1
 
 
+@pytest.mark.slow
 def test_accelerators_play_all_battles_on_at_once():
     states = jax.tree.map(lambda leaf: np.stack([leaf] * 50, -1), battle().state)
 

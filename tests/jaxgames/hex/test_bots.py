@@ -53,7 +53,7 @@ def known(rules, text, player):
         (".x... oo.oo ..... ...x. .....", 0, "c2"),
     ],
 )
-@pytest.mark.parametrize("rules", ["hex", "abrupt"])
+@pytest.mark.parametrize("rules", ["hex", pytest.param("abrupt", marks=pytest.mark.slow)])
 def test_the_path_agent_joins_what_lacks_one_stone_or_stops_the_other(rules, text, player, cell):
     game, info = known(rules, text, player)
     assert interop.cell_name(game.config, int(moves("path", game, info)[0])) == cell

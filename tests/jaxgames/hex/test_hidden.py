@@ -13,7 +13,7 @@ from scipy import stats
 from jaxgames.hex import Hex, HexConfig, hidden, interop, rules
 from tests.jaxgames.hex.playing import at, joined, random_games
 
-TINY = 1e-4
+TINY, DRAWS = 1e-4, 5000
 
 
 def ongoing(game, steps, count, seed=0, played=None):
@@ -49,17 +49,27 @@ def test_hidden_stones_change_nothing_that_a_player_knows(rules_name):
     assert all(jax.tree.leaves(jax.tree.map(lambda a, b: bool((a == b).all()), *views)))
 
 
-@pytest.mark.parametrize("rules_name", ["hex", "abrupt", "classical"])
+@pytest.mark.parametrize("rules_name", [pytest.param("hex", marks=pytest.mark.slow), "abrupt", "classical"])
 def test_worlds_have_as_many_attempts_as_a_player_has_made_and_the_other_has_had_turns(rules_name):
-    game = Hex(HexConfig(4, rules_name))
-    states, infos, _ = random_games(game, jax.random.split(jax.random.key(1), 16), 7)
+    game = Hex(HexConfig(5, rules_name))
+    states, infos, _ = random_games(game, jax.random.split(jax.random.key(1), 64), 11)
     movers, running = np.asarray(states.player)[:, :-1], ~np.asarray(states.terminated)[:, :-1]
     for player in (0, 1):
         mine = jax.tree.map(lambda leaf, p=player: leaf[:, -1, p], infos)
-        drawn = drawn_worlds(game, jax.random.split(jax.random.key(0), 16), mine).state
+        drawn = drawn_worlds(game, jax.random.split(jax.random.key(0), 64), mine).state
         tried = ((movers == player) & running).sum(1)
         assert np.array_equal(drawn.attempts, tried + np.asarray(mine.view.other_turns))
-        assert mine.collisions.shape == (16, 17 if rules_name == "abrupt" else 1)
+        assert mine.collisions.shape == (64, 26 if rules_name == "abrupt" else 1)
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _begun(game):
+    return game.init_information(0)
+
+
+def nothing_known(game):
+    """What the first player knows before a game."""
+    return jax.device_get(_begun(game))
 
 
 def own_stones(game, views):
@@ -104,8 +114,7 @@ def test_placements_are_even_among_the_unfinished_boards(seed, steps, player):
     counts = np.asarray(_counts(game, mine))
     lane = int(np.argmax([(chance > 0).sum() for chance in counts]))  # the one with most doubt
     info, chance = at(mine, lane), counts[lane]
-    draws = 20_000
-    drawn = _drawn(game, jax.random.split(jax.random.key(seed), draws), info)
+    drawn = _drawn(game, jax.random.split(jax.random.key(seed), DRAWS), info)
     boards = interop.board(game.config, drawn.state)
     sign = 1 if player == 0 else -1
     known = np.asarray(boards[0] == sign) * sign
@@ -161,6 +170,7 @@ def test_the_number_of_hidden_stones_follows_the_recursion():
     assert np.allclose(told.sum(1), 1, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_the_rule_of_the_published_code_takes_as_many_as_the_player_has():
     game = Hex(HexConfig(5, "abrupt", count_rule="fork"))
     _states, infos = ongoing(game, 10, 8)
@@ -179,7 +189,7 @@ def test_the_rule_of_the_published_code_takes_as_many_as_the_player_has():
 ])  # fmt: skip
 def test_the_rule_of_the_published_code_leaves_cells_and_turns_for_all_stones(own, turns, hidden_stones):
     game = Hex(HexConfig(5, "abrupt", count_rule="fork"))
-    info = jax.device_get(jax.jit(game.init_information, static_argnums=0)(0))
+    info = nothing_known(game)
     # Two rows, a row that is left free, and another one: nothing joins black's edges.
     cells = [cell for cell in range(25) if cell // 5 not in (2, 4)][:own]
     stones = jax.tree.map(np.asarray, game.config.grid.constant(cells))
@@ -194,35 +204,36 @@ def test_the_rule_of_the_published_code_leaves_cells_and_turns_for_all_stones(ow
 
 def test_a_view_that_no_board_fits_is_told():
     game = Hex(HexConfig(3, "abrupt"))
-    info = jax.device_get(jax.jit(game.init_information, static_argnums=0)(0))
+    info = nothing_known(game)
     view = info.view
     impossible = jax.tree.map(np.asarray, game.config.grid.constant([0, 1, 2, 3]))
     view = type(view)(**{**vars(view), "known": impossible, "to_move": np.bool_(True)})
-    drawn = jax.jit(functools.partial(hidden.sample, game.config))(jax.random.key(0), type(info)(**{**vars(info), "view": view}))
-    assert not bool(drawn.fits)
+    drawn = _drawn(game, jax.random.split(jax.random.key(0), DRAWS), type(info)(**{**vars(info), "view": view}))
+    assert not np.asarray(drawn.fits).any()
 
 
 def test_no_world_is_drawn_in_which_known_and_hidden_stones_have_won():
     game = Hex(HexConfig(3, "abrupt"))
-    info = jax.device_get(jax.jit(game.init_information, static_argnums=0)(0))
+    info = nothing_known(game)
     own, known = (jax.tree.map(np.asarray, game.config.grid.constant(cells)) for cells in ((0, 8), (3, 4)))
     view = type(info.view)(**{**vars(info.view), "own": own, "known": known, "other_turns": np.int16(3)})
-    drawn = _drawn(game, jax.random.split(jax.random.key(0), 200), type(info)(**{**vars(info), "view": view}))
-    there = game.config.grid.to_numpy(jax.device_get(drawn.state.stones[1])).reshape(200, 9).any(0)
+    drawn = _drawn(game, jax.random.split(jax.random.key(0), DRAWS), type(info)(**{**vars(info), "view": view}))
+    there = game.config.grid.to_numpy(jax.device_get(drawn.state.stones[1])).reshape(DRAWS, 9).any(0)
     assert np.flatnonzero(there).tolist() == [1, 3, 4, 6, 7] and np.asarray(drawn.fits).all()  # neither 2 nor 5
 
 
 def test_stones_are_taken_away_until_nobody_has_won():
     # Of the two cells that are left each one alone joins the known stones to a row of three.
     game = Hex(HexConfig(3, "abrupt"))
-    info = jax.device_get(jax.jit(game.init_information, static_argnums=0)(0))
+    info = nothing_known(game)
     own, known = (jax.tree.map(np.asarray, game.config.grid.constant(cells)) for cells in ((0, 1, 6, 7, 8), (3, 4)))
     view = type(info.view)(**{**vars(info.view), "own": own, "known": known, "other_turns": np.int16(4)})
-    drawn = jax.device_get(_drawn(game, jax.random.split(jax.random.key(0), 8), type(info)(**{**vars(info), "view": view})))
+    drawn = jax.device_get(_drawn(game, jax.random.split(jax.random.key(0), DRAWS), type(info)(**{**vars(info), "view": view})))
     assert (drawn.removed == 2).all() and not drawn.fits.any()  # no board drawn was unfinished
-    assert (game.config.grid.to_numpy(drawn.state.stones[1]).reshape(8, 9) != 0).sum(-1).tolist() == [2] * 8
+    assert (game.config.grid.to_numpy(drawn.state.stones[1]).reshape(DRAWS, 9) != 0).sum(-1).tolist() == [2] * DRAWS
 
 
+@pytest.mark.slow
 def test_without_hidden_stones_the_state_itself_comes_back():
     game = Hex(HexConfig(4))
     states, infos = ongoing(game, 5, 8)

@@ -1,7 +1,6 @@
 """Borders: names of cells, boards from outside."""
 
 import dataclasses
-import functools
 import re
 
 import jax
@@ -11,7 +10,7 @@ import pytest
 
 import jaxgames
 from jaxgames.hex import Hex, HexConfig, hidden, interop, setup
-from tests.jaxgames.hex.playing import at, random_games
+from tests.jaxgames.hex.playing import play
 
 
 def test_names_of_cells():
@@ -50,11 +49,9 @@ def test_boards_from_outside_are_checked():
 
 def test_a_board_goes_out_and_comes_back():
     game = Hex(HexConfig(5))
-    states, _, _ = random_games(game, jax.random.split(jax.random.key(0), 4), 8)
-    for lane in range(4):
-        state = at(states, lane, -1)
-        if state.terminated:
-            continue
+    for seed in range(4):
+        state = play(game, np.random.default_rng(seed).permutation(25)[:8])[-1]
+        assert not state.terminated
         again = interop.from_board(game.config, interop.board(game.config, state), int(state.player))
         assert np.array_equal(game.state_key(again), game.state_key(jax.tree.map(jnp.asarray, state)))
         assert np.array_equal(interop.joined_codes(game.config, again), interop.joined_codes(game.config, state))
@@ -94,7 +91,6 @@ def test_attempts_are_checked():
         interop.attempt(config, state, "c3")
 
 
-draw = jax.jit(hidden.sample, static_argnums=0)
 draw_many = jax.jit(lambda config, keys, info: jax.vmap(lambda key: hidden.sample(config, key, info))(keys), static_argnums=0)
 
 
@@ -112,7 +108,7 @@ def fits(config, info):
     return bool(draw_many(config, jax.random.split(jax.random.key(0), 64), info).fits.any())
 
 
-@pytest.mark.parametrize("rules_name", ["hex", "abrupt", "classical"])
+@pytest.mark.parametrize("rules_name", ["hex", "abrupt", pytest.param("classical", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("player", [0, 1])
 def test_views_that_boards_fit_are_accepted(rules_name, player):
     config = HexConfig(3, rules_name)
@@ -124,13 +120,14 @@ def test_views_that_boards_fit_are_accepted(rules_name, player):
 
 @pytest.mark.parametrize("settings, view", [
     # Nine turns of the other, who has joined its edges then wherever the stones are.
-    (("classical",), {"turns": 9}),
-    (("classical",), {"other": [0, 1, 8], "turns": 1}),
+    pytest.param(("classical",), {"turns": 9}, marks=pytest.mark.slow),
+    pytest.param(("classical",), {"other": [0, 1, 8], "turns": 1}, marks=pytest.mark.slow),
     (("abrupt",), {"other": [0, 1, 8], "turns": 1}),
-    (("abrupt", "fork"), {"other": [0, 1, 8], "turns": 1}),
+    pytest.param(("abrupt", "fork"), {"other": [0, 1, 8], "turns": 1}, marks=pytest.mark.slow),
     (("hex",), {"other": [1], "turns": 7}),
     (("hex",), {"other": [1, 5], "turns": 1}),
-    *[((rules_name,), view) for rules_name in ("hex", "abrupt", "classical") for view in (
+    *[pytest.param((rules_name,), view, marks=[pytest.mark.slow] * (rules_name == "classical"))
+      for rules_name in ("hex", "abrupt", "classical") for view in (
         {"own": [1, 4, 7], "other": [0, 2, 8]},  # the own stones have won
         {"own": [3, 4, 5], "other": [0, 2, 8], "player": 1},
         {"own": [0, 1], "other": [3, 4, 5]},  # those of the other have
@@ -142,7 +139,10 @@ def test_views_that_no_board_fits_are_told(settings, view):
     assert not fits(config, known(config, **view))
 
 
-@pytest.mark.parametrize("rules_name, turns, stones", [("classical", [1, 1], {1}), ("abrupt", [1, 2], {1, 2})])
+@pytest.mark.parametrize("rules_name, turns, stones", [
+    pytest.param("classical", [1, 1], {1}, marks=pytest.mark.slow),
+    ("abrupt", [1, 2], {1, 2}),
+])  # fmt: skip
 def test_a_board_with_failed_attempts_is_seen_and_drawn_as_it_was_made(rules_name, turns, stones):
     # White has one stone and has run into black's, which has ended a turn in abrupt DarkHex alone.
     game = Hex(HexConfig(3, rules_name))
@@ -154,10 +154,10 @@ def test_a_board_with_failed_attempts_is_seen_and_drawn_as_it_was_made(rules_nam
         infos[0] = dataclasses.replace(infos[0], collisions=jnp.zeros(10).at[:2].set(0.5))
     for info in infos:
         assert fits(game.config, info)
-    keys = jax.random.split(jax.random.key(0), 32)
-    black, white = (jax.vmap(functools.partial(draw, game.config), (0, None))(keys, info) for info in infos)
+    keys = jax.random.split(jax.random.key(0), 64)
+    black, white = (draw_many(game.config, keys, info) for info in infos)
     assert set(np.asarray(black.state.stones[1].count()).tolist()) == stones
-    assert np.array_equal(interop.board(game.config, white.state), np.tile(interop.board(game.config, state), (32, 1)))
+    assert np.array_equal(interop.board(game.config, white.state), np.tile(interop.board(game.config, state), (64, 1)))
     for worlds in (black, white):
         assert np.asarray(worlds.fits).all()
         assert (np.stack(worlds.state.turns, -1) == turns).all()

@@ -12,7 +12,7 @@ VERSIONS = {"hex": None, "adh": "adh", "cdh": "cdh"}
 
 
 @pytest.mark.parametrize("mode", VERSIONS)
-@pytest.mark.parametrize("size", [3, 4, 6])
+@pytest.mark.parametrize("size", [4, *(pytest.param(size, marks=pytest.mark.slow) for size in (3, 6))])
 def test_a_game_is_the_same_in_everything(mode, size):
     game = jaxgames.make("hex", mode, board_size=size)
     if mode == "hex":

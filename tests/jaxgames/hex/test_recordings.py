@@ -14,7 +14,10 @@ check = functools.partial(recordings.replayed, replay)
 NAMES = [f"{rules}_{size}x{size}" for rules in ("hex", "adh", "cdh") for size in (3, 5, 8, 11)]
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name.endswith(("3x3", "5x5"))])
+SLOW = [pytest.param(name, marks=pytest.mark.slow) for name in ("hex_5x5", "adh_5x5", "cdh_5x5")]
+
+
+@pytest.mark.parametrize("name", ["hex_3x3", "adh_3x3", "cdh_3x3", *SLOW])
 def test_replays_without_a_difference(name):
     count, findings = check(read_npz(SAMPLES / f"{name}.npz"))
     assert count > 100
@@ -30,7 +33,7 @@ def test_replays_whole_files(name):
     assert findings.count == 0, findings.lines
 
 
-@pytest.mark.parametrize("name", ["hex_3x3", "adh_3x3", "cdh_3x3"])
+@pytest.mark.parametrize("name", ["adh_3x3", *(pytest.param(name, marks=pytest.mark.slow) for name in ("hex_3x3", "cdh_3x3"))])
 def test_notices_damage_to_every_field(name):
     whole = read_npz(SAMPLES / f"{name}.npz")
     for field, array in whole.items():

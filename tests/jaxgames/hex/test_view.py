@@ -84,7 +84,7 @@ def recorded(rules_name: str, seed: int):
     return game.config, at(states, 0, slice(length + 1)), np.asarray(cells)[0, :length]
 
 
-@pytest.mark.parametrize("rules_name, boards", [("hex", 1), ("abrupt", 3), ("classical", 3)])
+@pytest.mark.parametrize("rules_name, boards", [("hex", 1), ("abrupt", 3), pytest.param("classical", 3, marks=pytest.mark.slow)])
 def test_a_film_shows_every_state_and_every_failed_attempt(rules_name, boards):
     config, states, cells = recorded(rules_name, 3)
     film, length = Film(view.animate(config, states)), len(cells)
@@ -105,7 +105,7 @@ def test_a_film_shows_every_state_and_every_failed_attempt(rules_name, boards):
     assert film.numbers(0) == placed
 
 
-@pytest.mark.parametrize("rules_name, seed", [("hex", 0), ("abrupt", 1), ("classical", 2)])
+@pytest.mark.parametrize("rules_name, seed", [("hex", 0), ("abrupt", 1), pytest.param("classical", 2, marks=pytest.mark.slow)])
 def test_the_end_tells_who_has_won_and_by_which_stones(rules_name, seed):
     config, states, cells = recorded(rules_name, seed)
     film, last = Film(view.animate(config, states, names=("path", "random"))), at(states, -1)

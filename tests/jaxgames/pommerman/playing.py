@@ -22,6 +22,13 @@ def _compiled(mode: str, method: str):
     return jax.jit(jax.vmap(getattr(jaxgames.make("pommerman", mode), method)))
 
 
+@functools.cache
+def acting(maker, mode: str):
+    """An agent and its compiled function."""
+    agent = maker(jaxgames.make("pommerman", mode))
+    return agent, jax.jit(agent.act)
+
+
 def in_portions(compute, states, rows: int, *more):
     """Computes something of any number of states [S], so many at a time, the last ones filled up; numpy arrays."""
     count = len(states.terminated)

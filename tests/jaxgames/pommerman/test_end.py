@@ -97,6 +97,7 @@ def test_one_against_one(alive, step, done, rewards):
     assert end_of("one_vs_one", alive, step) == (done, rewards)
 
 
+@pytest.mark.slow
 def test_a_step_of_one_against_one():
     config = preset("one_vs_one")
     after = play(position("0\n.\n.1", config=config, bombs={(7, 7): Bomb(owner=1)}), RIGHT, LEFT, config=config)
@@ -110,7 +111,7 @@ def test_a_step_of_one_against_one():
 # --- after the end -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("mode", ["ffa", "team", "one_vs_one"])
+@pytest.mark.parametrize("mode", ["ffa", *(pytest.param(mode, marks=pytest.mark.slow) for mode in ("team", "one_vs_one"))])
 def test_a_finished_game_stays_as_it_is_and_pays_nothing(mode):
     config = preset(mode)
     bombs = {(5, 5): Bomb(life=3, direction=LEFT), (1, 0): Bomb(owner=1, life=1)}

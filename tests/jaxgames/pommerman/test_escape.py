@@ -23,7 +23,8 @@ def compiled(config):
 
 def fate(drawing, config=FFA, **details):
     """Of seat 0."""
-    doomed, threatened = (np.asarray(flags)[0, 0] for flags in compiled(config)(position(drawing, config=config, **details)))
+    state = position(drawing, config=config, **details)
+    doomed, threatened = (flags[0, 0] for flags in playing.in_portions(compiled(config), state, playing.ROWS))
     assert not (doomed and threatened)
     return DOOMED if doomed else THREATENED if threatened else ROOM
 
@@ -65,7 +66,8 @@ def test_eight_steps_are_the_limit():
 
 
 def test_the_dead_are_not_cornered():
-    flags = compiled(FFA)(position(".+ 0+ 1.", bombs={(10, 10): Bomb(owner=1)}))  # the dead lie in the last cell
+    state = position(".+ 0+ 1.", bombs={(10, 10): Bomb(owner=1)})  # the dead lie in the last cell
+    flags = playing.in_portions(compiled(FFA), state, playing.ROWS)
     assert np.asarray(flags)[:, 0, 2:].tolist() == [[False, False]] * 2
 
 
@@ -112,6 +114,7 @@ def scattered(states, config):
     return dataclasses.replace(states, bombers=tuple(changed))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["ffa", "team"])
 def test_random_games_agree_with_a_search_cell_by_cell(mode):
     config = FFA if mode == "ffa" else TEAM

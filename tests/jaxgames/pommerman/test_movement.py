@@ -338,6 +338,7 @@ def _crowd(grid, rng):
     return men, moves, plane(walls), Bombs(*digits, moving)
 
 
+@pytest.mark.slow
 def test_accelerators_settle_the_same():
     """They play the contest for all games, number by number (`unrolled`); a CPU for those that need it, in vectors."""
     grid, rng = Grid(11, 11), np.random.default_rng(7)

@@ -19,7 +19,7 @@ from tests.jaxgames.pommerman.scrambling import scrambled
 
 MODES = tuple(PRESETS)
 FOGGED = tuple(mode for mode in MODES if preset(mode).view_radius is not None)
-QUICK = ("ffa", "team")
+QUICK = ("ffa", "radio")
 OPEN = tuple(mode for mode in MODES if mode not in FOGGED)
 GAMES, EVERY, MOMENTS = 40, 4, 14
 STATES = GAMES * MOMENTS
@@ -191,9 +191,9 @@ def test_rolling_bombs_have_a_direction():
 
 
 def test_the_teammate_is_no_enemy():
-    state = position("0.1.2.3", config=preset("team"), m0=Man(ammo=1))
+    state = position("0.1.2.3", config=preset("radio"), m0=Man(ammo=1))
     for seat in range(4):
-        values = of_position(state, seat, "team")
+        values = of_position(state, seat, "radio")
         near = [other for other in range(4) if abs(other - seat) * 2 <= 4]
         enemies = {2 * other for other in near if other % 2 != seat % 2}
         assert set(np.flatnonzero(plane(values, "enemies")[0])) == enemies
@@ -284,7 +284,7 @@ def test_chains_of_three_bombs():
 # --- nothing more ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("mode", ["team", pytest.param("ffa", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("mode", ["radio", *(pytest.param(mode, marks=pytest.mark.slow) for mode in ("team", "ffa"))])
 def test_what_is_hidden_changes_no_plane(mode):
     config, states = preset(mode), played(mode)
     going = np.flatnonzero(~states.terminated)[::5]
@@ -356,7 +356,7 @@ def test_in_fog_a_player_knows_of_no_fewer_moves(mode):
 def test_a_bomb_out_of_view_is_not_known():
     """Five cells away, due, and strong enough to mark the cell on the way to it."""
     bombs = {(0, 5): Bomb(life=1, strength=4)}
-    for mode, expected in (("team", True), ("ffa", False)):
+    for mode, expected in (("radio", True), ("ffa", False)):
         config = preset(mode)
         _, _, known = shown(mode, position("0........1", bombs=bombs, config=config), 0)
         assert known[0].tolist() == [True, False, True, False, expected, True]
@@ -393,6 +393,7 @@ def plain_and_centred(name):
     return own, list(zip(before[alive], after[alive], strict=True))
 
 
+@pytest.mark.slow
 def test_the_centred_planes_are_those_of_pommerlearn_moved():
     """Cells off the board are empty; who has left the view stands at its edge; the own plane shows the board."""
     own, pairs = plain_and_centred("pommerlearn")

@@ -21,6 +21,9 @@ STATE = position(
 )
 
 
+restored = jax.jit(functools.partial(restored_view, FFA))
+
+
 @pytest.fixture(scope="module")
 def view():
     state = jax.tree.map(lambda leaf: leaf[0], STATE)
@@ -56,7 +59,7 @@ def test_planes_count_as_pommerlearn_does(planes):
 def test_planes_are_read_back(view, planes):
     observation, own_bombs = observation_of(FFA, planes, np.array([SEAT]))
     one = jax.tree.map(lambda leaf: leaf[0], (observation, own_bombs))
-    again, encoded = jax.device_get(jax.jit(functools.partial(restored_view, FFA))(*one))
+    again, encoded = jax.device_get(restored(*one))
     for (path, leaf), found in zip(jax.tree_util.tree_leaves_with_path(view), jax.tree.leaves(again), strict=True):
         np.testing.assert_array_equal(found, leaf, jax.tree_util.keystr(path))
         assert found.dtype == leaf.dtype, jax.tree_util.keystr(path)
@@ -68,5 +71,5 @@ def test_a_longer_reach_than_ours_counts_as_the_longest(planes):
     longer[0, POMMERLEARN.index("bomb reach"), 8, 2] = 1.0
     observation, own_bombs = observation_of(FFA, longer, np.array([SEAT]))
     one = jax.tree.map(lambda leaf: leaf[0], (observation, own_bombs))
-    _, encoded = jax.jit(functools.partial(restored_view, FFA))(*one)
+    _, encoded = restored(*one)
     assert not wrong_planes(FFA, longer, np.asarray(encoded)[None]).any()

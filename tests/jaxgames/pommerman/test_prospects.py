@@ -59,6 +59,7 @@ def test_a_hopeless_position_is_better_than_death():
     assert -1 < worst < -0.9
 
 
+@pytest.mark.slow
 def test_a_teammate_is_no_enemy():
     assert value("0.2 ... ..1", TEAM) == pytest.approx(value("0.. ..2 ..1", TEAM))
     assert value("0.. ... 2.1", TEAM) < value("0.. ... ..1", TEAM, m1=Man()) + WEIGHTS.kills

@@ -18,6 +18,8 @@ from search.modelled import Models
 from search.planner import Plan, memoryless
 from search.presets import by_name
 from tests.jaxgames.pommerman.positions import Bomb, position
+from tests.rivalry import Rivalry
+from tests.tug import states_of
 from training.learn.expert_iteration import shown_moves
 from training.play.agents import Agent
 
@@ -160,6 +162,7 @@ def test_an_enemy_is_put_neither_into_walls_nor_into_flames_and_wood_there_is_go
     assert int(belief.wood.count()[0]) == 1 and not bool(belief.wood.has(jnp.int32(found[0] * 11 + found[1]))[0])
 
 
+@pytest.mark.slow
 def test_words_are_heard_after_the_step_in_which_they_are_said():
     """Through the game's own step; who dies in it is still heard, and silent afterwards."""
     tells, begins, _ = programs()
@@ -193,7 +196,8 @@ def stander(own_first):
     return memoryless("stander", plan, own_first=own_first)
 
 
-@pytest.mark.parametrize("own_first", [True, pytest.param(False, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("own_first", [True, False])
 def test_a_planner_talks_and_heeds_where_it_is_told_to(own_first):
     """In three lanes: seat 0, which is told of seat 1 and tells of seat 3; seat 2; and seat 0, not asked again."""
     drawing = board(s0=(0, 0), s1=(7, 7), s2=(9, 9), s3=(2, 2))
@@ -223,6 +227,46 @@ def test_a_planner_talks_and_heeds_where_it_is_told_to(own_first):
         assert heard == [False, talks]  # the words at the start of an episode are of the one before
 
 
+@dataclasses.dataclass(frozen=True)
+class Whispers(Rivalry):
+    """A word is ten times the step, added to an action; who heeds one adds a hundred to the mark believed before."""
+
+    has_words = True
+
+    def tell(self, observation, actions):
+        return actions + 10 * observation.step_count
+
+    def silent(self, actions):
+        return actions % 10
+
+    def heed(self, before, belief, observation):
+        return dataclasses.replace(belief, mark=before.mark + 100)
+
+
+@pytest.mark.parametrize("own_first", [True, False])
+def test_words_go_with_the_own_action_and_are_heeded_where_a_planner_talks(own_first):
+    """It believes in a mark, and plays it; two lanes, of which one begins again before the last step."""
+    game, seats = Whispers(marks=64), np.array([0, 1])
+
+    def plan(params, keys, memory, views, seats, active):
+        columns = 1 if own_first else 2
+        rows = jnp.zeros((len(seats), columns, 1))
+        marks = jnp.broadcast_to(views.mark[:, None], rows.shape[:2])
+        return Plan(marks, rows.astype(int), rows > -1, rows, rows.astype(int), rows, rows[..., 0], {}), memory
+
+    for talks, expected in ((False, [[0, 0], [1, 1], [0, 9]]), (True, [[10, 10], [120, 120], [30, 230]])):
+        planner = believed(game, memoryless("teller", plan, own_first=own_first), talks=talks)
+        memory, run = planner.init(2), jax.jit(planner.plan)
+        for number, played in enumerate(expected, start=1):
+            views = states_of(game, [0, 0], number)
+            memory = planner.reset(memory, np.array([number == 3, False]))
+            found, memory = run(None, jax.random.split(jax.random.key(0), 2), memory, views, seats, np.ones(2, bool))
+            columns = np.zeros(2, int) if own_first else seats
+            assert np.asarray(found.actions)[[0, 1], columns].tolist() == memory.actions.tolist() == played
+            if talks and not own_first:
+                assert (np.asarray(found.actions)[[0, 1], 1 - seats] == np.array(played) - 10 * number).all(), "others are silent"
+
+
 def test_shown_moves_are_without_words():
     def act(params, keys, memory, views, seats, active):
         return jnp.full(len(seats), Move.BOMB * NUM_MESSAGES + 17), memory
@@ -233,8 +277,7 @@ def test_shown_moves_are_without_words():
 
 
 def test_where_nobody_can_talk():
-    for mode in ("ffa", "team"):
-        with pytest.raises(ValueError, match="talks=True: actions of game='pommerman' carry no words in this variant"):
-            by_name(jaxgames.make("pommerman", mode), "sp_mcts", talks=True, num_simulations=2)
+    with pytest.raises(ValueError, match="talks=True: actions of game='pommerman' carry no words in this variant"):
+        by_name(jaxgames.make("pommerman", "team"), "sp_mcts", talks=True, num_simulations=2)
     with pytest.raises(ValueError, match="talks=True: needs root=believed or worst, not 'true', which has nothing to be told"):
         Models(root="true", talks=True)

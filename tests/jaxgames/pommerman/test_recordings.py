@@ -10,6 +10,7 @@ from jaxgames.pommerman import interop
 from tests.jaxgames.pommerman import recordings
 
 ALL = (*recordings.GAMES, recordings.CASES)
+SLOW = ("team", recordings.CASES)  # to compile; radio games have the rules of teams, too
 WHOLE_SET = {"ffa_random": 4131, "ffa_simple": 8046, "ffa_kick": 4088, "ffa_conflict": 8274}
 WHOLE_SET |= {"ffa_collapse": 529, "team": 3684, "radio": 2111, "simple_cases": 3000}
 
@@ -20,7 +21,7 @@ def run(paths):
     return code, out.getvalue().splitlines(), err.getvalue()
 
 
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.slow) if name in SLOW else name for name in ALL])
 def test_samples(name):
     arrays = recordings.sample(name)
     count = len(arrays["a_action"]) if "a_action" in arrays else len(arrays["board"])

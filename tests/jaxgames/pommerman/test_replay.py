@@ -156,7 +156,7 @@ def one_line(text):
 
 
 def test_differences_are_told_field_by_field(tmp_path):
-    arrays = small("team")
+    arrays = small("radio")
     broken = damaged(damaged(arrays, "s_agents", (5, 2, 3), 1), "a_reward", (7, 1), 1)
     path = tmp_path / "broken.npz"
     np.savez(path, **broken)

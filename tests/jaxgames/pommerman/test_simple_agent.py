@@ -12,7 +12,7 @@ import pytest
 from scipy import stats
 
 from jaxgames import random_bits
-from jaxgames.pommerman import rules, setup
+from jaxgames.pommerman import bots, rules, setup
 from jaxgames.pommerman.arrays import STATE_FIELDS, from_arrays
 from jaxgames.pommerman.config import preset
 from jaxgames.pommerman.constants import Cell, Move
@@ -34,7 +34,7 @@ from jaxgames.pommerman.simple_agent import (
     pick_move,
     some_simple_moves,
 )
-from tests.jaxgames.pommerman import simple_reference
+from tests.jaxgames.pommerman import playing, simple_reference
 from tests.jaxgames.pommerman.playing import played_out
 from tests.jaxgames.pommerman.positions import BOMB, DOWN, LEFT, RIGHT, STOP, UP, Bomb, Man, equal, position
 from tests.jaxgames.pommerman.simple_scenes import draw_cases, to_arrays
@@ -54,24 +54,21 @@ class Choices(NamedTuple):
 
 
 @functools.cache
-def decider(config):
-    def draw(state, seat, memory, number):
-        lane = random_bits.LaneKey(jnp.uint32(1234), jnp.uint32(5678))
-        return decide(config, observe(config, state, seat), memory, draw_words(lane, number))
-
-    return jax.jit(jax.vmap(draw, in_axes=(None, None, None, 0)))
+def draws_of_all():
+    return jax.random.split(jax.random.key(1234), DRAWS)
 
 
 def choices(drawing, *, seat=0, recent=(), previous=0, config=FFA, **things) -> Choices:
     """Lets one agent decide 64 times; cells in the drawing as in `positions`, everything not drawn is rigid."""
     rows = [line.ljust(config.board_size, "#") for line in drawing.split()]
     rows += ["#" * config.board_size] * (config.board_size - len(rows))
-    state = jax.tree.map(lambda leaf: leaf[0], position("\n".join(rows), config=config, **things))
+    agent, act = playing.acting(bots.simple_agent, config.mode)
+    states = jax.tree.map(lambda leaf: np.repeat(leaf, DRAWS, 0), position("\n".join(rows), config=config, **things))
     cells = [row * config.board_size + column for row, column in reversed(recent)]
     cells += [NOWHERE] * (MEMORY_LENGTH - len(cells))
-    memory = SimpleMemory(tuple(np.int8(cell) for cell in cells), np.int8(previous))
-    moves, after = decider(config)(state, np.int32(seat), memory, np.arange(DRAWS))
-    moves, after = np.asarray(moves), jax.tree.map(np.asarray, after)
+    memory = SimpleMemory(tuple(np.full(DRAWS, cell, np.int8) for cell in cells), np.full(DRAWS, previous, np.int8))
+    seats, everywhere = np.full(DRAWS, seat, np.int32), np.ones(DRAWS, bool)
+    moves, after = jax.device_get(act(agent.params, draws_of_all(), memory, states, seats, everywhere))
     memories = set()
     for i in range(DRAWS):
         listed = [int(cell[i]) for cell in after.recent if cell[i] != NOWHERE]
@@ -179,6 +176,7 @@ def test_a_way_out_along_the_side_of_the_next_cell_counts_too():
     assert choices("0. #. #.", bombs={(0, 0): Bomb(strength=2)}).moves == {STOP}
 
 
+@pytest.mark.slow
 def test_a_blast_longer_than_the_board_reaches_all_of_a_straight_corridor():
     small = preset("one_vs_one")
     drawing = "######## ######## ##..#### ##0..... ######## ######## ######## #######1"
@@ -188,11 +186,16 @@ def test_a_blast_longer_than_the_board_reaches_all_of_a_straight_corridor():
     assert choices(drawing, config=small, bombs={(3, 2): Bomb(strength=9)}).moves == {STOP}
 
 
-def test_enemies_are_no_way_out_but_team_mates_are():
+def test_enemies_are_no_way_out():
     assert choices("0.1.. #####", bombs={(0, 0): Bomb()}).moves == {STOP}
+
+
+@pytest.mark.slow
+def test_team_mates_are_a_way_out():
     assert choices("0.2.. #####", bombs={(0, 0): Bomb()}, config=TEAM).moves == {RIGHT}
 
 
+@pytest.mark.slow
 def test_bombs_in_fog_are_not_known():
     drawing = "." * 9
     assert choices(f"0{drawing} {drawing}", bombs={(0, 4): Bomb(strength=4)}, config=TEAM).moves == {DOWN}
@@ -246,6 +249,7 @@ def test_a_passage_ten_rows_and_columns_away_is_not_searched():
     assert choices(drawing, m0=Man(strength=4)).moves == {STOP}
 
 
+@pytest.mark.slow
 def test_a_team_looks_beyond_its_blast_cap_too():
     drawing = "+0..# ###b# ###b# ###b# ###.#"
     assert choices(drawing, config=TEAM, m0=Man(strength=4)).moves == {BOMB}
@@ -288,6 +292,7 @@ def test_of_enemies_equally_near_the_last_seat_is_chased():
     assert choices("2.0..3", seat=0).moves == {LEFT}
 
 
+@pytest.mark.slow
 def test_a_team_mate_is_not_chased():
     assert choices("0..2", config=TEAM).memories == {(((0, 0),), 0)}
     assert choices("0.2. .1..", config=TEAM, m0=Man(ammo=0)).memories <= {((), RIGHT), ((), DOWN)}
@@ -381,12 +386,14 @@ def test_clauses_go_before_later_ones(drawing, move):
 # --- against recordings and an oracle ----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_decides_like_the_official_agent():
     number, mismatches = check_simple_cases(SAMPLE, draws=PER_CASE)
     assert number == 300
     assert mismatches == []
 
 
+@pytest.mark.slow
 def test_the_comparison_notices_differences():
     arrays = dict(np.load(SAMPLE))
     rows = arrays["source"] != 1

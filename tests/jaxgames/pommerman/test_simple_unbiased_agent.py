@@ -15,6 +15,7 @@ from jaxgames.pommerman import orders, rules, setup
 from jaxgames.pommerman.config import preset
 from jaxgames.pommerman.interop_simple import observation_from_arrays
 from jaxgames.pommerman.observation import observe
+from jaxgames.pommerman.replay import observe_batch
 from jaxgames.pommerman.simple_unbiased_agent import all_unbiased_moves, decide
 from jaxgames.pommerman.simple_unbiased_memory import (
     MEMORY_LENGTH,
@@ -293,12 +294,19 @@ def test_a_decision_does_not_depend_on_its_neighbours():
     assert equal(again, (moves, memories))
 
 
+drawing = jax.jit(jax.vmap(functools.partial(draw_chance, FFA)))
+
+
+def fresh_memories():
+    return jax.tree.map(lambda leaf: np.full(BATCH, leaf), init_memory(FFA))
+
+
 def test_orders_are_drawn_once_and_kept():
-    draw = jax.jit(jax.vmap(functools.partial(draw_chance, FFA)))
-    lanes = random_bits.fold(random_bits.LaneKey(np.uint32(3), np.uint32(4)), jnp.arange(BATCH))
-    fresh = jax.tree.map(lambda leaf: jnp.full((BATCH,), leaf), init_memory(FFA))
-    memory, chance = draw(fresh, lanes)
-    again, other = draw(memory, random_bits.fold(lanes, 1))
+    fold = jax.jit(random_bits.fold)
+    lanes = fold(random_bits.LaneKey(np.uint32(3), np.uint32(4)), np.arange(BATCH))
+    fresh = fresh_memories()
+    memory, chance = drawing(fresh, lanes)
+    again, other = drawing(memory, fold(lanes, 1))
     assert equal(again, memory) and not equal(other, chance)
     for order, count in ((memory.rows, SIZE), (memory.columns, SIZE), ((memory.seats,), 4), (chance.directions, 4)):
         entries = np.stack(orders.entries_of(order, count), axis=1)
@@ -347,11 +355,13 @@ def states_of_play(config, games, steps):
 
 def test_an_item_under_another_bomber_is_not_looked_for_for_ever():
     """As on a board that is only believed: it is in reach, and no way leads onto it."""
-    state = jax.tree.map(lambda leaf: jnp.asarray(leaf)[0], position("0.1", m0=Man(ammo=0)))
-    state = dataclasses.replace(state, items=(FFA.grid.one_hot(jnp.int32(2)), *state.items[1:]))
-    memory, chance = draw_chance(FFA, init_memory(FFA), random_bits.LaneKey(jnp.uint32(1), jnp.uint32(2)))
-    batch = jax.tree.map(lambda leaf: jnp.asarray(leaf)[None], (observe(FFA, state, jnp.int32(0)), memory, chance))
-    moves, _ = decider(FFA)(*batch)
+    state = position("0.1", m0=Man(ammo=0))
+    state = dataclasses.replace(
+        state, items=(FFA.grid.from_numpy(np.arange(SIZE * SIZE).reshape(1, SIZE, SIZE) == 2), *state.items[1:])
+    )
+    lanes = random_bits.LaneKey(*(np.full(BATCH, word, np.uint32) for word in (1, 2)))
+    seen = jax.tree.map(lambda leaf: np.repeat(leaf, BATCH, 0), observe_batch(FFA, state, 0))
+    moves, _ = decider(FFA)(seen, *drawing(fresh_memories(), lanes))
     assert 0 <= int(moves[0]) <= BOMB
 
 

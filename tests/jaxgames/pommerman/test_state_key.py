@@ -95,7 +95,7 @@ def test_what_counts():
 
 def test_rigid_walls_count_where_the_board_collapses():
     walls = [position("0.1"), position("0.1#")]
-    for mode, different in (("ffa", False), ("ffa_collapse", True), ("team_collapse", True)):
+    for mode, different in (("ffa", False), ("ffa_collapse", True)):
         game = Pommerman(preset(mode))
         one, two = map(np.asarray, map(jax.jit(jax.vmap(game.state_key)), walls))
         assert (one != two).any() == different

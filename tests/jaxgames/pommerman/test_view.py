@@ -18,28 +18,13 @@ from jaxgames.pommerman.constants import BOMB_LIFE, Cell
 from jaxgames.pommerman.view_animation import game_result
 from jaxgames.pommerman.view_parts import read
 from jaxgames.pommerman.view_timeline import bomb_tracks
+from tests.jaxgames.pommerman import recordings
 from tests.jaxgames.pommerman.film import SVG, Film
-from tests.jaxgames.pommerman.playing import random_games
-
-STEPS, GAMES = 120, 4
-
-
-def recorded(mode, seed):
-    """The longest of a few games of cautious random players, from the start to its end or the 120th step."""
-    states = random_games(mode, GAMES, STEPS, seed)
-    lengths = np.minimum((~states.terminated).sum(0), STEPS)
-    best = int(lengths.argmax())
-    return interop.to_arrays(preset(mode), jax.tree.map(lambda leaf: leaf[: lengths[best] + 1, best], states))
 
 
 @pytest.fixture(scope="module")
 def ffa():
-    return recorded("ffa", 1)
-
-
-@pytest.fixture(scope="module")
-def duel():
-    return recorded("one_vs_one", 2)
+    return recordings.states("ffa_simple")[1]
 
 
 def empty(states, *, size=11, agents=((1, 1), (9, 1), (9, 9), (1, 9)), first_step=0):
@@ -58,6 +43,20 @@ def empty(states, *, size=11, agents=((1, 1), (9, 1), (9, 9), (1, 9)), first_ste
         "s_agents": people,
         "s_step": np.arange(first_step, first_step + states, dtype=np.int16),
     }
+
+
+@pytest.fixture(scope="module")
+def duel():
+    """On a small board two agents look on while a bomb rolls, explodes and burns."""
+    arrays = empty(50, size=8, agents=((1, 1), (6, 6)))
+    arrays["s_board"][:, 5, 1], arrays["s_board"][:, 1, 5], arrays["s_items"][:, 1, 5] = Cell.KICK, Cell.WOOD, Cell.INCREASE_RANGE
+    for state in range(2, 11):
+        arrays["s_bombs"][state, 0] = [3, min(state, 5), 0, BOMB_LIFE - 1 - (state - 2), 2, 4]
+        arrays["s_nbombs"][state] = 1
+        arrays["s_board"][state, 3, min(state, 5)] = Cell.BOMB
+    for state, bits in {11: 0b100, 12: 0b010, 13: 0b001}.items():
+        arrays["s_flames"][state, 3, 4:7], arrays["s_board"][state, 3, 4:7] = bits, Cell.FLAMES
+    return arrays
 
 
 def rolling():
@@ -309,10 +308,10 @@ def test_bad_input_is_an_error_of_one_line(call, message):
     assert "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize("mode", ["one_vs_one", "team"])
+@pytest.mark.parametrize("mode", ["one_vs_one", pytest.param("team", marks=pytest.mark.slow)])
 def test_the_game_draws_itself(mode):
     game = Pommerman(preset(mode))
-    start = jax.device_get(game.init(jax.random.key(0)))
+    start = jax.device_get(jax.jit(game.init)(jax.random.key(0)))
     end = dataclasses.replace(start, step_count=np.int16(9), terminated=np.bool_(True))
     dead = dataclasses.replace(start.bombers[1], alive=np.bool_(False))
     end = dataclasses.replace(end, bombers=(start.bombers[0], dead, *start.bombers[2:3], *(dead for _ in start.bombers[3:])))
