@@ -124,7 +124,7 @@ def test_views_of_something_else(planner):
     for views, message in (
         (arguments.state_of(HEX), rf"of shape \[\]: must be \[2\]; {shown}"),
         (states_of(jaxgames.make("hex", "hex-7")), rf"of shape \[2\]: must not be there; {shown}"),
-        (shapes.batched(arguments.observation_of(HEX), LANES), rf"(missing: must be \[2\]|of shape \[2, 3, 3\]: .*); {shown}"),
+        (shapes.batched(shapes.observation_of(HEX), LANES), rf"(missing: must be \[2\]|of shape \[2, 3, 3\]: .*); {shown}"),
     ):
         refuses(rf"views[.\w\[\]]+ {message}", lambda views=views: ask(planner, views=views))
 
