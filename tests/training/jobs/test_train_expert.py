@@ -83,7 +83,7 @@ def test_the_reported_games_are_those_of_the_search_that_is_learnt_from(tmp_path
 def straight(make, tmp_path_factory):
     """The folder of a run that nothing has interrupted, and its result."""
     folder = tmp_path_factory.mktemp("straight") / "run"
-    return folder, run_here(make, settings(folder))[0]
+    return folder, run_here(make, settings(folder), draws=True)[0]
 
 
 def test_what_a_run_writes(straight):

@@ -73,7 +73,7 @@ def straight(make, tmp_path_factory):
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(evaluate, "play", play)
-        result, _ = run_here(make, settings(folder))
+        result, _ = run_here(make, settings(folder), draws=True)
     return folder, result, played
 
 
