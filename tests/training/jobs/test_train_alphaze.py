@@ -15,11 +15,13 @@ import pytest
 from rich.console import Console
 
 import jaxgames
+from tests.training import tiny_alphaze
 from tests.training.jobs.runs import as_json, log_of, result_of, run_here, send_signal_at, sharing, steps_of
 from training.jobs import train_alphaze
 from training.jobs.command_line import run_main
 from training.jobs.train_alphaze import AlphazeJob, TrainConfig
 from training.learn.alphaze import AlphazeConfig
+from training.models.networks import presets
 from training.models.policy_value import PolicyValueConfig
 from training.play import agents, elo, tournament
 from training.play.tournament import CrossTable
@@ -28,7 +30,7 @@ from training.storage.weights import load_weights
 
 # Four iterations an epoch: two of games, with TrueSight in the first epoch, and two of gradient steps.
 TINY = TrainConfig(
-    who=PolicyValueConfig(mode="adh-3", network="tiny"),
+    who=PolicyValueConfig(mode="adh-3", network="compact"),
     learn=AlphazeConfig(
         method="pimc_value",
         true_sight_epochs=1,
@@ -59,7 +61,7 @@ ITERATIONS = EPOCH * TINY.epochs
 
 @pytest.fixture(scope="module", autouse=True)
 def gates():
-    """Matches have results drawn from their keys, also those of the tournament in the end: none is compiled."""
+    """Matches have results drawn from their keys, also those of the tournament in the end; networks are narrow."""
 
     def points(key, num_games):
         return np.random.default_rng(np.asarray(jax.random.key_data(key))).integers(0, 3, num_games) / 2
@@ -70,15 +72,16 @@ def gates():
         return points(key, num_games)
 
     with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(presets.PRESETS, "compact", tiny_alphaze.NETWORK)
         patch.setattr(train_alphaze, "play_pair", play)
         patch.setattr(tournament, "play_pair", lambda game, pair, key, num_games, batch_size: points(key, num_games))
         yield
 
 
 def job_with_one_game(config, console):
-    """A job in which the games with TrueSight are played by the program of the fair ones, so that only that is compiled."""
+    """A job in which all games are played by the program of those with TrueSight, so that only that is compiled."""
     job = AlphazeJob(config, console)
-    job.programs.play = dict.fromkeys(job.programs.play, job.programs.play["fair"])
+    job.programs.play = dict.fromkeys(job.programs.play, job.programs.play["true_sight"])
     return job
 
 
@@ -180,7 +183,7 @@ def test_only_a_network_that_makes_more_than_half_of_the_points_takes_over(make,
     assert [line["rating"] for line in ends] == pytest.approx([0, rating, rating], rel=1e-6)
     files = [load_weights(tmp_path / f"epoch-{epoch:03d}.npz") for epoch in range(TINY.epochs + 1)]
     assert [meta["epoch"] for _, meta in files] == [0, 1, 2, 3]
-    kernels = [params["stem"]["kernel"] for params, _ in files]
+    kernels = [params["policy"]["kernel"] for params, _ in files]
     same = [np.array_equal(one, other) for one, other in itertools.pairwise(kernels)]
     assert same == [True, False, True]
     assert (tmp_path / "best.npz").read_bytes() == (tmp_path / "epoch-003.npz").read_bytes()
@@ -231,8 +234,8 @@ def test_a_run_begins_with_given_weights(straight, tmp_path):
     begun = job._first_params()
     given, _ = load_weights(folder / "best.npz", begun)
     assert jax.tree.all(jax.tree.map(np.array_equal, begun, given))
-    with pytest.raises(ValueError, match="network is 'tiny' there and 'small' is expected"):
-        AlphazeJob(settings(tmp_path, start=str(folder), who=PolicyValueConfig(mode="adh-3", network="small")), Console())
+    with pytest.raises(ValueError, match="network is 'compact' there and 'paper_value' is expected"):
+        AlphazeJob(settings(tmp_path, start=str(folder), who=PolicyValueConfig(mode="adh-3", network="paper_value")), Console())
 
 
 def test_a_run_that_is_stopped_goes_on_as_if_nothing_had_happened(straight, make, monkeypatch, tmp_path):

@@ -15,11 +15,14 @@ from rich.console import Console
 import jaxgames
 from jaxgames.registration import usual_opponent
 from tests.training.jobs.runs import as_json, log_of, result_of, run_here, send_signal_at, sharing, steps_of
+from tests.training.tiny import drawing_oracle
 from training.jobs import train_follower
 from training.jobs.command_line import run_main
 from training.jobs.train_follower import FollowerJob, OracleConfig, TrainConfig, make_oracle
 from training.learn.dagger import DaggerConfig
 from training.models import policy_value
+from training.models.networks import presets
+from training.models.networks.follower import NetworkConfig
 from training.models.policy_value import PolicyValueConfig
 from training.play import evaluate
 from training.storage.checkpoints import Checkpoints
@@ -52,9 +55,24 @@ QUIET = Console(quiet=True)
 # --- runs --------------------------------------------------------------------------------------------------------------
 
 
+@pytest.fixture(scope="module", autouse=True)
+def narrow():
+    """The paper's network has one narrow convolution."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(presets.PRESETS, "paper", NetworkConfig(width=4, layers=1))
+        yield
+
+
+def job_without_search(config, console):
+    """A job whose oracle draws its values, which takes less to compile."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(train_follower, "make_oracle", lambda config, who: (drawing_oracle(who.game), None))
+        return FollowerJob(config, console)
+
+
 @pytest.fixture(scope="module")
 def make():
-    return sharing(FollowerJob)
+    return sharing(job_without_search)
 
 
 def settings(folder, **changes):
