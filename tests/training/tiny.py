@@ -67,8 +67,9 @@ class Dwindling:
         return state.out_at > state.step_count
 
     def search_arms(self, state: State) -> tuple[Array, Array]:
+        """All actions, the last one first: an arm means nothing of its own."""
         views = jax.vmap(lambda seat: self.observe(state, seat))(jnp.arange(4))
-        return jnp.tile(jnp.arange(6), (4, 1)), views.legal
+        return jnp.tile(jnp.arange(6)[::-1], (4, 1)), views.legal[:, ::-1]
 
     def keeps_going(self, actions: Array) -> Array:
         return actions == 5

@@ -289,7 +289,7 @@ def test_bad_settings(values, message):
         (["--learn.learning-rate", "nan"], "learning_rate=nan: must be > 0"),
         (["--gate-games", "many"], "--gate-games"),
         (
-            ["--who.mode", "adh-19", "--learn.num-simulations", "2000000"],
+            ["--who.mode", "adh-19", "--who.network", "compact", "--learn.num-simulations", "2000000"],
             "a smaller search than learn.num_simulations=2000000",
         ),
         (["--learn.num-simulations", "3000000000"], "num_simulations=3000000000: must be < 2147483648"),

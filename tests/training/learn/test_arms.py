@@ -67,6 +67,7 @@ def oracle(game: Signals) -> Planner:
     return planner.memoryless("right", plan)
 
 
+@pytest.mark.slow  # to compile
 def test_dagger_learns_actions():
     who = network(Signals())
     config = DaggerConfig(episodes=10_000, updates_per_step=0.25, learning_rate=0.03, symmetries=True, **LEARN)

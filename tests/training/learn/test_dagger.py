@@ -144,7 +144,8 @@ def _parts(dagger):
         legal = GAME.search_arms(state)[1]
         matters = (plan.qvalues.max(-1) - (plan.qvalues * legal).sum(-1) / legal.sum(-1)) / 2  # values lie in [-1, 1]
         chance = (plan.root_value + 1) / 2
-        samples = Sample(jax.vmap(lambda seat: GAME.observe(state, seat))(seats), target, chance, matters)
+        per_output = target[:, ::-1]  # arms are in the opposite order
+        samples = Sample(jax.vmap(lambda seat: GAME.observe(state, seat))(seats), per_output, chance, matters)
         return plan, GAME.in_play(state), jax.vmap(dagger.updates.packing.pack)(samples), memory
 
     def policy(params, key, state):
