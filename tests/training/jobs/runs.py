@@ -7,6 +7,8 @@ import json
 import os
 import sys
 
+import jax
+import numpy as np
 import pytest
 from rich.console import Console
 
@@ -39,6 +41,12 @@ def run_here(make, config, *, draws=False):
             patch.setitem(sys.modules, "training.jobs.curves", None)
         result = job.run(make(config, console))
     return result, console.file.getvalue()
+
+
+def stepped(params, number):
+    """Parameters after a made-up gradient step of this number, which is noise."""
+    draw = np.random.default_rng(int(number))
+    return jax.tree.map(lambda leaf: np.asarray(leaf) + draw.normal(0, 0.1, leaf.shape).astype(np.float32), params)
 
 
 def send_signal_at(monkeypatch, number, *iterations):

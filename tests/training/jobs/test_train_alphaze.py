@@ -16,7 +16,7 @@ from rich.console import Console
 
 import jaxgames
 from tests.training import tiny_alphaze
-from tests.training.jobs.runs import as_json, log_of, result_of, run_here, send_signal_at, sharing, steps_of
+from tests.training.jobs.runs import as_json, log_of, result_of, run_here, send_signal_at, sharing, stepped, steps_of
 from training.jobs import train_alphaze
 from training.jobs.command_line import run_main
 from training.jobs.train_alphaze import AlphazeJob, TrainConfig
@@ -85,9 +85,29 @@ def job_with_one_game(config, console):
     return job
 
 
-@pytest.fixture(scope="module")
-def make():
-    return sharing(job_with_one_game)
+def job_without_programs(config, console):
+    """A job that compiles nothing to play and to learn: games are counted, and gradient steps are noise."""
+    job, learn = AlphazeJob(config, console), config.learn
+
+    def play(key, params, learner):
+        done = {"samples": learn.lanes * learn.steps, "games": 5}
+        progress = {name: np.int32(learner.progress[name] + number) for name, number in done.items()}
+        told = {"samples": progress["samples"], "games": np.int32(5), "mean_length": np.float32(8)}
+        return dataclasses.replace(learner, progress=progress), told
+
+    def step(key, learner):
+        updates = np.int32(learner.updates + learn.updates)
+        told = dict.fromkeys(("loss", "value_error", "cross_entropy", "agreement"), np.float32(1 / updates))
+        learner = dataclasses.replace(learner, params=stepped(learner.params, updates), updates=updates)
+        return learner, told | {"updates": updates, "finite": np.bool_(True)}
+
+    job.programs.play, job.programs.learn = dict.fromkeys(job.programs.play, play), step
+    return job
+
+
+@pytest.fixture(scope="module", params=[job_without_programs, pytest.param(job_with_one_game, marks=pytest.mark.slow)])
+def make(request):
+    return sharing(request.param)
 
 
 def settings(folder, **changes):

@@ -14,7 +14,7 @@ from rich.console import Console
 
 import jaxgames
 from jaxgames.registration import usual_opponent
-from tests.training.jobs.runs import as_json, log_of, result_of, run_here, send_signal_at, sharing, steps_of
+from tests.training.jobs.runs import as_json, log_of, result_of, run_here, send_signal_at, sharing, stepped, steps_of
 from tests.training.tiny import drawing_oracle
 from training.jobs import train_follower
 from training.jobs.command_line import run_main
@@ -70,9 +70,27 @@ def job_without_search(config, console):
         return FollowerJob(config, console)
 
 
-@pytest.fixture(scope="module")
-def make():
-    return sharing(job_without_search)
+def job_without_programs(config, console):
+    """A job that compiles nothing to play and to learn: an episode ends in each iteration, and gradient steps are noise."""
+    job = job_without_search(config, console)
+
+    def iterate(key, oracle_params, learner):
+        progress = {name: np.int32(learner.progress[name] + number) for name, number in (("steps", 8), ("episodes", 1))}
+        updates = np.int32(0.75 * progress["steps"])
+        params = stepped(learner.params, updates)
+        mean = jax.tree.map(lambda old, new: (np.asarray(old) + new) / 2, learner.averaged, params)
+        told = dict.fromkeys(("loss", "cross_entropy", "agreement", "entropy"), np.float32(1 / updates))
+        told |= {**progress, "updates": updates, "new_steps": np.int32(8), "finite": np.bool_(True)}
+        progress |= {"owed": learner.progress["owed"]}
+        return dataclasses.replace(learner, params=params, averaged=mean, updates=updates, progress=progress), told
+
+    job.programs.iterate = iterate
+    return job
+
+
+@pytest.fixture(scope="module", params=[job_without_programs, pytest.param(job_without_search, marks=pytest.mark.slow)])
+def make(request):
+    return sharing(request.param)
 
 
 def settings(folder, **changes):

@@ -53,25 +53,26 @@ def states():
     return recordings.states("ffa_random", COUNT)[2]
 
 
-def look(who, params, states, seat, seed=0):
-    """What the likeliest actions are, which are drawn, and the policy, what is legal and the logits behind both."""
-    if id(who) not in PROGRAMS:
-        agents = [who.agent(greedy=greedy) for greedy in (True, False)]
+def look(who, params, states, seat, *, greedy=True, seed=0):
+    """The likeliest actions, or drawn ones; and the policy, what is legal and the logits behind them."""
+    name = (id(who), greedy)
+    if name not in PROGRAMS:
+        agent = who.agent(greedy=greedy)
 
         @jax.jit
         def run(params, keys, states, seat):
             views = jax.vmap(who.encoder.view, (0, None))(states, seat)
             seats, ones = jnp.full(len(keys), seat), jnp.ones(len(keys), bool)
-            chosen = [agent.act(params, keys, agent.init(len(keys)), views, seats, ones)[0] for agent in agents]
-            return *chosen, who.policy(params, views), jax.vmap(who.encoder.legal)(views), who.apply(params, views)[0]
+            chosen, _ = agent.act(params, keys, agent.init(len(keys)), views, seats, ones)
+            return chosen, who.policy(params, views), jax.vmap(who.encoder.legal)(views), who.apply(params, views)[0]
 
-        PROGRAMS[id(who)] = who, run  # with what its name is of, so that no other comes to have it
+        PROGRAMS[name] = who, run  # with what its name is of, so that no other comes to have it
     keys = jax.random.split(jax.random.key(seed), len(states.step_count))
-    return jax.device_get(PROGRAMS[id(who)][1](params, keys, states, np.int32(seat)))
+    return jax.device_get(PROGRAMS[name][1](params, keys, states, np.int32(seat)))
 
 
 def act(who, params, states, seat, *, greedy=True):
-    return look(who, params, states, seat)[0 if greedy else 1]
+    return look(who, params, states, seat, greedy=greedy)[0]
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +92,7 @@ def test_views_in_parts_give_what_they_give_alone(who, params, states, apply):
 
 def test_policy_over_what_is_legal(who, params, states):
     for seat in (0, 2):
-        taken, _, policy, legal, logits = look(who, params, states, seat)
+        taken, policy, legal, logits = look(who, params, states, seat)
         policy = np.exp(policy)
         np.testing.assert_allclose(policy.sum(-1), 1, rtol=1e-5)
         assert (policy[~legal] == 0).all() and (policy[legal] > 0).all() and (~legal).any()

@@ -18,14 +18,24 @@ from tests.jaxgames.pommerman.positions import position
 from training.play import official
 from training.play.official import OfficialAgent, OfficialMatchConfig
 
-SPEC = "follower"
+SPEC = "random"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def whole_methods():
+    """Games compile their methods as wholes, also where these are called outside of programs."""
+    kind = type(jaxgames.make("pommerman"))
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("init", "observe", "step"):
+            patch.setattr(kind, name, jax.jit(getattr(kind, name), static_argnums=0))
+        yield
 
 
 @functools.cache
 def compiled(mode="ffa"):
     """A game and its `init`, `observe` and `step`."""
     game = jaxgames.make("pommerman", mode)
-    return game, jax.jit(game.init), jax.jit(game.observe), jax.jit(game.step)
+    return game, game.init, game.observe, game.step
 
 
 @pytest.fixture(scope="module")
@@ -54,8 +64,10 @@ def test_dictionaries_are_read_as_they_were_written(mode):
         state = step(state, random.integers(0, game.num_actions, 4, np.int32))
 
 
-def test_it_plays_an_episode_and_starts_again(agent):
+@pytest.mark.parametrize("spec", [SPEC, pytest.param("follower", marks=pytest.mark.slow)])
+def test_it_plays_an_episode_and_starts_again(spec, agent):
     game, init, observe, step = compiled()
+    agent = agent if spec == SPEC else OfficialAgent(spec)
     assert agent.game == game
     moves = []
     for _ in range(2):
@@ -166,11 +178,9 @@ def test_what_is_missing_is_named(seen):
     for name in set(seen) - {"game_type", "game_env"}:
         with pytest.raises(ValueError, match=f"^observation: {name} is missing"):
             observation_from_dict(config, {key: value for key, value in seen.items() if key != name})
-    radio = jaxgames.make("pommerman", "radio")
-    look = jax.jit(lambda key: radio.observe(radio.init(key), jnp.int32(2)))
-    heard = observation_dict(radio.config, look(jax.random.key(3)))
+    of_team = {**seen, "teammate": 10, "enemies": [11, 13]}
     with pytest.raises(ValueError, match=r"^message=\(1,\): must be two numbers in 0\.\.8"):
-        observation_from_dict(radio.config, {**heard, "message": [1]})
+        observation_from_dict(jaxgames.make("pommerman", "radio").config, {**of_team, "message": [1]})
 
 
 @pytest.mark.parametrize("obs", [None, {}, {"board": None}])
