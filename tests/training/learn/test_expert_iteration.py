@@ -67,6 +67,7 @@ def test_demonstrations_where_something_is_hidden():
     assert played["games"] > 20 and agreement[-1] > max(0.4, agreement[0]), "what the player knew is not shown, so it is not all"
 
 
+@pytest.mark.slow  # to compile
 def test_who_shows_its_moves_remembers_them_from_call_to_call(monkeypatch):
     """However many steps a call has; and a restart ends all memories."""
     game = Signals(max_steps=16)

@@ -19,7 +19,7 @@ NARROW = {
         width=8, blocks=1, late_width=8, late_blocks=1, policy_planes=4, value_width=8, expansion=1, groups=4
     ),
 }
-SLOW = [pytest.param(name, marks=pytest.mark.slow) for name in ("residual", "mobile_small")]
+SLOW = [pytest.param(name, marks=pytest.mark.slow) for name in ("paper_value", "residual", "narrow mobile", "mobile_small")]
 
 
 def make(name, shape=SHAPE):
@@ -96,10 +96,12 @@ def test_size_of_the_papers_network():
     assert count(jax.eval_shape(presets.by_name("paper_value", SHAPE, ARMS).init, jax.random.key(0))) == 55_046 + 121 * 32 + 1
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["paper", "paper_value", *NARROW, *SLOW, *(pytest.param(name, marks=pytest.mark.slow) for name in ("compact", "mobile"))],
-)
+_PRESETS = [
+    pytest.param(name, marks=pytest.mark.slow) for name in ("paper_value", "compact", "residual", "mobile_small", "mobile")
+]
+
+
+@pytest.mark.parametrize("name", ["paper", *NARROW, *_PRESETS])
 def test_form(name):
     network = make(name)
     params = jax.jit(network.init)(jax.random.key(0))
@@ -114,7 +116,7 @@ def test_form(name):
     assert not np.array_equal(jax.jit(network.apply)(other, 10 * normal(1, 5, *SHAPE))[0], logits)
 
 
-@pytest.mark.parametrize("name", ["paper_value", *NARROW, *SLOW])
+@pytest.mark.parametrize("name", ["narrow residual", *SLOW])
 def test_every_parameter_counts(name):
     """Each has an influence on policy or value, and the value stays in [-1, 1]."""
     network = make(name, (8, 8, 14))
@@ -133,7 +135,7 @@ def test_every_parameter_counts(name):
     assert (np.abs(value) <= 1).all() and np.abs(value).max() > 0.5
 
 
-@pytest.mark.parametrize("name", ["paper_value", *NARROW, *SLOW])
+@pytest.mark.parametrize("name", ["narrow residual", *SLOW])
 def test_elements_of_a_batch_do_not_see_each_other(name):
     network = make(name)
     params = jax.jit(network.init)(jax.random.key(0))

@@ -110,7 +110,7 @@ def test_draws_follow_the_policy(who, params):
     assert act(who, params, state, 0) == np.argmax(policy)
 
 
-@pytest.mark.parametrize("greedy", [True, False])
+@pytest.mark.parametrize("greedy", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_a_network_that_fails_stops(who, params, states, greedy):
     for bad in (np.nan, np.inf, -np.inf):
         broken = jax.tree.map(lambda leaf, bad=bad: np.full_like(leaf, bad), params)
@@ -119,7 +119,7 @@ def test_a_network_that_fails_stops(who, params, states, greedy):
 
 def test_the_dead_stop(who, params):
     dead = jax.tree.map(lambda leaf: np.repeat(leaf, COUNT, axis=0), position("...2.....1"))
-    assert act(who, params, dead, 0, greedy=False).tolist() == [0] * COUNT
+    assert act(who, params, dead, 0).tolist() == [0] * COUNT
 
 
 def test_what_a_search_is_told(who, params, states, apply):

@@ -95,6 +95,7 @@ def test_one_board_does_not_see_the_others():
         assert not np.allclose(one[1:], other[1:], atol=1e-2)
 
 
+@pytest.mark.slow  # to compile
 def test_half_precision_is_near():
     _, params, apply = small()
     boards = normal(7, 4, *SHAPE)

@@ -315,13 +315,18 @@ def rotated():
 
 
 def test_each_start_is_played_from_all_seats_in_turn(rotated):
-    """By four players, with fewer lanes than games; what is drawn later is not the same."""
+    """By four players, with fewer lanes than games."""
     games = rotated
     np.testing.assert_array_equal(games.seats, (np.arange(4) + np.arange(16)[:, None]) % 4)
     starts = np.stack([np.asarray(evaluate.replay(Waiting(), KEY, index, games).out_at)[0] for index in range(16)])
     np.testing.assert_array_equal(starts, starts[::4].repeat(4, 0))
     assert len(np.unique(starts, axis=0)) == 4
     np.testing.assert_array_equal(games.lengths, np.sort(starts, axis=1)[:, -2])  # these are the games that were played
+
+
+@pytest.mark.slow  # to compile
+def test_games_from_one_start_go_different_ways():
+    """What is drawn later is not the same."""
     slips = Tug(slips=True)
     pulls = steady_player(PULL)
     twice = evaluate.play(slips, [pulls, pulls], KEY, 40, batch_size=7, seating="rotated", record=40)
