@@ -1,6 +1,6 @@
 """A game of covered cards, the smallest in which a network can learn what is hidden where.
 
-Each of two players has four cards in a row, of three kinds; those at the ends are mostly of the first, those between of the second.
+Each of two players has four cards in a row, of three kinds: those at the ends are mostly of the first, the others of the second.
 By turns they uncover a card of the other, and who uncovers one of the last kind ends the game.
 """
 
