@@ -1,25 +1,109 @@
-"""A network and an oracle so small that a learner compiles in seconds, and what learners leave in their buffers."""
+"""A game, a network and an oracle so small that a learner compiles in seconds, and what learners leave in their buffers."""
 
 from __future__ import annotations
+
+import dataclasses
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
 
-import jaxgames
+from jaxgames.encoder import Encoder
+from jaxgames.hashing import hash_words
 from search.planner import Plan, Planner
 from training.models.networks import follower as networks
 from training.models.networks.follower import NetworkConfig
 from training.models.policy_value import PolicyValue
 
-GAME = jaxgames.make("pommerman", "ffa", board_size=8, num_rigid=12, num_wood=12, num_items=10, max_steps=40)
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class State:
+    """One game: out_at int32 [4], word uint32 [], which hangs on all that was done; step_count int32 [], terminated bool []."""
+
+    out_at: Array
+    word: Array
+    step_count: Array
+    terminated: Array
 
 
-def network(game=GAME) -> PolicyValue:
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class View:
+    """What a player sees: alive bool [], legal bool [6], and its word uint32 [], of which no two are alike."""
+
+    alive: Array
+    legal: Array
+    word: Array
+
+
+@dataclasses.dataclass(frozen=True)
+class Dwindling:
+    """Four players drop out at steps drawn at the start, until one is left; what each may do changes in every step."""
+
+    name: str = "dwindling"
+    num_players: int = 4
+    num_actions: int = 6
+    num_arms: int = 6
+    pass_action: int = 0
+    max_steps: int = 16
+
+    def init(self, key: Array) -> State:
+        out_at = jax.random.randint(key, (4,), 5, self.max_steps)
+        return State(out_at, jax.random.bits(key, (), jnp.uint32), jnp.int32(0), jnp.bool_(False))
+
+    def step(self, state: State, actions: Array, key: Array | None = None) -> State:
+        del key
+        count, done = state.step_count + 1, (actions * 6 ** np.arange(4)).sum().astype(jnp.uint32)
+        after = State(state.out_at, hash_words((state.word, done))[0], count, (state.out_at > count).sum() <= 1)
+        return jax.tree.map(lambda old, new: jnp.where(state.terminated, old, new), state, after)
+
+    def to_play(self, state: State) -> Array:
+        del state
+        return jnp.int32(-1)
+
+    def in_play(self, state: State) -> Array:
+        return state.out_at > state.step_count
+
+    def search_arms(self, state: State) -> tuple[Array, Array]:
+        """All actions, the last one first: an arm means nothing of its own."""
+        views = jax.vmap(lambda seat: self.observe(state, seat))(jnp.arange(4))
+        return jnp.tile(jnp.arange(6)[::-1], (4, 1)), views.legal[:, ::-1]
+
+    def keeps_going(self, actions: Array) -> Array:
+        return actions == 5
+
+    def observe(self, state: State, player: Array) -> View:
+        """A player who is out may only pass."""
+        word, alive = hash_words((state.word, player.astype(jnp.uint32)))[0], self.in_play(state)[player]
+        drawn = ((word >> np.arange(6)) % 2 == 1) | (np.arange(6) == word // 64 % 6)
+        return View(alive, jnp.where(alive, drawn, np.arange(6) == self.pass_action), word)
+
+
+GAME = Dwindling()
+ENCODER = Encoder(
+    name="dwindling",
+    shape=(1, 6, 2),
+    channels=("legal", "drawn"),
+    num_outputs=6,
+    view=GAME.observe,
+    planes=lambda view: jnp.stack([view.legal, (view.word >> (10 + np.arange(6))) % 2 == 1], -1).astype(jnp.float32)[None],
+    legal=lambda view: view.legal,
+    outputs=lambda actions, seat: actions,
+    actions=lambda outputs, seat: outputs,
+    num_symmetries=6,
+    transform_planes=lambda planes, which: jnp.roll(planes, which, axis=1),
+    transform_outputs=lambda per_output, which: jnp.roll(per_output, which),
+    output_names=tuple("abcdef"),
+    shows_observation=True,
+)
+
+
+def network() -> PolicyValue:
     """Two narrow convolutions and a value."""
-    encoder = jaxgames.encoder_of(game)
     config = NetworkConfig(width=4, layers=2, value_head=True)
-    return PolicyValue(game, encoder, networks.make(config, encoder.shape, encoder.num_outputs), {})
+    return PolicyValue(GAME, ENCODER, networks.make(config, ENCODER.shape, ENCODER.num_outputs), {})
 
 
 def drawing_oracle(game=GAME) -> Planner:

@@ -1,4 +1,4 @@
-"""AlphaZe** so small that its programs compile in seconds: DarkHex on 3 x 3 cells, and a network of one narrow block."""
+"""AlphaZe** so small that its programs compile in seconds: DarkHex on 3 x 3 cells, and a network of one narrow convolution."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import numpy as np
 import jaxgames
 from jaxgames import runtime
 from training.learn.alphaze import Alphaze, AlphazeConfig
-from training.models.networks import rise
-from training.models.networks.rise import RiseConfig
+from training.models.networks import follower as networks
+from training.models.networks.follower import NetworkConfig
 from training.models.policy_value import PolicyValue
 
 GAME = jaxgames.make("hex", "adh-3")
-NETWORK = RiseConfig(width=8, blocks=1, inside=8, excited=0, inside_step=0, value_planes=4, value_width=8, groups=4)
+NETWORK = NetworkConfig(width=8, layers=1, value_head=True)
 CONFIG = AlphazeConfig(
     num_worlds=2,
     num_simulations=4,
@@ -31,7 +31,7 @@ CONFIG = AlphazeConfig(
 def player() -> PolicyValue:
     """The network."""
     encoder = jaxgames.encoder_of(GAME)
-    return PolicyValue(GAME, encoder, rise.make(NETWORK, encoder.shape, encoder.num_outputs), {})
+    return PolicyValue(GAME, encoder, networks.make(NETWORK, encoder.shape, encoder.num_outputs), {})
 
 
 def programs(config: AlphazeConfig = CONFIG, mesh=None) -> Alphaze:

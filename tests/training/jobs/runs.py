@@ -5,7 +5,11 @@ import dataclasses
 import io
 import json
 import os
+import sys
 
+import jax
+import numpy as np
+import pytest
 from rich.console import Console
 
 from training.jobs import job
@@ -26,11 +30,23 @@ def sharing(job_class):
     return make
 
 
-def run_here(make, config):
-    """Runs a job, made by `make(config, console)`, in this process; returns the result, and what was printed."""
+def run_here(make, config, *, draws=False):
+    """Runs a job, made by `make(config, console)`, in this process; returns the result, and what was printed.
+
+    It draws its log only if this is asked for: a picture takes longer than all else of a small run.
+    """
     console = Console(file=io.StringIO(), width=200)
-    result = job.run(make(config, console))
+    with pytest.MonkeyPatch.context() as patch:
+        if not draws:
+            patch.setitem(sys.modules, "training.jobs.curves", None)
+        result = job.run(make(config, console))
     return result, console.file.getvalue()
+
+
+def stepped(params, number):
+    """Parameters after a made-up gradient step of this number, which is noise."""
+    draw = np.random.default_rng(int(number))
+    return jax.tree.map(lambda leaf: np.asarray(leaf) + draw.normal(0, 0.1, leaf.shape).astype(np.float32), params)
 
 
 def send_signal_at(monkeypatch, number, *iterations):

@@ -13,22 +13,23 @@ from training.play.tournament import TournamentConfig
 from training.web.play import PlayConfig
 
 
-def test_every_game_and_variant_is_listed_and_can_be_made():
-    rows = list_games.rows()
-    assert [row["id"] for row in rows] == [entry.id for entry in jaxgames.games()]
+def test_every_game_and_variant_has_an_id_and_can_be_made():
     assert {entry.name for entry in jaxgames.games()} == set(jaxgames.game_names())
     for entry in jaxgames.games():
         assert read_id(entry.id) == (entry.name, entry.mode)
         assert jaxgames.make(entry.id) == jaxgames.make(entry.name, entry.mode)
+
+
+def test_a_row_of_the_list():
+    about = {"id": "hex-adh-5-v1", "players": 2, "actions": 26, "longest": 49, "moves": "in turn", "hidden": True}
+    assert about in list_games.rows("hex")
+
+
+@pytest.mark.slow  # to trace
+def test_every_game_and_variant_is_listed():
+    rows = list_games.rows()
+    assert [row["id"] for row in rows] == [entry.id for entry in jaxgames.games()]
     by_id = {row["id"]: row for row in rows}
-    assert by_id["hex-adh-5-v1"] == {
-        "id": "hex-adh-5-v1",
-        "players": 2,
-        "actions": 26,
-        "longest": 49,
-        "moves": "in turn",
-        "hidden": True,
-    }
     assert by_id["pommerman-ffa-v1"]["moves"] == "at once" and not by_id["pommerman-ffa-v1"]["hidden"]
     assert by_id["pommerman-team-v1"]["hidden"] and by_id["clash-toy-v1"]["hidden"]
 

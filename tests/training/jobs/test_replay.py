@@ -20,9 +20,9 @@ def run(capsys, *arguments):
 
 
 def test_a_sound_recording(capsys):
-    code, out, err = run(capsys, "pommerman", SAMPLES / "ffa_kick.npz")
+    code, out, err = run(capsys, "hex", SAMPLES.parent / "hex" / "adh_3x3.npz")
     assert (code, err) == (0, "")
-    assert out.splitlines()[-1] == "120 transitions, 0 mismatches"
+    assert out.splitlines()[-1] == "1033 transitions, 0 mismatches"
 
 
 @pytest.mark.parametrize(

@@ -15,20 +15,22 @@ import pytest
 from rich.console import Console
 
 import jaxgames
-from tests.training.jobs.runs import as_json, log_of, result_of, run_here, send_signal_at, sharing, steps_of
+from tests.training import tiny_alphaze
+from tests.training.jobs.runs import as_json, log_of, result_of, run_here, send_signal_at, sharing, stepped, steps_of
 from training.jobs import train_alphaze
 from training.jobs.command_line import run_main
 from training.jobs.train_alphaze import AlphazeJob, TrainConfig
 from training.learn.alphaze import AlphazeConfig
+from training.models.networks import presets
 from training.models.policy_value import PolicyValueConfig
-from training.play import agents, elo
+from training.play import agents, elo, tournament
 from training.play.tournament import CrossTable
 from training.storage.logs import read_log
 from training.storage.weights import load_weights
 
 # Four iterations an epoch: two of games, with TrueSight in the first epoch, and two of gradient steps.
 TINY = TrainConfig(
-    who=PolicyValueConfig(mode="adh-3", network="tiny"),
+    who=PolicyValueConfig(mode="adh-3", network="compact"),
     learn=AlphazeConfig(
         method="pimc_value",
         true_sight_epochs=1,
@@ -59,28 +61,53 @@ ITERATIONS = EPOCH * TINY.epochs
 
 @pytest.fixture(scope="module", autouse=True)
 def gates():
-    """Matches have results drawn from their keys; those of the tournament in the end are enough to compile."""
+    """Matches have results drawn from their keys, also those of the tournament in the end; networks are narrow."""
+
+    def points(key, num_games):
+        return np.random.default_rng(np.asarray(jax.random.key_data(key))).integers(0, 3, num_games) / 2
 
     def play(game, pair, key, num_games):
         assert pair[0].params is not pair[1].params
         assert num_games == (TINY.rate_games if pair[1].name == "random" else TINY.gate_games)
-        return np.asarray(jax.random.randint(key, num_games, 0, 3)) / 2
+        return points(key, num_games)
 
     with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(presets.PRESETS, "compact", tiny_alphaze.NETWORK)
         patch.setattr(train_alphaze, "play_pair", play)
+        patch.setattr(tournament, "play_pair", lambda game, pair, key, num_games, batch_size: points(key, num_games))
         yield
 
 
 def job_with_one_game(config, console):
-    """A job in which the games with TrueSight are played by the program of the fair ones, so that only that is compiled."""
+    """A job in which all games are played by the program of those with TrueSight, so that only that is compiled."""
     job = AlphazeJob(config, console)
-    job.programs.play = dict.fromkeys(job.programs.play, job.programs.play["fair"])
+    job.programs.play = dict.fromkeys(job.programs.play, job.programs.play["true_sight"])
     return job
 
 
-@pytest.fixture(scope="module")
-def make():
-    return sharing(job_with_one_game)
+def job_without_programs(config, console):
+    """A job that compiles nothing to play and to learn: games are counted, and gradient steps are noise."""
+    job, learn = AlphazeJob(config, console), config.learn
+
+    def play(key, params, learner):
+        done = {"samples": learn.lanes * learn.steps, "games": 5}
+        progress = {name: np.int32(learner.progress[name] + number) for name, number in done.items()}
+        told = {"samples": progress["samples"], "games": np.int32(5), "mean_length": np.float32(8)}
+        return dataclasses.replace(learner, progress=progress), told
+
+    def step(key, learner):
+        updates = np.int32(learner.updates + learn.updates)
+        told = dict.fromkeys(("loss", "value_error", "cross_entropy", "agreement"), np.float32(1 / updates))
+        learner = dataclasses.replace(learner, params=stepped(learner.params, updates), updates=updates)
+        return learner, told | {"updates": updates, "finite": np.bool_(True)}
+
+    job.programs.play, job.programs.learn = dict.fromkeys(job.programs.play, play), step
+    return job
+
+
+@pytest.fixture(scope="module", params=[job_without_programs, pytest.param(job_with_one_game, marks=pytest.mark.slow)])
+def make(request):
+    return sharing(request.param)
 
 
 def settings(folder, **changes):
@@ -102,7 +129,7 @@ def straight(make, tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         for name in ("play_pair", "round_robin"):
             patch.setattr(train_alphaze, name, noted(getattr(train_alphaze, name)))
-        result, _ = run_here(make, settings(folder))
+        result, _ = run_here(make, settings(folder), draws=True)
     return folder, result, keys
 
 
@@ -176,7 +203,7 @@ def test_only_a_network_that_makes_more_than_half_of_the_points_takes_over(make,
     assert [line["rating"] for line in ends] == pytest.approx([0, rating, rating], rel=1e-6)
     files = [load_weights(tmp_path / f"epoch-{epoch:03d}.npz") for epoch in range(TINY.epochs + 1)]
     assert [meta["epoch"] for _, meta in files] == [0, 1, 2, 3]
-    kernels = [params["stem"]["kernel"] for params, _ in files]
+    kernels = [params["policy"]["kernel"] for params, _ in files]
     same = [np.array_equal(one, other) for one, other in itertools.pairwise(kernels)]
     assert same == [True, False, True]
     assert (tmp_path / "best.npz").read_bytes() == (tmp_path / "epoch-003.npz").read_bytes()
@@ -227,8 +254,8 @@ def test_a_run_begins_with_given_weights(straight, tmp_path):
     begun = job._first_params()
     given, _ = load_weights(folder / "best.npz", begun)
     assert jax.tree.all(jax.tree.map(np.array_equal, begun, given))
-    with pytest.raises(ValueError, match="network is 'tiny' there and 'small' is expected"):
-        AlphazeJob(settings(tmp_path, start=str(folder), who=PolicyValueConfig(mode="adh-3", network="small")), Console())
+    with pytest.raises(ValueError, match="network is 'compact' there and 'paper_value' is expected"):
+        AlphazeJob(settings(tmp_path, start=str(folder), who=PolicyValueConfig(mode="adh-3", network="paper_value")), Console())
 
 
 def test_a_run_that_is_stopped_goes_on_as_if_nothing_had_happened(straight, make, monkeypatch, tmp_path):
@@ -282,7 +309,7 @@ def test_bad_settings(values, message):
         (["--learn.learning-rate", "nan"], "learning_rate=nan: must be > 0"),
         (["--gate-games", "many"], "--gate-games"),
         (
-            ["--who.mode", "adh-19", "--learn.num-simulations", "2000000"],
+            ["--who.mode", "adh-19", "--who.network", "compact", "--learn.num-simulations", "2000000"],
             "a smaller search than learn.num_simulations=2000000",
         ),
         (["--learn.num-simulations", "3000000000"], "num_simulations=3000000000: must be < 2147483648"),

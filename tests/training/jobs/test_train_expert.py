@@ -15,7 +15,7 @@ from rich.console import Console
 from search.modelled import Models
 from search.puct.search import Settings
 from tests.signals import NUM_SIGNALS, Signals
-from tests.training.jobs.runs import as_json, log_of, result_of, run_here, send_signal_at, sharing, steps_of
+from tests.training.jobs.runs import as_json, log_of, result_of, run_here, send_signal_at, sharing, stepped, steps_of
 from tests.training.learn.test_arms import network
 from tests.training.learn.test_expert_iteration import knowing
 from training.jobs import train_expert
@@ -61,9 +61,30 @@ def signals():
         yield
 
 
-@pytest.fixture(scope="module")
-def make():
-    return sharing(ExpertJob)
+def job_without_programs(config, console):
+    """A job that compiles nothing to play and to learn: samples are counted, and gradient steps are noise."""
+    job, learn = ExpertJob(config, console), config.learn
+
+    def play(key, learner):
+        done = {"samples": 2 * learn.lanes * learn.steps, "games": learn.lanes}
+        progress = {name: np.int32(learner.progress[name] + number) for name, number in done.items()}
+        told = {"samples": progress["samples"], "games": np.int32(learn.lanes), "mean_length": np.float32(2)}
+        shares = np.full(NUM_SIGNALS, 1 / NUM_SIGNALS, np.float32)
+        return dataclasses.replace(learner, progress=progress), told | {"action_shares": shares}
+
+    def step(key, learner):
+        updates = np.int32(learner.updates + learn.updates)
+        told = dict.fromkeys(("loss", "value_error", "cross_entropy", "agreement"), np.float32(1 / updates))
+        learner = dataclasses.replace(learner, params=stepped(learner.params, updates), updates=updates)
+        return learner, told | {"updates": updates, "finite": np.bool_(True)}
+
+    job.programs.play, job.programs.learn = play, step
+    return job
+
+
+@pytest.fixture(scope="module", params=[job_without_programs, pytest.param(ExpertJob, marks=pytest.mark.slow)])
+def make(request):
+    return sharing(request.param)
 
 
 def settings(folder, **changes):
@@ -83,7 +104,7 @@ def test_the_reported_games_are_those_of_the_search_that_is_learnt_from(tmp_path
 def straight(make, tmp_path_factory):
     """The folder of a run that nothing has interrupted, and its result."""
     folder = tmp_path_factory.mktemp("straight") / "run"
-    return folder, run_here(make, settings(folder))[0]
+    return folder, run_here(make, settings(folder), draws=True)[0]
 
 
 def test_what_a_run_writes(straight):

@@ -14,12 +14,15 @@ from rich.console import Console
 
 import jaxgames
 from jaxgames.registration import usual_opponent
-from tests.training.jobs.runs import as_json, log_of, result_of, run_here, send_signal_at, sharing, steps_of
+from tests.training.jobs.runs import as_json, log_of, result_of, run_here, send_signal_at, sharing, stepped, steps_of
+from tests.training.tiny import drawing_oracle
 from training.jobs import train_follower
 from training.jobs.command_line import run_main
 from training.jobs.train_follower import FollowerJob, OracleConfig, TrainConfig, make_oracle
 from training.learn.dagger import DaggerConfig
 from training.models import policy_value
+from training.models.networks import presets
+from training.models.networks.follower import NetworkConfig
 from training.models.policy_value import PolicyValueConfig
 from training.play import evaluate
 from training.storage.checkpoints import Checkpoints
@@ -52,9 +55,53 @@ QUIET = Console(quiet=True)
 # --- runs --------------------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def make():
-    return sharing(FollowerJob)
+@pytest.fixture(scope="module", autouse=True)
+def narrow():
+    """The paper's network has one narrow convolution."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(presets.PRESETS, "paper", NetworkConfig(width=4, layers=1))
+        yield
+
+
+def job_without_search(config, console):
+    """A job whose oracle draws its values, which takes less to compile."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(train_follower, "make_oracle", lambda config, who: (drawing_oracle(who.game), None))
+        return FollowerJob(config, console)
+
+
+def job_without_programs(config, console):
+    """A job that compiles nothing to play and to learn: an episode ends in each iteration, and gradient steps are noise."""
+    job = job_without_search(config, console)
+
+    def iterate(key, oracle_params, learner):
+        progress = {name: np.int32(learner.progress[name] + number) for name, number in (("steps", 8), ("episodes", 1))}
+        updates = np.int32(0.75 * progress["steps"])
+        params = stepped(learner.params, updates)
+        mean = jax.tree.map(lambda old, new: (np.asarray(old) + new) / 2, learner.averaged, params)
+        told = dict.fromkeys(("loss", "cross_entropy", "agreement", "entropy"), np.float32(1 / updates))
+        told |= {**progress, "updates": updates, "new_steps": np.int32(8), "finite": np.bool_(True)}
+        progress |= {"owed": learner.progress["owed"]}
+        return dataclasses.replace(learner, params=params, averaged=mean, updates=updates, progress=progress), told
+
+    job.programs.iterate = iterate
+    return job
+
+
+def made_up_games(game, agents, key, num_games, **settings):
+    """Games whose results follow from the key and the parameters that play."""
+    draw = np.random.default_rng([*np.asarray(jax.random.key_data(key)), int(1e6 * agents[0].params["policy"]["kernel"].std())])
+    outcomes = draw.integers(-1, 2, (num_games, 1)).astype(np.int8) * np.array([1, -1], np.int8)
+    lengths = np.full(num_games, game.max_steps, np.int32)
+    return evaluate.Games(outcomes, outcomes >= 0, np.tile([0, 1], (num_games, 1)), lengths, lengths.sum(), np.zeros((0, 9, 2)))
+
+
+@pytest.fixture(scope="module", params=[job_without_programs, pytest.param(job_without_search, marks=pytest.mark.slow)])
+def make(request):
+    with pytest.MonkeyPatch.context() as patch:
+        if request.param is job_without_programs:
+            patch.setattr(evaluate, "play", made_up_games)
+        yield sharing(request.param)
 
 
 def settings(folder, **changes):
@@ -73,7 +120,7 @@ def straight(make, tmp_path_factory):
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(evaluate, "play", play)
-        result, _ = run_here(make, settings(folder))
+        result, _ = run_here(make, settings(folder), draws=True)
     return folder, result, played
 
 

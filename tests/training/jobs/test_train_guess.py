@@ -1,7 +1,11 @@
-"""The training of networks that guess what is hidden: it learns, goes on where it was stopped, and serves planners."""
+"""The training of networks that guess what is hidden: it learns, goes on where it was stopped, and serves planners.
+
+It learns in a game of covered cards, which takes the place of Stratego.
+"""
 
 import dataclasses
 import signal
+import types
 
 import jax
 import jax.numpy as jnp
@@ -10,18 +14,22 @@ import pytest
 
 import jaxgames
 from jaxgames import runtime
+from tests import covered
 from tests.training.jobs.runs import log_of, result_of, run_here, send_signal_at, sharing
+from training.jobs import train_guess
 from training.jobs.train_guess import GuessJob, TrainConfig
 from training.learn.guessing import Guessing, GuessingConfig
 from training.models import guess
-from training.models.guess import GuessConfig
+from training.models.guess import Guess, GuessConfig
+from training.models.networks import follower as networks
+from training.models.networks.follower import NetworkConfig
 from training.play import agents
 from training.storage.logs import read_log
-from training.storage.weights import load_weights
+from training.storage.weights import load_weights, save_weights
 
 TINY = TrainConfig(
     who=GuessConfig("stratego", "mini", network="tiny"),
-    learn=GuessingConfig(player="hunt", lanes=32, steps=8, updates=8, batch_size=64, buffer_size=1024, learning_rate=3e-3),
+    learn=GuessingConfig(player="hunt", lanes=32, steps=8, updates=8, batch_size=64, buffer_size=1024, learning_rate=0.03),
     samples=2048,
     rate_every=700,
     seed=3,
@@ -29,9 +37,18 @@ TINY = TrainConfig(
 )
 
 
+GAME = covered.Covered()
+ENCODER = covered.encoder(GAME)
+NETWORK = networks.make(NetworkConfig(width=8, layers=1), ENCODER.shape, covered.CARDS * covered.KINDS)
+WHO = Guess(GAME, ENCODER, NETWORK, {"kind": "guess", "game": "covered", "mode": "", "encoder": "cards", "network": "tiny"})
+
+
 @pytest.fixture(scope="module")
 def make():
-    return sharing(GuessJob)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(train_guess, "guess", types.SimpleNamespace(make=lambda config: WHO))
+        patch.setattr(train_guess, "agents", types.SimpleNamespace(make=lambda name, game: covered.random_agent()))
+        yield sharing(GuessJob)
 
 
 def settings(folder, **changes):
@@ -46,19 +63,34 @@ def straight(make, tmp_path_factory):
     return folder
 
 
-def test_it_learns_and_serves_planners(straight):
+def test_it_learns(straight):
     log = read_log(straight / "log.jsonl")
     assert [line["samples"] for line in log] == list(range(256, 2049, 256))
     assert log[-1]["loss"] < 0.8 * log[0]["loss"] and log[-1]["agreement"] > log[0]["agreement"]
+
+
+@pytest.fixture(scope="module")
+def weights(tmp_path_factory):
+    """The folder of a network for the small Stratego, never trained."""
+    who, random = guess.make(TINY.who), np.random.default_rng(0)
+    shapes = jax.eval_shape(who.init, jax.random.key(0))
+    folder = tmp_path_factory.mktemp("weights")
+    params = jax.tree.map(lambda leaf: random.normal(0, 0.1, leaf.shape).astype(np.float32), shapes)
+    save_weights(folder / "best.npz", params, who.meta)
+    return folder
+
+
+@pytest.mark.slow  # to compile
+def test_it_serves_planners(weights):
     game = jaxgames.make("stratego", "mini")
-    who, params = guess.read(straight, game)
+    who, params = guess.read(weights, game)
     states = jax.jit(jax.vmap(game.init))(jax.random.split(jax.random.key(5), 2))
     seats = jnp.zeros(2, jnp.int32)
     views = jax.jit(jax.vmap(game.observe))(states, seats)
     chances = jax.jit(lambda params, views: who.log_chances(params, jax.vmap(who.encoder.planes)(views)))(params, views)
     assert chances.shape == (2, 36, 12) and np.allclose(np.exp(chances).sum(-1), 1, atol=1e-5)
     worlds = "weights=none,rollout_steps=0,num_worlds=2,num_simulations=4"
-    planner, _ = agents.make_planner(f"pc_pimc:guess={straight},candidates=4,{worlds}", game)
+    planner, _ = agents.make_planner(f"pc_pimc:guess={weights},candidates=4,{worlds}", game)
     keys = jax.random.split(jax.random.key(2), 2)
     plan, _ = jax.jit(planner.plan)(None, keys, planner.init(2), views, seats, jnp.ones(2, bool))
     legal = np.asarray(jax.jit(jax.vmap(game.legal_actions))(states))
@@ -69,7 +101,7 @@ def test_guesses_are_rated_in_whole_games_that_are_not_learnt_from(straight, mak
     """Now and then and at the end, in the same games; the best parameters are kept."""
     log = read_log(straight / "log.jsonl")
     rated = {line["samples"]: line["surprise"] for line in log if "surprise" in line}
-    assert list(rated) == [768, 1536, 2048] and min(rated.values()) < np.log(12)
+    assert list(rated) == [768, 1536, 2048] and min(rated.values()) < np.log(covered.KINDS)
     params, meta = load_weights(straight / "best.npz")
     assert meta["samples"] == min(rated, key=rated.get)
     assert result_of(straight)["surprise"] == min(rated.values())
@@ -100,15 +132,15 @@ def by_hand(programs, key, params):
 
 def test_each_side_has_a_memory_of_its_own():
     """One that counts its moves, and what it remembers is doubled for the second side."""
-    who, hunt = guess.make(TINY.who), agents.make("hunt", jaxgames.make("stratego", "mini"))
+    player = covered.random_agent()
 
     def act(params, keys, memory, views, seats, active):
-        chosen, _ = hunt.act(params, keys, (), views, seats, active)
+        chosen, _ = player.act(params, keys, (), views, seats, active)
         return chosen, memory + active * (1 + seats)
 
-    counting = hunt._replace(init=lambda batch: jnp.zeros(batch, jnp.int32), reset=lambda memory, lanes: memory, act=act)
-    programs = Guessing(TINY.learn, who, counting, runtime.data_mesh(1))
-    games = jax.vmap(programs._start, axis_name="data")(jax.random.key(0)[None])
+    counting = player._replace(init=lambda batch: jnp.zeros(batch, jnp.int32), reset=lambda memory, lanes: memory, act=act)
+    programs = Guessing(TINY.learn, WHO, counting, runtime.data_mesh(1))
+    games = jax.jit(jax.vmap(programs._start, axis_name="data"))(jax.random.key(0)[None])
     games, step = jax.tree.map(lambda leaf: leaf[0], games), jax.jit(programs._step)
     lanes = TINY.learn.lanes
     at_work = np.ones(lanes, bool)
@@ -131,10 +163,10 @@ def test_a_search_may_play():
     assert programs.seats_asked == 2 and told["samples"] == 8 and told["finite"]
 
 
-def test_settings_of_a_guess_are_told(straight):
+def test_settings_of_a_guess_are_told(weights):
     game = jaxgames.make("stratego", "mini")
-    told = agents.settings_of(f"pc_pimc:weights=none,guess={straight}", game)
-    assert told["guess"] == str(straight) and told["candidates"] == 32
+    told = agents.settings_of(f"pc_pimc:weights=none,guess={weights}", game)
+    assert told["guess"] == str(weights) and told["candidates"] == 32
     assert "guess" not in agents.settings_of("pc_pimc:weights=none", game)
 
 
@@ -158,9 +190,9 @@ def test_a_guess_that_cannot_be(spec, message):
         agents.make(spec, jaxgames.make("stratego", "mini"))
 
 
-def test_other_weights_are_refused(straight):
+def test_other_weights_are_refused(weights):
     with pytest.raises(ValueError, match="kind"):
-        agents.make(f"pc_pimc:weights={straight}", jaxgames.make("stratego", "mini"))
+        agents.make(f"pc_pimc:weights={weights}", jaxgames.make("stratego", "mini"))
     with pytest.raises(ValueError, match="encoder='alphaze': shows what is hidden"):
         guess.make(GuessConfig("stratego", "mini", encoder="alphaze"))
     with pytest.raises(ValueError, match="game='hex': does not tell what is hidden where"):

@@ -48,7 +48,7 @@ def settings(folder, **changes):
 def straight(make, tmp_path_factory):
     """The folder of a run that nothing has interrupted."""
     folder = tmp_path_factory.mktemp("straight") / "run"
-    run_here(make, settings(folder))
+    run_here(make, settings(folder), draws=True)
     return folder
 
 

@@ -14,6 +14,7 @@ import pytest
 from rich.console import Console
 
 import jaxgames
+from jaxgames import runtime
 from jaxgames.pommerman.bots import random_agent
 from tests.training.jobs.runs import contents
 from tests.training.learn.test_data_sets import KEPT
@@ -47,6 +48,7 @@ def played(monkeypatch):
 
         return types.SimpleNamespace(planner=shown_moves(random_agent(who.game), who.game), record=record), None
 
+    monkeypatch.setattr(runtime, "free_memory", lambda: None)  # what games take up need not be traced
     monkeypatch.setattr(write_data_sets, "make_recorder", make)
     monkeypatch.setattr(write_data_sets, "write_recording", lambda path, found, who: shutil.copytree(KEPT, path))
     return keys

@@ -14,12 +14,13 @@ from jaxgames import runtime
 from jaxgames.game import init_all_information
 from jaxgames.hex import interop
 from search import fdts
-from search.planner import Plan, Planner
+from search.planner import Plan, Planner, memoryless
 from tests.jaxgames.hex.playing import at, joined
 from tests.processes import output_of
 from tests.training import tiny_alphaze
 from tests.training.tiny import on_one_device
 from tests.training.tiny_alphaze import CONFIG, GAME, rows_of
+from training.learn import alphaze
 from training.learn.alphaze import Alphaze, AlphazeConfig, make_player
 from training.learn.self_play import UNFINISHED, Sample
 from training.models import policy_value
@@ -27,26 +28,47 @@ from training.models.policy_value import PolicyValueConfig
 
 KEY = jax.random.key(2)
 CALLS, LANES = 3, CONFIG.lanes
-KINDS = ("open", "true_sight", "fair")
+KINDS = ("open", "true_sight", "fair", "searched")
+
+
+def drawing() -> Planner:
+    """Draws its policy, over what is legal in a world that it draws."""
+
+    def plan(params, keys, memory, views, seats, active):
+        worlds = jax.vmap(GAME.sample_hidden)(keys, views)
+        arms, legal = (each[jnp.arange(len(seats)), seats][:, None] for each in jax.vmap(GAME.search_arms)(worlds))
+        scores = jnp.where(legal[:, 0], jax.vmap(lambda key: jax.random.uniform(key, (9,)))(keys), 0.0)[:, None]
+        weights, nothing = scores / scores.sum(-1, keepdims=True), jnp.zeros((len(seats), 1))
+        chosen = jnp.take_along_axis(arms[:, 0], jnp.argmax(scores, -1), 1)
+        return Plan(chosen, arms, legal, scores, legal.astype(jnp.int32), weights, nothing, {}), memory
+
+    return memoryless("drawing", plan, sees_state=False, own_first=True)
 
 
 @functools.cache
-def programs() -> Alphaze:
-    return tiny_alphaze.programs()
+def programs(searches=False) -> Alphaze:
+    """Fair games are played by a search, or by who draws its policy, which takes less to compile."""
+    return tiny_alphaze.programs() if searches else Alphaze(CONFIG, tiny_alphaze.player(), runtime.data_mesh(), drawing())
 
 
 @functools.cache
 def fresh_params():
-    return jax.jit(programs().who.init)(KEY)
+    """Drawn ones, of which none is zero."""
+
+    @jax.jit
+    def drawn(key):
+        return jax.tree.map(lambda leaf: leaf + 0.1 * jax.random.normal(key, leaf.shape), programs().who.init(key))
+
+    return drawn(KEY)
 
 
 @functools.cache
 def played(kind):
     """Some calls of the playing program: the learner, its samples in order, and what was told."""
-    params = fresh_params()
+    params, play = fresh_params(), programs(True).play["fair"] if kind == "searched" else programs().play[kind]
     learner, told = programs().init(KEY, params), []
     for _ in range(CALLS):
-        learner, metrics = programs().play[kind](KEY, params, learner)
+        learner, metrics = play(KEY, params, learner)
         told.append(jax.device_get(metrics))
     samples = jax.jit(jax.vmap(programs().updates.packing.unpack))(rows_of(learner.ring))
     return jax.device_get(learner), jax.device_get(samples), told
@@ -63,7 +85,7 @@ def outcome_of(games, number):
 
 def by_cell(samples):
     """Policies in the direction of the board: float16 [N, K]."""
-    outputs = jax.vmap(programs().who.encoder.outputs, (None, 0))(jnp.arange(9), jnp.asarray(samples.seat))
+    outputs = jax.jit(jax.vmap(programs().who.encoder.outputs, (None, 0)))(np.arange(9), samples.seat)
     return np.take_along_axis(samples.policy, np.asarray(outputs), axis=1)
 
 
@@ -127,9 +149,10 @@ def test_games_by_the_heuristic_do_not_depend_on_the_network():
     assert told["samples"] == LANES * CONFIG.steps and told["games"] > 0
 
 
-def test_samples_of_fair_games_are_worlds_that_fit_what_the_mover_knew():
+@pytest.mark.parametrize("kind", ["fair", pytest.param("searched", marks=pytest.mark.slow)])
+def test_samples_of_fair_games_are_worlds_that_fit_what_the_mover_knew(kind):
     """Its own stones stay, those of the other come and go; policies lie on what it might try, taken cells included."""
-    _, samples, _ = played("fair")
+    _, samples, _ = played(kind)
     boards = interop.board(GAME.config, samples.view[0]).astype(int) * np.where(samples.seat == 0, 1, -1)[:, None]
     vanished = 0
     for places in games_of(samples).values():
@@ -215,7 +238,7 @@ def test_outcomes_outlive_their_samples():
 
 def test_the_loss_is_that_of_the_paper():
     """Results are those of who moved; samples of games that are not over count for the policy alone."""
-    batch = at(played("true_sight")[1], slice(12))
+    batch = at(played("fair")[1], slice(12))
     results = np.array([[1, -1], [-1, 1], [UNFINISHED, UNFINISHED]] * 4, np.int8)
     params = jax.device_get(fresh_params())
     logits, values = jax.device_get(jax.jit(programs().who.evaluate)(params, batch.view[0], batch.seat.astype(np.int32)))
@@ -273,14 +296,14 @@ def test_the_loss_falls_on_a_buffer_that_stays_the_same():
 
 
 def test_a_loss_that_is_no_number_is_told():
-    learner = played("true_sight")[0]
+    learner = played("fair")[0]
     broken = jax.tree.map(lambda leaf: leaf * np.float32(np.nan), learner.params)
     _, metrics = programs().learn(KEY, dataclasses.replace(learner, params=broken))
     assert not metrics["finite"]
 
 
 def test_the_learning_rate_rises_and_falls_in_each_epoch():
-    rates = np.array([programs().rate(jnp.int32(update)) for update in range(80)]) / CONFIG.learning_rate
+    rates = np.asarray(jax.jit(programs().rate)(np.arange(80))) / CONFIG.learning_rate
     np.testing.assert_allclose(rates[:40], rates[40:])
     assert (np.diff(rates[:10]) > 0).all() and (np.diff(rates[10:40]) < 0).all()
     assert rates.max() == pytest.approx(1, abs=0.01) and 0.01 <= rates[39] < 0.02 < rates[0] < 0.06
@@ -298,6 +321,16 @@ def test_kinds_of_games_by_epoch():
     assert [made.kind(epoch) for epoch in range(5)] == ["heuristic", "heuristic", "true_sight", "fair", "fair"]
 
 
+def test_the_share_of_promises_reaches_the_values_of_a_search(monkeypatch):
+    config, shares = dataclasses.replace(CONFIG, prospects=0.5), []
+    with pytest.raises(ValueError, match="game='hex': does not say what its positions promise"):
+        make_player(config, programs().who)
+    monkeypatch.setattr(alphaze, "with_prospects", lambda game, evaluate, share: shares.append(share) or evaluate)
+    make_player(config, programs().who)
+    assert shares == [0.5]
+
+
+@pytest.mark.slow  # to compile
 def test_values_of_a_search_may_be_what_positions_promise():
     game = jaxgames.make("stratego", "mini")
     who = policy_value.make(PolicyValueConfig("stratego", "mini", network="light"))
@@ -319,8 +352,6 @@ def test_values_of_a_search_may_be_what_positions_promise():
     promised, half = values_of(1.0, 0.5), values_of(0.5, 0.5)
     assert np.unique(promised).size > 3 and np.unique(values_of(0.0, 0.5)).size == 1
     np.testing.assert_allclose(half, (promised - 0.5) / 2, atol=1e-6)  # the other player moves next, and is told 0.5
-    with pytest.raises(ValueError, match="game='hex': does not say what its positions promise"):
-        make_player(dataclasses.replace(CONFIG, prospects=0.5), programs().who)
 
 
 def test_hidden_games_in_which_all_move_at_once_are_played_fairly_alone():

@@ -144,7 +144,8 @@ def _parts(dagger):
         legal = GAME.search_arms(state)[1]
         matters = (plan.qvalues.max(-1) - (plan.qvalues * legal).sum(-1) / legal.sum(-1)) / 2  # values lie in [-1, 1]
         chance = (plan.root_value + 1) / 2
-        samples = Sample(jax.vmap(lambda seat: GAME.observe(state, seat))(seats), target, chance, matters)
+        per_output = target[:, ::-1]  # arms are in the opposite order
+        samples = Sample(jax.vmap(lambda seat: GAME.observe(state, seat))(seats), per_output, chance, matters)
         return plan, GAME.in_play(state), jax.vmap(dagger.updates.packing.pack)(samples), memory
 
     def policy(params, key, state):
@@ -173,7 +174,7 @@ def test_the_dead_are_not_stored(dagger, whole):
     assert samples == told[-1]["buffer"] == after.ring.size[0] and steps == told[-1]["steps"]
     assert 2 * steps < samples < PLAYERS * steps
     stored = unpacked(dagger, after.ring)
-    assert stored.view.own.alive.all()
+    assert stored.view.alive.all()
     np.testing.assert_allclose(stored.target.sum(-1), 1, rtol=1e-5)
     assert ((stored.value >= 0) & (stored.value <= 1)).all()
 
@@ -282,7 +283,7 @@ def test_one_update_is_one_step_of_adam(dagger, first, whole, ended, scale):
     """By another way, with a buffer that is just one mini-batch, of samples of all weights; steps fall with the episodes."""
     before, buffer = first[0], whole[1].ring
     weights = unpacked(dagger, buffer).weight
-    rows = buffer.rows[np.argsort(weights)[:: -(len(weights) // TINY.batch_size)][: TINY.batch_size]]
+    rows = buffer.rows[np.argsort(weights)[np.linspace(0, len(weights) - 1, TINY.batch_size).astype(int)]]
     rows = np.concatenate([rows, buffer.rows[len(rows) :]])
     batch = dataclasses.replace(buffer, rows=rows, size=np.array([TINY.batch_size], np.int32))
     learner = idle(before, ring=batch, owed=1.5, ended=ended, updates=np.int32(9))

@@ -4,6 +4,7 @@ import builtins
 import dataclasses
 import json
 import shutil
+import types
 from pathlib import Path
 
 import jax
@@ -307,6 +308,20 @@ def learning(folder, rounds=2, **changes):
     return DataSetLearning(config, WHO, runtime.data_mesh(1), rounds)
 
 
+def test_samples_come_in_their_order(folder):
+    """Each once; the last ones of a round are fewer."""
+    programs, stored = learning(folder), []
+    programs.rows, have = 100, 0
+    programs._store = lambda samples, use, learner: stored.append((jax.device_get(samples), np.asarray(use))) or (learner, {})
+    for count in (100, 40, 100, 40):
+        programs.play(KEY, types.SimpleNamespace(progress={"samples": have}))
+        have += count
+        assert stored[-1][1].sum() == count
+    policies = np.concatenate([samples.policy[use] for samples, use in stored])
+    np.testing.assert_array_equal(policies, zarr.open_group(folder, mode="r")["pol"][:280])
+
+
+@pytest.mark.slow  # to compile
 def test_samples_are_learnt_from_in_their_order(folder):
     programs = learning(folder)
     learner = programs.init(KEY, jax.jit(WHO.init)(KEY))

@@ -67,6 +67,7 @@ def test_demonstrations_where_something_is_hidden():
     assert played["games"] > 20 and agreement[-1] > max(0.4, agreement[0]), "what the player knew is not shown, so it is not all"
 
 
+@pytest.mark.slow  # to compile
 def test_who_shows_its_moves_remembers_them_from_call_to_call(monkeypatch):
     """However many steps a call has; and a restart ends all memories."""
     game = Signals(max_steps=16)
@@ -114,8 +115,8 @@ def test_one_seat_learns_and_partners_play_the_others():
     assert games.rows == 8 and used.all()
     np.testing.assert_array_equal(samples.seat, samples.number % 2)
     assert counts["games"].sum() == counts["wins"].sum() > 0, "who answers wins against who does not"
-    rows = jax.tree.map(lambda leaf: jnp.asarray(leaf.reshape(-1, *leaf.shape[2:])), samples)
-    outcomes, left = games.outcomes_of(lanes, rows), games.steps_left(lanes, rows)
+    rows = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), samples)
+    outcomes, left = jax.jit(lambda lanes, rows: (games.outcomes_of(lanes, rows), games.steps_left(lanes, rows)))(lanes, rows)
     over = np.asarray(outcomes) != UNFINISHED
     assert over.any() and (np.asarray(outcomes)[over] == 1).all()
     np.testing.assert_array_equal(np.asarray(left)[over], (game.max_steps - samples.clock.reshape(-1))[over])
@@ -162,15 +163,26 @@ def test_what_is_played_is_what_the_planner_chose_or_drew_and_is_what_it_remembe
         num_outputs=3, view=lambda state, seat: state.token, outputs=lambda actions, seat: actions.astype(jnp.int32)
     )
     games = SelfPlay(Pool(game, 4), Targets(shown), remembered=8, explore_steps=explore_steps)
-    found = games.decide(KEY, fickle, None, fickle.init(games.rows), games.start(KEY, jnp.int32(0)))
-    assert (np.asarray(found.actions) == done).all() and (np.asarray(found.memory.actions) == done).all(), "without words"
+
+    @jax.jit
+    def decided(key):
+        found = games.decide(key, fickle, None, fickle.init(games.rows), games.start(key, jnp.int32(0)))
+        return found.actions, found.memory.actions
+
+    actions, remembered = jax.device_get(decided(KEY))
+    assert (actions == done).all() and (remembered == done).all(), "without words"
 
 
 def test_games_that_begin_in_place_of_those_given_up_are_not_over():
     """Where their results go, there may be those of games long ago."""
     games = SelfPlay(Pool(Signals(), 3), Targets(None), remembered=4)
-    now = games.start(KEY, jnp.int32(0))
-    now = jax.jit(games.restart)(KEY, dataclasses.replace(now, results=jnp.full_like(now.results, 7)))
+
+    @jax.jit
+    def restarted(key):
+        now = games.start(key, jnp.int32(0))
+        return games.restart(key, dataclasses.replace(now, results=jnp.full_like(now.results, 7)))
+
+    now = restarted(KEY)
     assert now.lanes.number.tolist() == [3, 4, 5]
     assert (np.asarray(now.results)[:, 0] == [UNFINISHED + 1, UNFINISHED + 1, 7, UNFINISHED + 1]).all()
 
@@ -201,9 +213,9 @@ def test_a_game_ends_for_a_learner_who_is_out_and_knows_its_result():
     def advance(now, actions):
         return games._advance(KEY, jax.random.split(KEY, 3), now, (), actions, now.lanes.number % 3)
 
-    now, ended, _ = advance(games.start(KEY, jnp.int32(0)), jnp.where(jnp.eye(3) > 0, LEAVE, STAY))  # each learner leaves
+    now, ended, _ = advance(jax.jit(games.start)(KEY, np.int32(0)), np.where(np.eye(3) > 0, LEAVE, STAY))  # each learner leaves
     assert ended.tolist() == [True, True, False]
-    now, ended, _ = advance(now, jnp.full((3, 3), STAY).at[2, 0].set(LEAVE))
+    now, ended, _ = advance(now, np.where(np.arange(9).reshape(3, 3) == 6, LEAVE, STAY))
     assert ended.tolist() == [False, False, True] and now.lanes.number.tolist() == [3, 4, 5]
     results = np.asarray(now.results[:3])
     assert (results % 4 - 1).tolist() == [[-1, 0, 0], [0, -1, 0], [-1, 1, 0]]

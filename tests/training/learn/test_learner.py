@@ -1,6 +1,7 @@
 """Gradient steps on drawn samples: each sample is shown in a symmetry of its own."""
 
 import dataclasses
+import functools
 
 import jax
 import jax.numpy as jnp
@@ -16,6 +17,11 @@ KEY, SAMPLES, BATCH = jax.random.key(4), 64, 32
 
 def learnt(num_symmetries, key=KEY):
     """What is told of 40 gradient steps whose loss tells the symmetries in which samples are shown."""
+    return jax.device_get(_learning(num_symmetries)(key))
+
+
+@functools.cache
+def _learning(num_symmetries):
 
     def loss(params, samples, games, which):
         del games
@@ -31,7 +37,7 @@ def learnt(num_symmetries, key=KEY):
         ring = updates.store(learner.ring, jnp.arange(SAMPLES, dtype=jnp.float32), jnp.ones(SAMPLES, bool))
         return updates.learn(key, dataclasses.replace(learner, ring=ring), 40)[1]
 
-    return jax.device_get(programs.compile(run, (programs.same,), programs.same)(key))
+    return programs.compile(run, (programs.same,), programs.same)
 
 
 def test_each_sample_of_a_step_has_a_symmetry_of_its_own():

@@ -63,7 +63,8 @@ def test_the_counters_do_not_overflow():
 
 
 @pytest.mark.parametrize(("capacity", "size", "count"), [
-    (1, 1, 1), (3, 3, 2), (8, 8, 8), (100, 100, 32), (100, 33, 32), (100, 63, 32), (1000, 1000, 7),
+    *(pytest.param(*sizes, marks=pytest.mark.slow) for sizes in ((1, 1, 1), (3, 3, 2), (1000, 1000, 7))),
+    (8, 8, 8), (100, 100, 32), (100, 33, 32), (100, 63, 32),
 ])  # fmt: skip
 def test_no_row_is_drawn_twice_while_there_are_enough(capacity, size, count):
     buffer = filled(capacity, size)
@@ -73,7 +74,10 @@ def test_no_row_is_drawn_twice_while_there_are_enough(capacity, size, count):
     assert len({tuple(sorted(batch)) for batch in drawn.tolist()}) > (200 if size > 2 * count else 0), "other ones each time"
 
 
-@pytest.mark.parametrize(("capacity", "size", "count"), [(10, 10, 4), (7, 7, 5), (50, 31, 8), (50, 3, 8), (3, 2, 9), (40, 40, 1)])
+@pytest.mark.parametrize(("capacity", "size", "count"), [
+    *(pytest.param(*sizes, marks=pytest.mark.slow) for sizes in ((7, 7, 5), (3, 2, 9), (40, 40, 1))),
+    (10, 10, 4), (50, 31, 8), (50, 3, 8),
+])  # fmt: skip
 def test_every_row_is_drawn_as_often(capacity, size, count):
     """Also where the batch does not divide what is held, where the ring is not full, and where rows have to come again."""
     buffer = filled(capacity, size)
@@ -99,19 +103,21 @@ def test_neighbours_may_come_together():
 def test_large_rings():
     """Counts whose product does not fit into 32 bits."""
     size, count = 1_500_000, 4096
-    rows = jnp.arange(size, dtype=jnp.uint32)[:, None]
-    buffer = replay_buffer.Ring(rows, jnp.zeros(1, jnp.int32), jnp.full(1, size, jnp.int32))
-    drawn = np.sort(np.asarray(sample(buffer, jax.random.key(0), count)[:, 0]))
+    rows = np.arange(size, dtype=np.uint32)[:, None]
+    buffer = replay_buffer.Ring(rows, np.zeros(1, np.int32), np.full(1, size, np.int32))
+    drawn = np.sort(np.asarray(sample(buffer, jax.random.key(0), count))[:, 0])
     assert len(set(drawn.tolist())) == count
     assert np.diff(drawn).max() <= 2 * (size // count + 1) and drawn[0] < 800 and drawn[-1] > size - 800
 
 
-@pytest.mark.parametrize(("size", "count"), [(100_000, 65_536), (131_071, 65_535), (65_537, 65_536)])
+@pytest.mark.parametrize(("size", "count"), [
+    (100_000, 65_536), *(pytest.param(*sizes, marks=pytest.mark.slow) for sizes in ((131_071, 65_535), (65_537, 65_536))),
+])  # fmt: skip
 def test_large_batches(size, count):
     """The number of a part times the rest of the division does not fit into 31 bits."""
-    rows = jnp.arange(size, dtype=jnp.uint32)[:, None]
-    buffer = replay_buffer.Ring(rows, jnp.zeros(1, jnp.int32), jnp.full(1, size, jnp.int32))
-    drawn = np.sort(np.asarray(sample(buffer, jax.random.key(0), count)[:, 0]))
+    rows = np.arange(size, dtype=np.uint32)[:, None]
+    buffer = replay_buffer.Ring(rows, np.zeros(1, np.int32), np.full(1, size, np.int32))
+    drawn = np.sort(np.asarray(sample(buffer, jax.random.key(0), count))[:, 0])
     assert len(set(drawn.tolist())) == count and drawn[-1] < size
     thirds = np.bincount(drawn * 3 // size, minlength=3)
     assert np.abs(thirds - count / 3).max() < 3 * np.sqrt(count)

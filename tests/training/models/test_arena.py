@@ -26,6 +26,11 @@ def params(network):
     return jax.device_get(jax.jit(network.init)(jax.random.key(0)))
 
 
+@pytest.fixture(scope="module")
+def apply(network):
+    return jax.jit(network.apply)
+
+
 def planes(hand, affordable=(1, 1)):
     """Three boards with these cards in the hand."""
     result = np.random.default_rng(0).normal(size=(3, *SHAPE)).astype(np.float32)
@@ -36,23 +41,21 @@ def planes(hand, affordable=(1, 1)):
     return result
 
 
-def test_form(network, params):
-    logits, value = jax.jit(network.apply)(params, planes((0, 1)))
+def test_form(apply, params):
+    logits, value = apply(params, planes((0, 1)))
     assert logits.shape == (3, OUTPUTS) and np.isfinite(logits).all() and (value == 0).all()
     assert np.ptp(np.asarray(logits), axis=1).min() > 0
 
 
-def test_what_a_card_is_worth_somewhere_does_not_depend_on_its_place_in_the_hand(network, params):
+def test_what_a_card_is_worth_somewhere_does_not_depend_on_its_place_in_the_hand(apply, params):
     params = jax.tree.map(np.array, params)
     params["constants"]["kernel"][: HAND * 8] = 0  # what holds for the whole board may tell places apart
-    apply = jax.jit(network.apply)
     one, other = (np.asarray(apply(params, planes(hand))[0])[:, 1:].reshape(3, HAND, -1) for hand in ((0, 1), (1, 0)))
     np.testing.assert_allclose(one, other[:, ::-1], rtol=1e-4, atol=1e-5)
     assert not np.allclose(one[:, 0], one[:, 1])
 
 
-def test_the_first_output_of_a_card_that_cannot_be_paid_saves_for_it(network, params):
-    apply = jax.jit(network.apply)
+def test_the_first_output_of_a_card_that_cannot_be_paid_saves_for_it(apply, params):
     logits = {flag: np.asarray(apply(params, planes((0, 1), (flag, 1)))[0]) for flag in (0, 1)}
     cells = HEIGHT * WIDTH
     assert not np.allclose(logits[0][:, 1], logits[1][:, 1])
@@ -63,11 +66,10 @@ def test_the_first_output_of_a_card_that_cannot_be_paid_saves_for_it(network, pa
     assert (saved[:, 1] == 7).all() and (saved[:, 1 + cells] != 7).all()
 
 
-def test_outputs_run_along_the_first_axis_of_the_board(network, params):
+def test_outputs_run_along_the_first_axis_of_the_board(apply, params):
     board = planes((0, 1))
     changed = board.copy()
     changed[:, 4, 0, 0] += 5
-    apply = jax.jit(network.apply)
     change = np.abs(np.asarray(apply(params, changed)[0] - apply(params, board)[0]))[:, 1 : 1 + HEIGHT * WIDTH].mean(0)
     assert change.argmax() % HEIGHT >= 3 and change.argmax() // HEIGHT <= 1  # near the cell, whose number is 4
 

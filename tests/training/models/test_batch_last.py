@@ -12,7 +12,6 @@ from jaxgames.platforms import for_all_platforms
 from training.models.networks import batch_last
 
 SHAPES = [(6, 3, 5, 7), (2, 1, 1, 1), (3, 2, 1, 4)]  # [C, H, W, B]
-FEATURES = (1, 4, 9)  # fewer than channels, or more: the CPU moves after the product or before it
 
 
 def normal(seed, *shape):
@@ -50,9 +49,15 @@ def assert_same(ours, theirs):
 
 
 @pytest.mark.parametrize("most_moved", [0, 1 << 20], ids=["large", "small"])
-@pytest.mark.parametrize("shape, features", [*((SHAPES[0], count) for count in FEATURES), (SHAPES[1], 4), (SHAPES[2], 1)])
+@pytest.mark.parametrize("shape, features", [
+    (SHAPES[0], 4), (SHAPES[0], 9), *(pytest.param(*sizes, marks=pytest.mark.slow) for sizes in ((SHAPES[0], 1), (SHAPES[1], 4))),
+    pytest.param(SHAPES[2], 1, marks=pytest.mark.slow),
+])  # fmt: skip
 def test_convolution(monkeypatch, shape, features, most_moved):
-    """Small arrays go through one product; large ones, and all on an accelerator, through a convolution."""
+    """Small arrays go through one product; large ones, and all on an accelerator, through a convolution.
+
+    With fewer features than channels, or more: the CPU moves after the product or before it.
+    """
     monkeypatch.setattr(batch_last, "_MOST_MOVED", most_moved)
     inputs, kernel = normal(0, *shape), normal(1, 3, 3, shape[0], features)
     weights = normal(2, features, *shape[1:])
@@ -67,7 +72,7 @@ def test_convolution(monkeypatch, shape, features, most_moved):
 
 
 @pytest.mark.parametrize("most_moved", [0, 1 << 20], ids=["large", "small"])
-@pytest.mark.parametrize("features", FEATURES)
+@pytest.mark.parametrize("features", [4, *(pytest.param(count, marks=pytest.mark.slow) for count in (1, 9))])
 def test_convolution_without_a_border(monkeypatch, features, most_moved):
     monkeypatch.setattr(batch_last, "_MOST_MOVED", most_moved)
     inputs, kernel, weights = normal(0, 6, 4, 5, 7), normal(1, 3, 3, 6, features), normal(2, features, 2, 3, 7)

@@ -7,11 +7,26 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from training.models.networks import presets
+from training.models.networks import follower, mobile, presets
 from training.models.networks.convolution import Convolution, convolve
-from training.models.networks.follower import PRESETS, NetworkConfig
+from training.models.networks.follower import NetworkConfig
+from training.models.networks.mobile import MobileConfig
 
 SHAPE, ARMS = (11, 11, 14), 6
+NARROW = {
+    "narrow residual": NetworkConfig(width=8, layers=1, residual=True, value_head=True),
+    "narrow mobile": MobileConfig(
+        width=8, blocks=1, late_width=8, late_blocks=1, policy_planes=4, value_width=8, expansion=1, groups=4
+    ),
+}
+SLOW = [pytest.param(name, marks=pytest.mark.slow) for name in ("paper_value", "residual", "narrow mobile", "mobile_small")]
+
+
+def make(name, shape=SHAPE):
+    """A network of a preset, or a narrow one, which takes less to compile."""
+    if name in NARROW:
+        return (follower if name == "narrow residual" else mobile).make(NARROW[name], shape, ARMS)
+    return presets.by_name(name, shape, ARMS)
 
 
 def plain(inputs, kernel):
@@ -81,28 +96,30 @@ def test_size_of_the_papers_network():
     assert count(jax.eval_shape(presets.by_name("paper_value", SHAPE, ARMS).init, jax.random.key(0))) == 55_046 + 121 * 32 + 1
 
 
-@pytest.mark.parametrize("name", [*PRESETS, "mobile_small", pytest.param("mobile", marks=pytest.mark.slow)])
+_PRESETS = [
+    pytest.param(name, marks=pytest.mark.slow) for name in ("paper_value", "compact", "residual", "mobile_small", "mobile")
+]
+
+
+@pytest.mark.parametrize("name", ["paper", *NARROW, *_PRESETS])
 def test_form(name):
-    network = presets.by_name(name, SHAPE, ARMS)
+    network = make(name)
     params = jax.jit(network.init)(jax.random.key(0))
     assert network.has_value == (name != "paper")
     assert {leaf.dtype for leaf in jax.tree.leaves(params)} == {jnp.dtype("float32")}
     logits, value = jax.jit(network.apply)(params, 10 * normal(1, 5, *SHAPE))
     assert (logits.shape, logits.dtype, value.shape, value.dtype) == ((5, 6), jnp.float32, (5,), jnp.float32)
     assert np.isfinite(logits).all() and np.ptp(logits, axis=0).min() > 0
-    assert (value == 0).all() or name.startswith("mobile"), "no opinion before it has learnt"
+    assert (value == 0).all() or "mobile" in name, "no opinion before it has learnt"
     other = jax.jit(network.init)(jax.random.key(1))
     assert jax.tree.structure(other) == jax.tree.structure(params)
     assert not np.array_equal(jax.jit(network.apply)(other, 10 * normal(1, 5, *SHAPE))[0], logits)
 
 
-_LATER = [pytest.param(name, marks=pytest.mark.slow) for name in ("residual", "mobile_small")]
-
-
-@pytest.mark.parametrize("name", ["paper_value", *_LATER])
+@pytest.mark.parametrize("name", ["narrow residual", *SLOW])
 def test_every_parameter_counts(name):
     """Each has an influence on policy or value, and the value stays in [-1, 1]."""
-    network = presets.by_name(name, (8, 8, 14), ARMS)
+    network = make(name, (8, 8, 14))
     params = jax.device_get(jax.jit(network.init)(jax.random.key(0)))
     params = jax.tree.map(lambda leaf: leaf + 0.05 * normal(leaf.size, *leaf.shape), params)
     planes = normal(1, 4, 8, 8, 14)
@@ -118,9 +135,9 @@ def test_every_parameter_counts(name):
     assert (np.abs(value) <= 1).all() and np.abs(value).max() > 0.5
 
 
-@pytest.mark.parametrize("name", ["paper_value", *_LATER])
+@pytest.mark.parametrize("name", ["narrow residual", *SLOW])
 def test_elements_of_a_batch_do_not_see_each_other(name):
-    network = presets.by_name(name, SHAPE, ARMS)
+    network = make(name)
     params = jax.jit(network.init)(jax.random.key(0))
     apply, planes = jax.jit(network.apply), normal(1, 6, *SHAPE)
     together = apply(params, planes)
@@ -134,7 +151,7 @@ def test_elements_of_a_batch_do_not_see_each_other(name):
 
 
 def test_same_key_same_parameters():
-    network = presets.by_name("paper_value", (3, 3, 2), ARMS)
+    network = follower.make(NetworkConfig(width=2, layers=1), (3, 3, 2), ARMS)
     one, again = network.init(jax.random.key(3)), jax.jit(network.init)(jax.random.key(3))
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-6), one, again)
 

@@ -29,7 +29,7 @@ def pommerman(mode="ffa", encoder="paper", network="paper"):
 
 @pytest.fixture(scope="module")
 def who():
-    return pommerman()
+    return pommerman(network="paper_value")
 
 
 def drawn(who, seed=0):
@@ -53,42 +53,50 @@ def states():
     return recordings.states("ffa_random", COUNT)[2]
 
 
-def act(who, params, states, seat, *, greedy=True, seed=0):
-    count = len(states.step_count)
+def look(who, params, states, seat, *, greedy=True, seed=0):
+    """The likeliest actions, or drawn ones; and the policy, what is legal and the logits behind them."""
     name = (id(who), greedy)
     if name not in PROGRAMS:
-        agent = who.agent(params, greedy=greedy)
+        agent = who.agent(greedy=greedy)
 
         @jax.jit
         def run(params, keys, states, seat):
             views = jax.vmap(who.encoder.view, (0, None))(states, seat)
-            return agent.act(params, keys, agent.init(len(keys)), views, jnp.full(len(keys), seat), jnp.ones(len(keys), bool))[0]
+            seats, ones = jnp.full(len(keys), seat), jnp.ones(len(keys), bool)
+            chosen, _ = agent.act(params, keys, agent.init(len(keys)), views, seats, ones)
+            return chosen, who.policy(params, views), jax.vmap(who.encoder.legal)(views), who.apply(params, views)[0]
 
         PROGRAMS[name] = who, run  # with what its name is of, so that no other comes to have it
-    keys = jax.random.split(jax.random.key(seed), count)
-    return np.asarray(PROGRAMS[name][1](params, keys, states, np.int32(seat)))
+    keys = jax.random.split(jax.random.key(seed), len(states.step_count))
+    return jax.device_get(PROGRAMS[name][1](params, keys, states, np.int32(seat)))
 
 
-def test_views_in_parts_give_what_they_give_alone(who, params, states):
+def act(who, params, states, seat, *, greedy=True):
+    return look(who, params, states, seat, greedy=greedy)[0]
+
+
+@pytest.fixture(scope="module")
+def apply(who):
+    return jax.jit(who.apply)
+
+
+def test_views_in_parts_give_what_they_give_alone(who, params, states, apply):
     """40 views are more than a part; what fills up the last one is not seen."""
     views = observe_batch(who.game.config, states, 1)
-    found = jax.jit(who.apply)(params, views)
+    found = apply(params, views)
     assert [len(each) for each in found] == [COUNT, COUNT]
-    few = jax.jit(who.apply)(params, jax.tree.map(lambda leaf: leaf[-10:], views))
+    few = apply(params, jax.tree.map(lambda leaf: leaf[-10:], views))
     for ours, theirs in zip(found, few, strict=True):
         np.testing.assert_allclose(ours[-10:], theirs, rtol=1e-4, atol=1e-5)
 
 
 def test_policy_over_what_is_legal(who, params, states):
-    look = jax.jit(
-        lambda params, views: (who.policy(params, views), jax.vmap(who.encoder.legal)(views), who.apply(params, views)[0])
-    )
     for seat in (0, 2):
-        policy, legal, logits = jax.device_get(look(params, observe_batch(who.game.config, states, seat)))
+        taken, policy, legal, logits = look(who, params, states, seat)
         policy = np.exp(policy)
         np.testing.assert_allclose(policy.sum(-1), 1, rtol=1e-5)
         assert (policy[~legal] == 0).all() and (policy[legal] > 0).all() and (~legal).any()
-        np.testing.assert_array_equal(act(who, params, states, seat), np.argmax(np.where(legal, logits, -np.inf), axis=-1))
+        np.testing.assert_array_equal(taken, np.argmax(np.where(legal, logits, -np.inf), axis=-1))
 
 
 @pytest.mark.slow
@@ -102,7 +110,7 @@ def test_draws_follow_the_policy(who, params):
     assert act(who, params, state, 0) == np.argmax(policy)
 
 
-@pytest.mark.parametrize("greedy", [True, False])
+@pytest.mark.parametrize("greedy", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_a_network_that_fails_stops(who, params, states, greedy):
     for bad in (np.nan, np.inf, -np.inf):
         broken = jax.tree.map(lambda leaf, bad=bad: np.full_like(leaf, bad), params)
@@ -111,25 +119,21 @@ def test_a_network_that_fails_stops(who, params, states, greedy):
 
 def test_the_dead_stop(who, params):
     dead = jax.tree.map(lambda leaf: np.repeat(leaf, COUNT, axis=0), position("...2.....1"))
-    assert act(who, params, dead, 0, greedy=False).tolist() == [0] * COUNT
+    assert act(who, params, dead, 0).tolist() == [0] * COUNT
 
 
-def test_what_a_search_is_told(states):
+def test_what_a_search_is_told(who, params, states, apply):
     """Logits and values of the given seats, by what each of them sees."""
-    who = pommerman(network="paper_value")
-    source = np.random.default_rng(0)
-    params = drawn(who)
-    params["value"]["kernel"] = source.normal(0, 0.01, params["value"]["kernel"].shape).astype(np.float32)
     seats = np.arange(COUNT) % 4
     logits, values = jax.jit(who.evaluate)(params, states, seats)
     assert (logits.shape, values.shape) == ((COUNT, 6), (COUNT,)) and np.ptp(values) > 0
-    apply = jax.jit(who.apply)
     for seat in range(4):
         expected = apply(params, observe_batch(who.game.config, states, seat))
         for got, wanted in zip((logits, values), expected, strict=True):
             np.testing.assert_allclose(got[seats == seat], wanted[seats == seat], rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.slow  # to compile
 def test_in_radio_mode_it_moves_without_a_word():
     who = pommerman("radio", "extended")
     states = recordings.states("radio", COUNT)[2]

@@ -90,6 +90,7 @@ def test_a_lane_that_is_refilled_begins_anew(waited):
     assert all((memory <= 7).all() for memory in memories) and waited.moves[0] > 64 * 7
 
 
+@pytest.mark.slow  # to compile; of games in which something is hidden it is shown below
 def test_batch_size_does_not_matter(tugged):
     """Also for a planner whose table overflows; given as it is, it plays the same."""
     other = match_on_devices.play(3, as_it_is=True)
@@ -109,6 +110,7 @@ def test_number_of_devices_does_not_matter(devices, tugged):
             assert later[name] == games[name][match_on_devices.LATER :]
 
 
+@pytest.mark.slow  # to compile; in the middle of a start it is shown below
 def test_a_match_can_go_on_later(tugged):
     """The games are those that follow, with their seats, recordings and random numbers."""
     later = match_on_devices.play_later(batch_size=3)
@@ -120,6 +122,7 @@ def test_a_match_can_go_on_later(tugged):
     jax.tree.map(np.testing.assert_array_equal, states, expected)
 
 
+@pytest.mark.slow  # to compile
 def test_the_planner_beats_random_play(tugged):
     outcomes = tugged.outcomes
     assert outcomes.shape == (match_on_devices.NUM_GAMES, 2)
@@ -128,27 +131,33 @@ def test_the_planner_beats_random_play(tugged):
     np.testing.assert_array_equal(tugged.moves, tugged.lengths.sum())
 
 
-@pytest.mark.parametrize("index", [0, 7, match_on_devices.NUM_GAMES - 1])
-def test_recorded_games_replay_to_their_outcome(index, tugged):
+@pytest.fixture(scope="module")
+def pulled():
+    """Games between who pulls and who rests, some of them recorded, and what was told on the way."""
+    told, agents = [], [steady_player(PULL), steady_player(REST)]
+    how = {"batch_size": 4, "seating": "fixed", "record": 8, "report": told.append}
+    return evaluate.play(Tug(slips=True), agents, KEY, 20, **how), told
+
+
+@pytest.mark.parametrize("index", [0, 7])
+def test_recorded_games_replay_to_their_outcome(index, pulled):
     """With the same slips, which are drawn again from the key."""
-    game = match_on_devices.GAME
-    states = evaluate.replay(game, KEY, index, tugged)
-    length = tugged.lengths[index]
+    game, games = Tug(slips=True), pulled[0]
+    states = evaluate.replay(game, KEY, index, games)
+    length = games.lengths[index]
     assert len(states.terminated) == length + 1
     np.testing.assert_array_equal(states.terminated, np.arange(length + 1) == length)
     np.testing.assert_array_equal(states.step_count, np.arange(length + 1))
     last = jax.tree.map(lambda leaf: np.asarray(leaf)[-1], states)
-    np.testing.assert_array_equal(np.asarray(game.outcome(last))[tugged.seats[index]], tugged.outcomes[index])
-    assert (tugged.actions[index, :length] >= 0).all() and (tugged.actions[index, length:] == -1).all()
+    np.testing.assert_array_equal(np.asarray(game.outcome(last))[games.seats[index]], games.outcomes[index])
+    assert (games.actions[index, :length] >= 0).all() and (games.actions[index, length:] == -1).all()
 
 
-def test_fixed_seats_a_short_recording_and_reports():
-    told = []
-    agents = [steady_player(PULL), steady_player(REST)]
-    games = evaluate.play(Tug(slips=True), agents, KEY, 20, batch_size=4, seating="fixed", record=2, report=told.append)
+def test_fixed_seats_a_short_recording_and_reports(pulled):
+    games, told = pulled
     np.testing.assert_array_equal(games.seats, np.tile([0, 1], (20, 1)))
-    assert games.actions.shape == (2, 12, 2)
-    for index in range(2):
+    assert games.actions.shape == (8, 12, 2)
+    for index in range(8):
         assert (games.actions[index, : games.lengths[index]] == [PULL, REST]).all()
     assert [progress.games for progress in told] == sorted(progress.games for progress in told)
     last = told[-1]
@@ -249,6 +258,7 @@ def informed(seat, info, state, action):
     return DARK.update_information(info, DARK.observe(state, jnp.int32(seat)), action)
 
 
+@pytest.mark.slow  # to compile
 def test_waiting_changes_nothing_that_is_hidden(hidden):
     agents = [remembering(name)._replace(ready=lambda memory, views: memory[0] % 2 == 1) for name in ("one", "other")]
     games = evaluate.play(DARK, agents, KEY, 6, batch_size=6, seating="rotated", record=6)
@@ -296,15 +306,27 @@ def test_games_with_rotated_seats_replay_to_their_outcome(hidden):
         assert hidden.outcomes[index].tolist() == [1 if seat == winner else -1 for seat in hidden.seats[index]]
 
 
-def test_each_start_is_played_from_all_seats_in_turn():
-    """By four players, with fewer lanes than games; what is drawn later is not the same."""
-    agents = [numbered(number) for number in range(4)]
-    games = evaluate.play(Waiting(), agents, KEY, 16, batch_size=3, seating="rotated", record=16)
+FOUR = [numbered(number) for number in range(4)]
+
+
+@pytest.fixture(scope="module")
+def rotated():
+    return evaluate.play(Waiting(), FOUR, KEY, 16, batch_size=3, seating="rotated", record=16)
+
+
+def test_each_start_is_played_from_all_seats_in_turn(rotated):
+    """By four players, with fewer lanes than games."""
+    games = rotated
     np.testing.assert_array_equal(games.seats, (np.arange(4) + np.arange(16)[:, None]) % 4)
     starts = np.stack([np.asarray(evaluate.replay(Waiting(), KEY, index, games).out_at)[0] for index in range(16)])
     np.testing.assert_array_equal(starts, starts[::4].repeat(4, 0))
     assert len(np.unique(starts, axis=0)) == 4
     np.testing.assert_array_equal(games.lengths, np.sort(starts, axis=1)[:, -2])  # these are the games that were played
+
+
+@pytest.mark.slow  # to compile
+def test_games_from_one_start_go_different_ways():
+    """What is drawn later is not the same."""
     slips = Tug(slips=True)
     pulls = steady_player(PULL)
     twice = evaluate.play(slips, [pulls, pulls], KEY, 40, batch_size=7, seating="rotated", record=40)
@@ -314,11 +336,10 @@ def test_each_start_is_played_from_all_seats_in_turn():
         np.testing.assert_array_equal(np.asarray(slips.outcome(last))[twice.seats[index]], twice.outcomes[index])
 
 
-def test_a_match_goes_on_in_the_middle_of_a_start():
+def test_a_match_goes_on_in_the_middle_of_a_start(rotated):
     """Game 5 of four seatings each has the start of game 4; what is told while it is played begins with it."""
-    agents, seen = [numbered(number) for number in range(4)], []
-    whole = evaluate.play(Waiting(), agents, KEY, 16, batch_size=3, seating="rotated", record=16)
-    later = evaluate.play(Waiting(), agents, KEY, 11, batch_size=3, seating="rotated", record=4, first=5, watch=seen.append)
+    whole, seen = rotated, []
+    later = evaluate.play(Waiting(), FOUR, KEY, 11, batch_size=3, seating="rotated", record=4, first=5, watch=seen.append)
     for name in ("outcomes", "seats", "lengths"):
         np.testing.assert_array_equal(getattr(later, name), getattr(whole, name)[5:])
     np.testing.assert_array_equal(later.actions, whole.actions[5:9])

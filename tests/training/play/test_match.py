@@ -123,14 +123,12 @@ def test_without_an_output_nothing_is_written(tmp_path, monkeypatch, capsys):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_picture_is_of_the_first_game_that_the_first_player_won():
-    game = jaxgames.make("hex", "hex-3")
-    random = jaxgames.registration("hex").agents[0].build(game, None)
-    games = evaluate.play(game, [random] * 2, jax.random.key(0), 2, seating="fixed", record=2)
-    lost = dataclasses.replace(games, outcomes=np.array([[-1, 1], [-1, 1]], np.int8))
-    second = dataclasses.replace(games, outcomes=np.array([[-1, 1], [1, -1]], np.int8))
+def test_the_picture_is_of_the_first_game_that_the_first_player_won(match_played):
+    games = match_played[1]
+    lost = dataclasses.replace(games, outcomes=np.array([[-1, 1], [-1, 1], [-1, 1]], np.int8))
+    second = dataclasses.replace(games, outcomes=np.array([[-1, 1], [1, -1], [1, -1]], np.int8))
     assert match.kept_game(lost) == 0 and match.kept_game(second) == 1
-    svg = match.draw_game(game, jax.random.key(0), second, 1, ["first", "second"])
+    svg = match.draw_game(jaxgames.make("hex", "adh-3"), jax.random.key(5), second, 1, ["first", "second"])
     assert svg.startswith("<svg") and "first" in svg and "second" in svg
 
 
@@ -164,11 +162,14 @@ def test_usual_agents_play_where_there_are_as_many_players(monkeypatch):
         (["--batch", "-3"], ["batch=-3: must be >= 1"]),
         (["--seed", "-1"], ["seed=-1: must be in 0.."]),
         (["--watch", "--port", "99999999"], ["port=99999999: must be in 0..65535"]),
-        (["--batch", "1000000", "--games", "1000000"], ["batch=1000000: the match needs", "take at most batch="]),
-        (["--planner", "fdts:table_rows=1099511627776", "--batch", "1"], ["table_rows=1099511627776: must be below 2**31"]),
-        (["--planner", "simple", "--games", "1000000000000"], ["batch=128: ", "take fewer games than 1000000000000"]),
         (
-            ["--planner", "simple", "--opponent", "fdts:table_rows=16777216"],
+            [*DARK, "--planner", "fdts", "--batch", "1000000", "--games", "1000000"],
+            ["batch=1000000: the match needs", "take at most batch="],
+        ),
+        (["--planner", "fdts:table_rows=1099511627776", "--batch", "1"], ["table_rows=1099511627776: must be below 2**31"]),
+        ([*DARK, "--planner", "path", "--games", "1000000000000"], ["batch=128: ", "take fewer games than 1000000000000"]),
+        (
+            [*DARK, "--planner", "path", "--opponent", "fdts:table_rows=16777216"],
             ["games=100: ", "a smaller search than fdts:table_rows=16777216"],
         ),
     ],

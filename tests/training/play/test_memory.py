@@ -101,6 +101,7 @@ def test_a_machine_that_does_not_tell(machine):
     memory.check(Tug(), [hungry("a", kept=GIB)], 1000)
 
 
+@pytest.mark.slow  # to trace
 def test_trees_over_turns_take_memory_as_far_as_they_are_searched_together():
     """A node has 96 edges of three words each."""
     game = jaxgames.make("hero_academy", "tiny")
@@ -109,6 +110,7 @@ def test_trees_over_turns_take_memory_as_far_as_they_are_searched_together():
     assert few(3) == 3 * few(1) and few(64) == few(1000) == 64 * few(1)
 
 
+@pytest.mark.slow  # to trace
 def test_trees_that_lanes_use_in_turn_count_once(machine):
     """A match that fits with them fits, and no larger one is refused for the trees of lanes that wait."""
     game = jaxgames.make("pommerman")

@@ -11,21 +11,45 @@ import numpy as np
 import pytest
 
 import jaxgames
+from jaxgames.agent import memoryless
 from jaxgames.game import teams_of
 from jaxgames.pommerman.interop import observation_dict, observation_from_dict
 from search.believed import Memory
+from tests.jaxgames.pommerman import recordings
 from tests.jaxgames.pommerman.positions import position
-from training.play import official
+from training.play import agents, official
 from training.play.official import OfficialAgent, OfficialMatchConfig
 
-SPEC = "follower"
+SPEC = "counting"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def quick():
+    """Games are recorded ones, what is seen of them is compiled as a whole, and an agent moves by the step that it observes."""
+    kind, make = type(jaxgames.make("pommerman")), agents.make
+    counting = memoryless(SPEC, lambda params, keys, views, seats: (views.step_count + seats).astype(jnp.int32) % 6)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(agents, "make", lambda spec, game: counting if spec == SPEC else make(spec, game))
+        patch.setattr(kind, "init", lambda game, key: recorded("ffa_random", 0))
+        patch.setattr(kind, "observe", jax.jit(kind.observe, static_argnums=0))
+        yield
+
+
+def recorded(name, number):
+    """A state of recorded games; the first is longer than any test plays."""
+    return jax.tree.map(lambda leaf: leaf[number], recordings.states(name)[2])
 
 
 @functools.cache
 def compiled(mode="ffa"):
-    """A game and its `init`, `observe` and `step`."""
-    game = jaxgames.make("pommerman", mode)
-    return game, jax.jit(game.init), jax.jit(game.observe), jax.jit(game.step)
+    """A game; `init`, `observe` and `step` of it, whose states are recorded, whatever is done."""
+    game, name = jaxgames.make("pommerman", mode), {"ffa": "ffa_random"}.get(mode, mode)
+
+    def step(state, actions):
+        del actions
+        return recorded(name, int(state.step_count) + 1)
+
+    return game, lambda key: recorded(name, 0), game.observe, step
 
 
 @pytest.fixture(scope="module")
@@ -43,19 +67,21 @@ def seen():
 @pytest.mark.parametrize("mode", ["ffa", *(pytest.param(mode, marks=pytest.mark.slow) for mode in ("team", "radio"))])
 def test_dictionaries_are_read_as_they_were_written(mode):
     game, init, observe, step = compiled(mode)
-    state, random = init(jax.random.key(0)), np.random.default_rng(0)
-    for number in range(25):
+    state = init(jax.random.key(0))
+    for number in range(11):
         seat = number % 4
         one = jax.device_get(observe(state, np.int32(seat)))
         again = observation_from_dict(game.config, observation_dict(game.config, one))
         for (path, leaf), found in zip(jax.tree_util.tree_leaves_with_path(one), jax.tree.leaves(again), strict=True):
             np.testing.assert_array_equal(found, leaf, jax.tree_util.keystr(path))
             assert found.dtype == leaf.dtype
-        state = step(state, random.integers(0, game.num_actions, 4, np.int32))
+        state = step(state, None)
 
 
-def test_it_plays_an_episode_and_starts_again(agent):
+@pytest.mark.parametrize("spec", [SPEC, pytest.param("follower", marks=pytest.mark.slow)])
+def test_it_plays_an_episode_and_starts_again(spec, agent):
     game, init, observe, step = compiled()
+    agent = agent if spec == SPEC else OfficialAgent(spec)
     assert agent.game == game
     moves = []
     for _ in range(2):
@@ -166,11 +192,9 @@ def test_what_is_missing_is_named(seen):
     for name in set(seen) - {"game_type", "game_env"}:
         with pytest.raises(ValueError, match=f"^observation: {name} is missing"):
             observation_from_dict(config, {key: value for key, value in seen.items() if key != name})
-    radio = jaxgames.make("pommerman", "radio")
-    look = jax.jit(lambda key: radio.observe(radio.init(key), jnp.int32(2)))
-    heard = observation_dict(radio.config, look(jax.random.key(3)))
+    of_team = {**seen, "teammate": 10, "enemies": [11, 13]}
     with pytest.raises(ValueError, match=r"^message=\(1,\): must be two numbers in 0\.\.8"):
-        observation_from_dict(radio.config, {**heard, "message": [1]})
+        observation_from_dict(jaxgames.make("pommerman", "radio").config, {**of_team, "message": [1]})
 
 
 @pytest.mark.parametrize("obs", [None, {}, {"board": None}])
@@ -283,11 +307,11 @@ class Environment:
 
 def test_a_match_in_the_official_environment(monkeypatch, capsys):
     """The same agent begins every game again, in another seat; its moves are timed."""
-    package, agents = types.ModuleType("pommerman"), types.ModuleType("pommerman.agents")
+    package, theirs = types.ModuleType("pommerman"), types.ModuleType("pommerman.agents")
     package.make = lambda name, players: Environment(players)
-    agents.BaseAgent, agents.SimpleAgent = BaseAgent, SimpleAgent
+    theirs.BaseAgent, theirs.SimpleAgent = BaseAgent, SimpleAgent
     monkeypatch.setitem(sys.modules, "pommerman", package)
-    monkeypatch.setitem(sys.modules, "pommerman.agents", agents)
+    monkeypatch.setitem(sys.modules, "pommerman.agents", theirs)
     official.run(OfficialMatchConfig(agent=SPEC, games=2))
     first, second, last = capsys.readouterr().out.splitlines()
     assert first.startswith("game 0: seats (0,), rewards [1, -1, -1, -1], Result.Win; slowest move so far ")

@@ -10,6 +10,8 @@ from jaxgames.agent import Agent
 from tests.training import tiny
 from training.learn.dagger import Dagger, DaggerConfig
 from training.learn.episodes import EpisodeRules
+from training.models import policy_value
+from training.models.policy_value import PolicyValueConfig
 from training.play.lanes import Pool
 from training.play.partners import Partners
 
@@ -26,15 +28,20 @@ AGENT = Agent(
     "counting", lambda size: jnp.zeros(size, jnp.int32), lambda memory, lanes: jnp.where(lanes, 0, memory), act, sees_state=True
 )
 POOL = Pool(tiny.GAME, LANES)
+PARTNERS = Partners(POOL, AGENT)
 KEYS = jax.random.split(jax.random.key(1), LANES)
 
 
 @pytest.fixture(scope="module")
 def moved():
     """The lanes, and what was done in them."""
-    partners = Partners(POOL, AGENT)
-    lanes = POOL.start(jax.random.key(0), jnp.int32(0))
-    return lanes, *jax.device_get(partners.move(KEYS, lanes, partners.init()))
+
+    @jax.jit
+    def move(key):
+        lanes = POOL.start(key, jnp.int32(0))
+        return lanes, *PARTNERS.move(KEYS, lanes, PARTNERS.init())
+
+    return jax.device_get(move(jax.random.key(0)))
 
 
 def test_they_play_all_seats_but_that_of_the_number_of_the_game(moved):
@@ -48,22 +55,26 @@ def test_they_play_all_seats_but_that_of_the_number_of_the_game(moved):
 def test_they_forget_games_that_are_over(moved):
     _, _, memory = moved
     over = np.arange(LANES) == 2
-    left = np.asarray(Partners(POOL, AGENT).reset(jnp.asarray(memory), jnp.asarray(over))).reshape(PLAYERS, LANES)
+    left = np.asarray(jax.jit(PARTNERS.reset)(memory, over)).reshape(PLAYERS, LANES)
     np.testing.assert_array_equal(left, np.where(over, 0, memory.reshape(PLAYERS, LANES)))
 
 
 def test_the_network_plays_one_seat_of_an_episode_among_opponents(moved):
     _, actions, _ = moved
     rules = EpisodeRules(POOL, tiny.drawing_oracle(), partner=AGENT)
-    episodes = rules.start(jax.random.key(0), jnp.int32(0))
-    chosen, after = rules.among_others(KEYS, episodes, jnp.full((LANES, PLAYERS), 5, jnp.int32))
+
+    @jax.jit
+    def play(key):
+        return rules.among_others(KEYS, rules.start(key, jnp.int32(0)), jnp.full((LANES, PLAYERS), 5, jnp.int32))
+
+    chosen, after = jax.device_get(play(jax.random.key(0)))
     np.testing.assert_array_equal(chosen, np.where(actions == tiny.GAME.pass_action, 5, actions))
     assert after.partners.sum() == LANES * (PLAYERS - 1)
     alone = EpisodeRules(POOL, tiny.drawing_oracle())
-    assert alone.among_others(KEYS, episodes, chosen)[0] is chosen
+    assert alone.among_others(KEYS, after, chosen)[0] is chosen
 
 
 def test_an_unknown_opponent_is_told():
-    config = DaggerConfig(lanes=LANES, opponent="nobody")
+    config, who = DaggerConfig(lanes=LANES, opponent="nobody"), policy_value.make(PolicyValueConfig("hex", "hex-3"))
     with pytest.raises(ValueError, match="nobody"):
-        Dagger(config, tiny.network(), tiny.drawing_oracle(), runtime.data_mesh())
+        Dagger(config, who, tiny.drawing_oracle(who.game), runtime.data_mesh())

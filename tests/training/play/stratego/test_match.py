@@ -255,6 +255,7 @@ def test_a_folder_in_use_is_one_line(tmp_path, capsys):
     assert "in use by process" in capsys.readouterr().err
 
 
+@pytest.mark.slow  # to compile
 def test_the_command_plays_our_own_agent_against_a_program(tmp_path):
     arguments = ["--players", "random", quoted("play_well"), "--games", "2", "--turns", "6", "--output", str(tmp_path / "out")]
     assert leave(*arguments, "--seconds", "30") == 0

@@ -62,6 +62,7 @@ def test_they_know_what_the_rules_let_them_see():
     assert moves > 60 and words >= {"OK", "KILLS", "DIES", "BOTHDIE"}
 
 
+@pytest.mark.slow
 def test_battles_and_legal_moves_are_those_of_a_plain_referee():
     """The rules of the project against a few lines of plain Python."""
     game, draw = random_mind().game, random.Random(5)
