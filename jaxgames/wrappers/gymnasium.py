@@ -11,6 +11,7 @@ of another shape is a ValueError.
 
 from __future__ import annotations
 
+import functools
 from typing import Any, SupportsFloat
 
 import jax
@@ -23,6 +24,7 @@ from jaxgames.env_base import DISABLED, NEXT_STEP, SAME_STEP
 from jaxgames.fusion import settled
 from jaxgames.game import can_be_drawn
 from jaxgames.wrappers.needed import needed
+from jaxgames.wrappers.shared import shared
 from jaxgames.wrappers.spaces import as_numpy, checked_actions, lane, space_of
 
 needed("gymnasium")
@@ -43,24 +45,9 @@ class _Runner:
     """
 
     def __init__(self, env: Environment, *, on_device: bool = False) -> None:
-        self.env = env
         self._given = (lambda step: step) if on_device else _read
-        pack = (lambda step: step) if on_device else _packed
-        self._reset = jax.jit(lambda key: self._first(pack, key))
-        self._step = jax.jit(lambda carry, actions: self._next(pack, carry, actions), donate_argnums=0)
+        self._reset, self._step = _programs(env, on_device)
         self.state: Any = None
-
-    def _first(self, pack: Any, key: Any) -> tuple[Any, Any]:
-        first, rest = jax.random.split(key)
-        state, step = self.env.reset(first)
-        return (state, rest, jnp.uint32(0)), pack(step._replace(final_observation=()))
-
-    def _next(self, pack: Any, carry: tuple[EnvState, Any, Any], actions: Any) -> tuple[Any, Any]:
-        state, key, count = carry
-        state, step = self.env.step(state, actions, jax.random.fold_in(key, count))
-        if self.env.autoreset != SAME_STEP:  # it is the same as the observation
-            step = step._replace(final_observation=())
-        return (state, key, count + 1), pack(step)
 
     def reset(self, seed: int) -> TimeStep:
         """Begins again."""
@@ -76,6 +63,26 @@ class _Runner:
     def games(self) -> Any:
         """State [B] of the games."""
         return self.state[0].games
+
+
+@functools.lru_cache(maxsize=32)
+def _programs(env: Environment, on_device: bool) -> tuple[Any, Any]:
+    """Compiles `reset` and `step` of an environment once, whoever runs it."""
+    pack = (lambda step: step) if on_device else _packed
+
+    def first(key: Any) -> tuple[Any, Any]:
+        first, rest = jax.random.split(key)
+        state, step = env.reset(first)
+        return (state, rest, jnp.uint32(0)), pack(step._replace(final_observation=()))
+
+    def following(carry: tuple[EnvState, Any, Any], actions: Any) -> tuple[Any, Any]:
+        state, key, count = carry
+        state, step = env.step(state, actions, jax.random.fold_in(key, count))
+        if env.autoreset != SAME_STEP:  # it is the same as the observation
+            step = step._replace(final_observation=())
+        return (state, key, count + 1), pack(step)
+
+    return jax.jit(first), jax.jit(following, donate_argnums=0)
 
 
 def _packed(step: TimeStep) -> tuple[Any, Any]:
@@ -111,7 +118,7 @@ class GymnasiumEnv(gymnasium.Env):
     def __init__(self, game: Any = "pommerman", *, render_mode: str | None = None, **settings: Any) -> None:
         if render_mode not in (None, "svg"):
             raise ValueError(f"render_mode={render_mode!r}: must be svg or None")
-        self.environment = Environment(game, batch_size=1, autoreset=DISABLED, **settings)
+        self.environment = shared(Environment, game, batch_size=1, autoreset=DISABLED, **settings)
         self.render_mode = render_mode
         self.observation_space = space_of(self.environment.observation_spec)
         self.action_space = gymnasium.spaces.Discrete(self.environment.game.num_actions)
@@ -193,7 +200,7 @@ class GymnasiumVectorEnv(VectorEnv):
             raise ValueError(f"autoreset={autoreset!r}: must be one of {', '.join(_MODES)}")
         if array not in ("numpy", "jax"):
             raise ValueError(f"array={array!r}: must be numpy or jax")
-        self.environment = Environment(game, batch_size=num_envs, autoreset=autoreset, **settings)
+        self.environment = shared(Environment, game, batch_size=num_envs, autoreset=autoreset, **settings)
         self.num_envs = num_envs
         self.metadata = {"render_modes": [], "autoreset_mode": _MODES[autoreset]}
         self.single_observation_space = space_of(self.environment.observation_spec)

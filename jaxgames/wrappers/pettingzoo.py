@@ -12,6 +12,7 @@ it has teammates.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from typing import Any
 
@@ -23,6 +24,7 @@ from jaxgames.env_base import DISABLED
 from jaxgames.game import can_be_drawn
 from jaxgames.multi_env import MultiEnvironment
 from jaxgames.wrappers.needed import needed
+from jaxgames.wrappers.shared import shared
 from jaxgames.wrappers.spaces import as_numpy, checked_actions, space_of
 
 needed("pettingzoo")
@@ -32,13 +34,18 @@ from pettingzoo import AECEnv, ParallelEnv  # noqa: E402
 _LARGEST_SEED = 2**31 - 1
 
 
+@functools.lru_cache(maxsize=32)
+def _programs(env: MultiEnvironment) -> tuple[Any, Any]:
+    return jax.jit(env.reset), jax.jit(env.step, donate_argnums=0)
+
+
 class _Table:
     """A game and what all its seats are told, shared by both kinds of environment."""
 
     def __init__(self, game: Any, render_mode: str | None, settings: dict[str, Any]) -> None:
         if render_mode not in (None, "svg"):
             raise ValueError(f"render_mode={render_mode!r}: must be svg or None")
-        self.environment = MultiEnvironment(game, batch_size=1, autoreset=DISABLED, **settings)
+        self.environment = shared(MultiEnvironment, game, batch_size=1, autoreset=DISABLED, **settings)
         self.game = self.environment.game
         self.render_mode = render_mode
         self.names = [f"player_{seat}" for seat in range(self.game.num_players)]
@@ -46,7 +53,7 @@ class _Table:
         mask = spaces.Box(0, 1, (actions,), np.int8)
         self.observation_spaces = {name: spaces.Dict({"observation": seen, "action_mask": mask}) for name in self.names}
         self.action_spaces = {name: spaces.Discrete(actions) for name in self.names}
-        self._reset, self._step = jax.jit(self.environment.reset), jax.jit(self.environment.step, donate_argnums=0)
+        self._reset, self._step = _programs(self.environment)
         self._random = default_rng()
         self.state: Any = None
         self.closed = False

@@ -181,3 +181,17 @@ def test_the_same_seed_gives_the_same_games():
 def test_what_is_not_installed_is_told():
     with pytest.raises(ImportError, match=r"no_such_library is not installed: pip install 'jaxgames\[wrappers\]'"):
         needed("no_such_library")
+
+
+def test_environments_of_equal_settings_are_compiled_once():
+    first, second = GymnasiumEnv(TicTacToe(), seat=1), GymnasiumEnv(TicTacToe(), seat=1)
+    assert first.environment is second.environment
+    first.reset(seed=3)
+    second.reset(seed=5)
+    assert first._runner._reset is second._runner._reset and first._runner._reset._cache_size() == 1
+    assert first._runner.state is not second._runner.state
+    assert GymnasiumEnv(TicTacToe(), seat=0).environment is not first.environment
+    with pytest.raises(ValueError, match="seat=True"):
+        GymnasiumEnv(TicTacToe(), seat=True)
+    listed = {"opponents": ["random"]}  # a list cannot be looked up
+    assert GymnasiumEnv(TicTacToe(), **listed).environment is not GymnasiumEnv(TicTacToe(), **listed).environment

@@ -1,0 +1,33 @@
+"""Environments of equal settings are one object, so that many of a kind, as libraries make them, are compiled once."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import jaxgames
+
+_KEPT = 32  # environments
+
+
+def shared(kind: Any, game: Any, **settings: Any) -> Any:
+    """Makes an environment, or gives the one that was made with these settings.
+
+    Args:
+      kind: `Environment` or `MultiEnvironment`, which hold no state.
+      game: an id or name as `jaxgames.make` takes it, or a game.
+      **settings: of the environment. With one that cannot be hashed, such as a list of opponents, it is made anew.
+    """
+    if isinstance(game, str):
+        game = jaxgames.make(game)
+    try:
+        hash((game, *settings.values()))
+    except TypeError:
+        return kind(game, **settings)
+    return _made(kind, game, **settings)
+
+
+# Typed: True is refused where 1 is not.
+@functools.lru_cache(maxsize=_KEPT, typed=True)
+def _made(kind: Any, game: Any, **settings: Any) -> Any:
+    return kind(game, **settings)
