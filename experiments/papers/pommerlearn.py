@@ -61,7 +61,11 @@ SL = Runs("pommerlearn-sl", TITLES["sl"], TrainConfig(who=WHO, learn=_SHOWN, rou
 _SEARCHED_LONGER = replace(_SEARCHED, search=replace(_SEARCHED.search, num_simulations=100), samples=40_000, steps=8, updates=100)
 SRL = Runs("pommerlearn-srl", TITLES["srl"], TrainConfig(who=WHO, learn=_SEARCHED_LONGER, rounds=24, rate_games=128))
 RL = Runs("pommerlearn-rl", TITLES["rl"], TrainConfig(who=WHO, learn=_SEARCHED, rounds=15, rate_games=64))
-RUNS = {"sl": SL, "srl": SRL, "rl": RL}
+SL_AGAIN = replace(SL, name="pommerlearn-sl-again", title=TITLES["sl_again"])
+SRL_AGAIN = replace(SRL, name="pommerlearn-srl-again", title=TITLES["srl_again"], config=replace(SRL.config, rounds=12))
+RUNS = {"sl": SL, "srl": SRL, "rl": RL, "sl_again": SL_AGAIN, "srl_again": SRL_AGAIN}
+_SHOWN_RUNS = (SL, SL_AGAIN)  # of one round, whose network is taken
+_BEGINS_WITH = {SRL: SL, SRL_AGAIN: SL_AGAIN}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -126,6 +130,15 @@ def table3(plan: PommerlearnPlan) -> list[Measurement]:
     return _cells(plan, [Cell(*player, simulations, SIMPLE, priors=NOISE) for simulations in _SOME for player in players])
 
 
+def again(plan: PommerlearnPlan) -> list[Measurement]:
+    """Demonstrations, and searches after them, once more, with all numbers of simulations for the last."""
+    shown = [Cell("sp_mcts", "sl_again", 0), *_searched("sl_again", NOISE, _SOME)]
+    searched = [Cell("sp_mcts", "srl_again", 0), *_searched("srl_again", NOISE)]
+    simple = [Cell("sp_mcts", "srl_again", simulations, SIMPLE, priors=NOISE) for simulations in _SOME]
+    cells = _cells(replace(plan, games=plan.compared_games), [*shown, *searched, *simple])
+    return [_run(plan, SL_AGAIN), _run(plan, SRL_AGAIN), *cells]
+
+
 def priors(plan: PommerlearnPlan) -> list[Measurement]:
     """Some of all these with priors as the network gives them, or flattened."""
     given = [*_searched("sl", AS_GIVEN), *_searched(DRAWN, AS_GIVEN, _SOME), *_searched("rl", AS_GIVEN, searches=("sp_mcts",))]
@@ -144,6 +157,7 @@ PARTS = {
     "rl": train_from_zero,
     "from_zero": from_zero,
     "priors": priors,
+    "again": again,
 }
 
 
@@ -182,8 +196,8 @@ def _run(plan: PommerlearnPlan, run: Runs) -> Measurement:
 
 
 def config_of(plan: PommerlearnPlan, run: Runs) -> TrainConfig:
-    """The settings of a run; that from SL begins with the weights of SL."""
-    start = str(weights_of(plan, SL)) if run == SRL else ""
+    """The settings of a run; those from SL begin with its weights."""
+    start = str(weights_of(plan, _BEGINS_WITH[run])) if run in _BEGINS_WITH else ""
     config: TrainConfig = replace(run.config, start=start, output=str(plan.output(run)), resume=True)
     return config
 
@@ -206,7 +220,7 @@ def _judged(plan: PommerlearnPlan, run: Runs) -> Path:
     """
     folder = plan.output(run)
     best = weights_of_finished(folder)
-    if run == SL:
+    if run in _SHOWN_RUNS:
         return best
     return folder / f"round-{chosen_round(rounds_of(read_log(folder / 'log.jsonl'))):03d}.npz"
 
@@ -259,14 +273,14 @@ def _train(plan: PommerlearnPlan, run: Runs) -> dict | None:
         return None
     rounds = rounds_of(read_log(plan.output(run) / "log.jsonl"))
     write_atomically(plan.kept_network(run.name), _judged(plan, run).read_bytes())
-    return result | {"rounds": rounds, "chosen": 1 if run == SL else chosen_round(rounds)}
+    return result | {"rounds": rounds, "chosen": 1 if run in _SHOWN_RUNS else chosen_round(rounds)}
 
 
 def texts(plan: PommerlearnPlan) -> dict[str, str]:
     """Makes the tables and numbers of the page."""
-    runs = plan.found([*train_shown(plan), *train_searched(plan), *train_from_zero(plan)])
-    parts = (table2, drawn, reinforced, from_zero, table3, priors)
-    played = whole(plan.found(one for part in parts for one in part(plan)))
+    measured = [one for part in PARTS.values() for one in part(plan)]
+    runs = plan.found(one for one in measured if isinstance(one.label, Runs))
+    played = whole(plan.found(one for one in measured if isinstance(one.label, Cell)))
     return {
         "learning": _learning_table(runs),
         "rounds": _rounds_table(runs),
@@ -301,7 +315,7 @@ def _learning_table(runs: Mapping[Runs, dict]) -> str:
 def _rounds_table(runs: Mapping[Runs, dict]) -> str:
     rows = []
     for run, result in runs.items():
-        for number, one in enumerate(result["rounds"] if run != SL else []):
+        for number, one in enumerate(result["rounds"] if run not in _SHOWN_RUNS else []):
             share = (f"{100 * one[what] / max(one['games'], 1):.1f}" for what in ("wins", "draws"))
             moves = (f"{100 * one['action_shares'][place]:.0f}" for place in (0, 5))
             rows.append([run.title, str(number), str(one["games"]), *share, *moves, f"{100 * one['wins_alone']:.0f}"])

@@ -27,7 +27,9 @@ TITLES = {
     "sl": "SL",
     DRAWN: "drawn parameters",
     WITHOUT: "no network",
+    "sl_again": "SL, second run",
     "srl": "SL, then RL",
+    "srl_again": "SL, then RL, second run",
     "rl": "RL from zero",
 }
 """Networks, by their names in files."""
@@ -149,6 +151,7 @@ def whole(found: Mapping[Cell, dict]) -> dict[Cell, Played]:
 
 def published(cell: Cell) -> str:
     """What the paper prints for a cell with as many simulations: wins and ties in per cent."""
+    cell = replace(cell, network=cell.network.removesuffix("_again"))
     if cell.opponent == UNBIASED and cell.network in REINFORCED and (cell.search, cell.simulations) == ("sp_mcts", PUBLISHED):
         return f"{REINFORCED[cell.network]:.1f} / {NONE}"
     of_simple = TABLE3.get((cell.search, cell.network)) if cell.simulations == PUBLISHED else None
