@@ -29,7 +29,7 @@ FEWER = "| 61.0 (51–70) | 10.0 (6–17) |"  # of 100 games
 
 
 def result(one):
-    if one.label in (SL, SRL, RL):
+    if one.label in pommerlearn.RUNS.values():
         rounds = pommerlearn.rounds_of(LOG)
         return {"rounds": rounds, "chosen": 1, "samples": 40_000, "seconds": 600.0, "settings": {}}
     return {"released": COUNT, "strict": COUNT | {"draws": 10}, "lengths": [250] * 100, "moves": [400, 0], "cpu_seconds": 2.0}
@@ -57,6 +57,9 @@ def test_the_page(tmp_path):
     assert f"| SL | network alone | 0 | – {ours} 38.6 / 10.5 |" in page
     assert f"| SL, then RL | SP | 250 | {noise} – |" in page.split("## Against three SimpleAgents")[0]
     assert f"| SL, then RL | SP | 250 | {noise} 65.2 / 30.2 |" in page.split("## Against three SimpleAgents")[1]
+    assert f"| SL, second run | SP | 250 | noise at the root {FEWER} 76.8 / 9.5 | 100 |" in page
+    assert f"| SL, then RL, second run | SP | 1000 | noise at the root {FEWER} 94.2 / – | 100 |" in page
+    assert "| SL, then RL, second run | 0 | 16 |" in page and "| SL, second run | 0 | 16 |" not in page
 
 
 def test_where_nothing_was_played_with_noise_the_tables_have_priors_as_given():
