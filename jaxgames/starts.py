@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from jaxgames import random_bits
+from jaxgames import random_bits, shapes
 from jaxgames.dependence import depends_on_inputs
 from jaxgames.game import Game
 from jaxgames.packing import Packing, packing_of
@@ -60,8 +60,8 @@ class Starts:
         packing, which = self._drawn_leaves
         init = jax.vmap(self.game.init)
         if any(which) and not self.size:
-            shapes = jax.eval_shape(init, typed_keys(lanes))
-            nothing = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes)
+            batch = shapes.batched(shapes.state_of(self.game), len(lanes.first))
+            nothing = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), batch)
             return jax.lax.cond(wanted.any(), init, lambda keys: nothing, typed_keys(lanes))
         same = init(typed_keys(jax.tree.map(jnp.zeros_like, lanes)))
         if not any(which):
@@ -76,7 +76,7 @@ class Starts:
         """Says which leaves of a start state are drawn, and how a list of these is packed."""
         key = jax.eval_shape(lambda: jax.random.key(0))
         which = depends_on_inputs(self.game.init, key)
-        leaves = jax.tree.leaves(jax.eval_shape(self.game.init, key))
+        leaves = jax.tree.leaves(shapes.state_of(self.game))
         return packing_of([leaf for leaf, drawn in zip(leaves, which, strict=True) if drawn]), which
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from rich.console import Console
 
 import jaxgames
-from jaxgames import checks
+from jaxgames import checks, shapes
 from jaxgames.clash import rules
 from jaxgames.clash.constants import COLUMNS, HAND, NUM_TILES, TICKS_PER_SECOND, TICKS_PER_STEP
 from jaxgames.clash.game import Clash
@@ -130,12 +130,12 @@ def read_battle(path: str, game: Clash) -> State:
       OSError: it cannot be read.
     """
     content = Path(path).read_bytes()
-    shapes = jax.eval_shape(game.init, jax.random.key(0))
+    state = shapes.state_of(game)
     try:
-        arrays = from_npz(content, vars(shapes), "battle")
+        arrays = from_npz(content, vars(state), "battle")
     except ValueError as error:
         raise ValueError(f"battle={path!r}: {error}") from None
-    for name, shape in vars(shapes).items():
+    for name, shape in vars(state).items():
         found = arrays[name]
         if found.ndim != 1 + len(shape.shape) or found.shape[1:] != shape.shape or found.dtype != shape.dtype or not len(found):
             raise ValueError(f"battle={path!r}: of another variant: {name} is {found.dtype} {list(found.shape[1:])}")
