@@ -10,9 +10,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxgames import checks
+from jaxgames.abilities import can_be_drawn
 from jaxgames.contract_play import check_encoder, check_form, check_hidden, check_pictures, check_states, fault, form_of, play
 from jaxgames.encoder import Encoder
-from jaxgames.game import Game, can_be_drawn, is_hidden
+from jaxgames.game import Game, is_hidden
 from jaxgames.registration import game_names, registration
 
 _MOST_STEPS = 1000

@@ -12,14 +12,9 @@ import numpy as np
 from jax import Array
 
 from jaxgames import checks, random_bits
+from jaxgames.abilities import has_synonyms, teams_of, tells_legal_by_view
 from jaxgames.encoder import Encoder
-from jaxgames.game import (
-    has_synonyms,
-    init_all_information,
-    teams_of,
-    tells_legal_by_view,
-    update_all_information,
-)
+from jaxgames.game import init_all_information, update_all_information
 from jaxgames.lanes import where_lanes
 from jaxgames.observing import ArraySpec, Observer, observer_of
 from jaxgames.random_bits import LaneKey

@@ -9,8 +9,8 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from jaxgames.abilities import tells_legal_by_view
 from jaxgames.env_base import NEXT_STEP, SAME_STEP, Base, EnvState, TimeStep
-from jaxgames.game import tells_legal_by_view
 from jaxgames.lanes import where_lanes
 
 

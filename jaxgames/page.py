@@ -17,7 +17,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxgames import svg
-from jaxgames.game import Game, can_be_drawn, hides_something
+from jaxgames.abilities import can_be_drawn
+from jaxgames.game import Game, hides_something
 from jaxgames.registration import registration
 
 _FONT = "font-family='ui-monospace,Menlo,Consolas,monospace'"

@@ -9,7 +9,8 @@ import jax
 import numpy as np
 
 from jaxgames import shapes
-from jaxgames.game import Game, can_be_drawn
+from jaxgames.abilities import can_be_drawn
+from jaxgames.game import Game
 
 
 class Picture:

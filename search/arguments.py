@@ -13,8 +13,9 @@ import jax.numpy as jnp
 from jax import Array
 
 from jaxgames import shapes
+from jaxgames.abilities import keeps_beliefs
 from jaxgames.checks import as_integer
-from jaxgames.game import Game, is_hidden, keeps_beliefs
+from jaxgames.game import Game, is_hidden
 from search.planner import Plan, Planner
 
 S = TypeVar("S")

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from jaxgames import shapes
-from jaxgames.game import BelievedGame, TalkingGame, can_talk
+from jaxgames.abilities import BelievedGame, TalkingGame, can_talk
 from jaxgames.lanes import where_lanes
 from search import arguments
 from search.planner import Plan, Planner, of_seat, size_in_bytes

@@ -13,7 +13,8 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from jaxgames.game import Game, has_groups
+from jaxgames.abilities import has_groups
+from jaxgames.game import Game
 from jaxgames.turns import moves_at_once
 from search import arguments
 

@@ -14,7 +14,8 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from jaxgames.game import has_secrets, is_hidden
+from jaxgames.abilities import has_secrets
+from jaxgames.game import is_hidden
 
 LogChances = Callable[[Any], Array]
 
@@ -31,7 +32,7 @@ class GuessedWorlds:
         """Binds a game and a guess.
 
         Args:
-          game: one that tells what is hidden place by place (`jaxgames.game.SecretiveGame`).
+          game: one that tells what is hidden place by place (`jaxgames.abilities.SecretiveGame`).
           log_chances: `log_chances(info) -> float32 [H * W, K]`, for what a player knows: of each place the logarithms of the
             chances of all that may be hidden there. Places that hide nothing do not count.
           candidates: states of which one is taken; 1: as the game draws them.

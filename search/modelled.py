@@ -14,8 +14,9 @@ import jax.numpy as jnp
 from jax import Array
 
 from jaxgames import checks, shapes
+from jaxgames.abilities import has_rivals, keeps_beliefs
 from jaxgames.agent import Agent, memoryless
-from jaxgames.game import Game, has_rivals, keeps_beliefs
+from jaxgames.game import Game
 from jaxgames.registration import registration, usual_opponent
 from search import arguments
 from search.believed import believed

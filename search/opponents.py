@@ -16,8 +16,9 @@ import numpy as np
 from jax import Array
 
 from jaxgames import random_bits, shapes
+from jaxgames.abilities import has_rivals, teams_of
 from jaxgames.agent import Agent
-from jaxgames.game import Game, has_rivals, is_hidden, teams_of
+from jaxgames.game import Game, is_hidden
 from jaxgames.lanes import where_lanes
 from jaxgames.random_bits import LaneKey
 from search import arguments

@@ -9,7 +9,8 @@ from typing import Any
 
 from jax import Array
 
-from jaxgames.game import Game, has_prospects, hides_something, is_hidden
+from jaxgames.abilities import has_prospects
+from jaxgames.game import Game, hides_something, is_hidden
 from jaxgames.registration import NoSettings
 from jaxgames.turns import moves_at_once
 from search import arguments

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from jaxgames.game import RivalryGame, has_prospects
+from jaxgames.abilities import RivalryGame, has_prospects
 from search.reductions import picked
 
 Rival = Callable[[Any, Array], Array]  # (state, seat) -> the seat of its rival, -1 for none

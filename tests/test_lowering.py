@@ -6,7 +6,8 @@ import pytest
 
 import jaxgames
 from jaxgames import runtime
-from jaxgames.game import is_hidden, keeps_beliefs
+from jaxgames.abilities import keeps_beliefs
+from jaxgames.game import is_hidden
 from jaxgames.platforms import for_all_platforms
 from search import presets
 from search.modelled import WithModels

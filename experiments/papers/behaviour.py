@@ -6,7 +6,7 @@ import numpy as np
 from jax import Array
 
 from experiments.papers.kills import killers
-from jaxgames.game import teams_of
+from jaxgames.abilities import teams_of
 from jaxgames.pommerman import Pommerman
 from jaxgames.pommerman.constants import NUM_MESSAGES, NUM_MOVES, Move
 from training.play.evaluate import Games, replay

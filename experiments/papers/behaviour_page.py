@@ -25,7 +25,7 @@ from experiments.papers.figures import bars_figure, over_rounds_figure, visits_f
 from experiments.papers.measured import Measurement, Page, Plan
 from experiments.papers.tables import OUTCOMES, interval
 from jaxgames import checks
-from jaxgames.game import teams_of
+from jaxgames.abilities import teams_of
 from jaxgames.pommerman.constants import Move
 from training.play import agents, counting, evaluate
 from training.storage.logs import LOG_FILE, read_log

@@ -21,7 +21,7 @@ from experiments.papers.behaviour import behaviour
 from experiments.papers.hearsay import cells_off
 from experiments.papers.measured import Measurement, Page, Plan, Runs, weights_of_finished
 from experiments.papers.tables import intervals
-from jaxgames.game import teams_of
+from jaxgames.abilities import teams_of
 from training.jobs import train_expert
 from training.jobs.train_expert import TrainConfig
 from training.learn.expert_iteration import ExpertConfig

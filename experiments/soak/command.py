@@ -18,7 +18,7 @@ from rich.console import Console
 import jaxgames
 from experiments.soak.play import NOT_BROKEN, Soak
 from jaxgames import checks
-from jaxgames.game import can_be_drawn
+from jaxgames.abilities import can_be_drawn
 from training.play import agents
 from training.storage.files import output_folder, write_atomically
 

@@ -19,10 +19,10 @@ import jax.numpy as jnp
 import numpy as np
 
 import jaxgames
+from jaxgames.abilities import can_be_drawn
 from jaxgames.env import Environment, EnvState, TimeStep
 from jaxgames.env_base import DISABLED, NEXT_STEP, SAME_STEP
 from jaxgames.fusion import settled
-from jaxgames.game import can_be_drawn
 from jaxgames.wrappers.needed import needed
 from jaxgames.wrappers.shared import shared
 from jaxgames.wrappers.spaces import as_numpy, checked_actions, lane, space_of

@@ -20,8 +20,8 @@ import jax
 import numpy as np
 from numpy.random import default_rng
 
+from jaxgames.abilities import can_be_drawn
 from jaxgames.env_base import DISABLED
-from jaxgames.game import can_be_drawn
 from jaxgames.multi_env import MultiEnvironment
 from jaxgames.wrappers.needed import needed
 from jaxgames.wrappers.shared import shared

@@ -10,7 +10,8 @@ import jax.numpy as jnp
 from jax import Array
 
 from jaxgames import random_bits
-from jaxgames.game import Game, has_prospects
+from jaxgames.abilities import has_prospects
+from jaxgames.game import Game
 from search.dynamics import Evaluate
 from search.planner import of_arm
 

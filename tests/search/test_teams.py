@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import jaxgames
+from jaxgames.abilities import teams_of
 from jaxgames.agent import memoryless
-from jaxgames.game import teams_of
 from search.opponents import single_player
 from tests.jaxgames.pommerman.positions import position
 

@@ -9,8 +9,8 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from jaxgames.abilities import can_stall
 from jaxgames.agent import Agent
-from jaxgames.game import can_stall
 from jaxgames.lanes import where_lanes
 from search.planner import Plan, Planner
 from training.play.lanes import Lanes, Pool, fold

@@ -16,8 +16,9 @@ from jax import Array
 from jax.sharding import Mesh
 
 from jaxgames import checks
+from jaxgames.abilities import can_talk
 from jaxgames.agent import Agent
-from jaxgames.game import Game, can_talk, is_hidden
+from jaxgames.game import Game, is_hidden
 from jaxgames.registration import usual_opponent
 from search.modelled import Models, modelled_puct
 from search.planner import Plan, Planner

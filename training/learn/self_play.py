@@ -11,8 +11,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from jaxgames.abilities import can_talk
 from jaxgames.agent import Agent
-from jaxgames.game import can_talk, is_hidden
+from jaxgames.game import is_hidden
 from jaxgames.turns import moves_at_once
 from search.believed import acted
 from search.planner import Plan, Planner, of_arm, of_seat

@@ -10,8 +10,9 @@ import jax
 from jax import Array
 
 import jaxgames
+from jaxgames.abilities import has_secrets
 from jaxgames.encoder import Encoder
-from jaxgames.game import has_secrets, is_hidden
+from jaxgames.game import is_hidden
 from jaxgames.registration import named
 from search.guessed import GuessedWorlds
 from training.models.networks import presets

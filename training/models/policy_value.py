@@ -13,10 +13,11 @@ import numpy as np
 from jax import Array
 
 import jaxgames
+from jaxgames.abilities import teams_of
 from jaxgames.agent import Agent, memoryless
 from jaxgames.encoder import Encoder
 from jaxgames.fusion import settled
-from jaxgames.game import is_hidden, teams_of
+from jaxgames.game import is_hidden
 from jaxgames.platforms import by_platform
 from jaxgames.registration import named
 from search.planner import of_seat

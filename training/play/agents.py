@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import jaxgames
+from jaxgames.abilities import has_secrets, tells_usual
 from jaxgames.agent import Agent
-from jaxgames.game import Game, has_secrets, hides_something, is_hidden, tells_usual
+from jaxgames.game import Game, hides_something, is_hidden
 from jaxgames.registration import AgentEntry
 from jaxgames.specs import KINDS, kinds_of, read_options, values_of, with_settings
 from search import presets

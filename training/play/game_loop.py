@@ -14,8 +14,9 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from jaxgames.abilities import teams_of
 from jaxgames.agent import Agent
-from jaxgames.game import Game, is_hidden, teams_of
+from jaxgames.game import Game, is_hidden
 from jaxgames.lanes import where_lanes
 from search.planner import of_seat
 from training.play.lanes import Lanes, Pool, fold

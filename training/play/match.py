@@ -23,8 +23,9 @@ from rich.table import Table
 
 import jaxgames
 from jaxgames import checks, processes
+from jaxgames.abilities import DrawnGame, can_be_drawn, teams_of
 from jaxgames.agent import Agent
-from jaxgames.game import DrawnGame, Game, can_be_drawn, teams_of
+from jaxgames.game import Game
 from jaxgames.registration import Published, with_usual_mode
 from training.play import agents, counting, evaluate, memory
 from training.storage.files import output_folder, write_together

@@ -14,8 +14,9 @@ import jax.numpy as jnp
 
 import jaxgames
 from jaxgames import checks, runtime
+from jaxgames.abilities import teams_of
 from jaxgames.agent import Agent
-from jaxgames.game import Game, teams_of
+from jaxgames.game import Game
 from jaxgames.pommerman.interop import observation_dict, observation_from_dict, to_official_actions
 from search import believed
 from training.play import agents

@@ -6,7 +6,8 @@ import threading
 from collections.abc import Sequence
 
 import jaxgames
-from jaxgames.game import Game, teams_of
+from jaxgames.abilities import teams_of
+from jaxgames.game import Game
 from jaxgames.page import Board, board_of
 from training.play import agents, memory
 from training.web.saved import YOU

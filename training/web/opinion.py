@@ -10,7 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from jaxgames.game import Game, hides_something, is_hidden, keeps_beliefs
+from jaxgames.abilities import keeps_beliefs
+from jaxgames.game import Game, hides_something, is_hidden
 from search.appraisal import Appraisal, appraisal_of
 from training.play import agents, memory
 from training.web.stepper import Moment

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import jaxgames
+from jaxgames.abilities import teams_of
 from jaxgames.agent import memoryless
-from jaxgames.game import teams_of
 from jaxgames.pommerman.interop import observation_dict, observation_from_dict
 from search.believed import Memory
 from tests.jaxgames.pommerman import recordings
