@@ -25,7 +25,7 @@ from flax import nnx
 import jaxgames
 from jaxgames import runtime
 from jaxgames.agent import Agent, memoryless
-from jaxgames.bitboard import union
+from jaxgames.bits import union
 from jaxgames.observing import unpacked
 from jaxgames.pommerman import explosions
 from jaxgames.pommerman.observation import item_cells

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from jaxgames.bitboard import WORD_BITS
+from jaxgames.bits import WORD_BITS
 from jaxgames.fusion import all_lanes
 from jaxgames.platforms import by_platform
 from jaxgames.unrolled import unrolled

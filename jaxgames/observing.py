@@ -13,7 +13,8 @@ import numpy as np
 from jax import Array
 
 from jaxgames import shapes
-from jaxgames.bitboard import WORD_BITS, Bits, Grid
+from jaxgames.bitboard import Grid
+from jaxgames.bits import WORD_BITS, Bits
 from jaxgames.encoder import Encoder
 from jaxgames.fusion import settled
 from jaxgames.game import Game, hides_something

@@ -11,7 +11,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from jaxgames.bitboard import WORD_BITS, Bits, Grid, select, union
+from jaxgames.bitboard import Grid
+from jaxgames.bits import WORD_BITS, Bits, select, union
 from jaxgames.fusion import settled, worked_out
 
 Term = tuple[Bits, int]

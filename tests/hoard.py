@@ -15,7 +15,7 @@ import numpy as np
 from jax import Array
 
 from jaxgames import random_bits
-from jaxgames.bitboard import Bits
+from jaxgames.bits import Bits
 from jaxgames.hashing import hash_words
 from jaxgames.random_bits import LaneKey
 

@@ -28,7 +28,7 @@ from experiments.benchmark.lanes import (
     visits_digest,
 )
 from jaxgames import random_bits
-from jaxgames.bitboard import select
+from jaxgames.bits import select
 from jaxgames.clash import bots, rules
 from jaxgames.clash.game import Clash, make
 from jaxgames.clash.state import State

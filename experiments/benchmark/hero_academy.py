@@ -25,7 +25,7 @@ from experiments.benchmark.lanes import (
     steps_per_call,
 )
 from jaxgames import random_bits
-from jaxgames.bitboard import select
+from jaxgames.bits import select
 from jaxgames.hero_academy import HeroAcademy, evaluation
 from jaxgames.hero_academy.state import State
 from jaxgames.random_bits import LaneKey

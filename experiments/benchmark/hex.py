@@ -30,7 +30,7 @@ from experiments.benchmark.lanes import (
     visits_digest,
 )
 from jaxgames import random_bits
-from jaxgames.bitboard import select
+from jaxgames.bits import select
 from jaxgames.hex import Hex, HexConfig, hidden, rules
 from jaxgames.hex.hidden import Information
 from jaxgames.hex.state import State

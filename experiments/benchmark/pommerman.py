@@ -30,7 +30,7 @@ from experiments.benchmark.lanes import (
 )
 from experiments.benchmark.pommerman_starts import POOL_SIZE, Fresh, Pool, Source
 from jaxgames import random_bits
-from jaxgames.bitboard import select
+from jaxgames.bits import select
 from jaxgames.packing import packed_flags
 from jaxgames.pommerman import rules, simple_unbiased_agent, simple_unbiased_memory
 from jaxgames.pommerman.config import PommermanConfig, preset

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from jaxgames import random_bits
-from jaxgames.bitboard import Bits
+from jaxgames.bits import Bits
 from jaxgames.pommerman import setup
 from jaxgames.pommerman.config import PommermanConfig
 from jaxgames.pommerman.constants import ITEM_DIGITS, MAX_UNREACHABLE_PASSAGES

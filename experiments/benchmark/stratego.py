@@ -26,7 +26,7 @@ from experiments.benchmark.lanes import (
     visits_digest,
 )
 from jaxgames import random_bits
-from jaxgames.bitboard import Bits, select
+from jaxgames.bits import Bits, select
 from jaxgames.random_bits import LaneKey
 from jaxgames.stratego import Stratego, legal, make, rules, setup
 from jaxgames.stratego.moves import Move

@@ -16,7 +16,8 @@ import numpy as np
 from jax import Array
 
 from jaxgames import sliced
-from jaxgames.bitboard import Bits, Grid, union
+from jaxgames.bitboard import Grid
+from jaxgames.bits import Bits, union
 from jaxgames.clash import constants as clash
 from jaxgames.game import Game
 from jaxgames.hero_academy import cards

@@ -18,7 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from jaxgames.bitboard import WORD_BITS, Bits
+from jaxgames.bits import WORD_BITS, Bits
 from jaxgames.hero_academy import cards
 from jaxgames.hero_academy.config import MOST_DEPLOY_SQUARES, HeroAcademyConfig
 

@@ -13,7 +13,7 @@ import numpy as np
 from jax import Array
 
 from jaxgames import sliced
-from jaxgames.bitboard import Bits, select, union
+from jaxgames.bits import Bits, select, union
 from jaxgames.hero_academy import units
 from jaxgames.hero_academy.config import HeroAcademyConfig
 from jaxgames.hero_academy.legal import Sides

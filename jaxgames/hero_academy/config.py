@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from jaxgames import checks
-from jaxgames.bitboard import Bits, Grid
+from jaxgames.bitboard import Grid
+from jaxgames.bits import Bits
 from jaxgames.hero_academy import cards
 
 # "." plain, d and D deploy squares of the first and second player, c and C their crystals, S defense, A assault, P power.

@@ -15,7 +15,7 @@ import numpy as np
 from jax import Array
 
 from jaxgames import sliced
-from jaxgames.bitboard import WORD_BITS, select
+from jaxgames.bits import WORD_BITS, select
 from jaxgames.encoder import Encoder
 from jaxgames.fusion import worked_out
 from jaxgames.hero_academy import actions, cards, hidden, units

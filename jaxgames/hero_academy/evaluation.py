@@ -12,7 +12,7 @@ import operator
 import jax.numpy as jnp
 from jax import Array
 
-from jaxgames.bitboard import Bits
+from jaxgames.bits import Bits
 from jaxgames.hero_academy import cards, units
 from jaxgames.hero_academy.config import HeroAcademyConfig
 from jaxgames.hero_academy.state import State

@@ -11,7 +11,7 @@ import numpy as np
 from jax import Array
 
 from jaxgames import checks
-from jaxgames.bitboard import WORD_BITS, Bits
+from jaxgames.bits import WORD_BITS, Bits
 from jaxgames.game import GameBase, ViewIsAll
 from jaxgames.hero_academy import actions, evaluation, hidden, observation, order, policies, ratings, rules, setup, units
 from jaxgames.hero_academy.actions import Layout

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxgames.bitboard import Bits
+from jaxgames.bits import Bits
 from jaxgames.hero_academy import actions, cards, draws, units
 from jaxgames.hero_academy.actions import OFFSETS
 from jaxgames.hero_academy.config import MOST_ACTION_POINTS, MOST_TURNS, HeroAcademyConfig

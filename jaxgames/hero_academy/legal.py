@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from jaxgames.bitboard import Bits, select, union
+from jaxgames.bits import Bits, select, union
 from jaxgames.hero_academy import actions, cards, units
 from jaxgames.hero_academy.actions import DISTANCES, OFFSETS
 from jaxgames.hero_academy.config import MOST_DEPLOY_SQUARES, HeroAcademyConfig

@@ -10,7 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from jaxgames.bitboard import Bits, Grid, select, union
+from jaxgames.bitboard import Grid
+from jaxgames.bits import Bits, select, union
 from jaxgames.hero_academy import actions, cards, units
 from jaxgames.hero_academy.actions import OFFSETS
 from jaxgames.hero_academy.config import MOST_DEPLOY_SQUARES, HeroAcademyConfig

@@ -9,7 +9,7 @@ import jax
 import numpy as np
 
 from jaxgames import page
-from jaxgames.bitboard import WORD_BITS
+from jaxgames.bits import WORD_BITS
 from jaxgames.hero_academy import actions as numbering
 from jaxgames.hero_academy import cards, interop, units
 from jaxgames.hero_academy.actions import OFFSETS

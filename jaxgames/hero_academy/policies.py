@@ -11,7 +11,7 @@ import numpy as np
 from jax import Array
 
 from jaxgames import random_bits
-from jaxgames.bitboard import Bits, select, union
+from jaxgames.bits import Bits, select, union
 from jaxgames.hero_academy import actions, cards, ratings, units
 from jaxgames.hero_academy.config import MOST_DEPLOY_SQUARES, HeroAcademyConfig
 from jaxgames.hero_academy.legal import Sides, legal_set

@@ -18,7 +18,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from jaxgames import sliced
-from jaxgames.bitboard import Bits, lowest_bit, union
+from jaxgames.bits import Bits, lowest_bit, union
 from jaxgames.hero_academy import actions, cards, combat, units
 from jaxgames.hero_academy.actions import DISTANCES, OFFSETS
 from jaxgames.hero_academy.config import HeroAcademyConfig

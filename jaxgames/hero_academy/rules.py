@@ -14,7 +14,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from jaxgames import random_bits
-from jaxgames.bitboard import Bits, select
+from jaxgames.bits import Bits, select
 from jaxgames.hero_academy import actions, cards, combat, draws, units
 from jaxgames.hero_academy.actions import Action
 from jaxgames.hero_academy.config import HeroAcademyConfig

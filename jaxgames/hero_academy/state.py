@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from jaxgames import sliced
-from jaxgames.bitboard import Bits
+from jaxgames.bits import Bits
 from jaxgames.hashing import hash_words
 from jaxgames.hero_academy import units
 

@@ -17,7 +17,7 @@ import numpy as np
 from jax import Array
 
 from jaxgames import svg
-from jaxgames.bitboard import WORD_BITS
+from jaxgames.bits import WORD_BITS
 from jaxgames.hero_academy import actions, cards, interop, rules, units
 from jaxgames.hero_academy.actions import OFFSETS
 from jaxgames.hero_academy.config import MOST_DEPLOY_SQUARES, HeroAcademyConfig

@@ -9,7 +9,7 @@ from jax import Array
 
 from jaxgames import random_bits
 from jaxgames.agent import Agent, memoryless
-from jaxgames.bitboard import Bits
+from jaxgames.bits import Bits
 from jaxgames.hex.game import Hex
 from jaxgames.hex.hidden import Information
 

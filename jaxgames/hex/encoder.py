@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from jaxgames import sliced
-from jaxgames.bitboard import Bits, select
+from jaxgames.bits import Bits, select
 from jaxgames.encoder import Encoder
 from jaxgames.hex.config import HexConfig
 from jaxgames.hex.game import Hex

@@ -6,7 +6,8 @@ import dataclasses
 
 import numpy as np
 
-from jaxgames.bitboard import Bits, Grid
+from jaxgames.bitboard import Grid
+from jaxgames.bits import Bits
 
 BLACK, WHITE = 0, 1
 

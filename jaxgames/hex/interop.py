@@ -11,7 +11,7 @@ import numpy as np
 from jax import Array
 
 from jaxgames import checks
-from jaxgames.bitboard import Bits
+from jaxgames.bits import Bits
 from jaxgames.hex.config import HexConfig
 from jaxgames.hex.geometry import BLACK, WHITE
 from jaxgames.hex.rules import legal_cells, step

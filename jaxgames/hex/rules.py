@@ -7,7 +7,7 @@ import dataclasses
 import jax.numpy as jnp
 from jax import Array
 
-from jaxgames.bitboard import Bits, select
+from jaxgames.bits import Bits, select
 from jaxgames.hex.config import HexConfig
 from jaxgames.hex.geometry import BLACK, WHITE
 from jaxgames.hex.state import State

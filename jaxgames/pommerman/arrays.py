@@ -23,7 +23,8 @@ import jax
 import numpy as np
 
 from jaxgames import replay
-from jaxgames.bitboard import Bits, Grid
+from jaxgames.bitboard import Grid
+from jaxgames.bits import Bits
 from jaxgames.pommerman.config import PommermanConfig
 from jaxgames.pommerman.constants import (
     BOMB_LIFE,

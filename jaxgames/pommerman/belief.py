@@ -14,7 +14,8 @@ import jax.numpy as jnp
 from jax import Array
 
 from jaxgames import sliced
-from jaxgames.bitboard import DIRECTIONS, OPPOSITE, Bits, Grid, select, union
+from jaxgames.bitboard import DIRECTIONS, OPPOSITE, Grid
+from jaxgames.bits import Bits, select, union
 from jaxgames.pommerman import rules, setup
 from jaxgames.pommerman.config import PommermanConfig
 from jaxgames.pommerman.constants import BOMB_LIFE, ITEM_DIGITS, MAX_AMMO, NUM_MESSAGES, Move

@@ -16,7 +16,7 @@ from jax import Array
 
 from jaxgames import random_bits
 from jaxgames.agent import Agent, memoryless
-from jaxgames.bitboard import select
+from jaxgames.bits import select
 from jaxgames.packing import packed_flags
 from jaxgames.pommerman import rules, simple_unbiased_agent, simple_unbiased_memory
 from jaxgames.pommerman.config import PommermanConfig

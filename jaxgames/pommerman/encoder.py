@@ -15,7 +15,8 @@ import numpy as np
 from jax import Array
 
 from jaxgames import sliced
-from jaxgames.bitboard import Bits, Grid, union
+from jaxgames.bitboard import Grid
+from jaxgames.bits import Bits, union
 from jaxgames.encoder import Encoder, stack_planes
 from jaxgames.pommerman import rules
 from jaxgames.pommerman.config import PommermanConfig

@@ -6,7 +6,8 @@ import jax
 from jax import Array
 
 from jaxgames import sliced
-from jaxgames.bitboard import DIRECTIONS, Bits, nth, stacked, union
+from jaxgames.bitboard import DIRECTIONS
+from jaxgames.bits import Bits, nth, stacked, union
 from jaxgames.fusion import settled
 from jaxgames.pommerman import explosions
 from jaxgames.pommerman.config import PommermanConfig

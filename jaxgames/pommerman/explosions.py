@@ -10,16 +10,8 @@ import jax.numpy as jnp
 from jax import Array
 
 from jaxgames import sliced
-from jaxgames.bitboard import (
-    DIRECTIONS,
-    DOWN,
-    LEFT,
-    RIGHT,
-    UP,
-    Bits,
-    Grid,
-    union,
-)
+from jaxgames.bitboard import DIRECTIONS, DOWN, LEFT, RIGHT, UP, Grid
+from jaxgames.bits import Bits, union
 from jaxgames.fusion import all_lanes, any_lane
 from jaxgames.platforms import by_platform
 from jaxgames.pommerman.constants import START_BLAST_STRENGTH

@@ -17,18 +17,8 @@ import jax.numpy as jnp
 from jax import Array
 
 from jaxgames import sliced
-from jaxgames.bitboard import (
-    DIRECTIONS,
-    DOWN,
-    OPPOSITE,
-    RIGHT,
-    Bits,
-    Grid,
-    nth,
-    select,
-    stacked,
-    union,
-)
+from jaxgames.bitboard import DIRECTIONS, DOWN, OPPOSITE, RIGHT, Grid
+from jaxgames.bits import Bits, nth, select, stacked, union
 from jaxgames.few_lanes import change_few
 from jaxgames.pommerman.constants import BOMB_LIFE, Move
 from jaxgames.pommerman.state import Bomber, Bombs

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from jaxgames import checks, sliced
-from jaxgames.bitboard import Bits
+from jaxgames.bits import Bits
 from jaxgames.pommerman.config import PommermanConfig
 from jaxgames.pommerman.constants import ITEM_DIGITS
 from jaxgames.pommerman.state import Bomber, State

@@ -13,7 +13,8 @@ import dataclasses
 import jax.numpy as jnp
 from jax import Array
 
-from jaxgames.bitboard import Bits, Grid, union
+from jaxgames.bitboard import Grid
+from jaxgames.bits import Bits, union
 from jaxgames.pommerman.belief import nearest
 from jaxgames.pommerman.config import PommermanConfig
 from jaxgames.pommerman.constants import NUM_MESSAGES, NUM_WORDS

@@ -12,7 +12,8 @@ import numpy as np
 from jax import Array
 
 from jaxgames import checks, sliced
-from jaxgames.bitboard import DIRECTIONS, OPPOSITE, Bits, Grid, select, union
+from jaxgames.bitboard import DIRECTIONS, OPPOSITE, Grid
+from jaxgames.bits import Bits, select, union
 from jaxgames.fusion import settled
 from jaxgames.packing import packed_flags
 from jaxgames.platforms import by_platform

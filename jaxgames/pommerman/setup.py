@@ -11,7 +11,8 @@ import numpy as np
 from jax import Array
 
 from jaxgames import random_bits
-from jaxgames.bitboard import Bits, Grid
+from jaxgames.bitboard import Grid
+from jaxgames.bits import Bits
 from jaxgames.pommerman.config import PommermanConfig
 from jaxgames.pommerman.constants import (
     ITEM_DIGITS,

@@ -28,7 +28,8 @@ from jax import Array
 from jax.typing import ArrayLike
 
 from jaxgames import random_bits
-from jaxgames.bitboard import DIRECTIONS, DOWN, LEFT, RIGHT, UP, Bits, select, union
+from jaxgames.bitboard import DIRECTIONS, DOWN, LEFT, RIGHT, UP
+from jaxgames.bits import Bits, select, union
 from jaxgames.packing import packed_flags
 from jaxgames.pommerman import simple_search
 from jaxgames.pommerman.config import PommermanConfig

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from jaxgames import sliced
-from jaxgames.bitboard import Bits, select, union
+from jaxgames.bits import Bits, select, union
 from jaxgames.pommerman import explosions
 from jaxgames.pommerman.config import PommermanConfig
 from jaxgames.pommerman.constants import START_BLAST_STRENGTH

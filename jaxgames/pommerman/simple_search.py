@@ -11,7 +11,8 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from jaxgames.bitboard import DIRECTIONS, DOWN, LEFT, OPPOSITE, RIGHT, UP, Bits, Grid, select, union
+from jaxgames.bitboard import DIRECTIONS, DOWN, LEFT, OPPOSITE, RIGHT, UP, Grid
+from jaxgames.bits import Bits, select, union
 
 SEARCH_RADIUS = 10  # rows, columns and steps (Manhattan distance) that the official search looks away from the agent
 

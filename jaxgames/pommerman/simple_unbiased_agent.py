@@ -28,7 +28,8 @@ import jax.numpy as jnp
 from jax import Array
 
 from jaxgames import random_bits, sliced
-from jaxgames.bitboard import DIRECTIONS, Bits, select, union
+from jaxgames.bitboard import DIRECTIONS
+from jaxgames.bits import Bits, select, union
 from jaxgames.packing import packed_flags
 from jaxgames.pommerman import explosions, orders
 from jaxgames.pommerman.config import PommermanConfig

@@ -8,7 +8,8 @@ import jax.numpy as jnp
 from jax import Array
 
 from jaxgames import random_bits
-from jaxgames.bitboard import DIRECTIONS, select
+from jaxgames.bitboard import DIRECTIONS
+from jaxgames.bits import select
 from jaxgames.packing import packed_flags
 from jaxgames.pommerman import orders
 from jaxgames.pommerman.config import PommermanConfig

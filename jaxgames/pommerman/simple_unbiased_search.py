@@ -14,7 +14,8 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from jaxgames.bitboard import DIRECTIONS, DOWN, LEFT, RIGHT, UP, Bits, Grid, select, union
+from jaxgames.bitboard import DIRECTIONS, DOWN, LEFT, RIGHT, UP, Grid
+from jaxgames.bits import Bits, select, union
 from jaxgames.fusion import all_lanes, any_lane
 
 FIRST_STEPS = (DOWN, UP, RIGHT, LEFT)

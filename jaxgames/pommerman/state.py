@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from jaxgames.bitboard import Bits, union
+from jaxgames.bits import Bits, union
 from jaxgames.hashing import hash_words
 
 

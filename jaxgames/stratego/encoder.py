@@ -16,7 +16,7 @@ import numpy as np
 from jax import Array
 
 from jaxgames import sliced
-from jaxgames.bitboard import Bits, select
+from jaxgames.bits import Bits, select
 from jaxgames.encoder import Encoder
 from jaxgames.fusion import worked_out
 from jaxgames.stratego import hidden, legal, moves

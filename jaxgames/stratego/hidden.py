@@ -17,7 +17,7 @@ import numpy as np
 from jax import Array
 
 from jaxgames import random_bits
-from jaxgames.bitboard import Bits, select, union
+from jaxgames.bits import Bits, select, union
 from jaxgames.stratego import dealing
 from jaxgames.stratego.config import StrategoConfig
 from jaxgames.stratego.constants import BOMB, FLAG, IMMOBILE, KIND_BITS, NUM_KINDS, RED, SCOUT

@@ -14,7 +14,8 @@ import jax.numpy as jnp
 from jax import Array
 
 from jaxgames import sliced
-from jaxgames.bitboard import DIRECTIONS, DOWN, LEFT, OPPOSITE, RIGHT, UP, WORD_BITS, Bits, select, union
+from jaxgames.bitboard import DIRECTIONS, DOWN, LEFT, OPPOSITE, RIGHT, UP
+from jaxgames.bits import WORD_BITS, Bits, select, union
 from jaxgames.fusion import worked_out
 from jaxgames.stratego import moves
 from jaxgames.stratego.config import StrategoConfig

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from jaxgames.bitboard import Bits
+from jaxgames.bits import Bits
 from jaxgames.stratego.config import StrategoConfig
 from jaxgames.stratego.constants import RED
 from jaxgames.stratego.legal import Sets, Side

@@ -19,7 +19,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from jaxgames.bitboard import DIRECTIONS, Bits, union
+from jaxgames.bitboard import DIRECTIONS
+from jaxgames.bits import Bits, union
 from jaxgames.stratego import legal
 from jaxgames.stratego.config import StrategoConfig
 from jaxgames.stratego.constants import BLUE, BOMB, FLAG, IMMOBILE, LETTERS, MARSHAL, MINER, RED, SCOUT, SPY, WORTH

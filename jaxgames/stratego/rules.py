@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from jaxgames.bitboard import Bits, select
+from jaxgames.bits import Bits, select
 from jaxgames.stratego import legal, moves
 from jaxgames.stratego.config import StrategoConfig
 from jaxgames.stratego.constants import BOMB, FLAG, MARSHAL, MINER, RED, SPY, TWICE_LEVEL

@@ -10,7 +10,7 @@ import numpy as np
 from jax import Array
 from jax.typing import ArrayLike
 
-from jaxgames.bitboard import WORD_BITS, Bits
+from jaxgames.bits import WORD_BITS, Bits
 from jaxgames.stratego import dealing, rules
 from jaxgames.stratego.config import StrategoConfig
 from jaxgames.stratego.constants import BLUE, KIND_BITS, KIND_NAMES, NOTHING, NUM_KINDS, RED

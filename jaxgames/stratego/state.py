@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from jaxgames.bitboard import Bits, Tree, select
+from jaxgames.bits import Bits, Tree, select
 from jaxgames.hashing import hash_words
 from jaxgames.stratego.constants import NUM_KINDS
 

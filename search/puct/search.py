@@ -15,7 +15,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from jaxgames import checks, random_bits
-from jaxgames.bitboard import select
+from jaxgames.bits import select
 from jaxgames.game import Game
 from search import arguments
 from search.dynamics import Dynamics, Evaluate, Outputs, arm_logits, check_turns, dynamics_of

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from jaxgames import random_bits
-from jaxgames.bitboard import WORD_BITS, Bits
+from jaxgames.bits import WORD_BITS, Bits
 from jaxgames.game import Game, offers
 from jaxgames.lanes import where_lanes
 from jaxgames.random_bits import LaneKey

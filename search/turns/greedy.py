@@ -13,7 +13,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from jaxgames import checks, random_bits
-from jaxgames.bitboard import Bits
+from jaxgames.bits import Bits
 from jaxgames.game import Game
 from jaxgames.packing import Packing, packing_of
 from jaxgames.random_bits import LaneKey

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from jaxgames.bitboard import WORD_BITS, Bits
+from jaxgames.bits import WORD_BITS, Bits
 from jaxgames.game import Game
 from jaxgames.lanes import read_at
 from jaxgames.packing import Packing

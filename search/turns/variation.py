@@ -16,7 +16,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from jaxgames import random_bits
-from jaxgames.bitboard import Bits
+from jaxgames.bits import Bits
 from jaxgames.game import Game
 from jaxgames.lanes import where_lanes
 from jaxgames.random_bits import LaneKey

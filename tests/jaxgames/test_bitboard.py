@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from jaxgames import bitboard
-from jaxgames.bitboard import DIRECTIONS, DOWN, LEFT, OPPOSITE, RIGHT, UP, Bits, Grid, nth, stacked
+from jaxgames.bitboard import DIRECTIONS, DOWN, LEFT, OPPOSITE, RIGHT, UP, Grid
+from jaxgames.bits import Bits, lowest_bit, nth, select, stacked, union
 
 SIZES = [(11, 11), (8, 8), (2, 3), *(pytest.param(size, marks=pytest.mark.slow) for size in ((19, 19), (9, 5), (31, 2)))]
 BATCH = 32
@@ -220,8 +221,8 @@ def test_batches_of_sets():
 
     @jax.jit
     def results(sets):
-        joined = bitboard.union(Bits(tuple(word[i] for word in sets.words)) for i in range(4))
-        chosen = jax.vmap(bitboard.select)(jnp.arange(4) % 2 == 0, sets, jax.tree.map(jnp.zeros_like, sets))
+        joined = union(Bits(tuple(word[i] for word in sets.words)) for i in range(4))
+        chosen = jax.vmap(select)(jnp.arange(4) % 2 == 0, sets, jax.tree.map(jnp.zeros_like, sets))
         return [grid.to_bool(some) for some in (sets, joined, chosen)]
 
     same, joined, chosen = jax.device_get(results(sets))
@@ -233,9 +234,9 @@ def test_batches_of_sets():
 def test_the_lowest_bit_of_words_in_any_order():
     words = [(7, 0), (3, 0b1000), (5, 1), (1, 0)]
     numbered = [(number, jnp.uint32(word)) for number, word in words]
-    assert int(bitboard.lowest_bit(numbered, 1000)) == 3 * 32 + 3
-    assert int(bitboard.lowest_bit(numbered[:1], 1000)) == 1000
-    assert int(bitboard.lowest_bit([], 1000)) == 1000
+    assert int(lowest_bit(numbered, 1000)) == 3 * 32 + 3
+    assert int(lowest_bit(numbered[:1], 1000)) == 1000
+    assert int(lowest_bit([], 1000)) == 1000
 
 
 def test_sets_side_by_side():

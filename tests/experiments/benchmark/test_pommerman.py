@@ -14,7 +14,7 @@ from experiments.benchmark.lanes import lane_keys
 from experiments.benchmark.pommerman import CAREFUL, RANDOM, SIMPLE, fdts_match, join_moves, play, step_and_planner
 from experiments.benchmark.pommerman_starts import Fresh, Pool, start_from
 from jaxgames import random_bits, runtime
-from jaxgames.bitboard import Bits
+from jaxgames.bits import Bits
 from jaxgames.pommerman import PRESETS, Pommerman, rules, setup
 from jaxgames.pommerman.constants import ITEM_DIGITS
 from jaxgames.random_bits import LaneKey

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from jaxgames import random_bits
-from jaxgames.bitboard import Bits
+from jaxgames.bits import Bits
 from jaxgames.hero_academy import cards, draws, hidden, interop, make, ratings, units
 from jaxgames.hero_academy.legal import Sides
 from jaxgames.replay import read_npz

@@ -20,7 +20,7 @@ import numpy as np
 from jax import Array
 
 from jaxgames.agent import Agent
-from jaxgames.bitboard import select
+from jaxgames.bits import select
 from jaxgames.stratego import Stratego, StrategoConfig, setup
 from jaxgames.stratego.constants import RED
 from jaxgames.stratego.hidden import hidden_pieces
