@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from jaxgames.clash import zones
-from jaxgames.clash.cards import Card, Table, Unit, standard_table
+from jaxgames.clash.card_file import standard_table
+from jaxgames.clash.cards import Card, Table, Unit
 from jaxgames.clash.constants import ELIXIR, MOST_ELIXIR, TICKS_PER_SECOND
 
 

@@ -1,4 +1,4 @@
-"""Units and cards: rows of one table, read from a file. A new card is a row.
+"""Units and cards: rows of one table. A new card is a row.
 
 (Source: public game data of October 2023 at level 11; what each column means is told at the attributes.)
 """
@@ -6,27 +6,19 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import functools
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import Any
 
 from jaxgames import checks
-from jaxgames.clash.constants import LEVEL, MOST_LEVEL, WINDUP_SLACK
-from jaxgames.clash.json_file import read_json
+from jaxgames.clash.constants import WINDUP_SLACK
+from jaxgames.clash.levels import FIRST_LEVELS
 
 KINDS = ("crown_tower", "troop", "building")
 CARD_TYPES = ("troop", "building", "spell")
-FIRST_LEVELS = {"Common": 1, "Rare": 3, "Epic": 6, "Legendary": 9, "Champion": 11}
-# Per cent of the first level's value, at the first level, the second, ...; values are cut to whole numbers.
-POWER = (100, 110, 121, 133, 146, 160, 176, 193, 212, 233, 256, 281, 309, 339)
 MOST_ROWS = 127  # units and cards are counted in 8 bits
-STANDARD_FILE = Path(__file__).with_name("data") / "cards.json"
 MOST_CHILDREN = 6
 _MOST_FLIGHT = 127  # ticks of shots and spells are counted in 8 bits
-# What the public data tell beside; not slips of the pen.
-_UNREAD = {"load_ticks", "pushback", "count", "summon_radius", "id", "unit_id", "spawn_id", "death_spawn_id", "tier", "note"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,7 +28,7 @@ class Unit:
     Attributes:
       name: what cards and other units call it.
       kind: see `KINDS`.
-      rarity: see `FIRST_LEVELS`; by it values grow with the level.
+      rarity: see `levels.FIRST_LEVELS`; by it values grow with the level.
       hp, shield, damage: `damage` is that of a blow or a shot; units without do not fight.
       hit_ticks, windup_ticks: from one blow to the next; of it, what cannot be prepared before a target is in reach.
       range, min_range, sight: between edges.
@@ -173,7 +165,7 @@ class Card:
       key: for decks.
       type: see `CARD_TYPES`.
       cost: elixir.
-      rarity: see `FIRST_LEVELS`.
+      rarity: see `levels.FIRST_LEVELS`.
       unit: name of what is deployed; "" for spells.
       offsets: of each unit from the centre of the tile: to the own right, forward.
       radius, damage, crown_damage_pct, building_damage_pct: of a spell, `damage` per wave.
@@ -396,79 +388,3 @@ class Table:
 
 def _put(rows: list[Any], row: Any, places: list[int]) -> list[Any]:
     return [row if place in places else old for place, old in enumerate(rows)] + ([] if places else [row])
-
-
-def at_level(value: int, rarity: str, level: int) -> int:
-    """Gives a value of level 11 at another level: by the percentages of the levels, from the value of the first one.
-
-    Raises:
-      ValueError: that level is below the first one.
-    """
-    first = FIRST_LEVELS[rarity]
-    if level < first:
-        raise ValueError(f"level={level}: must be >= {first} for rarity {rarity}")
-    base = -(-value * 100 // POWER[LEVEL - first])
-    return base * POWER[level - first] // 100 if level != LEVEL else value
-
-
-def check_level(level: Any, rows: Iterable[Card | Unit]) -> None:
-    """Raises unless there are all these cards and units at a level."""
-    number = checks.as_integer(level)
-    if number is None or not 1 <= number <= MOST_LEVEL:
-        raise ValueError(f"level={level!r}: must be an integer in 1..{MOST_LEVEL}")
-    for row in rows:
-        if number < FIRST_LEVELS[row.rarity]:
-            name = row.key if isinstance(row, Card) else f"unit {row.name!r}"
-            raise ValueError(f"level={number}: must be {FIRST_LEVELS[row.rarity]}..{MOST_LEVEL}, as {name} is {row.rarity}")
-
-
-@functools.cache
-def standard_table() -> Table:
-    """Gives the 58 units and 63 cards that come with the game."""
-    return read_table(STANDARD_FILE)
-
-
-def read_table(path: str | Path) -> Table:
-    """Reads a table from a JSON file.
-
-    Raises:
-      ValueError: it cannot be read, or a row is not sound; the row and the field are named.
-    """
-    try:
-        content = read_json(path)
-        if not isinstance(content, dict) or not all(isinstance(content.get(name), list) for name in ("units", "cards")):
-            raise ValueError("must hold an object with lists 'units' and 'cards'")
-        return Table(
-            tuple(read_row(Unit, row) for row in content["units"]), tuple(read_row(Card, row) for row in content["cards"])
-        )
-    except ValueError as error:
-        raise ValueError(f"{path}: {error}") from None
-
-
-def read_row(kind: type[Any], given: Any) -> Any:
-    """Makes a row, `Unit` or `Card`, of what a file holds; fields of the file that are unknown are left out.
-
-    Raises:
-      ValueError: a field is missing or not sound, or one that is unknown has nearly the name of one that is not given.
-    """
-    label = "unit" if kind is Unit else "card"
-    if not isinstance(given, dict):
-        raise ValueError(f"{label} row {given!r}: must be an object")
-    name = given.get("key", given.get("name"))
-    absent = [field.name for field in dataclasses.fields(kind) if field.name not in given]
-    known = _UNREAD | {field.name for field in dataclasses.fields(kind)}
-    for other in given.keys() - known:
-        if near := difflib.get_close_matches(other, absent, n=1, cutoff=0.8):
-            raise ValueError(f"{label} {name!r}: {other!r} is no field; perhaps {near[0]}?")
-    values = {}
-    for field in dataclasses.fields(kind):
-        value = given.get(field.name)
-        if value is None and field.type == "str" and field.name in given:
-            value = ""
-        if value is None and field.name in given:
-            raise ValueError(f"{label} {name!r}: {field.name} has no value")
-        if value is not None:
-            values[field.name] = value
-        elif field.default is dataclasses.MISSING:
-            raise ValueError(f"{label} {name!r}: {field.name} is missing")
-    return kind(**values)

@@ -10,7 +10,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from jaxgames.clash.cards import Card, Table, Unit, read_row
+from jaxgames.clash.card_file import read_row
+from jaxgames.clash.cards import Card, Table, Unit
 from jaxgames.clash.json_file import read_json
 
 MARK = "*"  # after the names of changed versions

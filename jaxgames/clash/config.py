@@ -8,8 +8,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from jaxgames import checks
-from jaxgames.clash.cards import Card, Table, Unit, check_level, standard_table
+from jaxgames.clash.card_file import standard_table
+from jaxgames.clash.cards import Card, Table, Unit
 from jaxgames.clash.constants import DECK, ELIXIR, LEVEL, MOST_ELIXIR, OVERTIME_TICKS, REGULAR_TICKS, TICKS_PER_STEP, TOWERS
+from jaxgames.clash.levels import check_level
 
 BEGINNER_DECK = ("knight", "giant", "archers", "arrows", "minions", "fireball", "musketeer", "baby-dragon")
 MODES = ("beginner", "all", "toy")

@@ -7,9 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jaxgames.clash.cards import FIRST_LEVELS, Card, Table, Unit, at_level
+from jaxgames.clash.cards import Card, Table, Unit
 from jaxgames.clash.config import ClashConfig
 from jaxgames.clash.constants import AIR, AIR_BUILDING, BARREL_RADIUS, ELIXIR, GROUND, GROUND_BUILDING
+from jaxgames.clash.levels import FIRST_LEVELS, at_level
 
 FORMATIONS: dict[int, tuple[tuple[int, int], ...]] = {  # of a radius of 1000
     0: (),

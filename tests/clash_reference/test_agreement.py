@@ -11,8 +11,7 @@ import jax
 import numpy as np
 import pytest
 
-from jaxgames.clash import cards as table
-from jaxgames.clash import playing_on
+from jaxgames.clash import playing_on, standard_table
 from jaxgames.clash import tables as columns
 from jaxgames.clash.game import Clash
 from jaxgames.clash.state import State
@@ -88,18 +87,18 @@ def weak_battles(seeds: range, steps: int) -> tuple[list[Lane], State]:
 
 
 def test_rows_are_numbered_alike() -> None:
-    standard = table.standard_table()
+    standard = standard_table()
     assert [unit.name for unit in standard.units] == [unit.name for unit in UNITS]
     assert [card.key for card in standard.cards] == [card.key for card in CARDS]
 
 
 @pytest.mark.parametrize("level", [9, 10, 11, 12, 13, 14])
 def test_levels_scale_alike(level: int) -> None:
-    for unit, own in zip(table.standard_table().units, UNITS, strict=True):
+    for unit, own in zip(standard_table().units, UNITS, strict=True):
         values = [columns.value_at(value, unit, level) for value in (unit.hp, unit.shield, unit.damage, unit.death_damage)]
         scaled = own.at_level(level)
         assert values == [scaled.hp, scaled.shield, scaled.damage, scaled.death_damage], unit.name
-    for card, own_card in zip(table.standard_table().cards, CARDS, strict=True):
+    for card, own_card in zip(standard_table().cards, CARDS, strict=True):
         assert columns.value_at(card.damage, card, level) == own_card.at_level(level).damage, card.key
 
 

@@ -3,8 +3,9 @@ import json
 
 import pytest
 
-from jaxgames.clash import cards, tables
-from jaxgames.clash.cards import Card, Table, Unit, standard_table
+from jaxgames.clash import card_file, levels, tables
+from jaxgames.clash.card_file import standard_table
+from jaxgames.clash.cards import Card, Table, Unit
 from jaxgames.clash.config import ClashConfig
 
 TABLE = standard_table()
@@ -27,11 +28,11 @@ def test_formations_of_cards_are_those_of_children(card):
 
 
 def test_values_at_other_levels():
-    assert cards.at_level(1766, "Common", 11) == 1766
-    assert cards.at_level(1766, "Common", 10) == 690 * 233 // 100  # 690 at the first level
-    assert cards.at_level(4091, "Rare", 14) == 1930 * 281 // 100
+    assert levels.at_level(1766, "Common", 11) == 1766
+    assert levels.at_level(1766, "Common", 10) == 690 * 233 // 100  # 690 at the first level
+    assert levels.at_level(4091, "Rare", 14) == 1930 * 281 // 100
     with pytest.raises(ValueError, match="level=8: must be >= 9 for rarity Legendary"):
-        cards.at_level(1766, "Legendary", 8)
+        levels.at_level(1766, "Legendary", 8)
 
 
 def test_levels_hold_for_the_units_of_cards_too():
@@ -125,19 +126,19 @@ def test_bad_tables():
 def test_bad_files(tmp_path):
     path = tmp_path / "cards.json"
     with pytest.raises(ValueError, match="cannot be read"):
-        cards.read_table(path)
-    content = cards.STANDARD_FILE.read_text(encoding="utf-8")
+        card_file.read_table(path)
+    content = card_file.STANDARD_FILE.read_text(encoding="utf-8")
     path.write_text(content[: len(content) // 2], encoding="utf-8")
     with pytest.raises(ValueError, match="not a JSON file, or torn"):
-        cards.read_table(path)
+        card_file.read_table(path)
     rows = json.loads(content)
     del rows["units"][5]["radius"]
     path.write_text(json.dumps(rows), encoding="utf-8")
     with pytest.raises(ValueError, match="unit 'Minion': radius is missing"):
-        cards.read_table(path)
+        card_file.read_table(path)
 
 
 def test_every_unit_has_every_column():
     names = {field.name for field in dataclasses.fields(Unit)} - {"shown_as"}  # of changed versions alone
-    rows = json.loads(cards.STANDARD_FILE.read_text(encoding="utf-8"))["units"]
+    rows = json.loads(card_file.STANDARD_FILE.read_text(encoding="utf-8"))["units"]
     assert all(names <= set(row) for row in rows)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import jaxgames
-from jaxgames.clash.cards import standard_table
+from jaxgames.clash.card_file import standard_table
 from jaxgames.clash.changes import read_change, read_rows, with_versions
 from jaxgames.clash.config import BEGINNER_DECK
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 from jaxgames.clash import view
-from jaxgames.clash.cards import standard_table
+from jaxgames.clash.card_file import standard_table
 
 
 def test_no_two_units_bear_the_same_letters():

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from jaxgames.clash.cards import standard_table
+from jaxgames.clash.card_file import standard_table
 from jaxgames.clash.config import BEGINNER_DECK
 from tests.processes import prepared_environment, run_python
 from training.jobs import card_page, card_report, card_statistics
