@@ -17,7 +17,7 @@ from experiments.pages import fill, markdown
 from jaxgames import processes
 from jaxgames.agent import Agent
 from jaxgames.game import Game
-from training.jobs import job
+from training.jobs.folder import check_settings
 from training.play.evaluate import Games, Progress, play
 from training.storage import provenance
 from training.storage.files import write_atomically
@@ -101,7 +101,7 @@ def trained(train: Callable[[Any], Any], config: Any) -> dict | None:
     """
     folder = Path(config.output)
     if processes.on_first((folder / "result.json").exists):
-        job.check_settings(config, folder / "settings.json", free=_FILES)
+        check_settings(config, folder / "settings.json", free=_FILES)
     elif train(config) is None:
         return None
     result: dict = json.loads((folder / "result.json").read_text())

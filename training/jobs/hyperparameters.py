@@ -14,6 +14,7 @@ from rich.table import Table
 
 from jaxgames import checks, processes
 from training.jobs import job, train_follower
+from training.jobs.folder import check_settings
 from training.jobs.train_follower import TrainConfig
 from training.storage.files import output_folder, write_atomically
 from training.storage.shards import made_from, shard_of
@@ -113,7 +114,7 @@ def _ranked(config: SearchConfig) -> list[dict[str, Any]]:
     for number, trial in enumerate(config.draws()):
         path = Path(trial.output) / "result.json"
         if path.exists():
-            job.check_settings(trial, path.parent / "settings.json", free=job.JobConfig.FREE)  # as many games for each
+            check_settings(trial, path.parent / "settings.json", free=job.JobConfig.FREE)  # as many games for each
             result = json.loads(path.read_text())
             results.append({"trial": number, **_varied(trial), **{k: result[k] for k in ("released", "strict", "seconds")}})
     results.sort(key=lambda one: (-one["released"]["wins"] / one["released"]["games"], one["trial"]))

@@ -1,22 +1,15 @@
-"""What training jobs share: from the first check of their folder to the last picture, over any number of interruptions."""
+"""What training jobs have in common: their settings, and what `running.run_job` asks of each."""
 
 from __future__ import annotations
 
 import abc
-import contextlib
 import dataclasses
 import functools
-import importlib
-import json
-import math
-import shutil
-import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
 import jax
-import numpy as np
 from jax.sharding import Mesh
 from rich.console import Console
 
@@ -24,17 +17,7 @@ from jaxgames import checks, processes, runtime
 from jaxgames.agent import Agent
 from jaxgames.registration import named
 from search.planner import size_in_bytes
-from training.jobs.display import Display
-from training.jobs.stopping import StopRequest
-from training.learn.dealing import is_dealt, must_deal
 from training.play import memory
-from training.storage.checkpoints import Checkpoints
-from training.storage.files import LOCK, output_folder, write_alone, write_atomically
-from training.storage.logs import LOG_FILE, RunLog, read_log
-from training.storage.provenance import flat
-
-RESULT = "result.json"
-MOST = 2_000_000_000  # units of a run: below 2^31, so that the last iteration may count on
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,7 +49,7 @@ class JobConfig:
 
 
 class Job(abc.ABC):
-    """A training job; `run` carries it to its end. Holds nothing that changes.
+    """A training job; `running.run_job` carries it to its end. Holds nothing that changes.
 
     As it stands, an iteration is one call of the compiled programs, and units are samples.
 
@@ -172,214 +155,6 @@ class Job(abc.ABC):
     @abc.abstractmethod
     def finish(self, state: Any) -> dict[str, Any]:
         """Writes what remains when all is learnt; returns what result.json holds beside the settings."""
-
-
-def run(job: Job) -> dict | None:
-    """Runs a job to its end, or until SIGTERM or an interrupt.
-
-    Writes into its folder: settings.json, checkpoints/, log.jsonl, events/, result.json, learning.svg, and what is the job's own.
-
-    Returns:
-      What result.json holds; None if it was stopped before the end.
-
-    Raises:
-      ValueError: there is more to do than programs can count; the folder holds a run and the config does not resume, or one with
-        other settings; a loss that is no number; a device that fails.
-      OSError: the output folder cannot be written or is in use, or the disk is full.
-    """
-    if job.total > MOST:
-        raise ValueError(f"{job.total} {job.unit} to do: must be <= {MOST}, as programs count in 32 bits")
-    with output_folder(job.folder), _nothing_left(job.folder):
-        with StopRequest() as stop, Checkpoints(job.folder / "checkpoints", job.meta, keep=job.config.keep) as checkpoints:
-            _check_folder(job.config, job.folder, checkpoints)
-            progress = _start_or_resume(job, checkpoints)
-            if not job.is_over(progress.state):  # of a shorter run: while there is a result, others take the run for finished
-                processes.agree(lambda: (job.folder / RESULT).unlink(missing_ok=True) if processes.leads() else None)
-            if not _iterate(job, progress, checkpoints, stop):
-                return None
-        return _finish(job, progress)
-
-
-@contextlib.contextmanager
-def _nothing_left(folder: Path) -> Iterator[None]:
-    """Empties a folder of which nothing was there before, when a run is interrupted before its first iteration is done."""
-    before = [path for path in folder.iterdir() if path.name != LOCK]
-    try:
-        yield
-    except KeyboardInterrupt:
-        if not processes.leads():
-            raise
-        log = folder / LOG_FILE
-        if not before and not (log.exists() and log.stat().st_size):
-            for path in folder.iterdir():
-                if path.is_dir():
-                    shutil.rmtree(path)
-                elif path.name != LOCK:
-                    path.unlink()
-        raise
-
-
-@dataclasses.dataclass
-class _Progress:
-    """How far a run has come."""
-
-    iteration: int
-    state: Any
-    seconds: float
-
-    def tree(self) -> dict[str, Any]:
-        """What a checkpoint of this iteration holds."""
-        return {"state": self.state, "seconds": np.float64(self.seconds)}
-
-
-def _check_folder(config: Any, folder: Path, checkpoints: Checkpoints) -> None:
-    """Checks that a config fits the folder of its run, and writes it there."""
-    path = folder / "settings.json"
-
-    def check() -> None:
-        if config.resume:
-            check_settings(config, path)
-        elif checkpoints.steps():
-            raise ValueError(f"output={config.output!r}: holds a run; go on with --resume, or choose another folder")
-
-    processes.agree(check)
-    write_atomically(path, json.dumps(dataclasses.asdict(config), indent=2) + "\n")
-
-
-def _start_or_resume(job: Job, checkpoints: Checkpoints) -> _Progress:
-    """Begins a run, or takes up the one in the folder."""
-    progress = _Progress(0, job.start(), 0.0)
-    found = checkpoints.restore(progress.tree(), free=is_dealt) if job.config.resume else None
-    if found is None:
-        job.begin(progress.state)
-        return progress
-    iteration, tree = found
-    state = tree["state"]
-    if hasattr(state, "learner") and must_deal(state.learner):
-        state.learner = job.deal(state.learner)
-        job.console.print("the devices are others: games at work begin again", highlight=False)
-    job.console.print(f"going on after iteration {iteration}", highlight=False)
-    return _Progress(iteration, tree["state"], float(tree["seconds"]))
-
-
-def _iterate(job: Job, progress: _Progress, checkpoints: Checkpoints, stop: StopRequest) -> bool:
-    """Iterates until all is done; False if asked to stop before."""
-    saved = progress.iteration
-    begun = time.monotonic() - progress.seconds
-    state, latest = progress.state, dict[str, Any]()
-    with (
-        processes.agree(lambda: RunLog(job.folder, saved + 1 if saved else 0)) as log,
-        Display(job.title, job.total, start=job.done(state), unit=job.unit, console=job.console) as display,
-    ):
-        while not job.is_over(state):
-            started = time.monotonic()
-            number = progress.iteration + 1
-            with _failures_named(number, saved):
-                values = job.advance(state)
-                if job.SPEED in values:
-                    values[job.SPEED] /= time.monotonic() - started
-                if not values.pop("finite", True):
-                    raise ValueError(
-                        f"iteration {number}: the loss or its gradient is not a number; {_is_saved(saved)}; "
-                        f"take a smaller learning_rate than {job.learning_rate}"
-                    )
-                rated = job.rate(state)
-                progress.iteration, progress.seconds = number, time.monotonic() - begun
-                values |= {**rated, "seconds": progress.seconds}
-                log.write(number, values)
-                measured = _measured(values)
-                latest |= measured
-                stops = processes.any_of(stop.requested)
-                shown = {title: latest[name] for name, title in job.SHOWN.items() if name in latest}
-                display.update(job.done(state), shown, job.distribution(measured))
-                if rated or stops or job.is_over(state) or number % job.config.checkpoint_every == 0:
-                    checkpoints.save(number, progress.tree())
-                    saved = number
-            if stops:
-                display.note(f"stopped after iteration {number}, which is saved; go on with --resume")
-                return False
-    return True
-
-
-def _measured(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Leaves out what is NaN, as nothing was counted of it."""
-    return {name: value for name, value in values.items() if not (isinstance(value, float | list) and np.isnan(value).any())}
-
-
-def _finish(job: Job, progress: _Progress) -> dict:
-    """Lets the job write what remains, and then its result and a picture of its log."""
-    result: dict = _as_json_has(
-        {
-            "settings": dataclasses.asdict(job.config),
-            "seconds": progress.seconds,
-            "device": f"{job.num_devices} x {jax.devices()[0].device_kind}",
-            **job.finish(progress.state),
-        }
-    )
-    write_atomically(job.folder / RESULT, json.dumps(result, indent=2, allow_nan=False) + "\n")
-    if processes.on_first(lambda: _draw(job)):
-        job.console.print(f"results in {job.folder}", markup=False, highlight=False)
-    else:
-        job.console.print(f"results in {job.folder}; no plots: pip install jaxgames[viz]", markup=False, highlight=False)
-    return result
-
-
-def _as_json_has(value: Any) -> Any:
-    """Gives a value with None in place of every number that is not finite, which JSON has not."""
-    if isinstance(value, Mapping):
-        return {name: _as_json_has(part) for name, part in value.items()}
-    if isinstance(value, list | tuple):
-        return type(value)(map(_as_json_has, value)) if type(value) in (list, tuple) else [*map(_as_json_has, value)]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def _draw(job: Job) -> bool:
-    """Draws the log, in the first process alone; False where matplotlib is not installed."""
-    try:
-        figure = getattr(importlib.import_module("training.jobs.curves"), job.FIGURE)
-        drawn = figure([(job.folder.name, [read_log(job.folder / LOG_FILE)])])
-    except ImportError:
-        return False
-    write_alone({job.folder / "learning.svg": drawn})
-    return True
-
-
-@contextlib.contextmanager
-def _failures_named(number: int, saved: int) -> Iterator[None]:
-    """Turns the failure of a device into a ValueError that names the iteration and the last one saved, if there is one."""
-    try:
-        yield
-    except jax.errors.JaxRuntimeError as error:
-        reason = str(error).splitlines()[0][:120]
-        then = f"go on with --resume, {_is_saved(saved)}" if saved else _is_saved(saved)
-        raise ValueError(f"the device failed in iteration {number} ({reason}): {then}") from error
-
-
-def _is_saved(iteration: int) -> str:
-    return f"iteration {iteration} is saved" if iteration else "nothing is saved yet"
-
-
-def check_settings(config: Any, path: Path, free: Collection[str] | None = None) -> None:
-    """Compares a config with the one that a run was begun with.
-
-    Args:
-      config: of a job.
-      path: of the run's settings.json; nothing is compared if it is not there.
-      free: fields that may differ; None: its `FREE`, which a run that goes on may have changed.
-
-    Raises:
-      ValueError: another field differs, or the file is no config.
-    """
-    if not path.exists():
-        return
-    try:
-        before = flat(json.loads(path.read_text()))
-    except (ValueError, AttributeError) as error:
-        raise ValueError(f"{path}: no settings ({error}); remove it to go on with the settings given") from None
-    for name, value in flat(json.loads(json.dumps(dataclasses.asdict(config)))).items():
-        found = before.get(name)
-        if name not in (config.FREE if free is None else free) and found != value:
-            raise ValueError(f"{name}={value!r}: the run in {path.parent} has {found!r}; give that, or choose another output")
 
 
 def samples_of(state: Any) -> int:

@@ -15,6 +15,7 @@ from jaxgames.agent import Agent
 from search.planner import as_agent
 from training.jobs import job
 from training.jobs.job import Job, JobConfig
+from training.jobs.running import run_job
 from training.learn.alphaze import Alphaze, AlphazeConfig, make_player
 from training.learn.learner import Learner
 from training.models import policy_value
@@ -71,8 +72,8 @@ class TrainConfig(JobConfig):
 
 
 def run(config: TrainConfig, console: Console | None = None) -> dict | None:
-    """Runs the job as `job.run` does; it also writes epoch-NNN.npz (the network that plays after each epoch) and best.npz."""
-    return job.run(AlphazeJob(config, console or Console()))
+    """Runs the job as `run_job` does; it also writes epoch-NNN.npz (the network that plays after each epoch) and best.npz."""
+    return run_job(AlphazeJob(config, console or Console()))
 
 
 @jax.tree_util.register_dataclass

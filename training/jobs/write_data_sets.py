@@ -20,6 +20,7 @@ from jaxgames.pommerman.pommerlearn_samples import ENCODER
 from jaxgames.registration import usual_opponent
 from search.planner import as_agent
 from training.jobs import job
+from training.jobs.folder import check_settings
 from training.learn import data_sets
 from training.learn.expert_iteration import shown_moves
 from training.learn.recording import Recorder, Recording
@@ -89,7 +90,7 @@ def _write_all(config: WriteConfig, folder: Path, console: Console) -> list[Path
     who = policy_value.make(PolicyValueConfig("pommerman", "ffa", ENCODER, "compact"))
     network = agents.digest(config.planner, who.game) if config.planner else ""
     if any(folder.glob(f"*{data_sets.SUFFIX}")):  # else there is nothing to which other settings would not belong
-        job.check_settings(config, settings)
+        check_settings(config, settings)
         _check_network(config, network, settings)
     mesh = job.mesh_for(console, lanes=config.lanes)
     checks.split(mesh.devices.size, config, "lanes")

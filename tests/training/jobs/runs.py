@@ -12,7 +12,9 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from training.jobs import job
+from training.jobs import running
+from training.jobs.job import Job
+from training.jobs.running import run_job
 from training.storage.logs import RunLog, read_log
 
 
@@ -24,7 +26,7 @@ def sharing(job_class):
         if not made:
             made.append(job_class(config, console))
         shared = copy.copy(made[0])
-        job.Job.__init__(shared, config, console)
+        Job.__init__(shared, config, console)
         return shared
 
     return make
@@ -39,7 +41,7 @@ def run_here(make, config, *, draws=False):
     with pytest.MonkeyPatch.context() as patch:
         if not draws:
             patch.setitem(sys.modules, "training.jobs.curves", None)
-        result = job.run(make(config, console))
+        result = run_job(make(config, console))
     return result, console.file.getvalue()
 
 
@@ -58,7 +60,7 @@ def send_signal_at(monkeypatch, number, *iterations):
             if iteration in iterations:
                 os.kill(os.getpid(), number)
 
-    monkeypatch.setattr(job, "RunLog", Log)
+    monkeypatch.setattr(running, "RunLog", Log)
 
 
 def log_of(folder):

@@ -1,0 +1,73 @@
+"""The folder of a run: whether it is free for a run or holds the one that goes on, with the same settings."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+import shutil
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from typing import Any
+
+from jaxgames import processes
+from training.storage.checkpoints import Checkpoints
+from training.storage.files import LOCK, write_atomically
+from training.storage.logs import LOG_FILE
+from training.storage.provenance import flat
+
+
+def check_folder(config: Any, folder: Path, checkpoints: Checkpoints) -> None:
+    """Checks that a config fits the folder of its run, and writes it there."""
+    path = folder / "settings.json"
+
+    def check() -> None:
+        if config.resume:
+            check_settings(config, path)
+        elif checkpoints.steps():
+            raise ValueError(f"output={config.output!r}: holds a run; go on with --resume, or choose another folder")
+
+    processes.agree(check)
+    write_atomically(path, json.dumps(dataclasses.asdict(config), indent=2) + "\n")
+
+
+def check_settings(config: Any, path: Path, free: Collection[str] | None = None) -> None:
+    """Compares a config with the one that a run was begun with.
+
+    Args:
+      config: of a job.
+      path: of the run's settings.json; nothing is compared if it is not there.
+      free: fields that may differ; None: its `FREE`, which a run that goes on may have changed.
+
+    Raises:
+      ValueError: another field differs, or the file is no config.
+    """
+    if not path.exists():
+        return
+    try:
+        before = flat(json.loads(path.read_text()))
+    except (ValueError, AttributeError) as error:
+        raise ValueError(f"{path}: no settings ({error}); remove it to go on with the settings given") from None
+    for name, value in flat(json.loads(json.dumps(dataclasses.asdict(config)))).items():
+        found = before.get(name)
+        if name not in (config.FREE if free is None else free) and found != value:
+            raise ValueError(f"{name}={value!r}: the run in {path.parent} has {found!r}; give that, or choose another output")
+
+
+@contextlib.contextmanager
+def nothing_left(folder: Path) -> Iterator[None]:
+    """Empties a folder of which nothing was there before, when a run is interrupted before its first iteration is done."""
+    before = [path for path in folder.iterdir() if path.name != LOCK]
+    try:
+        yield
+    except KeyboardInterrupt:
+        if not processes.leads():
+            raise
+        log = folder / LOG_FILE
+        if not before and not (log.exists() and log.stat().st_size):
+            for path in folder.iterdir():
+                if path.is_dir():
+                    shutil.rmtree(path)
+                elif path.name != LOCK:
+                    path.unlink()
+        raise

@@ -1,0 +1,180 @@
+"""Carries a training job to its end: from the first check of its folder to the last picture, over any number of interruptions."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import importlib
+import json
+import math
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import jax
+import numpy as np
+
+from jaxgames import processes
+from training.jobs.display import Display
+from training.jobs.folder import check_folder, nothing_left
+from training.jobs.job import Job
+from training.jobs.stopping import StopRequest
+from training.learn.dealing import is_dealt, must_deal
+from training.storage.checkpoints import Checkpoints
+from training.storage.files import output_folder, write_alone, write_atomically
+from training.storage.logs import LOG_FILE, RunLog, read_log
+
+RESULT = "result.json"
+MOST = 2_000_000_000  # units of a run: below 2^31, so that the last iteration may count on
+
+
+def run_job(job: Job) -> dict | None:
+    """Runs a job to its end, or until SIGTERM or an interrupt.
+
+    Writes into its folder: settings.json, checkpoints/, log.jsonl, events/, result.json, learning.svg, and what is the job's own.
+
+    Returns:
+      What result.json holds; None if it was stopped before the end.
+
+    Raises:
+      ValueError: there is more to do than programs can count; the folder holds a run and the config does not resume, or one with
+        other settings; a loss that is no number; a device that fails.
+      OSError: the output folder cannot be written or is in use, or the disk is full.
+    """
+    if job.total > MOST:
+        raise ValueError(f"{job.total} {job.unit} to do: must be <= {MOST}, as programs count in 32 bits")
+    with output_folder(job.folder), nothing_left(job.folder):
+        with StopRequest() as stop, Checkpoints(job.folder / "checkpoints", job.meta, keep=job.config.keep) as checkpoints:
+            check_folder(job.config, job.folder, checkpoints)
+            progress = _start_or_resume(job, checkpoints)
+            if not job.is_over(progress.state):  # of a shorter run: while there is a result, others take the run for finished
+                processes.agree(lambda: (job.folder / RESULT).unlink(missing_ok=True) if processes.leads() else None)
+            if not _iterate(job, progress, checkpoints, stop):
+                return None
+        return _finish(job, progress)
+
+
+@dataclasses.dataclass
+class _Progress:
+    """How far a run has come."""
+
+    iteration: int
+    state: Any
+    seconds: float
+
+    def tree(self) -> dict[str, Any]:
+        """What a checkpoint of this iteration holds."""
+        return {"state": self.state, "seconds": np.float64(self.seconds)}
+
+
+def _start_or_resume(job: Job, checkpoints: Checkpoints) -> _Progress:
+    """Begins a run, or takes up the one in the folder."""
+    progress = _Progress(0, job.start(), 0.0)
+    found = checkpoints.restore(progress.tree(), free=is_dealt) if job.config.resume else None
+    if found is None:
+        job.begin(progress.state)
+        return progress
+    iteration, tree = found
+    state = tree["state"]
+    if hasattr(state, "learner") and must_deal(state.learner):
+        state.learner = job.deal(state.learner)
+        job.console.print("the devices are others: games at work begin again", highlight=False)
+    job.console.print(f"going on after iteration {iteration}", highlight=False)
+    return _Progress(iteration, tree["state"], float(tree["seconds"]))
+
+
+def _iterate(job: Job, progress: _Progress, checkpoints: Checkpoints, stop: StopRequest) -> bool:
+    """Iterates until all is done; False if asked to stop before."""
+    saved = progress.iteration
+    begun = time.monotonic() - progress.seconds
+    state, latest = progress.state, dict[str, Any]()
+    with (
+        processes.agree(lambda: RunLog(job.folder, saved + 1 if saved else 0)) as log,
+        Display(job.title, job.total, start=job.done(state), unit=job.unit, console=job.console) as display,
+    ):
+        while not job.is_over(state):
+            started = time.monotonic()
+            number = progress.iteration + 1
+            with _failures_named(number, saved):
+                values = job.advance(state)
+                if job.SPEED in values:
+                    values[job.SPEED] /= time.monotonic() - started
+                if not values.pop("finite", True):
+                    raise ValueError(
+                        f"iteration {number}: the loss or its gradient is not a number; {_is_saved(saved)}; "
+                        f"take a smaller learning_rate than {job.learning_rate}"
+                    )
+                rated = job.rate(state)
+                progress.iteration, progress.seconds = number, time.monotonic() - begun
+                values |= {**rated, "seconds": progress.seconds}
+                log.write(number, values)
+                measured = _measured(values)
+                latest |= measured
+                stops = processes.any_of(stop.requested)
+                shown = {title: latest[name] for name, title in job.SHOWN.items() if name in latest}
+                display.update(job.done(state), shown, job.distribution(measured))
+                if rated or stops or job.is_over(state) or number % job.config.checkpoint_every == 0:
+                    checkpoints.save(number, progress.tree())
+                    saved = number
+            if stops:
+                display.note(f"stopped after iteration {number}, which is saved; go on with --resume")
+                return False
+    return True
+
+
+def _measured(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Leaves out what is NaN, as nothing was counted of it."""
+    return {name: value for name, value in values.items() if not (isinstance(value, float | list) and np.isnan(value).any())}
+
+
+def _finish(job: Job, progress: _Progress) -> dict:
+    """Lets the job write what remains, and then its result and a picture of its log."""
+    result: dict = _as_json_has(
+        {
+            "settings": dataclasses.asdict(job.config),
+            "seconds": progress.seconds,
+            "device": f"{job.num_devices} x {jax.devices()[0].device_kind}",
+            **job.finish(progress.state),
+        }
+    )
+    write_atomically(job.folder / RESULT, json.dumps(result, indent=2, allow_nan=False) + "\n")
+    if processes.on_first(lambda: _draw(job)):
+        job.console.print(f"results in {job.folder}", markup=False, highlight=False)
+    else:
+        job.console.print(f"results in {job.folder}; no plots: pip install jaxgames[viz]", markup=False, highlight=False)
+    return result
+
+
+def _as_json_has(value: Any) -> Any:
+    """Gives a value with None in place of every number that is not finite, which JSON has not."""
+    if isinstance(value, Mapping):
+        return {name: _as_json_has(part) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(map(_as_json_has, value)) if type(value) in (list, tuple) else [*map(_as_json_has, value)]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _draw(job: Job) -> bool:
+    """Draws the log, in the first process alone; False where matplotlib is not installed."""
+    try:
+        figure = getattr(importlib.import_module("training.jobs.curves"), job.FIGURE)
+        drawn = figure([(job.folder.name, [read_log(job.folder / LOG_FILE)])])
+    except ImportError:
+        return False
+    write_alone({job.folder / "learning.svg": drawn})
+    return True
+
+
+@contextlib.contextmanager
+def _failures_named(number: int, saved: int) -> Iterator[None]:
+    """Turns the failure of a device into a ValueError that names the iteration and the last one saved, if there is one."""
+    try:
+        yield
+    except jax.errors.JaxRuntimeError as error:
+        reason = str(error).splitlines()[0][:120]
+        then = f"go on with --resume, {_is_saved(saved)}" if saved else _is_saved(saved)
+        raise ValueError(f"the device failed in iteration {number} ({reason}): {then}") from error
+
+
+def _is_saved(iteration: int) -> str:
+    return f"iteration {iteration} is saved" if iteration else "nothing is saved yet"
