@@ -25,8 +25,9 @@ from search.dynamics import Evaluate
 from search.planner import Planner
 from search.puct import determinized
 from search.puct.rollout import heuristic_values, with_prospects
+from training.learn.collecting import no_progress, play_and_keep
 from training.learn.learner import Learner, Programs, Updates, check_split, mean, turned
-from training.learn.self_play import UNFINISHED, Sample, SelfPlay, no_progress, play_and_keep
+from training.learn.self_play import UNFINISHED, Sample, SelfPlay
 from training.learn.targets import Targets, policy_value_errors
 from training.models.policy_value import PolicyValue
 from training.play.lanes import Pool

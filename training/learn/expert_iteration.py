@@ -23,8 +23,9 @@ from jaxgames.registration import usual_opponent
 from search.modelled import Models, modelled_puct
 from search.planner import Plan, Planner
 from search.puct.search import Settings
+from training.learn.collecting import no_progress, play_and_keep
 from training.learn.learner import Learner, Programs, Updates, check_split, mean, turned
-from training.learn.self_play import UNFINISHED, Sample, SelfPlay, no_progress, play_and_keep
+from training.learn.self_play import UNFINISHED, Sample, SelfPlay
 from training.learn.targets import Targets, is_highest, policy_value_errors
 from training.models.policy_value import PolicyValue
 from training.play import agents

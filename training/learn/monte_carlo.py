@@ -20,8 +20,9 @@ from jax.sharding import Mesh
 from jaxgames import checks
 from jaxgames.game import is_hidden
 from search.planner import Plan, Planner, memoryless
+from training.learn.collecting import no_progress, play_and_keep
 from training.learn.learner import Learner, Mean, Programs, Updates, check_split, mean, turned
-from training.learn.self_play import UNFINISHED, Sample, SelfPlay, no_progress, play_and_keep
+from training.learn.self_play import UNFINISHED, Sample, SelfPlay
 from training.learn.targets import Targets
 from training.models.policy_value import PolicyValue, masked_log_softmax
 from training.play.lanes import Pool

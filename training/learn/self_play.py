@@ -19,7 +19,7 @@ from search.believed import acted
 from search.planner import Plan, Planner, of_arm, of_seat
 from search.puct.action_selection import draw_arm
 from training.learn.dealing import deal_results, deal_rows
-from training.learn.learner import Learner, Programs, Updates, mean
+from training.learn.learner import Learner, Programs, Updates
 from training.learn.targets import Targets
 from training.play.lanes import Lanes, Pool, fold
 from training.play.partners import Partners
@@ -345,60 +345,6 @@ class SelfPlay:
     def _place(self, number: Array) -> Array:
         """Where the outcome of a game is kept."""
         return number // self.pool.num_devices % self.remembered
-
-
-def no_progress() -> dict[str, Array]:
-    """The progress that `play_and_keep` counts, before the first step."""
-    return {"samples": jnp.int32(0), "games": jnp.int32(0)}
-
-
-def play_and_keep(
-    games: SelfPlay,
-    updates: Updates,
-    planner: Planner,
-    key: Array,
-    params: Any,
-    learner: Learner,
-    steps: int,
-    watch: Callable[[Sample, Array], dict[str, Array]] = lambda sample, use: {},
-) -> tuple[Learner, dict[str, Array], dict[str, Array]]:
-    """Plays some steps in all lanes and keeps the samples, on one device of the axis "data".
-
-    Args:
-      games: how they are played.
-      updates: keeps samples.
-      planner: who searches.
-      key: root of all randomness.
-      params: of the planner.
-      learner: whose games go on, and whose progress counts `samples`, and `games` that are over.
-      steps: how many.
-      watch: `watch(sample, use) -> counts` to add up, beside those of the games.
-
-    Returns:
-      The learner, metrics to tell, and all counts over all devices.
-    """
-
-    def step(carry: tuple, _: None) -> tuple[tuple, dict[str, Array]]:
-        at_work, memory, ring = carry
-        at_work, memory, sample, use, counts = games.step(key, planner, params, memory, at_work)
-        return (at_work, memory, updates.store(ring, sample, use)), counts | watch(sample, use)
-
-    memory = planner.init(games.rows) if games.remembers is None else learner.games.memory
-    begin = (dataclasses.replace(learner.games, memory=()), memory, learner.ring)
-    (at_work, memory, ring), counts = jax.lax.scan(step, begin, length=steps)
-    if games.remembers is not None:
-        at_work = dataclasses.replace(at_work, memory=memory)
-    seen = jax.lax.psum(jax.tree.map(lambda count: count.sum(0), counts), "data")
-    before = learner.progress
-    progress = {"samples": before["samples"] + seen["searches"], "games": before["games"] + seen["games"]}
-    told = {
-        "samples": progress["samples"],
-        "games": seen["games"],
-        "policy_entropy": mean(seen["entropy"], seen["searches"]),
-        "root_value": mean(seen["root_value"], seen["searches"]),
-        "mean_length": mean(seen["length"], seen["games"]),
-    }
-    return dataclasses.replace(learner, games=at_work, ring=ring, progress=progress), told, seen
 
 
 def _of_players(plan: Plan) -> Plan:
