@@ -6,6 +6,7 @@ import math
 import operator
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
@@ -50,6 +51,21 @@ def numbers(config: Any, *names: str, positive: bool = False) -> None:
         value = getattr(config, name)
         if not 0 <= value < math.inf or (positive and not value):
             raise ValueError(f"{name}={value}: must be {'>' if positive else '>='} 0")
+
+
+def film(states: Any) -> int:
+    """Gives the steps of a game from its states, leaves [T + 1]: the start and the state after every step.
+
+    Raises:
+      ValueError: there is no step, or leaves have no axis of time in common, as those of a single state.
+    """
+    lengths = {np.shape(leaf)[:1] for leaf in jax.tree.leaves(states)}
+    if len(lengths) != 1 or () in lengths:
+        raise ValueError("states: no common axis of time; give the start and the state after every step, stacked")
+    ((length,),) = lengths
+    if length < 2:
+        raise ValueError(f"states: {length} of them: must be at least 2, the start and the state after a step")
+    return length - 1
 
 
 def port(config: Any) -> None:

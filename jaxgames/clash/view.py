@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxgames import svg
+from jaxgames import checks, svg
 from jaxgames.clash.cards import Card, Unit
 from jaxgames.clash.config import ClashConfig
 from jaxgames.clash.constants import (
@@ -78,10 +78,8 @@ def animate(config: ClashConfig, states: State, actions: np.ndarray | None = Non
     """
     del actions
     names = svg.names_of(names, NAMES)
+    length = checks.film(states)
     arrays = {name: np.asarray(leaf) for name, leaf in vars(states).items()}
-    length = len(arrays["tick"]) - 1
-    if length < 1:
-        raise ValueError(f"{length} steps: must be at least 1")
     seconds = SECONDS_PER_STEP * length + SECONDS_AT_END
     times = np.append(np.arange(length + 1) * SECONDS_PER_STEP, seconds)
     parts = _background(names)

@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from jaxgames import svg
+from jaxgames import checks, svg
 from jaxgames.bits import WORD_BITS
 from jaxgames.hero_academy import actions, cards, interop, rules, units
 from jaxgames.hero_academy.actions import OFFSETS
@@ -95,10 +95,8 @@ def animate(config: HeroAcademyConfig, states: State, actions: np.ndarray | None
       ValueError: there is no step, there are not as many actions as steps, or one that nobody can have; or not two names.
     """
     names = svg.names_of(names, _NAMES)
+    length = checks.film(states)
     arrays = interop.to_arrays(config, states)
-    length = len(arrays["player"]) - 1
-    if length < 1:
-        raise ValueError(f"{length} actions: must be at least 1")
     if actions is not None and np.shape(actions) != (length, 2):
         raise ValueError(f"actions: shape {np.shape(actions)}, must be {(length, 2)} for {length + 1} states")
     states_of = [{name: rows[step] for name, rows in arrays.items()} for step in range(length + 1)]

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from jaxgames import svg
+from jaxgames import checks, svg
 from jaxgames.hex.config import HexConfig
 from jaxgames.hex.geometry import BLACK, WHITE
 from jaxgames.hex.interop import board, cell_name, view_codes
@@ -77,10 +77,8 @@ def animate(config: HexConfig, states: State, actions: np.ndarray | None = None,
     """
     del actions
     names = svg.names_of(names, _COLOUR_NAMES)
+    length = checks.film(states)
     truth = board(config, states)
-    length = len(truth) - 1
-    if length < 1:
-        raise ValueError(f"{length} attempts: must be at least 1")
     boards = [("board", _appearing(truth))]
     if config.is_dark:
         boards += [(_seen_by(names, player), _appearing(view_codes(config, states, player))) for player in (BLACK, WHITE)]

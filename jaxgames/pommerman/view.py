@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 import jax
 import numpy as np
 
+from jaxgames import checks
 from jaxgames.pommerman import view_parts as parts
 from jaxgames.pommerman.arrays import to_arrays
 from jaxgames.pommerman.config import PommermanConfig
@@ -37,9 +38,10 @@ def animate(config: PommermanConfig, states: State, actions: np.ndarray | None =
       names: one per seat; none: "agent 0", "agent 1", ...
 
     Raises:
-      ValueError: the states are not those of one game, or names do not fit the seats.
+      ValueError: there is no step, the states are not those of one game, or names do not fit the seats.
     """
     del actions
+    checks.film(states)
     winners = [seat for seat, won in enumerate(winners_of(config, jax.tree.map(lambda leaf: leaf[-1], states))) if won]
     arrays, teams = to_arrays(config, states), config.is_team
     return animate_recording(arrays, names=names, teams=teams, winners=winners, max_steps=config.max_steps)

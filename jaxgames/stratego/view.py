@@ -12,7 +12,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from jaxgames import svg
+from jaxgames import checks, svg
 from jaxgames.stratego.config import StrategoConfig
 from jaxgames.stratego.constants import BLUE, FILES, KIND_NAMES, PLAYERS, RED, SYMBOLS
 from jaxgames.stratego.film import SECONDS, Film, Piece, film_of, still
@@ -61,9 +61,7 @@ def animate(config: StrategoConfig, states: State, actions: np.ndarray | None = 
     """
     del actions
     names = svg.names_of(names, PLAYERS)
-    length = len(np.asarray(states.player)) - 1
-    if length < 1:
-        raise ValueError(f"{length} moves: must be at least 1")
+    checks.film(states)
     last = _at(states, -1)
     return _picture(config, last, film_of(config, states), names, _result(names, last))
 

@@ -2,9 +2,11 @@
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import pytest
 
 import jaxgames
+from jaxgames import shapes
 from tests.tug import Tug
 
 
@@ -38,3 +40,13 @@ def test_what_cannot_be_shown_is_told():
     batch = jax.tree.map(lambda leaf: jnp.asarray(leaf)[None], game.init())
     with pytest.raises(ValueError, match=r"lane=1: must be in 0\.\.0"):
         jaxgames.show(game, batch, lane=1)
+
+
+@pytest.mark.parametrize("name", jaxgames.game_names())
+def test_one_state_is_no_film(name):
+    game = jaxgames.make(name)
+    state = jax.tree.map(lambda leaf: np.zeros(leaf.shape, leaf.dtype), shapes.state_of(game))
+    with pytest.raises(ValueError, match="states: no common axis of time; give the start and the state after every step"):
+        game.animate(state)
+    with pytest.raises(ValueError, match="states: 1 of them: must be at least 2"):
+        game.animate(jax.tree.map(lambda leaf: leaf[None], state))

@@ -235,7 +235,7 @@ def test_other_bad_input_is_an_error_of_one_line():
         view.draw(GAME.config, position({(2, 3): "K", (5, 3): "n"}), turn=[LAYOUT.trade_with(cell(2, 3))])
     with pytest.raises(ValueError, match=r"actions: shape \(3, 2\), must be \(\d+, 2\) for"):
         GAME.animate(states, of_both(states, played[:3]))
-    with pytest.raises(ValueError, match="0 actions: must be at least 1"):
+    with pytest.raises(ValueError, match="1 of them: must be at least 2"):
         GAME.animate(jax.tree.map(lambda leaf: leaf[:1], states))
     for names in (("a",), "ab"):
         with pytest.raises(ValueError, match="must be 2 names"):

@@ -126,7 +126,7 @@ def test_other_ends_are_told():
     short = jax.tree.map(lambda leaf: leaf[:3], lost)
     film = Film(view.animate(game.config, short))
     assert film.lines[-1] == "2 attempts, the game is not over" and film.chain() == []
-    with pytest.raises(ValueError, match="0 attempts: must be at least 1"):
+    with pytest.raises(ValueError, match="1 of them: must be at least 2"):
         view.animate(game.config, jax.tree.map(lambda leaf: leaf[:1], lost))
 
 
