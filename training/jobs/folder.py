@@ -11,10 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from jaxgames import processes
+from training.jobs.job import JobConfig
 from training.storage.checkpoints import Checkpoints
 from training.storage.files import LOCK, write_atomically
 from training.storage.logs import LOG_FILE
 from training.storage.provenance import flat
+
+RESULT = "result.json"
 
 
 def check_folder(config: Any, folder: Path, checkpoints: Checkpoints) -> None:
@@ -52,6 +55,32 @@ def check_settings(config: Any, path: Path, free: Collection[str] | None = None)
         found = before.get(name)
         if name not in (config.FREE if free is None else free) and found != value:
             raise ValueError(f"{name}={value!r}: the run in {path.parent} has {found!r}; give that, or choose another output")
+
+
+def remove_outdated_result(config: Any, folder: Path, *, is_over: bool) -> None:
+    """Removes the result of a shorter run or of one with other settings: while there is one, others take the run for finished.
+
+    Args:
+      config: of the job that goes on.
+      folder: of its run.
+      is_over: whether nothing is left to learn.
+    """
+
+    def settings(whole: Any) -> dict[str, Any]:
+        return {name: value for name, value in flat(whole).items() if name not in JobConfig.FREE}
+
+    def remove() -> None:
+        path = folder / RESULT
+        if not processes.leads() or not path.exists():
+            return
+        try:
+            before = settings(json.loads(path.read_text())["settings"])
+        except (ValueError, KeyError, AttributeError):  # torn, or no result
+            before = {}
+        if not is_over or before != settings(json.loads(json.dumps(dataclasses.asdict(config)))):
+            path.unlink()
+
+    processes.agree(remove)
 
 
 @contextlib.contextmanager

@@ -16,7 +16,7 @@ import numpy as np
 
 from jaxgames import processes
 from training.jobs.display import Display
-from training.jobs.folder import check_folder, nothing_left
+from training.jobs.folder import RESULT, check_folder, nothing_left, remove_outdated_result
 from training.jobs.job import Job
 from training.jobs.stopping import StopRequest
 from training.learn.dealing import is_dealt, must_deal
@@ -24,7 +24,6 @@ from training.storage.checkpoints import Checkpoints
 from training.storage.files import output_folder, write_alone, write_atomically
 from training.storage.logs import LOG_FILE, RunLog, read_log
 
-RESULT = "result.json"
 MOST = 2_000_000_000  # units of a run: below 2^31, so that the last iteration may count on
 
 
@@ -47,8 +46,7 @@ def run_job(job: Job) -> dict | None:
         with StopRequest() as stop, Checkpoints(job.folder / "checkpoints", job.meta, keep=job.config.keep) as checkpoints:
             check_folder(job.config, job.folder, checkpoints)
             progress = _start_or_resume(job, checkpoints)
-            if not job.is_over(progress.state):  # of a shorter run: while there is a result, others take the run for finished
-                processes.agree(lambda: (job.folder / RESULT).unlink(missing_ok=True) if processes.leads() else None)
+            remove_outdated_result(job.config, job.folder, is_over=job.is_over(progress.state))
             if not _iterate(job, progress, checkpoints, stop):
                 return None
         return _finish(job, progress)

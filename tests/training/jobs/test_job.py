@@ -207,6 +207,17 @@ def test_a_finished_run_that_is_made_longer_has_no_result_until_it_is_finished_a
     assert json.loads((tmp_path / "result.json").read_text())["settings"]["total"] == 18
 
 
+def test_a_finished_run_has_no_result_while_it_plays_other_final_games(monkeypatch, tmp_path):
+    run(tmp_path, total=6)
+    there, finish = [], ToyJob.finish
+    monkeypatch.setattr(
+        ToyJob, "finish", lambda job, state: there.append((job.folder / "result.json").exists()) or finish(job, state)
+    )
+    run(tmp_path, total=6, resume=True)
+    run(tmp_path, total=6, games=5, resume=True)
+    assert there == [True, False]
+
+
 @pytest.mark.parametrize("resume", [True, False])
 def test_a_run_without_a_checkpoint_begins_again(resume, straight, tmp_path):
     """As when it was killed early: without --resume too."""
