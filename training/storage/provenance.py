@@ -18,7 +18,7 @@ import jax
 import jaxgames
 
 CHECKOUT = Path(__file__).resolve().parents[2]
-MADE_BY_BENCHMARKS = ("benchmarks", "README.md")
+MADE_BY_MEASURING = ("benchmarks", "docs/results", "README.md")
 
 
 def describe(device: jax.Device) -> dict[str, Any]:
@@ -61,7 +61,7 @@ def commit(folder: Path = CHECKOUT) -> str | None:
     """Names the code: as `git describe`, with "+changes" where files differ from it.
 
     Args:
-      folder: the checkout. What benchmarks write themselves counts as no change.
+      folder: the checkout. What benchmarks and results write themselves counts as no change.
 
     Returns:
       Such as "v0.1.0-12-gb100b06+changes"; None where this is no checkout.
@@ -69,7 +69,7 @@ def commit(folder: Path = CHECKOUT) -> str | None:
     if not (folder / ".git").exists():
         return None
     name = _git(folder, "describe", "--tags", "--always")
-    changes = _git(folder, "status", "--porcelain", "--", ".", *(f":(exclude){path}" for path in MADE_BY_BENCHMARKS))
+    changes = _git(folder, "status", "--porcelain", "--", ".", *(f":(exclude){path}" for path in MADE_BY_MEASURING))
     if not name or changes is None:
         return None
     return name + ("+changes" if changes else "")

@@ -35,8 +35,9 @@ def test_the_commit_tells_of_changes(tmp_path):
         subprocess.run([*git, *arguments], check=True)
     clean = provenance.commit(tmp_path)
     assert clean and not clean.endswith("+changes")
-    (tmp_path / "benchmarks").mkdir()
-    (tmp_path / "benchmarks" / "test-cpu.json").write_text("[]")
+    for folder in ("benchmarks", "docs/results"):
+        (tmp_path / folder).mkdir(parents=True)
+        (tmp_path / folder / "test-cpu.json").write_text("[]")
     assert provenance.commit(tmp_path) == clean
     (tmp_path / "a.py").write_text("2\n")
     assert provenance.commit(tmp_path) == f"{clean}+changes"
