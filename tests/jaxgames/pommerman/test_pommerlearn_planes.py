@@ -24,16 +24,26 @@ STATE = position(
 restored = jax.jit(functools.partial(restored_view, FFA))
 
 
-@pytest.fixture(scope="module")
+@functools.cache
+def shown():
+    """The view of a player, and its planes."""
+
+    def look(state, seat):
+        view = search_view(FFA, state, seat)
+        return view, pommerlearn_planes(FFA, view)
+
+    return jax.device_get(jax.jit(look)(jax.tree.map(lambda leaf: leaf[0], STATE), np.int32(SEAT)))
+
+
+@pytest.fixture
 def view():
-    state = jax.tree.map(lambda leaf: leaf[0], STATE)
-    return jax.device_get(jax.jit(functools.partial(search_view, FFA))(state, np.int32(SEAT)))
+    return shown()[0]
 
 
-@pytest.fixture(scope="module")
-def planes(view):
+@pytest.fixture
+def planes():
     """float32 [1, 23, 11, 11]"""
-    return as_published(np.asarray(jax.jit(functools.partial(pommerlearn_planes, FFA))(view))[None])
+    return as_published(shown()[1][None])
 
 
 def test_planes_count_as_pommerlearn_does(planes):

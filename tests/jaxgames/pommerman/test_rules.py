@@ -188,7 +188,7 @@ def test_power_ups_are_taken_at_once(sign, before, after):
     assert result.men[1] == Man(cell=(0, 2))
 
 
-@pytest.mark.parametrize(("mode", "cap"), [("ffa", 10), ("team", 4), pytest.param("radio", 4, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("mode", "cap"), [("ffa", 10), ("radio", 4), pytest.param("team", 4, marks=pytest.mark.slow)])
 def test_the_cap_of_the_blast_strength_is_the_view_radius_in_fogged_variants(mode, cap):
     config = preset(mode)
     result = play(position("0r", m0=Man(strength=cap), config=config), RIGHT * (81 if mode == "radio" else 1), config=config)
