@@ -1,5 +1,6 @@
 """The environments: what is told, resets, ends, seats, turns, and that lanes do not depend on each other."""
 
+import dataclasses
 import functools
 import itertools
 import re
@@ -22,7 +23,7 @@ from tests.tic_tac_toe import TicTacToe
 from tests.tug import PULL, REST, SHOUT, Tug, steady_player
 
 KEY = jax.random.key(0)
-ALSO_SHOUT = 7
+CRY = 3  # another word for SHOUT
 
 
 @functools.cache
@@ -41,11 +42,17 @@ def played(env, actions, key=KEY):
     return jax.device_get(steps), state
 
 
+@dataclasses.dataclass(frozen=True)
 class Offering(Tug):
-    """A game in which a number beyond the actions stands for one of them where it is asked what is legal."""
+    """A game in which an action that is never offered stands for another one."""
+
+    num_actions: int = 4
+
+    def legal_actions(self, state):
+        return jnp.pad(super().legal_actions(state), ((0, 0), (0, 1)))
 
     def offered_action(self, state, player, action):
-        return jnp.where(action == ALSO_SHOUT, SHOUT, action)
+        return jnp.where(action == CRY, SHOUT, action)
 
 
 @functools.cache
@@ -273,7 +280,7 @@ def test_illegal_actions_are_told_and_do_what_the_game_says():
     assert (np.asarray(after.observation["numbers"]) == np.asarray(told.observation["numbers"])).all(), "it counts as REST"
     _, after = step(state, jnp.full(8, 99), KEY)
     assert (np.asarray(after.illegal) == ~np.asarray(told.legal)[:, REST]).all(), "out of range is the pass"
-    _, after = step(state, jnp.full(8, ALSO_SHOUT), KEY)
+    _, after = step(state, jnp.full(8, CRY), KEY)
     assert (np.asarray(after.illegal) == apart).all()
 
 
@@ -327,7 +334,7 @@ def test_a_death_by_collapse_is_paid():
 def test_all_seats_at_once():
     env = MultiEnvironment(Offering(), 8, max_episode_steps=5)
     steps, _ = played(env, [np.tile([PULL, REST], (8, 1))] * 5)
-    assert steps[0].observation["numbers"].shape == (8, 2, 1) and steps[0].legal.shape == (8, 2, 3)
+    assert steps[0].observation["numbers"].shape == (8, 2, 1) and steps[0].legal.shape == (8, 2, 4)
     assert (steps[0].observation["numbers"][:, 0] == -steps[0].observation["numbers"][:, 1]).all(), "each from its own side"
     ended = np.stack([step.done.all(1) for step in steps])
     rewards = np.stack([step.reward for step in steps])
@@ -335,7 +342,7 @@ def test_all_seats_at_once():
     assert (steps[0].seat == -1).all()
     (*_, told), _ = played(env, [[[REST, REST]] * 8] * 5)
     assert told.truncated.all() and not told.terminated.any()
-    (start, told), _ = played(env, [[[ALSO_SHOUT, ALSO_SHOUT]] * 8])
+    (start, told), _ = played(env, [[[CRY, CRY]] * 8])
     assert (told.illegal == ~start.legal[:, :, SHOUT]).all() and told.illegal.any() and not told.illegal.all()
 
 
