@@ -8,6 +8,7 @@ import pytest
 from jaxgames import replay
 from jaxgames.pommerman import interop
 from tests.jaxgames.pommerman import recordings
+from tests.jaxgames.pommerman.test_replay import damaged, faults, small
 
 ALL = (*recordings.GAMES, recordings.CASES)
 SLOW = ("team", recordings.CASES)  # to compile; radio games have the rules of teams, too
@@ -28,6 +29,16 @@ def test_samples(name):
     code, lines, _ = run([recordings.SAMPLES / f"{name}.npz"])
     assert lines[-1] == f"{count} transitions, 0 mismatches", "\n".join(lines)
     assert code == 0
+
+
+def test_words_of_the_living_are_noticed():
+    arrays = small("radio")
+    first = np.concatenate([np.arange(a, a + n) for a, n in zip(arrays["ep_state0"], arrays["ep_len"], strict=True)])
+    living = np.argwhere(arrays["s_agents"][first][..., 2] == 1)
+    for row, seat in living[:: len(living) // 4]:
+        change = 1 if arrays["a_message"][row, seat, 1] < 8 else -1
+        assert faults(damaged(arrays, "a_message", (row, seat, 1), change)) > 0
+    assert faults(damaged(arrays, "a_message", (3, 2, 0), 9)) > 0
 
 
 @pytest.mark.slow
