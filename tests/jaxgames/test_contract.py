@@ -21,7 +21,7 @@ ENCODER = encoder(GAME)
 
 
 def test_a_sound_game_passes():
-    jaxgames.check_game(GAME, encoders=[ENCODER])
+    jaxgames.check_game(GAME, num_games=6, encoders=[ENCODER])
 
 
 def told_of(call, *arguments, **settings):
