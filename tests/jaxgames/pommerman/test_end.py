@@ -1,4 +1,7 @@
-"""The end of the game, rewards, results, messages and the collapsing board: sections 5 to 7 of the written rules."""
+"""The end of the game, rewards, results, messages and the collapsing board: sections 5 to 7 of the written rules.
+
+And the recorded games of the variants that are compiled for this.
+"""
 
 import jax
 import jax.numpy as jnp
@@ -8,8 +11,12 @@ import pytest
 from jaxgames.pommerman import interop, rules
 from jaxgames.pommerman.config import preset
 from jaxgames.pommerman.game import Pommerman
+from jaxgames.pommerman.replay import replay
 from jaxgames.pommerman.state import Bomber
+from tests.jaxgames.pommerman import recordings
 from tests.jaxgames.pommerman.positions import BOMB, EXTRA, LEFT, RIGHT, STOP, Bomb, Man, equal, look, play, play_on, position
+from tests.jaxgames.pommerman.test_replay import damaged, faults, small
+from tests.recordings import replayed
 
 LATE = 800
 COLLAPSE = preset("ffa_collapse")
@@ -241,3 +248,22 @@ def test_a_winner_crushed_by_the_collapse_has_won():
 
 def test_a_drawing_with_a_dead_agent_is_a_possible_state():
     assert look(position("0", m1=Man(cell=(4, 4)))).men[1] == Man(alive=False, cell=(4, 4))
+
+
+# --- recorded games of these variants ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["ffa_collapse", "radio"])
+def test_recorded_games(name):
+    count, findings = replayed(replay, recordings.sample(name))
+    assert count == len(recordings.sample(name)["a_action"]) and findings.count == 0, findings.lines
+
+
+def test_words_of_the_living_are_noticed():
+    arrays = small("radio")
+    first = np.concatenate([np.arange(a, a + n) for a, n in zip(arrays["ep_state0"], arrays["ep_len"], strict=True)])
+    living = np.argwhere(arrays["s_agents"][first][..., 2] == 1)
+    for row, seat in living[:: len(living) // 4]:
+        change = 1 if arrays["a_message"][row, seat, 1] < 8 else -1
+        assert faults(damaged(arrays, "a_message", (row, seat, 1), change)) > 0
+    assert faults(damaged(arrays, "a_message", (3, 2, 0), 9)) > 0
