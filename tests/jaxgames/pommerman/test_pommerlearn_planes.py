@@ -6,12 +6,10 @@ import jax
 import numpy as np
 import pytest
 
-import jaxgames
 from jaxgames.pommerman.encoder import POMMERLEARN, pommerlearn_planes, search_view
 from jaxgames.pommerman.pommerlearn_planes import as_published, observation_of, restored_view, wrong_planes
-from tests.jaxgames.pommerman.positions import RIGHT, UP, Bomb, Man, position
+from tests.jaxgames.pommerman.positions import RIGHT, SMALL, UP, Bomb, Man, position
 
-SMALL = jaxgames.make("pommerman", "ffa", board_size=8, num_rigid=16, num_wood=16, num_items=10).config  # compiles sooner
 SEAT = 2
 BOMBS = {(4, 4): Bomb(life=9, strength=2, owner=SEAT), (6, 6): Bomb(life=1, strength=4, direction=UP, owner=3)}
 STATE = position(
