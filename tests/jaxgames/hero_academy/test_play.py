@@ -252,13 +252,16 @@ def test_hidden_hands_are_drawn_evenly():
     assert sum((found[key] - number) ** 2 / number for key, number in expected.items()) < 22.5  # 6 degrees of freedom, p = 0.001
 
 
+HIDDEN = make("tiny", hidden_hands=True)
+
+
 @functools.cache
 def hidden_start():
-    return jax.device_get(jax.jit(make("hidden").init)(jax.random.key(0)))
+    return jax.device_get(jax.jit(HIDDEN.init)(jax.random.key(0)))
 
 
 def test_a_hand_that_is_untouched_holds_three_units_for_both_seats():
-    game, start = make("hidden"), hidden_start()
+    game, start = HIDDEN, hidden_start()
     # (viewer, turn, points), and whether the other still has its first hand.
     cases = {(0, 1, 3): True, (0, 1, 0): True, (0, 2, 5): True, (0, 2, 4): False, (0, 3, 5): False}
     cases |= {(1, 1, 3): True, (1, 1, 2): False, (1, 2, 5): False, (1, 2, 3): False}
@@ -278,7 +281,7 @@ def test_a_hand_that_is_untouched_holds_three_units_for_both_seats():
 
 
 def test_information_is_the_latest_view():
-    game, state = make("hidden"), hidden_start()
+    game, state = HIDDEN, hidden_start()
     seen = game.observe(state, jnp.int32(1))
     info = game.init_information(jnp.int32(1), seen)
     chex.assert_trees_all_equal(info, seen)
