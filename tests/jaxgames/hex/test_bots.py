@@ -130,8 +130,11 @@ def ways(board):
 # --- both --------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["random", "path"])
-@pytest.mark.parametrize("game", [HEX, DARK], ids=["hex", "abrupt"])
+BOTH = {"hex-path": (HEX, "path"), "abrupt-random": (DARK, "random"), "abrupt-path": (DARK, "path")}
+OF_HEX = pytest.param(HEX, "random", id="hex-random", marks=pytest.mark.slow)
+
+
+@pytest.mark.parametrize(("game", "name"), [*(pytest.param(*both, id=name) for name, both in BOTH.items()), OF_HEX])
 def test_nothing_is_tried_that_is_known_to_be_taken(name, game):
     _, movers, infos = played(game)
     cells = np.asarray(moves(name, game, infos, jax.random.split(jax.random.key(3), len(movers))))
