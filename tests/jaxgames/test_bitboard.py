@@ -11,7 +11,7 @@ from jaxgames import bitboard
 from jaxgames.bitboard import DIRECTIONS, DOWN, LEFT, OPPOSITE, RIGHT, UP, Grid
 from jaxgames.bits import Bits, lowest_bit, nth, select, stacked, union
 
-SIZES = [(11, 11), (8, 8), (2, 3), *(pytest.param(size, marks=pytest.mark.slow) for size in ((19, 19), (9, 5), (31, 2)))]
+SIZES = [(11, 11), (2, 3), *(pytest.param(size, marks=pytest.mark.slow) for size in ((8, 8), (19, 19), (9, 5), (31, 2)))]
 BATCH = 32
 TRANSLATIONS = [(0, 0), (0, 3), (2, -1), (-3, 0), (-1, 2), (4, 4), (1, -1), (0, -40), (40, 0)]
 DELTA = {UP: (-1, 0), DOWN: (1, 0), LEFT: (0, -1), RIGHT: (0, 1)}
@@ -156,7 +156,7 @@ def test_flooding(size):
 
 @pytest.mark.parametrize("size", [pytest.param(SIZES[0], marks=pytest.mark.slow), *SIZES[1:]])
 def test_accelerators_flood_the_same(size, monkeypatch):
-    grid, (a, b), _, _ = everything(size)
+    grid, a, b = Grid(*size), *(random_masks(size, seed) for seed in (1, 2))
     floods = jax.jit(jax.vmap(lambda cells, inside: grid.to_bool(grid.flood(cells, inside))))
     monkeypatch.setattr(bitboard, "by_platform", lambda *arguments, cpu, default: default(*arguments))
     inside = a | (np.random.default_rng(5).random(a.shape) < 0.5)

@@ -14,6 +14,7 @@ from jaxgames.contract_play import check_encoder, check_hidden, check_pictures, 
 from jaxgames.hex import Hex, HexConfig
 from tests.tic_tac_toe import TicTacToe
 from tests.tic_tac_toe.encoder import encoder
+from tests.tic_tac_toe.game import State
 from tests.tug import Tug
 
 GAME = TicTacToe()
@@ -21,7 +22,7 @@ ENCODER = encoder(GAME)
 
 
 def test_a_sound_game_passes():
-    jaxgames.check_game(GAME, encoders=[ENCODER])
+    jaxgames.check_game(GAME, num_games=6, encoders=[ENCODER])
 
 
 def told_of(call, *arguments, **settings):
@@ -210,12 +211,22 @@ def test_a_fault_of_an_encoder_is_named(changes, told, played):
     assert told in told_of(check_encoder, GAME, ENCODER._replace(**changes), played)
 
 
-class Peeking(Hex):
-    """Draws worlds with a stone too many."""
+class Peeking(TicTacToe):
+    """Knows what it sees last, and draws worlds in which the marks are exchanged."""
+
+    open_game = open_state = None
+
+    def init_information(self, player, observation=None):
+        return self.observe(self.init(None), player)
+
+    def update_information(self, info, observation, own_action):
+        return observation
 
     def sample_hidden(self, key, info):
-        world = super().sample_hidden(key, info)
-        return replace(world, turns=(world.turns[0] + 1, world.turns[1]))
+        board, own_turn = info
+        mover = (board != 0).sum() % 2
+        sign = jnp.where(own_turn == (mover == 0), -1, 1)
+        return State(sign.astype(jnp.int8) * board, mover.astype(jnp.int8), jnp.bool_(False), jnp.zeros(2, jnp.float32))
 
 
 class Forgetful(Hex):
@@ -234,7 +245,7 @@ class Growing(Hex):
 
 
 def test_a_world_that_does_not_fit_is_found():
-    game = Peeking(HexConfig(3, "abrupt"))
+    game = Peeking()
     told = told_of(check_hidden, game, play(game, num_games=2, num_steps=4, seed=0))
     assert "must be a state in which the player observes what it has observed" in told
 

@@ -1,5 +1,6 @@
 """The environments: what is told, resets, ends, seats, turns, and that lanes do not depend on each other."""
 
+import dataclasses
 import functools
 import itertools
 import re
@@ -22,6 +23,7 @@ from tests.tic_tac_toe import TicTacToe
 from tests.tug import PULL, REST, SHOUT, Tug, steady_player
 
 KEY = jax.random.key(0)
+CRY = 3  # another word for SHOUT
 
 
 @functools.cache
@@ -40,10 +42,23 @@ def played(env, actions, key=KEY):
     return jax.device_get(steps), state
 
 
+@dataclasses.dataclass(frozen=True)
+class Offering(Tug):
+    """A game in which an action that is never offered stands for another one."""
+
+    num_actions: int = 4
+
+    def legal_actions(self, state):
+        return jnp.pad(super().legal_actions(state), ((0, 0), (0, 1)))
+
+    def offered_action(self, state, player, action):
+        return jnp.where(action == CRY, SHOUT, action)
+
+
 @functools.cache
 def tug(autoreset="same_step", **settings):
     """Against somebody who only rests; three pulls at most win."""
-    return Environment(Tug(max_steps=6), 8, opponents=steady_player(REST), autoreset=autoreset, **settings)
+    return Environment(Offering(max_steps=6), 8, opponents=steady_player(REST), autoreset=autoreset, **settings)
 
 
 def test_observations_and_actions_are_as_the_specs_say():
@@ -67,10 +82,14 @@ def test_arrays_show_what_is_observed():
     game = jaxgames.make("hex-adh-3-v1")
     env = MultiEnvironment(game, 1, autoreset="disabled")
     (_, told), _ = played(env, [[[4, 9]]])
-    state = game.step(game.init(), jnp.array([4, 9], jnp.int32))
-    for seat in range(2):
-        seen = game.observe(state, seat)
-        sets = np.stack([np.asarray(game.config.grid.to_bool(cells)) for cells in (seen.own, seen.known)])
+
+    @jax.jit
+    def views():
+        state = game.step(game.init(), np.array([4, 9], np.int32))
+        return [game.observe(state, seat) for seat in range(2)]
+
+    for seat, seen in enumerate(jax.device_get(views())):
+        sets = np.stack([np.asarray(game.config.grid.to_numpy(cells)).reshape(3, 3) for cells in (seen.own, seen.known)])
         assert (told.observation["cells"][0, seat] == sets).all()
         numbers = [seen.player, seen.to_move, seen.own_turns, seen.other_turns, seen.terminated, seen.reward]
         assert told.observation["numbers"][0, seat].tolist() == [int(number) for number in numbers]
@@ -261,6 +280,8 @@ def test_illegal_actions_are_told_and_do_what_the_game_says():
     assert (np.asarray(after.observation["numbers"]) == np.asarray(told.observation["numbers"])).all(), "it counts as REST"
     _, after = step(state, jnp.full(8, 99), KEY)
     assert (np.asarray(after.illegal) == ~np.asarray(told.legal)[:, REST]).all(), "out of range is the pass"
+    _, after = step(state, jnp.full(8, CRY), KEY)
+    assert (np.asarray(after.illegal) == apart).all()
 
 
 def test_who_is_eliminated_is_done_and_rewarded_once():
@@ -268,15 +289,13 @@ def test_who_is_eliminated_is_done_and_rewarded_once():
     steps, _ = played(env, [[STAY], [LEAVE], [STAY]])
     assert [step.reward.tolist() for step in steps[1:]] == [[0], [-1], [0]]
     assert [step.terminated.tolist() for step in steps[1:]] == [[False], [True], [False]]
-    table = MultiEnvironment(Fading(), 2, autoreset="disabled")
-    steps, _ = played(table, [[[STAY, LEAVE, STAY], [STAY, STAY, STAY]], [[LEAVE, STAY, STAY], [STAY, STAY, STAY]]])
-    assert steps[1].terminated.tolist() == [[False, True, False], [False] * 3]
-    assert steps[1].reward.tolist() == [[0, -1, 0], [0, 0, 0]]
-    assert steps[2].reward.tolist() == [[-1, 0, 1], [0, 0, 0]], "the one who left is not punished twice"
+    table, rest = MultiEnvironment(Fading(), 3, autoreset="disabled", max_episode_steps=2), [STAY] * 3
+    steps, _ = played(table, [[[STAY, LEAVE, STAY], rest, [STAY, LEAVE, STAY]], [[LEAVE, STAY, STAY], rest, rest]])
+    assert steps[1].terminated.tolist() == [[False, True, False], [False] * 3, [False, True, False]]
+    assert steps[1].reward.tolist() == [[0, -1, 0], [0, 0, 0], [0, -1, 0]] and not steps[1].truncated.any()
+    assert steps[2].reward.tolist() == [[-1, 0, 1], [0, 0, 0], [0, 0, 0]], "the one who left is not punished twice"
     assert steps[2].terminated[0].all() and not steps[2].terminated[1].any()
-    table = MultiEnvironment(Fading(), 1, autoreset="disabled", max_episode_steps=2)
-    steps, _ = played(table, [[[STAY, LEAVE, STAY]], [[STAY, STAY, STAY]]])
-    assert steps[2].truncated.tolist() == [[True, False, True]], "nothing is given up of who is out"
+    assert steps[2].truncated.tolist() == [[False] * 3, [True] * 3, [True, False, True]], "nothing is given up of who is out"
 
 
 def test_who_is_eliminated_is_done_once_the_game_has_paid_for_it():
@@ -313,17 +332,18 @@ def test_a_death_by_collapse_is_paid():
 
 
 def test_all_seats_at_once():
-    env = MultiEnvironment(Tug(max_steps=6), 8)
+    env = MultiEnvironment(Offering(), 8, max_episode_steps=5)
     steps, _ = played(env, [np.tile([PULL, REST], (8, 1))] * 5)
-    assert steps[0].observation["numbers"].shape == (8, 2, 1) and steps[0].legal.shape == (8, 2, 3)
+    assert steps[0].observation["numbers"].shape == (8, 2, 1) and steps[0].legal.shape == (8, 2, 4)
     assert (steps[0].observation["numbers"][:, 0] == -steps[0].observation["numbers"][:, 1]).all(), "each from its own side"
     ended = np.stack([step.done.all(1) for step in steps])
     rewards = np.stack([step.reward for step in steps])
     assert ended.any(0).all() and (rewards[ended] == [1, -1]).all() and (rewards[~ended] == 0).all()
     assert (steps[0].seat == -1).all()
-    given_up = MultiEnvironment(Tug(), 2, max_episode_steps=1)
-    (_, told), _ = played(given_up, [[[REST, REST]] * 2])
+    (*_, told), _ = played(env, [[[REST, REST]] * 8] * 5)
     assert told.truncated.all() and not told.terminated.any()
+    (start, told), _ = played(env, [[[CRY, CRY]] * 8])
+    assert (told.illegal == ~start.legal[:, :, SHOUT]).all() and told.illegal.any() and not told.illegal.all()
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ def leaves(draw):
     return draw(hnp.arrays(dtype, shape))
 
 
-@settings(max_examples=10)
+@settings(max_examples=6)
 @given(st.lists(leaves(), min_size=1, max_size=4))
 @example([np.array([1.5, -0.1, 1e-40, np.nan], np.float32), np.array(-3, np.int8)])
 def test_what_is_packed_is_unpacked(arrays):

@@ -77,7 +77,7 @@ def test_the_winning_chain_of_hex_is_drawn_for_those_who_see_it():
     cells[[0, 3, 1, 5]] = (1, 1, -1, -1)
     state = from_board(game.config, cells.reshape(3, 3), 0)
     board = board_of(game)
-    won = numbers_of(game.step(state, np.full(2, 6), jax.random.key(0)))  # a1, a2, a3 join top and bottom
+    won = numbers_of(jax.jit(game.step)(state, np.full(2, 6)))  # a1, a2, a3 join top and bottom
     drawn = [board.picture(won, seat).count("class='chain'") for seat in (0, 1, None)]
     assert won.terminated and drawn == [1, 0, 1], "white has not met black's stones"
     assert "class='chain'" not in board.picture(numbers_of(state), 0)

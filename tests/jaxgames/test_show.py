@@ -12,18 +12,22 @@ from tests.tug import Tug
 
 def test_states_show_themselves():
     game = jaxgames.make("hex-hex-5-v1")
-    state = game.init()
+    state, later = jax.device_get(jax.jit(lambda: ((start := game.init()), game.step(start, np.array([12, 25], np.int32))))())
     picture = jaxgames.show(game, state, names=("Ann", "Bob"), caption="the beginning")
     assert picture._repr_html_().count("<svg") == 1 and "the beginning" in str(picture) and picture._repr_svg_() == str(picture)
     assert len(repr(picture)) < 80
-    later = game.step(state, jnp.array([12, 25], jnp.int32))
-    both = jax.tree.map(lambda *leaves: jnp.stack(leaves), state, later)
+    both = jax.tree.map(lambda *leaves: np.stack(leaves), state, later)
     assert str(jaxgames.show(game, both, lane=1)) == str(jaxgames.show(game, later))
     film = str(jaxgames.show(game, both))
     assert film.startswith("<svg") and film != str(jaxgames.show(game, later))
 
 
-@pytest.mark.parametrize("name", [name for name in jaxgames.game_names() if name != "hex"])
+SLOW = ("pommerman", "stratego")  # to compile
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name in jaxgames.game_names() if name != "hex"]
+)
 def test_every_game_has_pictures(name):
     game = jaxgames.make(name)
     assert jaxgames.show(game, jax.jit(game.init)(jax.random.key(0)))._repr_html_().count("<svg") == 1

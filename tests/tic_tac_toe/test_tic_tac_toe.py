@@ -37,6 +37,7 @@ def test_it_keeps_the_contract(game):
     assert jaxgames.encoder_of(game) == jaxgames.encoder_of(game, "cells")
 
 
+@pytest.mark.slow  # in short a match on a page shows it
 def test_its_agents_play(game):
     players = [agent(game, "careful"), agent(game, "random")]
     games = evaluate.play(game, players, jax.random.key(0), 64, record=1)

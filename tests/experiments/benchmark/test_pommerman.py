@@ -19,7 +19,7 @@ from jaxgames.pommerman import PRESETS, Pommerman, rules, setup
 from jaxgames.pommerman.constants import ITEM_DIGITS
 from jaxgames.random_bits import LaneKey
 
-CONFIG = PRESETS["ffa"]
+CONFIG, SMALL = PRESETS["ffa"], PRESETS["one_vs_one"]  # the small one compiles sooner
 GAME = Pommerman(CONFIG)
 STEPS, LANES = 16, 6
 
@@ -119,8 +119,8 @@ def test_moves_pass_through_a_word():
 
 
 def test_the_pool_is_drawn_from_fairly():
-    pool, lanes = Pool(CONFIG, size=5), 4096
-    boards = np.broadcast_to(np.arange(5, dtype=np.uint32)[:, None], (5, CONFIG.grid.num_words * (2 + ITEM_DIGITS)))
+    pool, lanes = Pool(SMALL, size=5), 4096
+    boards = np.broadcast_to(np.arange(5, dtype=np.uint32)[:, None], (5, SMALL.grid.num_words * (2 + ITEM_DIGITS)))
     keys = jax.jit(lane_keys)(jax.random.key(1), np.arange(lanes))
     states, _ = jax.jit(pool.take)(boards, keys, np.ones(lanes, bool))
     _, counts = np.unique(states.wood.words[0], return_counts=True)
@@ -129,15 +129,15 @@ def test_the_pool_is_drawn_from_fairly():
 
 
 def test_start_states_are_those_of_their_boards(monkeypatch):
-    drawn = jax.device_get(jax.jit(functools.partial(setup.init, CONFIG))(jax.random.key(3)))
+    drawn = jax.device_get(jax.jit(functools.partial(setup.init, SMALL))(jax.random.key(3)))
     monkeypatch.setattr(setup, "init", lambda config, key: drawn)
-    boards = jax.jit(Pool(CONFIG, size=1).init)(jax.random.key(0), np.arange(1))
-    started = jax.jit(functools.partial(start_from, CONFIG))(np.asarray(boards)[0])
+    boards = jax.jit(Pool(SMALL, size=1).init)(jax.random.key(0), np.arange(1))
+    started = jax.jit(functools.partial(start_from, SMALL))(np.asarray(boards)[0])
     jax.tree.map(np.testing.assert_array_equal, started, drawn)
 
 
 def test_fresh_boards_are_never_given_twice():
-    source, lanes = Fresh(CONFIG, block=4), 7
+    source, lanes = Fresh(SMALL, block=4), 7
     stack = source.init(jax.random.key(0), jnp.arange(lanes))
     take, seen = jax.jit(source.take), []
     wanted = np.random.default_rng(0).random((12, lanes)) < 0.4
@@ -148,7 +148,7 @@ def test_fresh_boards_are_never_given_twice():
         assert 0 <= int(stack.left) < lanes + 4
         words = np.stack([*states.rigid.words, *states.wood.words, *(w for p in states.items for w in p.words)], axis=-1)
         seen += [tuple(row) for row in words[mask]]
-        assert (np.asarray(count(states.rigid))[mask] == CONFIG.num_rigid).all()
-        assert (np.asarray(count(states.wood))[mask] == CONFIG.num_wood).all()
+        assert (np.asarray(count(states.rigid))[mask] == SMALL.num_rigid).all()
+        assert (np.asarray(count(states.wood))[mask] == SMALL.num_wood).all()
     assert len(set(seen)) == len(seen) == wanted.sum()
     assert int(stack.block) <= wanted.sum() / 4 / 0.5

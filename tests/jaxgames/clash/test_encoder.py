@@ -1,37 +1,57 @@
-"""The planes of Clash against a plain account of what a player sees, thing by thing, in random battles with spells."""
-
-import functools
+"""The planes of Clash against a plain account of what a player sees, thing by thing, in random positions with spells."""
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import jaxgames
-from jaxgames.clash import bots
-from jaxgames.clash.constants import AIR, COLUMNS, ELIXIR, HEIGHT, MOST_ELIXIR, MOST_LEVEL, ROWS, TILE, WIDTH
+from jaxgames.clash.config import BEGINNER_DECK
+from jaxgames.clash.constants import AIR, COLUMNS, ELIXIR, HEIGHT, MOST_ELIXIR, MOST_LEVEL, ROWS, TILE, TOWERS, WIDTH
 from jaxgames.clash.encoder import MEMORY
+from jaxgames.clash.scene import Scene
 from jaxgames.clash.tables import unit_columns
-from jaxgames.random_bits import lane_key
 
-STEPS = 40
 GAME = jaxgames.make("clash", "beginner", levels=(9, 11))
 SIDES = ("own", "enemy")
 
 
+def battle(random):
+    """Anything anywhere: units and spells of both players, cards, the last steps, the clock."""
+    scene, ids = Scene(GAME.config), GAME.config.table.card_ids
+    arrays, slots = scene.arrays, np.arange(GAME.config.slots)
+
+    def anywhere():
+        return tuple(int(random.integers(2 * TILE, most - 2 * TILE)) for most in (WIDTH, HEIGHT))
+
+    for player in range(2):
+        deck = random.permutation(BEGINNER_DECK).tolist()
+        arrays["hand"][player], arrays["queue"][player] = np.split(np.array([ids[key] for key in deck]), 2)
+        for key in deck:
+            scene.put_card(player, key, *anywhere())
+        later = slots >= TOWERS
+        arrays["alive"][player] &= random.random(len(slots)) < np.where(later, 0.8, 0.9)
+        arrays["deploying"][player] *= random.random(len(slots)) < 0.5
+        arrays["hp"][player] -= (arrays["hp"][player] * random.uniform(0, 0.9, len(slots))).astype(np.int16)
+        for age in range(int(random.integers(10))):
+            if random.random() < 0.6:
+                arrays["past"][player, age] = ids[random.choice(deck)], random.integers(COLUMNS), random.integers(ROWS)
+    arrays["elixir"][:] = random.integers(MOST_ELIXIR * ELIXIR + 1, size=2)
+    arrays["tick"][...] = random.integers(GAME.config.last_tick)
+    return scene.state
+
+
 @pytest.fixture(scope="module")
-def views():
-    """What both players see in two battles between bots that play whatever they can pay, every eighth step."""
-    seats, keys = jnp.arange(2, dtype=jnp.int32), jax.random.split(jax.random.key(4), 2)
+def shown():
+    """What both players see in some battles, its planes, and what is legal then."""
+    encoder, random = jaxgames.encoder_of(GAME), np.random.default_rng(4)
 
-    def step(states, number):
-        actions = jax.vmap(lambda state, key: bots.random_actions(GAME.config, state, lane_key(jax.random.fold_in(key, number))))
-        step_keys = jax.vmap(lambda key: jax.random.fold_in(key, number + STEPS))(keys)
-        states = jax.vmap(GAME.step)(states, actions(states, keys), step_keys)
-        return states, jax.vmap(lambda state: jax.vmap(functools.partial(GAME.observe, state))(seats))(states)
+    def look(state, seat):
+        view = GAME.observe(state, seat)
+        return view, encoder.planes(view), encoder.legal(view)
 
-    seen = jax.jit(lambda keys: jax.lax.scan(step, jax.vmap(GAME.init)(keys), jnp.arange(STEPS)))(keys)[1]
-    return jax.tree.map(lambda leaf: np.asarray(leaf)[::8].reshape(-1, *leaf.shape[3:]), seen)
+    states = jax.tree.map(lambda *leaves: np.stack(leaves), *(battle(random) for _ in range(6)))
+    looks = jax.device_get(jax.jit(jax.vmap(jax.vmap(look, (None, 0)), (0, None)))(states, np.arange(2, dtype=np.int32)))
+    return jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), looks)
 
 
 def told(view):
@@ -76,11 +96,10 @@ def told(view):
     return planes
 
 
-def test_planes_are_what_is_seen_thing_by_thing(views):
-    encoder = jaxgames.encoder_of(GAME)
-    shown, legal = (np.asarray(jax.jit(jax.vmap(function))(views)) for function in (encoder.planes, encoder.legal))
+def test_planes_are_what_is_seen_thing_by_thing(shown):
+    encoder, (views, every, legal) = jaxgames.encoder_of(GAME), shown
     met = set()
-    for number, planes in enumerate(shown):
+    for number, planes in enumerate(every):
         expected = told(jax.tree.map(lambda leaf, n=number: np.asarray(leaf)[n], views))
         for place in range(4):  # outputs go row by row, planes column by column
             expected[f"card {place} legal"] = shown_tiles(legal[number], place, expected[f"card {place} affordable"])

@@ -258,6 +258,7 @@ def test_of_equal_towers_the_weakest_may_decide(scene, tiebreak, winner):
         assert over.terminated.all() and over.winner.tolist() == [winner]
 
 
-def test_a_duel():
+def test_a_duel(monkeypatch):
+    monkeypatch.setattr(interactions, "MOST_TICKS", 100)
     assert interactions.check(DUEL) == []
     assert interactions.check(DUEL | {"expect": {"winner": "second"}}) == ["winner: first, expected second"]

@@ -41,9 +41,15 @@ def random_games(game: Hex, keys, steps: int):
     return states, infos, cells
 
 
-def play(game: Hex, cells):
-    """Plays cells one after another; gives the state after each."""
-    states = [jax.device_get(game.init())]
+def random_tries(size: int, count: int, seed: int):
+    """Cells int [count, 2 size * size] that two players try by turns, each of them every cell once."""
+    random = np.random.default_rng(seed)
+    return np.stack([random.permuted(np.tile(np.arange(size * size), (2, 1)), axis=1).T.reshape(-1) for _ in range(count)])
+
+
+def play(game: Hex, cells, start=None):
+    """Plays cells one after another, from the start of a game or a state; gives that and the state after each."""
+    states = [jax.device_get(game.init()) if start is None else start]
     for cell in cells:
         states.append(jax.device_get(_step(game, states[-1], np.int32(cell))))
     return states

@@ -9,7 +9,7 @@ from scipy import stats
 
 from jaxgames.hex import Hex, HexConfig, interop
 from jaxgames.hex.bots import path_agent, random_agent
-from tests.jaxgames.hex.playing import at, compiled, joined, random_games
+from tests.jaxgames.hex.playing import at, joined, random_games
 
 SIGNS = {"x": 1, "o": -1, ".": 0, "X": 1, "O": -1}
 AROUND = ((-1, 0), (-1, 1), (0, -1), (0, 1), (1, -1), (1, 0))
@@ -31,10 +31,12 @@ def known(rules, text, player):
     met = [np.isin(letters, [letter]) for letter in "ox"]
     board = np.array([SIGNS[letter] for letter in letters])
     state = interop.from_board(game.config, board, player, tuple(met) if game.config.is_dark else None)
-    rules_of = compiled(game)
-    info = rules_of.init_information(np.int32(player))
-    info = rules_of.update_information(info, rules_of.observe(state, np.int32(player)), np.int32(game.pass_action))
-    return game, jax.tree.map(lambda leaf: leaf[None], info)
+    return game, jax.tree.map(lambda leaf: leaf[None], jax.device_get(informed(game, state, np.int32(player))))
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def informed(game, state, player):
+    return game.update_information(game.init_information(player), game.observe(state, player), game.pass_action)
 
 
 # --- the path agent ----------------------------------------------------------------------------------------------------
@@ -73,14 +75,21 @@ def winning(board, sign):
     return [cell for cell in np.flatnonzero(board == 0) if joined(after[cell].reshape(SIZE, SIZE), sign)]
 
 
+@functools.cache
+def played(game):
+    """States of random games, players to move, and what these know."""
+    states, infos, _ = random_games(game, jax.random.split(jax.random.key(0), 40), 18)
+    games, steps = np.nonzero(~np.asarray(states.terminated))
+    movers = np.asarray(states.player)[games, steps].astype(int)
+    return at(states, games, steps), movers, at(infos, games, steps, movers)
+
+
 @pytest.fixture(scope="module")
 def positions():
     """Boards, signs of the players to move, and what the path agent plays, in random games of Hex."""
-    states, infos, _ = random_games(HEX, jax.random.split(jax.random.key(0), 40), 18)
-    games, steps = np.nonzero(~np.asarray(states.terminated))
-    movers = np.asarray(states.player)[games, steps].astype(int)
-    boards = interop.board(HEX.config, at(states, games, steps)).astype(int)
-    return boards, np.where(movers == 0, 1, -1), np.asarray(moves("path", HEX, at(infos, games, steps, movers)))
+    states, movers, infos = played(HEX)
+    cells = np.asarray(moves("path", HEX, infos, jax.random.split(jax.random.key(3), len(movers))))
+    return interop.board(HEX.config, states).astype(int), np.where(movers == 0, 1, -1), cells
 
 
 def test_the_path_agent_never_misses_an_end(positions):
@@ -121,14 +130,14 @@ def ways(board):
 # --- both --------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["random", "path"])
-@pytest.mark.parametrize("game", [HEX, DARK], ids=["hex", "abrupt"])
+BOTH = {"hex-path": (HEX, "path"), "abrupt-random": (DARK, "random"), "abrupt-path": (DARK, "path")}
+OF_HEX = pytest.param(HEX, "random", id="hex-random", marks=pytest.mark.slow)
+
+
+@pytest.mark.parametrize(("game", "name"), [*(pytest.param(*both, id=name) for name, both in BOTH.items()), OF_HEX])
 def test_nothing_is_tried_that_is_known_to_be_taken(name, game):
-    states, infos, _ = random_games(game, jax.random.split(jax.random.key(2), 40), 18)
-    games, steps = np.nonzero(~np.asarray(states.terminated))
-    movers = np.asarray(states.player)[games, steps].astype(int)
-    infos = at(infos, games, steps, movers)
-    cells = np.asarray(moves(name, game, infos, jax.random.split(jax.random.key(3), len(games))))
+    _, movers, infos = played(game)
+    cells = np.asarray(moves(name, game, infos, jax.random.split(jax.random.key(3), len(movers))))
     taken = game.config.grid.to_numpy(infos.view.own | infos.view.known) != 0
     assert ((cells >= 0) & (cells < SIZE * SIZE)).all() and not taken[np.arange(len(cells)), cells].any()
 

@@ -90,8 +90,8 @@ def test_the_other_player_can_only_pass():
 
 
 @pytest.mark.parametrize(
-    "name, size", [("hex", 2), ("abrupt", 7), *(pytest.param(name, size, marks=pytest.mark.slow)
-    for name in ("hex", "abrupt", "classical") for size in (2, 4, 7) if (name, size) not in (("hex", 2), ("abrupt", 7)))]
+    "name, size", [("abrupt", 7), *(pytest.param(name, size, marks=pytest.mark.slow)
+    for name in ("hex", "abrupt", "classical") for size in (2, 4, 7) if (name, size) != ("abrupt", 7))]
 )  # fmt: skip
 def test_every_game_ends_with_one_winner_in_time(name, size):
     hexes = Hex(HexConfig(size, name))

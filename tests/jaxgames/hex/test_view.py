@@ -13,7 +13,7 @@ import pytest
 
 from jaxgames.hex import Hex, HexConfig, interop, rules, view
 from jaxgames.hex.geometry import BLACK, WHITE
-from tests.jaxgames.hex.playing import at, joined, play, random_games
+from tests.jaxgames.hex.playing import at, joined, play
 
 SVG = "{http://www.w3.org/2000/svg}"
 SIZE = 4
@@ -79,9 +79,14 @@ def shown(element: ElementTree.Element, second: float | None) -> bool:
 def recorded(rules_name: str, seed: int):
     """The states of a finished random game, from the start to the end, and the cells that were tried."""
     game = Hex(HexConfig(SIZE, rules_name))
-    states, _, cells = random_games(game, jax.random.split(jax.random.key(seed), 1), game.max_steps)
-    length = int(np.asarray(states.attempts).max())
-    return game.config, at(states, 0, slice(length + 1)), np.asarray(cells)[0, :length]
+    tries = np.random.default_rng(seed).permuted(np.tile(np.arange(SIZE * SIZE), (2, 1)), axis=1).tolist()
+    states, cells = play(game, []), []
+    while not states[-1].terminated:
+        cell = tries[int(states[-1].player)].pop()
+        if game.config.is_dark or not interop.board(game.config, states[-1])[cell]:
+            states += play(game, [cell], states[-1])[1:]
+            cells.append(cell)
+    return game.config, jax.tree.map(lambda *leaves: np.stack(leaves), *states), np.array(cells)
 
 
 @pytest.mark.parametrize("rules_name, boards", [("hex", 1), ("abrupt", 3), pytest.param("classical", 3, marks=pytest.mark.slow)])

@@ -45,9 +45,14 @@ def search_arms(mode: str, states):
     return in_portions(_compiled(mode, "search_arms"), states, ROWS)
 
 
+@functools.cache
+def _begun(mode: str):
+    return jax.jit(jax.vmap(functools.partial(setup.init, preset(mode))))
+
+
 def start_states(mode: str, games: int, seed: int):
     """Start states [G], at most `ROWS`."""
-    states = jax.jit(jax.vmap(functools.partial(setup.init, preset(mode))))(jax.random.split(jax.random.key(seed), ROWS))
+    states = _begun(mode)(jax.random.split(jax.random.key(seed), ROWS))
     return jax.tree.map(lambda leaf: leaf[:games], jax.device_get(states))
 
 

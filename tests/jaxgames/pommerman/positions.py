@@ -21,6 +21,8 @@ from jaxgames.pommerman.state import State
 
 FFA = preset("ffa")
 TEAM = preset("team")
+SMALL = dataclasses.replace(FFA, board_size=8, num_rigid=16, num_wood=16, num_items=10)  # half as many words to compile
+SMALL_TEAM = dataclasses.replace(TEAM, board_size=8, num_rigid=16, num_wood=16, num_items=10)
 STOP, UP, DOWN, LEFT, RIGHT, BOMB = range(6)
 EXTRA, RANGE, KICK = 6, 7, 8
 # Cells next to the corners of the standard board, which stay free.

@@ -11,6 +11,7 @@ from jaxgames.pommerman.encoder import ENCODERS
 from jaxgames.pommerman.replay import step_batch
 from jaxgames.symmetries import cell_order, direction_order
 from tests.jaxgames.pommerman import recordings
+from tests.jaxgames.pommerman.playing import search_arms
 from tests.jaxgames.pommerman.positions import position
 
 COUNT = 60
@@ -143,14 +144,18 @@ def test_the_identity_comes_first_and_planes_without_directions_keep_their_order
 def test_outputs_and_actions_are_inverse(mode):
     game = Pommerman(preset(mode))
     encoder = ENCODERS["paper"](game)
-    outputs_of, actions_of = jax.jit(encoder.outputs), jax.jit(encoder.actions)
-    outputs = np.arange(encoder.num_outputs)
-    assert np.array_equal(outputs_of(actions_of(outputs, 0), 0), outputs)
-    every = np.arange(-2, game.num_actions + 2)
-    numbered = np.asarray(outputs_of(every, 0))
+    outputs, every = np.arange(-1, encoder.num_outputs + 1), np.arange(-2, game.num_actions + 2)
+    arms, legal = search_arms(mode, position("0.1.2.3", config=game.config))
+
+    @jax.jit
+    def numbers(arms):
+        actions, numbered = encoder.actions(outputs, 0), encoder.outputs(every, 0)
+        return actions, encoder.outputs(actions, 0), numbered, encoder.actions(numbered, 0), encoder.outputs(arms, 0)
+
+    actions, again, numbered, back, of_arms = jax.device_get(numbers(arms[0]))
+    assert np.array_equal(again[1:-1], outputs[1:-1])
     silent = (every >= 0) & (every < game.num_actions) & (every % (game.num_actions // 6) == 0)
     assert np.array_equal(numbered >= 0, silent), "words have no output"
-    assert np.array_equal(np.asarray(actions_of(numbered, 0))[silent], every[silent])
-    assert actions_of(np.array([-1, 6]), 0).tolist() == [game.pass_action] * 2
-    arms, legal = jax.jit(jax.vmap(game.search_arms))(position("0.1.2.3", config=game.config))
-    assert (np.asarray(outputs_of(np.asarray(arms)[0], 0)) == outputs).all() and legal.shape == arms.shape
+    assert np.array_equal(back[silent], every[silent])
+    assert actions[[0, -1]].tolist() == [game.pass_action] * 2
+    assert (of_arms == outputs[1:-1]).all() and legal.shape == arms.shape

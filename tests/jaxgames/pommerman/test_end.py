@@ -1,4 +1,7 @@
-"""The end of the game, rewards, results, messages and the collapsing board: sections 5 to 7 of the written rules."""
+"""The end of the game, rewards, results, messages and the collapsing board: sections 5 to 7 of the written rules.
+
+And the recorded games of the variants that are compiled for this.
+"""
 
 import jax
 import jax.numpy as jnp
@@ -8,10 +11,15 @@ import pytest
 from jaxgames.pommerman import interop, rules
 from jaxgames.pommerman.config import preset
 from jaxgames.pommerman.game import Pommerman
+from jaxgames.pommerman.replay import replay
 from jaxgames.pommerman.state import Bomber
+from tests.jaxgames.pommerman import recordings
 from tests.jaxgames.pommerman.positions import BOMB, EXTRA, LEFT, RIGHT, STOP, Bomb, Man, equal, look, play, play_on, position
+from tests.jaxgames.pommerman.test_replay import damaged, faults, small
+from tests.recordings import replayed
 
 LATE = 800
+COLLAPSE = preset("ffa_collapse")
 
 
 def end_of(mode, alive, step=100):
@@ -21,6 +29,16 @@ def end_of(mode, alive, step=100):
     agents = tuple(Bomber(jnp.int8(0), jnp.bool_(seat in alive), *numbers) for seat in range(config.num_players))
     over = rules.is_over(config, agents, jnp.int16(step))
     return bool(over), [int(reward) for reward in rules.seat_rewards(config, agents, jnp.int16(step))]
+
+
+@jax.jit
+def _judged(state):
+    return jax.vmap(lambda one: (Pommerman(COLLAPSE).outcome(one), Pommerman(COLLAPSE).heuristic(one)))(state)
+
+
+def judged(state):
+    """The outcome of a position with leaves [1], and what it is worth."""
+    return tuple(np.asarray(values)[0].tolist() for values in _judged(state))
 
 
 # --- free for all ------------------------------------------------------------------------------------------------------
@@ -46,9 +64,10 @@ def test_free_for_all(alive, step, done, rewards):
 
 
 def test_the_dead_of_a_free_for_all_are_paid_at_every_step():
-    steps = play_on(position("0..1", m0=Man(ammo=0), bombs={(1, 0): Bomb(owner=1, life=1)}, m2=Man(cell=(5, 5))), (), ())
-    assert [step.rewards for step in steps] == [(-1, 1, -1, -1)] * 2
-    steps = play_on(position("0.1.2", bombs={(1, 0): Bomb(owner=1, life=1)}), (), ())
+    bomb = {(1, 0): Bomb(owner=1, life=1)}
+    start = position("0..1", config=COLLAPSE, m0=Man(ammo=0), bombs=bomb, m2=Man(cell=(5, 5)))
+    assert [step.rewards for step in play_on(start, (), (), config=COLLAPSE)] == [(-1, 1, -1, -1)] * 2
+    steps = play_on(position("0.1.2", config=COLLAPSE, bombs=bomb), (), (), config=COLLAPSE)
     assert [step.rewards for step in steps] == [(-1, 0, 0, -1)] * 2
     assert not steps[0].done
 
@@ -111,7 +130,10 @@ def test_a_step_of_one_against_one():
 # --- after the end -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("mode", ["ffa", *(pytest.param(mode, marks=pytest.mark.slow) for mode in ("team", "one_vs_one"))])
+SLOW = [pytest.param(mode, marks=pytest.mark.slow) for mode in ("ffa", "team", "one_vs_one")]
+
+
+@pytest.mark.parametrize("mode", ["ffa_collapse", *SLOW])
 def test_a_finished_game_stays_as_it_is_and_pays_nothing(mode):
     config = preset(mode)
     bombs = {(5, 5): Bomb(life=3, direction=LEFT), (1, 0): Bomb(owner=1, life=1)}
@@ -126,18 +148,18 @@ def test_a_finished_game_stays_as_it_is_and_pays_nothing(mode):
 
 
 def test_outcome_and_heuristic():
-    game = Pommerman()
-    running = play(position("0.1.2", bombs={(1, 0): Bomb(life=1)}))
-    ended = play(position("0.1", bombs={(1, 0): Bomb(life=1)}))
-    tied = play(position("0.1", step=LATE - 1))
-    dead = play(position("0.1", bombs={(0, 1): Bomb(life=1)}))
-    outcomes, values = [], []
-    for result in (running, ended, tied, dead):
-        one = jax.tree.map(lambda leaf: jnp.asarray(leaf)[0], result.state)
-        outcomes.append(np.asarray(game.outcome(one)).tolist())
-        values.append(np.asarray(game.heuristic(one)).tolist())
-    assert outcomes == [[0] * 4, [-1, 1, -1, -1], [0] * 4, [0] * 4]
-    assert values == [[-1, 0, 0, -1], [-1, 1, -1, -1], [-1] * 4, [-1] * 4]
+    running, ended, tied, dead = (
+        judged(play(position(drawing, config=COLLAPSE, **things), config=COLLAPSE).state)
+        for drawing, things in (
+            ("0.1.2", {"bombs": {(1, 0): Bomb(life=1)}}),
+            ("0.1", {"bombs": {(1, 0): Bomb(life=1)}}),
+            ("0.1", {"step": LATE - 1}),
+            ("0.1", {"bombs": {(0, 1): Bomb(life=1)}}),
+        )
+    )
+    assert running == ([0] * 4, [-1, 0, 0, -1])
+    assert ended == ([-1, 1, -1, -1],) * 2
+    assert tied == dead == ([0] * 4, [-1] * 4)
 
 
 # --- messages ----------------------------------------------------------------------------------------------------------
@@ -154,13 +176,18 @@ def test_messages_are_heard_from_the_living_and_the_dying_only():
     assert [[int(word[0]) for word in words] for words in silent.state.messages] == [[0, 0]] * 4
 
 
+def test_the_cap_of_the_blast_strength_is_the_view_radius_in_radio_games():
+    config = preset("radio")
+    result = play(position("0r", m0=Man(strength=4), config=config), RIGHT * 81, config=config)
+    assert result.men[0] == Man(strength=4, cell=(0, 1))
+
+
 def test_other_modes_have_no_messages():
-    assert play(position("0.1")).state.messages == ()
+    assert play(position("0.1", config=COLLAPSE), config=COLLAPSE).state.messages == ()
 
 
 # --- the collapsing board ----------------------------------------------------------------------------------------------
 
-COLLAPSE = preset("ffa_collapse")
 RINGS = np.minimum.reduce([*np.indices((11, 11)), *(10 - np.indices((11, 11)))])
 
 
@@ -174,10 +201,6 @@ def test_rings_turn_into_rigid_walls(step, ring):
 def test_nothing_collapses_at_other_times(step):
     start = position("0...1", config=COLLAPSE, step=step - 1)
     assert not (play(start, config=COLLAPSE).board == 1).any()
-
-
-def test_variants_without_collapse_never_collapse():
-    assert not (play(position("0...1", step=499)).board == 1).any()
 
 
 def test_what_a_collapse_does_to_a_ring():
@@ -213,17 +236,34 @@ def test_a_death_by_collapse_counts_from_the_next_step_on():
 
 def test_a_winner_crushed_by_the_collapse_has_won():
     """Bomber 1 dies on its bomb in the step that ends the game, and agent 0 under the walls that come after the end."""
-    game, rows = Pommerman(COLLAPSE), ["0"] + ["."] * 8 + [".1"]
+    rows = ["0"] + ["."] * 8 + [".1"]
     end = play(position("\n".join(rows), bombs={(9, 1): Bomb(owner=1, life=1)}, step=499, config=COLLAPSE), config=COLLAPSE)
     assert (end.done, end.rewards) == (True, (1, -1, -1, -1))
     assert not end.men[0].alive
     later = play(end.state, config=COLLAPSE)
     assert later.rewards == (0, 0, 0, 0)
     for result in (end, later):
-        one = jax.tree.map(lambda leaf: jnp.asarray(leaf)[0], result.state)
-        assert np.asarray(game.outcome(one)).tolist() == [1, -1, -1, -1]
-        assert np.asarray(game.heuristic(one)).tolist() == [1, -1, -1, -1]
+        assert judged(result.state) == ([1, -1, -1, -1],) * 2
 
 
 def test_a_drawing_with_a_dead_agent_is_a_possible_state():
     assert look(position("0", m1=Man(cell=(4, 4)))).men[1] == Man(alive=False, cell=(4, 4))
+
+
+# --- recorded games of these variants ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["ffa_collapse", "radio"])
+def test_recorded_games(name):
+    count, findings = replayed(replay, recordings.sample(name))
+    assert count == len(recordings.sample(name)["a_action"]) and findings.count == 0, findings.lines
+
+
+def test_words_of_the_living_are_noticed():
+    arrays = small("radio")
+    first = np.concatenate([np.arange(a, a + n) for a, n in zip(arrays["ep_state0"], arrays["ep_len"], strict=True)])
+    living = np.argwhere(arrays["s_agents"][first][..., 2] == 1)
+    for row, seat in living[:: len(living) // 4]:
+        change = 1 if arrays["a_message"][row, seat, 1] < 8 else -1
+        assert faults(damaged(arrays, "a_message", (row, seat, 1), change)) > 0
+    assert faults(damaged(arrays, "a_message", (3, 2, 0), 9)) > 0

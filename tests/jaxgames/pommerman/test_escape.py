@@ -10,7 +10,7 @@ import pytest
 from jaxgames.pommerman import escape
 from jaxgames.pommerman.arrays import to_arrays
 from tests.jaxgames.pommerman import playing
-from tests.jaxgames.pommerman.positions import FFA, TEAM, Bomb, Man, position
+from tests.jaxgames.pommerman.positions import FFA, SMALL, SMALL_TEAM, TEAM, Bomb, Man, position
 
 ROOM, DOOMED, THREATENED = "room", "doomed", "threatened"
 NOOK = ".0# ### ..1"  # seat 0 has two cells at the border
@@ -21,7 +21,7 @@ def compiled(config):
     return jax.jit(jax.vmap(functools.partial(escape.cornered, config)))
 
 
-def fate(drawing, config=FFA, **details):
+def fate(drawing, config=SMALL, **details):
     """Of seat 0."""
     state = position(drawing, config=config, **details)
     doomed, threatened = (flags[0, 0] for flags in playing.in_portions(compiled(config), state, playing.ROWS))
@@ -54,20 +54,19 @@ def test_who_is_cornered(drawing, details, expected):
 
 
 def test_a_partner_bars_no_way_and_lays_no_bomb():
-    assert fate(".+ 0+ 2. 1", TEAM) == ROOM
-    assert fate("++ 0+ 2. 1", TEAM, bombs={(1, 0): Bomb()}) == ROOM
+    assert fate(".+ 0+ 2. 1", SMALL_TEAM) == ROOM
+    assert fate("++ 0+ 2. 1", SMALL_TEAM, bombs={(1, 0): Bomb()}) == ROOM
 
 
 def test_eight_steps_are_the_limit():
-    rows = ["0" + "." * 7, "#" * 7 + "."]
-    assert fate(" ".join(rows), bombs={(0, 0): Bomb(strength=8)}) == ROOM
-    rows = ["0" + "." * 8, "#" * 8 + "."]
-    assert fate(" ".join(rows), bombs={(0, 0): Bomb(strength=9)}) == DOOMED
+    drawing, behind = "#######. 0....... #######. #######.", {(1, 0): Bomb(strength=8)}
+    assert fate(drawing, bombs=behind | {(0, 7): Bomb(strength=2)}) == ROOM  # round the corner is the eighth cell
+    assert fate(drawing, bombs=behind | {(0, 7): Bomb(strength=3)}) == DOOMED
 
 
 def test_the_dead_are_not_cornered():
-    state = position(".+ 0+ 1.", bombs={(10, 10): Bomb(owner=1)})  # the dead lie in the last cell
-    flags = playing.in_portions(compiled(FFA), state, playing.ROWS)
+    state = position(".+ 0+ 1.", bombs={(7, 7): Bomb(owner=1)}, config=SMALL)  # the dead lie in the last cell
+    flags = playing.in_portions(compiled(SMALL), state, playing.ROWS)
     assert np.asarray(flags)[:, 0, 2:].tolist() == [[False, False]] * 2
 
 

@@ -11,7 +11,7 @@ from jaxgames.pommerman.config import preset
 from jaxgames.pommerman.observation import item_cells
 from jaxgames.pommerman.replay import observe_batch
 from tests.jaxgames.pommerman import recordings
-from tests.jaxgames.pommerman.positions import Bomb, Man, equal, play, position
+from tests.jaxgames.pommerman.positions import Bomb, Man, equal, position
 from tests.jaxgames.pommerman.scrambling import scrambled
 
 FOGGED = ("team", "radio")
@@ -41,12 +41,12 @@ def test_recorded_observations(name):
 
 @pytest.mark.parametrize("name", [*FOGGED, *FREE])
 def test_dictionaries(name):
-    config, arrays, state = recordings.states(name, 60)
+    config, arrays, state = recordings.states(name, 30)
     size = config.board_size
     for seat in range(4):
         observations = observe_batch(config, state, seat)
         maps = interop.observations_to_arrays(config, observations)
-        for index in range(60):
+        for index in range(30):
             seen = interop.observation_dict(config, one(observations, index))
             assert set(seen) == (KEYS | {"message"} if name == "radio" else KEYS)
             assert seen["board"].dtype == np.uint8
@@ -126,8 +126,8 @@ def test_power_ups_by_kind():
 
 def test_only_the_words_of_the_teammate_are_heard():
     config = preset("radio")
-    after = play(position("0.1.2.3", config=config), 9 * 1 + 2, 9 * 3 + 4, 9 * 5 + 6, 9 * 7 + 8, config=config)
-    heard = [interop.observation_dict(config, one(observe_batch(config, after.state, seat)))["message"] for seat in range(4)]
+    state = position("0.1.2.3", config=config, messages=((1, 2), (3, 4), (5, 6), (7, 8)))
+    heard = [interop.observation_dict(config, one(observe_batch(config, state, seat)))["message"] for seat in range(4)]
     assert heard == [(5, 6), (7, 8), (1, 2), (3, 4)]
 
 

@@ -84,8 +84,8 @@ def test_radio_holds_the_last_messages():
 
 @pytest.mark.parametrize("name", recordings.GAMES)
 def test_recorded_states_survive(name):
-    config, _, state = recordings.states(name, 40)
-    for index in range(40):
+    config, _, state = recordings.states(name, 20)
+    for index in range(20):
         before = one(state, index)
         after = interop.from_json(config, interop.to_json(config, before))
         assert equal(dataclasses.replace(after, terminated=before.terminated, final_rewards=before.final_rewards), before)

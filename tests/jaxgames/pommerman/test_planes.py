@@ -21,8 +21,8 @@ MODES = tuple(PRESETS)
 FOGGED = tuple(mode for mode in MODES if preset(mode).view_radius is not None)
 QUICK = ("ffa", "radio")
 OPEN = tuple(mode for mode in MODES if mode not in FOGGED)
-GAMES, EVERY, MOMENTS = 40, 4, 14
-STATES = GAMES * MOMENTS
+GAMES, EVERY, MOMENTS = 64, 4, 9
+STATES, ROWS = GAMES * MOMENTS, 64  # of which so many are looked at per call
 FFA = preset("ffa")
 PAPER, EXTENDED = (ENCODERS[name](Pommerman(FFA)) for name in ("paper", "extended"))
 
@@ -58,7 +58,7 @@ def _look(mode):
 
 def shown(mode, states, seat):
     """What a seat sees in some states, its planes by name, and the moves it knows to be legal; leaves [S]."""
-    return in_portions(_look(mode), states, STATES, np.int32(seat))
+    return in_portions(_look(mode), states, ROWS, np.int32(seat))
 
 
 @functools.cache
@@ -379,13 +379,14 @@ def test_known_moves_by_hand():
 # --- form --------------------------------------------------------------------------------------------------------------
 
 
-def plain_and_centred(name):
-    """Gives the plane of the own position, and of each view of a living player the planes and the same planes centred."""
-    config, _, states = recordings.states("ffa_kick", 60)
-    game = Pommerman(config)
-    plain, centred = (ENCODERS[each](game) for each in (name, f"{name}_centred"))
-    views = jax.jit(jax.vmap(plain.view, (0, None)))(states, np.int32(1))
-    before, after = (np.asarray(jax.jit(jax.vmap(each.planes))(views)) for each in (plain, centred))
+def plain_and_centred(name, show):
+    """Gives the plane of the own position, and of each view of a living player the planes and the same planes centred.
+
+    `show(states)` gives both kinds of planes of the second player by name.
+    """
+    shown_planes = show(recordings.states("ffa_kick", 60)[2])
+    plain, centred = (ENCODERS[each](Pommerman(FFA)) for each in (name, f"{name}_centred"))
+    before, after = (np.asarray(shown_planes[each.name]) for each in (plain, centred))
     own = plain.channels.index("own position")
     assert centred.channels[own] == "on the board"
     alive = before[..., own].any((1, 2))
@@ -396,7 +397,9 @@ def plain_and_centred(name):
 @pytest.mark.slow
 def test_the_centred_planes_are_those_of_pommerlearn_moved():
     """Cells off the board are empty; who has left the view stands at its edge; the own plane shows the board."""
-    own, pairs = plain_and_centred("pommerlearn")
+    sets = [ENCODERS[name](Pommerman(FFA)) for name in ("pommerlearn", "pommerlearn_centred")]
+    both = jax.jit(jax.vmap(lambda state: {each.name: each.planes(each.view(state, 1)) for each in sets}))
+    own, pairs = plain_and_centred("pommerlearn", both)
     left = 0
     for planes, moved in pairs:
         row, column = np.argwhere(planes[..., own])[0]
@@ -414,7 +417,7 @@ def test_the_centred_planes_are_those_of_pommerlearn_moved():
 
 def test_the_extended_planes_can_be_centred():
     """All of them are moved; the own plane shows the board, which is empty around it."""
-    own, pairs = plain_and_centred("extended")
+    own, pairs = plain_and_centred("extended", lambda states: shown("ffa", states, 1)[1])
     for planes, moved in pairs:
         row, column = np.argwhere(planes[..., own])[0]
         planes[..., own] = 1
@@ -436,7 +439,7 @@ def test_form(mode):
 
 def test_one_observation_equals_the_batch():
     seen, values, _ = all_seats("ffa")[1]
-    for each in (PAPER, EXTENDED):
-        alone = jax.jit(each.planes)
-        for index in range(0, STATES, 100):
-            np.testing.assert_array_equal(alone(one(seen, index)), values[each.name][index])
+    alone = jax.jit(lambda view: {each.name: each.planes(view) for each in (PAPER, EXTENDED)})
+    for index in range(0, STATES, 100):
+        for name, planes in alone(one(seen, index)).items():
+            np.testing.assert_array_equal(planes, values[name][index])

@@ -1,34 +1,33 @@
 """What holds in every game: under random play, under mirroring, for every place in a batch, and after the end."""
 
 import dataclasses
-import functools
 
 import jax
 import numpy as np
 import pytest
 
-from jaxgames.pommerman import interop, setup
+from jaxgames.pommerman import interop
 from jaxgames.pommerman.config import preset
 from jaxgames.pommerman.constants import MAX_AMMO
-from jaxgames.pommerman.replay import BATCH, step_batch
+from jaxgames.pommerman.replay import step_batch
 from tests.jaxgames.pommerman import recordings
+from tests.jaxgames.pommerman.playing import ROWS, start_states
 from tests.jaxgames.pommerman.positions import equal
 
 FFA = preset("ffa")
-STEPS = 60
+GAMES, STEPS = 512, 50
 # Few bombs, so that games last; moves otherwise evenly.
 HABITS = np.array([0.1, 0.2, 0.2, 0.2, 0.2, 0.1])
 
 
-def random_actions(seed, count=BATCH, seats=4):
+def random_actions(seed, count=GAMES, seats=4):
     return np.random.default_rng(seed).choice(6, size=(count, seats), p=HABITS).astype(np.int32)
 
 
 @pytest.fixture(scope="module")
 def games():
     """States and actions of random play: (state before, arrays before, actions, state after, arrays after) per step."""
-    state = jax.jit(jax.vmap(functools.partial(setup.init, FFA)))(jax.random.split(jax.random.key(7), BATCH))
-    state = jax.tree.map(np.asarray, state)
+    state = jax.tree.map(lambda leaf: np.resize(leaf, GAMES), start_states("ffa", ROWS, 7))
     arrays, steps = interop.to_arrays(FFA, state), []
     for step in range(STEPS):
         actions = random_actions(step)
@@ -73,7 +72,7 @@ def test_agents_move_by_one_cell_where_their_action_says(games):
 
 def test_bombs_in_hand_and_on_the_board_change_only_by_power_ups(games):
     """What an agent may lay and has laid stays the same, but for an extra bomb that it has walked onto."""
-    lane = np.arange(BATCH)[:, None]
+    lane = np.arange(GAMES)[:, None]
     for state, before, _, after_state, after in games:
         owned = [_bombs_owned(arrays) for arrays in (before, after)]
         burnt_out = np.where(before["s_flames"] == 1, before["s_items"], 0)  # revealed at the start of the step

@@ -32,7 +32,7 @@ from tests.jaxgames.pommerman.simple_scenes import draw_cases, to_arrays
 
 FFA, TEAM = preset("ffa"), preset("team")
 STOP, UP, DOWN, LEFT, RIGHT, BOMB = range(6)
-SIZE, BATCH = 11, 2048
+SIZE, BATCH = 11, 1024
 SIGNS = {".": 0, "#": 1, "+": 2, "*": 4, "b": 6, "r": 7, "k": 8}
 IDENTITY = tuple(range(SIZE))
 FIRST, SECOND = 0, 1 << 31  # words for the choice of the first and the second of two; of the first and the third of four

@@ -83,24 +83,27 @@ def test_people_s_set_ups_leave_lakes_in_home_rows_free(mode):
     assert (arrays["piece"][:, [8, 9, 90, 91, 92]] == -1).all()
 
 
+@functools.cache
+def with_more_lakes():
+    """States and arrays of set-ups that are drawn evenly, with flags and marshals open and three more lakes."""
+    game = Stratego(dataclasses.replace(CONFIG, open_pieces=("flag", "marshal"), blocked_fields=3))
+    states = jax.device_get(jax.jit(jax.vmap(game.init))(jax.random.split(jax.random.key(0), 900)))
+    return states, interop.to_arrays(game.config, states)
+
+
 def test_evenly_drawn_set_ups_and_open_pieces():
-    game = Stratego(dataclasses.replace(CONFIG, open_pieces=("flag", "marshal")))
-    arrays = interop.to_arrays(
-        game.config, jax.device_get(jax.jit(jax.vmap(game.init))(jax.random.split(jax.random.key(0), 900)))
-    )
+    _, arrays = with_more_lakes()
     assert (arrays["visible"] == np.isin(arrays["piece"], (-1, 0, FLAG, MARSHAL))).all()
     red_flag = np.argwhere((arrays["piece"] == FLAG) & (arrays["owner"] == 0))[:, 1]
     assert np.abs(np.bincount(red_flag, minlength=25)[:10] - 90).max() < 45 and red_flag.max() < 10
 
 
 def test_blocked_fields_leave_everybody_reachable():
-    game = Stratego(dataclasses.replace(CONFIG, blocked_fields=3))
-    states = jax.device_get(jax.jit(jax.vmap(game.init))(jax.random.split(jax.random.key(0), 64)))
-    arrays = interop.to_arrays(game.config, states)
+    states, arrays = with_more_lakes()
     lakes = arrays["piece"] < 0
     assert (lakes.sum(1) == 4).all() and lakes[:, 12].all() and len(np.unique(lakes, axis=0)) > 5
-    for land in ~lakes:
-        assert np.isin(np.flatnonzero(land & (arrays["owner"][0] < 2)), reached(land.reshape(5, 5))).all()
+    for land, owner in zip(~lakes[:64], arrays["owner"], strict=False):
+        assert np.isin(np.flatnonzero(land & (owner < 2)), reached(land.reshape(5, 5))).all()
     assert not states.terminated.any()
 
 

@@ -74,20 +74,25 @@ def test_too_many_moves_are_a_draw():
     assert after.terminated and int(after.winner) == -1 and after.rewards.tolist() == [0, 0]
 
 
+@jax.jit
+def stepped(state, actions):
+    game = Stratego(CONFIG)
+    after = game.step(state, actions)
+    return after, game.outcome(after)
+
+
 @pytest.mark.parametrize("action", [-1, 0, 10**6])
 def test_a_move_that_is_not_legal_loses(action):
     state = position("YaaaO aaaaa aa_aa aaaaa MaaaC")
-    game = Stratego(CONFIG)
-    after = jax.jit(game.step)(state, jnp.array([action, action]))
-    assert bool(after.terminated) and game.outcome(after).tolist() == [-1, 1] and after.rewards.tolist() == [-1, 1]
+    after, outcome = stepped(state, np.array([action, action]))
+    assert bool(after.terminated) and outcome.tolist() == [-1, 1] and after.rewards.tolist() == [-1, 1]
     assert board(at(after)) == board(state)
 
 
 def test_a_finished_game_stays():
     end = play(position("aaaaY aaaaE aa_aa aaaaa MaaaQ"), "e4e5")
-    game = Stratego(CONFIG)
-    after = jax.jit(game.step)(end, jnp.array([0, 0]))
-    assert after.rewards.tolist() == [0, 0] and game.outcome(after).tolist() == [1, -1]
+    after, outcome = stepped(end, np.zeros(2, int))
+    assert after.rewards.tolist() == [0, 0] and outcome.tolist() == [1, -1]
     assert notation.write(CONFIG, at(after)) == notation.write(CONFIG, end)
 
 

@@ -16,6 +16,17 @@ from tests.tic_tac_toe import TicTacToe
 from tests.tug import PULL, REST, SHOUT, Tug, steady_player
 
 ALL = [entry.id for entry in jaxgames.games()]
+STEADY = steady_player(REST)
+
+
+def vector(autoreset="next_step"):
+    """Four games against somebody who only rests; three pulls at most win."""
+    return GymnasiumVectorEnv(Tug(max_steps=6), 4, autoreset=autoreset, opponents=STEADY)
+
+
+def given_up():
+    """A game that lasts a step."""
+    return GymnasiumEnv(Tug(), opponents=STEADY, max_episode_steps=1)
 
 
 def test_every_variant_has_an_id():
@@ -25,7 +36,7 @@ def test_every_variant_has_an_id():
 
 @pytest.mark.parametrize("game", [TicTacToe(), pytest.param(Tug(), marks=pytest.mark.slow)], ids=["turns", "at once"])
 def test_the_library_s_checker_finds_nothing(game):
-    check_env(GymnasiumEnv(game), skip_render_check=True)
+    check_env(GymnasiumEnv(game, seat=1), skip_render_check=True)
 
 
 @pytest.mark.slow
@@ -53,7 +64,7 @@ def test_a_game_from_beginning_to_end():
 
 
 def test_a_game_that_is_given_up_is_over():
-    env = GymnasiumEnv(Tug(), opponents=steady_player(REST), max_episode_steps=1)
+    env = given_up()
     env.reset(seed=0)
     _, _, terminated, truncated, _ = env.step(REST)
     assert truncated and not terminated
@@ -62,7 +73,7 @@ def test_a_game_that_is_given_up_is_over():
 
 
 def test_what_is_wrong_with_an_action_is_told():
-    env = GymnasiumEnv(Tug(), opponents=steady_player(REST))
+    env = given_up()
     with pytest.raises(gymnasium.error.ResetNeeded, match="none has begun"):
         env.step(0)
     env.reset(seed=0)
@@ -101,7 +112,7 @@ def test_unknown_names_are_told():
 
 @pytest.mark.parametrize("autoreset", ["next_step", "same_step"])
 def test_many_games_at_once(autoreset):
-    envs = GymnasiumVectorEnv(Tug(max_steps=6), 4, autoreset=autoreset, opponents=steady_player(REST))
+    envs = vector(autoreset)
     assert (
         envs.metadata["autoreset_mode"] == {"next_step": AutoresetMode.NEXT_STEP, "same_step": AutoresetMode.SAME_STEP}[autoreset]
     )
@@ -136,12 +147,12 @@ def test_many_games_at_once(autoreset):
         envs.step(np.zeros(4, int))
 
 
-@pytest.mark.parametrize("autoreset", ["next_step", pytest.param("same_step", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("autoreset", ["next_step", "same_step"])
 def test_the_library_s_statistics_are_ours(autoreset):
-    envs = RecordEpisodeStatistics(GymnasiumVectorEnv(TicTacToe(), 4, autoreset=autoreset))
-    _, info = envs.reset(seed=0)
+    envs = RecordEpisodeStatistics(vector(autoreset))
+    envs.reset(seed=0)
     for _ in range(12):
-        *_, info = envs.step(info["action_mask"].argmax(1))
+        *_, info = envs.step(np.full(4, PULL))
         if "episode" in info:
             assert (info["episode"]["r"] == info["episode_return"]).all() and (info["_episode"] == info["_episode_return"]).all()
             assert (info["episode"]["l"] == info["episode_length"]).all()
@@ -149,13 +160,12 @@ def test_the_library_s_statistics_are_ours(autoreset):
 
 
 def test_what_was_seen_last_has_the_form_of_the_library_s_own():
-    env = GymnasiumEnv(Tug(max_steps=1))
-    ours = GymnasiumVectorEnv(Tug(max_steps=1), 1, autoreset="same_step")
-    theirs = SyncVectorEnv([lambda: env], autoreset_mode=AutoresetMode.SAME_STEP)
+    theirs = SyncVectorEnv([given_up] * 4, autoreset_mode=AutoresetMode.SAME_STEP)
     finals = []
-    for envs in (ours, theirs):
+    for envs, steps in ((vector("same_step"), 6), (theirs, 1)):
         envs.reset(seed=0)
-        *_, info = envs.step(np.zeros(1, int))
+        for _ in range(steps):
+            *_, info = envs.step(np.full(4, REST))
         assert info["_final_obs"].all() and all(envs.single_observation_space.contains(each) for each in info["final_obs"])
         finals.append(info["final_obs"])
     assert finals[0].shape == finals[1].shape and finals[0].dtype == finals[1].dtype == object
@@ -170,7 +180,7 @@ def test_what_was_seen_last_stays_on_the_device():
 
 
 def test_the_same_seed_gives_the_same_games():
-    envs = GymnasiumVectorEnv(Tug(slips=True), 4)
+    envs = vector()
     rows = []
     for seed in (5, 5, 6):
         envs.reset(seed=seed)
