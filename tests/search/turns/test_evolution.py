@@ -272,19 +272,23 @@ class Misjudged(Hoard):
         return dataclasses.replace(state, worths=-state.worths)
 
 
+@functools.cache
+def misjudging():
+    return jax.jit(greedy.greedy_action(Misjudged()).plan)
+
+
 def test_greedy_action_goes_by_what_is_known():
-    planner = greedy.greedy_action(Misjudged())
-    plan, _ = jax.jit(planner.plan)(None, jax.random.split(jax.random.key(0), LANES), (), roots(), SEATS, ONES)
+    plan, _ = misjudging()(None, jax.random.split(jax.random.key(0), LANES), (), roots(), SEATS, ONES)
     expected = [min(worths) for worths in all_worths()]
     assert [worths[action] for worths, action in zip(all_worths(), plan.actions[:, 0].tolist(), strict=True)] == expected
 
 
 def test_greedy_action_has_nothing_to_plan_at_an_end():
     """Nor where nobody asks: its values are numbers all the same."""
-    planner, states = greedy.greedy_action(GAME), roots()
+    states = roots()
     ended = dataclasses.replace(states, terminated=np.arange(LANES) % 2 == 0)
     active = np.arange(LANES) < LANES // 2
-    plan, _ = jax.jit(planner.plan)(None, jax.random.split(jax.random.key(0), LANES), (), ended, SEATS, active)
+    plan, _ = misjudging()(None, jax.random.split(jax.random.key(0), LANES), (), ended, SEATS, active)
     assert np.isfinite(plan.root_value).all() and np.isfinite(plan.qvalues).all()
     asked = np.asarray(active & ~ended.terminated)
     assert (plan.root_value[~asked] == 0).all() and (plan.root_value[asked, 0] != 0).all()

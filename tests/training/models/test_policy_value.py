@@ -10,10 +10,9 @@ from scipy import stats
 
 import jaxgames
 from jaxgames.game import init_all_information, update_all_information
-from jaxgames.pommerman.replay import observe_batch
 from search.planner import of_seat
 from tests.jaxgames.pommerman import recordings
-from tests.jaxgames.pommerman.positions import position
+from tests.training import tiny
 from training.models import policy_value
 from training.models.policy_value import PolicyValueConfig, masked_log_softmax
 from training.play import agents
@@ -29,7 +28,7 @@ def pommerman(mode="ffa", encoder="paper", network="paper"):
 
 @pytest.fixture(scope="module")
 def who():
-    return pommerman(network="paper_value")
+    return tiny.network()
 
 
 def drawn(who, seed=0):
@@ -50,7 +49,13 @@ def params(who):
 
 @pytest.fixture(scope="module")
 def states():
-    return recordings.states("ffa_random", COUNT)[2]
+    keys = jax.random.split(jax.random.key(0), COUNT)
+    return jax.device_get(jax.jit(jax.vmap(tiny.GAME.init))(keys))
+
+
+@jax.jit
+def views_of(states, seat):
+    return jax.vmap(tiny.GAME.observe, (0, None))(states, seat)
 
 
 def look(who, params, states, seat, *, greedy=True, seed=0):
@@ -82,7 +87,7 @@ def apply(who):
 
 def test_views_in_parts_give_what_they_give_alone(who, params, states, apply):
     """40 views are more than a part; what fills up the last one is not seen."""
-    views = observe_batch(who.game.config, states, 1)
+    views = views_of(states, 1)
     found = apply(params, views)
     assert [len(each) for each in found] == [COUNT, COUNT]
     few = apply(params, jax.tree.map(lambda leaf: leaf[-10:], views))
@@ -100,14 +105,13 @@ def test_policy_over_what_is_legal(who, params, states):
 
 
 @pytest.mark.slow
-def test_draws_follow_the_policy(who, params):
-    state = position("... .0. .........1")
-    view = observe_batch(who.game.config, state, 0)
-    states = jax.tree.map(lambda leaf: np.repeat(leaf, 1500, axis=0), state)
-    policy = np.exp(jax.jit(who.policy)(params, view), dtype=np.float64)[0]
-    counts = np.bincount(act(who, params, states, 0, greedy=False), minlength=6)
-    assert (policy > 0).all() and stats.chisquare(counts, 1500 * policy / policy.sum()).pvalue > 1e-3
-    assert act(who, params, state, 0) == np.argmax(policy)
+def test_draws_follow_the_policy(who, params, states):
+    states = jax.tree.map(lambda leaf: np.repeat(leaf[:1], 1500, axis=0), states)
+    taken, log_policy, legal, _ = look(who, params, states, 0, greedy=False)
+    policy, counts = np.exp(log_policy[0], dtype=np.float64), np.bincount(taken, minlength=6)
+    assert legal[0].sum() > 2 and not counts[~legal[0]].any()
+    assert stats.chisquare(counts[legal[0]], 1500 * (policy / policy.sum())[legal[0]]).pvalue > 1e-3
+    assert (act(who, params, states, 0) == np.argmax(policy)).all()
 
 
 @pytest.mark.parametrize("greedy", [True, pytest.param(False, marks=pytest.mark.slow)])
@@ -117,9 +121,10 @@ def test_a_network_that_fails_stops(who, params, states, greedy):
         np.testing.assert_array_equal(act(who, broken, states, 1, greedy=greedy), 0)
 
 
-def test_the_dead_stop(who, params):
-    dead = jax.tree.map(lambda leaf: np.repeat(leaf, COUNT, axis=0), position("...2.....1"))
+def test_the_dead_stop(who, params, states):
+    dead = dataclasses.replace(states, step_count=states.out_at[:, 0])
     assert act(who, params, dead, 0).tolist() == [0] * COUNT
+    assert act(who, params, states, 0).any()
 
 
 def test_what_a_search_is_told(who, params, states, apply):
@@ -128,7 +133,7 @@ def test_what_a_search_is_told(who, params, states, apply):
     logits, values = jax.jit(who.evaluate)(params, states, seats)
     assert (logits.shape, values.shape) == ((COUNT, 6), (COUNT,)) and np.ptp(values) > 0
     for seat in range(4):
-        expected = apply(params, observe_batch(who.game.config, states, seat))
+        expected = apply(params, views_of(states, seat))
         for got, wanted in zip((logits, values), expected, strict=True):
             np.testing.assert_allclose(got[seats == seat], wanted[seats == seat], rtol=1e-4, atol=1e-5)
 
