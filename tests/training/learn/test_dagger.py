@@ -44,7 +44,7 @@ def dagger():
 
 @functools.cache
 def _fresh_params(dagger):
-    return jax.device_get(jax.jit(dagger.who.init)(jax.random.key(0)))
+    return tiny.drawn(dagger.who.init)
 
 
 def begin(dagger):

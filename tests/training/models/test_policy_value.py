@@ -31,20 +31,9 @@ def who():
     return tiny.network()
 
 
-def drawn(who, seed=0):
-    """Parameters: weights as large as in a fresh network, no biases."""
-    source = np.random.default_rng(seed)
-
-    def leaf(shape):
-        scale = np.prod(shape[:-1]) ** -0.5 if len(shape) > 1 else 0
-        return source.normal(0, scale, shape).astype(np.float32)
-
-    return jax.tree.map(lambda like: leaf(like.shape), jax.eval_shape(who.init, jax.random.key(0)))
-
-
 @pytest.fixture(scope="module")
 def params(who):
-    return drawn(who)
+    return tiny.drawn(who.init)
 
 
 @pytest.fixture(scope="module")
@@ -142,7 +131,7 @@ def test_what_a_search_is_told(who, params, states, apply):
 def test_in_radio_mode_it_moves_without_a_word():
     who = pommerman("radio", "extended")
     states = recordings.states("radio", COUNT)[2]
-    actions = act(who, drawn(who, 1), states, 3, greedy=False)
+    actions = act(who, tiny.drawn(who.init, 1), states, 3, greedy=False)
     assert (actions % 81 == 0).all() and len(set(actions.tolist())) > 3 and actions.max() <= 5 * 81
 
 
