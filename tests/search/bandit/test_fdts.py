@@ -51,7 +51,7 @@ def states():
 
 @pytest.mark.parametrize("bandit", ["ts", pytest.param("ucb", marks=pytest.mark.slow)])
 def test_like_reference(bandit, states):
-    assert_like_reference(CYCLES, "fdts", bandit, states, moves=4, **SIZE)
+    assert_like_reference(CYCLES, "fdts", bandit, states, moves=3, **SIZE)
 
 
 @pytest.mark.slow
