@@ -310,7 +310,10 @@ def lengthen(path: Path) -> None:
     path.write_bytes(path.read_bytes() + b"\0")
 
 
-@pytest.mark.parametrize("damage", [truncate, empty, lengthen, Path.unlink, "no arrays", "empty folder"])
+SLOW = [pytest.param(damage, marks=pytest.mark.slow) for damage in (empty, lengthen)]
+
+
+@pytest.mark.parametrize("damage", [truncate, *SLOW, Path.unlink, "no arrays", "empty folder"])
 def test_a_damaged_checkpoint_falls_back_and_its_step_may_be_saved_again(tmp_path, damage, capfd):
     two_checkpoints(tmp_path / "whole")
     whole = tmp_path / "whole" / "20"
