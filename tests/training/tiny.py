@@ -167,6 +167,7 @@ def on_one_device(function):
     mapped = jax.jit(jax.vmap(function, axis_name="data"))
 
     def run(*args):
-        return jax.tree.map(lambda leaf: leaf[0], mapped(*jax.tree.map(lambda leaf: jnp.asarray(leaf)[None], args)))
+        found = jax.device_get(mapped(*jax.tree.map(lambda leaf: np.asarray(leaf)[None], args)))
+        return jax.tree.map(lambda leaf: leaf[0], found)
 
     return run

@@ -147,9 +147,9 @@ def sorted_population(settings):
 
 
 def test_parents_are_two_survivors_and_every_pair_comes_as_often():
-    keys = jax.vmap(random_bits.lane_key)(jax.random.split(jax.random.key(0), 6000))
+    drawn = jax.jit(lambda keys: population.parents(jax.vmap(random_bits.lane_key)(keys), 4))
     counts = np.zeros((4, 4))
-    np.add.at(counts, jax.device_get(jax.jit(population.parents, static_argnums=1)(keys, 4)), 1)
+    np.add.at(counts, jax.device_get(drawn(jax.random.split(jax.random.key(0), 6000))), 1)
     assert not np.diag(counts).any() and stats.chisquare(counts[~np.eye(4, dtype=bool)]).pvalue > 1e-3
 
 
@@ -214,8 +214,8 @@ def test_rollouts_look_at_what_the_other_can_do():
 def test_the_lowest_of_random_rollouts_counts(monkeypatch):
     settings = dataclasses.replace(BASE, rollouts=1)
     kept = settings.num_survivors
-    now = evolution.evolution(GAME, MOVES, settings).start(lanes(), roots(), SEATS, ONES)
-    now = dataclasses.replace(now, notes=now.notes | {"value": jnp.full_like(now.notes["value"], 0.5)})
+    now = jax.device_get(jax.jit(evolution.evolution(GAME, MOVES, settings).start)(lanes(), roots(), SEATS, ONES))
+    now = dataclasses.replace(now, notes=now.notes | {"value": np.full_like(now.notes["value"], 0.5)})
     found = np.linspace(0, 1, kept, dtype=np.float32)
     monkeypatch.setattr(evolution, "_rollout_value", lambda *_: jnp.tile(found, LANES))
     again = jax.jit(lambda now: evolution._evaluated_again(GAME, MOVES, settings, lanes(), now).notes["value"])(now)
@@ -288,7 +288,7 @@ def test_greedy_action_has_nothing_to_plan_at_an_end():
     states = roots()
     ended = dataclasses.replace(states, terminated=np.arange(LANES) % 2 == 0)
     active = np.arange(LANES) < LANES // 2
-    plan, _ = misjudging()(None, jax.random.split(jax.random.key(0), LANES), (), ended, SEATS, active)
+    plan, _ = jax.device_get(misjudging()(None, jax.random.split(jax.random.key(0), LANES), (), ended, SEATS, active))
     assert np.isfinite(plan.root_value).all() and np.isfinite(plan.qvalues).all()
     asked = np.asarray(active & ~ended.terminated)
     assert (plan.root_value[~asked] == 0).all() and (plan.root_value[asked, 0] != 0).all()
