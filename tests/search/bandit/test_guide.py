@@ -87,7 +87,16 @@ def assert_same(one, other):
 # --- without a word from the network -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("bandit", BY_DEFAULT_AND_SLOW)
+def test_a_guide_of_no_weight_is_not_asked():
+    """While a plan is traced its network would raise an error."""
+    keys, active = jax.random.split(jax.random.key(0), BATCH), np.ones(BATCH, bool)
+    silent, states = make("silent", "ts"), states_of(GAME, ALL)
+    memory = jax.eval_shape(lambda: silent.init(BATCH))
+    jax.eval_shape(functools.partial(silent.plan, None), keys, memory, states, np.zeros(BATCH, np.int32), active)
+
+
+@pytest.mark.slow  # to compile
+@pytest.mark.parametrize("bandit", ["ts", "ucb"])
 def test_a_guide_of_no_weight_changes_nothing(bandit):
     """Bit for bit, with the tree that grows; and the network is not asked."""
     plain, silent = make("plain", bandit), make("silent", bandit)
