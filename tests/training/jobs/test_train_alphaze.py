@@ -312,9 +312,7 @@ def test_bad_settings(values, message):
             ["--who.mode", "adh-19", "--who.network", "compact", "--learn.num-simulations", "2000000"],
             "a smaller search than learn.num_simulations=2000000",
         ),
-        pytest.param(
-            ["--learn.num-simulations", "3000000000"], "num_simulations=3000000000: must be < 2147483648", marks=pytest.mark.slow
-        ),
+        (["--learn.num-simulations", "3000000000"], "num_simulations=3000000000: must be < 2147483648"),
         (["--learn.buffer-size", "100000000000"], "take a smaller learn.buffer_size than 100000000000"),
     ],
 )
