@@ -360,6 +360,14 @@ def test_a_kept_tree_goes_on_as_if_it_had_never_been_cut():
     assert own(twice.visit_counts, states).tolist() == [visits.tolist()] * BATCH
 
 
+@pytest.mark.slow
+def test_a_kept_tree_in_which_nothing_is_proven_goes_on_too():
+    states, kept = positions(2), {"reuse": True, "num_simulations": 20}
+    _, memory = search(states, **kept)
+    twice, _ = search(states, memory, **kept)
+    assert np.array_equal(twice.visit_counts, search(states)[0].visit_counts)
+
+
 @functools.cache
 def best(board, sign):
     """What a player (1 or -1) who moves on a board makes with best play, by brute force; `board` is a tuple of 9 signs."""
