@@ -121,7 +121,7 @@ def test_form(name):
 def test_every_parameter_counts(name):
     """Each has an influence on policy or value, and the value stays in [-1, 1]."""
     network = make(name, (8, 8, 14))
-    params = drawn(network.init)
+    params = jax.device_get(jax.jit(network.init)(jax.random.key(0)))
     params = jax.tree.map(lambda leaf: leaf + 0.05 * normal(leaf.size, *leaf.shape), params)
     planes = normal(1, 4, 8, 8, 14)
 
