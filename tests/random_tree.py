@@ -90,8 +90,9 @@ class RandomTree:
 
     def opinion(self, states: State) -> tuple[Array, Array]:
         """Logits float32 [B, K] and values float32 [B] for the player to move, as a network would give them."""
-        words = jax.vmap(lambda place: jax.vmap(lambda n: hash_words((*place, n))[0])(jnp.arange(100, 101 + self.num_arms)))(
-            states.place
-        )
+        odd = 2 * np.arange(100, 101 + self.num_arms, dtype=np.uint32) + 1
+        words = (states.place[:, :1] ^ (states.place[:, 1:] >> 7)) * odd
+        words = (words ^ (words >> 15)) * np.uint32(0x85EBCA77)
+        words = words ^ (words >> 13)
         numbers = (words >> 8).astype(jnp.float32) / 2.0**23 - 1
         return 2 * numbers[:, :-1], numbers[:, -1]

@@ -10,7 +10,7 @@ import pytest
 
 import jaxgames
 from jaxgames.agent import Agent, memoryless
-from search import fdts, puct
+from search import fdts, presets, puct
 from search.opponents import single_player, switching, two_player
 from search.planner import as_agent
 from search.puct import tree as puct_tree
@@ -229,10 +229,11 @@ def test_a_walk_that_explores_is_credited_with_several_replies_too():
     assert nodes[arms].sum() > 500 and (words[:, puct_tree.VISITS, 1:] >= nodes)[arms].all()
 
 
-def test_a_node_holds_several_replies_of_its_models():
+@pytest.mark.parametrize("at_once", [1, pytest.param(4, marks=pytest.mark.slow)])
+def test_a_node_holds_several_replies_of_its_models(at_once):
     """Each visit goes on with one of them; an arm counts all of its replies together, and each is a node of its own."""
     count = 3
-    tree = searched_against_a_coin(Settings(120, replies=count, leaf_parallelism=4))
+    tree = searched_against_a_coin(Settings(120, replies=count, leaf_parallelism=at_once))
     words, used = tree.numbers, tree.used
     several = 0
     for lane in range(LANES):
@@ -278,7 +279,7 @@ def test_a_neural_opponent_is_one_batch_and_new_weights_compile_nothing():
     def pulls(bias):
         return np.array([[0.0, 0, 0], [0.0, bias, 0.1]], np.float32)
 
-    planner = fdts(single_player(GAME, memoryless("network", choose)), num_simulations=40, horizon=9, table_rows=256)
+    planner = presets.mcs(single_player(GAME, memoryless("network", choose)), num_simulations=40, horizon=9)
     states, seats, ones = states_of(GAME, [-2] * LANES), np.zeros(LANES, np.int32), np.ones(LANES, bool)
     run = jax.jit(lambda params, keys, *rest: planner.plan(params, keys, planner.init(LANES), *rest)[0].root_value)
     keys = jax.random.split(jax.random.key(3), LANES)

@@ -11,6 +11,7 @@ import jaxgames
 from jaxgames.abilities import teams_of
 from jaxgames.agent import memoryless
 from search.opponents import single_player
+from tests.jaxgames.hex.playing import at
 from tests.jaxgames.pommerman.positions import position
 
 MODES = {mode: jaxgames.make("pommerman", mode) for mode in ("ffa", "team", "radio")}
@@ -61,12 +62,8 @@ def test_values_by_team(mode, drawing, seat, over, value):
 def test_messages_of_searches_are_legal():
     """A search in radio mode chooses among silent moves, all of which the game allows."""
     game = MODES["radio"]
-
-    @jax.jit
-    def offered(key):
-        state = game.init(key)
-        return *game.possible_arms(state), game.legal_actions(state)
-
-    arms, possible, legal = jax.device_get(offered(jax.random.key(0)))
+    state = at(position("0.1 ... 2.3", config=game.config), 0)
+    offered = jax.jit(lambda state: (*game.possible_arms(state), game.legal_actions(state)))
+    arms, possible, legal = jax.device_get(offered(state))
     assert arms.tolist() == [[0, 81, 162, 243, 324, 405]] * 4 and possible[:, 0].all()
     assert np.take_along_axis(legal, arms, 1)[:, 0].all() and int(arms.max()) < game.num_actions

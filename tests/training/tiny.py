@@ -106,6 +106,17 @@ def network() -> PolicyValue:
     return PolicyValue(GAME, ENCODER, networks.make(config, ENCODER.shape, ENCODER.num_outputs), {})
 
 
+def drawn(init, seed: int = 0):
+    """Parameters as large as in a fresh network, without biases, drawn by NumPy: to compile what draws them takes long."""
+    random, shapes = np.random.default_rng(seed), jax.eval_shape(init, jax.random.key(0))
+
+    def leaf(path, like):
+        fresh = random.normal(0, np.prod(like.shape[:-1]) ** -0.5, like.shape) if like.ndim > 1 else np.zeros(like.shape)
+        return (fresh + ("scale" in str(path[-1]))).astype(like.dtype)
+
+    return jax.tree_util.tree_map_with_path(leaf, shapes)
+
+
 def drawing_oracle(game=GAME) -> Planner:
     """Draws values 0.1 to 0.4, so that equal ones are common.
 
@@ -156,6 +167,7 @@ def on_one_device(function):
     mapped = jax.jit(jax.vmap(function, axis_name="data"))
 
     def run(*args):
-        return jax.tree.map(lambda leaf: leaf[0], mapped(*jax.tree.map(lambda leaf: jnp.asarray(leaf)[None], args)))
+        found = jax.device_get(mapped(*jax.tree.map(lambda leaf: np.asarray(leaf)[None], args)))
+        return jax.tree.map(lambda leaf: leaf[0], found)
 
     return run

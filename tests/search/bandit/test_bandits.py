@@ -112,11 +112,11 @@ def test_thompson_counts_signs(results, wins, losses):
 
 
 def test_thompson_draws_from_its_posterior():
-    results = [[1] * 3 + [0], [-1] * 5 + [1], [], [0] * 9]
-    scores = np.asarray(scores_of(TS, np.tile(words_of(TS, *results), (DRAWS, 1)), 4))
-    for column, (wins, losses) in zip(scores.T, [(3.5, 0.5), (1, 5), (0, 0), (4.5, 4.5)], strict=True):
+    results = [[1] * 3 + [0], [-1] * 5 + [1], [], [0] * 9, [1], [-1]]
+    scores = np.asarray(scores_of(TS, np.tile(words_of(TS, *results), (DRAWS, 1)), ARMS))
+    for column, (wins, losses) in zip(scores.T, [(3.5, 0.5), (1, 5), (0, 0), (4.5, 4.5), (1, 0), (0, 1)], strict=True):
         assert stats.kstest(column, stats.beta(1 + wins, 1 + losses).cdf).pvalue > 1e-4
-    assert abs(np.corrcoef(scores.T) - np.eye(4)).max() < 5 / np.sqrt(DRAWS)
+    assert abs(np.corrcoef(scores.T) - np.eye(ARMS)).max() < 5 / np.sqrt(DRAWS)
 
 
 def test_uniform_choice_ignores_results():
@@ -124,19 +124,19 @@ def test_uniform_choice_ignores_results():
     assert told(UNIFORM, played(UNIFORM, [1, 0, -1, -1]))[1] == pytest.approx(2.5 / 6)
 
 
-@pytest.mark.parametrize("c", [0.0, 0.5, None])
+@pytest.mark.parametrize("c", [pytest.param(0.0, marks=pytest.mark.slow), 0.5, None])
 def test_ucb_formula(c):
     """The arm chosen has the highest mean + c sqrt(ln(total) / n), for random statistics of two players at once.
 
     The published c, which is the default, is 2.
     """
-    bandit, c = (bandits.ucb1(), 2.0) if c is None else (bandits.ucb1(c), c)
-    source = np.random.default_rng(int(10 * c))
-    visits = source.integers(1, 40, (300, 2, 5))
+    bandit, c = (UCB, 2.0) if c is None else (bandits.ucb1(c), c)
+    source, legal = np.random.default_rng(int(10 * c)), np.ones((2, ARMS), bool)
+    visits = source.integers(1, 40, (DRAWS, 2, ARMS))
     sums = np.round(8 * source.uniform(-1, 1, visits.shape) * visits) / 8
     words = (np.round(8 * (sums + visits)).astype(np.uint32) << 14) | visits.astype(np.uint32)
-    scores = np.asarray(scores_of(bandit, words.reshape(300, 10), 5))
-    chosen = choose(scores.reshape(300, 2, 5), np.ones((300, 2, 5), bool))
+    scores = np.asarray(scores_of(bandit, words.reshape(DRAWS, 2 * ARMS), ARMS))
+    chosen = choose(scores.reshape(visits.shape), legal)
     exact = sums / visits + c * np.sqrt(np.log(visits.sum(-1, keepdims=True)) / visits)
     top_two = np.sort(exact, axis=-1)[..., -2:]
     clear = top_two[..., 1] - top_two[..., 0] > 2e-5
@@ -183,18 +183,18 @@ def test_without_results_the_choice_is_uniform(bandit):
 @ALL
 def test_no_illegal_arm_is_ever_chosen(bandit):
     source = np.random.default_rng(0)
-    words = np.zeros((500, 4), np.uint32)
-    legal = source.random((500, 4)) < 0.5
-    legal[np.arange(500), source.integers(0, 4, 500)] = True
+    words = np.zeros((DRAWS, ARMS), np.uint32)
+    legal = source.random((DRAWS, ARMS)) < 0.5
+    legal[np.arange(DRAWS), source.integers(0, ARMS, DRAWS)] = True
     for _ in range(12):  # some results for some legal arms
-        arms = np.argmax(np.where(legal, source.random((500, 4)), -1), axis=1)
-        words[np.arange(500), arms] += np.array([credit_of(bandit, value) for value in (-1, 0, 1)], np.uint32)[
-            source.integers(0, 3, 500)
+        arms = np.argmax(np.where(legal, source.random((DRAWS, ARMS)), -1), axis=1)
+        words[np.arange(DRAWS), arms] += np.array([credit_of(bandit, value) for value in (-1, 0, 1)], np.uint32)[
+            source.integers(0, 3, DRAWS)
         ]
-    scores = scores_of(bandit, words, 4)
+    scores = scores_of(bandit, words, ARMS)
     assert np.isfinite(np.asarray(scores)).all()
     chosen = np.asarray(choose(scores, legal))
-    assert legal[np.arange(500), chosen].all()
+    assert legal[np.arange(DRAWS), chosen].all()
     policy = np.asarray(jax.jit(functools.partial(bandits.final_policy, bandit))(words, legal))
     assert (policy[~legal] == 0).all()
     np.testing.assert_allclose(policy.sum(-1), 1, rtol=1e-6)
@@ -233,18 +233,18 @@ def test_final_choice_of_ucb_is_most_visits():
     assert_frequencies(chosen, [0.5, 0.5, 0, 0])
 
 
+@functools.partial(jax.jit, static_argnums=0)
+def add_many(bandit, words, credit):
+    first = jnp.zeros((1, 1), jnp.int32)
+    return jax.lax.fori_loop(0, 400, lambda _, words: add_credit(bandit, words, first, credit), words)
+
+
 @ALL
 @pytest.mark.parametrize("value", [1.0, 0.0, -1.0])
 def test_counts_never_overflow(bandit, value):
     """Even if the largest credit comes at once: all steps of a long simulation in one state. The other arm keeps its mean."""
-    credit = np.uint32(bandits.MAX_CREDITS * credit_of(bandit, value))
-
-    @jax.jit
-    def add_many(words):
-        first = jnp.zeros((1, 1), jnp.int32)
-        return jax.lax.fori_loop(0, 400, lambda _, w: add_credit(bandit, w, first, jnp.full((1, 1), credit)), words)
-
-    words = np.asarray(add_many(np.array([[0, 5000 * credit_of(bandit, value)]], np.uint32)))[0]
+    credit = np.full((1, 1), bandits.MAX_CREDITS * credit_of(bandit, value), np.uint32)
+    words = np.asarray(add_many(bandit, np.array([[0, 5000 * credit_of(bandit, value)]], np.uint32), credit))[0]
     (many, _, _, full), (few, *_) = (told(bandit, word) for word in words)
     assert not full and many > 7_000 and 1 <= few < 200
     for word, visits in zip(words, (many, few), strict=True):
@@ -278,10 +278,15 @@ def test_what_ucb_meets_counts_also_when_a_word_was_full():
     assert told(UCB, words[1])[1] > 0.5 and told(UCB, words[0])[1] == 0
 
 
+@functools.cache
+def some_noise():
+    return np.asarray(jax.jit(lambda: bandits.rounding_noise(lanes_of(40_000, 5), 2))())
+
+
 @pytest.mark.parametrize("value", [0.06, -0.06, 0.03, 1 / 3, -0.99])
 def test_ucb_sees_small_values(value):
     """No single word holds them, the mean of many does."""
-    noise = np.asarray(jax.jit(lambda: bandits.rounding_noise(lanes_of(40_000, 5), 2))())
+    noise = some_noise()
     words = jax.jit(UCB.credit)(np.full_like(noise, value), noise)
     mean = np.asarray(_told(UCB, words)[1]).mean()
     assert mean == pytest.approx(value, abs=4 * 0.0625 / np.sqrt(noise.size))
@@ -290,11 +295,11 @@ def test_ucb_sees_small_values(value):
 @ALL
 def test_what_needs_no_rounding_is_never_rounded(bandit):
     """Also with the highest noises, which added to a number are 1."""
-    highest = np.float32(1 - 2**-24)
-    for noise in (np.float32(0), np.float32(2**-24), np.float32(0.5), highest):
-        for value in np.arange(-8, 9) / 8 if bandit is UCB else (-1, 0, 1):
-            for credit in (bandit.credit, bandit.soft_credit):
-                assert int(credit(jnp.float32(value), noise)) == credit_of(bandit, value)
+    values = np.arange(-8, 9) / 8 if bandit is UCB else np.array([-1, 0, 1])
+    noises = np.array([0, 2**-24, 0.5, 1 - 2**-24], np.float32)[:, None]
+    for credit in (bandit.credit, bandit.soft_credit):
+        words = np.asarray(jax.jit(credit)(*np.broadcast_arrays(values.astype(np.float32), noises)))
+        assert (words == [credit_of(bandit, value) for value in values]).all()
 
 
 def test_names():

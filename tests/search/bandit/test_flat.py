@@ -21,7 +21,7 @@ def keys_of(seed, count=4):
 
 @pytest.mark.parametrize("bandit", ["ts", *(pytest.param(bandit, marks=pytest.mark.slow) for bandit in ("ucb", "uniform"))])
 def test_like_reference(bandit):
-    assert_like_reference(GAME, "mcs", bandit, states_of(GAME, [0, 1, 0, -1]), moves=4, **SIZE)
+    assert_like_reference(GAME, "mcs", bandit, states_of(GAME, [0, 1, 0, -1]), moves=3, **SIZE)
 
 
 @pytest.mark.slow

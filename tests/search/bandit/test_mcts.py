@@ -27,7 +27,7 @@ def test_like_reference(kind, bandit):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_like_reference_where_no_state_comes_back(kind):
-    assert_like_reference(MANY, kind, "ts", states_of(MANY, [0, 2, -1, 0]), moves=3, **SIZE)
+    assert_like_reference(MANY, kind, "ts", states_of(MANY, [0, 2, -1, 0]), moves=2, **SIZE)
 
 
 @pytest.mark.slow

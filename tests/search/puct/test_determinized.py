@@ -114,6 +114,12 @@ def _opened(game, states):
     return jax.vmap(game.open_state)(states)
 
 
+def taken(game, infos):
+    """Which cells a player knows to be taken, bool [lanes, K]."""
+    own, known = (game.config.grid.to_numpy(cells) != 0 for cells in (infos.view.own, infos.view.known))
+    return own | known
+
+
 def same_plans(one, other):
     jax.tree.map(np.testing.assert_array_equal, one, other)
 
@@ -191,9 +197,7 @@ def test_a_plan_puts_together_what_puct_finds_in_each_world(game, settings):
     found = own(plan.action_weights, seats)
     np.testing.assert_allclose(found, expected, rtol=1e-6)
     np.testing.assert_allclose(found.sum(-1), 1, rtol=1e-6)
-    views = [at(infos, lane).view for lane in range(LANES)]
-    taken = np.array([game.config.grid.to_bool(view.own | view.known).reshape(-1) for view in views])
-    assert not found[taken].any()
+    assert not found[taken(game, infos)].any()
     np.testing.assert_array_equal(own(plan.actions, seats), found.argmax(-1))
     np.testing.assert_array_equal(own(plan.actions, 1 - seats), game.pass_action)
     np.testing.assert_allclose(own(plan.root_value, seats), own(each.root_value, owners).reshape(LANES, -1).mean(1), rtol=1e-5)
@@ -356,7 +360,7 @@ def test_no_planner_gives_up_a_lost_game_by_an_illegal_attempt(make):
     _, infos, seats = known(ABRUPT, 8, 24)
     settings = Settings(combine="value", num_worlds=1, search=dataclasses.replace(SEARCH, num_simulations=1))
     plan, _ = search(make, ABRUPT, settings, infos, seats, evaluate=hopeless)
-    free = ~np.asarray(jax.vmap(lambda info: ABRUPT.config.grid.to_bool(info.view.own | info.view.known).reshape(-1))(infos))
+    free = ~taken(ABRUPT, infos)
     assert free[np.arange(len(seats)), own(plan.actions, seats)].all()
     assert (own(plan.qvalues, seats).max(-1) == -1).any() and (~free[:, 0]).any()
 
@@ -398,7 +402,7 @@ def test_looking_one_move_ahead_equals_brute_force_and_actions_are_drawn_by_the_
     np.testing.assert_allclose(own(plan.qvalues, seats)[lanes], results.mean(1), rtol=1e-5)
     np.testing.assert_array_equal(own(plan.visit_counts, seats)[lanes], free.sum(1))
     policy = own(plan.action_weights, seats)
-    legal = ~np.asarray(jax.vmap(lambda info: ABRUPT.config.grid.to_bool(info.view.own | info.view.known).reshape(-1))(infos))
+    legal = ~taken(ABRUPT, infos)
     chances = np.exp(results.mean(1) / 0.5) * legal[lanes]
     np.testing.assert_allclose(policy[lanes], chances / chances.sum(-1, keepdims=True), rtol=1e-4)
     drawn = np.eye(CELLS)[own(plan.actions, seats)]

@@ -26,6 +26,11 @@ def rollouts(game, number):
     return jax.jit(random_rollouts(game, number))
 
 
+@functools.cache
+def outcomes_of(game):
+    return jax.jit(jax.vmap(game.outcome))
+
+
 def positions(game, steps, count):
     """States after so many random attempts, finished ones too."""
     states, _, _ = random_games(game, jax.random.split(jax.random.key(1), count), 8)
@@ -53,10 +58,10 @@ def exact(board, found, player, dark):
 
 
 def test_games_that_are_cut_short_are_worth_the_heuristic():
-    states = positions(OPEN, 6, 12)
+    states = positions(ABRUPT, 8, 12)
     seats = np.arange(12, dtype=np.int32) % 2
-    _, values = jax.jit(random_rollouts(OPEN, 1, rollout_steps=0))(None, states, seats)
-    outcomes = np.asarray(jax.jit(jax.vmap(OPEN.outcome))(states))
+    _, values = jax.jit(random_rollouts(ABRUPT, 1, rollout_steps=0))(None, states, seats)
+    outcomes = np.asarray(outcomes_of(ABRUPT)(states))
     assert values.tolist() == outcomes[np.arange(12), seats].tolist() and (outcomes != 0).any() and (outcomes == 0).any()
 
 
@@ -104,7 +109,7 @@ def test_values_are_the_chances_of_random_play(game, steps):
     states = positions(game, steps, 12)
     seats = np.arange(12, dtype=np.int32) % 2
     logits, values = jax.device_get(rollouts(game, GAMES)(None, states, seats))
-    outcomes = np.asarray(jax.jit(jax.vmap(game.outcome))(states))
+    outcomes = np.asarray(outcomes_of(game)(states))
     boards = interop.board(game.config, states)
     expected = []
     for lane in range(12):
@@ -120,11 +125,11 @@ def test_values_are_the_chances_of_random_play(game, steps):
 
 
 def test_values_depend_on_the_seed_and_the_state_alone():
-    states = positions(OPEN, 2, 12)
+    states = positions(ABRUPT, 2, 12)
     seats = states.player.astype(np.int32)
 
     def judge(*arguments):
-        return jax.device_get(rollouts(OPEN, 3)(*arguments))
+        return jax.device_get(rollouts(ABRUPT, 3)(*arguments))
 
     values = {seed: judge(np.uint32(seed), states, seats)[1] for seed in (0, 1)}
     np.testing.assert_array_equal(judge(None, states, seats)[1], values[0])

@@ -92,7 +92,7 @@ DESERTED = Deserted(max_steps=6, slips=True)
 legal_of = jax.jit(jax.vmap(DESERTED.legal_actions))
 
 
-@BOTH
+@pytest.mark.parametrize("name", [pytest.param("oep", marks=pytest.mark.slow), "rolling_horizon"])
 def test_actions_are_legal_and_nothing_for_who_is_out(name):
     planner, plan = made(name, DESERTED, num_simulations=8)  # hardly evolved
     states, memory, seen = states_of(GAME, TOKENS), planner.init(LANES), 0
@@ -146,7 +146,7 @@ def test_a_string_is_played_on_until_the_game_takes_another_way():
 
 
 def test_a_population_moves_on_with_the_game():
-    planner, plan = made("rolling_horizon", num_simulations=8)
+    planner, plan = made("rolling_horizon", DESERTED, num_simulations=8)
     memory = planner.init(LANES)
     assert (np.asarray(memory) == -1).all()
     _, memory = plan(keys_of(0), memory, states_of(GAME, TOKENS), np.array([True] * 5 + [False]))

@@ -98,7 +98,7 @@ def taken(turn: TurnPlan):
 KINDS = {
     "plain": BASE,
     "niches": dataclasses.replace(BASE, niches=True),
-    "restarts": dataclasses.replace(BASE, restart_after=5),
+    "restarts": dataclasses.replace(BASE, restart_after=12, islands=2, migrate_every=1000),
     "islands": dataclasses.replace(BASE, islands=3, population=8, migrate_every=4),
 }
 IN_NICHES = dataclasses.replace(BASE, niches=True, rollouts=2, greediness=1.0)
@@ -147,9 +147,9 @@ def sorted_population(settings):
 
 
 def test_parents_are_two_survivors_and_every_pair_comes_as_often():
-    keys = jax.vmap(random_bits.lane_key)(jax.random.split(jax.random.key(0), 6000))
+    drawn = jax.jit(lambda keys: population.parents(jax.vmap(random_bits.lane_key)(keys), 4))
     counts = np.zeros((4, 4))
-    np.add.at(counts, jax.device_get(jax.jit(population.parents, static_argnums=1)(keys, 4)), 1)
+    np.add.at(counts, jax.device_get(drawn(jax.random.split(jax.random.key(0), 6000))), 1)
     assert not np.diag(counts).any() and stats.chisquare(counts[~np.eye(4, dtype=bool)]).pvalue > 1e-3
 
 
@@ -171,13 +171,13 @@ def test_restarts_forget_all_but_the_best():
     plain = evolved(BASE, rounds=90)
     # The best turns are there, in the population or beside it; the populations differ from those that went on.
     best = np.maximum(np.asarray(now.notes["value"]).max(1), np.asarray(now.elite_value))
-    np.testing.assert_allclose(best, best_values(), rtol=1e-5)
+    np.testing.assert_allclose(best.reshape(LANES, 2).max(1), best_values(), rtol=1e-5)
     assert (np.asarray(now.breeds_from) > restarts.random_rounds).all()
     assert np.asarray(now.notes["value"]).mean() < np.asarray(plain.notes["value"]).mean()
 
 
 def test_islands_are_apart_but_for_voyages():
-    alone = dataclasses.replace(BASE, islands=2, migrate_every=1000)
+    alone = KINDS["restarts"]  # nobody has begun again so soon
     genomes = np.asarray(evolved(alone).genomes).reshape(LANES, 2, BASE.population, -1)
     assert (genomes[:, 0] != genomes[:, 1]).any((1, 2)).all()
     # The tenth round sends each island's best to the other one.
@@ -214,8 +214,8 @@ def test_rollouts_look_at_what_the_other_can_do():
 def test_the_lowest_of_random_rollouts_counts(monkeypatch):
     settings = dataclasses.replace(BASE, rollouts=1)
     kept = settings.num_survivors
-    now = evolution.evolution(GAME, MOVES, settings).start(lanes(), roots(), SEATS, ONES)
-    now = dataclasses.replace(now, notes=now.notes | {"value": jnp.full_like(now.notes["value"], 0.5)})
+    now = jax.device_get(jax.jit(evolution.evolution(GAME, MOVES, settings).start)(lanes(), roots(), SEATS, ONES))
+    now = dataclasses.replace(now, notes=now.notes | {"value": np.full_like(now.notes["value"], 0.5)})
     found = np.linspace(0, 1, kept, dtype=np.float32)
     monkeypatch.setattr(evolution, "_rollout_value", lambda *_: jnp.tile(found, LANES))
     again = jax.jit(lambda now: evolution._evaluated_again(GAME, MOVES, settings, lanes(), now).notes["value"])(now)
@@ -272,19 +272,23 @@ class Misjudged(Hoard):
         return dataclasses.replace(state, worths=-state.worths)
 
 
+@functools.cache
+def misjudging():
+    return jax.jit(greedy.greedy_action(Misjudged()).plan)
+
+
 def test_greedy_action_goes_by_what_is_known():
-    planner = greedy.greedy_action(Misjudged())
-    plan, _ = jax.jit(planner.plan)(None, jax.random.split(jax.random.key(0), LANES), (), roots(), SEATS, ONES)
+    plan, _ = misjudging()(None, jax.random.split(jax.random.key(0), LANES), (), roots(), SEATS, ONES)
     expected = [min(worths) for worths in all_worths()]
     assert [worths[action] for worths, action in zip(all_worths(), plan.actions[:, 0].tolist(), strict=True)] == expected
 
 
 def test_greedy_action_has_nothing_to_plan_at_an_end():
     """Nor where nobody asks: its values are numbers all the same."""
-    planner, states = greedy.greedy_action(GAME), roots()
+    states = roots()
     ended = dataclasses.replace(states, terminated=np.arange(LANES) % 2 == 0)
     active = np.arange(LANES) < LANES // 2
-    plan, _ = jax.jit(planner.plan)(None, jax.random.split(jax.random.key(0), LANES), (), ended, SEATS, active)
+    plan, _ = jax.device_get(misjudging()(None, jax.random.split(jax.random.key(0), LANES), (), ended, SEATS, active))
     assert np.isfinite(plan.root_value).all() and np.isfinite(plan.qvalues).all()
     asked = np.asarray(active & ~ended.terminated)
     assert (plan.root_value[~asked] == 0).all() and (plan.root_value[asked, 0] != 0).all()

@@ -4,6 +4,7 @@ It learns in a game of covered cards, which takes the place of Stratego.
 """
 
 import dataclasses
+import functools
 import signal
 import types
 
@@ -43,11 +44,29 @@ NETWORK = networks.make(NetworkConfig(width=8, layers=1), ENCODER.shape, covered
 WHO = Guess(GAME, ENCODER, NETWORK, {"kind": "guess", "game": "covered", "mode": "", "encoder": "cards", "network": "tiny"})
 
 
+def counting_player():
+    """Uncovers any card, and counts its moves, those of the second side twice."""
+    player = covered.random_agent()
+
+    def act(params, keys, memory, views, seats, active):
+        chosen, _ = player.act(params, keys, (), views, seats, active)
+        return chosen, memory + active * (1 + seats)
+
+    return player._replace(init=lambda batch: jnp.zeros(batch, jnp.int32), reset=lambda memory, lanes: memory, act=act)
+
+
+@functools.cache
+def parts(programs):
+    """Compiled once: how games begin, and a step."""
+    start = jax.jit(jax.vmap(programs._start, axis_name="data"))
+    return lambda key: jax.tree.map(lambda leaf: leaf[0], start(key[None])), jax.jit(programs._step)
+
+
 @pytest.fixture(scope="module")
 def make():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(train_guess, "guess", types.SimpleNamespace(make=lambda config: WHO))
-        patch.setattr(train_guess, "agents", types.SimpleNamespace(make=lambda name, game: covered.random_agent()))
+        patch.setattr(train_guess, "agents", types.SimpleNamespace(make=lambda name, game: counting_player()))
         yield sharing(GuessJob)
 
 
@@ -115,9 +134,8 @@ def test_guesses_are_rated_in_whole_games_that_are_not_learnt_from(straight, mak
 
 def by_hand(programs, key, params):
     """Surprise and share guessed right, over all positions of the first game of each lane."""
-    who, step = programs.who, jax.jit(programs._step)
-    games, surprises, rights = jax.jit(jax.vmap(programs._start, axis_name="data"))(key[None]), [], []
-    games = jax.tree.map(lambda leaf: leaf[0], games)
+    who, (start, step) = programs.who, parts(programs)
+    games, surprises, rights = start(key), [], []
     chances = jax.jit(lambda views: who.log_chances(params, jax.vmap(who.encoder.planes)(views)))
     playing = np.ones(TINY.learn.lanes, bool)
     while playing.any():
@@ -130,22 +148,13 @@ def by_hand(programs, key, params):
     return np.mean(surprises), np.mean(rights)
 
 
-def test_each_side_has_a_memory_of_its_own():
-    """One that counts its moves, and what it remembers is doubled for the second side."""
-    player = covered.random_agent()
-
-    def act(params, keys, memory, views, seats, active):
-        chosen, _ = player.act(params, keys, (), views, seats, active)
-        return chosen, memory + active * (1 + seats)
-
-    counting = player._replace(init=lambda batch: jnp.zeros(batch, jnp.int32), reset=lambda memory, lanes: memory, act=act)
-    programs = Guessing(TINY.learn, WHO, counting, runtime.data_mesh(1))
-    games = jax.jit(jax.vmap(programs._start, axis_name="data"))(jax.random.key(0)[None])
-    games, step = jax.tree.map(lambda leaf: leaf[0], games), jax.jit(programs._step)
+def test_each_side_has_a_memory_of_its_own(make, straight):
+    start, step = parts(make(settings(straight), None).programs)
+    games = start(jax.random.key(0))
     lanes = TINY.learn.lanes
     at_work = np.ones(lanes, bool)
     for _ in range(3):
-        games, _, over = step(jax.random.key(0), games, jnp.ones(lanes, bool))
+        games, _, over = step(jax.random.key(0), games, np.ones(lanes, bool))
         at_work &= ~np.asarray(over)
     remembered = games.memory.reshape(2, lanes)[:, at_work]
     assert at_work.sum() > lanes // 2 and (remembered == 2).all(), "two moves of the first side, one of the second"

@@ -54,12 +54,9 @@ def programs(searches=False) -> Alphaze:
 @functools.cache
 def fresh_params():
     """Drawn ones, of which none is zero."""
-
-    @jax.jit
-    def drawn(key):
-        return jax.tree.map(lambda leaf: leaf + 0.1 * jax.random.normal(key, leaf.shape), programs().who.init(key))
-
-    return drawn(KEY)
+    random = np.random.default_rng(2)
+    shapes = jax.eval_shape(programs().who.init, KEY)
+    return jax.tree.map(lambda leaf: random.normal(0, 0.3, leaf.shape).astype(leaf.dtype), shapes)
 
 
 @functools.cache

@@ -142,18 +142,23 @@ def wide(count: int):
 def test_targets_are_about_actions(count):
     """Arms in any order, some of them twice, illegal, or without an output."""
     targets = Targets(wide(count))
-    arms = jnp.array([7, 3, -1, 30, 3, 12], jnp.int32)
-    legal = jnp.array([True, True, True, False, True, True])
-    weights = jnp.array([0.5, 0.125, 0.1, 0.9, 0.125, 0.0])
-    per_output = targets.per_output(arms, legal, weights, jnp.int32(0))
+    arms = np.array([7, 3, -1, 30, 3, 12], np.int32)
+    legal = np.array([True, True, True, False, True, True])
+    weights = np.array([0.5, 0.125, 0.1, 0.9, 0.125, 0.0], np.float32)
+
+    @jax.jit
+    def told(*plan):
+        per_output = targets.per_output(*plan)
+        kept = targets.pack(per_output)
+        return per_output, kept, targets.unpack(kept), targets.unpack(targets.pack_arms(*plan))
+
+    per_output, kept, unpacked, of_arms = jax.device_get(told(arms, legal, weights, np.int32(0)))
     expected = np.zeros(count, np.float32)
     expected[count - 1 - 7], expected[count - 1 - 3] = 0.5, 0.25
     np.testing.assert_array_equal(per_output, expected)
-    kept = jax.jit(targets.pack)(per_output)
     assert sum(leaf.nbytes for leaf in jax.tree.leaves(kept)) < 1000 and targets.is_dense == (count == 40)
-    np.testing.assert_allclose(targets.unpack(kept), expected, rtol=1e-3)
-    few = jax.jit(targets.pack_arms)(arms, legal, weights, jnp.int32(0))
-    np.testing.assert_array_equal(targets.unpack(few), targets.unpack(kept))
+    np.testing.assert_allclose(unpacked, expected, rtol=1e-3)
+    np.testing.assert_array_equal(of_arms, unpacked)
 
 
 def test_barrage_has_no_number_for_each_of_its_moves():
@@ -169,10 +174,10 @@ def test_barrage_has_no_number_for_each_of_its_moves():
 def test_of_many_outputs_the_best_are_kept():
     targets = Targets(wide(3600))
     weights = np.random.default_rng(0).dirichlet(np.full(3600, 0.1)).astype(np.float32)
-    back = np.asarray(targets.unpack(targets.pack(jnp.asarray(weights))))
+    there_and_back = jax.jit(lambda weights: targets.unpack(targets.pack(weights)))
+    back = np.asarray(there_and_back(weights))
     kept = back > 0
     assert kept.sum() == 64 and weights[kept].min() >= weights[~kept].max()
     assert back.sum() == pytest.approx(1, abs=0.01)
     np.testing.assert_allclose(back[kept], weights[kept] / weights[kept].sum(), rtol=2e-3)
-    nothing = targets.pack(jnp.zeros(3600))
-    assert not np.asarray(targets.unpack(nothing)).any()
+    assert not np.asarray(there_and_back(np.zeros_like(weights))).any()

