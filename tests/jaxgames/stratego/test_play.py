@@ -174,7 +174,7 @@ def test_a_film_shows_battles():
     ElementTree.fromstring(film)
     fewer = (interop.to_arrays(CONFIG, states)["owner"] < 2).sum(-1)
     assert film.count(" attacks ") == (np.diff(fewer) < 0).sum() > 0
-    with pytest.raises(ValueError, match="0 moves"):
+    with pytest.raises(ValueError, match="1 of them: must be at least 2"):
         game.animate(jax.tree.map(lambda leaf: leaf[:1], states))
     nothing_moves = jax.tree.map(lambda leaf: leaf[[0, 0]], states)
     ElementTree.fromstring(game.animate(nothing_moves))
