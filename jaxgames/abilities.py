@@ -178,7 +178,7 @@ def can_talk(game: Game) -> TypeGuard[TalkingGame]:
 class SecretiveGame(HiddenGame, Protocol):
     """A game that tells place by place what is hidden from a player, so that a network can learn to guess it.
 
-    What a player knows is its latest view there (`ViewIsAll`), which tells whose it is.
+    What a player knows is its latest view there (`game.ViewIsAll`), which tells whose it is.
     """
 
     @property

@@ -165,12 +165,12 @@ class GameBase:
         return jnp.ones(self.num_players, bool)
 
     def draw(self, state: Any, *, names: Sequence[str] = (), caption: str = "") -> str:
-        """See `DrawnGame.draw`."""
+        """See `abilities.DrawnGame.draw`."""
         picture: str = importlib.import_module(self.view).draw(self.config, state, names=names, caption=caption)
         return picture
 
     def animate(self, states: Any, actions: Any = None, *, names: Sequence[str] = ()) -> str:
-        """See `DrawnGame.animate`."""
+        """See `abilities.DrawnGame.animate`."""
         film: str = importlib.import_module(self.view).animate(self.config, states, actions, names=names)
         return film
 

@@ -22,8 +22,7 @@ from rich.console import Console
 from jaxgames import processes, runtime
 from tests.shared_games import digest, games
 from tests.training.jobs.toy import ToyConfig, ToyJob
-from training.jobs import job
-from training.jobs.running import run_job
+from training.jobs import job, running
 from training.learn.dealing import is_dealt
 from training.learn.learner import Learner, Programs, Updates, check_split
 from training.learn.monte_carlo import MonteCarloConfig
@@ -162,9 +161,9 @@ class Interrupted(ToyJob):
 def stopped(folder: Path) -> list[Any]:
     """A run that is stopped and goes on to its end."""
     config = ToyConfig(output=str(folder / "toy"))
-    first = run_job(Interrupted(config, Console(quiet=True)))
+    first = running.run(Interrupted(config, Console(quiet=True)))
     steps = sorted(int(path.name) for path in (folder / "toy" / "checkpoints").glob("[0-9]*"))
-    last = run_job(ToyJob(dataclasses.replace(config, resume=True), Console(quiet=True)))
+    last = running.run(ToyJob(dataclasses.replace(config, resume=True), Console(quiet=True)))
     assert last is not None
     return [first, steps, last["best"], hashlib.sha256((folder / "toy" / "params").read_bytes()).hexdigest()[:16]]
 

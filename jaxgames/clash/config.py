@@ -10,8 +10,18 @@ from typing import Any
 from jaxgames import checks
 from jaxgames.clash.card_file import standard_table
 from jaxgames.clash.cards import Card, Table, Unit
-from jaxgames.clash.constants import DECK, ELIXIR, LEVEL, MOST_ELIXIR, OVERTIME_TICKS, REGULAR_TICKS, TICKS_PER_STEP, TOWERS
-from jaxgames.clash.levels import check_level
+from jaxgames.clash.constants import (
+    DECK,
+    ELIXIR,
+    LEVEL,
+    MOST_ELIXIR,
+    MOST_LEVEL,
+    OVERTIME_TICKS,
+    REGULAR_TICKS,
+    TICKS_PER_STEP,
+    TOWERS,
+)
+from jaxgames.clash.levels import FIRST_LEVELS
 
 BEGINNER_DECK = ("knight", "giant", "archers", "arrows", "minions", "fireball", "musketeer", "baby-dragon")
 MODES = ("beginner", "all", "toy")
@@ -97,7 +107,7 @@ class ClashConfig:
             raise ValueError(f"table={self.table!r}: must be a Table, such as standard_table()")
         self._check_cards()
         for level, cards in zip(self._levels(), self.cards_of, strict=True):
-            check_level(level, (*cards, *self._units_with(cards)))
+            _check_level(level, (*cards, *self._units_with(cards)))
         self._check_slots()
 
     def _levels(self) -> tuple[int, ...]:
@@ -203,3 +213,14 @@ def preset(mode: str) -> ClashConfig:
     if mode == "toy":
         return ClashConfig(regular_ticks=100, overtime_ticks=100, slots=9, spell_slots=2, start_elixir=10, positions=4)
     raise ValueError(f"mode={mode!r}: must be one of {', '.join(MODES)}")
+
+
+def _check_level(level: Any, rows: Iterable[Card | Unit]) -> None:
+    """Raises unless there are all these cards and units at a level."""
+    number = checks.as_integer(level)
+    if number is None or not 1 <= number <= MOST_LEVEL:
+        raise ValueError(f"level={level!r}: must be an integer in 1..{MOST_LEVEL}")
+    for row in rows:
+        if number < FIRST_LEVELS[row.rarity]:
+            name = row.key if isinstance(row, Card) else f"unit {row.name!r}"
+            raise ValueError(f"level={number}: must be {FIRST_LEVELS[row.rarity]}..{MOST_LEVEL}, as {name} is {row.rarity}")

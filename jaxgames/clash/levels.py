@@ -2,14 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
-
-from jaxgames import checks
-from jaxgames.clash.constants import LEVEL, MOST_LEVEL
-
-if TYPE_CHECKING:
-    from jaxgames.clash.cards import Card, Unit
+from jaxgames.clash.constants import LEVEL
 
 FIRST_LEVELS = {"Common": 1, "Rare": 3, "Epic": 6, "Legendary": 9, "Champion": 11}
 # Per cent of the first level's value, at the first level, the second, ...; values are cut to whole numbers.
@@ -27,14 +20,3 @@ def at_level(value: int, rarity: str, level: int) -> int:
         raise ValueError(f"level={level}: must be >= {first} for rarity {rarity}")
     base = -(-value * 100 // POWER[LEVEL - first])
     return base * POWER[level - first] // 100 if level != LEVEL else value
-
-
-def check_level(level: Any, rows: Iterable[Card | Unit]) -> None:
-    """Raises unless there are all these cards and units at a level."""
-    number = checks.as_integer(level)
-    if number is None or not 1 <= number <= MOST_LEVEL:
-        raise ValueError(f"level={level!r}: must be an integer in 1..{MOST_LEVEL}")
-    for row in rows:
-        if number < FIRST_LEVELS[row.rarity]:
-            name = row.key if hasattr(row, "key") else f"unit {row.name!r}"
-            raise ValueError(f"level={number}: must be {FIRST_LEVELS[row.rarity]}..{MOST_LEVEL}, as {name} is {row.rarity}")

@@ -54,3 +54,11 @@ def test_seats():
     for seat, told in ((2, r"player=2: must be in 0\.\.1"), (True, "type bool"), (jnp.zeros(2, int), r"shape \(2,\)")):
         with pytest.raises(ValueError, match=told):
             checks.seat(seat, 2)
+
+
+def test_a_film_has_one_axis_of_time():
+    assert checks.film({"one": np.zeros((3, 2)), "other": np.zeros(3)}) == 2
+    with pytest.raises(ValueError, match="states: no common axis of time"):
+        checks.film({"one": np.zeros((3, 2)), "other": np.zeros(4)})
+    with pytest.raises(ValueError, match="states: 1 of them: must be at least 2"):
+        checks.film(np.zeros((1, 2)))

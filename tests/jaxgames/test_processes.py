@@ -19,7 +19,7 @@ from tests import shared_work
 from tests.processes import ends_of, prepared_environment, run_together, start_python
 from tests.shared_games import games
 from tests.training.jobs.toy import ToyConfig, ToyJob
-from training.jobs.running import run_job
+from training.jobs import running
 from training.learn.dealing import deal_rows, must_deal
 
 
@@ -163,7 +163,7 @@ def test_all_stop_together_and_go_on(shared, tmp_path):
     (first, second), _, _ = shared
     stopped, steps, _, params = first["stopped"]
     assert stopped is None and steps[-1] == 5 and second["stopped"] == first["stopped"]
-    run_job(ToyJob(ToyConfig(output=str(tmp_path)), Console(quiet=True)))
+    running.run(ToyJob(ToyConfig(output=str(tmp_path)), Console(quiet=True)))
     assert hashlib.sha256((tmp_path / "params").read_bytes()).hexdigest()[:16] == params
 
 

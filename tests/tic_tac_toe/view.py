@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from jaxgames import svg
+from jaxgames import checks, svg
 from tests.tic_tac_toe.game import State
 
 SECONDS = 0.5
@@ -18,6 +18,7 @@ def draw(state: State, *, names: Sequence[str] = (), caption: str = "") -> str:
 
 def animate(states: State, actions: np.ndarray | None = None, *, names: Sequence[str] = ()) -> str:
     del actions
+    checks.film(states)
     boards, names = np.asarray(states.board), svg.names_of(names, ("x", "o"))
     seconds = SECONDS * len(boards)
     frames = [

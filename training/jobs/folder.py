@@ -51,14 +51,22 @@ def check_settings(config: Any, path: Path, free: Collection[str] | None = None)
         before = flat(json.loads(path.read_text()))
     except (ValueError, AttributeError) as error:
         raise ValueError(f"{path}: no settings ({error}); remove it to go on with the settings given") from None
-    for name, value in flat(json.loads(json.dumps(dataclasses.asdict(config)))).items():
+    for name, value in flat(_as_read(config)).items():
         found = before.get(name)
         if name not in (config.FREE if free is None else free) and found != value:
             raise ValueError(f"{name}={value!r}: the run in {path.parent} has {found!r}; give that, or choose another output")
 
 
+def _as_read(config: Any) -> dict[str, Any]:
+    """Gives a config as it would be read from a file of settings."""
+    settings: dict[str, Any] = json.loads(json.dumps(dataclasses.asdict(config)))
+    return settings
+
+
 def remove_outdated_result(config: Any, folder: Path, *, is_over: bool) -> None:
-    """Removes the result of a shorter run or of one with other settings: while there is one, others take the run for finished.
+    """Removes a result that the run will replace: while there is one, others take the run for finished.
+
+    That is the result of a shorter run, or of one with other settings than now (those of `JobConfig.FREE` aside).
 
     Args:
       config: of the job that goes on.
@@ -75,9 +83,9 @@ def remove_outdated_result(config: Any, folder: Path, *, is_over: bool) -> None:
             return
         try:
             before = settings(json.loads(path.read_text())["settings"])
-        except (ValueError, KeyError, AttributeError):  # torn, or no result
+        except (ValueError, KeyError, TypeError, AttributeError):  # torn, or no result
             before = {}
-        if not is_over or before != settings(json.loads(json.dumps(dataclasses.asdict(config)))):
+        if not is_over or before != settings(_as_read(config)):
             path.unlink()
 
     processes.agree(remove)

@@ -1,4 +1,4 @@
-"""What training jobs have in common: their settings, and what `running.run_job` asks of each."""
+"""What training jobs have in common: their settings, and what `running.run` asks of each."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class JobConfig:
 
 
 class Job(abc.ABC):
-    """A training job; `running.run_job` carries it to its end. Holds nothing that changes.
+    """A training job; `running.run` carries it to its end. Holds nothing that changes.
 
     As it stands, an iteration is one call of the compiled programs, and units are samples.
 

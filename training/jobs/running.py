@@ -27,7 +27,7 @@ from training.storage.logs import LOG_FILE, RunLog, read_log
 MOST = 2_000_000_000  # units of a run: below 2^31, so that the last iteration may count on
 
 
-def run_job(job: Job) -> dict | None:
+def run(job: Job) -> dict | None:
     """Runs a job to its end, or until SIGTERM or an interrupt.
 
     Writes into its folder: settings.json, checkpoints/, log.jsonl, events/, result.json, learning.svg, and what is the job's own.

@@ -13,9 +13,8 @@ from rich.console import Console
 from jaxgames import checks
 from jaxgames.agent import Agent
 from search.planner import as_agent
-from training.jobs import job
+from training.jobs import job, running
 from training.jobs.job import Job, JobConfig
-from training.jobs.running import run_job
 from training.learn.alphaze import Alphaze, AlphazeConfig, make_player
 from training.learn.learner import Learner
 from training.models import policy_value
@@ -72,8 +71,8 @@ class TrainConfig(JobConfig):
 
 
 def run(config: TrainConfig, console: Console | None = None) -> dict | None:
-    """Runs the job as `run_job` does; it also writes epoch-NNN.npz (the network that plays after each epoch) and best.npz."""
-    return run_job(AlphazeJob(config, console or Console()))
+    """Runs the job as `running.run` does; it also writes epoch-NNN.npz (the network that plays after each epoch) and best.npz."""
+    return running.run(AlphazeJob(config, console or Console()))
 
 
 @jax.tree_util.register_dataclass

@@ -14,9 +14,8 @@ from jaxgames import checks
 from jaxgames.agent import Agent
 from jaxgames.registration import usual_opponent
 from search.planner import as_agent
-from training.jobs import job
+from training.jobs import job, running
 from training.jobs.job import Job, JobConfig
-from training.jobs.running import run_job
 from training.learn.expert_iteration import DATA_SETS, SEARCH, ExpertConfig, ExpertIteration, make_search
 from training.learn.from_data_sets import DataSetLearning
 from training.learn.learner import Learner
@@ -64,8 +63,8 @@ class TrainConfig(JobConfig):
 
 
 def run(config: TrainConfig, console: Console | None = None) -> dict | None:
-    """Runs the job as `run_job` does; it also writes round-NNN.npz and best.npz, the network after each and the last round."""
-    return run_job(ExpertJob(config, console or Console()))
+    """Runs the job as `running.run` does; it also writes round-NNN.npz and best.npz, the networks of each and the last round."""
+    return running.run(ExpertJob(config, console or Console()))
 
 
 @jax.tree_util.register_dataclass

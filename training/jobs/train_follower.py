@@ -15,10 +15,9 @@ from search.all_seats import for_all_seats
 from search.bandit import bandits
 from search.bandit.guide import Guide
 from search.planner import Planner, as_agent
-from training.jobs import job
+from training.jobs import job, running
 from training.jobs.job import JobConfig
 from training.jobs.rated import RatedJob, State
-from training.jobs.running import run_job
 from training.learn.dagger import Dagger, DaggerConfig
 from training.models import policy_value
 from training.models.policy_value import PolicyValue, PolicyValueConfig
@@ -90,8 +89,8 @@ class TrainConfig(JobConfig):
 
 
 def run(config: TrainConfig, console: Console | None = None) -> dict | None:
-    """Runs the job as `run_job` does; it also writes best.npz and final.npz."""
-    return run_job(FollowerJob(config, console or Console()))
+    """Runs the job as `running.run` does; it also writes best.npz and final.npz."""
+    return running.run(FollowerJob(config, console or Console()))
 
 
 class FollowerJob(RatedJob):

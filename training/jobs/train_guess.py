@@ -11,9 +11,8 @@ from rich.console import Console
 
 from jaxgames import checks
 from jaxgames.registration import usual_opponent
-from training.jobs import job
+from training.jobs import job, running
 from training.jobs.job import Job, JobConfig
-from training.jobs.running import run_job
 from training.learn.guessing import Guessing, GuessingConfig
 from training.learn.learner import Learner
 from training.models import guess
@@ -52,8 +51,8 @@ class TrainConfig(JobConfig):
 
 
 def run(config: TrainConfig, console: Console | None = None) -> dict | None:
-    """Runs the job as `run_job` does; it also writes best.npz and final.npz."""
-    return run_job(GuessJob(config, console or Console()))
+    """Runs the job as `running.run` does; it also writes best.npz and final.npz."""
+    return running.run(GuessJob(config, console or Console()))
 
 
 @jax.tree_util.register_dataclass

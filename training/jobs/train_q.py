@@ -9,9 +9,9 @@ from rich.console import Console
 
 from jaxgames import checks
 from jaxgames.registration import usual_opponent
+from training.jobs import running
 from training.jobs.job import JobConfig
 from training.jobs.rated import RatedJob
-from training.jobs.running import run_job
 from training.learn.monte_carlo import MonteCarlo, MonteCarloConfig
 from training.models import policy_value
 from training.models.policy_value import PolicyValue, PolicyValueConfig
@@ -50,8 +50,8 @@ class TrainConfig(JobConfig):
 
 
 def run(config: TrainConfig, console: Console | None = None) -> dict | None:
-    """Runs the job as `run_job` does; it also writes best.npz and final.npz."""
-    return run_job(QJob(config, console or Console()))
+    """Runs the job as `running.run` does; it also writes best.npz and final.npz."""
+    return running.run(QJob(config, console or Console()))
 
 
 class QJob(RatedJob):

@@ -18,7 +18,7 @@ import jax
 import jaxgames
 
 CHECKOUT = Path(__file__).resolve().parents[2]
-MADE_BY_MEASURING = ("benchmarks", "docs/results", "README.md")
+MADE_BY_MEASURING = ("benchmarks", "docs/results/data", "docs/results/*.md", "docs/results/*.svg", "README.md")
 
 
 def describe(device: jax.Device) -> dict[str, Any]:
@@ -61,7 +61,7 @@ def commit(folder: Path = CHECKOUT) -> str | None:
     """Names the code: as `git describe`, with "+changes" where files differ from it.
 
     Args:
-      folder: the checkout. What benchmarks and results write themselves counts as no change.
+      folder: the checkout. Files that measurements write (speeds, results, their pages) do not count as changes.
 
     Returns:
       Such as "v0.1.0-12-gb100b06+changes"; None where this is no checkout.

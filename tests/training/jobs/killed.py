@@ -18,7 +18,7 @@ from rich.console import Console
 from jaxgames import runtime
 from tests.training.jobs.runs import steps_of
 from tests.training.jobs.toy import ToyConfig, ToyJob, ToyLearnConfig
-from training.jobs.running import run_job
+from training.jobs import running
 from training.storage.checkpoints import UNFINISHED
 
 SECONDS = 120  # for a life to save something
@@ -37,7 +37,7 @@ def begin(config):
     code = 1
     try:
         warnings.simplefilter("error")  # no checkpoint may be damaged
-        run_job(ToyJob(config, Console(quiet=True)))
+        running.run(ToyJob(config, Console(quiet=True)))
         code = 0
     except BaseException:
         traceback.print_exc()

@@ -14,7 +14,6 @@ from rich.console import Console
 
 from training.jobs import running
 from training.jobs.job import Job
-from training.jobs.running import run_job
 from training.storage.logs import RunLog, read_log
 
 
@@ -41,7 +40,7 @@ def run_here(make, config, *, draws=False):
     with pytest.MonkeyPatch.context() as patch:
         if not draws:
             patch.setitem(sys.modules, "training.jobs.curves", None)
-        result = run_job(make(config, console))
+        result = running.run(make(config, console))
     return result, console.file.getvalue()
 
 

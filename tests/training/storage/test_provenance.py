@@ -35,10 +35,16 @@ def test_the_commit_tells_of_changes(tmp_path):
         subprocess.run([*git, *arguments], check=True)
     clean = provenance.commit(tmp_path)
     assert clean and not clean.endswith("+changes")
-    for folder in ("benchmarks", "docs/results"):
+    for folder in ("benchmarks", "docs/results/data"):
         (tmp_path / folder).mkdir(parents=True)
         (tmp_path / folder / "test-cpu.json").write_text("[]")
     assert provenance.commit(tmp_path) == clean
+    (tmp_path / "docs/results/page.md").write_text("")
+    assert provenance.commit(tmp_path) == clean
+    (tmp_path / "docs/results/weights").mkdir()
+    (tmp_path / "docs/results/weights/network.npz").write_text("")  # others play with it
+    assert provenance.commit(tmp_path) == f"{clean}+changes"
+    (tmp_path / "docs/results/weights/network.npz").unlink()
     (tmp_path / "a.py").write_text("2\n")
     assert provenance.commit(tmp_path) == f"{clean}+changes"
 
