@@ -90,8 +90,9 @@ class RandomTree:
 
     def opinion(self, states: State) -> tuple[Array, Array]:
         """Logits float32 [B, K] and values float32 [B] for the player to move, as a network would give them."""
-        odd = 2 * np.arange(100, 101 + self.num_arms, dtype=np.uint32) + 1
-        words = (states.place[:, :1] ^ (states.place[:, 1:] >> 7)) * odd
+        # Mixes the place with one odd number per output; cheaper to compile than `hash_words`.
+        multipliers = 2 * np.arange(100, 101 + self.num_arms, dtype=np.uint32) + 1
+        words = (states.place[:, :1] ^ (states.place[:, 1:] >> 7)) * multipliers
         words = (words ^ (words >> 15)) * np.uint32(0x85EBCA77)
         words = words ^ (words >> 13)
         numbers = (words >> 8).astype(jnp.float32) / 2.0**23 - 1

@@ -11,6 +11,7 @@ from rich.console import Console
 import jaxgames
 from jaxgames import replay
 from tests.tic_tac_toe import REGISTRATION
+from tests.tic_tac_toe.game import State
 from training.jobs import train_alphaze
 from training.jobs.train_alphaze import TrainConfig
 from training.learn.alphaze import AlphazeConfig
@@ -37,13 +38,22 @@ def test_it_keeps_the_contract(game):
     assert jaxgames.encoder_of(game) == jaxgames.encoder_of(game, "cells")
 
 
-@pytest.mark.slow  # in short a match on a page shows it
+@pytest.mark.slow  # tests/training/web/test_session.py has a quick one, in which the careful player wins
 def test_its_agents_play(game):
     players = [agent(game, "careful"), agent(game, "random")]
     games = evaluate.play(game, players, jax.random.key(0), 64, record=1)
     assert games.outcomes[:, 0].mean() > 0.5
     states = evaluate.replay(game, jax.random.key(0), 0, games)
     assert "careful" in game.animate(states, games.actions[0], names=["careful", "random"])
+
+
+def test_a_film_shows_every_board_and_the_names(game):
+    boards = np.zeros((3, 9), np.int8)
+    boards[1:, 4], boards[2, 0] = 1, -1
+    states = State(boards, np.array([0, 1, 0], np.int8), np.zeros(3, bool), np.zeros((3, 2), np.float32))
+    film = game.animate(states, names=["careful", "random"])
+    assert "careful - random" in film
+    assert (film.count("<g>"), film.count(">x<"), film.count(">o<")) == (3, 2, 1)
 
 
 @pytest.mark.slow

@@ -1,6 +1,6 @@
 """The end of the game, rewards, results, messages and the collapsing board: sections 5 to 7 of the written rules.
 
-And the recorded games of the variants that are compiled for this.
+Also replays the recorded games of radio and of the collapsing board, because their programs are compiled here anyway.
 """
 
 import jax
@@ -14,8 +14,8 @@ from jaxgames.pommerman.game import Pommerman
 from jaxgames.pommerman.replay import replay
 from jaxgames.pommerman.state import Bomber
 from tests.jaxgames.pommerman import recordings
+from tests.jaxgames.pommerman.damage import damaged, faults, small
 from tests.jaxgames.pommerman.positions import BOMB, EXTRA, LEFT, RIGHT, STOP, Bomb, Man, equal, look, play, play_on, position
-from tests.jaxgames.pommerman.test_replay import damaged, faults, small
 from tests.recordings import replayed
 
 LATE = 800

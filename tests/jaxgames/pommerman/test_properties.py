@@ -26,8 +26,11 @@ def random_actions(seed, count=GAMES, seats=4):
 
 @pytest.fixture(scope="module")
 def games():
-    """States and actions of random play: (state before, arrays before, actions, state after, arrays after) per step."""
-    state = jax.tree.map(lambda leaf: np.resize(leaf, GAMES), start_states("ffa", ROWS, 7))
+    """States and actions of random play: (state before, arrays before, actions, state after, arrays after) per step.
+
+    The games have ROWS different starts; those of the same start differ in their actions.
+    """
+    state = jax.tree.map(lambda leaf: leaf[np.arange(GAMES) % ROWS], start_states("ffa", ROWS, 7))
     arrays, steps = interop.to_arrays(FFA, state), []
     for step in range(STEPS):
         actions = random_actions(step)

@@ -15,21 +15,10 @@ from jaxgames.pommerman import interop, recording
 from jaxgames.pommerman import replay as pommerman_replay
 from jaxgames.replay import BadRecording, Findings
 from tests.jaxgames.pommerman import recordings
+from tests.jaxgames.pommerman.damage import damaged, faults, small
 from tests.jaxgames.pommerman.samples import take_episodes, write_samples
 
 PLACES = 3  # damaged elements per field
-
-
-@functools.cache
-def small(name):
-    """A few episodes, so that hundreds of replays take little time."""
-    arrays = recordings.sample(name)
-    lengths = arrays["ep_len"]
-    if name in ("team", "radio"):
-        chosen = [np.flatnonzero(arrays["ep_kind"] == kind)[0] for kind in np.unique(arrays["ep_kind"])]
-    else:
-        chosen = np.argsort(-lengths, kind="stable")[: 40 if name == "ffa_conflict" else 3]
-    return take_episodes(arrays, np.sort(chosen))
 
 
 @functools.cache
@@ -37,23 +26,6 @@ def sound(name):
     """Some episodes in which nothing is wrong."""
     assert faults(small(name)) == 0
     return small(name)
-
-
-def faults(arrays):
-    """Number of differences; a file that is refused counts as one."""
-    findings = Findings()
-    try:
-        pommerman_replay.replay(arrays, findings)
-    except BadRecording:
-        return 1
-    return findings.count
-
-
-def damaged(arrays, field, index, change):
-    array = arrays[field].copy()
-    with np.errstate(over="ignore"):
-        array[index] = array[index] + np.array(change).astype(array.dtype)
-    return {**arrays, field: array}
 
 
 OWN_TESTS = ("a_action", "a_message", "ep_kind")  # not every change of these can be noticed
@@ -120,7 +92,8 @@ def test_the_whole_column_of_kinds_may_be_wrong():
 
 WHOLE_SET = {"ffa_random": 4131, "ffa_simple": 8046, "ffa_kick": 4088, "ffa_conflict": 8274}
 WHOLE_SET |= {"ffa_collapse": 529, "team": 3684, "radio": 2111, "simple_cases": 3000}
-OTHERS = ("ffa_collapse", "team", "radio", "simple_cases")  # slow to compile; two of them are replayed beside what they end with
+# These take long to compile; `ffa_collapse` and `radio` are replayed in test_end.py, which compiles them.
+OTHERS = ("ffa_collapse", "team", "radio", "simple_cases")
 ALL = [pytest.param(name, marks=pytest.mark.slow) if name in OTHERS else name for name in WHOLE_SET]
 
 

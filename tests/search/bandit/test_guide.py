@@ -58,6 +58,7 @@ GUIDES = {
     "plain": None,
     "silent": Guide(broken_network, 0.0),
     "guided": Guide(network, WEIGHT, values=True),
+    "values": Guide(network, 0.0, values=True),
 }
 
 
@@ -246,10 +247,16 @@ def test_a_policy_never_flows_over(bandit):
 # --- the values --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("bandit", BY_DEFAULT_AND_SLOW)
-def test_values_at_the_ends_of_simulations_move_the_choice(bandit):
-    """Few steps deep nothing is decided: who is told that the own side is good pulls, who is told the contrary does not."""
-    planner = make("guided", bandit)
+@pytest.mark.parametrize(("guide", "bandit"), [
+    ("guided", "ts"),
+    *(pytest.param(*pair, marks=pytest.mark.slow) for pair in (("guided", "ucb"), ("values", "ts"), ("values", "ucb"))),
+])  # fmt: skip
+def test_values_at_the_ends_of_simulations_move_the_choice(guide, bandit):
+    """No game ends within four steps of the middle, so only the network tells apart the states in which simulations end.
+
+    If it calls the own side good, both players pull; if it calls it bad, neither does.
+    """
+    planner = make(guide, bandit)
     for value in (0.9, -0.9):
         memory = planner.init(BATCH)
         for seed in range(20):

@@ -95,7 +95,7 @@ legal_of = jax.jit(jax.vmap(DESERTED.legal_actions))
 @pytest.mark.parametrize("name", [pytest.param("oep", marks=pytest.mark.slow), "rolling_horizon"])
 def test_actions_are_legal_and_nothing_for_who_is_out(name):
     planner, plan = made(name, DESERTED, num_simulations=8)  # hardly evolved
-    states, memory, seen = states_of(GAME, TOKENS), planner.init(LANES), 0
+    states, memory, seen = states_of(DESERTED, TOKENS), planner.init(LANES), 0
     for move in range(5):
         legal = np.asarray(legal_of(states))
         found, memory = plan(keys_of(move), memory, states, ONES)
@@ -149,12 +149,12 @@ def test_a_population_moves_on_with_the_game():
     planner, plan = made("rolling_horizon", DESERTED, num_simulations=8)
     memory = planner.init(LANES)
     assert (np.asarray(memory) == -1).all()
-    _, memory = plan(keys_of(0), memory, states_of(GAME, TOKENS), np.array([True] * 5 + [False]))
+    _, memory = plan(keys_of(0), memory, states_of(DESERTED, TOKENS), np.array([True] * 5 + [False]))
     strings = np.asarray(memory)
     assert (strings[:5, ..., -1] == -1).all() and (strings[:5, ..., :-1] >= 0).all()
     assert (strings[5] == -1).all()
     # The strings of the last move are those of the next: nothing of them is drawn again but what was missing.
-    _, later = plan(keys_of(1), memory, states_of(GAME, TOKENS), ONES)
+    _, later = plan(keys_of(1), memory, states_of(DESERTED, TOKENS), ONES)
     np.testing.assert_array_equal(np.asarray(later)[:5, ..., :-2], strings[:5, ..., 1:-1])
     cleared = np.asarray(planner.reset(memory, np.arange(LANES) == 1))
     assert (cleared[1] == -1).all() and (cleared[0] == strings[0]).all()

@@ -98,14 +98,15 @@ def taken(turn: TurnPlan):
 KINDS = {
     "plain": BASE,
     "niches": dataclasses.replace(BASE, niches=True),
-    "restarts": dataclasses.replace(BASE, restart_after=12, islands=2, migrate_every=1000),
+    "restarts": dataclasses.replace(BASE, restart_after=5),
+    "restarts on islands": dataclasses.replace(BASE, restart_after=12, islands=2, migrate_every=1000),
     "islands": dataclasses.replace(BASE, islands=3, population=8, migrate_every=4),
 }
 IN_NICHES = dataclasses.replace(BASE, niches=True, rollouts=2, greediness=1.0)
 
 
 @pytest.mark.parametrize(
-    "kind", [pytest.param(kind, marks=pytest.mark.slow) if kind in ("niches", "islands") else kind for kind in KINDS]
+    "kind", [pytest.param(kind, marks=pytest.mark.slow) if kind in ("niches", "restarts", "islands") else kind for kind in KINDS]
 )
 def test_the_best_turn_is_found(kind):
     turn = run(KINDS[kind])
@@ -165,23 +166,26 @@ def test_niches_keep_one_turn_of_each_outcome():
     assert outcomes(plain).mean() < BASE.num_survivors - 2
 
 
-def test_restarts_forget_all_but_the_best():
-    restarts = KINDS["restarts"]
+@pytest.mark.parametrize("kind", [pytest.param("restarts", marks=pytest.mark.slow), "restarts on islands"])
+def test_restarts_forget_all_but_the_best(kind):
+    restarts = KINDS[kind]
     now = evolved(restarts, rounds=90)
     plain = evolved(BASE, rounds=90)
     # The best turns are there, in the population or beside it; the populations differ from those that went on.
     best = np.maximum(np.asarray(now.notes["value"]).max(1), np.asarray(now.elite_value))
-    np.testing.assert_allclose(best.reshape(LANES, 2).max(1), best_values(), rtol=1e-5)
+    np.testing.assert_allclose(best.reshape(LANES, -1).max(1), best_values(), rtol=1e-5)
     assert (np.asarray(now.breeds_from) > restarts.random_rounds).all()
     assert np.asarray(now.notes["value"]).mean() < np.asarray(plain.notes["value"]).mean()
 
 
 def test_islands_are_apart_but_for_voyages():
-    alone = KINDS["restarts"]  # nobody has begun again so soon
-    genomes = np.asarray(evolved(alone).genomes).reshape(LANES, 2, BASE.population, -1)
+    alone = KINDS["restarts on islands"]
+    now = evolved(alone)
+    assert (np.asarray(now.breeds_from) == alone.random_rounds).all(), "no island has begun again"
+    genomes = np.asarray(now.genomes).reshape(LANES, 2, BASE.population, -1)
     assert (genomes[:, 0] != genomes[:, 1]).any((1, 2)).all()
     # The tenth round sends each island's best to the other one.
-    before = in_order(alone, evolved(alone))
+    before = in_order(alone, now)
     after = migrated(dataclasses.replace(alone, migrate_every=10), before)
     last = BASE.num_survivors - 1
     old, new = (np.asarray(x.genomes).reshape(LANES, 2, BASE.population, -1) for x in (before, after))

@@ -52,8 +52,8 @@ def programs(searches=False) -> Alphaze:
 
 
 @functools.cache
-def fresh_params():
-    """Drawn ones, of which none is zero."""
+def drawn_params():
+    """Parameters drawn from a normal distribution, of which none is zero."""
     random = np.random.default_rng(2)
     shapes = jax.eval_shape(programs().who.init, KEY)
     return jax.tree.map(lambda leaf: random.normal(0, 0.3, leaf.shape).astype(leaf.dtype), shapes)
@@ -62,7 +62,7 @@ def fresh_params():
 @functools.cache
 def played(kind):
     """Some calls of the playing program: the learner, its samples in order, and what was told."""
-    params, play = fresh_params(), programs(True).play["fair"] if kind == "searched" else programs().play[kind]
+    params, play = drawn_params(), programs(True).play["fair"] if kind == "searched" else programs().play[kind]
     learner, told = programs().init(KEY, params), []
     for _ in range(CALLS):
         learner, metrics = play(KEY, params, learner)
@@ -166,8 +166,8 @@ def test_samples_of_fair_games_are_worlds_that_fit_what_the_mover_knew(kind):
 
 
 def test_games_depend_on_the_seed():
-    again, _ = programs().play["fair"](KEY, fresh_params(), programs().init(KEY, fresh_params()))
-    other, _ = programs().play["fair"](jax.random.key(3), fresh_params(), programs().init(KEY, fresh_params()))
+    again, _ = programs().play["fair"](KEY, drawn_params(), programs().init(KEY, drawn_params()))
+    other, _ = programs().play["fair"](jax.random.key(3), drawn_params(), programs().init(KEY, drawn_params()))
     held = rows_of(played("fair")[0].ring)[: LANES * CONFIG.steps]
     np.testing.assert_array_equal(rows_of(again.ring), held)
     assert not np.array_equal(rows_of(other.ring), held)
@@ -197,7 +197,7 @@ def test_games_that_are_given_up_stay_without_a_result():
     assert int(learner.games.lanes.next_number[0]) == first + LANES and not np.asarray(learner.games.lanes.clock).any()
     for number in games_of(samples):
         np.testing.assert_array_equal(outcome_of(learner.games, number), outcome_of(before.games, number))
-    learner, _ = programs().play["fair"](KEY, fresh_params(), learner)
+    learner, _ = programs().play["fair"](KEY, drawn_params(), learner)
     for number in before.games.lanes.number:
         assert (outcome_of(learner.games, number) == UNFINISHED).all()
 
@@ -237,7 +237,7 @@ def test_the_loss_is_that_of_the_paper():
     """Results are those of who moved; samples of games that are not over count for the policy alone."""
     batch = at(played("fair")[1], slice(12))
     results = np.array([[1, -1], [-1, 1], [UNFINISHED, UNFINISHED]] * 4, np.int8)
-    params = jax.device_get(fresh_params())
+    params = jax.device_get(drawn_params())
     logits, values = jax.device_get(jax.jit(programs().who.evaluate)(params, batch.view[0], batch.seat.astype(np.int32)))
     results = results[np.arange(12), batch.seat]
     own = results.astype(float)

@@ -42,9 +42,11 @@ def planes(hand, affordable=(1, 1)):
     return result
 
 
-def test_form(network, apply, params):
-    fresh = jax.jit(lambda key: network.init(key)["value"])(jax.random.key(0))
-    logits, value = apply(params | {"value": fresh}, planes((0, 1)))
+@pytest.mark.parametrize("whole", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_form(network, apply, params, whole):
+    """A fresh network has other opinions of actions, and none of states; in short, only its value head is fresh."""
+    fresh = jax.jit(lambda key: network.init(key) if whole else {"value": network.init(key)["value"]})(jax.random.key(0))
+    logits, value = apply(params | fresh, planes((0, 1)))
     assert logits.shape == (3, OUTPUTS) and np.isfinite(logits).all() and (value == 0).all()
     assert np.ptp(np.asarray(logits), axis=1).min() > 0
 

@@ -46,10 +46,15 @@ def player(*chances) -> Agent:
 PLAYERS = {name: player((chance, chance), (chance, chance)) for name, chance in (("pulls", 1), ("random", 1 / 3), ("rests", 0))}
 
 
+@pytest.fixture(scope="module", params=["sure", pytest.param("slips", marks=pytest.mark.slow)])
+def game(request):
+    return Tug(slips=request.param == "slips")
+
+
 @pytest.fixture(scope="module")
-def table():
+def table(game):
     told = []
-    return round_robin(Tug(), PLAYERS, KEY, GAMES, batch_size=5, report=told.append), told
+    return round_robin(game, PLAYERS, KEY, GAMES, batch_size=5, report=told.append), told
 
 
 # --- pairs -------------------------------------------------------------------------------------------------------------
@@ -97,9 +102,9 @@ def test_points_and_games_of_a_round_robin_add_up(table):
     assert found.ratings[0] == 0 and (np.diff(found.ratings) < 0).all()  # to pull is best, to rest is worst
 
 
-def test_pairs_play_games_of_their_own(table):
+def test_pairs_play_games_of_their_own(game, table):
     key = jax.random.fold_in(jax.random.fold_in(KEY, 0), 1)
-    result = play_pair(Tug(), [PLAYERS["pulls"], PLAYERS["random"]], key, GAMES, batch_size=5)
+    result = play_pair(game, [PLAYERS["pulls"], PLAYERS["random"]], key, GAMES, batch_size=5)
     found, _ = table
     assert (found.points[0, 1], found.first_points[0, 1]) == (result.sum(), result[: GAMES // 2].sum())
     assert found.draws[0, 1] == (result == 0.5).sum()

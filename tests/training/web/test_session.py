@@ -91,6 +91,9 @@ def test_a_person_plays_against_an_agent(cast):
     assert len(session.actions) == 2 and session.actions[1][1] == 4, "the careful player takes the middle"
     play(session, 1)
     assert session.actions[3][1] == 2, "and hinders a line of three"
+    play(session, 3)
+    assert session.actions[5][1] == 6, "and completes its own"
+    assert session.moments[-1].over and session.moments[-1].outcome.tolist() == [-1, 1]
     session.close()
 
 
