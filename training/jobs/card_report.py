@@ -176,7 +176,7 @@ def run(config: ReportConfig, console: Console | None = None) -> dict:
     blocks, parts = sizes(config.battles, len(asked.decks.against))
     memory.check(asked.game, players, config.batch, games=blocks * BLOCK)
     head = {
-        "settings": json.loads(json.dumps(dataclasses.asdict(config))),
+        "settings": provenance.as_read(config),
         "rows": _digest(asked),
         "networks": {spec: agents.digest(spec, asked.game) for spec in made},
         "code": provenance.source_hash(("jaxgames", "search", "training")),

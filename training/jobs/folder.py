@@ -15,7 +15,7 @@ from training.jobs.job import JobConfig
 from training.storage.checkpoints import Checkpoints
 from training.storage.files import LOCK, write_atomically
 from training.storage.logs import LOG_FILE
-from training.storage.provenance import flat
+from training.storage.provenance import as_read, flat
 
 RESULT = "result.json"
 
@@ -51,16 +51,10 @@ def check_settings(config: Any, path: Path, free: Collection[str] | None = None)
         before = flat(json.loads(path.read_text()))
     except (ValueError, AttributeError) as error:
         raise ValueError(f"{path}: no settings ({error}); remove it to go on with the settings given") from None
-    for name, value in flat(_as_read(config)).items():
+    for name, value in flat(as_read(config)).items():
         found = before.get(name)
         if name not in (config.FREE if free is None else free) and found != value:
             raise ValueError(f"{name}={value!r}: the run in {path.parent} has {found!r}; give that, or choose another output")
-
-
-def _as_read(config: Any) -> dict[str, Any]:
-    """Gives a config as it would be read from a file of settings."""
-    settings: dict[str, Any] = json.loads(json.dumps(dataclasses.asdict(config)))
-    return settings
 
 
 def remove_outdated_result(config: Any, folder: Path, *, is_over: bool) -> None:
@@ -85,7 +79,7 @@ def remove_outdated_result(config: Any, folder: Path, *, is_over: bool) -> None:
             before = settings(json.loads(path.read_text())["settings"])
         except (ValueError, KeyError, TypeError, AttributeError):  # torn, or no result
             before = {}
-        if not is_over or before != settings(_as_read(config)):
+        if not is_over or before != settings(as_read(config)):
             path.unlink()
 
     processes.agree(remove)

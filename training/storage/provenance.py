@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import hashlib
+import json
 import os
 import platform
 import re
@@ -102,6 +104,12 @@ def source_hash(sources: tuple[str, ...], root: Path = CHECKOUT) -> str:
     for path in sorted(found):
         digest.update(f"{path.relative_to(root)}\n".encode() + path.read_bytes())
     return digest.hexdigest()[:16]
+
+
+def as_read(config: Any) -> dict[str, Any]:
+    """Gives a config, a dataclass, as it would be read from a file of settings: lists in place of tuples."""
+    settings: dict[str, Any] = json.loads(json.dumps(dataclasses.asdict(config)))
+    return settings
 
 
 def flat(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

@@ -15,7 +15,7 @@ from tests.processes import prepared_environment, run_python
 from tests.training.jobs.killed import config_of
 from tests.training.jobs.runs import as_json, contents, log_of, result_of, run_here, send_signal_at, steps_of
 from tests.training.jobs.toy import ToyConfig, ToyJob, ToyLearnConfig
-from training.jobs import folder, train_alphaze, train_follower, train_guess, train_q
+from training.jobs import train_alphaze, train_follower, train_guess, train_q
 from training.jobs.command_line import parse
 from training.jobs.job import JobConfig
 from training.jobs.train_follower import TrainConfig
@@ -216,14 +216,6 @@ def test_a_finished_run_has_no_result_while_it_plays_other_final_games(monkeypat
     run(tmp_path, total=6, resume=True)
     run(tmp_path, total=6, games=5, resume=True)
     assert there == [True, False]
-
-
-@pytest.mark.parametrize("content", ["", "{", "[]", "3", '{"settings": 3}'])
-def test_a_result_that_is_none_is_removed(content, tmp_path):
-    config = settings(tmp_path)
-    (tmp_path / "result.json").write_text(content)
-    folder.remove_outdated_result(config, tmp_path, is_over=True)
-    assert not (tmp_path / "result.json").exists()
 
 
 @pytest.mark.parametrize("resume", [True, False])
