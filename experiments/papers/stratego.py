@@ -12,7 +12,7 @@ import jax
 import jaxgames
 from experiments.pages import markdown
 from experiments.papers.measured import Measurement, Page, Plan, few_of, play_timed
-from experiments.papers.stratego_learning import BARRAGE, GAMES, learning, learning_figure, learning_table
+from experiments.papers.stratego_learning import BARRAGE, GAMES, LONG, learning, learning_figure, learning_table, long_run
 from experiments.papers.stratego_taught import full, full_table, planes, planes_table
 from experiments.papers.tables import ends, for_file, points, with_interval
 from training.play import agents, counting
@@ -28,6 +28,9 @@ PLAIN = "pc_pimc:num_worlds=3,num_simulations=100,weights=none,rollout_steps=0" 
 NO_NETWORK = "pimc:num_worlds=3,num_simulations=100,weights=none,rollout_steps=0"
 BY_HAND = "pimc_value:num_worlds=60,prospects=1,guess=usual,weights=none"  # one move ahead in many worlds
 SEARCHED = "pc_pimc:num_worlds=3,num_simulations=800,prospects=1,guess=usual"  # the network's priors, and values by hand
+KEPT = "weights=long"  # of the network of the long run, wherever it is kept
+TAUGHT_ITSELF = f"pc_pimc:num_worlds=3,num_simulations=100,{KEPT}"
+STRONG = f"pc_pimc:num_worlds=3,num_simulations=800,prospects=0.5,guess=bundled,{KEPT}"
 NUMBERS_OF_WORLDS = (1, 3, 10, 20)
 BUDGET = 300  # nodes of all worlds, where they share it
 VARIANTS = {  # of Table 5
@@ -72,13 +75,21 @@ class StrategoPlan(Plan):
     def matches(self, pairs: Iterable[Match], *, few: bool = False) -> list[Measurement]:
         """What is to be played; matches are the labels."""
         games = few_of(self.games) if few else self.games
-        return [Measurement(pair.name(games), partial(play, pair, games, self.batch), pair) for pair in pairs]
+        kept = self.kept_network(LONG.name)
+        return [Measurement(pair.name(games), partial(play, pair, games, self.batch, kept), pair) for pair in pairs]
 
 
-def play(pair: Match, games: int, batch: int) -> dict:
-    """Plays a match; gives how games ended for the first, and its cost after everything was compiled."""
+def play(pair: Match, games: int, batch: int, kept: Path | None = None) -> dict:
+    """Plays a match; gives how games ended for the first, and its cost after everything was compiled.
+
+    Args:
+      pair: who.
+      games: how many.
+      batch: games at a time.
+      kept: the network of the long run, where one of them plays by it.
+    """
     game = jaxgames.make("stratego", pair.mode)
-    players = [agents.make(name, game) for name in (pair.first, pair.second)]
+    players = [agents.make(name.replace(KEPT, f"weights={kept}"), game) for name in (pair.first, pair.second)]
     played, times = play_timed(game, players, SEED, games, batch_size=min(batch, games), seating="rotated")
     return {
         "match": {**dataclasses.asdict(pair), "seed": SEED, "batch": batch},
@@ -133,15 +144,26 @@ def by_hand(plan: StrategoPlan) -> list[Measurement]:
     return ours + plan.matches([Match(BY_HAND, NO_NETWORK), Match(SEARCHED, NO_NETWORK), Match(SEARCHED, "random")], few=True)
 
 
+def self_taught(plan: StrategoPlan) -> list[Measurement]:
+    """The network of the long run in searches."""
+    return plan.matches(Match(player, "hunt") for player in (TAUGHT_ITSELF, STRONG))
+
+
+def long(plan: StrategoPlan) -> list[Measurement]:
+    """The long run, and what comes of it."""
+    return [long_run(plan), *self_taught(plan)]
+
+
 MATCHES = {"bots": bots, "hand": by_hand, "methods": methods, "guesses": guesses, "variants": variants, "worlds": worlds}
-PARTS = {**MATCHES, "learning": learning, "planes": planes, "full": full}
+PARTS = {**MATCHES, "learning": learning, "long": long, "planes": planes, "full": full}
 
 
 def texts(plan: StrategoPlan) -> dict[str, str]:
     """Makes the tables of the page."""
     tables = {name: table(plan.found(part(plan))) for name, part in MATCHES.items()}
     taught = {"planes": planes_table(plan.found(planes(plan))), "full": full_table(plan.found(full(plan)))}
-    return tables | taught | {"learning": learning_table(plan.found(learning(plan)))}
+    runs = plan.found([*learning(plan), long_run(plan)])
+    return tables | taught | {"learning": learning_table(runs), "self_taught": table(plan.found(self_taught(plan)))}
 
 
 def figures(plan: StrategoPlan) -> dict[str, str]:

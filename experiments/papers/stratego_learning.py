@@ -20,6 +20,7 @@ from training.jobs.train_alphaze import TrainConfig
 from training.learn.alphaze import AlphazeConfig
 from training.models.policy_value import PolicyValueConfig
 from training.play import agents, counting, evaluate
+from training.storage.files import write_atomically
 from training.storage.logs import measured, read_log
 
 if TYPE_CHECKING:
@@ -31,27 +32,39 @@ BARRAGE = "barrage:max_plies=400"
 OPPONENTS = ("hunt", "random", "network")  # the last is the network that the run began with
 
 
-def _run(name: str, title: str, **learn: Any) -> Runs:
-    config = AlphazeConfig(
-        num_worlds=3,
-        num_simulations=50,
-        first_play_urgency=None,
-        prospects=0.5,
-        lanes=64,
-        learning_rate=5e-4,
-        **learn,
-    )
+_SHORT = {"epoch_samples": 16_384, "num_simulations": 50, "lanes": 64, "learning_rate": 5e-4}
+_LONG = {  # sizes for a large GPU
+    "epoch_samples": 131_072,
+    "num_simulations": 100,
+    "lanes": 4096,
+    "microbatch_size": 4096,
+    "steps": 8,
+    "buffer_size": 262_144,
+    "epoch_updates": 512,
+    "batch_size": 1024,
+    "learning_rate": 1e-3,
+}
+
+
+def _run(name: str, title: str, epochs: int = 10, **learn: Any) -> Runs:
+    config = AlphazeConfig(num_worlds=3, first_play_urgency=None, prospects=0.5, **learn)
     who = PolicyValueConfig(game="stratego", mode=BARRAGE, network="light")
-    whole = TrainConfig(who=who, learn=config, epochs=10, gate_games=0, rate_games=0, final_games=0, checkpoint_every=1000)
+    whole = TrainConfig(who=who, learn=config, epochs=epochs, gate_games=0, rate_games=0, final_games=0, checkpoint_every=1000)
     return Runs(f"stratego-learning-{name}", title, whole)
 
 
-RUNS = (_run("plain", "PC-PIMC"), _run("tsl", "TSL + PC-PIMC", true_sight_epochs=5))
+RUNS = (_run("plain", "PC-PIMC", **_SHORT), _run("tsl", "TSL + PC-PIMC", true_sight_epochs=5, **_SHORT))
+LONG = _run("long", "TSL + PC-PIMC, 20 times as long", epochs=25, true_sight_epochs=20, **_LONG)
 
 
 def learning(plan: StrategoPlan) -> list[Measurement]:
-    """Both runs, and what the network plays like after some epochs."""
+    """Both short runs, and what the network plays like after some epochs."""
     return [Measurement(run.name, partial(learn, plan, run), run) for run in RUNS]
+
+
+def long_run(plan: StrategoPlan) -> Measurement:
+    """The long run, whose last network is kept: minutes on a large GPU, and most of a day on a core."""
+    return Measurement(LONG.name, partial(learn, plan, LONG), LONG)
 
 
 def config_of(plan: StrategoPlan, run: Runs) -> TrainConfig:
@@ -70,6 +83,8 @@ def learn(plan: StrategoPlan, run: Runs) -> dict | None:
         return None
     log = read_log(folder / "log.jsonl")
     speed = measured(log, "searches_per_second")
+    if run is LONG:
+        write_atomically(plan.kept_network(run.name), _network(folder, config.epochs).read_bytes())
     return {
         "settings": result["settings"],
         "searches_per_second": float(np.median(speed)),
@@ -82,10 +97,14 @@ def chosen_epochs(last: int) -> list[int]:
     return sorted({round(last * share / 5) for share in range(6)})
 
 
+def _network(folder: Path, epoch: int) -> Path:
+    return folder / f"epoch-{epoch:03d}.npz"
+
+
 def _ends(plan: StrategoPlan, folder: Path, epoch: int) -> dict[str, dict[str, int]]:
     """How games of an epoch's network ended for it, by opponent."""
     game = jaxgames.make("stratego", BARRAGE)
-    player = agents.make(f"network:weights={folder / f'epoch-{epoch:03d}.npz'}", game)
+    player = agents.make(f"network:weights={_network(folder, epoch)}", game)
     found = {}
     for name in OPPONENTS:
         players = [player, agents.make(name, game)]
@@ -95,17 +114,17 @@ def _ends(plan: StrategoPlan, folder: Path, epoch: int) -> dict[str, dict[str, i
 
 
 def learning_table(found: dict[Runs, dict]) -> str:
-    """Makes the table of points by epoch."""
+    """Makes the table of points by searches so far."""
     rows = [
-        [run.title, epoch, *(with_interval(*points(by_opponent[name])) for name in OPPONENTS)]
+        [run.title, f"{int(epoch) * run.config.learn.epoch_samples / 1e3:.0f} k", *(with_interval(*points(by_opponent[name])) for name in OPPONENTS)]
         for run, result in found.items()
         for epoch, by_opponent in result["epochs"].items()
     ]
-    return markdown(["run", "epochs", *(f"against {who}" for who in ("`hunt`", "`random`", "the network of the start"))], rows)
+    return markdown(["run", "searches", *(f"against {who}" for who in ("`hunt`", "`random`", "the network of the start"))], rows)
 
 
 def learning_figure(found: dict[Runs, dict]) -> str:
-    """Draws points over epochs."""
+    """Draws points over the epochs of the short runs."""
     lines = [
         (f"{run.title}, against {name}", {int(epoch): ends[name] for epoch, ends in result["epochs"].items()})
         for run, result in found.items()

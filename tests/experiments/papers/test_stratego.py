@@ -22,7 +22,8 @@ def test_the_page(tmp_path):
     assert "| `network` | `random` | Barrage | 68.8 (57–78) | 40 – 8 – 16 | 32 | 16.0 |" in page
     assert "| `pc_pimc:num_worlds=3,num_simulations=100,guess=bundled` | `hunt` | ten blocked fields | " in page
     assert "num_worlds=20,num_simulations=15" in page, "20 worlds share 300 nodes"
-    assert "| TSL + PC-PIMC | 10 | 65.6 (" in page and "| PC-PIMC | 0 | 50.0 (" in page
+    assert "| TSL + PC-PIMC | 164 k | 65.6 (" in page and "| PC-PIMC | 0 k | 50.0 (" in page
+    assert "| TSL + PC-PIMC, 20 times as long | 1311 k | 65.6 (" in page, "its epochs are longer"
     assert "| probabilities | network | `hunt` | 68.8 (57–78) |" in page
     assert "| probabilities | PC-PIMC, 3 x 100 | the same, shown a world that fits | 68.8 (" in page
     assert "| network | `random` | 68.8 (57–78) | 40 – 8 – 16 | 32 | 16.0 |" in page, "full Stratego"
