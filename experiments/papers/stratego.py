@@ -146,7 +146,8 @@ def by_hand(plan: StrategoPlan) -> list[Measurement]:
 
 def self_taught(plan: StrategoPlan) -> list[Measurement]:
     """The network of the long run in searches."""
-    return plan.matches(Match(player, "hunt") for player in (TAUGHT_ITSELF, STRONG))
+    ours = [Match(f"{TRUE},{KEPT}", "hunt"), *(Match(TAUGHT_ITSELF, bot) for bot in BOTS), Match(STRONG, "hunt")]
+    return plan.matches(ours) + plan.matches([Match(STRONG, "random"), Match(STRONG, NO_NETWORK)], few=True)
 
 
 def long(plan: StrategoPlan) -> list[Measurement]:
