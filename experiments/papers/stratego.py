@@ -12,13 +12,13 @@ import jax
 import jaxgames
 from experiments.pages import markdown
 from experiments.papers.measured import Measurement, Page, Plan, few_of, play_timed
-from experiments.papers.stratego_learning import BARRAGE, GAMES, LONG, learning, learning_figure, learning_table, long_run
+from experiments.papers.stratego_learning import BARRAGE, GAMES, LONG, TAUGHT, learning, learning_figure, learning_table, long_run
 from experiments.papers.stratego_taught import full, full_table, planes, planes_table
 from experiments.papers.tables import ends, for_file, points, with_interval
 from training.play import agents, counting
 
 SEED = 2022
-EVEN = "pc_pimc:num_worlds={worlds},num_simulations={nodes}"  # guided by the network that comes with the package
+EVEN = "pc_pimc:num_worlds={worlds},num_simulations={nodes}"
 SEARCH = EVEN + ",guess=bundled"  # and worlds drawn by the one that guesses
 USUAL = SEARCH.format(worlds=3, nodes=100)
 PIMC = "pimc:num_worlds=3,num_simulations=100,guess=bundled"
@@ -28,7 +28,8 @@ PLAIN = "pc_pimc:num_worlds=3,num_simulations=100,weights=none,rollout_steps=0" 
 NO_NETWORK = "pimc:num_worlds=3,num_simulations=100,weights=none,rollout_steps=0"
 BY_HAND = "pimc_value:num_worlds=60,prospects=1,guess=usual,weights=none"  # one move ahead in many worlds
 SEARCHED = "pc_pimc:num_worlds=3,num_simulations=800,prospects=1,guess=usual"  # the network's priors, and values by hand
-KEPT = "weights=long"  # of the network of the long run, wherever it is kept
+GUIDED = ("network", "pc_pimc", "pimc", "pimc_value", "true_sight")  # where nothing is said, by the network that `hunt` taught
+KEPT = "weights=long"  # that of the long run, which comes with the package
 TAUGHT_ITSELF = f"pc_pimc:num_worlds=3,num_simulations=100,{KEPT}"
 STRONG = f"pc_pimc:num_worlds=3,num_simulations=800,prospects=0.5,guess=bundled,{KEPT}"
 NUMBERS_OF_WORLDS = (1, 3, 10, 20)
@@ -75,21 +76,32 @@ class StrategoPlan(Plan):
     def matches(self, pairs: Iterable[Match], *, few: bool = False) -> list[Measurement]:
         """What is to be played; matches are the labels."""
         games = few_of(self.games) if few else self.games
-        kept = self.kept_network(LONG.name)
-        return [Measurement(pair.name(games), partial(play, pair, games, self.batch, kept), pair) for pair in pairs]
+        return [Measurement(pair.name(games), partial(play, pair, games, self.batch, self.named(pair)), pair) for pair in pairs]
+
+    def named(self, pair: Match) -> tuple[str, str]:
+        """Gives the names of both, with the files of their networks."""
+
+        def full(player: str) -> str:
+            name, _, options = player.partition(":")
+            if name not in GUIDED or "weights=none" in options:
+                return player
+            weights = self.kept_network(LONG.name) if KEPT in options else TAUGHT
+            return f"{player.replace(f',{KEPT}', '')}{',' if options else ':'}weights={weights}"
+
+        return full(pair.first), full(pair.second)
 
 
-def play(pair: Match, games: int, batch: int, kept: Path | None = None) -> dict:
+def play(pair: Match, games: int, batch: int, names: Iterable[str] = ()) -> dict:
     """Plays a match; gives how games ended for the first, and its cost after everything was compiled.
 
     Args:
       pair: who.
       games: how many.
       batch: games at a time.
-      kept: the network of the long run, where one of them plays by it.
+      names: of both, with the files of their networks; empty: as the pair says.
     """
     game = jaxgames.make("stratego", pair.mode)
-    players = [agents.make(name.replace(KEPT, f"weights={kept}"), game) for name in (pair.first, pair.second)]
+    players = [agents.make(name, game) for name in names or (pair.first, pair.second)]
     played, times = play_timed(game, players, SEED, games, batch_size=min(batch, games), seating="rotated")
     return {
         "match": {**dataclasses.asdict(pair), "seed": SEED, "batch": batch},

@@ -22,6 +22,7 @@ from training.models.policy_value import PolicyValueConfig
 from training.play import agents, counting, evaluate
 from training.storage.files import write_atomically
 from training.storage.logs import measured, read_log
+from training.storage.provenance import CHECKOUT
 
 if TYPE_CHECKING:
     from experiments.papers.stratego import StrategoPlan
@@ -29,11 +30,12 @@ if TYPE_CHECKING:
 SEED = 2024
 GAMES = 512  # of a network alone, which plays fast
 BARRAGE = "barrage:max_plies=400"
+TAUGHT = CHECKOUT / "docs/results/weights/stratego-taught.npz"  # what `hunt` taught, with which all runs begin
 OPPONENTS = ("hunt", "random", "network")  # the last is the network that the run began with
 
 
-_SHORT = {"epoch_samples": 16_384, "num_simulations": 50, "lanes": 64, "learning_rate": 5e-4}
-_LONG = {  # sizes for a large GPU
+_SHORT: dict[str, Any] = {"epoch_samples": 16_384, "num_simulations": 50, "lanes": 64, "learning_rate": 5e-4}
+_LONG: dict[str, Any] = {  # sizes for a large GPU
     "epoch_samples": 131_072,
     "num_simulations": 100,
     "lanes": 4096,
@@ -68,9 +70,8 @@ def long_run(plan: StrategoPlan) -> Measurement:
 
 
 def config_of(plan: StrategoPlan, run: Runs) -> TrainConfig:
-    """The settings of a run: from the network that comes with the package, in the plan's work folder."""
-    start = agents.bundled("pc_pimc", jaxgames.make("stratego", BARRAGE))
-    config: TrainConfig = replace(run.config, start=str(start), output=str(plan.work / run.name), resume=True)
+    """The settings of a run: from the network that `hunt` taught, in the plan's work folder."""
+    config: TrainConfig = replace(run.config, start=str(TAUGHT), output=str(plan.work / run.name), resume=True)
     return replace(config, epochs=plan.epochs) if plan.epochs else config
 
 
@@ -107,7 +108,8 @@ def _ends(plan: StrategoPlan, folder: Path, epoch: int) -> dict[str, dict[str, i
     player = agents.make(f"network:weights={_network(folder, epoch)}", game)
     found = {}
     for name in OPPONENTS:
-        players = [player, agents.make(name, game)]
+        opponent = f"network:weights={TAUGHT}" if name == "network" else name
+        players = [player, agents.make(opponent, game)]
         games = evaluate.play(game, players, jax.random.key(SEED), plan.network_games, batch_size=128, seating="rotated")
         found[name] = asdict(counting.count(games))
     return found
@@ -115,11 +117,12 @@ def _ends(plan: StrategoPlan, folder: Path, epoch: int) -> dict[str, dict[str, i
 
 def learning_table(found: dict[Runs, dict]) -> str:
     """Makes the table of points by searches so far."""
-    rows = [
-        [run.title, f"{int(epoch) * run.config.learn.epoch_samples / 1e3:.0f} k", *(with_interval(*points(by_opponent[name])) for name in OPPONENTS)]
-        for run, result in found.items()
-        for epoch, by_opponent in result["epochs"].items()
-    ]
+    rows = []
+    for run, result in found.items():
+        for epoch, by_opponent in result["epochs"].items():
+            searches = int(epoch) * run.config.learn.epoch_samples
+            shown = (with_interval(*points(by_opponent[name])) for name in OPPONENTS)
+            rows.append([run.title, f"{searches / 1e3:.0f} k", *shown])
     return markdown(["run", "searches", *(f"against {who}" for who in ("`hunt`", "`random`", "the network of the start"))], rows)
 
 

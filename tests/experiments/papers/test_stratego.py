@@ -9,6 +9,7 @@ import jaxgames
 from experiments.papers import stratego_learning, stratego_taught
 from experiments.papers.measured import Runs
 from experiments.papers.stratego import PAGE, Match, StrategoPlan, play
+from experiments.papers.stratego_learning import LONG, TAUGHT
 from tests import tic_tac_toe
 from tests.experiments.papers.made_up import page_of
 
@@ -37,6 +38,27 @@ def test_every_match_has_a_file_of_its_own(tmp_path):
     assert all("/" not in name and ":" not in name for name in by_name)
     games = {name.rpartition("games")[2] for name in by_name if "epochs" not in name and "learning" not in name}
     assert games == {"256", "64"}, "less depends on some pairs"
+
+
+@pytest.mark.parametrize(
+    ("player", "options"),
+    [
+        ("network", [str(TAUGHT)]),
+        ("pc_pimc:num_worlds=3,weights=long", ["num_worlds=3", "LONG"]),
+        ("pimc:num_worlds=3", ["num_worlds=3", str(TAUGHT)]),
+        ("pc_pimc:num_worlds=3,weights=none,rollout_steps=0", None),
+        ("ismcts:num_simulations=300", None),
+        ("hunt", None),
+    ],
+)
+def test_players_are_guided_by_the_network_that_the_page_means(tmp_path, player, options):
+    plan = StrategoPlan(tmp_path)
+    if options is not None:
+        *others, weights = options
+        weights = str(plan.kept_network(LONG.name)) if weights == "LONG" else weights
+        options = ",".join([*others, f"weights={weights}"])
+    first, second = plan.named(Match(player, "random"))
+    assert first == (player if options is None else f"{player.partition(':')[0]}:{options}") and second == "random"
 
 
 @pytest.mark.parametrize("strong", ["careful", pytest.param("hunt", marks=pytest.mark.slow)])
