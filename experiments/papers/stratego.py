@@ -1,4 +1,4 @@
-"""The results of AlphaZe** in Barrage (Bluml et al., section 4): the shipped network, with and without search, in matches."""
+"""The results of AlphaZe** in Barrage (Bluml et al., section 4): matches of what `hunt` taught, and of what learnt on."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from experiments.papers.stratego_learning import BARRAGE, GAMES, LONG, TAUGHT, l
 from experiments.papers.stratego_taught import full, full_table, planes, planes_table
 from experiments.papers.tables import ends, for_file, points, with_interval
 from training.play import agents, counting
+from training.storage.provenance import CHECKOUT
 
 SEED = 2022
 EVEN = "pc_pimc:num_worlds={worlds},num_simulations={nodes}"
@@ -28,10 +29,10 @@ PLAIN = "pc_pimc:num_worlds=3,num_simulations=100,weights=none,rollout_steps=0" 
 NO_NETWORK = "pimc:num_worlds=3,num_simulations=100,weights=none,rollout_steps=0"
 BY_HAND = "pimc_value:num_worlds=60,prospects=1,guess=usual,weights=none"  # one move ahead in many worlds
 SEARCHED = "pc_pimc:num_worlds=3,num_simulations=800,prospects=1,guess=usual"  # the network's priors, and values by hand
-GUIDED = ("network", "pc_pimc", "pimc", "pimc_value", "true_sight")  # where nothing is said, by the network that `hunt` taught
-KEPT = "weights=long"  # that of the long run, which comes with the package
-TAUGHT_ITSELF = f"pc_pimc:num_worlds=3,num_simulations=100,{KEPT}"
-STRONG = f"pc_pimc:num_worlds=3,num_simulations=800,prospects=0.5,guess=bundled,{KEPT}"
+GUIDED = ("network", "pc_pimc", "pimc", "medoid", "true_sight")  # where nothing is said, by the network that `hunt` taught
+LONG_NETWORK = "weights=long"  # that of the long run, which comes with the package
+SELF_TAUGHT = f"pc_pimc:num_worlds=3,num_simulations=100,{LONG_NETWORK}"
+SELF_TAUGHT_LARGE = f"pc_pimc:num_worlds=3,num_simulations=800,prospects=0.5,guess=bundled,{LONG_NETWORK}"
 NUMBERS_OF_WORLDS = (1, 3, 10, 20)
 BUDGET = 300  # nodes of all worlds, where they share it
 VARIANTS = {  # of Table 5
@@ -80,31 +81,30 @@ class StrategoPlan(Plan):
 
     def named(self, pair: Match) -> tuple[str, str]:
         """Gives the names of both, with the files of their networks."""
+        return self._with_file(pair.first), self._with_file(pair.second)
 
-        def full(player: str) -> str:
-            name, _, options = player.partition(":")
-            if name not in GUIDED or "weights=none" in options:
-                return player
-            weights = self.kept_network(LONG.name) if KEPT in options else TAUGHT
-            return f"{player.replace(f',{KEPT}', '')}{',' if options else ':'}weights={weights}"
-
-        return full(pair.first), full(pair.second)
+    def _with_file(self, player: str) -> str:
+        name, _, options = player.partition(":")
+        if "weights=" in options:
+            return player.replace(LONG_NETWORK, f"weights={self.kept_network(LONG.name)}")
+        return f"{player}{',' if options else ':'}weights={TAUGHT}" if name in GUIDED else player
 
 
-def play(pair: Match, games: int, batch: int, names: Iterable[str] = ()) -> dict:
+def play(pair: Match, games: int, batch: int, names: tuple[str, str]) -> dict:
     """Plays a match; gives how games ended for the first, and its cost after everything was compiled.
 
     Args:
       pair: who.
       games: how many.
       batch: games at a time.
-      names: of both, with the files of their networks; empty: as the pair says.
+      names: of both, with the files of their networks.
     """
     game = jaxgames.make("stratego", pair.mode)
-    players = [agents.make(name, game) for name in names or (pair.first, pair.second)]
+    players = [agents.make(name, game) for name in names]
     played, times = play_timed(game, players, SEED, games, batch_size=min(batch, games), seating="rotated")
     return {
         "match": {**dataclasses.asdict(pair), "seed": SEED, "batch": batch},
+        "players": [name.replace(f"{CHECKOUT}/", "") for name in names],
         **dataclasses.asdict(counting.count(played)),
         "mean_length": round(float(played.lengths.mean()), 1),
         "moves": played.moves.tolist(),
@@ -158,8 +158,8 @@ def by_hand(plan: StrategoPlan) -> list[Measurement]:
 
 def self_taught(plan: StrategoPlan) -> list[Measurement]:
     """The network of the long run in searches."""
-    ours = [Match(f"{TRUE},{KEPT}", "hunt"), *(Match(TAUGHT_ITSELF, bot) for bot in BOTS), Match(STRONG, "hunt")]
-    return plan.matches(ours) + plan.matches([Match(STRONG, "random"), Match(STRONG, NO_NETWORK)], few=True)
+    ours = [Match(f"{TRUE},{LONG_NETWORK}", "hunt"), *(Match(SELF_TAUGHT, bot) for bot in BOTS), Match(SELF_TAUGHT_LARGE, "hunt")]
+    return plan.matches(ours) + plan.matches([Match(SELF_TAUGHT_LARGE, "random"), Match(SELF_TAUGHT_LARGE, NO_NETWORK)], few=True)
 
 
 def long(plan: StrategoPlan) -> list[Measurement]:
@@ -168,6 +168,7 @@ def long(plan: StrategoPlan) -> list[Measurement]:
 
 
 MATCHES = {"bots": bots, "hand": by_hand, "methods": methods, "guesses": guesses, "variants": variants, "worlds": worlds}
+# Where the long run has not been made it takes half a day on a core: name the other parts, or give it a GPU.
 PARTS = {**MATCHES, "learning": learning, "long": long, "planes": planes, "full": full}
 
 

@@ -11,6 +11,7 @@ import jax
 import numpy as np
 
 import jaxgames
+from experiments.benchmark.table import short
 from experiments.pages import markdown
 from experiments.papers.figures import points_figure
 from experiments.papers.measured import Measurement, Runs, trained
@@ -65,8 +66,17 @@ def learning(plan: StrategoPlan) -> list[Measurement]:
 
 
 def long_run(plan: StrategoPlan) -> Measurement:
-    """The long run, whose last network is kept: minutes on a large GPU, and most of a day on a core."""
-    return Measurement(LONG.name, partial(learn, plan, LONG), LONG)
+    """The long run, whose last network is kept: minutes on a large GPU, half a day on a core."""
+    return Measurement(LONG.name, partial(learn_and_keep, plan, LONG), LONG)
+
+
+def learn_and_keep(plan: StrategoPlan, run: Runs) -> dict | None:
+    """Does what `learn` does, and keeps the last network."""
+    result = learn(plan, run)
+    if result is not None:
+        config = config_of(plan, run)
+        write_atomically(plan.kept_network(run.name), _network(Path(config.output), config.epochs).read_bytes())
+    return result
 
 
 def config_of(plan: StrategoPlan, run: Runs) -> TrainConfig:
@@ -84,8 +94,6 @@ def learn(plan: StrategoPlan, run: Runs) -> dict | None:
         return None
     log = read_log(folder / "log.jsonl")
     speed = measured(log, "searches_per_second")
-    if run is LONG:
-        write_atomically(plan.kept_network(run.name), _network(folder, config.epochs).read_bytes())
     return {
         "settings": result["settings"],
         "searches_per_second": float(np.median(speed)),
@@ -122,7 +130,7 @@ def learning_table(found: dict[Runs, dict]) -> str:
         for epoch, by_opponent in result["epochs"].items():
             searches = int(epoch) * run.config.learn.epoch_samples
             shown = (with_interval(*points(by_opponent[name])) for name in OPPONENTS)
-            rows.append([run.title, f"{searches / 1e3:.0f} k", *shown])
+            rows.append([run.title, short(searches) if searches else "0", *shown])
     return markdown(["run", "searches", *(f"against {who}" for who in ("`hunt`", "`random`", "the network of the start"))], rows)
 
 

@@ -12,6 +12,8 @@ from experiments.papers.stratego import PAGE, Match, StrategoPlan, play
 from experiments.papers.stratego_learning import LONG, TAUGHT
 from tests import tic_tac_toe
 from tests.experiments.papers.made_up import page_of
+from training.play import agents
+from training.storage.provenance import CHECKOUT
 
 
 def test_the_page(tmp_path):
@@ -23,8 +25,9 @@ def test_the_page(tmp_path):
     assert "| `network` | `random` | Barrage | 68.8 (57–78) | 40 – 8 – 16 | 32 | 16.0 |" in page
     assert "| `pc_pimc:num_worlds=3,num_simulations=100,guess=bundled` | `hunt` | ten blocked fields | " in page
     assert "num_worlds=20,num_simulations=15" in page, "20 worlds share 300 nodes"
-    assert "| TSL + PC-PIMC | 164 k | 65.6 (" in page and "| PC-PIMC | 0 k | 50.0 (" in page
-    assert "| TSL + PC-PIMC, 20 times as long | 1311 k | 65.6 (" in page, "its epochs are longer"
+    assert "| TSL + PC-PIMC | 164 k | 65.6 (" in page and "| PC-PIMC | 0 | 50.0 (" in page
+    assert "| TSL + PC-PIMC, 20 times as long | 1.31 M | 65.6 (" in page, "its epochs are longer"
+    assert "| `pc_pimc:num_worlds=3,num_simulations=100,weights=long` | `hunt` | Barrage | 68.8 (" in page
     assert "| probabilities | network | `hunt` | 68.8 (57–78) |" in page
     assert "| probabilities | PC-PIMC, 3 x 100 | the same, shown a world that fits | 68.8 (" in page
     assert "| network | `random` | 68.8 (57–78) | 40 – 8 – 16 | 32 | 16.0 |" in page, "full Stratego"
@@ -41,24 +44,24 @@ def test_every_match_has_a_file_of_its_own(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("player", "options"),
+    ("player", "with_file"),
     [
-        ("network", [str(TAUGHT)]),
-        ("pc_pimc:num_worlds=3,weights=long", ["num_worlds=3", "LONG"]),
-        ("pimc:num_worlds=3", ["num_worlds=3", str(TAUGHT)]),
-        ("pc_pimc:num_worlds=3,weights=none,rollout_steps=0", None),
-        ("ismcts:num_simulations=300", None),
-        ("hunt", None),
+        ("network", "network:weights={taught}"),
+        ("network:weights=long", "network:weights={long}"),
+        ("pc_pimc:num_worlds=3,weights=long", "pc_pimc:num_worlds=3,weights={long}"),
+        ("pimc:num_worlds=3", "pimc:num_worlds=3,weights={taught}"),
+        *((player, player) for player in ("pc_pimc:weights=none,rollout_steps=0", "ismcts:num_simulations=300", "hunt")),
     ],
 )
-def test_players_are_guided_by_the_network_that_the_page_means(tmp_path, player, options):
+def test_players_have_the_network_that_the_page_means(tmp_path, player, with_file):
     plan = StrategoPlan(tmp_path)
-    if options is not None:
-        *others, weights = options
-        weights = str(plan.kept_network(LONG.name)) if weights == "LONG" else weights
-        options = ",".join([*others, f"weights={weights}"])
-    first, second = plan.named(Match(player, "random"))
-    assert first == (player if options is None else f"{player.partition(':')[0]}:{options}") and second == "random"
+    meant = with_file.format(taught=TAUGHT, long=plan.kept_network(LONG.name))
+    assert plan.named(Match(player, "random")) == (meant, "random")
+
+
+def test_the_package_has_the_network_of_the_long_run():
+    kept = StrategoPlan(CHECKOUT / "docs/results").kept_network(LONG.name)
+    assert (agents.TRAINED / "stratego_pc_pimc.npz").read_bytes() == kept.read_bytes() != TAUGHT.read_bytes()
 
 
 @pytest.mark.parametrize("strong", ["careful", pytest.param("hunt", marks=pytest.mark.slow)])
@@ -70,7 +73,7 @@ def test_a_match_is_told_from_the_first_player_s_side(strong, monkeypatch):
         jaxgames.register(tic_tac_toe.REGISTRATION)
         game, mode = jaxgames.make("tic_tac_toe"), "standard"
         monkeypatch.setattr(jaxgames, "make", lambda name, mode: game)
-    found = play(Match("random", strong, mode), games=32, batch=32)
+    found = play(Match("random", strong, mode), games=32, batch=32, names=("random", strong))
     assert found["wins"] + found["draws"] + found["losses"] == 32
     assert found["wins"] < found["losses"]
     assert found["moves"][0] > 0 and found["cpu_seconds"] >= 0
@@ -89,10 +92,11 @@ def test_a_run_learns_and_its_networks_play(tmp_path):
     )
     small = Runs("small", "small", replace(whole, learn=learn))
     plan = StrategoPlan(tmp_path, epochs=1, network_games=4, work=tmp_path / "work")
-    result = stratego_learning.learn(plan, small)
+    result = stratego_learning.learn_and_keep(plan, small)
     assert list(result["epochs"]) == ["0", "1"] and result["searches_per_second"] > 0
     assert all(ends["games"] == 4 for by_opponent in result["epochs"].values() for ends in by_opponent.values())
     assert "start" not in result["settings"]
+    assert plan.kept_network("small").read_bytes() == (tmp_path / "work" / "small" / "epoch-001.npz").read_bytes()
 
 
 @pytest.mark.slow
