@@ -79,7 +79,7 @@ def steps_per_call(steps: int, batch: int, usual: int) -> tuple[int, int]:
     return shared, max(1, -(-min(steps, 1024) // shared))
 
 
-def together(batch: int) -> dict[str, int]:
+def together(batch: int) -> dict[str, Any]:
     """Gives the setting by which as many lanes are planned for at once as only accelerators have; none for fewer."""
     return {"microbatch_size": batch} if batch >= MANY_LANES else {}
 

@@ -14,7 +14,6 @@ from jax import Array
 from experiments.benchmark.case import Case, Program, Tally
 from experiments.benchmark.harness import compilation, throughput
 from experiments.benchmark.lanes import (
-    MANY_LANES,
     Compiled,
     Lanes,
     Step,
@@ -23,6 +22,7 @@ from experiments.benchmark.lanes import (
     play_on,
     start_shapes,
     steps_per_call,
+    together,
     typed_keys,
     visits_digest,
 )
@@ -155,9 +155,7 @@ def searcher(mode: str, num_simulations: int, lanes: int = SEARCH_LANES) -> tupl
     """Makes PC-PIMC with three worlds and the light network."""
     who = policy_value.make(PolicyValueConfig("stratego", mode, network="light"))
     search = puct.Settings(num_simulations=num_simulations)
-    settings = determinized.Settings(num_worlds=NUM_WORLDS, search=search)
-    if lanes >= MANY_LANES:  # as only accelerators have: they want all at once
-        settings = dataclasses.replace(settings, microbatch_size=lanes)
+    settings = determinized.Settings(num_worlds=NUM_WORLDS, search=search, **together(lanes))
     return determinized.pimc_tree(who.game, who.evaluate, settings, outputs=who.encoder.outputs), who
 
 
