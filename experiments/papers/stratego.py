@@ -158,8 +158,9 @@ def by_hand(plan: StrategoPlan) -> list[Measurement]:
 
 def self_taught(plan: StrategoPlan) -> list[Measurement]:
     """The network of the long run in searches."""
-    ours = [Match(f"{TRUE},{LONG_NETWORK}", "hunt"), *(Match(SELF_TAUGHT, bot) for bot in BOTS), Match(SELF_TAUGHT_LARGE, "hunt")]
-    return plan.matches(ours) + plan.matches([Match(SELF_TAUGHT_LARGE, "random"), Match(SELF_TAUGHT_LARGE, NO_NETWORK)], few=True)
+    players = (SELF_TAUGHT, SELF_TAUGHT_LARGE)
+    ours = [Match(f"{TRUE},{LONG_NETWORK}", "hunt"), *(Match(player, bot) for player in players for bot in BOTS)]
+    return plan.matches(ours) + plan.matches([Match(SELF_TAUGHT_LARGE, NO_NETWORK)], few=True)
 
 
 def long(plan: StrategoPlan) -> list[Measurement]:
