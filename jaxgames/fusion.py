@@ -12,6 +12,7 @@ import numpy as np
 from jax import Array
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+Tree = TypeVar("Tree")
 
 
 def worked_out(values: Array) -> Array:
@@ -45,6 +46,16 @@ def settled(values: Sequence[Array]) -> list[Array]:
         return carry[0], [jnp.zeros_like(value) for value in carry[1]]
 
     return jax.lax.while_loop(lambda carry: carry[0], body, (never, values))[1]
+
+
+def boundary(values: Tree) -> Tree:
+    """Gives a pytree of arrays that a GPU or TPU works out before what reads them; a CPU fuses over it as if it were not there.
+
+    Between two long pieces of work. Without it XLA repeats much of the first in every kernel of the second, and then compares
+    each pair of those kernels: a search of long pieces takes minutes to compile for a GPU, of which this saves most.
+    """
+    bounded: Tree = jax.lax.optimization_barrier(values)
+    return bounded
 
 
 def all_lanes(function: Function) -> Function:

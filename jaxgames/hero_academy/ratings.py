@@ -19,6 +19,7 @@ from jax import Array
 
 from jaxgames import sliced
 from jaxgames.bits import Bits, lowest_bit, union
+from jaxgames.fusion import boundary
 from jaxgames.hero_academy import actions, cards, combat, units
 from jaxgames.hero_academy.actions import DISTANCES, OFFSETS
 from jaxgames.hero_academy.config import HeroAcademyConfig
@@ -157,8 +158,9 @@ def _best_of_cards(config: HeroAcademyConfig, state: State, among: Bits) -> Arra
 def _best_of_group(config: HeroAcademyConfig, digits: Sequence[Bits], more: int, places: list[Place]) -> Array:
     """The rank of the best of some actions, whose ratings are numbers by cell and `more`."""
     grid = config.grid
-    cells = union(grid.translate(part, down, right) for _, right, down, part in places)
-    value, highest = sliced.highest(digits, cells)
+    digits = boundary(tuple(digits))
+    cells = boundary(union(grid.translate(part, down, right) for _, right, down, part in places))
+    value, highest = boundary(sliced.highest(digits, cells))
     words: list[tuple[int, Array]] = []
     for start, right, down, part in places:
         words += enumerate((part & grid.translate(highest, -down, -right)).words, start)

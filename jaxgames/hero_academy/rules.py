@@ -15,6 +15,7 @@ from jax import Array
 
 from jaxgames import random_bits
 from jaxgames.bits import Bits, select
+from jaxgames.fusion import boundary
 from jaxgames.hero_academy import actions, cards, combat, draws, units
 from jaxgames.hero_academy.actions import Action
 from jaxgames.hero_academy.config import HeroAcademyConfig
@@ -133,6 +134,8 @@ def _act(config: HeroAcademyConfig, state: State, sides: Sides, what: Action) ->
     )
     spent = actor._replace(items=actor.items & ~(1 << units.SCROLL))
     at_actor = _choose([(moves, nothing), (what.is_trade, target)], spent)
+    at_actor, at_target, struck, strength, bonus = boundary((at_actor, at_target, struck, strength, bonus))
+    pushed_to, pushes = boundary((pushed_to, pushes))
     acts = what.is_unit | what.is_trade
     board = board.write(grid.one_hot(here).when(acts), at_actor)
     board = board.write(grid.one_hot(there).when(acts | what.is_deploy | drinks | equips), at_target)

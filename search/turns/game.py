@@ -11,6 +11,7 @@ from jax import Array
 
 from jaxgames import random_bits
 from jaxgames.bits import WORD_BITS, Bits
+from jaxgames.fusion import boundary
 from jaxgames.game import Game, offers
 from jaxgames.lanes import where_lanes
 from jaxgames.random_bits import LaneKey
@@ -182,7 +183,7 @@ def finish_turn(game: Game, moves: Moves, greediness: float, lanes: LaneKey, sta
     def step(carry: tuple[Array, Array, Array, Any]) -> tuple[Array, Array, Array, Any]:
         number, acting, ended, states = carry
         keys = random_bits.fold(lanes, number)
-        action = jax.vmap(lambda state, key: moves.rollout_action(state, key, greediness))(states, keys)
+        action = boundary(jax.vmap(lambda state, key: moves.rollout_action(state, key, greediness))(states, keys))
         # The end of the turn is played once, after the loop.
         ends = acting & (action == moves.end_turn)
         acts = acting & ~ends
@@ -194,7 +195,8 @@ def finish_turn(game: Game, moves: Moves, greediness: float, lanes: LaneKey, sta
     start = (jnp.int32(0), acting, jnp.zeros_like(movers), states)
     last = moves.turn_length - 1
     _, _, ended, states = jax.lax.while_loop(lambda carry: (carry[0] < last) & carry[1].any(), step, start)
-    return with_end(moves, unfinished(states), random_bits.fold(random_bits.fold(lanes, ended), 0), states)
+    keys = random_bits.fold(random_bits.fold(lanes, ended), 0)
+    return boundary(with_end(moves, unfinished(states), keys, states))
 
 
 def with_end(moves: Moves, ends: Array, lanes: LaneKey, states: Any) -> Any:

@@ -20,6 +20,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from jaxgames import checks, random_bits
+from jaxgames.fusion import boundary
 from jaxgames.game import Game
 from jaxgames.lanes import where_lanes
 from jaxgames.packing import packing_of
@@ -198,9 +199,9 @@ def _simulate(
     opens = active & (counts[:, LEFT] > 0) & ~node.state.terminated
     opens = opens & (counts[:, TRIED] < settings.max_children) & (depth < settings.max_depth)
 
-    action = jax.vmap(moves.best_rated)(node.state, node.untried)
-    after = _played(moves, lanes, node.state, action)
-    fresh = Node(after, jax.vmap(moves.offered)(after), keys_of(game, moves, after))
+    action = boundary(jax.vmap(moves.best_rated)(node.state, node.untried))
+    after = boundary(_played(moves, lanes, node.state, action))
+    fresh = boundary(Node(after, jax.vmap(moves.offered)(after), keys_of(game, moves, after)))
     # What costs nothing or takes the last action back is not worth an edge.
     last = of_nodes(tree.nodes, before)[:, -2:]
     back = (fresh.keys[:, 2:] == last).all(-1) & (depth > 0)
@@ -223,7 +224,7 @@ def _simulate(
 
     leaf = where_lanes(grows, after, node.state)
     ends = finish_turn(game, moves, settings.greediness, random_bits.fold(lanes, _ROLLOUT), leaf)
-    value = 0.5 + 0.5 * jax.vmap(functools.partial(value_for, game))(ends, seats)
+    value = boundary(0.5 + 0.5 * jax.vmap(functools.partial(value_for, game))(ends, seats))
     tree = _back_up(tree, seats, path, length, jnp.where(grows, child, number), value)
     ended = is_new & (counts[:, MOVER] == seats) & ((movers != seats) | after.terminated)
     return tree, length, ended.astype(jnp.int32)
@@ -232,7 +233,7 @@ def _simulate(
 def _played(moves: Moves, lanes: LaneKey, states: Any, action: Array) -> Any:
     """Plays an action, and ends the turn if it does so, or where no action is left."""
     ends = action == moves.end_turn
-    after = where_lanes(ends, states, jax.vmap(moves.act)(states, action))
+    after = boundary(where_lanes(ends, states, jax.vmap(moves.act)(states, action)))
     over = ends | ((after.action_points == 0) & ~after.terminated)
     keys = random_bits.fold(lanes, jnp.where(ends, _EXPAND, _END))
     return with_end(moves, over, keys, after)
