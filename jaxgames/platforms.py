@@ -10,6 +10,7 @@ from typing import TypeVar
 import jax
 
 Result = TypeVar("Result")
+Value = TypeVar("Value")
 
 _FOR_ALL = contextvars.ContextVar("for_all", default=False)
 
@@ -25,6 +26,25 @@ def by_platform(*arguments: object, cpu: Callable[..., Result], default: Callabl
         return cpu(*arguments)
     found: Result = jax.lax.platform_dependent(*arguments, cpu=cpu, default=default)
     return found
+
+
+def repeated(count: int, function: Callable[[Value], Value], value: Value) -> Value:
+    """Gives `function(function(...(value)))`, `count` times: in a loop on a CPU, in straight-line code elsewhere.
+
+    A round of a loop is kernels of its own on an accelerator; elementwise operations in a row are one kernel. A CPU compiles the
+    loop sooner.
+    """
+
+    def in_a_loop(value: Value) -> Value:
+        found: Value = jax.lax.fori_loop(0, count, lambda _, value: function(value), value)
+        return found
+
+    def in_a_row(value: Value) -> Value:
+        for _ in range(count):
+            value = function(value)
+        return value
+
+    return by_platform(value, cpu=in_a_loop, default=in_a_row)
 
 
 def only_cpus() -> bool:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import jax
 from jax import Array
 
 from jaxgames import sliced
 from jaxgames.bitboard import DIRECTIONS
 from jaxgames.bits import Bits, nth, stacked, union
 from jaxgames.fusion import settled
+from jaxgames.platforms import repeated
 from jaxgames.pommerman import explosions
 from jaxgames.pommerman.config import PommermanConfig
 from jaxgames.pommerman.constants import START_BLAST_STRENGTH
@@ -49,7 +49,7 @@ def cornered(config: PommermanConfig, state: State) -> tuple[Array, Array]:
     now, laid = nth(blasts, 0), [nth(blasts, 1 + seat) for seat in range(config.num_players)]
     ways = _calm(stacked([open_cells - bombs.cells - union(places[enemy] for enemy in of_seat) for of_seat in enemies]))
     here = _calm(stacked(places))
-    reached = jax.lax.fori_loop(0, STEPS, lambda _, cells: cells | (grid.neighbours(cells) & ways), here)
+    reached = repeated(STEPS, lambda cells: cells | (grid.neighbours(cells) & ways), here)
     left = reached - stacked([now] * config.num_players)
     left_then = left - stacked([union(laid[enemy] for enemy in of_seat) for of_seat in enemies])
     doomed, threatened = settled([here.any() & ~left.any(), left.any() & ~left_then.any()])

@@ -13,6 +13,7 @@ from jax import Array
 
 from jaxgames.bitboard import DIRECTIONS, DOWN, LEFT, OPPOSITE, RIGHT, UP, Grid
 from jaxgames.bits import Bits, select, union
+from jaxgames.platforms import by_platform, repeated
 
 SEARCH_RADIUS = 10  # rows, columns and steps (Manhattan distance) that the official search looks away from the agent
 
@@ -69,10 +70,20 @@ def levels(grid: Grid, own: Bits, open_cells: Bits, candidates: Bits, count: int
         front = grid.neighbours(front & open_cells) & rest
         return (front, rest - front), front
 
-    # A loop, although straight-line code is a tenth faster with multi-output fusion: without it, XLA's CPU kernels compute
-    # each level again for every use in the next one, and ten levels in a row take ten thousand times as long.
-    _, fronts = jax.lax.scan(grow, (own, candidates - own), None, length=count, unroll=2)
-    return (own, *(jax.tree.map(lambda words, d=d: words[d], fronts) for d in range(count)))
+    def in_a_loop(start: tuple[Bits, Bits]) -> tuple[Bits, ...]:
+        # Although straight-line code is a tenth faster with multi-output fusion: without it, XLA's CPU kernels compute each level
+        # again for every use in the next one, and ten levels in a row take ten thousand times as long.
+        _, fronts = jax.lax.scan(grow, start, None, length=count, unroll=2)
+        return tuple(jax.tree.map(lambda words, d=d: words[d], fronts) for d in range(count))
+
+    def in_a_row(start: tuple[Bits, Bits]) -> tuple[Bits, ...]:
+        fronts, carry = [], start
+        for _ in range(count):
+            carry, front = grow(carry, None)
+            fronts.append(front)
+        return tuple(fronts)
+
+    return (own, *by_platform((own, candidates - own), cpu=in_a_loop, default=in_a_row))
 
 
 def any_beyond(grid: Grid, own: Bits, open_cells: Bits, candidates: Bits, wanted: Bits, count: int, asked: Array) -> Array:
@@ -97,7 +108,7 @@ def any_beyond(grid: Grid, own: Bits, open_cells: Bits, candidates: Bits, wanted
 
     def search(carry: tuple[Array, Bits]) -> tuple[Array, Bits]:
         _, start = carry
-        ball = jax.lax.fori_loop(0, SEARCH_RADIUS, lambda _, cells: cells | grid.neighbours(cells), start)
+        ball = repeated(SEARCH_RADIUS, lambda cells: cells | grid.neighbours(cells), start)
         inside = candidates & ball
 
         def grow(cells: Bits) -> Bits:
@@ -107,7 +118,7 @@ def any_beyond(grid: Grid, own: Bits, open_cells: Bits, candidates: Bits, wanted
             grown = grow(carry[0])
             return grown, (grown ^ carry[0]).any()
 
-        near = jax.lax.fori_loop(0, count, lambda _, cells: grow(cells), start)
+        near = repeated(count, grow, start)
         cells, _ = jax.lax.while_loop(lambda carry: carry[1], grow_on, (near, jnp.bool_(True)))
         return jnp.bool_(False), cells - near
 

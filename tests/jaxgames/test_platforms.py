@@ -3,7 +3,8 @@
 import jax
 import jax.numpy as jnp
 
-from jaxgames.platforms import by_platform, for_all_platforms, only_cpus
+from jaxgames import platforms
+from jaxgames.platforms import by_platform, for_all_platforms, only_cpus, repeated
 
 
 def test_ways_of_unlike_shapes_are_those_of_accelerators_in_programs_for_all_platforms():
@@ -14,6 +15,15 @@ def test_ways_of_unlike_shapes_are_those_of_accelerators_in_programs_for_all_pla
 
 def _double(x):
     return by_platform(x, cpu=lambda x: x + x, default=lambda x: x * 2)
+
+
+def test_straight_lines_and_loops_come_to_the_same(monkeypatch):
+    cube = lambda x: repeated(3, lambda x: x * x + 1, x)  # noqa: E731
+    assert cube(jnp.arange(3)).tolist() == [5, 26, 677]
+    assert "while" in str(jax.make_jaxpr(cube)(1)) or "scan" in str(jax.make_jaxpr(cube)(1))
+    monkeypatch.setattr(platforms, "by_platform", lambda *arguments, cpu, default: default(*arguments))
+    assert cube(jnp.arange(3)).tolist() == [5, 26, 677]
+    assert "while" not in str(jax.make_jaxpr(lambda x: cube(x))(1))
 
 
 def test_a_process_without_accelerators_traces_one_way():

@@ -7,8 +7,18 @@ import jax
 import numpy as np
 import pytest
 
-from jaxgames import few_lanes, random_bits
-from jaxgames.pommerman import explosions, make, rules, simple_agent, simple_seats, simple_unbiased_agent, simple_unbiased_memory
+from jaxgames import few_lanes, platforms, random_bits
+from jaxgames.bits import Bits
+from jaxgames.pommerman import (
+    explosions,
+    make,
+    rules,
+    simple_agent,
+    simple_search,
+    simple_seats,
+    simple_unbiased_agent,
+    simple_unbiased_memory,
+)
 from jaxgames.pommerman.config import preset
 from tests.jaxgames.pommerman import recordings
 from tests.jaxgames.pommerman.playing import start_states
@@ -22,6 +32,10 @@ PLAYERS = {
         functools.partial(simple_unbiased_memory.init_memory, CONFIG),
     ),
 }
+
+
+def _way_of_accelerators(*arguments, cpu, default):
+    return default(*arguments)
 
 
 def _played(player: str, states):
@@ -46,8 +60,26 @@ def _played(player: str, states):
 def test_legal_moves_are_the_same(monkeypatch):
     game, states = make("ffa"), recordings.states("ffa_simple", 64)[2]
     on_a_cpu = jax.jit(jax.vmap(game.legal_actions))(states)
-    monkeypatch.setattr(rules, "by_platform", lambda *arguments, cpu, default: default(*arguments))
+    monkeypatch.setattr(rules, "by_platform", _way_of_accelerators)
     np.testing.assert_array_equal(on_a_cpu, jax.jit(jax.vmap(game.legal_actions))(states))
+
+
+def test_searches_for_what_is_near_are_the_same(monkeypatch):
+    random, words = np.random.default_rng(5), CONFIG.grid.num_words
+    sets = random.integers(0, 2**32, (3, words, GAMES), dtype=np.uint32) & np.array(CONFIG.grid.full.words)[:, None]
+    cells = random.integers(0, CONFIG.grid.num_cells, GAMES)
+
+    def search(cell, walls, wanted, more):
+        own, free = CONFIG.grid.one_hot(cell), CONFIG.grid.full - (Bits(tuple(walls)) & Bits(tuple(more)))
+        found = simple_search.levels(CONFIG.grid, own, free | own, free, 3)
+        return found, simple_search.any_beyond(CONFIG.grid, own, free | own, free, Bits(tuple(wanted)), 3, cell > 40)
+
+    on_a_cpu = jax.jit(jax.vmap(search))(cells, *(part.T for part in sets))
+    for module in (platforms, simple_search):
+        monkeypatch.setattr(module, "by_platform", _way_of_accelerators)
+    elsewhere = jax.jit(jax.vmap(lambda *arguments: search(*arguments)))(cells, *(part.T for part in sets))
+    jax.tree.map(np.testing.assert_array_equal, on_a_cpu, elsewhere)
+    assert 0 < on_a_cpu[1].sum() < GAMES
 
 
 @pytest.mark.slow  # to compile
@@ -57,8 +89,8 @@ def test_games_are_the_same(player, monkeypatch):
     kickers = tuple(dataclasses.replace(man, can_kick=np.ones(GAMES, bool)) for man in states.bombers)
     states = dataclasses.replace(states, bombers=kickers)
     on_a_cpu, rolled = _played(player, states)
-    for module in (few_lanes, explosions, simple_seats):
-        monkeypatch.setattr(module, "by_platform", lambda *arguments, cpu, default: default(*arguments))
+    for module in (few_lanes, explosions, platforms, simple_search, simple_seats):
+        monkeypatch.setattr(module, "by_platform", _way_of_accelerators)
     elsewhere, _ = _played(player, states)
     for one, other in zip(jax.tree.leaves(on_a_cpu), jax.tree.leaves(elsewhere), strict=True):
         np.testing.assert_array_equal(one, other)
