@@ -12,7 +12,7 @@ from jax import Array
 
 from experiments.benchmark.case import Case, Program, Tally
 from experiments.benchmark.harness import throughput
-from experiments.benchmark.lanes import mixed
+from experiments.benchmark.lanes import MANY_LANES, mixed, together
 from experiments.benchmark.pommerman import MID_GAME, MODE, ffa, play_and_plan
 from experiments.benchmark.pommerman_starts import POOL_SIZE, Pool
 from search.planner import Planner
@@ -40,11 +40,21 @@ def searched(spec: str) -> Planner:
     return planner._replace(plan=plan)
 
 
-def search_match(batch: int, spec: str, *, warm_up: int = MID_GAME, calls: int = 1, pool_size: int = POOL_SIZE) -> Program:
+def search_match(
+    batch: int,
+    name: str,
+    num_simulations: int,
+    model: str,
+    *,
+    warm_up: int = MID_GAME,
+    calls: int = 1,
+    pool_size: int = POOL_SIZE,
+) -> Program:
     """Makes the program of a search against three SimpleAgents; games go on with a move of the search each."""
-    game = ffa()
+    game, settings = ffa(), {"num_simulations": num_simulations, "model": model, **together(batch)}
+    spec = f"{name}:{','.join(f'{setting}={value}' for setting, value in settings.items())}"
     program = play_and_plan(game, searched(spec), batch, warm_up=warm_up, calls=calls, pool=Pool(game.config, pool_size))
-    return dataclasses.replace(program, settings={**program.settings, "agent": spec})
+    return dataclasses.replace(program, settings={**program.settings, "agent": spec, "num_simulations": num_simulations})
 
 
 def demonstrations(batch: int, *, steps: int = DEMONSTRATION_STEPS, warm_up: int = OLD_ENOUGH) -> Program:
@@ -84,30 +94,31 @@ def seen(planes: Array) -> Array:
     return jax.lax.bitcast_convert_type(planes, jnp.uint32).reshape(len(planes), -1).sum(1, dtype=jnp.uint32)
 
 
-def _case(name: str, summary: str, spec: str, peer: str, reach: str) -> Case:
-    make = functools.partial(search_match, spec=spec, warm_up=20)
-    return Case(f"pommerman/{name}", "plans", summary, throughput(make), BATCH, 1024, (peer,), reach)
+def _case(name: str, summary: str, search: tuple[str, int, str], peer: str, reach: str) -> Case:
+    planner, num_simulations, model = search
+    make = functools.partial(search_match, name=planner, num_simulations=num_simulations, model=model, warm_up=20)
+    return Case(f"pommerman/{name}", "plans", summary, throughput(make), BATCH, MANY_LANES, (peer,), reach)
 
 
 CASES: tuple[Case, ...] = (
     _case(
         "sp_mcts",
         "SP-MCTS, fair, 1000 simulations, SimpleUnbiasedAgents as models, small network, one move of one game",
-        "sp_mcts:num_simulations=1000,model=simple_unbiased",
+        ("sp_mcts", 1000, "simple_unbiased"),
         "PommerLearn 34 ms on a GPU server*",
         "60 ms, aim 25 ms",
     ),
     _case(
         "tp_mcts",
         "TP-MCTS, the same",
-        "tp_mcts:num_simulations=1000,model=simple_unbiased",
+        ("tp_mcts", 1000, "simple_unbiased"),
         "PommerLearn 35 ms on a GPU server*",
         "70 ms, aim 30 ms",
     ),
     _case(
         "sp_mcts_network",
         "SP-MCTS, fair, 250 simulations, the network as the model of all others",
-        "sp_mcts:num_simulations=250,model=network",
+        ("sp_mcts", 250, "network"),
         "PommerLearn 165 to 316 ms*",
         "60 ms, aim 25 ms",
     ),
