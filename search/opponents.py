@@ -18,7 +18,6 @@ from jax import Array
 from jaxgames import random_bits, shapes
 from jaxgames.abilities import has_rivals, teams_of
 from jaxgames.agent import Agent
-from jaxgames.fusion import boundary
 from jaxgames.game import Game, is_hidden
 from jaxgames.lanes import where_lanes
 from jaxgames.random_bits import LaneKey
@@ -240,9 +239,9 @@ class _Modelled:
         own = actions[:, 0]
         if self.has_plies:
             own = jnp.where(self._rivals_turn(nodes), nodes.pending, own)
-        joint, memory = boundary(self._joint_actions(params, keys, nodes, own, actions[:, -1]))
+        joint, memory = self._joint_actions(params, keys, nodes, own, actions[:, -1])
         chance = _keys(random_bits.fold(_lanes(keys), _CHANCE))
-        after = self._node(keys, boundary(self.plain.step(None, chance, nodes.state, joint)), nodes.seat, memory)
+        after = self._node(keys, self.plain.step(None, chance, nodes.state, joint), nodes.seat, memory)
         stays = ~self._own_undecided(nodes)
         if self.has_plies:
             stays, nodes = stays | ~self._steps(nodes), nodes._replace(pending=own)

@@ -162,11 +162,12 @@ class Text:
     def main_loop(self, length: int | None = None) -> tuple[Work, int]:
         """Gives one round of the loop that matters, and how often it goes round in all: that with most work of those of `length`.
 
+        Or of one round more: searches that open their roots in the loop of simulations have a first round for that.
         Without such a loop it is the one with most work of all, which goes round `length` times where XLA does not know how often
         (CPUs leave out a pass that would help it); without loops the whole program, once.
         """
         loops = self.loops(self.entry)
-        wanted = [found for found in loops if length is not None and found[0].trips == length] or loops
+        wanted = [found for found in loops if length is not None and found[0].trips in (length, length + 1)] or loops
         if not wanted:
             return self.work(self.entry), 1
 

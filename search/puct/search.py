@@ -306,16 +306,17 @@ class _Search:
         arm = tree.whole(tree.row(last), ARM, jnp.minimum(1 + place, tree.num_children))
         step_keys = jax.vmap(lambda index: jax.vmap(jax.random.fold_in, (0, None))(keys, number * wave + index))(jnp.arange(wave))
         if self.roots_in_loop:
-            before = boundary(select(begins, views, tree.states(last)))
+            before = select(begins, views, tree.states(last))
             after = self._apply(params, step_keys.reshape(-1), tree, before, last, jnp.maximum(arm, 0), reply)
             noise_keys = keys if settings.dirichlet_fraction else None
-            new = self._new_node(params, boundary(select(begins, views, after)), noise_keys, begins)
+            new = self._new_node(params, select(begins, views, after), noise_keys, begins)
             opens, last = opens | begins, jnp.where(begins, -1, last)
         else:
             before = tree.states(last)
             new = self._new_node(
                 params, self._apply(params, step_keys.reshape(-1), tree, before, last, jnp.maximum(arm, 0), reply)
             )
+        # All of it before the trees are written: an accelerator would else read the old rows later, and copy the trees for that.
         new = boundary(new)
         fresh = puct_tree.fresh_numbers(tree, new)
         children = jnp.repeat(child, batch)
