@@ -51,8 +51,9 @@ def settled(values: Sequence[Array]) -> list[Array]:
 def boundary(values: Tree) -> Tree:
     """Gives a pytree of arrays that a GPU or TPU works out before what reads them; a CPU fuses over it as if it were not there.
 
-    Between two long pieces of work. Without it XLA repeats much of the first in every kernel of the second, and then compares
-    each pair of those kernels: a search of long pieces takes minutes to compile for a GPU, of which this saves most.
+    Between two long pieces of work: without it XLA may repeat much of the first in every kernel of the second, and then compares
+    each pair of those kernels, which can take minutes. And between reading a large array and writing it: without it XLA may put
+    the reading off, and copy the array for that. `scripts/kernels.py` tells what one is worth.
     """
     bounded: Tree = jax.lax.optimization_barrier(values)
     return bounded

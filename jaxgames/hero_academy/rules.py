@@ -134,6 +134,7 @@ def _act(config: HeroAcademyConfig, state: State, sides: Sides, what: Action) ->
     )
     spent = actor._replace(items=actor.items & ~(1 << units.SCROLL))
     at_actor = _choose([(moves, nothing), (what.is_trade, target)], spent)
+    # What all planes of the board depend on: a GPU would work it out again for most of them.
     at_actor, at_target, struck, strength, bonus = boundary((at_actor, at_target, struck, strength, bonus))
     pushed_to, pushes = boundary((pushed_to, pushes))
     acts = what.is_unit | what.is_trade
