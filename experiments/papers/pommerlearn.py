@@ -63,7 +63,8 @@ SRL = Runs("pommerlearn-srl", TITLES["srl"], TrainConfig(who=WHO, learn=_SEARCHE
 RL = Runs("pommerlearn-rl", TITLES["rl"], TrainConfig(who=WHO, learn=_SEARCHED, rounds=15, rate_games=64))
 SL_AGAIN = replace(SL, name="pommerlearn-sl-again", title=TITLES["sl_again"])
 SRL_AGAIN = replace(SRL, name="pommerlearn-srl-again", title=TITLES["srl_again"], config=replace(SRL.config, rounds=12))
-RUNS = {"sl": SL, "srl": SRL, "rl": RL, "sl_again": SL_AGAIN, "srl_again": SRL_AGAIN}
+RL_AGAIN = Runs("pommerlearn-rl-again", TITLES["rl_again"], replace(RL.config, learn=_SEARCHED_LONGER, rounds=24))
+RUNS = {"sl": SL, "srl": SRL, "rl": RL, "sl_again": SL_AGAIN, "srl_again": SRL_AGAIN, "rl_again": RL_AGAIN}
 _SHOWN_RUNS = (SL, SL_AGAIN)  # of one round, whose network is taken
 _BEGINS_WITH = {SRL: SL, SRL_AGAIN: SL_AGAIN}
 
@@ -139,6 +140,13 @@ def again(plan: PommerlearnPlan) -> list[Measurement]:
     return [_run(plan, SL_AGAIN), _run(plan, SRL_AGAIN), *cells]
 
 
+def from_zero_again(plan: PommerlearnPlan) -> list[Measurement]:
+    """Learning with a drawn network to begin with once more, from four times as many samples of longer searches, and its play."""
+    unbiased = [Cell("sp_mcts", "rl_again", 0), *_searched("rl_again", NOISE)]
+    simple = [Cell("sp_mcts", "rl_again", simulations, SIMPLE, priors=NOISE) for simulations in _SOME]
+    return [_run(plan, RL_AGAIN), *_cells(replace(plan, games=plan.compared_games), [*unbiased, *simple])]
+
+
 def priors(plan: PommerlearnPlan) -> list[Measurement]:
     """Some of all these with priors as the network gives them, or flattened."""
     given = [*_searched("sl", AS_GIVEN), *_searched(DRAWN, AS_GIVEN, _SOME), *_searched("rl", AS_GIVEN, searches=("sp_mcts",))]
@@ -158,6 +166,7 @@ PARTS = {
     "from_zero": from_zero,
     "priors": priors,
     "again": again,
+    "from_zero_again": from_zero_again,
 }
 
 

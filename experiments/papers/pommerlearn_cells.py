@@ -31,6 +31,7 @@ TITLES = {
     "srl": "SL, then RL",
     "srl_again": "SL, then RL, second run",
     "rl": "RL from zero",
+    "rl_again": "RL from zero, second run",
 }
 """Networks, by their names in files."""
 
