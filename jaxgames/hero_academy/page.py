@@ -9,11 +9,8 @@ import jax
 import numpy as np
 
 from jaxgames import page
-from jaxgames.bits import WORD_BITS
-from jaxgames.hero_academy import actions as numbering
-from jaxgames.hero_academy import cards, interop, units
-from jaxgames.hero_academy.actions import OFFSETS
-from jaxgames.hero_academy.config import MOST_DEPLOY_SQUARES
+from jaxgames.hero_academy import cards, decoded, interop, units
+from jaxgames.hero_academy.decoded import Decoded, decode
 from jaxgames.page import Move, words
 
 _CELL, _MARGIN, _HEAD = 84, 30, 30
@@ -79,40 +76,32 @@ class Page(page.Board):
         return {**found, "deck": f"<rect x='{x}' y='{y}' width='{_CARD_WIDE}' height='{_CARD_HIGH}' rx='9'/>"}
 
     def moves(self, state: Any, seat: int, actions: Sequence[int]) -> list[Move]:
-        config, layout = self.game.config, numbering.layout(self.game.config)
-        grid, found = config.grid, []
+        config, found = self.game.config, []
         kinds, ninja = self._kinds(state, seat)
         for action in actions:
-            word, bit = divmod(action, WORD_BITS)
-            if not self._on_board(seat, action, ninja):  # of a saved game, or of an agent that may do what it wants
-                found.append(Move(action, f"action {action}, which is not legal"))
-                continue
-            if word == layout.plain and bit < numbering.SWAP_CARD:
-                card, place = divmod(bit, MOST_DEPLOY_SQUARES)
-                cell = int(config.deploy_cells[seat, place])
-                move = Move(action, f"{cards.CARD_NAMES[card]} to {self._name(cell)}", (f"h{card}", f"c{cell}"))
-            elif word == layout.plain and bit < numbering.END_TURN:
-                card = bit - numbering.SWAP_CARD
-                move = Move(action, f"swap {cards.CARD_NAMES[card]}", (f"h{card}", "deck"))
-            elif word == layout.plain:
-                move = Move(action, "end turn" if bit == numbering.END_TURN else "pass")
+            said = decode(config, seat, action)
+            if said is None or (said.kind == decoded.TRADE and ninja < 0):
+                found.append(Move(action, f"action {action}, which is not legal"))  # of a saved game, or a careless agent
             else:
-                number, half = divmod(word - (word > layout.plain), layout.words)
-                cell = WORD_BITS * half + bit
-                if word < layout.trade:
-                    right, down = OFFSETS[number]
-                    end = cell + down * grid.columns + right
-                    verb = " acts on " if kinds[end] else "–"
-                    name = f"{units.UNIT_NAMES[kinds[cell]]} {self._name(cell)}{verb}{self._name(end)}"
-                    move = Move(action, name, (f"c{cell}", f"c{end}"))
-                elif word < layout.plain:
-                    name = f"ninja {self._name(ninja)} changes places with {self._name(cell)}"
-                    move = Move(action, name, (f"c{ninja}", f"c{cell}"))
-                else:
-                    card = number - (len(OFFSETS) + 1) + cards.NUM_UNIT_CARDS
-                    move = Move(action, f"{cards.CARD_NAMES[card]} on {self._name(cell)}", (f"h{card}", f"c{cell}"))
-            found.append(move)
+                found.append(Move(action, *self._said(said, kinds, ninja)))
         return found
+
+    def _said(self, said: Decoded, kinds: np.ndarray, ninja: int) -> tuple[str, tuple[str, ...]]:
+        """An action in words, and the spots that it is clicked on."""
+        card, start, end = said.card, said.start, said.end
+        match said.kind:
+            case decoded.UNIT:
+                verb = " acts on " if kinds[end] else "–"
+                return f"{units.UNIT_NAMES[kinds[start]]} {self._name(start)}{verb}{self._name(end)}", (f"c{start}", f"c{end}")
+            case decoded.TRADE:
+                return f"ninja {self._name(ninja)} changes places with {self._name(end)}", (f"c{ninja}", f"c{end}")
+            case decoded.DEPLOY:
+                return f"{cards.CARD_NAMES[card]} to {self._name(end)}", (f"h{card}", f"c{end}")
+            case decoded.CARD:
+                return f"{cards.CARD_NAMES[card]} on {self._name(end)}", (f"h{card}", f"c{end}")
+            case decoded.SWAP:
+                return f"swap {cards.CARD_NAMES[card]}", (f"h{card}", "deck")
+        return "end turn" if said.kind == decoded.END else "pass", ()
 
     def status(self, state: Any, seat: int | None) -> str:
         points, turn = int(state.action_points), int(state.turn)
@@ -121,9 +110,9 @@ class Page(page.Board):
 
     def told(self, state: Any, seat: int, action: int, viewer: int | None) -> str:
         """All actions are seen but for a card that is swapped."""
-        word, bit = divmod(action, WORD_BITS)
+        said = decode(self.game.config, seat, action)
         hidden = self.game.config.hidden_hands and viewer not in (None, seat)
-        if hidden and word == numbering.layout(self.game.config).plain and numbering.SWAP_CARD <= bit < numbering.END_TURN:
+        if hidden and said and said.kind == decoded.SWAP:
             return "swap a card"
         return self.moves(state, seat, [action])[0].name
 
@@ -158,22 +147,6 @@ class Page(page.Board):
     def _name(self, cell: int) -> str:
         row, column = divmod(cell, self.game.config.grid.columns)
         return f"{chr(ord('a') + column)}{row + 1}"
-
-    def _on_board(self, seat: int, action: int, ninja: int) -> bool:
-        """Says whether all cells of an action are there, also that of the ninja where it changes places."""
-        config, layout = self.game.config, numbering.layout(self.game.config)
-        word, bit = divmod(action, WORD_BITS)
-        if word == layout.plain:
-            return bit <= numbering.PASS and (
-                bit >= numbering.SWAP_CARD or bit % MOST_DEPLOY_SQUARES < config.deploy_cells.shape[1]
-            )
-        number, half = divmod(word - (word > layout.plain), layout.words)
-        cell = WORD_BITS * half + bit
-        if cell >= config.num_cells or layout.trade <= word < layout.plain:
-            return cell < config.num_cells and ninja >= 0
-        row, column = divmod(cell, config.grid.columns)
-        right, down = OFFSETS[number] if word < layout.trade else (0, 0)
-        return 0 <= row + down < config.grid.rows and 0 <= column + right < config.grid.columns
 
     def _kinds(self, state: Any, seat: int) -> tuple[np.ndarray, int]:
         """What stands on each cell, int [cells], and the cell of a seat's ninja (-1: it has none)."""

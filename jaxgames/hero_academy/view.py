@@ -17,10 +17,9 @@ import numpy as np
 from jax import Array
 
 from jaxgames import checks, svg
-from jaxgames.bits import WORD_BITS
-from jaxgames.hero_academy import actions, cards, interop, rules, units
-from jaxgames.hero_academy.actions import OFFSETS
-from jaxgames.hero_academy.config import MOST_DEPLOY_SQUARES, HeroAcademyConfig
+from jaxgames.hero_academy import cards, decoded, interop, rules, units
+from jaxgames.hero_academy.config import HeroAcademyConfig
+from jaxgames.hero_academy.decoded import decode
 from jaxgames.hero_academy.state import State
 
 Box = tuple[float, float, float, float]  # left, top, right, bottom
@@ -266,24 +265,19 @@ def _play(config: HeroAcademyConfig) -> Callable[[State, Array], tuple[Array, St
 
 def _ends(config: HeroAcademyConfig, state: dict[str, np.ndarray], seat: int, action: int) -> tuple[int, int] | str:
     """Gives the cells from which (or _HAND) and onto which an action goes, or words where it goes nowhere."""
-    layout, grid = actions.layout(config), config.grid
-    word, bit = divmod(action, WORD_BITS)
-    if word == layout.plain:
-        place = bit % MOST_DEPLOY_SQUARES
-        if bit < actions.SWAP_CARD and place < config.deploy_cells.shape[1]:
-            return _HAND, int(config.deploy_cells[seat, place])
-        if actions.SWAP_CARD <= bit <= actions.END_TURN:
-            return _END_TURN if bit == actions.END_TURN else f"swap {cards.CARD_NAMES[bit - actions.SWAP_CARD]}"
-    elif 0 <= word < layout.num_words:
-        number, half = divmod(word - (word > layout.plain), layout.words)
-        cell = WORD_BITS * half + bit
-        right, down = OFFSETS[number] if word < layout.trade else (0, 0)
-        row, column = cell // grid.columns + down, cell % grid.columns + right
-        if cell < grid.num_cells and 0 <= row < grid.rows and 0 <= column < grid.columns:
-            start = cell if word < layout.trade else _HAND if word > layout.plain else _ninja(state, seat)
-            end = row * grid.columns + column
-            if start != end:  # the ninja does not change places with itself
-                return start, end
+    said = decode(config, seat, action)
+    if said is not None:
+        match said.kind:
+            case decoded.END:
+                return _END_TURN
+            case decoded.SWAP:
+                return f"swap {cards.CARD_NAMES[said.card]}"
+            case decoded.UNIT:
+                return said.start, said.end
+            case decoded.DEPLOY | decoded.CARD:
+                return _HAND, said.end
+            case decoded.TRADE if (ninja := _ninja(state, seat)) != said.end:  # it does not change places with itself
+                return ninja, said.end
     raise ValueError(f"action={action}: the player to move can never do this, must be one of its legal actions")
 
 

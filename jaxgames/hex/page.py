@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,12 +10,12 @@ import numpy as np
 from jaxgames import page
 from jaxgames.game import hides_something
 from jaxgames.hex.geometry import BLACK, WHITE
+from jaxgames.hex.honeycomb import Honeycomb
 from jaxgames.hex.interop import board, cell_name, view_codes
 from jaxgames.hex.view import winning_chain
 from jaxgames.page import Move, words
 
 _SIDE = 34.0
-_WIDE, _HIGH = math.sqrt(3) * _SIDE, 1.5 * _SIDE
 _MARGIN = 44.0
 _CELL, _LINE, _LABEL = "#f1ede2", "#c4bda9", "#8b877c"
 _EDGES = ("#2b313c", "#e0a92e")
@@ -29,41 +28,43 @@ class Page(page.Board):
 
     game: Any
 
+    @property
+    def _comb(self) -> Honeycomb:
+        return Honeycomb(self.game.config.board_size, _SIDE, _MARGIN)
+
     def picture(self, state: Any, seat: int | None) -> str:
         config = self.game.config
         seen = board(config, state) if seat is None or not config.is_dark else np.sign(view_codes(config, state, seat))
-        size = config.board_size
-        right, bottom = self._middle(config.num_cells - 1)
-        wide, high = right + _WIDE / 2 + _MARGIN, bottom + _SIDE + _MARGIN
+        size, comb = config.board_size, self._comb
+        right, bottom = comb.middle(config.num_cells - 1)
+        wide, high = right + comb.wide / 2 + _MARGIN, bottom + _SIDE + _MARGIN
         parts = [_gradient(player) for player in (BLACK, WHITE)]
-        for player, cells, corners in self._edges():
-            points = " ".join(self._corner(cell, corner, 1.13) for cell in cells for corner in corners)
+        for player, points in comb.edges(1.13):
             parts.append(
                 f"<polyline points='{points}' fill='none' stroke='{_EDGES[player]}' stroke-width='9' stroke-linejoin='round' "
                 "stroke-linecap='round'/>"
             )
-        parts += [
-            f"<polygon points='{self._outline(cell)}' fill='{_CELL}' stroke='{_LINE}'/>" for cell in range(config.num_cells)
-        ]
+        outlines = map(comb.outline, range(config.num_cells))
+        parts += [f"<polygon points='{outline}' fill='{_CELL}' stroke='{_LINE}'/>" for outline in outlines]
         for number in range(size):
-            x, y = self._middle(number)
+            x, y = comb.middle(number)
             parts.append(words(x - 10, y - _SIDE - 12, chr(ord("a") + number), 14, _LABEL))
-            x, y = self._middle(number * size)
-            parts.append(words(x - _WIDE / 2 - 18, y + 5, str(number + 1), 14, _LABEL))
+            x, y = comb.middle(number * size)
+            parts.append(words(x - comb.wide / 2 - 18, y + 5, str(number + 1), 14, _LABEL))
         for cell in np.flatnonzero(seen).tolist():
-            x, y = self._middle(cell)
+            x, y = comb.middle(cell)
             player = BLACK if seen[cell] > 0 else WHITE
             parts.append(f"<circle cx='{x + 1:.1f}' cy='{y + 2.5:.1f}' r='{0.66 * _SIDE:.1f}' fill='#0003'/>")
             parts.append(f"<circle cx='{x:.1f}' cy='{y:.1f}' r='{0.66 * _SIDE:.1f}' fill='url(#stone{player})'/>")
         if state.terminated and state.last >= 0:  # the chain, where all of it is seen
             chains = (winning_chain(config, seen, player) for player in (BLACK, WHITE))
-            for points in (" ".join(f"{x:.1f},{y:.1f}" for x, y in map(self._middle, chain)) for chain in chains if chain):
+            for points in (" ".join(f"{x:.1f},{y:.1f}" for x, y in map(comb.middle, chain)) for chain in chains if chain):
                 line = f"fill='none' stroke='{_CHAIN}' stroke-width='8' stroke-linecap='round' stroke-linejoin='round'"
                 parts.append(f"<polyline class='chain' points='{points}' {line} opacity='.8'/>")
         return f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {wide:.0f} {high:.0f}'>{''.join(parts)}</svg>"
 
     def spots(self) -> Mapping[str, str]:
-        return {f"c{cell}": f"<polygon points='{self._outline(cell)}'/>" for cell in range(self.game.config.num_cells)}
+        return {f"c{cell}": f"<polygon points='{self._comb.outline(cell)}'/>" for cell in range(self.game.config.num_cells)}
 
     def moves(self, state: Any, seat: int, actions: Sequence[int]) -> list[Move]:
         del state, seat
@@ -81,28 +82,6 @@ class Page(page.Board):
             if hides_something(self.game) and seat is not None
             else told
         )
-
-    def _edges(self) -> tuple[tuple[int, range, tuple[int, ...]], ...]:
-        """The sides of the board: whose, its cells, and their corners, clockwise from the top one."""
-        size, cells = self.game.config.board_size, self.game.config.num_cells
-        return (
-            (BLACK, range(size), (5, 0, 1)),
-            (BLACK, range(cells - size, cells), (4, 3, 2)),
-            (WHITE, range(0, cells, size), (5, 4, 3)),
-            (WHITE, range(size - 1, cells, size), (0, 1, 2)),
-        )
-
-    def _middle(self, cell: int) -> tuple[float, float]:
-        row, column = divmod(cell, self.game.config.board_size)
-        return _MARGIN + _WIDE * (column + row / 2 + 0.5), _MARGIN + _SIDE + _HIGH * row
-
-    def _corner(self, cell: int, number: int, share: float = 1.0) -> str:
-        x, y = self._middle(cell)
-        angle = math.pi / 180 * (60 * number - 90)
-        return f"{x + share * _SIDE * math.cos(angle):.1f},{y + share * _SIDE * math.sin(angle):.1f}"
-
-    def _outline(self, cell: int) -> str:
-        return " ".join(self._corner(cell, number) for number in range(6))
 
 
 def _gradient(player: int) -> str:

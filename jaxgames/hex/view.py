@@ -7,7 +7,6 @@ play animations show the last position, with the number of its move on every sto
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -15,6 +14,7 @@ import numpy as np
 from jaxgames import checks, svg
 from jaxgames.hex.config import HexConfig
 from jaxgames.hex.geometry import BLACK, WHITE
+from jaxgames.hex.honeycomb import Honeycomb
 from jaxgames.hex.interop import board, cell_name, view_codes
 from jaxgames.hex.state import State
 
@@ -22,7 +22,6 @@ SECONDS_PER_ATTEMPT, SECONDS_AT_END = 0.9, 4.0
 SIDE = 18.0  # of a hexagon
 MARGIN = 36.0
 _HEAD, _FOOT = 52, 42  # heights above and below the boards
-_WIDE, _HIGH = math.sqrt(3) * SIDE, 1.5 * SIDE
 _CELL, _LINE, _PAPER = "#f3efe4", "#b9b2a0", "#ffffff"
 _COLOUR_NAMES = ("black", "white")
 _COLOURS = ("#20242c", "#fbfbfb")  # stones
@@ -162,40 +161,24 @@ def winning_chain(config: HexConfig, stones: np.ndarray, player: int) -> list[in
     return []
 
 
-def _centre(config: HexConfig, cell: int) -> tuple[float, float]:
-    row, column = divmod(cell, config.board_size)
-    return MARGIN + _WIDE * (column + row / 2 + 0.5), MARGIN + SIDE + _HIGH * row
-
-
-def _corner(x: float, y: float, number: int) -> str:
-    angle = math.pi / 180 * (60 * number - 90)
-    return f"{x + SIDE * math.cos(angle):.1f},{y + SIDE * math.sin(angle):.1f}"
+def _comb(config: HexConfig) -> Honeycomb:
+    return Honeycomb(config.board_size, SIDE, MARGIN)
 
 
 def _empty_board(config: HexConfig) -> str:
     """Cells, coloured edges, and names of rows and columns."""
-    size, parts = config.board_size, []
-    for cell in range(config.num_cells):
-        x, y = _centre(config, cell)
-        corners = " ".join(_corner(x, y, number) for number in range(6))
-        parts.append(f"<polygon points='{corners}' fill='{_CELL}' stroke='{_LINE}'/>")
-    # Corners of a cell clockwise from the top: 0 top, 1 upper right, 2 lower right, 3 bottom, 4 lower left, 5 upper left.
-    sides = (
-        (BLACK, range(size), (5, 0, 1)),
-        (BLACK, range(config.num_cells - size, config.num_cells), (4, 3, 2)),
-        (WHITE, range(0, config.num_cells, size), (5, 4, 3)),
-        (WHITE, range(size - 1, config.num_cells, size), (0, 1, 2)),
-    )
-    for player, cells, corners_of_side in sides:
-        points = " ".join(_corner(*_centre(config, cell), corner) for cell in cells for corner in corners_of_side)
+    comb = _comb(config)
+    outlines = map(comb.outline, range(config.num_cells))
+    parts = [f"<polygon points='{outline}' fill='{_CELL}' stroke='{_LINE}'/>" for outline in outlines]
+    for player, points in comb.edges():
         line = f"fill='none' stroke='{_EDGES[player]}' stroke-width='3.5' stroke-linejoin='round'"
         parts.append(f"<polyline points='{points}' {line}/>")
     label = f"{_FONT} font-size='12' fill='#55524a' text-anchor='middle'"
-    for number in range(size):
-        x, y = _centre(config, number)
+    for number in range(comb.size):
+        x, y = comb.middle(number)
         parts.append(f"<text x='{x - 3:.1f}' y='{y - SIDE - 6:.1f}' {label}>{chr(ord('a') + number)}</text>")
-        x, y = _centre(config, number * size)
-        parts.append(f"<text x='{x - _WIDE / 2 - 13:.1f}' y='{y + 4.5:.1f}' {label}>{number + 1}</text>")
+        x, y = comb.middle(number * comb.size)
+        parts.append(f"<text x='{x - comb.wide / 2 - 13:.1f}' y='{y + 4.5:.1f}' {label}>{number + 1}</text>")
     return "".join(parts)
 
 
@@ -206,7 +189,7 @@ def _shown_from(attempt: int, seconds: float, until: int | None = None) -> str:
 
 
 def _stone(config: HexConfig, stone: _Stone, seconds: float) -> str:
-    x, y = _centre(config, stone.cell)
+    x, y = _comb(config).middle(stone.cell)
     radius = 0.68 * SIDE
     colour, rim, ink = _COLOURS[stone.player], _RIMS[stone.player], _COLOURS[1 - stone.player]
     body = f"<circle cx='{x:.1f}' cy='{y:.1f}' r='{radius:.1f}' fill='{colour}' stroke='{rim}' stroke-width='1.2'/>"
@@ -233,20 +216,21 @@ def _picture(
 
     Below stands what is told of each moment, the last of it to the end.
     """
-    right, bottom = _centre(config, config.num_cells - 1)
-    wide, high = right + _WIDE / 2 + MARGIN, bottom + SIDE + 8
+    comb = _comb(config)
+    right, bottom = comb.middle(config.num_cells - 1)
+    wide, high = right + comb.wide / 2 + MARGIN, bottom + SIDE + 8
     empty = _empty_board(config)
     parts = []
     for place, (title, stones) in enumerate(boards):
         body = [empty, *(_stone(config, stone, seconds) for stone in stones)]
         for cell, attempt in hits if place == 0 else ():
-            x, y = _centre(config, cell)
+            x, y = comb.middle(cell)
             cross = f"M{x - 7:.1f},{y - 7:.1f}l14,14m0,-14l-14,14"
             shown = _shown_from(attempt, seconds, attempt + 1)
             parts_of_mark = f"<path d='{cross}' stroke='{_HIT}' stroke-width='3' opacity='0'>{shown}</path>"
             body.append(parts_of_mark)
         if place == 0 and chain:
-            points = " ".join(f"{x:.1f},{y:.1f}" for x, y in (_centre(config, cell) for cell in chain))
+            points = " ".join(f"{x:.1f},{y:.1f}" for x, y in map(comb.middle, chain))
             shown = _shown_from(max(stone.since for stone in stones), seconds)
             line = f"stroke='{_WON}' stroke-width='4' stroke-linecap='round' stroke-linejoin='round' fill='none' opacity='0.8'"
             body.append(f"<polyline points='{points}' {line}>{shown.replace('0;1', '0;0.8')}</polyline>")
