@@ -31,6 +31,8 @@ import jax
 import numpy as np
 from jax.sharding import AxisType, Mesh
 
+from jaxgames import plain_argmax
+
 DATA_AXIS = "data"
 
 BACKEND_OPTIONS_FLAG = "--xla_backend_extra_options"
@@ -50,7 +52,8 @@ def prepare(*, cores: int | None = None, cache: str | os.PathLike[str] | None = 
 
     What the user has set stays: other XLA flags and backend options, a width of vectors and a number of CPU devices (`XLA_FLAGS`,
     `JAX_NUM_CPU_DEVICES`), `PJRT_NPROC`, `JAX_COMPILATION_CACHE_DIR`, `JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS`. An
-    argument given here goes before the environment. Processes started later inherit the flags.
+    argument given here goes before the environment. Processes started later inherit the flags. `argmax` and `argmin` are compiled
+    in another way on CPUs (`plain_argmax`).
 
     Args:
       cores: CPU devices to make and threads to use; None: what the user has set, else every core this process may run on.
@@ -76,6 +79,7 @@ def prepare(*, cores: int | None = None, cache: str | os.PathLike[str] | None = 
     os.environ.update(environment)
     for name, value in settings.items():
         jax.config.update(name, value)
+    plain_argmax.register()
     if "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS" not in os.environ:
         jax.config.update("jax_persistent_cache_min_compile_time_secs", MIN_COMPILE_SECONDS_TO_CACHE)
 
