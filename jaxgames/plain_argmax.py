@@ -1,8 +1,8 @@
 """`argmax` and `argmin` of JAX as two plain reductions, on CPUs.
 
-JAX makes a single reduction over pairs of them. XLA's compiler for CPUs does not work such a reduction out in vectors, and ends the
-process with `Check failed: buffer != nullptr` where multi-output fusion, which `runtime.prepare` asks for, joins two of them: a
-loop that looks twice for the next player who is left was enough (jaxlib 0.10 to 0.12).
+JAX makes a single reduction over pairs of them. XLA's compiler for CPUs does not work such a reduction out in vectors, and ends
+the process with `Check failed: buffer != nullptr` where multi-output fusion, which `runtime.prepare` asks for, joins two of them:
+a loop that looks twice for the next player who is left was enough (jaxlib 0.10 to 0.12).
 """
 
 from __future__ import annotations
