@@ -111,13 +111,8 @@ class Targets:
 
 
 def is_highest(scores: Array) -> Array:
-    """Marks the first of the highest: [..., N] -> bool [..., N].
-
-    Not by argmax and a gather: several of them side by side crash the compiler's multi-output fusion.
-    """
-    number, count = jnp.arange(scores.shape[-1]), scores.shape[-1]
-    first = jnp.where(scores == scores.max(-1, keepdims=True), number, count).min(-1, keepdims=True)
-    return number == first
+    """Marks the first of the highest: [..., N] -> bool [..., N]."""
+    return jnp.arange(scores.shape[-1]) == scores.argmax(-1, keepdims=True)
 
 
 def policy_value_errors(logits: Array, values: Array, policy: Array, wanted: Array, over: Array) -> dict[str, Any]:
