@@ -7,16 +7,15 @@ from collections.abc import Callable
 import jax.numpy as jnp
 from jax import Array
 
-_FEW = 8  # up to so many, one reduction over pairs is as fast
+_FEW = 8  # are reduced at once
 
 
 def first_highest(scores: Array) -> tuple[Array, Array]:
     """Gives the first of the highest of scores, float32 [..., C] and no NaN: its number, int32 [...], and it, float32 [...].
 
-    Of many scores by two plain reductions: on a CPU one over pairs, as `argmax` is, takes up to five times as long.
+    By plain reductions, of many scores in vectors. A single one over pairs, as `argmax` is on other devices, takes a CPU up
+    to five times as long.
     """
-    if scores.shape[-1] <= _FEW:
-        return scores.argmax(-1).astype(jnp.int32), scores.max(-1)
     highest = _by_halves(scores, jnp.maximum).max(-1)
     number = jnp.arange(scores.shape[-1], dtype=jnp.int32)
     among = jnp.where(scores == highest[..., None], number, scores.shape[-1] - 1)
