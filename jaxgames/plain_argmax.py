@@ -1,8 +1,8 @@
 """`argmax` and `argmin` of JAX as two plain reductions, on CPUs.
 
-JAX makes a single reduction over pairs of them. XLA's compiler for CPUs does not work such a reduction out in vectors, and ends
-the process with `Check failed: buffer != nullptr` where multi-output fusion, which `runtime.prepare` asks for, joins two of them:
-a loop that looks twice for the next player who is left was enough (jaxlib 0.10 to 0.12).
+JAX makes a single reduction over pairs of them. XLA's compiler for CPUs ends the process with `Check failed: buffer != nullptr`
+where multi-output fusion, which `runtime.prepare` asks for, joins two of those: a loop that looks twice for the next player who
+is left was enough (jaxlib 0.10 to 0.12).
 """
 
 from __future__ import annotations
@@ -15,9 +15,11 @@ from jax import Array, lax
 from jax.extend.core import primitives
 from jax.interpreters import mlir
 
+from jaxgames.fusion import worked_out
+
 
 def register() -> None:
-    """Has both compiled so on CPUs from now on, wherever they are called; results are the same. May be called again."""
+    """Has both compiled so on CPUs, with the same results, wherever they are traced from now on. May be called again."""
     for primitive, extreme in ((primitives.argmax_p, jnp.max), (primitives.argmin_p, jnp.min)):
         mlir.register_lowering(primitive, mlir.lower_fun(_first_of(extreme), multiple_results=False), platform="cpu")
 
@@ -25,12 +27,15 @@ def register() -> None:
 def _first_of(extreme: Callable[..., Array]) -> Callable[..., Array]:
     """Gives the function that `argmax` stands for: the number of the first of the highest along an axis, or of the first NaN."""
 
-    def place(values: Array, *, axes: tuple[int], index_dtype: Any, **_: Any) -> Array:
+    def place(values: Array, *, axes: tuple[int], index_dtype: Any) -> Array:
         (axis,) = axes
-        found = values == extreme(values, axis, keepdims=True)  # nowhere, if one of them is NaN
-        if jnp.issubdtype(values.dtype, jnp.floating):
-            found = found | jnp.isnan(values)
+        is_exact = not jnp.issubdtype(values.dtype, jnp.inexact)
+        if not is_exact:  # numbers that are rounded otherwise where they are worked out again would equal none
+            values = worked_out(values)
+        found = values == extreme(values, axis, keepdims=True)
+        if not is_exact:
+            found = found | jnp.isnan(values)  # the highest is one too, and equals nothing
         numbers = lax.broadcasted_iota(index_dtype, values.shape, axis)
-        return jnp.where(found, numbers, values.shape[axis] - 1).min(axis)
+        return jnp.where(found, numbers, jnp.iinfo(index_dtype).max).min(axis)
 
     return place

@@ -7,16 +7,24 @@ from collections.abc import Callable
 import jax.numpy as jnp
 from jax import Array
 
-_FEW = 8  # up to so many, an accelerator needs one kernel for both, and a CPU is as fast
+from jaxgames.platforms import by_platform
+
+_FEW = 8  # are reduced at once
 
 
 def first_highest(scores: Array) -> tuple[Array, Array]:
     """Gives the first of the highest of scores, float32 [..., C] and no NaN: its number, int32 [...], and it, float32 [...].
 
-    Of many scores by two plain reductions, in vectors on a CPU.
+    On a CPU by two plain reductions, of many scores in vectors. An accelerator has one kernel for both of few scores.
     """
-    if scores.shape[-1] <= _FEW:
-        return scores.argmax(-1).astype(jnp.int32), scores.max(-1)
+    return by_platform(scores, cpu=_by_two_reductions, default=_by_argmax if scores.shape[-1] <= _FEW else _by_two_reductions)
+
+
+def _by_argmax(scores: Array) -> tuple[Array, Array]:
+    return scores.argmax(-1).astype(jnp.int32), scores.max(-1)
+
+
+def _by_two_reductions(scores: Array) -> tuple[Array, Array]:
     highest = _by_halves(scores, jnp.maximum).max(-1)
     number = jnp.arange(scores.shape[-1], dtype=jnp.int32)
     among = jnp.where(scores == highest[..., None], number, scores.shape[-1] - 1)

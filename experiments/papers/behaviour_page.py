@@ -317,7 +317,7 @@ def _logs_table(results: list[dict]) -> str:
     rows = []
     for one in _newest(_kinds(results)[1]):
         found = one["log"]
-        for row in found[:: max(len(found) // 10, 1)] if found else []:
+        for row in [*found[: -1 : max(len(found) // 10, 1)], *found[-1:]]:  # the last one always
             shares = [f"{100 * row['moves'][move]:.1f}" for move in MOVES]
             wins = NONE if row["wins"] is None else f"{100 * row['wins']:.1f}"
             rows.append([one["watched"]["run"], str(row["round"]), *shares, wins, str(row["games"]), str(row["samples"])])

@@ -112,7 +112,7 @@ class Page(page.Board):
         """All actions are seen but for a card that is swapped."""
         said = decode(self.game.config, seat, action)
         hidden = self.game.config.hidden_hands and viewer not in (None, seat)
-        if hidden and said and said.kind == decoded.SWAP:
+        if hidden and said is not None and said.kind == decoded.SWAP:
             return "swap a card"
         return self.moves(state, seat, [action])[0].name
 

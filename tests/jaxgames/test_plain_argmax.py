@@ -26,14 +26,40 @@ def test_the_first_of_numbers_that_are_none_counts_and_infinities_do():
     assert lowest.tolist() == values.argmin(1).tolist() == [1, 0, 2]
 
 
-def test_places_come_in_the_type_that_is_asked_for():
-    place = jax.jit(lambda values: jax.lax.argmax(values, 0, np.uint8))(np.arange(200))
-    assert place.dtype == np.uint8 and place == 199
+@pytest.mark.parametrize("dtype, count, highest", [(np.uint8, 200, 199), (np.int8, 200, 100), (np.uint8, 300, 30)])
+def test_places_come_in_the_type_that_is_asked_for(dtype, count, highest):
+    """Also of more values than the type has numbers, as long as it has that of the highest."""
+    place = jax.jit(lambda values: jax.lax.argmax(values, 0, dtype))(np.arange(count) == highest)
+    assert place.dtype == dtype and place == highest
+
+
+@pytest.mark.parametrize("dtype", [np.float32, jnp.bfloat16])
+def test_scores_that_are_worked_out_on_the_way(dtype):
+    """What is compared with the highest is the same number bit for bit, however many read it."""
+    words = np.random.default_rng(0).random((512, 41), np.float32).astype(dtype)
+
+    @jax.jit
+    def places(words):
+        half = words * 1.7
+        scores = jnp.exp(3 * half) * half + jax.lax.rsqrt(half + 0.1) / (words + 0.3) - half * words
+        return scores.argmax(-1), scores.argmin(-1), scores.max(-1), scores.min(-1), scores
+
+    highest, lowest, most, least, scores = jax.device_get(places(words))
+    rows = np.arange(512)
+    assert np.array_equal(highest, scores.argmax(-1)) and np.array_equal(lowest, scores.argmin(-1))
+    assert np.array_equal(scores[rows, highest], most) and np.array_equal(scores[rows, lowest], least)
+
+
+def test_lanes_are_mapped():
+    values = np.random.default_rng(1).normal(size=(6, 4, 9)).astype(np.float32)
+    found = jax.jit(jax.vmap(lambda one: (one.argmax(), one.argmin(0))))(values)
+    assert found[0].tolist() == values.reshape(6, -1).argmax(1).tolist() and np.array_equal(found[1], values.argmin(1))
 
 
 def test_there_is_no_reduction_over_pairs():
-    text = jax.jit(lambda values: (values.argmax(-1), values.argmin(-1))).lower(np.zeros((4, 9), np.float32)).as_text()
-    assert text.count("stablehlo.reduce") == 4
+    traced = jax.jit(lambda values: (values.argmax(-1), values.argmin(-1))).trace(np.zeros((4, 9), np.int32))
+    here, there = (traced.lower(lowering_platforms=(platform,)).as_text() for platform in ("cpu", "tpu"))
+    assert here.count("stablehlo.reduce") == 4 and there.count("stablehlo.reduce") == 2
 
 
 NEXT_PLAYERS = """

@@ -24,17 +24,12 @@ class CarefulSettings:
     blocks: bool = True
 
 
-def first_best(scores: Array) -> Array:
-    """Gives the first place of the highest score, int32 []. (XLA's older emitters fail where two argmax stand side by side.)"""
-    return jnp.where(scores == scores.max(), jnp.arange(len(scores)), len(scores)).min().astype(jnp.int32)
-
-
 def random_agent(game: TicTacToe) -> Agent:
     """Plays any free cell."""
 
     def choose(key: Array, state: State, seat: Array) -> Array:
         scores = jax.random.uniform(key, (game.num_actions,))
-        return first_best(jnp.where(game.legal_actions(state)[seat], scores, -1.0))
+        return jnp.where(game.legal_actions(state)[seat], scores, -1.0).argmax().astype(jnp.int32)
 
     return memoryless("random", lambda params, keys, views, seats: jax.vmap(choose)(keys, views, seats), sees_state=True)
 
@@ -50,6 +45,6 @@ def careful_agent(game: TicTacToe, settings: CarefulSettings) -> Agent:
         wins = (inside & (lines == 2)[:, None]).any(0)
         blocks = (inside & (lines == -2)[:, None]).any(0) & settings.blocks
         score = 100 * wins + 10 * blocks + middle
-        return jnp.where(seat == state.player, first_best(jnp.where(board == 0, score, -1)), game.pass_action)
+        return jnp.where(seat == state.player, jnp.where(board == 0, score, -1).argmax(), game.pass_action)
 
     return memoryless("careful", lambda params, keys, views, seats: jax.vmap(choose)(views, seats), sees_state=True)

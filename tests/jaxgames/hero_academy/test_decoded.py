@@ -46,29 +46,42 @@ def test_what_is_no_action():
     assert [decode(CONFIG, 0, action) for action in off_board] == [None] * len(off_board)
 
 
-def test_programs_and_pages_read_the_same():
-    """All numbers, with a few beside them."""
-    numbers = np.arange(-40, LAYOUT.num_actions + 40, dtype=np.int32)
-    parsed = jax.device_get(jax.jit(jax.vmap(LAYOUT.parse))(numbers))
-    columns = CONFIG.grid.columns
+@pytest.mark.parametrize("mode", ["standard", "tiny"])
+def test_programs_and_pages_read_the_same(mode):
+    """All numbers, with a few beside them, on a board of two words and on one of one word."""
+    config = make(mode).config
+    layout, columns = actions.layout(config), config.grid.columns
+    numbers = np.arange(-40, layout.num_actions + 40, dtype=np.int32)
+    parsed = jax.device_get(jax.jit(jax.vmap(layout.parse))(numbers))
+    kinds = {
+        decoded.UNIT: parsed.is_unit,
+        decoded.TRADE: parsed.is_trade,
+        decoded.CARD: parsed.is_card,
+        decoded.DEPLOY: parsed.is_deploy,
+        decoded.SWAP: parsed.is_swap_card,
+        decoded.END: parsed.is_end,
+    }
+    rows, rights = np.divmod(parsed.cell, columns)
+    inside = (parsed.cell < config.num_cells) & (rows + parsed.down >= 0) & (rows + parsed.down < config.grid.rows)
+    inside &= (rights + parsed.right >= 0) & (rights + parsed.right < columns)
+    possible = {
+        decoded.UNIT: inside,
+        decoded.TRADE: parsed.cell < config.num_cells,
+        decoded.CARD: parsed.cell < config.num_cells,
+        decoded.DEPLOY: parsed.place < config.deploy_cells.shape[1],
+    }
     for place, action in enumerate(numbers.tolist()):
-        said = decode(CONFIG, 0, action)
+        said = decode(config, 0, action)
+        expected = [kind for kind, flags in kinds.items() if flags[place] and possible.get(kind, flags)[place]]
+        assert expected == ([] if said is None or said.kind == decoded.PASS else [said.kind])
         if said is None:
+            assert action != layout.pass_action
             continue
-        one = jax.tree.map(lambda leaf, place=place: leaf[place], parsed)
-        flags = {
-            decoded.UNIT: one.is_unit,
-            decoded.TRADE: one.is_trade,
-            decoded.CARD: one.is_card,
-            decoded.DEPLOY: one.is_deploy,
-            decoded.SWAP: one.is_swap_card,
-            decoded.END: one.is_end,
-        }
-        assert [kind for kind, flag in flags.items() if flag] == [said.kind] * (said.kind != decoded.PASS)
-        assert one.card == said.card
+        assert parsed.card[place] == said.card
+        cell = parsed.cell[place]
         if said.kind == decoded.UNIT:
-            assert (one.cell, one.cell + one.down * columns + one.right) == (said.start, said.end)
+            assert (cell, cell + parsed.down[place] * columns + parsed.right[place]) == (said.start, said.end)
         elif said.kind in (decoded.TRADE, decoded.CARD):
-            assert said.start == NOWHERE and one.cell == said.end
+            assert said.start == NOWHERE and cell == said.end
         elif said.kind == decoded.DEPLOY:
-            assert CONFIG.deploy_cells[0, one.place] == said.end
+            assert config.deploy_cells[0, parsed.place[place]] == said.end
