@@ -11,6 +11,7 @@ from jax import Array
 from jaxgames.game import Game
 from search.dynamics import Dynamics
 from search.planner import Plan, of_arm, of_seat
+from search.reductions import first_highest
 
 COLDEST = 1e-30  # temperatures below are as this one: what float32 takes for 0 would leave no numbers
 
@@ -47,13 +48,12 @@ def corrected_visits(visits: Array, values: Array, q_veto: float | None, q_weigh
       float32 [B, K].
     """
     index = jnp.arange(visits.shape[-1])
-    first = visits.argmax(-1)
-    first_visits, first_value = visits.max(-1), of_arm(values, first)
+    first, first_visits = first_highest(visits)
+    first_value = of_arm(values, first)
     is_first = index == first[:, None]
     if q_veto is not None:
-        tried = jnp.where(visits > 1, values, -jnp.inf)
-        best = tried.argmax(-1)
-        swaps = (tried.max(-1) > first_value + q_veto)[:, None]
+        best, best_value = first_highest(jnp.where(visits > 1, values, -jnp.inf))
+        swaps = (best_value > first_value + q_veto)[:, None]
         best_visits = of_arm(visits, best)[:, None]
         swapped = jnp.where(is_first, best_visits, jnp.where(index == best[:, None], first_visits[:, None], visits))
         visits, first_again = jnp.where(swaps, swapped, visits), ~swaps[:, 0]
