@@ -136,15 +136,14 @@ def again(plan: PommerlearnPlan) -> list[Measurement]:
     shown = [Cell("sp_mcts", "sl_again", 0), *_searched("sl_again", NOISE, _SOME)]
     searched = [Cell("sp_mcts", "srl_again", 0), *_searched("srl_again", NOISE)]
     simple = [Cell("sp_mcts", "srl_again", simulations, SIMPLE, priors=NOISE) for simulations in _SOME]
-    cells = _cells(replace(plan, games=plan.compared_games), [*shown, *searched, *simple])
-    return [_run(plan, SL_AGAIN), _run(plan, SRL_AGAIN), *cells]
+    return [_run(plan, SL_AGAIN), _run(plan, SRL_AGAIN), *_cells(plan, [*shown, *searched, *simple])]
 
 
 def from_zero_again(plan: PommerlearnPlan) -> list[Measurement]:
     """Learning with a drawn network to begin with once more, from four times as many samples of longer searches, and its play."""
     unbiased = [Cell("sp_mcts", "rl_again", 0), *_searched("rl_again", NOISE)]
     simple = [Cell("sp_mcts", "rl_again", simulations, SIMPLE, priors=NOISE) for simulations in _SOME]
-    return [_run(plan, RL_AGAIN), *_cells(replace(plan, games=plan.compared_games), [*unbiased, *simple])]
+    return [_run(plan, RL_AGAIN), *_cells(plan, [*unbiased, *simple])]
 
 
 def priors(plan: PommerlearnPlan) -> list[Measurement]:

@@ -57,8 +57,8 @@ def test_the_page(tmp_path):
     assert f"| SL | network alone | 0 | – {ours} 38.6 / 10.5 |" in page
     assert f"| SL, then RL | SP | 250 | {noise} – |" in page.split("## Against three SimpleAgents")[0]
     assert f"| SL, then RL | SP | 250 | {noise} 65.2 / 30.2 |" in page.split("## Against three SimpleAgents")[1]
-    assert f"| SL, second run | SP | 250 | noise at the root {FEWER} 76.8 / 9.5 | 100 |" in page
-    assert f"| SL, then RL, second run | SP | 1000 | noise at the root {FEWER} 94.2 / – | 100 |" in page
+    assert f"| SL, second run | SP | 250 | {noise} 76.8 / 9.5 | 200 |" in page
+    assert f"| SL, then RL, second run | SP | 1000 | {noise} 94.2 / – | 200 |" in page
     assert "| SL, then RL, second run | 0 | 16 |" in page and "| SL, second run | 0 | 16 |" not in page
 
 
