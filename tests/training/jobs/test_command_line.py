@@ -1,7 +1,10 @@
 import dataclasses
 import json
 import signal
+import subprocess
+import sys
 import time
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
@@ -10,6 +13,8 @@ import pytest
 from jaxgames import runtime
 from tests.processes import run_python
 from training.jobs.command_line import message_of, parse, parse_all, parse_alone, run_main
+
+SCRIPTS = Path(__file__).resolve().parents[3] / "scripts"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -211,3 +216,10 @@ run_main(lambda _: print("done"), Settings)
 """
     done = run_python(["-c", code])
     assert (done.returncode, done.stdout, done.stderr) == (0, "done\n", "")
+
+
+def test_a_python_without_the_packages_is_told_in_one_line():
+    command = [sys.executable, "-S", str(SCRIPTS / "results.py"), "pommerman"]  # -S: without installed packages
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: No module named 'jax': use .venv/bin/python") and done.stderr.count("\n") == 1
