@@ -11,6 +11,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from jaxgames.lanes import where_lanes
+from jaxgames.platforms import only_cpus
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 Tree = TypeVar("Tree")
 
@@ -39,13 +42,33 @@ def settled(values: Sequence[Array]) -> list[Array]:
       values: one or more, the first of them not empty.
     """
     values = [jnp.asarray(value) for value in values]
-    word = values[0].reshape(-1)[0].astype(jnp.int32)
-    never = jax.lax.population_count(word) > 32
 
     def body(carry: tuple[Array, list[Array]]) -> tuple[Array, list[Array]]:
         return carry[0], [jnp.zeros_like(value) for value in carry[1]]
 
-    return jax.lax.while_loop(lambda carry: carry[0], body, (never, values))[1]
+    return jax.lax.while_loop(lambda carry: carry[0], body, (_never(values[0]), values))[1]
+
+
+def copied(values: Tree) -> Tree:
+    """Gives a pytree of arrays that is copied for a loop which begins with it, where the values are read again later.
+
+    A loop writes into what it begins with, so XLA makes a copy; on an accelerator that is a kernel for each array. Here it is a
+    choice that XLA cannot foresee, which it fuses: one kernel for some ninety arrays. On a CPU these are the values themselves.
+
+    Args:
+      values: one array or more, the first of them not empty.
+    """
+    if only_cpus():
+        return values
+    first = jax.tree.leaves(values)[0]
+    never = jax.lax.population_count(first.reshape(len(first), -1)[:, 0].astype(jnp.int32)) > 32
+    fresh: Tree = jax.tree.map(lambda value: where_lanes(never, jnp.zeros_like(value), value), values)
+    return fresh
+
+
+def _never(value: Array) -> Array:
+    """False, bool [], which XLA cannot know."""
+    return jax.lax.population_count(value.reshape(-1)[0].astype(jnp.int32)) > 32
 
 
 def boundary(values: Tree) -> Tree:

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 from typing import TypeVar
 
 import jax
+import jax.numpy as jnp
+from jax import Array
 
 Result = TypeVar("Result")
 Value = TypeVar("Value")
@@ -45,6 +47,37 @@ def repeated(count: int, function: Callable[[Value], Value], value: Value) -> Va
         return value
 
     return by_platform(value, cpu=in_a_loop, default=in_a_row)
+
+
+def while_any(
+    most: int,
+    unfinished: Callable[[Value], Array],
+    function: Callable[[Array, Value], Value],
+    value: Value,
+    *,
+    short: bool = False,
+) -> Value:
+    """Gives what `function(number, value)` makes of a value in `most` rounds, or in fewer where nothing is left to do.
+
+    An accelerator asks the host in each round of a loop whose length it does not know, which takes as long as several kernels. So
+    it goes through all rounds.
+
+    Args:
+      most: rounds, numbered from 0.
+      unfinished: bool [], whether there is anything left to do.
+      function: one round. Where `unfinished` says no, its results must not matter.
+      value: to begin with.
+      short: few rounds are usual, so accelerators ask, too.
+    """
+    if not short and not only_cpus():
+        found: Value = jax.lax.fori_loop(0, most, function, value)
+        return found
+
+    def one_round(carry: tuple[Array, Value]) -> tuple[Array, Value]:
+        number, value = carry
+        return number + 1, function(number, value)
+
+    return jax.lax.while_loop(lambda carry: (carry[0] < most) & unfinished(carry[1]), one_round, (jnp.int32(0), value))[1]
 
 
 def only_cpus() -> bool:

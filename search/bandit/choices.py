@@ -8,6 +8,7 @@ import numpy as np
 from jax import Array
 
 from jaxgames import random_bits
+from jaxgames.platforms import by_platform
 from jaxgames.random_bits import LaneKey
 from search.bandit import bandits
 from search.bandit.bandits import Bandit
@@ -65,16 +66,26 @@ def choose_actions(
 def _scores(game: Dynamics, bandit: Bandit, lanes: LaneKey, states, words: Array, num_arms: int, known: Array | bool) -> Array:
     """Scores of arms float32 [L, P * K] by their words, or where these do not matter by chance alone.
 
-    As a branch of its own, the drawing is compiled by itself; fused with what is around it, it is not vectorized on a CPU and
+    As a branch of its own, the drawing is compiled by itself on a CPU; fused with what is around it, it is not vectorized and
     costs six times as much. Where words are known it is always taken, but for batches in which nobody is at play any more.
     """
-    return jax.lax.cond(
-        known & (~game.terminated(states)).any(),
-        lambda lanes, words: bandit.scores(lanes, words, num_arms),
-        lambda lanes, words: _EVEN.scores(lanes, words, num_arms),
-        LaneKey(lanes.first[:, None], lanes.second[:, None]),
-        words,
-    )
+
+    def by_words(lanes: LaneKey, words: Array) -> Array:
+        return bandit.scores(lanes, words, num_arms)
+
+    def by_chance(lanes: LaneKey, words: Array) -> Array:
+        return _EVEN.scores(lanes, words, num_arms)
+
+    def in_branches(lanes: LaneKey, words: Array) -> Array:
+        scores: Array = jax.lax.cond(known & (~game.terminated(states)).any(), by_words, by_chance, lanes, words)
+        return scores
+
+    def at_once(lanes: LaneKey, words: Array) -> Array:  # an accelerator asks the host which branch it is
+        scores = by_words(lanes, words)
+        return scores if known is True else jnp.where(known, scores, by_chance(lanes, words))
+
+    spread = LaneKey(lanes.first[:, None], lanes.second[:, None])
+    return by_platform(spread, words, cpu=in_branches, default=at_once)
 
 
 def chance_keys(lanes: LaneKey, depth: Array) -> Array:
@@ -93,13 +104,15 @@ def add_credit(bandit: Bandit, words: Array, choice: Array, credit: Array) -> Ar
     chosen = choice[:, :, None] == jnp.arange(per_arm.shape[2])
     per_arm = per_arm + jnp.where(chosen, credit[:, :, None], 0)
     full = bandit.is_full(per_arm)
-    # A branch, as hardly ever a word is full.
-    per_arm = jax.lax.cond(
-        full.any(),
-        lambda words: jnp.where(full.any(-1, keepdims=True), bandit.halved(words), words),
-        lambda words: words,
-        per_arm,
-    )
+
+    def halved(words: Array) -> Array:
+        return jnp.where(full.any(-1, keepdims=True), bandit.halved(words), words)
+
+    def in_a_branch(words: Array) -> Array:  # as hardly ever a word is full
+        after: Array = jax.lax.cond(full.any(), halved, lambda words: words, words)
+        return after
+
+    per_arm = by_platform(per_arm, cpu=in_a_branch, default=halved)
     return per_arm.reshape(words.shape)
 
 

@@ -13,6 +13,7 @@ from jax import Array
 
 from jaxgames import random_bits
 from jaxgames.game import Game
+from jaxgames.platforms import while_any
 from search import arguments
 from search.bandit.bandits import Bandit, rounding_noise
 from search.bandit.choices import add_credit, chance_keys, choose_actions, conclude
@@ -54,22 +55,21 @@ def flat_search(game: Game | Dynamics, bandit: Bandit, settings: Settings, name:
             words, met = carry
             lanes, starts, running = waves.wave(number)
 
-            def step(carry):
-                depth, states, first, met = carry
+            def step(depth, carry):
+                states, first, met = carry
                 step_lane = random_bits.fold(lanes, depth)
                 choice, actions = choose_actions(game, bandit, step_lane, states, words[trees], groups, known=depth == 0)
                 met = met.at[depth].set(running & ~game.terminated(states))
                 states = game.step(params, chance_keys(lanes, depth), states, actions)
-                return depth + 1, states, jnp.where(depth == 0, choice, first), met
+                return states, jnp.where(depth == 0, choice, first), met
 
             first = jnp.zeros((trees.shape[0], game.num_players), jnp.int32)
             flags = jnp.zeros((settings.horizon, trees.shape[0]), bool)
 
             def unfinished(carry):
-                depth, states, *_ = carry
-                return (depth < settings.horizon) & (running & ~game.terminated(states)).any()
+                return (running & ~game.terminated(carry[0])).any()
 
-            _, states, first, now = jax.lax.while_loop(unfinished, step, (jnp.int32(0), starts, first, flags))
+            states, first, now = while_any(settings.horizon, unfinished, step, (starts, first, flags))
             credit = bandit.credit(game.heuristic(states), rounding_noise(lanes, game.num_players))
             credit = jnp.where(running[:, None], credit, 0)
             for index in range(settings.leaf_parallelism):

@@ -23,6 +23,7 @@ from jax import Array
 from jaxgames import random_bits
 from jaxgames.game import Game
 from jaxgames.lanes import where_lanes
+from jaxgames.platforms import only_cpus, while_any
 from jaxgames.random_bits import LaneKey
 from search import arguments
 from search.bandit import bandits, table
@@ -148,8 +149,8 @@ def _simulate(
     stops = not settings.keep_all and not settings.rollout
     root_keys = game.state_key(roots)  # the root is in the tree also before it has a row in the table
 
-    def step(carry):
-        depth, going, walk = carry
+    def step(depth, carry):
+        going, walk = carry
         keys = game.state_key(walk.states)
         slot = table.find(memory, trees, keys)
         met = going & ~game.terminated(walk.states)
@@ -174,13 +175,13 @@ def _simulate(
             met=walk.met.at[depth].set(met),
             known=walk.known.at[depth].set(met & slot.found),
         )
-        return depth + 1, going, walk
+        return going, walk
 
     def unfinished(carry):
-        depth, going, walk = carry
-        return (depth < depths) & (going & ~game.terminated(walk.states)).any()
+        going, walk = carry
+        return (going & ~game.terminated(walk.states)).any()
 
-    return jax.lax.while_loop(unfinished, step, (jnp.int32(0), running, walk))[2]
+    return while_any(depths, unfinished, step, (running, walk), short=stops)[1]
 
 
 def _keep(settings: Settings, bandit: Bandit, memory: Table, walk: _Walk, credit: Array, active: Array) -> Table:
@@ -196,7 +197,9 @@ def _keep(settings: Settings, bandit: Bandit, memory: Table, walk: _Walk, credit
     later = jnp.arange(depths)[:, None] < jnp.arange(depths)[None]
     is_last = walk.kept & ~(same & later[..., None]).any(1)
     times = (same & walk.credited[None]).sum(1, dtype=jnp.uint32)
-    reached = jnp.max(jnp.where(walk.kept.any(1), jnp.arange(1, depths + 1, dtype=jnp.int32), 0))  # nothing is kept beyond
+    reached: Array | int = depths
+    if only_cpus():  # nothing is kept beyond; accelerators have to know the length of a loop
+        reached = jnp.max(jnp.where(walk.kept.any(1), jnp.arange(1, depths + 1, dtype=jnp.int32), 0))
 
     def write_one(index, memory):
         walk_of_tree, depth = index // reached, index % reached

@@ -11,6 +11,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from jaxgames import random_bits
+from jaxgames.fusion import copied
 from jaxgames.lanes import where_lanes
 from jaxgames.random_bits import LaneKey
 from search.bandit.bandits import Bandit
@@ -89,7 +90,7 @@ class Waves:
     def wave(self, number: Array) -> tuple[LaneKey, Any, Array]:
         """Gives of one wave keys (leaves [L]), nodes [L] to start from, and which lanes run, bool [L]."""
         lanes = random_bits.fold(self.walkers, number)
-        starts = self.roots
+        starts = copied(self.roots)
         if self.game.redrawn:  # by a key of its own: depths of steps are smaller
             starts = self.game.redrawn(chance_keys(lanes, jnp.int32(self.settings.horizon)), starts)
         return lanes, starts, (number < self.counts)[self.trees]

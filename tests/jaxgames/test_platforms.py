@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxgames import platforms
-from jaxgames.platforms import by_platform, for_all_platforms, only_cpus, repeated
+from jaxgames.platforms import by_platform, for_all_platforms, only_cpus, repeated, while_any
 
 
 def test_ways_of_unlike_shapes_are_those_of_accelerators_in_programs_for_all_platforms():
@@ -44,3 +44,20 @@ def test_programs_for_all_platforms_have_their_own_way_there():
         assert "stablehlo.multiply" in texts[name] and "stablehlo.add" not in texts[name]
     assert here.tolist() == [0, 2, 4]
     assert "mul" not in str(jax.make_jaxpr(_double)(shape)), "it ends with the block"
+
+
+def test_a_loop_ends_early_on_a_cpu_alone():
+    def halved(number: jax.Array) -> jax.Array:
+        return while_any(5, lambda number: number > 0, lambda _, number: number // 2, number)
+
+    def seldom_long(number: jax.Array) -> jax.Array:
+        return while_any(5, lambda number: number > 0, lambda _, number: number // 2, number, short=True)
+
+    for number, left in ((3, 0), (100, 3)):
+        assert jax.jit(halved)(number) == left
+        with for_all_platforms():
+            assert jax.jit(seldom_long)(number) == left
+            assert jax.jit(lambda number: halved(number))(number) == left, "traced once more, in the other way"
+    assert "while" in str(jax.make_jaxpr(halved)(3))
+    with for_all_platforms():
+        assert "scan" in str(jax.make_jaxpr(lambda number: halved(number))(3)) and "while" in str(jax.make_jaxpr(seldom_long)(3))

@@ -61,6 +61,12 @@ def test_a_row_of_plans():
     assert rows[0]["details"]["step_count"] == 2 + 5 * 2
 
 
+def test_thousands_of_games_have_small_tables():
+    few, many = (fdts_match(batch, pool_size=8).settings for batch in (128, 8192))
+    assert (few["table_rows"], many["table_rows"]) == (2**16, 2**14) and many["microbatch_size"] == 8192
+    assert fdts_match(8192, pool_size=8, table_rows=64).settings["table_rows"] == 64
+
+
 @pytest.mark.slow
 def test_only_plans_of_living_planners_count():
     lanes = 16
