@@ -13,8 +13,8 @@ So the result is exact up to rounding where wins = 0 or losses = 0. Elsewhere th
 off by at most 7e-5, that of a Beta by at most 1e-4, and tail probabilities down to 1e-5 are right within half a percent.
 
 On a CPU a draw takes 2 to 4 ns in a loop that LLVM vectorizes, and 30 ns in one that it does not. Draws fused with a gather
-of the counts *and* an argmax over the arms were never vectorized, whatever the layout. Keep such draws in a computation of
-their own, `jax.lax.cond(any_lane_active, draw, zeros, ...)`; XLA removes an `optimization_barrier` before it fuses.
+of the counts *and* a choice among the arms were never vectorized, whatever the layout. Keep such draws in a computation of
+their own there, `jax.lax.cond(any_lane_active, draw, zeros, ...)`; XLA removes an `optimization_barrier` before it fuses.
 """
 
 from __future__ import annotations
