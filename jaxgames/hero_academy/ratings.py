@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -25,6 +26,7 @@ from jaxgames.hero_academy.actions import DISTANCES, OFFSETS
 from jaxgames.hero_academy.config import HeroAcademyConfig
 from jaxgames.hero_academy.legal import Sides
 from jaxgames.hero_academy.state import Board, State
+from jaxgames.platforms import by_platform
 
 DEPLOY = 200
 WIZARD_ATTACK = 200  # more than its power
@@ -88,9 +90,15 @@ def best(config: HeroAcademyConfig, state: State, among: Bits) -> Array:
       int32 [], an action; of an empty set any number.
     """
     layout = actions.layout(config)
-    # One after the other in a loop: all in one kernel, the compiler works shared parts out over and over.
-    parts = [functools.partial(part, config, state, among) for part in (_best_of_units, _best_of_cards)]
-    ranks = jax.lax.map(lambda number: jax.lax.switch(number, parts), jnp.arange(len(parts)))
+    parts = [functools.partial(part, config) for part in (_best_of_units, _best_of_cards)]
+
+    def in_a_loop(*given: Any) -> Array:  # all in one kernel, a CPU's compiler works shared parts out over and over
+        return jax.lax.map(lambda number: jax.lax.switch(number, parts, *given), jnp.arange(len(parts)))
+
+    def in_a_row(*given: Any) -> Array:  # an accelerator asks the host which branch it is
+        return jnp.stack([boundary(part(*given)) for part in parts])
+
+    ranks = by_platform(state, among, cpu=in_a_loop, default=in_a_row)
     plain = among.words[layout.plain]
     deploys = plain & jnp.uint32((1 << actions.SWAP_CARD) - 1)
     trades = enumerate(among.words[layout.trade : layout.plain], layout.trade)

@@ -24,6 +24,7 @@ from jaxgames.fusion import boundary
 from jaxgames.game import Game
 from jaxgames.lanes import where_lanes
 from jaxgames.packing import packing_of
+from jaxgames.platforms import by_platform
 from jaxgames.random_bits import LaneKey
 from search.arguments import settings_of, state_of
 from search.dynamics import check_turns
@@ -285,15 +286,21 @@ def _back_up(tree: Tree, seats: Array, path: Array, length: Array, leaf: Array, 
     lane, total = jnp.arange(len(seats))[:, None], tree.counts.shape[1]
 
     def along_path(add: Callable[[Array, Array, Array], Array], array: Array) -> Array:
-        """Goes along the path, many levels at a time: `add(array, part, within)`."""
+        """Goes along the path: `add(array, part, within)`. On a CPU many levels at a time, as far as paths go."""
 
-        def part(carry: tuple[Array, Array]) -> tuple[Array, Array]:
-            first, array = carry
-            levels = jax.lax.dynamic_slice_in_dim(path, first, _LEVELS_AT_ONCE, axis=1)
-            within = first + jnp.arange(_LEVELS_AT_ONCE) < length[:, None]
-            return first + _LEVELS_AT_ONCE, add(array, levels, within)
+        def in_parts(array: Array) -> Array:
+            def part(carry: tuple[Array, Array]) -> tuple[Array, Array]:
+                first, array = carry
+                levels = jax.lax.dynamic_slice_in_dim(path, first, _LEVELS_AT_ONCE, axis=1)
+                within = first + jnp.arange(_LEVELS_AT_ONCE) < length[:, None]
+                return first + _LEVELS_AT_ONCE, add(array, levels, within)
 
-        return jax.lax.while_loop(lambda carry: (carry[0] < length).any(), part, (jnp.int32(0), array))[1]
+            return jax.lax.while_loop(lambda carry: (carry[0] < length).any(), part, (jnp.int32(0), array))[1]
+
+        def at_once(array: Array) -> Array:
+            return add(array, path, jnp.arange(path.shape[1]) < length[:, None])
+
+        return by_platform(array, cpu=in_parts, default=at_once)
 
     def to_edges(stats: Array, levels: Array, within: Array) -> Array:
         node, edge, mover = (levels[..., column] for column in range(3))

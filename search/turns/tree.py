@@ -14,6 +14,7 @@ from jaxgames.bits import WORD_BITS, Bits
 from jaxgames.game import Game
 from jaxgames.lanes import read_at
 from jaxgames.packing import Packing
+from jaxgames.platforms import by_platform
 from search.reductions import first_highest
 from search.turns.game import Moves, without
 
@@ -122,12 +123,19 @@ def number_of(sets_of: Bits) -> Array:
 
 
 def alone(write: Callable[[Array], Array], array: Array, needed: Array) -> Array:
-    """Writes to an array in a loop of one round (none if `needed`, bool [], is False), apart from all other code."""
+    """Writes to an array apart from all other code.
 
-    def once(carry: tuple[Array, Array]) -> tuple[Array, Array]:
-        return jnp.zeros_like(needed), write(carry[1])
+    On a CPU in a loop of one round, and none if `needed`, bool [], is False. An accelerator would ask the host whether there is a
+    round, so it always writes: what is not needed must change nothing.
+    """
 
-    return jax.lax.while_loop(lambda carry: carry[0], once, (needed, array))[1]
+    def in_a_loop(array: Array, needed: Array) -> Array:
+        def once(carry: tuple[Array, Array]) -> tuple[Array, Array]:
+            return jnp.zeros_like(needed), write(carry[1])
+
+        return jax.lax.while_loop(lambda carry: carry[0], once, (needed, array))[1]
+
+    return by_platform(array, needed, cpu=in_a_loop, default=lambda array, needed: write(array))
 
 
 def keys_of(game: Game, moves: Moves, states: Any) -> Array:

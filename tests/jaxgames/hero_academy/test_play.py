@@ -104,7 +104,7 @@ def test_most_games_come_to_an_end_and_rewards_are_given_once():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("mode", ["standard", pytest.param("tiny", marks=pytest.mark.slow)])
-def test_the_highest_rated_action_of_a_set_is_found(mode):
+def test_the_highest_rated_action_of_a_set_is_found(monkeypatch, mode):
     """Of all that is legal in some states, and in others of a random part of it."""
     game, _, states, *_ = played(mode)
     assert game.num_actions < ratings.RANK_BASE
@@ -125,6 +125,9 @@ def test_the_highest_rated_action_of_a_set_is_found(mode):
     highest = np.full(len(running), -(10**9))
     np.maximum.at(highest, rows, order)
     np.testing.assert_array_equal(np.asarray(best)[running], (-highest % game.num_actions)[running])
+    monkeypatch.setattr(ratings, "by_platform", lambda *arguments, cpu, default: default(*arguments))
+    elsewhere = jax.jit(jax.vmap(lambda state, among: ratings.best(game.config, state, among)))(some, among)
+    np.testing.assert_array_equal(elsewhere, best, "an accelerator goes another way")
 
 
 def listed_at(config, parse, state, action):

@@ -10,6 +10,7 @@ import pytest
 
 from jaxgames import random_bits
 from search.turns import mcts as turn_mcts
+from search.turns import tree as turn_tree
 from search.turns.game import moves_of
 from search.turns.tree import action_of, child_of
 from tests.hoard import Hoard
@@ -38,6 +39,13 @@ def test_like_plain_python(settings):
         assert max(len(node.edges) for node in nodes) == GAME.things
         shared = [edge.child for node in nodes for edge in node.edges if edge.child]
         assert len(shared) > len({id(child) for child in shared})  # states are met on several ways
+
+
+def test_accelerators_write_without_loops_and_grow_the_same_tree(monkeypatch):
+    for module in (turn_tree, turn_mcts):
+        monkeypatch.setattr(module, "by_platform", lambda *arguments, cpu, default: default(*arguments))
+    for nodes in trees_like_plain_python(GAME, some_roots(), turn_mcts.BRIDGE_BURNING):
+        assert max(len(node.edges) for node in nodes) == GAME.things
 
 
 def test_what_takes_the_last_action_back_is_no_edge():
