@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import numbers as numbers_of_python
 import operator
 from typing import Any
 
@@ -39,16 +40,24 @@ def below(high: int, config: Any, *names: str) -> None:
 
 
 def _whole(config: Any, name: str) -> int:
-    found = as_integer(getattr(config, name))
+    value = getattr(config, name)
+    found = None if isinstance(value, Array) else as_integer(value)  # settings decide what is compiled
     if found is None:
-        raise ValueError(f"{name}={getattr(config, name)!r}: must be a whole number")
+        raise ValueError(f"{name}={value!r}: must be a whole number")
     return found
+
+
+def _number(config: Any, name: str) -> float:
+    value = getattr(config, name)
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers_of_python.Real):
+        raise ValueError(f"{name}={value!r}: must be a number")
+    return float(value)
 
 
 def numbers(config: Any, *names: str, positive: bool = False) -> None:
     """Raises unless all these fields are finite and 0 or more, or more than 0."""
     for name in names:
-        value = getattr(config, name)
+        value = _number(config, name)
         if not 0 <= value < math.inf or (positive and not value):
             raise ValueError(f"{name}={value}: must be {'>' if positive else '>='} 0")
 
@@ -77,7 +86,7 @@ def port(config: Any) -> None:
 def shares(config: Any, *names: str) -> None:
     """Raises unless all these fields are in 0..1."""
     for name in names:
-        if not 0 <= getattr(config, name) <= 1:
+        if not 0 <= _number(config, name) <= 1:
             raise ValueError(f"{name}={getattr(config, name)}: must be in 0..1")
 
 

@@ -170,6 +170,9 @@ def _check_end(game: Any, played: Played) -> None:
     for name in ("state_key", "outcome", "heuristic"):
         same = (seen[name][after] == seen[name][:-1]).all(-1)
         _require(name, ~before | same, "the same after a step on a finished game as before it")
+    outcome, heuristic = seen["outcome"], seen["heuristic"]
+    agrees = (np.sign(heuristic) == outcome) & (np.abs(heuristic) <= 1)  # what undecided ends are worth is the game's choice
+    _require("heuristic", (outcome == 0) | agrees, "of the sign of outcome, in -1..1, for who has won or lost", heuristic)
     # Rewards fall silent with the first step after the end; from then on nothing at all may change.
     ended_before = before[:-1] & over[1:-1]
     later = jax.tree.map(lambda leaf: leaf[1:-1], played.states)

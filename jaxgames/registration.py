@@ -258,7 +258,7 @@ def registration(name: str) -> Registration:
         found: Registration = importlib.import_module(_GAMES[name]).REGISTRATION
         return found
     if name not in _installed():
-        raise ValueError(f"game={name!r}: must be one of {', '.join(game_names())}")
+        raise ValueError(f"game={name!r}: must be one of {', '.join(game_names())}; jaxgames.register adds one of your own")
     _add(_loaded(name, _installed()[name]))
     return _ADDED[name]
 
@@ -299,9 +299,11 @@ def _add(entry: Registration) -> None:
     usual = [("mode", entry.defaults.mode), ("pairs_mode", entry.defaults.pairs_mode)]
     for field, mode in (*usual, *(("listed", mode) for mode in entry.listed)):
         try:
-            entry.make(mode.partition(":")[0])
+            made = entry.make(mode.partition(":")[0])
         except ValueError as error:
             raise ValueError(f"name={entry.name!r}: {field}={mode!r} cannot be made: {error}") from error
+        if made.name != entry.name:
+            raise ValueError(f"name={entry.name!r}: {field}={mode!r} makes a game of name {made.name!r}, must be the same")
     _ADDED[entry.name] = entry
 
 
@@ -320,6 +322,9 @@ def make(name: str, mode: str | None = None, **settings: Any) -> Game:
     Raises:
       ValueError: for a name, mode or setting that does not exist, or an id beside a mode.
     """
+    for argument, given in (("name", name), ("mode", mode)):
+        if not isinstance(given, str) and (given is not None or argument == "name"):
+            raise ValueError(f"{argument}={given!r}: must be a text, as in jaxgames.make('hex', 'hex-5')")
     if "-" in name:
         name, mode = name_and_mode(name, mode or "")
     make_game = registration(name).make

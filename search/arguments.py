@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 from jaxgames import shapes
@@ -19,6 +20,7 @@ from jaxgames.game import Game, is_hidden
 from search.planner import Plan, Planner
 
 S = TypeVar("S")
+_LONGEST = 80  # letters of what a message repeats
 
 
 def checked(planner: Planner, view: Any) -> Planner:
@@ -29,9 +31,9 @@ def checked(planner: Planner, view: Any) -> Planner:
       view: the shapes of what it is shown in one lane, as `jax.eval_shape` gives them; None: anything.
 
     Returns:
-      A planner with the same plans. Its `init` and `plan` raise a ValueError for: a batch that is no whole number, keys, seats or
-      flags that are not one per lane, views that are not a batch of what it is shown, and a memory of other shapes than `init`
-      gives for as many lanes. So `init` must be one that can be traced, and no plan changes the shapes of a memory.
+      A planner with the same plans. Its `init`, `reset` and `plan` raise a ValueError for: a batch that is no whole number, keys,
+      seats or flags that are not one per lane, views that are not a batch of what it is shown, and a memory of other shapes than
+      `init` gives for as many lanes. So `init` must be one that can be traced, and no plan changes the shapes of a memory.
     """
 
     @functools.lru_cache(maxsize=8)
@@ -41,20 +43,33 @@ def checked(planner: Planner, view: Any) -> Planner:
     def init(batch_size: int) -> Any:
         count = as_integer(batch_size)
         if count is None or count < 1:
-            raise ValueError(f"batch_size={batch_size!r}: must be a whole number, 1 or more")
+            raise ValueError(f"batch_size={told(batch_size)}: must be a whole number, 1 or more")
         return planner.init(count)
+
+    def same_memory(memory: Any, batch: int) -> None:
+        _same_shapes("memory", memory, memory_of(batch), f"that of init({batch}) of {planner.name!r}")
+
+    def reset(memory: Any, lanes: Array) -> Any:
+        found = getattr(lanes, "dtype", None)
+        if found != jnp.bool_ or jnp.ndim(lanes) != 1:
+            came = f"={lanes!r}" if found is None else f" of shape {list(jnp.shape(lanes))} and type {found}"
+            raise ValueError(f"lanes{came}: must be flags [B], one per lane")
+        same_memory(memory, len(lanes))
+        return planner.reset(memory, lanes)
 
     def plan(params: Any, keys: Array, memory: Any, views: Any, seats: Array, active: Array) -> tuple[Plan, Any]:
         keys = _typed(keys)
         batch = len(keys)
         _per_lane("seats", seats, jnp.integer, "whole numbers", batch)
+        if isinstance(seats, np.ndarray) and batch and seats.min() < 0:
+            raise ValueError(f"seats={seats.tolist()}: must be 0 or more; `to_play` gives -1 where all move at once")
         _per_lane("active", active, jnp.bool_, "flags", batch)
         if view is not None:
             _same_shapes("views", views, shapes.batched(view, batch), f"{batch} of what {planner.name!r} is shown")
-        _same_shapes("memory", memory, memory_of(batch), f"that of init({batch}) of {planner.name!r}")
+        same_memory(memory, batch)
         return planner.plan(params, keys, memory, views, seats, active)
 
-    return planner._replace(init=init, plan=plan)
+    return planner._replace(init=init, reset=reset, plan=plan)
 
 
 def state_of(game: Game) -> Any:
@@ -101,10 +116,16 @@ def _shapes(tree: Any) -> dict[str, tuple[int, ...]]:
     return {jax.tree_util.keystr(path): jnp.shape(leaf) for path, leaf in jax.tree_util.tree_leaves_with_path(tree)}
 
 
-def of_kind(name: str, given: Any, kind: type) -> None:
-    """Raises unless an argument is of a class, such as the settings of a search."""
+def of_kind(name: str, given: Any, kind: type, example: str = "") -> None:
+    """Raises unless an argument is of a class, such as the settings of a search; an example says how one is made."""
     if not isinstance(given, kind):
-        raise ValueError(f"{name}={given!r}: must be a {kind.__module__}.{kind.__qualname__}")
+        raise ValueError(f"{name}={told(given)}: must be {example or f'a {kind.__module__}.{kind.__qualname__}'}")
+
+
+def told(given: Any) -> str:
+    """What was given, for a message: of large things, such as a state, the type alone."""
+    text = repr(given)
+    return text if len(text) <= _LONGEST and "\n" not in text else f"a {type(given).__name__}"
 
 
 def settings_of(kind: type[S], given: S | None) -> S:
@@ -122,7 +143,7 @@ def settings_of(kind: type[S], given: S | None) -> S:
 def a_game(game: Any) -> None:
     """Raises unless this is a game."""
     if not callable(getattr(game, "search_arms", None)):
-        raise ValueError(f"game={game!r}: must be a game, as jaxgames.make gives it")
+        raise ValueError(f"game={told(game)}: must be a game, as jaxgames.make gives it")
 
 
 def a_hidden_game(game: Any) -> None:
@@ -142,4 +163,4 @@ def a_believed_game(game: Any) -> None:
 def a_function(name: str, given: Any, what: str) -> None:
     """Raises unless an argument can be called."""
     if not callable(given):
-        raise ValueError(f"{name}={given!r}: must be a function, {what}")
+        raise ValueError(f"{name}={told(given)}: must be a function, {what}")

@@ -129,7 +129,7 @@ def _sizes(settings: Mapping[str, Any], **variant: bool) -> Settings:
 def _rule(bandit: Bandit | None) -> Bandit:
     """The bandit that is given, or else Thompson sampling."""
     if bandit is not None:
-        arguments.of_kind("bandit", bandit, Bandit)
+        arguments.of_kind("bandit", bandit, Bandit, "search.thompson(), search.ucb1() or search.uniform()")
     return bandit or bandits.thompson()
 
 

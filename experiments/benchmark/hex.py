@@ -256,7 +256,7 @@ def step_and_search(batch: int) -> dict[str, Compiled]:
 
 
 def _beside_mctx(name: str, summary: str, num_simulations: int, accelerator_batch: int, reach: str = "", **options: Any) -> Case:
-    measure, text = beside_mctx(num_simulations, **options), "mctx {mctx_cpu_seconds_per_batch:.3g} s, {times_mctx:.1f}x ours"
+    measure, text = beside_mctx(num_simulations, **options), "{times_mctx:.1f}x mctx ({mctx_cpu_seconds_per_batch:.3g} s)"
     program = functools.partial(searches, num_simulations=num_simulations, **options)
     lanes = PUCT_SIZES[num_simulations]
     return Case(

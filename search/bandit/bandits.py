@@ -179,8 +179,9 @@ def by_name(name: str, c: float | None = None) -> Bandit:
     Raises:
       ValueError: for an unknown name, or a weight that is negative or of another bandit.
     """
-    if name not in BANDITS:
-        raise ValueError(f"bandit={name!r}: must be one of {', '.join(BANDITS)}")
+    if not isinstance(name, str) or name not in BANDITS:
+        given = f"a {type(name).__name__}" if isinstance(name, Bandit) else repr(name)
+        raise ValueError(f"bandit={given}: must be one of {', '.join(BANDITS)}")
     if c is None:
         return BANDITS[name]()
     if name != "ucb":

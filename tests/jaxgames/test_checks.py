@@ -16,6 +16,7 @@ from jaxgames import checks
         (checks.at_least, True, "lanes=True: must be a whole number"),
         (checks.at_least, np.True_, f"lanes={np.True_!r}: must be a whole number"),
         (checks.at_least, "2", "lanes='2': must be a whole number"),
+        (checks.at_least, jnp.int32(2), "lanes=Array(2, dtype=int32): must be a whole number"),
         (checks.below, 1, "lanes=1: must be < 1"),
         (checks.below, 0.5, "lanes=0.5: must be a whole number"),
     ],
@@ -36,6 +37,15 @@ def test_whole_numbers_and_what_is_none():
     assert [(checks.as_integer(value), type(checks.as_integer(value))) for value in numbers] == [(7, int)] * 5
     for other in (True, False, np.True_, np.array(True), jnp.bool_(True), 7.0, "7", None, [7], np.array([7, 7])):
         assert checks.as_integer(other) is None
+
+
+@pytest.mark.parametrize("value", ["2", None, True, jnp.float32(0.5)])
+def test_what_is_no_number(value):
+    for check in (checks.numbers, checks.shares):
+        with pytest.raises(ValueError, match=f"^c={re.escape(repr(value))}: must be a number$"):
+            check(SimpleNamespace(c=value), "c")
+    for number in (0, 0.5, np.float32(0.5), np.int64(1)):
+        checks.shares(SimpleNamespace(c=number), "c")
 
 
 def test_actions_come_back_as_an_array_of_jax():

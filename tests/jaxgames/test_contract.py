@@ -118,6 +118,8 @@ ANSWERS = {
     "terminated: not so (step 1, game 0), must be True for good": {"terminated": at(1, 0, to=True)},
     "rewards: 1.0 (step 9, game 0, player 1), must be 0 for a step after the end": {"rewards": at(10, 0, 1, to=1)},
     "heuristic: not so (step 9, game 0), must be the same after a step": {"heuristic": at(10, 0, 1, to=0.5)},
+    "must be of the sign of outcome, in -1..1, for who has won or lost": {"heuristic": lambda x: -x},
+    "heuristic: 5.0 (step ": {"heuristic": lambda x: 5 * x},
     "state_key: not so (step 9, game 0), must be the same after a step": {"state_key": at(10, 0, 1, to=7)},
     "step: another result (step 0, game 0), must be that of apply with draw_chance": {"after": in_all},
 }  # fmt: skip

@@ -258,3 +258,25 @@ def test_a_search_of_turns_is_traced_once_for_its_memory(monkeypatch):
     planner = greedy.greedy_turn(Hoard(), greedy.Settings(num_evaluations=2))
     planner.init(LANES), planner.init(LANES)
     assert len(traced) == 1
+
+
+@pytest.mark.parametrize(
+    ("lanes", "told"),
+    [
+        (np.array([1, 0]), "lanes of shape [2] and type int64: must be flags [B], one per lane"),
+        (True, "lanes=True: must be flags [B], one per lane"),
+        (np.True_, "lanes of shape [] and type bool: must be flags [B], one per lane"),
+        (np.ones(3, bool), "memory.keys of shape "),
+    ],
+)
+def test_only_flags_of_all_lanes_are_reset(lanes, told):
+    planner = search.fdts(HEX, num_simulations=2, horizon=2, table_rows=8)
+    with pytest.raises(ValueError, match=f"^{re.escape(told)}"):
+        planner.reset(memory_of(planner), lanes)
+    assert planner.reset(planner.init(LANES), ACTIVE).started.tolist() == [1, 1]
+
+
+def test_seats_that_are_known_are_none_below_zero():
+    planner = search.fdts(HEX, num_simulations=2, horizon=2, table_rows=8)
+    with pytest.raises(ValueError, match=r"^seats=\[-1, 0\]: must be 0 or more; `to_play` gives -1"):
+        planner.plan(None, two_keys(), memory_of(planner), states_of(HEX), np.array([-1, 0]), ACTIVE)

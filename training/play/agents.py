@@ -10,7 +10,8 @@ import jaxgames
 from jaxgames.abilities import has_secrets, tells_usual
 from jaxgames.agent import Agent
 from jaxgames.game import Game, hides_something, is_hidden
-from jaxgames.registration import AgentEntry
+from jaxgames.others import RANDOM, random_legal
+from jaxgames.registration import AgentEntry, bot
 from jaxgames.specs import KINDS, kinds_of, read_options, values_of, with_settings
 from search import presets
 from search.entries import PlannerEntry
@@ -140,7 +141,7 @@ def _read(spec: str, game: Game) -> tuple[AgentEntry | PlannerEntry, dict[str, A
     name, _, text = spec.partition(":")
     entry = _entries(game).get(name)
     if entry is None:
-        raise ValueError(f"agent={spec!r}: must be one of {', '.join(names_of(game))}")
+        raise ValueError(f"agent={spec!r}: must be one of {', '.join(names_of(game))}, in this variant of {game.name}")
     if isinstance(entry, AgentEntry):
         settings = entry.settings()
         kinds = kinds_of(settings)
@@ -193,7 +194,7 @@ def _guessed(spec: str, options: dict[str, Any], game: Game) -> Any:
 
 
 def _entries(game: Game) -> dict[str, AgentEntry | PlannerEntry]:
-    bots = {entry.name: entry for entry in jaxgames.registration(game.name).agents}
+    bots = {entry.name: entry for entry in (bot(RANDOM, random_legal), *jaxgames.registration(game.name).agents)}
     return {**bots, **presets.planners_of(game)}
 
 

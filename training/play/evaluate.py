@@ -21,6 +21,7 @@ from jax.sharding import Mesh, PartitionSpec
 
 from jaxgames import processes, runtime
 from jaxgames.agent import Agent
+from jaxgames.checks import as_integer
 from jaxgames.game import Game
 from search.planner import Planner, as_agent
 from training.play.game_loop import Loop, Match
@@ -128,14 +129,14 @@ def play(
       first: the number of the first game. Games 0 to 99 and then 100 to 399 are the same as 0 to 399.
 
     Raises:
-      ValueError: for a wrong number of agents, games or lanes, or a game with more steps or actions than can be kept.
+      ValueError: for what is no game, agent or key, a wrong number of agents, games or lanes, or a game with more steps or
+        actions than can be kept.
     """
-    if len(agents) != game.num_players:
-        raise ValueError(f"{len(agents)} agents: {game.name} has {game.num_players} players")
-    counts = {"num_games": (num_games, 1), "batch_size": (batch_size, 1), "common": (common, 1)}
-    for name, (value, low) in (counts | {"record": (record, 0), "first": (first, 0)}).items():
-        if value < low:
-            raise ValueError(f"{name}={value}: must be >= {low}")
+    _check_agents(agents, game)
+    if not jnp.issubdtype(getattr(key, "dtype", None), jax.dtypes.prng_key) or key.shape:
+        raise ValueError(f"key={key!r}: must be one typed random key, such as jax.random.key(0)")
+    num_games, batch_size = _count("num_games", num_games, 1), _count("batch_size", batch_size, 1)
+    common, record, first = _count("common", common, 1), _count("record", record, 0), _count("first", first, 0)
     if game.max_steps > MOST or (record and game.num_actions > MOST + 1):
         has = f"max_steps={game.max_steps}" if game.max_steps > MOST else f"num_actions={game.num_actions}"
         raise ValueError(f"game={game.name!r}: has {has}, and games are kept with numbers up to {MOST}")
@@ -163,6 +164,29 @@ def play(
         if watch:
             watch(_watched(carry, loop, record))
     return _gather(carry, loop, record)
+
+
+def _check_agents(agents: Sequence[Agent | Planner], game: Game) -> None:
+    """Raises unless there is an agent or a planner for each player of a game."""
+    if not hasattr(game, "num_players"):
+        raise ValueError(f"game={game!r}: must be a game, as jaxgames.make gives it")
+    if isinstance(agents, Agent | Planner | str):
+        called = agents if isinstance(agents, str) else agents.name
+        raise ValueError(f"agents={called!r}: must be a list, one for each of the {game.num_players} players")
+    for agent in agents:
+        if not isinstance(agent, Agent | Planner):
+            raise ValueError(f"agent={agent!r}: must be an agent or a planner, as training.play.agents.make(name, game) gives it")
+    if len(agents) != game.num_players:
+        raise ValueError(f"{len(agents)} agents: {game.name} has {game.num_players} players")
+
+
+def _count(name: str, value: Any, low: int) -> int:
+    found = as_integer(value)
+    if found is None:
+        raise ValueError(f"{name}={value!r}: must be a whole number")
+    if found < low:
+        raise ValueError(f"{name}={value}: must be >= {low}")
+    return found
 
 
 @functools.lru_cache(maxsize=8)

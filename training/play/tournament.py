@@ -104,8 +104,8 @@ class TournamentConfig:
     """Lets agents of a game of two meet, each pair equally often in both seats, and rates them.
 
     Attributes:
-      agents: two or more, such as random, path, network:weights=FILE, pc_pimc:weights=FILE,num_worlds=6; the Elo of the first is
-        0. None: those that the game names, as random, path and two searches without network in Hex.
+      agents: two or more with spaces between them, such as random path network:weights=FILE; settings follow a colon. The Elo of
+        the first is 0. Where none is named, those that the game names: random, path and two searches without network in Hex.
       game: name of the game, or an id as `jaxgames games` lists them.
       mode: its variant; "": the game's usual one for two players, as one_vs_one in Pommerman.
       games: of each pair; even.
@@ -135,11 +135,11 @@ class TournamentConfig:
         object.__setattr__(self, "mode", mode or standard.pairs_mode)
         object.__setattr__(self, "agents", self.agents or standard.tournament)
         if len(set(self.agents)) != len(self.agents) or len(self.agents) < 2:
-            raise ValueError(f"agents={' '.join(self.agents)}: must be two or more, each named once")
-        checks.at_least(0, self, "games")
+            raise ValueError(f"agents={' '.join(self.agents)}: must be two or more with spaces between them, each named once")
+        checks.at_least(2, self, "games")
         checks.at_least(1, self, "batch")
-        if self.games < 2 or self.games % 2:
-            raise ValueError(f"games={self.games}: must be even and at least 2, because seats are changed half-way")
+        if self.games % 2:
+            raise ValueError(f"games={self.games}: must be even, because seats are changed half-way")
         checks.seed(self)
 
 

@@ -53,7 +53,7 @@ def test_the_table_shows_the_newest_rows():
     assert random.endswith("| 5.58 M/s | 10.4 M/s | 1.90x | 256 | 3.1 s | abc1234, new |")
     assert fdts.endswith("| 3 ms, aim 1.5 ms | 1.56 ms | – | – | 64 | 3.1 s | abc1234 |")
     assert compiling.endswith("| step 2.0 s, planner 5.2 s | – | – | 256 | – | abc1234 |")
-    assert "| mctx 1.38 s, 12.1x ours |" in searching
+    assert "| 12.1x mctx (1.38 s) |" in searching
     assert lines[9] == "**Test GPU, 1 core, jax 1.2.3, 2030-01-02**"
     assert lines[13].endswith("| – | 456 M/s | – | 256 | 3.1 s | abc1234 |")
 

@@ -185,11 +185,28 @@ def test_there_are_no_more_lanes_than_games_and_different_agents_are_asked_apart
         (2, 5, {"record": -1}, "record=-1: must be >= 0"),
         (2, 5, {"first": -1}, "first=-1: must be >= 0"),
         (2, 5, {"common": 0}, "common=0: must be >= 1"),
+        (2, 5.0, {}, r"num_games=5\.0: must be a whole number"),
+        (2, 5, {"batch_size": 4.0}, r"batch_size=4\.0: must be a whole number"),
     ],
 )
 def test_wrong_arguments(agents, num_games, settings, message):
     with pytest.raises(ValueError, match=f"^{message}$"):
         evaluate.play(Tug(), [steady_player(REST)] * agents, KEY, num_games, **settings)
+
+
+def test_what_is_no_agent_no_key_and_no_game():
+    one = steady_player(REST)
+    for agents, told in (
+        (["random", one], "agent='random': must be an agent or a planner, "),
+        (one, "must be a list, one for each"),
+    ):
+        with pytest.raises(ValueError, match=told):
+            evaluate.play(Tug(), agents, KEY, 4)
+    for key in (0, jax.random.split(KEY, 2), np.zeros(2, np.uint32)):
+        with pytest.raises(ValueError, match="must be one typed random key"):
+            evaluate.play(Tug(), [one, one], key, 4)
+    with pytest.raises(ValueError, match="game='tug': must be a game"):
+        evaluate.play("tug", [one, one], KEY, 4)
 
 
 @pytest.mark.slow
