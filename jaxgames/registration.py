@@ -322,9 +322,8 @@ def make(name: str, mode: str | None = None, **settings: Any) -> Game:
     Raises:
       ValueError: for a name, mode or setting that does not exist, or an id beside a mode.
     """
-    for argument, given in (("name", name), ("mode", mode)):
-        if not isinstance(given, str) and (given is not None or argument == "name"):
-            raise ValueError(f"{argument}={given!r}: must be a text, as in jaxgames.make('hex', 'hex-5')")
+    _is_text("name", name)
+    _is_text("mode", "" if mode is None else mode)
     if "-" in name:
         name, mode = name_and_mode(name, mode or "")
     make_game = registration(name).make
@@ -338,6 +337,11 @@ def make(name: str, mode: str | None = None, **settings: Any) -> Game:
         raise ValueError(f"mode={mode!r}: game {name!r} has no settings, so nothing can stand after the colon")
     given: Game = make_game(variant, **read_options(f"mode={mode!r}", text, kinds, f"{next(iter(kinds))}=3") | settings)
     return given
+
+
+def _is_text(name: str, given: Any) -> None:
+    if not isinstance(given, str):
+        raise ValueError(f"{name}={given!r}: must be a text, as in jaxgames.make('hex', 'hex-5')")
 
 
 def usual_opponent(game: Game) -> str:

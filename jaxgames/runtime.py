@@ -26,6 +26,7 @@ import re
 import tempfile
 import warnings
 from pathlib import Path
+from typing import Any
 
 import jax
 import numpy as np
@@ -65,7 +66,8 @@ def prepare(*, cores: int | None = None, cache: str | os.PathLike[str] | None = 
       RuntimeError: JAX has already started with other settings.
       ValueError: `cores` is no whole number or less than one, or `XLA_FLAGS` holds neither flags nor a file of flags.
     """
-    if cores is not None and (not isinstance(cores, int) or cores < 1):
+    number: Any = cores
+    if number is not None and (not isinstance(number, int) or number < 1):
         raise ValueError(f"cores={cores!r}: must be a whole number >= 1")
     environment = _environment(cores, multi_output_fusion)
     settings = {**_device_count_setting(cores), **_cache_setting(cache)}

@@ -61,8 +61,7 @@ def checked(planner: Planner, view: Any) -> Planner:
         keys = _typed(keys)
         batch = len(keys)
         _per_lane("seats", seats, jnp.integer, "whole numbers", batch)
-        if isinstance(seats, np.ndarray) and batch and seats.min() < 0:
-            raise ValueError(f"seats={seats.tolist()}: must be 0 or more; `to_play` gives -1 where all move at once")
+        _are_seats(seats)
         _per_lane("active", active, jnp.bool_, "flags", batch)
         if view is not None:
             _same_shapes("views", views, shapes.batched(view, batch), f"{batch} of what {planner.name!r} is shown")
@@ -99,6 +98,12 @@ def _per_lane(name: str, given: Any, kind: Any, words: str, batch: int) -> None:
     found = given.dtype
     if jnp.shape(given) != (batch,) or not jnp.issubdtype(found, kind):
         raise ValueError(f"{name} of shape {list(jnp.shape(given))} and type {found}: must be {words} [{batch}], one per lane")
+
+
+def _are_seats(seats: Any) -> None:
+    """Raises where seats that are known, no array of JAX, are none."""
+    if isinstance(seats, np.ndarray) and (seats < 0).any():
+        raise ValueError(f"seats={seats.tolist()}: must be 0 or more; `to_play` gives -1 where all move at once")
 
 
 def _same_shapes(name: str, given: Any, expected: Any, words: str) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -179,9 +179,10 @@ def by_name(name: str, c: float | None = None) -> Bandit:
     Raises:
       ValueError: for an unknown name, or a weight that is negative or of another bandit.
     """
-    if not isinstance(name, str) or name not in BANDITS:
-        given = f"a {type(name).__name__}" if isinstance(name, Bandit) else repr(name)
-        raise ValueError(f"bandit={given}: must be one of {', '.join(BANDITS)}")
+    given: Any = name
+    if not isinstance(given, str) or given not in BANDITS:
+        told = "a Bandit" if isinstance(given, Bandit) else repr(given)
+        raise ValueError(f"bandit={told}: must be one of {', '.join(BANDITS)}")
     if c is None:
         return BANDITS[name]()
     if name != "ucb":

@@ -133,8 +133,7 @@ def play(
         actions than can be kept.
     """
     _check_agents(agents, game)
-    if not jnp.issubdtype(getattr(key, "dtype", None), jax.dtypes.prng_key) or key.shape:
-        raise ValueError(f"key={key!r}: must be one typed random key, such as jax.random.key(0)")
+    _check_key(key)
     num_games, batch_size = _count("num_games", num_games, 1), _count("batch_size", batch_size, 1)
     common, record, first = _count("common", common, 1), _count("record", record, 0), _count("first", first, 0)
     if game.max_steps > MOST or (record and game.num_actions > MOST + 1):
@@ -166,7 +165,12 @@ def play(
     return _gather(carry, loop, record)
 
 
-def _check_agents(agents: Sequence[Agent | Planner], game: Game) -> None:
+def _check_key(key: Any) -> None:
+    if not hasattr(key, "dtype") or not jnp.issubdtype(key.dtype, jax.dtypes.prng_key) or key.shape:
+        raise ValueError(f"key={key!r}: must be one typed random key, such as jax.random.key(0)")
+
+
+def _check_agents(agents: Any, game: Any) -> None:
     """Raises unless there is an agent or a planner for each player of a game."""
     if not hasattr(game, "num_players"):
         raise ValueError(f"game={game!r}: must be a game, as jaxgames.make gives it")
