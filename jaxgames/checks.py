@@ -59,7 +59,7 @@ def numbers(config: Any, *names: str, positive: bool = False) -> None:
     for name in names:
         value = _number(config, name)
         if not 0 <= value < math.inf or (positive and not value):
-            raise ValueError(f"{name}={value}: must be {'>' if positive else '>='} 0")
+            raise ValueError(f"{name}={getattr(config, name)}: must be {'>' if positive else '>='} 0")
 
 
 def film(states: Any) -> int:

@@ -184,7 +184,7 @@ class Base:
                 f"state is a {type(state).__name__}: must be that of reset or the last step, as in step(state, actions, key)"
             )
         if not hasattr(actions, "dtype"):
-            actions = np.asarray(actions)
+            actions = jnp.asarray(actions)
         if jnp.shape(actions) != shape or not jnp.issubdtype(jnp.result_type(actions), jnp.integer):
             form = f"{jnp.result_type(actions)} {list(jnp.shape(actions))}"
             raise ValueError(f"actions are {form}: must be integers {list(shape)}")

@@ -302,7 +302,7 @@ def _add(entry: Registration) -> None:
             made = entry.make(mode.partition(":")[0])
         except ValueError as error:
             raise ValueError(f"name={entry.name!r}: {field}={mode!r} cannot be made: {error}") from error
-        if made.name != entry.name:
+        if made.name not in (entry.name, *game_names()):
             raise ValueError(f"name={entry.name!r}: {field}={mode!r} makes a game of name {made.name!r}, must be the same")
     _ADDED[entry.name] = entry
 

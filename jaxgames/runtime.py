@@ -67,8 +67,10 @@ def prepare(*, cores: int | None = None, cache: str | os.PathLike[str] | None = 
       ValueError: `cores` is no whole number or less than one, or `XLA_FLAGS` holds neither flags nor a file of flags.
     """
     number: Any = cores
-    if number is not None and (not isinstance(number, int) or number < 1):
-        raise ValueError(f"cores={cores!r}: must be a whole number >= 1")
+    if number is not None and not isinstance(number, int):
+        raise ValueError(f"cores={cores!r}: must be a whole number")
+    if cores is not None and cores < 1:
+        raise ValueError(f"cores={cores}: must be >= 1")
     environment = _environment(cores, multi_output_fusion)
     settings = {**_device_count_setting(cores), **_cache_setting(cache)}
     missing = [f"{name}={value}" for name, value in environment.items() if os.environ.get(name) != value]

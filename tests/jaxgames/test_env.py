@@ -379,7 +379,7 @@ def test_wrong_settings_are_told(settings, told):
 def test_wrong_actions_are_told():
     env = tug()
     state, _ = jax.eval_shape(env.reset, KEY)
-    for actions in (jnp.zeros(7, jnp.int32), jnp.zeros(8, jnp.float32), jnp.zeros((8, 2), jnp.int32)):
+    for actions in (jnp.zeros(7, jnp.int32), jnp.zeros(8, jnp.float32), jnp.zeros((8, 2), jnp.int32), [0, 1]):
         with pytest.raises(ValueError, match=r"must be integers \[8\]"):
             jax.eval_shape(env.step, state, actions, KEY)
     actions = jnp.zeros(8, jnp.int32)

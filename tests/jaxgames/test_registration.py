@@ -92,10 +92,17 @@ def test_variants_of_a_game_of_ones_own_are_checked(own):
         ({"defaults": dataclasses.replace(own.defaults, mode="duel")}, rf"name='small_hex': mode='duel' {cannot}"),
         ({"defaults": dataclasses.replace(own.defaults, pairs_mode="duel")}, rf"name='small_hex': pairs_mode='duel' {cannot}"),
         ({"listed": ("hex-5", "duel")}, rf"name='small_hex': listed='duel' {cannot}"),
+        ({"make": lambda mode: SimpleNamespace(name="four")}, ".* makes a game of name .four., must be the same"),
     ):
         with pytest.raises(ValueError, match=f"^{message}"):
             jaxgames.register(dataclasses.replace(own, **wrong))
     assert jaxgames.game_names() == GAMES
+
+
+def test_names_and_variants_are_texts():
+    for name, mode, told in ((None, None, "name=None"), ("hex", 11, "mode=11")):
+        with pytest.raises(ValueError, match=f"^{told}: must be a text, as in jaxgames.make"):
+            jaxgames.make(name, mode)
 
 
 @pytest.mark.parametrize("name", GAMES)

@@ -194,7 +194,8 @@ def _guessed(spec: str, options: dict[str, Any], game: Game) -> Any:
 
 
 def _entries(game: Game) -> dict[str, AgentEntry | PlannerEntry]:
-    bots = {entry.name: entry for entry in (bot(RANDOM, random_legal), *jaxgames.registration(game.name).agents)}
+    bots = {entry.name: entry for entry in jaxgames.registration(game.name).agents}
+    bots.setdefault(RANDOM, bot(RANDOM, random_legal))
     return {**bots, **presets.planners_of(game)}
 
 

@@ -102,7 +102,7 @@ def test_settings_of_ones_own_agents(monkeypatch):
     assert made.name == "hermit:patience=5,name=none" and agents.names_of(game)[0] == "hermit"
     with pytest.raises(ValueError, match="agent='hermit:haste=1': 'haste=1' is none of patience, name, such as patience=3"):
         agents.make("hermit:haste=1", game)
-    with pytest.raises(ValueError, match="must be one of hermit, fdts"):
+    with pytest.raises(ValueError, match="must be one of hermit, random, fdts"):
         agents.make("network", game)  # without an encoder there are no networks
 
 
