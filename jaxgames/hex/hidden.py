@@ -87,9 +87,9 @@ def _one_turn(config: HexConfig, collisions: Array, view: Observation) -> Array:
     """The distribution of the other's lost turns after one more turn of its."""
     lost = jnp.arange(config.num_cells + 1)
     empty = config.num_cells - view.other_turns.astype(jnp.int32)
-    chance = jnp.clip((view.own.count() - lost) / jnp.maximum(empty, 1), 0.0, 1.0)
+    chance = jnp.clip((view.own.count() - lost) / jnp.maximum(empty, 1), 0.0, 1.0).astype(jnp.float32)
     moved_on = collisions * chance
-    return collisions - moved_on + jnp.concatenate([jnp.zeros(1), moved_on[:-1]])
+    return collisions - moved_on + jnp.concatenate([jnp.zeros(1, jnp.float32), moved_on[:-1]])
 
 
 def sample(config: HexConfig, key: Array, info: Information) -> Sample:

@@ -330,7 +330,7 @@ class _Search:
         tree = back_up_all(settings, tree, walks, leaf.reshape(wave, batch), value.reshape(wave, batch))
         if wave > 1:  # a single walk meets no other
             lost = lost + (walks.started & ~walks.going).sum(0, dtype=jnp.int32)
-        return tree, depth_sum + walks.depth.sum(0), lost
+        return tree, depth_sum + walks.depth.sum(0, dtype=jnp.int32), lost
 
     def _apply(self, params, keys: Array, tree: Tree, states, node: Array, arm: Array, reply: Array):
         """Plays a candidate of nodes [M] with these states, M a multiple of B."""

@@ -93,7 +93,7 @@ def together(game: HiddenGame, worlds: Worlds, planner: Planner, keys: Array, se
         actions = jnp.broadcast_to(jnp.arange(game.num_actions), legal.shape)
         policies, results, tried = _by_action(game.num_actions, *columns)
     action_weights = combine(worlds, policies, results, legal)
-    qvalues, visits = results.mean(1), tried.sum(1)
+    qvalues, visits = results.mean(1), tried.sum(1, dtype=jnp.int32)
     if many:  # only as many columns as a plan may have
         action_weights, best = jax.lax.top_k(action_weights, min(actions.shape[1], game.num_arms, MOST_COLUMNS))
         actions, legal, qvalues, visits = (jnp.take_along_axis(x, best, 1) for x in (actions, legal, qvalues, visits))
@@ -113,7 +113,7 @@ def together(game: HiddenGame, worlds: Worlds, planner: Planner, keys: Array, se
         qvalues=qvalues,
         visit_counts=visits,
         root_value=own(plans.root_value[..., None])[..., 0].mean(1),
-        metrics={name: plans.metrics[name].reshape(-1, count, *shape).sum(1) for name, shape in planner.metrics.items()},
+        metrics={name: plans.metrics[name].reshape(-1, count, *shape).sum(1, dtype=jnp.int32) for name, shape in planner.metrics.items()},
     )
 
 
