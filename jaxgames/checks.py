@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-import numbers as numbers_of_python
 import operator
+from numbers import Real
 from typing import Any
 
 import jax
@@ -23,6 +23,16 @@ def as_integer(value: Any) -> int | None:
         return operator.index(value)
     except TypeError:
         return None
+
+
+def count(name: str, value: Any, low: int) -> int:
+    """Gives an argument as an int; raises unless it is a whole number, `low` or more."""
+    found = as_integer(value)
+    if found is None:
+        raise ValueError(f"{name}={value!r}: must be a whole number")
+    if found < low:
+        raise ValueError(f"{name}={value}: must be >= {low}")
+    return found
 
 
 def at_least(low: int, config: Any, *names: str) -> None:
@@ -47,11 +57,11 @@ def _whole(config: Any, name: str) -> int:
     return found
 
 
-def _number(config: Any, name: str) -> float:
+def _number(config: Any, name: str) -> Any:
     value = getattr(config, name)
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers_of_python.Real):
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
         raise ValueError(f"{name}={value!r}: must be a number")
-    return float(value)
+    return value
 
 
 def numbers(config: Any, *names: str, positive: bool = False) -> None:
@@ -59,7 +69,7 @@ def numbers(config: Any, *names: str, positive: bool = False) -> None:
     for name in names:
         value = _number(config, name)
         if not 0 <= value < math.inf or (positive and not value):
-            raise ValueError(f"{name}={getattr(config, name)}: must be {'>' if positive else '>='} 0")
+            raise ValueError(f"{name}={value}: must be {'>' if positive else '>='} 0")
 
 
 def film(states: Any) -> int:

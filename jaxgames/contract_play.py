@@ -15,6 +15,7 @@ from jax import Array
 from jaxgames.encoder import Encoder
 from jaxgames.game import init_all_information, is_hidden, update_all_information
 
+_ROUNDING = 1e-6  # of a value that is a sum
 _SINGLE_STEPS = 8  # that are also played alone
 _HIDDEN_STEPS = 64  # after which worlds are drawn, evenly spread over the games: a draw costs as much as many steps
 
@@ -171,7 +172,8 @@ def _check_end(game: Any, played: Played) -> None:
         same = (seen[name][after] == seen[name][:-1]).all(-1)
         _require(name, ~before | same, "the same after a step on a finished game as before it")
     outcome, heuristic = seen["outcome"], seen["heuristic"]
-    agrees = (np.sign(heuristic) == outcome) & (np.abs(heuristic) <= 1)  # what undecided ends are worth is the game's choice
+    # What undecided ends are worth is the game's choice.
+    agrees = (np.sign(heuristic) == outcome) & (np.abs(heuristic) <= 1 + _ROUNDING)
     _require("heuristic", (outcome == 0) | agrees, "of the sign of outcome, in -1..1, for who has won or lost", heuristic)
     # Rewards fall silent with the first step after the end; from then on nothing at all may change.
     ended_before = before[:-1] & over[1:-1]

@@ -46,29 +46,32 @@ def settled(values: Sequence[Array]) -> list[Array]:
     def body(carry: tuple[Array, list[Array]]) -> tuple[Array, list[Array]]:
         return carry[0], [jnp.zeros_like(value) for value in carry[1]]
 
-    return jax.lax.while_loop(lambda carry: carry[0], body, (_never(values[0]), values))[1]
+    return jax.lax.while_loop(lambda carry: carry[0], body, (_never(values[0].reshape(-1)[0]), values))[1]
 
 
 def copied(values: Tree) -> Tree:
     """Gives a pytree of arrays that is copied for a loop which begins with it, where the values are read again later.
 
     A loop writes into what it begins with, so XLA makes a copy; on an accelerator that is a kernel for each array. Here it is a
-    choice that XLA cannot foresee, which it fuses: one kernel for some ninety arrays. On a CPU these are the values themselves.
+    choice, lane by lane, that XLA cannot foresee, which it fuses: one kernel for some ninety arrays. On a CPU, and where there is
+    no array to choose by, these are the values themselves.
 
     Args:
-      values: one array or more, the first of them not empty.
+      values: arrays [B, ...], also of typed keys.
     """
-    if only_cpus():
+    leaves = jax.tree.leaves(values)
+    plain = [leaf for leaf in leaves if leaf.size and not jnp.issubdtype(leaf.dtype, jax.dtypes.extended)]
+    if only_cpus() or not plain:
         return values
-    first = jax.tree.leaves(values)[0]
-    never = jax.lax.population_count(first.reshape(len(first), -1)[:, 0].astype(jnp.int32)) > 32
-    fresh: Tree = jax.tree.map(lambda value: where_lanes(never, jnp.zeros_like(value), value), values)
-    return fresh
+    never = _never(plain[0].reshape(len(plain[0]), -1)[:, 0])
+    fresh = [where_lanes(never, jnp.zeros_like(leaf), leaf) if any(leaf is one for one in plain) else leaf for leaf in leaves]
+    same: Tree = jax.tree.unflatten(jax.tree.structure(values), fresh)
+    return same
 
 
-def _never(value: Array) -> Array:
-    """False, bool [], which XLA cannot know."""
-    return jax.lax.population_count(value.reshape(-1)[0].astype(jnp.int32)) > 32
+def _never(numbers: Array) -> Array:
+    """False for each number, which XLA cannot know."""
+    return jax.lax.population_count(numbers.astype(jnp.int32)) > 32
 
 
 def boundary(values: Tree) -> Tree:

@@ -65,9 +65,12 @@ def while_any(
     Args:
       most: rounds, numbered from 0.
       unfinished: bool [], whether there is anything left to do.
-      function: one round. Where `unfinished` says no, its results must not matter.
+      function: one round. Once `unfinished` is False, further rounds must change nothing that is read later.
       value: to begin with.
-      short: few rounds are usual, so accelerators ask, too.
+      short: loops usually end after few rounds, so accelerators ask, too.
+
+    Returns:
+      The value after the last round.
     """
     if not short and not only_cpus():
         found: Value = jax.lax.fori_loop(0, most, function, value)

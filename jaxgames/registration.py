@@ -281,6 +281,8 @@ def _loaded(name: str, entry_points: Sequence[importlib.metadata.EntryPoint]) ->
 def register(entry: Registration) -> None:
     """Adds a game of your own; `make` and everything that takes the name of a game knows it from then on, in this process.
 
+    What it makes has this name, or is a game that is known already, whose agents and encoders it then has.
+
     Raises:
       ValueError: there is another game of this name, or a name that nothing could be called by; there are no variants, or the
         usual one, that of pairs or one of those that are listed cannot be made.
@@ -302,8 +304,10 @@ def _add(entry: Registration) -> None:
             made = entry.make(mode.partition(":")[0])
         except ValueError as error:
             raise ValueError(f"name={entry.name!r}: {field}={mode!r} cannot be made: {error}") from error
-        if made.name not in (entry.name, *game_names()):
-            raise ValueError(f"name={entry.name!r}: {field}={mode!r} makes a game of name {made.name!r}, must be the same")
+        called = getattr(made, "name", None)
+        if called not in (entry.name, *game_names()):
+            made_is = f"{field}={mode!r} makes a game of name {called!r}"
+            raise ValueError(f"name={entry.name!r}: {made_is}, must be that or a known game's")
     _ADDED[entry.name] = entry
 
 

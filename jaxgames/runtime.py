@@ -26,13 +26,12 @@ import re
 import tempfile
 import warnings
 from pathlib import Path
-from typing import Any
 
 import jax
 import numpy as np
 from jax.sharding import AxisType, Mesh
 
-from jaxgames import plain_argmax
+from jaxgames import checks, plain_argmax
 
 DATA_AXIS = "data"
 
@@ -66,11 +65,8 @@ def prepare(*, cores: int | None = None, cache: str | os.PathLike[str] | None = 
       RuntimeError: JAX has already started with other settings.
       ValueError: `cores` is no whole number or less than one, or `XLA_FLAGS` holds neither flags nor a file of flags.
     """
-    number: Any = cores
-    if number is not None and not isinstance(number, int):
-        raise ValueError(f"cores={cores!r}: must be a whole number")
-    if cores is not None and cores < 1:
-        raise ValueError(f"cores={cores}: must be >= 1")
+    if cores is not None:
+        cores = checks.count("cores", cores, 1)
     environment = _environment(cores, multi_output_fusion)
     settings = {**_device_count_setting(cores), **_cache_setting(cache)}
     missing = [f"{name}={value}" for name, value in environment.items() if os.environ.get(name) != value]

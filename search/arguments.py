@@ -50,10 +50,7 @@ def checked(planner: Planner, view: Any) -> Planner:
         _same_shapes("memory", memory, memory_of(batch), f"that of init({batch}) of {planner.name!r}")
 
     def reset(memory: Any, lanes: Array) -> Any:
-        found = getattr(lanes, "dtype", None)
-        if found != jnp.bool_ or jnp.ndim(lanes) != 1:
-            came = f"={lanes!r}" if found is None else f" of shape {list(jnp.shape(lanes))} and type {found}"
-            raise ValueError(f"lanes{came}: must be flags [B], one per lane")
+        _per_lane("lanes", lanes, jnp.bool_, "flags")
         same_memory(memory, len(lanes))
         return planner.reset(memory, lanes)
 
@@ -92,18 +89,20 @@ def _typed(keys: Any) -> Array:
     return keys if is_typed else jax.random.wrap_key_data(keys)
 
 
-def _per_lane(name: str, given: Any, kind: Any, words: str, batch: int) -> None:
+def _per_lane(name: str, given: Any, kind: Any, words: str, batch: int | None = None) -> None:
+    """Raises unless these are of a kind, one per lane; of as many lanes as there are, or any number of them."""
+    must = f"must be {words} [{'B' if batch is None else batch}], one per lane"
     if not hasattr(given, "dtype"):
-        raise ValueError(f"{name}={given!r}: must be {words} [{batch}], one per lane")
-    found = given.dtype
-    if jnp.shape(given) != (batch,) or not jnp.issubdtype(found, kind):
-        raise ValueError(f"{name} of shape {list(jnp.shape(given))} and type {found}: must be {words} [{batch}], one per lane")
+        raise ValueError(f"{name}={told(given)}: {must}")
+    shape = jnp.shape(given)
+    if len(shape) != 1 or batch not in (None, shape[0]) or not jnp.issubdtype(given.dtype, kind):
+        raise ValueError(f"{name} of shape {list(shape)} and type {given.dtype}: {must}")
 
 
 def _are_seats(seats: Any) -> None:
     """Raises where seats that are known, no array of JAX, are none."""
-    if isinstance(seats, np.ndarray) and (seats < 0).any():
-        raise ValueError(f"seats={seats.tolist()}: must be 0 or more; `to_play` gives -1 where all move at once")
+    for lane in np.flatnonzero(seats < 0)[:1] if isinstance(seats, np.ndarray) else ():
+        raise ValueError(f"seats[{lane}]={seats[lane]}: must be 0 or more; `to_play` gives -1 where all move at once")
 
 
 def _same_shapes(name: str, given: Any, expected: Any, words: str) -> None:

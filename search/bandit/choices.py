@@ -41,7 +41,7 @@ def choose_actions(
       states: nodes [L].
       words: uint32 [L, P * K], zeros for a state that is not known: then the choice is uniform.
       groups: of each arm: a group is chosen first, then an arm of it; (): arms are chosen by themselves.
-      known: bool [], of all lanes; False: words are ignored and the choice is uniform, which is cheaper to draw.
+      known: bool [], of all lanes; False: words are ignored and the choice is uniform, which is cheaper on a CPU.
 
     Returns:
       choice: int32 [L, P], index of the arm.

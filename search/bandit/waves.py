@@ -90,9 +90,10 @@ class Waves:
     def wave(self, number: Array) -> tuple[LaneKey, Any, Array]:
         """Gives of one wave keys (leaves [L]), nodes [L] to start from, and which lanes run, bool [L]."""
         lanes = random_bits.fold(self.walkers, number)
-        starts = copied(self.roots)
         if self.game.redrawn:  # by a key of its own: depths of steps are smaller
-            starts = self.game.redrawn(chance_keys(lanes, jnp.int32(self.settings.horizon)), starts)
+            starts = self.game.redrawn(chance_keys(lanes, jnp.int32(self.settings.horizon)), self.roots)
+        else:
+            starts = copied(self.roots)
         return lanes, starts, (number < self.counts)[self.trees]
 
     def count_by_tree(self, flags: Array) -> Array:

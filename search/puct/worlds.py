@@ -113,7 +113,10 @@ def together(game: HiddenGame, worlds: Worlds, planner: Planner, keys: Array, se
         qvalues=qvalues,
         visit_counts=visits,
         root_value=own(plans.root_value[..., None])[..., 0].mean(1),
-        metrics={name: plans.metrics[name].reshape(-1, count, *shape).sum(1, dtype=jnp.int32) for name, shape in planner.metrics.items()},
+        metrics={
+            name: plans.metrics[name].reshape(-1, count, *shape).sum(1, dtype=jnp.int32)
+            for name, shape in planner.metrics.items()
+        },
     )
 
 

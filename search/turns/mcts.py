@@ -48,13 +48,13 @@ from search.turns.tree import (
     Tree,
     action_of,
     add,
-    alone,
     best_edge,
     child_of,
     find,
     keys_of,
     of_nodes,
     plant,
+    write_if,
 )
 
 # Counters and children of the key of one simulation.
@@ -217,7 +217,7 @@ def _simulate(
     tree = add(rows, tree, number, node, counts, action, child, fresh, movers, opens, grows, is_new)
     slot = jnp.where(is_new & has_room, place, tree.slots.shape[1] * WAYS)
     flat = tree.slots.reshape(len(seats), -1)
-    slots = alone(lambda array: array.at[lane, slot].set(child, mode="drop"), flat, is_new.any())
+    slots = write_if(lambda array: array.at[lane, slot].set(child, mode="drop"), flat, is_new.any())
     tree = dataclasses.replace(tree, slots=slots.reshape(tree.slots.shape))
     at = jnp.where(grows, depth, path.shape[1])
     path = path.at[lane, at].set(jnp.stack([number, edge, counts[:, MOVER]], -1), mode="drop")
@@ -314,7 +314,7 @@ def _back_up(tree: Tree, seats: Array, path: Array, length: Array, leaf: Array, 
 
     stats, counts = along_path(to_edges, tree.stats), along_path(to_nodes, tree.counts)
     last = jnp.where(length > 0, leaf, total)
-    counts = alone(lambda array: array.at[lane[:, 0], last, VISITS].add(1, mode="drop"), counts, (length > 0).any())
+    counts = write_if(lambda array: array.at[lane[:, 0], last, VISITS].add(1, mode="drop"), counts, (length > 0).any())
     return dataclasses.replace(tree, stats=stats, counts=counts)
 
 
@@ -346,8 +346,8 @@ def _burn(tree: Tree, seats: Array, level: Array, begins: Array) -> Tree:
     kept = jax.lax.optimization_barrier(jnp.where(keeps[:, None], of_nodes(tree.stats, node), 0.0))
     return dataclasses.replace(
         tree,
-        stats=alone(lambda array: array.at[lane, at].set(kept, mode="drop"), tree.stats, cuts.any()),
-        counts=alone(lambda array: array.at[lane, at, LEFT].set(0, mode="drop"), tree.counts, cuts.any()),
+        stats=write_if(lambda array: array.at[lane, at].set(kept, mode="drop"), tree.stats, cuts.any()),
+        counts=write_if(lambda array: array.at[lane, at, LEFT].set(0, mode="drop"), tree.counts, cuts.any()),
     )
 
 

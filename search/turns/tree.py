@@ -122,10 +122,10 @@ def number_of(sets_of: Bits) -> Array:
     return jax.vmap(Bits.count)(sets_of)
 
 
-def alone(write: Callable[[Array], Array], array: Array, needed: Array) -> Array:
-    """Writes to an array apart from all other code.
+def write_if(write: Callable[[Array], Array], array: Array, needed: Array) -> Array:
+    """Writes to an array if it is `needed`, bool [].
 
-    On a CPU in a loop of one round, and none if `needed`, bool [], is False. An accelerator would ask the host whether there is a
+    On a CPU in a loop of one round or none, apart from all other code. An accelerator would ask the host whether there is a
     round, so it always writes: what is not needed must change nothing.
     """
 
@@ -207,9 +207,9 @@ def add(
     some = opens.any()
     return dataclasses.replace(
         tree,
-        nodes=alone(lambda array: array.at[twice, places].set(both[0], mode="drop"), tree.nodes, some),
-        counts=alone(lambda array: array.at[twice, places].set(both[1], mode="drop"), tree.counts, some),
-        links=alone(lambda array: array.at[lane, *at].set(written[4], mode="drop"), tree.links, some),
+        nodes=write_if(lambda array: array.at[twice, places].set(both[0], mode="drop"), tree.nodes, some),
+        counts=write_if(lambda array: array.at[twice, places].set(both[1], mode="drop"), tree.counts, some),
+        links=write_if(lambda array: array.at[lane, *at].set(written[4], mode="drop"), tree.links, some),
         size=tree.size + is_new,
     )
 

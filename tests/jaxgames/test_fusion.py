@@ -5,7 +5,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from jaxgames import fusion
 from jaxgames.fusion import all_lanes, any_lane
+from jaxgames.platforms import for_all_platforms
 
 
 @pytest.mark.parametrize("size", [1, 6, 32, 512])
@@ -34,3 +36,20 @@ def test_all_lanes_of_a_loop():
         jax.jit(jax.vmap(jax.vmap(mapped, in_axes=(0, None)), in_axes=(0, None)))(plain, jnp.uint32(5)), expected
     )
     assert mapped(jnp.uint32(plain[1, 7]), jnp.uint32(5)) == expected[1, 7]
+
+
+def test_copies_are_the_same_values():
+    """Also of what there is nothing to choose by: empty arrays, keys, nothing."""
+    values = {
+        "empty": jnp.zeros((2, 0)),
+        "key": jax.random.split(jax.random.key(0)),
+        "flags": jnp.array([True, False]),
+        "words": jnp.array([[7, 2**32 - 1], [0, 1]], jnp.uint32),
+        "floats": jnp.array([-1.5, 2.0]),
+    }
+    assert fusion.copied(values) is values
+    with for_all_platforms():
+        found = jax.jit(fusion.copied)(values)
+        assert fusion.copied({"key": values["key"]})["key"] is values["key"] and fusion.copied(()) == ()
+    for name, value in values.items():
+        assert found[name].dtype == value.dtype and (found[name] == value).all(), name

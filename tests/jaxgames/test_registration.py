@@ -92,7 +92,7 @@ def test_variants_of_a_game_of_ones_own_are_checked(own):
         ({"defaults": dataclasses.replace(own.defaults, mode="duel")}, rf"name='small_hex': mode='duel' {cannot}"),
         ({"defaults": dataclasses.replace(own.defaults, pairs_mode="duel")}, rf"name='small_hex': pairs_mode='duel' {cannot}"),
         ({"listed": ("hex-5", "duel")}, rf"name='small_hex': listed='duel' {cannot}"),
-        ({"make": lambda mode: SimpleNamespace(name="four")}, ".* makes a game of name .four., must be the same"),
+        ({"make": lambda mode: SimpleNamespace(name="four")}, ".* makes a game of name .four., must be that or a known game"),
     ):
         with pytest.raises(ValueError, match=f"^{message}"):
             jaxgames.register(dataclasses.replace(own, **wrong))

@@ -278,5 +278,5 @@ def test_only_flags_of_all_lanes_are_reset(lanes, told):
 
 def test_seats_that_are_known_are_none_below_zero():
     planner = search.fdts(HEX, num_simulations=2, horizon=2, table_rows=8)
-    with pytest.raises(ValueError, match=r"^seats=\[-1, 0\]: must be 0 or more; `to_play` gives -1"):
-        planner.plan(None, two_keys(), memory_of(planner), states_of(HEX), np.array([-1, 0]), ACTIVE)
+    with pytest.raises(ValueError, match=r"^seats\[1\]=-1: must be 0 or more; `to_play` gives -1"):
+        planner.plan(None, two_keys(), memory_of(planner), states_of(HEX), np.array([0, -1]), ACTIVE)

@@ -134,8 +134,8 @@ def run_main(main: Callable[[Config], Any], config: type[Config], arguments: Seq
     """Runs a command line and leaves the process.
 
     The flags fill `config` before JAX is prepared and `main` is called, so that `--help` and a mistyped flag cost no time. Bad
-    input (a flag, a ValueError that this project raises, a file that cannot be opened, a missing package) is told in one line
-    on stderr, with exit code 2; any other error is a bug and shows its traceback.
+    input (a flag, a ValueError that this project raises, a file that cannot be opened, a Python without JAX) is told in one
+    line on stderr, with exit code 2; any other error is a bug and shows its traceback.
 
     Args:
       main: takes the filled config; an int that it returns is the exit code.
@@ -167,15 +167,15 @@ def _code(load: Callable[[], tuple[Callable[[Any], Any], type[Any]]], arguments:
             import jax
 
             from jaxgames import processes, runtime
-
-            jax.config.update("jax_traceback_filtering", "off")  # hidden frames would make JAX's own errors look like ours
-            main, config = load()
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] in OUR_PACKAGES:
             raise
         print(f"error: {error}: use .venv/bin/python, which `make env` makes, or pip install this project", file=sys.stderr)
         return BAD_INPUT
     try:
+        with _ended_by_interrupts():
+            jax.config.update("jax_traceback_filtering", "off")  # hidden frames would make JAX's own errors look like ours
+            main, config = load()
         if alone:
             settings = parse_alone(config, arguments)
             runtime.prepare()

@@ -19,10 +19,10 @@ import numpy as np
 from jax import Array
 from jax.sharding import Mesh, PartitionSpec
 
-from jaxgames import processes, runtime
+from jaxgames import checks, processes, runtime
 from jaxgames.agent import Agent
-from jaxgames.checks import as_integer
 from jaxgames.game import Game
+from search.arguments import told
 from search.planner import Planner, as_agent
 from training.play.game_loop import Loop, Match
 
@@ -134,8 +134,8 @@ def play(
     """
     _check_agents(agents, game)
     _check_key(key)
-    num_games, batch_size = _count("num_games", num_games, 1), _count("batch_size", batch_size, 1)
-    common, record, first = _count("common", common, 1), _count("record", record, 0), _count("first", first, 0)
+    num_games, batch_size = checks.count("num_games", num_games, 1), checks.count("batch_size", batch_size, 1)
+    common, record, first = checks.count("common", common, 1), checks.count("record", record, 0), checks.count("first", first, 0)
     if game.max_steps > MOST or (record and game.num_actions > MOST + 1):
         has = f"max_steps={game.max_steps}" if game.max_steps > MOST else f"num_actions={game.num_actions}"
         raise ValueError(f"game={game.name!r}: has {has}, and games are kept with numbers up to {MOST}")
@@ -166,31 +166,24 @@ def play(
 
 
 def _check_key(key: Any) -> None:
-    if not hasattr(key, "dtype") or not jnp.issubdtype(key.dtype, jax.dtypes.prng_key) or key.shape:
-        raise ValueError(f"key={key!r}: must be one typed random key, such as jax.random.key(0)")
+    kind = getattr(key, "dtype", None)
+    if kind is None or not jnp.issubdtype(kind, jax.dtypes.prng_key) or key.shape:
+        came = f"={told(key)}" if kind is None else f" of shape {list(key.shape)} and type {kind}"
+        raise ValueError(f"key{came}: must be one typed random key, such as jax.random.key(0)")
 
 
 def _check_agents(agents: Any, game: Any) -> None:
     """Raises unless there is an agent or a planner for each player of a game."""
     if not hasattr(game, "num_players"):
-        raise ValueError(f"game={game!r}: must be a game, as jaxgames.make gives it")
+        raise ValueError(f"game={told(game)}: must be a game, as jaxgames.make gives it")
     if isinstance(agents, Agent | Planner | str):
         called = agents if isinstance(agents, str) else agents.name
         raise ValueError(f"agents={called!r}: must be a list, one for each of the {game.num_players} players")
     for agent in agents:
         if not isinstance(agent, Agent | Planner):
-            raise ValueError(f"agent={agent!r}: must be an agent or a planner, as training.play.agents.make(name, game) gives it")
+            raise ValueError(f"agent={told(agent)}: must be an agent or a planner, as agents.make(name, game) gives it")
     if len(agents) != game.num_players:
         raise ValueError(f"{len(agents)} agents: {game.name} has {game.num_players} players")
-
-
-def _count(name: str, value: Any, low: int) -> int:
-    found = as_integer(value)
-    if found is None:
-        raise ValueError(f"{name}={value!r}: must be a whole number")
-    if found < low:
-        raise ValueError(f"{name}={value}: must be >= {low}")
-    return found
 
 
 @functools.lru_cache(maxsize=8)
