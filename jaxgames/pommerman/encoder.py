@@ -167,7 +167,7 @@ def _moved_to_centre(grid: Grid, planes: Array, cell: Array) -> Array:
     rows, columns = grid.rows // 2, grid.columns // 2
     around = jnp.pad(planes, ((rows, rows), (columns, columns), (0, 0)))
     corner = jnp.maximum(cell, 0)
-    return jax.lax.dynamic_slice(around, (grid.row_of(corner), grid.column_of(corner), 0), planes.shape)
+    return jax.lax.dynamic_slice(around, (grid.row_of(corner), grid.column_of(corner), jnp.int32(0)), planes.shape)
 
 
 class SearchView(NamedTuple):

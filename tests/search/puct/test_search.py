@@ -623,3 +623,21 @@ def test_the_least_q_of_a_node_takes_the_place_of_a_first_play_urgency():
 def test_with_it_a_first_play_urgency_makes_no_difference():
     given, none = (search(positions(2), normalize_q=True, first_play_urgency=urgency)[0] for urgency in (-1.0, None))
     np.testing.assert_array_equal(given.visit_counts, none.visit_counts)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("settings", [{}, {"leaf_parallelism": 4, "reuse": True}], ids=["plain", "several walks"])
+def test_numbers_of_64_bits_elsewhere_change_nothing(settings):
+    planner = puct.puct(GAME, evaluate, Settings(num_simulations=16, **settings))
+    states, keys = positions(1), jax.random.split(jax.random.key(0), BATCH)
+    seats, active = np.ones(BATCH, np.int32), np.ones(BATCH, bool)
+
+    def visits():
+        run = jax.jit(functools.partial(planner.plan))
+        return run(np.float32(1), keys, planner.init(BATCH), states, seats, active)[0].visit_counts
+
+    usual = visits()
+    with jax.enable_x64(True):
+        wide = visits()
+    assert wide.dtype == usual.dtype
+    np.testing.assert_array_equal(wide, usual)
