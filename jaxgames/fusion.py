@@ -59,14 +59,19 @@ def copied(values: Tree) -> Tree:
     Args:
       values: arrays [B, ...], also of typed keys.
     """
-    leaves = jax.tree.leaves(values)
-    plain = [leaf for leaf in leaves if leaf.size and not jnp.issubdtype(leaf.dtype, jax.dtypes.extended)]
+    plain = [leaf for leaf in jax.tree.leaves(values) if _holds_numbers(leaf)]
     if only_cpus() or not plain:
         return values
     never = _never(plain[0].reshape(len(plain[0]), -1)[:, 0])
-    fresh = [where_lanes(never, jnp.zeros_like(leaf), leaf) if any(leaf is one for one in plain) else leaf for leaf in leaves]
-    same: Tree = jax.tree.unflatten(jax.tree.structure(values), fresh)
-    return same
+    fresh: Tree = jax.tree.map(
+        lambda leaf: where_lanes(never, jnp.zeros_like(leaf), leaf) if _holds_numbers(leaf) else leaf, values
+    )
+    return fresh
+
+
+def _holds_numbers(leaf: Array) -> bool:
+    """Not empty, and no typed keys."""
+    return leaf.size > 0 and not jnp.issubdtype(leaf.dtype, jax.dtypes.extended)
 
 
 def _never(numbers: Array) -> Array:
