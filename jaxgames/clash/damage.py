@@ -1,6 +1,6 @@
 """Who is hit by blows, shots and spells, and what that does. Arrays have the battles as their last axis.
 
-All is told from the side of those who are hit: loops go over the other's slots, one at a time, and look at all own units.
+All is told from the side of those who are hit: what is in each of the other's slots does something to all own units.
 """
 
 from __future__ import annotations
@@ -16,12 +16,15 @@ from jax import Array
 from jaxgames.clash.attacks import Shots, Strike
 from jaxgames.clash.constants import AIR_BUILDING, GROUND_BUILDING, HEIGHT, TOWERS, WIDTH
 from jaxgames.clash.integers import divide, root, square
-from jaxgames.clash.kinds import Kinds, Places, pick, used
+from jaxgames.clash.kinds import Kinds, Places
+from jaxgames.clash.slots import pick, put_together, used
 from jaxgames.clash.state import State
 from jaxgames.clash.tables import Features, SpellColumns, UnitColumns
 from jaxgames.clash.targeting import Aim
 
 Columns = TypeVar("Columns", UnitColumns, SpellColumns)
+
+_SUMS = ("damage", "push_x", "push_y")  # of all that hits a unit; of the rest it is the most
 
 
 class Hits(NamedTuple):
@@ -50,20 +53,16 @@ class _Impacts(NamedTuple):
     y: Array
 
 
-def nobody(state: State) -> Hits:
-    """Nothing hits."""
-    nothing = jnp.zeros(state.alive.shape, jnp.int32)
-    return Hits(nothing, nothing, nothing, nothing, nothing, nothing)
-
-
 class Hitters(NamedTuple):
     """The other's slots from which something comes in a tick, as those see them who are hit.
 
     Attributes:
+      slots: how many there are.
       end: int32 [], one more than the last slot that may hit.
       hit: `hit(slot) -> (touched, damage)`: bool and int32 [2, H, B], for a slot of the other's.
     """
 
+    slots: int
     end: Array
     hit: Callable[[Array], tuple[Array, Array]]
 
@@ -99,30 +98,30 @@ def hitting_units(
             times, touched = times + hit, touched | hit
         return touched, times * amount
 
-    return Hitters(used(lands), hit)
+    return Hitters(lands.shape[1], used(lands), hit)
 
 
-def of_units(
-    hits: Hits, state: State, kinds: UnitColumns, places: Places, aim: Aim, blow: Strike, shots: Shots, need: Features
-) -> Hits:
-    """Adds what blows and landing shots of units do (steps 4 and 6 of a tick)."""
+def of_units(state: State, kinds: UnitColumns, places: Places, aim: Aim, blow: Strike, shots: Shots, need: Features) -> Hits:
+    """Gives what blows and landing shots of units do (steps 4 and 6 of a tick)."""
     other = _turned(kinds)
-    end, hit = hitting_units(state, kinds, places, aim, blow, shots, need)
+    hitters = hitting_units(state, kinds, places, aim, blow, shots, need)
 
-    def hit_by(number: Array, hits: Hits) -> Hits:
-        touched, damage = hit(number)
+    def hit_by(number: Array) -> dict[str, Array]:
+        touched, damage = hitters.hit(number)
+        return {"damage": damage, **_effects(other, number, touched, need)}
 
-        def most(column: Array, old: Array, needed: bool) -> Array:
-            return jnp.where(touched, jnp.maximum(old, pick(column, number)), old) if needed else old
+    return _of_all(hitters, state.alive.shape, hit_by)
 
-        return hits._replace(
-            damage=hits.damage + damage,
-            stun=most(other.stun_ticks, hits.stun, need.stuns),
-            slow=most(other.slow_ticks, hits.slow, need.slows),
-            slow_pct=most(other.slow_pct, hits.slow_pct, need.slows),
-        )
 
-    return jax.lax.fori_loop(0, end, hit_by, hits)
+def _effects(columns: UnitColumns | SpellColumns, number: Array, touched: Array, need: Features) -> dict[str, Array]:
+    """Says how what is in a slot stuns and slows those whom it touches."""
+    found = {}
+    if need.stuns:
+        found["stun"] = jnp.where(touched, pick(columns.stun_ticks, number), 0)
+    if need.slows:
+        found["slow"] = jnp.where(touched, pick(columns.slow_ticks, number), 0)
+        found["slow_pct"] = jnp.where(touched, pick(columns.slow_pct, number), 0)
+    return found
 
 
 def _turned(columns: Columns) -> Columns:
@@ -153,17 +152,17 @@ def hitting_spells(state: State, kinds: Kinds, places: Places) -> Hitters:
         amount = jnp.where(tower, pick(spells.crown_damage, number), amount)
         return hit, jnp.where(hit, amount, 0)
 
-    return Hitters(used(lands), hit)
+    return Hitters(lands.shape[1], used(lands), hit)
 
 
-def of_spells(hits: Hits, state: State, kinds: Kinds, places: Places, need: Features) -> Hits:
-    """Adds what landing waves of spells do (step 5 of a tick)."""
+def of_spells(state: State, kinds: Kinds, places: Places, need: Features) -> Hits:
+    """Gives what landing waves of spells do (step 5 of a tick)."""
     units = kinds.units
     spells, at_x, at_y = _other_spells(state, kinds)
-    end, hit_of = hitting_spells(state, kinds, places)
+    hitters = hitting_spells(state, kinds, places)
 
-    def hit_by(number: Array, hits: Hits) -> Hits:
-        hit, damage = hit_of(number)
+    def hit_by(number: Array) -> dict[str, Array]:
+        hit, damage = hitters.hit(number)
         away_x, away_y = places.x - pick(at_x, number), places.y - pick(at_y, number)
         distance = square(away_x) + square(away_y)
         force = pick(spells.pushback, number)
@@ -173,19 +172,25 @@ def of_spells(hits: Hits, state: State, kinds: Kinds, places: Places, need: Feat
         def push(away: Array) -> Array:
             return divide(jnp.where(pushed, away, 0) * force, length)
 
-        def most(column: Array, old: Array, needed: bool) -> Array:
-            return jnp.where(hit, jnp.maximum(old, pick(column, number)), old) if needed else old
+        return {"damage": damage, "push_x": push(away_x), "push_y": push(away_y), **_effects(spells, number, hit, need)}
 
-        return Hits(
-            hits.damage + damage,
-            most(spells.stun_ticks, hits.stun, need.stuns),
-            most(spells.slow_ticks, hits.slow, need.slows),
-            most(spells.slow_pct, hits.slow_pct, need.slows),
-            hits.push_x + push(away_x),
-            hits.push_y + push(away_y),
-        )
+    return _of_all(hitters, state.alive.shape, hit_by)
 
-    return jax.lax.fori_loop(0, end, hit_by, hits)
+
+def both(one: Hits, other: Hits) -> Hits:
+    """Joins what hits the same units."""
+    return Hits(**_joined(one._asdict(), other._asdict()))
+
+
+def _of_all(hitters: Hitters, shape: tuple[int, ...], part: Callable[[Array], dict[str, Array]]) -> Hits:
+    """Joins what comes of each slot: a dict of those fields of `Hits` that anything can come of; the others are 0."""
+    nothing = dict.fromkeys(jax.eval_shape(part, jnp.int32(0)), 0)
+    found = put_together(hitters.slots, hitters.end, part, _joined, nothing)
+    return Hits(**dict.fromkeys(Hits._fields, jnp.zeros(shape, jnp.int32)) | found)
+
+
+def _joined(one: dict[str, Array], other: dict[str, Array]) -> dict[str, Array]:
+    return {name: one[name] + other[name] if name in _SUMS else jnp.maximum(one[name], other[name]) for name in one}
 
 
 def decay(state: State, kinds: UnitColumns) -> Array:
@@ -196,19 +201,23 @@ def decay(state: State, kinds: UnitColumns) -> Array:
     return jnp.where(state.alive & (kinds.lifetime > 0), lost, 0)
 
 
-def forget(targets: Array, gone: Array) -> Array:
+def forget(targets: tuple[Array, ...], gone: Array) -> tuple[Array, ...]:
     """Takes the targets that are gone away from all who aim at them.
 
     Args:
-      targets: int32 [2, K, H, B], slots of the other.
+      targets: int32 [2, H, B] each, slots of the other.
       gone: bool [2, H, B], units that have died.
 
     Returns:
-      int32 [2, K, H, B], -1 for what is gone.
+      The same, -1 for what is gone.
     """
     others = gone[::-1]
 
-    def one(number: Array, targets: Array) -> Array:
-        return jnp.where((targets == number) & pick(others, number)[:, None], -1, targets)
+    def aimed_at(number: Array) -> tuple[Array, ...]:
+        return tuple((target == number) & pick(others, number) for target in targets)
 
-    return jax.lax.fori_loop(0, used(gone), one, targets)
+    def either(one: tuple[Array, ...], other: tuple[Array, ...]) -> tuple[Array, ...]:
+        return tuple(a | b for a, b in zip(one, other, strict=True))
+
+    lost = put_together(gone.shape[1], used(gone), aimed_at, either, (False,) * len(targets))
+    return tuple(jnp.where(forgotten, -1, target) for forgotten, target in zip(lost, targets, strict=True))

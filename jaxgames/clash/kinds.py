@@ -85,14 +85,3 @@ def places_of(x: Array, y: Array) -> Places:
     """Sees positions, int [2, H, ...] in the owners' frames, with the eyes of both players."""
     x, y = x.astype(jnp.int32), y.astype(jnp.int32)
     return Places(x, y, WIDTH - x[::-1], HEIGHT - y[::-1])
-
-
-def pick(values: Array, slot: Array) -> Array:
-    """Takes one slot of [2, H, B]: [2, 1, B]."""
-    return jax.lax.dynamic_slice_in_dim(values, slot, 1, axis=1)
-
-
-def used(flags: Array) -> Array:
-    """Gives one more than the last slot of bool [2, H, B] that is used in any battle, int32 []: loops go no further."""
-    slots = flags.shape[1]
-    return (flags.any((0, 2)) * np.arange(1, slots + 1, dtype=np.int32)).max()

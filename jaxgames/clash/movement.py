@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
@@ -21,7 +20,8 @@ from jaxgames.clash.constants import (
     WIDTH,
 )
 from jaxgames.clash.integers import packed, root, short_divide, short_root, square, unpacked
-from jaxgames.clash.kinds import Places, pick, places_of, used
+from jaxgames.clash.kinds import Places, places_of
+from jaxgames.clash.slots import pick, put_together, used
 from jaxgames.clash.state import State
 from jaxgames.clash.tables import UnitColumns
 from jaxgames.clash.targeting import Aim
@@ -140,7 +140,7 @@ def _push(state: State, kinds: UnitColumns, places: Places, motion: Motion) -> t
     floor = jnp.where(state.alive, jnp.where(flies(kinds), 2, 1), 0)
     fixed = (kinds.layer & (GROUND_BUILDING | AIR_BUILDING)) != 0
 
-    def by(number: Array, enemy: bool) -> Array:
+    def by(number: Array, enemy: bool) -> tuple[Array, Array]:
         def its(values: Array) -> Array:
             return pick(values[::-1] if enemy else values, number)
 
@@ -169,13 +169,14 @@ def _push(state: State, kinds: UnitColumns, places: Places, motion: Motion) -> t
         along = jnp.where(slides, side * motion.speed, 0)
         push_x += short_divide(-from_y * along, divisor)
         push_y += short_divide(from_x * along, divisor)
-        return packed(push_x, push_y)  # below 2 * 1400 + 400 each, by the limits of radii and speeds
+        return push_x, push_y
 
-    nothing = jnp.zeros_like(places.x)
+    def by_both(number: Array) -> tuple[Array, Array]:
+        (own_x, own_y), (other_x, other_y) = by(number, False), by(number, True)
+        # Two of less than 2 * 1400 + 400 each, by the limits of radii and speeds.
+        return unpacked(packed(own_x + other_x, own_y + other_y))
 
-    def by_both(number: Array, sums: tuple[Array, Array]) -> tuple[Array, Array]:
-        pushes = [unpacked(by(number, enemy)) for enemy in (False, True)]
-        return sums[0] + pushes[0][0] + pushes[1][0], sums[1] + pushes[0][1] + pushes[1][1]
+    def sums(one: tuple[Array, Array], other: tuple[Array, Array]) -> tuple[Array, Array]:
+        return one[0] + other[0], one[1] + other[1]
 
-    x, y = jax.lax.fori_loop(0, used(state.alive), by_both, (nothing, nothing))
-    return x, y
+    return put_together(state.alive.shape[1], used(state.alive), by_both, sums, (0, 0))

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
 from jaxgames.clash.constants import KING, TOWERS, WINDUP_SLACK
 from jaxgames.clash.integers import square
-from jaxgames.clash.kinds import Places, pick, used
+from jaxgames.clash.kinds import Places
+from jaxgames.clash.slots import pick, put_together, used
 from jaxgames.clash.state import State
 from jaxgames.clash.tables import UnitColumns
 
@@ -59,8 +59,7 @@ def choose(state: State, kinds: UnitColumns, places: Places) -> Aim:
     where = places.other_x + (places.other_y << _BITS)
     of_shots = state.shot_target.astype(jnp.int32)
 
-    def look_at(other: Array, found: tuple[Array, ...]) -> tuple[Array, ...]:
-        best, target, place, shot_places = found
+    def look_at(other: Array) -> tuple[Array, ...]:
         its_layer, its_radius, its_place = pick(layer, other), pick(radius, other), pick(where, other)
         distance = square(pick(places.other_x, other) - places.x) + square(pick(places.other_y, other) - places.y)
         can = (accepts & its_layer) != 0
@@ -72,21 +71,20 @@ def choose(state: State, kinds: UnitColumns, places: Places) -> Aim:
         in_reach = (distance <= square(kinds.reach + its_radius)) & far_enough
         # What is chosen by and whether it is in reach as one number, so that a kernel works it out once for all its readers.
         offer = (cost + 1).astype(jnp.uint32) << 1 | (keeps | in_reach).astype(jnp.uint32)
-        better = offer >> 1 < best >> 1
-        return (
-            jnp.where(better, offer, best),
-            jnp.where(better, other, target),
-            jnp.where(better, its_place, place),
-            jnp.where(of_shots == other, its_place[:, None], shot_places),
-        )
+        shots = [jnp.where(of_shots[:, turn] == other, its_place, 0) for turn in range(2)]
+        return offer, other, its_place, *shots
 
-    nothing = jnp.zeros_like(accepts)
-    start = (nothing.astype(jnp.uint32) + np.uint32(2 * (int(_NOBODY) + 1)), nothing - 1, nothing, jnp.zeros_like(of_shots))
-    best, target, place, shot_places = jax.lax.fori_loop(0, used(state.alive), look_at, start)
+    def better(one: tuple[Array, ...], other: tuple[Array, ...]) -> tuple[Array, ...]:
+        closer = (other[0] >> 1 < one[0] >> 1) | ((other[0] >> 1 == one[0] >> 1) & (other[1] < one[1]))
+        best = [jnp.where(closer, new, old) for old, new in zip(one[:3], other[:3], strict=True)]
+        return *best, *(jnp.maximum(old, new) for old, new in zip(one[3:], other[3:], strict=True))
+
+    nothing = (2 * (int(_NOBODY) + 1), -1, 0, 0, 0)
+    best, target, place, *shot_places = put_together(state.alive.shape[1], used(state.alive), look_at, better, nothing)
     reached = (best & 1) != 0
     x, y = _apart(place)
     squared = square(x - places.x) + square(y - places.y)
-    return Aim(acting, target, x, y, squared, acting & reached, *_apart(shot_places))
+    return Aim(acting, target, x, y, squared, acting & reached, *_apart(jnp.stack(shot_places, axis=1)))
 
 
 def _apart(place: Array) -> tuple[Array, Array]:

@@ -1,6 +1,6 @@
 """A tick of 0.1 s. Its steps have the numbers of the written rules; all read positions and lives as they were at its start.
 
-Arrays have the battles as their last axis, and loops go over slots as far as any battle uses them.
+Arrays have the battles as their last axis.
 """
 
 from __future__ import annotations
@@ -139,9 +139,9 @@ def tick(config: ClashConfig, state: State, kinds: Kinds) -> tuple[State, Events
     flying = attacks.fly(state, units, aim)
     blow = attacks.strike(state, units, aim, beat)
     flying, blow, motion = jax.lax.optimization_barrier((flying, blow, movement.walk(units, places, aim, speed)))
-    hits = damage.of_units(damage.nobody(state), state, units, places, aim, blow, flying, need)
+    hits = damage.of_units(state, units, places, aim, blow, flying, need)
     if config.spells or need.bombs:
-        hits = damage.of_spells(hits, state, kinds, places, need)
+        hits = damage.both(hits, damage.of_spells(state, kinds, places, need))
     x, y = movement.settle(state, units, places, motion, hits.push_x, hits.push_y)
     shots = attacks.shoot(flying, state, units, aim, blow)
     after = _spells_go_on(config, state, kinds)
@@ -208,16 +208,16 @@ def _hurt(
     if need.kamikaze:
         dies |= state.alive & blow.fires & (kinds.kamikaze > 0)
     alive = state.alive & ~dies
-    targets = damage.forget(jnp.concatenate([aim.target[:, None], shots.target], axis=1), dies)
+    target, *of_shots = damage.forget((aim.target, *(shots.target[:, turn] for turn in range(2))), dies)
     king_hit = (hits.damage[:, KING] > 0) | dies[:, : TOWERS - 1].any(1)
     after = dataclasses.replace(
         state,
         alive=alive,
         hp=jnp.where(alive, hp, 0).astype(jnp.int16),
         shield=jnp.where(alive, shield, 0).astype(jnp.int16),
-        target=jnp.where(alive, targets[:, 0], -1).astype(jnp.int8),
+        target=jnp.where(alive, target, -1).astype(jnp.int8),
         shot_ticks=shots.ticks.astype(jnp.int8),
-        shot_target=jnp.where(shots.ticks > 0, targets[:, 1:], -1).astype(jnp.int8),
+        shot_target=jnp.where(shots.ticks > 0, jnp.stack(of_shots, axis=1), -1).astype(jnp.int8),
         shot_x=jnp.where(shots.ticks > 0, shots.x, 0).astype(jnp.int16),
         shot_y=jnp.where(shots.ticks > 0, shots.y, 0).astype(jnp.int16),
         king_awake=state.king_awake | king_hit,

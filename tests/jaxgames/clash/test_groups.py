@@ -8,7 +8,7 @@ import numpy as np
 
 import jaxgames
 from jaxgames.clash import groups
-from jaxgames.clash.kinds import used
+from jaxgames.clash.slots import used
 from jaxgames.platforms import for_all_platforms
 
 BATTLES = 128
