@@ -21,6 +21,7 @@ from jaxgames.clash.slots import pick, put_together, used
 from jaxgames.clash.state import State
 from jaxgames.clash.tables import Features, SpellColumns, UnitColumns
 from jaxgames.clash.targeting import Aim
+from jaxgames.fusion import boundary
 
 Columns = TypeVar("Columns", UnitColumns, SpellColumns)
 
@@ -88,15 +89,17 @@ def hitting_units(
         radius, layers = pick(other.splash_radius, number), pick(other.splash_layers, number)
         wide = square(radius + kinds.radius)
         exposed = (layers & layer) != 0
-        times, touched = jnp.zeros(state.alive.shape, jnp.int32), jnp.zeros_like(state.alive)
+        times = jnp.zeros(state.alive.shape, jnp.int32)
         for one in impacts:
             hit = pick(one.target, number) == slot
             if need.unit_splash:
                 distance = square(places.x - pick(one.x, number)) + square(places.y - pick(one.y, number))
                 hit = jnp.where(radius > 0, exposed & (distance <= wide), hit)
             hit &= pick(one.lands, number)
-            times, touched = times + hit, touched | hit
-        return touched, times * amount
+            times = times + hit
+        # An accelerator would else keep each part of it for those who read it.
+        times = boundary(times.astype(jnp.int8)).astype(jnp.int32)
+        return times > 0, times * amount
 
     return Hitters(lands.shape[1], used(lands), hit)
 

@@ -24,6 +24,7 @@ from jaxgames.clash.kinds import Kinds, look_up, places_of
 from jaxgames.clash.state import State
 from jaxgames.clash.tables import Features, UnitColumns, features
 from jaxgames.clash.targeting import Aim
+from jaxgames.platforms import by_platform
 
 
 def run(config: ClashConfig, state: State, num_ticks: int) -> State:
@@ -91,13 +92,17 @@ def with_births(
     if not (need.children or need.bombs):
         return kept(after), kinds
 
-    # Something comes in few ticks, and only then must kinds be looked up again.
     def born() -> tuple[State, Kinds]:
         new = kept(_born(config, states, after, kinds, events))
         return new, look_up(config, new)
 
-    found: tuple[State, Kinds] = jax.lax.cond(_any_births(kinds, events), born, lambda: (kept(after), kinds))
-    return found
+    # Something comes in few ticks, and only then must kinds be looked up again. Among as many battles as an accelerator plays
+    # something comes in every tick.
+    def if_any() -> tuple[State, Kinds]:
+        found: tuple[State, Kinds] = jax.lax.cond(_any_births(kinds, events), born, lambda: (kept(after), kinds))
+        return found
+
+    return by_platform(cpu=if_any, default=born)
 
 
 class Events(NamedTuple):

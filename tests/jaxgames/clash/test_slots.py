@@ -14,19 +14,21 @@ from jaxgames.platforms import for_all_platforms
 BATTLES = 16
 STEPS = 40
 
-# Blows, shots, and both on all around; in the air and on the ground; what stuns, slows and pushes.
-DECK = ("zappies", "wizard", "valkyrie", "minions", "giant-snowball", "fireball", "zap", "ice-wizard")
+# Blows, shots, and both on all around; in the air and on the ground; what stuns, slows, pushes and brings others.
+DECK = ("zappies", "wizard", "witch", "minions", "giant-snowball", "goblin-barrel", "giant-skeleton", "ice-wizard")
 
 
-def at_once(monkeypatch):
-    monkeypatch.setattr(slots, "by_platform", lambda *arguments, cpu, default: default(*arguments))
+def all_at_once(monkeypatch):
+    for module in (slots, tick):
+        monkeypatch.setattr(module, "by_platform", lambda *arguments, cpu, default: default(*arguments))
+    monkeypatch.setattr(slots, "_AT_ONCE", 4)
 
 
 def both_ways(monkeypatch, function, *arguments):
     """Compiles a function and calls it, on a CPU as on a CPU, and then as on an accelerator."""
     one_by_one = jax.device_get(jax.jit(functools.partial(function))(*arguments))
     with monkeypatch.context() as patch, for_all_platforms():
-        at_once(patch)
+        all_at_once(patch)
         return one_by_one, jax.device_get(jax.jit(functools.partial(function))(*arguments))
 
 
@@ -64,8 +66,11 @@ def test_battles_go_on_in_the_same_way(monkeypatch):
 
     states = jax.jit(jax.vmap(battle))(jax.random.split(jax.random.key(0), BATTLES))
     states = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), states)
-    one_by_one, all_at_once = both_ways(monkeypatch, jax.vmap(lambda state: tick.run(config, state, 2)), states)
-    jax.tree.map(np.testing.assert_array_equal, all_at_once, one_by_one)
+    one_by_one, together = both_ways(monkeypatch, jax.vmap(lambda state: tick.run(config, state, 2)), states)
+    jax.tree.map(np.testing.assert_array_equal, together, one_by_one)
     changed = lambda name: (getattr(one_by_one, name) != getattr(states, name)).any(axis=tuple(range(1, 3)))  # noqa: E731
     assert changed("hp").mean() > 0.2 and changed("target").mean() > 0.2
     assert one_by_one.stun.any() and one_by_one.slow.any() and (np.asarray(states.spell_ticks) == 1).any()
+    assert (one_by_one.alive & ~np.asarray(states.alive)).any() and (
+        one_by_one.spell_ticks > np.asarray(states.spell_ticks)
+    ).any()
