@@ -97,8 +97,8 @@ def hitting_units(
                 hit = jnp.where(radius > 0, exposed & (distance <= wide), hit)
             hit &= pick(one.lands, number)
             times = times + hit
-        # An accelerator would else keep each part of it for those who read it.
-        times = boundary(times.astype(jnp.int8)).astype(jnp.int32)
+        if need.stuns or need.slows:  # an accelerator would else keep each part of it for all who read it
+            times = boundary(times.astype(jnp.int8)).astype(jnp.int32)
         return times > 0, times * amount
 
     return Hitters(lands.shape[1], used(lands), hit)
