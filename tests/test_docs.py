@@ -12,7 +12,7 @@ import pytest
 
 from jaxgames.processes import free_port
 from tests.processes import run_python
-from training.jobs.command_line import JOBS
+from training.jobs.catalogue import JOBS
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]

@@ -25,7 +25,7 @@ from experiments.benchmark import cases, harness
 from experiments.benchmark import worker as benchmark
 from experiments.benchmark.case import LEAST_REPEATS, Request
 from jaxgames import runtime
-from training.jobs.command_line import one_line
+from training.jobs.errors import one_line
 from training.storage import provenance
 
 READY, ENDED, FULL = "ready", "ended", "full"

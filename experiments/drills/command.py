@@ -17,7 +17,7 @@ from rich.console import Console
 from experiments.drills import lives
 from experiments.drills.faults import Fault, faults
 from jaxgames import checks, runtime
-from training.jobs.command_line import one_line
+from training.jobs.errors import one_line
 from training.storage.files import output_folder, write_atomically
 
 # How often each fault comes in a round of them.

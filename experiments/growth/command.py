@@ -18,7 +18,7 @@ from experiments.growth.curves import BATCH, CORES, LEARNERS, MEMORY, SIMULATION
 from experiments.growth.page import caches, figures, tables
 from experiments.pages import NONE, fill
 from jaxgames import checks, runtime
-from training.jobs.command_line import one_line
+from training.jobs.errors import one_line
 from training.storage import provenance
 from training.storage.files import alone_in, write_atomically, write_together
 from training.storage.provenance import CHECKOUT

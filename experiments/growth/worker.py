@@ -19,7 +19,7 @@ from experiments.benchmark.case import LEAST_REPEATS, Request
 from experiments.benchmark.cases import find
 from experiments.growth import curves
 from experiments.growth.curves import Point
-from training.jobs.command_line import one_line
+from training.jobs.errors import one_line
 from training.storage.provenance import CHECKOUT
 
 

@@ -23,7 +23,7 @@ from experiments.kernels import targets
 from experiments.pages import NONE, fill, markdown
 from jaxgames import runtime
 from jaxgames.platforms import for_all_platforms
-from training.jobs.command_line import one_line
+from training.jobs.errors import one_line
 from training.storage import provenance
 from training.storage.provenance import CHECKOUT
 

@@ -4,7 +4,8 @@ import pytest
 
 from experiments.papers.command import ResultsConfig, run
 from experiments.papers.measured import Page
-from training.jobs.command_line import ROOT, run_main
+from training.jobs.command_line import run_main
+from training.jobs.errors import ROOT
 
 
 def leave(*arguments: str) -> int:

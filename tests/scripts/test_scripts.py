@@ -5,7 +5,8 @@ import sys
 from pathlib import Path
 
 import jaxgames
-from training.jobs.command_line import JOBS, main
+from training.jobs.catalogue import JOBS
+from training.jobs.command_line import main
 
 SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
 

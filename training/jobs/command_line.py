@@ -1,4 +1,4 @@
-"""Command lines: the jobs by name, flags from a dataclass, a prepared runtime, errors in one line.
+"""Command lines: a job by name, flags from a dataclass, a prepared runtime, errors in one line.
 
 Nothing heavy is imported before a job is chosen: `jaxgames --help` costs no time.
 """
@@ -8,86 +8,21 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import importlib
-import inspect
-import io
 import os
-import re
 import signal
 import sys
 import threading
-import traceback
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
-from typing import Annotated, Any, NamedTuple, NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar
+
+from training.jobs.catalogue import JOBS
+from training.jobs.errors import OUR_PACKAGES, is_bad_input, one_line, told
+from training.jobs.flags import parse_all, parse_alone
 
 Config = TypeVar("Config")
 
-
-class Job(NamedTuple):
-    """A job of the command `jaxgames`: where its function and its config are, and what it does."""
-
-    module: str
-    run: str
-    config: str
-    help: str
-    alone: bool = False  # in one process
-
-
-JOBS = {
-    "play": Job(
-        "training.web.play", "run", "PlayConfig", "play a game against agents on a page in the browser, or watch them", alone=True
-    ),
-    "match": Job("training.play.match", "run", "MatchConfig", "a planner against opponents, shown live"),
-    "evaluate": Job("training.play.match", "run_agents", "EvaluateConfig", "any agents against each other, trained ones too"),
-    "tournament": Job("training.play.tournament", "run", "TournamentConfig", "a round robin of agents, with Elo"),
-    "train-follower": Job("training.jobs.train_follower", "run", "TrainConfig", "train a network to imitate an oracle planner"),
-    "train-q": Job("training.jobs.train_q", "run", "TrainConfig", "train a network by the outcomes of its own games (Q-MC)"),
-    "train-guess": Job("training.jobs.train_guess", "run", "TrainConfig", "train a network to guess what is hidden"),
-    "train-alphaze": Job("training.jobs.train_alphaze", "run", "TrainConfig", "train a network by self-play (AlphaZe**)"),
-    "train-expert": Job(
-        "training.jobs.train_expert", "run", "TrainConfig", "train a network for searches against models (SP-MCTS, TP-MCTS)"
-    ),
-    "write-data-sets": Job(
-        "training.jobs.write_data_sets", "run", "WriteConfig", "play games and write samples in PommerLearn's format"
-    ),
-    "search-hyperparameters": Job("training.jobs.hyperparameters", "run", "SearchConfig", "search settings for a follower"),
-    "official-match": Job(
-        "training.play.official",
-        "run",
-        "OfficialMatchConfig",
-        "play Pommerman in the official environment, if it is installed",
-        alone=True,
-    ),
-    "card-report": Job(
-        "training.jobs.card_report",
-        "run",
-        "ReportConfig",
-        "what a change of a card of Clash does, in battles with and without",
-        alone=True,
-    ),
-    "hints": Job(
-        "training.jobs.hints",
-        "run",
-        "HintsConfig",
-        "draw what the cards of a hand of Clash are worth, and where",
-        alone=True,
-    ),
-    "stratego-bot": Job(
-        "training.jobs.stratego_bot",
-        "run",
-        "StrategoBotConfig",
-        "play Stratego by a text protocol, as a player or as a manager",
-        alone=True,
-    ),
-    "replay": Job("training.jobs.replay", "run", "ReplayConfig", "replay recorded games and tell every difference", alone=True),
-    "games": Job("training.jobs.list_games", "run", "GamesConfig", "list all games and variants, by their ids", alone=True),
-}
-
 BAD_INPUT = 2
 INTERRUPTED = 130
-ROOT = Path(__file__).resolve().parents[2]
-OUR_PACKAGES = ("jaxgames", "search", "training", "experiments", "scripts")
-OUR_FOLDERS = tuple(str(ROOT / name) + os.sep for name in OUR_PACKAGES)
 
 
 def main() -> NoReturn:
@@ -197,7 +132,7 @@ def _code(load: Callable[[], tuple[Callable[[Any], Any], type[Any]]], arguments:
         processes.await_verdict(error.__cause__ or error)
         if not isinstance(error, ValueError | OSError) or not is_bad_input(error):
             raise
-        print(f"error: {one_line(_told(error))}", file=sys.stderr)
+        print(f"error: {one_line(told(error))}", file=sys.stderr)
         processes.end(failed=True)
         return BAD_INPUT
 
@@ -280,13 +215,6 @@ def _ended_by_interrupts() -> Iterator[None]:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def _told(error: ValueError | OSError) -> str:
-    """Gives the text of an error; of the operating system's, what file it is about and what is wrong with it."""
-    if isinstance(error, OSError) and error.filename is not None:
-        return f"{error.filename}: {error.strerror}"
-    return str(error)
-
-
 def _leave(code: int) -> None:
     """Prepares the end of the process; one that was interrupted, or refused its input, ends here."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # all is done: no traceback for an interrupt that comes too late
@@ -294,112 +222,3 @@ def _leave(code: int) -> None:
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(code)
-
-
-def parse(config: type[Config], arguments: Sequence[str] | None = None) -> Config:
-    """Fills a config from the command line; arguments and errors as for `parse_all`."""
-    return parse_all(config, arguments)[0]
-
-
-def parse_alone(config: type[Config], arguments: Sequence[str] | None = None) -> Config:
-    """Fills the config of a job that runs in one process; arguments as for `parse_all`.
-
-    Raises:
-      ValueError: as for `parse_all`, and for flags by which several processes would meet.
-      SystemExit: help was asked for and printed.
-    """
-    from jaxgames.processes import Processes
-
-    refused = {field.name for field in dataclasses.fields(Processes)} - set(inspect.signature(config).parameters)
-    for word in sys.argv[1:] if arguments is None else arguments:
-        if word.startswith("--") and word[2:].partition("=")[0].replace("-", "_") in refused:
-            raise ValueError(f"{word}: this job is done by one process; leave it out")
-    filled: Config = _parsed(config, config, arguments)
-    return filled
-
-
-def parse_all(config: type[Config], arguments: Sequence[str] | None = None) -> tuple[Config, Any]:
-    """Fills a config from the command line, and what all jobs take beside their own.
-
-    Args:
-      config: a dataclass.
-      arguments: the command line without the program's name; None: this process's.
-
-    Returns:
-      The filled config, and which processes work together.
-
-    Raises:
-      ValueError: a flag or a value is not valid; the message is one line.
-      SystemExit: help was asked for and printed.
-    """
-    import tyro
-
-    from jaxgames.processes import Processes
-
-    plain = tyro.conf.arg(name="")  # no prefix
-    return _parsed(tuple[Annotated[config, plain], Annotated[Processes, plain]], config, arguments)  # type: ignore[valid-type]
-
-
-def _parsed(kind: Any, config: type[Any], arguments: Sequence[str] | None) -> Any:
-    """Lets tyro fill what is asked for; the help begins with the docstring of the config."""
-    import tyro
-
-    script = Path(sys.argv[0])
-    printed = io.StringIO()
-    try:
-        with contextlib.redirect_stderr(printed):
-            settings = tyro.cli(
-                kind,
-                prog=f"python scripts/{script.name}" if script.suffix == ".py" else script.name,
-                description=(inspect.getdoc(config) or "").partition("\nAttributes:")[0],
-                args=arguments,
-            )
-    except SystemExit as stop:
-        if stop.code in (0, None):
-            raise
-        raise ValueError(message_of(printed.getvalue())) from None
-    except ValueError as error:  # of a config
-        raise ValueError(str(error)) from error
-    sys.stderr.write(printed.getvalue())
-    return settings
-
-
-def message_of(box: str) -> str:
-    """Makes one line of the box that tyro draws around an error.
-
-    Args:
-      box: what tyro printed: a frame, the message, and below a rule advice or the help of the flag concerned.
-
-    Returns:
-      The message, and the flags that were perhaps meant.
-    """
-    plain = re.sub(r"\x1b\[[0-9;]*m|[│╭╮╰╯]", "", box)
-    rule = r"^.*[─-]{4,} *$"  # the top of the frame, which holds the title, is one; without Unicode a rule follows the title
-    parts = re.split(rule, plain, flags=re.MULTILINE)
-    message, advice = (parts[1], parts[2:]) if len(parts) > 1 else (plain, [])
-    message = re.sub(r"^Error parsing (\w+: )?", "", one_line(message)).rstrip(" .")
-    message = re.sub(r"invalid literal for int\(\) with base 10: (.*)", r"\1 is no whole number", message)
-    message = re.sub(r"could not convert string to float: (.*)", r"\1 is no number", message)
-    message = re.sub(r"^\d+(\.|: )", "", message)  # the place of the config among all that is parsed
-    meant = [flag for part in advice if "you meant" in part for flag in re.findall(r"^\s*(--[\w.-]+)", part, flags=re.MULTILINE)]
-    return f"{message} (perhaps {' or '.join(meant)}? see --help)" if meant else f"{message} (see --help)"
-
-
-def is_bad_input(error: ValueError | OSError) -> bool:
-    """Says whether an error tells the user something, which a bug does not.
-
-    Args:
-      error: as caught.
-
-    Returns:
-      True for errors of the operating system, and for a ValueError that a `raise` in this project's code has raised.
-    """
-    if isinstance(error, OSError):
-        return True
-    *_, origin = traceback.extract_tb(error.__traceback__)
-    return (origin.line or "").startswith("raise ") and os.path.abspath(origin.filename).startswith(OUR_FOLDERS)
-
-
-def one_line(text: str) -> str:
-    """Returns the text with every run of white space, line ends included, as one space."""
-    return " ".join(text.split())

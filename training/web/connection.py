@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from search.appraisal import Appraisal
-from training.jobs.command_line import is_bad_input, one_line
+from training.jobs.errors import is_bad_input, one_line
 from training.web.desk import Desk
 from training.web.session import Refused, Session
 from training.web.shown import Shower

@@ -12,7 +12,8 @@ import pytest
 
 from jaxgames import runtime
 from tests.processes import run_python
-from training.jobs.command_line import message_of, parse, parse_all, parse_alone, run_main
+from training.jobs.command_line import run_main
+from training.jobs.flags import message_of, parse, parse_all, parse_alone
 
 SCRIPTS = Path(__file__).resolve().parents[3] / "scripts"
 

@@ -16,7 +16,7 @@ from tests.training.jobs.killed import config_of
 from tests.training.jobs.runs import as_json, contents, log_of, result_of, run_here, send_signal_at, steps_of
 from tests.training.jobs.toy import ToyConfig, ToyJob, ToyLearnConfig
 from training.jobs import train_alphaze, train_follower, train_guess, train_q
-from training.jobs.command_line import parse
+from training.jobs.flags import parse
 from training.jobs.job import JobConfig
 from training.jobs.train_follower import TrainConfig
 from training.models.policy_value import PolicyValueConfig

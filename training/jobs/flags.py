@@ -1,0 +1,106 @@
+"""Filling the config of a job from the command line."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import inspect
+import io
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+from training.jobs.errors import one_line
+
+Config = TypeVar("Config")
+
+
+def parse(config: type[Config], arguments: Sequence[str] | None = None) -> Config:
+    """Fills a config from the command line; arguments and errors as for `parse_all`."""
+    return parse_all(config, arguments)[0]
+
+
+def parse_alone(config: type[Config], arguments: Sequence[str] | None = None) -> Config:
+    """Fills the config of a job that runs in one process; arguments as for `parse_all`.
+
+    Raises:
+      ValueError: as for `parse_all`, and for flags by which several processes would meet.
+      SystemExit: help was asked for and printed.
+    """
+    from jaxgames.processes import Processes
+
+    refused = {field.name for field in dataclasses.fields(Processes)} - set(inspect.signature(config).parameters)
+    for word in sys.argv[1:] if arguments is None else arguments:
+        if word.startswith("--") and word[2:].partition("=")[0].replace("-", "_") in refused:
+            raise ValueError(f"{word}: this job is done by one process; leave it out")
+    filled: Config = _parsed(config, config, arguments)
+    return filled
+
+
+def parse_all(config: type[Config], arguments: Sequence[str] | None = None) -> tuple[Config, Any]:
+    """Fills a config from the command line, and what all jobs take beside their own.
+
+    Args:
+      config: a dataclass.
+      arguments: the command line without the program's name; None: this process's.
+
+    Returns:
+      The filled config, and which processes work together.
+
+    Raises:
+      ValueError: a flag or a value is not valid; the message is one line.
+      SystemExit: help was asked for and printed.
+    """
+    import tyro
+
+    from jaxgames.processes import Processes
+
+    plain = tyro.conf.arg(name="")  # no prefix
+    return _parsed(tuple[Annotated[config, plain], Annotated[Processes, plain]], config, arguments)  # type: ignore[valid-type]
+
+
+def _parsed(kind: Any, config: type[Any], arguments: Sequence[str] | None) -> Any:
+    """Lets tyro fill what is asked for; the help begins with the docstring of the config."""
+    import tyro
+
+    script = Path(sys.argv[0])
+    printed = io.StringIO()
+    try:
+        with contextlib.redirect_stderr(printed):
+            settings = tyro.cli(
+                kind,
+                prog=f"python scripts/{script.name}" if script.suffix == ".py" else script.name,
+                description=(inspect.getdoc(config) or "").partition("\nAttributes:")[0],
+                args=arguments,
+            )
+    except SystemExit as stop:
+        if stop.code in (0, None):
+            raise
+        raise ValueError(message_of(printed.getvalue())) from None
+    except ValueError as error:  # of a config
+        raise ValueError(str(error)) from error
+    sys.stderr.write(printed.getvalue())
+    return settings
+
+
+def message_of(box: str) -> str:
+    """Makes one line of the box that tyro draws around an error.
+
+    Args:
+      box: what tyro printed: a frame, the message, and below a rule advice or the help of the flag concerned.
+
+    Returns:
+      The message, and the flags that were perhaps meant.
+    """
+    plain = re.sub(r"\x1b\[[0-9;]*m|[│╭╮╰╯]", "", box)
+    rule = r"^.*[─-]{4,} *$"  # the top of the frame, which holds the title, is one; without Unicode a rule follows the title
+    parts = re.split(rule, plain, flags=re.MULTILINE)
+    message, advice = (parts[1], parts[2:]) if len(parts) > 1 else (plain, [])
+    message = re.sub(r"^Error parsing (\w+: )?", "", one_line(message)).rstrip(" .")
+    message = re.sub(r"invalid literal for int\(\) with base 10: (.*)", r"\1 is no whole number", message)
+    message = re.sub(r"could not convert string to float: (.*)", r"\1 is no number", message)
+    message = re.sub(r"^\d+(\.|: )", "", message)  # the place of the config among all that is parsed
+    meant = [flag for part in advice if "you meant" in part for flag in re.findall(r"^\s*(--[\w.-]+)", part, flags=re.MULTILINE)]
+    return f"{message} (perhaps {' or '.join(meant)}? see --help)" if meant else f"{message} (see --help)"
