@@ -22,7 +22,7 @@ from jaxgames.registration import registration
 Arrays = dict[str, np.ndarray]
 
 SHOWN_DIFFERENCES = 10
-_KINDS = {"i": "an integer type", "f": "a type of floats", "U": "text"}  # of arrays, by numpy's letters
+KINDS = {"i": "an integer type", "f": "a type of floats", "U": "text"}  # of arrays, by numpy's letters
 NO_DIFFERENCE, SOME_DIFFERENCE, BAD_FILE = 0, 1, 2
 
 
@@ -57,7 +57,7 @@ def check_form(
             raise BadRecording(f"{name}: shape {arrays[name].shape}, must be ({', '.join(map(str, form))}) with {known}")
         kind = (kinds or {}).get(name, "i")
         if arrays[name].dtype.kind.replace("u", "i") != kind:
-            raise BadRecording(f"{name}: dtype {arrays[name].dtype}, must be {_KINDS[kind]}")
+            raise BadRecording(f"{name}: dtype {arrays[name].dtype}, must be {KINDS[kind]}")
 
 
 def check_offsets(arrays: Arrays, name: str, count: int, least: int = 0) -> np.ndarray:

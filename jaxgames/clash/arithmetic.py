@@ -36,7 +36,7 @@ def blows(attacker: Unit, defender: Unit) -> int:
 
 def _unit(table: Table, name: str) -> Unit:
     """Finds a unit by its name, in any spelling, or by the card that deploys it."""
-    wanted = _plain(name)
+    wanted = _plain(name) if isinstance(name, str) else ""
     if wanted in ("princess", "tower", "princesstower"):
         return table.units[0]
     for unit in table.units:

@@ -12,7 +12,7 @@ import numpy as np
 from jaxgames.hex import interop, rules, setup
 from jaxgames.hex.config import HexConfig
 from jaxgames.hex.state import State
-from jaxgames.replay import Arrays, BadRecording, Findings, check_offsets, row_name
+from jaxgames.replay import KINDS, Arrays, BadRecording, Findings, check_offsets, row_name
 
 _COMMON = ("offsets", "player", "action", "legal", "board", "placed", "returns", "final_board")
 _HEX = ("cells", "final_cells")
@@ -96,9 +96,9 @@ def _check(arrays: Arrays) -> tuple[HexConfig, np.ndarray]:
         shapes |= {"cells": (count, cells), "final_cells": (games, cells)}
     for name, shape in shapes.items():
         array = arrays[name]
-        kinds = "U" if name in _TEXTS else "f" if name == "returns" else "iu"
-        if array.shape != shape or array.dtype.kind not in kinds:
-            raise BadRecording(f"{name}: {array.dtype} of shape {array.shape}, must be of shape {shape}")
+        kind = "U" if name in _TEXTS else "f" if name == "returns" else "i"
+        if array.shape != shape or array.dtype.kind.replace("u", "i") != kind:
+            raise BadRecording(f"{name}: {array.dtype} of shape {array.shape}, must be {KINDS[kind]}, of shape {shape}")
     return HexConfig(size, _rules_of(arrays) if dark else "hex"), np.diff(offsets)
 
 

@@ -191,15 +191,22 @@ def _shown_from(attempt: int, seconds: float, until: int | None = None) -> str:
 def _stone(config: HexConfig, stone: _Stone, seconds: float) -> str:
     x, y = _comb(config).middle(stone.cell)
     radius = 0.68 * SIDE
-    colour, rim, ink = _COLOURS[stone.player], _RIMS[stone.player], _COLOURS[1 - stone.player]
+    colour, rim = _COLOURS[stone.player], _RIMS[stone.player]
     body = f"<circle cx='{x:.1f}' cy='{y:.1f}' r='{radius:.1f}' fill='{colour}' stroke='{rim}' stroke-width='1.2'/>"
-    if stone.number:
-        text = f"{_FONT} font-size='11' text-anchor='middle' fill='{ink}'"
-        body += f"<text x='{x:.1f}' y='{y + 3.8:.1f}' {text}>{stone.number}</text>"
     if seconds and stone.since:  # the newest one
         ring = f"cx='{x:.1f}' cy='{y:.1f}' r='{radius + 2:.1f}' fill='none' stroke='{_NEW}' stroke-width='2.5' opacity='0'"
         body += f"<circle {ring}>{_shown_from(stone.since, seconds, stone.since + 1)}</circle>"
     return f"<g>{_shown_from(stone.since, seconds)}{body}</g>"
+
+
+def _number(config: HexConfig, stone: _Stone, seconds: float) -> str:
+    """The number of a stone, which lies above the winning chain; none where a stone has no number."""
+    if not stone.number:
+        return ""
+    x, y = _comb(config).middle(stone.cell)
+    style = f"{_FONT} font-size='11' text-anchor='middle' fill='{_COLOURS[1 - stone.player]}'"
+    text = f"<text x='{x:.1f}' y='{y + 3.8:.1f}' {style}>{stone.number}</text>"
+    return f"<g>{_shown_from(stone.since, seconds)}{text}</g>"
 
 
 def _picture(
@@ -223,17 +230,18 @@ def _picture(
     parts = []
     for place, (title, stones) in enumerate(boards):
         body = [empty, *(_stone(config, stone, seconds) for stone in stones)]
+        if place == 0 and chain:
+            points = " ".join(f"{x:.1f},{y:.1f}" for x, y in map(comb.middle, chain))
+            shown = _shown_from(max(stone.since for stone in stones), seconds)
+            line = f"stroke='{_WON}' stroke-width='4' stroke-linecap='round' stroke-linejoin='round' fill='none' opacity='0.8'"
+            body.append(f"<polyline points='{points}' {line}>{shown.replace('0;1', '0;0.8')}</polyline>")
+        body += [_number(config, stone, seconds) for stone in stones]
         for cell, attempt in hits if place == 0 else ():
             x, y = comb.middle(cell)
             cross = f"M{x - 7:.1f},{y - 7:.1f}l14,14m0,-14l-14,14"
             shown = _shown_from(attempt, seconds, attempt + 1)
             parts_of_mark = f"<path d='{cross}' stroke='{_HIT}' stroke-width='3' opacity='0'>{shown}</path>"
             body.append(parts_of_mark)
-        if place == 0 and chain:
-            points = " ".join(f"{x:.1f},{y:.1f}" for x, y in map(comb.middle, chain))
-            shown = _shown_from(max(stone.since for stone in stones), seconds)
-            line = f"stroke='{_WON}' stroke-width='4' stroke-linecap='round' stroke-linejoin='round' fill='none' opacity='0.8'"
-            body.append(f"<polyline points='{points}' {line}>{shown.replace('0;1', '0;0.8')}</polyline>")
         label = f"{_FONT} font-size='13' font-weight='bold' fill='#3a3833'"
         body.append(f"<text x='{MARGIN - 10:.0f}' y='8' {label}>{svg.plain(title)}</text>")
         parts.append(f"<g transform='translate({place * wide:.1f} {_HEAD})'>{''.join(body)}</g>")

@@ -183,8 +183,9 @@ def play(config: StrategoConfig, state: State, move: int | str) -> State:
 
 
 def move_name(config: StrategoConfig, action: int, seat: int) -> str:
-    """Gives a move as text, also one that leads off the board."""
-    return moves.move_text(config, action, seat) if moves.table(config, seat).inside[action] else f"number {action}"
+    """Gives a move as text, also one that leads off the board, or is no number of a move."""
+    known = 0 <= action < moves.num_moves(config) and moves.table(config, seat).inside[action]
+    return moves.move_text(config, action, seat) if known else f"number {action}"
 
 
 def legal_list(config: StrategoConfig, state: State) -> list[int]:
