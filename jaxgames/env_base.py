@@ -19,7 +19,7 @@ from jaxgames.lanes import where_lanes
 from jaxgames.observing import ArraySpec, Observer, observer_of
 from jaxgames.random_bits import LaneKey
 from jaxgames.registration import encoder_of, game_names, make, registration
-from jaxgames.starts import Starts, typed_keys
+from jaxgames.starts import Starts
 from jaxgames.turns import moves_at_once
 
 SAME_STEP, NEXT_STEP, DISABLED = AUTORESETS = ("same_step", "next_step", "disabled")
@@ -193,7 +193,7 @@ class Base:
 
     def _played(self, games: Any, infos: Any, joint: Array, goes: Array, keys: LaneKey) -> tuple[Any, Any]:
         """Plays joint actions int32 [B, P] in the lanes that go, bool [B]."""
-        after = jax.vmap(self.game.step)(games, joint, typed_keys(random_bits.fold(keys, _CHANCE)))
+        after = jax.vmap(self.game.step)(games, joint, random_bits.typed_keys(random_bits.fold(keys, _CHANCE)))
         if jax.tree.leaves(infos):
             infos = where_lanes(goes, update_all_information(self.game, infos, after, joint), infos)
         return where_lanes(goes, after, games), infos

@@ -14,7 +14,6 @@ from jaxgames.agent import Agent, memoryless
 from jaxgames.game import Game
 from jaxgames.random_bits import LaneKey
 from jaxgames.registration import game_names, registration
-from jaxgames.starts import typed_keys
 
 RANDOM = "random"
 
@@ -70,7 +69,7 @@ class Group(NamedTuple):
         if self.at_once:
 
             def ask(memory: Any) -> tuple[Array, Any]:
-                actions, memory = agent.act_seats(params, typed_keys(lanes), memory, states, seats.T, asked.T)  # type: ignore[misc]
+                actions, memory = agent.act_seats(params, random_bits.typed_keys(lanes), memory, states, seats.T, asked.T)  # type: ignore[misc]
                 return actions.T.astype(jnp.int32), memory
 
         else:
@@ -80,7 +79,9 @@ class Group(NamedTuple):
 
             def ask(memory: Any) -> tuple[Array, Any]:
                 views = self._views(game, states, infos, seats)
-                actions, memory = agent.act(params, typed_keys(keys), memory, views, seats.reshape(-1), asked.reshape(-1))
+                actions, memory = agent.act(
+                    params, random_bits.typed_keys(keys), memory, views, seats.reshape(-1), asked.reshape(-1)
+                )
                 return actions.astype(jnp.int32).reshape(members, batch), memory
 
         if not jax.tree.leaves(memory):

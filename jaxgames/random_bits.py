@@ -63,6 +63,11 @@ def lane_key(key: Array) -> LaneKey:
     return LaneKey(words[0], words[1])
 
 
+def typed_keys(lanes: LaneKey) -> Array:
+    """Makes ordinary keys of lane keys, of the same shape, for what asks for such: threefry's, whatever JAX makes by default."""
+    return jax.random.wrap_key_data(jnp.stack(lanes, axis=-1), impl="threefry2x32")
+
+
 def bits(lane: LaneKey, counter: ArrayLike) -> Array:
     """Draws the word with number `counter`.
 

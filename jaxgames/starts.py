@@ -62,8 +62,8 @@ class Starts:
         if any(which) and not self.size:
             batch = shapes.batched(shapes.state_of(self.game), len(lanes.first))
             nothing = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), batch)
-            return jax.lax.cond(wanted.any(), init, lambda keys: nothing, typed_keys(lanes))
-        same = init(typed_keys(jax.tree.map(jnp.zeros_like, lanes)))
+            return jax.lax.cond(wanted.any(), init, lambda keys: nothing, random_bits.typed_keys(lanes))
+        same = init(random_bits.typed_keys(jax.tree.map(jnp.zeros_like, lanes)))
         if not any(which):
             return same
         index = random_bits.below_many(random_bits.bits(lanes, 0), self.size)
@@ -78,8 +78,3 @@ class Starts:
         which = depends_on_inputs(self.game.init, key)
         leaves = jax.tree.leaves(shapes.state_of(self.game))
         return packing_of([leaf for leaf, drawn in zip(leaves, which, strict=True) if drawn]), which
-
-
-def typed_keys(lanes: LaneKey) -> Array:
-    """Makes typed keys [B] of lane keys [B]."""
-    return jax.random.wrap_key_data(jnp.stack([lanes.first, lanes.second], axis=-1), impl="threefry2x32")

@@ -79,14 +79,14 @@ def state_of(game: Game) -> Any:
 
 
 def _typed(keys: Any) -> Array:
-    """Keys [B]; also of their numbers, uint32 [B, 2]."""
+    """Keys [B]; also of their numbers, uint32 [B, 2], or as many as JAX's own kind of keys has."""
     if not hasattr(keys, "dtype"):
         raise ValueError(f"keys={keys!r}: must be random keys [B], one per lane")
     is_typed = jnp.issubdtype(keys.dtype, jax.dtypes.prng_key)
     lanes = keys.shape if is_typed else keys.shape[:-1] if keys.dtype == jnp.uint32 else ()
     if len(lanes) != 1:
         raise ValueError(f"keys of shape {list(keys.shape)} and type {keys.dtype}: must be random keys [B], one per lane")
-    return keys if is_typed else jax.random.wrap_key_data(keys)
+    return keys if is_typed else jax.random.wrap_key_data(keys, impl="threefry2x32" if keys.shape[1] == 2 else None)
 
 
 def _per_lane(name: str, given: Any, kind: Any, words: str, batch: int | None = None) -> None:

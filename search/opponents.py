@@ -240,7 +240,7 @@ class _Modelled:
         if self.has_plies:
             own = jnp.where(self._rivals_turn(nodes), nodes.pending, own)
         joint, memory = self._joint_actions(params, keys, nodes, own, actions[:, -1])
-        chance = _keys(random_bits.fold(_lanes(keys), _CHANCE))
+        chance = random_bits.typed_keys(random_bits.fold(_lanes(keys), _CHANCE))
         after = self._node(keys, self.plain.step(None, chance, nodes.state, joint), nodes.seat, memory)
         stays = ~self._own_undecided(nodes)
         if self.has_plies:
@@ -254,7 +254,7 @@ class _Modelled:
         seats = (nodes.seat[:, None] + 1 + jnp.arange(self.others)) % players
         active = picked(self._asked_seats(nodes), seats)
         if self.shared_answers:
-            keys = _keys(LaneKey(nodes.seed, jnp.full_like(nodes.seed, _MODELS)))
+            keys = random_bits.typed_keys(LaneKey(nodes.seed, jnp.full_like(nodes.seed, _MODELS)))
         found, memories = [], []
         for (agent, places), known in zip(self.models, nodes.memory, strict=True):
             own_params = params["opponents"] if agent is self.opponent else params.get("partners", params["opponents"])
@@ -353,11 +353,6 @@ def _lanes(keys: Array) -> LaneKey:
     """Reads keys [L], which are random words, as keys of cheap draws."""
     words = jax.random.key_data(keys)
     return LaneKey(words[:, 0], words[:, 1])
-
-
-def _keys(lanes: LaneKey) -> Array:
-    """Makes keys [L] of those of cheap draws."""
-    return jax.random.wrap_key_data(jnp.stack(lanes, axis=-1))
 
 
 def _by_lane(tree: Any, seats: int) -> Any:

@@ -90,7 +90,7 @@ def _scores(game: Dynamics, bandit: Bandit, lanes: LaneKey, states, words: Array
 
 def chance_keys(lanes: LaneKey, depth: Array) -> Array:
     """Makes keys [L] for the game's own chance, one per lane and depth."""
-    return jax.random.wrap_key_data(jnp.stack(random_bits.fold(lanes, depth + _CHANCE), axis=-1))
+    return random_bits.typed_keys(random_bits.fold(lanes, depth + _CHANCE))
 
 
 def with_prior(bandit: Bandit, words: Array, prior: Array) -> Array:

@@ -12,6 +12,7 @@ from jax import Array
 from jaxgames import random_bits
 from jaxgames.abilities import has_prospects
 from jaxgames.game import Game
+from jaxgames.random_bits import LaneKey
 from search.dynamics import Evaluate
 from search.planner import of_arm
 
@@ -37,7 +38,7 @@ def random_rollouts(game: Game, num_rollouts: int = 1, rollout_steps: int | None
 
     def play_on(state: Any, seat: Array, seed: Array) -> Array:
         """The result of one game for the seat, float32 []."""
-        lane = random_bits.fold(random_bits.lane_key(jax.random.wrap_key_data(game.state_key(state))), seed)
+        lane = random_bits.fold(random_bits.lane_key(random_bits.typed_keys(LaneKey(*game.state_key(state)))), seed)
 
         def step(carry: tuple[Any, Array]) -> tuple[Any, Array]:
             state, clock = carry
@@ -48,7 +49,7 @@ def random_rollouts(game: Game, num_rollouts: int = 1, rollout_steps: int | None
             rank = random_bits.below(random_bits.bits(here, 0), jnp.maximum(own_legal.sum(), 1)).astype(jnp.int32)
             arm = jnp.argmax(jnp.cumsum(own_legal) > rank)
             actions = jnp.where(jnp.arange(game.num_players) == player, own_arms[arm], game.pass_action)
-            chance = jax.random.wrap_key_data(jnp.stack(random_bits.fold(here, 0)))
+            chance = random_bits.typed_keys(random_bits.fold(here, 0))
             return game.step(state, actions, chance), clock + 1
 
         def goes_on(carry: tuple[Any, Array]) -> Array:

@@ -122,7 +122,7 @@ def moves_of(game: Game) -> Moves:
         return game.legal_set(state, pruned=True)
 
     def advance(state: Any, action: Array, lane: LaneKey) -> Any:
-        return game.advance(state, action, jax.random.wrap_key_data(jnp.stack(lane)))
+        return game.advance(state, action, random_bits.typed_keys(lane))
 
     def end(state: Any, lane: LaneKey) -> Any:
         return advance(state, jnp.int32(game.end_turn), lane)
