@@ -20,6 +20,17 @@ from jaxgames.game import Game, is_hidden
 from search.planner import Plan, Planner
 
 S = TypeVar("S")
+
+_WHOLE, _REAL = (jnp.integer, jnp.int32, "whole numbers"), (jnp.floating, jnp.float32, "floats")
+_FIELDS = {  # of a plan
+    "actions": _WHOLE,
+    "arms": _WHOLE,
+    "legal": (jnp.bool_, jnp.bool_, "flags"),
+    "qvalues": _REAL,
+    "visit_counts": _WHOLE,
+    "action_weights": _REAL,
+    "root_value": _REAL,
+}
 _LONGEST = 80  # letters of what a message repeats
 
 
@@ -63,9 +74,30 @@ def checked(planner: Planner, view: Any) -> Planner:
         if view is not None:
             _same_shapes("views", views, shapes.batched(view, batch), f"{batch} of what {planner.name!r} is shown")
         same_memory(memory, batch)
-        return planner.plan(params, keys, memory, views, seats, active)
+        found, memory = planner.plan(params, keys, memory, views, seats, active)
+        return sound(planner.name, found, batch), memory
 
     return planner._replace(init=init, reset=reset, plan=plan)
+
+
+def sound(name: str, plan: Plan, batch: int) -> Plan:
+    """Gives a planner's plan with the types of numbers that `Plan` documents.
+
+    Raises:
+      ValueError: a field is no array of its kind and shape.
+    """
+    players, arms = jnp.shape(plan.actions)[1:2], jnp.shape(plan.arms)[2:3]
+    fields = {}
+    for field, (kind, dtype, words) in _FIELDS.items():
+        given, by_arm = getattr(plan, field), field not in ("actions", "root_value")
+        shape = (batch, *players, *(arms if by_arm else ()))
+        fits = hasattr(given, "dtype") and given.shape == shape and given.ndim == 2 + by_arm
+        if not fits or not jnp.issubdtype(given.dtype, kind):
+            came = f"of shape {list(given.shape)} and type {given.dtype}" if hasattr(given, "dtype") else told(given)
+            must = f"must be {words} [B, P{', K' * by_arm}], as in the other fields, with B={batch}"
+            raise ValueError(f"plan of {name!r}: {field} {came}: {must}")
+        fields[field] = jnp.asarray(given, dtype)
+    return Plan(**fields, metrics=plan.metrics)
 
 
 def state_of(game: Game) -> Any:

@@ -15,6 +15,7 @@ from jax.sharding import PartitionSpec
 from jaxgames.game import Game, init_all_information, is_hidden, update_all_information
 from jaxgames.lanes import where_lanes
 from jaxgames.runtime import DATA_AXIS, data_mesh
+from search.arguments import checked
 from search.planner import Plan, Planner, of_seat
 
 
@@ -63,6 +64,7 @@ def check_planner(
       ValueError: the first difference: one line that names what differs, where, and both values; or the devices do not divide the
         largest batch.
     """
+    planner = checked(planner, None)
     most = max(lanes)
     if devices is None:
         devices = [count for count in (1, 2, 4) if count <= len(jax.local_devices()) and most % count == 0]

@@ -34,7 +34,7 @@ def blows(attacker: Unit, defender: Unit) -> int:
     return -(-(defender.hp + defender.shield) // attacker.damage)
 
 
-def _unit(table: Table, name: str) -> Unit:
+def _unit(table: Table, name: Any) -> Unit:
     """Finds a unit by its name, in any spelling, or by the card that deploys it."""
     wanted = _plain(name) if isinstance(name, str) else ""
     if wanted in ("princess", "tower", "princesstower"):

@@ -136,7 +136,7 @@ def planes_of(game: Clash, view: Observation) -> Array:
     planes = jax.lax.dynamic_update_slice(planes, legal.astype(jnp.float32), (0, 0, shown.legal))
     things = (_units(game, view), _spells(game, view), _played(game, view))
     places, values = jax.tree.map(lambda *parts: jnp.concatenate(parts), *things)
-    return planes.at[places].add(values, mode="drop")
+    return planes.at[places].add(values.astype(planes.dtype), mode="drop")
 
 
 def _own_hand(game: Clash, view: Observation) -> tuple[Array, Array]:

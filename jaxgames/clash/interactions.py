@@ -61,7 +61,7 @@ def replay(paths: Sequence[str | Path], *, shown: int, out: TextIO | None = None
             continue
         for interaction in interactions:
             wrong = check(interaction)
-            print(f"{interaction['id']}: {'; '.join(wrong) if wrong else 'within tolerance'}", file=out, flush=True)
+            print(f"{interaction['id']}: {'; '.join(wrong) or _all_right(interaction)}", file=out, flush=True)
             count, outside = count + 1, outside + bool(wrong)
     if unread < len(paths):
         print(f"{count} interactions, {outside} outside tolerance", file=out, flush=True)
@@ -121,6 +121,12 @@ def _differences(found: Mapping[str, Any], interaction: Mapping[str, Any]) -> li
         elif not _close(found[name], should, _tolerance(interaction, name)):
             wrong.append(f"{name}: {found[name]}, expected {should}")
     return wrong
+
+
+def _all_right(interaction: Mapping[str, Any]) -> str:
+    """Tells that all is within tolerance, and what the file expects without one."""
+    free = [name for name in interaction["expect"] if _tolerance(interaction, name) is None]
+    return "within tolerance" + f" ({', '.join(free)}: without one, not compared)" * bool(free)
 
 
 def _tolerance(interaction: Mapping[str, Any], name: str) -> tuple[float, bool] | None:

@@ -24,7 +24,7 @@ from jaxgames.env import Environment, EnvState, TimeStep
 from jaxgames.env_base import DISABLED, NEXT_STEP, SAME_STEP
 from jaxgames.fusion import settled
 from jaxgames.wrappers.needed import needed
-from jaxgames.wrappers.shared import shared
+from jaxgames.wrappers.shared import render_modes, shared
 from jaxgames.wrappers.spaces import as_numpy, checked_actions, lane, space_of
 
 needed("gymnasium")
@@ -120,6 +120,7 @@ class GymnasiumEnv(gymnasium.Env):
             raise ValueError(f"render_mode={render_mode!r}: must be svg or None")
         self.environment = shared(Environment, game, batch_size=1, autoreset=DISABLED, **settings)
         self.render_mode = render_mode
+        self.metadata = {**self.metadata, "render_modes": render_modes(self.environment.game)}
         self.observation_space = space_of(self.environment.observation_spec)
         self.action_space = gymnasium.spaces.Discrete(self.environment.game.num_actions)
         self._runner = _Runner(self.environment)

@@ -24,7 +24,7 @@ from jaxgames.abilities import can_be_drawn
 from jaxgames.env_base import DISABLED
 from jaxgames.multi_env import MultiEnvironment
 from jaxgames.wrappers.needed import needed
-from jaxgames.wrappers.shared import shared
+from jaxgames.wrappers.shared import render_modes, shared
 from jaxgames.wrappers.spaces import as_numpy, checked_actions, space_of
 
 needed("pettingzoo")
@@ -152,7 +152,7 @@ class ParallelGame(_AtTable, ParallelEnv):
 
     def __init__(self, game: Any = "pommerman", *, render_mode: str | None = None, **settings: Any) -> None:
         self._table = _Table(game, render_mode, settings)
-        self.metadata = {"name": self._table.game.name, "render_modes": ["svg"], "is_parallelizable": True}
+        self.metadata = {"name": self._table.game.name, "render_modes": render_modes(self._table.game), "is_parallelizable": True}
         self.render_mode = render_mode
         self.possible_agents = list(self._table.names)
         self.agents: list[str] = []
@@ -206,7 +206,11 @@ class AECGame(_AtTable, AECEnv):
         self._table = _Table(game, render_mode, settings)
         if not self._table.environment.takes_turns:
             raise ValueError(f"game={self._table.game.name!r}: players move at once; take ParallelGame")
-        self.metadata = {"name": self._table.game.name, "render_modes": ["svg"], "is_parallelizable": False}
+        self.metadata = {
+            "name": self._table.game.name,
+            "render_modes": render_modes(self._table.game),
+            "is_parallelizable": False,
+        }
         self.render_mode = render_mode
         self.possible_agents = list(self._table.names)
         self.agents: list[str] = []

@@ -83,7 +83,7 @@ def promised_values(game: Game) -> Evaluate:
       ValueError: the game says nothing of that.
     """
     if not has_prospects(game):
-        raise ValueError(f"game={game.name!r}: does not say what its positions promise; take its heuristic")
+        raise ValueError(f"game={game.name!r}: does not say what its positions promise; take its heuristic, and prospects=0")
     return _without_policy(game, game.prospects)
 
 

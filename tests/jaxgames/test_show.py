@@ -33,6 +33,17 @@ def test_every_game_has_pictures(name):
     assert jaxgames.show(game, jax.jit(game.init)(jax.random.key(0)))._repr_html_().count("<svg") == 1
 
 
+def test_a_game_that_draws_itself_has_pictures():
+    class Drawn(Tug):
+        def draw(self, state, *, names=(), caption=""):
+            return "<svg></svg>"
+
+        def animate(self, states, actions=None, *, names=()):
+            return "<svg></svg>"
+
+    assert jaxgames.show(Drawn(), Tug().state(0))._repr_html_().count("<svg") == 1
+
+
 def test_what_cannot_be_shown_is_told():
     game = jaxgames.make("hex-hex-5-v1")
     with pytest.raises(ValueError, match="game='tug': has no pictures"):

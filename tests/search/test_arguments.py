@@ -18,6 +18,7 @@ from search.dynamics import arm_logits
 from search.information_sets import among_information_sets
 from search.modelled import Models, modelled, modelled_puct
 from search.opponents import single_player
+from search.planner import Plan
 from search.puct import determinized
 from search.turns import action_sequences, coevolution, evolution, greedy, mcts
 from search.turns.planner import TurnSearch
@@ -280,3 +281,16 @@ def test_seats_that_are_known_are_none_below_zero():
     planner = search.fdts(HEX, num_simulations=2, horizon=2, table_rows=8)
     with pytest.raises(ValueError, match=r"^seats\[1\]=-1: must be 0 or more; `to_play` gives -1"):
         planner.plan(None, two_keys(), memory_of(planner), states_of(HEX), np.array([0, -1]), ACTIVE)
+
+
+def test_plans_have_the_types_that_are_documented():
+    """Also where JAX has numbers of 64 bits, in which functions of it may come back."""
+    with jax.enable_x64(True):
+        ones = jnp.ones((2, 1, 3))
+        plan = Plan(ones[..., 0].astype(int), ones.astype(int), ones > 0, ones, ones.astype(int), ones, ones[..., 0], {})
+        assert plan.qvalues.dtype == jnp.float64
+        found = arguments.sound("a planner", plan, 2)
+    types = {name: getattr(found, name).dtype.name for name in vars(found) if name != "metrics"}
+    assert {types.pop(name) for name in ("actions", "arms", "visit_counts")} == {"int32"}
+    assert {types.pop(name) for name in ("qvalues", "action_weights", "root_value")} == {"float32"}
+    assert types == {"legal": "bool"}

@@ -70,6 +70,30 @@ def test_lanes_that_look_at_each_other_are_found():
         check_planner(drawing._replace(plan=plan), GAME, lanes=(1, 8), devices=(1,), moves=2)
 
 
+@pytest.mark.parametrize(
+    ("field", "change", "told"),
+    [
+        ("actions", lambda found: found[:, 0], r"of shape \[1\] and type int32: must be whole numbers \[B, P\], "),
+        (
+            "arms",
+            lambda found: found.astype(float),
+            r"of shape \[1, 2, 3\] and type float32: must be whole numbers \[B, P, K\], ",
+        ),
+        ("qvalues", lambda found: found[..., :-1], r"of shape \[1, 2, 2\] and type float32: must be floats "),
+        ("legal", lambda found: None, "None: must be flags "),
+    ],
+)
+def test_plans_that_are_none_are_told(field, change, told):
+    drawing = drawing_oracle(GAME)
+
+    def plan(*asked):
+        plan, memory = drawing.plan(*asked)
+        return dataclasses.replace(plan, **{field: change(getattr(plan, field))}), memory
+
+    with pytest.raises(ValueError, match=f"^plan of 'drawing': {field} {told}"):
+        check_planner(drawing._replace(plan=plan), GAME, lanes=(1,), devices=(1,), moves=1)
+
+
 def test_devices_that_do_not_divide_the_lanes_are_told():
     with pytest.raises(ValueError, match=r"lanes=\(1, 7\): the largest must be a multiple of the devices, 2"):
         check_planner(PLANNER, GAME, lanes=(1, 7), devices=(1, 2))

@@ -165,7 +165,7 @@ def explorer(who: PolicyValue, epsilon: float) -> Planner:
         states = jax.vmap(game.sample_hidden)(world, views) if draws else views
         logits, value = who.apply(params, jax.vmap(encoder.view)(states, seats))
         actions, more = jax.vmap(choose)(keys, states, seats, logits)
-        values = value + more
+        values = jnp.clip(value + more, -1.0, 1.0)
         one = jnp.ones((*actions.shape, 1, 1), jnp.float32)
         found = Plan(
             actions=actions[:, None],

@@ -195,10 +195,7 @@ def read(path: str | Path, game: Any) -> tuple[PolicyValue, Any]:
     """
     path = weights_file(path)
     who, encoder = _described(path, game)
-    seen, wanted = _planes(who.encoder), _planes(encoder)
-    if seen != wanted:
-        planes, others = (" x ".join(map(str, shape[:3])) for shape in (seen, wanted))
-        raise ValueError(f"weights {path}: of mode {who.meta['mode']!r} with planes {planes}, and here they are {others}")
+    _check_planes(path, who, encoder)
     if who.encoder.channels != encoder.channels:
         mine, other = next(pair for pair in zip(who.encoder.channels, encoder.channels, strict=True) if pair[0] != pair[1])
         raise ValueError(
@@ -219,8 +216,11 @@ def first_params(who: PolicyValue, path: str) -> Any:
       ValueError: they are of another network.
       OSError: they cannot be read.
     """
+    file = weights_file(path)
     shown = {name: who.meta[name] for name in ("kind", "game", "encoder", "network", "version")}
-    params, _ = load_weights(weights_file(path), jax.eval_shape(who.init, jax.random.key(0)), shown)
+    load_weights(file, expect=shown)
+    _check_planes(file, _described(file, who.game)[0], who.encoder)
+    params, _ = load_weights(file, jax.eval_shape(who.init, jax.random.key(0)), shown)
     return params
 
 
@@ -242,6 +242,14 @@ def _described(path: Path, game: Any) -> tuple[PolicyValue, Encoder]:
     _, meta = load_weights(path, expect={"kind": KIND, "game": game.name, "version": VERSION})
     who = make(PolicyValueConfig(**{name: str(meta.get(name, "")) for name in ("game", "mode", "encoder", "network")}))
     return who, jaxgames.encoder_of(game, who.encoder.name)
+
+
+def _check_planes(path: Path, who: PolicyValue, encoder: Encoder) -> None:
+    """Raises where a file's network is shown other planes than an encoder makes, or has other arms."""
+    seen, wanted = _planes(who.encoder), _planes(encoder)
+    if seen != wanted:
+        planes, others = (" x ".join(map(str, shape[:3])) for shape in (seen, wanted))
+        raise ValueError(f"weights {path}: of mode {who.meta['mode']!r} with planes {planes}, and here they are {others}")
 
 
 def _planes(encoder: Encoder) -> tuple[int, ...]:

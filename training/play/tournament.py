@@ -335,8 +335,10 @@ def round_robin(
       save: given the table so far after each pair that is played.
 
     Raises:
-      ValueError: fewer than two players, other ones than earlier, or what `play_pair` refuses.
+      ValueError: no players by name, fewer than two, other ones than earlier, or what `play_pair` refuses.
     """
+    if not isinstance(players, Mapping):
+        raise ValueError(f"players: a {type(players).__name__}, must be agents by their names, such as {{'first': agent}}")
     names = tuple(players)
     number = len(names)
     if number < 2:

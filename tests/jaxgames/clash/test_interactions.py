@@ -22,6 +22,7 @@ def test_a_line_for_each_interaction_and_one_for_all(tmp_path):
     path.write_text(json.dumps({"interactions": [SHOTS, wrong]}), encoding="utf-8")
     code, lines, _ = played(path)
     assert code == 1
+    assert interactions._all_right(SHOTS | {"tolerance": {"hits": 1}}) == "within tolerance (shots: without one, not compared)"
     assert lines == ["shots: within tolerance", "wrong: shots: 38, expected 37", "2 interactions, 1 outside tolerance"]
 
 
@@ -43,6 +44,7 @@ DUEL = {"first": "knight", "second": "giant", "separation": 4_000}
         ({"kind": "dance"}, "kind='dance': must be one of"),
         ({"expect": {"colour": "red"}}, "colour: cannot be played"),
         ({"setup": {"unit": "Nobody"}}, "cannot be played: unit='Nobody'"),
+        ({"setup": {"unit": 7}}, "cannot be played: unit=7: there is no such unit"),
         ({"expect": {"shots": {}}}, "cannot be played: unsupported operand"),
         ({"tolerance": "little"}, "cannot be played: could not convert string to float: 'little'"),
         ({"kind": "engine_duel", "setup": {"first": "knight", "second": "giant"}}, "cannot be played: 'separation' is missing"),

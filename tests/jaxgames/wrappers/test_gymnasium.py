@@ -10,6 +10,7 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from gymnasium.wrappers.vector import RecordEpisodeStatistics
 
 import jaxgames
+from jaxgames import runtime
 from jaxgames.wrappers.gymnasium import GymnasiumEnv, GymnasiumVectorEnv
 from jaxgames.wrappers.needed import needed
 from tests.tic_tac_toe import TicTacToe
@@ -32,6 +33,15 @@ def given_up():
 def test_every_variant_has_an_id():
     assert {f"jaxgames/{name}" for name in ALL} <= set(gymnasium.registry)
     assert len(set(ALL)) == len(ALL) == len(jaxgames.games())
+
+
+def test_jax_is_prepared_where_nothing_has_started_it(monkeypatch):
+    prepared = []
+    monkeypatch.setattr(runtime, "backend_is_running", lambda: False)
+    monkeypatch.setattr(runtime, "prepare", lambda: prepared.append(True))
+    game = Tug(max_steps=5)  # no other test has an environment of it
+    assert GymnasiumEnv(game, opponents=STEADY).metadata["render_modes"] == [] and prepared == [True], "nor any pictures"
+    assert GymnasiumEnv("hex-hex-5-v1").metadata["render_modes"] == ["svg"]
 
 
 @pytest.mark.parametrize("game", [TicTacToe(), pytest.param(Tug(), marks=pytest.mark.slow)], ids=["turns", "at once"])

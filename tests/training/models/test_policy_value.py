@@ -189,6 +189,8 @@ def test_the_network_that_comes_with_the_package_plays_in_the_variants_it_fits()
     told = f"weights {path}: of mode 'ffa' with planes 11 x 11 x 24, and here they are 8 x 8 x 24"
     with pytest.raises(ValueError, match=told):
         policy_value.read(path, jaxgames.make("pommerman", "one_vs_one"))
+    with pytest.raises(ValueError, match="with planes 11 x 11 x 24, and here they are 8 x 8 x 14"):
+        policy_value.first_params(who._replace(encoder=jaxgames.encoder_of(jaxgames.make("pommerman", "one_vs_one"))), path)
     with pytest.raises(ValueError, match=r"game is 'pommerman' there and 'hex' is expected"):
         policy_value.read(path, jaxgames.make("hex", "adh-5"))
 

@@ -141,6 +141,8 @@ def test_names_are_shown_as_they_are(table):
 def test_one_player_is_no_tournament():
     with pytest.raises(ValueError, match=r"^1 players: a tournament needs at least two$"):
         round_robin(Tug(), {"alone": steady_player(REST)}, KEY, 2)
+    with pytest.raises(ValueError, match=r"^players: a list, must be agents by their names, such as "):
+        round_robin(Tug(), [steady_player(REST)] * 2, KEY, 2)
 
 
 # --- runs --------------------------------------------------------------------------------------------------------------
