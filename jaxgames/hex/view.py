@@ -233,8 +233,8 @@ def _picture(
         if place == 0 and chain:
             points = " ".join(f"{x:.1f},{y:.1f}" for x, y in map(comb.middle, chain))
             shown = _shown_from(max(stone.since for stone in stones), seconds)
-            line = f"stroke='{_WON}' stroke-width='4' stroke-linecap='round' stroke-linejoin='round' fill='none' opacity='0.8'"
-            body.append(f"<polyline points='{points}' {line}>{shown.replace('0;1', '0;0.8')}</polyline>")
+            line = f"stroke='{_WON}' stroke-width='6' stroke-linecap='round' stroke-linejoin='round' fill='none' opacity='0.5'"
+            body.append(f"<polyline points='{points}' {line}>{shown.replace('0;1', '0;0.5')}</polyline>")
         body += [_number(config, stone, seconds) for stone in stones]
         for cell, attempt in hits if place == 0 else ():
             x, y = comb.middle(cell)

@@ -34,6 +34,8 @@ class Film:
         signs = np.zeros(SIZE * SIZE, np.int8)
         for group in self.boards[place].findall(f"{SVG}g"):
             circle = group.find(f"{SVG}circle")
+            if circle is None:  # a number
+                continue
             cell = cell_at(float(circle.get("cx")), float(circle.get("cy")))
             if shown(group, second):
                 assert signs[cell] == 0
