@@ -4,6 +4,7 @@ import ast
 import dataclasses
 import importlib
 import re
+import shlex
 import textwrap
 import typing
 from pathlib import Path
@@ -13,6 +14,8 @@ import pytest
 from jaxgames.processes import free_port
 from tests.processes import run_python
 from training.jobs.catalogue import JOBS
+from training.jobs.flags import parse
+from training.storage.provenance import as_read, flat
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -126,8 +129,9 @@ def flags_of(config, prefix=""):
 
 def shell_lines(page: Path):
     """Lines of blocks that are no Python; a line that ends with a backslash goes on."""
-    for block in re.findall(r"```(?!python)\w*\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.DOTALL):
-        yield from block.replace("\\\n", " ").splitlines()
+    for language, block in re.findall(r"```(\w*)\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.DOTALL):
+        if language != "python":
+            yield from block.replace("\\\n", " ").splitlines()
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
@@ -141,3 +145,20 @@ def test_commands_have_the_flags_that_are_shown(page):
         given = re.findall(r"(?<!\S)--([a-z][\w.-]*)", found["rest"])
         unknown = [flag for flag in given if flag not in known and flag.replace("no-", "") not in known]
         assert unknown == [], line
+
+
+def test_runs_that_go_on_have_the_settings_of_those_that_began():
+    """Flags of a run are given again with --resume; those that it may change aside."""
+    page, begun, resumed = ROOT / "docs" / "learning.md", {}, []
+    for line in shell_lines(page):
+        found = COMMAND.search(line.split(" #")[0])
+        if found is None or not (found["script"] or "").startswith("train_"):
+            continue
+        config = parse(config_of(found["job"], found["script"]), shlex.split(found["rest"]))
+        if config.resume:
+            resumed.append((flat(as_read(config)), begun[config.output], config.FREE))
+        else:
+            begun[config.output] = flat(as_read(config))
+    assert len(resumed) > 3
+    for after, before, free in resumed:
+        assert {name: value for name, value in after.items() if before[name] != value and name not in free} == {}

@@ -46,9 +46,9 @@ class ExpertConfig:
       player: the rule-based player of all (other) seats; "": the game's usual opponent.
       search: of the network's search [250 simulations].
       models: who plays the others in it.
-      samples: per iteration.
-      kept: so many of the newest iterations are learnt from.
-      epochs: times that each iteration goes over what is kept.
+      samples: per round.
+      kept: the samples of so many of the newest rounds are learnt from.
+      epochs: times that each round goes over what is kept.
       lanes: games at once, over all devices.
       steps: in all lanes per call of the playing program.
       updates: gradient steps per call of the learning program.
@@ -100,9 +100,9 @@ class ExpertConfig:
         """Samples kept, over all devices."""
         return self.samples * self.kept
 
-    def updates_after(self, iterations: int) -> int:
-        """Gradient steps up to the end of so many iterations, in whole calls of the learning program."""
-        held = sum(min(number, self.kept) for number in range(1, iterations + 1)) * self.samples
+    def updates_after(self, rounds: int) -> int:
+        """Gradient steps up to the end of so many rounds, in whole calls of the learning program."""
+        held = sum(min(number, self.kept) for number in range(1, rounds + 1)) * self.samples
         calls = -(-held * self.epochs // (self.batch_size * self.updates))
         return calls * self.updates
 

@@ -19,6 +19,7 @@ from tests.training.jobs.runs import as_json, log_of, result_of, run_here, send_
 from tests.training.learn.test_arms import network
 from tests.training.learn.test_expert_iteration import knowing
 from training.jobs import train_expert
+from training.jobs.flags import parse
 from training.jobs.train_expert import ExpertJob, TrainConfig
 from training.learn.expert_iteration import ExpertConfig, make_search
 from training.storage.logs import read_log
@@ -187,3 +188,11 @@ def test_a_search_needs_values(monkeypatch, tmp_path):
         with pytest.raises(ValueError, match=r"^who: its network 'tiny' gives no values of states, which its search needs$"):
             ExpertJob(settings(tmp_path, learn=learn, final_games=games), Console(quiet=True))
     ExpertJob(settings(tmp_path, final_games=0), Console(quiet=True))
+
+
+def test_the_help_tells_rounds_from_iterations(capsys):
+    with pytest.raises(SystemExit):
+        parse(TrainConfig, ["--help"])
+    printed = " ".join(capsys.readouterr().out.replace("│", " ").split())
+    assert "per round" in printed and "newest rounds" in printed and "each round goes over" in printed
+    assert not any(words in printed for words in ("per iteration", "newest iterations", "each iteration"))
