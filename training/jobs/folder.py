@@ -17,21 +17,46 @@ from training.storage.files import LOCK, write_atomically
 from training.storage.logs import LOG_FILE
 from training.storage.provenance import as_read, flat
 
-RESULT = "result.json"
+RESULT, SETTINGS = "result.json", "settings.json"
 
 
 def check_folder(config: Any, folder: Path, checkpoints: Checkpoints) -> None:
-    """Checks that a config fits the folder of its run, and writes it there."""
-    path = folder / "settings.json"
+    """Checks that a config fits the folder of its run."""
 
     def check() -> None:
         if config.resume:
-            check_settings(config, path)
+            check_settings(config, folder / SETTINGS)
         elif checkpoints.steps():
             raise ValueError(f"output={config.output!r}: holds a run; go on with --resume, or choose another folder")
 
     processes.agree(check)
-    write_atomically(path, json.dumps(dataclasses.asdict(config), indent=2) + "\n")
+
+
+def check_length(config: Any, folder: Path, name: str, done: int) -> None:
+    """Checks that a run which goes on is not to become shorter than it is: its result would be of neither length.
+
+    Args:
+      config: of the job that goes on.
+      folder: of its run.
+      name: of the setting that says how long the run is.
+      done: how much of that is done, which may be more than was asked for, as iterations are whole.
+
+    Raises:
+      ValueError: less is asked for than is done, and less than before.
+    """
+
+    def check() -> None:
+        path, given = folder / SETTINGS, getattr(config, name)
+        before = json.loads(path.read_text()).get(name, done) if path.exists() else done
+        if given < min(done, before):
+            raise ValueError(f"{name}={given}: the run in {folder} has already done {done}; must be >= {min(done, before)}")
+
+    processes.agree(check)
+
+
+def write_settings(config: Any, folder: Path) -> None:
+    """Writes a config into the folder of its run."""
+    write_atomically(folder / SETTINGS, json.dumps(dataclasses.asdict(config), indent=2) + "\n")
 
 
 def check_settings(config: Any, path: Path, free: Collection[str] | None = None) -> None:

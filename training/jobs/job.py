@@ -66,6 +66,7 @@ class Job(abc.ABC):
     SHOWN: ClassVar[Mapping[str, str]]  # values that are displayed, and what they are called there
     SPEED: ClassVar[str]  # the value that counts work; it is logged per second
     FIGURE: ClassVar[str]  # the function of `training.jobs.curves` that draws the log
+    LENGTH: ClassVar[str] = ""  # the setting by which a run that goes on may be made longer, which `length` counts; "": none
 
     programs: Any
     who: Any
@@ -117,6 +118,10 @@ class Job(abc.ABC):
     def done(self, state: Any) -> int:
         """Returns how many of the `total` units are done."""
         return min(samples_of(state), self.total)
+
+    def length(self, state: Any) -> int:
+        """Returns how much is done of what `LENGTH` names; iterations are whole, so this may be more than was asked for."""
+        return samples_of(state)
 
     def is_over(self, state: Any) -> bool:
         """Says whether no iteration is left to do."""

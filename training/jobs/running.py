@@ -16,7 +16,7 @@ import numpy as np
 
 from jaxgames import processes
 from training.jobs.display import Display
-from training.jobs.folder import RESULT, check_folder, nothing_left, remove_outdated_result
+from training.jobs.folder import RESULT, check_folder, check_length, nothing_left, remove_outdated_result, write_settings
 from training.jobs.job import Job
 from training.jobs.stopping import StopRequest
 from training.learn.dealing import is_dealt, must_deal
@@ -37,7 +37,7 @@ def run(job: Job) -> dict | None:
 
     Raises:
       ValueError: there is more to do than programs can count; the folder holds a run and the config does not resume, or one with
-        other settings; a loss that is no number; a device that fails.
+        other settings, or one that is longer already; a loss that is no number; a device that fails.
       OSError: the output folder cannot be written or is in use, or the disk is full.
     """
     if job.total > MOST:
@@ -69,6 +69,9 @@ def _start_or_resume(job: Job, checkpoints: Checkpoints) -> _Progress:
     """Begins a run, or takes up the one in the folder."""
     progress = _Progress(0, job.start(), 0.0)
     found = checkpoints.restore(progress.tree(), free=is_dealt) if job.config.resume else None
+    if found is not None and job.LENGTH:
+        check_length(job.config, job.folder, job.LENGTH, job.length(found[1]["state"]))
+    write_settings(job.config, job.folder)
     if found is None:
         job.begin(progress.state)
         return progress

@@ -110,6 +110,7 @@ class AlphazeJob(Job):
     }
     SPEED = "searches_per_second"
     FIGURE = "alphaze_figure"
+    LENGTH = "epochs"
 
     def __init__(self, config: TrainConfig, console: Console) -> None:
         super().__init__(config, console)
@@ -160,6 +161,9 @@ class AlphazeJob(Job):
             return job.plain(metrics) | {self.SPEED: learn.lanes * learn.steps, "epoch": epoch}
         state.learner, metrics = self.programs.learn(self.key, state.learner)
         return job.plain(metrics) | {"epoch": epoch}
+
+    def length(self, state: State) -> int:
+        return int(state.epoch)
 
     def is_over(self, state: State) -> bool:
         return int(state.epoch) >= self.config.epochs

@@ -97,6 +97,7 @@ class ExpertJob(Job):
     }
     SPEED = "samples_per_second"
     FIGURE = "expert_figure"
+    LENGTH = "rounds"
 
     def __init__(self, config: TrainConfig, console: Console) -> None:
         super().__init__(config, console)
@@ -152,6 +153,9 @@ class ExpertJob(Job):
             return job.plain(metrics) | {self.SPEED: job.samples_of(state) - before, "round": number}
         state.learner, metrics = self.programs.learn(self.key, state.learner)
         return job.plain(metrics) | {"round": number}
+
+    def length(self, state: State) -> int:
+        return int(state.round)
 
     def is_over(self, state: State) -> bool:
         return int(state.round) >= self.config.rounds

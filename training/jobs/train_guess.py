@@ -85,6 +85,7 @@ class GuessJob(Job):
     }
     SPEED = "samples_per_second"
     FIGURE = "guess_figure"
+    LENGTH = "samples"
 
     def __init__(self, config: TrainConfig, console: Console) -> None:
         super().__init__(config, console)

@@ -68,6 +68,7 @@ class QJob(RatedJob):
     }
     SPEED = "samples_per_second"
     FIGURE = "q_figure"
+    LENGTH = "samples"
     INIT, CHOOSING, REPORTING = range(1 << 28, (1 << 28) + 3)
 
     def __init__(self, config: TrainConfig, console: Console) -> None:

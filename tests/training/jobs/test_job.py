@@ -282,6 +282,26 @@ def test_other_settings_do_not_go_on(changes, message, straight):
     assert contents(folder) == before
 
 
+def test_a_run_is_not_made_shorter_than_it_is(straight, monkeypatch, tmp_path):
+    """Nothing of it changes; a run that has not come so far may be made shorter."""
+    folder = straight[0]
+    before = contents(folder)
+    with pytest.raises(ValueError) as error:  # noqa: PT011
+        run(folder, resume=True, total=22)
+    assert str(error.value) == f"total=22: the run in {folder} has already done 24; must be >= 24"
+    assert contents(folder) == before
+    run(tmp_path, total=5)
+    assert run(tmp_path, total=5, resume=True)[0] is not None, "six are done, as iterations are whole"
+    with pytest.raises(ValueError, match=r"^total=4: the run in .* has already done 6; must be >= 5$"):
+        run(tmp_path, total=4, resume=True)
+    send_signal_at(monkeypatch, signal.SIGTERM, 4)
+    assert run(tmp_path, total=50, resume=True)[0] is None
+    with pytest.raises(ValueError, match=r"^total=7: the run in .* has already done 8; must be >= 8$"):
+        run(tmp_path, total=7, resume=True)
+    assert run(tmp_path, total=24, resume=True)[0] is not None
+    assert_same(tmp_path, folder)
+
+
 def test_a_folder_that_holds_a_run_is_refused(straight):
     folder = straight[0]
     before = contents(folder)

@@ -16,7 +16,7 @@ from rich.console import Console
 
 import jaxgames
 from tests.training import tiny_alphaze
-from tests.training.jobs.runs import as_json, log_of, result_of, run_here, send_signal_at, sharing, stepped, steps_of
+from tests.training.jobs.runs import as_json, contents, log_of, result_of, run_here, send_signal_at, sharing, stepped, steps_of
 from training.jobs import train_alphaze
 from training.jobs.command_line import run_main
 from training.jobs.train_alphaze import AlphazeJob, TrainConfig
@@ -272,6 +272,14 @@ def test_a_run_that_is_stopped_goes_on_as_if_nothing_had_happened(straight, make
 
 
 # --- what is refused ---------------------------------------------------------------------------------------------------
+
+
+def test_epochs_that_are_done_are_not_undone(straight, make):
+    folder = straight[0]
+    before = contents(folder)
+    with pytest.raises(ValueError, match=r"^epochs=2: the run in .* has already done 3; must be >= 3$"):
+        run_here(make, settings(folder, resume=True, epochs=2))
+    assert contents(folder) == before
 
 
 @pytest.mark.parametrize(

@@ -61,6 +61,7 @@ class ToyJob(Job):
     SHOWN: ClassVar = {"loss": "loss", "score": "the score"}
     SPEED = "rows_per_second"
     FIGURE = "learning_figure"
+    LENGTH = "total"
 
     def __init__(self, config, console):
         super().__init__(config, console)
@@ -91,6 +92,9 @@ class ToyJob(Job):
 
     def done(self, state):
         return 2 * int(state.count)
+
+    def length(self, state):
+        return self.done(state)
 
     def distribution(self, values):
         return dict(zip("abc", values["shares"], strict=True))
