@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import sys
 import threading
 from typing import Any
 
+from jaxgames import processes
+
+FIRST = "stopping when this iteration is done and saved"
+INTERRUPT_AGAIN = "; a second interrupt ends without saving it"
+SECOND = "ending as soon as what is being computed or compiled is done"
+
 
 class StopRequest:
-    """Turns SIGTERM and the first SIGINT into a wish to stop, so that a training loop can save and leave.
+    """Turns SIGTERM and the first SIGINT into a wish to stop, so that a training loop can save and leave; tells so on stderr.
+
+    Python calls handlers of signals only between its own instructions: not while XLA compiles or computes. So what has come is
+    told by a thread, which C wakes up through a pipe; it may print as any thread may, where a handler might cut into a line.
 
     Attributes:
       requested: whether one of them has come; a second SIGINT raises KeyboardInterrupt.
@@ -18,15 +29,19 @@ class StopRequest:
         self.requested = False
         self._interrupts = 0
         self._before: dict[signal.Signals, Any] = {}
+        self._teller: _Teller | None = None
 
     def __enter__(self) -> StopRequest:
         if threading.current_thread() is threading.main_thread():  # no other may set handlers
+            self._teller = _Teller()
             self._before = {number: signal.signal(number, self._handle) for number in (signal.SIGTERM, signal.SIGINT)}
         return self
 
     def __exit__(self, *_: object) -> None:
         for number, handler in self._before.items():
             signal.signal(number, handler)
+        if self._teller is not None:
+            self._teller.close()
 
     def _handle(self, number: int, frame: object) -> None:
         del frame
@@ -34,3 +49,37 @@ class StopRequest:
         self._interrupts += number == signal.SIGINT
         if self._interrupts > 1:
             raise KeyboardInterrupt
+
+
+class _Teller:
+    """Tells on stderr, at once and from a thread, that a signal has come."""
+
+    def __init__(self) -> None:
+        self._source, self._end = os.pipe()
+        os.set_blocking(self._end, False)
+        self._before = signal.set_wakeup_fd(self._end, warn_on_full_buffer=False)
+        self._thread = threading.Thread(target=self._tell, daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """Ends the thread."""
+        signal.set_wakeup_fd(self._before)
+        os.close(self._end)
+        self._thread.join()
+        os.close(self._source)
+
+    def _tell(self) -> None:
+        told: list[int] = []
+        while number := os.read(self._source, 1):
+            told.append(number[0])
+            if told[-1] in (signal.SIGTERM, signal.SIGINT) and processes.leads() and (text := _text(told)):
+                # A live display takes the place of stderr, and prints the line above itself.
+                sys.stderr.write(f"{text}\n")
+                sys.stderr.flush()
+
+
+def _text(told: list[int]) -> str:
+    """Says what the last of the signals so far does, if that is news."""
+    if told[-1] == signal.SIGINT:
+        return (FIRST + INTERRUPT_AGAIN, SECOND, "")[min(told.count(signal.SIGINT), 3) - 1]
+    return FIRST if len(told) == 1 else ""
