@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
@@ -54,7 +55,8 @@ class Display:
         self._values: Mapping[str, str | float] = {}
         self._distribution: Mapping[str, float] | None = None
         self._printed_at: float | None = None
-        self._printed: int | None = None
+        self._printed: tuple[Any, ...] = ()
+        self._doing = ""
         self._live = Live(console=self._console, get_renderable=self._panel, refresh_per_second=2) if self._is_live() else None
 
     def __enter__(self) -> Display:
@@ -65,22 +67,41 @@ class Display:
     def __exit__(self, *_: object) -> None:
         if self._live is not None:
             self._live.stop()
-        elif self._printed != self._done and self._values:
+        elif self._printed != self._shown() and self._values:
             self._print_line()
 
-    def update(self, done: int, values: Mapping[str, str | float], distribution: Mapping[str, float] | None = None) -> None:
+    def doing(self, text: str, *, line: bool = False) -> None:
+        """Shows what is being done from now on.
+
+        Args:
+          text: such as "playing"; it stays until the next one.
+          line: without a terminal, print it as a line of its own: it may take long until the next update.
+        """
+        self._doing = text
+        if line and self._live is None:
+            self.note(f"{self._title}: {text}")
+
+    def update(
+        self,
+        done: int,
+        values: Mapping[str, str | float],
+        distribution: Mapping[str, float] | None = None,
+        *,
+        is_over: bool = True,
+    ) -> None:
         """Shows new values.
 
         Args:
           done: how many units are done, those of earlier processes included.
           values: by name, in the order in which they are shown.
           distribution: shares between 0 and 1, such as those of actions; None: there is none.
+          is_over: whether nothing is left to do once all units are done; else the time left is not known then.
         """
         now = self._clock()
         if self._first is None:
             self._first, self._measured_since = done, now
         self._done, self._values, self._distribution = done, dict(values), distribution
-        self._end = self._expected_end(now)
+        self._end = None if done >= self._total and not is_over else self._expected_end(now)
         if self._live is None and (self._printed_at is None or now - self._printed_at >= self._plain_seconds):
             self._print_line()
 
@@ -103,14 +124,18 @@ class Display:
     def _progress(self) -> str:
         now = self._clock()
         left = "?" if self._end is None else _time(max(self._end - now, 0.0))
-        return f"{self._done}/{self._total} {self._unit}, {_time(now - self._started)} passed, {left} left"
+        told = f"{self._done}/{self._total} {self._unit}, {_time(now - self._started)} passed, {left} left"
+        return f"{told}, {self._doing}" if self._doing else told
+
+    def _shown(self) -> tuple[Any, ...]:
+        return self._done, self._values, self._distribution
 
     def _print_line(self) -> None:
         parts = [f"{self._title}: {self._progress()}", *(f"{name} {_number(value)}" for name, value in self._values.items())]
         if self._distribution:
             parts.append(" ".join(f"{name} {100 * share:.0f}%" for name, share in self._distribution.items()))
         self._console.print(" | ".join(parts), markup=False, highlight=False, soft_wrap=True)
-        self._printed_at, self._printed = self._clock(), self._done
+        self._printed_at, self._printed = self._clock(), self._shown()
 
     def _panel(self) -> RenderableType:
         # Lines of the panel that are there from the start keep it from jumping.

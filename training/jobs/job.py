@@ -110,6 +110,20 @@ class Job(abc.ABC):
         state.learner, metrics = self.programs.iterate(self.key, state.learner)
         return plain(metrics) | {self.SPEED: samples_of(state) - before}
 
+    def doing(self, state: Any) -> str:
+        """Says what `advance` does next, for people; another text where it calls another compiled program."""
+        del state
+        return "playing and learning"
+
+    def rating(self, state: Any) -> str:
+        """Says what `rate` does next, for people; "": nothing that takes time."""
+        del state
+        return ""
+
+    def ending(self) -> str:
+        """Says what `finish` plays, for people; "": nothing."""
+        return ""
+
     def rate(self, state: Any) -> dict[str, Any]:
         """Evaluates what is learnt where that is due; returns values for the log, none where it is not."""
         del state

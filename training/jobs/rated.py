@@ -64,11 +64,20 @@ class RatedJob(Job):
     def done(self, state: State) -> int:
         return min(self.units(state), self.total)
 
+    def _is_due(self, state: State) -> bool:
+        return self.units(state) - int(state.evaluated) >= self.config.evaluate_every or self.is_over(state)
+
+    def rating(self, state: State) -> str:
+        return f"games against {self.opponent.name}" if self._is_due(state) else ""
+
+    def ending(self) -> str:
+        return "final games" if self.config.final_games else ""
+
     def rate(self, state: State) -> dict[str, float]:
         """Plays against the opponent when it is time, and keeps the parameters if they are the best so far."""
-        units = self.units(state)
-        if units - state.evaluated < self.config.evaluate_every and not self.is_over(state):
+        if not self._is_due(state):
             return {}
+        units = self.units(state)
         score = counting.count(self.games(state.learner.best_params, self.CHOOSING, self.config.evaluate_games))
         state.evaluated = np.int32(units)
         if score.wins > state.best_wins:

@@ -88,13 +88,20 @@ def _iterate(job: Job, progress: _Progress, checkpoints: Checkpoints, stop: Stop
     """Iterates until all is done; False if asked to stop before."""
     saved = progress.iteration
     begun = time.monotonic() - progress.seconds
-    state, latest = progress.state, dict[str, Any]()
+    state, latest, over = progress.state, dict[str, Any](), job.is_over(progress.state)
+    known = set[str]()  # what has been done in this process before, and so is compiled
     with (
         processes.agree(lambda: RunLog(job.folder, saved + 1 if saved else 0)) as log,
         Display(job.title, job.total, start=job.done(state), unit=job.unit, console=job.console) as display,
     ):
-        while not job.is_over(state):
+
+        def tell(what: str) -> None:
+            display.doing(what if what in known else f"compiling, then {what}", line=what not in known)
+            known.add(what)
+
+        while not over:
             started = time.monotonic()
+            tell(job.doing(state))
             number = progress.iteration + 1
             with _failures_named(number, saved):
                 values = job.advance(state)
@@ -105,7 +112,9 @@ def _iterate(job: Job, progress: _Progress, checkpoints: Checkpoints, stop: Stop
                         f"iteration {number}: the loss or its gradient is not a number; {_is_saved(saved)}; "
                         f"take a smaller learning_rate than {job.learning_rate}"
                     )
-                rated = job.rate(state)
+                if what := job.rating(state):
+                    tell(what)
+                rated, over = job.rate(state), job.is_over(state)
                 progress.iteration, progress.seconds = number, time.monotonic() - begun
                 values |= {**rated, "seconds": progress.seconds}
                 log.write(number, values)
@@ -113,8 +122,9 @@ def _iterate(job: Job, progress: _Progress, checkpoints: Checkpoints, stop: Stop
                 latest |= measured
                 stops = processes.any_of(stop.requested)
                 shown = {title: latest[name] for name, title in job.SHOWN.items() if name in latest}
-                display.update(job.done(state), shown, job.distribution(measured))
-                if rated or stops or job.is_over(state) or number % job.config.checkpoint_every == 0:
+                display.doing("" if over else job.doing(state))
+                display.update(job.done(state), shown, job.distribution(measured), is_over=over and not job.ending())
+                if rated or stops or over or number % job.config.checkpoint_every == 0:
                     checkpoints.save(number, progress.tree())
                     saved = number
             if stops:
@@ -130,6 +140,8 @@ def _measured(values: Mapping[str, Any]) -> dict[str, Any]:
 
 def _finish(job: Job, progress: _Progress) -> dict:
     """Lets the job write what remains, and then its result and a picture of its log."""
+    if what := job.ending():
+        job.console.print(what, highlight=False)
     result: dict = _as_json_has(
         {
             "settings": dataclasses.asdict(job.config),

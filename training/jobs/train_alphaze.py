@@ -152,10 +152,29 @@ class AlphazeJob(Job):
     def begin(self, state: State) -> None:
         self._save(state.best_params, 0)
 
+    def _lacks_samples(self, state: State) -> bool:
+        return job.samples_of(state) < (int(state.epoch) + 1) * self.config.learn.epoch_samples
+
+    def _epoch_ends(self, state: State) -> bool:
+        updates = (int(state.epoch) + 1) * self.config.learn.epoch_updates
+        return not self._lacks_samples(state) and int(state.learner.updates) >= updates
+
+    def doing(self, state: State) -> str:
+        if not self._lacks_samples(state):
+            return "learning"
+        kind = self.programs.kind(int(state.epoch))
+        return "playing" if kind == "fair" else f"playing ({kind})"
+
+    def rating(self, state: State) -> str:
+        return "match" if (self.config.gate_games or self.config.rate_games) and self._epoch_ends(state) else ""
+
+    def ending(self) -> str:
+        return "final tournament" if self.config.final_games else ""
+
     def advance(self, state: State) -> dict[str, Any]:
         """Calls one compiled program: games while the epoch lacks samples, else gradient steps."""
         learn, epoch = self.config.learn, int(state.epoch)
-        if job.samples_of(state) < (epoch + 1) * learn.epoch_samples:
+        if self._lacks_samples(state):
             play = self.programs.play[self.programs.kind(epoch)]
             state.learner, metrics = play(self.key, state.best_params, state.learner)
             return job.plain(metrics) | {self.SPEED: learn.lanes * learn.steps, "epoch": epoch}
@@ -171,9 +190,9 @@ class AlphazeJob(Job):
     def rate(self, state: State) -> dict[str, Any]:
         """Ends the epoch if it is over: lets the newest network play against the best so far, and takes it if it is better."""
         config, learn, learner = self.config, self.config.learn, state.learner
-        epochs = int(state.epoch) + 1
-        if job.samples_of(state) < epochs * learn.epoch_samples or int(learner.updates) < epochs * learn.epoch_updates:
+        if not self._epoch_ends(state):
             return {}
+        epochs = int(state.epoch) + 1
         values: dict[str, Any] = {}
         points = 1.0
         if config.gate_games:

@@ -144,11 +144,28 @@ class ExpertJob(Job):
     def begin(self, state: State) -> None:
         self._save(state)
 
+    def _lacks_samples(self, state: State) -> bool:
+        return job.samples_of(state) < (int(state.round) + 1) * self.config.learn.samples
+
+    def _round_ends(self, state: State) -> bool:
+        updates = self.config.learn.updates_after(int(state.round) + 1)
+        return not self._lacks_samples(state) and int(state.learner.updates) >= updates
+
+    def doing(self, state: State) -> str:
+        if not self._lacks_samples(state):
+            return "learning"
+        return "reading" if self.config.learn.source == DATA_SETS else "playing"
+
+    def rating(self, state: State) -> str:
+        return "games of the network alone" if self.config.rate_games and self._round_ends(state) else ""
+
+    def ending(self) -> str:
+        return "final games" if self.config.final_games else ""
+
     def advance(self, state: State) -> dict[str, Any]:
         """Calls one compiled program: games while the round lacks samples, else gradient steps."""
-        learn, number = self.config.learn, int(state.round)
-        before = job.samples_of(state)
-        if before < (number + 1) * learn.samples:
+        number, before = int(state.round), job.samples_of(state)
+        if self._lacks_samples(state):
             state.learner, metrics = self.programs.play(self.key, state.learner)
             return job.plain(metrics) | {self.SPEED: job.samples_of(state) - before, "round": number}
         state.learner, metrics = self.programs.learn(self.key, state.learner)
@@ -167,9 +184,9 @@ class ExpertJob(Job):
 
     def rate(self, state: State) -> dict[str, Any]:
         """Ends the round if it is over: the network plays alone."""
-        learn, number = self.config.learn, int(state.round) + 1
-        if job.samples_of(state) < number * learn.samples or int(state.learner.updates) < learn.updates_after(number):
+        if not self._round_ends(state):
             return {}
+        number = int(state.round) + 1
         state.round = np.int32(number)
         self._save(state)
         values: dict[str, Any] = {"round": number}

@@ -103,11 +103,17 @@ class GuessJob(Job):
         learner = self.programs.init(self.key, self.who.init(jax.random.fold_in(self.key, _INIT)))
         return State(learner, job.copy(learner.params), np.float32(np.inf), np.int32(0))
 
+    def _is_due(self, state: State) -> bool:
+        return job.samples_of(state) - int(state.rated) >= self.config.rate_every or self.is_over(state)
+
+    def rating(self, state: State) -> str:
+        return "guessing in other games" if self._is_due(state) else ""
+
     def rate(self, state: State) -> dict[str, float]:
         """Guesses in other games when it is time, and keeps the parameters if they are the best so far."""
-        samples = job.samples_of(state)
-        if samples - state.rated < self.config.rate_every and not self.is_over(state):
+        if not self._is_due(state):
             return {}
+        samples = job.samples_of(state)
         told = job.plain(self.programs.rate(jax.random.fold_in(self.key, _RATING), state.learner.params))
         state.rated = np.int32(samples)
         if not told["surprise"] >= state.least_surprise:  # where nothing was hidden it is no number

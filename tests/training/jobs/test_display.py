@@ -52,6 +52,38 @@ def test_the_last_line_is_not_printed_twice(plain):
     assert shown(plain).count("\n") == 1
 
 
+def test_the_last_line_has_the_last_values(plain):
+    """Also where no further unit was done, as while gradient steps follow games."""
+    with Display("x", 10, console=plain, clock=Clock()) as display:
+        for loss in (3, 2, 1):
+            display.update(10, {"loss": loss})
+    assert [line[-6:] for line in shown(plain).splitlines()] == ["loss 3", "loss 1"]
+
+
+def test_what_is_being_done_is_shown(plain, terminal):
+    for console in (plain, terminal):
+        with Display("x", 10, console=console, clock=Clock()) as display:
+            display.doing("compiling, then playing", line=True)
+            display.doing("playing")
+            display.update(5, {"loss": 1})
+            display.doing("learning")
+    assert shown(plain).splitlines() == [
+        "x: compiling, then playing",
+        "x: 5/10 iterations, 0:00:00 passed, 0:00:00 left, playing | loss 1",
+    ]
+    assert "0:00:00 left, learning" in shown(terminal) and "x: compiling" not in shown(terminal)
+
+
+def test_time_left_is_unknown_when_all_units_are_done_and_work_is_left(plain):
+    clock = Clock()
+    with Display("x", 10, console=plain, plain_seconds=0, clock=clock) as display:
+        for done, is_over in ((5, False), (10, False), (10, True)):
+            clock.now += 10
+            display.update(done, {}, is_over=is_over)
+    left = [line.split(", ")[2] for line in shown(plain).splitlines()]
+    assert left == ["0:00:10 left", "? left", "0:00:00 left"]
+
+
 def test_time_left_leaves_out_what_came_before_the_first_update(plain):
     clock = Clock()
     with Display("x", 100, start=40, console=plain, plain_seconds=0, clock=clock) as display:

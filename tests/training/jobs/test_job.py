@@ -82,6 +82,27 @@ def test_what_a_run_writes(straight):
     assert printed.endswith(f"results in {folder}\n")
 
 
+class Telling(ToyJob):
+    """Does two things by turns, rates after the second and plays at the end."""
+
+    def doing(self, state):
+        return "learning" if int(state.count) % 2 else "playing"
+
+    def rating(self, state):
+        return "" if int(state.count) % 2 else "match"
+
+    def ending(self):
+        return "final games"
+
+
+def test_what_is_being_done_is_told(tmp_path):
+    lines = run(tmp_path, Telling, total=8)[1].splitlines()
+    told = [f"toy: compiling, then {what}" for what in ("playing", "learning", "match")]
+    assert [lines[0], *lines[2:4]] == told and lines[-2] == "final games"
+    assert lines[1].startswith("toy: 2/8 rows, ") and "left, learning |" in lines[1]
+    assert lines[4].startswith("toy: 8/8 rows, ") and ", ? left |" in lines[4]
+
+
 class Gap(ToyJob):
     """Measures in its first iteration alone."""
 
