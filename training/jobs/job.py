@@ -166,7 +166,7 @@ class Job(abc.ABC):
         planes = size_in_bytes(jax.eval_shape(self.who.encoder.planes, self.programs.updates.example.view))
         batch = learn.batch_size * planes
         larger = "learn.batch_size" if batch > learner else buffer
-        other = (learner + batch, f"a smaller {larger} than {getattr(learn, larger.removeprefix('learn.'))}")
+        other = (learner + batch, f"{larger}={getattr(learn, larger.removeprefix('learn.'))}")
         for setting, lanes, players in playing:
             if lanes:
                 check(players, lanes, setting=setting, other=other)

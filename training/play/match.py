@@ -143,7 +143,7 @@ def _play(config: MatchConfig, folder: Path | None, console: Console, pages: con
     made = {spec: agents.make(spec, game) for spec in specs}  # equal agents are one object: they are asked together
     players = [made[spec] for spec in specs]
     record = min(config.games, RECORDED) if folder or config.watch else 0
-    results = (evaluate.bytes_of_results(game, config.games, record), f"fewer games than {config.games}")
+    results = (evaluate.bytes_of_results(game, config.games, record), f"games={config.games}")
     memory.check(game, players, config.batch, games=config.games, other=results)
     names = [agents.shown(player, game) for player in players]
     teams = teams_of(game)

@@ -26,11 +26,13 @@ def check(
 ) -> None:
     """Raises a ValueError when games between agents cannot fit into memory; compiles nothing.
 
+    The message begins with the setting that takes the most, or that must be smaller even where lanes are few.
+
     Args:
       game: what they play.
       agents: who plays; those that are the same object are asked together.
       lanes: games at a time, over all devices, at most.
-      other: bytes needed beside, and in words what would make them fewer.
+      other: bytes needed beside, and the setting that says how many, with its value.
       games: how many are played in all; fewer than lanes take the memory of so many, but a batch whose states alone do not fit is
         refused all the same. None: more.
       setting: the setting that says how many lanes, for the message.
@@ -61,12 +63,14 @@ def check(
     lane = sum(by_agent) + states
     fits = int((0.8 * free - beside) / (here * lane)) * devices
     largest = max(by_agent, default=0)
-    smaller = f"a smaller search than {groups[by_agent.index(largest)][0].name}" if largest else ""
-    if fits >= 1:
-        advice = f"at most {setting}={fits}" + (f" or {smaller}" if largest > states else "")
+    search = groups[by_agent.index(largest)][0].name if largest else ""
+    if 2 * beside > total if fits >= 1 else beside > lane or not search:
+        head, advice = other[1] or given, "less" + (f", or at most {setting}={fits}" if fits >= 1 else "")
+    elif fits >= 1:
+        head, advice = given, f"at most {setting}={fits}" + (f" or a smaller search than {search}" if largest > states else "")
     else:
-        advice = other[1] if beside > lane or not smaller else smaller
-    raise ValueError(f"{given}: {what} needs {total / 1e9:.1f} GB and {free / 1e9:.1f} GB are free; take {advice}")
+        head, advice = search, "a smaller search"
+    raise ValueError(f"{head}: {what} needs {total / 1e9:.1f} GB and {free / 1e9:.1f} GB are free; take {advice}")
 
 
 def _bytes_of_game(game: Game, *, informed: bool) -> int:

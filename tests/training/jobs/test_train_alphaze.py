@@ -318,10 +318,10 @@ def test_bad_settings(values, message):
         (["--gate-games", "many"], "--gate-games"),
         (
             ["--who.mode", "adh-19", "--who.network", "compact", "--learn.num-simulations", "2000000"],
-            "a smaller search than learn.num_simulations=2000000",
+            "error: learn.num_simulations=2000000: the run needs",
         ),
         (["--learn.num-simulations", "3000000000"], "num_simulations=3000000000: must be < 2147483648"),
-        (["--learn.buffer-size", "100000000000"], "take a smaller learn.buffer_size than 100000000000"),
+        (["--learn.buffer-size", "100000000000"], "error: learn.buffer_size=100000000000: the run needs"),
     ],
 )
 def test_bad_flags(arguments, named, tmp_path, capsys):

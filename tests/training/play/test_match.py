@@ -167,7 +167,7 @@ def test_usual_agents_play_where_there_are_as_many_players(monkeypatch):
             ["batch=1000000: the match needs", "take at most batch="],
         ),
         (["--planner", "fdts:table_rows=1099511627776", "--batch", "1"], ["table_rows=1099511627776: must be below 2**31"]),
-        ([*DARK, "--planner", "path", "--games", "1000000000000"], ["batch=128: ", "take fewer games than 1000000000000"]),
+        ([*DARK, "--planner", "path", "--games", "1000000000000"], ["games=1000000000000: ", "free; take less"]),
         (
             [*DARK, "--planner", "path", "--opponent", "fdts:table_rows=16777216"],
             ["games=100: ", "a smaller search than fdts:table_rows=16777216"],

@@ -70,9 +70,14 @@ def test_equal_agents_share_a_memory_for_all_their_lanes(machine):
 
 def test_advice_where_fewer_lanes_do_not_help(machine):
     machine(GIB)
-    assert refused([hungry("a", kept=2 * GIB)], 1).endswith("take a smaller search than a")
-    told = refused([hungry("a")], 1, other=(2 * GIB, "fewer games"), setting="lanes", what="the run")
-    assert told == "lanes=1: the run needs 2.1 GB and 1.1 GB are free; take fewer games"
+    assert refused([hungry("a", kept=2 * GIB)], 1) == "a: the match needs 2.1 GB and 1.1 GB are free; take a smaller search"
+    told = refused([hungry("a")], 1, other=(2 * GIB, "buffer=9"), setting="lanes", what="the run")
+    assert told == "buffer=9: the run needs 2.1 GB and 1.1 GB are free; take less"
+    few = {"other": (GIB // 2, "buffer=9"), "setting": "lanes"}
+    told = "lanes=16: the match needs 1.6 GB and 1.1 GB are free; take at most lanes=4 or a smaller search than a"
+    assert refused([hungry("a", kept=GIB // 16)], 16, **few) == told
+    told = "buffer=9: the match needs 1.0 GB and 1.1 GB are free; take less, or at most lanes=4"
+    assert refused([hungry("a", kept=GIB // 16)], 7, **few) == told
 
 
 def test_a_batch_whose_states_do_not_fit_is_refused_however_few_games_are_played(machine):
@@ -93,7 +98,7 @@ def test_what_players_know_counts_where_one_plays_by_it(machine):
 
 def test_a_learner_that_does_not_fit_is_told_where_nobody_searches(machine):
     machine(GIB)
-    assert refused(other=(2 * GIB, "a smaller buffer"), lanes=1, agents=[]).endswith("take a smaller buffer")
+    assert refused(other=(2 * GIB, "buffer=9"), lanes=1, agents=[]).startswith("buffer=9: ")
 
 
 def test_a_machine_that_does_not_tell(machine):
@@ -142,6 +147,6 @@ def test_looking_one_action_ahead_takes_what_its_worlds_take(machine):
             memory.check(game, [player, agents.make("random", game)], 128, games=1)
         except ValueError as error:
             told.append(str(error))
-    assert len(told) == 1 and told[0].startswith("games=1: the match needs ") and told[0].endswith("num_worlds=1000000000")
+    assert len(told) == 1 and told[0].startswith("pimc_value:num_worlds=1000000000: ") and told[0].endswith(" search")
     with pytest.raises(ValueError, match="num_worlds=3000000000: must be < 2147483648"):
         agents.make("pimc_value:num_worlds=3000000000", game)
