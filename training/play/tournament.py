@@ -277,13 +277,24 @@ def _read_earlier(path: Path, head: Mapping[str, Any]) -> tuple[CrossTable | Non
         table = CrossTable(tuple(found["names"]), *(np.array(found[name]) for name in _NUMBERS))
         settings, seconds = found["settings"], float(found["seconds"])
         others = [name for name, value in wanted["settings"].items() if settings.get(name) != value and name not in _FREE]
-        others += [name for name in ("networks", "code") if found.get(name) != wanted[name]]
+        also = [name for name in ("networks", "code") if found.get(name) != wanted[name]]
     except (ValueError, LookupError, TypeError, AttributeError) as error:
         told = f"{path}: torn, or of no tournament ({type(error).__name__}); give another folder, or remove it"
         raise ValueError(told) from None
+    folder = wanted["settings"]["output"]
     if others:
-        raise ValueError(f"output={str(path.parent)!r}: holds a tournament with other {', '.join(others)}; give another folder")
+        given, before = (_as_given(each.get(others[0])) for each in (wanted["settings"], settings))
+        raise ValueError(f"{others[0]}={given}: the tournament in {folder} has {before}; give that, or another folder")
+    if also:
+        raise ValueError(f"output={folder!r}: holds a tournament with other {' and '.join(also)}; give another folder")
     return table, seconds
+
+
+def _as_given(value: Any) -> str:
+    """Gives the value of a setting as it stands on the command line; of one that is missing, "nothing"."""
+    if value is None:
+        return "nothing"
+    return " ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def play_pair(game: Game, pair: Sequence[Agent], key: Array, num_games: int, *, batch_size: int = BATCH) -> np.ndarray:

@@ -4,6 +4,7 @@ import dataclasses
 import io
 import itertools
 import json
+import re
 
 import jax
 import jax.numpy as jnp
@@ -250,7 +251,9 @@ def test_shards_make_one_table(pairs, tmp_path, weights):
     with pytest.raises(ValueError, match="shard='2/2': needs an output folder"):
         dataclasses.replace(second, output="")
     other = dataclasses.replace(second, games=6)
-    with pytest.raises(ValueError, match="holds a tournament with other games"):
+    with pytest.raises(
+        ValueError, match=rf"^games=6: the tournament in {re.escape(str(tmp_path))} has 4; give that, or another folder$"
+    ):
         tournament.run(other, Console(quiet=True))
 
 
@@ -263,24 +266,31 @@ def test_another_tournament_in_the_folder_is_left_alone(pairs, tmp_path, weights
 
     def refused(what, **changes):
         before = (folder / "result.json").read_bytes()
-        with pytest.raises(ValueError, match=f"^output='{folder}': holds a tournament with other {what}; give another folder$"):
+        with pytest.raises(ValueError) as error:  # noqa: PT011
             tournament.run(dataclasses.replace(config, **changes), Console(quiet=True))
+        assert str(error.value) == what
         assert (folder / "result.json").read_bytes() == before and len(pairs) == 1
 
-    refused("games, seed", seed=1, games=6)
-    refused("agents, networks", agents=("random", "path"))
+    def has(given, before):
+        return f"{given}: the tournament in {folder} has {before}; give that, or another folder"
+
+    def others(what):
+        return f"output='{folder}': holds a tournament with other {what}; give another folder"
+
+    refused(has("games=6", "4"), seed=1, games=6)
+    refused(has("agents=random path", f"random network:weights={mine}"), agents=("random", "path"))
     with monkeypatch.context() as patch:
         patch.setattr(provenance, "source_hash", lambda _: "other")
-        refused("code")
+        refused(others("code"))
     tournament.run(dataclasses.replace(config, batch=2), told := Console(file=io.StringIO(), width=200))
     assert len(pairs) == 1 and f"1 pairs are taken from {folder}/result.json" in told.file.getvalue()
     who = policy_value.make(PolicyValueConfig(mode="adh-3"))
     save_weights(mine, jax.tree.map(lambda leaf: leaf + 1, load_weights(weights)[0]), who.meta)
-    refused("networks")
+    refused(others("networks"))
     stored = json.loads((folder / "result.json").read_text())
     older = stored | {"settings": {name: value for name, value in stored["settings"].items() if name != "seed"}}
     (folder / "result.json").write_text(json.dumps(older))
-    refused("seed, networks")
+    refused(has("seed=0", "nothing"))
     (folder / "result.json").write_text("[]")
     with pytest.raises(ValueError, match=r"result\.json: torn, or of no tournament \(TypeError\); give another folder, or "):
         tournament.run(config, Console(quiet=True))
@@ -337,7 +347,7 @@ def weights(tmp_path_factory):
         ),
         (
             ["--mode", "adh-19", "--agents", "random", "pc_pimc:num_simulations=2000000", "--games", "2"],
-            "games=2: the match needs ",
+            "pc_pimc:num_simulations=2000000: the match needs ",
         ),
         (["--games", "3"], "games=3: must be even, because seats are changed half-way"),
         (["--batch", "0"], "batch=0: must be >= 1"),
