@@ -83,9 +83,11 @@ def stopped(folder: Path, straight: Path, draw: random.Random) -> list[str]:
     life = begin(folder)
     _until(life, lambda: bool(steps_of(folder)))
     time.sleep(draw.uniform(0, 1))
-    life.send(draw.choice([signal.SIGTERM, signal.SIGINT]))
+    number = draw.choice([signal.SIGTERM, signal.SIGINT])
+    life.send(number)
     ended = life.end()
-    wrong = [] if ended.code == 0 else [f"ended with code {ended.code}: {_last(ended)}"]
+    is_over = number == signal.SIGTERM or (folder / "result.json").exists()
+    wrong = [] if ended.code == (0 if is_over else 130) else [f"ended with code {ended.code}: {_last(ended)}"]
     return wrong + _resumed(folder, straight, max(steps_of(folder), default=0))
 
 

@@ -125,8 +125,12 @@ def _code(load: Callable[[], tuple[Callable[[Any], Any], type[Any]]], arguments:
     except BrokenPipeError:  # the reader of our output, such as `head`, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as stop:
+        from training.jobs.stopping import StoppedByInterrupt
+
         print("interrupted", file=sys.stderr)
+        if isinstance(stop, StoppedByInterrupt):  # the other processes have been, too
+            processes.end()
         return INTERRUPTED
     except Exception as error:
         processes.await_verdict(error.__cause__ or error)

@@ -18,7 +18,7 @@ from jaxgames import processes
 from training.jobs.display import Display
 from training.jobs.folder import RESULT, check_folder, check_length, nothing_left, remove_outdated_result, write_settings
 from training.jobs.job import Job
-from training.jobs.stopping import StopRequest
+from training.jobs.stopping import StoppedByInterrupt, StopRequest
 from training.learn.dealing import is_dealt, must_deal
 from training.storage.checkpoints import Checkpoints
 from training.storage.files import output_folder, write_alone, write_atomically
@@ -33,9 +33,10 @@ def run(job: Job) -> dict | None:
     Writes into its folder: settings.json, checkpoints/, log.jsonl, events/, result.json, learning.svg, and what is the job's own.
 
     Returns:
-      What result.json holds; None if it was stopped before the end.
+      What result.json holds; None if SIGTERM has stopped it before the end.
 
     Raises:
+      KeyboardInterrupt: an interrupt has stopped it; if it is a `StoppedByInterrupt`, after an iteration that is saved.
       ValueError: there is more to do than programs can count; the folder holds a run and the config does not resume, or one with
         other settings, or one that is longer already; a loss that is no number; a device that fails.
       OSError: the output folder cannot be written or is in use, or the disk is full.
@@ -48,6 +49,8 @@ def run(job: Job) -> dict | None:
             progress = _start_or_resume(job, checkpoints)
             remove_outdated_result(job.config, job.folder, is_over=job.is_over(progress.state))
             if not _iterate(job, progress, checkpoints, stop):
+                if processes.any_of(stop.interrupted):  # nobody who waits for the end of the run may take it for one
+                    raise StoppedByInterrupt
                 return None
         return _finish(job, progress)
 
@@ -142,12 +145,17 @@ def _finish(job: Job, progress: _Progress) -> dict:
     """Lets the job write what remains, and then its result and a picture of its log."""
     if what := job.ending():
         job.console.print(what, highlight=False)
+    try:
+        found = job.finish(progress.state)
+    except KeyboardInterrupt:
+        job.console.print("stopped before there is a result; all that was learnt is saved; go on with --resume", highlight=False)
+        raise
     result: dict = _as_json_has(
         {
             "settings": dataclasses.asdict(job.config),
             "seconds": progress.seconds,
             "device": f"{job.num_devices} x {jax.devices()[0].device_kind}",
-            **job.finish(progress.state),
+            **found,
         }
     )
     write_atomically(job.folder / RESULT, json.dumps(result, indent=2, allow_nan=False) + "\n")

@@ -15,6 +15,10 @@ INTERRUPT_AGAIN = "; a second interrupt ends without saving it"
 SECOND = "ending as soon as what is being computed or compiled is done"
 
 
+class StoppedByInterrupt(KeyboardInterrupt):
+    """An interrupt that has stopped a run, in all of its processes, after an iteration that is saved."""
+
+
 class StopRequest:
     """Turns SIGTERM and the first SIGINT into a wish to stop, so that a training loop can save and leave; tells so on stderr.
 
@@ -30,6 +34,11 @@ class StopRequest:
         self._interrupts = 0
         self._before: dict[signal.Signals, Any] = {}
         self._teller: _Teller | None = None
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether a SIGINT has come."""
+        return self._interrupts > 0
 
     def __enter__(self) -> StopRequest:
         if threading.current_thread() is threading.main_thread():  # no other may set handlers

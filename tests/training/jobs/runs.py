@@ -14,6 +14,7 @@ from rich.console import Console
 
 from training.jobs import running
 from training.jobs.job import Job
+from training.jobs.stopping import StoppedByInterrupt
 from training.storage.logs import RunLog, read_log
 
 
@@ -34,13 +35,17 @@ def sharing(job_class):
 def run_here(make, config, *, draws=False):
     """Runs a job, made by `make(config, console)`, in this process; returns the result, and what was printed.
 
+    In place of the result of a run that an interrupt has stopped there is that interrupt.
     It draws its log only if this is asked for: a picture takes longer than all else of a small run.
     """
     console = Console(file=io.StringIO(), width=200)
     with pytest.MonkeyPatch.context() as patch:
         if not draws:
             patch.setitem(sys.modules, "training.jobs.curves", None)
-        result = running.run(make(config, console))
+        try:
+            result = running.run(make(config, console))
+        except StoppedByInterrupt as stop:
+            result = stop
     return result, console.file.getvalue()
 
 

@@ -2,6 +2,7 @@
 
 import dataclasses
 import importlib.util
+import io
 import itertools
 import json
 import signal
@@ -10,15 +11,18 @@ import sys
 import jax
 import jax.numpy as jnp
 import pytest
+from rich.console import Console
 
+from jaxgames import processes
 from tests.processes import prepared_environment, run_python
 from tests.training.jobs.killed import config_of
 from tests.training.jobs.runs import as_json, contents, log_of, result_of, run_here, send_signal_at, steps_of
 from tests.training.jobs.toy import ToyConfig, ToyJob, ToyLearnConfig
-from training.jobs import train_alphaze, train_follower, train_guess, train_q
+from training.jobs import running, train_alphaze, train_follower, train_guess, train_q
+from training.jobs.command_line import run_main
 from training.jobs.flags import parse
 from training.jobs.job import JobConfig
-from training.jobs.stopping import FIRST
+from training.jobs.stopping import FIRST, StoppedByInterrupt
 from training.jobs.train_follower import TrainConfig
 from training.models.policy_value import PolicyValueConfig
 from training.storage.files import output_folder
@@ -158,6 +162,13 @@ class Impatient(ToyJob):
         raise KeyboardInterrupt
 
 
+class ImpatientAtTheEnd(ToyJob):
+    """Is interrupted while it plays its final games."""
+
+    def finish(self, state):
+        raise KeyboardInterrupt
+
+
 def test_nothing_is_left_of_a_run_interrupted_before_its_first_iteration(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         run(tmp_path / "new" / "run", Impatient)
@@ -178,7 +189,8 @@ def test_a_run_that_is_asked_to_stop_goes_on_as_if_nothing_had_happened(number, 
     send_signal_at(monkeypatch, number, *stops)
     for iteration in stops:
         result, printed = run(tmp_path, resume=iteration > 4)
-        assert result is None and f"stopped after iteration {iteration}, which is saved; go on with --resume" in printed
+        assert result is None if number == signal.SIGTERM else isinstance(result, StoppedByInterrupt)
+        assert f"stopped after iteration {iteration}, which is saved; go on with --resume" in printed
         assert steps_of(tmp_path)[-1] == iteration == len(log_of(tmp_path))
         assert not (tmp_path / "params").exists() and not (tmp_path / "result.json").exists()
     (tmp_path / "begun").unlink()
@@ -186,6 +198,29 @@ def test_a_run_that_is_asked_to_stop_goes_on_as_if_nothing_had_happened(number, 
     assert "going on after iteration 11" in printed and not (tmp_path / "begun").exists()
     seconds = [line["seconds"] for line in read_log(tmp_path / "log.jsonl")]
     assert seconds == sorted(seconds) and result["seconds"] == seconds[-1]
+    assert_same(tmp_path, straight[0])
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
+def test_a_command_that_is_interrupted_tells_so_by_its_exit_code(number, code, monkeypatch, tmp_path, capsys):
+    """So that what stands after && does not take the run for finished."""
+    send_signal_at(monkeypatch, number, 4)
+    monkeypatch.setattr(processes, "end", lambda: print("parted"))
+    with pytest.raises(SystemExit) as stop:
+        run_main(lambda config: running.run(ToyJob(config, Console(width=200))), ToyConfig, ["--output", str(tmp_path)])
+    told = capsys.readouterr()
+    assert stop.value.code == code and ("interrupted\n" in told.err) == (code == 130)
+    assert "stopped after iteration 4, which is saved; go on with --resume\n" in told.out and told.out.endswith("parted\n")
+
+
+def test_an_interrupt_of_the_final_games_tells_that_all_is_saved(straight, tmp_path):
+    console = Console(file=io.StringIO(), width=200)
+    with pytest.raises(KeyboardInterrupt):
+        running.run(ImpatientAtTheEnd(settings(tmp_path), console))
+    assert console.file.getvalue().endswith(
+        "stopped before there is a result; all that was learnt is saved; go on with --resume\n"
+    )
+    run(tmp_path, resume=True)
     assert_same(tmp_path, straight[0])
 
 
