@@ -15,6 +15,7 @@ from rich.table import Table
 from jaxgames import checks, processes
 from training.jobs import job, train_follower
 from training.jobs.folder import check_settings
+from training.jobs.stopping import StoppedByInterrupt
 from training.jobs.train_follower import TrainConfig
 from training.storage.files import output_folder, write_atomically
 from training.storage.shards import made_from, shard_of
@@ -99,11 +100,15 @@ def run(config: SearchConfig, console: Console | None = None) -> list[dict[str, 
 
 def _try_all(config: SearchConfig, console: Console) -> list[dict[str, Any]]:
     results: list[dict[str, Any]] = []
-    for number, trial in shard_of(config.shard).of(list(enumerate(config.draws()))):
-        console.print(f"trial {number}: {_describe(trial)}", highlight=False)
-        if not processes.on_first((Path(trial.output) / "result.json").exists) and train_follower.run(trial, console) is None:
-            break  # asked to stop
-        made_from(Path(config.output), "*/result.json", lambda: results.__setitem__(slice(None), _ranked(config)))
+    try:
+        for number, trial in shard_of(config.shard).of(list(enumerate(config.draws()))):
+            console.print(f"trial {number}: {_describe(trial)}", highlight=False)
+            if not processes.on_first((Path(trial.output) / "result.json").exists) and train_follower.run(trial, console) is None:
+                break  # asked to stop
+            made_from(Path(config.output), "*/result.json", lambda: results.__setitem__(slice(None), _ranked(config)))
+    except StoppedByInterrupt:
+        console.print(_table(results))
+        raise
     console.print(_table(results))
     return results
 
