@@ -12,3 +12,6 @@ OLDER_EMITTERS = {f"--{_FLAG}": "false"} if _HAS_OLDER_EMITTERS else {}
 
 NEWER_EMITTERS = {_FLAG: True} if _HAS_OLDER_EMITTERS else None
 """`compiler_options` of a function whose kernels the older emitters write out many times over, until memory is full."""
+
+NO_MULTI_OUTPUT_FUSION = {"xla_backend_extra_options": ""}
+"""`compiler_options` of what is not made for CPUs: multi-output fusion may end the process at reductions of several numbers."""

@@ -10,6 +10,7 @@ from jaxgames.clash import game as clash
 from jaxgames.clash import slots, tick
 from jaxgames.clash.config import ClashConfig
 from jaxgames.platforms import for_all_platforms
+from tests.emitters import NO_MULTI_OUTPUT_FUSION
 
 BATTLES = 16
 STEPS = 40
@@ -29,7 +30,8 @@ def both_ways(monkeypatch, function, *arguments):
     one_by_one = jax.device_get(jax.jit(functools.partial(function))(*arguments))
     with monkeypatch.context() as patch, for_all_platforms():
         all_at_once(patch)
-        return one_by_one, jax.device_get(jax.jit(functools.partial(function))(*arguments))
+        compiled = jax.jit(functools.partial(function), compiler_options=NO_MULTI_OUTPUT_FUSION)
+        return one_by_one, jax.device_get(compiled(*arguments))
 
 
 def test_sums_and_the_best_of_what_is_picked(monkeypatch):

@@ -19,7 +19,7 @@ from search.puct import tree as puct_tree
 from search.puct import walk
 from search.puct.action_selection import corrected_visits, draw_arm
 from search.puct.search import Settings
-from tests.emitters import NEWER_EMITTERS
+from tests.emitters import NEWER_EMITTERS, NO_MULTI_OUTPUT_FUSION
 from tests.jaxgames.hex.playing import at, joined
 from tests.processes import run_python
 from tests.random_tree import RandomTree
@@ -63,7 +63,6 @@ SOLVING = {"mcts_solver": True, "reuse": True, "num_simulations": 400}
 WITH_AND_WITHOUT_PROOFS = pytest.mark.parametrize(
     "settings", [pytest.param(KEPT, id="proofs"), pytest.param(KEPT_UNPROVEN, id="no proofs", marks=pytest.mark.slow)]
 )
-NO_MULTI_OUTPUT_FUSION = {"xla_backend_extra_options": ""}  # with it XLA cannot compile mctx
 PLANNERS = {}
 
 
