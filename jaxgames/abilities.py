@@ -35,7 +35,8 @@ class DrawnGame(Game, Protocol):
 
 def can_be_drawn(game: Game) -> TypeGuard[DrawnGame]:
     """Says whether there are pictures of a game."""
-    by_view = getattr(type(game), "draw", None) is GameBase.draw  # which draws as the module that `view` names
+    kind = type(game)
+    by_view = any(getattr(kind, name, None) is getattr(GameBase, name) for name in ("draw", "animate"))  # by its module
     return offers(game, DrawnGame) and not (by_view and getattr(game, "view", "") == "")
 
 

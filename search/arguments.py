@@ -86,6 +86,7 @@ def sound(name: str, plan: Plan, batch: int) -> Plan:
     Raises:
       ValueError: a field is no array of its kind and shape.
     """
+    of_kind(f"plan of {name!r}", plan, Plan)
     players, arms = jnp.shape(plan.actions)[1:2], jnp.shape(plan.arms)[2:3]
     fields = {}
     for field, (kind, dtype, words) in _FIELDS.items():
@@ -116,9 +117,14 @@ def _typed(keys: Any) -> Array:
         raise ValueError(f"keys={keys!r}: must be random keys [B], one per lane")
     is_typed = jnp.issubdtype(keys.dtype, jax.dtypes.prng_key)
     lanes = keys.shape if is_typed else keys.shape[:-1] if keys.dtype == jnp.uint32 else ()
-    if len(lanes) != 1:
+    if len(lanes) != 1 or not (is_typed or keys.shape[-1] in (2, _key_words())):
         raise ValueError(f"keys of shape {list(keys.shape)} and type {keys.dtype}: must be random keys [B], one per lane")
     return keys if is_typed else jax.random.wrap_key_data(keys, impl="threefry2x32" if keys.shape[1] == 2 else None)
+
+
+def _key_words() -> int:
+    """Numbers in a key of the kind that JAX makes by default."""
+    return int(jax.eval_shape(lambda: jax.random.key_data(jax.random.key(0))).shape[-1])
 
 
 def _per_lane(name: str, given: Any, kind: Any, words: str, batch: int | None = None) -> None:

@@ -61,8 +61,8 @@ def check_planner(
       seed: of the games.
 
     Raises:
-      ValueError: the first difference: one line that names what differs, where, and both values; or the devices do not divide the
-        largest batch.
+      ValueError: the first difference: one line that names what differs, where, and both values; or plans or memories are of
+        other shapes or types than `Planner` says, or the devices do not divide the largest batch.
     """
     planner = checked(planner, None)
     most = max(lanes)

@@ -116,11 +116,9 @@ class GymnasiumEnv(gymnasium.Env):
     metadata = {"render_modes": ["svg"], "render_fps": 4}  # noqa: RUF012
 
     def __init__(self, game: Any = "pommerman", *, render_mode: str | None = None, **settings: Any) -> None:
-        if render_mode not in (None, "svg"):
-            raise ValueError(f"render_mode={render_mode!r}: must be svg or None")
         self.environment = shared(Environment, game, batch_size=1, autoreset=DISABLED, **settings)
         self.render_mode = render_mode
-        self.metadata = {**self.metadata, "render_modes": render_modes(self.environment.game)}
+        self.metadata = {**self.metadata, "render_modes": render_modes(self.environment.game, render_mode)}
         self.observation_space = space_of(self.environment.observation_spec)
         self.action_space = gymnasium.spaces.Discrete(self.environment.game.num_actions)
         self._runner = _Runner(self.environment)

@@ -43,11 +43,9 @@ class _Table:
     """A game and what all its seats are told, shared by both kinds of environment."""
 
     def __init__(self, game: Any, render_mode: str | None, settings: dict[str, Any]) -> None:
-        if render_mode not in (None, "svg"):
-            raise ValueError(f"render_mode={render_mode!r}: must be svg or None")
         self.environment = shared(MultiEnvironment, game, batch_size=1, autoreset=DISABLED, **settings)
         self.game = self.environment.game
-        self.render_mode = render_mode
+        self.render_modes, self.render_mode = render_modes(self.game, render_mode), render_mode
         self.names = [f"player_{seat}" for seat in range(self.game.num_players)]
         seen, actions = space_of(self.environment.observation_spec), self.game.num_actions
         mask = spaces.Box(0, 1, (actions,), np.int8)
@@ -152,7 +150,7 @@ class ParallelGame(_AtTable, ParallelEnv):
 
     def __init__(self, game: Any = "pommerman", *, render_mode: str | None = None, **settings: Any) -> None:
         self._table = _Table(game, render_mode, settings)
-        self.metadata = {"name": self._table.game.name, "render_modes": render_modes(self._table.game), "is_parallelizable": True}
+        self.metadata = {"name": self._table.game.name, "render_modes": self._table.render_modes, "is_parallelizable": True}
         self.render_mode = render_mode
         self.possible_agents = list(self._table.names)
         self.agents: list[str] = []
@@ -208,7 +206,7 @@ class AECGame(_AtTable, AECEnv):
             raise ValueError(f"game={self._table.game.name!r}: players move at once; take ParallelGame")
         self.metadata = {
             "name": self._table.game.name,
-            "render_modes": render_modes(self._table.game),
+            "render_modes": self._table.render_modes,
             "is_parallelizable": False,
         }
         self.render_mode = render_mode

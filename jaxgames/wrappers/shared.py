@@ -31,9 +31,16 @@ def shared(kind: Any, game: Any, **settings: Any) -> Any:
     return _made(kind, game, **settings)
 
 
-def render_modes(game: Any) -> list[str]:
-    """Gives the ways in which a game can be rendered: none, where it has no pictures."""
-    return ["svg"] if can_be_drawn(game) else []
+def render_modes(game: Any, wanted: str | None) -> list[str]:
+    """Gives the ways in which a game can be rendered: none, where it has no pictures.
+
+    Raises:
+      ValueError: another one is wanted.
+    """
+    modes = ["svg"] if can_be_drawn(game) else []
+    if wanted is not None and wanted not in modes:
+        raise ValueError(f"render_mode={wanted!r}: must be {'svg or ' if modes else ''}None" + ("" if modes else ": no pictures"))
+    return modes
 
 
 # Typed: True is refused where 1 is not.

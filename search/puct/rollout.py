@@ -83,7 +83,7 @@ def promised_values(game: Game) -> Evaluate:
       ValueError: the game says nothing of that.
     """
     if not has_prospects(game):
-        raise ValueError(f"game={game.name!r}: does not say what its positions promise; take its heuristic, and prospects=0")
+        raise ValueError(f"game={game.name!r}: does not say what its positions promise; take its heuristic")
     return _without_policy(game, game.prospects)
 
 
@@ -98,6 +98,8 @@ def with_prospects(game: Game, evaluate: Evaluate, share: float) -> Evaluate:
     Raises:
       ValueError: the game says nothing of that.
     """
+    if not has_prospects(game):
+        raise ValueError(f"prospects={share}: game={game.name!r} does not say what its positions promise; must be 0")
     promised = promised_values(game)
 
     def mixed(params: Any, states: Any, seats: Array) -> tuple[Array, Array]:

@@ -15,7 +15,6 @@ from rich.table import Table
 from jaxgames import checks, processes
 from training.jobs import job, train_follower
 from training.jobs.folder import check_settings
-from training.jobs.stopping import StoppedByInterrupt
 from training.jobs.train_follower import TrainConfig
 from training.storage.files import output_folder, write_atomically
 from training.storage.shards import made_from, shard_of
@@ -91,6 +90,7 @@ def run(config: SearchConfig, console: Console | None = None) -> list[dict[str, 
 
     Raises:
       ValueError, OSError: as `train_follower.run`.
+      KeyboardInterrupt: an interrupt has stopped a trial; the ranking is shown before.
     """
     if config.shard:  # others are at work in the folder; each trial's own is locked
         return _try_all(config, console or Console())
@@ -106,7 +106,7 @@ def _try_all(config: SearchConfig, console: Console) -> list[dict[str, Any]]:
             if not processes.on_first((Path(trial.output) / "result.json").exists) and train_follower.run(trial, console) is None:
                 break  # asked to stop
             made_from(Path(config.output), "*/result.json", lambda: results.__setitem__(slice(None), _ranked(config)))
-    except StoppedByInterrupt:
+    except KeyboardInterrupt:
         console.print(_table(results))
         raise
     console.print(_table(results))

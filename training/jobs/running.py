@@ -48,7 +48,7 @@ def run(job: Job) -> dict | None:
             check_folder(job.config, job.folder, checkpoints)
             progress = _start_or_resume(job, checkpoints)
             remove_outdated_result(job.config, job.folder, is_over=job.is_over(progress.state))
-            if not _iterate(job, progress, checkpoints, stop):
+            if not _iterate(job, progress, checkpoints, stop) or _is_late_asked(job, stop):
                 if processes.any_of(stop.interrupted):  # nobody who waits for the end of the run may take it for one
                     raise StoppedByInterrupt
                 return None
@@ -139,6 +139,14 @@ def _iterate(job: Job, progress: _Progress, checkpoints: Checkpoints, stop: Stop
 def _measured(values: Mapping[str, Any]) -> dict[str, Any]:
     """Leaves out what is NaN, as nothing was counted of it."""
     return {name: value for name, value in values.items() if not (isinstance(value, float | list) and np.isnan(value).any())}
+
+
+def _is_late_asked(job: Job, stop: StopRequest) -> bool:
+    """Says whether a wish to stop came when all iterations were done; what is left is done when the run goes on."""
+    asked: bool = processes.any_of(stop.requested)
+    if asked:
+        job.console.print("stopped when all was learnt and saved; go on with --resume", highlight=False)
+    return asked
 
 
 def _finish(job: Job, progress: _Progress) -> dict:

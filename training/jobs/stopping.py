@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import sys
 import threading
 from typing import Any
 
-from jaxgames import processes
-
 FIRST = "stopping when this iteration is done and saved"
 INTERRUPT_AGAIN = "; a second interrupt ends without saving it"
 SECOND = "ending as soon as what is being computed or compiled is done"
+
+
+_ENDS: list[int] = []  # of pipes through which threads are told of signals
 
 
 class StoppedByInterrupt(KeyboardInterrupt):
@@ -47,10 +49,10 @@ class StopRequest:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for number, handler in self._before.items():
-            signal.signal(number, handler)
         if self._teller is not None:
             self._teller.close()
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
 
     def _handle(self, number: int, frame: object) -> None:
         del frame
@@ -61,30 +63,39 @@ class StopRequest:
 
 
 class _Teller:
-    """Tells on stderr, at once and from a thread, that a signal has come."""
+    """Tells on stderr, at once and from a thread, that a signal has come, and passes it on to who was told of signals before."""
 
     def __init__(self) -> None:
-        self._source, self._end = os.pipe()
+        source, self._end = os.pipe()
         os.set_blocking(self._end, False)
         self._before = signal.set_wakeup_fd(self._end, warn_on_full_buffer=False)
-        self._thread = threading.Thread(target=self._tell, daemon=True)
+        self._thread = threading.Thread(target=self._tell, args=(source,), daemon=True)
         self._thread.start()
+        _ENDS.append(self._end)
 
     def close(self) -> None:
         """Ends the thread."""
-        signal.set_wakeup_fd(self._before)
-        os.close(self._end)
-        self._thread.join()
-        os.close(self._source)
+        try:
+            signal.set_wakeup_fd(self._before)
+        except (OSError, ValueError):  # whoever it was has closed it
+            signal.set_wakeup_fd(-1)
+        if self._end in _ENDS:  # else this is a child, which has closed it
+            _ENDS.remove(self._end)
+            os.close(self._end)
+        self._thread.join(timeout=1)  # it may stand still at a stderr that nobody reads
 
-    def _tell(self) -> None:
+    def _tell(self, source: int) -> None:
         told: list[int] = []
-        while number := os.read(self._source, 1):
+        while number := os.read(source, 1):
+            if self._before >= 0:
+                with contextlib.suppress(OSError):
+                    os.write(self._before, number)
             told.append(number[0])
-            if told[-1] in (signal.SIGTERM, signal.SIGINT) and processes.leads() and (text := _text(told)):
+            if told[-1] in (signal.SIGTERM, signal.SIGINT) and (text := _text(told)):
                 # A live display takes the place of stderr, and prints the line above itself.
                 sys.stderr.write(f"{text}\n")
                 sys.stderr.flush()
+        os.close(source)
 
 
 def _text(told: list[int]) -> str:
@@ -92,3 +103,14 @@ def _text(told: list[int]) -> str:
     if told[-1] == signal.SIGINT:
         return (FIRST + INTERRUPT_AGAIN, SECOND, "")[min(told.count(signal.SIGINT), 3) - 1]
     return FIRST if len(told) == 1 else ""
+
+
+def _forget() -> None:
+    """Keeps a child, which has copies of its parent's pipes, from telling the parent's thread of its own signals."""
+    if _ENDS and threading.current_thread() is threading.main_thread():
+        signal.set_wakeup_fd(-1)
+    while _ENDS:
+        os.close(_ENDS.pop())
+
+
+os.register_at_fork(after_in_child=_forget)

@@ -64,7 +64,8 @@ def check(
     fits = int((0.8 * free - beside) / (here * lane)) * devices
     largest = max(by_agent, default=0)
     search = groups[by_agent.index(largest)][0].name if largest else ""
-    if 2 * beside > total if fits >= 1 else beside > lane or not search:
+    takes_most = 2 * beside > total if fits >= 1 else beside > lane or not search
+    if takes_most:
         head, advice = other[1] or given, "less" + (f", or at most {setting}={fits}" if fits >= 1 else "")
     elif fits >= 1:
         head, advice = given, f"at most {setting}={fits}" + (f" or a smaller search than {search}" if largest > states else "")

@@ -41,7 +41,11 @@ def test_jax_is_prepared_where_nothing_has_started_it(monkeypatch):
     monkeypatch.setattr(runtime, "prepare", lambda: prepared.append(True))
     game = Tug(max_steps=5)  # no other test has an environment of it
     assert GymnasiumEnv(game, opponents=STEADY).metadata["render_modes"] == [] and prepared == [True], "nor any pictures"
-    assert GymnasiumEnv("hex-hex-5-v1").metadata["render_modes"] == ["svg"]
+    assert GymnasiumEnv("hex-hex-5-v1", render_mode="svg").metadata["render_modes"] == ["svg"]
+    with pytest.raises(ValueError, match=r"^render_mode='svg': must be None: no pictures$"):
+        GymnasiumEnv(game, opponents=STEADY, render_mode="svg")
+    with pytest.raises(ValueError, match=r"^render_mode='gif': must be svg or None$"):
+        GymnasiumEnv("hex-hex-5-v1", render_mode="gif")
 
 
 @pytest.mark.parametrize("game", [TicTacToe(), pytest.param(Tug(), marks=pytest.mark.slow)], ids=["turns", "at once"])

@@ -1,6 +1,7 @@
 """The random search: what it draws, how it ranks, and that it goes on where it was stopped."""
 
 import dataclasses
+import io
 import json
 from pathlib import Path
 
@@ -52,6 +53,21 @@ def test_shares_of_the_trials_are_ranked_together(tmp_path, trained):
     ranked = hyperparameters.run(one, QUIET)
     assert sorted(each["trial"] for each in ranked) == [0, 1, 2, 3]
     assert [Path(folder).name for folder in trained[3:]] == ["trial1", "trial3", "trial0", "trial2"]
+
+
+def test_an_interrupt_shows_the_ranking_first(tmp_path, trained, monkeypatch):
+    train, console = hyperparameters.train_follower.run, Console(record=True, quiet=False, file=io.StringIO(), width=120)
+
+    def run(config, console):
+        found = train(config, console)
+        if found is None:
+            raise KeyboardInterrupt
+        return found
+
+    monkeypatch.setattr(hyperparameters.train_follower, "run", run)
+    with pytest.raises(KeyboardInterrupt):
+        hyperparameters.run(SearchConfig(trials=4, output=str(tmp_path)), console)
+    assert "horizon" in console.file.getvalue().splitlines()[-6:].__str__()
 
 
 def test_ranks_and_goes_on(tmp_path, trained):

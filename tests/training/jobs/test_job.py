@@ -5,6 +5,7 @@ import importlib.util
 import io
 import itertools
 import json
+import os
 import signal
 import sys
 
@@ -25,6 +26,7 @@ from training.jobs.job import JobConfig
 from training.jobs.stopping import FIRST, StoppedByInterrupt
 from training.jobs.train_follower import TrainConfig
 from training.models.policy_value import PolicyValueConfig
+from training.storage.checkpoints import Checkpoints
 from training.storage.files import output_folder
 from training.storage.logs import read_log
 
@@ -228,6 +230,26 @@ def test_a_wish_to_stop_in_the_last_iteration_leaves_the_last_games_to_the_next_
     send_signal_at(monkeypatch, signal.SIGTERM, ITERATIONS)
     assert run(tmp_path)[0] is None and not (tmp_path / "result.json").exists()
     assert run(tmp_path, resume=True)[0]["games"] == 0
+    assert_same(tmp_path, straight[0])
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_wish_to_stop_while_the_last_iteration_is_saved_comes_in_time(number, straight, monkeypatch, tmp_path):
+    class Late(Checkpoints):
+        def save(self, iteration, *rest):
+            super().save(iteration, *rest)
+            if iteration == ITERATIONS:
+                os.kill(os.getpid(), number)
+
+    monkeypatch.setattr(running, "Checkpoints", Late)
+    result, printed = run(tmp_path)
+    assert result is None if number == signal.SIGTERM else isinstance(result, StoppedByInterrupt)
+    assert (
+        printed.endswith("stopped when all was learnt and saved; go on with --resume\n")
+        and not (tmp_path / "result.json").exists()
+    )
+    monkeypatch.undo()
+    run(tmp_path, resume=True)
     assert_same(tmp_path, straight[0])
 
 

@@ -320,7 +320,7 @@ def test_kinds_of_games_by_epoch():
 
 def test_the_share_of_promises_reaches_the_values_of_a_search(monkeypatch):
     config, shares = dataclasses.replace(CONFIG, prospects=0.5), []
-    with pytest.raises(ValueError, match="game='hex': does not say what its positions promise"):
+    with pytest.raises(ValueError, match="game='hex' does not say what its positions promise; must be 0"):
         make_player(config, programs().who)
     monkeypatch.setattr(alphaze, "with_prospects", lambda game, evaluate, share: shares.append(share) or evaluate)
     make_player(config, programs().who)

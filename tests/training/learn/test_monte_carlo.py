@@ -63,7 +63,10 @@ def test_it_does_what_is_valued_most_or_anything_legal(who, params):
     seats, ones = np.ones(2000, np.int32), np.ones(2000, bool)
     for epsilon, others in ((0.0, (0, 0)), (0.5, (0.37, 0.51))):
         planner = explorer(who, epsilon)
-        plan, _ = jax.jit(planner.plan)(params, jax.random.split(KEY, 2000), (), states, seats, ones)
+        plan_in = jax.jit(planner.plan)
+        loud, _ = plan_in(jax.tree.map(lambda leaf: 100 * leaf, params), jax.random.split(KEY, 2000), (), states, seats, ones)
+        assert np.abs(loud.root_value).max() == 1, "however much a network says"
+        plan, _ = plan_in(params, jax.random.split(KEY, 2000), (), states, seats, ones)
         actions = np.asarray(plan.actions[:, 0])
         counts = np.bincount(actions, minlength=10)
         assert counts[4] == counts[9] == 0

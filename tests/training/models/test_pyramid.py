@@ -90,6 +90,7 @@ def test_impossible_sizes(settings, message):
 
 def test_a_board_that_is_too_small():
     with pytest.raises(
-        ValueError, match=r"^network 'pyramid': needs a board of at least 9 x 9 cells, and here it is 8 x 8; take another$"
+        ValueError,
+        match=r"^widths=.*: need a board of at least 9 x 9 cells, and here it is 8 x 8; take fewer, or another network$",
     ):
         presets.by_name("pyramid", (8, 8, 23), 6)

@@ -275,7 +275,7 @@ def test_agents_of_pommerman_that_do_not_exist(spec, message):
         ("pimc:tree=shut", "tree='shut': must be one of open, game"),
         ("pimc:split=1,num_simulations=4,num_worlds=8", "split: num_simulations=4 must be at least num_worlds=8"),
         ("pc_pimc:prospects=2", "prospects=2.0: must be in 0..1"),
-        ("pc_pimc:prospects=1", "game='hex': does not say what its positions promise"),
+        ("pc_pimc:prospects=1", "prospects=1.0: game='hex' does not say what its positions promise; must be 0"),
         ("true_sight:num_worlds=2", "'num_worlds=2' is none of"),
         ("true_sight:num_simulations=3000000000", "num_simulations=3000000000: must be < 2147"),
         ("true_sight:q_veto=much", "q_veto='much' must be a number or none"),

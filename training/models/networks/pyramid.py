@@ -91,5 +91,6 @@ def make(config: PyramidConfig, shape: tuple[int, int, int], num_outputs: int) -
     least = 2 * len(config.widths) + 1
     if min(shape[:2]) < least:
         small, wanted = f"{shape[0]} x {shape[1]}", f"{least} x {least}"
-        raise ValueError(f"network 'pyramid': needs a board of at least {wanted} cells, and here it is {small}; take another")
+        told = f"need a board of at least {wanted} cells, and here it is {small}"
+        raise ValueError(f"widths={config.widths}: {told}; take fewer, or another network")
     return from_module(lambda key: _Pyramid(config, shape, num_outputs, rngs=nnx.Rngs(key)))
