@@ -126,7 +126,7 @@ def _differences(found: Mapping[str, Any], interaction: Mapping[str, Any]) -> li
 def _all_right(interaction: Mapping[str, Any]) -> str:
     """Tells that all is within tolerance, and what the file expects without one."""
     free = [name for name in interaction["expect"] if _tolerance(interaction, name) is None]
-    return "within tolerance" + f" ({', '.join(free)}: without one, not compared)" * bool(free)
+    return f"within tolerance ({', '.join(free)}: without one, not compared)" if free else "within tolerance"
 
 
 def _tolerance(interaction: Mapping[str, Any], name: str) -> tuple[float, bool] | None:

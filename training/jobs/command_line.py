@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NoReturn, TypeVar
 
 from training.jobs.catalogue import JOBS
-from training.jobs.errors import OUR_PACKAGES, is_bad_input, one_line, told
+from training.jobs.errors import OUR_PACKAGES, is_bad_input, one_line, text_of
 from training.jobs.flags import parse_all, parse_alone
 
 Config = TypeVar("Config")
@@ -136,7 +136,7 @@ def _code(load: Callable[[], tuple[Callable[[Any], Any], type[Any]]], arguments:
         processes.await_verdict(error.__cause__ or error)
         if not isinstance(error, ValueError | OSError) or not is_bad_input(error):
             raise
-        print(f"error: {one_line(told(error))}", file=sys.stderr)
+        print(f"error: {one_line(text_of(error))}", file=sys.stderr)
         processes.end(failed=True)
         return BAD_INPUT
 

@@ -29,7 +29,7 @@ def one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-def told(error: ValueError | OSError) -> str:
+def text_of(error: ValueError | OSError) -> str:
     """Gives the text of an error; of the operating system's, what file it is about and what is wrong with it."""
     if isinstance(error, OSError) and error.filename is not None:
         return f"{error.filename}: {error.strerror}"

@@ -46,7 +46,9 @@ def test_sums_and_the_best_of_what_is_picked(monkeypatch):
         better = (other[1] < one[1]) | ((other[1] == one[1]) & (other[2] < one[2]))
         return one[0] + other[0], jnp.where(better, other[1], one[1]), jnp.where(better, other[2], one[2])
 
-    together = lambda end: slots.put_together(5, end, part, join, (0, 9, -1))  # noqa: E731
+    def together(end):
+        return slots.put_together(5, end, part, join, (0, 9, -1))
+
     for found in both_ways(monkeypatch, together, slots.used(jnp.asarray(flags))):
         total, least, first = (np.broadcast_to(leaf, (2, 1, 3))[:, 0] for leaf in found)
         assert (total == values[:, :4].sum(1)).all()
@@ -70,7 +72,10 @@ def test_battles_go_on_in_the_same_way(monkeypatch):
     states = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), states)
     one_by_one, together = both_ways(monkeypatch, jax.vmap(lambda state: tick.run(config, state, 2)), states)
     jax.tree.map(np.testing.assert_array_equal, together, one_by_one)
-    changed = lambda name: (getattr(one_by_one, name) != getattr(states, name)).any(axis=tuple(range(1, 3)))  # noqa: E731
+
+    def changed(name):
+        return (getattr(one_by_one, name) != getattr(states, name)).any(axis=(1, 2))
+
     assert changed("hp").mean() > 0.2 and changed("target").mean() > 0.2
     assert one_by_one.stun.any() and one_by_one.slow.any() and (np.asarray(states.spell_ticks) == 1).any()
     assert (one_by_one.alive & ~np.asarray(states.alive)).any() and (
