@@ -27,7 +27,7 @@ def by_hand():
         arms, legal = (rows[jnp.arange(len(seats)), seats][:, None] for rows in jax.vmap(GAME.search_arms)(views))
         drawn = jax.vmap(lambda key, count: jax.random.uniform(jax.random.fold_in(key, count), (1, 3)))(keys, memory)
         values = jnp.where(legal, drawn + views.token[:, None, None], -9.0)
-        best = values >= values.max(-1, keepdims=True)
+        best = (values >= values.max(-1, keepdims=True)).astype(jnp.float32)
         actions = jnp.take_along_axis(arms, best.argmax(-1)[..., None], -1)[..., 0]
         return Plan(actions, arms, legal, values, (1 + seats)[:, None, None] * legal, best, values.max(-1), {}), memory + active
 
