@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -218,10 +218,10 @@ def first_params(who: PolicyValue, path: str) -> Any:
     """
     file = weights_file(path)
     shown = {name: who.meta[name] for name in ("kind", "game", "encoder", "network", "version")}
-    load_weights(file, expect=shown)
+    _, meta = load_weights(file, expect=shown)
     if who.game.name in jaxgames.game_names():  # else nobody can make the game of the file, and ask for its planes
-        _check_planes(file, _described(file, who.game)[0], who.encoder)
-    params, _ = load_weights(file, jax.eval_shape(who.init, jax.random.key(0)), shown)
+        _check_planes(file, _made_by(meta), who.encoder)
+    params, _ = load_weights(file, jax.eval_shape(who.init, jax.random.key(0)))
     return params
 
 
@@ -241,8 +241,13 @@ def fits(path: Path, game: Any) -> bool:
 def _described(path: Path, game: Any) -> tuple[PolicyValue, Encoder]:
     """Gives the network that a file describes, and its encoder for the game that is to be played."""
     _, meta = load_weights(path, expect={"kind": KIND, "game": game.name, "version": VERSION})
-    who = make(PolicyValueConfig(**{name: str(meta.get(name, "")) for name in ("game", "mode", "encoder", "network")}))
+    who = _made_by(meta)
     return who, jaxgames.encoder_of(game, who.encoder.name)
+
+
+def _made_by(meta: Mapping[str, Any]) -> PolicyValue:
+    """Makes the network that a file's record names."""
+    return make(PolicyValueConfig(**{name: str(meta.get(name, "")) for name in ("game", "mode", "encoder", "network")}))
 
 
 def _check_planes(path: Path, who: PolicyValue, encoder: Encoder) -> None:
