@@ -70,7 +70,7 @@ def run(config: KernelsConfig) -> int:
       The exit code: 1 if a case cannot be compiled.
 
     Raises:
-      ValueError: there is nothing to compile for the target with.
+      ValueError: there is nothing to compile for the target with, or a case that is named is not one program.
     """
     runtime.prepare()
     targets.prepare(config.target, config.packages)
@@ -80,6 +80,8 @@ def run(config: KernelsConfig) -> int:
     failed = False
     for name in config.cases or order:
         row = count(cases.find(name), mesh, config.batch)
+        if row is None and config.cases:
+            raise ValueError(f"case={name!r}: is not one program, so there is no round of which kernels could be counted")
         if row is None:
             continue
         print(json.dumps(row), flush=True)

@@ -362,7 +362,13 @@ class Table:
         return tuple(self.card_ids[card.shown_as or card.key] for card in self.cards)
 
     def unit(self, name: str) -> Unit:
-        """Gives a unit by its name."""
+        """Gives a unit by its name.
+
+        Raises:
+          ValueError: there is none.
+        """
+        if name not in self.unit_ids:
+            raise ValueError(f"unit={name!r}: must be one of {', '.join(self.unit_ids)}")
         return self.units[self.unit_ids[name]]
 
     def card(self, key: str) -> Card:

@@ -120,10 +120,10 @@ class ClashConfig:
 
     def _check_cards(self) -> None:
         given: Any = self.decks
-        decks = given if isinstance(given, Iterable) and not isinstance(given, str) else ()
-        rows = tuple(_words("decks", deck) for deck in decks)
+        decks = given.split("/") if isinstance(given, str) else given
+        rows = tuple(_words("decks", deck) for deck in decks) if isinstance(decks, Iterable) else ()
         if len(rows) != 2:
-            raise ValueError(f"decks: {len(rows)}, must be two, one per player")
+            raise ValueError(f"decks: {len(rows)}, must be two, one per player, such as (deck, deck) or knight+.../knight+...")
         pool = _words("pool", self.pool)
         for label, keys in (("deck of player 0", rows[0]), ("deck of player 1", rows[1]), ("pool", pool)):
             for key in keys:

@@ -26,6 +26,7 @@ KIND_NAMES = (
 )
 NUM_KINDS = len(KIND_NAMES)
 KIND_BITS = 4
+LAKE = -1  # in arrays of boards, where kinds of pieces are > 0
 IMMOBILE = (FLAG, BOMB)
 
 # StraDoS2: letters by kind, upper case where hidden from the other player, lower case where both see the piece.

@@ -9,13 +9,13 @@ import jax
 import numpy as np
 
 from jaxgames import checks
-from jaxgames.stratego import moves, rules
+from jaxgames.stratego import moves, refusals, rules
 from jaxgames.stratego.config import StrategoConfig
-from jaxgames.stratego.constants import BLUE, KIND_BITS, KIND_NAMES, NUM_KINDS, PLAYERS, RED
+from jaxgames.stratego.constants import BLUE, KIND_BITS, KIND_NAMES, LAKE, NUM_KINDS, PLAYERS, RED
 from jaxgames.stratego.legal import legal_mask, side_of
 from jaxgames.stratego.state import LastMove, State, packed_counts
 
-LAKE, NOBODY = -1, 2  # codes of pieces and owners in recordings
+NOBODY = 2  # the owner of cells without a piece
 
 
 def to_arrays(config: StrategoConfig, states: State) -> dict[str, np.ndarray]:
@@ -177,7 +177,8 @@ def play(config: StrategoConfig, state: State, move: int | str) -> State:
     if bool(state.terminated):
         raise ValueError(f"action={action}: the game is over")
     if action not in legal_list(config, state):
-        raise ValueError(f"move={move_name(config, action, seat)}: is not legal for {PLAYERS[seat]}")
+        why = refusals.why_illegal(config, to_arrays(config, state), action, seat)
+        raise ValueError(f"move={move_name(config, action, seat)}: is not legal for {PLAYERS[seat]}, {why}")
     after: State = jax.device_get(_step(config, state, action))
     return after
 

@@ -133,7 +133,8 @@ def parse_cell(config: StrategoConfig, name: str) -> int:
     column, rank = FILES.find(name[:1]) if name else -1, ":" if name[1:] == "10" else name[1:]
     row = ord(rank) - ord("1") if len(rank) == 1 else -1
     if not (0 <= column < config.columns and 0 <= row < config.rows):
-        raise ValueError(f"cell={name!r}: must be in a1..{cell_name(config, config.num_cells - 1)}")
+        last = cell_name(config, config.num_cells - 1).replace(":", "10")
+        raise ValueError(f"cell={name!r}: must be in a1..{last}{', where there is no column j' if 'k' in last else ''}")
     return row * config.columns + column
 
 

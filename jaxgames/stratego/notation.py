@@ -29,6 +29,7 @@ from jaxgames.stratego.constants import (
     EMPTY_LETTER,
     FLAG,
     KIND_NAMES,
+    LAKE,
     LAKE_LETTER,
     LETTERS,
     MOVED_LETTER,
@@ -250,7 +251,7 @@ def _check_marks(config: StrategoConfig, arrays: dict[str, Any]) -> None:
 def _read_letter(letter: str, name: str) -> tuple[int, int]:
     """Gives kind and owner."""
     if letter == LAKE_LETTER:
-        return interop.LAKE, interop.NOBODY
+        return LAKE, interop.NOBODY
     if letter in (EMPTY_LETTER, EMPTY_LETTER.upper()):
         return 0, interop.NOBODY
     if letter in (UNMOVED_LETTER, MOVED_LETTER):

@@ -7,7 +7,7 @@ import numpy as np
 from jaxgames.replay import Arrays, BadRecording, Findings, check_form, check_offsets
 from jaxgames.stratego import interop, moves, replaying
 from jaxgames.stratego.config import StrategoConfig
-from jaxgames.stratego.constants import BLUE, BOARD_SIDE, LAKES, NUM_KINDS, RED
+from jaxgames.stratego.constants import BLUE, BOARD_SIDE, LAKE, LAKES, NUM_KINDS, RED
 from jaxgames.stratego.replaying import Played
 
 _CELLS = BOARD_SIDE * BOARD_SIDE
@@ -65,7 +65,7 @@ def _boards(arrays: Arrays) -> dict[str, np.ndarray]:
     shown = [arrays[name].reshape(-1, _CELLS) for name in ("po1", "po2")]
     still = [arrays[name].reshape(-1, _CELLS) for name in ("st1", "st2")]
     piece = _KIND[own[0]] + _KIND[own[1]]
-    piece[:, list(LAKES)] = interop.LAKE
+    piece[:, list(LAKES)] = LAKE
     owner = np.where(own[0] > 0, RED, np.where(own[1] > 0, BLUE, interop.NOBODY))
     visible = (shown[0] != _UNKNOWN) & (shown[1] != _UNKNOWN)
     moved = (piece > 0) & (still[0] + still[1] == 0)

@@ -73,11 +73,12 @@ def _at(states: State, number: int) -> State:
 
 def _result(names: Sequence[str], state: State) -> str:
     ply = int(state.ply)
+    moves = f"{ply} move{'s' if ply != 1 else ''}"
     if not state.terminated:
-        return f"after {ply} moves, {names[int(state.player)]} is to move"
+        return f"after {moves}, {names[int(state.player)]} is to move"
     if int(state.winner) < 0:
-        return f"a draw after {ply} moves"
-    return f"{names[int(state.winner)]} wins after {ply} moves"
+        return f"a draw after {moves}"
+    return f"{names[int(state.winner)]} wins after {moves}"
 
 
 def _picture(config: StrategoConfig, state: State, film: Film, names: Sequence[str], caption: str) -> str:

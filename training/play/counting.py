@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -84,6 +86,18 @@ def wilson(successes: int, trials: int, z: float = Z_95) -> tuple[float, float]:
     low = (centre - spread) / scale if successes else 0.0  # exactly, whatever the rounding
     high = (centre + spread) / scale if successes < trials else 1.0
     return low, high
+
+
+def percent(share: float, interval: Sequence[float]) -> str:
+    """Gives a rate and its interval, both of 0 to 1, as text in per cent: 35.0 (26–45)."""
+    low, high = interval
+    return f"{100 * share:.1f} ({100 * low:.0f}–{100 * high:.0f})"
+
+
+def in_percent(counts: Mapping[str, Any]) -> list[str]:
+    """Gives wins, draws and losses of what `Count.as_dict` made as text in per cent, with their intervals."""
+    rates = (counts[name] / counts["games"] for name in ("wins", "draws", "losses"))
+    return [percent(share, counts[interval]) for share, interval in zip(rates, _INTERVALS, strict=True)]
 
 
 def points_interval(wins: int, draws: int, games: int, z: float = Z_95) -> tuple[float, float]:

@@ -276,20 +276,19 @@ def _table(config: MatchConfig, game: Game, result: dict, names: Mapping[str, st
     """Makes the table, and what must be said of it."""
     differ = any(agent["released"] != agent["strict"] for agent in result["agents"])
     title = f"{config.game} {config.mode}, mean length {result['mean_length']:.0f} steps"
-    table = Table("agent", "counting" if differ else "", "win %", "draw %", "loss %", "games", title=escape(title))
+    kinds = ("counting",) if differ else ()
+    table = Table("agent", *kinds, "win %", "draw %", "loss %", "games", title=escape(title))
     table.columns[0].overflow = "fold"
     notes = []
     for place, agent in enumerate(result["agents"]):
         for rule in ("released", "strict") if differ else ("released",):
-            counts, cells = agent[rule], []
-            for what, interval in (("wins", "win_interval"), ("draws", "draw_interval"), ("losses", "loss_interval")):
-                low, high = counts[interval]
-                cells.append(f"{100 * counts[what] / counts['games']:.1f} ({100 * low:.1f} - {100 * high:.1f})")
             name = escape(names[agent["name"]]) if rule == "released" else ""
-            table.add_row(name, rule if differ else "", *cells, str(counts["games"]))
+            told = [rule] if differ else []
+            table.add_row(name, *told, *counting.in_percent(agent[rule]), str(agent[rule]["games"]))
         if place == 0:
             for row in _published(config, game):
-                table.add_row("the paper", "released", *(f"{share:.1f}" for share in row.shares), str(row.games))
+                shares = [f"{share:.1f}" for share in row.shares]
+                table.add_row("the paper", *(["released"] if differ else []), *shares, str(row.games))
                 notes += [row.note] if row.note else []
     return table, notes
 

@@ -24,7 +24,7 @@ from jaxgames.agent import Agent
 from jaxgames.game import Game
 from jaxgames.registration import name_and_mode
 from training.play import agents, elo, evaluate, memory
-from training.play.counting import points_interval
+from training.play.counting import percent, points_interval
 from training.storage import provenance
 from training.storage.files import check_shared, output_folder, write_atomically, write_together
 from training.storage.shards import made_from, shard_of
@@ -87,11 +87,11 @@ class CrossTable:
         table = Table("player", "Elo", "points %", *columns, title="points in % against")
         for place, index in enumerate(order):
             total, played, drawn = (int(part[index].sum()) for part in (2 * self.points, self.games, self.draws))
-            low, high = points_interval((total - drawn) // 2, drawn, played)
+            interval = points_interval((total - drawn) // 2, drawn, played)
             name = self.names[index]
             label = escape(labels[name] if labels else name)
             cells = [f"{place + 1} {label}", f"{self.ratings[index]:+.0f} ± {1.96 * errors[index]:.0f}"]
-            cells.append(f"{50 * total / max(played, 1):.1f} ({100 * low:.0f} - {100 * high:.0f})")
+            cells.append(percent(total / max(2 * played, 1), interval))
             for other in order:
                 met = self.games[index, other]
                 cells.append(f"{100 * self.points[index, other] / met:.0f}" if met else "–")

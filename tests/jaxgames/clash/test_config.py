@@ -51,7 +51,14 @@ def test_units_that_may_come_are_those_of_the_decks_and_what_they_leave():
 
 def test_decks_may_be_written_in_words():
     words = "+".join(BEGINNER_DECK)
-    assert ClashConfig(decks=(words, words)) == ClashConfig()
+    assert ClashConfig(decks=(words, words)) == ClashConfig(decks=f"{words}/{words}") == ClashConfig()
+    with pytest.raises(ValueError, match="decks: 1, must be two, one per player, such as"):
+        ClashConfig(decks=words)
+
+
+def test_units_that_are_not_there_are_told():
+    with pytest.raises(ValueError, match="unit='Nope': must be one of "):
+        ClashConfig().table.unit("Nope")
 
 
 def test_decks_on_command_lines():

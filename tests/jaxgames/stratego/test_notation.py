@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxgames.stratego import Stratego, StrategoConfig, interop, moves, notation, rules
+from jaxgames.stratego import Stratego, StrategoConfig, interop, moves, notation, refusals, rules
 from tests.jaxgames.stratego.playing import CONFIG, P2SRO, at, position, random_game
 
 BARRAGE = StrategoConfig(pieces=(1, 1, 2, 1, 0, 0, 0, 0, 0, 1, 1, 1))
@@ -133,8 +133,40 @@ def test_moves_as_text():
         ("e1", "must be two cells"),
         ("e1z9", "cell='z9': must be in a1..e5"),
         ("e1d2", "along a row or a column"),
-        ("a1a2", "a1a2: is not legal for red"),
+        ("a1a2", "a1a2: is not legal for red, a flag does not move"),
         (10**6, "must be an integer in 0.."),
     ):
         with pytest.raises(ValueError, match=message):
             interop.play(CONFIG, state, move)
+    with pytest.raises(ValueError, match=r"cell='j10': must be in a1\.\.k10, where there is no column j"):
+        interop.play(BARRAGE, jax.device_get(Stratego(BARRAGE).init(jax.random.key(0))), "j10j9")
+
+
+@pytest.mark.parametrize(
+    ("move", "why"),
+    [
+        ("a1a2", "a flag does not move"),
+        ("c1c2", "a bomb does not move"),
+        ("a2a3", "no piece of its own is on a2"),
+        ("a5a4", "no piece of its own is on a5"),
+        ("b1c1", "a piece of its own is on c1"),
+        ("b3c3", "c3 is a lake"),
+        ("b3b5", "b4 is in the way"),
+        ("b3e3", "c3 is in the way"),
+        ("e1e3", "a spy goes one cell at a time"),
+    ],
+)
+def test_why_moves_are_not_legal(move, why):
+    state = position("YaaaO aOaaa aD_aa aaaaa MDBaC")
+    with pytest.raises(ValueError, match=f"move='?{move}'?: is not legal for red, {why}$"):
+        interop.play(CONFIG, state, move)
+
+
+def test_whatever_is_not_legal_has_a_reason():
+    game = Stratego(P2SRO)
+    for state in random_game(P2SRO, 40)[5:-1:11]:
+        legal, board = interop.legal_list(P2SRO, state), interop.to_arrays(P2SRO, state)
+        fro = "it has gone to and fro between these cells too often"  # what is left if nothing else is wrong
+        reasons = [refusals.why_illegal(P2SRO, board, action, int(state.player)) for action in range(game.num_actions - 1)]
+        fine = [action for action, reason in enumerate(reasons) if reason == fro]
+        assert set(legal) <= set(fine) and len(fine) <= len(legal) + 1

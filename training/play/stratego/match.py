@@ -22,7 +22,7 @@ from rich.table import Table
 import jaxgames
 from jaxgames.stratego import Stratego
 from jaxgames.stratego.state import State
-from training.play.counting import Count
+from training.play.counting import Count, in_percent
 from training.play.stratego import games, records, referee
 from training.play.stratego.games import BLUE, RED, Played, Rules
 from training.play.stratego.partners import Entrant, OwnEntrant
@@ -211,10 +211,6 @@ def _table(result: Mapping[str, Any]) -> Table:
     table = Table("player", "win %", "draw %", "loss %", "games", "as red", "as blue", "slowest line")
     table.columns[0].overflow = "fold"
     for player in result["players"]:
-        cells = []
-        for what, interval in (("wins", "win_interval"), ("draws", "draw_interval"), ("losses", "loss_interval")):
-            low, high = player[interval]
-            cells.append(f"{100 * player[what] / player['games']:.1f} ({100 * low:.1f} - {100 * high:.1f})")
         colours = [f"{part['wins']}-{part['draws']}-{part['losses']}" for part in (player["red"], player["blue"])]
-        table.add_row(escape(player["name"]), *cells, str(player["games"]), *colours, f"{player['slowest']:.2f} s")
+        table.add_row(escape(player["name"]), *in_percent(player), str(player["games"]), *colours, f"{player['slowest']:.2f} s")
     return table
