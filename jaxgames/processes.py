@@ -70,10 +70,11 @@ class Processes:
 
 @dataclasses.dataclass
 class _Present:
-    """What is true of this process."""
+    """What is true of this process; `claim` is the number of a socket that a coordinator holds, so that there is one."""
 
     index: int = 0
     count: int = 1
+    claim: int = -1
 
 
 _present = _Present()
@@ -150,7 +151,7 @@ def _how(options: Processes) -> tuple[str, int, int] | None:
     if options.coordinator in ("", AUTO):
         return "(found by JAX)", int(_found_index()), 0
     if options.process_id == 0:
-        _check_port(options.coordinator)
+        _claim_port(options.coordinator)
     return options.coordinator, options.process_id, options.num_processes
 
 
@@ -184,13 +185,21 @@ def free_port() -> int:
         return port
 
 
-def _check_port(address: str) -> None:
-    """Raises an OSError where another program has the port; JAX would share it, and wait in vain."""
+def _claim_port(address: str) -> None:
+    """Makes this process the only coordinator of a port of this machine, as long as it lives.
+
+    Raises:
+      OSError: another program has the port, or another process 0 is about to take it. JAX would share it, and wait in vain.
+    """
     port = int(address.rpartition(":")[2])
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # what a lost coordinator has left behind does not count
         try:
             probe.bind(("", port))
+            if sys.platform == "linux":  # a name without a file, which is free again when its process has ended
+                with socket.socket(socket.AF_UNIX) as claim:
+                    claim.bind(f"\0jaxgames coordinator {port}")
+                    _present.claim = claim.detach()
         except OSError as error:
             told = f"port {port} is in use ({error.strerror}): is there a second process 0?"
             raise OSError(f"coordinator={address!r}: {told}") from None

@@ -121,7 +121,9 @@ def shared(tmp_path_factory):
     both = run_together(code, 2, environment)
     code = f"from tests.shared_work import alone\nalone(2, {str(folder)!r})"
     (end,) = ends_of([start_python(["-c", code], environment)])
-    assert [(code, error) for code, _, error in [*both, end]] == [(0, "")] * 3
+    assert [code for code, _, _ in [*both, end]] == [0] * 3
+    told = "stopping when this iteration is done and saved\n"  # by the one that is asked to stop
+    assert [error for _, _, error in [*both, end]] == ["", told, ""]
     return [json.loads(out) for _, out, _ in both], json.loads(end[1]), folder
 
 
@@ -223,12 +225,25 @@ def test_a_port_that_a_lost_coordinator_had_is_free():
         server.listen()
         address = f"localhost:{server.getsockname()[1]}"
         with pytest.raises(OSError, match="is in use"):
-            processes._check_port(address)
+            processes._claim_port(address)
         client = socket.create_connection(("localhost", server.getsockname()[1]))
         accepted, _ = server.accept()
         accepted.close()  # first, so that its end waits
         client.close()
-    processes._check_port(address)
+    processes._claim_port(address)
+
+
+def test_two_coordinators_that_begin_at_once(monkeypatch):
+    """Neither listens yet, so that both could take the port."""
+    monkeypatch.setattr(processes, "_present", processes._Present())
+    address = f"localhost:{processes.free_port()}"
+    processes._claim_port(address)
+    second = ["-c", f"from jaxgames import processes; processes._claim_port({address!r})"]
+    (end,) = ends_of([start_python(second, prepared_environment())])
+    assert end[0] == 1 and end[2].strip().endswith("is there a second process 0?")
+    os.close(processes._present.claim)
+    processes._claim_port(address)  # once the first has ended
+    os.close(processes._present.claim)
 
 
 @pytest.mark.slow
