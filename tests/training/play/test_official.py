@@ -21,6 +21,7 @@ from training.play import agents, official
 from training.play.official import OfficialAgent, OfficialMatchConfig
 
 SPEC = "counting"
+RECORDINGS = {"ffa": "ffa_random", "team": "team", "radio": "radio"}  # by mode
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -30,7 +31,7 @@ def quick():
     counting = memoryless(SPEC, lambda params, keys, views, seats: (views.step_count + seats).astype(jnp.int32) % 6)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(agents, "make", lambda spec, game: counting if spec == SPEC else make(spec, game))
-        patch.setattr(kind, "init", lambda game, key: recorded("ffa_random", 0))
+        patch.setattr(kind, "init", lambda game, key: recorded(RECORDINGS[game.config.mode], 0))
         patch.setattr(kind, "observe", jax.jit(kind.observe, static_argnums=0))
         yield
 
@@ -43,7 +44,7 @@ def recorded(name, number):
 @functools.cache
 def compiled(mode="ffa"):
     """A game; `init`, `observe` and `step` of it, whose states are recorded, whatever is done."""
-    game, name = jaxgames.make("pommerman", mode), {"ffa": "ffa_random"}.get(mode, mode)
+    game, name = jaxgames.make("pommerman", mode), RECORDINGS[mode]
 
     def step(state, actions):
         del actions
