@@ -40,6 +40,19 @@ def can_be_drawn(game: Game) -> TypeGuard[DrawnGame]:
     return offers(game, DrawnGame) and not (by_view and getattr(game, "view", "") == "")
 
 
+class WrittenGame(Game, Protocol):
+    """A game whose positions can be written in letters, for terminals."""
+
+    def to_text(self, state: Any) -> str:
+        """Writes one position as lines of text, all that there is; numpy leaves without batch axis."""
+        ...
+
+
+def can_be_written(game: Game) -> TypeGuard[WrittenGame]:
+    """Says whether positions of a game can be written in letters."""
+    return offers(game, WrittenGame)
+
+
 class StallingGame(Game, Protocol):
     """A game in which nothing happens for long where nobody does certain things: learners may give up such games."""
 

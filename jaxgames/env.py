@@ -44,7 +44,7 @@ class Environment(Base):
       batch_size: lanes, B.
       opponents: who has the other seats: agents, or names of the game's bots; one for all, or P - 1 in the order of seats after
         the learner's.
-      seat: of the learner; or "rotating": the next one with each game of a lane, beginning with lane % P.
+      seat: of the learner; or "rotating": the next one with each game of a lane, beginning with lane % P at every `reset`.
       observation: "arrays" (all that a seat observes, as few plain arrays), "planes" (of the encoder), or a function
         `see(state, seat) -> pytree` of one game.
       encoder: its name; None: the game's first.
@@ -75,11 +75,12 @@ class Environment(Base):
         """Whether some opponent plays by what its seat has seen so far."""
         return is_hidden(self.game) and not all(group.agent.sees_state for group in self.groups)
 
-    def reset(self, key: Array) -> tuple[EnvState, TimeStep]:
+    def reset(self, key: Array, first_seat: Array | int = 0) -> tuple[EnvState, TimeStep]:
         """Begins games in all lanes.
 
         Args:
           key: a typed key, a new one for every call.
+          first_seat: int32 [], the learner's in lane 0, where seats rotate; the seats of the lanes after it follow.
 
         Returns:
           The state, and a time step without reward.
@@ -87,7 +88,7 @@ class Environment(Base):
         lanes, pool = self._begin(key)
         everywhere = jnp.ones(self.batch_size, bool)
         games = self.starts.take(pool, lanes, everywhere)
-        first = jnp.arange(self.batch_size, dtype=jnp.int32) % self.game.num_players
+        first = (jnp.arange(self.batch_size, dtype=jnp.int32) + first_seat) % self.game.num_players
         state = EnvState(
             games=games,
             infos=self._infos(games) if self.informed else (),

@@ -19,12 +19,11 @@ import jax.numpy as jnp
 import numpy as np
 
 import jaxgames
-from jaxgames.abilities import can_be_drawn
 from jaxgames.env import Environment, EnvState, TimeStep
 from jaxgames.env_base import DISABLED, NEXT_STEP, SAME_STEP
 from jaxgames.fusion import settled
-from jaxgames.wrappers.needed import needed
-from jaxgames.wrappers.shared import render_modes, shared
+from jaxgames.needed import needed
+from jaxgames.wrappers.shared import RENDER_FPS, RENDER_MODES, Renderer, shared
 from jaxgames.wrappers.spaces import as_numpy, checked_actions, lane, space_of
 
 needed("gymnasium")
@@ -35,6 +34,7 @@ from gymnasium.vector.utils import batch_space  # noqa: E402
 NAMESPACE = "jaxgames"
 _MODES = {NEXT_STEP: AutoresetMode.NEXT_STEP, SAME_STEP: AutoresetMode.SAME_STEP}
 _LARGEST_SEED = 2**31 - 1
+_NOT_BEGUN = "no game has begun: call reset first"
 
 
 class _Runner:
@@ -49,9 +49,9 @@ class _Runner:
         self._reset, self._step = _programs(env, on_device)
         self.state: Any = None
 
-    def reset(self, seed: int) -> TimeStep:
-        """Begins again."""
-        self.state, step = self._reset(jax.random.key(seed))
+    def reset(self, seed: int, first_seat: int = 0) -> TimeStep:
+        """Begins again; see `Environment.reset`."""
+        self.state, step = self._reset(jax.random.key(seed), np.int32(first_seat))
         return self._given(step)
 
     def step(self, actions: Any) -> TimeStep:
@@ -70,9 +70,9 @@ def _programs(env: Environment, on_device: bool) -> tuple[Any, Any]:
     """Compiles `reset` and `step` of an environment once, whoever runs it."""
     pack = (lambda step: step) if on_device else _packed
 
-    def first(key: Any) -> tuple[Any, Any]:
+    def first(key: Any, first_seat: Any) -> tuple[Any, Any]:
         first, rest = jax.random.split(key)
-        state, step = env.reset(first)
+        state, step = env.reset(first, first_seat)
         return (state, rest, jnp.uint32(0)), pack(step._replace(final_observation=()))
 
     def following(carry: tuple[EnvState, Any, Any], actions: Any) -> tuple[Any, Any]:
@@ -109,27 +109,36 @@ class GymnasiumEnv(gymnasium.Env):
 
     Args:
       game: an id as "pommerman-ffa-v1", what `jaxgames.make` takes, or a game.
-      render_mode: "svg": `render` gives the picture as text; None: there is none.
+      render_mode: what `render` gives: "rgb_array" (uint8 [H, W, 3]), "svg" (the picture as text), "ansi" (the board in letters,
+        where the game has them); None: nothing.
       **settings: of `jaxgames.Environment`: opponents, seat, observation, encoder, max_episode_steps.
     """
 
-    metadata = {"render_modes": ["svg"], "render_fps": 4}  # noqa: RUF012
+    metadata = {"render_modes": list(RENDER_MODES), "render_fps": RENDER_FPS}  # noqa: RUF012
 
     def __init__(self, game: Any = "pommerman", *, render_mode: str | None = None, **settings: Any) -> None:
-        self.environment = shared(Environment, game, batch_size=1, autoreset=DISABLED, **settings)
+        self.environment = shared(Environment, game, settings, ("render_mode",), batch_size=1, autoreset=DISABLED)
         self.render_mode = render_mode
-        self.metadata = {**self.metadata, "render_modes": render_modes(self.environment.game, render_mode)}
+        self._renderer = Renderer(self.environment.game, render_mode)
+        self.metadata = {**self.metadata, "render_modes": self._renderer.modes}
         self.observation_space = space_of(self.environment.observation_spec)
         self.action_space = gymnasium.spaces.Discrete(self.environment.game.num_actions)
         self._runner = _Runner(self.environment)
+        self._first_seat: int | None = None
         self._over = True
         self._closed = False
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
-        """Begins a game; see `gymnasium.Env.reset`. There are no options."""
+        """Begins a game; see `gymnasium.Env.reset`. There are no options.
+
+        With `seat="rotating"` a seed draws the learner's seat, as it draws all else, and each `reset` without one takes the next.
+        """
         self._check_open()
         super().reset(seed=seed)
-        step = self._runner.reset(int(self.np_random.integers(_LARGEST_SEED)))
+        number = int(self.np_random.integers(_LARGEST_SEED))
+        self._first_seat = number if seed is not None or self._first_seat is None else self._first_seat + 1
+        self._first_seat %= self.environment.game.num_players
+        step = self._runner.reset(number, self._first_seat)
         self._over = False
         return lane(step.observation, 0), self._info(step)
 
@@ -151,15 +160,24 @@ class GymnasiumEnv(gymnasium.Env):
         observation = lane(step.observation, 0)
         return observation, float(step.reward[0]), terminated, truncated, self._info(step)
 
+    def action_masks(self) -> np.ndarray:
+        """Gives bool [num_actions], the legal actions; the name that MaskablePPO of sb3-contrib asks for.
+
+        Raises:
+          gymnasium.error.ResetNeeded: no game has begun.
+          gymnasium.error.ClosedEnvironmentError: the environment was closed.
+        """
+        self._check_open()
+        if self._runner.state is None:
+            raise gymnasium.error.ResetNeeded(_NOT_BEGUN)
+        return self._mask.astype(bool)
+
     def render(self) -> Any:
-        """Gives the picture of the position as SVG text, or None without a render mode."""
+        """Gives the picture of the position, or None without a render mode and before the first game."""
         self._check_open()
         if self.render_mode is None or self._runner.state is None:
             return None
-        game = self.environment.game
-        if not can_be_drawn(game):
-            raise ValueError(f"game={game.name!r}: has no pictures")
-        return game.draw(lane(self._runner.games, 0))
+        return self._renderer.frame(lane(self._runner.games, 0))
 
     def close(self) -> None:
         """Forgets the game."""
@@ -167,8 +185,8 @@ class GymnasiumEnv(gymnasium.Env):
         self._runner.state = None
 
     def _info(self, step: TimeStep) -> dict[str, Any]:
-        mask, illegal = np.array(step.legal[0]), bool(step.illegal[0])
-        return {"action_mask": mask, "illegal": illegal, "seat": int(step.seat[0])}
+        self._mask, illegal = np.array(step.legal[0]), bool(step.illegal[0])
+        return {"action_mask": self._mask.copy(), "illegal": illegal, "seat": int(step.seat[0])}
 
     def _check_open(self) -> None:
         if self._closed:
@@ -177,6 +195,8 @@ class GymnasiumEnv(gymnasium.Env):
 
 class GymnasiumVectorEnv(VectorEnv):
     """Many games at once, in one compiled program.
+
+    With `seat="rotating"` lane i begins at seat i % P at every `reset`, and takes the next seat with each game.
 
     Observations are given as they lie on the device: as numpy arrays that cannot be written to, on a CPU without a copy. Infos
     have an entry per environment and a mask of those that have it, `_name`, as usual: "action_mask", "illegal", "seat", and where
@@ -189,19 +209,31 @@ class GymnasiumVectorEnv(VectorEnv):
       autoreset: "next_step" (of gymnasium the usual one: the call after the end begins the next game and ignores the action) or
         "same_step".
       array: "numpy", or "jax": arrays stay on the device, flags are bool, and "final_obs" is one batch of all environments.
+      render_mode: as of `GymnasiumEnv`.
       **settings: as of `GymnasiumEnv`, and pool_size.
     """
 
     def __init__(
-        self, game: Any = "pommerman", num_envs: int = 1, *, autoreset: str = NEXT_STEP, array: str = "numpy", **settings: Any
+        self,
+        game: Any = "pommerman",
+        num_envs: int = 1,
+        *,
+        autoreset: str = NEXT_STEP,
+        array: str = "numpy",
+        render_mode: str | None = None,
+        **settings: Any,
     ) -> None:
         if autoreset not in _MODES:
             raise ValueError(f"autoreset={autoreset!r}: must be one of {', '.join(_MODES)}")
         if array not in ("numpy", "jax"):
             raise ValueError(f"array={array!r}: must be numpy or jax")
-        self.environment = shared(Environment, game, batch_size=num_envs, autoreset=autoreset, **settings)
+        also = ("num_envs", "autoreset", "array", "render_mode")
+        self.environment = shared(Environment, game, settings, also, batch_size=num_envs, autoreset=autoreset)
         self.num_envs = num_envs
-        self.metadata = {"render_modes": [], "autoreset_mode": _MODES[autoreset]}
+        self.render_mode = render_mode
+        self._renderer = Renderer(self.environment.game, render_mode)
+        modes = {"render_modes": self._renderer.modes, "render_fps": RENDER_FPS}
+        self.metadata = {**modes, "autoreset_mode": _MODES[autoreset]}
         self.single_observation_space = space_of(self.environment.observation_spec)
         self.single_action_space = gymnasium.spaces.Discrete(self.environment.game.num_actions)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
@@ -240,11 +272,31 @@ class GymnasiumVectorEnv(VectorEnv):
         """
         self._check_open()
         if self._runner.state is None:
-            raise gymnasium.error.ResetNeeded("no game has begun: call reset first")
+            raise gymnasium.error.ResetNeeded(_NOT_BEGUN)
         if not isinstance(actions, jax.Array):
             actions = checked_actions(actions, (self.num_envs,), self.environment.game.num_actions)
         step = self._runner.step(actions)
         return step.observation, step.reward, step.terminated, step.truncated, self._infos(step)
+
+    def action_masks(self) -> Any:
+        """Gives bool [num_envs, num_actions], the legal actions; as all else it cannot be written to.
+
+        Raises:
+          gymnasium.error.ResetNeeded: there was no reset.
+          gymnasium.error.ClosedEnvironmentError: the environment was closed.
+        """
+        self._check_open()
+        if self._runner.state is None:
+            raise gymnasium.error.ResetNeeded(_NOT_BEGUN)
+        return self._legal.view(bool)
+
+    def render(self) -> tuple[Any, ...] | None:
+        """Gives a picture for each environment, or None without a render mode and before the first games."""
+        self._check_open()
+        if self.render_mode is None or self._runner.state is None:
+            return None
+        games = jax.device_get(self._runner.games)
+        return tuple(self._renderer.frame(lane(games, index)) for index in range(self.num_envs))
 
     def close_extras(self, **kwargs: Any) -> None:
         """Forgets the games."""
@@ -252,7 +304,7 @@ class GymnasiumVectorEnv(VectorEnv):
         self._runner.state = None
 
     def _infos(self, step: TimeStep) -> dict[str, Any]:
-        every = self._everywhere
+        every, self._legal = self._everywhere, step.legal
         infos: dict[str, Any] = {"action_mask": step.legal, "_action_mask": every, "illegal": step.illegal, "_illegal": every}
         infos |= {"seat": step.seat, "_seat": every}
         done = np.asarray(step.done)

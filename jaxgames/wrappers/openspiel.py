@@ -18,8 +18,8 @@ import jaxgames
 from jaxgames.agent import Agent
 from jaxgames.game import hides_something, update_all_information
 from jaxgames.hex.game import Hex
+from jaxgames.needed import needed
 from jaxgames.others import bot_of
-from jaxgames.wrappers.needed import needed
 
 pyspiel = needed("pyspiel")
 

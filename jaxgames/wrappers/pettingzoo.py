@@ -20,11 +20,11 @@ import jax
 import numpy as np
 from numpy.random import default_rng
 
-from jaxgames.abilities import can_be_drawn
+from jaxgames import checks
 from jaxgames.env_base import DISABLED
 from jaxgames.multi_env import MultiEnvironment
-from jaxgames.wrappers.needed import needed
-from jaxgames.wrappers.shared import render_modes, shared
+from jaxgames.needed import needed
+from jaxgames.wrappers.shared import RENDER_FPS, Renderer, name_of, shared
 from jaxgames.wrappers.spaces import as_numpy, checked_actions, space_of
 
 needed("pettingzoo")
@@ -43,9 +43,9 @@ class _Table:
     """A game and what all its seats are told, shared by both kinds of environment."""
 
     def __init__(self, game: Any, render_mode: str | None, settings: dict[str, Any]) -> None:
-        self.environment = shared(MultiEnvironment, game, batch_size=1, autoreset=DISABLED, **settings)
+        self.environment = shared(MultiEnvironment, game, settings, ("render_mode",), batch_size=1, autoreset=DISABLED)
         self.game = self.environment.game
-        self.render_modes, self.render_mode = render_modes(self.game, render_mode), render_mode
+        self.renderer, self._called = Renderer(self.game, render_mode), name_of(self.game, game)
         self.names = [f"player_{seat}" for seat in range(self.game.num_players)]
         seen, actions = space_of(self.environment.observation_spec), self.game.num_actions
         mask = spaces.Box(0, 1, (actions,), np.int8)
@@ -56,11 +56,19 @@ class _Table:
         self.state: Any = None
         self.closed = False
 
+    def metadata(self, **more: Any) -> dict[str, Any]:
+        """Gives what PettingZoo wants to know of an environment."""
+        return {"name": self._called, "render_modes": self.renderer.modes, "render_fps": RENDER_FPS, **more}
+
     def reset(self, seed: int | None) -> None:
-        """Begins a game."""
+        """Begins a game.
+
+        Raises:
+          ValueError: the seed is none, or the environment was closed.
+        """
         self.check_open()
         if seed is not None:
-            self._random = default_rng(seed)
+            self._random = default_rng(checks.count("seed", seed, 0))
         first, self.key = jax.random.split(jax.random.key(int(self._random.integers(_LARGEST_SEED))))
         self.count = 0
         self.state, step = self._reset(first)
@@ -98,14 +106,12 @@ class _Table:
             raise ValueError(f"agent={name!r}: must be one of {', '.join(self.names)}")
         return self.names.index(name)
 
-    def draw(self) -> str | None:
-        """Gives the picture of the position, None without a render mode."""
+    def draw(self) -> Any:
+        """Gives the picture of the position, None without a render mode and before the first game."""
         self.check_open()
-        if self.render_mode is None or self.state is None:
+        if self.state is None:
             return None
-        if not can_be_drawn(self.game):
-            raise ValueError(f"game={self.game.name!r}: has no pictures")
-        return self.game.draw(jax.tree.map(lambda leaf: np.array(leaf[0]), self.state.games))
+        return self.renderer.frame(jax.tree.map(lambda leaf: np.array(leaf[0]), self.state.games))
 
     def close(self) -> None:
         """Forgets the game."""
@@ -130,8 +136,8 @@ class _AtTable:
         """Gives the space of a player's actions, always the same object."""
         return self._table.action_spaces[self._table.names[self._table.seat_of(agent)]]
 
-    def render(self) -> str | None:
-        """Gives the picture of the position as SVG text."""
+    def render(self) -> Any:
+        """Gives the picture of the position, as the render mode says."""
         return self._table.draw()
 
     def close(self) -> None:
@@ -144,13 +150,14 @@ class ParallelGame(_AtTable, ParallelEnv):
 
     Args:
       game: an id as "pommerman-ffa-v1", what `jaxgames.make` takes, or a game.
-      render_mode: "svg": `render` gives the picture as text; None: there is none.
+      render_mode: what `render` gives: "rgb_array" (uint8 [H, W, 3]), "svg" (the picture as text), "ansi" (the board in letters,
+        where the game has them); None: nothing.
       **settings: of `jaxgames.MultiEnvironment`: observation, encoder, max_episode_steps.
     """
 
     def __init__(self, game: Any = "pommerman", *, render_mode: str | None = None, **settings: Any) -> None:
         self._table = _Table(game, render_mode, settings)
-        self.metadata = {"name": self._table.game.name, "render_modes": self._table.render_modes, "is_parallelizable": True}
+        self.metadata = self._table.metadata(is_parallelizable=True)
         self.render_mode = render_mode
         self.possible_agents = list(self._table.names)
         self.agents: list[str] = []
@@ -204,11 +211,7 @@ class AECGame(_AtTable, AECEnv):
         self._table = _Table(game, render_mode, settings)
         if not self._table.environment.takes_turns:
             raise ValueError(f"game={self._table.game.name!r}: players move at once; take ParallelGame")
-        self.metadata = {
-            "name": self._table.game.name,
-            "render_modes": self._table.render_modes,
-            "is_parallelizable": False,
-        }
+        self.metadata = self._table.metadata(is_parallelizable=False)
         self.render_mode = render_mode
         self.possible_agents = list(self._table.names)
         self.agents: list[str] = []
@@ -220,9 +223,18 @@ class AECGame(_AtTable, AECEnv):
           ValueError: no game has begun, there is no such player, or the environment was closed.
         """
         self._table.check_open()
-        if self._table.state is None:
-            raise ValueError("no game has begun: call reset first")
+        self._check_begun()
         return self._table.observations[self._table.names[self._table.seat_of(agent)]]
+
+    def last(self, observe: bool = True) -> tuple[dict[str, Any] | None, float, bool, bool, dict[str, Any]]:
+        """Gives what `agent_selection` sees, and what it got since its last action; see `pettingzoo.AECEnv.last`.
+
+        Raises:
+          ValueError: no game has begun, or the environment was closed.
+        """
+        self._table.check_open()
+        self._check_begun()
+        return super().last(observe)
 
     def reset(self, seed: int | None = None, options: dict | None = None) -> None:
         """Begins a game; there are no options."""
@@ -265,6 +277,11 @@ class AECGame(_AtTable, AECEnv):
             self.agent_selection = after  # also where the old mover is out, as it leaves first and this one comes next
         self._accumulate_rewards()
         self._deads_step_first()
+
+    def _check_begun(self) -> None:
+        """Raises a ValueError before the first `reset`."""
+        if self._table.state is None:
+            raise ValueError("no game has begun: call reset first")
 
     def _check_turns(self) -> None:
         """Raises a ValueError where nobody alone is to move in a game that goes on."""

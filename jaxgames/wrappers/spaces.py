@@ -7,8 +7,8 @@ from typing import Any
 import jax
 import numpy as np
 
+from jaxgames.needed import needed
 from jaxgames.observing import ArraySpec
-from jaxgames.wrappers.needed import needed
 
 needed("gymnasium")
 from gymnasium import spaces  # noqa: E402

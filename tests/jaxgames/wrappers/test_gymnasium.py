@@ -10,9 +10,11 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from gymnasium.wrappers.vector import RecordEpisodeStatistics
 
 import jaxgames
-from jaxgames import runtime
+from jaxgames import raster, runtime
+from jaxgames.needed import needed
+from jaxgames.raster import WIDTH
 from jaxgames.wrappers.gymnasium import GymnasiumEnv, GymnasiumVectorEnv
-from jaxgames.wrappers.needed import needed
+from tests.fading import Fading
 from tests.tic_tac_toe import TicTacToe
 from tests.tug import PULL, REST, SHOUT, Tug, steady_player
 
@@ -41,10 +43,10 @@ def test_jax_is_prepared_where_nothing_has_started_it(monkeypatch):
     monkeypatch.setattr(runtime, "prepare", lambda: prepared.append(True))
     game = Tug(max_steps=5)  # no other test has an environment of it
     assert GymnasiumEnv(game, opponents=STEADY).metadata["render_modes"] == [] and prepared == [True], "nor any pictures"
-    assert GymnasiumEnv("hex-hex-5-v1", render_mode="svg").metadata["render_modes"] == ["svg"]
+    assert GymnasiumEnv("hex-hex-5-v1", render_mode="svg").metadata["render_modes"][-1] == "svg"
     with pytest.raises(ValueError, match=r"^render_mode='svg': must be None: no pictures$"):
         GymnasiumEnv(game, opponents=STEADY, render_mode="svg")
-    with pytest.raises(ValueError, match=r"^render_mode='gif': must be svg or None$"):
+    with pytest.raises(ValueError, match=r"^render_mode='gif': must be (ansi, )?(rgb_array, )?svg or None$"):
         GymnasiumEnv("hex-hex-5-v1", render_mode="gif")
 
 
@@ -205,6 +207,94 @@ def test_the_same_seed_gives_the_same_games():
 def test_what_is_not_installed_is_told():
     with pytest.raises(ImportError, match=r"no_such_library is not installed: pip install 'jaxgames\[wrappers\]'"):
         needed("no_such_library")
+
+
+def seats_of(env, seeds):
+    return [env.reset(seed=seed)[1]["seat"] for seed in seeds]
+
+
+@pytest.mark.parametrize("game", [TicTacToe(), Fading()], ids=["turns", "at once"])
+def test_a_rotating_seat_is_another_with_each_game(game):
+    env, other = (GymnasiumEnv(game, seat="rotating") for _ in range(2))
+    players = game.num_players
+    first, *more = seats_of(env, [7, *[None] * 6])
+    assert more == [(first + number) % players for number in range(1, 7)], "each reset takes the next"
+    assert seats_of(other, [7, None, None]) == [first, *more[:2]] == seats_of(env, [7, None, None]), "as the seed says"
+    assert len(set(seats_of(env, range(20)))) == players, "seeds draw seats"
+    assert seats_of(GymnasiumEnv(game, seat=1), [7, None, None]) == [1] * 3
+
+
+def test_rotating_lanes_begin_at_seats_in_order():
+    envs = GymnasiumVectorEnv(TicTacToe(), 5, seat="rotating")
+    for seed in (1, None, 2):
+        assert envs.reset(seed=seed)[1]["seat"].tolist() == [0, 1, 0, 1, 0]
+
+
+def test_masks_are_given_as_flags():
+    env = GymnasiumEnv(TicTacToe(), seat=1)
+    with pytest.raises(gymnasium.error.ResetNeeded, match="no game has begun"):
+        env.action_masks()
+    _, info = env.reset(seed=0)
+    mask = env.action_masks()
+    assert mask.dtype == bool and mask.shape == (env.action_space.n,) and (mask == info["action_mask"]).all()
+    _, *_, info = env.step(int(np.flatnonzero(mask)[0]))
+    assert (env.action_masks() == info["action_mask"]).all() and env.action_masks().sum() == mask.sum() - 2
+    wrapped = gymnasium.wrappers.TimeLimit(env, 3)
+    assert (wrapped.get_wrapper_attr("action_masks")() == env.action_masks()).all(), "as sb3 asks"
+
+
+@pytest.mark.parametrize("array", ["numpy", pytest.param("jax", marks=pytest.mark.slow)])
+def test_masks_of_many_games(array):
+    envs = GymnasiumVectorEnv(Tug(max_steps=6), 4, opponents=STEADY, array=array)
+    with pytest.raises(gymnasium.error.ResetNeeded, match="no game has begun"):
+        envs.action_masks()
+    envs.reset(seed=0)
+    *_, info = envs.step(np.full(4, PULL))
+    masks = envs.action_masks()
+    assert masks.dtype == bool and masks.shape == (4, 3) and (masks == info["action_mask"]).all()
+
+
+def test_unknown_settings_are_told_with_those_there_are():
+    told = (
+        "^opponent='simple': no such setting; must be one of game, {}autoreset, array, render_mode, encoder, max_episode_steps, "
+    )
+    with pytest.raises(TypeError, match=told.format("num_envs, ") + "observation, opponents, pool_size, seat$"):
+        gymnasium.make_vec("jaxgames/hex-adh-5-v1", num_envs=2, opponent="simple")
+    with pytest.raises(TypeError, match=r"^batch_size=3: no such setting; must be one of game, render_mode, encoder"):
+        GymnasiumEnv(TicTacToe(), batch_size=3)
+
+
+def is_frame(given):
+    return given.dtype == np.uint8 and given.ndim == 3 and given.shape[1:] == (WIDTH, 3) and given.shape[0] % 2 == 0
+
+
+def test_pictures_of_many_games():
+    envs = gymnasium.make_vec("jaxgames/hex-hex-5-v1", num_envs=2, render_mode="svg")
+    assert envs.render() is None and envs.render_mode == "svg"
+    envs.reset(seed=0)
+    envs.step(np.array([12, 3]))
+    one, other = envs.render()
+    assert one.startswith("<svg") and other.startswith("<svg") and one != other
+    films = gymnasium.make_vec("jaxgames/hex-hex-5-v1", num_envs=2, render_mode="rgb_array")
+    films.reset(seed=0)
+    frames = films.render()
+    assert isinstance(frames, tuple) and len(frames) == 2 and all(is_frame(frame) for frame in frames)
+    assert GymnasiumVectorEnv(TicTacToe(), 2).render() is None
+
+
+def test_frames_for_films():
+    env = gymnasium.make("jaxgames/hex-hex-5-v1", render_mode="rgb_array_list")
+    env.reset(seed=0)
+    env.step(12)
+    frames = env.render()
+    assert len(frames) == 2 and all(is_frame(frame) for frame in frames) and (frames[0] != frames[1]).any()
+
+
+def test_pixels_need_their_libraries(monkeypatch):
+    monkeypatch.setattr(raster, "_LIBRARIES", ("no_such_library",))
+    with pytest.raises(ImportError, match=r"^no_such_library is not installed: pip install 'jaxgames\[viz\]'$"):
+        GymnasiumEnv("hex-hex-5-v1", render_mode="rgb_array")
+    assert "rgb_array" not in GymnasiumEnv("hex-hex-5-v1").metadata["render_modes"]
 
 
 def test_environments_of_equal_settings_are_compiled_once():

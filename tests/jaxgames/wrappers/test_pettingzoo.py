@@ -3,9 +3,10 @@
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from pettingzoo.test import api_test, parallel_api_test, parallel_seed_test, seed_test
+from pettingzoo.test import api_test, parallel_api_test, parallel_seed_test, render_test, seed_test
 
 import jaxgames
+from jaxgames.raster import WIDTH
 from jaxgames.wrappers.pettingzoo import AECGame, ParallelGame
 from tests.fading import LEAVE, STAY, Fading, Pushing
 from tests.paid import Paid
@@ -132,6 +133,26 @@ def test_states_in_which_players_move_at_once_are_refused():
         AECGame(Later()).reset(seed=0)
 
 
+@pytest.mark.parametrize("kind", [ParallelGame, AECGame])
+def test_environments_are_called_by_variant_and_version(kind):
+    for game, name in (("hex", "hex-hex-v1"), ("hex-adh-4-v1", "hex-adh-4-v1"), (jaxgames.make("hex", "adh-5"), "hex-adh-5-v1")):
+        assert kind(game).metadata["name"] == name
+    assert kind(jaxgames.make("hex", board_size=6)).metadata["name"] == "hex-v1"
+    assert kind(TicTacToe()).metadata["name"] == TicTacToe().name
+
+
+def test_the_library_s_test_of_pictures():
+    def made(render_mode):  # there are no windows
+        return AECGame("hex-hex-5-v1", render_mode="svg" if render_mode == "human" else render_mode)
+
+    render_test(made, {"svg": lambda given: given.startswith("<svg")})
+    assert "rgb_array" in made("svg").metadata["render_modes"]
+    parallel = ParallelGame("hex-hex-5-v1", render_mode="rgb_array")
+    assert parallel.render() is None
+    parallel.reset(seed=0)
+    assert parallel.render().shape[1:] == (WIDTH, 3)
+
+
 def test_bad_input_is_told():
     with pytest.raises(ValueError, match="players move at once; take ParallelGame"):
         AECGame(Tug())
@@ -142,6 +163,13 @@ def test_bad_input_is_told():
         env.step(0)
     with pytest.raises(ValueError, match="call reset first"):
         env.observe("player_0")
+    with pytest.raises(ValueError, match=r"^no game has begun: call reset first$"):
+        env.last()
+    for seed, told in (("a", r"^seed='a': must be a whole number$"), (-1, r"^seed=-1: must be >= 0$")):
+        with pytest.raises(ValueError, match=told):
+            env.reset(seed=seed)
+    with pytest.raises(TypeError, match=r"^seat=1: no such setting; must be one of game, render_mode, encoder, "):
+        AECGame(TicTacToe(), seat=1)
     env.reset(seed=0)
     for action, told in (
         (10, r"action=10: must be in 0\.\.9"),
@@ -157,5 +185,6 @@ def test_bad_input_is_told():
     with pytest.raises(ValueError, match="agent='player_7'"):
         env.observe("player_7")
     env.close()
-    with pytest.raises(ValueError, match="the environment is closed"):
-        env.step(0)
+    for call in (env.last, env.render, lambda: env.step(0)):
+        with pytest.raises(ValueError, match="the environment is closed"):
+            call()
