@@ -9,6 +9,7 @@ from jaxgames.contract import check_game
 from jaxgames.encoder import Encoder
 from jaxgames.env import Environment
 from jaxgames.game import Game
+from jaxgames.gif import write_gif
 from jaxgames.multi_env import MultiEnvironment
 from jaxgames.registration import Registration, encoder_of, game_names, games, make, register, registration
 from jaxgames.show import show
@@ -29,4 +30,5 @@ __all__ = [
     "register",
     "registration",
     "show",
+    "write_gif",
 ]

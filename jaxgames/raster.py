@@ -67,16 +67,19 @@ def _drawn(svg: str, width: int | None = None, height: int | None = None) -> Any
     import resvg_py
     from PIL import Image
 
-    png = resvg_py.svg_to_bytes(
-        svg_string=svg,
-        width=width,
-        height=height,
-        background=_GROUND,
-        skip_system_fonts=True,
-        font_files=_fonts(),
-        font_family=_FAMILY,
-        sans_serif_family=_FAMILY,
-    )
+    try:
+        png = resvg_py.svg_to_bytes(
+            svg_string=svg,
+            width=width,
+            height=height,
+            background=_GROUND,
+            skip_system_fonts=True,
+            font_files=_fonts(),
+            font_family=_FAMILY,
+            sans_serif_family=_FAMILY,
+        )
+    except ValueError as error:
+        raise ValueError(f"svg={svg[:40]!r}: cannot be drawn: {error}") from None
     return Image.open(io.BytesIO(png)).convert("RGB")
 
 

@@ -22,7 +22,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 import jaxgames
-from jaxgames import checks, processes
+from jaxgames import checks, gif, processes
 from jaxgames.abilities import DrawnGame, can_be_drawn, teams_of
 from jaxgames.agent import Agent
 from jaxgames.game import Game
@@ -53,6 +53,7 @@ class MatchConfig:
       seed: of boards, seats and all play.
       batch: games at a time, over all devices.
       output: folder for result.json, game.svg, and game.json, which `jaxgames play` loads; "": none.
+      gif: write game.gif too, for places that show no SVG (the extra viz); it takes a tenth of a second a step.
       watch: show the first games on a page in the browser while they are played; it stays until Ctrl-C.
       port: of that page; 0: any that is free.
     """
@@ -66,6 +67,7 @@ class MatchConfig:
     seed: int = 0
     batch: int = 128
     output: str = "output"
+    gif: bool = False
     watch: bool = False
     port: int = 8765
 
@@ -76,6 +78,8 @@ class MatchConfig:
         if self.agents and (self.planner or self.opponent):
             raise ValueError(f"agents={' '.join(self.agents)}: takes the place of planner and opponent; leave these out")
         checks.at_least(1, self, "games", "batch")
+        if self.gif and not self.output:
+            raise ValueError("gif=True: must have an output folder")
         checks.port(self)
         checks.seed(self)
 
@@ -139,6 +143,8 @@ def run(config: MatchConfig, console: Console | None = None) -> dict:
 
 def _play(config: MatchConfig, folder: Path | None, console: Console, pages: contextlib.ExitStack) -> dict:
     game = jaxgames.make(config.game, config.mode)
+    if config.gif:
+        _check_gif(game)
     specs = config.players(game)
     made = {spec: agents.make(spec, game) for spec in specs}  # equal agents are one object: they are asked together
     players = [made[spec] for spec in specs]
@@ -180,15 +186,24 @@ def _play(config: MatchConfig, folder: Path | None, console: Console, pages: con
         begun = watching.saved_game(game, config.mode, specs, config.seed, number, games.seats[number])
         played = games.actions[number][: int(games.lengths[number])]
         saved = dataclasses.replace(begun, actions=tuple(map(tuple, played.tolist())))
-        texts = {"game.json": saved.to_text(), "result.json": json.dumps(result, indent=2) + "\n"}
+        files: dict[str, str | bytes] = {"game.json": saved.to_text(), "result.json": json.dumps(result, indent=2) + "\n"}
         told = f"results in {folder / 'result.json'}"
         if can_be_drawn(game):
             console.print("drawing a game", markup=False)
-            texts["game.svg"] = draw_game(game, jax.random.key(config.seed), games, number, [player.name for player in players])
+            names = [player.name for player in players]
+            files |= draw_game(game, jax.random.key(config.seed), games, number, names, also_gif=config.gif)
             told += f"; game {number} to watch in a browser: {folder / 'game.svg'}"
-        write_together({folder / name: text for name, text in texts.items()})
+            told += f", and as a GIF: {folder / 'game.gif'}" if config.gif else ""
+        write_together({folder / name: content for name, content in files.items()})
         console.print(told, markup=False)
     return result
+
+
+def _check_gif(game: Game) -> None:
+    try:
+        gif.check_possible(game)
+    except ImportError as error:
+        raise ValueError(f"gif=True: {error}") from None
 
 
 def _show(
@@ -264,12 +279,15 @@ def kept_game(games: evaluate.Games) -> int:
     return int(won[0]) if len(won) else 0
 
 
-def draw_game(game: DrawnGame, key: Array, games: evaluate.Games, index: int, names: Sequence[str]) -> str:
-    """Draws a recorded game as an animation, SVG; the game must be one that can be drawn."""
+def draw_game(
+    game: DrawnGame, key: Array, games: evaluate.Games, index: int, names: Sequence[str], *, also_gif: bool = False
+) -> dict[str, str | bytes]:
+    """Draws a recorded game as an animation, game.svg, and if wanted game.gif; the game must be one that can be drawn."""
     states = evaluate.replay(game, key, index, games)
     by_seat = [name for _, name in sorted(zip(games.seats[index], names, strict=True))]
-    animation: str = game.animate(states, games.actions[index][: int(games.lengths[index])], names=by_seat)
-    return animation
+    actions = games.actions[index][: int(games.lengths[index])]
+    files: dict[str, str | bytes] = {"game.svg": game.animate(states, actions, names=by_seat)}
+    return files | ({"game.gif": gif.to_gif(game, states, names=by_seat)} if also_gif else {})
 
 
 def _table(config: MatchConfig, game: Game, result: dict, names: Mapping[str, str]) -> tuple[Table, list[str]]:

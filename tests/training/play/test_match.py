@@ -9,10 +9,11 @@ from xml.etree import ElementTree
 import jax
 import numpy as np
 import pytest
+from PIL import Image
 from rich.console import Console
 
 import jaxgames
-from jaxgames import runtime
+from jaxgames import raster, runtime
 from training.jobs.command_line import run_main
 from training.play import evaluate, match
 from training.play.match import EvaluateConfig, MatchConfig
@@ -128,8 +129,26 @@ def test_the_picture_is_of_the_first_game_that_the_first_player_won(match_played
     lost = dataclasses.replace(games, outcomes=np.array([[-1, 1], [-1, 1], [-1, 1]], np.int8))
     second = dataclasses.replace(games, outcomes=np.array([[-1, 1], [1, -1], [1, -1]], np.int8))
     assert match.kept_game(lost) == 0 and match.kept_game(second) == 1
-    svg = match.draw_game(jaxgames.make("hex", "adh-3"), jax.random.key(5), second, 1, ["first", "second"])
+    svg = match.draw_game(jaxgames.make("hex", "adh-3"), jax.random.key(5), second, 1, ["first", "second"])["game.svg"]
     assert svg.startswith("<svg") and "first" in svg and "second" in svg
+
+
+@pytest.mark.usefixtures("replayed")
+def test_a_gif_is_written_too(tmp_path, capsys):
+    assert leave(*QUICK, "--gif", "--output", str(tmp_path / "new")) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "and as a GIF" in printed
+    assert sorted(path.name for path in (tmp_path / "new").iterdir()) == ["game.gif", "game.json", "game.svg", "result.json"]
+    with Image.open(tmp_path / "new" / "game.gif") as film:
+        assert film.format == "GIF" and film.n_frames > 1
+
+
+def test_what_a_gif_needs_is_told_before_anything_is_played(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(raster, "_LIBRARIES", ("no_such_library",))
+    assert leave(*QUICK, "--gif", "--output", str(tmp_path / "new")) == 2
+    assert capsys.readouterr().err == "error: gif=True: no_such_library is not installed: pip install 'jaxgames[viz]'\n"
+    assert leave(*QUICK, "--gif", "--output", "") == 2
+    assert "gif=True: must have an output folder" in capsys.readouterr().err and list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.usefixtures("replayed")
