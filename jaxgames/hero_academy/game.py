@@ -185,6 +185,12 @@ class HeroAcademy(ViewIsAll, GameBase):
         """Draws a full state that fits what a player knows; see `hidden.sample`."""
         return hidden.sample(self.config, key, info)
 
+    def to_text(self, state: State) -> str:
+        """Writes one position in letters; see `letters.to_text`."""
+        from jaxgames.hero_academy import letters
+
+        return letters.to_text(self.config, state)
+
 
 def make(mode: str | None = None, **settings: Any) -> HeroAcademy:
     """Makes the game from the name of a variant ("standard" if None) and fields of its config that differ."""

@@ -125,6 +125,12 @@ class Hex(GameBase):
         """Draws a full state that fits what a player knows; see `hidden.sample`."""
         return hidden.sample(self.config, key, info).state
 
+    def to_text(self, state: State) -> str:
+        """Writes one position in letters; see `letters.to_text`."""
+        from jaxgames.hex import letters
+
+        return letters.to_text(self.config, state)
+
 
 def make(mode: str | None = None, **settings: Any) -> Hex:
     """Makes the game from the name of a variant ("hex" if None; adh, cdh) and fields of its config that differ."""

@@ -219,6 +219,12 @@ class Pommerman(GameBase):
         """Gives what one player (int []) sees now; see `observation.observe`."""
         return observe(self.config, state, player)
 
+    def to_text(self, state: State) -> str:
+        """Writes one position in letters; see `letters.to_text`."""
+        from jaxgames.pommerman import letters
+
+        return letters.to_text(self.config, state)
+
 
 def make(mode: str | None = None, **settings: Any) -> Pommerman:
     """Makes the game from the name of a variant ("ffa" if None) and fields of its config that differ.

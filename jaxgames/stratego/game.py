@@ -124,6 +124,12 @@ class Stratego(ViewIsAll, GameBase):
         """Tells what is likely to be hidden where by how people set up their pieces; see `hidden.usual_chances`."""
         return hidden.usual_chances(self.config, info)
 
+    def to_text(self, state: State) -> str:
+        """Writes one position in letters; see `letters.to_text`."""
+        from jaxgames.stratego import letters
+
+        return letters.to_text(self.config, state)
+
 
 def make(mode: str | None = None, **settings: Any) -> Stratego:
     """Makes the game from the name of a variant ("barrage" if None) and fields of its config that differ."""

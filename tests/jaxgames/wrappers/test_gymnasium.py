@@ -282,6 +282,13 @@ def test_pictures_of_many_games():
     assert GymnasiumVectorEnv(TicTacToe(), 2).render() is None
 
 
+def test_a_board_in_letters():
+    env = gymnasium.make("jaxgames/hex-hex-5-v1", render_mode="ansi")
+    env.reset(seed=0)
+    env.step(12)
+    assert env.render().endswith("x is to move\n") and env.render().count("o ") == 1, "the other has answered"
+
+
 def test_frames_for_films():
     env = gymnasium.make("jaxgames/hex-hex-5-v1", render_mode="rgb_array_list")
     env.reset(seed=0)

@@ -1,0 +1,46 @@
+"""Positions in letters."""
+
+import jax
+import numpy as np
+import pytest
+
+import jaxgames
+from jaxgames import letters
+from jaxgames.abilities import can_be_written
+from tests.tug import Tug
+
+
+def start(game, *actions):
+    state = jax.jit(game.init)(jax.random.key(0))
+    for action in actions:
+        state = jax.jit(game.step)(state, np.full(game.num_players, action, np.int32))
+    return jax.device_get(state)
+
+
+def test_a_board_has_names_and_may_be_slanted():
+    assert letters.board([["a", "."], [".", "b"]], ["9", "10"], ["x", "yy"]) == "    x yy\n 9  a  .\n10  .  b\n"
+    assert letters.board([["a"], ["b"]], ["1", "2"], ["x"], shift=1) == "  x\n 1 a\n  2 b\n"
+
+
+def test_hex_in_letters():
+    game = jaxgames.make("hex", board_size=3)
+    text = game.to_text(start(game, 4, 2))
+    assert text == "  a b c\n 1 . . o\n  2 . x .\n   3 . . .\nx is to move\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "lines", "told"),
+    [
+        ("hero_academy-tiny-v1", None, "first is to move"),
+        pytest.param("stratego-barrage-v1", 12, "red is to move", marks=pytest.mark.slow),
+        pytest.param("pommerman-ffa-v1", 13, "alive: 0 1 2 3", marks=pytest.mark.slow),
+    ],
+)
+def test_games_in_letters(name, lines, told):
+    game = jaxgames.make(name)
+    text = game.to_text(start(game))
+    assert text.endswith("\n") and told in text and lines in (None, text.count("\n"))
+
+
+def test_not_every_game_is_written():
+    assert can_be_written(jaxgames.make("hex")) and not can_be_written(jaxgames.make("clash")) and not can_be_written(Tug())
