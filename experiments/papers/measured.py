@@ -24,6 +24,7 @@ from training.storage.files import write_atomically
 from training.storage.shards import Shard, made_from
 
 ALL = Shard()
+_printed = functools.partial(print, flush=True)  # in a pipe, too, at once
 _FILES = ("output", "resume", "start")  # settings that say where a run is and what it began with
 
 
@@ -182,13 +183,13 @@ class Page:
                 raise ValueError(f"part={part!r}: must be one of {', '.join(self.parts)}")
         return [one for part in chosen or self.parts for one in self.parts[part](plan)]
 
-    def make(self, plan: Plan, chosen: Sequence[str] = (), report: Callable[[str], None] = print, shard: Shard = ALL) -> None:
+    def make(self, plan: Plan, chosen: Sequence[str] = (), report: Callable[[str], None] = _printed, shard: Shard = ALL) -> None:
         """Measures what is missing, and writes the page after each measurement, so that a stopped run leaves a whole page.
 
         Args:
           plan: how much.
           chosen: which parts, in this order; (): all.
-          report: told about each measurement, and about results of other code.
+          report: told when a measurement begins and ends, and about results of other code.
           shard: which share of what is to be measured; others may write into the same folder.
 
         Raises:
@@ -198,9 +199,10 @@ class Page:
         if warning := self._from_other_code(plan):
             report(warning)
         self._write(plan)
-        for name, measure, _ in measurements:
+        for number, (name, measure, _) in enumerate(measurements, 1):
             if processes.on_first(plan.path(name).exists):
                 continue
+            report(f"{name}: begins, {number} of {len(measurements)}")
             started = time.perf_counter()
             result = measure()
             if result is None:

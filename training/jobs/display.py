@@ -14,6 +14,8 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from training.play.telling import SECONDS, duration, is_live, now_and_then
+
 BLOCKS = " ▁▂▃▄▅▆▇█"  # the height of a bar, in eighths
 
 
@@ -31,7 +33,7 @@ class Display:
         start: int = 0,
         unit: str = "iterations",
         console: Console | None = None,
-        plain_seconds: float = 30.0,
+        plain_seconds: float = SECONDS,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Prepares the display; it appears when it is entered as a context.
@@ -57,14 +59,18 @@ class Display:
         self._printed_at: float | None = None
         self._printed: tuple[Any, ...] = ()
         self._doing = ""
-        self._live = Live(console=self._console, get_renderable=self._panel, refresh_per_second=2) if self._is_live() else None
+        live = is_live(self._console)
+        self._live = Live(console=self._console, get_renderable=self._panel, refresh_per_second=2) if live else None
+        self._lines = now_and_then(self._console, self._going_on)
 
     def __enter__(self) -> Display:
         if self._live is not None:
             self._live.start()
+        self._lines.__enter__()
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._lines.__exit__(None, None, None)
         if self._live is not None:
             self._live.stop()
         elif self._printed != self._shown() and self._values:
@@ -109,8 +115,10 @@ class Display:
         """Prints a line above the panel, such as that a checkpoint was saved."""
         self._console.print(text, markup=False, highlight=False)
 
-    def _is_live(self) -> bool:
-        return self._console.is_terminal and not self._console.is_dumb_terminal
+    def _going_on(self) -> str:
+        """Gives a line for when nothing else has been printed lately; "" when something has."""
+        printed = self._started if self._printed_at is None else self._printed_at
+        return "" if self._clock() - printed < self._plain_seconds else f"{self._title}: {self._progress()}"
 
     def _expected_end(self, now: float) -> float | None:
         """Returns when all is done at the pace since the first update; while there is but one, at that since the start."""
@@ -123,8 +131,8 @@ class Display:
 
     def _progress(self) -> str:
         now = self._clock()
-        left = "?" if self._end is None else _time(max(self._end - now, 0.0))
-        told = f"{self._done}/{self._total} {self._unit}, {_time(now - self._started)} passed, {left} left"
+        left = "?" if self._end is None else duration(max(self._end - now, 0.0))
+        told = f"{self._done}/{self._total} {self._unit}, {duration(now - self._started)} passed, {left} left"
         return f"{told}, {self._doing}" if self._doing else told
 
     def _shown(self) -> tuple[Any, ...]:
@@ -164,9 +172,3 @@ def _number(value: str | float) -> str:
     if isinstance(value, str | int):
         return str(value)
     return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.4g}"
-
-
-def _time(seconds: float) -> str:
-    """Writes a duration as hours, minutes and seconds."""
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes // 60}:{minutes % 60:02d}:{rest:02d}"

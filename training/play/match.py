@@ -28,6 +28,7 @@ from jaxgames.agent import Agent
 from jaxgames.game import Game
 from jaxgames.registration import Published, with_usual_mode
 from training.play import agents, counting, evaluate, memory
+from training.play.telling import counted, duration, now_and_then
 from training.storage.files import output_folder, write_together
 from training.web import watching
 from training.web.server import show_in_browser
@@ -218,34 +219,44 @@ def _show(
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     counts = (TextColumn("{task.fields[score]}"), TextColumn("{task.fields[speed]}"))
     started, compiled, has_ended = time.perf_counter(), 0.0, False
+    latest = evaluate.Progress(0, 0, 0, 0, 0, 0)
     told = functools.partial(console.print, markup=False, highlight=False)
     told("compiling: what was compiled before is kept, all else takes a while")
+
+    def score() -> str:
+        if latest.games:
+            return f"win {latest.wins}  draw {latest.draws}  loss {latest.losses}"
+        return f"no game is over yet, all are in step {latest.steps} of at most {game.max_steps}"
+
+    def speed() -> str:
+        speed = latest.moves / max(time.perf_counter() - compiled, 1e-9)
+        return f"{speed:.{0 if speed >= 10 else 1}f} moves/s"
+
+    def line() -> str:
+        now = time.perf_counter()
+        if not compiled:
+            return f"compiling for {duration(now - started)}"
+        over = f"{latest.games} of {counted(config.games, 'game')} over, " if latest.games else ""
+        return f"playing for {duration(now - compiled)}: {over}{score()}, {speed()}"
+
     with Progress(*columns, *counts, TimeElapsedColumn(), TimeRemainingColumn(), console=console) as bar:
         task = bar.add_task("compiling", total=config.games, score="", speed="")
 
         def report(progress: evaluate.Progress) -> None:
-            nonlocal compiled, has_ended
-            now = time.perf_counter()
+            nonlocal compiled, has_ended, latest
+            now, latest = time.perf_counter(), progress
             if not compiled:
                 compiled = now
-                told(f"compiled after {now - started:.0f} s; playing {min(config.batch, config.games)} games at a time")
-            score = f"win {progress.wins}  draw {progress.draws}  loss {progress.losses}"
+                together = counted(min(config.batch, config.games), "game")
+                told(f"compiled after {now - started:.0f} s; playing {together} at a time")
             if progress.games and not has_ended:
                 has_ended = True
-                told(f"the first games are over after {now - compiled:.0f} s: {score}")
-            bar.update(
-                task,
-                description="playing",
-                completed=progress.games,
-                score=score
-                if progress.games
-                else f"no game is over yet, all are in step {progress.steps} of at most {game.max_steps}",
-                speed=f"{progress.moves / max(now - compiled, 1e-9):.0f} moves/s",
-            )
+                told(f"the first games are over after {now - compiled:.0f} s: {score()}")
+            bar.update(task, description="playing", completed=progress.games, score=score(), speed=speed())
 
-        key = jax.random.key(config.seed)
-        batch = config.batch
-        games = evaluate.play(game, players, key, config.games, batch_size=batch, record=record, report=report, watch=watch)
+        key, batch = jax.random.key(config.seed), config.batch
+        with now_and_then(console, line):
+            games = evaluate.play(game, players, key, config.games, batch_size=batch, record=record, report=report, watch=watch)
     return games, time.perf_counter() - started, compiled - started
 
 

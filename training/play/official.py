@@ -61,6 +61,8 @@ def run(config: OfficialMatchConfig) -> None:
         raise ValueError(
             "pommerman is not installed: this plays in the official environment, MultiAgentLearning/playground"
         ) from None
+    logging.basicConfig(format="%(message)s")
+    LOG.setLevel(logging.INFO)
     joined: Any = type("Ours", (OfficialAgent, base.BaseAgent), {})  # matches take agents of the official class alone
     teams = teams_of(jaxgames.make("pommerman", config.mode))
     ours = [joined(config.agent, config.mode, seed=config.seed + number) for number in range(len(own_seats(teams, 0)))]
@@ -103,7 +105,7 @@ class OfficialAgent:
     _character: Any  # of the official class: the piece on the board
 
     def __init__(self, spec: str = DEFAULT_AGENT, mode: str = "ffa", *, seed: int = 0) -> None:
-        """Makes the agent and compiles it.
+        """Makes the agent and compiles it; the log tells when that begins and ends (INFO).
 
         Args:
           spec: an agent as on command lines, one that plays by what it observes: sp_mcts, tp_mcts, modelled_fdts, follower.
@@ -124,7 +126,10 @@ class OfficialAgent:
         self._key, self._moves, self._memory = jax.random.key(seed), 0, self.agent.init(1)
         self._act, self._reset = jax.jit(self.agent.act), jax.jit(self.agent.reset)
         self.slowest, self._step = 0.0, -1
+        begun = time.perf_counter()
+        LOG.info("compiling %s: seconds where it was compiled before, else about a minute", spec)
         self._warm_up(self.game)
+        LOG.info("compiled %s after %.0f s", spec, time.perf_counter() - begun)
 
     def _warm_up(self, game: Game) -> None:
         state = game.init(self._key)

@@ -25,6 +25,7 @@ from jaxgames.game import Game
 from jaxgames.registration import name_and_mode
 from training.play import agents, elo, evaluate, memory
 from training.play.counting import percent, points_interval
+from training.play.telling import counted, duration, now_and_then
 from training.storage import provenance
 from training.storage.files import check_shared, output_folder, write_atomically, write_together
 from training.storage.shards import made_from, shard_of
@@ -221,14 +222,24 @@ def _play(config: TournamentConfig, folder: Path | None, console: Console) -> di
         if folder:
             write_atomically(folder / "result.json", json.dumps(result_of(table), indent=2) + "\n")
 
-    with console.status("playing"):
+    told: list[str] = []
+
+    def report(line: str) -> None:
+        told.append(line)
+        console.print(line, markup=False, highlight=False)
+
+    def so_far() -> str:
+        pairs = len(players) * (len(players) - 1) // 2
+        return f"playing for {duration(time.perf_counter() - started)}: {len(told)} of {counted(pairs, 'pair')} over"
+
+    with console.status("playing"), now_and_then(console, so_far):
         table = round_robin(
             game,
             players,
             jax.random.key(config.seed),
             config.games,
             batch_size=config.batch,
-            report=lambda line: console.print(line, markup=False, highlight=False),
+            report=report,
             earlier=earlier,
             save=save,
         )

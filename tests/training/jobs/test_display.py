@@ -1,8 +1,10 @@
+import contextlib
 import io
 
 import pytest
 from rich.console import Console
 
+from training.jobs import display as display_module
 from training.jobs.display import BLOCKS, Display
 
 SHARES = {"stop": 0.5, "up": 0.25, "bomb": 0.001, "down": 0.0}
@@ -58,6 +60,19 @@ def test_the_last_line_has_the_last_values(plain):
         for loss in (3, 2, 1):
             display.update(10, {"loss": loss})
     assert [line[-6:] for line in shown(plain).splitlines()] == ["loss 3", "loss 1"]
+
+
+def test_without_a_terminal_it_says_that_it_goes_on_where_nothing_else_was_printed_lately(plain, monkeypatch):
+    clock, texts = Clock(), []
+    lines = lambda console, text: texts.append(text) or contextlib.nullcontext()  # noqa: E731
+    monkeypatch.setattr(display_module, "now_and_then", lines)
+    with Display("x", 10, console=plain, clock=clock) as display:
+        display.doing("compiling, then playing")
+        assert texts[0]() == ""
+        clock.now += 40
+        assert texts[0]() == "x: 0/10 iterations, 0:00:40 passed, ? left, compiling, then playing"
+        display.update(1, {"loss": 1})
+        assert texts[0]() == ""
 
 
 def test_what_is_being_done_is_shown(plain, terminal):

@@ -1,5 +1,6 @@
 """The main job: what it plays and writes, and how it turns bad input down."""
 
+import contextlib
 import dataclasses
 import io
 import json
@@ -87,6 +88,33 @@ def test_it_says_what_it_is_doing(match_played, monkeypatch, capsys):
     printed = capsys.readouterr().out
     told = ("compiling: ", "compiled after 0 s; playing ", "the first games are over after 0 s: win 2  draw 0  loss 0")
     assert [printed.count(words) for words in told] == [1, 1, 1]
+
+
+def test_without_a_terminal_there_are_lines_while_it_compiles_and_plays(match_played, monkeypatch):
+    """The line is asked for before everything is compiled, before a game is over, and after."""
+    console, lines = Console(file=io.StringIO(), force_terminal=False), []
+
+    @contextlib.contextmanager
+    def now_and_then(where, text):
+        assert where is console
+        lines.append(text)
+        yield
+
+    def play(*_, report, **__):
+        said = [lines[0]()]
+        for games, moves in ((0, 0), (2, 8)):
+            report(evaluate.Progress(games, games, 0, 0, moves, 16))
+            said.append(lines[0]())
+        lines[:] = said
+        return match_played[1]
+
+    monkeypatch.setattr(match, "now_and_then", now_and_then)
+    monkeypatch.setattr(evaluate, "play", play)
+    match.run(MatchConfig(game="hex", mode="adh-3", planner="path", games=1, output=""), console)
+    assert lines[0] == "compiling for 0:00:00"
+    assert lines[1] == "playing for 0:00:00: no game is over yet, all are in step 16 of at most 17, 0.0 moves/s"
+    assert lines[2].startswith("playing for 0:00:00: 2 of 1 game over, win 2  draw 0  loss 0, ")
+    assert "; playing 1 game at a time" in console.file.getvalue()
 
 
 def test_the_picture(played):

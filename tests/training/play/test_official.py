@@ -208,6 +208,13 @@ def test_an_error_is_one_line_and_answered_by_stop(agent, seen, obs, caplog):
     assert agent.act(seen) in range(6), "it goes on"
 
 
+def test_the_log_tells_when_it_is_compiled(caplog):
+    with caplog.at_level(logging.INFO, logger=official.LOG.name):
+        OfficialAgent(SPEC)
+    first, last = caplog.messages
+    assert first.startswith(f"compiling {SPEC}: ") and last.startswith(f"compiled {SPEC} after ")
+
+
 def test_other_errors_keep_their_traceback(agent, seen, monkeypatch, caplog):
     def fails(*arguments):
         raise ZeroDivisionError
