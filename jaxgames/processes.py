@@ -60,10 +60,14 @@ class Processes:
                 raise ValueError("num_processes and process_id: belong to --coordinator HOST:PORT, which is missing")
             return
         host, colon, port = self.coordinator.rpartition(":")
-        if not (host and colon and port.isdecimal() and 0 < int(port) < 65536):
+        if not (host and colon and port.isdecimal()):
             raise ValueError(f"coordinator={self.coordinator!r}: must be HOST:PORT, auto or none")
+        if not 0 < int(port) < 65536:
+            raise ValueError(f"coordinator={self.coordinator!r}: the port must be in 1..65535")
         if self.num_processes < 1:
             raise ValueError(f"num_processes={self.num_processes}: must be >= 1, the number of all processes")
+        if self.process_id == -1:
+            raise ValueError(f"process_id: --process-id is missing, the number of this process in 0..{self.num_processes - 1}")
         if not 0 <= self.process_id < self.num_processes:
             raise ValueError(f"process_id={self.process_id}: must be in 0..{self.num_processes - 1}")
 

@@ -33,7 +33,7 @@ class BenchmarkConfig:
       cores: measure with so many CPU cores, each number in turn; 1 and all of them if none is given. One core means that the
         process is pinned to it.
       batch: games at a time per device (on a CPU: per core); the best known one if not given.
-      repeats: how often the timed part is repeated; the row shows the median and the best.
+      repeats: how often the timed part is repeated, 5 times at least; the row shows the median and the best.
       seed: of everything that is drawn.
       record: append the rows to the file of the device.
       table: make the tables of the page and the README from the newest rows; without cases nothing is measured before.

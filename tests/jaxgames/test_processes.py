@@ -27,9 +27,14 @@ from training.learn.dealing import deal_rows, must_deal
     ("given", "named"),
     [
         ({"coordinator": "node1"}, "coordinator='node1': must be HOST:PORT"),
-        ({"coordinator": "node1:70000"}, "coordinator='node1:70000'"),
+        ({"coordinator": "node1:70000"}, "coordinator='node1:70000': the port must be in 1..65535"),
+        ({"coordinator": "node1:0"}, "coordinator='node1:0': the port must be in 1..65535"),
+        ({"coordinator": ":1234"}, "coordinator=':1234': must be HOST:PORT, auto or none"),
         ({"coordinator": "node1:1234"}, "num_processes=0: must be >= 1"),
-        ({"coordinator": "node1:1234", "num_processes": 2}, "process_id=-1: must be in 0..1"),
+        (
+            {"coordinator": "node1:1234", "num_processes": 2},
+            "process_id: --process-id is missing, ",
+        ),
         ({"coordinator": "node1:1234", "num_processes": 2, "process_id": 2}, "process_id=2: must be in 0..1"),
         ({"num_processes": 2}, "--coordinator HOST:PORT, which is missing"),
         ({"patience": 0}, "patience=0"),

@@ -12,6 +12,7 @@ from rich.console import Console
 
 from jaxgames import checks
 from jaxgames.agent import Agent
+from search.dynamics import check_turns
 from search.planner import as_agent
 from training.jobs import job, running
 from training.jobs.job import Job, JobConfig
@@ -115,6 +116,7 @@ class AlphazeJob(Job):
     def __init__(self, config: TrainConfig, console: Console) -> None:
         super().__init__(config, console)
         learn = config.learn
+        check_turns(policy_value.game_of(config.who), "PUCT")  # a game that is not possible is told before a network
         self.who: PolicyValue = policy_value.make(config.who)
         self.who.check_values("who", "self-play")
         self.meta = self.who.meta

@@ -86,8 +86,10 @@ class ExpertConfig:
         if self.source not in SOURCES:
             raise ValueError(f"source={self.source!r}: must be one of {', '.join(SOURCES)}")
         if (self.source == DATA_SETS) != bool(self.data_sets):
-            named = " ".join(self.data_sets) or "none"
-            raise ValueError(f"data_sets={named}: source=data_sets needs some, and no other source takes any")
+            if not self.data_sets:
+                raise ValueError(f"source={DATA_SETS}: needs folders of data sets: give --learn.data-sets FOLDER ...")
+            named = " ".join(self.data_sets)
+            raise ValueError(f"data_sets={named}: are read with --learn.source {DATA_SETS} alone, and source={self.source}")
         checks.at_least(1, self, "samples", "kept", "epochs", "lanes", "steps", "updates", "batch_size")
         checks.numbers(self, "weight_decay")
         checks.numbers(self, "learning_rate", positive=True)

@@ -168,14 +168,23 @@ def masked_log_softmax(logits: Array, legal: Array) -> Array:
     return jax.nn.log_softmax(jnp.where(legal, jnp.where(usable, logits, 0.0), -1e9), axis=-1)
 
 
+def game_of(config: PolicyValueConfig) -> Any:
+    """Makes the game of a network, without the network.
+
+    Raises:
+      ValueError: for a game or mode that does not exist.
+    """
+    config = named(config)
+    return jaxgames.make(config.game, config.mode)
+
+
 def make(config: PolicyValueConfig) -> PolicyValue:
     """Makes a network for a game.
 
     Raises:
       ValueError: for a game, mode, encoder or network that does not exist.
     """
-    config = named(config)
-    game = jaxgames.make(config.game, config.mode)
+    config, game = named(config), game_of(config)
     encoder = jaxgames.encoder_of(game, config.encoder or None)
     network = presets.by_name(config.network, encoder.shape, encoder.num_outputs, encoder.cards)
     meta = {"kind": KIND, **dataclasses.asdict(config), "encoder": encoder.name, "version": VERSION}

@@ -307,7 +307,7 @@ def test_bad_settings(values, message):
         (["--who.mode", "adh-1"], "board_size=1: must be in 2..19"),
         (
             ["--who.game", "pommerman", "--who.mode", "ffa"],
-            "network='tiny': gives the same number of outputs for each of 11 x 11 cells, and there are 6",
+            "game='pommerman': all its players move at once; PUCT needs one who is to move",
         ),
         (
             ["--who.network", "vit"],

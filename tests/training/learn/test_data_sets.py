@@ -342,7 +342,7 @@ def test_samples_are_learnt_from_in_their_order(folder):
 def test_more_samples_than_there_are_and_wrong_settings(folder):
     with pytest.raises(ValueError, match=r"^samples=140: 9 rounds need 1260, and there are \d+ in 1 data sets$"):
         learning(folder, rounds=9)
-    with pytest.raises(ValueError, match=r"^data_sets=none: source=data_sets needs some, and no other source takes any$"):
+    with pytest.raises(ValueError, match=r"^source=data_sets: needs .*: give --learn.data-sets FOLDER \.\.\.$"):
         ExpertConfig(source="data_sets")
-    with pytest.raises(ValueError, match=r"^data_sets=here: source=data_sets needs some"):
+    with pytest.raises(ValueError, match=r"^data_sets=here: are read with --learn.source data_sets alone, and source=search$"):
         dataclasses.replace(ExpertConfig(), data_sets=("here",))
