@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from search.guessed import CANDIDATES, GuessedWorlds
 from search.modelled import AUTO
 from search.planner import Planner, as_agent
 from training.models import guess, policy_value
-from training.storage.weights import weights_file
+from training.storage.weights import load_weights, weights_file
 
 TRAINED = Path(__file__).parents[1] / "trained"
 NETWORKS = ("follower", "network")  # players without search; a follower chooses a group of actions first
@@ -123,11 +124,32 @@ def digest(spec: str, game: Game) -> str:
     Raises:
       ValueError, OSError: as `make`.
     """
+    files = _files(spec, game)
+    found = hashlib.sha256(b"".join(hashlib.sha256(file.read_bytes()).digest() for file in files))
+    return found.hexdigest()[:16] if files else ""
+
+
+def notes(specs: Iterable[str], game: Game) -> list[str]:
+    """Says, in a line for each file, which weights were learnt in another variant, but for those that come with this package.
+
+    Raises:
+      ValueError, OSError: as `make`.
+    """
+    found = []
+    files = (file for spec in dict.fromkeys(specs) if reads_a_file(spec, game) for file in _files(spec, game))
+    for file in dict.fromkeys(files):
+        _, meta = load_weights(file)
+        if file.parent != TRAINED and jaxgames.make(meta["game"], meta["mode"]) != game:
+            found.append(f"note: weights {file}: were learnt in mode {meta['mode']!r}, and another is played here")
+    return found
+
+
+def _files(spec: str, game: Game) -> list[Path]:
+    """Gives the files that an agent reads."""
     name = spec.partition(":")[0]
     settings: dict[str, Any] = {"weights": _weights_of(spec, game)} if name in _networks(game) else settings_of(spec, game)
-    files = [settings[kind] for kind in ("weights", "guess") if settings.get(kind, "") not in ("", *_GUESSES)]
-    found = hashlib.sha256(b"".join(hashlib.sha256(weights_file(path).read_bytes()).digest() for path in files))
-    return found.hexdigest()[:16] if files else ""
+    kinds = ("weights", "guess")
+    return [weights_file(settings[kind]) for kind in kinds if settings.get(kind, "") not in ("", *_GUESSES)]
 
 
 def bundled(name: str, game: Game) -> Path | None:

@@ -159,6 +159,8 @@ def _play(config: MatchConfig, folder: Path | None, console: Console, pages: con
     others = [name for name, team in zip(names, teams, strict=True) if team != teams[0]]
     against = ", ".join(f"{number} x {name}" for name, number in Counter(others).items())
     console.print(f"{first} against {against}, {config.game} {config.mode}", markup=False)
+    for note in agents.notes(specs, game):
+        console.print(note, markup=False, highlight=False)
 
     watch = None
     if config.watch:

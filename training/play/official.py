@@ -126,6 +126,8 @@ class OfficialAgent:
         self._key, self._moves, self._memory = jax.random.key(seed), 0, self.agent.init(1)
         self._act, self._reset = jax.jit(self.agent.act), jax.jit(self.agent.reset)
         self.slowest, self._step = 0.0, -1
+        for note in agents.notes([spec], self.game):
+            LOG.warning(note)
         begun = time.perf_counter()
         LOG.info("compiling %s: seconds where it was compiled before, else about a minute", spec)
         self._warm_up(self.game)

@@ -161,7 +161,7 @@ def run(config: TournamentConfig, console: Console | None = None) -> dict:
         return _play(config, folder, console or Console())
 
 
-def _prepared(config: TournamentConfig) -> tuple[Game, dict[str, Agent], dict[str, Any]]:
+def _prepared(config: TournamentConfig, console: Console) -> tuple[Game, dict[str, Agent], dict[str, Any]]:
     """Makes the game and the players, and what a result begins with."""
     game = jaxgames.make(config.game, config.mode)
     players = {spec: agents.make(spec, game) for spec in config.agents}
@@ -172,12 +172,14 @@ def _prepared(config: TournamentConfig) -> tuple[Game, dict[str, Agent], dict[st
     }
     for pair in itertools.combinations(players.values(), 2):
         memory.check(game, pair, config.batch, games=config.games)
+    for note in agents.notes(config.agents, game):
+        console.print(note, markup=False, highlight=False)
     return game, players, head
 
 
 def _play_shard(config: TournamentConfig, folder: Path, console: Console) -> dict:
     """Plays a share of the pairs, a file for each, and makes the table of all that are there."""
-    game, players, head = _prepared(config)
+    game, players, head = _prepared(config, console)
     key, names = jax.random.key(config.seed), tuple(players)
     started = time.perf_counter()
     for row, column in shard_of(config.shard).of(list(itertools.combinations(range(len(names)), 2))):
@@ -208,7 +210,7 @@ def _play_shard(config: TournamentConfig, folder: Path, console: Console) -> dic
 
 
 def _play(config: TournamentConfig, folder: Path | None, console: Console) -> dict:
-    game, players, head = _prepared(config)
+    game, players, head = _prepared(config, console)
     earlier, before = _earlier(folder, head) if folder else (None, 0.0)
     if earlier:
         taken = f"{int((earlier.games > 0).sum()) // 2} pairs are taken from {folder}/result.json"

@@ -213,6 +213,19 @@ def test_what_an_agent_reads_has_a_name(tmp_path):
     assert agents.digest(f"pc_pimc:guess={best}", game) not in package.values()
 
 
+def test_weights_of_another_variant_are_noted_once(tmp_path):
+    who = policy_value.make(PolicyValueConfig("hex", "hex-3", network="tiny"))
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        save_weights(tmp_path / name / "best.npz", who.init(jax.random.key(0)), who.meta)
+    specs = [f"follower:{tmp_path}/one", f"network:weights={tmp_path}/one/best.npz", f"pc_pimc:weights={tmp_path}/two", "random"]
+    lines = agents.notes(specs, GAMES["hex/adh-3"])
+    for line, name in zip(lines, ("one", "two"), strict=True):
+        assert line == f"note: weights {tmp_path}/{name}/best.npz: were learnt in mode 'hex-3', and another is played here"
+    assert agents.notes(specs[:2], GAMES["hex/hex-3"]) == []
+    assert agents.notes(["follower", "sp_mcts"], jaxgames.make("pommerman", "radio")) == [], "they come with the package"
+
+
 def test_weights_that_are_none(tmp_path):
     (tmp_path / "torn.npz").write_bytes(b"PK")
     for spec in ("follower:FILE", "follower:weights=FILE", "network:weights=FILE", "fdts:guide=FILE"):
