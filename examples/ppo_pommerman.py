@@ -1,16 +1,18 @@
 """PPO with a small network of one's own, against the rule-based bots of Pommerman; one file, one compiled update.
 
-    python examples/ppo_pommerman.py --minutes 30 --out ppo.csv
+    python examples/ppo_pommerman.py --minutes 30 --out ppo.csv --save ppo.npz
 
 The learner sees sets of cells around it and plays against three SimpleAgents. A game is worth 1 to who wins it alone, and -1 to
 who dies; on the way the learner is paid for what `game.prospects` says its position promises (a potential, which changes what is
-learnt first, and not who is best). Printed are the shares of finished games that were won and lost.
+learnt first, and not who is best). Printed are the shares of finished games that were won and lost. An interrupt ends it when the
+curve and the network are written; `load("ppo.npz")` gives the player, for matches such as those of `training.play.evaluate`.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import functools
+import sys
 import time
 from collections import namedtuple
 from typing import Any
@@ -29,6 +31,8 @@ from jaxgames.bits import union
 from jaxgames.observing import unpacked
 from jaxgames.pommerman import explosions
 from jaxgames.pommerman.observation import item_cells
+from training.jobs.stopping import StopRequest
+from training.storage.weights import load_weights, save_weights
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,6 +47,7 @@ class Options:
     every: int = 50  # updates between printed lines
     seed: int = 0
     out: str = ""  # file of the curve (CSV)
+    save: str = ""  # file of the network (.npz)
 
 
 GAMMA, LAMBDA, CLIP, ENTROPY, VALUE, MINIBATCHES, WIDTH = 0.995, 0.95, 0.2, 0.01, 0.5, 4, 128
@@ -85,6 +90,12 @@ class Network(nnx.Module):
         flat = seen["cells"].astype(jnp.float32).reshape(len(legal), -1)
         hidden = nnx.relu(self.second(nnx.relu(self.first(jnp.concatenate([flat, seen["numbers"]], axis=1)))))
         return jnp.where(legal, self.policy(hidden), -1e9), self.value(hidden)[:, 0]
+
+
+def draw(seed: int) -> tuple[Any, Any]:
+    """The structure and first parameters of a network."""
+    seen = jax.eval_shape(lambda key: see(GAME.init(key), jnp.int32(0)), jax.random.key(0))
+    return nnx.split(Network(seen["cells"].size + seen["numbers"].size, WIDTH, nnx.Rngs(seed)), nnx.Param)
 
 
 Sample = namedtuple("Sample", "seen legal action log_probability value reward done")  # of one step of all lanes, [B] each
@@ -154,8 +165,7 @@ def update(env: jaxgames.Environment, graph: Any, optimizer: Any, options: Optio
 def begin(options: Options) -> tuple[Any, Any, Any]:
     """Gives the compiled update, what it carries from round to round, and the network's structure."""
     env = jaxgames.Environment(GAME, options.lanes, observation=see, opponents="simple", seat="rotating")
-    inputs = int(np.prod(env.observation_spec["cells"].shape)) + env.observation_spec["numbers"].shape[0]
-    graph, params = nnx.split(Network(inputs, WIDTH, nnx.Rngs(options.seed)), nnx.Param)
+    graph, params = draw(options.seed)
     schedule = optax.exponential_decay(options.rate, 1500 * MINIBATCHES, 0.5, end_value=options.rate / 10)
     optimizer = optax.chain(optax.clip_by_global_norm(0.5), optax.adam(schedule))
     games = (*jax.jit(env.reset)(jax.random.key(options.seed)), jax.random.key(options.seed + 1))
@@ -164,7 +174,7 @@ def begin(options: Options) -> tuple[Any, Any, Any]:
 
 
 def player(graph: Any, params: Any) -> Agent:
-    """The network as an agent, for matches such as those of `training.play.evaluate`."""
+    """The network as an agent."""
 
     def choose(params: Any, keys: jax.Array, states: Any, seats: jax.Array) -> jax.Array:
         legal = jax.vmap(lambda state, seat: GAME.legal_in_view(GAME.observe(state, seat)))(states, seats)
@@ -173,27 +183,41 @@ def player(graph: Any, params: Any) -> Agent:
     return memoryless("ppo", choose, sees_state=True, params=params, uses_hidden=False)
 
 
+def load(path: str) -> Agent:
+    """The player that `--save` has written."""
+    graph, params = draw(0)
+    return player(graph, load_weights(path, params)[0])
+
+
 def main(options: Options) -> tuple[dict[str, float], Agent]:
-    """Trains, prints and writes a curve; gives its last line, and the player."""
+    """Trains, prints, writes a curve and the network; gives the curve's last line, and the player."""
     runtime.prepare()
     run, carry, graph = begin(options)
     carry, total = run(carry)  # compiles
     began, cpu, rows, names = time.perf_counter(), time.process_time(), [], ("steps", "seconds", "CPU seconds", "won", "lost")
-    for number in range(1, options.updates + 1):
-        carry, counts = run(carry)
-        total, seconds = total + counts, time.perf_counter() - began
-        done = number == options.updates or seconds > 60 * options.minutes
-        if number % options.every == 0 or done:
-            shares = total[1:] / total[0]
-            rows.append((number * options.lanes * options.steps, seconds, time.process_time() - cpu, *shares.tolist()))
-            print("  ".join(f"{name} {value:.4g}" for name, value in zip(names, rows[-1], strict=True)), flush=True)
-            total = jnp.zeros_like(total)
-            if options.out:  # whole each time: a run that ends early leaves its curve, too
-                np.savetxt(options.out, rows, fmt="%.6g", delimiter=",", header=",".join(names), comments="")
-        if done:
-            break
+    with StopRequest() as stop:  # an interrupt in the middle of an update would lose the network
+        for number in range(1, options.updates + 1):
+            carry, counts = run(carry)
+            total, seconds = total + counts, time.perf_counter() - began
+            done = number == options.updates or seconds > 60 * options.minutes or stop.requested
+            if number % options.every == 0 or done:
+                shares = total[1:] / total[0]
+                rows.append((number * options.lanes * options.steps, seconds, time.process_time() - cpu, *shares.tolist()))
+                print("  ".join(f"{name} {value:.4g}" for name, value in zip(names, rows[-1], strict=True)), flush=True)
+                total = jnp.zeros_like(total)
+                if options.out:  # whole each time: a run that ends early leaves its curve, too
+                    np.savetxt(options.out, rows, fmt="%.6g", delimiter=",", header=",".join(names), comments="")
+                if options.save:
+                    save_weights(options.save, carry[0], {"example": "ppo_pommerman", "steps": rows[-1][0]})
+            if done:
+                break
+    if stop.interrupted:
+        raise KeyboardInterrupt
     return dict(zip(names, rows[-1], strict=True)), player(graph, carry[0])
 
 
 if __name__ == "__main__":
-    main(tyro.cli(Options, description=__doc__.splitlines()[0]))
+    try:
+        main(tyro.cli(Options, description=__doc__.splitlines()[0]))
+    except KeyboardInterrupt:
+        sys.exit(130)

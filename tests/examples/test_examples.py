@@ -1,9 +1,13 @@
 """The examples: each is one short file, and does what it says for a few steps."""
 
 import importlib.util
+import os
+import signal
 import sys
 from pathlib import Path
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -24,7 +28,7 @@ def load(name):
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_an_example_is_one_short_file_that_tells_how_it_is_run(name):
     text = (FOLDER / f"{name}.py").read_text(encoding="utf-8")
-    assert len(text.splitlines()) < 200
+    assert len(text.splitlines()) < 225
     assert f"python examples/{name}.py" in text.split('"""')[1] and 'if __name__ == "__main__":' in text
 
 
@@ -48,6 +52,30 @@ def test_self_play_learns_from_nothing():
 def test_a_planner_plays_in_a_loop_of_one_s_own():
     told = load("planner_in_own_code").main("pommerman-one_vs_one-v1", "fdts:num_simulations=10,table_rows=1024", "random", 8, 60)
     assert told["games"] >= 4 and told["won"] > 0.5
+
+
+def test_ppo_that_is_interrupted_leaves_its_curve_and_a_network_that_plays(tmp_path, monkeypatch, capfd):
+    """The update is made up: the third one is interrupted."""
+    example, updates = load("ppo_pommerman"), []
+    graph, params = example.draw(1)
+
+    def update(carry):
+        updates.append(1)
+        if len(updates) == 3:
+            os.kill(os.getpid(), signal.SIGINT)
+        return carry, jnp.array([4, 1, 2])
+
+    monkeypatch.setattr(example, "begin", lambda options: (update, (params,), graph))
+    curve, network = tmp_path / "curve.csv", tmp_path / "network.npz"
+    with pytest.raises(KeyboardInterrupt):
+        example.main(example.Options(lanes=2, steps=5, out=str(curve), save=str(network)))
+    assert len(updates) == 3 and "stopping when this iteration is done and saved" in capfd.readouterr().err
+    rows = np.genfromtxt(curve, delimiter=",", names=True)
+    assert (rows["steps"], rows["won"], rows["lost"]) == (20, 0.25, 0.5)
+    found = example.load(str(network))
+    assert found.name == "ppo"
+    for mine, theirs in zip(jax.tree.leaves(found.params), jax.tree.leaves(params), strict=True):
+        np.testing.assert_array_equal(mine, theirs)
 
 
 @pytest.mark.slow
