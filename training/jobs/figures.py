@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from training.play.tournament import CrossTable
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#999999", "#8c564b")
+_OPACITY = 0.8  # of the cells of a cross-table
 
 
 def colour(index: int) -> str:
@@ -30,20 +32,42 @@ def cross_table_figure(table: CrossTable) -> str:
     met = table.games > 0
     shares[met] = 100 * table.points[met] / table.games[met]
     shares = shares[np.ix_(order, order)]
-    figure = Figure(figsize=(3.4 + 0.7 * size, 1.6 + 0.5 * size), layout="constrained")
+    ratings = [f"{table.names[index]} ({table.ratings[index]:+.0f})" for index in order]
+    names = [_wrapped(f"{place}  {name}") for place, name in enumerate(ratings, 1)]
+    lines = [name.split("\n") for name in names]
+    cell = max(0.55, 0.1 + 0.16 * max(map(len, lines)))  # inches, as are the numbers that follow
+    label = 0.07 * max(len(line) for name in lines for line in name)
+    figure = Figure(figsize=(max(0.4 + label + cell * size, 3), 0.8 + cell * size), layout="constrained")
     axes = figure.subplots()
-    axes.imshow(shares, cmap="RdBu", vmin=0, vmax=100, alpha=0.8)
+    image = axes.imshow(shares, cmap="RdBu", vmin=0, vmax=100, alpha=_OPACITY, aspect="auto")
     for row in range(size):
         for column in range(size):
-            if row != column and not np.isnan(shares[row, column]):
-                axes.text(column, row, f"{shares[row, column]:.0f}", ha="center", va="center", fontsize=9)
-    names = ["\n".join(textwrap.wrap(f"{table.names[index]} ({table.ratings[index]:+.0f})", 34)) for index in order]
-    axes.set_yticks(range(size), [f"{place + 1}  {name}" for place, name in enumerate(names)], fontsize=8)
+            if row != column and not np.isnan(share := shares[row, column]):
+                ink = _readable_on(image.to_rgba(share)[:3])
+                axes.text(column, row, f"{share:.0f}", ha="center", va="center", fontsize=9, color=ink)
+    axes.set_yticks(range(size), names, fontsize=8)
     axes.set_xticks(range(size), [str(place + 1) for place in range(size)])
-    axes.set_title("points in % against; Elo in brackets", fontsize=9)
+    figure.suptitle("points in % against; Elo in brackets", fontsize=9)
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)
     return as_svg(figure)
+
+
+def _wrapped(name: str, width: int = 44) -> str:
+    """Breaks a name into lines, behind a comma, a colon or a slash where that is possible."""
+    lines = [""]
+    for part in re.findall(r"[^,:/]+[,:/]*|[,:/]+", name):
+        for piece in textwrap.wrap(part, width, drop_whitespace=False):
+            if len(lines[-1] + piece) > width:
+                lines.append("")
+            lines[-1] += piece
+    return "\n".join(lines)
+
+
+def _readable_on(colour: Sequence[float] | np.ndarray) -> str:
+    """Gives the colour of numbers on a cell of a colour (red, green, blue) that is not opaque: white on dark ones."""
+    shown = _OPACITY * np.asarray(colour) + 1 - _OPACITY
+    return "white" if shown @ (0.299, 0.587, 0.114) < 0.5 else "black"  # how bright each looks
 
 
 def axes_in_a_row(count: int, x_label: str, y_labels: Sequence[str]):

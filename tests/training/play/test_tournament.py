@@ -16,6 +16,7 @@ import jaxgames
 from jaxgames import runtime
 from jaxgames.agent import Agent, memoryless
 from tests.tug import PULL, REST, Tug, steady_player
+from training.jobs import figures as figures_module
 from training.jobs.command_line import run_main
 from training.jobs.figures import cross_table_figure
 from training.models import policy_value
@@ -137,6 +138,26 @@ def test_names_are_shown_as_they_are(table):
     figure = cross_table_figure(odd)
     for name in odd.names:
         assert name in console.file.getvalue() and name in figure
+
+
+def test_long_names_have_room_in_the_picture(table, monkeypatch):
+    """Every text of the figure lies in it, and numbers on dark cells are white."""
+    figures = []
+    monkeypatch.setattr(figures_module, "as_svg", lambda figure: figures.append(figure) or "")
+    long = "pc_pimc:num_simulations=100,weights=/home/someone/" + "folder/" * 6 + "x" * 100
+    points = np.array([[0, 99, 50], [1, 0, 50], [50, 50, 0]])
+    found = dataclasses.replace(table[0], points=points, games=100 * (1 - np.eye(3, dtype=int)))
+    for names in ((long, "b", "c"), ("a", "b", "c")):
+        cross_table_figure(dataclasses.replace(found, names=names))
+        figure = figures[-1]
+        figure.draw_without_rendering()
+        width, height = figure.bbox.size
+        axes = figure.axes[0]
+        for label in [figure._suptitle, *axes.get_yticklabels(), *axes.get_xticklabels()]:
+            box = label.get_window_extent()
+            assert box.x0 > -1 and box.x1 < width + 1 and box.y0 > -1 and box.y1 < height + 1, label.get_text()
+        assert "".join(axes.get_yticklabels()[0].get_text().split("\n")).startswith(f"1  {names[0]} (+")
+        assert {text.get_text(): text.get_color() for text in axes.texts} == {"99": "white", "1": "white", "50": "black"}
 
 
 def test_one_player_is_no_tournament():
