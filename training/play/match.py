@@ -160,7 +160,7 @@ def _play(config: MatchConfig, folder: Path | None, console: Console, pages: con
     against = ", ".join(f"{number} x {name}" for name, number in Counter(others).items())
     console.print(f"{first} against {against}, {config.game} {config.mode}", markup=False)
     for note in agents.notes(specs, game):
-        console.print(note, markup=False, highlight=False)
+        console.print(note, markup=False, highlight=False, soft_wrap=True)
 
     watch = None
     if config.watch:

@@ -173,7 +173,7 @@ def _prepared(config: TournamentConfig, console: Console) -> tuple[Game, dict[st
     for pair in itertools.combinations(players.values(), 2):
         memory.check(game, pair, config.batch, games=config.games)
     for note in agents.notes(config.agents, game):
-        console.print(note, markup=False, highlight=False)
+        console.print(note, markup=False, highlight=False, soft_wrap=True)
     return game, players, head
 
 
