@@ -52,7 +52,7 @@ def test_it_gets_to_win(who, params):
         losses.append(float(metrics["loss"]))
         assert metrics["finite"]
     assert learner.progress["samples"] == 40 * 8 * 32
-    assert np.mean(losses[-5:]) < 0.8 * np.mean(losses[:5])
+    assert np.mean(losses[-5:]) < 0.8 * losses[0]  # of what has learnt nothing; later games are others
     games = evaluate.play(GAME, [who.agent(learner.params), random_agent(GAME)], KEY, 200, batch_size=100)
     assert counting.count(games).wins > 150
 
