@@ -211,13 +211,10 @@ def main(options: Options) -> tuple[dict[str, float], Agent]:
                     save_weights(options.save, carry[0], {"example": "ppo_pommerman", "steps": rows[-1][0]})
             if done:
                 break
-    if stop.interrupted:
-        raise KeyboardInterrupt
+    if stop.requested:  # a run that was cut off is none
+        sys.exit(130 if stop.interrupted else 0)
     return dict(zip(names, rows[-1], strict=True)), player(graph, carry[0])
 
 
 if __name__ == "__main__":
-    try:
-        main(tyro.cli(Options, description=__doc__.splitlines()[0]))
-    except KeyboardInterrupt:
-        sys.exit(130)
+    main(tyro.cli(Options, description=__doc__.splitlines()[0]))

@@ -44,7 +44,7 @@ class WrittenGame(Game, Protocol):
     """A game whose positions can be written in letters, for terminals."""
 
     def to_text(self, state: Any) -> str:
-        """Writes one position as lines of text, all that there is; numpy leaves without batch axis."""
+        """Writes the board of one position as lines of text, with what is hidden from some; numpy leaves without batch axis."""
         ...
 
 

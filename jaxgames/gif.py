@@ -13,12 +13,13 @@ from typing import Any
 import jax
 import numpy as np
 
-from jaxgames import raster
+from jaxgames import checks, raster
 from jaxgames.abilities import can_be_drawn
 from jaxgames.game import Game
 
 MOST_FRAMES = 300
 SECONDS, SECONDS_AT_END = 0.25, 3.0
+_LONGEST = 600.0
 _COLOURS, _APART = 255, 8  # pillow wants one to spare
 
 
@@ -54,12 +55,14 @@ def write_gif(
       seconds: for each picture; the last one stays for 3.
 
     Raises:
-      ValueError: the game has no pictures, or a width or time is not possible.
+      ValueError: the game has no pictures, the states are no such leaves, or a width or time is not possible.
       ImportError: a library is not installed, and the message says how to install it.
       OSError: the file cannot be written.
     """
-    whole = to_gif(game, states, names=names, width=width, seconds=seconds)
     target = Path(path)
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"path={str(path)!r}: there is no folder {str(target.parent)!r}")
+    whole = to_gif(game, states, names=names, width=width, seconds=seconds)
     temporary = target.with_name(f".{target.name[:80]}.{uuid.uuid4().hex}")
     try:
         temporary.write_bytes(whole)
@@ -73,8 +76,9 @@ def to_gif(game: Game, states: Any, *, names: Sequence[str] = (), width: int = r
     check_possible(game)
     if width < 1:
         raise ValueError(f"width={width}: must be >= 1")
-    if not seconds >= 0.02:
-        raise ValueError(f"seconds={seconds}: must be >= 0.02, which is what programs can show")
+    if not 0.02 <= seconds <= _LONGEST:
+        raise ValueError(f"seconds={seconds}: must be in 0.02..{_LONGEST:.0f}, which is what programs can show")
+    checks.film(states)
     images = _images(game, jax.device_get(states), names, width)
     palette = _palette(images)
     # Without dithering what has not changed stays equal, and is not stored again.

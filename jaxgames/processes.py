@@ -74,7 +74,7 @@ class Processes:
 
 @dataclasses.dataclass
 class _Present:
-    """What is true of this process; `claim` is the number of a socket that a coordinator holds, so that there is one."""
+    """What is true of this process; a coordinator holds its port by the socket `claim`."""
 
     index: int = 0
     count: int = 1
@@ -190,7 +190,7 @@ def free_port() -> int:
 
 
 def _claim_port(address: str) -> None:
-    """Makes this process the only coordinator of a port of this machine, as long as it lives.
+    """Makes this process the coordinator of a port of this machine; under Linux the only one, as long as it lives.
 
     Raises:
       OSError: another program has the port, or another process 0 is about to take it. JAX would share it, and wait in vain.
@@ -201,6 +201,9 @@ def _claim_port(address: str) -> None:
         try:
             probe.bind(("", port))
             if sys.platform == "linux":  # a name without a file, which is free again when its process has ended
+                if _present.claim >= 0:
+                    os.close(_present.claim)
+                    _present.claim = -1
                 with socket.socket(socket.AF_UNIX) as claim:
                     claim.bind(f"\0jaxgames coordinator {port}")
                     _present.claim = claim.detach()

@@ -110,7 +110,7 @@ class GymnasiumEnv(gymnasium.Env):
     Args:
       game: an id as "pommerman-ffa-v1", what `jaxgames.make` takes, or a game.
       render_mode: what `render` gives: "rgb_array" (uint8 [H, W, 3]), "svg" (the picture as text), "ansi" (the board in letters,
-        where the game has them); None: nothing.
+        where the game has them), all of the whole state, for whoever watches; None: nothing.
       **settings: of `jaxgames.Environment`: opponents, seat, observation, encoder, max_episode_steps.
     """
 
@@ -125,6 +125,7 @@ class GymnasiumEnv(gymnasium.Env):
         self.action_space = gymnasium.spaces.Discrete(self.environment.game.num_actions)
         self._runner = _Runner(self.environment)
         self._first_seat: int | None = None
+        self._mask: Any = None
         self._over = True
         self._closed = False
 
@@ -231,6 +232,7 @@ class GymnasiumVectorEnv(VectorEnv):
         self.environment = shared(Environment, game, settings, also, batch_size=num_envs, autoreset=autoreset)
         self.num_envs = num_envs
         self.render_mode = render_mode
+        self._legal: Any = None
         self._renderer = Renderer(self.environment.game, render_mode)
         modes = {"render_modes": self._renderer.modes, "render_fps": RENDER_FPS}
         self.metadata = {**modes, "autoreset_mode": _MODES[autoreset]}

@@ -151,7 +151,7 @@ class ParallelGame(_AtTable, ParallelEnv):
     Args:
       game: an id as "pommerman-ffa-v1", what `jaxgames.make` takes, or a game.
       render_mode: what `render` gives: "rgb_array" (uint8 [H, W, 3]), "svg" (the picture as text), "ansi" (the board in letters,
-        where the game has them); None: nothing.
+        where the game has them), all of the whole state, for whoever watches; None: nothing.
       **settings: of `jaxgames.MultiEnvironment`: observation, encoder, max_episode_steps.
     """
 

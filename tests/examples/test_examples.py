@@ -54,21 +54,23 @@ def test_a_planner_plays_in_a_loop_of_one_s_own():
     assert told["games"] >= 4 and told["won"] > 0.5
 
 
-def test_ppo_that_is_interrupted_leaves_its_curve_and_a_network_that_plays(tmp_path, monkeypatch, capfd):
-    """The update is made up: the third one is interrupted."""
+@pytest.mark.parametrize(("how", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 0)])
+def test_ppo_that_is_stopped_leaves_its_curve_and_a_network_that_plays(tmp_path, monkeypatch, capfd, how, code):
+    """The update is made up: in the third one the signal comes."""
     example, updates = load("ppo_pommerman"), []
     graph, params = example.draw(1)
 
     def update(carry):
         updates.append(1)
         if len(updates) == 3:
-            os.kill(os.getpid(), signal.SIGINT)
+            os.kill(os.getpid(), how)
         return carry, jnp.array([4, 1, 2])
 
     monkeypatch.setattr(example, "begin", lambda options: (update, (params,), graph))
     curve, network = tmp_path / "curve.csv", tmp_path / "network.npz"
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(SystemExit) as stopped:
         example.main(example.Options(lanes=2, steps=5, out=str(curve), save=str(network)))
+    assert stopped.value.code == code
     assert len(updates) == 3 and "stopping when this iteration is done and saved" in capfd.readouterr().err
     rows = np.genfromtxt(curve, delimiter=",", names=True)
     assert (rows["steps"], rows["won"], rows["lost"]) == (20, 0.25, 0.5)

@@ -47,3 +47,8 @@ def test_without_the_packages_it_is_one_line(tmp_path, monkeypatch):
         targets.mesh_of(targets.H100, tmp_path)
     with pytest.raises(ValueError, match="target='b200': must be here or h100"):
         KernelsConfig(target="b200")
+
+
+def test_a_named_case_that_is_not_one_program_is_told(capsys):
+    assert command.run(KernelsConfig(cases=("hex/compile",))) == 1
+    assert '"failed": "is not one program, so there is no round' in capsys.readouterr().out

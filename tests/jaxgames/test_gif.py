@@ -77,11 +77,19 @@ def test_of_a_long_game_not_all_is_shown(played, monkeypatch):
 
 def test_what_cannot_be_a_gif_is_told(played, monkeypatch, tmp_path):
     game, states = played
-    for wrong, told in (({"width": 0}, "width=0: must be >= 1"), ({"seconds": 0}, "seconds=0: must be >= 0.02")):
+    for wrong, told in (
+        ({"width": 0}, "width=0: must be >= 1"),
+        ({"seconds": 0}, r"seconds=0: must be in 0\.02\.\.600"),
+        ({"seconds": 900}, "seconds=900: must be"),
+    ):
         with pytest.raises(ValueError, match=told):
             jaxgames.write_gif(tmp_path / "game.gif", game, states, **wrong)
     with pytest.raises(ValueError, match="game='tug': has no pictures"):
         jaxgames.write_gif(tmp_path / "game.gif", Tug(), Tug().state(0))
+    with pytest.raises(ValueError, match="states: "):
+        jaxgames.write_gif(tmp_path / "game.gif", game, jax.tree.map(lambda leaf: leaf[0], states))
+    with pytest.raises(FileNotFoundError, match="there is no folder"):
+        jaxgames.write_gif(tmp_path / "new" / "game.gif", game, states)
     monkeypatch.setattr(raster, "_LIBRARIES", ("no_such_library",))
     with pytest.raises(ImportError, match="no_such_library is not installed"):
         jaxgames.write_gif(tmp_path / "game.gif", game, states)

@@ -9,6 +9,8 @@ from jaxgames import letters
 from jaxgames.abilities import can_be_written
 from tests.tug import Tug
 
+MINI = "MCaaaDaaaaaaaa_aaaaaa_aaaaaaaaYaaaaN r 0"  # Stratego's letters, from a1 on
+
 
 def start(game, *actions):
     state = jax.jit(game.init)(jax.random.key(0))
@@ -40,6 +42,14 @@ def test_games_in_letters(name, lines, told):
     game = jaxgames.make(name)
     text = game.to_text(start(game))
     assert text.endswith("\n") and told in text and lines in (None, text.count("\n"))
+
+
+def test_stratego_in_letters():
+    """Of the game on 6 x 6 cells: where what stands, and whose it is."""
+    game = jaxgames.make("stratego", "mini", start=MINI)
+    rows = game.to_text(start(game)).splitlines()
+    assert rows[0].split() == list("abcdef") and rows[1].split() == ["6", "bF", ".", ".", ".", ".", "bB"]
+    assert rows[6].split() == ["1", "rF", "rS", ".", ".", ".", "r2"] and rows[7] == "red is to move"
 
 
 def test_not_every_game_is_written():

@@ -7,6 +7,7 @@ import os
 import re
 import signal
 import socket
+import sys
 import time
 
 import pytest
@@ -222,8 +223,9 @@ def refusals(*flags, patience=60):
     return [error for _, _, error in ends]
 
 
-def test_a_port_that_a_lost_coordinator_had_is_free():
+def test_a_port_that_a_lost_coordinator_had_is_free(monkeypatch):
     """While connections of it wait for their end; not while somebody listens."""
+    monkeypatch.setattr(processes, "_present", processes._Present())
     with socket.socket() as server:
         server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as JAX's does
         server.bind(("", 0))
@@ -236,8 +238,11 @@ def test_a_port_that_a_lost_coordinator_had_is_free():
         accepted.close()  # first, so that its end waits
         client.close()
     processes._claim_port(address)
+    if processes._present.claim >= 0:
+        os.close(processes._present.claim)
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the port alone tells, and only once it is taken")
 def test_two_coordinators_that_begin_at_once(monkeypatch):
     """Neither listens yet, so that both could take the port."""
     monkeypatch.setattr(processes, "_present", processes._Present())
@@ -246,8 +251,7 @@ def test_two_coordinators_that_begin_at_once(monkeypatch):
     second = ["-c", f"from jaxgames import processes; processes._claim_port({address!r})"]
     (end,) = ends_of([start_python(second, prepared_environment())])
     assert end[0] == 1 and end[2].strip().endswith("is there a second process 0?")
-    os.close(processes._present.claim)
-    processes._claim_port(address)  # once the first has ended
+    processes._claim_port(address)  # the same process may begin again
     os.close(processes._present.claim)
 
 

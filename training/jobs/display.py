@@ -131,7 +131,8 @@ class Display:
 
     def _progress(self) -> str:
         now = self._clock()
-        left = "?" if self._end is None else duration(max(self._end - now, 0.0))
+        end = self._end  # read once: another thread may change it
+        left = "?" if end is None else duration(max(end - now, 0.0))
         told = f"{self._done}/{self._total} {self._unit}, {duration(now - self._started)} passed, {left} left"
         return f"{told}, {self._doing}" if self._doing else told
 

@@ -64,9 +64,9 @@ def _wrapped(name: str, width: int = 44) -> str:
     return "\n".join(lines)
 
 
-def _readable_on(colour: Sequence[float] | np.ndarray) -> str:
-    """Gives the colour of numbers on a cell of a colour (red, green, blue) that is not opaque: white on dark ones."""
-    shown = _OPACITY * np.asarray(colour) + 1 - _OPACITY
+def _readable_on(cell: Sequence[float] | np.ndarray) -> str:
+    """Gives the colour of numbers on a cell (red, green, blue) that is not opaque: white on dark ones."""
+    shown = _OPACITY * np.asarray(cell) + 1 - _OPACITY
     return "white" if shown @ (0.299, 0.587, 0.114) < 0.5 else "black"  # how bright each looks
 
 

@@ -138,9 +138,12 @@ def notes(specs: Iterable[str], game: Game) -> list[str]:
     found = []
     files = (file for spec in dict.fromkeys(specs) if reads_a_file(spec, game) for file in _files(spec, game))
     for file in dict.fromkeys(files):
+        if file.resolve().parent == TRAINED.resolve():
+            continue
         _, meta = load_weights(file)
-        if file.parent != TRAINED and jaxgames.make(meta["game"], meta["mode"]) != game:
-            found.append(f"note: weights {file}: were learnt in mode {meta['mode']!r}, and another is played here")
+        mode = meta.get("mode", "")
+        if jaxgames.make(meta["game"], mode or None) != game:
+            found.append(f"note: weights {file}: were learnt in mode {mode!r}, and another is played here")
     return found
 
 

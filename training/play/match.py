@@ -231,8 +231,8 @@ def _show(
         return f"no game is over yet, all are in step {latest.steps} of at most {game.max_steps}"
 
     def speed() -> str:
-        speed = latest.moves / max(time.perf_counter() - compiled, 1e-9)
-        return f"{speed:.{0 if speed >= 10 else 1}f} moves/s"
+        rate = latest.moves / max(time.perf_counter() - compiled, 1e-9)
+        return f"{rate:.{0 if rate >= 10 else 1}f} moves/s"
 
     def line() -> str:
         now = time.perf_counter()

@@ -33,7 +33,7 @@ def now_and_then(console: Console, text: Callable[[], str], *, seconds: float = 
         while not over.wait(max(seconds, _SHARE * (time.monotonic() - begun))):
             if line := text():
                 with contextlib.suppress(OSError, ValueError):  # who reads has gone: the main thread finds out by itself
-                    print(line, file=console.file, flush=True)
+                    console.print(line, markup=False, highlight=False, soft_wrap=True)
 
     thread = threading.Thread(target=tell, name="now and then", daemon=True)
     thread.start()
@@ -46,7 +46,7 @@ def now_and_then(console: Console, text: Callable[[], str], *, seconds: float = 
 
 def is_live(console: Console) -> bool:
     """Whether what is shown there can be kept up to date."""
-    return console.is_jupyter or (console.is_terminal and not console.is_dumb_terminal)
+    return console.is_terminal and not console.is_dumb_terminal
 
 
 def duration(seconds: float) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import itertools
 import json
 import os
@@ -182,12 +183,15 @@ def _play_shard(config: TournamentConfig, folder: Path, console: Console) -> dic
     game, players, head = _prepared(config, console)
     key, names = jax.random.key(config.seed), tuple(players)
     started = time.perf_counter()
-    for row, column in shard_of(config.shard).of(list(itertools.combinations(range(len(names)), 2))):
+    own = list(shard_of(config.shard).of(list(itertools.combinations(range(len(names)), 2))))
+    for number, (row, column) in enumerate(own):
         path = folder / PAIRS / f"{row}-{column}.json"
         table = _read_earlier(path, head)[0]
         if table is None:
-            nobody = nobody_has_met(names)
-            table = _with_pair(nobody, row, column, _pair(game, players, key, row, column, config.games, config.batch))
+            nobody, told = nobody_has_met(names), f"playing: {number} of {counted(len(own), 'pair')} over"
+            with now_and_then(console, functools.partial(str, told)):
+                pair = _pair(game, players, key, row, column, config.games, config.batch)
+            table = _with_pair(nobody, row, column, pair)
             seconds, started = time.perf_counter() - started, time.perf_counter()
             write_atomically(path, json.dumps({**head, "seconds": seconds, **table.as_dict()}, indent=2) + "\n")
         console.print(_told(table, row, column), markup=False, highlight=False)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from jaxgames.stratego import Stratego, StrategoConfig, interop, moves, notation, refusals, rules
-from tests.jaxgames.stratego.playing import CONFIG, P2SRO, at, position, random_game
+from tests.jaxgames.stratego.playing import CONFIG, P2SRO, at, play, position, random_game
 
 BARRAGE = StrategoConfig(pieces=(1, 1, 2, 1, 0, 0, 0, 0, 0, 1, 1, 1))
 FEN = "aBaaPaaaaaaaaaaaaaaaaLaEaaaaaMaaaKaaaaaaaC__aa__Qaaa__aa__aaaaNXaaaaaaaOaaaaaaaaDaaaWaaaaaaaaaYaaaaa b 41"
@@ -160,6 +160,12 @@ def test_why_moves_are_not_legal(move, why):
     state = position("YaaaO aOaaa aD_aa aaaaa MDBaC")
     with pytest.raises(ValueError, match=f"move='?{move}'?: is not legal for red, {why}$"):
         interop.play(CONFIG, state, move)
+
+
+def test_the_third_way_to_and_fro_is_told():
+    state = play(position("YaaaO aaaaa aa_aa aaaaa MaaaC", P2SRO), *("e1e2", "e5e4", "e2e1", "e4e5", "e1e2", "e5e4"), config=P2SRO)
+    with pytest.raises(ValueError, match="move=e2e1: is not legal for red, it has gone to and fro between these cells too often"):
+        interop.play(P2SRO, state, "e2e1")
 
 
 def test_whatever_is_not_legal_has_a_reason():
