@@ -163,7 +163,8 @@ def test_why_moves_are_not_legal(move, why):
 
 
 def test_the_third_way_to_and_fro_is_told():
-    state = play(position("YaaaO aaaaa aa_aa aaaaa MaaaC", P2SRO), *("e1e2", "e5e4", "e2e1", "e4e5", "e1e2", "e5e4"), config=P2SRO)
+    moves = ("e1e2", "e5e4", "e2e1", "e4e5", "e1e2", "e5e4")
+    state = play(position("YaaaO aaaaa aa_aa aaaaa MaaaC", P2SRO), *moves, config=P2SRO)
     with pytest.raises(ValueError, match="move=e2e1: is not legal for red, it has gone to and fro between these cells too often"):
         interop.play(P2SRO, state, "e2e1")
 
