@@ -34,7 +34,6 @@ from gymnasium.vector.utils import batch_space  # noqa: E402
 NAMESPACE = "jaxgames"
 _MODES = {NEXT_STEP: AutoresetMode.NEXT_STEP, SAME_STEP: AutoresetMode.SAME_STEP}
 _LARGEST_SEED = 2**31 - 1
-_NOT_BEGUN = "no game has begun: call reset first"
 
 
 class _Runner:
@@ -58,6 +57,11 @@ class _Runner:
         """Goes on."""
         self.state, step = self._step(self.state, actions)
         return self._given(step)
+
+    def check_begun(self) -> None:
+        """Raises where there was no reset."""
+        if self.state is None:
+            raise gymnasium.error.ResetNeeded("no game has begun: call reset first")
 
     @property
     def games(self) -> Any:
@@ -169,8 +173,7 @@ class GymnasiumEnv(gymnasium.Env):
           gymnasium.error.ClosedEnvironmentError: the environment was closed.
         """
         self._check_open()
-        if self._runner.state is None:
-            raise gymnasium.error.ResetNeeded(_NOT_BEGUN)
+        self._runner.check_begun()
         return self._mask.astype(bool)
 
     def render(self) -> Any:
@@ -273,8 +276,7 @@ class GymnasiumVectorEnv(VectorEnv):
           gymnasium.error.ClosedEnvironmentError: the environment was closed.
         """
         self._check_open()
-        if self._runner.state is None:
-            raise gymnasium.error.ResetNeeded(_NOT_BEGUN)
+        self._runner.check_begun()
         if not isinstance(actions, jax.Array):
             actions = checked_actions(actions, (self.num_envs,), self.environment.game.num_actions)
         step = self._runner.step(actions)
@@ -288,8 +290,7 @@ class GymnasiumVectorEnv(VectorEnv):
           gymnasium.error.ClosedEnvironmentError: the environment was closed.
         """
         self._check_open()
-        if self._runner.state is None:
-            raise gymnasium.error.ResetNeeded(_NOT_BEGUN)
+        self._runner.check_begun()
         return self._legal.view(bool)
 
     def render(self) -> tuple[Any, ...] | None:
