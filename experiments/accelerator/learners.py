@@ -45,7 +45,7 @@ LEARNERS: Mapping[str, tuple[Callable[..., Any], Any]] = {
             learn=AlphazeConfig(
                 num_worlds=2, num_simulations=16, lanes=64, steps=8, epoch_samples=512, updates=8, epoch_updates=16
             ),
-            epochs=ENDLESS,
+            epochs=ENDLESS // 512,  # jobs count searches and samples
             gate_games=0,
             rate_games=0,
             final_games=0,
@@ -66,7 +66,7 @@ LEARNERS: Mapping[str, tuple[Callable[..., Any], Any]] = {
         train_expert.run,
         train_expert.TrainConfig(
             learn=ExpertConfig(source="demonstrations", samples=2048, lanes=64, steps=8, updates=8, batch_size=64),
-            rounds=ENDLESS,
+            rounds=ENDLESS // 2048,
             rate_games=0,
         ),
     ),

@@ -18,6 +18,7 @@ from experiments.accelerator.command import AcceleratorConfig
 from experiments.accelerator.pieces import CHECKS, CORE, LEARNERS, SPEEDS, Piece
 from experiments.accelerator.supervise import share_out
 from experiments.benchmark import cases
+from training.jobs import running
 
 TOY = (sys.executable, str(Path(__file__).with_name("toy_worker.py")))
 
@@ -260,6 +261,14 @@ def test_networks_of_planners_are_compared_in_full_precision(monkeypatch):
     monkeypatch.setattr(checks.agents, "make_planner", lambda spec, game: (planner, {"weights": 1.0}))
     (row,) = checks.check("planner hex puct", jax.devices()[0])
     assert row["same"] and "values within 0.0001" in row["compared"] and set(seen) == {"highest"}
+
+
+def test_learners_have_as_much_to_do_as_jobs_can_count(monkeypatch):
+    totals = []
+    monkeypatch.setattr(running, "run", lambda job: totals.append(job.total))
+    for run, config in learners.LEARNERS.values():
+        run(config)
+    assert len(totals) == len(learners.LEARNERS) and all(10**8 < total <= running.MOST for total in totals)
 
 
 @pytest.mark.slow
