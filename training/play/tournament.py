@@ -16,16 +16,14 @@ import jax
 import numpy as np
 from jax import Array
 from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
 
 import jaxgames
 from jaxgames import checks, processes
 from jaxgames.agent import Agent
 from jaxgames.game import Game
 from jaxgames.registration import name_and_mode
-from training.play import agents, elo, evaluate, memory
-from training.play.counting import percent, points_interval
+from training.play import agents, evaluate, memory
+from training.play.cross_table import NUMBERS, CrossTable, nobody_has_met, with_pair
 from training.play.telling import counted, duration, now_and_then
 from training.storage import provenance
 from training.storage.files import check_shared, output_folder, write_atomically, write_together
@@ -34,71 +32,6 @@ from training.storage.shards import made_from, shard_of
 BATCH = 128
 PAIRS = "pairs"  # folder of what shards have played, a file for each pair
 _FREE = ("output", "batch", "shard")  # settings that change no game
-_NUMBERS = ("points", "games", "first_points", "draws")  # of a `CrossTable`
-
-
-@dataclasses.dataclass(frozen=True)
-class CrossTable:
-    """Who made how many points against whom.
-
-    Attributes:
-      names: N players.
-      points: float [N, N], of the row's player against the column's; a draw is half a point for each.
-      games: int [N, N].
-      first_points: float [N, N], those of them made in the first seat.
-      draws: int [N, N], games that nobody won.
-    """
-
-    names: tuple[str, ...]
-    points: np.ndarray
-    games: np.ndarray
-    first_points: np.ndarray
-    draws: np.ndarray
-
-    @property
-    def ratings(self) -> np.ndarray:
-        """Elo by maximum likelihood; the first player's is 0."""
-        return elo.fit(self.points, self.games)
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether everybody has met everybody."""
-        return bool((self.games + np.eye(len(self.names), dtype=int) > 0).all())
-
-    def as_dict(self) -> dict[str, Any]:
-        """Gives everything for a JSON file; ratings only when everybody has met everybody."""
-        result: dict[str, Any] = {"names": list(self.names)}
-        result |= {name: getattr(self, name).tolist() for name in _NUMBERS}
-        if not self.is_complete:
-            return result
-        errors = elo.standard_errors(self.points, self.games)
-        return result | {
-            "elo": [round(x, 1) for x in self.ratings.tolist()],
-            "elo_standard_error": [round(x, 1) for x in errors.tolist()],
-        }
-
-    def shown(self, labels: Mapping[str, str] | None = None) -> Table:
-        """Makes a table for the terminal, the best first; shares of points in per cent.
-
-        Args:
-          labels: what to call players there, by name; None: their names.
-        """
-        order = np.argsort(-self.ratings, kind="stable")
-        errors = elo.standard_errors(self.points, self.games)
-        columns = [str(number + 1) for number in range(len(order))]
-        table = Table("player", "Elo", "points %", *columns, title="points in % against")
-        for place, index in enumerate(order):
-            total, played, drawn = (int(part[index].sum()) for part in (2 * self.points, self.games, self.draws))
-            interval = points_interval((total - drawn) // 2, drawn, played)
-            name = self.names[index]
-            label = escape(labels[name] if labels else name)
-            cells = [f"{place + 1} {label}", f"{self.ratings[index]:+.0f} ± {1.96 * errors[index]:.0f}"]
-            cells.append(percent(total / max(2 * played, 1), interval))
-            for other in order:
-                met = self.games[index, other]
-                cells.append(f"{100 * self.points[index, other] / met:.0f}" if met else "–")
-            table.add_row(*cells)
-        return table
 
 
 @dataclasses.dataclass(frozen=True)
@@ -191,7 +124,7 @@ def _play_shard(config: TournamentConfig, folder: Path, console: Console) -> dic
             nobody, told = nobody_has_met(names), f"playing: {number} of {counted(len(own), 'pair')} over"
             with now_and_then(console, functools.partial(str, told)):
                 pair = _pair(game, players, key, row, column, config.games, config.batch)
-            table = _with_pair(nobody, row, column, pair)
+            table = with_pair(nobody, row, column, pair)
             seconds, started = time.perf_counter() - started, time.perf_counter()
             write_atomically(path, json.dumps({**head, "seconds": seconds, **table.as_dict()}, indent=2) + "\n")
         console.print(_told(table, row, column), markup=False, highlight=False)
@@ -201,7 +134,7 @@ def _play_shard(config: TournamentConfig, folder: Path, console: Console) -> dic
         found = [_read_earlier(path, head) for path in sorted((folder / PAIRS).glob("*.json"))]
         parts = [part for part, _ in found if part]
         nobody = nobody_has_met(names)
-        table = CrossTable(names, *(sum((getattr(part, name) for part in parts), getattr(nobody, name)) for name in _NUMBERS))
+        table = CrossTable(names, *(sum((getattr(part, name) for part in parts), getattr(nobody, name)) for name in NUMBERS))
         result.update({**head, "seconds": sum(seconds for _, seconds in found), **table.as_dict()})
         write_atomically(folder / "result.json", json.dumps(result, indent=2) + "\n")
         if table.is_complete:
@@ -275,7 +208,7 @@ def _earlier(folder: Path, head: Mapping[str, Any]) -> tuple[CrossTable | None, 
 
     def read() -> tuple[list[Any], float]:
         table, seconds = _read_earlier(folder / "result.json", head)
-        return [getattr(table, name).tolist() for name in _NUMBERS] if table else [], seconds
+        return [getattr(table, name).tolist() for name in NUMBERS] if table else [], seconds
 
     numbers, seconds = processes.on_first(read)
     return (CrossTable(tuple(head["networks"]), *map(np.array, numbers)) if numbers else None), seconds
@@ -291,7 +224,7 @@ def _read_earlier(path: Path, head: Mapping[str, Any]) -> tuple[CrossTable | Non
         return None, 0.0
     try:
         found, wanted = json.loads(path.read_text()), json.loads(json.dumps(head))
-        table = CrossTable(tuple(found["names"]), *(np.array(found[name]) for name in _NUMBERS))
+        table = CrossTable(tuple(found["names"]), *(np.array(found[name]) for name in NUMBERS))
         settings, seconds = found["settings"], float(found["seconds"])
         others = [name for name, value in wanted["settings"].items() if settings.get(name) != value and name not in _FREE]
         also = [name for name in ("networks", "code") if found.get(name) != wanted[name]]
@@ -376,18 +309,12 @@ def round_robin(
     table = earlier or nobody_has_met(names)
     for row, column in itertools.combinations(range(number), 2):
         if not table.games[row, column]:
-            table = _with_pair(table, row, column, _pair(game, players, key, row, column, num_games, batch_size))
+            table = with_pair(table, row, column, _pair(game, players, key, row, column, num_games, batch_size))
             if save:
                 save(table)
         if report:
             report(_told(table, row, column))
     return table
-
-
-def nobody_has_met(names: tuple[str, ...]) -> CrossTable:
-    """Makes the table of a tournament that has not begun."""
-    points, counts = np.zeros((len(names), len(names))), np.zeros((len(names), len(names)), int)
-    return CrossTable(names, points, counts, points, counts)
 
 
 def _pair(
@@ -401,14 +328,3 @@ def _pair(
 
 def _told(table: CrossTable, row: int, column: int) -> str:
     return f"{table.names[row]} - {table.names[column]}: {table.points[row, column]:g} - {table.points[column, row]:g}"
-
-
-def _with_pair(table: CrossTable, row: int, column: int, result: np.ndarray) -> CrossTable:
-    """Adds the points that `play_pair` gave."""
-    points, games, first_points, draws = (getattr(table, name).copy() for name in _NUMBERS)
-    total, half = len(result), len(result) // 2
-    points[row, column], points[column, row] = result.sum(), total - result.sum()
-    first_points[row, column], first_points[column, row] = result[:half].sum(), half - result[half:].sum()
-    games[row, column] = games[column, row] = total
-    draws[row, column] = draws[column, row] = (result == 0.5).sum()
-    return CrossTable(table.names, points, games, first_points, draws)

@@ -24,7 +24,7 @@ from training.learn.alphaze import AlphazeConfig
 from training.models.networks import presets
 from training.models.policy_value import PolicyValueConfig
 from training.play import agents, elo, tournament
-from training.play.tournament import CrossTable
+from training.play.cross_table import CrossTable
 from training.storage.logs import read_log
 from training.storage.weights import load_weights
 

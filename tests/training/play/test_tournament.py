@@ -22,7 +22,8 @@ from training.jobs.figures import cross_table_figure
 from training.models import policy_value
 from training.models.policy_value import PolicyValueConfig
 from training.play import agents, elo, tournament
-from training.play.tournament import CrossTable, TournamentConfig, play_pair, round_robin
+from training.play.cross_table import CrossTable
+from training.play.tournament import TournamentConfig, play_pair, round_robin
 from training.storage import provenance
 from training.storage.files import output_folder
 from training.storage.weights import load_weights, save_weights
