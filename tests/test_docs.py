@@ -15,6 +15,7 @@ from jaxgames.processes import free_port
 from tests.processes import run_python
 from training.jobs.catalogue import JOBS
 from training.jobs.flags import parse
+from training.jobs.folder import write_settings
 from training.storage.provenance import as_read, flat
 
 ROOT = Path(__file__).parents[1]
@@ -147,8 +148,9 @@ def test_commands_have_the_flags_that_are_shown(page):
         assert unknown == [], line
 
 
-def test_runs_that_go_on_have_the_settings_of_those_that_began():
-    """Flags of a run are given again with --resume; those that it may change aside."""
+def test_runs_that_go_on_have_the_settings_of_those_that_began(tmp_path, monkeypatch):
+    """They take them from the folder; what is given again, and may not change, is as it was."""
+    monkeypatch.chdir(tmp_path)
     page, begun, resumed = ROOT / "docs" / "learning.md", {}, []
     for line in shell_lines(page):
         found = COMMAND.search(line.split(" #")[0])
@@ -159,6 +161,8 @@ def test_runs_that_go_on_have_the_settings_of_those_that_began():
             resumed.append((flat(as_read(config)), begun[config.output], config.FREE))
         else:
             begun[config.output] = flat(as_read(config))
+            Path(config.output).mkdir(parents=True, exist_ok=True)
+            write_settings(config, Path(config.output))
     assert len(resumed) > 3
     for after, before, free in resumed:
         assert {name: value for name, value in after.items() if before[name] != value and name not in free} == {}

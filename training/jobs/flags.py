@@ -42,6 +42,8 @@ def parse_alone(config: type[Config], arguments: Sequence[str] | None = None) ->
 def parse_all(config: type[Config], arguments: Sequence[str] | None = None) -> tuple[Config, Any]:
     """Fills a config from the command line, and what all jobs take beside their own.
 
+    With `--resume`, settings that are left out are those of the run that goes on.
+
     Args:
       config: a dataclass.
       arguments: the command line without the program's name; None: this process's.
@@ -50,19 +52,22 @@ def parse_all(config: type[Config], arguments: Sequence[str] | None = None) -> t
       The filled config, and which processes work together.
 
     Raises:
-      ValueError: a flag or a value is not valid; the message is one line.
+      ValueError: a flag or a value is not valid, or the run's settings cannot be read; the message is one line.
       SystemExit: help was asked for and printed.
     """
     import tyro
 
     from jaxgames.processes import Processes
+    from training.jobs.resumed import settings_of_run
 
     plain = tyro.conf.arg(name="")  # no prefix
-    return _parsed(tuple[Annotated[config, plain], Annotated[Processes, plain]], config, arguments)  # type: ignore[valid-type]
+    begun = settings_of_run(config, sys.argv[1:] if arguments is None else arguments)
+    usual = {} if begun is None else {"default": (begun, Processes())}
+    return _parsed(tuple[Annotated[config, plain], Annotated[Processes, plain]], config, arguments, **usual)  # type: ignore[valid-type]
 
 
-def _parsed(kind: Any, config: type[Any], arguments: Sequence[str] | None) -> Any:
-    """Lets tyro fill what is asked for; the help begins with the docstring of the config."""
+def _parsed(kind: Any, config: type[Any], arguments: Sequence[str] | None, **usual: Any) -> Any:
+    """Lets tyro fill what is asked for, from what is usual; the help begins with the docstring of the config."""
     import tyro
 
     script = Path(sys.argv[0])
@@ -74,6 +79,7 @@ def _parsed(kind: Any, config: type[Any], arguments: Sequence[str] | None) -> An
                 prog=f"python scripts/{script.name}" if script.suffix == ".py" else script.name,
                 description=(inspect.getdoc(config) or "").partition("\nAttributes:")[0],
                 args=arguments,
+                **usual,
             )
     except SystemExit as stop:
         if stop.code in (0, None):

@@ -29,7 +29,7 @@ class JobConfig:
       checkpoint_every: iterations between two checkpoints; there is one after each evaluation anyhow.
       keep: checkpoints kept.
       output: folder of the run.
-      resume: go on with the run in that folder, which most jobs may also make longer; without one there, begin.
+      resume: go on with the run in that folder, with its settings; most jobs may also make it longer. Without one, begin.
     """
 
     FREE: ClassVar[frozenset[str]] = frozenset({"output", "resume", "keep", "checkpoint_every"})  # may change when a run goes on

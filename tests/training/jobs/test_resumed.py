@@ -1,0 +1,58 @@
+"""A run that goes on has the settings with which it was begun, but for those that are given again."""
+
+import dataclasses
+import importlib
+import json
+
+import pytest
+
+from tests.training.jobs.toy import ToyConfig, ToyLearnConfig
+from training.jobs.catalogue import JOBS
+from training.jobs.flags import parse
+from training.jobs.folder import write_settings
+from training.jobs.job import JobConfig
+
+
+def configs():
+    found = {name: getattr(importlib.import_module(job.module), job.config) for name, job in JOBS.items()}
+    return {name: config for name, config in found.items() if issubclass(config, JobConfig)}
+
+
+def test_settings_that_are_left_out_are_those_of_the_run(tmp_path):
+    begun = ToyConfig(seed=3, learn=ToyLearnConfig(decay=0.5, rows=16), total=12, output=str(tmp_path))
+    write_settings(begun, tmp_path)
+    going_on = dataclasses.replace(begun, resume=True)
+    assert parse(ToyConfig, ["--output", str(tmp_path), "--resume"]) == going_on
+    assert parse(ToyConfig, ["--resume", f"--output={tmp_path}", "--total", "20", "--learn.rows", "8"]) == dataclasses.replace(
+        going_on, total=20, learn=ToyLearnConfig(decay=0.5, rows=8)
+    )
+    assert parse(ToyConfig, ["--output", str(tmp_path)]).total == ToyConfig.total, "a run that begins has the usual ones"
+    assert parse(ToyConfig, ["--output", str(tmp_path / "none"), "--resume"]).total == ToyConfig.total
+
+
+def test_a_run_is_found_where_it_is_written_by_default(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "output").mkdir()
+    write_settings(ToyConfig(seed=5), tmp_path / "output")
+    assert parse(ToyConfig, ["--resume"]) == ToyConfig(seed=5, resume=True)
+
+
+@pytest.mark.parametrize("name", sorted(configs()))
+def test_settings_of_every_job_come_back(name, tmp_path):
+    config = configs()[name](seed=7, output=str(tmp_path))
+    write_settings(config, tmp_path)
+    assert parse(type(config), ["--output", str(tmp_path), "--resume"]) == dataclasses.replace(config, resume=True)
+
+
+def test_what_an_older_version_did_not_write_is_as_usual(tmp_path):
+    (tmp_path / "settings.json").write_text(json.dumps({"seed": 4, "learn": {"rows": 16}, "forgotten": 1}))
+    found = parse(ToyConfig, ["--output", str(tmp_path), "--resume"])
+    assert found == ToyConfig(seed=4, learn=ToyLearnConfig(rows=16), output=str(tmp_path), resume=True)
+
+
+@pytest.mark.parametrize("text", ["{", "[1]", "3", '{"learn": 3}', '{"seed": "many"}', '{"checkpoint_every": 0}'])
+def test_settings_that_are_none_are_told_in_one_line(text, tmp_path):
+    (tmp_path / "settings.json").write_text(text)
+    with pytest.raises(ValueError, match=r"^.*settings\.json: no settings of this job \(.*\); remove it, ") as error:
+        parse(ToyConfig, ["--output", str(tmp_path), "--resume"])
+    assert "\n" not in str(error.value)

@@ -1,0 +1,64 @@
+"""The settings of a run that goes on: those with which it was begun stand in for the flags that are left out."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from training.jobs.folder import SETTINGS
+from training.jobs.job import JobConfig
+
+Config = TypeVar("Config")
+
+
+def settings_of_run(config: type[Config], arguments: Sequence[str]) -> Config | None:
+    """Reads the settings of the run that a command line goes on with.
+
+    Args:
+      config: of the job, with a default for every setting.
+      arguments: the command line without the program's name.
+
+    Returns:
+      The settings in the folder of the run; what they lack, as they were written by another version, has its default. None: the
+      command goes on with no run, or its folder has no settings.
+
+    Raises:
+      ValueError: the file holds no settings, or settings that the job does not take.
+    """
+    if not issubclass(config, JobConfig) or "--resume" not in arguments:
+        return None
+    path = Path(_last(arguments, "--output") or config.output) / SETTINGS
+    if not path.exists():
+        return None
+    usual = config()
+    try:
+        return _filled(usual, json.loads(path.read_text()))
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"{path}: no settings of this job ({error}); remove it, and give them by flags") from None
+
+
+def _last(arguments: Sequence[str], flag: str) -> str | None:
+    """Gives the value of a flag as it is taken: the last one, `--flag value` or `--flag=value`."""
+    value = None
+    for word, following in zip(arguments, [*arguments[1:], ""], strict=True):
+        name, equals, given = word.partition("=")
+        if name == flag:
+            value = given if equals else following
+    return value
+
+
+def _filled(usual: Any, found: Any) -> Any:
+    """Gives settings as a config has them: dataclasses for dictionaries, tuples for lists, and what is not found as usual."""
+    if dataclasses.is_dataclass(usual) and not isinstance(usual, type):
+        if not isinstance(found, dict):
+            raise TypeError(f"{found!r} where settings by name belong")
+        names = [field.name for field in dataclasses.fields(usual) if field.name in found]
+        return dataclasses.replace(usual, **{name: _filled(getattr(usual, name), found[name]) for name in names})
+    return _tuples(found)
+
+
+def _tuples(found: Any) -> Any:
+    return tuple(map(_tuples, found)) if isinstance(found, list) else found
