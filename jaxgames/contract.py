@@ -10,8 +10,18 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxgames import checks
-from jaxgames.abilities import can_be_drawn
-from jaxgames.contract_play import check_encoder, check_form, check_hidden, check_pictures, check_states, fault, form_of, play
+from jaxgames.abilities import can_be_drawn, can_be_written
+from jaxgames.contract_play import (
+    check_encoder,
+    check_form,
+    check_hidden,
+    check_letters,
+    check_pictures,
+    check_states,
+    fault,
+    form_of,
+    play,
+)
 from jaxgames.encoder import Encoder
 from jaxgames.game import Game, is_hidden
 from jaxgames.registration import game_names, registration
@@ -26,7 +36,7 @@ def check_game(
     """Runs the checks that every game must pass: for authors of games, and in the tests of each.
 
     First the shapes and dtypes of what all methods give are looked at without running anything, then random legal games are
-    played and every state of them is looked at; then encoders, hidden information and pictures, where the game has them.
+    played and every state of them is looked at; then encoders, hidden information, pictures and letters, where the game has them.
 
     Args:
       game: the game.
@@ -56,6 +66,8 @@ def check_game(
         check_hidden(game, played)
     if can_be_drawn(game):
         check_pictures(game, played)
+    if can_be_written(game):
+        check_letters(game, played)
 
 
 def _check_members(game: Any) -> None:

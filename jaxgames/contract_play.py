@@ -291,6 +291,15 @@ def check_pictures(game: Any, played: Played) -> None:
         raise fault(f"{method} with one name too many", "no error", "a ValueError; jaxgames.svg.names_of raises it")
 
 
+def check_letters(game: Any, played: Played) -> None:
+    """Writes the first and the last position of each game in letters."""
+    last = np.minimum(played.running.sum(0), len(played.actions) - 1).astype(int)
+    for number, step in [(number, step) for number, end in enumerate(last.tolist()) for step in (0, end)]:
+        text = game.to_text(jax.tree.map(operator.itemgetter((step, number)), played.states))
+        if not isinstance(text, str) or not text.endswith("\n"):
+            raise fault("to_text", repr(text)[:60], "text whose lines all end with a line break")
+
+
 def _check_svg(method: str, *pictures: Any) -> None:
     for text in pictures:
         try:

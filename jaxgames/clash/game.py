@@ -147,6 +147,12 @@ class Clash(GameBase):
         """Draws a full state that fits what a player knows; see `hidden.sample`."""
         return hidden.sample(self.config, key, info)
 
+    def to_text(self, state: State) -> str:
+        """Writes one position in letters; see `letters.to_text`."""
+        from jaxgames.clash import letters
+
+        return letters.to_text(self.config, state)
+
 
 def make(mode: str | None = None, **settings: Any) -> Clash:
     """Makes the game from the name of a variant ("beginner" if None) and fields of its config that differ."""

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import jaxgames
-from jaxgames.contract_play import check_encoder, check_hidden, check_pictures, check_states, play
+from jaxgames.contract_play import check_encoder, check_hidden, check_letters, check_pictures, check_states, play
 from jaxgames.hex import Hex, HexConfig
 from tests.tic_tac_toe import TicTacToe
 from tests.tic_tac_toe.encoder import encoder
@@ -145,6 +145,14 @@ def test_a_finished_game_that_changes_is_found(played):
 def test_a_bad_picture_is_named(drawn, told, played):
     game = type("Drawn", (TicTacToe,), {"draw": lambda self, state, *, names=(), caption="": drawn})()
     assert told in told_of(check_pictures, game, played)
+
+
+@pytest.mark.parametrize(
+    ("written", "told"), [(None, "to_text: None, must be text"), (". . x", "to_text: '. . x', must be text")]
+)
+def test_bad_letters_are_named(written, told, played):
+    game = type("Written", (TicTacToe,), {"to_text": lambda self, state: written})()
+    assert told in told_of(check_letters, game, played)
 
 
 @pytest.mark.parametrize(("field", "value", "told"), [
