@@ -232,6 +232,9 @@ def check_encoder(game: Any, encoder: Encoder, played: Played) -> None:
     check_form(f"{name}: legal", legal[0, 0], f"bool [{size}]")
     if not np.isfinite(np.asarray(planes)).all():
         raise fault(f"{name}: planes", "a number that is not", "finite")
+    least, most = float(planes.min()), float(planes.max())
+    if not encoder.bounds[0] <= least <= most <= encoder.bounds[1]:
+        raise fault(f"{name}: planes", f"numbers from {least} to {most}", f"inside its bounds {encoder.bounds}")
     one = planes[0, 0]
     for which in range(encoder.num_symmetries):
         turned = encoder.transform_planes(one, jnp.int32(which))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -52,6 +53,7 @@ class Encoder(NamedTuple):
       shows_observation: a view is what `game.observe` gives, so that a network needs no state to play.
       cards: which planes show the player's cards; None: there are none.
       output_groups: the group of each output, 0, 1, ..., where many do one thing, such as playing one card; (): none.
+      bounds: no number of the planes is below the first or above the second.
     """
 
     name: str
@@ -70,6 +72,7 @@ class Encoder(NamedTuple):
     shows_observation: bool = False
     cards: CardPlanes | None = None
     output_groups: tuple[int, ...] = ()
+    bounds: tuple[float, float] = (-math.inf, math.inf)
 
 
 def stack_planes(planes: Sequence[Array]) -> Array:

@@ -78,8 +78,7 @@ def observer_of(game: Game, kind: str | Callable[[Any, Array], Any], encoder: En
     def see(state: Any, seat: Array) -> Array:
         return encoder.planes(encoder.view(state, seat))
 
-    low, high = -np.inf, np.inf
-    return Observer(see, ArraySpec(encoder.shape, np.dtype(np.float32), low, high, encoder.channels))
+    return Observer(see, ArraySpec(encoder.shape, np.dtype(np.float32), *encoder.bounds, encoder.channels))
 
 
 def spec_of(leaf: Any) -> ArraySpec:

@@ -7,6 +7,7 @@ plane of its own, and a network that embeds them multiplies these planes with it
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Sequence
 
 import jax
@@ -236,6 +237,7 @@ def encoder(game: Clash) -> Encoder:
         transform_planes=lambda planes, which: planes,
         transform_outputs=lambda per_output, which: per_output,
         shows_observation=True,
+        bounds=(0, math.inf),
         cards=card_planes(game),
         output_groups=(0, *(1 + place for place in range(HAND) for _ in range(NUM_TILES))),
     )

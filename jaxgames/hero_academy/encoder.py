@@ -8,6 +8,7 @@ bottom, and lightning chooses between cells by their direction.
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable
 
 import jax.numpy as jnp
@@ -70,6 +71,7 @@ def encoder(game: HeroAcademy) -> Encoder:
         transform_planes=lambda planes, which: planes,
         transform_outputs=lambda per_output, which: per_output,
         shows_observation=True,
+        bounds=(0, math.inf),
     )
 
 

@@ -52,6 +52,7 @@ def encoder(game: Hex) -> Encoder:
         num_symmetries=2,
         transform_planes=transform_planes,
         transform_outputs=lambda per_output, which: jnp.where(which == 1, per_output[::-1], per_output),
+        bounds=(0, 1),
     )
 
 

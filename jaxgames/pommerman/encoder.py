@@ -6,6 +6,7 @@ Planes are computed from an `Observation` and nothing else, so that what a playe
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -107,7 +108,14 @@ def encoder(game: Pommerman, name: str) -> Encoder:
         transform_outputs=lambda per_output, which: per_output[jnp.asarray(moves)[which]],
         output_names=tuple(move.name.lower() for move in Move),
         shows_observation=not searches,
+        bounds=_bounds(name),
     )
+
+
+def _bounds(name: str) -> tuple[float, float]:
+    if name.startswith("extended"):
+        return 0, 1
+    return (-math.inf, math.inf) if name.startswith("pommerlearn") else (0, max(MAX_AMMO, MAX_BLAST_STRENGTH))
 
 
 def paper_planes(config: PommermanConfig, observation: Observation, *, blast_life: bool = True) -> Array:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -98,6 +99,7 @@ def _encoder(game: Stratego, name: str, view: Callable[[Any, Array], Observation
         transform_planes=transform_planes,
         transform_outputs=lambda per_output, which: jnp.where(which == 1, per_output[order], per_output),
         shows_observation=shows_observation,
+        bounds=(0, math.inf) if name == "yorktown" else (0, 1),
     )
 
 

@@ -212,6 +212,7 @@ def test_a_key_in_the_state_is_found():
     ({"outputs": lambda actions, seat: actions % 9}, "encoder cells: actions(outputs(9, 0), 0): 0, must be 9"),
     ({"planes": lambda view: jnp.zeros((3, 3, 2))}, "encoder cells: planes: float32 [3, 3, 2], must be float32 [3, 3, 3]"),
     ({"planes": lambda view: jnp.full((3, 3, 3), jnp.nan)}, "encoder cells: planes: a number that is not, must be finite"),
+    ({"bounds": (0.5, 1)}, "encoder cells: planes: numbers from 0.0 to 1.0, must be inside its bounds (0.5, 1)"),
     ({"legal": lambda view: jnp.ones(10, bool)}, "encoder cells: legal: bool [10], must be bool [9]"),
     ({"transform_outputs": lambda x, which: x * 0}, "encoder cells: transform_outputs by 0: [0, 0"),
     ({"transform_outputs": lambda x, which: x[::-1]}, "encoder cells: symmetry 0: a change, must be none"),

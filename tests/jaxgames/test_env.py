@@ -76,6 +76,7 @@ def test_observations_and_actions_are_as_the_specs_say():
     planes = Environment("clash-toy-v1", 2, observation="planes")
     encoder = jaxgames.encoder_of(planes.game)
     assert planes.observation_spec.shape == encoder.shape and planes.observation_spec.names == encoder.channels
+    assert (planes.observation_spec.low, planes.observation_spec.high) == encoder.bounds == (0, np.inf)
 
 
 def test_arrays_show_what_is_observed():
