@@ -139,7 +139,8 @@ class Program:
             if not self._wait(self._stdout, selectors.EVENT_READ, deadline):
                 if self._ended():  # and a child holds its output open
                     raise Failure(self._how_it_ended("closed its output"))
-                raise Failure(f"no line within {seconds:g} s" + (f" (it sent {protocol.shown(self._begun())})" if line else ""))
+                begun = f" (it sent {protocol.shown(self._begun())})" if line else ""
+                raise Failure(self._with_last_words(f"no line within {seconds:g} s{begun}"))
             try:
                 heard = os.read(self._stdout, _CHUNK)
             except BlockingIOError:
@@ -222,6 +223,10 @@ class Program:
             told = f"ended with exit code {status.si_status}"
         else:
             told = f"was killed by signal {status.si_status}"
+        return self._with_last_words(told)
+
+    def _with_last_words(self, told: str) -> str:
+        """Adds the last line that the program wrote to stderr, if it wrote any."""
         words = self._last_words.decode("utf-8", "replace").strip().splitlines()
         return f"{told}: {protocol.shown(words[-1].strip(), 100)}" if words else told
 

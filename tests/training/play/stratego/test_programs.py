@@ -56,6 +56,16 @@ def test_a_program_that_has_left_says_why():
     gone.close("QUIT")
 
 
+def test_what_a_program_says_before_it_hangs_is_told():
+    says = "import sys, time\nprint('loading', file=sys.stderr, flush=True)\nprint('half', end='', flush=True)\ntime.sleep(60)"
+    one = Program([sys.executable, "-I", "-S", "-c", says], "slow", grace=0.1)
+    try:
+        with pytest.raises(Failure, match=r"^no line within 1 s \(it sent 'half'\): 'loading'$"):
+            one.read_line(1)
+    finally:
+        one.close()
+
+
 def test_a_stopped_program_does_not_work_and_goes_on():
     one = Program(
         [sys.executable, "-I", "-S", "-c", "import sys\nfor line in sys.stdin: print(line, end='', flush=True)"], "echo"
