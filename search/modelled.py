@@ -6,7 +6,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import jax
@@ -31,6 +32,7 @@ ROOTS = ("believed", "worst", "visible", "true")
 AUTO = "auto"
 VALUES = (AUTO, "heuristic", "prospects")
 NETWORK, STILL = "network", "still"  # models beside the game's own agents
+NO_AGENTS: Mapping[str, Agent] = MappingProxyType({})
 
 POMMERLEARN = Settings(
     num_simulations=250,
@@ -52,11 +54,11 @@ class Models:
     """Who plays for the other seats in a search; checked when made.
 
     Attributes:
-      model: an agent of the game without settings; "network": the one that guides the search, its best action; "still": all pass.
-        "": the opponent that the game names as usual.
+      model: an agent of the game without settings; "network": the one that guides the search, its best action; "still": all pass;
+        "network:FILE" or "follower:FILE": another network. "": the opponent that the game names as usual.
       partner: the same for teammates, in a game of teams; "": as the others.
-      switch_after: with a network as the model, so many steps below the root "then" takes over; None: never.
-      then: the model that takes over, no network; "": the opponent that the game names as usual.
+      switch_after: so many steps below the root "then" takes over from the model, which is named; None: never.
+      then: the model that takes over, not the network that guides; "": the opponent that the game names as usual.
       rival: closest: the closest enemy is searched too. dangerous: that one does whose next action can cost the own seat most,
         see `most_dangerous`. none: all are models.
       root: the state from which is planned. believed: what the player believes, from its observations alone. worst: the same, but
@@ -79,8 +81,8 @@ class Models:
         for name, choices in (("rival", RIVALS), ("root", ROOTS)):
             if getattr(self, name) not in choices:
                 raise ValueError(f"{name}={getattr(self, name)!r}: must be one of {', '.join(choices)}")
-        if self.switch_after is not None and self.model != NETWORK:
-            raise ValueError(f"switch_after={self.switch_after}: needs model=network, not {self.model!r}")
+        if self.switch_after is not None and not self.model:
+            raise ValueError(f"switch_after={self.switch_after}: needs the model before it, such as model=network")
         if self.then and self.switch_after is None:
             raise ValueError(f"then={self.then!r}: needs switch_after, the number of steps before it")
         if self.talks and self.root not in ("believed", "worst"):
@@ -128,6 +130,7 @@ def modelled_puct(
     *,
     outputs: Outputs | None = None,
     of_own_seat: bool = False,
+    agents: Mapping[str, Agent] = NO_AGENTS,
 ) -> Planner:
     """Makes SP-MCTS, or with a rival TP-MCTS: PUCT in which the own seat, or it and its rival by turns, choose.
 
@@ -139,6 +142,7 @@ def modelled_puct(
       settings: of the search; None: `POMMERLEARN`, without noise where `evaluate` has no policy.
       outputs: which logit is that of an action, as `Encoder.outputs`; None: that of its number.
       of_own_seat: `evaluate` has no policy, and values are asked for the own seat alone: the rival's are the opposite.
+      agents: other models by the names that `models` calls them; their parameters are their own, and part of the program.
 
     Raises:
       ValueError: a model, a rival or a belief that the game does not have.
@@ -148,7 +152,7 @@ def modelled_puct(
     if settings is None:
         settings = dataclasses.replace(POMMERLEARN, dirichlet_fraction=0.0) if of_own_seat else POMMERLEARN
     kind = "SP-MCTS" if models.rival == "none" else "TP-MCTS"
-    dynamics = dynamics_for(game, models, evaluate, outputs, shared_answers=True, in_turn=True)
+    dynamics = dynamics_for(game, models, evaluate, outputs, shared_answers=True, in_turn=True, agents=agents)
     if of_own_seat:
         dynamics, evaluate = valued_by_own_seat(dynamics, evaluate)
     planner = puct(dynamics, evaluate, settings, outputs=outputs, name=f"{kind} against {_name(game, models)}")
@@ -161,6 +165,7 @@ def modelled(
     models: Models,
     evaluate: Evaluate | None = None,
     outputs: Outputs | None = None,
+    agents: Mapping[str, Agent] = NO_AGENTS,
 ) -> Planner:
     """Makes a search by bandits of which other seats are models, and the rival, if there is one, chooses at once with the own.
 
@@ -170,6 +175,7 @@ def modelled(
       models: who plays for the others.
       evaluate: of a model that is a network.
       outputs: of it, as for `modelled_puct`.
+      agents: as for `modelled_puct`.
 
     Raises:
       ValueError: as for `modelled_puct`; or a network is given, and no model is one.
@@ -178,18 +184,27 @@ def modelled(
     arguments.of_kind("models", models, Models)
     if evaluate is not None and NETWORK not in (models.model, models.partner):
         raise ValueError(f"weights: need model={NETWORK} or partner={NETWORK}; searches by bandits ask networks as models alone")
-    planner = make(dynamics_for(game, models, evaluate, outputs, shared_answers=False, in_turn=False))
+    planner = make(dynamics_for(game, models, evaluate, outputs, shared_answers=False, in_turn=False, agents=agents))
     return _finished(game, planner._replace(name=f"{planner.name} against {_name(game, models)}"), models)
 
 
 def model_of(
-    game: Game, name: str, evaluate: Evaluate | None = None, outputs: Outputs | None = None, *, setting: str = "model"
+    game: Game,
+    name: str,
+    evaluate: Evaluate | None = None,
+    outputs: Outputs | None = None,
+    *,
+    setting: str = "model",
+    agents: Mapping[str, Agent] = NO_AGENTS,
 ) -> Agent:
-    """Makes a model by its name, see `Models.model`; messages call it by the setting that names it.
+    """Makes a model by its name, see `Models.model`, or takes it from `agents`; messages call it by the setting that names it.
 
     Raises:
       ValueError: there is none of this name, it needs a network, or it is not quick to ask.
     """
+    if name in agents:
+        arguments.of_kind(f"agents[{name!r}]", agents[name], Agent)
+        return _with_own_params(agents[name])
     if name == NETWORK:
         if evaluate is None:
             raise ValueError(f"{setting}={name!r}: needs weights")
@@ -199,7 +214,7 @@ def model_of(
     entries = {entry.name: entry for entry in registration(game.name).agents}
     if name not in entries:
         others = (STILL,) if setting == "then" else (STILL, NETWORK)  # a network does not take over
-        raise ValueError(f"{setting}={name!r}: must be one of {', '.join((*entries, *others))}")
+        raise ValueError(f"{setting}={name!r}: must be one of {', '.join((*entries, *agents, *others))}")
     return entries[name].build(game, entries[name].settings())
 
 
@@ -208,13 +223,21 @@ def _name(game: Game, models: Models) -> str:
 
 
 def dynamics_for(
-    game: Game, models: Models, evaluate: Evaluate | None, outputs: Outputs | None, *, shared_answers: bool, in_turn: bool
+    game: Game,
+    models: Models,
+    evaluate: Evaluate | None,
+    outputs: Outputs | None,
+    *,
+    shared_answers: bool,
+    in_turn: bool,
+    agents: Mapping[str, Agent] = NO_AGENTS,
 ) -> Dynamics:
     """Makes what a search against models walks in; arguments as for `modelled` and `opponents.two_player`."""
-    model = model_of(game, _name(game, models), evaluate, outputs)
+    model = model_of(game, _name(game, models), evaluate, outputs, agents=agents)
     if models.switch_after is not None:
-        model = switching(model, model_of(game, models.then or usual_opponent(game), setting="then"), models.switch_after)
-    partner = model_of(game, models.partner, evaluate, outputs, setting="partner") if models.partner else None
+        then = model_of(game, models.then or usual_opponent(game), setting="then", agents=agents)
+        model = switching(model, then, models.switch_after)
+    partner = model_of(game, models.partner, evaluate, outputs, setting="partner", agents=agents) if models.partner else None
     arms = None
     if shared_answers and has_rivals(game):  # PommerLearn's action filter; and the time limit ends no simulation
         game = game.endless
@@ -273,6 +296,15 @@ def _finished(game: Game, planner: Planner, models: Models) -> Planner:
         return plan(params, keys, memory, visible(views), seats, active)
 
     return arguments.checked(found._replace(plan=plan_visible, uses_hidden=False), view)
+
+
+def _with_own_params(agent: Agent) -> Agent:
+    """Lets an agent play by its own parameters, whatever it is given: a search has none for it."""
+
+    def with_own(ask: Callable[..., Any]) -> Callable[..., Any]:
+        return lambda params, *asked: ask(agent.params, *asked)
+
+    return agent._replace(act=with_own(agent.act), act_seats=agent.act_seats and with_own(agent.act_seats))
 
 
 def _by_network(game: Game, evaluate: Evaluate, outputs: Outputs | None) -> Agent:

@@ -10,6 +10,7 @@ from typing import Any
 from jax import Array
 
 from jaxgames.abilities import has_prospects
+from jaxgames.agent import Agent
 from jaxgames.game import Game, hides_something, is_hidden
 from jaxgames.registration import NoSettings
 from jaxgames.turns import moves_at_once
@@ -23,7 +24,7 @@ from search.bandit.tree_search import decoupled_search
 from search.dynamics import Dynamics, Evaluate, Outputs, dynamics_of
 from search.entries import InWorlds, PlannerEntry, WithBandit, WithGuide, WithValues
 from search.information_sets import among_information_sets
-from search.modelled import AUTO, NETWORK, Models, WithModels, WithRival, modelled, modelled_puct, valued_by_own_seat
+from search.modelled import AUTO, NETWORK, NO_AGENTS, Models, WithModels, WithRival, modelled, modelled_puct, valued_by_own_seat
 from search.planner import Planner
 from search.puct import determinized
 from search.puct.rollout import heuristic_values, promised_values, random_rollouts, with_prospects
@@ -137,7 +138,13 @@ def _rule(bandit: Bandit | None) -> Bandit:
 
 
 def by_name(
-    game: Game, name: str, *, evaluate: Evaluate | None = None, outputs: Outputs | None = None, **options: Any
+    game: Game,
+    name: str,
+    *,
+    evaluate: Evaluate | None = None,
+    outputs: Outputs | None = None,
+    agents: Mapping[str, Agent] = NO_AGENTS,
+    **options: Any,
 ) -> Planner:
     """Makes a planner by its name.
 
@@ -146,6 +153,7 @@ def by_name(
       name: one of `planners_of(game)`.
       evaluate: a network for planners that take one, as for `puct.puct`.
       outputs: which output of it is that of an action, as for `puct.puct`.
+      agents: of searches against models, others by the names that `model`, `partner` and `then` call them.
       **options: its settings, as on command lines.
 
     Raises:
@@ -155,8 +163,10 @@ def by_name(
     if entry is None:
         raise ValueError(f"planner={name!r}: must be one of {', '.join(planners_of(game))}")
     settings = entry.configure(options, with_network=evaluate is not None)
+    if agents and not isinstance(settings, WithModels):
+        raise ValueError(f"planner={name!r}: takes no agents, as it has no models")
     if entry.network:
-        return entry.build(game, settings, evaluate, outputs)
+        return entry.build(game, settings, evaluate, outputs, **({"agents": agents} if agents else {}))
     if evaluate:
         raise ValueError(f"planner={name!r}: takes no network")
     return entry.build(game, settings)
@@ -268,16 +278,28 @@ def _promised(game: Game, settings: WithModels) -> bool:
     return has_prospects(game) if settings.values == AUTO else settings.values == "prospects"
 
 
-def _with_models(game: Game, settings: WithModels, evaluate: Evaluate | None = None, outputs: Outputs | None = None) -> Planner:
+def _with_models(
+    game: Game,
+    settings: WithModels,
+    evaluate: Evaluate | None = None,
+    outputs: Outputs | None = None,
+    agents: Mapping[str, Agent] = NO_AGENTS,
+) -> Planner:
     by_hand = evaluate is None
     values = evaluate or (promised_values(game) if _promised(game, settings) else heuristic_values(game))
     for name in ("model", "partner"):
         if by_hand and getattr(settings.models, name) == NETWORK:
             raise ValueError(f"{name}={NETWORK!r}: needs weights")
-    return modelled_puct(game, values, settings.models, settings.search, outputs=outputs, of_own_seat=by_hand)
+    return modelled_puct(game, values, settings.models, settings.search, outputs=outputs, of_own_seat=by_hand, agents=agents)
 
 
-def _modelled(game: Game, settings: WithModels, evaluate: Evaluate | None = None, outputs: Outputs | None = None) -> Planner:
+def _modelled(
+    game: Game,
+    settings: WithModels,
+    evaluate: Evaluate | None = None,
+    outputs: Outputs | None = None,
+    agents: Mapping[str, Agent] = NO_AGENTS,
+) -> Planner:
     """A network is a model of others here; it does not guide."""
     bandit = settings.search.rule()
 
@@ -288,7 +310,7 @@ def _modelled(game: Game, settings: WithModels, evaluate: Evaluate | None = None
             guide = Guide(values, prior_weight=0.0, values=True)
         return _tree_search(dynamics, bandit, settings.search.search, guide=guide)
 
-    return modelled(game, make, settings.models, evaluate, outputs)
+    return modelled(game, make, settings.models, evaluate, outputs, agents)
 
 
 _TREE = ("keep_all", "rollout")

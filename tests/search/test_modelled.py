@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import jaxgames
+from jaxgames.agent import memoryless as memoryless_agent
 from search import presets
 from search.believed import believed
 from search.dynamics import dynamics_of
@@ -91,7 +92,7 @@ def test_lanes_think_in_parts_unless_each_has_a_tree_of_its_own():
     ({"partner": "nobody"}, r"^partner='nobody': must be one of simple, "),
     ({"partner": "simple"}, r"^partner='simple': there are no teams in pommerman ffa$"),
     ({"root": "dreamt"}, r"^root='dreamt': must be one of believed, worst, visible, true$"),
-    ({"switch_after": 3}, r"^switch_after=3: needs model=network, not ''$"),
+    ({"switch_after": 3}, r"^switch_after=3: needs the model before it, such as model=network$"),
     ({"then": "simple"}, r"^then='simple': needs switch_after, the number of steps before it$"),
     ({"num_simulations": 0}, r"^num_simulations=0: must be >= 1$"),
 ])  # fmt: skip
@@ -424,6 +425,35 @@ def test_a_still_model_passes():
     still = model_of(FFA, "still")
     actions, _ = still.act(None, None, (), None, jnp.arange(3), jnp.ones(3, bool))
     assert actions.tolist() == [0, 0, 0]
+
+
+def test_a_model_of_ones_own_plays_by_its_own_parameters():
+    def stay(params, keys, views, seats):
+        return jnp.full_like(seats, params)
+
+    mine = memoryless_agent("its name", stay, sees_state=True, params=np.int32(2))
+    model = model_of(FFA, "mine", agents={"mine": mine})
+    assert model.act({"own": 1}, None, (), None, jnp.arange(3), jnp.ones(3, bool))[0].tolist() == [2, 2, 2]
+    game, few = Rivalry(marks=64), {"root": "true", "num_simulations": 5}
+    states = jax.vmap(game.init)(jax.random.split(jax.random.key(0), 2))
+    seats, keys = jnp.array([0, 1]), jax.random.split(jax.random.key(1), 2)
+    values = []
+    for planner in (
+        presets.by_name(game, "sp_mcts", model="mine", agents={"mine": mine._replace(params=np.int32(game.pass_action))}, **few),
+        presets.by_name(game, "sp_mcts", model="still", **few),
+    ):
+        plan, _ = planner.plan(None, keys, planner.init(2), states, seats, jnp.ones(2, bool))
+        values.append((planner.name, plan.qvalues.tolist(), plan.visit_counts.tolist()))
+    assert values[0][0] == "SP-MCTS against mine" and values[0][1:] == values[1][1:]
+
+
+def test_models_of_ones_own_that_are_none():
+    with pytest.raises(ValueError, match=r"^model='nobody': must be one of simple, .*, mine, still, network$"):
+        model_of(FFA, "nobody", agents={"mine": model_of(FFA, "still")})
+    with pytest.raises(ValueError, match=r"^agents\['mine'\]=3: must be a jaxgames.agent.Agent"):
+        model_of(FFA, "mine", agents={"mine": 3})
+    with pytest.raises(ValueError, match=r"^planner='fdts': takes no agents, as it has no models$"):
+        presets.by_name(FFA, "fdts", agents={"mine": model_of(FFA, "still")})
 
 
 def test_who_is_close_must_be_told_by_the_game():

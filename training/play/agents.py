@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from search import presets
 from search.entries import PlannerEntry
 from search.guessed import CANDIDATES, GuessedWorlds
 from search.modelled import AUTO
+from search.modelled import NETWORK as GUIDE
 from search.planner import Planner, as_agent
 from training.models import guess, policy_value
 from training.storage.weights import load_weights, weights_file
@@ -25,6 +26,7 @@ from training.storage.weights import load_weights, weights_file
 TRAINED = Path(__file__).parents[1] / "trained"
 NETWORKS = ("follower", "network")  # players without search; a follower chooses a group of actions first
 USUAL = "usual"  # a guess by what the game says, without a network
+_MODELS = ("model", "partner", "then")  # settings of searches against models that name agents
 _GUESSES = ("none", "bundled", USUAL)  # that read no file which is named
 _SHARED = {  # planners that take the network which comes for another, and the player without search
     "tp_mcts": "sp_mcts",
@@ -49,6 +51,7 @@ def make(spec: str, game: Game) -> Agent:
         those planners for which networks come with this package take these (`bundled`); weights=none: no network. Planners in
         determinizations (drawn worlds) take likelier ones, with guess=FILE by a network's guess out of candidates=32;
         guess=bundled is the one that comes with this package, where there is one, and guess=usual what the game says to be usual.
+        Searches against models may ask another network than their own, model=network:FILE or model=follower:FILE.
       game: what it will play.
 
     Returns:
@@ -82,12 +85,13 @@ def make_planner(spec: str, game: Game) -> tuple[Planner, Any]:
     entry, options = _read(spec, game)
     path = _network_of(entry, options, game) if isinstance(entry, PlannerEntry) else None
     worlds = _guessed(spec, options, game)
+    models = {text: make(text, game) for text in _models_of(options)}
     if path is None or isinstance(entry, AgentEntry):
-        return presets.by_name(worlds, name, **options), None
+        return presets.by_name(worlds, name, agents=models, **options), None
     who, params = policy_value.read(path, game)
     if entry.by_hand or options.get("guide_values"):
         who.check_values(f"{entry.network}={path}", name)
-    return presets.by_name(worlds, name, evaluate=who.evaluate, outputs=who.encoder.outputs, **options), params
+    return presets.by_name(worlds, name, evaluate=who.evaluate, outputs=who.encoder.outputs, agents=models, **options), params
 
 
 def settings_of(spec: str, game: Game) -> dict[str, Any]:
@@ -114,8 +118,9 @@ def reads_a_file(spec: str, game: Game) -> bool:
         return bool(text)
     entry = _entries(game).get(name)
     files = {entry.network: ("none",), "guess": _GUESSES} if isinstance(entry, PlannerEntry) else {}
-    settings = (part.partition("=") for part in text.split(","))
-    return any(name in files and value not in files[name] for name, _, value in settings)
+    settings = {name: value for name, _, value in (part.partition("=") for part in text.split(",")) if name}
+    named = any(name in files and value not in files[name] for name, value in settings.items())
+    return named or any(reads_a_file(model, game) for model in _models_of(settings))
 
 
 def digest(spec: str, game: Game) -> str:
@@ -130,20 +135,18 @@ def digest(spec: str, game: Game) -> str:
 
 
 def notes(specs: Iterable[str], game: Game) -> list[str]:
-    """Says, in a line for each file, which weights were learnt in another variant, but for those that come with this package.
+    """Says, in a line for each file, which weights were learnt in another variant; those that come with this package by name.
 
     Raises:
       ValueError, OSError: as `make`.
     """
     found = []
-    files = (file for spec in dict.fromkeys(specs) if reads_a_file(spec, game) for file in _files(spec, game))
-    for file in dict.fromkeys(files):
-        if file.resolve().parent == TRAINED.resolve():
-            continue
+    for file in dict.fromkeys(file for spec in dict.fromkeys(specs) for file in _files(spec, game)):
         _, meta = load_weights(file)
         mode = meta.get("mode", "")
         if jaxgames.make(meta["game"], mode or None) != game:
-            found.append(f"note: weights {file}: were learnt in mode {mode!r}, and another is played here")
+            told = file.name if file.resolve().parent == TRAINED.resolve() else file
+            found.append(f"note: weights {told}: were learnt in mode {mode!r}, and another is played here")
     return found
 
 
@@ -152,7 +155,14 @@ def _files(spec: str, game: Game) -> list[Path]:
     name = spec.partition(":")[0]
     settings: dict[str, Any] = {"weights": _weights_of(spec, game)} if name in _networks(game) else settings_of(spec, game)
     kinds = ("weights", "guess")
-    return [weights_file(settings[kind]) for kind in kinds if settings.get(kind, "") not in ("", *_GUESSES)]
+    files = [weights_file(settings[kind]) for kind in kinds if settings.get(kind, "") not in ("", *_GUESSES)]
+    return files + [file for model in _models_of(settings) for file in _files(model, game)]
+
+
+def _models_of(settings: Mapping[str, Any]) -> list[str]:
+    """Gives the models among a planner's settings that are networks of their own, such as network:FILE."""
+    values = dict.fromkeys(str(settings.get(name, "")) for name in _MODELS)
+    return [value for value in values if value.partition(":")[0] in NETWORKS and value != GUIDE]
 
 
 def bundled(name: str, game: Game) -> Path | None:

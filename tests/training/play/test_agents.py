@@ -199,6 +199,15 @@ def test_searches_against_models_take_the_networks_of_the_package_where_these_fi
         agents.make(f"pc_pimc:weights={path}", GAMES["hex/adh-3"])
 
 
+def test_only_agents_that_name_a_file_read_one():
+    """Whoever asks agents over a network may not have files read."""
+    for game, plain in (("hero_academy/tiny", "oep greedy_action mcts"), ("hex/adh-3", "random mcs ismcts pc_pimc network")):
+        assert [name for name in plain.split() if agents.reads_a_file(name, GAMES[game])] == []
+    for spec in ("network:FILE", "pc_pimc:weights=FILE", "pc_pimc:num_worlds=3,weights=FILE"):
+        assert agents.reads_a_file(spec, GAMES["hex/adh-3"])
+    assert not agents.reads_a_file("pc_pimc:weights=none", GAMES["hex/adh-3"])
+
+
 def test_what_an_agent_reads_has_a_name(tmp_path):
     """A guess too; it is another one when the file changes."""
     game, package = jaxgames.make("stratego", "barrage"), {}
@@ -213,6 +222,23 @@ def test_what_an_agent_reads_has_a_name(tmp_path):
     assert agents.digest(f"pc_pimc:guess={best}", game) not in package.values()
 
 
+def test_a_model_is_another_network(tmp_path):
+    """It is read, counted and noted as the network of the search is."""
+    game, small = GAMES["pommerman/ffa"], jaxgames.make("pommerman", "one_vs_one")
+    who = policy_value.make(PolicyValueConfig("pommerman", "one_vs_one", "extended", "paper_value"))
+    save_weights(tmp_path / "best.npz", who.init(jax.random.key(0)), who.meta)
+    spec = f"sp_mcts:weights=none,model=network:{tmp_path},num_simulations=2"
+    agent = agents.make(spec, small)
+    assert agent.name == spec and agent.params is None
+    assert agents.reads_a_file(spec, small) and not agents.reads_a_file("sp_mcts:model=simple", game)
+    assert agents.digest(spec, small) == agents.digest(f"network:{tmp_path}", small) != ""
+    assert agents.notes([spec], small) == [] and len(agents.notes([spec], jaxgames.make("pommerman", "radio"))) == 1
+    with pytest.raises(ValueError, match="of mode 'one_vs_one' with planes 8 x 8 x 24, and here they are 11 x 11 x 24"):
+        agents.make(spec, game)
+    with pytest.raises(OSError, match="nothing"):
+        agents.make(f"sp_mcts:weights=none,model=follower:{tmp_path}/nothing", small)
+
+
 def test_weights_of_another_variant_are_noted_once(tmp_path):
     who = policy_value.make(PolicyValueConfig("hex", "hex-3", network="tiny"))
     for name in ("one", "two"):
@@ -223,7 +249,9 @@ def test_weights_of_another_variant_are_noted_once(tmp_path):
     for line, name in zip(lines, ("one", "two"), strict=True):
         assert line == f"note: weights {tmp_path}/{name}/best.npz: were learnt in mode 'hex-3', and another is played here"
     assert agents.notes(specs[:2], GAMES["hex/hex-3"]) == []
-    assert agents.notes(["follower", "sp_mcts"], jaxgames.make("pommerman", "radio")) == [], "they come with the package"
+    package = agents.notes(["follower", "sp_mcts"], jaxgames.make("pommerman", "radio"))
+    assert package == ["note: weights pommerman_follower.npz: were learnt in mode 'ffa', and another is played here"]
+    assert agents.notes(["follower", "sp_mcts"], GAMES["pommerman/ffa"]) == []
 
 
 def test_weights_that_are_none(tmp_path):
