@@ -22,8 +22,8 @@ def settings_of_run(config: type[Config], arguments: Sequence[str]) -> Config | 
       arguments: the command line without the program's name.
 
     Returns:
-      The settings in the folder of the run; what they lack, as they were written by another version, has its default. None: the
-      command goes on with no run, or its folder has no settings.
+      The settings in the folder of the run; what they lack has its default, and is refused when the run is compared with it.
+      None: the command goes on with no run, or its folder has no settings.
 
     Raises:
       ValueError: the file holds no settings, or settings that the job does not take.
@@ -33,11 +33,16 @@ def settings_of_run(config: type[Config], arguments: Sequence[str]) -> Config | 
     path = Path(_last(arguments, "--output") or config.output) / SETTINGS
     if not path.exists():
         return None
+    try:
+        found = json.loads(path.read_text())
+    except ValueError as error:
+        raise ValueError(f"{path}: no settings ({error}); remove it to go on with the settings given") from None
     usual = config()
     try:
-        return _filled(usual, json.loads(path.read_text()))
+        _check_names(usual, found)
+        return _filled(usual, found)
     except (ValueError, TypeError) as error:
-        raise ValueError(f"{path}: no settings of this job ({error}); remove it, and give them by flags") from None
+        raise ValueError(f"{path}: of another job, or of another version of this one ({error}); choose another output") from None
 
 
 def _last(arguments: Sequence[str], flag: str) -> str | None:
@@ -48,6 +53,15 @@ def _last(arguments: Sequence[str], flag: str) -> str | None:
         if name == flag:
             value = given if equals else following
     return value
+
+
+def _check_names(usual: Any, found: Any) -> None:
+    """Refuses settings that the job does not have: they are of another."""
+    if not isinstance(found, dict):
+        raise TypeError(f"{found!r} where settings by name belong")
+    unknown = [name for name in found if not hasattr(usual, name)]
+    if unknown:
+        raise ValueError(f"it has {', '.join(unknown)}")
 
 
 def _filled(usual: Any, found: Any) -> Any:

@@ -44,15 +44,24 @@ def test_settings_of_every_job_come_back(name, tmp_path):
     assert parse(type(config), ["--output", str(tmp_path), "--resume"]) == dataclasses.replace(config, resume=True)
 
 
-def test_what_an_older_version_did_not_write_is_as_usual(tmp_path):
-    (tmp_path / "settings.json").write_text(json.dumps({"seed": 4, "learn": {"rows": 16}, "forgotten": 1}))
+def test_what_the_file_lacks_is_as_usual(tmp_path):
+    (tmp_path / "settings.json").write_text(json.dumps({"seed": 4, "learn": {"rows": 16}}))
     found = parse(ToyConfig, ["--output", str(tmp_path), "--resume"])
     assert found == ToyConfig(seed=4, learn=ToyLearnConfig(rows=16), output=str(tmp_path), resume=True)
 
 
-@pytest.mark.parametrize("text", ["{", "[1]", "3", '{"learn": 3}', '{"seed": "many"}', '{"checkpoint_every": 0}'])
-def test_settings_that_are_none_are_told_in_one_line(text, tmp_path):
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("{", r"no settings \(.*\); remove it to go on with the settings given$"),
+        ("[1]", r"of another job, .* \(\[1\] where settings by name belong\); choose another output$"),
+        ('{"learn": 3}', r"of another job, .* \(3 where settings by name belong\); choose another output$"),
+        ('{"seed": "many"}', r"of another job, .* \(seed='many': .*\); choose another output$"),
+        ('{"epochs": 3, "seed": 1}', r"of another job, .* \(it has epochs\); choose another output$"),
+    ],
+)
+def test_settings_that_are_none_are_told_in_one_line(text, told, tmp_path):
     (tmp_path / "settings.json").write_text(text)
-    with pytest.raises(ValueError, match=r"^.*settings\.json: no settings of this job \(.*\); remove it, ") as error:
+    with pytest.raises(ValueError, match=rf"^.*settings\.json: {told}") as error:
         parse(ToyConfig, ["--output", str(tmp_path), "--resume"])
     assert "\n" not in str(error.value)
