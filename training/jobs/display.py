@@ -16,6 +16,7 @@ from rich.text import Text
 
 from training.play.telling import SECONDS, duration, is_live, now_and_then
 
+COMPILING = "compiling"
 BLOCKS = " ▁▂▃▄▅▆▇█"  # the height of a bar, in eighths
 
 
@@ -52,7 +53,7 @@ class Display:
         self._plain_seconds, self._clock = plain_seconds, clock
         self._started = self._measured_since = clock()
         self._first: int | None = None  # what was done at the first update: the time before it went into compiling
-        self._done = self._start = start
+        self._done = start
         self._end: float | None = None
         self._values: Mapping[str, str | float] = {}
         self._distribution: Mapping[str, float] | None = None
@@ -80,7 +81,7 @@ class Display:
         """Shows what is being done from now on.
 
         Args:
-          text: such as "playing"; it stays until the next one.
+          text: such as "playing"; it stays until the next one. While it begins with "compiling" no time left is told.
           line: without a terminal, print it as a line of its own: it may take long until the next update.
         """
         self._doing = text
@@ -121,18 +122,19 @@ class Display:
         return "" if self._clock() - printed < self._plain_seconds else f"{self._title}: {self._progress()}"
 
     def _expected_end(self, now: float) -> float | None:
-        """Returns when all is done at the pace since the first update; while there is but one, at that since the start."""
-        since, first = self._measured_since, self._first
-        if first is None or self._done <= first:
-            since, first = self._started, self._start
-        if self._done <= first:
+        """Returns when all is done at the pace since the first update: what was before that went into compiling."""
+        left = max(self._total - self._done, 0)
+        if not left:
+            return now
+        if self._first is None or self._done <= self._first:
             return None
-        return now + (now - since) / (self._done - first) * max(self._total - self._done, 0)
+        return now + (now - self._measured_since) / (self._done - self._first) * left
 
     def _progress(self) -> str:
         now = self._clock()
         end = self._end  # read once: another thread may change it
-        left = "?" if end is None else duration(max(end - now, 0.0))
+        late = end is not None and end < now and self._done < self._total
+        left = "?" if end is None or late or self._doing.startswith(COMPILING) else duration(max(end - now, 0.0))
         told = f"{self._done}/{self._total} {self._unit}, {duration(now - self._started)} passed, {left} left"
         return f"{told}, {self._doing}" if self._doing else told
 

@@ -15,7 +15,7 @@ import jax
 import numpy as np
 
 from jaxgames import processes
-from training.jobs.display import Display
+from training.jobs.display import COMPILING, Display
 from training.jobs.folder import RESULT, check_folder, check_length, nothing_left, remove_outdated_result, write_settings
 from training.jobs.job import Job
 from training.jobs.stopping import StoppedByInterrupt, StopRequest
@@ -99,17 +99,19 @@ def _iterate(job: Job, progress: _Progress, checkpoints: Checkpoints, stop: Stop
     ):
 
         def tell(what: str) -> None:
-            display.doing(what if what in known else f"compiling, then {what}", line=what not in known)
+            display.doing(what if what in known else f"{COMPILING}, then {what}", line=what not in known)
             known.add(what)
 
         while not over:
             started = time.monotonic()
+            is_measured = job.doing(state) in known
             tell(job.doing(state))
             number = progress.iteration + 1
             with _failures_named(number, saved):
                 values = job.advance(state)
                 if job.SPEED in values:
-                    values[job.SPEED] /= time.monotonic() - started
+                    # The first time most of it is compiling.
+                    values[job.SPEED] = values[job.SPEED] / (time.monotonic() - started) if is_measured else math.nan
                 if not values.pop("finite", True):
                     raise ValueError(
                         f"iteration {number}: the loss or its gradient is not a number; {_is_saved(saved)}; "

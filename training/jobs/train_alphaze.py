@@ -105,7 +105,7 @@ class AlphazeJob(Job):
         "value_error": "value error",
         "agreement": "agreement with the search",
         "gate_score": "points in the last match",
-        "rating": "Elo, by matches",
+        "rating": "rating by matches (Elo with K = 1)",
         "score_against_random": "points against random",
         "searches_per_second": "searches per second",
     }

@@ -84,19 +84,32 @@ def test_what_is_being_done_is_shown(plain, terminal):
             display.doing("learning")
     assert shown(plain).splitlines() == [
         "x: compiling, then playing",
-        "x: 5/10 iterations, 0:00:00 passed, 0:00:00 left, playing | loss 1",
+        "x: 5/10 iterations, 0:00:00 passed, ? left, playing | loss 1",
     ]
-    assert "0:00:00 left, learning" in shown(terminal) and "x: compiling" not in shown(terminal)
+    assert "? left, learning" in shown(terminal) and "x: compiling" not in shown(terminal)
 
 
 def test_time_left_is_unknown_when_all_units_are_done_and_work_is_left(plain):
     clock = Clock()
     with Display("x", 10, console=plain, plain_seconds=0, clock=clock) as display:
-        for done, is_over in ((5, False), (10, False), (10, True)):
+        for done, is_over in ((3, False), (5, False), (10, False), (10, True)):
             clock.now += 10
             display.update(done, {}, is_over=is_over)
     left = [line.split(", ")[2] for line in shown(plain).splitlines()]
-    assert left == ["0:00:10 left", "? left", "0:00:00 left"]
+    assert left == ["? left", "0:00:25 left", "? left", "0:00:00 left"]
+
+
+def test_time_left_is_unknown_while_something_is_compiled_or_takes_longer_than_expected():
+    clock, texts = Clock(), []
+    with Display("x", 10, clock=clock) as display:
+        for done in (2, 4):
+            clock.now += 10
+            display.update(done, {})
+        for text, passed in (("learning", 10), ("compiling, then rating", 0), ("rating", 0), ("rating", 30)):
+            clock.now += passed
+            display.doing(text)
+            texts.append(display._progress().split(", ")[2])
+    assert texts == ["0:00:20 left", "? left", "0:00:20 left", "? left"]
 
 
 def test_time_left_leaves_out_what_came_before_the_first_update(plain):
@@ -110,8 +123,7 @@ def test_time_left_leaves_out_what_came_before_the_first_update(plain):
         display.update(100, {})
         display.update(101, {})
     left = [line.split(", ")[2].rstrip(" left") for line in shown(plain).splitlines()]
-    assert left[1:] == ["0:00:49", "0:00:00", "0:00:00"]
-    assert left[0] == "8:11:40"  # 59 more at 500 seconds each: all that is known then
+    assert left == ["?", "0:00:49", "0:00:00", "0:00:00"]
 
 
 def test_time_left_is_unknown_before_anything_is_done(plain):

@@ -165,7 +165,8 @@ def test_what_a_run_logs(straight):
     for number, line in enumerate(log):
         assert ("games" in line) == (number % EPOCH < 2) != ("loss" in line)
         assert ("gate_score" in line) == ("score_against_random" in line) == (number % EPOCH == EPOCH - 1)
-        assert line["seconds"] > 0 and line.get("searches_per_second", 1) > 0
+        assert line["seconds"] > 0 and (line.get("searches_per_second") or 1) > 0
+    assert log[0]["searches_per_second"] is None and log[1]["searches_per_second"] > 0, "the first was compiled"
     rating = 0.0
     for line in log[EPOCH - 1 :: EPOCH]:
         assert line["replaced"] == (line["gate_score"] > 0.5) and line["gate_score"] * 6 % 0.5 == 0

@@ -146,7 +146,8 @@ def test_what_a_run_writes(straight):
     assert [result[name] for name in ("episodes", "steps", "updates")] == told == [EPISODES, told[1], int(0.75 * told[1])]
     assert result["released"]["games"] == result["strict"]["games"] == 2
     assert 0 < result["mean_length"] <= 9
-    assert all(line["new_steps"] / line["seconds"] < line["steps_per_second"] for line in log)
+    assert log[0]["steps_per_second"] is None, "most of the first iteration is compiling"
+    assert all(line["new_steps"] / line["seconds"] < line["steps_per_second"] for line in log[1:])
     assert last["wins"] + last["draws"] + last["losses"] == 1
 
 
