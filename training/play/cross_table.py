@@ -56,16 +56,18 @@ class CrossTable:
             "elo_standard_error": [round(x, 1) for x in errors.tolist()],
         }
 
-    def shown(self, labels: Mapping[str, str] | None = None) -> Table:
+    def shown(self, labels: Mapping[str, str] | None = None, *, title: str = "") -> Table:
         """Makes a table for the terminal, the best first; shares of points in per cent.
 
         Args:
           labels: what to call players there, by name; None: their names.
+          title: what was played.
         """
         order = np.argsort(-self.ratings, kind="stable")
         errors = elo.standard_errors(self.points, self.games)
         columns = [str(number + 1) for number in range(len(order))]
-        table = Table("player", "Elo", "points %", *columns, title="points in % against")
+        against = "points in % against"
+        table = Table("player", "Elo", "points %", *columns, title=f"{title}: {against}" if title else against)
         for place, index in enumerate(order):
             total, played, drawn = (int(part[index].sum()) for part in (2 * self.points, self.games, self.draws))
             interval = points_interval((total - drawn) // 2, drawn, played)

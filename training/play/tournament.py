@@ -16,6 +16,7 @@ import jax
 import numpy as np
 from jax import Array
 from rich.console import Console
+from rich.table import Table
 
 import jaxgames
 from jaxgames import checks, processes
@@ -88,11 +89,17 @@ def run(config: TournamentConfig, console: Console | None = None) -> dict:
       ValueError: for agents or settings that are not possible, or another tournament lies in the output folder.
       OSError: weights cannot be read, or the output folder not written, or it is in use.
     """
-    if config.shard:  # others are at work in the folder
-        with output_folder(Path(config.output) / PAIRS / config.shard.replace("/", "-of-")):
-            return _play_shard(config, Path(config.output), console or Console())
-    with output_folder(config.output) as folder:
-        return _play(config, folder, console or Console())
+    console = console or Console()
+    try:
+        if config.shard:  # others are at work in the folder
+            with output_folder(Path(config.output) / PAIRS / config.shard.replace("/", "-of-")):
+                return _play_shard(config, Path(config.output), console)
+        with output_folder(config.output) as folder:
+            return _play(config, folder, console)
+    except KeyboardInterrupt:
+        if config.output:
+            _tell(console, f"stopped; pairs that are over are in {config.output}, and the same command goes on")
+        raise
 
 
 def _prepared(config: TournamentConfig, console: Console) -> tuple[Game, dict[str, Agent], dict[str, Any]]:
@@ -107,7 +114,7 @@ def _prepared(config: TournamentConfig, console: Console) -> tuple[Game, dict[st
     for pair in itertools.combinations(players.values(), 2):
         memory.check(game, pair, config.batch, games=config.games)
     for note in agents.notes(config.agents, game):
-        console.print(note, markup=False, highlight=False, soft_wrap=True)
+        _tell(console, note)
     return game, players, head
 
 
@@ -127,7 +134,7 @@ def _play_shard(config: TournamentConfig, folder: Path, console: Console) -> dic
             table = with_pair(nobody, row, column, pair)
             seconds, started = time.perf_counter() - started, time.perf_counter()
             write_atomically(path, json.dumps({**head, "seconds": seconds, **table.as_dict()}, indent=2) + "\n")
-        console.print(_told(table, row, column), markup=False, highlight=False)
+        _tell(console, _told(table, row, column))
     result: dict[str, Any] = {}
 
     def make() -> None:
@@ -141,8 +148,12 @@ def _play_shard(config: TournamentConfig, folder: Path, console: Console) -> dic
             _write_all(folder, result, table, console)
 
     made_from(folder / PAIRS, "*.json", make)
-    met, number = int((np.array(result["games"]) > 0).sum()) // 2, len(names) * (len(names) - 1) // 2
-    console.print(f"{met} of {number} pairs are in {folder}", markup=False, highlight=False)
+    table = CrossTable(names, *(np.array(result[name]) for name in NUMBERS))
+    met, number = int((table.games > 0).sum()) // 2, len(names) * (len(names) - 1) // 2
+    if table.is_complete:
+        console.print(_shown(table, config, game, players))
+    others = "" if table.is_complete else "; other shards play the rest"
+    _tell(console, f"{met} of {counted(number, 'pair')} are in {folder}{others}")
     return result
 
 
@@ -150,8 +161,7 @@ def _play(config: TournamentConfig, folder: Path | None, console: Console) -> di
     game, players, head = _prepared(config, console)
     earlier, before = _earlier(folder, head) if folder else (None, 0.0)
     if earlier:
-        taken = f"{int((earlier.games > 0).sum()) // 2} pairs are taken from {folder}/result.json"
-        console.print(taken, markup=False, highlight=False)
+        _tell(console, f"taken from {folder}/result.json: {counted(int((earlier.games > 0).sum()) // 2, 'pair')}")
     started = time.perf_counter()
 
     def result_of(table: CrossTable) -> dict[str, Any]:
@@ -165,7 +175,7 @@ def _play(config: TournamentConfig, folder: Path | None, console: Console) -> di
 
     def report(line: str) -> None:
         told.append(line)
-        console.print(line, markup=False, highlight=False)
+        _tell(console, line)
 
     def so_far() -> str:
         pairs = len(players) * (len(players) - 1) // 2
@@ -183,11 +193,20 @@ def _play(config: TournamentConfig, folder: Path | None, console: Console) -> di
             save=save,
         )
     result = result_of(table)
-    console.print(table.shown({name: agents.shown(agent, game) for name, agent in players.items()}))
+    console.print(_shown(table, config, game, players))
     if folder:
         _write_all(folder, result, table, console)
-        console.print(f"results in {folder}", markup=False, highlight=False)
+        _tell(console, f"results in {folder}")
     return result
+
+
+def _shown(table: CrossTable, config: TournamentConfig, game: Game, players: Mapping[str, Agent]) -> Table:
+    labels = {name: agents.shown(agent, game) for name, agent in players.items()}
+    return table.shown(labels, title=f"{config.game} {config.mode}")
+
+
+def _tell(console: Console, line: str) -> None:
+    console.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
 def _write_all(folder: Path, result: Mapping[str, Any], table: CrossTable, console: Console) -> None:

@@ -261,7 +261,9 @@ def test_shards_make_one_table(pairs, tmp_path, weights):
     first, second = (dataclasses.replace(config, shard=f"{number}/2") for number in (1, 2))
     console = Console(file=io.StringIO(), width=200)
     assert "elo" not in tournament.run(first, console) and "2 of 3 pairs" in console.file.getvalue()
-    tournament.run(second, Console(quiet=True))
+    assert console.file.getvalue().endswith(f"2 of 3 pairs are in {tmp_path}; other shards play the rest\n")
+    tournament.run(second, console := Console(file=io.StringIO(), width=200))
+    assert "hex adh-3: points in % against" in console.file.getvalue(), "the last shard shows the table"
     every = list(itertools.combinations(names, 2))
     assert pairs == [every[0], every[2], every[1]]
     assert sorted(path.name for path in (tmp_path / "pairs").iterdir()) == ["0-1.json", "0-2.json", "1-2.json"]
@@ -277,6 +279,19 @@ def test_shards_make_one_table(pairs, tmp_path, weights):
         ValueError, match=rf"^games=6: the tournament in {re.escape(str(tmp_path))} has 4; give that, or another folder$"
     ):
         tournament.run(other, Console(quiet=True))
+
+
+@pytest.mark.usefixtures("named")
+def test_an_interrupt_says_where_the_finished_pairs_are(pairs, tmp_path, weights, monkeypatch):
+    config = TournamentConfig(("random", "path"), mode="adh-3", games=4, output=str(tmp_path))
+
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(tournament, "play_pair", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        tournament.run(config, console := Console(file=io.StringIO(), width=200))
+    assert f"stopped; pairs that are over are in {tmp_path}, and the same command goes on\n" in console.file.getvalue()
 
 
 @pytest.mark.usefixtures("named")
@@ -305,7 +320,7 @@ def test_another_tournament_in_the_folder_is_left_alone(pairs, tmp_path, weights
         patch.setattr(provenance, "source_hash", lambda _: "other")
         refused(others("code"))
     tournament.run(dataclasses.replace(config, batch=2), told := Console(file=io.StringIO(), width=200))
-    assert len(pairs) == 1 and f"1 pairs are taken from {folder}/result.json" in told.file.getvalue()
+    assert len(pairs) == 1 and f"taken from {folder}/result.json: 1 pair\n" in told.file.getvalue()
     who = policy_value.make(PolicyValueConfig(mode="adh-3"))
     save_weights(mine, jax.tree.map(lambda leaf: leaf + 1, load_weights(weights)[0]), who.meta)
     refused(others("networks"))
