@@ -21,6 +21,7 @@ from search.modelled import AUTO
 from search.modelled import NETWORK as GUIDE
 from search.planner import Planner, as_agent
 from training.models import guess, policy_value
+from training.play import own_agents
 from training.storage.weights import load_weights, weights_file
 
 TRAINED = Path(__file__).parents[1] / "trained"
@@ -51,7 +52,8 @@ def make(spec: str, game: Game) -> Agent:
         those planners for which networks come with this package take these (`bundled`); weights=none: no network. Planners in
         determinizations (drawn worlds) take likelier ones, with guess=FILE by a network's guess out of candidates=32;
         guess=bundled is the one that comes with this package, where there is one, and guess=usual what the game says to be usual.
-        Searches against models may ask another network than their own, model=network:FILE or model=follower:FILE.
+        Searches against models may ask another network than their own, model=network:FILE or model=follower:FILE. An agent of
+        one's own is python:FILE.py:FUNCTION, see `own_agents`.
       game: what it will play.
 
     Returns:
@@ -61,6 +63,8 @@ def make(spec: str, game: Game) -> Agent:
       ValueError: there is no such agent or setting, or the weights are of another game.
       OSError: the file cannot be read.
     """
+    if own_agents.is_own(spec):
+        return own_agents.make(spec, game)
     name, _, text = spec.partition(":")
     if name in _networks(game):
         who, params = policy_value.read(_weights_of(spec, game), game)
@@ -101,6 +105,8 @@ def settings_of(spec: str, game: Game) -> dict[str, Any]:
       ValueError: there is no such agent or setting.
     """
     name, _, text = spec.partition(":")
+    if own_agents.is_own(spec):
+        return {"name": spec}
     if name in _networks(game):
         return {"name": name, "weights": text}
     entry, options = _read(spec, game)
@@ -114,6 +120,8 @@ def settings_of(spec: str, game: Game) -> dict[str, Any]:
 def reads_a_file(spec: str, game: Game) -> bool:
     """Says whether an agent reads a file that its text names; those that come with this package do not count."""
     name, _, text = spec.partition(":")
+    if own_agents.is_own(spec):
+        return True
     if name in _networks(game):
         return bool(text)
     entry = _entries(game).get(name)
@@ -142,6 +150,8 @@ def notes(specs: Iterable[str], game: Game) -> list[str]:
     """
     found = []
     for file in dict.fromkeys(file for spec in dict.fromkeys(specs) for file in _files(spec, game)):
+        if file.suffix == ".py":
+            continue
         _, meta = load_weights(file)
         mode = meta.get("mode", "")
         if jaxgames.make(meta["game"], mode or None) != game:
@@ -153,6 +163,8 @@ def notes(specs: Iterable[str], game: Game) -> list[str]:
 def _files(spec: str, game: Game) -> list[Path]:
     """Gives the files that an agent reads."""
     name = spec.partition(":")[0]
+    if own_agents.is_own(spec):
+        return [own_agents.file_of(spec)]
     settings: dict[str, Any] = {"weights": _weights_of(spec, game)} if name in _networks(game) else settings_of(spec, game)
     kinds = ("weights", "guess")
     files = [weights_file(settings[kind]) for kind in kinds if settings.get(kind, "") not in ("", *_GUESSES)]
@@ -160,9 +172,9 @@ def _files(spec: str, game: Game) -> list[Path]:
 
 
 def _models_of(settings: Mapping[str, Any]) -> list[str]:
-    """Gives the models among a planner's settings that are networks of their own, such as network:FILE."""
+    """Gives the models among a planner's settings that are made by their own texts, such as network:FILE."""
     values = dict.fromkeys(str(settings.get(name, "")) for name in _MODELS)
-    return [value for value in values if value.partition(":")[0] in NETWORKS and value != GUIDE]
+    return [value for value in values if value.partition(":")[0] in (*NETWORKS, own_agents.PYTHON) and value != GUIDE]
 
 
 def bundled(name: str, game: Game) -> Path | None:
@@ -176,7 +188,8 @@ def _read(spec: str, game: Game) -> tuple[AgentEntry | PlannerEntry, dict[str, A
     name, _, text = spec.partition(":")
     entry = _entries(game).get(name)
     if entry is None:
-        raise ValueError(f"agent={spec!r}: must be one of {', '.join(names_of(game))}, in this variant of {game.name}")
+        known = f"{', '.join(names_of(game))}, in this variant of {game.name}, or {own_agents.WHERE}"
+        raise ValueError(f"agent={spec!r}: must be one of {known}")
     if isinstance(entry, AgentEntry):
         settings = entry.settings()
         kinds = kinds_of(settings)
