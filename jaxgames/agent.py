@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import numpy as np
+
 
 class Agent(NamedTuple):
     """A player of games, as three pure functions over a batch of lanes.
@@ -48,7 +50,8 @@ def memoryless(
 
     Args:
       name: for tables.
-      choose: `choose(params, keys, views, seats) -> actions`, int32 [B]; see `Agent.act`.
+      choose: `choose(params, keys, views, seats) -> actions`, int32 [B]; see `Agent.act`. Where it gives anything else than an
+        integer for each lane, a ValueError says so when it is traced.
       sees_state: see `Agent`.
       params: what `choose` is given as params.
       uses_hidden: see `Agent`.
@@ -56,6 +59,16 @@ def memoryless(
 
     def act(params: Any, keys: Any, memory: tuple, views: Any, seats: Any, active: Any) -> tuple[Any, tuple]:
         del active
-        return choose(params, keys, views, seats), memory
+        actions = choose(params, keys, views, seats)
+        _check_actions(name, actions, len(seats))
+        return actions, memory
 
     return Agent(name, lambda batch_size: (), lambda memory, lanes: memory, act, sees_state, params, uses_hidden=uses_hidden)
+
+
+def _check_actions(name: str, actions: Any, count: int) -> None:
+    """Raises unless an agent has chosen an integer for each lane."""
+    dtype, shape = getattr(actions, "dtype", None), list(getattr(actions, "shape", ()))
+    if dtype is None or not np.issubdtype(dtype, np.integer) or shape != [count]:
+        came = f"a {type(actions).__name__}" if dtype is None else f"{dtype} {shape}"
+        raise ValueError(f"agent={name!r}: chose {came}, must be integers [{count}], an action for each game")
