@@ -257,8 +257,15 @@ def _show(
             bar.update(task, description="playing", completed=progress.games, score=score(), speed=speed())
 
         key, batch = jax.random.key(config.seed), config.batch
-        with now_and_then(console, line):
-            games = evaluate.play(game, players, key, config.games, batch_size=batch, record=record, report=report, watch=watch)
+        try:
+            with now_and_then(console, line):
+                games = evaluate.play(
+                    game, players, key, config.games, batch_size=batch, record=record, report=report, watch=watch
+                )
+        except KeyboardInterrupt:
+            if latest.games:  # games that are short end first, so this is no result
+                told(f"interrupted; of the {counted(latest.games, 'game')} that were over: {score()}")
+            raise
     return games, time.perf_counter() - started, compiled - started
 
 

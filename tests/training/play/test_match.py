@@ -91,6 +91,17 @@ def test_it_says_what_it_is_doing(match_played, monkeypatch, capsys):
     assert [printed.count(words) for words in told] == [1, 1, 1]
 
 
+def test_an_interrupt_tells_how_the_games_went_that_were_over(monkeypatch, capsys):
+    def play(*_, report, **__):
+        report(evaluate.Progress(0, 0, 0, 0, 0, 0))
+        report(evaluate.Progress(5, 3, 1, 1, 40, 9))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(evaluate, "play", play)
+    assert leave("--game", "hex", "--mode", "hex-3", "--planner", "mcs", "--games", "9", "--output", "") == 130
+    assert "interrupted; of the 5 games that were over: win 3  draw 1  loss 1\n" in capsys.readouterr().out
+
+
 def test_without_a_terminal_there_are_lines_while_it_compiles_and_plays(match_played, monkeypatch):
     """The line is asked for before everything is compiled, before a game is over, and after."""
     console, lines = Console(file=io.StringIO(), force_terminal=False), []
