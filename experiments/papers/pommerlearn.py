@@ -66,6 +66,15 @@ SRL_AGAIN = replace(SRL, name="pommerlearn-srl-again", title=TITLES["srl_again"]
 RL_AGAIN = Runs("pommerlearn-rl-again", TITLES["rl_again"], replace(RL.config, learn=_SEARCHED_LONGER, rounds=24))
 RUNS = {"sl": SL, "srl": SRL, "rl": RL, "sl_again": SL_AGAIN, "srl_again": SRL_AGAIN, "rl_again": RL_AGAIN}
 _SHOWN_RUNS = (SL, SL_AGAIN)  # of one round, whose network is taken
+_BEST = tuple(
+    Cell(search, network, simulations, priors=NOISE)
+    for search, network, simulations in (
+        ("tp_mcts", "srl_again", 500),
+        ("sp_mcts", "srl_again", 250),
+        ("sp_mcts", "srl_again", 500),
+        ("tp_mcts", "sl_again", 250),
+    )
+)
 _BEGINS_WITH = {SRL: SL, SRL_AGAIN: SL_AGAIN}
 
 
@@ -76,12 +85,14 @@ class PommerlearnPlan(Plan):
     Attributes:
       work: where runs are kept while they train.
       games: of each cell.
+      best_games: of the four that win most, of networks that are kept.
       compared_games: of each cell that is there to be compared with one of these.
       batch: games at a time.
     """
 
     work: Path = Path("output/results/pommerlearn")
     games: int = 400
+    best_games: int = 1000
     compared_games: int = 100
     batch: int = 64
 
@@ -176,7 +187,8 @@ def _searched(
 
 
 def _cells(plan: PommerlearnPlan, cells: list[Cell]) -> list[Measurement]:
-    pieces = sorted((piece for cell in cells for piece in cell.pieces(plan.games)), key=lambda piece: piece.first)
+    games = {cell: plan.best_games if cell in _BEST else plan.games for cell in cells}
+    pieces = sorted((piece for cell in cells for piece in cell.pieces(games[cell])), key=lambda piece: piece.first)
     return [Measurement(piece.name, partial(play_cell, plan, piece), piece) for piece in pieces]
 
 
