@@ -11,7 +11,7 @@ import jax
 import numpy as np
 
 from jaxgames.pommerman.arrays import pack_number
-from jaxgames.pommerman.config import PommermanConfig
+from jaxgames.pommerman.config import MODES, PommermanConfig
 from jaxgames.pommerman.constants import (
     BOMB_LIFE,
     FIRST_ITEM,
@@ -22,8 +22,10 @@ from jaxgames.pommerman.constants import (
     MAX_BLAST_STRENGTH,
     NUM_ITEM_KINDS,
     NUM_WORDS,
+    START_BLAST_STRENGTH,
     STRENGTH_DIGITS,
     Cell,
+    GameType,
 )
 from jaxgames.pommerman.observation import Observation
 from jaxgames.pommerman.state import Bomber
@@ -47,10 +49,12 @@ def observation_from_dict(config: PommermanConfig, seen: Mapping[str, Any]) -> O
       One observation, its leaves numpy arrays.
 
     Raises:
-      ValueError: a key is missing, or a value is not possible: names it.
+      ValueError: a key is missing, or a value is not possible: names it. `game_type` may be missing; `game_env` is not looked at,
+        as whoever makes an environment names it.
     """
     if not isinstance(seen, Mapping):
         raise ValueError(f"observation={_told(seen)}: must be a dictionary with the keys of the official environment")
+    _check_game_type(config, seen)
     size, grid = config.board_size, config.grid
     build_bomber: Any = Bomber  # of numpy scalars, which are arrays to JAX
     build_observation: Any = Observation
@@ -71,11 +75,12 @@ def observation_from_dict(config: PommermanConfig, seen: Mapping[str, Any]) -> O
         places = np.flatnonzero(board == Cell.AGENT_0 + other)
         bombers.append(np.int8(places[0] if len(places) else -1))
     life, direction = maps["bomb_life"], maps["bomb_moving_direction"]
+    strength = _bounded(_entry(seen, "blast_strength"), "blast_strength", MAX_BLAST_STRENGTH, START_BLAST_STRENGTH)
     own = build_bomber(
         cell=np.int8(row * size + column),
         alive=np.bool_(Cell.AGENT_0 + seat in alive),
         ammo=np.int8(_bounded(_entry(seen, "ammo"), "ammo", MAX_AMMO)),
-        blast_strength=np.int8(_bounded(_entry(seen, "blast_strength"), "blast_strength", MAX_BLAST_STRENGTH)),
+        blast_strength=np.int8(strength),
         can_kick=np.bool_(_flag(seen, "can_kick")),
     )
     observation = build_observation(
@@ -154,6 +159,15 @@ def _agents(config: PommermanConfig, seen: Mapping[str, Any], name: str, lowest:
     """Board codes of agents, from `lowest` on."""
     highest = int(Cell.AGENT_0) + config.num_players - 1
     return {_bounded(code, name, highest, lowest) for code in _list(seen, name, f"board codes in {lowest}..{highest}")}
+
+
+def _check_game_type(config: PommermanConfig, seen: Mapping[str, Any]) -> None:
+    """Raises a ValueError where another mode is played."""
+    if "game_type" not in seen:
+        return
+    told = _bounded(seen["game_type"], "game_type", max(GameType), min(GameType))
+    if told != config.game_type:
+        raise ValueError(f"game_type={told}: is of mode {MODES[told - 1]}; must be {int(config.game_type)}, of {config.mode}")
 
 
 def _check_bombs(maps: Mapping[str, np.ndarray]) -> None:

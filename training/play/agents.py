@@ -63,6 +63,8 @@ def make(spec: str, game: Game) -> Agent:
       ValueError: there is no such agent or setting, or the weights are of another game.
       OSError: the file cannot be read.
     """
+    if not isinstance(spec, str):
+        raise ValueError(f"agent={spec!r}: must be a text, such as {next(iter(_entries(game)))!r}")
     if own_agents.is_own(spec):
         return own_agents.make(spec, game)
     name, _, text = spec.partition(":")

@@ -113,7 +113,7 @@ class OfficialAgent:
           seed: of everything.
 
         Raises:
-          ValueError: there is no such agent or variant, or the agent needs the full state.
+          ValueError: there is no such agent or variant, or the agent is shown the full state.
         """
         super().__init__()
         if not runtime.backend_is_running():
@@ -122,14 +122,15 @@ class OfficialAgent:
         self.game: Any = jaxgames.make("pommerman", mode)
         self.agent: Agent = agents.make(spec, self.game)
         if self.agent.sees_state:
-            raise ValueError(f"agent={spec!r}: needs the full state; take one that plays by what it observes, such as sp_mcts")
+            needs = "needs" if self.agent.uses_hidden else "plays by its view, but ours reads that, for speed, from"
+            raise ValueError(f"agent={spec!r}: {needs} the full state; take one that is shown what it observes, such as sp_mcts")
         self._key, self._moves, self._memory = jax.random.key(seed), 0, self.agent.init(1)
         self._act, self._reset = jax.jit(self.agent.act), jax.jit(self.agent.reset)
         self.slowest, self._step = 0.0, -1
         for note in agents.notes([spec], self.game):
             LOG.warning(note)
         begun = time.perf_counter()
-        LOG.info("compiling %s: seconds where it was compiled before, else about a minute", spec)
+        LOG.info("compiling %s: seconds where it was compiled before, else a minute or more", spec)
         self._warm_up(self.game)
         LOG.info("compiled %s after %.0f s", spec, time.perf_counter() - begun)
 

@@ -13,6 +13,7 @@ import pytest
 import jaxgames
 from jaxgames.abilities import teams_of
 from jaxgames.agent import memoryless
+from jaxgames.pommerman.constants import GameType
 from jaxgames.pommerman.interop import observation_dict, observation_from_dict
 from search.believed import Memory
 from tests.jaxgames.pommerman import recordings
@@ -27,10 +28,11 @@ RECORDINGS = {"ffa": "ffa_random", "team": "team", "radio": "radio"}  # by mode
 @pytest.fixture(scope="module", autouse=True)
 def quick():
     """Games are recorded ones, what is seen of them is compiled as a whole, and an agent moves by the step that it observes."""
-    kind, make = type(jaxgames.make("pommerman")), agents.make
+    kind, make, notes = type(jaxgames.make("pommerman")), agents.make, agents.notes
     counting = memoryless(SPEC, lambda params, keys, views, seats: (views.step_count + seats).astype(jnp.int32) % 6)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(agents, "make", lambda spec, game: counting if spec == SPEC else make(spec, game))
+        patch.setattr(agents, "notes", lambda specs, game: [] if specs == [SPEC] else notes(specs, game))
         patch.setattr(kind, "init", lambda game, key: recorded(RECORDINGS[game.config.mode], 0))
         patch.setattr(kind, "observe", jax.jit(kind.observe, static_argnums=0))
         yield
@@ -153,6 +155,11 @@ BAD = [
     ({"ammo": float("inf")}, "ammo=inf: must be a whole number"),
     ({"ammo": float("nan")}, "ammo=nan: must be a whole number"),
     ({"ammo": np.zeros((11, 11))}, "ammo=array.*: must be a whole number"),
+    ({"blast_strength": 0}, r"blast_strength=0: must be in 2\.\.10"),
+    ({"game_type": 2}, "game_type=2: is of mode team; must be 1, of ffa"),
+    ({"game_type": GameType.RADIO}, "game_type=3: is of mode radio; must be 1, of ffa"),
+    ({"game_type": 5}, r"game_type=5: must be in 1\.\.4"),
+    ({"game_type": "FFA"}, "game_type='FFA': must be a whole number"),
     ({"can_kick": "no"}, "can_kick='no': must be True or False"),
     ({"can_kick": 2}, "can_kick=2: must be True or False"),
     ({"step_count": 900}, r"step_count=900: must be in 0\.\.800"),
@@ -193,7 +200,7 @@ def test_what_is_missing_is_named(seen):
     for name in set(seen) - {"game_type", "game_env"}:
         with pytest.raises(ValueError, match=f"^observation: {name} is missing"):
             observation_from_dict(config, {key: value for key, value in seen.items() if key != name})
-    of_team = {**seen, "teammate": 10, "enemies": [11, 13]}
+    of_team = {**seen, "game_type": GameType.RADIO, "teammate": 10, "enemies": [11, 13]}
     with pytest.raises(ValueError, match=r"^message=\(1,\): must be two numbers in 0\.\.8"):
         observation_from_dict(jaxgames.make("pommerman", "radio").config, {**of_team, "message": [1]})
 
@@ -234,8 +241,17 @@ def test_after_an_error_it_remembers_that_it_has_stopped(agent, monkeypatch):
 
 
 def test_who_needs_the_state_is_refused():
-    with pytest.raises(ValueError, match=r"^agent='fdts': needs the full state; take one that plays by what it observes"):
+    with pytest.raises(ValueError, match=r"^agent='fdts': needs the full state; take one that is shown what it observes"):
         OfficialAgent("fdts")
+    with pytest.raises(
+        ValueError, match=r"^agent='simple': plays by its view, but ours reads that, for speed, from the full state"
+    ):
+        OfficialAgent("simple")
+
+
+def test_what_is_no_name_is_refused():
+    with pytest.raises(ValueError, match=r"^agent=3: must be a text, such as 'simple'$"):
+        OfficialAgent(3)
 
 
 # --- a match in something that behaves as the official environment does -------------------------------------------------
