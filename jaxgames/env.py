@@ -47,7 +47,7 @@ class Environment(Base):
       seat: of the learner; or "rotating": the next one with each game of a lane, beginning with lane % P at every `reset`.
       observation: "arrays" (all that a seat observes, as few plain arrays), "planes" (of the encoder), or a function
         `see(state, seat) -> pytree` of one game.
-      encoder: its name; None: the game's first.
+      encoder: its name, with "planes"; None: the game's first.
       autoreset: "same_step", "next_step" or "disabled".
       max_episode_steps: an episode is truncated after so many steps; None: only the game's rules end it.
       pool_size: start states that are drawn once, for all games to come; 0: every game draws its own. None: 4096, and 0 where

@@ -16,7 +16,7 @@ from jaxgames.abilities import has_synonyms, teams_of, tells_legal_by_view
 from jaxgames.encoder import Encoder
 from jaxgames.game import init_all_information, update_all_information
 from jaxgames.lanes import where_lanes
-from jaxgames.observing import ArraySpec, Observer, observer_of
+from jaxgames.observing import PLANES, ArraySpec, Observer, observer_of
 from jaxgames.random_bits import LaneKey
 from jaxgames.registration import encoder_of, game_names, make, registration
 from jaxgames.starts import Starts
@@ -102,7 +102,7 @@ class Base:
       batch_size: lanes, B.
       observation: "arrays" (all that a seat observes, as few plain arrays), "planes" (of the encoder), or a function
         `see(state, seat) -> pytree` of one game.
-      encoder: its name; None: the game's first.
+      encoder: its name, with "planes"; None: the game's first.
       autoreset: "same_step", "next_step" or "disabled".
       max_episode_steps: an episode is truncated after so many steps; None: only the game's rules end it.
       pool_size: start states that are drawn once, for all games to come; 0: every game draws its own. None: 4096, and 0 where
@@ -136,6 +136,8 @@ class Base:
             object.__setattr__(self, name, number)
         if self.autoreset not in AUTORESETS:
             raise ValueError(f"autoreset={self.autoreset!r}: must be one of {', '.join(AUTORESETS)}")
+        if self.encoder is not None and self.observation != PLANES:
+            raise ValueError(f"encoder={self.encoder!r}: needs observation={PLANES!r}")
         size = self.pool_size if self.pool_size is not None else 0 if self.batch_size < _FEW_LANES else POOL_SIZE
         known = self.game.name in game_names() and registration(self.game.name).encoders
         encoder: Encoder | None = encoder_of(self.game, self.encoder) if known or self.encoder else None

@@ -19,6 +19,7 @@ from jaxgames.encoder import Encoder
 from jaxgames.fusion import settled
 from jaxgames.game import Game, hides_something
 
+PLANES = "planes"
 CELLS, NUMBERS, WORDS, REALS = "cells", "numbers", "words", "reals"
 _OWN_NAMES = (CELLS, NUMBERS, WORDS, REALS)
 
@@ -68,7 +69,7 @@ def observer_of(game: Game, kind: str | Callable[[Any, Array], Any], encoder: En
         return Observer(kind, jax.tree.map(spec_of, jax.eval_shape(kind, *_state_and_seat(game))))
     if kind == "arrays":
         return _arrays(game)
-    if kind != "planes":
+    if kind != PLANES:
         raise ValueError(f"observation={kind!r}: must be arrays, planes, or a function of a state and a seat")
     if encoder is None:
         raise ValueError(f"observation='planes': {game.name} has no encoder; take arrays, or a function of a state and a seat")

@@ -366,7 +366,12 @@ def test_all_seats_at_once():
         ({"opponents": ["random", "path"]}, "2 given, must be one for all, or 1"),
         ({"observation": "pixels"}, "observation='pixels'"),
         ({"observation": "planes"}, "shows what a seat of hex does not see"),
-        ({"encoder": "none"}, "encoder='none'"),
+        ({"encoder": "none", "observation": "planes"}, "encoder='none': must be one of alphaze"),
+        ({"encoder": "alphaze"}, "encoder='alphaze': needs observation='planes'"),
+        (
+            {"encoder": "alphaze", "observation": lambda state, seat: state.stones},
+            "encoder='alphaze': needs observation='planes'",
+        ),
         ({"game": "chess"}, "game='chess'"),
         ({"game": 3}, "game=3: must be a game, or an id"),
         ({"game": "hex-adh-5-v7"}, "hex is at version 1"),

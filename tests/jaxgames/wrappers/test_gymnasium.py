@@ -260,6 +260,8 @@ def test_unknown_settings_are_told_with_those_there_are():
     )
     with pytest.raises(TypeError, match=told.format("num_envs, ") + "observation, opponents, pool_size, seat$"):
         gymnasium.make_vec("jaxgames/hex-adh-5-v1", num_envs=2, opponent="simple")
+    with pytest.raises(ValueError, match=r"^encoder='alphaze': needs observation='planes'$"):
+        gymnasium.make("jaxgames/hex-hex-5-v1", encoder="alphaze")
     with pytest.raises(TypeError, match=r"^batch_size=3: no such setting; must be one of game, render_mode, encoder"):
         GymnasiumEnv(TicTacToe(), batch_size=3)
 

@@ -168,6 +168,8 @@ def test_bad_input_is_told():
     for seed, told in (("a", r"^seed='a': must be a whole number$"), (-1, r"^seed=-1: must be >= 0$")):
         with pytest.raises(ValueError, match=told):
             env.reset(seed=seed)
+    with pytest.raises(ValueError, match=r"^encoder='alphaze': needs observation='planes'$"):
+        ParallelGame("hex-hex-5-v1", encoder="alphaze")
     with pytest.raises(TypeError, match=r"^seat=1: no such setting; must be one of game, render_mode, encoder, "):
         AECGame(TicTacToe(), seat=1)
     env.reset(seed=0)
