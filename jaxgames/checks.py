@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import difflib
 import math
 import operator
+from collections.abc import Iterable
 from numbers import Real
 from typing import Any
 
@@ -13,6 +15,7 @@ import numpy as np
 from jax import Array
 
 COUNTS = 2**31  # compiled programs count in 32 bits
+_ALIKE = 0.7  # of names, 1: equal
 
 
 def as_integer(value: Any) -> int | None:
@@ -85,6 +88,15 @@ def film(states: Any) -> int:
     if length < 2:
         raise ValueError(f"states: {length} of them: must be at least 2, the start and the state after a step")
     return length - 1
+
+
+def perhaps(given: str, known: Iterable[str]) -> str:
+    """Gives "perhaps this or that?" where a name that is not known is written like one of those, else ""."""
+    words = list(known)
+    near = [word for word in words if word.lower() == given.lower()]
+    if not near:
+        near = difflib.get_close_matches(given.lower(), words, n=2, cutoff=_ALIKE)
+    return f"perhaps {' or '.join(near)}?" if near else ""
 
 
 def port(config: Any) -> None:

@@ -205,6 +205,8 @@ class Card:
     def __post_init__(self) -> None:
         object.__setattr__(self, "offsets", _offsets(self))
         _check_row(self, f"card {self.key!r}", _CARD_LIMITS)
+        if not self.key or set(self.key) & set(BETWEEN_KEYS):
+            raise ValueError(f"card {self.key!r}: key: must be a word without {' or '.join(BETWEEN_KEYS)}")
         _check_word(self, "type", CARD_TYPES)
         _check_word(self, "rarity", tuple(FIRST_LEVELS))
         where = f"card {self.key!r}"
@@ -226,6 +228,7 @@ class Card:
         return len(self.offsets)
 
 
+BETWEEN_KEYS = "+/,"  # where decks are written, as in decks=knight+giant/knight+archers,slots=32
 _CARD_LIMITS = {
     "cost": (1, 10),
     "radius": (0, 6_000),
@@ -378,8 +381,12 @@ class Table:
           ValueError: there is none.
         """
         if key not in self.card_ids:
-            raise ValueError(f"card={key!r}: must be one of {', '.join(self.card_ids)}")
+            raise ValueError(f"card={key!r}: is no card; {self.meant(key)}")
         return self.cards[self.card_ids[key]]
+
+    def meant(self, key: str) -> str:
+        """Says of a key that is not here which is perhaps meant, or which there are."""
+        return checks.perhaps(key, self.card_ids) or f"there are {', '.join(self.card_ids)}"
 
     def with_rows(self, *rows: Unit | Card) -> Table:
         """Gives the table with these rows added, or put in the place of those of the same name."""

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from jaxgames import checks
 from jaxgames.clash.card_file import read_row
 from jaxgames.clash.cards import Card, Table, Unit
 from jaxgames.clash.json_file import read_json
@@ -47,9 +48,9 @@ def read_change(table: Table, text: str) -> Unit | Card:
     if not (name and dot and field and equals and value):
         raise ValueError(f"change={text!r}: must be like Knight.hp=2000 or arrows.cost=4")
     if name not in table.unit_ids and name not in table.card_ids:
-        near = [each for each in (*table.unit_ids, *table.card_ids) if each.lower() == name.lower()]
-        meant = f" (perhaps {' or '.join(near)}?)" if near else f"; there are {', '.join((*table.unit_ids, *table.card_ids))}"
-        raise ValueError(f"change={text!r}: {name!r} is no unit and no card{meant}")
+        known = (*table.unit_ids, *table.card_ids)
+        meant = checks.perhaps(name, known) or f"there are {', '.join(known)}"
+        raise ValueError(f"change={text!r}: {name!r} is no unit and no card; {meant}")
     row: Unit | Card = table.unit(name) if name in table.unit_ids else table.card(name)
     kinds = {one.name: str(one.type) for one in dataclasses.fields(row) if one.type in ("int", "bool")}
     if field not in kinds:

@@ -128,7 +128,7 @@ class ClashConfig:
         for label, keys in (("deck of player 0", rows[0]), ("deck of player 1", rows[1]), ("pool", pool)):
             for key in keys:
                 if key not in self.table.card_ids:
-                    raise ValueError(f"{label}: {key!r} is no card; there are {', '.join(self.table.card_ids)}")
+                    raise ValueError(f"{label}: {key!r} is no card; {self.table.meant(key)}")
                 if keys.count(key) > 1:
                     raise ValueError(f"{label}: {key!r} is there twice, must be there once")
         for player, keys in enumerate(rows):

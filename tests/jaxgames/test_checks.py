@@ -72,3 +72,11 @@ def test_a_film_has_one_axis_of_time():
         checks.film({"one": np.zeros((3, 2)), "other": np.zeros(4)})
     with pytest.raises(ValueError, match="states: 1 of them: must be at least 2"):
         checks.film(np.zeros((1, 2)))
+
+
+@pytest.mark.parametrize(("given", "told"), [
+    ("SIMPLE", "perhaps simple?"), ("simpel", "perhaps simple?"), ("KNIGHT", "perhaps Knight or knight?"),
+    ("spmcts", "perhaps sp_mcts or tp_mcts?"), ("chess", ""), ("", ""),
+])  # fmt: skip
+def test_what_is_perhaps_meant(given, told):
+    assert checks.perhaps(given, ("simple", "Knight", "knight", "sp_mcts", "tp_mcts")) == told

@@ -117,7 +117,7 @@ def comparison(config: ReportConfig) -> Comparison:
     rows = [read_change(usual.config.table, text) for text in config.change]
     rows += read_rows(config.row) if config.row else []
     if config.instead_of and config.instead_of not in usual.config.table.card_ids:
-        raise ValueError(f"instead_of={config.instead_of!r}: must be one of {', '.join(usual.config.table.card_ids)}")
+        raise ValueError(f"instead_of={config.instead_of!r}: is no card; {usual.config.table.meant(config.instead_of)}")
     changed = with_versions(usual.config.table, rows, config.instead_of)
     before = _deck("deck", config.deck, changed) if config.deck else BEGINNER_DECK
     after = _deck("new_deck", config.new_deck, changed) if config.new_deck else _changed_deck(config, changed, before)
@@ -133,8 +133,9 @@ def _deck(label: str, text: str, changed: Changed) -> tuple[str, ...]:
     keys = tuple(text.split("+"))
     for key in keys:
         if key not in changed.table.card_ids or key in changed.versions.values():
-            known = (each for each in changed.table.card_ids if each not in changed.versions.values())
-            raise ValueError(f"{label}={text!r}: {key!r} is no card; there are {', '.join(known)}")
+            known = [each for each in changed.table.card_ids if each not in changed.versions.values()]
+            meant = checks.perhaps(key, known) or f"there are {', '.join(known)}"
+            raise ValueError(f"{label}={text!r}: {key!r} is no card; {meant}")
         if keys.count(key) > 1:
             raise ValueError(f"{label}={text!r}: {key!r} is there twice, must be there once")
     if len(keys) != DECK:

@@ -98,6 +98,9 @@ def test_bad_units(change, message):
 @pytest.mark.parametrize(
     ("key", "change", "message"),
     [
+        ("knight", {"key": "knight+giant"}, "card 'knight+giant': key: must be a word without + or / or ,"),
+        ("knight", {"key": "a/b"}, "card 'a/b': key: must be a word without"),
+        ("knight", {"key": ""}, "card '': key: must be a word"),
         ("knight", {"cost": 0}, "cost=0: must be an integer in 1..10"),
         ("knight", {"offsets": ()}, "must have a unit and offsets"),
         ("knight", {"offsets": ((0,),)}, "must be pairs of integers"),

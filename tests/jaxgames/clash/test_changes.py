@@ -55,8 +55,9 @@ def test_a_new_card(tmp_path):
     ("text", "message"),
     [
         ("Knight", "change='Knight': must be like Knight.hp=2000 or arrows.cost=4"),
-        ("Night.hp=1", "change='Night.hp=1': 'Night' is no unit and no card; there are PrincessTower, "),
-        ("KNIGHT.hp=1", r"change='KNIGHT.hp=1': 'KNIGHT' is no unit and no card \(perhaps Knight or knight\?\)"),
+        ("Page.hp=1", "change='Page.hp=1': 'Page' is no unit and no card; there are PrincessTower, "),
+        ("Night.hp=1", r"change='Night.hp=1': 'Night' is no unit and no card; perhaps knight or Knight\?"),
+        ("KNIGHT.hp=1", r"change='KNIGHT.hp=1': 'KNIGHT' is no unit and no card; perhaps Knight or knight\?"),
         ("Knight.hps=1", "change='Knight.hps=1': Knight has no number 'hps'; it has hp, damage, "),
         ("Knight.hp=many", "change='Knight.hp=many': 'many' must be a whole number"),
         ("Knight.hp=-5", r"unit 'Knight': hp=-5: must be an integer in 1..20000"),

@@ -14,7 +14,8 @@ SEVEN, TWICE = BEGINNER_DECK[:7], (*BEGINNER_DECK[:7], "knight")
         ({"decks": (SEVEN, BEGINNER_DECK)}, "deck of player 0: 7 cards, must be 8"),
         ({"decks": (BEGINNER_DECK, TWICE)}, "deck of player 1: 'knight' is there twice"),
         ({"decks": (BEGINNER_DECK,)}, "decks: 1, must be two"),
-        ({"decks": (BEGINNER_DECK, (*SEVEN, "dragon"))}, "deck of player 1: 'dragon' is no card; there are knight, giant"),
+        ({"decks": (BEGINNER_DECK, (*SEVEN, "dragon"))}, "deck of player 1: 'dragon' is no card; perhaps baby-dragon?"),
+        ({"decks": (BEGINNER_DECK, (*SEVEN, "page"))}, "deck of player 1: 'page' is no card; there are knight, giant"),
         ({"decks": ((), ()), "pool": ("knight",)}, "pool: 1 cards, must be at least 8"),
         ({"levels": (11, 15)}, "level=15: must be an integer in 1..14"),
         ({"levels": (5, 11)}, "level=5: must be 6..14, as baby-dragon is Epic"),
@@ -69,7 +70,7 @@ def test_decks_on_command_lines():
         (f"beginner:decks={'+'.join(SEVEN)}/{words}", "deck of player 0: 7 cards, must be 8"),
         (f"beginner:decks={words}/{'+'.join(TWICE)}", "deck of player 1: 'knight' is there twice"),
         (f"beginner:decks={words}", "decks: 1, must be two"),
-        ("all:pool=dragon", "pool: 'dragon' is no card"),
+        ("all:pool=dragon", "pool: 'dragon' is no card; perhaps baby-dragon?"),
         ("all:levels=11+x", "levels='11+x' must be two whole numbers with + between"),
         ("all:levels=11+15", "level=15: must be an integer in 1..14"),
     ):

@@ -239,7 +239,7 @@ def test_slots_of_fallen_towers_stay_empty(scene):
         (lambda scene: scene.put_unit(0, "Knight", 18001, 0), "must be integers inside the arena"),
         (lambda scene: scene.put_unit(0, "Knight", 9000, 9000, slot=1), "slot=1: must be a free slot of player 0"),
         (lambda scene: scene.put_unit(2, "Knight", 9000, 9000), "player=2: must be 0 or 1"),
-        (lambda scene: scene.put_card(0, "no-card", 9000, 9000), "card='no-card': must be one of"),
+        (lambda scene: scene.put_card(0, "no-card", 9000, 9000), "card='no-card': is no card; there are knight"),
     ],
 )
 def test_scenes_tell_what_is_wrong(scene, call, message):

@@ -146,10 +146,11 @@ def test_decks_of_both_arms():
         ({"alpha": 1.0}, "alpha=1.0: must be above 0 and below 1"),
         ({"deck": "knight+giant"}, r"deck='knight\+giant': 2 cards, must be 8"),
         ({"deck": "+".join(["knight"] * 8)}, "deck='.*': 'knight' is there twice, must be there once"),
-        ({"against": ("night",)}, "against='night': 'night' is no card; there are knight, giant, "),
+        ({"against": ("night",)}, r"against='night': 'night' is no card; perhaps knight\?"),
+        ({"against": ("page",)}, "against='page': 'page' is no card; there are knight, giant, "),
         ({"deck": "+".join(OTHER)}, r"deck: none of its cards changes; the change is of knight, so give a deck with one of them"),
         ({"instead_of": "knight"}, "instead_of='knight': is for new cards, and there is none"),
-        ({"instead_of": "night"}, "instead_of='night': must be one of knight, "),
+        ({"instead_of": "night"}, r"instead_of='night': is no card; perhaps knight\?"),
         ({"row": "nothing.json"}, "nothing.json: cannot be read"),
     ],
 )
