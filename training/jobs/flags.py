@@ -8,6 +8,7 @@ import inspect
 import io
 import re
 import sys
+import typing
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
@@ -71,6 +72,9 @@ def _parsed(kind: Any, config: type[Any], arguments: Sequence[str] | None, **usu
     import tyro
 
     script = Path(sys.argv[0])
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    if {"-h", "--help"}.intersection(given):  # tyro leaves what is given already out of the help
+        given = ["--help"]
     printed = io.StringIO()
     try:
         with contextlib.redirect_stderr(printed):
@@ -78,24 +82,34 @@ def _parsed(kind: Any, config: type[Any], arguments: Sequence[str] | None, **usu
                 kind,
                 prog=f"python scripts/{script.name}" if script.suffix == ".py" else script.name,
                 description=(inspect.getdoc(config) or "").partition("\nAttributes:")[0],
-                args=arguments,
+                args=given,
                 **usual,
             )
     except SystemExit as stop:
         if stop.code in (0, None):
             raise
-        raise ValueError(message_of(printed.getvalue())) from None
+        raise ValueError(message_of(printed.getvalue(), _flags_of(config))) from None
     except ValueError as error:  # of a config
         raise ValueError(str(error)) from error
     sys.stderr.write(printed.getvalue())
     return settings
 
 
-def message_of(box: str) -> str:
+def _flags_of(config: type[Any], before: str = "--") -> list[str]:
+    """Gives the flags of a config, and of configs in it, as "--follower.game"."""
+    found, types = [], typing.get_type_hints(config)
+    for field in dataclasses.fields(config):
+        name = before + field.name.replace("_", "-")
+        found += _flags_of(types[field.name], f"{name}.") if dataclasses.is_dataclass(types[field.name]) else [name]
+    return found
+
+
+def message_of(box: str, known: Sequence[str] = ()) -> str:
     """Makes one line of the box that tyro draws around an error.
 
     Args:
       box: what tyro printed: a frame, the message, and below a rule advice or the help of the flag concerned.
+      known: all flags; those that end as one that does not exist are perhaps meant.
 
     Returns:
       The message, and the flags that were perhaps meant.
@@ -109,4 +123,11 @@ def message_of(box: str) -> str:
     message = re.sub(r"could not convert string to float: (.*)", r"\1 is no number", message)
     message = re.sub(r"^\d+(\.|: )", "", message)  # the place of the config among all that is parsed
     meant = [flag for part in advice if "you meant" in part for flag in re.findall(r"^\s*(--[\w.-]+)", part, flags=re.MULTILINE)]
+    if not meant and message.startswith("Unrecognized options"):
+        meant = [flag for word in re.findall(r"--[\w.-]+", message) for flag in known if _last(flag) == _last(word)]
     return f"{message} (perhaps {' or '.join(meant)}? see --help)" if meant else f"{message} (see --help)"
+
+
+def _last(flag: str) -> str:
+    """The last part of the name of a flag."""
+    return flag.lstrip("-").rpartition(".")[2].replace("_", "-")

@@ -5,14 +5,14 @@ from __future__ import annotations
 import dataclasses
 import threading
 from pathlib import Path
+from typing import Annotated
 
 from rich.console import Console
-from tyro.conf import Positional
+from tyro.conf import Positional, arg
 
 import jaxgames
 from jaxgames import checks
 from jaxgames.registration import with_usual_mode
-from search import presets
 from training.play.agents import make_planner
 from training.web.cast import Cast, seated
 from training.web.desk import Desk
@@ -42,7 +42,7 @@ class PlayConfig:
       open: open the page in the browser.
     """
 
-    game: Positional[str] = ""
+    game: Annotated[Positional[str], arg(metavar="[GAME]")] = ""
     mode: str = ""
     agents: tuple[str, ...] = ()
     seat: int = 0
@@ -56,6 +56,8 @@ class PlayConfig:
 
     def __post_init__(self) -> None:
         given = [name for name in ("game", "mode", "agents", "seat") if getattr(self, name)]
+        if self.load and not Path(self.load).is_file():
+            raise ValueError(f"load={self.load!r}: there is no such file; give a game that the page has saved")
         if self.load and given:
             raise ValueError(f"load={self.load!r}: the saved game says who plays what; leave out {', '.join(given)}")
         if not self.load:
@@ -101,10 +103,8 @@ def make_desk(config: PlayConfig) -> Desk:
     else:
         game = jaxgames.make(config.game, config.mode)
         cast = Cast(game, config.mode, seated(game, config.agents, config.seat))
-    if config.planner and config.planner.partition(":")[0] not in presets.planners_of(game):
-        raise ValueError(f"planner={config.planner!r}: must be one of {', '.join(presets.planners_of(game))}")
     if config.planner:
-        make_planner(config.planner, game)  # settings that it does not have are told now
+        make_planner(config.planner, game)  # what it does not have is told now
     desk = Desk(cast, config.seed, planner=config.planner, pace=config.pace)
     desk.prepare(saved)
     return desk

@@ -9,6 +9,7 @@ from typing import Literal
 
 import numpy as np
 import pytest
+from tyro.conf import Positional
 
 from jaxgames import runtime
 from tests.processes import run_python
@@ -90,6 +91,29 @@ class Outer:
 def test_a_value_that_a_config_inside_another_refuses():
     with pytest.raises(ValueError, match=r"^inner: num_simulations=0: must be >= 1 \(see --help\)$"):
         parse(Outer, ["--inner.num-simulations", "0"])
+
+
+def test_a_flag_of_another_config_is_told_by_its_last_part():
+    for words in (["--who.num-simulations", "3"], ["--who.num_simulations=3"]):
+        with pytest.raises(ValueError, match=r"^Unrecognized options: --who\..* \(perhaps --inner\.num-simulations\? see"):
+            parse(Outer, words)
+    with pytest.raises(ValueError, match=r"^Unrecognized options: --who\.mode, team \(perhaps --inner\.mode\? see --help\)$"):
+        parse_alone(Outer, ["--who.mode", "team"])
+
+
+@dataclasses.dataclass(frozen=True)
+class Placed:
+    """Has a word without a flag."""
+
+    game: Positional[str] = ""
+    """Name of the game."""
+
+
+@pytest.mark.parametrize("words", [["--help"], ["hex", "--help"], ["hex", "-h"]])
+def test_help_tells_of_a_word_that_is_given_too(words, capsys):
+    with pytest.raises(SystemExit):
+        parse(Placed, words)
+    assert "Name of the game. (default: '')" in capsys.readouterr().out
 
 
 def test_message_of_a_box_with_and_without_unicode():

@@ -293,9 +293,13 @@ def test_settings_that_are_not_possible(settings, words):
     ("settings", "named"),
     [({"game": "hex"}, "game"), ({"mode": "adh-3", "seat": 1}, "mode, seat"), ({"agents": ("random",)}, "agents")],
 )
-def test_a_saved_game_says_itself_who_plays_what(settings, named):
-    with pytest.raises(ValueError, match=rf"^load='game\.json': the saved game says who plays what; leave out {named}$"):
-        PlayConfig(load="game.json", **settings)
+def test_a_saved_game_says_itself_who_plays_what(settings, named, tmp_path):
+    path = tmp_path / "game.json"
+    with pytest.raises(ValueError, match=rf"^load='{path}': there is no such file; give a game that the page has saved$"):
+        PlayConfig(load=str(path), **settings)
+    path.touch()
+    with pytest.raises(ValueError, match=rf"^load='{path}': the saved game says who plays what; leave out {named}$"):
+        PlayConfig(load=str(path), **settings)
 
 
 def test_a_file_that_is_no_saved_game_is_named(tmp_path):
