@@ -39,7 +39,7 @@ AnySettings = TypeVar("AnySettings", bound=HasGenerations)
 def check_sizes(settings: Any, *names: str) -> None:
     """Raises a ValueError unless populations of these sizes, of which the share `survivors` is kept, can have children."""
     checks.shares(settings, "survivors")
-    checks.at_least(0, settings, *names)
+    checks.below(checks.COUNTS, settings, *names)  # and whole numbers
     for name in names:
         size = getattr(settings, name)
         if size < 4:
@@ -66,8 +66,10 @@ def generations_for(evaluations: int, settings: AnySettings) -> AnySettings:
     """Gives the settings with as many generations as so many evaluations allow.
 
     Raises:
-      ValueError: they are not enough for one, or too many to be counted.
+      ValueError: they are no whole number, not enough for one, or too many to be counted.
     """
+    if checks.as_integer(evaluations) is None:
+        raise ValueError(f"num_evaluations={evaluations!r}: must be a whole number")
     if evaluations >= checks.COUNTS:
         raise ValueError(f"num_evaluations={evaluations}: must be < {checks.COUNTS}")
 

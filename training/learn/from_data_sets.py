@@ -20,6 +20,7 @@ from training.learn.expert_iteration import ExpertConfig, Samples, expert_loss
 from training.learn.learner import Learner, Programs, Updates, check_split, mean
 from training.learn.targets import Targets, is_highest
 from training.models.policy_value import PolicyValue
+from training.play.telling import counted
 from training.storage.zarr_folders import CHUNK
 
 
@@ -49,8 +50,9 @@ class DataSetLearning:
         self.sets = [DataSet(path, who.game) for path in data_sets.files_of(config.data_sets)]
         total = sum(one.steps for one in self.sets)
         if rounds * config.samples > total:
-            rest = f"there are {total} in {len(self.sets)} data sets"
-            raise ValueError(f"samples={config.samples}: {rounds} rounds need {rounds * config.samples}, and {rest}")
+            needed = f"{counted(rounds, 'round')} of so many: {rounds * config.samples} are needed"
+            rest = f"{total} are in {counted(len(self.sets), 'data set')}"
+            raise ValueError(f"samples={config.samples}: {needed}, and {rest}")
         self.rows = max(min(CHUNK, config.samples) // self.devices, 1) * self.devices
         self.targets = Targets(who.encoder)
         self.updates = Updates(

@@ -191,6 +191,8 @@ def test_tree_search_plans_legal_turns_that_help(settings):
     ("make_settings", "message"),
     [
         (lambda: evolution.Settings(population=1), "population=1: must be >= 4"),
+        (lambda: evolution.Settings(population=-4), "population=-4: must be >= 4"),
+        (lambda: evolution.Settings(population=4.5), "population=4.5: must be a whole number"),
         (lambda: evolution.Settings(num_generations=0), "num_generations=0"),
         (lambda: evolution.Settings(survivors=1.0), "survivors=1.0"),
         (lambda: evolution.Settings(survivors=math.nan), "survivors=nan: must be in 0..1"),
@@ -206,6 +208,7 @@ def test_tree_search_plans_legal_turns_that_help(settings):
         (lambda: action_sequences.Settings(microbatch_size=-1), "microbatch_size=-1: must be >= 1"),
         (lambda: coevolution.Settings(replies=10**8), "microbatch_size=16: with 6000000000 genomes each"),
         (lambda: population.generations_for(0, evolution.Settings()), "num_evaluations=0: must be >= 100"),
+        (lambda: population.generations_for(1.5, evolution.Settings()), "num_evaluations=1.5: must be a whole number"),
         (lambda: turn_mcts.Settings(num_simulations=0), "num_simulations=0"),
         (lambda: turn_mcts.Settings(num_simulations=2**21), "num_simulations=2097152: must be < 2097152"),
         (lambda: turn_mcts.Settings(exploration=-1), "exploration=-1"),

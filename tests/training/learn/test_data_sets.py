@@ -340,7 +340,7 @@ def test_samples_are_learnt_from_in_their_order(folder):
 
 
 def test_more_samples_than_there_are_and_wrong_settings(folder):
-    with pytest.raises(ValueError, match=r"^samples=140: 9 rounds need 1260, and there are \d+ in 1 data sets$"):
+    with pytest.raises(ValueError, match=r"^samples=140: 9 rounds of so many: 1260 are needed, and \d+ are in 1 data set$"):
         learning(folder, rounds=9)
     with pytest.raises(ValueError, match=r"^source=data_sets: needs .*: give --learn.data-sets FOLDER \.\.\.$"):
         ExpertConfig(source="data_sets")
