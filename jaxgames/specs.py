@@ -8,6 +8,8 @@ import typing
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, NamedTuple
 
+from jaxgames import checks
+
 EMPTY = '""'  # how an empty word or list is written
 
 
@@ -148,7 +150,8 @@ def read_options(given: str, text: str, kinds: Mapping[str, Kind], example: str)
     for part in text.split(",") if text else ():
         name, _, value = part.partition("=")
         if name not in kinds:
-            raise ValueError(f"{given}: {part!r} is none of {', '.join(kinds)}, such as {example}")
+            meant = f" ({found})" if (found := checks.perhaps(name, kinds)) else ""
+            raise ValueError(f"{given}: {part!r} is none of {', '.join(kinds)}, such as {example}{meant}")
         if name in options:
             raise ValueError(f"{given}: {name} is given twice")
         try:

@@ -9,6 +9,7 @@ from typing import Any
 
 from jax import Array
 
+from jaxgames import checks
 from jaxgames.abilities import has_prospects
 from jaxgames.agent import Agent
 from jaxgames.game import Game, hides_something, is_hidden
@@ -161,7 +162,8 @@ def by_name(
     """
     entry = planners_of(game).get(name)
     if entry is None:
-        raise ValueError(f"planner={name!r}: must be one of {', '.join(planners_of(game))}")
+        meant = checks.perhaps(name, planners_of(game))
+        raise ValueError(f"planner={name!r}: must be one of {', '.join(planners_of(game))}{meant and f' ({meant})'}")
     settings = entry.configure(options, with_network=evaluate is not None)
     if agents and not isinstance(settings, WithModels):
         raise ValueError(f"planner={name!r}: takes no agents, as it has no models")

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import jaxgames
+from jaxgames import checks
 from jaxgames.abilities import has_secrets, tells_usual
 from jaxgames.agent import Agent
 from jaxgames.game import Game, hides_something, is_hidden
@@ -22,7 +23,7 @@ from search.modelled import NETWORK as GUIDE
 from search.planner import Planner, as_agent
 from training.models import guess, policy_value
 from training.play import own_agents
-from training.storage.weights import load_weights, weights_file
+from training.storage.weights import content_of, load_weights, weights_file
 
 TRAINED = Path(__file__).parents[1] / "trained"
 NETWORKS = ("follower", "network")  # players without search; a follower chooses a group of actions first
@@ -87,7 +88,8 @@ def make_planner(spec: str, game: Game) -> tuple[Planner, Any]:
     """
     name = spec.partition(":")[0]
     if name not in presets.planners_of(game):
-        raise ValueError(f"planner={spec!r}: must be one of {', '.join(presets.planners_of(game))}")
+        known = presets.planners_of(game)
+        raise ValueError(f"planner={spec!r}: must be one of {', '.join(known)}{_meant(spec, known)}")
     entry, options = _read(spec, game)
     path = _network_of(entry, options, game) if isinstance(entry, PlannerEntry) else None
     worlds = _guessed(spec, options, game)
@@ -140,7 +142,7 @@ def digest(spec: str, game: Game) -> str:
       ValueError, OSError: as `make`.
     """
     files = _files(spec, game)
-    found = hashlib.sha256(b"".join(hashlib.sha256(file.read_bytes()).digest() for file in files))
+    found = hashlib.sha256(b"".join(hashlib.sha256(content_of(file)).digest() for file in files))
     return found.hexdigest()[:16] if files else ""
 
 
@@ -190,8 +192,9 @@ def _read(spec: str, game: Game) -> tuple[AgentEntry | PlannerEntry, dict[str, A
     name, _, text = spec.partition(":")
     entry = _entries(game).get(name)
     if entry is None:
-        known = f"{', '.join(names_of(game))}, in this variant of {game.name}, or {own_agents.WHERE}"
-        raise ValueError(f"agent={spec!r}: must be one of {known}")
+        known = names_of(game)
+        others = f"in this variant of {game.name}, or {own_agents.WHERE}{_meant(spec, known)}"
+        raise ValueError(f"agent={spec!r}: must be one of {', '.join(known)}, {others}")
     if isinstance(entry, AgentEntry):
         settings = entry.settings()
         kinds = kinds_of(settings)
@@ -204,6 +207,16 @@ def _read(spec: str, game: Game) -> tuple[AgentEntry | PlannerEntry, dict[str, A
     told = {name: value for name, value in values_of(settings).items() if name in kinds}
     example = next((f"{name}={value}" for name, value in told.items() if value != ""), "")
     return entry, read_options(f"agent={spec!r}", text, kinds, example)
+
+
+def _meant(spec: str, names: Iterable[str]) -> str:
+    """Gives " (perhaps simple?)" where a name is nearly one of these, or a comma stands where a colon was meant; else ""."""
+    known = list(names)
+    name, comma, settings = spec.partition(",")
+    if comma and name in known:
+        return f" (perhaps {name}:{settings}?)"
+    found = checks.perhaps(spec.partition(":")[0], known)
+    return f" ({found})" if found else ""
 
 
 def _network_of(entry: PlannerEntry, options: dict[str, Any], game: Game) -> str | Path | None:

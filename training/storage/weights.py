@@ -59,6 +59,20 @@ def weights_file(path: str | os.PathLike[str]) -> Path:
     return best
 
 
+def content_of(path: Path) -> bytes:
+    """Gives the bytes of a weights file.
+
+    Raises:
+      OSError: it cannot be read.
+    """
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise OSError(
+            f"weights {path}: cannot be read ({error.strerror}): give a file of trained weights, or the folder of a training run"
+        ) from error
+
+
 def load_weights(
     path: str | os.PathLike[str], template: Any = None, expect: Mapping[str, Any] | None = None
 ) -> tuple[Any, dict[str, Any]]:
@@ -107,12 +121,7 @@ def _as_stored(name: str, leaf: Any, half: bool) -> np.ndarray:
 
 def _read(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """Reads the parameters by path, as float32, and `meta`."""
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise OSError(
-            f"weights {path}: cannot be read ({error.strerror}): give a file of trained weights, or the folder of a training run"
-        ) from error
+    content = content_of(path)
     try:
         with np.load(io.BytesIO(content), allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}

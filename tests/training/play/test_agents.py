@@ -232,6 +232,9 @@ def test_a_model_is_another_network(tmp_path):
     assert agent.name == spec and agent.params is None
     assert agents.reads_a_file(spec, small) and not agents.reads_a_file("sp_mcts:model=simple", game)
     assert agents.digest(spec, small) == agents.digest(f"network:{tmp_path}", small) != ""
+    told = r"^weights nothing\.npz: cannot be read \(.*\): give a file of trained weights, or the folder of a training run$"
+    with pytest.raises(OSError, match=told):
+        agents.digest("network:nothing.npz", small)
     assert agents.notes([spec], small) == [] and len(agents.notes([spec], jaxgames.make("pommerman", "radio"))) == 1
     with pytest.raises(ValueError, match="of mode 'one_vs_one' with planes 8 x 8 x 24, and here they are 11 x 11 x 24"):
         agents.make(spec, game)
@@ -280,6 +283,10 @@ def test_only_what_is_hidden_can_be_seen_by_an_oracle():
     ("spec", "message"),
     [
         ("nobody", "agent='nobody': must be one of simple, simple_unbiased, random"),
+        ("simpel", r"this variant of pommerman \(perhaps simple\?\)$"),
+        ("SP_MCTS:replies=4", r"agent='SP_MCTS:replies=4': must be one of .* \(perhaps sp_mcts\?\)$"),
+        ("sp_mcts,replies=4,values=prospects", r" \(perhaps sp_mcts:replies=4,values=prospects\?\)$"),
+        ("sp_mcts:replys=4", r"'replys=4' is none of .*, such as .* \(perhaps replies\?\)$"),
         ("simple:x=1", "simple has no settings"),
         ("fdts:depth=3", "'depth=3' is none of guide, bandit, c, prior_weight, guide_values, num_simulations, "),
         ("fdts:horizon=far", "horizon='far' must be a whole number"),
