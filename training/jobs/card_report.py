@@ -188,7 +188,7 @@ def run(config: ReportConfig, console: Console | None = None) -> dict:
         started = time.perf_counter()
         played = _play(config, asked, players, folder, blocks, parts, console)
         told = f"{played.points.size} battles; {time.perf_counter() - started:.0f} s in this call"
-        console.print(told, markup=False, highlight=False)
+        console.print(told, markup=False, highlight=False, soft_wrap=True)
         report = _report(config, asked, head, played)
         console.print(card_table(report))
         for line in card_page.lines(report):
@@ -198,10 +198,10 @@ def run(config: ReportConfig, console: Console | None = None) -> dict:
             plots = card_page.plots(report)
         except ImportError:
             plots = {}
-            console.print("no plots: pip install jaxgames[viz]", markup=False, highlight=False)
+            console.print("no plots: pip install jaxgames[viz]", markup=False, highlight=False, soft_wrap=True)
         written[folder / "report.html"] = card_page.page(report, plots)
         write_together(written)
-        console.print(f"the page {folder / 'report.html'}, its figures in {folder / 'report.json'}", markup=False)
+        console.print(f"the page {folder / 'report.html'}, its figures in {folder / 'report.json'}", markup=False, soft_wrap=True)
     return report
 
 
@@ -255,7 +255,7 @@ def _play(
         except ValueError as error:
             raise ValueError(f"{path}: {error}; remove it, and it is played again") from None
     if found:
-        console.print(f"{len(found) * each} battles are taken from {folder}", markup=False, highlight=False)
+        console.print(f"{len(found) * each} battles are taken from {folder}", markup=False, highlight=False, soft_wrap=True)
     begun = len(found)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console) as bar:

@@ -114,7 +114,7 @@ class Display:
 
     def note(self, text: str) -> None:
         """Prints a line above the panel, such as that a checkpoint was saved."""
-        self._console.print(text, markup=False, highlight=False)
+        self._console.print(text, markup=False, highlight=False, soft_wrap=True)
 
     def _going_on(self) -> str:
         """Gives a line for when nothing else has been printed lately; "" when something has."""

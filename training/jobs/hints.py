@@ -89,7 +89,7 @@ def run(config: HintsConfig, console: Console | None = None) -> dict:
         states = read_battle(config.battle, game) if config.battle else _play(config, game, jax.random.fold_in(key, _PLAY))
         state = moment(states, config.time)
         legal = _legal(game, state, config)
-        console.print(f"asking {planner.name}", markup=False, highlight=False)
+        console.print(f"asking {planner.name}", markup=False, highlight=False, soft_wrap=True)
         found = appraise(planner, params, jax.random.fold_in(key, _SEARCH), state, config.player, searches=config.searches)
         result = {"settings": dataclasses.asdict(config), **in_words(game, state, config.player, found)}
         open_tiles = legal[1:].reshape(HAND, NUM_TILES)
@@ -104,8 +104,8 @@ def run(config: HintsConfig, console: Console | None = None) -> dict:
             written[folder / "battle.npz"] = battle_bytes(states)
         write_together(written)
         for line in _told(result):
-            console.print(line, markup=False, highlight=False)
-        console.print(f"the picture {folder / 'hints.svg'}", markup=False, highlight=False)
+            console.print(line, markup=False, highlight=False, soft_wrap=True)
+        console.print(f"the picture {folder / 'hints.svg'}", markup=False, highlight=False, soft_wrap=True)
     return result
 
 

@@ -102,7 +102,7 @@ def _try_all(config: SearchConfig, console: Console) -> list[dict[str, Any]]:
     results: list[dict[str, Any]] = []
     try:
         for number, trial in shard_of(config.shard).of(list(enumerate(config.draws()))):
-            console.print(f"trial {number}: {_describe(trial)}", highlight=False)
+            console.print(f"trial {number}: {_describe(trial)}", highlight=False, soft_wrap=True)
             if not processes.on_first((Path(trial.output) / "result.json").exists) and train_follower.run(trial, console) is None:
                 break  # asked to stop
             made_from(Path(config.output), "*/result.json", lambda: results.__setitem__(slice(None), _ranked(config)))

@@ -199,7 +199,12 @@ def mesh_for(console: Console, **numbers: int) -> Mesh:
     count = next(n for n in range(there, 0, -1) if all(number % n == 0 for number in numbers.values()))
     if count < there:
         given = ", ".join(f"{name}={number}" for name, number in numbers.items() if number % there)
-        console.print(f"works on {count} of {there} devices: {given} cannot be split over all", markup=False, highlight=False)
+        console.print(
+            f"works on {count} of {there} devices: {given} cannot be split over all",
+            markup=False,
+            highlight=False,
+            soft_wrap=True,
+        )
     return runtime.data_mesh(count)
 
 

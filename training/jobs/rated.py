@@ -99,7 +99,7 @@ class RatedJob(Job):
             games = self.games(state.best, self.REPORTING, self.config.final_games)
             score = counting.count(games)
             rates = " / ".join(f"{100 * n / score.games:.1f}" for n in (score.wins, score.draws, score.losses))
-            self.console.print(f"win / draw / loss {rates} % in {score.games} games", highlight=False)
+            self.console.print(f"win / draw / loss {rates} % in {score.games} games", highlight=False, soft_wrap=True)
             result |= self.reported(games)
         return result
 

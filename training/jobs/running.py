@@ -82,8 +82,8 @@ def _start_or_resume(job: Job, checkpoints: Checkpoints) -> _Progress:
     state = tree["state"]
     if hasattr(state, "learner") and must_deal(state.learner):
         state.learner = job.deal(state.learner)
-        job.console.print("the devices are others: games at work begin again", highlight=False)
-    job.console.print(f"going on after iteration {iteration}", highlight=False)
+        job.console.print("the devices are others: games at work begin again", highlight=False, soft_wrap=True)
+    job.console.print(f"going on after iteration {iteration}", highlight=False, soft_wrap=True)
     return _Progress(iteration, tree["state"], float(tree["seconds"]))
 
 
@@ -147,18 +147,20 @@ def _is_late_asked(job: Job, stop: StopRequest) -> bool:
     """Says whether a wish to stop came when all iterations were done; what is left is done when the run goes on."""
     asked: bool = processes.any_of(stop.requested)
     if asked:
-        job.console.print("stopped when all was learnt and saved; go on with --resume", highlight=False)
+        job.console.print("stopped when all was learnt and saved; go on with --resume", highlight=False, soft_wrap=True)
     return asked
 
 
 def _finish(job: Job, progress: _Progress) -> dict:
     """Lets the job write what remains, and then its result and a picture of its log."""
     if what := job.ending():
-        job.console.print(what, highlight=False)
+        job.console.print(what, highlight=False, soft_wrap=True)
     try:
         found = job.finish(progress.state)
     except KeyboardInterrupt:
-        job.console.print("stopped before there is a result; all that was learnt is saved; go on with --resume", highlight=False)
+        job.console.print(
+            "stopped before there is a result; all that was learnt is saved; go on with --resume", highlight=False, soft_wrap=True
+        )
         raise
     result: dict = _as_json_has(
         {
@@ -170,9 +172,11 @@ def _finish(job: Job, progress: _Progress) -> dict:
     )
     write_atomically(job.folder / RESULT, json.dumps(result, indent=2, allow_nan=False) + "\n")
     if processes.on_first(lambda: _draw(job)):
-        job.console.print(f"results in {job.folder}", markup=False, highlight=False)
+        job.console.print(f"results in {job.folder}", markup=False, highlight=False, soft_wrap=True)
     else:
-        job.console.print(f"results in {job.folder}; no plots: pip install jaxgames[viz]", markup=False, highlight=False)
+        job.console.print(
+            f"results in {job.folder}; no plots: pip install jaxgames[viz]", markup=False, highlight=False, soft_wrap=True
+        )
     return result
 
 

@@ -129,7 +129,7 @@ def _draw(path: str) -> None:
     except ValueError as error:
         raise ValueError(f"draw={path!r}: {error}") from None
     write_atomically(picture, text)
-    Console().print(f"{picture}", markup=False)
+    Console().print(f"{picture}", markup=False, soft_wrap=True)
 
 
 def _manage(config: StrategoBotConfig, folder: Path | None, console: Console) -> dict:

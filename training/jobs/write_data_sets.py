@@ -98,7 +98,7 @@ def _write_all(config: WriteConfig, folder: Path, console: Console) -> list[Path
     memory.check(who.game, [as_agent(recorder.planner)], config.lanes, setting="lanes", what="the games")
     for number, path in enumerate(paths):
         if processes.on_first(path.exists):
-            console.print(f"{path} is there", markup=False, highlight=False)
+            console.print(f"{path} is there", markup=False, highlight=False, soft_wrap=True)
             continue
         started = time.perf_counter()
         columns = (TextColumn(path.name), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
@@ -109,7 +109,7 @@ def _write_all(config: WriteConfig, folder: Path, console: Console) -> list[Path
         write_atomically(settings, json.dumps({**dataclasses.asdict(config), "network_digest": network}, indent=2) + "\n")
         processes.agree(functools.partial(write_recording, path, found, who) if processes.leads() else lambda: None)
         told = f"{path}: {len(found.actions)} samples of {len(found.attributes['EpisodeSteps'])} games"
-        console.print(f"{told}, {time.perf_counter() - started:.0f} s", markup=False, highlight=False)
+        console.print(f"{told}, {time.perf_counter() - started:.0f} s", markup=False, highlight=False, soft_wrap=True)
     return paths
 
 

@@ -137,7 +137,7 @@ def run(config: MatchConfig, console: Console | None = None) -> dict:
         with output_folder(config.output) as folder:
             result = _play(config, folder, console, pages)
         if config.watch:
-            console.print("the page stays until Ctrl-C", markup=False)
+            console.print("the page stays until Ctrl-C", markup=False, soft_wrap=True)
             threading.Event().wait()
         return result
 
@@ -158,14 +158,14 @@ def _play(config: MatchConfig, folder: Path | None, console: Console, pages: con
     first = " and ".join([names[0]] if len(ours) == 1 else [f"{number} x {name}" for name, number in Counter(ours).items()])
     others = [name for name, team in zip(names, teams, strict=True) if team != teams[0]]
     against = ", ".join(f"{number} x {name}" for name, number in Counter(others).items())
-    console.print(f"{first} against {against}, {config.game} {config.mode}", markup=False)
+    console.print(f"{first} against {against}, {config.game} {config.mode}", markup=False, soft_wrap=True)
     for note in agents.notes(specs, game):
         console.print(note, markup=False, highlight=False, soft_wrap=True)
 
     watch = None
     if config.watch:
         watch, address = pages.enter_context(watching.watched(game, config.mode, specs, config.seed, config.port))
-        console.print(f"games to be watched at {address}", markup=False, highlight=False)
+        console.print(f"games to be watched at {address}", markup=False, highlight=False, soft_wrap=True)
         show_in_browser(address)
     games, seconds, compile_seconds = _show(config, game, players, record, console, watch)
     result = {
@@ -183,7 +183,7 @@ def _play(config: MatchConfig, folder: Path | None, console: Console, pages: con
     table, notes = _table(config, game, result, dict(zip(specs, names, strict=True)))
     console.print(table)
     for note in notes:
-        console.print(note, markup=False, highlight=False)
+        console.print(note, markup=False, highlight=False, soft_wrap=True)
     if folder:
         result["picture_of_game"] = number = kept_game(games)
         begun = watching.saved_game(game, config.mode, specs, config.seed, number, games.seats[number])
@@ -192,13 +192,13 @@ def _play(config: MatchConfig, folder: Path | None, console: Console, pages: con
         files: dict[str, str | bytes] = {"game.json": saved.to_text(), "result.json": json.dumps(result, indent=2) + "\n"}
         told = f"results in {folder / 'result.json'}"
         if can_be_drawn(game):
-            console.print("drawing a game", markup=False)
+            console.print("drawing a game", markup=False, soft_wrap=True)
             names = [player.name for player in players]
             files |= draw_game(game, jax.random.key(config.seed), games, number, names, also_gif=config.gif)
             told += f"; game {number} to watch in a browser: {folder / 'game.svg'}"
             told += f", and as a GIF: {folder / 'game.gif'}" if config.gif else ""
         write_together({folder / name: content for name, content in files.items()})
-        console.print(told, markup=False)
+        console.print(told, markup=False, soft_wrap=True)
     return result
 
 
@@ -222,7 +222,7 @@ def _show(
     counts = (TextColumn("{task.fields[score]}"), TextColumn("{task.fields[speed]}"))
     started, compiled, has_ended = time.perf_counter(), 0.0, False
     latest = evaluate.Progress(0, 0, 0, 0, 0, 0)
-    told = functools.partial(console.print, markup=False, highlight=False)
+    told = functools.partial(console.print, markup=False, highlight=False, soft_wrap=True)
     told("compiling: what was compiled before is kept, all else takes a while")
 
     def score() -> str:

@@ -82,9 +82,9 @@ def run(config: PlayConfig, console: Console | None = None) -> None:
     console = console or Console()
     desk = make_desk(config)
     with serving(desk, config.host, config.port) as address:
-        console.print(f"{desk.title} at {address} (Ctrl-C ends it)", markup=False, highlight=False)
+        console.print(f"{desk.title} at {address} (Ctrl-C ends it)", markup=False, highlight=False, soft_wrap=True)
         if not is_loopback(config.host):
-            console.print("everybody who reaches this address can play, and load games", markup=False)
+            console.print("everybody who reaches this address can play, and load games", markup=False, soft_wrap=True)
         if config.open:
             show_in_browser(address)
         threading.Event().wait()

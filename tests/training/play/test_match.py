@@ -104,7 +104,7 @@ def test_an_interrupt_tells_how_the_games_went_that_were_over(monkeypatch, capsy
 
 def test_without_a_terminal_there_are_lines_while_it_compiles_and_plays(match_played, monkeypatch):
     """The line is asked for before everything is compiled, before a game is over, and after."""
-    console, lines = Console(file=io.StringIO(), force_terminal=False), []
+    console, lines = Console(file=io.StringIO(), force_terminal=False, width=40), []
 
     @contextlib.contextmanager
     def now_and_then(where, text):
@@ -176,9 +176,13 @@ def test_the_picture_is_of_the_first_game_that_the_first_player_won(match_played
 
 @pytest.mark.usefixtures("replayed")
 def test_a_gif_is_written_too(tmp_path, capsys):
-    assert leave(*QUICK, "--gif", "--output", str(tmp_path / "new")) == 0
-    printed = " ".join(capsys.readouterr().out.split())
-    assert "and as a GIF" in printed
+    folder = tmp_path / "new"
+    assert leave(*QUICK, "--gif", "--output", str(folder)) == 0
+    *_, line = capsys.readouterr().out.splitlines()
+    told = (
+        rf"results in {folder}/result\.json; game \d to watch in a browser: {folder}/game\.svg, and as a GIF: {folder}/game\.gif"
+    )
+    assert re.fullmatch(told, line), "one line, however long"
     assert sorted(path.name for path in (tmp_path / "new").iterdir()) == ["game.gif", "game.json", "game.svg", "result.json"]
     with Image.open(tmp_path / "new" / "game.gif") as film:
         assert film.format == "GIF" and film.n_frames > 1

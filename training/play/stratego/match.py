@@ -148,9 +148,9 @@ def run(match: Match, settings: Mapping[str, Any], folder: Path | None, console:
         if isinstance(entrant, OwnEntrant) and entrant.player.replaced:
             player = entrant.player
             told = f"{entrant.name}: {player.replaced} of {player.moves} moves were drawn at random, as it had none in time"
-            console.print(told, markup=False)
+            console.print(told, markup=False, soft_wrap=True)
     if folder is not None:
-        console.print(f"results in {folder / 'result.json'}, games in {folder / 'games'}", markup=False)
+        console.print(f"results in {folder / 'result.json'}, games in {folder / 'games'}", markup=False, soft_wrap=True)
     return result
 
 
