@@ -283,7 +283,7 @@ def test_only_what_is_hidden_can_be_seen_by_an_oracle():
     ("spec", "message"),
     [
         ("nobody", "agent='nobody': must be one of simple, simple_unbiased, random"),
-        ("simpel", r"this variant of pommerman \(perhaps simple\?\)$"),
+        ("simpel", r"this variant of pommerman, or python:FILE\.py:FUNCTION \(perhaps simple\?\)$"),
         ("SP_MCTS:replies=4", r"agent='SP_MCTS:replies=4': must be one of .* \(perhaps sp_mcts\?\)$"),
         ("sp_mcts,replies=4,values=prospects", r" \(perhaps sp_mcts:replies=4,values=prospects\?\)$"),
         ("sp_mcts:replys=4", r"'replys=4' is none of .*, such as .* \(perhaps replies\?\)$"),
