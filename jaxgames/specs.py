@@ -107,14 +107,30 @@ def values_of(config: Any) -> dict[str, Any]:
 def with_settings(config: Any, settings: Mapping[str, Any]) -> Any:
     """Changes fields of a config, or of dataclasses in it; where names are equal, the outer or the first one alone.
 
+    Lists may be given as text too, as on command lines: "3+3+3".
+
     Raises:
-      ValueError: there is no such field, or the config refuses the value.
+      ValueError: there is no such field, text is none that a list is written as, or the config refuses the value.
     """
     known = dict.fromkeys([*values_of(config), *(field.name for field in dataclasses.fields(config))])
     for name, value in settings.items():
         if name not in known:
             raise ValueError(f"{name}={value!r}: no such setting; there are {', '.join(known)}")
-    return _changed(config, settings)
+    return _changed(config, {**settings, **_read_as_lists(config, settings)})
+
+
+def _read_as_lists(config: Any, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Reads those of some settings that are lists and given as text."""
+    texts = {name: value for name, value in settings.items() if isinstance(value, str)}
+    kinds = {name: kind for name, kind in kinds_of(config).items() if kind in _LISTS.values()} if texts else {}
+    return {name: _read_setting(name, text, kinds[name]) for name, text in texts.items() if name in kinds}
+
+
+def _read_setting(name: str, text: str, kind: Kind) -> Any:
+    try:
+        return kind.read(text)
+    except ValueError:
+        raise ValueError(f"{name}={text!r}: must be {kind.form}") from None
 
 
 def _changed(config: Any, settings: Mapping[str, Any]) -> Any:

@@ -2,6 +2,7 @@
 
 import dataclasses
 import importlib
+import re
 import subprocess
 import sys
 from types import SimpleNamespace
@@ -196,6 +197,37 @@ def test_settings_behind_a_mode_are_those_by_keyword():
     assert jaxgames.make("hero_academy", "ap-3:turn_limit=7").config.turn_limit == 7
     assert jaxgames.make("pommerman", "ffa:max_steps=40") == jaxgames.make("pommerman", "ffa", max_steps=40)
     assert jaxgames.make("hero_academy", text, action_points=2).config.action_points == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [
+        ("hero_academy", {"deck": "3+3+3+3+1+2+2+3+2+3+3", "board": "d.S.P+c.A.C+P.S.D"}),
+        ("stratego", {"lakes": "42+43"}),
+        ("clash", {"decks": "/", "levels": "9+11"}),
+    ],
+)
+def test_lists_are_given_as_text_in_python_too(name, settings):
+    made = jaxgames.make(name, **settings)
+    mode = jaxgames.registration(name).variants[0]
+    assert made == jaxgames.make(name, f"{mode}:{','.join(map('='.join, settings.items()))}")
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "message"),
+    [
+        ("hero_academy", {"deck": "3+x"}, "deck='3+x': must be whole numbers with + between"),
+        ("hero_academy", {"deck": "3+3"}, "deck: 2 kinds of cards, must be 11"),
+        ("hero_academy", {"board": "d.S"}, "board: 3 x 1 squares, must be at least 2 x 2"),
+        ("hero_academy", {"board": ""}, "board=(): must be rows of squares"),
+        ("hero_academy", {"turn_limit": "5"}, "turn_limit='5': must be an integer"),
+        ("clash", {"levels": "11"}, "levels='11': must be two whole numbers with + between"),
+    ],
+)
+def test_text_that_is_no_list_is_refused_in_one_line(name, settings, message):
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}") as error:
+        jaxgames.make(name, **settings)
+    assert "\n" not in str(error.value)
 
 
 @pytest.mark.parametrize(
