@@ -88,6 +88,11 @@ class Board:
             return ""
         return self.moves(state, seat, [action])[0].name
 
+    def happened(self, before: Any, after: Any, seat: int, action: int, viewer: int | None) -> str:
+        """Gives what a seat's action has done, by the states before and after the step, as a viewer may read it; as `told`."""
+        del after
+        return self.told(before, seat, action, viewer)
+
     def marks(self, state: Any, seat: int, action: int, viewer: int | None) -> tuple[str, ...]:
         """Gives the spots of a seat's action in this state that are marked for a viewer: none, unless all of it is told."""
         move = self.moves(state, seat, [action])[0]

@@ -7,6 +7,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from jaxgames.game import Game, HiddenGame
 
@@ -52,3 +53,15 @@ def batched(example: Any, batch: int) -> Any:
 def _compiled(game: Any, method: str, settings: tuple[tuple[str, Any], ...]) -> Any:
     """One function for equal games: JAX remembers its traces by the function, and methods of two objects are never the same."""
     return jax.jit(functools.partial(getattr(game, method), **dict(settings)))
+
+
+def leading_axes(game: Game, state: Any) -> int:
+    """Gives how many axes states have before those of one state of a game.
+
+    Raises:
+      ValueError: these are no states of the game.
+    """
+    form = state_of(game)
+    if str(jax.tree.structure(state)) != str(jax.tree.structure(form)):
+        raise ValueError(f"state is a {type(state).__name__}: must be a state of {game.name}")
+    return np.ndim(jax.tree.leaves(state)[0]) - len(jax.tree.leaves(form)[0].shape)

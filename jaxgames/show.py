@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import jax
-import numpy as np
 
 from jaxgames import shapes
 from jaxgames.abilities import can_be_drawn
@@ -54,10 +53,7 @@ def show(
     """
     if not can_be_drawn(game):
         raise ValueError(f"game={game.name!r}: has no pictures")
-    form = shapes.state_of(game)
-    if str(jax.tree.structure(state)) != str(jax.tree.structure(form)):
-        raise ValueError(f"state is a {type(state).__name__}: must be a state of {game.name}")
-    extra = np.ndim(jax.tree.leaves(state)[0]) - len(jax.tree.leaves(form)[0].shape)
+    extra = shapes.leading_axes(game, state)
     if extra not in (0, 1) or (lane is not None and not extra):
         raise ValueError(f"state with {extra} leading axes, lane={lane}: must be one state, or states with one leading axis")
     state = jax.device_get(state)

@@ -104,7 +104,7 @@ def _of_hero_academy(game: Any) -> Iterable[tuple[str, str]]:
     layout = hero_actions.layout(game.config)
     words, bits = layout.words, 32
     offsets = f"{len(hero_actions.OFFSETS)} offsets (cells up to three steps away)"
-    acts = f"a unit acts: `{bits * words} * offset + cell` for the cell on which it stands, and one of {offsets}"
+    acts = f"a unit acts: `{bits * words} * offset + cell` for the cell on which it stands, and one of {offsets}, see below"
     yield f"0 to {bits * layout.trade - 1}", f"{acts}: it goes there, attacks, heals or takes what lies there"
     yield f"{bits * layout.trade} to {bits * layout.plain - 1}", "the ninja changes places with the own unit on a cell"
     first = bits * layout.plain
@@ -117,7 +117,13 @@ def _of_hero_academy(game: Any) -> Iterable[tuple[str, str]]:
     yield str(first + hero_actions.PASS), "pass: all that the player who is not to move can do"
     for number, name in enumerate(CARD_NAMES[5:]):
         low = first + bits + bits * words * number
-        yield f"{low} to {low + bits * words - 1}", f"{name} on a cell"
+        yield f"{low} to {low + bits * words - 1}", f"{name} on a cell, `{low} + cell`"
+    columns, cells = game.config.grid.columns, game.config.num_cells
+    where = f"`{columns} * row + column` from the upper left, on {cells // columns} x {columns} cells"
+    yield f"cell 0 to {cells - 1}", f"{where}: b1, of column b and row 1, is 1, and a2 is {columns}"
+    for first in range(0, len(hero_actions.OFFSETS), 6):
+        group = hero_actions.OFFSETS[first : first + 6]
+        yield f"offset {first} to {first + len(group) - 1}", f"so far right and down: {' '.join(map(str, group))}"
 
 
 def _of_clash(game: Any) -> Iterable[tuple[str, str]]:

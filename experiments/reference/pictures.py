@@ -68,8 +68,7 @@ def hero_academy() -> str:
     steps = np.flatnonzero(turns[:-1] == turn)
     first, mover = int(steps[0]), int(players[steps[0]])
     played = [int(action) for action in film.actions[steps, mover]]
-    names = ("blue", "red")
-    return view.draw(film.game.config, _at(film.states, first), names=names, turn=played, caption=f"turn {turn}, {names[mover]}")
+    return view.draw(film.game.config, _at(film.states, first), names=("blue", "red"), turn=played)
 
 
 def clash() -> str:

@@ -17,7 +17,7 @@ import numpy as np
 from jax import Array
 
 from jaxgames import checks, svg
-from jaxgames.hero_academy import cards, decoded, interop, rules, units
+from jaxgames.hero_academy import cards, decoded, interop, rules, shapes, units
 from jaxgames.hero_academy.config import HeroAcademyConfig
 from jaxgames.hero_academy.decoded import decode
 from jaxgames.hero_academy.state import State
@@ -27,23 +27,6 @@ Box = tuple[float, float, float, float]  # left, top, right, bottom
 SECONDS_PER_TURN, SECONDS_AT_END = 2.0, 4.0
 CELL, MARGIN, TOP, SIDE = 72, 12, 54, 112
 _CAPTION_HEIGHT, _LEGEND_HEIGHT = 58, 56
-_SQUARES = {"d": "#dfe8f5", "D": "#f6dfdc", "S": "#d9e9d4", "A": "#f2e2b8", "P": "#e6d9ef"}
-_PLAIN = "#f7f5ef"
-_MARKS = {"d": "deploy", "D": "deploy", "S": "defense", "A": "assault", "P": "power"}
-_COLOURS = ("#2f5d9e", "#b8403a")
-_PALE = ("#a9bddb", "#e0b3b0")  # knocked down
-_LETTERS = ".KACWN◆"
-# Around (0, 0), for the place of a unit: a shield, an arrowhead, a cross, a pointed hat, a throwing star, a crystal.
-_SHAPES = {
-    units.KNIGHT: "M-17 -17H17V2Q17 14 0 20Q-17 14 -17 2z",
-    units.ARCHER: "M0 -25L22 16H-22z",
-    units.CLERIC: "M-8 -20H8V-8H20V8H8V20H-8V8H-20V-8H-8z",
-    units.WIZARD: "M0 -25L9 -4Q19 0 19 9Q19 19 0 19Q-19 19 -19 9Q-19 0 -9 -4z",
-    units.NINJA: "M0 -24L8 -8L24 0L8 8L0 24L-8 8L-24 0L-8 -8z",
-    units.CRYSTAL: "M0 -22L16 -3L0 18L-16 -3z",
-}
-_LETTER_DOWN = {units.ARCHER: 5, units.WIZARD: 4}  # where the middle of the shape is not that of its letter
-_ITEM_COLOURS = ("#5b8c5a", "#8d8d8d", "#d0a020", "#f4efe0")
 _END_TURN = "end turn early"
 _NAMES = ("first", "second")
 _HAND = -1  # where cards come from, among cells
@@ -77,8 +60,10 @@ def draw(
     Raises:
       ValueError: one of these actions is not legal where it is played, or there are not two names.
     """
-    names = svg.names_of(names, _NAMES)
-    return _picture(config, [_frame(config, _arrays(config, state), _ends_of_turn(config, state, turn), caption)], names)
+    names, arrays = svg.names_of(names, _NAMES), _arrays(config, state)
+    status = _status(arrays, names)
+    told = f"{caption}   ({status})" if caption else status
+    return _picture(config, [_frame(config, arrays, _ends_of_turn(config, state, turn), told)], names)
 
 
 def animate(config: HeroAcademyConfig, states: State, actions: np.ndarray | None = None, *, names: Sequence[str] = ()) -> str:
@@ -103,13 +88,10 @@ def animate(config: HeroAcademyConfig, states: State, actions: np.ndarray | None
     frames = []
     for start, end in zip(starts, [*starts[1:], length], strict=True):
         mover = int(arrays["player"][start]) - 1
-        caption = f"turn {arrays['turn'][start]}, {names[mover]}"
         played = [] if actions is None else [int(action) for action in np.asarray(actions)[start:end, mover]]
         turn = [_ends(config, states_of[start + step], mover, action) for step, action in enumerate(played)]
-        frames.append(_frame(config, states_of[start], turn, caption))
-    winner = int(arrays["winner"][-1])
-    how = "the game is not over" if winner < 0 else "a draw" if winner == 0 else f"{names[winner - 1]} wins"
-    frames.append(_frame(config, states_of[-1], [], f"{how}, turn {arrays['turn'][-1]}"))
+        frames.append(_frame(config, states_of[start], turn, _status(states_of[start], names)))
+    frames.append(_frame(config, states_of[-1], [], _status(states_of[-1], names)))
     return _picture(config, frames, names)
 
 
@@ -117,6 +99,15 @@ def _arrays(config: HeroAcademyConfig, state: State) -> dict[str, np.ndarray]:
     """The arrays of one state, without batch axis."""
     arrays = interop.to_arrays(config, jax.tree.map(lambda leaf: np.asarray(leaf)[None], state))
     return {name: rows[0] for name, rows in arrays.items()}
+
+
+def _status(state: dict[str, np.ndarray], names: Sequence[str]) -> str:
+    """Says whose turn it is and what is left of it, or who has won."""
+    if state["terminal"]:
+        return f"{names[int(state['winner']) - 1]} wins" if state["winner"] else "a draw"
+    points = int(state["ap"])
+    left = f"{points} action point{'' if points == 1 else 's'} left"
+    return f"turn {state['turn']}, {names[int(state['player']) - 1]} to move, {left}"
 
 
 def _picture(config: HeroAcademyConfig, frames: list[str], names: Sequence[str]) -> str:
@@ -131,7 +122,7 @@ def _picture(config: HeroAcademyConfig, frames: list[str], names: Sequence[str])
         hidden = " opacity='0'" if number < len(frames) - 1 else ""
         parts.append(f"<g{hidden}>{shown}{frame}</g>")
     heads = [
-        f"<text x='{x}' y='22' {_FONT} font-size='15' font-weight='bold' fill='{_COLOURS[seat]}' text-anchor='{anchor}'>"
+        f"<text x='{x}' y='22' {_FONT} font-size='15' font-weight='bold' fill='{shapes.COLOURS[seat]}' text-anchor='{anchor}'>"
         f"{svg.plain(names[seat])}</text>"
         for seat, x, anchor in ((0, MARGIN, "start"), (1, wide - MARGIN, "end"))
     ]
@@ -164,9 +155,11 @@ def _squares(config: HeroAcademyConfig) -> str:
     for cell, kind in enumerate("".join(config.board)):
         x, y = _corner(config, cell)
         place = f"x='{x}' y='{y}' width='{CELL}' height='{CELL}'"
-        parts.append(f"<rect {place} fill='{_SQUARES.get(kind, _PLAIN)}' stroke='#c9c2b2'/>")
-        if kind in _MARKS:
-            parts.append(f"<text x='{x + 4}' y='{y + CELL - 4}' {_FONT} font-size='10' fill='#6b6455'>{_MARKS[kind]}</text>")
+        parts.append(f"<rect {place} fill='{shapes.SQUARES.get(kind, shapes.PLAIN)}' stroke='#c9c2b2'/>")
+        if kind in shapes.MARKS:
+            parts.append(
+                f"<text x='{x + 4}' y='{y + CELL - 4}' {_FONT} font-size='10' fill='#6b6455'>{shapes.MARKS[kind]}</text>"
+            )
     return "".join(parts)
 
 
@@ -174,17 +167,17 @@ def _legend(config: HeroAcademyConfig) -> str:
     """Below the board: what the shapes are, and what the dots above a unit and the bar below it say."""
     parts, x, y = [], MARGIN + 14, _foot(config) + _CAPTION_HEIGHT + 10
     text = f"{_FONT} font-size='12' fill='#555'"
-    for kind, shape in _SHAPES.items():
+    for kind, shape in shapes.UNITS.items():
         name = units.UNIT_NAMES[kind]
-        letter = "" if kind == units.CRYSTAL else f" ({_LETTERS[kind]})"
+        letter = "" if kind == units.CRYSTAL else f" ({shapes.LETTERS[kind]})"
         parts.append(f"<path d='{shape}' transform='translate({x} {y}) scale(.5)' fill='#777'/>")
         parts.append(f"<text x='{x + 15}' y='{y + 4}' {text}>{name}{letter}</text>")
         x += 36 + 7 * len(name + letter)
     x, y = MARGIN + 10, y + 26
-    for colour, name in zip(_ITEM_COLOURS, units.ITEM_NAMES, strict=True):
-        parts.append(f"<circle cx='{x}' cy='{y}' r='4' fill='{colour}' stroke='#333' stroke-width='0.7'/>")
-        parts.append(f"<text x='{x + 9}' y='{y + 4}' {text}>{name}</text>")
-        x += 30 + 7 * len(name)
+    for item, name in enumerate(units.ITEM_NAMES):
+        parts.append(_badge(item, x, y))
+        parts.append(f"<text x='{x + 11}' y='{y + 4}' {text}>{name}</text>")
+        x += 32 + 7 * len(name)
     parts.append(f"<text x='{x}' y='{y + 4}' {text}>bar: hit points; pale and ×: knocked down</text>")
     return "".join(parts)
 
@@ -197,7 +190,7 @@ def _frame(config: HeroAcademyConfig, state: dict[str, np.ndarray], turn: list[t
     parts += [_hand(config, seat, state) for seat in (0, 1)]
     parts += _arrows(config, int(state["player"]) - 1, turn)
     y = _foot(config) + 26
-    lines = (f"{caption}   ({int(state['ap'])} action points)", _told(turn, int(state["ap"])))
+    lines = (caption, _told(turn, int(state["ap"])))
     for row, line in enumerate(lines):
         text = f"x='{MARGIN + SIDE}' y='{y + 18 * row}' {_FONT} font-size='{14 - 2 * row}' fill='#333'"
         parts.append(f"<text {text}>{svg.plain(line)}</text>")
@@ -217,19 +210,26 @@ def _unit(config: HeroAcademyConfig, cell: int, kind: int, owner: int, state: di
     x, y = _middle(config, cell)
     hit_points, items = int(state["unit_hp"].ravel()[cell]), int(state["unit_equip"].ravel()[cell])
     most = int(units.most_hit_points(np.array(kind), np.array(items)))
-    colour = _COLOURS[owner] if hit_points else _PALE[owner]
-    shape = f"<path d='{_SHAPES[kind]}' transform='translate({x} {y - 4})' fill='{colour}' stroke='#fff'/>"
+    colour = shapes.COLOURS[owner] if hit_points else shapes.PALE[owner]
+    shape = f"<path d='{shapes.UNITS[kind]}' transform='translate({x} {y - 4})' fill='{colour}' stroke='#fff'/>"
     if kind != units.CRYSTAL:
-        letter = _LETTERS[kind] if hit_points else "×"
+        letter = shapes.LETTERS[kind] if hit_points else "×"
         text = f"{_FONT} font-size='16' font-weight='bold' fill='#fff' text-anchor='middle'"
-        shape += f"<text x='{x}' y='{y + 2 + _LETTER_DOWN.get(kind, 0)}' {text}>{letter}</text>"
+        shape += f"<text x='{x}' y='{y + 2 + shapes.LETTER_DOWN.get(kind, 0)}' {text}>{letter}</text>"
     for number in range(len(units.ITEM_NAMES)):
         if (items >> number) & 1:
-            dot = f"cx='{x - 28 + 9 * number}' cy='{y - 29}' r='4' fill='{_ITEM_COLOURS[number]}'"
-            shape += f"<circle {dot} stroke='#333' stroke-width='0.7'/>"
+            shape += _badge(number, x - 28 + 13 * number, y - 29)
     share = 36 * hit_points / max(most, 1)
-    bar = f"<rect x='{x - 18}' y='{y + 19}' width='36' height='4' fill='#ddd'/>"
-    return shape + bar + f"<rect x='{x - 18}' y='{y + 19}' width='{share:.1f}' height='4' fill='#3b9b54'/>"
+    bar = f"<rect x='{x - 31}' y='{y + 19}' width='36' height='4' fill='#ddd'/>"
+    bar += f"<rect x='{x - 31}' y='{y + 19}' width='{share:.1f}' height='4' fill='#3b9b54'/>"
+    return shape + bar + f"<text x='{x + 8}' y='{y + 24.5}' {_FONT} font-size='10' fill='#444'>{hit_points}</text>"
+
+
+def _badge(item: int, x: float, y: float) -> str:
+    """A piece of equipment."""
+    dot = f"<circle cx='{x}' cy='{y}' r='6' fill='{shapes.ITEM_COLOURS[item]}' stroke='#fff' stroke-width='0.7'/>"
+    text = f"{_FONT} font-size='9' font-weight='bold' fill='#fff' text-anchor='middle'"
+    return f"{dot}<text x='{x}' y='{y + 3}' {text}>{shapes.ITEM_LETTERS[item]}</text>"
 
 
 def _hand(config: HeroAcademyConfig, seat: int, state: dict[str, np.ndarray]) -> str:
@@ -237,7 +237,7 @@ def _hand(config: HeroAcademyConfig, seat: int, state: dict[str, np.ndarray]) ->
     x, anchor = (MARGIN, "start") if seat == 0 else (wide - MARGIN, "end")
     held = [f"{count}× {cards.CARD_NAMES[card]}" for card, count in enumerate(state["hand"][seat]) if count]
     lines = [*held, f"deck {int(state['deck'][seat].sum())}"]
-    style = f"{_FONT} font-size='12' fill='{_COLOURS[seat]}' text-anchor='{anchor}'"
+    style = f"{_FONT} font-size='12' fill='{shapes.COLOURS[seat]}' text-anchor='{anchor}'"
     return "".join(f"<text x='{x}' y='{TOP + 12 + 17 * row}' {style}>{svg.plain(line)}</text>" for row, line in enumerate(lines))
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import jaxgames
 from jaxgames import page
 from jaxgames.clash.scene import Scene
-from jaxgames.hero_academy import cards
+from jaxgames.hero_academy import cards, shapes, units
 from jaxgames.hex.interop import from_board
 from jaxgames.page import board_of
 from jaxgames.pommerman import config as pommerman_config
@@ -154,6 +154,27 @@ def test_hero_academy():
         (1, deploy, 0, (f"c{cell(8, 4)}",)),
     ):
         assert board.marks(numbers_of(one), seat, action, viewer) == spots, "no marks in the hand of another"
+
+
+def test_units_and_cards_of_hero_academy_look_the_same_in_pictures_and_on_the_page():
+    game, things = jaxgames.make("hero_academy"), {(2, 2): "W", (3, 2): "N", (5, 2): ("k", 500, 15)}
+    state = hero_positions.position(things, hand=("wizard", "ninja"))
+    shown = board_of(game).picture(numbers_of(state), None)
+    for svg, times in ((shown, 2), (game.draw(numbers_of(state)), 2)):  # on the board, and on a card or in the legend
+        assert all(svg.count(shapes.UNITS[kind]) == times for kind in (units.WIZARD, units.NINJA))
+    badges = [letter for letter in shapes.ITEM_LETTERS if f">{letter}</text>" in shown]
+    assert badges == list("drhs"), "no two are alike"
+
+
+def test_who_watches_agents_at_hero_academy_is_told_whose_turn_and_hand_it_is():
+    board = board_of(jaxgames.make("hero_academy"), ["oep:population=5", "oep"])
+    state = numbers_of(hero_positions.position({}, player=1, points=3, turn=11, hand=("scroll",), other_hand=("potion",)))
+    assert board.status(state, None) == "Turn 11, red (oep) to move, 3 action points left"
+    assert board.status(state, 0) == "You play blue. Turn 11, 3 action points left"
+    assert board.status(dataclasses.replace(state, terminated=np.bool_(True)), None) == "Turn 11"
+    told = words_of(board.picture(state, None))
+    assert "red (oep) holds: 1 potion; 2 in its deck. Below: blue (oep), 2 in its deck" in told
+    assert "the other's hand: 1 potion; 2 in its deck. Your deck: 2" in words_of(board.picture(state, 0))
 
 
 def test_clash():

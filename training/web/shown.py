@@ -95,9 +95,10 @@ class Shower:
         """A step in the list of moves."""
         session = self.session
         moment, actions, cast = session.moments[step], session.actions[step], session.cast
+        after = session.moments[step + 1].state
         seats = np.flatnonzero(moment.asked).tolist()
         viewer = None if session.moments[-1].over else cast.person
-        told = {seat: cast.board.told(moment.state, seat, actions[seat], viewer) for seat in seats}
+        told = {seat: cast.board.happened(moment.state, after, seat, actions[seat], viewer) for seat in seats}
         spots = list(cast.board.marks(moment.state, seats[0], actions[seats[0]], viewer)) if len(seats) == 1 else []
         return {"moves": [[seat, text] for seat, text in told.items()], "spots": spots}
 

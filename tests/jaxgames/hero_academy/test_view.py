@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import itertools
 import random
@@ -13,7 +14,7 @@ import jax
 import numpy as np
 import pytest
 
-from jaxgames.hero_academy import interop, view
+from jaxgames.hero_academy import interop, shapes, view
 from jaxgames.hero_academy.cards import CARD_NAMES
 from tests.jaxgames.hero_academy.positions import GAME, LAYOUT, act, cell, play, position
 
@@ -137,7 +138,7 @@ def test_swaps_and_an_early_end_are_told_below():
     swap, move = LAYOUT.swap_card(POTION), act((2, 3), (3, 3))
     ends, words = drawn(state, [swap, move, swap, LAYOUT.swap_card(SCROLL), LAYOUT.end_turn], caption="a < b")
     assert list(ends) == ["2"]
-    assert words[:2] == ["2", "a < b   (5 action points)"]
+    assert words[:2] == ["2", "a < b   (turn 5, first to move, 5 action points left)"]
     assert words[2] == "1 3: swap potion, 4: swap scroll, 5: end turn early"
     _, words = drawn(state, [move, act((3, 3), (2, 3)), move, act((3, 3), (2, 3)), move, LAYOUT.end_turn])
     assert words[-1] == ""
@@ -168,7 +169,25 @@ def test_a_game_is_drawn_turn_by_turn_with_all_its_numbers_apart(name):
         assert sorted(numbers) == list(range(1, steps + 1 - ends))
     assert shared > 0
     how = frames[-1].findall(f"{SVG}text")[-2].text
-    assert how.startswith("left wins" if int(states.winner[-1]) == 0 else "right wins")
+    assert how == ("left wins" if int(states.winner[-1]) == 0 else "right wins")
+
+
+@pytest.mark.parametrize("winner", [-1, 0, 1])
+def test_a_position_says_whose_turn_it_is_and_the_last_one_who_has_won(winner):
+    def caption(state):
+        return [text.text for text in ElementTree.fromstring(view.draw(GAME.config, state)).iter(f"{SVG}text")][-2]
+
+    state = position({(2, 3): "K"}, player=1, points=1, turn=6)
+    assert caption(state) == "turn 6, second to move, 1 action point left"
+    over = dataclasses.replace(state, terminated=np.bool_(True), winner=np.int8(winner))
+    assert caption(over) == ("a draw", "first wins", "second wins")[winner + 1]
+
+
+def test_hit_points_stand_beside_their_bars_and_equipment_has_letters():
+    things = {(2, 3): ("K", 730, 15), (4, 3): ("w", 0, 0)}
+    texts = [text.text for text in ElementTree.fromstring(view.draw(GAME.config, position(things))).iter(f"{SVG}text")]
+    assert {"730", "0", "4500"} < set(texts) and len(set(shapes.ITEM_LETTERS)) == 4
+    assert all(texts.count(letter) == 2 for letter in shapes.ITEM_LETTERS), "of the knight and of the legend"
 
 
 def test_numbers_are_apart_in_a_turn_of_many_actions():
