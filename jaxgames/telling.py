@@ -36,14 +36,15 @@ def turn_in_words(game: Game, state: Any, actions: Sequence[int]) -> list[str]:
     Args:
       game: a game of turns.
       state: one state, in which the first is played.
-      actions: their numbers, such as `plan.metrics["turn"][lane]`; those after the end of the turn or the game are left out.
+      actions: their numbers, such as `plan.metrics["turn"][lane]`; -1, which fills a plan, and all after the end of the turn or
+        the game are left out.
 
     Raises:
       ValueError: this is no state of the game, or no number of an action; or all move at once.
     """
     before, hashable = _one(game, state), cast(Any, game)  # a frozen config decides what is compiled
     mover, board, told = _seat(game, before, None), _board(game), []
-    for action in [_number(game, action) for action in actions]:
+    for action in [_number(game, action) for action in np.asarray(actions) if action != -1]:
         if before.terminated or int(game.to_play(before)) != mover:
             break
         everybody = np.full(game.num_players, game.pass_action, np.int32)
@@ -88,5 +89,5 @@ def _seat(game: Game, state: Any, seat: int | None) -> int:
 def _number(game: Game, action: Any) -> int:
     number = checks.as_integer(action)
     if number is None or not 0 <= number < game.num_actions:
-        raise ValueError(f"action={action!r}: must be in 0..{game.num_actions - 1}")
+        raise ValueError(f"action={action}: must be in 0..{game.num_actions - 1}")
     return number

@@ -75,7 +75,7 @@ def test_one_who_is_pushed_away_has_lost_what_he_has_lost():
 
 
 def test_a_turn_is_told_to_its_end():
-    turn = [act((4, 1), (6, 1)), play("scroll", (6, 1)), act((6, 1), (5, 1)), LAYOUT.end_turn, act((1, 1), (1, 0))]
+    turn = [act((4, 1), (6, 1)), play("scroll", (6, 1)), act((6, 1), (5, 1)), LAYOUT.end_turn, act((1, 1), (1, 0)), -1]
     words = jaxgames.turn_in_words(GAME, position(THINGS, hand=HELD), np.array(turn))
     assert words == [
         "ninja e2 stomps cleric g2",
