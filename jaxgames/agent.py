@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import jax.numpy as jnp
 import numpy as np
 
 
@@ -60,7 +61,8 @@ def memoryless(
     def act(params: Any, keys: Any, memory: tuple, views: Any, seats: Any, active: Any) -> tuple[Any, tuple]:
         del active
         actions = choose(params, keys, views, seats)
-        _check_actions(name, actions, len(seats))
+        if np.ndim(seats) == 1:  # else somebody asks lane by lane
+            _check_actions(name, actions, len(seats))
         return actions, memory
 
     return Agent(name, lambda batch_size: (), lambda memory, lanes: memory, act, sees_state, params, uses_hidden=uses_hidden)
@@ -69,6 +71,6 @@ def memoryless(
 def _check_actions(name: str, actions: Any, count: int) -> None:
     """Raises unless an agent has chosen an integer for each lane."""
     dtype, shape = getattr(actions, "dtype", None), list(getattr(actions, "shape", ()))
-    if dtype is None or not np.issubdtype(dtype, np.integer) or shape != [count]:
+    if dtype is None or not jnp.issubdtype(dtype, jnp.integer) or shape != [count]:
         came = f"a {type(actions).__name__}" if dtype is None else f"{dtype} {shape}"
         raise ValueError(f"agent={name!r}: chose {came}, must be integers [{count}], an action for each game")

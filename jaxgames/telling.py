@@ -15,7 +15,7 @@ from jaxgames.game import Game
 
 
 def in_words(game: Game, state: Any, action: int, seat: int | None = None) -> str:
-    """Says what an action is, as the game's page does.
+    """Says what an action is, as the game's page does. Whether it is legal, not all pages say.
 
     Args:
       game: any game; one that has no board of its own on a page only tells the number.

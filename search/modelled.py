@@ -233,6 +233,9 @@ def dynamics_for(
     agents: Mapping[str, Agent] = NO_AGENTS,
 ) -> Dynamics:
     """Makes what a search against models walks in; arguments as for `modelled` and `opponents.two_player`."""
+    for name in agents:
+        if name in (NETWORK, STILL) or name not in (models.model, models.partner, models.then):
+            raise ValueError(f"agents={name!r}: must be named by model, partner or then, and not be {NETWORK} or {STILL}")
     model = model_of(game, _name(game, models), evaluate, outputs, agents=agents)
     if models.switch_after is not None:
         then = model_of(game, models.then or usual_opponent(game), setting="then", agents=agents)

@@ -12,7 +12,7 @@ import numpy as np
 from jaxgames import letters
 from jaxgames.clash.cards import Table
 from jaxgames.clash.config import ClashConfig
-from jaxgames.clash.constants import BRIDGES, COLUMNS, ELIXIR, HEIGHT, RIVER, ROWS, TILE, WIDTH
+from jaxgames.clash.constants import BRIDGES, COLUMNS, ELIXIR, RIVER, ROWS, TILE
 from jaxgames.clash.state import State
 
 _PLAYERS = ("blue", "red")
@@ -52,9 +52,9 @@ def _units(battle: State) -> Iterator[tuple[str, int, int]]:
 
 
 def _tile(player: int, x: Any, y: Any) -> tuple[int, int]:
-    """Gives the column and row of the arena of a place in a player's frame."""
-    right, up = (WIDTH - int(x), HEIGHT - int(y)) if player else (int(x), int(y))
-    return min(right // TILE, COLUMNS - 1), min(up // TILE, ROWS - 1)
+    """Gives the column and row in the arena of a place in a player's frame."""
+    column, row = min(int(x) // TILE, COLUMNS - 1), min(int(y) // TILE, ROWS - 1)
+    return (COLUMNS - 1 - column, ROWS - 1 - row) if player else (column, row)
 
 
 def _ground(column: int, row: int) -> str:

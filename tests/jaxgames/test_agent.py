@@ -19,6 +19,12 @@ def test_an_integer_for_each_game_is_an_action(chosen):
     assert actions is chosen and memory == ()
 
 
+def test_an_agent_may_be_asked_lane_by_lane():
+    agent = memoryless("mine", lambda params, keys, views, seats: 2 * seats)
+    acted = jax.vmap(lambda seat: agent.act(None, None, (), None, seat, True)[0])(jnp.arange(3))
+    assert acted.tolist() == [0, 2, 4]
+
+
 @pytest.mark.parametrize(
     ("chosen", "came"),
     [
@@ -26,6 +32,7 @@ def test_an_integer_for_each_game_is_an_action(chosen):
         (jnp.ones(3, bool), r"bool \[3\]"),
         (jnp.ones((3, 1), jnp.int32), r"int32 \[3, 1\]"),
         (jnp.int32(1), r"int32 \[\]"),
+        (jax.random.split(jax.random.key(0), 3), r"key<fry> \[3\]"),
         (4, "a int"),
         (None, "a NoneType"),
     ],

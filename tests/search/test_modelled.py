@@ -452,6 +452,9 @@ def test_models_of_ones_own_that_are_none():
         model_of(FFA, "nobody", agents={"mine": model_of(FFA, "still")})
     with pytest.raises(ValueError, match=r"^agents\['mine'\]=3: must be a jaxgames.agent.Agent"):
         model_of(FFA, "mine", agents={"mine": 3})
+    for names in ({"mine"}, {"network"}):
+        with pytest.raises(ValueError, match=r"^agents='(mine|network)': must be named by model, partner or then, and not be"):
+            presets.by_name(FFA, "sp_mcts", model="simple", agents=dict.fromkeys(names, model_of(FFA, "still")))
     with pytest.raises(ValueError, match=r"^planner='fdts': takes no agents, as it has no models$"):
         presets.by_name(FFA, "fdts", agents={"mine": model_of(FFA, "still")})
 

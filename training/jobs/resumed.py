@@ -30,7 +30,8 @@ def settings_of_run(config: type[Config], arguments: Sequence[str]) -> Config | 
     """
     if not issubclass(config, JobConfig) or "--resume" not in arguments:
         return None
-    path = Path(_last(arguments, "--output") or config.output) / SETTINGS
+    folder = _last(arguments, "--output") or config.output
+    path = Path(folder) / SETTINGS
     if not path.exists():
         return None
     try:
@@ -40,7 +41,7 @@ def settings_of_run(config: type[Config], arguments: Sequence[str]) -> Config | 
     usual = config()
     try:
         _check_names(usual, found)
-        return _filled(usual, found)
+        return _filled(usual, found | {"output": folder})  # a run may have been moved
     except (ValueError, TypeError) as error:
         raise ValueError(f"{path}: of another job, or of another version of this one ({error}); choose another output") from None
 

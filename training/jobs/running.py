@@ -104,8 +104,8 @@ def _iterate(job: Job, progress: _Progress, checkpoints: Checkpoints, stop: Stop
 
         while not over:
             started = time.monotonic()
-            is_measured = job.doing(state) in known
-            tell(job.doing(state))
+            is_measured = (what := job.doing(state)) in known
+            tell(what)
             number = progress.iteration + 1
             with _failures_named(number, saved):
                 values = job.advance(state)

@@ -53,8 +53,8 @@ def make(spec: str, game: Game) -> Agent:
         those planners for which networks come with this package take these (`bundled`); weights=none: no network. Planners in
         determinizations (drawn worlds) take likelier ones, with guess=FILE by a network's guess out of candidates=32;
         guess=bundled is the one that comes with this package, where there is one, and guess=usual what the game says to be usual.
-        Searches against models may ask another network than their own, model=network:FILE or model=follower:FILE. An agent of
-        one's own is python:FILE.py:FUNCTION, see `own_agents`.
+        Searches against models may ask another network than their own, model=network:FILE or model=follower:FILE, or an agent of
+        one's own. Such an agent is python:FILE.py:FUNCTION, see `own_agents`.
       game: what it will play.
 
     Returns:
@@ -86,6 +86,13 @@ def make_planner(spec: str, game: Game) -> tuple[Planner, Any]:
     Raises:
       ValueError, OSError: as `make`; or it is no planner.
     """
+    if not isinstance(spec, str):
+        raise ValueError(f"planner={spec!r}: must be a text, such as {next(iter(presets.planners_of(game)))!r}")
+    if own_agents.is_own(spec):
+        found = own_agents.made(spec, game)
+        if isinstance(found, Planner):
+            return found._replace(name=spec), None
+        raise ValueError(f"planner={spec!r}: is an agent, which plans nothing that could be shown; must be a planner")
     name = spec.partition(":")[0]
     if name not in presets.planners_of(game):
         known = presets.planners_of(game)
@@ -133,6 +140,14 @@ def reads_a_file(spec: str, game: Game) -> bool:
     settings = {name: value for name, _, value in (part.partition("=") for part in text.split(",")) if name}
     named = any(name in files and value not in files[name] for name, value in settings.items())
     return named or any(reads_a_file(model, game) for model in _models_of(settings))
+
+
+def runs_a_file(spec: str) -> bool:
+    """Says whether an agent is a program in a file, or models others by one."""
+    if own_agents.is_own(spec):
+        return True
+    settings = {name: value for name, _, value in (part.partition("=") for part in spec.partition(":")[2].split(","))}
+    return any(map(runs_a_file, _models_of(settings)))
 
 
 def digest(spec: str, game: Game) -> str:

@@ -24,28 +24,33 @@ def is_own(spec: str) -> bool:
 
 
 def make(spec: str, game: Game) -> Agent:
-    """Makes the agent that a text names.
+    """Makes the agent that a text names; arguments and errors as for `made`."""
+    found = made(spec, game)
+    return (as_agent(found) if isinstance(found, Planner) else found)._replace(name=spec)
 
-    The file is run once in a process, as when it is imported; modules beside it can be imported by it.
+
+def made(spec: str, game: Game) -> Agent | Planner:
+    """Gives what the function that a text names returns for a game.
+
+    The file is run once in a process, as when it is imported. Modules that merely lie beside it are not found: two bots that each
+    have a `helper.py` would share one.
 
     Args:
       spec: python:FILE.py:FUNCTION, such as python:bots/greedy.py:make.
       game: what it will play; `FUNCTION(game)` returns an agent, such as `jaxgames.agent.memoryless` makes, or a planner.
 
     Raises:
-      ValueError: there is no such function, or it gives something else. Its own errors are its own.
+      ValueError: there is no such function, or it gives something else. Errors in the file are its own.
       OSError: there is no such file.
     """
     path, name = _parts(spec)
     function = getattr(_module(path), name, None)
     if not callable(function):
         raise ValueError(f"agent={spec!r}: {path} has no function {name!r}; must be {FORM}")
-    made: Any = function(game)
-    if isinstance(made, Planner):
-        made = as_agent(made)
-    if not isinstance(made, Agent):
-        raise ValueError(f"agent={spec!r}: {name} returned a {type(made).__name__}; must be {FORM}")
-    return made._replace(name=spec)
+    found: Any = function(game)
+    if not isinstance(found, Agent | Planner):
+        raise ValueError(f"agent={spec!r}: {name} returned a {type(found).__name__}; must be {FORM}")
+    return found
 
 
 def file_of(spec: str) -> Path:
@@ -76,7 +81,5 @@ def _loaded(path: Path) -> ModuleType:
     assert found is not None and found.loader is not None
     module = importlib.util.module_from_spec(found)
     sys.modules[name] = module  # dataclasses and pickle look there
-    if str(path.parent) not in sys.path:
-        sys.path.append(str(path.parent))
     found.loader.exec_module(module)
     return module

@@ -98,7 +98,7 @@ def run(config: TournamentConfig, console: Console | None = None) -> dict:
             return _play(config, folder, console)
     except KeyboardInterrupt:
         if config.output:
-            _tell(console, f"stopped; pairs that are over are in {config.output}, and the same command goes on")
+            _tell(console, f"stopped; pairs that are over, if any, are in {config.output}, and the same command goes on")
         raise
 
 

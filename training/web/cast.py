@@ -73,7 +73,8 @@ class Casts:
           ValueError: an agent cannot be made, or reads a file that this server has not been told of.
         """
         for spec in specs:
-            if spec != YOU and spec not in self.own.specs and agents.reads_a_file(spec, game):
+            known = spec in self.own.specs and (game == self.own.game or not agents.runs_a_file(spec))
+            if spec != YOU and not known and agents.reads_a_file(spec, game):
                 raise ValueError(f"agent={spec!r}: reads a file; start the server with it to play on against it")
         with self._making:
             key = (game, mode, tuple(specs))

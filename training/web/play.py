@@ -13,7 +13,7 @@ from tyro.conf import Positional, arg
 import jaxgames
 from jaxgames import checks
 from jaxgames.registration import with_usual_mode
-from training.play.agents import make_planner
+from training.play.agents import make_planner, runs_a_file
 from training.web.cast import Cast, seated
 from training.web.desk import Desk
 from training.web.saved import read
@@ -99,6 +99,9 @@ def make_desk(config: PlayConfig) -> Desk:
             saved, game = read(text)
         except ValueError as error:
             raise ValueError(f"load={config.load!r}: {error}") from error
+        for spec in filter(runs_a_file, saved.agents):  # whoever wrote the file might have it run anything
+            told = f"load={config.load!r}: its agent {spec!r} is a program, which no saved game has run"
+            raise ValueError(f"{told}; start the page with that agent, and load the game there")
         cast = Cast(game, saved.mode, saved.agents)
     else:
         game = jaxgames.make(config.game, config.mode)

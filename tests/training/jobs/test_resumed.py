@@ -37,6 +37,13 @@ def test_a_run_is_found_where_it_is_written_by_default(tmp_path, monkeypatch):
     assert parse(ToyConfig, ["--resume"]) == ToyConfig(seed=5, resume=True)
 
 
+def test_a_run_that_was_moved_goes_on_where_it_lies(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "output").mkdir()
+    write_settings(ToyConfig(seed=5, output="elsewhere"), tmp_path / "output")
+    assert parse(ToyConfig, ["--resume"]) == ToyConfig(seed=5, output="output", resume=True)
+
+
 @pytest.mark.parametrize("name", sorted(configs()))
 def test_settings_of_every_job_come_back(name, tmp_path):
     config = configs()[name](seed=7, output=str(tmp_path))

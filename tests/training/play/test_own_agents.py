@@ -7,6 +7,8 @@ import pytest
 
 import jaxgames
 from training.play import agents, evaluate, own_agents
+from training.web.play import PlayConfig, make_desk
+from training.web.saved import SavedGame
 
 BOT = Path(__file__).parents[3] / "examples" / "own_bot.py"
 GAME = jaxgames.make("hex", "adh-3")
@@ -29,14 +31,29 @@ def test_it_is_a_file_that_is_read():
     assert agents.digest(spec, GAME) == agents.digest(f"python:{BOT.parent}/../examples/own_bot.py:make", GAME) != ""
 
 
-def test_a_planner_and_modules_beside_the_file(tmp_path):
-    (tmp_path / "beside_it.py").write_text("STEPS = 2\n")
+def test_a_planner_of_one_s_own(tmp_path):
     (tmp_path / "mine.py").write_text(
-        "import search\nfrom beside_it import STEPS\n\ndef make(game):\n"
-        "    return search.mcs(game, num_simulations=4, horizon=STEPS)\n"
+        "import search\n\ndef make(game):\n    return search.mcs(game, num_simulations=4, horizon=2)\n"
     )
-    agent = agents.make(f"python:{tmp_path}/mine.py:make", GAME)
-    assert agent.name == f"python:{tmp_path}/mine.py:make" and agent.sees_state
+    spec = f"python:{tmp_path}/mine.py:make"
+    agent = agents.make(spec, GAME)
+    assert agent.name == spec and agent.sees_state
+    planner, params = agents.make_planner(spec, GAME)
+    assert planner.name == spec and params is None
+    with pytest.raises(ValueError, match="is an agent, which plans nothing"):
+        agents.make_planner(f"python:{BOT}:make", GAME)
+
+
+def test_no_saved_game_has_a_program_run(tmp_path):
+    """But for one that the page was started with; not as a model either."""
+    (tmp_path / "evil.py").write_text("raise SystemExit('it was run')\n")
+    for agent in (f"python:{tmp_path}/evil.py:make", f"sp_mcts:model=python:{tmp_path}/evil.py:make"):
+        assert agents.runs_a_file(agent)
+        saved = tmp_path / "game.json"
+        saved.write_text(SavedGame("hex", "adh-3", 3, 0, 0, (agent, "you")).to_text())
+        with pytest.raises(ValueError, match=r"is a program, which no saved game has run; start the page with that agent"):
+            make_desk(PlayConfig(load=str(saved)))
+    assert not agents.runs_a_file("network:FILE") and not agents.runs_a_file("you")
 
 
 @pytest.mark.parametrize(
