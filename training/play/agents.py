@@ -137,7 +137,7 @@ def reads_a_file(spec: str, game: Game) -> bool:
         return bool(text)
     entry = _entries(game).get(name)
     files = {entry.network: ("none",), "guess": _GUESSES} if isinstance(entry, PlannerEntry) else {}
-    settings = {name: value for name, _, value in (part.partition("=") for part in text.split(",")) if name}
+    settings = _written(text)
     named = any(name in files and value not in files[name] for name, value in settings.items())
     return named or any(reads_a_file(model, game) for model in _models_of(settings))
 
@@ -146,8 +146,12 @@ def runs_a_file(spec: str) -> bool:
     """Says whether an agent is a program in a file, or models others by one."""
     if own_agents.is_own(spec):
         return True
-    settings = {name: value for name, _, value in (part.partition("=") for part in spec.partition(":")[2].split(","))}
-    return any(map(runs_a_file, _models_of(settings)))
+    return any(map(runs_a_file, _models_of(_written(spec.partition(":")[2]))))
+
+
+def _written(text: str) -> dict[str, str]:
+    """Gives the settings of a text as they are written, whether they are any or not."""
+    return {name: value for name, _, value in (part.partition("=") for part in text.split(",")) if name}
 
 
 def digest(spec: str, game: Game) -> str:
