@@ -13,7 +13,7 @@ import jaxgames
 from experiments.pages import markdown
 from experiments.papers.measured import Measurement, Page, Plan, few_of, play_timed
 from experiments.papers.stratego_learning import BARRAGE, GAMES, LONG, TAUGHT, learning, learning_figure, learning_table, long_run
-from experiments.papers.stratego_taught import full, full_table, planes, planes_table
+from experiments.papers.stratego_taught import FULL, full, full_table, planes, planes_table
 from experiments.papers.tables import ends, for_file, points, with_interval
 from training.play import agents, counting
 from training.storage.provenance import CHECKOUT
@@ -28,6 +28,8 @@ TRUE_BY_HAND = "true_sight:num_simulations=400,prospects=1,weights=none"
 PLAIN = "pc_pimc:num_worlds=3,num_simulations=100,weights=none,rollout_steps=0"  # a search that knows nothing but who has won
 NO_NETWORK = "pimc:num_worlds=3,num_simulations=100,weights=none,rollout_steps=0"
 BY_HAND = "pimc_value:num_worlds=60,prospects=1,guess=usual,weights=none"  # one move ahead in many worlds
+BY_HAND_FULL = "pimc_value:num_worlds=20,prospects=1,guess=usual,weights=none"
+SEARCHED_FULL = "pc_pimc:num_worlds=3,num_simulations=100,prospects=1,guess=usual,weights=none"
 SEARCHED = "pc_pimc:num_worlds=3,num_simulations=800,prospects=1,guess=usual"  # the network's priors, and values by hand
 GUIDED = ("network", "pc_pimc", "pimc", "medoid", "true_sight")  # where nothing is said, by the network that `hunt` taught
 LONG_NETWORK = "weights=long"  # that of the long run, which comes with the package
@@ -156,6 +158,12 @@ def by_hand(plan: StrategoPlan) -> list[Measurement]:
     return ours + plan.matches([Match(BY_HAND, NO_NETWORK), Match(SEARCHED, NO_NETWORK), Match(SEARCHED, "random")], few=True)
 
 
+def full_by_hand(plan: StrategoPlan) -> list[Measurement]:
+    """Values by hand in full Stratego: one move ahead, and in a search without a network."""
+    met = (*((BY_HAND_FULL, bot) for bot in BOTS), (SEARCHED_FULL, "hunt"))
+    return plan.matches((Match(*pair, FULL) for pair in met), few=True)
+
+
 def self_taught(plan: StrategoPlan) -> list[Measurement]:
     """The network of the long run in searches."""
     players = (SELF_TAUGHT, SELF_TAUGHT_LARGE)
@@ -168,7 +176,15 @@ def long(plan: StrategoPlan) -> list[Measurement]:
     return [long_run(plan), *self_taught(plan)]
 
 
-MATCHES = {"bots": bots, "hand": by_hand, "methods": methods, "guesses": guesses, "variants": variants, "worlds": worlds}
+MATCHES = {
+    "bots": bots,
+    "hand": by_hand,
+    "methods": methods,
+    "guesses": guesses,
+    "variants": variants,
+    "worlds": worlds,
+    "full_hand": full_by_hand,
+}
 # Where the long run has not been made it takes half a day on a core: name the other parts, or give it a GPU.
 PARTS = {**MATCHES, "learning": learning, "long": long, "planes": planes, "full": full}
 
@@ -189,7 +205,7 @@ def figures(plan: StrategoPlan) -> dict[str, str]:
 
 def table(results: dict[Match, dict]) -> str:
     """Makes the table of matches."""
-    titles = {mode: title for title, mode in VARIANTS.items()} | {BARRAGE: "Barrage"}
+    titles = {mode: title for title, mode in VARIANTS.items()} | {BARRAGE: "Barrage", FULL: "Stratego"}
     rows = []
     for pair, result in results.items():
         shown = [f"`{pair.first}`", f"`{pair.second}`", titles[pair.mode], with_interval(*points(result)), ends(result)]
