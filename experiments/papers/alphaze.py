@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import jax
-import numpy as np
 
 import jaxgames
 from experiments.papers.measured import Measurement, Plan, Runs, by_seed, trained
@@ -30,7 +29,7 @@ from training.play import agents, exploitability
 from training.play.exploitability import ResponseConfig
 from training.play.random_bound import best_against_random
 from training.play.tournament import play_pair, round_robin
-from training.storage.logs import measured, read_log
+from training.storage.logs import median_of, read_log
 from training.storage.weights import load_weights
 
 SEED = 2023  # of all measurements
@@ -177,8 +176,7 @@ def train(plan: AlphazePlan, run: Runs, seed: int) -> dict | None:
     log = read_log(folder / "log.jsonl")
     fields = ("samples", "epoch", "cross_entropy", "value_error", "agreement", "score_against_random", "gate_score", "rating")
     curve = [{name: record[name] for name in fields if name in record} for record in log]
-    speed = measured(log, "searches_per_second")
-    return result | {"curve": curve, "searches_per_second": float(np.median(speed))}
+    return result | {"curve": curve, "searches_per_second": median_of(log, "searches_per_second")}
 
 
 def epoch_file(plan: AlphazePlan, run: Runs, seed: int, epoch: int) -> Path:

@@ -47,7 +47,7 @@ def texts(plan: AlphazePlan) -> dict[str, str]:
         "drawn": _drawn_table(plan),
         "time": _time_table(plan),
         "elo": _elo_table(plan),
-        "speed": f"{runs['11']['searches_per_second']:.0f}" if runs["11"] else "",
+        "speed": _speed([runs["11"]]) if runs["11"] else "",
     }
 
 
@@ -103,10 +103,16 @@ def _variants_table(seeds: dict[Runs, list[dict]]) -> str:
         last = [100 * each[-1] for each in scores]
         cells = [f"{100 * np.mean([each[0] for each in scores]):.1f}", f"{np.mean(last):.1f}"]
         spread = f"{min(last):.0f}–{max(last):.0f}" if len(last) > 1 else NONE
-        seconds, speed = (np.mean([one[name] for one in found]) for name in ("seconds", "searches_per_second"))
-        rows.append([run.title, *cells, spread, str(len(found)), f"{seconds / 60:.1f}", f"{speed:.0f}"])
+        minutes = np.mean([one["seconds"] for one in found]) / 60
+        rows.append([run.title, *cells, spread, str(len(found)), f"{minutes:.1f}", _speed(found)])
     head = ["variant", "after epoch 1, %", "at the end, %", "least and most", "seeds", "minutes", "searches/s"]
     return markdown(head, rows)
+
+
+def _speed(found: list[dict]) -> str:
+    """Shows the searches per second of some runs, their mean; a run of one iteration has none."""
+    speeds = [one["searches_per_second"] for one in found if one["searches_per_second"] is not None]
+    return f"{np.mean(speeds):.0f}" if speeds else NONE
 
 
 def _epochs_table(plan: AlphazePlan) -> str:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import jax
-import numpy as np
 
 import jaxgames
 from experiments.benchmark.table import short
@@ -22,7 +21,7 @@ from training.learn.alphaze import AlphazeConfig
 from training.models.policy_value import PolicyValueConfig
 from training.play import agents, counting, evaluate
 from training.storage.files import write_atomically
-from training.storage.logs import measured, read_log
+from training.storage.logs import median_of, read_log
 from training.storage.provenance import CHECKOUT
 
 if TYPE_CHECKING:
@@ -93,10 +92,9 @@ def learn(plan: StrategoPlan, run: Runs) -> dict | None:
     if result is None:
         return None
     log = read_log(folder / "log.jsonl")
-    speed = measured(log, "searches_per_second")
     return {
         "settings": result["settings"],
-        "searches_per_second": float(np.median(speed)),
+        "searches_per_second": median_of(log, "searches_per_second"),
         "epochs": {str(epoch): _ends(plan, folder, epoch) for epoch in chosen_epochs(config.epochs)},
     }
 

@@ -111,6 +111,12 @@ def measured(log: Iterable[Mapping[str, Any]], name: str) -> list[Any]:
     return [record[name] for record in log if record.get(name) is not None]
 
 
+def median_of(log: Iterable[Mapping[str, Any]], name: str) -> float | None:
+    """Gives the median of a metric; None where it was never measured, as the speed of a run of one iteration, which compiled."""
+    values = measured(log, name)
+    return float(np.median(values)) if values else None
+
+
 def _lines(path: Path) -> list[tuple[dict[str, Any], bytes]]:
     """Reads the lines of a log, each as a record and as it stands in the file, without the end of line."""
     found = []

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from training.storage.logs import RunLog, measured, read_log
+from training.storage.logs import RunLog, measured, median_of, read_log
 
 
 class Writer:
@@ -97,6 +97,7 @@ def test_a_torn_last_line_is_dropped_wherever_it_ends(tmp_path):
 def test_what_was_not_measured_is_passed_over():
     log = [{"loss": 2.0}, {"loss": None, "wins": 0.0}, {"loss": 1.0}]
     assert measured(log, "loss") == [2.0, 1.0] and measured(log, "wins") == [0.0] and measured(log, "draws") == []
+    assert median_of(log, "loss") == 1.5 and median_of(log, "draws") is None
 
 
 def test_a_new_run_begins_a_new_log(tmp_path):
