@@ -88,7 +88,8 @@ def load_weights(
       The parameters and `meta`.
 
     Raises:
-      ValueError: the file is foreign or torn, describes something else, or holds other parameters than the template.
+      ValueError: the file is foreign or torn, describes something else, holds other parameters than the template, or some that
+        are no numbers.
       OSError: the file cannot be read.
     """
     stored, meta = _read(Path(path))
@@ -132,7 +133,14 @@ def _read(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         raise ValueError(f"weights {path}: is damaged or another kind of file: give a file of trained weights") from error
     if not known:
         raise ValueError(f"weights {path}: is another kind of file: give a file of trained weights")
-    return {name.removeprefix(PARAMS): array.astype(np.float32) for name, array in arrays.items()}, meta
+    stored = {name.removeprefix(PARAMS): array.astype(np.float32) for name, array in arrays.items()}
+    for name, array in stored.items():
+        if lost := array.size - np.count_nonzero(np.isfinite(array)):
+            raise ValueError(
+                f"weights {path}: leaf {name}: {lost} of {array.size} values are NaN or infinite, so no move would come of them: "
+                "give weights of a training that did not diverge"
+            )
+    return stored, meta
 
 
 def _nested(leaves: Mapping[str, np.ndarray]) -> dict[str, Any]:

@@ -183,6 +183,13 @@ def test_a_foreign_file_is_an_error(tmp_path, content):
     assert "\n" not in str(raised.value)
 
 
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_what_is_no_number_is_an_error(tmp_path, value):
+    save_weights(tmp_path / "w.npz", {"dense": {"kernel": np.float32([[1, value]])}}, META)
+    with pytest.raises(ValueError, match=r"leaf dense/kernel: 1 of 2 values are NaN or infinite, .* did not diverge"):
+        load_weights(tmp_path / "w.npz")
+
+
 def test_a_single_array_is_a_foreign_file(tmp_path):
     np.save(tmp_path / "w.npy", np.ones(2))
     with pytest.raises(ValueError, match=r"w\.npy: is damaged or another kind of file"):
