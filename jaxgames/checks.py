@@ -99,6 +99,13 @@ def perhaps(given: str, known: Iterable[str]) -> str:
     return f"perhaps {' or '.join(near)}?" if near else ""
 
 
+def one_of(given: str, known: Iterable[str]) -> str:
+    """Gives "must be one of a, b, c" for a name that is none of these, and which of them is perhaps meant."""
+    words = list(known)
+    found = perhaps(given, words)
+    return f"must be one of {', '.join(words)}{found and f' ({found})'}"
+
+
 def port(config: Any) -> None:
     """Raises unless the field `port` is a number of a port; 0: any that is free."""
     if not 0 <= config.port <= 65535:

@@ -164,7 +164,11 @@ def _check_refused(what: str, call: Callable[..., Any], *arguments: Any) -> None
         call(*arguments)
     except (ValueError, TypeError, AssertionError):
         return
-    raise fault(what, "no error", "refused; jaxgames.checks.actions does that")
+    except Exception as error:
+        came = type(error).__name__
+    else:
+        came = "no error"
+    raise fault(what, came, "refused with a ValueError; jaxgames.checks.actions does that")
 
 
 def _check_hidden_shapes(game: Any, state: Any, key: Any, seat: Any) -> None:

@@ -163,7 +163,8 @@ def _bits(leaf: Any) -> np.ndarray:
 def _check_end(game: Any, played: Played) -> None:
     seen, over = played.seen, ~played.running
     if len(over) > game.max_steps:
-        _require("terminated", over[game.max_steps : game.max_steps + 1], f"True after max_steps={game.max_steps} steps")
+        late = over[: game.max_steps + 1] | (np.arange(game.max_steps + 1) < game.max_steps)[:, None]
+        _require("terminated", late, f"True after max_steps={game.max_steps} steps")
     before, after = over[:-1], slice(1, None)  # of a step
     _require("terminated", ~before | over[after], "True for good")
     silent = seen["rewards"][after] == 0

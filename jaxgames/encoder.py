@@ -74,6 +74,10 @@ class Encoder(NamedTuple):
     output_groups: tuple[int, ...] = ()
     bounds: tuple[float, float] = (-math.inf, math.inf)
 
+    def __repr__(self) -> str:
+        """Without the functions, which hold a whole game."""
+        return f"Encoder({self.name!r}, shape={self.shape}, num_outputs={self.num_outputs})"
+
 
 def stack_planes(planes: Sequence[Array]) -> Array:
     """Makes planes of boards of numbers or flags [H, W] each: float32 [H, W, C]."""

@@ -15,6 +15,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
+from jaxgames import checks
 from jaxgames.agent import Agent
 from jaxgames.encoder import Encoder
 from jaxgames.game import Game
@@ -258,7 +259,7 @@ def registration(name: str) -> Registration:
         found: Registration = importlib.import_module(_GAMES[name]).REGISTRATION
         return found
     if name not in _installed():
-        raise ValueError(f"game={name!r}: must be one of {', '.join(game_names())}; jaxgames.register adds one of your own")
+        raise ValueError(f"game={name!r}: {checks.one_of(name, game_names())}; jaxgames.register adds one of your own")
     _add(_loaded(name, _installed()[name]))
     return _ADDED[name]
 
@@ -363,5 +364,5 @@ def encoder_of(game: Game, name: str | None = None) -> Encoder:
     if not encoders:
         raise ValueError(f"game={game.name!r}: has no encoder, so there are no networks for it")
     if name is not None and name not in encoders:
-        raise ValueError(f"encoder={name!r}: must be one of {', '.join(encoders)}")
+        raise ValueError(f"encoder={name!r}: {checks.one_of(name, encoders)}")
     return encoders[next(iter(encoders)) if name is None else name](game)

@@ -115,7 +115,7 @@ def with_settings(config: Any, settings: Mapping[str, Any]) -> Any:
     known = dict.fromkeys([*values_of(config), *(field.name for field in dataclasses.fields(config))])
     for name, value in settings.items():
         if name not in known:
-            raise ValueError(f"{name}={value!r}: no such setting; there are {', '.join(known)}")
+            raise ValueError(f"{name}={value!r}: no such setting; {checks.one_of(name, known)}")
     return _changed(config, {**settings, **_read_as_lists(config, settings)})
 
 

@@ -8,6 +8,19 @@ backend.
 from search.bandit.bandits import thompson, ucb1, uniform
 from search.check import check_planner
 from search.planner import Plan, Planner, as_agent
+from search.policy import policy_targets
 from search.presets import fdts, mcs, mcts
 
-__all__ = ["Plan", "Planner", "as_agent", "check_planner", "fdts", "mcs", "mcts", "thompson", "ucb1", "uniform"]
+__all__ = [
+    "Plan",
+    "Planner",
+    "as_agent",
+    "check_planner",
+    "fdts",
+    "mcs",
+    "mcts",
+    "policy_targets",
+    "thompson",
+    "ucb1",
+    "uniform",
+]

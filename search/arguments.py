@@ -129,7 +129,7 @@ def _key_words() -> int:
 
 def _per_lane(name: str, given: Any, kind: Any, words: str, batch: int | None = None) -> None:
     """Raises unless these are of a kind, one per lane; of as many lanes as there are, or any number of them."""
-    must = f"must be {words} [{'B' if batch is None else batch}], one per lane"
+    must = f"must be {words} [B], one per lane" if batch is None else f"must be {words} [{batch}], one per lane as keys are"
     if not hasattr(given, "dtype"):
         raise ValueError(f"{name}={told(given)}: {must}")
     shape = jnp.shape(given)

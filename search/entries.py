@@ -114,8 +114,8 @@ class PlannerEntry:
 
     name: str
     settings: Any
-    build: Callable[..., Planner]
-    suits: Callable[[Any], bool]
+    build: Callable[..., Planner] = dataclasses.field(repr=False)
+    suits: Callable[[Any], bool] = dataclasses.field(repr=False)
     network: str = ""
     fixed: tuple[str, ...] = ()
     by_hand: tuple[str, ...] = ()

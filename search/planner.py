@@ -46,13 +46,14 @@ class Planner(NamedTuple):
 
     Attributes:
       name: for tables, such as "FDTS + TS".
-      init: `init(batch_size) -> memory`; its shapes follow from the batch alone, and it can be traced.
+      init: `init(batch_size) -> memory`; its shapes follow from the batch alone, and it can be traced. What is in it, and which
+        axes, is the planner's own: lanes cannot be taken out of it, nor can it be split over devices from outside.
       reset: `reset(memory, lanes) -> memory`; lanes bool [B], those in which a new episode begins.
       plan: `plan(params, keys, memory, views, seats, active) -> (Plan, memory)`. params: of the network, None without one,
         `{"own": ..., "opponents": ...}` where models play for others. keys: typed keys [B], new ones for every call. views [B].
         seats int32 [B]: for whom; planners by self-play plan for all. active bool [B]: elsewhere the plan is any and the memory
-        stays. The memory of a lane is that of one seat until it is reset: a seat that changes reads what another has believed
-        and found.
+        stays. Where the game is over everybody passes, and who is shown the state gives its outcome as `root_value`. The memory
+        of a lane is that of one seat until it is reset: a seat that changes reads what another has believed and found.
       memory_bytes: bytes of memory of a lane that thinks. Where lanes think in parts and nothing is kept, `init` makes room for
         those of one part alone.
       metrics: shape per lane of each metric that may be added up over plans.
@@ -93,6 +94,25 @@ def memoryless(name: str, plan: Callable[..., tuple[Plan, tuple]], **about: Any)
 def size_in_bytes(tree: Any) -> int:
     """Gives the bytes of all arrays of a tree, or of what `jax.eval_shape` says of them."""
     return sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(tree))
+
+
+def ended(plan: Plan, over: Array, outcome: Array, pass_action: int, value_range: tuple[float, float] = (-1.0, 1.0)) -> Plan:
+    """Gives the plan where the game goes on; where it is over, everybody passes and what a state is worth is its outcome.
+
+    Args:
+      plan: of B lanes and P players.
+      over: bool [B].
+      outcome: float32 [B, P], +1 win, 0 draw, -1 loss.
+      pass_action: of the game.
+      value_range: of the plan's values, for a loss and for a win.
+    """
+    lost, won = value_range
+    result = lost + (won - lost) * (outcome + 1) / 2
+    return dataclasses.replace(
+        plan,
+        actions=jnp.where(over[:, None], jnp.int32(pass_action), plan.actions),
+        root_value=jnp.where(over[:, None], result, plan.root_value),
+    )
 
 
 def of_seat(rows: Array, seats: Array) -> Array:

@@ -124,7 +124,7 @@ def _sizes(settings: Mapping[str, Any], **variant: bool) -> Settings:
     names = [field.name for field in dataclasses.fields(Settings) if field.name not in ("keep_all", "rollout")]
     for name in settings:
         if name not in names:
-            raise TypeError(f"{name}={settings[name]!r}: no such setting; must be one of {', '.join(names)}")
+            raise TypeError(f"{name}={settings[name]!r}: no such setting; {checks.one_of(name, names)}")
     return Settings(**variant, **settings)
 
 
@@ -162,8 +162,7 @@ def by_name(
     """
     entry = planners_of(game).get(name)
     if entry is None:
-        meant = checks.perhaps(name, planners_of(game))
-        raise ValueError(f"planner={name!r}: must be one of {', '.join(planners_of(game))}{meant and f' ({meant})'}")
+        raise ValueError(f"planner={name!r}: {checks.one_of(name, planners_of(game))}")
     settings = entry.configure(options, with_network=evaluate is not None)
     if agents and not isinstance(settings, WithModels):
         raise ValueError(f"planner={name!r}: takes no agents, as it has no models")

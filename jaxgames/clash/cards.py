@@ -287,7 +287,7 @@ def _check_word(row: Any, name: str, known: Iterable[str]) -> None:
         )
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False)
 class Table:
     """All units and cards of a game; the first two units are the towers of the princesses and of the king.
 
@@ -298,6 +298,10 @@ class Table:
 
     units: tuple[Unit, ...]
     cards: tuple[Card, ...]
+
+    def __repr__(self) -> str:
+        """How large it is; all rows would be a wall of text."""
+        return f"<Table of {len(self.units)} units and {len(self.cards)} cards>"
 
     def __post_init__(self) -> None:
         for label, rows, names in (

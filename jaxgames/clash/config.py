@@ -212,7 +212,7 @@ def preset(mode: str) -> ClashConfig:
         return ClashConfig(decks=((), ()), slots=32, spell_slots=8, value_ticks=1_500)
     if mode == "toy":
         return ClashConfig(regular_ticks=100, overtime_ticks=100, slots=9, spell_slots=2, start_elixir=10, positions=4)
-    raise ValueError(f"mode={mode!r}: must be one of {', '.join(MODES)}")
+    raise ValueError(f"mode={mode!r}: {checks.one_of(mode, MODES)}")
 
 
 def _check_level(level: Any, rows: Iterable[Card | Unit]) -> None:

@@ -195,5 +195,5 @@ def preset(mode: str) -> StrategoConfig:
       ValueError: for an unknown name.
     """
     if mode not in MODES:
-        raise ValueError(f"mode={mode!r}: must be one of {', '.join(MODES)}")
+        raise ValueError(f"mode={mode!r}: {checks.one_of(mode, MODES)}")
     return StrategoConfig(**MODES[mode])

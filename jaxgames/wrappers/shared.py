@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import jaxgames
-from jaxgames import raster, runtime
+from jaxgames import checks, raster, runtime
 from jaxgames.abilities import can_be_drawn, can_be_written
 from jaxgames.registration import game_names, registration, variants_of
 
@@ -37,7 +37,7 @@ def shared(kind: Any, game: Any, settings: Mapping[str, Any], also: Sequence[str
     names = [field.name for field in dataclasses.fields(kind) if field.init and field.name not in ("game", *fixed)]
     for name, value in settings.items():
         if name not in names:
-            raise TypeError(f"{name}={value!r}: no such setting; must be one of {', '.join(['game', *also, *sorted(names)])}")
+            raise TypeError(f"{name}={value!r}: no such setting; {checks.one_of(name, ['game', *also, *sorted(names)])}")
     if not runtime.backend_is_running():
         runtime.prepare()
     if isinstance(game, str):

@@ -19,7 +19,7 @@ from search.bandit.choices import chance_keys, conclude
 from search.bandit.settings import Settings
 from search.dynamics import Dynamics
 from search.microbatch import Access, in_microbatches
-from search.planner import Plan, of_seat
+from search.planner import Plan, ended, of_seat
 
 
 def think(
@@ -47,7 +47,7 @@ def think(
         words = jnp.zeros((len(seats), game.num_players * game.num_arms), jnp.uint32)
         told = conclude(game, bandit, jax.vmap(random_bits.lane_key)(keys), roots, words, plan.metrics)
         plan = where_lanes(forced, told, plan)
-    return plan, memory
+    return ended(plan, game.terminated(roots), game.outcome(roots), game.pass_action, bandit.value_range), memory
 
 
 @dataclasses.dataclass(frozen=True)

@@ -166,6 +166,8 @@ def puct(
     if game.redrawn is not None:
         raise ValueError(f"game={game.name!r}: its roots are drawn again for every simulation; take a search by bandits")
     arguments.a_function("evaluate", evaluate, "from (params, states, seats) to logits and values")
+    if outputs is not None:
+        arguments.a_function("outputs", outputs, "such as encoder.outputs")
     arguments.of_kind("settings", settings, Settings)
     num_nodes = (2 if settings.reuse else 1) * settings.num_rows
     wanted = settings.max_candidates or (game.num_arms if game.num_arms <= _MANY_ARMS else _CANDIDATES)

@@ -27,7 +27,7 @@ from search.arguments import checked, settings_of, state_of
 from search.bandit.choices import chance_keys
 from search.bandit.settings import MICROBATCH_SIZE
 from search.microbatch import PER_LANE, in_microbatches
-from search.planner import Plan, Planner
+from search.planner import Plan, Planner, ended
 from search.turns import population
 
 # Children of a lane's key by generation; beside them those of the first strings and of the way that the best lead along (games'
@@ -137,15 +137,8 @@ def rolling_horizon_strings(game: Game, settings: Settings | None = None) -> Pla
             return _plan(game, views, found), jnp.where(active[:, None, None, None], shifted.astype(jnp.int16), before)
 
         active = active & ~views.terminated
-        return in_microbatches(
-            search,
-            settings.microbatch_size,
-            keys,
-            memory,
-            views,
-            active,
-            PER_LANE,
-        )
+        found, memory = in_microbatches(search, settings.microbatch_size, keys, memory, views, active, PER_LANE)
+        return ended(found, views.terminated, jax.vmap(game.outcome)(views), game.pass_action), memory
 
     def reset(memory: Array, lanes: Array) -> Array:
         return jnp.where(lanes[:, None, None, None], jnp.int16(-1), memory)
@@ -193,6 +186,7 @@ def oep_strings(game: Game, settings: Settings | None = None) -> Planner:
         memory = where_lanes(needed, new, memory)
         place = jnp.where(needed, 0, memory.next)
         planned = where_lanes(needed, fresh, _played(game, views, memory, place))
+        planned = ended(planned, views.terminated, jax.vmap(game.outcome)(views), game.pass_action)
         return planned, dataclasses.replace(memory, next=jnp.where(active, place + 1, memory.next))
 
     planner = Planner("OEP", init, reset, plan, memory_bytes=4 * (length * (players + 2) + players + 1), metrics={})

@@ -17,7 +17,7 @@ from jaxgames.lanes import where_lanes
 from jaxgames.random_bits import LaneKey
 from search.arguments import checked, state_of
 from search.microbatch import in_microbatches
-from search.planner import Plan, Planner, of_arm, size_in_bytes
+from search.planner import Plan, Planner, ended, of_arm, size_in_bytes
 from search.turns.game import Moves
 
 MICROBATCH_SIZE = 64  # on a CPU: half of it costs a tenth more, in trees a third
@@ -152,7 +152,8 @@ def turn_planner(
 
     def plan(params: Any, keys: Array, memory: Kept, views: Any, seats: Array, active: Array) -> tuple[Plan, Kept]:
         del params, seats
-        active = active & ~views.terminated
+        over, outcome = views.terminated, jax.vmap(game.outcome)(views)
+        active = active & ~over
         views = jax.vmap(moves.known)(views)
         needed = active & ~ready(memory, views)
 
@@ -168,7 +169,8 @@ def turn_planner(
         chosen = of_arm(turn.actions, position)
         memory = Kept(turn, expected, position + active)
         metrics = {"turn": turn.actions, "position": position, **turn.metrics}
-        return plan_of_action(game, jax.vmap(game.to_play)(views), chosen, turn.value, metrics), memory
+        planned = plan_of_action(game, jax.vmap(game.to_play)(views), chosen, turn.value, metrics)
+        return ended(planned, over, outcome, game.pass_action), memory
 
     kept = 4 * (3 * moves.turn_length + 2)  # without a search's own metrics, which are a few numbers more
     planner = Planner(name, init, reset, plan, memory_bytes=kept, metrics={}, ready=ready)

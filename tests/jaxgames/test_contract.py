@@ -114,7 +114,7 @@ ANSWERS = {
     "outcome: 1.0 (step 0, game 3, player 0), must be 0 while the game runs": {"outcome": at(0, 3, 0, to=1)},
     "in_play: not so (step 1, game 2), must be at least one": {"in_play": at(1, 2, to=False)},
     "state_key: [0, 0] for all states, must be different": {"state_key": in_all},
-    "(step 0, game 1), must be True after max_steps=9": {"terminated": at(9, 1, to=False), "outcome": np.zeros_like},
+    "(step 9, game 1), must be True after max_steps=9": {"terminated": at(9, 1, to=False), "outcome": np.zeros_like},
     "terminated: not so (step 1, game 0), must be True for good": {"terminated": at(1, 0, to=True)},
     "rewards: 1.0 (step 9, game 0, player 1), must be 0 for a step after the end": {"rewards": at(10, 0, 1, to=1)},
     "heuristic: not so (step 9, game 0), must be the same after a step": {"heuristic": at(10, 0, 1, to=0.5)},
@@ -183,9 +183,18 @@ def test_floats_and_scalars_must_be_refused(monkeypatch):
     for given in (jnp.zeros(2), jnp.int32(1), jnp.zeros(3, int), [0.0, 1.0], jnp.zeros(2, bool)):
         with pytest.raises(ValueError, match=r"^actions of shape .* must be integers of shape \(2,\), one per player(\n|$)"):
             jax.eval_shape(lambda given=given: GAME.step(GAME.init(jax.random.key(0)), given))
+    should = r"must be refused with a ValueError; jaxgames.checks.actions does that"
     monkeypatch.setattr("jaxgames.checks.actions", lambda given, num_players: jnp.asarray(given))
-    with pytest.raises(ValueError, match=r"step with actions float32 \[2\]: no error, must be refused; jaxgames.checks.actions"):
+    with pytest.raises(ValueError, match=rf"step with actions float32 \[2\]: no error, {should}"):
         jaxgames.check_game(GAME)
+
+    def apply(self, state, actions, chance=()):
+        return TicTacToe.apply(
+            self, state, [jnp.asarray(actions)][0 if jnp.issubdtype(actions.dtype, jnp.integer) else 1], chance
+        )
+
+    with pytest.raises(ValueError, match=rf"step with actions float32 \[2\]: IndexError, {should}"):
+        jaxgames.check_game(type("Careless", (TicTacToe,), {"apply": apply})())
 
 
 def test_actions_of_numpy_must_be_played():

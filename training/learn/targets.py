@@ -14,6 +14,7 @@ import optax
 from jax import Array
 
 from jaxgames.encoder import Encoder
+from search.policy import per_output
 from training.learn.learner import Mean
 
 DENSE_OUTPUTS = 512  # up to so many, a sample keeps a weight for each output
@@ -49,24 +50,8 @@ class Targets:
         return self.encoder.num_outputs <= DENSE_OUTPUTS
 
     def per_output(self, arms: Array, legal: Array, weights: Array, seat: Array) -> Array:
-        """Adds up the weights of legal arms by their outputs; arms may come in any order, and again.
-
-        Args:
-          arms: int32 [K], actions.
-          legal: bool [K].
-          weights: float32 [K].
-          seat: int32 [].
-
-        Returns:
-          float32 [A].
-        """
-        outputs = self.encoder.outputs(arms, seat)
-        weights = jnp.where(legal, weights, 0.0)
-        number = jnp.arange(self.encoder.num_outputs)
-        if self.is_dense:  # by comparing: XLA's multi-output fusion fails at scatters side by side
-            return jnp.where(outputs[:, None] == number, weights[:, None], 0.0).sum(0)
-        place = jnp.where(outputs >= 0, outputs, len(number))
-        return jnp.zeros(len(number)).at[place].add(weights, mode="drop")
+        """Adds up the weights of legal arms by their outputs, as `search.policy.per_output`."""
+        return per_output(self.encoder, arms, legal, weights, seat)
 
     def pack(self, per_output: Array) -> Any:
         """Gives what a sample keeps of weights float32 [A]."""
