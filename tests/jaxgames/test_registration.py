@@ -52,6 +52,24 @@ def own(monkeypatch):
     return Registration("small_hex", lambda mode=None: jaxgames.make("hex", mode or "hex-3"), ("hex-3",), defaults)
 
 
+@pytest.mark.parametrize("name", jaxgames.game_names())
+def test_games_and_encoders_are_printed_in_a_few_lines(name):
+    game = jaxgames.make(name)
+    assert len(repr(game)) < 600
+    assert repr(jaxgames.encoder_of(game)).startswith("Encoder('") and len(repr(jaxgames.encoder_of(game))) < 80
+
+
+def test_what_was_perhaps_meant_is_said():
+    with pytest.raises(ValueError, match=r"game='pomerman': must be one of .* \(perhaps pommerman\?\)"):
+        jaxgames.make("pomerman")
+    with pytest.raises(ValueError, match=r"mode='barage': must be one of .* \(perhaps barrage\?\)"):
+        jaxgames.make("stratego", "barage")
+    with pytest.raises(ValueError, match=r"maxsteps=3: no such setting; must be one of .* \(perhaps max_steps\?\)"):
+        jaxgames.make("pommerman", maxsteps=3)
+    with pytest.raises(ValueError, match=r"encoder='papper': must be one of .* \(perhaps paper\?\)"):
+        jaxgames.encoder_of(jaxgames.make("pommerman"), "papper")
+
+
 def test_a_game_without_an_encoder(own, monkeypatch):
     jaxgames.register(own)
     game = jaxgames.make("small_hex")
