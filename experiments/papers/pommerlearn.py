@@ -143,8 +143,8 @@ def table3(plan: PommerlearnPlan) -> list[Measurement]:
 
 
 def again(plan: PommerlearnPlan) -> list[Measurement]:
-    """Demonstrations, and searches after them, once more, with all numbers of simulations for the last."""
-    shown = [Cell("sp_mcts", "sl_again", 0), *_searched("sl_again", NOISE, _SOME)]
+    """Demonstrations, and searches after them, once more, with all numbers of simulations."""
+    shown = [Cell("sp_mcts", "sl_again", 0), *_searched("sl_again", NOISE)]
     searched = [Cell("sp_mcts", "srl_again", 0), *_searched("srl_again", NOISE)]
     simple = [Cell("sp_mcts", "srl_again", simulations, SIMPLE, priors=NOISE) for simulations in _SOME]
     return [_run(plan, SL_AGAIN), _run(plan, SRL_AGAIN), *_cells(plan, [*shown, *searched, *simple])]
