@@ -99,10 +99,10 @@ def perhaps(given: str, known: Iterable[str]) -> str:
     return f"perhaps {' or '.join(near)}?" if near else ""
 
 
-def one_of(given: str, known: Iterable[str]) -> str:
+def one_of(given: Any, known: Iterable[str]) -> str:
     """Gives "must be one of a, b, c" for a name that is none of these, and which of them is perhaps meant."""
     words = list(known)
-    found = perhaps(given, words)
+    found = perhaps(str(given), words)
     return f"must be one of {', '.join(words)}{found and f' ({found})'}"
 
 

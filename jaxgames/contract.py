@@ -168,7 +168,7 @@ def _check_refused(what: str, call: Callable[..., Any], *arguments: Any) -> None
         came = type(error).__name__
     else:
         came = "no error"
-    raise fault(what, came, "refused with a ValueError; jaxgames.checks.actions does that")
+    raise fault(what, came, "refused by a ValueError or TypeError; jaxgames.checks.actions does that")
 
 
 def _check_hidden_shapes(game: Any, state: Any, key: Any, seat: Any) -> None:

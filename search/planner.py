@@ -52,8 +52,9 @@ class Planner(NamedTuple):
       plan: `plan(params, keys, memory, views, seats, active) -> (Plan, memory)`. params: of the network, None without one,
         `{"own": ..., "opponents": ...}` where models play for others. keys: typed keys [B], new ones for every call. views [B].
         seats int32 [B]: for whom; planners by self-play plan for all. active bool [B]: elsewhere the plan is any and the memory
-        stays. Where the game is over everybody passes, and who is shown the state gives its outcome as `root_value`. The memory
-        of a lane is that of one seat until it is reset: a seat that changes reads what another has believed and found.
+        stays. Where the game is over planners of `search` that are shown the state pass, no column is legal, and `root_value` is
+        the outcome. The memory of a lane is that of one seat until it is reset: a seat that changes reads what another has
+        believed and found.
       memory_bytes: bytes of memory of a lane that thinks. Where lanes think in parts and nothing is kept, `init` makes room for
         those of one part alone.
       metrics: shape per lane of each metric that may be added up over plans.
@@ -97,7 +98,7 @@ def size_in_bytes(tree: Any) -> int:
 
 
 def ended(plan: Plan, over: Array, outcome: Array, pass_action: int, value_range: tuple[float, float] = (-1.0, 1.0)) -> Plan:
-    """Gives the plan where the game goes on; where it is over, everybody passes and what a state is worth is its outcome.
+    """Gives the plan where the game goes on; where it is over, everybody passes, nothing is legal, and the value is the outcome.
 
     Args:
       plan: of B lanes and P players.
@@ -111,6 +112,8 @@ def ended(plan: Plan, over: Array, outcome: Array, pass_action: int, value_range
     return dataclasses.replace(
         plan,
         actions=jnp.where(over[:, None], jnp.int32(pass_action), plan.actions),
+        legal=plan.legal & ~over[:, None, None],
+        action_weights=jnp.where(over[:, None, None], 0.0, plan.action_weights),
         root_value=jnp.where(over[:, None], result, plan.root_value),
     )
 
@@ -131,6 +134,17 @@ def of_seat(rows: Array, seats: Array) -> Array:
     return chosen
 
 
+def of_asked(rows: Array, seats: Array, *, own_first: bool) -> Array:
+    """Picks the row of the seat that was asked for out of those of a plan: [B, P, ...], int32 [B] -> [B, ...].
+
+    Args:
+      rows: a field of a plan.
+      seats: those for which it was made.
+      own_first: see `Planner`.
+    """
+    return rows[:, 0] if own_first else of_seat(rows, seats)
+
+
 def of_arm(rows: Array, arms: Array) -> Array:
     """Picks one entry per lane: [B, K, ...], int32 [B] -> [B, ...], zeros out of range; by comparing, for the same reason."""
     here = jnp.arange(rows.shape[1]) == arms[:, None]
@@ -148,12 +162,9 @@ def as_agent(planner: Planner, *, keep_metrics: bool = False) -> Agent:
       An agent without parameters; give it those of a network by `._replace(params=params)`.
     """
 
-    def own(actions: Array, seats: Array) -> Array:
-        return actions[:, 0] if planner.own_first else of_seat(actions, seats)
-
     def act(params, keys, memory, views, seats, active):
         plan, memory = planner.plan(params, keys, memory, views, seats, active)
-        return own(plan.actions, seats), memory
+        return of_asked(plan.actions, seats, own_first=planner.own_first), memory
 
     agent = Agent(
         planner.name,
@@ -181,7 +192,7 @@ def as_agent(planner: Planner, *, keep_metrics: bool = False) -> Agent:
             name: total + jnp.where(active.reshape(-1, *[1] * (total.ndim - 1)), plan.metrics[name], 0)
             for name, total in memory[1].items()
         }
-        return own(plan.actions, seats), (kept, totals)
+        return of_asked(plan.actions, seats, own_first=planner.own_first), (kept, totals)
 
     has_thought = planner.ready
     ready = None if has_thought is None else lambda memory, views: has_thought(memory[0], views)

@@ -191,7 +191,7 @@ def preset(mode: str) -> HeroAcademyConfig:
     """
     name, dash, number = mode.partition("-")
     if name not in MODES or (dash != "") != (name == "ap") or (dash and not number.isdecimal()):
-        raise ValueError(f"mode={mode!r}: must be one of {', '.join(MODES[:-1])} or ap-N such as ap-15")
+        raise ValueError(f"mode={mode!r}: {checks.one_of(name, MODES[:-1])}, or ap-N such as ap-15")
     if name == "ap":
         points = int(number)
         turns = PUBLISHED_TURNS * 5 // points if 1 <= points < 5 else PUBLISHED_TURNS

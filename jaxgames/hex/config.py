@@ -70,5 +70,5 @@ def preset(mode: str) -> HexConfig:
     """
     name, dash, size = mode.partition("-")
     if name not in MODES or (dash and not size.isdecimal()):
-        raise ValueError(f"mode={mode!r}: {checks.one_of(mode, MODES)}, with the size of a board that is not 11 as in adh-5")
+        raise ValueError(f"mode={mode!r}: {checks.one_of(name, MODES)}, with the size of a board that is not 11 as in adh-5")
     return HexConfig(int(size), MODES[name]) if dash else HexConfig(rules=MODES[name])

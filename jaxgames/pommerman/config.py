@@ -171,5 +171,7 @@ def preset(name: str) -> PommermanConfig:
     official |= {config.name: short for short, config in PRESETS.items()}
     short = official.get(name, name)
     if short not in PRESETS:
-        raise ValueError(f"mode={name!r}: {checks.one_of(name, PRESETS)}, or an official name such as PommeTeam-v0")
+        meant = checks.perhaps(name, [*PRESETS, *official])
+        known = f"must be one of {', '.join(PRESETS)}, or an official name such as PommeTeam-v0"
+        raise ValueError(f"mode={name!r}: {known}{meant and f' ({meant})'}")
     return PRESETS[short]

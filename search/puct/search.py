@@ -21,7 +21,7 @@ from jaxgames.game import Game
 from search import arguments
 from search.dynamics import Dynamics, Evaluate, Outputs, arm_logits, check_turns, dynamics_of
 from search.microbatch import thinking_in_parts
-from search.planner import Plan, Planner, of_arm, of_seat, size_in_bytes
+from search.planner import Plan, Planner, ended, of_arm, of_seat, size_in_bytes
 from search.puct import tree as puct_tree
 from search.puct.action_selection import corrected_visits, draw_arm, plan_of_mover
 from search.puct.back_up import back_up_all, certain_value
@@ -167,7 +167,7 @@ def puct(
         raise ValueError(f"game={game.name!r}: its roots are drawn again for every simulation; take a search by bandits")
     arguments.a_function("evaluate", evaluate, "from (params, states, seats) to logits and values")
     if outputs is not None:
-        arguments.a_function("outputs", outputs, "such as encoder.outputs")
+        arguments.a_function("outputs", outputs, "from (actions, seat) to the numbers of their logits, such as encoder.outputs")
     arguments.of_kind("settings", settings, Settings)
     num_nodes = (2 if settings.reuse else 1) * settings.num_rows
     wanted = settings.max_candidates or (game.num_arms if game.num_arms <= _MANY_ARMS else _CANDIDATES)
@@ -183,7 +183,9 @@ def puct(
 
     def plan(params, keys: Array, memory: Tree, views, seats: Array, active: Array) -> tuple[Plan, Tree]:
         roots = game.root(params, keys, views, seats)
-        return search.plan(params, keys, memory, roots, active & ~game.terminated(roots))
+        over = game.terminated(roots)
+        found, memory = search.plan(params, keys, memory, roots, active & ~over)
+        return ended(found, over, game.outcome(roots), game.pass_action), memory
 
     size = size_in_bytes(jax.eval_shape(lambda: init(1)))
     metrics: dict[str, tuple[int, ...]] = {"depth": (), "nodes": (), "lost": ()}

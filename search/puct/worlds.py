@@ -11,7 +11,7 @@ from jax import Array
 
 from jaxgames import checks
 from jaxgames.game import HiddenGame
-from search.planner import Plan, Planner, of_seat
+from search.planner import Plan, Planner, of_asked, of_seat
 from search.puct.action_selection import COLDEST, draw_arm, plan_of_mover
 from search.puct.tree import as_real, as_words
 
@@ -81,7 +81,7 @@ def together(game: HiddenGame, worlds: Worlds, planner: Planner, keys: Array, se
 
     def own(per_player: Array) -> Array:
         """Picks the seat's row: [B * W, P, ...] -> [B, W, ...]."""
-        rows = per_player[:, 0] if planner.own_first else of_seat(per_player, owners)
+        rows = of_asked(per_player, owners, own_first=planner.own_first)
         return rows.reshape(-1, count, *rows.shape[1:])
 
     columns, many = [own(x) for x in _columns(plans)], game.num_actions > MOST_COLUMNS

@@ -18,7 +18,7 @@ from jaxgames.game import Game
 from jaxgames.packing import Packing, packing_of
 from jaxgames.random_bits import LaneKey
 from search.arguments import checked, settings_of, state_of
-from search.planner import Plan, Planner, memoryless, of_arm
+from search.planner import Plan, Planner, ended, memoryless, of_arm
 from search.turns.game import Moves, moves_of, value_for, without
 from search.turns.planner import MICROBATCH_SIZE, TurnPlan, TurnSearch, plan_of_action, turn_planner
 
@@ -37,11 +37,11 @@ def greedy_action(game: Game) -> Planner:
 
     def plan(params: Any, keys: Array, memory: tuple, views: Any, seats: Array, active: Array) -> tuple[Plan, tuple]:
         del params, seats
-        active = active & ~views.terminated
+        over, outcome = views.terminated, jax.vmap(game.outcome)(views)
         views = jax.vmap(moves.known)(views)
         to_play = jax.vmap(game.to_play)(views)
-        action, value = best_action(game, moves, jax.vmap(random_bits.lane_key)(keys), views, to_play, active)
-        return plan_of_action(game, to_play, action, value, {}), memory
+        action, value = best_action(game, moves, jax.vmap(random_bits.lane_key)(keys), views, to_play, active & ~over)
+        return ended(plan_of_action(game, to_play, action, value, {}), over, outcome, game.pass_action), memory
 
     return checked(memoryless("Greedy Action", plan, uses_hidden=False), state_of(game))
 

@@ -183,7 +183,7 @@ def test_floats_and_scalars_must_be_refused(monkeypatch):
     for given in (jnp.zeros(2), jnp.int32(1), jnp.zeros(3, int), [0.0, 1.0], jnp.zeros(2, bool)):
         with pytest.raises(ValueError, match=r"^actions of shape .* must be integers of shape \(2,\), one per player(\n|$)"):
             jax.eval_shape(lambda given=given: GAME.step(GAME.init(jax.random.key(0)), given))
-    should = r"must be refused with a ValueError; jaxgames.checks.actions does that"
+    should = r"must be refused by a ValueError or TypeError; jaxgames.checks.actions does that"
     monkeypatch.setattr("jaxgames.checks.actions", lambda given, num_players: jnp.asarray(given))
     with pytest.raises(ValueError, match=rf"step with actions float32 \[2\]: no error, {should}"):
         jaxgames.check_game(GAME)

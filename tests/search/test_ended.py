@@ -3,15 +3,20 @@
 import dataclasses
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import search
+from search import policy_targets, puct
 from search.turns import action_sequences, greedy
 from tests.hoard import Hoard
+from tests.tic_tac_toe import TicTacToe, encoder
 from tests.tug import Tug, states_of
 
-TUG, HOARD = Tug(), Hoard()
+TUG, HOARD, GAME = Tug(), Hoard(), TicTacToe()
+ENCODER = encoder.encoder(GAME)
+STEP = jax.jit(jax.vmap(lambda state, actions: GAME.apply(state, actions)))
 SIZES = {"num_simulations": 4, "horizon": 3}
 STRINGS = action_sequences.Settings(num_simulations=4, horizon=3, population=4)
 PLANNERS = {
@@ -20,6 +25,10 @@ PLANNERS = {
     "Rolling Horizon": action_sequences.rolling_horizon_strings(TUG, STRINGS),
     "OEP": action_sequences.oep_strings(TUG, STRINGS),
 }
+
+
+def even(params, states, seats):
+    return jnp.zeros((len(seats), 1)), jnp.zeros(len(seats))
 
 
 def planned(planner, states):
@@ -44,9 +53,48 @@ def test_all_at_once(name):
     assert (outcome[0] == -outcome[1]).all() and abs(plan.root_value[2]).max() < 1
 
 
-def test_turns_of_many_actions():
-    states = jax.vmap(HOARD.init)(jax.random.split(jax.random.key(0), 3))
-    states = dataclasses.replace(states, terminated=np.array([True, True, True]))
-    plan, outcome = planned(greedy.greedy_action(HOARD), states), np.asarray(jax.vmap(HOARD.outcome)(states))
-    assert (plan.actions == HOARD.pass_action).all()
+def test_a_draw_is_half_with_thompson_sampling():
+    states = dataclasses.replace(states_of(TUG, [0, 0, 0]), terminated=np.ones(3, bool))
+    assert (planned(PLANNERS["FDTS + TS"], states).root_value == 0.5).all()
+
+
+def told(plan, game, outcome):
+    assert (plan.actions == game.pass_action).all() and not plan.legal.any() and (plan.action_weights == 0).all()
     np.testing.assert_array_equal(plan.root_value, outcome)
+
+
+@pytest.mark.parametrize("maker", [greedy.greedy_action, greedy.greedy_turn])
+def test_turns_of_many_actions(maker):
+    states = jax.vmap(HOARD.init)(jax.random.split(jax.random.key(0), 2))
+    owner = np.array([[0] * HOARD.things, [1] * HOARD.things], np.int32)
+    states = dataclasses.replace(states, owner=owner, terminated=np.ones(2, bool))
+    outcome = np.asarray(jax.vmap(HOARD.outcome)(states))
+    assert outcome.tolist() == [[1, -1], [-1, 1]]
+    told(planned(maker(HOARD), states), HOARD, outcome)
+
+
+@pytest.mark.parametrize("settings", [{}, {"reuse": True}, {"reuse": True, "max_candidates": 3}, {"microbatch_size": 1}])
+def test_trees_also_where_they_are_kept(settings):
+    """The plan before the last move leaves a tree, which must not speak for the state after it."""
+    planner = puct.puct(GAME, even, puct.Settings(num_simulations=6, **settings))
+    before, after = lines_of_play()
+    keys, ones = jax.random.split(jax.random.key(0), 2), np.ones(2, bool)
+    plan = jax.jit(planner.plan)
+    _, memory = plan(None, keys, planner.init(2), before, np.zeros(2, np.int32), ones)
+    found, _ = plan(None, keys, memory, after, np.zeros(2, np.int32), ones)
+    told(jax.device_get(found), GAME, np.array([[1, -1]] * 2, np.float32))
+    assert (
+        jax.vmap(lambda row: policy_targets(ENCODER, row, np.zeros(2, np.int32)).sum())(jax.tree.map(lambda x: x[None], found))
+        == 0
+    )
+
+
+def lines_of_play():
+    """Two equal games before and after the first player's last move: the left column against the middle one."""
+    states = [jax.vmap(GAME.init)(jax.random.split(jax.random.key(0), 2))]
+    for number, cell in enumerate((0, 1, 3, 4, 6)):
+        actions = np.full((2, 2), GAME.pass_action, np.int32)
+        actions[:, number % 2] = cell
+        states.append(STEP(states[-1], actions))
+    assert np.asarray(states[-1].terminated).all()
+    return states[-2:]

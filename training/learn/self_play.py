@@ -16,7 +16,7 @@ from jaxgames.agent import Agent
 from jaxgames.game import is_hidden
 from jaxgames.turns import moves_at_once
 from search.believed import acted
-from search.planner import Plan, Planner, of_arm, of_seat
+from search.planner import Plan, Planner, of_arm, of_asked, of_seat
 from search.puct.action_selection import draw_arm
 from training.learn.dealing import deal_results, deal_rows
 from training.learn.learner import Learner, Programs, Updates
@@ -236,7 +236,7 @@ class SelfPlay:
         plan_keys, draw_keys, world_keys = (self._per_seat(fold(keys, child)) for child in (_PLAN, _DRAW, _WORLD))
         views, owners = pool.views(lanes, planner.sees_state, seats), seats.reshape(-1)
         plan, memory = planner.plan(params, plan_keys, memory, views, owners, active.reshape(-1))
-        own = jax.tree.map(lambda rows: rows[:, 0] if planner.own_first else of_seat(rows, owners), _of_players(plan))
+        own = jax.tree.map(lambda rows: of_asked(rows, owners, own_first=planner.own_first), _of_players(plan))
         if planner.sees_state or not is_hidden(pool.game):
             shown = pool.views(lanes, True, seats)
         else:

@@ -14,10 +14,9 @@ import optax
 from jax import Array
 
 from jaxgames.encoder import Encoder
-from search.policy import per_output
+from search.policy import DENSE_OUTPUTS, per_output
 from training.learn.learner import Mean
 
-DENSE_OUTPUTS = 512  # up to so many, a sample keeps a weight for each output
 KEPT = 64  # of more outputs, a sample keeps the best ones
 
 
