@@ -33,6 +33,11 @@ def result(one):
     return RESULT | {"rows": next((rows for name, rows in ROWS.items() if one.name.endswith(name)), [])}
 
 
+def test_a_run_of_one_iteration_has_no_speed(tmp_path):
+    page = page_of(PAGE, tmp_path, lambda one: result(one) | {"searches_per_second": None}, figures=False)
+    assert "| 2.0 | – |" in page and "nan" not in page
+
+
 def test_the_page(tmp_path):
     page = page_of(PAGE, tmp_path, result, figures=False)
     for row in (
