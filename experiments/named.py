@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol, TypeVar
 
+from jaxgames import checks
+
 
 class Named(Protocol):
     """What has a name."""
@@ -30,4 +32,4 @@ def find(things: Sequence[Thing], kind: str, name: str) -> Thing:
     for thing in things:
         if thing.name == name:
             return thing
-    raise ValueError(f"{kind}={name!r}: must be one of {', '.join(thing.name for thing in things)}")
+    raise ValueError(f"{kind}={name!r}: {checks.one_of(name, [thing.name for thing in things])}")

@@ -17,6 +17,7 @@ from typing import Annotated, Any
 import tyro
 
 from experiments.pages import fill, markdown
+from jaxgames import checks
 from training.storage.files import write_atomically
 from training.storage.provenance import CHECKOUT
 
@@ -45,7 +46,7 @@ class NotebooksConfig:
     def __post_init__(self) -> None:
         for name in self.names:
             if name not in FIRST:
-                raise ValueError(f"notebook={name!r}: must be one of {', '.join(FIRST)}")
+                raise ValueError(f"notebook={name!r}: {checks.one_of(name, FIRST)}")
 
 
 def run(config: NotebooksConfig) -> None:

@@ -135,7 +135,7 @@ class Base:
                 raise ValueError(f"{name}={value!r}: must be an integer >= {least}")
             object.__setattr__(self, name, number)
         if self.autoreset not in AUTORESETS:
-            raise ValueError(f"autoreset={self.autoreset!r}: must be one of {', '.join(AUTORESETS)}")
+            raise ValueError(f"autoreset={self.autoreset!r}: {checks.one_of(self.autoreset, AUTORESETS)}")
         if self.encoder is not None and self.observation != PLANES:
             raise ValueError(f"encoder={self.encoder!r}: needs observation={PLANES!r}")
         size = self.pool_size if self.pool_size is not None else 0 if self.batch_size < _FEW_LANES else POOL_SIZE

@@ -80,7 +80,7 @@ class Models:
             checks.at_least(0, self, "switch_after")
         for name, choices in (("rival", RIVALS), ("root", ROOTS)):
             if getattr(self, name) not in choices:
-                raise ValueError(f"{name}={getattr(self, name)!r}: must be one of {', '.join(choices)}")
+                raise ValueError(f"{name}={getattr(self, name)!r}: {checks.one_of(getattr(self, name), choices)}")
         if self.switch_after is not None and not self.model:
             raise ValueError(f"switch_after={self.switch_after}: needs the model before it, such as model=network")
         if self.then and self.switch_after is None:
@@ -109,7 +109,7 @@ class WithModels:
 
     def __post_init__(self) -> None:
         if self.values not in VALUES:
-            raise ValueError(f"values={self.values!r}: must be one of {', '.join(VALUES)}")
+            raise ValueError(f"values={self.values!r}: {checks.one_of(self.values, VALUES)}")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -214,7 +214,7 @@ def model_of(
     entries = {entry.name: entry for entry in registration(game.name).agents}
     if name not in entries:
         others = (STILL,) if setting == "then" else (STILL, NETWORK)  # a network does not take over
-        raise ValueError(f"{setting}={name!r}: must be one of {', '.join((*entries, *agents, *others))}")
+        raise ValueError(f"{setting}={name!r}: {checks.one_of(name, (*entries, *agents, *others))}")
     return entries[name].build(game, entries[name].settings())
 
 

@@ -56,7 +56,7 @@ class DrillsConfig:
         checks.numbers(self, "minutes", positive=True)
         checks.seed(self)
         if self.fault and self.fault not in faults():
-            raise ValueError(f"fault={self.fault!r}: must be one of {', '.join(faults())}")
+            raise ValueError(f"fault={self.fault!r}: {checks.one_of(self.fault, faults())}")
 
 
 def run(config: DrillsConfig, console: Console | None = None) -> dict[str, Any]:

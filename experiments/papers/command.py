@@ -54,7 +54,7 @@ class ResultsConfig:
     def __post_init__(self) -> None:
         shard_of(self.shard)
         if self.page not in PAGES:
-            raise ValueError(f"page={self.page!r}: must be one of {', '.join(PAGES)}")
+            raise ValueError(f"page={self.page!r}: {checks.one_of(self.page, PAGES)}")
         checks.numbers(self, "scale", positive=True)
         if self.batch < 0:
             raise ValueError(f"batch={self.batch}: must be >= 0")

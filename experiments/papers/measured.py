@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import jax
 
 from experiments.pages import fill, markdown
-from jaxgames import processes
+from jaxgames import checks, processes
 from jaxgames.agent import Agent
 from jaxgames.game import Game
 from training.jobs.folder import check_settings
@@ -180,7 +180,7 @@ class Page:
         """
         for part in chosen:
             if part not in self.parts:
-                raise ValueError(f"part={part!r}: must be one of {', '.join(self.parts)}")
+                raise ValueError(f"part={part!r}: {checks.one_of(part, self.parts)}")
         return [one for part in chosen or self.parts for one in self.parts[part](plan)]
 
     def make(self, plan: Plan, chosen: Sequence[str] = (), report: Callable[[str], None] = _printed, shard: Shard = ALL) -> None:

@@ -283,7 +283,7 @@ def _check_word(row: Any, name: str, known: Iterable[str]) -> None:
     if getattr(row, name) not in known:
         label = getattr(row, "key", row.name)
         raise ValueError(
-            f"{type(row).__name__.lower()} {label!r}: {name}={getattr(row, name)!r}: must be one of {', '.join(known)}"
+            f"{type(row).__name__.lower()} {label!r}: {name}={getattr(row, name)!r}: {checks.one_of(getattr(row, name), known)}"
         )
 
 
@@ -375,7 +375,7 @@ class Table:
           ValueError: there is none.
         """
         if name not in self.unit_ids:
-            raise ValueError(f"unit={name!r}: must be one of {', '.join(self.unit_ids)}")
+            raise ValueError(f"unit={name!r}: {checks.one_of(name, self.unit_ids)}")
         return self.units[self.unit_ids[name]]
 
     def card(self, key: str) -> Card:

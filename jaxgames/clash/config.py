@@ -97,9 +97,9 @@ class ClashConfig:
         if self.regular_ticks % TICKS_PER_STEP or self.overtime_ticks % TICKS_PER_STEP:
             raise ValueError(f"regular_ticks={self.regular_ticks}, overtime_ticks={self.overtime_ticks}: must be multiples of 5")
         if self.tiebreak not in TIEBREAKS:
-            raise ValueError(f"tiebreak={self.tiebreak!r}: must be one of {', '.join(TIEBREAKS)}")
+            raise ValueError(f"tiebreak={self.tiebreak!r}: {checks.one_of(self.tiebreak, TIEBREAKS)}")
         if self.value not in VALUES:
-            raise ValueError(f"value={self.value!r}: must be one of {', '.join(VALUES)}")
+            raise ValueError(f"value={self.value!r}: {checks.one_of(self.value, VALUES)}")
         shaping: Any = self.shaping
         if not isinstance(shaping, (int, float)) or not 0 <= shaping <= 1:
             raise ValueError(f"shaping={self.shaping!r}: must be in 0..1")

@@ -19,6 +19,7 @@ from typing import Any, TextIO
 
 import numpy as np
 
+from jaxgames import checks
 from jaxgames.clash import arithmetic, properties
 from jaxgames.clash.cards import Unit
 from jaxgames.clash.config import ClashConfig
@@ -103,7 +104,7 @@ def check(interaction: Mapping[str, Any]) -> list[str]:
     }
     kind = interaction["kind"]
     if kind not in kinds:
-        return [f"kind={kind!r}: must be one of {', '.join(kinds)}"]
+        return [f"kind={kind!r}: {checks.one_of(kind, kinds)}"]
     try:
         return _differences(kinds[kind](interaction), interaction)
     except KeyError as error:

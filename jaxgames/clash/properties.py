@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from jaxgames import checks
 from jaxgames.clash import rules, setup
 from jaxgames.clash.config import ClashConfig
 from jaxgames.clash.constants import TOWERS
@@ -37,7 +38,7 @@ def results(interaction: Mapping[str, Any]) -> dict[str, Any]:
         "order_independence": order_independence,
     }
     if interaction["id"] not in known:
-        raise ValueError(f"id={interaction['id']!r}: must be one of {', '.join(known)}")
+        raise ValueError(f"id={interaction['id']!r}: {checks.one_of(interaction['id'], known)}")
     return known[interaction["id"]]()
 
 

@@ -43,7 +43,7 @@ class Scene:
         """Deploys a unit with its centre at a place, in the lowest free slot or a given one. Returns the slot."""
         player, (own_x, own_y) = _player(player), _own(player, x, y)
         if name not in self.config.table.unit_ids:
-            raise ValueError(f"unit={name!r}: must be one of {', '.join(self.config.table.unit_ids)}")
+            raise ValueError(f"unit={name!r}: {checks.one_of(name, self.config.table.unit_ids)}")
         unit = self.config.table.unit_ids[name]
         free = np.flatnonzero(free_slots(self.state)[player])
         if not len(free) if slot is None else slot not in free:

@@ -73,7 +73,7 @@ class HeroAcademyConfig:
         if not 1 <= self.turn_limit <= MOST_TURNS:
             raise ValueError(f"turn_limit={self.turn_limit}: must be in 1..{MOST_TURNS}")
         if self.draws not in DRAWS:
-            raise ValueError(f"draws={self.draws!r}: must be one of {', '.join(DRAWS)}")
+            raise ValueError(f"draws={self.draws!r}: {checks.one_of(self.draws, DRAWS)}")
         self._check_board()
         self._check_deck()
 

@@ -37,9 +37,9 @@ class HexConfig:
             raise ValueError(f"board_size={size}: must be in 2..19")
         object.__setattr__(self, "board_size", size)
         if self.rules not in RULES:
-            raise ValueError(f"rules={self.rules!r}: must be one of {', '.join(RULES)}")
+            raise ValueError(f"rules={self.rules!r}: {checks.one_of(self.rules, RULES)}")
         if self.count_rule not in COUNT_RULES:
-            raise ValueError(f"count_rule={self.count_rule!r}: must be one of {', '.join(COUNT_RULES)}")
+            raise ValueError(f"count_rule={self.count_rule!r}: {checks.one_of(self.count_rule, COUNT_RULES)}")
 
     @functools.cached_property
     def grid(self) -> HexGrid:

@@ -48,7 +48,7 @@ class PommermanConfig:
 
     def __post_init__(self) -> None:
         if self.mode not in MODES:
-            raise ValueError(f"mode={self.mode!r}: must be one of {', '.join(MODES)}")
+            raise ValueError(f"mode={self.mode!r}: {checks.one_of(self.mode, MODES)}")
         for field in dataclasses.fields(self):
             value: Any = getattr(self, field.name)
             if field.name in _OPTIONAL and value is None:

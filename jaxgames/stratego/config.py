@@ -71,7 +71,7 @@ class StrategoConfig:
         empty = self.num_cells - len(self.lakes) - 2 * sum(self.pieces)
         self._check_number("blocked_fields", 0, max(empty, 0))
         if self.setups not in SETUPS:
-            raise ValueError(f"setups={self.setups!r}: must be one of {', '.join(SETUPS)}")
+            raise ValueError(f"setups={self.setups!r}: {checks.one_of(self.setups, SETUPS)}")
         size = (self.rows, self.columns, self.home_rows)
         if self.setups == "human" and size != (constants.BOARD_SIDE, constants.BOARD_SIDE, constants.HOME_ROWS):
             raise ValueError("setups='human': must be uniform unless there are 10 x 10 cells and 4 home rows")

@@ -19,6 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import jaxgames
+from jaxgames import checks
 from jaxgames.env import Environment, EnvState, TimeStep
 from jaxgames.env_base import DISABLED, NEXT_STEP, SAME_STEP
 from jaxgames.fusion import settled
@@ -228,7 +229,7 @@ class GymnasiumVectorEnv(VectorEnv):
         **settings: Any,
     ) -> None:
         if autoreset not in _MODES:
-            raise ValueError(f"autoreset={autoreset!r}: must be one of {', '.join(_MODES)}")
+            raise ValueError(f"autoreset={autoreset!r}: {checks.one_of(autoreset, _MODES)}")
         if array not in ("numpy", "jax"):
             raise ValueError(f"array={array!r}: must be numpy or jax")
         also = ("num_envs", "autoreset", "array", "render_mode")

@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import jaxgames
+from jaxgames import checks
 from jaxgames.agent import Agent
 from jaxgames.game import hides_something, update_all_information
 from jaxgames.hex.game import Hex
@@ -36,7 +37,7 @@ def game_of(game: Any) -> Hex:
         raise ValueError(f"game={game!r}: must be a game of OpenSpiel, as pyspiel.load_game gives it")
     name, given = game.get_type().short_name, game.get_parameters()
     if name not in GAMES:
-        raise ValueError(f"game={name!r}: must be one of {', '.join(GAMES)}")
+        raise ValueError(f"game={name!r}: {checks.one_of(name, GAMES)}")
     if given.get("swap"):
         raise ValueError("swap=True: must be False; there is no swap in our Hex")
     rows, columns = (given.get(key) or given.get("board_size", 11) for key in ("num_rows", "num_cols"))

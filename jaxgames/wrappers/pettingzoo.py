@@ -103,7 +103,7 @@ class _Table:
           ValueError: there is no such player.
         """
         if name not in self.action_spaces:
-            raise ValueError(f"agent={name!r}: must be one of {', '.join(self.names)}")
+            raise ValueError(f"agent={name!r}: {checks.one_of(name, self.names)}")
         return self.names.index(name)
 
     def draw(self) -> Any:

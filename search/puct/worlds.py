@@ -46,7 +46,7 @@ class Worlds:
     def __post_init__(self) -> None:
         for name, choices in (("combine", COMBINATIONS), ("tree", TREES)):
             if getattr(self, name) not in choices:
-                raise ValueError(f"{name}={getattr(self, name)!r}: must be one of {', '.join(choices)}")
+                raise ValueError(f"{name}={getattr(self, name)!r}: {checks.one_of(getattr(self, name), choices)}")
         checks.at_least(1, self, "num_worlds", "microbatch_size")
         checks.below(checks.COUNTS, self, "num_worlds")
         checks.numbers(self, "value_temperature", "temperature")

@@ -105,7 +105,7 @@ class AlphazeConfig:
     def __post_init__(self) -> None:
         for name, choices in (("method", METHODS), ("optimizer", OPTIMIZERS)):
             if getattr(self, name) not in choices:
-                raise ValueError(f"{name}={getattr(self, name)!r}: must be one of {', '.join(choices)}")
+                raise ValueError(f"{name}={getattr(self, name)!r}: {checks.one_of(getattr(self, name), choices)}")
         counts = ("num_worlds", "num_simulations", "microbatch_size", "lanes", "steps", "epoch_samples")
         checks.at_least(1, self, *counts, "epoch_updates", "updates", "batch_size")
         checks.at_least(0, self, "true_sight_epochs", "pretrain_epochs", "heuristic_epochs")

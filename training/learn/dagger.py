@@ -84,7 +84,7 @@ class DaggerConfig:
     def __post_init__(self) -> None:
         for name, choices in (("method", METHODS), ("target", TARGETS), ("stop_rule", STOP_RULES)):
             if getattr(self, name) not in choices:
-                raise ValueError(f"{name}={getattr(self, name)!r}: must be one of {', '.join(choices)}")
+                raise ValueError(f"{name}={getattr(self, name)!r}: {checks.one_of(getattr(self, name), choices)}")
         checks.at_least(1, self, "episodes", "lanes", "steps", "batch_size")
         checks.numbers(self, "updates_per_step", "value_weight", "advantage_weight", "stop_when_quiet")
         checks.shares(self, "final_rate")

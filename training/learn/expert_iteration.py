@@ -84,7 +84,7 @@ class ExpertConfig:
 
     def __post_init__(self) -> None:
         if self.source not in SOURCES:
-            raise ValueError(f"source={self.source!r}: must be one of {', '.join(SOURCES)}")
+            raise ValueError(f"source={self.source!r}: {checks.one_of(self.source, SOURCES)}")
         if (self.source == DATA_SETS) != bool(self.data_sets):
             if not self.data_sets:
                 raise ValueError(f"source={DATA_SETS}: needs folders of data sets: give --learn.data-sets FOLDER ...")

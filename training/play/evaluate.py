@@ -140,7 +140,7 @@ def play(
         has = f"max_steps={game.max_steps}" if game.max_steps > MOST else f"num_actions={game.num_actions}"
         raise ValueError(f"game={game.name!r}: has {has}, and games are kept with numbers up to {MOST}")
     if seating not in SEATINGS:
-        raise ValueError(f"seating={seating!r}: must be one of {', '.join(SEATINGS)}")
+        raise ValueError(f"seating={seating!r}: {checks.one_of(seating, SEATINGS)}")
     mesh = mesh or runtime.data_mesh()
     num_devices = mesh.devices.size
     per_device = -(-num_games // num_devices)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 
 import jaxgames
+from jaxgames import checks
 from search import presets
 from training.play import agents
 from training.web.cast import Cast, Casts
@@ -117,7 +118,7 @@ class Desk:
         if spec not in told and agents.reads_a_file(spec, game):
             raise ValueError(f"planner={spec!r}: reads a file; start the server with it to ask it")
         if spec.partition(":")[0] not in presets.planners_of(game):
-            raise ValueError(f"planner={spec!r}: must be one of {', '.join(presets.planners_of(game))}")
+            raise ValueError(f"planner={spec!r}: {checks.one_of(spec, presets.planners_of(game))}")
         with self._making:
             if (game, spec) not in self._advisers:
                 adviser = Adviser(game, spec)

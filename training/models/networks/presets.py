@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from jaxgames import checks
 from jaxgames.encoder import CardPlanes
 from training.models.networks import arena, follower, light, mobile, pyramid, rise
 from training.models.networks.network import Network
@@ -31,7 +32,7 @@ def by_name(name: str, shape: tuple[int, int, int], num_outputs: int, cards: Car
       ValueError: for an unknown name, or outputs that the network does not fit.
     """
     if name not in PRESETS:
-        raise ValueError(f"network={name!r}: must be one of {', '.join(PRESETS)}")
+        raise ValueError(f"network={name!r}: {checks.one_of(name, PRESETS)}")
     config = PRESETS[name]
     if isinstance(config, follower.NetworkConfig):
         return follower.make(config, shape, num_outputs)
