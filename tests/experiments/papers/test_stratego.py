@@ -31,6 +31,7 @@ def test_the_page(tmp_path):
     assert "| probabilities | network | `hunt` | 68.8 (57–78) |" in page
     assert "| probabilities | PC-PIMC, 3 x 100 | the same, shown a world that fits | 68.8 (" in page
     assert "| network | `random` | 68.8 (57–78) | 40 – 8 – 16 | 32 | 16.0 |" in page, "full Stratego"
+    assert "guess=usual,weights=none` | `hunt` | Stratego | 68.8 (57–78) |" in page, "full Stratego without a network"
     assert "stratego_learning.svg" in {path.name for path in tmp_path.iterdir()}
 
 
