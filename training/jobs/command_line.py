@@ -15,7 +15,6 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NoReturn, TypeVar
 
-from jaxgames import checks
 from training.jobs.catalogue import JOBS
 from training.jobs.errors import OUR_PACKAGES, is_bad_input, one_line, text_of
 from training.jobs.flags import parse_all, parse_alone
@@ -37,7 +36,7 @@ def main() -> NoReturn:
         print(importlib.import_module("jaxgames").__version__)
         sys.exit()
     if name not in JOBS:
-        print(f"error: job={name!r}: {checks.one_of(name, JOBS)}", file=sys.stderr)
+        print(f"error: job={name!r}: must be one of {', '.join(JOBS)}", file=sys.stderr)
         sys.exit(BAD_INPUT)
     sys.argv = [f"jaxgames {name}", *rest]
     run_job(name)

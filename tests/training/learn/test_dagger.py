@@ -438,7 +438,7 @@ def test_values_count_as_chances_to_win_whatever_their_range():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"method": "copying"}, "method='copying': must be one of dagger, cloning"),
+        ({"method": "imitating"}, "method='imitating': must be one of dagger, cloning"),
         ({"target": "all"}, "target='all': must be one of best, first_best, values"),
         ({"stop_rule": "on"}, "stop_rule='on': must be one of off, unchanged, released"),
         ({"episodes": 0}, "episodes=0: must be >= 1"),
