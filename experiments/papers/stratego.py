@@ -27,8 +27,8 @@ TRUE = "true_sight:num_simulations=100"
 TRUE_BY_HAND = "true_sight:num_simulations=400,prospects=1,weights=none"
 PLAIN = "pc_pimc:num_worlds=3,num_simulations=100,weights=none,rollout_steps=0"  # a search that knows nothing but who has won
 NO_NETWORK = "pimc:num_worlds=3,num_simulations=100,weights=none,rollout_steps=0"
-BY_HAND = "pimc_value:num_worlds=60,prospects=1,guess=usual,weights=none"  # one move ahead in many worlds
-BY_HAND_FULL = "pimc_value:num_worlds={worlds},prospects=1,guess=usual,weights=none"
+AHEAD = "pimc_value:num_worlds={worlds},prospects=1,guess=usual,weights=none"  # one move, valued by hand
+BY_HAND = AHEAD.format(worlds=60)
 SEARCHED_FULL = "pc_pimc:num_worlds=3,num_simulations=100,prospects=1,guess=usual,weights=none"
 SEARCHED = "pc_pimc:num_worlds=3,num_simulations=800,prospects=1,guess=usual"  # the network's priors, and values by hand
 GUIDED = ("network", "pc_pimc", "pimc", "medoid", "true_sight")  # where nothing is said, by the network that `hunt` taught
@@ -160,7 +160,7 @@ def by_hand(plan: StrategoPlan) -> list[Measurement]:
 
 def full_by_hand(plan: StrategoPlan) -> list[Measurement]:
     """Values by hand in full Stratego: one move ahead, and in a search without a network."""
-    many, few = (BY_HAND_FULL.format(worlds=worlds) for worlds in (20, 3))
+    many, few = (AHEAD.format(worlds=worlds) for worlds in (20, 3))
     met = (*((many, bot) for bot in BOTS), (few, "hunt"), (SEARCHED_FULL, "hunt"))
     return plan.matches((Match(*pair, FULL) for pair in met), few=True)
 
