@@ -75,7 +75,7 @@ class Grid:
 
     @functools.cached_property
     def full(self) -> Bits:
-        """The set of all cells, likewise."""
+        """The set of all cells; leaves are numpy scalars."""
         return self.constant(range(self.num_cells))
 
     @functools.cached_property
@@ -112,11 +112,11 @@ class Grid:
         return tuple(self._may_go[OPPOSITE[direction]] for direction in DIRECTIONS)
 
     def row(self, index: int) -> Bits:
-        """The cells of a row, 0..rows - 1, likewise."""
+        """The cells of a row, 0..rows - 1; leaves are numpy scalars."""
         return self.constant(range(index * self.columns, (index + 1) * self.columns))
 
     def column(self, index: int) -> Bits:
-        """The cells of a column, 0..columns - 1, likewise."""
+        """The cells of a column, 0..columns - 1; leaves are numpy scalars."""
         return self.constant(range(index, self.num_cells, self.columns))
 
     def shift(self, cells: Bits, direction: int) -> Bits:

@@ -38,7 +38,7 @@ class Encoder(NamedTuple):
 
     Attributes:
       name: as in the game's registration.
-      shape: of the planes: H rows, W columns, C planes.
+      shape: of the planes: H rows, W columns (in Clash H columns, W rows), C planes.
       channels: what each plane shows.
       num_outputs: outputs of a policy network, A.
       view: `view(state, seat) -> pytree`: what a network is shown for a seat (int32 []); small, it is stored in samples.

@@ -186,12 +186,13 @@ class Base:
                 f"state is a {type(state).__name__}: must be that of reset or the last step, as in step(state, actions, key)"
             )
         if not hasattr(actions, "dtype"):
-            actions = jnp.asarray(actions)
+            of_jax = any(isinstance(leaf, Array) for leaf in jax.tree.leaves(actions))
+            actions = jnp.asarray(actions) if of_jax else np.asarray(actions)
         if jnp.shape(actions) != shape or not jnp.issubdtype(jnp.result_type(actions), jnp.integer):
             form = f"{jnp.result_type(actions)} {list(jnp.shape(actions))}"
             raise ValueError(f"actions are {form}: must be integers {list(shape)}")
-        actions = jnp.asarray(actions).astype(jnp.int32)
-        return jnp.where((actions >= 0) & (actions < self.game.num_actions), actions, self.game.pass_action)
+        in_range = (actions >= 0) & (actions < self.game.num_actions)  # looked at before 64 bits become 32
+        return jnp.where(in_range, jnp.asarray(actions).astype(jnp.int32), self.game.pass_action)
 
     def _played(self, games: Any, infos: Any, joint: Array, goes: Array, keys: LaneKey) -> tuple[Any, Any]:
         """Plays joint actions int32 [B, P] in the lanes that go, bool [B]."""

@@ -20,7 +20,7 @@ def hash_words(words: Sequence[Array]) -> Array:
     """Hashes words; two lists that differ collide with a chance of about 2**-64.
 
     Args:
-      words: uint32 [] each, always as many.
+      words: uint32 [] each, the same number of them in every call.
 
     Returns:
       uint32 [2] (after the batch axes of the words).

@@ -77,7 +77,7 @@ class MultiEnvironment(Base):
           The state and what happened, by seat; resets as of `Environment.step`.
 
         Raises:
-          ValueError: actions are no integers [B, P].
+          ValueError: actions are no integers [B, P], or state or key are none.
         """
         actions = self._checked(state, actions, (self.batch_size, self.game.num_players))
         lanes = self._lanes(key)

@@ -158,7 +158,7 @@ def random_legal(game: Game) -> Agent:
     def choose(key: Array, state: Any, seat: Array) -> Array:
         here = jnp.arange(game.num_players)[:, None] == seat
         legal = (game.legal_actions(state) & here).any(0)
-        rank = random_bits.below(random_bits.bits(random_bits.lane_key(key), 0), legal.sum(dtype=jnp.int32))
+        rank = random_bits.below_many(random_bits.bits(random_bits.lane_key(key), 0), legal.sum(dtype=jnp.int32))
         return jnp.argmax(jnp.cumsum(legal.astype(jnp.int32)) > rank).astype(jnp.int32)
 
     return memoryless(

@@ -19,7 +19,7 @@ from jaxgames.fusion import worked_out
 
 
 def register() -> None:
-    """Has both compiled so on CPUs, with the same results, wherever they are traced from now on. May be called again."""
+    """Compiles both in this way on CPUs, with the same results, wherever they are traced from now on. May be called again."""
     for primitive, extreme in ((primitives.argmax_p, jnp.max), (primitives.argmin_p, jnp.min)):
         mlir.register_lowering(primitive, mlir.lower_fun(_first_of(extreme), multiple_results=False), platform="cpu")
 

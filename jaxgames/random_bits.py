@@ -37,9 +37,9 @@ FIRST_CHILD = np.uint32(1 << 31)
 class LaneKey(NamedTuple):
     """The key of one lane, from `lane_key` or `fold`.
 
-    Halves made by hand are mixed too little for a hash of their own: where they count upwards, words repeat too rarely between
-    lanes, and where only their high bits differ, neighbouring lanes are detectably correlated (a chi-square over a million
-    words). Pass such numbers through `fold`, whose children show nothing of the kind.
+    Never make one of counters by hand: the halves are mixed too little for that. Where they count upwards, words repeat too
+    rarely between lanes, and where only their high bits differ, neighbouring lanes are detectably correlated (a chi-square over
+    a million words). Pass numbers through `fold`, whose children show nothing of the kind.
 
     Attributes:
       first: uint32 [].

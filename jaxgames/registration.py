@@ -346,7 +346,7 @@ def make(name: str, mode: str | None = None, **settings: Any) -> Game:
 
 def _is_text(name: str, given: Any) -> None:
     if not isinstance(given, str):
-        raise ValueError(f"{name}={given!r}: must be a text, as in jaxgames.make('hex', 'hex-5')")
+        raise ValueError(f"{name}={given!r}: must be text, as in jaxgames.make('hex', 'hex-5')")
 
 
 def usual_opponent(game: Game) -> str:

@@ -54,7 +54,8 @@ def check_form(
         lengths = {letter: len(np.atleast_1d(arrays[first[letter]])) for letter in form if isinstance(letter, str)}
         if arrays[name].shape != tuple(lengths[part] if isinstance(part, str) else part for part in form):
             known = ", ".join(f"{letter}={length}" for letter, length in lengths.items())
-            raise BadRecording(f"{name}: shape {arrays[name].shape}, must be ({', '.join(map(str, form))}) with {known}")
+            must = f"({', '.join(map(str, form))})" + (f" with {known}" if known else "")
+            raise BadRecording(f"{name}: shape {arrays[name].shape}, must be {must}")
         kind = (kinds or {}).get(name, "i")
         if arrays[name].dtype.kind.replace("u", "i") != kind:
             raise BadRecording(f"{name}: dtype {arrays[name].dtype}, must be {KINDS[kind]}")

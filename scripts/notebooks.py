@@ -8,4 +8,4 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # experiments are 
 from training.jobs.command_line import run_module
 
 if __name__ == "__main__":
-    run_module("experiments.notebooks", "run", "NotebooksConfig")
+    run_module("experiments.notebooks", "run", "NotebooksConfig", alone=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
@@ -38,27 +40,35 @@ def appraise(planner: Planner, params: Any, key: Array, state: Any, seat: int, *
       searches: so many searches with random numbers of their own; an action's value is their mean, weighed by its visits.
 
     Returns:
-      All actions that have been tried; their values are the searches' own, so those of few visits are drawn to the middle.
+      All actions that have been tried; their values are the searches' own, so those of few visits are drawn to the middle. The
+      first question to a planner compiles it, and later ones about the same seat by as many searches do not.
 
     Raises:
       ValueError: the planner does not see the state, or plans for all seats and there is none of this number.
     """
     if not planner.sees_state:
         raise ValueError(f"planner={planner.name!r}: sees only what a seat knows; values of a state need one that sees it")
+    find = _finder(planner.init, planner.plan, planner.own_first, seat, searches)
+    arms, legal, values, visits = jax.device_get(find(params, key, state))
+    return appraisal_of(arms, legal, values, visits, planner.value_range)
+
+
+@functools.lru_cache(maxsize=8)
+def _finder(init: Callable, plan: Callable, own_first: bool, seat: int, searches: int) -> Callable:
+    """Jits the searches of one seat: columns of its plans [searches, K], as `appraisal_of` takes them."""
 
     @jax.jit
-    def plan(key: Array) -> tuple[Array, Array, Array, Array]:
+    def find(params: Any, key: Array, state: Any) -> tuple[Array, Array, Array, Array]:
         states = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (searches, *jnp.shape(leaf))), state)
         seats, active = jnp.full(searches, seat, jnp.int32), jnp.ones(searches, bool)
-        found, _ = planner.plan(params, jax.random.split(key, searches), planner.init(searches), states, seats, active)
+        found, _ = plan(params, jax.random.split(key, searches), init(searches), states, seats, active)
         players = found.arms.shape[1]
-        if not planner.own_first and not 0 <= seat < players:  # else it would be clamped
+        if not own_first and not 0 <= seat < players:  # else it would be clamped
             raise ValueError(f"seat={seat}: must be in 0..{players - 1}")
-        row = 0 if planner.own_first else seat
+        row = 0 if own_first else seat
         return found.arms[:, row], found.legal[:, row], found.qvalues[:, row], found.visit_counts[:, row]
 
-    arms, legal, values, visits = jax.device_get(plan(key))
-    return appraisal_of(arms, legal, values, visits, planner.value_range)
+    return find
 
 
 def appraisal_of(

@@ -14,7 +14,7 @@ from jaxgames import shapes
 from jaxgames.abilities import BelievedGame, TalkingGame, can_talk
 from jaxgames.lanes import where_lanes
 from search import arguments
-from search.planner import Plan, Planner, of_seat, size_in_bytes
+from search.planner import Plan, Planner, of_asked, size_in_bytes
 
 
 class Memory(NamedTuple):
@@ -80,7 +80,7 @@ def believed(game: BelievedGame, planner: Planner, *, worst_case: bool = False, 
         found, inner = planner.plan(params, keys, memory.planner, states, seats, active)
         if talker:
             found = _speaking(talker, views, found, None if planner.own_first else seats)
-        own = found.actions[:, 0] if planner.own_first else of_seat(found.actions, seats)
+        own = of_asked(found.actions, seats, own_first=planner.own_first)
         actions = jnp.where(active, own, memory.actions)
         return found, Memory(inner, belief, memory.begins & ~active, actions)
 

@@ -16,7 +16,7 @@ from jaxgames.game import Game, init_all_information, is_hidden, update_all_info
 from jaxgames.lanes import where_lanes
 from jaxgames.runtime import DATA_AXIS, data_mesh
 from search.arguments import checked
-from search.planner import Plan, Planner, of_seat
+from search.planner import Plan, Planner, of_asked
 
 
 class _Asked(NamedTuple):
@@ -108,7 +108,7 @@ def _play(planner: Planner, game: Any, count: int, moves: int, key: Array, param
         asked = _Asked(jax.random.key_data(keys), views, seats, (lanes + number) % 4 != 3, begins)
         asked = asked._replace(active=asked.active & ~states.terminated)
         plan, memory = planner.plan(params, keys, planner.reset(memory, begins), views, seats, asked.active)
-        own = plan.actions[:, 0] if planner.own_first else of_seat(plan.actions, seats)
+        own = of_asked(plan.actions, seats, own_first=planner.own_first)
         others = plan.actions if planner.sees_state and not planner.own_first else jnp.full_like(own, game.pass_action)[:, None]
         actions = jnp.where(jnp.arange(game.num_players) == seats[:, None], own[:, None], others)
         after = jax.vmap(game.step)(states, actions, keys_of(1, number))

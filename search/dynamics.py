@@ -106,9 +106,7 @@ class Dynamics(NamedTuple):
         count = logits.shape[1]
         if outputs is None and 1 < count <= self.last_action:
             least = self.last_action + 1
-            raise ValueError(
-                f"evaluate gave {count} logits: must be at least {least}, of actions by number, or outputs= be given"
-            )
+            raise ValueError(f"evaluate gave {count} logits: must be at least {least}, one per action number; or give outputs=")
         return logits, values
 
 

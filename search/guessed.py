@@ -17,7 +17,7 @@ from jax import Array
 from jaxgames.abilities import has_secrets
 from jaxgames.game import is_hidden
 
-LogChances = Callable[[Any], Array]
+LogProbs = Callable[[Any], Array]
 
 CANDIDATES = 32  # states of which one is taken, if nobody says how many
 
@@ -28,12 +28,12 @@ class GuessedWorlds:
     What the guess holds (parameters of a network) is a constant of what is compiled with this game.
     """
 
-    def __init__(self, game: Any, log_chances: LogChances, candidates: int = CANDIDATES) -> None:
+    def __init__(self, game: Any, log_probs: LogProbs, candidates: int = CANDIDATES) -> None:
         """Binds a game and a guess.
 
         Args:
           game: one that tells what is hidden place by place (`jaxgames.abilities.SecretiveGame`).
-          log_chances: `log_chances(info) -> float32 [H * W, K]`, for what a player knows: of each place the logarithms of the
+          log_probs: `log_probs(info) -> float32 [H * W, K]`, for what a player knows: of each place the logarithms of the
             chances of all that may be hidden there. Places that hide nothing do not count.
           candidates: states of which one is taken; 1: as the game draws them.
 
@@ -44,7 +44,7 @@ class GuessedWorlds:
             raise ValueError(f"game={game.name!r}: does not tell what is hidden where, so nothing can be guessed")
         if candidates < 1:
             raise ValueError(f"candidates={candidates}: must be >= 1")
-        self._game, self._log_chances, self._candidates = game, log_chances, candidates
+        self._game, self._log_probs, self._candidates = game, log_probs, candidates
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):  # what copies and pickles ask before there is a game
@@ -60,17 +60,17 @@ class GuessedWorlds:
         """
         draw_key, choice_key = jax.random.split(key)
         states = jax.vmap(self._game.sample_hidden, (0, None))(jax.random.split(draw_key, self._candidates), info)
-        weights = log_weights(self._game, self._log_chances(info), states, info)
+        weights = log_weights(self._game, self._log_probs(info), states, info)
         taken = jnp.argmax(weights + jax.random.gumbel(choice_key, weights.shape))
         return jax.tree.map(lambda leaf: leaf[taken], states)
 
 
-def log_weights(game: Any, log_chances: Array, states: Any, info: Any) -> Array:
+def log_weights(game: Any, log_probs: Array, states: Any, info: Any) -> Array:
     """Gives how likely states are by a guess.
 
     Args:
       game: tells what is hidden where.
-      log_chances: float32 [H * W, K].
+      log_probs: float32 [H * W, K].
       states: State [M], all of which fit what a player knows.
       info: what it knows.
 
@@ -79,4 +79,4 @@ def log_weights(game: Any, log_chances: Array, states: Any, info: Any) -> Array:
     """
     hidden = jax.vmap(game.secrets, (0, None))(states, info)
     here = hidden[..., None] == jnp.arange(game.num_secrets, dtype=hidden.dtype)
-    return jnp.where(here, log_chances, 0.0).sum((1, 2))
+    return jnp.where(here, log_probs, 0.0).sum((1, 2))

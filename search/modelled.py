@@ -255,7 +255,7 @@ def _rival(game: Game, kind: str) -> Rival:
     if game.num_players == 2:
         return lambda state, seat: 1 - seat
     if not has_rivals(game):
-        raise ValueError(f"rival={kind!r}: game={game.name!r} does not say who is close; take none")
+        raise ValueError(f"rival={kind!r}: game={game.name!r} does not say who is close; take rival=none")
     return game.closest_enemy if kind == "closest" else most_dangerous(game)
 
 

@@ -74,7 +74,7 @@ def single_player(
 
     Raises:
       ValueError: the opponent plays by information that is collected over a game, which a search does not carry along; or there
-        is a partner and no teammate in every seat's reach.
+        is a partner in a game in which seats have no teammate.
     """
     return _Modelled(game, opponent, arms, shared_answers, partner=partner).dynamics()
 
@@ -256,8 +256,8 @@ class _Modelled:
         if self.shared_answers:
             keys = random_bits.typed_keys(LaneKey(nodes.seed, jnp.full_like(nodes.seed, _MODELS)))
         found, memories = [], []
-        for (agent, places), known in zip(self.models, nodes.memory, strict=True):
-            own_params = params["opponents"] if agent is self.opponent else params.get("partners", params["opponents"])
+        of_models = (params["opponents"], params.get("partners", params["opponents"]))[: len(self.models)]
+        for (agent, places), own_params, known in zip(self.models, of_models, nodes.memory, strict=True):
             here = np.array(places)
             chosen, after = self._answers(agent, own_params, keys, known, nodes.state, seats[:, here], active[:, here])
             found.append(chosen)

@@ -49,12 +49,12 @@ class Planner(NamedTuple):
       init: `init(batch_size) -> memory`; its shapes follow from the batch alone, and it can be traced. What is in it, and which
         axes, is the planner's own: lanes cannot be taken out of it, nor can it be split over devices from outside.
       reset: `reset(memory, lanes) -> memory`; lanes bool [B], those in which a new episode begins.
-      plan: `plan(params, keys, memory, views, seats, active) -> (Plan, memory)`. params: of the network, None without one,
-        `{"own": ..., "opponents": ...}` where models play for others. keys: typed keys [B], new ones for every call. views [B].
-        seats int32 [B]: for whom; planners by self-play plan for all. active bool [B]: elsewhere the plan is any and the memory
-        stays. Where the game is over planners of `search` that are shown the state pass, no column is legal, and `root_value` is
-        the outcome. The memory of a lane is that of one seat until it is reset: a seat that changes reads what another has
-        believed and found.
+      plan: `plan(params, keys, memory, views, seats, active) -> (Plan, memory)`. params: of the network, None without one;
+        a search made of `single_player` or `two_player` takes `{"own": ..., "opponents": ...}`. keys: typed keys [B], new ones
+        for every call. views [B]. seats int32 [B]: for whom; planners by self-play plan for all. active bool [B]: elsewhere the
+        plan is any and the memory stays. Where the game is over, planners of `search` that are shown the
+        state pass, no column is legal, and `root_value` is the outcome. The memory of a lane is that of one seat until it is
+        reset: a seat that changes reads what another has believed and found.
       memory_bytes: bytes of memory of a lane that thinks. Where lanes think in parts and nothing is kept, `init` makes room for
         those of one part alone.
       metrics: shape per lane of each metric that may be added up over plans.
@@ -119,7 +119,7 @@ def ended(plan: Plan, over: Array, outcome: Array, pass_action: int, value_range
 
 
 def of_seat(rows: Array, seats: Array) -> Array:
-    """Picks the row of one seat per lane: [B, P, ...], int32 [B] -> [B, ...].
+    """Picks the row of one seat per lane: [B, P, ...], int32 [B] -> [B, ...]; out of range the first row, of flags False.
 
     By selecting, not by a gather: XLA's multi-output fusion fails where several of these stand side by side. Flags are masked:
     for a selection XLA would work out those of all seats again for each of them.

@@ -346,7 +346,7 @@ PLANNERS = (
     _pimc("medoid", determinized.pimc_tree, determinized.Settings(combine="medoid"), *_WORLDS),
     _pimc("pimc", determinized.pimc_tree, determinized.Settings(combine="value"), "reuse"),
     _pimc("pimc_value", _look_ahead, Worlds(combine="value")),
-    PlannerEntry("ismcts", WithBandit(search=Settings(keep_all=False)), _information_sets, _hidden, fixed=_TREE),
+    PlannerEntry("ismcts", _MCTS, _information_sets, _hidden, fixed=_TREE),
     PlannerEntry("true_sight", WithValues(), _valued(determinized.true_sight), _hidden, "weights", by_hand=_ROLLOUTS),
     *(_in_worlds(entry) for entry in _FOR_ALL),
 )

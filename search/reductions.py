@@ -32,13 +32,14 @@ def _by_two_reductions(scores: Array) -> tuple[Array, Array]:
 
 
 def picked(rows: Array, places: Array) -> Array:
-    """Picks entries per lane: [L, P, ...] and int32 [L, M] to [L, M, ...].
+    """Picks entries per lane: [L, P, ...] and int32 [L, M] to [L, M, ...]; a place out of range gives 0.
 
     By a sum: by selecting or a gather, XLA works out all that `rows` depend on again for each of their numbers.
     """
     here = places[:, :, None] == jnp.arange(rows.shape[1])
     here = here.reshape(*here.shape, *[1] * (rows.ndim - 2))
-    return jnp.where(here, rows[:, None], 0).sum(2, dtype=jnp.int32).astype(rows.dtype)
+    wide = rows.dtype if jnp.issubdtype(rows.dtype, jnp.floating) else jnp.int32
+    return jnp.where(here, rows[:, None], 0).sum(2, dtype=wide).astype(rows.dtype)
 
 
 def _by_halves(values: Array, choose: Callable[[Array, Array], Array]) -> Array:

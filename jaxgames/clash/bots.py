@@ -101,7 +101,7 @@ def guard_actions(config: ClashConfig, state: State) -> Array:
     worst_x, worst_y = enemy_x[player, worst], enemy_y[player, worst]
     layer = jnp.asarray(units.layer[0])[state.unit[::-1][player, worst]]
 
-    # What each card is good for against that enemy: whether it can hit it, then its damage for its cost.
+    # What each card is good for against that enemy: whether it can hit it, then its damage per second.
     unit = jnp.asarray(cards.unit)[row]
     can_hit = (jnp.asarray(units.accepts[0])[unit] & layer[:, None]) != 0
     is_spell = jnp.asarray(cards.is_spell)[row] > 0
@@ -110,7 +110,7 @@ def guard_actions(config: ClashConfig, state: State) -> Array:
     best_defence = jnp.argmax(defends, axis=1)
     defended = is_near & (defends.max(1) > 0)
 
-    # Attack: the hardiest troop first, behind the king; then whatever is there, behind the foremost own unit.
+    # Attack: the troop with the most hit points, in the lane of the enemy's weaker tower.
     hp = own_of(units.hp, unit) * ~is_spell
     attack = jnp.argmax(jnp.where(hand.affordable & hand.has_room, hp, -1), axis=1)
     full = state.elixir >= _ATTACK_FROM * ELIXIR

@@ -16,6 +16,7 @@ from jaxgames.clash.constants import (
     LEVEL,
     MOST_ELIXIR,
     MOST_LEVEL,
+    NUM_TILES,
     OVERTIME_TICKS,
     REGULAR_TICKS,
     TICKS_PER_STEP,
@@ -36,7 +37,7 @@ _RANGES = {
     "triple_from_tick": (0, 30_000),
     "slots": (TOWERS + 1, MOST_SLOTS),
     "spell_slots": (1, MOST_SPELLS),
-    "positions": (1, 576),
+    "positions": (1, NUM_TILES),
     "value_ticks": (1, 12_000),
 }
 _OPTIONAL = ("triple_from_tick",)
@@ -51,8 +52,8 @@ class ClashConfig:
       pool: keys of the cards of which such decks are drawn; () for all of the table.
       levels: of both players, of all their cards and towers.
       start_elixir: at the start.
-      regular_ticks: steps of 0.1 s before overtime.
-      overtime_ticks: steps of 0.1 s in which the first tower that falls decides.
+      regular_ticks: ticks of 0.1 s before overtime.
+      overtime_ticks: ticks of 0.1 s in which the first tower that falls decides.
       double_from_tick: elixir comes twice as fast from this tick on.
       triple_from_tick: three times as fast; None: never.
       tiebreak: of a battle with equal towers at the end of overtime: "draw", or "lowest_tower_hp" (whose weakest tower has
@@ -95,7 +96,8 @@ class ClashConfig:
                 raise ValueError(f"{name}={getattr(self, name)!r}: must be an integer in {low}..{high}{other}")
             object.__setattr__(self, name, number)
         if self.regular_ticks % TICKS_PER_STEP or self.overtime_ticks % TICKS_PER_STEP:
-            raise ValueError(f"regular_ticks={self.regular_ticks}, overtime_ticks={self.overtime_ticks}: must be multiples of 5")
+            given = f"regular_ticks={self.regular_ticks}, overtime_ticks={self.overtime_ticks}"
+            raise ValueError(f"{given}: must be multiples of {TICKS_PER_STEP}")
         if self.tiebreak not in TIEBREAKS:
             raise ValueError(f"tiebreak={self.tiebreak!r}: {checks.one_of(self.tiebreak, TIEBREAKS)}")
         if self.value not in VALUES:

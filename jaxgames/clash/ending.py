@@ -14,7 +14,7 @@ from jaxgames.clash.state import State
 
 
 def ended(config: ClashConfig, state: State) -> State:
-    """Looks which battles, leaves [..., B], are over (step 12 of a tick).
+    """Finds the battles, leaves [..., B], that are over (step 12 of a tick).
 
     First a dead king, of both players: a draw; then, from the end of regular time on, unequal numbers of towers; then time.
     """

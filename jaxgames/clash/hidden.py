@@ -22,10 +22,11 @@ from jaxgames.clash.constants import DECK, ELIXIR, HAND, MOST_ELIXIR, QUEUE, TIC
 from jaxgames.clash.observation import Observation
 from jaxgames.clash.state import State
 from jaxgames.clash.tables import card_columns
+from jaxgames.clash.tick import elixir_gain
 
 UNKNOWN = -1
-# Counters of draws.
-_OTHER_DECK, _OTHER_HAND, _OWN_QUEUE = range(3)
+# Children of the lane's key.
+_OTHER_DECK, _OTHER_HAND, _OWN_QUEUE, _HAND_ORDER = 0, 1, 2, 5
 
 
 @jax.tree_util.register_dataclass
@@ -102,10 +103,8 @@ def _elixir_after(config: ClashConfig, elixir: Array, before: Array, after: Arra
     elixir = elixir.astype(jnp.int32)
     for number in range(TICKS_PER_STEP):
         tick = before.astype(jnp.int32) + number
-        gain = 1 + (tick >= config.double_from_tick)
-        if config.triple_from_tick is not None:
-            gain = jnp.where(tick >= config.triple_from_tick, 3, gain)
-        elixir = jnp.where(tick < after, jnp.minimum(elixir + gain, MOST_ELIXIR * ELIXIR), elixir)
+        more = jnp.minimum(elixir + elixir_gain(config, tick), MOST_ELIXIR * ELIXIR)
+        elixir = jnp.where(tick < after, more, elixir)
     return elixir.astype(jnp.int16)
 
 
@@ -173,7 +172,7 @@ def _other_cards(info: Information, pool: Array, lane: random_bits.LaneKey) -> t
     in_hand = HAND - info.other_hand.sum()
     hand = info.other_hand | (rows == _first(order, in_hand)[:, None]).any(0)
     rest = jnp.where(np.arange(QUEUE) + in_hand < DECK, order[jnp.minimum(np.arange(QUEUE) + in_hand, DECK - 1)], UNKNOWN)
-    return _draw(hand, random_bits.fold(lane, _OTHER_HAND + HAND), HAND), _filled(info.other_queue, rest)
+    return _draw(hand, random_bits.fold(lane, _HAND_ORDER), HAND), _filled(info.other_queue, rest)
 
 
 def _first(cards: Array, count: Array) -> Array:

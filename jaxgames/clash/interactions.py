@@ -22,14 +22,13 @@ import numpy as np
 from jaxgames import checks
 from jaxgames.clash import arithmetic, properties
 from jaxgames.clash.cards import Unit
-from jaxgames.clash.config import ClashConfig
 from jaxgames.clash.constants import RIVER, TOWERS
 from jaxgames.clash.json_file import read_json
+from jaxgames.clash.properties import CONFIG
 from jaxgames.clash.scene import Scene, absolute, film
 from jaxgames.replay import BAD_FILE, NO_DIFFERENCE, SOME_DIFFERENCE
 
 MOST_TICKS = 1_200
-CONFIG = ClashConfig(decks=((), ()), slots=32, spell_slots=8)
 _DEPLOY_AT = (3_500, 14_500)
 _CROSS_AT = (9_000, 13_500)
 

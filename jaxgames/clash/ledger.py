@@ -10,8 +10,7 @@ and all that stuns, slows, pushes and drawing fire are good for.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -24,7 +23,7 @@ from jaxgames.clash.constants import TICKS_PER_STEP, TOWERS
 from jaxgames.clash.kinds import Kinds, look_up, places_of
 from jaxgames.clash.state import State
 from jaxgames.clash.tables import features
-from jaxgames.clash.tick import slowed, tick, with_births
+from jaxgames.clash.tick import of_each, slowed, tick, with_births
 
 
 class Ledger(NamedTuple):
@@ -79,8 +78,8 @@ def step(config: ClashConfig, books: Books, actions: Array) -> Books:
       actions: int32 [2, B].
     """
     states, ledger, cards = books.states, books.ledger, len(config.table.cards)
-    play = _of_each(functools.partial(rules.read, config))(states, actions)
-    deployed = _of_each(functools.partial(rules.deploy, config))(states, play)
+    play = of_each(functools.partial(rules.read, config))(states, actions)
+    deployed = of_each(functools.partial(rules.deploy, config))(states, play)
     played = play.plays[:, None] & (play.row[:, None] == np.arange(cards + 1)[:, None])
     origin = jnp.where(deployed.alive & ~states.alive, play.row[:, None], books.origin)
     ledger = ledger._replace(plays=ledger.plays + played)
@@ -91,7 +90,7 @@ def step(config: ClashConfig, books: Books, actions: Array) -> Books:
 
     begun = (deployed, look_up(config, deployed), origin, ledger)
     after, _, origin, ledger = jax.lax.fori_loop(0, TICKS_PER_STEP, body, begun)
-    return Books(_of_each(functools.partial(rules.save_on, config))(after), origin, ledger)
+    return Books(of_each(functools.partial(rules.save_on, config))(after), origin, ledger)
 
 
 def _tick(config: ClashConfig, states: State, kinds: Kinds, origin: Array, ledger: Ledger) -> tuple[State, Kinds, Array, Ledger]:
@@ -138,11 +137,6 @@ def _book(config: ClashConfig, states: State, kinds: Kinds, died: Array, origin:
     for hitters, cards in ((by_units, origin), (by_spells, _cards_of_spells(config, states))):
         sums = jax.lax.fori_loop(0, hitters.end, functools.partial(share, hitters=hitters, cards=cards), sums)
     return Ledger(ledger.plays, *sums)
-
-
-def _of_each(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Maps a function of one battle over the last axis."""
-    return jax.vmap(function, in_axes=-1, out_axes=-1)
 
 
 def _cards_of_spells(config: ClashConfig, states: State) -> Array:

@@ -12,7 +12,7 @@ import numpy as np
 from jaxgames import letters
 from jaxgames.clash.cards import Table
 from jaxgames.clash.config import ClashConfig
-from jaxgames.clash.constants import BRIDGES, COLUMNS, ELIXIR, RIVER, ROWS, TILE
+from jaxgames.clash.constants import BRIDGES, COLUMNS, DRAW, ELIXIR, RIVER, ROWS, TILE
 from jaxgames.clash.state import State
 
 _PLAYERS = ("blue", "red")
@@ -77,4 +77,4 @@ def _clock(battle: State) -> str:
     passed = f"{int(battle.tick) / 10} s passed"
     if not battle.terminated:
         return passed
-    return f"{passed}; " + ("drawn" if battle.winner > 1 else f"{_PLAYERS[int(battle.winner)]} has won")
+    return f"{passed}; " + ("drawn" if battle.winner == DRAW else f"{_PLAYERS[int(battle.winner)]} has won")

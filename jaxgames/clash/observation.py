@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from jaxgames.clash.constants import DRAW
 from jaxgames.clash.state import State
 
 # Fields of a state that all see; the first axis of each is the player.
@@ -84,7 +85,7 @@ def observe(state: State, viewer: Array) -> Observation:
 
     winner = state.winner.astype(jnp.int32)
     won = jnp.where(winner == second, 1, -1)
-    outcome = jnp.where(winner < 0, 0, jnp.where(winner == 2, 2, won))
+    outcome = jnp.where(winner < 0, 0, jnp.where(winner == DRAW, DRAW, won))
     return Observation(
         viewer=second.astype(jnp.int8),
         arena={name: pair(getattr(state, name)) for name in SEEN},
@@ -110,4 +111,4 @@ def winner_of(observation: Observation) -> Array:
     """Gives the winner as in the state, int8 []."""
     viewer, outcome = observation.viewer.astype(jnp.int32), observation.outcome
     winner = jnp.where(outcome == 1, viewer, 1 - viewer)
-    return jnp.where(outcome == 0, -1, jnp.where(outcome == 2, 2, winner)).astype(jnp.int8)
+    return jnp.where(outcome == 0, -1, jnp.where(outcome == DRAW, DRAW, winner)).astype(jnp.int8)

@@ -14,13 +14,9 @@ from jaxgames.clash.constants import (
     ELIXIR,
     HAND,
     HEIGHT,
-    KING,
     MOST_ELIXIR,
     NUM_TILES,
     TILE,
-    TOWER_X,
-    TOWER_Y,
-    TOWERS,
     WIDTH,
 )
 from jaxgames.clash.rules import WAIT
@@ -31,7 +27,6 @@ _TILE = TILE * view.SCALE
 _WIDE, _HIGH = WIDTH * view.SCALE, HEIGHT * view.SCALE
 _PANEL, _CARD_WIDE, _CARD_HIGH, _GAP = _LEFT + _WIDE + 24, 92, 116, 10
 _ELIXIR, _SOFT = "#b03fd0", "#6b7280"
-_FACES = {"troop": "#fbf3dc", "building": "#e3ded2", "spell": "#e9dcf5"}
 
 
 class Page(page.Board):
@@ -110,10 +105,7 @@ class Page(page.Board):
         return _PANEL + place % 2 * (_CARD_WIDE + _GAP), top + 44 + place // 2 * (_CARD_HIGH + _GAP)
 
     def _time(self, state: Any) -> str:
-        config, tick = self.game.config, int(state.tick)
-        rest = (config.regular_ticks if tick < config.regular_ticks else config.last_tick) - tick
-        more = (" overtime" if tick >= config.regular_ticks else "") + (" · 2x elixir" if tick >= config.double_from_tick else "")
-        return words(_LEFT, _TOP - 14, f"{rest // 600}:{rest // 10 % 60:02d}{more}", 20, anchor="start", bold=True)
+        return words(_LEFT, _TOP - 14, view.clock(self.game.config, int(state.tick)), 20, anchor="start", bold=True)
 
     def _hand(self, state: Any, seat: int, top: float, *, small: bool) -> str:
         config, wide = self.game.config, 2 * _CARD_WIDE + _GAP
@@ -134,16 +126,7 @@ class Page(page.Board):
 
 def _towers(state: Any) -> list[str]:
     """The hit points of the towers."""
-    parts = []
-    for player in range(2):
-        for tower in range(TOWERS):
-            x, y = int(TOWER_X[tower]), int(TOWER_Y[tower])
-            x, y = (WIDTH - x, HEIGHT - y) if player else (x, y)
-            points = str(int(state.hp[player, tower])) if state.alive[player, tower] else "down"
-            below = (44 if tower == KING else 38) * (-1 if player else 1)
-            top = _TOP + (HEIGHT - y) * view.SCALE + below + 4
-            parts.append(words(_LEFT + x * view.SCALE, top, points, 11, "#1d2330", bold=True))
-    return parts
+    return [words(x, y, points, 11, "#1d2330", bold=True) for x, y, points in view.tower_points(state)]
 
 
 def _card(x: float, y: float, card: Any, elixir: float, saved_for: bool) -> str:
@@ -151,7 +134,7 @@ def _card(x: float, y: float, card: Any, elixir: float, saved_for: bool) -> str:
     frame = f"stroke='{_ELIXIR}' stroke-width='4'" if saved_for else "stroke='#9aa1ad' stroke-width='1.2'"
     faint = " opacity='.55'" if card.cost > elixir else ""
     middle, lines = x + _CARD_WIDE / 2, card.name.replace(".", "").split()
-    parts = [f"<rect x='{x}' y='{y}' width='{_CARD_WIDE}' height='{_CARD_HIGH}' rx='9' fill='{_FACES[card.type]}' {frame}/>"]
+    parts = [f"<rect x='{x}' y='{y}' width='{_CARD_WIDE}' height='{_CARD_HIGH}' rx='9' fill='{view.CARDS[card.type]}' {frame}/>"]
     for number, line in enumerate(lines):
         top = y + _CARD_HIGH / 2 + 8 + 17 * (number - (len(lines) - 1) / 2)
         parts.append(words(middle, top, line, 15 if len(line) < 9 else 12, "#2a2f3a", bold=True))

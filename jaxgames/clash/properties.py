@@ -15,7 +15,7 @@ from jax import Array
 from jaxgames import checks
 from jaxgames.clash import rules, setup
 from jaxgames.clash.config import ClashConfig
-from jaxgames.clash.constants import TOWERS
+from jaxgames.clash.constants import DECK, HAND, NUM_TILES, TOWERS
 from jaxgames.clash.scene import Scene, film
 from jaxgames.clash.state import State
 from jaxgames.clash.tick import run
@@ -77,9 +77,9 @@ def sudden_death() -> dict[str, Any]:
 def rotation_symmetry() -> dict[str, Any]:
     """Random battles, and the same with players exchanged: as every player's things are told in its own frame, all is equal."""
     random = np.random.default_rng(0)
-    cards = np.stack([[random.permutation(len(CONFIG.table.cards))[:8] for _ in range(2)] for _ in range(_BATTLES)])
-    place, tile = random.integers(4, size=(_STEPS, _BATTLES, 2)), random.integers(576, size=(_STEPS, _BATTLES, 2))
-    actions = (1 + place * 576 + tile).astype(np.int32)
+    cards = np.stack([[random.permutation(len(CONFIG.table.cards))[:DECK] for _ in range(2)] for _ in range(_BATTLES)])
+    place, tile = random.integers(HAND, size=(_STEPS, _BATTLES, 2)), random.integers(NUM_TILES, size=(_STEPS, _BATTLES, 2))
+    actions = (1 + place * NUM_TILES + tile).astype(np.int32)
     both = np.concatenate([cards, cards[:, ::-1]]).astype(np.int8), np.concatenate([actions, actions[..., ::-1]], axis=1)
     states = jax.device_get(_play(CONFIG, *map(jnp.asarray, both)))
     worst = 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Sequence
+import math
 from typing import Any
 
 import jax
@@ -14,9 +14,8 @@ from jax import Array
 
 from jaxgames import checks
 from jaxgames.clash import setup
-from jaxgames.clash.cards import Table
 from jaxgames.clash.config import ClashConfig
-from jaxgames.clash.constants import DECK, HEIGHT, TOWERS, WIDTH
+from jaxgames.clash.constants import DECK, HEIGHT, KING, TOWER_X, TOWER_Y, TOWERS, WIDTH
 from jaxgames.clash.state import State, free_slots
 from jaxgames.clash.tables import unit_columns
 from jaxgames.clash.tick import run
@@ -83,9 +82,7 @@ class Scene:
         if not len(idle):
             raise ValueError(f"card={key!r}: player {player} has no idle slot for a spell")
         if ticks is None:
-            squared = (own_x - 9_000) ** 2 + (own_y - 3_000) ** 2
-            distance = int(squared**0.5)
-            distance -= distance * distance > squared
+            distance = math.isqrt((own_x - int(TOWER_X[KING])) ** 2 + (own_y - int(TOWER_Y[KING])) ** 2)
             ticks = max(1, -(-distance // card.projectile_speed)) if card.projectile_speed else card.first_wave_ticks
         values = {"spell": self.config.table.card_ids[key], "spell_ticks": ticks, "spell_x": own_x, "spell_y": own_y}
         for field, value in (values | {"spell_waves": card.waves}).items():
@@ -148,8 +145,3 @@ def absolute(states: Any) -> tuple[np.ndarray, np.ndarray]:
     second = np.array([[False], [True]])
     x, y = np.asarray(states.x, np.int32), np.asarray(states.y, np.int32)
     return np.where(second, WIDTH - x, x), np.where(second, HEIGHT - y, y)
-
-
-def names_of(table: Table, units: Sequence[int]) -> list[str]:
-    """Gives the names of units by their rows."""
-    return [table.units[int(row)].name for row in units]

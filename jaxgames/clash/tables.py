@@ -117,7 +117,7 @@ def _unit_row(table: Table, unit: Unit, level: int) -> dict[str, int]:
         "crown_damage": damage * unit.crown_damage_pct // 100,
         "layer": everything[unit.flying][building],
         "accepts": accepts if damage else 0,
-        "splash_layers": unit.splash_ground * (GROUND + GROUND_BUILDING) + unit.splash_air * (AIR + AIR_BUILDING),
+        "splash_layers": _layers(unit.splash_ground, unit.splash_air),
         "hit_ticks": unit.hit_ticks,
         "windup": unit.windup_ticks,
         "reach": unit.range + unit.radius,

@@ -123,9 +123,9 @@ def _born(config: ClashConfig, before: State, after: State, kinds: Kinds, events
     """Lets bombs and children of a tick come."""
     need = features(config)
     if need.bombs:
-        after = _of_each(functools.partial(spawning.lay_bombs, config))(after, kinds, events.died)
+        after = of_each(functools.partial(spawning.lay_bombs, config))(after, kinds, events.died)
     if need.children:
-        after = _of_each(functools.partial(spawning.bring_children, config))(after, before, kinds, *events)
+        after = of_each(functools.partial(spawning.bring_children, config))(after, before, kinds, *events)
     return after
 
 
@@ -164,17 +164,22 @@ def tick(config: ClashConfig, state: State, kinds: Kinds) -> tuple[State, Events
     return after, Events(died, spawning.waves_due(state, kinds), state.spell_ticks == 1)
 
 
-def _of_each(function: Callable[..., State]) -> Callable[..., State]:
+def of_each(function: Callable[..., Any]) -> Callable[..., Any]:
     """Maps a function of one battle over the last axis."""
     return jax.vmap(function, in_axes=-1, out_axes=-1)
 
 
+def elixir_gain(config: ClashConfig, tick: Array) -> Array:
+    """Gives how much elixir comes in a tick (of any integer type, which is that of the result)."""
+    gain = 1 + (tick >= config.double_from_tick).astype(tick.dtype)
+    if config.triple_from_tick is not None:
+        gain = jnp.where(tick >= config.triple_from_tick, 3, gain).astype(tick.dtype)
+    return gain
+
+
 def _elixir(config: ClashConfig, state: State) -> Array:
     """Step 1: elixir comes, int16 [2]."""
-    gain = 1 + (state.tick >= config.double_from_tick).astype(jnp.int16)
-    if config.triple_from_tick is not None:
-        gain = jnp.where(state.tick >= config.triple_from_tick, 3, gain).astype(jnp.int16)
-    return jnp.minimum(state.elixir + gain, MOST_ELIXIR * ELIXIR)
+    return jnp.minimum(state.elixir + elixir_gain(config, state.tick), MOST_ELIXIR * ELIXIR)
 
 
 def slowed(state: State, kinds: UnitColumns, need: Features) -> tuple[Array | int, Array]:

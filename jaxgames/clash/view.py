@@ -7,7 +7,7 @@ shots, spells where they will land, and beside it hands, elixir and the clock.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from jaxgames.clash.config import ClashConfig
 from jaxgames.clash.constants import (
     BRIDGES,
     COLUMNS,
+    DRAW,
     ELIXIR,
     FOOTPRINTS,
     HEIGHT,
@@ -40,7 +41,7 @@ NAMES = ("blue", "red")
 COLOURS = ("#2f6fde", "#d8423a")
 _DARK = ("#173f86", "#8b211c")
 _BARS = ("#6fc3ff", "#ff8f7d")
-_CARDS = {"troop": "#fbf3dc", "building": "#e3ded2", "spell": "#e9dcf5"}
+CARDS = {"troop": "#fbf3dc", "building": "#e3ded2", "spell": "#e9dcf5"}
 _GRASS, _GRASS_2, _WATER, _BRIDGE = "#8fc46b", "#86bc62", "#5aa9d6", "#b58a58"
 LEFT, TOP, _PANEL = 16.0, 46.0, 250.0
 FONT = "font-family='Helvetica,Arial,sans-serif'"
@@ -96,7 +97,7 @@ def animate(config: ClashConfig, states: State, actions: np.ndarray | None = Non
 def _result(winner: int, names: Sequence[str]) -> str:
     if winner < 0:
         return "the battle goes on"
-    return "drawn" if winner > 1 else f"{names[int(winner)]} wins"
+    return "drawn" if winner == DRAW else f"{names[int(winner)]} wins"
 
 
 def _picture(parts: list[str]) -> str:
@@ -231,17 +232,9 @@ def _effects(config: ClashConfig, state: State) -> list[str]:
 def _panel(config: ClashConfig, state: State) -> list[str]:
     """The clock, and of each player elixir, hand and next card."""
     cards, left = config.table.cards, LEFT * 2 + WIDTH * SCALE
-    tick = int(state.tick)
-    rest = (config.regular_ticks if tick < config.regular_ticks else config.last_tick) - tick
-    words = f"{rest // 600}:{rest // 10 % 60:02d}" + (" overtime" if tick >= config.regular_ticks else "")
-    words += "  2x elixir" if tick >= config.double_from_tick else ""
-    parts = [text(LEFT, TOP - 16, words, 20, "font-weight='bold'")]
-    for player in range(2):
-        for tower in range(TOWERS):
-            x, y = _place(player, TOWER_X[tower], TOWER_Y[tower])
-            words = str(int(state.hp[player, tower])) if state.alive[player, tower] else "down"
-            bold = "text-anchor='middle' font-weight='bold'"
-            parts.append(text(x, y + (44 if tower == KING else 36) * (1 if player == 0 else -1) + 4, words, 11, bold))
+    parts = [text(LEFT, TOP - 16, clock(config, int(state.tick)), 20, "font-weight='bold'")]
+    for x, y, words in tower_points(state):
+        parts.append(text(x, y, words, 11, "text-anchor='middle' font-weight='bold'"))
     for player, top in ((0, TOP + HEIGHT * SCALE - 180), (1, TOP + 26)):
         elixir = int(state.elixir[player]) / ELIXIR
         parts.append(f"<rect x='{left:.0f}' y='{top:.0f}' width='200' height='12' rx='4' fill='#ddd'/>")
@@ -256,6 +249,25 @@ def _panel(config: ClashConfig, state: State) -> list[str]:
     return parts
 
 
+def clock(config: ClashConfig, tick: int) -> str:
+    """Gives the time that is left, and how fast elixir comes."""
+    rest = (config.regular_ticks if tick < config.regular_ticks else config.last_tick) - tick
+    words = f"{rest // 600}:{rest // 10 % 60:02d}" + (" overtime" if tick >= config.regular_ticks else "")
+    gain = 1 + (tick >= config.double_from_tick)
+    if config.triple_from_tick is not None and tick >= config.triple_from_tick:
+        gain = 3
+    return words + (f" · {gain}x elixir" if gain > 1 else "")
+
+
+def tower_points(state: State) -> Iterator[tuple[float, float, str]]:
+    """Gives the hit points of each tower, and where they stand, in pixels."""
+    for player in range(2):
+        for tower in range(TOWERS):
+            x, y = _place(player, TOWER_X[tower], TOWER_Y[tower])
+            away = (44 if tower == KING else 37) * (1 if player == 0 else -1) + 4
+            yield x, y + away, str(int(state.hp[player, tower])) if state.alive[player, tower] else "down"
+
+
 def _box_of_elixir(left: float, top: float, number: int) -> str:
     """A line between two elixirs of the bar."""
     x = left + number / MOST_ELIXIR * 200
@@ -265,7 +277,7 @@ def _box_of_elixir(left: float, top: float, number: int) -> str:
 def _card(left: float, top: float, card: Card, elixir: float, saved_for: bool) -> str:
     """A card of a hand with its cost, pale while it cannot be paid, with a thick frame while it is saved for."""
     frame = "stroke='#b03fd0' stroke-width='3'" if saved_for else "stroke='#777'"
-    parts = [f"<rect width='47' height='72' rx='5' fill='{_CARDS[card.type]}' {frame}/>"]
+    parts = [f"<rect width='47' height='72' rx='5' fill='{CARDS[card.type]}' {frame}/>"]
     words = card.name.replace(".", "").split()
     for line, word in enumerate(words):
         y = 42 + 11 * (line - (len(words) - 1) / 2)

@@ -86,9 +86,13 @@ class Layout:
         """The word of cards without a cell."""
         return self.trade + self.words
 
+    def card_word(self, card: int) -> int:
+        """The first word of a card that is no unit, on a cell."""
+        return self.plain + 1 + (card - cards.NUM_UNIT_CARDS) * self.words
+
     @property
     def num_words(self) -> int:
-        return self.plain + 1 + (cards.NUM_CARDS - cards.NUM_UNIT_CARDS) * self.words
+        return self.card_word(cards.NUM_CARDS)
 
     @property
     def num_actions(self) -> int:
@@ -117,7 +121,7 @@ class Layout:
 
     def play(self, card: int, cell: int) -> int:
         """The number of a card that is no unit, on a cell."""
-        return WORD_BITS * (self.plain + 1 + (card - cards.NUM_UNIT_CARDS) * self.words) + cell
+        return WORD_BITS * self.card_word(card) + cell
 
     def parse(self, action: Array) -> Action:
         """Takes a number (int32 []) apart; for a number out of range all flags are False."""

@@ -214,11 +214,12 @@ def burn(config: HeroAcademyConfig, sides: Sides, board: Board, spot: Bits, bonu
     crystals = struck & sides.crystals
     wizards = (struck & board.kinds[2]) - board.kinds[1] - board.kinds[0]
     helmets = struck & board.items[units.HELM]
+    of_wizards = int(units.MAGICAL_RESISTANCE[units.WIZARD])
     groups: list[tuple[Bits, int]] = [
         (struck - wizards - helmets - crystals, 0),
-        (wizards - helmets, 10),
+        (wizards - helmets, of_wizards),
         (helmets - wizards, units.ITEM_RESISTANCE),
-        (wizards & helmets, 10 + units.ITEM_RESISTANCE),
+        (wizards & helmets, of_wizards + units.ITEM_RESISTANCE),
     ]
     amounts = [(cells, units.INFERNO_DAMAGE * (100 - resistance) // 100) for cells, resistance in groups]
     for held in range(config.num_assault + 1):

@@ -63,10 +63,14 @@ def draw(hand: Array, deck: Array, seed: Array, words: Array | None, going: Arra
 
 
 def remainder(number: Array, divisor: Array) -> Array:
-    """Gives `number % divisor` for int32 [] below 2**22 and a divisor from 1, by a division of floats, which vectorizes."""
+    """Gives `number % divisor` for int32 [] below 2**22 and a divisor from 1, by a division of floats, which vectorizes.
+
+    Accelerators may round a quotient to the float beside it, so it can come out one too small or too large.
+    """
     divisor = jnp.maximum(divisor, 1)
     whole = jnp.floor(number.astype(jnp.float32) / divisor.astype(jnp.float32)).astype(jnp.int32)
-    return number - whole * divisor
+    rest = number - whole * divisor
+    return rest + jnp.where(rest < 0, divisor, 0) - jnp.where(rest >= divisor, divisor, 0)
 
 
 def card_at(deck: Array, rank: Array) -> Array:

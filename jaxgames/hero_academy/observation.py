@@ -46,14 +46,14 @@ class Observation:
 
 
 def observe(config: HeroAcademyConfig, state: State, viewer: Array) -> Observation:
-    """Gives what a player (int [], may be traced) sees now, and nothing more."""
-    second = viewer == 1
+    """Gives what a player (int [], may be traced; out of range counts as 0) sees now, and nothing more."""
+    second = jnp.asarray(viewer) == 1
     hand, deck = (jnp.where(second, pair[1], pair[0]) for pair in (state.hands, state.decks))
     other_hand, other_deck = (jnp.where(second, pair[0], pair[1]) for pair in (state.hands, state.decks))
     hidden = config.hidden_hands
     zero = jnp.int32(0)
     return Observation(
-        viewer=jnp.asarray(viewer).astype(jnp.int8),
+        viewer=second.astype(jnp.int8),
         board=state.board,
         hand=hand,
         deck=deck,

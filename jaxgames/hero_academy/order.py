@@ -84,7 +84,7 @@ def _first_of_cards(config: HeroAcademyConfig, among: Bits) -> Bits:
             deploys = plain & places
             here = jnp.where(deploys != 0, deploys & -deploys, exchange)
         else:
-            start = layout.plain + 1 + (card - cards.NUM_UNIT_CARDS) * layout.words
+            start = layout.card_word(card)
             cells = _first_by_column(config.grid, Bits(among.words[start : start + layout.words]))
             words += cells.when(free).words
             here = jnp.where(cells.any(), nothing, exchange)

@@ -71,7 +71,6 @@ def _card_actions(config: HeroAcademyConfig, state: State, sides: Sides, legal: 
     layout = actions.layout(config)
     hand = sides.mine(state.hands)
     plain = legal.words[layout.plain]
-    first = layout.plain + 1
     parts: list[tuple[Array, Bits | None]] = []
     for card in range(cards.NUM_CARDS):
         of_card = np.uint32(1 << (actions.SWAP_CARD + card))
@@ -80,7 +79,7 @@ def _card_actions(config: HeroAcademyConfig, state: State, sides: Sides, legal: 
             of_card = of_card | np.uint32(places << (actions.DEPLOY + MOST_DEPLOY_SQUARES * card))
             parts.append((plain & of_card, None))
         else:
-            word = first + (card - cards.NUM_UNIT_CARDS) * layout.words
+            word = layout.card_word(card)
             parts.append((plain & of_card, Bits(legal.words[word : word + layout.words])))
     counts = []
     for card, (bits, cells) in enumerate(parts):

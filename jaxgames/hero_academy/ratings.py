@@ -148,7 +148,7 @@ def _best_of_cards(config: HeroAcademyConfig, state: State, among: Bits) -> Arra
     layout, board, sides = actions.layout(config), state.board, Sides(config, state)
     played: dict[int, Place] = {}
     for card in range(cards.NUM_UNIT_CARDS, cards.NUM_CARDS):
-        word = layout.plain + 1 + (card - cards.NUM_UNIT_CARDS) * layout.words
+        word = layout.card_word(card)
         played[card] = (word, 0, 0, Bits(among.words[word : word + layout.words]))
     most, lost = _most_and_lost_digits(board)
     pieces = functools.reduce(sliced.add, (sliced.constants([(carriers, POTION_ITEM)]) for carriers in board.items))

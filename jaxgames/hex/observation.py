@@ -11,7 +11,7 @@ from jax import Array
 from jaxgames.bits import Bits
 from jaxgames.hex import rules
 from jaxgames.hex.config import HexConfig
-from jaxgames.hex.geometry import BLACK
+from jaxgames.hex.geometry import BLACK, WHITE
 from jaxgames.hex.state import State
 
 
@@ -41,8 +41,8 @@ class Observation:
 
 
 def observe(config: HexConfig, state: State, player: Array) -> Observation:
-    """Gives what one player sees now, and nothing more (player: int [], 0 or 1)."""
-    player = jnp.asarray(player).astype(jnp.int8)
+    """Gives what one player (int [], may be traced; out of range counts as 0) sees now, and nothing more."""
+    player = (jnp.asarray(player) == WHITE).astype(jnp.int8)
     own, known = rules.own_view(config, state, player)
     first = player == BLACK
     black, white = state.turns

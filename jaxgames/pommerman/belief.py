@@ -196,6 +196,6 @@ def _messages(config: PommermanConfig, before: State, observation: Observation) 
     """What the teammate said; the others are not heard."""
     if not config.has_messages:
         return before.messages
-    teammate = (observation.seat + 2) % config.num_players
+    teammate = config.teammate_of(observation.seat)
     heard = [teammate == seat for seat in range(config.num_players)]
     return tuple(tuple(jnp.where(here, word, jnp.int8(0)) for word in observation.message) for here in heard)

@@ -31,7 +31,7 @@ Memory = TypeVar("Memory")
 
 
 def simple_agent(game: Pommerman, observation_of: Callable[[Any], Observation] | None = None) -> Agent:
-    """Makes the official SimpleAgent; see `simple_agent`. Its memory starts again with every episode.
+    """Makes the official SimpleAgent; see the module `simple_agent`. Its memory starts again with every episode.
 
     Args:
       game: the variant to play.

@@ -55,7 +55,7 @@ class PommermanConfig:
                 continue
             if field.name in ("mode", "name"):
                 if not isinstance(value, str):
-                    raise ValueError(f"{field.name}={value!r}: must be a text")
+                    raise ValueError(f"{field.name}={value!r}: must be text")
                 continue
             number = checks.as_integer(value)
             if number is None:
@@ -103,8 +103,15 @@ class PommermanConfig:
 
     def enemies_of(self, seat: int) -> tuple[int, ...]:
         """All but the own seat, and in teams the partner's."""
-        step = 2 if self.is_team else self.num_players  # from a player to the next of the same side
-        return tuple(other for other in range(self.num_players) if (other - seat) % step)
+        return tuple(other for other in range(self.num_players) if self.are_enemies(seat, other))
+
+    def are_enemies(self, seat: Any, other: Any) -> Any:
+        """Says whether two seats, whole numbers or arrays of them, play against each other."""
+        return (seat - other) % 2 != 0 if self.is_team else seat != other
+
+    def teammate_of(self, seat: Any) -> Any:
+        """The other seat of a team, of a whole number or an array of them."""
+        return (seat + 2) % self.num_players
 
     @property
     def has_messages(self) -> bool:

@@ -212,7 +212,7 @@ def pommerlearn_planes(config: PommermanConfig, view: SearchView, *, centred: bo
     """
     observation, grid, players = view.observation, config.grid, config.num_players
     own, seat = observation.own, observation.seat
-    places = [(seat + index) % max(players, 1) for index in range(4)]
+    places = [(seat + index) % players for index in range(4)]
     agents = [_entry(observation.bomber_cells, place) if index < players else jnp.int8(-1) for index, place in enumerate(places)]
 
     def moved(cells: Bits) -> Bits:
@@ -300,7 +300,7 @@ def _board_sets(config: PommermanConfig, observation: Observation, *, hide_bombs
 def _friends(config: PommermanConfig, seat: Array) -> Array:
     """bool [P]: the seat itself and its teammate."""
     seats = jnp.arange(config.num_players)
-    return (seats % 2 == seat % 2) if config.is_team else (seats == seat)
+    return ~config.are_enemies(seats, seat)
 
 
 def _others(config: PommermanConfig, observation: Observation) -> tuple[Bits, Bits]:

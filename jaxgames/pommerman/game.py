@@ -11,7 +11,8 @@ from jax import Array
 
 from jaxgames import checks
 from jaxgames.game import GameBase
-from jaxgames.pommerman import belief, modelling, prospects, radio, rules, setup
+from jaxgames.pommerman import belief as beliefs
+from jaxgames.pommerman import modelling, prospects, radio, rules, setup
 from jaxgames.pommerman.config import LONGEST, PommermanConfig, preset
 from jaxgames.pommerman.constants import NUM_MESSAGES, NUM_MOVES, Move
 from jaxgames.pommerman.observation import Observation, observe
@@ -170,7 +171,7 @@ class Pommerman(GameBase):
 
     def are_enemies(self, seat: Array, other: Array) -> Array:
         """Says whether two seats (int32) play against each other. Returns bool."""
-        return (seat - other) % 2 != 0 if self.config.is_team else seat != other
+        return self.config.are_enemies(seat, other)
 
     def prospects(self, state: State) -> Array:
         """Gives the heuristic, and for the living what an undecided position promises; see `prospects`. Returns float32 [P]."""
@@ -178,15 +179,15 @@ class Pommerman(GameBase):
 
     def init_belief(self, observation: Observation, *, worst_case: bool = False) -> State:
         """Gives what a player takes for the truth after its first observation; see `belief`."""
-        return belief.init_belief(self.config, observation, worst_case=worst_case)
+        return beliefs.init_belief(self.config, observation, worst_case=worst_case)
 
-    def update_belief(self, before: State, observation: Observation, own_action: Array, *, worst_case: bool = False) -> State:
+    def update_belief(self, belief: State, observation: Observation, own_action: Array, *, worst_case: bool = False) -> State:
         """Adds the observation after a step in which the player did `own_action` (int32 [])."""
-        return belief.update_belief(self.config, before, observation, own_action, worst_case=worst_case)
+        return beliefs.update_belief(self.config, belief, observation, own_action, worst_case=worst_case)
 
-    def believed_state(self, believed: State) -> State:
+    def believed_state(self, belief: State) -> State:
         """Gives the state that a player believes in: beliefs are states."""
-        return believed
+        return belief
 
     @property
     def has_words(self) -> bool:
@@ -201,9 +202,9 @@ class Pommerman(GameBase):
         """Takes the words from actions (int32 [...]). Returns int32 [...]."""
         return radio.silent(actions)
 
-    def heed(self, before: State, believed: State, observation: Observation) -> State:
+    def heed(self, before: State, belief: State, observation: Observation) -> State:
         """Puts an enemy out of view where the teammate says that it is; see `radio`."""
-        return radio.heed(self.config, before, believed, observation)
+        return radio.heed(self.config, before, belief, observation)
 
     def visible_state(self, state: State) -> State:
         """Gives the state with nothing hidden under wood or flames.
@@ -213,7 +214,7 @@ class Pommerman(GameBase):
         """
         if self.config.view_radius is not None:
             raise ValueError(f"view_radius={self.config.view_radius}: only a board in full view is seen by all alike")
-        return belief.without_hidden(state)
+        return beliefs.without_hidden(state)
 
     def observe(self, state: State, player: Array) -> Observation:
         """Gives what one player (int []) sees now; see `observation.observe`."""

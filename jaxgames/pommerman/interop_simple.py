@@ -21,6 +21,7 @@ from jaxgames.pommerman.observation import Observation
 from jaxgames.pommerman.simple_agent import MEMORY_LENGTH, NOWHERE, SimpleMemory, decide, draw_words
 from jaxgames.pommerman.simple_cases import FOGGED, RUNS, check_form
 from jaxgames.pommerman.state import Bomber
+from jaxgames.replay import read_npz
 
 FLAME_LIFE_DIGITS = 2
 BATCH = 512  # cases per call, the last one padded: one compilation per variant
@@ -170,9 +171,9 @@ def check_simple_cases(
       The number of cases, and what differs.
 
     Raises:
-      ValueError: a field is missing or has another form, or there are no draws.
+      ValueError: the file cannot be read, a field is missing or has another form, or there are no draws.
     """
-    arrays = dict(recording) if isinstance(recording, Mapping) else dict(np.load(recording))
+    arrays = dict(recording) if isinstance(recording, Mapping) else dict(read_npz(recording))
     check_form(arrays)
     if draws < 1:
         raise ValueError(f"draws={draws}: must be >= 1")

@@ -58,8 +58,7 @@ def closest_enemy(config: PommermanConfig, state: State, seat: Array) -> Array:
     grid, own = config.grid, choose_seat(state.bombers, seat)
     best, found = jnp.int32(grid.num_cells), jnp.int32(-1)
     for other, bomber in enumerate(state.bombers):
-        friend = (seat - other) % 2 == 0 if config.is_team else seat == other
-        far = jnp.where(bomber.alive & ~friend, distance(grid, own, bomber), grid.num_cells)
+        far = jnp.where(bomber.alive & config.are_enemies(seat, other), distance(grid, own, bomber), grid.num_cells)
         found, best = jnp.where(far < best, other, found), jnp.minimum(far, best)
     return found
 

@@ -73,7 +73,7 @@ def observe(config: PommermanConfig, state: State, player: Array | int) -> Obser
     seen = [agent.alive & view.has(agent.cell) for agent in state.bombers]
     message = ()
     if config.has_messages:
-        message = choose_seat(state.messages, (player + 2) % config.num_players)
+        message = choose_seat(state.messages, config.teammate_of(player))
     visible = state.visible_items
     return Observation(
         view=view,

@@ -106,7 +106,7 @@ def allegiance(config: PommermanConfig, seat: int) -> tuple[int, list[int]]:
     others = [int(Cell.AGENT_0) + other for other in range(config.num_players) if other != seat]
     if not config.is_team:
         return int(Cell.DUMMY), others
-    teammate = int(Cell.AGENT_0) + (seat + 2) % config.num_players
+    teammate = int(Cell.AGENT_0) + config.teammate_of(seat)
     return teammate, [code for code in others if code != teammate] + [int(Cell.DUMMY)]
 
 

@@ -86,7 +86,7 @@ class Page(page.Board):
             return step
         if not state.bombers[seat].alive:
             return f"{step}. You are out"
-        message = state.messages[(seat + 2) % 4] if state.messages else ()
+        message = state.messages[self.game.config.teammate_of(seat)] if state.messages else ()
         said = f", your teammate says {' '.join(str(int(word)) for word in message)}" if message else ""
         return f"{step}. Arrow keys move, space lays a bomb, a point stands still{said}"
 

@@ -10,7 +10,7 @@ from jax import Array
 
 from jaxgames.bits import Bits
 from jaxgames.stratego.config import StrategoConfig
-from jaxgames.stratego.constants import RED
+from jaxgames.stratego.constants import BLUE, RED
 from jaxgames.stratego.legal import Sets, Side
 from jaxgames.stratego.state import LastMove, State, seated
 
@@ -62,8 +62,8 @@ class Observation:
 
 
 def observe(config: StrategoConfig, state: State, player: Array) -> Observation:
-    """Gives what one player sees now, and nothing more (player: int [], 0 or 1)."""
-    player = jnp.asarray(player).astype(jnp.int8)
+    """Gives what one player (int [], may be traced; out of range counts as 0) sees now, and nothing more."""
+    player = (jnp.asarray(player) == BLUE).astype(jnp.int8)
     first = player == RED
     own, other = seated(first, state.pieces)
     kinds = state.kinds if config.true_sight else tuple(digit - (other & state.hidden) for digit in state.kinds)

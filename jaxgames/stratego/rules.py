@@ -119,7 +119,7 @@ def _remembered(recent: LastMove, move: Move, fights: Array) -> LastMove:
 
 
 def _ended(config: StrategoConfig, state: State, captured: Array) -> State:
-    """Looks whether a state in which somebody has just moved is the end."""
+    """Ends the game where the move just made decides it."""
     stuck = ~legal.can_move(config, legal.side_of(state, state.player))
     won = captured | stuck
     winner = jnp.where(won, 1 - state.player, -1).astype(jnp.int8)
@@ -128,11 +128,14 @@ def _ended(config: StrategoConfig, state: State, captured: Array) -> State:
 
 
 def settled(config: StrategoConfig, state: State) -> State:
-    """Says of a position that was set up whether it is over: a flag is gone, nobody can move, or there are too many plies."""
+    """Says of a position that was set up whether it is over: a flag is gone, nobody can move, or there are too many plies.
+
+    Where both flags are gone nobody has won.
+    """
     red, blue = (cells.overlaps(legal.of_kind(state.kinds, FLAG)) for cells in state.pieces)
     stuck = ~legal.can_move(config, legal.side_of(state, state.player))
     won = ~red | ~blue | stuck
     winner = jnp.where(~red, 1, jnp.where(~blue, 0, 1 - state.player))
-    winner = jnp.where(won, winner, -1).astype(jnp.int8)
+    winner = jnp.where(won & (red | blue), winner, -1).astype(jnp.int8)
     over = won | (state.ply >= np.int16(config.max_plies))
     return dataclasses.replace(state, winner=winner, terminated=over, reward=jnp.int8(0))

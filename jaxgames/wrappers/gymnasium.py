@@ -232,6 +232,7 @@ class GymnasiumVectorEnv(VectorEnv):
             raise ValueError(f"autoreset={autoreset!r}: {checks.one_of(autoreset, _MODES)}")
         if array not in ("numpy", "jax"):
             raise ValueError(f"array={array!r}: must be numpy or jax")
+        num_envs = checks.count("num_envs", num_envs, 1)
         also = ("num_envs", "autoreset", "array", "render_mode")
         self.environment = shared(Environment, game, settings, also, batch_size=num_envs, autoreset=autoreset)
         self.num_envs = num_envs

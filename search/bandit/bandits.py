@@ -37,7 +37,7 @@ class Bandit(NamedTuple):
     Attributes:
       name: for tables.
       scores: `scores(lane, words, num_arms) -> float32 [..., P * K]`, drawn with the lane key, of words uint32 [..., P * K]; the
-        legal arm with the highest is tried. An illegal arm has been tried never.
+        legal arm with the highest is tried. An illegal arm has never been tried.
       credit: `credit(value, noise) -> uint32`, what a simulation with this value (float32 in [-1, 1]) adds to the word of its
         arm; what lies between the units of a word is rounded by noise in [0, 1), see `rounding_noise`.
       soft_credit: `soft_credit(value, noise) -> uint32`, the same of a value that is an estimate: its mean is kept also where

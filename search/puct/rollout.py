@@ -29,7 +29,7 @@ def random_rollouts(game: Game, num_rollouts: int = 1, rollout_steps: int | None
       `evaluate(params, states, seats)`; params: a seed (uint32 []) or None. What is drawn depends on it and the state alone.
 
     Raises:
-      ValueError: the number is not possible.
+      ValueError: there is no game, or `rollout_steps` is negative.
     """
     if num_rollouts < 1:
         raise ValueError(f"num_rollouts={num_rollouts}: must be >= 1")
@@ -46,7 +46,7 @@ def random_rollouts(game: Game, num_rollouts: int = 1, rollout_steps: int | None
             arms, legal = game.search_arms(state)
             player = jnp.maximum(game.to_play(state), 0)
             own_arms, own_legal = arms[player], legal[player]
-            rank = random_bits.below(random_bits.bits(here, 0), jnp.maximum(own_legal.sum(), 1)).astype(jnp.int32)
+            rank = random_bits.below_many(random_bits.bits(here, 0), jnp.maximum(own_legal.sum(), 1))
             arm = jnp.argmax(jnp.cumsum(own_legal) > rank)
             actions = jnp.where(jnp.arange(game.num_players) == player, own_arms[arm], game.pass_action)
             chance = random_bits.typed_keys(random_bits.fold(here, 0))

@@ -2,7 +2,7 @@
 
 One simulation walks down by the rule of choice, opens one node, and takes its value up again. Lanes whose walks have ended
 wait for the longest; what a walk carries is one number per lane, and the trees are touched by reads and writes of single rows.
-(Sources: Silver et al., AlphaZero; the preset `alphaze` is that of Bluml et al., AlphaZe**; `mctx` that of the library mctx.)
+(Sources: Silver et al., AlphaZero; the settings `ALPHAZE` are of Bluml et al., AlphaZe**, and `MCTX` of the library mctx.)
 """
 
 from __future__ import annotations

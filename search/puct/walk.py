@@ -47,10 +47,12 @@ _FLIGHT_BITS = 24
 _FLIGHT = np.uint32(1 << _FLIGHT_BITS)
 MAX_WAVE = 64  # walks at once
 MAX_IN_WAVES = 1 << _FLIGHT_BITS  # of visits, in searches that let several walks go at once
-MAX_LEVELS = 1 << 30
+_MAX_LEVELS = 1 << 30
 _EXPLORES, _DEPTH = range(2)  # draws of a walk
 _PLACE, _REPLY = range(2)  # and of each of its levels
-_LINE_DEPTHS = np.array([max(0, math.ceil(-math.log2(1 - i / 100) - 1)) for i in range(1, 100)] + [MAX_LEVELS], np.int32)
+# How far a walk follows the most visited line, by a draw of 1 to 100: each level is the last in half of the cases, and the
+# highest draw follows the line to its end.
+_LINE_DEPTHS = np.array([max(0, math.ceil(-math.log2(1 - i / 100) - 1)) for i in range(1, 100)] + [_MAX_LEVELS], np.int32)
 
 
 @jax.tree_util.register_dataclass

@@ -89,7 +89,7 @@ class Settings:
 
     @property
     def random_rounds(self) -> int:
-        """Rounds in which so many random turns are made as children later, until the first generation is full."""
+        """Rounds of random turns, `num_children` each, until the first generation is full."""
         return -(-self.population // self.num_children)
 
     @property

@@ -98,7 +98,7 @@ BRIDGE_BURNING = Settings(burn_bridges=True)
 
 
 def turn_mcts(game: Game, settings: Settings | None = None) -> Planner:
-    """Monte Carlo tree search over turns; see `Settings` for its three published variants.
+    """Monte Carlo tree search over turns; the published variants are `Settings()`, `NON_EXPLORING` and `BRIDGE_BURNING`.
 
     Args:
       game: a game of turns (see `search.turns.game.moves_of`), of which the planner sees what the player to move knows.

@@ -37,7 +37,7 @@ class Tree:
     """B trees of N nodes with C edges each; node 0 is the root.
 
     What is written together is one array: scatters of different shape side by side crash the compiler's multi-output fusion, so
-    each write also has a loop of its own (`alone`).
+    each write also has a loop of its own (`write_if`).
 
     Attributes:
       nodes: uint32 [B, N, F], the packed state, the set of untried actions, the keys of the state and of its position.

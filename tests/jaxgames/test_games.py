@@ -54,6 +54,15 @@ def test_known_actions_and_seats_out_of_range_are_told(name):
             jax.eval_shape(lambda state, seat=seat: game.observe(state, seat), state)
 
 
+@pytest.mark.parametrize("name", ["pommerman", "hex", "hero_academy", "clash", "stratego"])
+def test_a_seat_of_jax_out_of_range_sees_what_the_first_sees(name):
+    game = jaxgames.make(name)
+    state = jax.jit(game.init)(jax.random.key(0))
+    seen = jax.device_get(jax.jit(jax.vmap(game.observe, (None, 0)))(state, jnp.array([0, -1, game.num_players, 100])))
+    for leaf in jax.tree.leaves(seen):
+        np.testing.assert_array_equal(leaf, np.broadcast_to(leaf[:1], leaf.shape))
+
+
 @pytest.mark.parametrize("mode", ["hex-3", "adh-3"])
 def test_known_actions_are_played_inside_jit(mode):
     game = jaxgames.make("hex", mode)

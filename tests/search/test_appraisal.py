@@ -31,6 +31,19 @@ def test_values_are_weighed_by_visits():
         appraise(planner(sees_state=False), None, jax.random.key(0), (), 0)
 
 
+def test_a_planner_is_compiled_once_for_many_states():
+    traced, inner = [], planner().plan
+
+    def plan(*asked):
+        traced.append(asked)
+        return inner(*asked)
+
+    counting = planner(plan=plan)
+    for number in range(3):
+        appraise(counting, None, jax.random.key(number), {"state": np.full(3, number)}, 1)
+    assert len(traced) == 1
+
+
 @pytest.mark.parametrize("seat", [9, 2, -1])
 def test_no_such_seat(seat):
     with pytest.raises(ValueError, match=rf"^seat={seat}: must be in 0\.\.1"):

@@ -58,12 +58,12 @@ def q_figure(runs: Runs) -> str:
 
 
 def guess_figure(runs: Runs) -> str:
-    """Draws the surprise per hidden place and the places guessed right in other games over samples.
+    """Draws the cross-entropy per hidden place and the places guessed right in other games over samples.
 
     Args:
       runs: as for `alphaze_figure`.
     """
-    noisy = (("loss", 1, "surprise per hidden place, nats"),)
+    noisy = (("loss", 1, "cross-entropy per hidden place, nats"),)
     return _figure(runs, ("samples", "samples"), noisy, ("guessed", 100, "guessed right in other games, %"))
 
 

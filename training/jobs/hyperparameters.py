@@ -56,6 +56,9 @@ class SearchConfig:
         for name in ("horizons", "num_simulations", "batch_sizes", "learning_rates"):
             if not getattr(self, name):
                 raise ValueError(f"{name}: give at least one value")
+        if self.base.oracle.planner:
+            named = f"base.oracle.planner={self.base.oracle.planner!r}"
+            raise ValueError(f"{named}: horizons and simulations are drawn for FDTS; leave it out")
         if self.base.final_games < 1:
             raise ValueError(f"final_games={self.base.final_games}: must be >= 1, trials are ranked by them")
         if self.trials > len(self.grid()):

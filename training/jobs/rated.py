@@ -16,6 +16,8 @@ from training.learn.learner import Learner
 from training.play import counting, evaluate
 from training.storage.weights import save_weights
 
+_BATCH = 128  # games of a match at a time
+
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass
@@ -85,10 +87,18 @@ class RatedJob(Job):
             self._save("best.npz", state.best, units)
         return {"wins": score.wins / score.games, "draws": score.draws / score.games, "losses": score.losses / score.games}
 
+    def matches(self) -> list[tuple[str, int, list[Agent]]]:
+        """Gives the matches of the job as `check_memory` takes them."""
+        names = ("evaluate_games", "final_games")
+        return [(name, min(_BATCH, getattr(self.config, name)), self._players(self.player)) for name in names]
+
     def games(self, params: Any, which: int, num_games: int) -> evaluate.Games:
         """Plays games of what is learnt against the opponent, on the boards `which`."""
-        players = [self.player._replace(params=params), *[self.opponent] * (self.who.game.num_players - 1)]
-        return evaluate.play(self.who.game, players, jax.random.fold_in(self.key, which), num_games, batch_size=128)
+        players = self._players(self.player._replace(params=params))
+        return evaluate.play(self.who.game, players, jax.random.fold_in(self.key, which), num_games, batch_size=_BATCH)
+
+    def _players(self, player: Agent) -> list[Agent]:
+        return [player, *[self.opponent] * (self.who.game.num_players - 1)]
 
     def finish(self, state: State) -> dict[str, Any]:
         """Writes the last parameters, and plays with the chosen ones on boards that had no part in the choice."""

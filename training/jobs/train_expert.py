@@ -213,5 +213,6 @@ class ExpertJob(Job):
 
     def _save(self, state: State) -> None:
         number, params = int(state.round), jax.device_get(state.learner.params)
-        for name in (f"round-{number:03d}.npz", "best.npz"):
+        # That of the newest round is what the folder stands for; nothing has been learnt before the first.
+        for name in (f"round-{number:03d}.npz", *(["best.npz"] if number else [])):
             save_weights(self.folder / name, params, self.who.meta | {"round": number})

@@ -14,6 +14,7 @@ from search import presets
 from search.all_seats import for_all_seats
 from search.bandit import bandits
 from search.bandit.guide import Guide
+from search.bandit.settings import Settings
 from search.planner import Planner, as_agent
 from training.jobs import job, running
 from training.jobs.job import JobConfig
@@ -51,6 +52,7 @@ class OracleConfig:
 
     def __post_init__(self) -> None:
         bandits.by_name(self.bandit)
+        Settings(num_simulations=self.num_simulations, horizon=self.horizon, table_rows=self.table_rows)  # checks them
         own = [field.name for field in dataclasses.fields(self) if getattr(self, field.name) != field.default]
         if self.planner and own != ["planner"]:
             raise ValueError(f"planner={self.planner!r}: its settings stand after its name: leave out {', '.join(own[1:])}")
@@ -124,7 +126,7 @@ class FollowerJob(RatedJob):
         self.opponent = agents.make(learn.opponent or usual_opponent(self.who.game), self.who.game)
         shown = f"oracle.num_simulations={config.oracle.num_simulations}"
         labels = as_agent(oracle)._replace(name=config.oracle.planner or shown)
-        self.check_memory(("learn.lanes", learn.lanes, [labels]))
+        self.check_memory(("learn.lanes", learn.lanes, [labels]), *self.matches())
 
     def advance(self, state: State) -> dict[str, Any]:
         state.learner, metrics = self.programs.iterate(self.key, self.oracle_params, state.learner)

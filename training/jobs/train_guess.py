@@ -62,14 +62,14 @@ class State:
 
     Attributes:
       learner: what learns.
-      best: the parameters that were surprised least in a rating.
-      least_surprise: of that rating; infinite: there was none yet.
+      best: the parameters of the lowest cross-entropy in a rating.
+      least_cross_entropy: of that rating; infinite: there was none yet.
       rated: samples at the last rating.
     """
 
     learner: Learner
     best: Any
-    least_surprise: np.float32
+    least_cross_entropy: np.float32
     rated: np.int32
 
 
@@ -77,9 +77,9 @@ class GuessJob(Job):
     """Learns from games of one player against itself, and guesses in others of them now and then."""
 
     SHOWN: ClassVar = {
-        "loss": "surprise per hidden place",
+        "loss": "cross-entropy per hidden place",
         "agreement": "hidden places guessed right",
-        "surprise": "surprise in other games",
+        "cross_entropy": "cross-entropy in other games",
         "guessed": "guessed right there",
         "samples_per_second": "samples per second",
     }
@@ -116,8 +116,8 @@ class GuessJob(Job):
         samples = job.samples_of(state)
         told = job.plain(self.programs.rate(jax.random.fold_in(self.key, _RATING), state.learner.params))
         state.rated = np.int32(samples)
-        if not told["surprise"] >= state.least_surprise:  # where nothing was hidden it is no number
-            state.best, state.least_surprise = job.copy(state.learner.params), np.float32(told["surprise"])
+        if not told["cross_entropy"] >= state.least_cross_entropy:  # where nothing was hidden it is no number
+            state.best, state.least_cross_entropy = job.copy(state.learner.params), np.float32(told["cross_entropy"])
             self._save("best.npz", state.best, samples)
         return told
 
@@ -125,7 +125,7 @@ class GuessJob(Job):
         """Writes the last parameters."""
         learner, samples = state.learner, job.samples_of(state)
         self._save("final.npz", learner.params, samples)
-        return {"samples": samples, "updates": int(learner.updates), "surprise": float(state.least_surprise)}
+        return {"samples": samples, "updates": int(learner.updates), "cross_entropy": float(state.least_cross_entropy)}
 
     def _save(self, name: str, params: Any, samples: int) -> None:
         save_weights(self.folder / name, jax.device_get(params), self.meta | {"samples": samples})

@@ -81,7 +81,7 @@ class QJob(RatedJob):
         self.programs = MonteCarlo(learn, self.who, self.make_mesh(learn))
         self.player = self.who.agent()
         self.opponent = agents.make(config.opponent or usual_opponent(self.who.game), self.who.game)
-        self.check_memory(("learn.lanes", learn.lanes, [self.player]))
+        self.check_memory(("learn.lanes", learn.lanes, [self.player]), *self.matches())
 
     def reported(self, games: evaluate.Games) -> dict[str, Any]:
         return {"games": counting.count(games).as_dict()}

@@ -86,8 +86,8 @@ class Guessing:
     Attributes:
       init: `init(key, params) -> Learner`; its progress counts `samples`.
       iterate: `iterate(key, learner) -> (learner, metrics)`; the learner given is used up.
-      rate: `rate(key, params) -> metrics`: `surprise` per hidden place and the share `guessed` right, in as many games as there
-        are lanes, from their starts to their ends.
+      rate: `rate(key, params) -> metrics`: `cross_entropy` per hidden place and the share `guessed` right, in as many games as
+        there are lanes, from their starts to their ends.
       deal: `deal(key, learner) -> learner`: of another number of devices, its rings and games of numpy, as saved.
       seats_asked: how many seats of a game the player is asked for at once: all if it remembers something, as a side must not
         read what the other has believed and found; else the one to move.
@@ -208,8 +208,8 @@ class Guessing:
         sums = (jnp.float32(0), jnp.int32(0), jnp.int32(0))
         start = (self._start(key), jnp.ones(self.pool.lanes, bool), sums)
         _, _, sums = jax.lax.while_loop(lambda carry: carry[1].any(), step, start)
-        surprise, right, count = jax.lax.psum(sums, "data")
-        return {"surprise": mean(surprise, count), "guessed": mean(right, count)}
+        cross_entropy, right, count = jax.lax.psum(sums, "data")
+        return {"cross_entropy": mean(cross_entropy, count), "guessed": mean(right, count)}
 
     def _loss(self, params: Any, batch: Sample, games: Any, which: Array) -> tuple[Array, dict[str, Any]]:
         del games
@@ -220,13 +220,13 @@ class Guessing:
             boards = secrets.reshape(-1, *encoder.shape[:2], 1).astype(jnp.float32)
             planes, boards = (jax.vmap(encoder.transform_planes)(each, which) for each in (planes, boards))
             secrets = boards.reshape(secrets.shape).astype(secrets.dtype)
-        surprise, right, count = self._told(params, planes, secrets)
-        found = Mean(surprise, count)
+        cross_entropy, right, count = self._told(params, planes, secrets)
+        found = Mean(cross_entropy, count)
         return found.over_devices(), {"loss": found, "agreement": Mean(right, count)}
 
     def _told(self, params: Any, planes: Array, secrets: Array) -> tuple[Array, Array, Array]:
-        """Sums over the hidden places of secrets int8 [B, H * W]: of surprise, of those guessed right, and how many there are."""
-        log_chances = self.who.log_chances(params, planes)
+        """Sums over hidden places of secrets int8 [B, H * W]: of the cross-entropy, of those guessed right, and their number."""
+        log_probs = self.who.log_probs(params, planes)
         here = secrets[..., None] == jnp.arange(self.who.game.num_secrets, dtype=secrets.dtype)
-        right = (log_chances == log_chances.max(-1, keepdims=True)) & here
-        return -jnp.where(here, log_chances, 0.0).sum(), right.sum(), here.sum()
+        right = (log_probs == log_probs.max(-1, keepdims=True)) & here
+        return -jnp.where(here, log_probs, 0.0).sum(), right.sum(), here.sum()

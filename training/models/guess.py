@@ -59,7 +59,7 @@ class Guess(NamedTuple):
         """Draws parameters."""
         return self.network.init(key)
 
-    def log_chances(self, params: Any, planes: Array) -> Array:
+    def log_probs(self, params: Any, planes: Array) -> Array:
         """Gives logarithms of chances float32 [B, H * W, K], place by place, for planes [B, H, W, C]."""
         logits, _ = self.network.apply(params, planes)
         return jax.nn.log_softmax(logits.reshape(len(planes), -1, self.game.num_secrets), axis=-1)
@@ -68,7 +68,7 @@ class Guess(NamedTuple):
         """Gives the game with worlds drawn by this guess; see `GuessedWorlds`."""
 
         def of_info(info: Any) -> Array:
-            return self.log_chances(params, self.encoder.planes(info)[None])[0]
+            return self.log_probs(params, self.encoder.planes(info)[None])[0]
 
         return GuessedWorlds(self.game, of_info, candidates)
 
@@ -108,9 +108,12 @@ def read(path: str | Path, game: Any) -> tuple[Guess, Any]:
     path = weights_file(path)
     described = _described(path, game)
     who, theirs = _made(game, described), make(described)
-    if theirs.encoder.shape != who.encoder.shape or theirs.game.num_secrets != game.num_secrets:
+    told = f"guess {path}: of mode {described.mode!r}"
+    if theirs.encoder.shape != who.encoder.shape:
         seen, wanted = (" x ".join(map(str, one.encoder.shape)) for one in (theirs, who))
-        raise ValueError(f"guess {path}: of mode {described.mode!r} with planes {seen}, and here they are {wanted}")
+        raise ValueError(f"{told} with planes {seen}, and here they are {wanted}")
+    if theirs.game.num_secrets != game.num_secrets:
+        raise ValueError(f"{told} with {theirs.game.num_secrets} kinds of what is hidden, and here they are {game.num_secrets}")
     params, _ = load_weights(path, jax.eval_shape(who.init, jax.random.key(0)))
     return who, params
 

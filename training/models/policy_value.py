@@ -235,7 +235,7 @@ def first_params(who: PolicyValue, path: str) -> Any:
 
 
 def fits(path: Path, game: Any) -> bool:
-    """Says whether a weights file of this kind of game is of a network for this one: of the same planes and arms, and teams.
+    """Says whether a weights file of this kind of game is of a network for this one: of the same planes, outputs and teams.
 
     As many arms, because the same planes may show games with other pieces, such as Barrage and Stratego.
 
@@ -260,11 +260,14 @@ def _made_by(meta: Mapping[str, Any]) -> PolicyValue:
 
 
 def _check_planes(path: Path, who: PolicyValue, encoder: Encoder) -> None:
-    """Raises where a file's network is shown other planes than an encoder makes, or has other arms."""
+    """Raises where a file's network is shown other planes than an encoder makes, or has other outputs."""
     seen, wanted = _planes(who.encoder), _planes(encoder)
     if seen != wanted:
+        told = f"weights {path}: of mode {who.meta['mode']!r}"
+        if seen[:3] == wanted[:3]:
+            raise ValueError(f"{told} with {seen[3]} outputs, and here they are {wanted[3]}")
         planes, others = (" x ".join(map(str, shape[:3])) for shape in (seen, wanted))
-        raise ValueError(f"weights {path}: of mode {who.meta['mode']!r} with planes {planes}, and here they are {others}")
+        raise ValueError(f"{told} with planes {planes}, and here they are {others}")
 
 
 def _planes(encoder: Encoder) -> tuple[int, ...]:

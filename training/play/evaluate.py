@@ -25,6 +25,7 @@ from jaxgames.game import Game
 from search.arguments import told
 from search.planner import Planner, as_agent
 from training.play.game_loop import Loop, Match
+from training.play.lanes import PLAY, START
 
 STEPS_PER_CALL = 16
 MOST = 2**15 - 1  # steps and actions, which are kept as int16
@@ -271,8 +272,8 @@ def replay(game: Game, key: Array, index: int, games: Games):
         raise ValueError(f"index={index}: must be below the {len(games.actions)} recorded games")
     number = games.first + index
     start = number // game.num_players * game.num_players if games.seating == "rotated" else number
-    first = (jax.random.fold_in(jax.random.fold_in(key, start), 0),) if games.start_of is None else (key, jnp.int32(number))
-    play_key = jax.random.fold_in(jax.random.fold_in(key, number // games.common), 2)
+    first = (jax.random.fold_in(jax.random.fold_in(key, start), START),) if games.start_of is None else (key, jnp.int32(number))
+    play_key = jax.random.fold_in(jax.random.fold_in(key, number // games.common), PLAY)
     xs = (jnp.arange(game.max_steps), jnp.asarray(games.actions[index]))
     hashable: Any = game  # a frozen config decides what is compiled
     state, after = _replayer(hashable, games.start_of)(first, play_key, xs)

@@ -19,9 +19,9 @@ from jaxgames.agent import Agent
 from jaxgames.game import Game, is_hidden
 from jaxgames.lanes import where_lanes
 from search.planner import of_seat
-from training.play.lanes import Lanes, Pool, fold
+from training.play.lanes import PLAY, Lanes, Pool, fold
 
-_SEATS, _PLAY = 1, 2  # children of a game's key
+_SEATS = 1  # child of a game's key
 
 
 @jax.tree_util.register_dataclass
@@ -73,7 +73,7 @@ class Loop:
             self.num_devices,
             self.first + self.num_games,
             informed=is_hidden(self.game) and not all(agent.sees_state for agent, _ in self.groups),
-            play_key=_PLAY,
+            play_key=PLAY,
             games_per_start=players if self.seating == "rotated" else 1,
             start_of=self.start_of,
             common=self.common,

@@ -21,7 +21,7 @@ from jaxgames.packing import packing_of
 from search.planner import of_seat
 
 _DRAWN_AT_ONCE = 16  # start states: as many as fill the registers of a CPU
-START = 0  # child of a game's key; users of the pool choose the others
+START, PLAY = 0, 2  # children of a game's key: of its first state, and of its steps; users of the pool choose the others
 
 
 @jax.tree_util.register_dataclass

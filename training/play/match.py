@@ -103,9 +103,9 @@ class MatchConfig:
 class EvaluateConfig(MatchConfig):
     """Plays any agents against each other, each game to its end; who sits where is drawn for each game.
 
-    Agents are named one per player, such as --agents follower:FILE simple simple simple, or as for `plan.py`. Where nobody is
-    named, neither agents nor a planner nor an opponent, the game's usual agents play, a trained one among them, if there are as
-    many players.
+    Agents are named one per player, such as --agents follower:FILE simple simple simple, or as for `jaxgames match`. Where
+    nobody is named, neither agents nor a planner nor an opponent, the game's usual agents play, a trained one among them, if
+    there are as many players.
     """
 
 

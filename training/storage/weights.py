@@ -13,6 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from training.storage.arrays import as_npz
 from training.storage.files import write_atomically
 from training.storage.leaves import describe, first_difference, from_host, named_leaves
 
@@ -37,9 +38,7 @@ def save_weights(path: str | os.PathLike[str], params: Any, meta: Mapping[str, A
     description = json.dumps({"kind": KIND, "meta": dict(meta)})
     arrays: dict[str, Any] = {DESCRIPTION: np.frombuffer(description.encode(), np.uint8)}
     arrays |= {PARAMS + name: _as_stored(name, leaf, half) for name, leaf in named_leaves(params).items()}
-    file = io.BytesIO()
-    np.savez_compressed(file, **arrays)
-    write_atomically(path, file.getvalue())
+    write_atomically(path, as_npz(arrays))
 
 
 def weights_file(path: str | os.PathLike[str]) -> Path:

@@ -17,6 +17,7 @@ from typing import Any, Protocol
 from search.appraisal import Appraisal
 from training.jobs.errors import is_bad_input, one_line
 from training.web.desk import Desk
+from training.web.saved import short
 from training.web.session import Refused, Session
 from training.web.shown import Shower
 
@@ -101,7 +102,7 @@ class _Window:
         elif what in _DOES:
             _DOES[what](self, self._shower, told)
         else:
-            raise Refused(f"do={_short(what)}: must be one of open, load, {', '.join(_DOES)}")
+            raise Refused(f"do={short(what)}: must be one of open, load, {', '.join(_DOES)}")
 
     def _open(self, name: str) -> None:
         try:
@@ -237,12 +238,12 @@ def _read(message: str | bytes) -> dict[str, Any]:
     try:
         told = json.loads(message)
     except (ValueError, RecursionError):  # of no JSON, of a number of thousands of digits, of too many brackets
-        raise ValueError(f"message {_short(message)}: is no JSON") from None
+        raise ValueError(f"message {short(message)}: is no JSON") from None
     if not isinstance(told, dict) or not isinstance(told.get("do"), str):
-        raise ValueError(f'message {_short(message)}: must be an object with a word "do"')
+        raise ValueError(f'message {short(message)}: must be an object with a word "do"')
     for name, value in told.items():
         if name in _KINDS and (not isinstance(value, _KINDS[name]) or (isinstance(value, bool) and name != "running")):
-            raise ValueError(f"{name}={_short(value)}: is of the wrong kind")
+            raise ValueError(f"{name}={short(value)}: is of the wrong kind")
     return told
 
 
@@ -250,11 +251,6 @@ def _given(told: dict[str, Any], name: str) -> Any:
     if name not in told:
         raise Refused(f"do={told['do']!r}: lacks {name}")
     return told[name]
-
-
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 def _in_rows(found: Appraisal) -> list[list[float]]:

@@ -100,7 +100,7 @@ def make_desk(config: PlayConfig) -> Desk:
         except ValueError as error:
             raise ValueError(f"load={config.load!r}: {error}") from error
         for spec in filter(runs_a_file, saved.agents):  # whoever wrote the file might have it run anything
-            told = f"load={config.load!r}: its agent {spec!r} is a program, which no saved game has run"
+            told = f"load={config.load!r}: its agent {spec!r} is a program, which a saved game may not start"
             raise ValueError(f"{told}; start the page with that agent, and load the game there")
         cast = Cast(game, saved.mode, saved.agents)
     else:

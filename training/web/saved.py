@@ -56,19 +56,19 @@ def read(text: str) -> tuple[SavedGame, Game]:
         raise ValueError(f"saved game: version={told.get('version')!r}: must be {VERSION}")
     for name in ("game", "mode"):
         if not isinstance(told.get(name), str):
-            raise ValueError(f"saved game: {name}={_shown(told.get(name))}: must be a name")
+            raise ValueError(f"saved game: {name}={short(told.get(name))}: must be a name")
     for name in ("seed", "number", "start"):
         if not _is_whole(told.get(name)) or not 0 <= told[name] <= LARGEST:
-            raise ValueError(f"saved game: {name}={_shown(told.get(name))}: must be a whole number in 0..{LARGEST}")
+            raise ValueError(f"saved game: {name}={short(told.get(name))}: must be a whole number in 0..{LARGEST}")
     game = jaxgames.make(told["game"], told["mode"])
     agents, actions = told.get("agents"), told.get("actions")
     if not isinstance(agents, list) or len(agents) != game.num_players or not all(isinstance(each, str) for each in agents):
-        raise ValueError(f"saved game: agents={_shown(agents)}: must be {game.num_players} names")
+        raise ValueError(f"saved game: agents={short(agents)}: must be {game.num_players} names")
     if not isinstance(actions, list) or len(actions) > game.max_steps:
         raise ValueError(f"saved game: actions: must be a list of at most {game.max_steps} steps")
     for step, row in enumerate(actions):
         if not isinstance(row, list) or len(row) != game.num_players or not all(map(_is_whole, row)):
-            raise ValueError(f"saved game: step {step} is {_shown(row)}: must be {game.num_players} actions")
+            raise ValueError(f"saved game: step {step} is {short(row)}: must be {game.num_players} actions")
         for action in row:
             if not 0 <= action < game.num_actions:
                 raise ValueError(f"saved game: step {step}, action={action}: must be in 0..{game.num_actions - 1}")
@@ -80,6 +80,7 @@ def _is_whole(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def _shown(value: Any) -> str:
+def short(value: Any) -> str:
+    """Gives what came from outside as a message repeats it: of 60 letters at most."""
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:57]}..."

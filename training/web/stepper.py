@@ -17,9 +17,9 @@ from jax import Array
 
 from jaxgames.agent import Agent
 from jaxgames.game import Game, init_all_information, is_hidden, update_all_information
+from training.play.lanes import PLAY, START
 
 _KEPT = 8  # moments whose arrays stay on the device
-_START, _PLAY = 0, 2  # children of a game's key, as in the loop of `evaluate`
 
 
 class Moment(NamedTuple):
@@ -90,7 +90,7 @@ class Stepper:
         return moment
 
     def _begun(self, key: Array, start: Array) -> Any:
-        state = self.game.init(jax.random.fold_in(jax.random.fold_in(key, start), _START))
+        state = self.game.init(jax.random.fold_in(jax.random.fold_in(key, start), START))
         infos = _first(init_all_information(self.game, _batched(state))) if is_hidden(self.game) else ()
         return self._facts(state, infos)
 
@@ -144,7 +144,7 @@ class Mind:
 
 def step_key(key: Array, number: Array, clock: Array) -> Array:
     """Gives the key of a step: by the root key, the number of the game and the steps before."""
-    game = jax.random.fold_in(jax.random.fold_in(key, number), _PLAY)
+    game = jax.random.fold_in(jax.random.fold_in(key, number), PLAY)
     return jax.random.fold_in(game, clock)
 
 

@@ -10,8 +10,10 @@ from rich.console import Console
 
 from training.jobs import hyperparameters
 from training.jobs.hyperparameters import SearchConfig
+from training.jobs.train_follower import OracleConfig, TrainConfig
 
 QUIET = Console(quiet=True)
+SEARCHING = TrainConfig(oracle=OracleConfig(planner="sp_mcts:root=true"))
 
 
 @pytest.fixture
@@ -93,6 +95,7 @@ def test_ranks_and_goes_on(tmp_path, trained):
     ("seed", -1, "seed=-1: must be in 0..4294967295"),
     ("shard", "3/2", "shard='3/2': must be I/N"),
     ("trials", 10_000, "trials=10000: there are 240 different settings"),
+    ("base", SEARCHING, "base.oracle.planner='sp_mcts:root=true': horizons and simulations are drawn for FDTS; leave it out"),
 ])  # fmt: skip
 def test_settings_are_checked(field, value, message):
     with pytest.raises(ValueError, match=message):

@@ -226,6 +226,12 @@ def test_bad_settings(values, message):
     assert str(error.value) == message
 
 
+@pytest.mark.parametrize(("name", "wrong"), [("num_simulations", 0), ("horizon", 0), ("table_rows", 3)])
+def test_bad_oracles(name, wrong):
+    with pytest.raises(ValueError, match=f"^{name}={wrong}: must be"):
+        OracleConfig(**{name: wrong})
+
+
 @pytest.mark.parametrize("oracle", [OracleConfig(bandit="ucb"), OracleConfig(planner="fdts:bandit=ucb")])
 def test_values_of_ucb_are_learnt_however_it_is_named(oracle, tmp_path):
     """They count as chances to win, as those of every planner."""

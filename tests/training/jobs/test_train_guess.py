@@ -106,7 +106,7 @@ def test_it_serves_planners(weights):
     states = jax.jit(jax.vmap(game.init))(jax.random.split(jax.random.key(5), 2))
     seats = jnp.zeros(2, jnp.int32)
     views = jax.jit(jax.vmap(game.observe))(states, seats)
-    chances = jax.jit(lambda params, views: who.log_chances(params, jax.vmap(who.encoder.planes)(views)))(params, views)
+    chances = jax.jit(lambda params, views: who.log_probs(params, jax.vmap(who.encoder.planes)(views)))(params, views)
     assert chances.shape == (2, 36, 12) and np.allclose(np.exp(chances).sum(-1), 1, atol=1e-5)
     worlds = "weights=none,rollout_steps=0,num_worlds=2,num_simulations=4"
     planner, _ = agents.make_planner(f"pc_pimc:guess={weights},candidates=4,{worlds}", game)
@@ -119,33 +119,33 @@ def test_it_serves_planners(weights):
 def test_guesses_are_rated_in_whole_games_that_are_not_learnt_from(straight, make):
     """Now and then and at the end, in the same games; the best parameters are kept."""
     log = read_log(straight / "log.jsonl")
-    rated = {line["samples"]: line["surprise"] for line in log if "surprise" in line}
+    rated = {line["samples"]: line["cross_entropy"] for line in log if "cross_entropy" in line}
     assert list(rated) == [768, 1536, 2048] and min(rated.values()) < np.log(covered.KINDS)
     params, meta = load_weights(straight / "best.npz")
     assert meta["samples"] == min(rated, key=rated.get)
-    assert result_of(straight)["surprise"] == min(rated.values())
+    assert result_of(straight)["cross_entropy"] == min(rated.values())
     assert load_weights(straight / "final.npz")[1]["samples"] == 2048
     programs = make(settings(straight), None).programs
     key = jax.random.fold_in(jax.random.key(TINY.seed), (1 << 28) + 1)
     found = jax.device_get(programs.rate(key, params))
-    assert found["surprise"] == pytest.approx(min(rated.values()), rel=1e-5)
-    np.testing.assert_allclose((found["surprise"], found["guessed"]), by_hand(programs, key, params), rtol=1e-4)
+    assert found["cross_entropy"] == pytest.approx(min(rated.values()), rel=1e-5)
+    np.testing.assert_allclose((found["cross_entropy"], found["guessed"]), by_hand(programs, key, params), rtol=1e-4)
 
 
 def by_hand(programs, key, params):
     """Surprise and share guessed right, over all positions of the first game of each lane."""
     who, (start, step) = programs.who, parts(programs)
-    games, surprises, rights = start(key), [], []
-    chances = jax.jit(lambda views: who.log_chances(params, jax.vmap(who.encoder.planes)(views)))
+    games, losses, rights = start(key), [], []
+    chances = jax.jit(lambda views: who.log_probs(params, jax.vmap(who.encoder.planes)(views)))
     playing = np.ones(TINY.learn.lanes, bool)
     while playing.any():
         games, samples, over = step(key, games, playing)
         logs, secrets = np.asarray(chances(samples.view))[playing], np.asarray(samples.secrets)[playing]
         hidden = (secrets >= 0) & (secrets < who.game.num_secrets)
-        surprises += (-logs[hidden, secrets[hidden]]).tolist()
+        losses += (-logs[hidden, secrets[hidden]]).tolist()
         rights += (logs.argmax(-1) == secrets)[hidden].tolist()
         playing &= ~np.asarray(over)
-    return np.mean(surprises), np.mean(rights)
+    return np.mean(losses), np.mean(rights)
 
 
 def test_each_side_has_a_memory_of_its_own(make, straight):

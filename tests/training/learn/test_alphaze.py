@@ -243,8 +243,8 @@ def test_the_loss_is_that_of_the_paper():
     own = results.astype(float)
     over = own != UNFINISHED
     error = np.square(own - values)[over].mean()
-    log_chances = logits - np.log(np.exp(logits).sum(1, keepdims=True))
-    entropy = -(batch.policy.astype(np.float32) * log_chances).sum(1).mean()
+    log_probs = logits - np.log(np.exp(logits).sum(1, keepdims=True))
+    entropy = -(batch.policy.astype(np.float32) * log_probs).sum(1).mean()
     decay = sum(np.square(leaf).sum() for leaf in jax.tree.leaves(params))
     tell = on_one_device(programs().judge)
     upright, half = np.zeros(12, np.int32), np.arange(12, dtype=np.int32) % 2

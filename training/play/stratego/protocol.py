@@ -114,7 +114,7 @@ def read_told(line: str) -> tuple[Move, Outcome] | None:
 
 def is_row(line: str) -> bool:
     """Says whether a line is a row of a board."""
-    return len(line) == SIZE and all(cell in "Fs987654321B.+#" for cell in line)
+    return len(line) == SIZE and all(cell in RANKS + LAKE + ENEMY for cell in line)
 
 
 def why_illegal(rows: Sequence[str], move: Move) -> str:
