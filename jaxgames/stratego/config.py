@@ -9,7 +9,7 @@ from typing import Any
 
 from jaxgames import checks
 from jaxgames.bitboard import Grid
-from jaxgames.stratego import constants
+from jaxgames.stratego import constants, land
 from jaxgames.stratego.constants import IMMOBILE, KIND_NAMES, MOST_OF_A_KIND, MOST_SIDE, NUM_KINDS, PLAYERS, SCOUT
 
 SETUPS = ("human", "uniform")
@@ -70,6 +70,7 @@ class StrategoConfig:
         self._check_lists()
         empty = self.num_cells - len(self.lakes) - 2 * sum(self.pieces)
         self._check_number("blocked_fields", 0, max(empty, 0))
+        self._check_land()
         if self.setups not in SETUPS:
             raise ValueError(f"setups={self.setups!r}: {checks.one_of(self.setups, SETUPS)}")
         size = (self.rows, self.columns, self.home_rows)
@@ -114,6 +115,17 @@ class StrategoConfig:
         for piece in self.open_pieces:
             if piece not in KIND_NAMES:
                 raise ValueError(f"open_pieces: {piece!r} must be one of {', '.join(KIND_NAMES)}")
+
+    def _check_land(self) -> None:
+        """Raises where lakes keep the sides apart, or so many are to be drawn that they hardly ever leave a game."""
+        dry = tuple(cell for cell in range(self.num_cells) if cell not in self.lakes)
+        if not land.is_joined(self.columns, frozenset(dry), self.home_cells):
+            raise ValueError(f"lakes={self.lakes}: must leave a way from one side's home to the other's")
+        still = sum(count for kind, count in enumerate(self.pieces, 1) if kind in IMMOBILE)
+        pieces = (self.num_pieces - still, still)
+        if self.blocked_fields and not land.can_be_blocked(self.columns, dry, self.home_cells, *pieces, self.blocked_fields):
+            why = "hardly any draw of so many leaves all pieces within reach and both sides able to move"
+            raise ValueError(f"blocked_fields={self.blocked_fields}: must be fewer: {why}")
 
     def _check_start(self) -> None:
         from jaxgames.stratego import notation  # a position is read by a config

@@ -46,6 +46,7 @@ from jaxgames.stratego.state import State, count_of
 _TURN_LETTERS = "rb"
 _UNKNOWN = NUM_KINDS + 1
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
+_KNOWN = f"{LETTERS[0]}{LETTERS[1]}{EMPTY_LETTER.upper()}, {LAKE_LETTER}"
 
 
 def write(config: StrategoConfig, state: State, *, exact: bool = True) -> str:
@@ -204,6 +205,7 @@ def _unknown_counts(config: StrategoConfig, arrays: dict[str, Any], player: int)
 
 def _parse(config: StrategoConfig, text: str) -> dict[str, Any]:
     """Takes a text apart into arrays as `interop.from_arrays` takes them; hidden pieces of views have a kind of their own."""
+    _is_text("fen", text)
     fields = text.split()
     if len(fields) < 3:
         raise ValueError(f"fen={text[:120]!r}: must be letters, r or b, and the number of moves")
@@ -217,7 +219,10 @@ def _parse(config: StrategoConfig, text: str) -> dict[str, Any]:
     piece, owner = (np.zeros(config.num_cells, np.int8) for _ in range(2))
     visible, moved = np.ones(config.num_cells, bool), np.zeros(config.num_cells, bool)
     for cell, letter in enumerate(letters):
-        piece[cell], owner[cell] = _read_letter(letter, moves.cell_name(config, cell))
+        meant = _read_letter(letter)
+        if meant is None:
+            raise ValueError(f"fen: letter {letter!r} on {moves.cell_name(config, cell)} must be one of {_KNOWN}, ? or !")
+        piece[cell], owner[cell] = meant
         visible[cell] = piece[cell] <= 0 or letter.islower()
         moved[cell] = letter == MOVED_LETTER
     arrays: dict[str, Any] = {
@@ -234,6 +239,11 @@ def _parse(config: StrategoConfig, text: str) -> dict[str, Any]:
     return arrays
 
 
+def _is_text(name: str, given: Any) -> None:
+    if not isinstance(given, str):
+        raise ValueError(f"{name}={given!r}: must be text")
+
+
 def _check_marks(config: StrategoConfig, arrays: dict[str, Any]) -> None:
     """Checks which pieces are said to have moved, and to have moved far."""
     piece, moved, far = (arrays[name] for name in ("piece", "moved", "far"))
@@ -248,8 +258,8 @@ def _check_marks(config: StrategoConfig, arrays: dict[str, Any]) -> None:
             raise ValueError(f"fen: {moves.cell_name(config, int(np.flatnonzero(wrong)[0]))}: {why}")
 
 
-def _read_letter(letter: str, name: str) -> tuple[int, int]:
-    """Gives kind and owner."""
+def _read_letter(letter: str) -> tuple[int, int] | None:
+    """Gives kind and owner; None: the letter means nothing."""
     if letter == LAKE_LETTER:
         return LAKE, interop.NOBODY
     if letter in (EMPTY_LETTER, EMPTY_LETTER.upper()):
@@ -259,13 +269,16 @@ def _read_letter(letter: str, name: str) -> tuple[int, int]:
     for seat, known in enumerate(LETTERS):
         if letter.isascii() and letter.upper() in known:
             return known.index(letter.upper()) + 1, seat
-    raise ValueError(f"fen: letter {letter!r} on {name} must be one of {LETTERS[0]}{LETTERS[1]}A, _, ? or !")
+    return None
 
 
 def _read_more(config: StrategoConfig, arrays: dict[str, Any], fields: list[str]) -> dict[str, Any]:
     found: dict[str, Any] = {}
+    signs = [field[0] for field in fields]
     for field in fields:
         sign, rest = field[0], field[1:]
+        if signs.count(sign) > 1:
+            raise ValueError(f"fen: field {sign} stands there {signs.count(sign)} times, must be once")
         if sign in "mf":
             mask = _from_hex(config, rest, field)
             if sign == "m":
@@ -309,15 +322,19 @@ def setup_kinds(config: StrategoConfig, text: str, seat: int) -> np.ndarray:
     Raises:
       ValueError: another length, an unknown letter, a piece on a lake, or other pieces than those of the variant.
     """
+    _is_text(f"set-up of {PLAYERS[seat]}", text)
     size = config.home_rows * config.columns
     if len(text) != size:
         raise ValueError(f"set-up of {PLAYERS[seat]}: {len(text)} letters, must be {size}")
     kinds = np.zeros(size, np.int8)
     for place, letter in enumerate(text):
-        kinds[place] = max(_read_letter(letter, f"place {place} of a set-up")[0], 0)
+        meant = _read_letter(letter)
+        if meant is None or meant[0] == _UNKNOWN:
+            raise ValueError(f"set-up of {PLAYERS[seat]}: letter {letter!r} on place {place} must be one of {_KNOWN}")
+        kinds[place] = max(meant[0], 0)
         row, column = divmod(place, config.columns)
         cell = (config.rows - 1 - row if seat == BLUE else row) * config.columns + column
-        if kinds[place] > NUM_KINDS or (kinds[place] and cell in config.lakes):
+        if kinds[place] and cell in config.lakes:
             raise ValueError(f"set-up of {PLAYERS[seat]}: {letter!r} cannot stand on {moves.cell_name(config, cell)}")
     for kind, count in enumerate(config.pieces, 1):
         if (kinds == kind).sum() != count:

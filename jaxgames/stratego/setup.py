@@ -17,7 +17,7 @@ from jaxgames.stratego.constants import BLUE, KIND_BITS, KIND_NAMES, NOTHING, NU
 from jaxgames.stratego.state import LastMove, State, packed_counts
 
 _BLOCKED_KEY = 2  # of a game's key: after those of the two set-ups
-_MOST_DRAWS = 64  # of lakes
+_MOST_DRAWS = 8192  # of lakes; where settings are checked, one of 250 or more is fair
 
 
 def init(config: StrategoConfig, key: Array) -> State:
@@ -89,7 +89,7 @@ def no_move() -> LastMove:
 
 
 def _with_lakes(config: StrategoConfig, key: Array, state: State) -> State:
-    """Adds lakes on empty cells so that all pieces can be reached and both sides can move; if no draw is such, the last one."""
+    """Adds lakes on empty cells so that all pieces can be reached and both sides can move."""
     grid = config.grid
     taken = state.pieces[RED] | state.pieces[BLUE]
     empty = grid.to_bool(grid.full - taken - state.lakes).reshape(-1)

@@ -8,7 +8,8 @@
 
 Samples lie in the order of agents' episodes. The attributes say of each of these whose and of which episode it is and how long
 (AgentIds, AgentEpisode, AgentSteps), and of each episode how it began, what was done and how it ended (Episode...); arrays may
-be longer than the samples, whose number is the attribute Steps. (Source: PommerLearn, Weil et al.)
+be longer than the samples, whose number is the attribute Steps. Files of act, q and val that would hold zeros alone may be
+missing: the library that PommerLearn writes with leaves them out. (Source: PommerLearn, Weil et al.)
 """
 
 from __future__ import annotations
@@ -28,10 +29,10 @@ from training.storage.zarr_folders import Folder, Form
 
 FORMS = {
     "obs": Form("float32", PLANES),
-    "act": Form("int8"),
+    "act": Form("int8", may_be_sparse=True),  # all zeros in demonstrations of who stands still, q and val in all of them
     "pol": Form("float32", (MOVES,)),
-    "q": Form("float32", (MOVES,)),
-    "val": Form("float32"),
+    "q": Form("float32", (MOVES,), may_be_sparse=True),
+    "val": Form("float32", may_be_sparse=True),
 }
 SUFFIX = ".zr"
 _OF_AGENTS = ("AgentIds", "AgentSteps", "AgentEpisode")
@@ -181,11 +182,21 @@ class DataSet:
         for name, values, high in (("AgentIds", seats, SEATS), ("AgentEpisode", episodes, number)):
             if len(values) and ((values < 0) | (values >= high)).any():
                 raise error(f"{name}: must be in 0..{high - 1}, and one is {values[(values < 0) | (values >= high)][0]}")
+        for name, low, high in (("EpisodeWinner", -1, SEATS - 1), ("EpisodeDraw", 0, 1), ("EpisodeDead", 0, 1)):
+            values = of_episodes[name]
+            outside = (values < low) | (values > high)
+            if outside.any():
+                raise error(f"{name}: must be in {low}..{high}, and one is {values[outside][0]}")
         if len(lengths) and lengths.min() < 1:
             raise error(f"AgentSteps: must be >= 1, and one is {lengths.min()}")
         longest = self._game.config.max_steps
         if len(lengths) and lengths.max() > longest:
             raise error(f"AgentSteps: must be <= {longest}, as the game's max_steps, and one is {lengths.max()}")
+        longer = lengths > of_episodes["EpisodeSteps"][episodes]
+        if longer.any():
+            agent = int(np.argmax(longer))
+            steps = of_episodes["EpisodeSteps"][episodes[agent]]
+            raise error(f"AgentSteps: entry {agent} is {lengths[agent]}, and by EpisodeSteps its episode has {steps} steps")
         # Where a data set is full, the last episode goes on beyond it.
         if not lengths[:-1].sum() < self.steps <= lengths.sum():
             raise error(f"has {self.steps} samples by its attribute Steps, and its AgentSteps add up to {lengths.sum()}")

@@ -18,10 +18,18 @@ CHUNK = 1000  # rows of each file
 
 
 class Form(NamedTuple):
-    """What an array must be: its dtype, and its shape but for the number of rows."""
+    """What an array must be.
+
+    Attributes:
+      dtype: of its entries.
+      shape: but for the number of rows.
+      may_be_sparse: files that would hold nothing but the fill value may be left out, as z5 and zarr's own default do; else a
+        file that is missing is one that was lost.
+    """
 
     dtype: str
     shape: tuple[int, ...] = ()
+    may_be_sparse: bool = False
 
 
 def check_installed() -> None:
@@ -73,7 +81,7 @@ def write(
                 dtype=form.dtype,
                 compressors=packed,
                 fill_value=0,
-                config={"write_empty_chunks": True},  # a chunk that is missing is one that was lost
+                config={"write_empty_chunks": True},
             )
             for name, form in forms.items()
         }
@@ -111,7 +119,7 @@ class Folder:
           ValueError: zarr is not installed, or it is no such folder: names what is wrong.
         """
         zarr = _zarr()
-        self.path = path
+        self.path, self._forms = path, forms
         if not path.is_dir():
             raise self.error("there is no such folder")
         try:
@@ -138,8 +146,10 @@ class Folder:
             raise self.error(f"{name} is {dtype} of shape {tuple(shape)}: must be {form.dtype} of shape ({wanted})")
 
     def check_chunks(self, rows: int) -> None:
-        """Raises a ValueError where a file of the first rows is missing."""
+        """Raises a ValueError where a file of the first rows is missing that must be there."""
         for name, array in self._arrays.items():
+            if self._forms[name].may_be_sparse:
+                continue
             first = range(-(-rows // array.chunks[0]))
             others = (range(math.ceil(size / chunk)) for size, chunk in zip(array.shape[1:], array.chunks[1:], strict=True))
             for place in itertools.product(first, *others):

@@ -91,6 +91,8 @@ def rules_step(state, text):
         (FEN + " m12", "25 hexadecimal digits"),
         (FEN + " t1.2/3", "start.end.level of both"),
         (FEN + " l1.100", "must be start.end"),
+        (FEN + " l1.2 l1.2", "field l stands there 2 times, must be once"),
+        (None, "fen=None: must be text"),
         ("?" + FEN[1:], "a1 is unknown: a view is no position"),
     ],
 )
@@ -121,7 +123,9 @@ def test_set_ups_are_read_from_the_back_row_on():
         (pieces[:-1], "9 letters, must be 10"),
         (pieces.replace("M", "C"), "0 flag, must be 1"),
         (pieces.replace("a", "C"), "2 spy, must be 1"),
-        (pieces.replace("a", "7"), "letter '7' on place 9"),
+        (pieces.replace("a", "7"), "^set-up of blue: letter '7' on place 9 must be one of"),
+        (pieces.replace("a", "?"), "^set-up of blue: letter '[?]' on place 9 must be one of"),
+        (None, "^set-up of blue=None: must be text"),
     ):
         with pytest.raises(ValueError, match=message):
             interop.from_setups(CONFIG, pieces, wrong)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import jaxgames
-from jaxgames.stratego import Stratego, StrategoConfig, bots, dealing, interop, moves
+from jaxgames.stratego import Stratego, StrategoConfig, bots, dealing, interop, land, moves
 from jaxgames.stratego.constants import BOMB, FLAG, GENERAL, MARSHAL, SPY
 from tests.emitters import NEWER_EMITTERS
 from tests.jaxgames.stratego.playing import CONFIG, position, random_game
@@ -102,8 +102,8 @@ def test_blocked_fields_leave_everybody_reachable():
     states, arrays = with_more_lakes()
     lakes = arrays["piece"] < 0
     assert (lakes.sum(1) == 4).all() and lakes[:, 12].all() and len(np.unique(lakes, axis=0)) > 5
-    for land, owner in zip(~lakes[:64], arrays["owner"], strict=False):
-        assert np.isin(np.flatnonzero(land & (owner < 2)), reached(land.reshape(5, 5))).all()
+    for dry, owner in zip(~lakes[:64], arrays["owner"], strict=False):
+        assert np.isin(np.flatnonzero(dry & (owner < 2)), reached(dry.reshape(5, 5))).all()
     assert not states.terminated.any()
 
 
@@ -115,13 +115,36 @@ def test_as_many_fields_are_blocked_where_two_cells_drew_the_same():
     assert (game.config.grid.to_numpy(states.lakes).sum(-1) == 18).all()
 
 
-def reached(land):
+@pytest.mark.slow  # to compile
+def test_blocked_fields_of_a_full_board_leave_a_game_however_many_draws_it_takes():
+    """Ten of twelve fields: one draw in a dozen is fair."""
+    game = jaxgames.make("stratego", "stratego-blocked")
+    states = jax.device_get(jax.jit(jax.vmap(game.init))(jax.random.split(jax.random.key(0), 1024)))
+    assert not states.terminated.any()
+    lakes = game.config.grid.to_numpy(states.lakes).reshape(1024, -1)
+    assert (lakes.sum(1) == 18).all()
+    for dry in ~lakes:
+        land_cells = set(np.flatnonzero(dry).tolist())
+        assert {*range(40), *range(60, 100)} <= land.reached(10, land_cells, 0)
+
+
+def test_land_is_reached_by_steps():
+    board = ["..#.", ".#..", "...."]
+    dry = {4 * row + column for row, line in enumerate(board) for column, cell in enumerate(line) if cell == "."}
+    assert land.reached(4, dry, 0) == dry
+    assert land.reached(4, dry - {9}, 0) == {0, 1, 4, 8}
+    assert land.is_joined(4, dry, ((0, 1), (10, 11))) and not land.is_joined(4, dry - {9}, ((0, 1), (10, 11)))
+    assert land.is_fair(4, dry, [[0, 1], [11, 10]], 1) and not land.is_fair(4, dry - {9}, [[0, 1], [11, 10]], 1)
+    assert not land.is_fair(4, dry - {4, 8}, [[1, 0], [11, 10]], 1)
+
+
+def reached(dry):
     """Cells that can be reached from the first piece's cell, by brute force."""
-    todo = [int(np.flatnonzero(land)[0])]
+    todo = [int(np.flatnonzero(dry)[0])]
     for cell in todo:
         row, column = divmod(cell, 5)
         for r, c in ((row + 1, column), (row - 1, column), (row, column + 1), (row, column - 1)):
-            if 0 <= r < 5 and 0 <= c < 5 and land[r, c] and 5 * r + c not in todo:
+            if 0 <= r < 5 and 0 <= c < 5 and dry[r, c] and 5 * r + c not in todo:
                 todo.append(5 * r + c)
     return todo
 

@@ -203,7 +203,10 @@ def of_form(shape, dtype="f4"):
 
 @pytest.mark.parametrize(("change", "message"), [
     (without("obs/0.0.0.0"), r"is torn: obs/0\.0\.0\.0 is missing$"),
-    (without("val/0"), r"is torn: val/0 is missing$"),
+    (without("pol/0.0"), r"is torn: pol/0\.0 is missing$"),
+    (attribute("EpisodeWinner", lambda value: [7, *value[1:]]), r"EpisodeWinner: must be in -1\.\.3, and one is 7$"),
+    (attribute("EpisodeDraw", lambda value: [5, *value[1:]]), r"EpisodeDraw: must be in 0\.\.1, and one is 5$"),
+    (attribute("EpisodeSteps", lambda value: [1] * len(value)), r"AgentSteps: entry 0 is \d+, and by EpisodeSteps its"),
     (cut("obs/0.0.0.0"), r"is torn: obs, rows 0 to \d+ \("),
     (without("pol"), "the array pol is missing$"),
     (without(".zgroup"), "is no zarr group"),
@@ -242,6 +245,17 @@ def test_a_bad_data_set_is_told_in_one_line(folder, tmp_path, change, message):
 
     with pytest.raises(ValueError, match=rf"^data set {bad}: {message}"):
         read_all()
+
+
+def test_files_of_zeros_alone_may_be_left_out(folder, tmp_path):
+    """As z5 leaves them out, with which PommerLearn writes."""
+    sparse = copy_of(folder, tmp_path)
+    without("val/0")(sparse)
+    without("q/0.0")(sparse)
+    opened, whole = DataSet(sparse, GAME), DataSet(folder, GAME)
+    found, should = opened.read(0, opened.steps), whole.read(0, whole.steps)
+    assert not found.value.any()
+    np.testing.assert_array_equal(found.policy, should.policy)
 
 
 def test_folders_are_looked_up(folder, tmp_path):

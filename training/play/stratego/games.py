@@ -43,6 +43,11 @@ class Partner(Protocol):
         """Tells it a last line and ends it."""
         ...
 
+    @property
+    def drawn_moves(self) -> int:
+        """Moves of this game that were drawn at random because it had none, as far as it tells."""
+        ...
+
 
 class Referee(Protocol):
     """The game as the manager knows it."""
@@ -110,6 +115,7 @@ class Played:
       turn: the counter of turns at the end; 0 while setting up.
       values: of red's and blue's pieces left.
       slowest: seconds that red and blue took for their slowest line.
+      drawn: moves of red and blue that were drawn at random because our agent had none in time; programs do not tell.
     """
 
     names: tuple[str, str]
@@ -120,6 +126,7 @@ class Played:
     turn: int
     values: tuple[int, int]
     slowest: tuple[float, float]
+    drawn: tuple[int, int] = (0, 0)
 
     @property
     def result(self) -> str:
@@ -191,6 +198,7 @@ class _Game:
             turn=self._turn,
             values=(values[RED], values[BLUE]),
             slowest=(self._slowest[RED], self._slowest[BLUE]),
+            drawn=(self._partners[RED].drawn_moves, self._partners[BLUE].drawn_moves),
         )
 
     def _set_up(self, colour: int) -> list[str]:

@@ -171,7 +171,8 @@ def summary(match: Match, finished: Sequence[Finished]) -> dict[str, Any]:
 
     Returns:
       For a JSON file: of each entrant wins, draws and losses with 95 % intervals, the same by colour, how its games were lost,
-      and its slowest line in seconds; the mean number of turns, and the result line of each game.
+      its slowest line in seconds, and how many of its moves were drawn at random because our agent had none in time; the mean
+      number of turns, and the result line of each game.
     """
     players = []
     for entrant in range(2):
@@ -190,6 +191,7 @@ def summary(match: Match, finished: Sequence[Finished]) -> dict[str, Any]:
                 **by_colour,
                 "lost_by": dict(lost),
                 "slowest": round(slowest, 4),
+                "drawn_moves": sum(game.played.drawn[colour] for game, colour in zip(finished, mine, strict=True)),
             }
         )
     return {

@@ -71,6 +71,12 @@ class OwnPartner:
         self.name, self._player = name, player
         self._answers: list[str] = []
         self._took = 0.0
+        self._drawn_before = player.replaced
+
+    @property
+    def drawn_moves(self) -> int:
+        """Moves of this game that its mind did not choose."""
+        return self._player.replaced - self._drawn_before
 
     def send(self, text: str, seconds: float) -> None:
         """Tells it lines; it answers at once, by a time limit of its own."""

@@ -39,6 +39,7 @@ def record(played: Played, config: StrategoConfig, mode: str, start: State | Non
         "winner": None if ending.winner == NOBODY else protocol.COLOURS[ending.winner],
         "reason": ending.reason,
         "result": played.result,
+        "drawn_moves": dict(zip(("red", "blue"), played.drawn, strict=True)),
         "slowest": {name: round(seconds, 4) for name, seconds in zip(("red", "blue"), played.slowest, strict=True)},
     }
 

@@ -177,6 +177,8 @@ ENDS = {
 class Forced:
     """A partner without a process: plays its only move forwards, with set-ups that nobody reads; surrenders without a move."""
 
+    drawn_moves = 0
+
     def __init__(self, name):
         self.name, self.heard = name, []
 

@@ -105,7 +105,7 @@ def test_our_player_as_a_program(tmp_path):
 
 
 def finished(number, red, winner, word="VICTORY", colour=RED):
-    played = Played(("a", "b"), ((), ()), (), (), Ending(word, colour, winner, "x"), 10, (1, 2), (0.5, 0.25))
+    played = Played(("a", "b"), ((), ()), (), (), Ending(word, colour, winner, "x"), 10, (1, 2), (0.5, 0.25), (3, 1))
     return match.Finished(number, red, played, None)
 
 
@@ -118,6 +118,7 @@ def test_counting():
     assert (two["wins"], two["draws"], two["losses"], two["lost_by"]) == (1, 1, 2, {"VICTORY": 1, "ILLEGAL": 1})
     assert (one["red"]["wins"], one["red"]["draws"], one["blue"]["wins"]) == (1, 1, 1)
     assert (one["slowest"], two["slowest"]) == (0.5, 0.5)
+    assert (one["drawn_moves"], two["drawn_moves"]) == (3 + 1 + 3 + 1, 1 + 3 + 1 + 3)
     assert one["win_interval"] == [0.15, 0.85]  # Wilson, 2 of 4
 
 
