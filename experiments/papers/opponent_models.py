@@ -47,13 +47,24 @@ ORACLES = (
     (f"{STRONGEST},model=simple_unbiased", "simple_unbiased"),
     (f"{STRONGEST},replies=4", "simple"),
     (f"{STRONGEST},model=simple_unbiased,replies=4", "simple_unbiased"),
+    (f"{STRONGEST},replies=4".replace("sp_", "tp_"), "simple"),
+    (f"{STRONGEST},model=simple_unbiased,replies=4".replace("sp_", "tp_"), "simple_unbiased"),
     ("modelled_fdts:root=true,leaf_parallelism=4,values=prospects", "simple"),
+    ("modelled_fdts:root=true,leaf_parallelism=4,values=prospects,model=simple_unbiased", "simple_unbiased"),
+    ("modelled_fdts:root=true,leaf_parallelism=4,values=prospects,rival=closest", "simple"),
     ("sp_mcts:weights=none,root=true,num_simulations=256,values=heuristic", "simple"),
+    *((without_models, opponent) for without_models in ("fdts", "oep") for opponent in ("simple", "simple_unbiased")),
 )
 FAIR = (
     ("sp_mcts:weights=none,num_simulations=256,values=prospects", "simple"),
     ("sp_mcts:weights=none,num_simulations=256,values=prospects", "simple_unbiased"),
     ("sp_mcts:weights=none,num_simulations=256,values=prospects,model=simple_unbiased", "simple_unbiased"),
+    ("sp_mcts:weights=none,num_simulations=256,values=prospects,replies=4,dirichlet_fraction=0.25", "simple"),
+    ("tp_mcts:weights=none,num_simulations=256,values=prospects,replies=4", "simple"),
+    ("modelled_fdts:leaf_parallelism=4,values=prospects", "simple"),
+    ("modelled_fdts:leaf_parallelism=4,values=prospects,model=simple_unbiased", "simple_unbiased"),
+    ("modelled_mcts:leaf_parallelism=4,values=prospects", "simple"),
+    ("modelled_fdts:leaf_parallelism=4,values=prospects,rival=dangerous", "simple"),
 )
 FAIR_UNBIASED = "sp_mcts:weights=none,num_simulations={},values=prospects,model=simple_unbiased"
 BEST = (  # what the official agent plays, against each opponent with its own model
