@@ -53,6 +53,7 @@ def told(lines: Iterable[str], index: str, count: str, address: str, patience: s
 def verdict(status: str, index: str, count: str, address: str, patience: str, silence: str) -> str:
     """Says in a few words what a status of JAX's coordination service means; arguments as in `main`."""
     me, again = f"process {index} of {count}", "start all again, with --resume where there are checkpoints"
+    missed = f"{me} gave no sign of life for {silence} s, and the others have ended: {again}"
     if "RegisterTask" in status and "DEADLINE_EXCEEDED" in status:
         who = f"not all of the {count} processes have come" if index == "0" else f"the coordinator {address} has not answered"
         missing = "" if index == "0" else f", or not all of the {count} processes have come, or it counts others"
@@ -62,10 +63,13 @@ def verdict(status: str, index: str, count: str, address: str, patience: str, si
     if found := re.search(r"(\d+) unexpectedly tried to connect", status):
         return f"process_id={found[1]}: was given to two processes, or started again alone: give each its own, and {again}"
     if found := re.search(r"unhealthy \(stopped sending heartbeats\):([\s\d,]+)", status):
-        lost = ", ".join(found[1].replace(",", " ").split())
-        return f"process {lost} of {count} has died or hangs (no sign of life for {silence} s): {me} ends too; {again}"
+        lost = found[1].replace(",", " ").split()
+        told = f"process {', '.join(lost)} of {count} has died or hangs, or was interrupted"
+        return missed if index in lost else f"{told} (no sign of life for {silence} s): {me} ends too; {again}"
     if "already-in-error" in status:
-        return f"{me} gave no sign of life for {silence} s, and the others have ended: {again}"
+        return missed
+    if "UNIMPLEMENTED" in status or "HTTP status" in status:
+        return f"coordinator={address!r}: another program answers there, maybe a proxy: give host and port of process 0"
     if "Failed to send RPC" in status or "Socket closed" in status:
         return f"process 0 of {count}, the coordinator {address}, has died or cannot be reached: {me} ends too; {again}"
     if "Shutdown barrier" in status:

@@ -93,6 +93,14 @@ FATAL = (
             "UNAVAILABLE: The following tasks are unhealthy (stopped sending heartbeats):\n2\nThe tasks have crashed.",
             "error: process 2 of 3 has died or hangs",
         ),
+        (
+            "UNAVAILABLE: The following tasks are unhealthy (stopped sending heartbeats):\n1\nThe tasks have crashed.",
+            "error: process 1 of 3 gave no sign of life for 10 s, and the others have ended",
+        ),
+        (
+            "UNIMPLEMENTED: Received HTTP/2 header with status: 404",
+            "error: coordinator='node1:12': another program answers there",
+        ),
         ("UNAVAILABLE: Failed to send RPC to coordination service.", "error: process 0 of 3, the coordinator node1:12, has died"),
         ("DEADLINE_EXCEEDED: Deadline Exceeded\n\nRPC: /xla.coordination.CoordinationService/RegisterTask", "within 60 s"),
         ("something new", "error: process 1 of 3 ends, because another one did (something new)"),

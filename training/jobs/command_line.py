@@ -161,15 +161,20 @@ def _start_processes(together: Any, settings: Any) -> None:
 
 def _program(settings: Any) -> dict[str, str]:
     """What several processes must have in common."""
+    from importlib.metadata import version
+
     import jax
 
     import jaxgames
     from training.storage import provenance
     from training.storage.provenance import flat
 
-    source = provenance.source_hash(("jaxgames", "search", "training"))
-    code = {"code": f"jaxgames {jaxgames.__version__} ({source})", "JAX": jax.__version__}
-    return code | {name: str(value) for name, value in flat(dataclasses.asdict(settings)).items()}
+    is_of_checkout = type(settings).__module__.startswith("experiments.")
+    packages = ("jaxgames", "search", "training", *(["experiments"] if is_of_checkout else []))
+    code = f"jaxgames {jaxgames.__version__} ({provenance.source_hash(packages)})"
+    libraries = {name: version(name) for name in ("jaxlib", "flax", "optax", "numpy")}
+    told = {"code": code, "JAX": jax.__version__, **libraries}
+    return told | {name: str(value) for name, value in flat(dataclasses.asdict(settings)).items()}
 
 
 @contextlib.contextmanager
