@@ -10,9 +10,16 @@ from jaxgames.abilities import keeps_beliefs
 from jaxgames.game import is_hidden
 from jaxgames.platforms import for_all_platforms
 from search import presets
-from search.modelled import WithModels
+from search.modelled import Models, WithModels
+from search.puct import search as puct
 from tests.training import tiny, tiny_alphaze
 from training.learn.dagger import Dagger, DaggerConfig
+from training.learn.expert_iteration import ExpertConfig, ExpertIteration
+from training.learn.guessing import Guessing, GuessingConfig
+from training.learn.monte_carlo import MonteCarlo, MonteCarloConfig
+from training.models import guess, policy_value
+from training.models.guess import GuessConfig
+from training.models.policy_value import PolicyValueConfig
 from training.play import agents
 
 LANES = 4
@@ -107,3 +114,37 @@ def test_imitation():
     key = jax.random.key(0)
     learner = jax.eval_shape(dagger.init, key, jax.eval_shape(who.init, key))
     lowered(dagger.iterate, key, None, learner)
+
+
+@pytest.mark.slow
+def test_learning_from_outcomes():
+    who = tiny_alphaze.player()
+    config = MonteCarloConfig(lanes=4, steps=2, updates=2, batch_size=4, buffer_size=64)
+    lower_learner(MonteCarlo(config, who, runtime.data_mesh(1)), who.init, "iterate")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("source", ["demonstrations", "search"])
+def test_learning_from_demonstrations_and_searches(source):
+    who = policy_value.make(PolicyValueConfig(game="hex", mode="hex-3", network="tiny"))
+    sizes = {"samples": 64, "kept": 2, "lanes": 4, "steps": 2, "updates": 2, "batch_size": 4}
+    changes = {"search": puct.Settings(num_simulations=4), "models": Models(model="still", root="true")}
+    config = ExpertConfig(source=source, player="path", **sizes, **(changes if source == "search" else {}))
+    lower_learner(ExpertIteration(config, who, runtime.data_mesh(1)), who.init, "play", "learn")
+
+
+@pytest.mark.slow
+def test_learning_to_guess():
+    who = guess.make(GuessConfig("stratego", "mini", network="tiny"))
+    config = GuessingConfig(player="hunt", lanes=4, steps=2, updates=2, batch_size=4, buffer_size=64)
+    programs = Guessing(config, who, agents.make(config.player, who.game), runtime.data_mesh(1))
+    key, params = jax.random.key(0), jax.eval_shape(who.init, jax.random.key(0))
+    lowered(programs.rate, key, params)
+    lower_learner(programs, who.init, "iterate")
+
+
+def lower_learner(programs, init, *names):
+    key = jax.random.key(0)
+    learner = jax.eval_shape(programs.init, key, jax.eval_shape(init, key))
+    for name in names:
+        lowered(getattr(programs, name), key, learner)

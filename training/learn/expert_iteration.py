@@ -138,7 +138,7 @@ class ExpertIteration:
         remembers = shows or config.models.root in ("believed", "worst")
         lanes, capacity = config.lanes // devices, config.buffer_size // devices
         self.games = SelfPlay(
-            Pool(who.game, lanes, devices, informed=shows and is_hidden(who.game) and not player.sees_state),
+            Pool(who.game, lanes, devices, informed=is_hidden(who.game) and not player.sees_state),
             Targets(who.encoder),
             remembered=capacity + lanes * (who.game.max_steps + 3),
             partner=None if shows else player,
