@@ -46,27 +46,50 @@ def sweep_figure(cells: Sequence[tuple[Cell, dict]]) -> str:
     return as_svg(figure)
 
 
+def wins_figure(label: str, panels: Mapping[str, Sequence[Line]]) -> str:
+    """Draws shares of games won over a number, on a logarithmic scale: lines with intervals, in panels by their titles."""
+    figure, parts = axes_in_a_row(len(panels), label, [f"{title}: games won, %" for title in panels])
+    names = list(dict.fromkeys(name for lines in panels.values() for name, _ in lines))
+    drawn = {}
+    for axes, lines in zip(parts, panels.values(), strict=True):
+        for name, line in lines:
+            drawn[name] = _draw_line(axes, line, colour(names.index(name)))
+        axes.set_ylim(0, 100)
+        _numbers_apart(axes, sorted({number for _, line in lines for number, _ in line}))
+    figure.legend([drawn[name] for name in names], names, loc="outside lower center", ncols=4, frameon=False, fontsize=8)
+    return as_svg(figure)
+
+
+def _numbers_apart(axes, numbers: Sequence[float]) -> None:
+    """A logarithmic scale with the numbers as they are: powers of ten would be set as formulas, which are written as text."""
+    axes.set_xscale("log")
+    axes.set_xticks(numbers, [f"{number:,}" for number in numbers])
+    axes.minorticks_off()
+
+
 def points_figure(label: str, lines: Sequence[tuple[str, Mapping[int, dict]]], *, log: bool = False) -> str:
     """Draws points in per cent over a number, one line with intervals per name."""
     figure, (axes,) = axes_in_a_row(1, label, ("points, %",))
     _draw_lines(axes, [(name, [(number, points(one)) for number, one in found.items()]) for name, found in lines])
     axes.axhline(50, color="#999999", linewidth=0.8)
     axes.set_ylim(0, 100)
-    if log:  # with the numbers themselves: powers of ten would be set as formulas, which are written as they stand
-        axes.set_xscale("log")
-        numbers = sorted({number for _, found in lines for number in found})
-        axes.set_xticks(numbers, [f"{number:,}" for number in numbers])
-        axes.minorticks_off()
+    if log:
+        _numbers_apart(axes, sorted({number for _, found in lines for number in found}))
     return as_svg(figure)
 
 
 def _draw_lines(axes, lines: Sequence[Line]) -> None:
     for index, (name, line) in enumerate(lines):
-        middle, low, high = np.array([shares for _, shares in line]).T
-        errors = [middle - low, high - middle]
-        axes.errorbar([x for x, _ in line], middle, errors, color=colour(index), marker="o", capsize=3, label=name)
+        _draw_line(axes, line, colour(index), name)
     if lines:
         axes.legend(frameon=False)
+
+
+def _draw_line(axes, line: Sequence[tuple[float, tuple[float, float, float]]], line_colour: str, name: str = ""):
+    """Draws a line with its intervals. Returns what a legend shows."""
+    middle, low, high = np.array([shares for _, shares in line]).T
+    errors = [middle - low, high - middle]
+    return axes.errorbar([x for x, _ in line], middle, errors, color=line_colour, marker="o", capsize=3, label=name)
 
 
 def over_rounds_figure(panels: Mapping[str, Mapping[str, Sequence[tuple[int, float | None]]]]) -> str:

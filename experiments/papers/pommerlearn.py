@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -12,6 +12,7 @@ import jax
 import numpy as np
 
 from experiments.pages import NONE, markdown
+from experiments.papers.figures import over_rounds_figure, wins_figure
 from experiments.papers.measured import Measurement, Page, Plan, Runs, trained, weights_of_finished
 from experiments.papers.pommerlearn_cells import (
     AS_GIVEN,
@@ -30,6 +31,7 @@ from experiments.papers.pommerlearn_cells import (
     priors_table,
     table,
     whole,
+    win_lines,
 )
 from search.modelled import POMMERLEARN, Models
 from training.jobs import train_expert
@@ -343,4 +345,32 @@ def _rounds_table(runs: Mapping[Runs, dict]) -> str:
     return markdown(head, rows)
 
 
-PAGE = Page("pommerlearn", PommerlearnPlan, PARTS, ("jaxgames/pommerman", "search", "training"), texts, lambda plan: {})
+def figures(plan: PommerlearnPlan) -> dict[str, str]:
+    """Draws wins over simulations, and how reinforcement went."""
+    measured = [one for part in PARTS.values() for one in part(plan)]
+    runs = plan.found(one for one in measured if isinstance(one.label, Runs))
+    played = whole(plan.found(one for one in measured if isinstance(one.label, Cell)))
+    drawn = {}
+    if played:
+        panels = {f"{title}-MCTS": win_lines(played, search) for search, title in SEARCHES.items()}
+        drawn["pommerlearn_simulations"] = wins_figure("simulations per move", panels)
+    searched = {run.title: result["rounds"] for run, result in runs.items() if run not in _SHOWN_RUNS}
+    if searched:
+        drawn["pommerlearn_rounds"] = over_rounds_figure(_panels(searched))
+    return drawn
+
+
+def _panels(runs: Mapping[str, list[dict]]) -> dict[str, dict[str, list[tuple[int, float]]]]:
+    """Shares in per cent over the rounds of each run, by what is shown and run."""
+
+    def lines(share: Callable[[dict], float]) -> dict[str, list[tuple[int, float]]]:
+        return {title: [(number, 100 * share(one)) for number, one in enumerate(rounds)] for title, rounds in runs.items()}
+
+    return {
+        "games won by the search, %": lines(lambda one: one["wins"] / max(one["games"], 1)),
+        "games won by the next network alone, %": lines(lambda one: one["wins_alone"]),
+        "stop, % of moves": lines(lambda one: one["action_shares"][0]),
+    }
+
+
+PAGE = Page("pommerlearn", PommerlearnPlan, PARTS, ("jaxgames/pommerman", "search", "training"), texts, figures)

@@ -5,14 +5,15 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 import jaxgames
 from experiments.amounts import Amounts
 from experiments.pages import NONE, markdown
 from experiments.papers.cells import play_counted
-from experiments.papers.tables import interval
+from experiments.papers.figures import Line
+from experiments.papers.tables import interval, rate
 from training.play import agents
 
 SEED = 2022  # of all games that are counted; networks learn, and are chosen, by others
@@ -184,10 +185,7 @@ def table(totals: Mapping[Cell, Played], opponent: str) -> str:
     The paper played SimpleAgents with one number of simulations, which stands beside all of ours.
     """
     rows, simple = [], opponent == SIMPLE
-    for cell, played in sorted(totals.items(), key=lambda item: _place(item[0])):
-        kinds = [kind for kind in (NOISE, AS_GIVEN) if replace(cell, priors=kind) in totals]
-        if cell.opponent != opponent or cell.priors not in kinds[:1]:
-            continue
+    for cell, played in shown(totals, opponent):
         search = SEARCHES[cell.search] if cell.simulations else "network alone"
         priors = PRIORS[cell.priors][0] if cell.simulations and cell.network != WITHOUT else NONE
         cost = f"{1e3 * played.cpu_seconds / max(played.moves, 1):.1f}"
@@ -195,6 +193,23 @@ def table(totals: Mapping[Cell, Played], opponent: str) -> str:
         rows.append([TITLES[cell.network], search, str(cell.simulations), priors, *ends, cost])
     head = _head(f"paper, {PUBLISHED} simulations") if simple else _head()
     return markdown(["network", "search", "simulations", "priors", *head, "CPU ms per move, opponents included"], rows)
+
+
+def shown(totals: Mapping[Cell, Played], opponent: str) -> Iterator[tuple[Cell, Played]]:
+    """Gives the cells against one kind of opponent as they are shown in order, one kind of priors of each."""
+    for cell, played in sorted(totals.items(), key=lambda item: _place(item[0])):
+        kinds = [kind for kind in (NOISE, AS_GIVEN) if replace(cell, priors=kind) in totals]
+        if cell.opponent == opponent and cell.priors in kinds[:1]:
+            yield cell, played
+
+
+def win_lines(totals: Mapping[Cell, Played], search: str) -> list[Line]:
+    """Gives wins over simulations against three SimpleUnbiasedAgents, a line per network."""
+    lines: dict[str, list] = {}
+    for cell, played in shown(totals, UNBIASED):
+        if cell.search == search and cell.simulations:
+            lines.setdefault(cell.network, []).append((cell.simulations, rate(played.wins, played.games)))
+    return [(TITLES[network], line) for network, line in lines.items()]
 
 
 def priors_table(totals: Mapping[Cell, Played]) -> str:
