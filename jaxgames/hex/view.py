@@ -31,6 +31,7 @@ _HIT, _WON, _NEW = "#c8372d", "#2f9e57", "#e58a1f"
 _LETTER = 8.2  # width of a letter of size 14, in fonts as wide as DejaVu Sans
 _HIDDEN = " opacity='0'"
 _FONT = "font-family='Helvetica,Arial,sans-serif'"
+_WORDS = f"{_FONT} font-size='14' fill='#3a3833'"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -231,32 +232,19 @@ def _picture(
     for place, (title, stones) in enumerate(boards):
         body = [empty, *(_stone(config, stone, seconds) for stone in stones)]
         if place == 0 and chain:
-            points = " ".join(f"{x:.1f},{y:.1f}" for x, y in map(comb.middle, chain))
-            shown = _shown_from(max(stone.since for stone in stones), seconds)
-            line = f"stroke='{_WON}' stroke-width='6' stroke-linecap='round' stroke-linejoin='round' fill='none' opacity='0.5'"
-            body.append(f"<polyline points='{points}' {line}>{shown.replace('0;1', '0;0.5')}</polyline>")
+            body.append(_chain(comb, chain, max(stone.since for stone in stones), seconds))
         body += [_number(config, stone, seconds) for stone in stones]
-        for cell, attempt in hits if place == 0 else ():
-            x, y = comb.middle(cell)
-            cross = f"M{x - 7:.1f},{y - 7:.1f}l14,14m0,-14l-14,14"
-            shown = _shown_from(attempt, seconds, attempt + 1)
-            parts_of_mark = f"<path d='{cross}' stroke='{_HIT}' stroke-width='3' opacity='0'>{shown}</path>"
-            body.append(parts_of_mark)
+        if place == 0:
+            body += [_cross(comb, cell, attempt, seconds) for cell, attempt in hits]
         label = f"{_FONT} font-size='13' font-weight='bold' fill='#3a3833'"
         body.append(f"<text x='{MARGIN - 10:.0f}' y='8' {label}>{svg.plain(title)}</text>")
         parts.append(f"<g transform='translate({place * wide:.1f} {_HEAD})'>{''.join(body)}</g>")
     height = high + _HEAD + _FOOT
-    head = f"{_FONT} font-size='14' fill='#3a3833'"
-    x = MARGIN
-    for player, sides in ((BLACK, "top and bottom"), (WHITE, "left and right")):
-        words = f"{names[player]} joins {sides}"
-        parts.append(f"<path d='M{x:.0f},26h20' stroke='{_EDGES[player]}' stroke-width='4'/>")
-        stone = f"r='7' fill='{_COLOURS[player]}' stroke='{_RIMS[player]}' stroke-width='1.2'"
-        parts.append(f"<circle cx='{x + 10:.0f}' cy='19' {stone}/><text x='{x + 27:.0f}' y='24' {head}>{svg.plain(words)}</text>")
-        x += 55 + _LETTER * len(words)
+    legend, end_of_legend = _legend(names)
+    parts += legend
     below = MARGIN + _LETTER * max(map(len, told)) + MARGIN
-    total = max(wide * len(boards), x, below)
-    foot = f"x='{MARGIN:.0f}' y='{height - 14:.1f}' {head}"
+    total = max(wide * len(boards), end_of_legend, below)
+    foot = f"x='{MARGIN:.0f}' y='{height - 14:.1f}' {_WORDS}"
     for moment, words in enumerate(told):
         is_last = moment == len(told) - 1
         shown = _shown_from(moment, seconds, None if is_last else moment + 1)
@@ -264,3 +252,31 @@ def _picture(
     size = f"width='{total:.0f}' height='{height:.0f}' viewBox='0 0 {total:.0f} {height:.0f}'"
     ground = f"<rect width='100%' height='100%' fill='{_PAPER}'/>"
     return f"<svg xmlns='http://www.w3.org/2000/svg' {size}>{ground}{''.join(parts)}</svg>\n"
+
+
+def _chain(comb: Honeycomb, chain: Sequence[int], since: int, seconds: float) -> str:
+    """The line through the winning chain, from a moment on."""
+    points = " ".join(f"{x:.1f},{y:.1f}" for x, y in map(comb.middle, chain))
+    line = f"stroke='{_WON}' stroke-width='6' stroke-linecap='round' stroke-linejoin='round' fill='none' opacity='0.5'"
+    return f"<polyline points='{points}' {line}>{_shown_from(since, seconds).replace('0;1', '0;0.5')}</polyline>"
+
+
+def _cross(comb: Honeycomb, cell: int, attempt: int, seconds: float) -> str:
+    """The mark of an attempt that failed, as long as it lasts."""
+    x, y = comb.middle(cell)
+    cross = f"M{x - 7:.1f},{y - 7:.1f}l14,14m0,-14l-14,14"
+    return f"<path d='{cross}' stroke='{_HIT}' stroke-width='3' opacity='0'>{_shown_from(attempt, seconds, attempt + 1)}</path>"
+
+
+def _legend(names: Sequence[str]) -> tuple[list[str], float]:
+    """Says which sides each player joins; and where this ends, in pixels."""
+    parts, x = [], MARGIN
+    for player, sides in ((BLACK, "top and bottom"), (WHITE, "left and right")):
+        words = f"{names[player]} joins {sides}"
+        parts.append(f"<path d='M{x:.0f},26h20' stroke='{_EDGES[player]}' stroke-width='4'/>")
+        stone = f"r='7' fill='{_COLOURS[player]}' stroke='{_RIMS[player]}' stroke-width='1.2'"
+        parts.append(
+            f"<circle cx='{x + 10:.0f}' cy='19' {stone}/><text x='{x + 27:.0f}' y='24' {_WORDS}>{svg.plain(words)}</text>"
+        )
+        x += 55 + _LETTER * len(words)
+    return parts, x

@@ -12,6 +12,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import jax
 import numpy as np
@@ -153,12 +154,7 @@ def _play(config: MatchConfig, folder: Path | None, console: Console, pages: con
     results = (evaluate.bytes_of_results(game, config.games, record), f"games={config.games}")
     memory.check(game, players, config.batch, games=config.games, other=results)
     names = [agents.shown(player, game) for player in players]
-    teams = teams_of(game)
-    ours = [name for name, team in zip(names, teams, strict=True) if team == teams[0]]
-    first = " and ".join([names[0]] if len(ours) == 1 else [f"{number} x {name}" for name, number in Counter(ours).items()])
-    others = [name for name, team in zip(names, teams, strict=True) if team != teams[0]]
-    against = ", ".join(f"{number} x {name}" for name, number in Counter(others).items())
-    console.print(f"{first} against {against}, {config.game} {config.mode}", markup=False, soft_wrap=True)
+    console.print(f"{_who_meets_whom(names, teams_of(game))}, {config.game} {config.mode}", markup=False, soft_wrap=True)
     for note in agents.notes(specs, game):
         console.print(note, markup=False, highlight=False, soft_wrap=True)
 
@@ -185,21 +181,43 @@ def _play(config: MatchConfig, folder: Path | None, console: Console, pages: con
     for note in notes:
         console.print(note, markup=False, highlight=False, soft_wrap=True)
     if folder:
-        result["picture_of_game"] = number = kept_game(games)
-        begun = watching.saved_game(game, config.mode, specs, config.seed, number, games.seats[number])
-        played = games.actions[number][: int(games.lengths[number])]
-        saved = dataclasses.replace(begun, actions=tuple(map(tuple, played.tolist())))
-        files: dict[str, str | bytes] = {"game.json": saved.to_text(), "result.json": json.dumps(result, indent=2) + "\n"}
-        told = f"results in {folder / 'result.json'}"
-        if can_be_drawn(game):
-            console.print("drawing a game", markup=False, soft_wrap=True)
-            names = [player.name for player in players]
-            files |= draw_game(game, jax.random.key(config.seed), games, number, names, also_gif=config.gif)
-            told += f"; game {number} to watch in a browser: {folder / 'game.svg'}"
-            told += f", and as a GIF: {folder / 'game.gif'}" if config.gif else ""
-        write_together({folder / name: content for name, content in files.items()})
-        console.print(told, markup=False, soft_wrap=True)
+        result["picture_of_game"] = kept_game(games)
+        _write(config, folder, console, game, players, games, result)
     return result
+
+
+def _who_meets_whom(names: Sequence[str], teams: Sequence[int]) -> str:
+    """Tells of the players of the first team, and of all others; equal ones together."""
+    ours = [name for name, team in zip(names, teams, strict=True) if team == teams[0]]
+    first = " and ".join([names[0]] if len(ours) == 1 else [f"{number} x {name}" for name, number in Counter(ours).items()])
+    others = [name for name, team in zip(names, teams, strict=True) if team != teams[0]]
+    return f"{first} against {', '.join(f'{number} x {name}' for name, number in Counter(others).items())}"
+
+
+def _write(
+    config: MatchConfig,
+    folder: Path,
+    console: Console,
+    game: Game,
+    players: Sequence[Agent],
+    games: evaluate.Games,
+    result: dict[str, Any],
+) -> None:
+    """Writes the result, and one game as a saved one and as pictures, into the folder."""
+    number = result["picture_of_game"]
+    begun = watching.saved_game(game, config.mode, config.players(game), config.seed, number, games.seats[number])
+    played = games.actions[number][: int(games.lengths[number])]
+    saved = dataclasses.replace(begun, actions=tuple(map(tuple, played.tolist())))
+    files: dict[str, str | bytes] = {"game.json": saved.to_text(), "result.json": json.dumps(result, indent=2) + "\n"}
+    told = f"results in {folder / 'result.json'}"
+    if can_be_drawn(game):
+        console.print("drawing a game", markup=False, soft_wrap=True)
+        names = [player.name for player in players]
+        files |= draw_game(game, jax.random.key(config.seed), games, number, names, also_gif=config.gif)
+        told += f"; game {number} to watch in a browser: {folder / 'game.svg'}"
+        told += f", and as a GIF: {folder / 'game.gif'}" if config.gif else ""
+    write_together({folder / name: content for name, content in files.items()})
+    console.print(told, markup=False, soft_wrap=True)
 
 
 def _check_gif(game: Game) -> None:
